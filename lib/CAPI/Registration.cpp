@@ -1,0 +1,24 @@
+//===- Registration.cpp - dialects and passes, for C ----------------------===//
+#include "redfuse-c/Redfuse.h"
+
+#include "mlir/CAPI/IR.h"
+#include "redfuse/Dialect/Redfuse.h"
+#include "redfuse/Transforms/Passes.h"
+
+using namespace mlir;
+
+void redfuseRegisterDialects(MlirDialectRegistry registry) {
+  unwrap(registry)->insert<redfuse::RedfuseDialect>();
+}
+
+void redfuseLoadDialects(MlirContext context) {
+  DialectRegistry registry;
+  redfuseRegisterDialects(wrap(&registry));
+  unwrap(context)->appendDialectRegistry(registry);
+  unwrap(context)->loadDialect<redfuse::RedfuseDialect>();
+}
+
+void redfuseRegisterPasses() {
+  static bool once = (redfuse::registerRedfusePasses(), true);
+  (void)once;
+}

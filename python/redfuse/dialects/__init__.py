@@ -1,0 +1,1 @@
+"""Op classes that the MLIR bindings find by dialect name."""
