@@ -7,13 +7,53 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/TilingInterface.h"
 
 #include "redfuse/Dialect/RedfuseDialect.h.inc"
+#include "redfuse/Dialect/RedfuseEnums.h.inc"
+#include "redfuse/Dialect/RedfuseInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "redfuse/Dialect/RedfuseAttrs.h.inc"
 
 #define GET_OP_CLASSES
 #include "redfuse/Dialect/RedfuseOps.h.inc"
+
+namespace redfuse {
+
+/// The identity of `reducer` on `type`, or null where it has none that is one
+/// constant (argmax, argmin and top-k, whose state is a pair). `operand` is the
+/// position of the reduced operand.
+mlir::TypedAttr getReducerIdentity(Reducer reducer, mlir::Type type);
+
+/// Combines two values (scalars or vectors) with a reducer of one operand.
+mlir::Value createCombiner(mlir::OpBuilder &builder, mlir::Location loc,
+                           Reducer reducer, mlir::Value lhs, mlir::Value rhs);
+
+/// The reducer that `op` (an arith op of two operands) combines with, if it is
+/// one.
+std::optional<Reducer> getReducerOf(mlir::Operation *op);
+
+/// For iteration dim `dim`: an operand (inputs, then inits) and the position in
+/// its shape that has this dim's extent, or nothing where no map has the plain
+/// dim.
+std::optional<std::pair<mlir::OpOperand *, unsigned>>
+findExtent(IndexProgramOpInterface op, unsigned dim);
+
+/// The static extents of all iteration dims; `ShapedType::kDynamic` where it is
+/// not static.
+llvm::SmallVector<int64_t> getStaticExtents(IndexProgramOpInterface op);
+
+/// The extents of all iteration dims as values or attributes; 1 for a dim
+/// that no operand has.
+llvm::SmallVector<mlir::OpFoldResult> getExtents(mlir::OpBuilder &builder,
+                                                 IndexProgramOpInterface op);
+
+} // namespace redfuse
 
 #endif // REDFUSE_DIALECT_REDFUSE_H

@@ -8,6 +8,7 @@ def Redfuse_Dialect : Dialect {
   let name = "redfuse";
   let cppNamespace = "::redfuse";
   let summary = "reductions with carried state, and what fuses them";
+  let useDefaultAttributePrinterParser = 1;
   let description = [{
     The dialect states cascades of reductions as programs in index notation:
     every operand has an indexing map, every value in a body depends on a set of

@@ -2,17 +2,331 @@
 #ifndef REDFUSE_OPS_TD
 #define REDFUSE_OPS_TD
 
+include "redfuse/Dialect/RedfuseAttrs.td"
 include "redfuse/Dialect/RedfuseDialect.td"
-include "mlir/IR/EnumAttr.td"
-include "mlir/IR/AttrTypeBase.td"
+include "redfuse/Dialect/RedfuseInterfaces.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/TilingInterface.td"
 
-def Redfuse_YieldOp : Redfuse_Op<"yield", [Pure, Terminator, ReturnLike]> {
+// A tensor-level op in destination style with a body in index notation.
+class Redfuse_ProgramOp<string mnemonic, list<Trait> traits = []>
+    : Redfuse_Op<mnemonic, !listconcat(traits, [
+        DestinationStyleOpInterface, AttrSizedOperandSegments,
+        RecursiveMemoryEffects,
+        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>,
+        IndexProgramOpInterface])> {
+  code programDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); }
+    ::llvm::SmallVector<::mlir::AffineMap> getIndexingMapsArray() {
+      return ::llvm::to_vector(getIndexingMaps().getAsValueRange<::mlir::AffineMapAttr>());
+    }
+    ::mlir::OperandRange getProgramInputs() { return getInputs(); }
+    ::mlir::OperandRange getProgramInits() { return getInits(); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor level: what a group of reductions computes
+//===----------------------------------------------------------------------===//
+
+def Redfuse_CascadeOp : Redfuse_ProgramOp<"cascade", [
+    SingleBlockImplicitTerminator<"::redfuse::YieldOp">]> {
+  let summary = "a cascade of whole reductions, in index notation";
+  let description = [{
+    States *what* is computed: reductions that use the finished results of
+    earlier ones, with the element-wise work between, before and after them. The
+    body is one scalar SSA program. A body value depends on a set of iteration
+    dims: that of an input on the dims of its map, that of `redfuse.index d` on
+    d, that of `redfuse.reduce` on its `into`, that of any other op on the union
+    over its operands. `inits` are destinations only: their contents are not
+    read. Yielded value i is written at every point of the map of init i.
+
+    Parallel dims may be tiled by upstream's drivers; a tile of a dim that is
+    reduced is refused, because splitting a cascade needs its merge (see
+    `redfuse.fold`).
+
+    Example: a row-wise normalised exponential, times a matrix.
+
+    ```mlir
+    %o = redfuse.cascade {indexing_maps = [
+           affine_map<(i, j, d) -> (i, j)>, affine_map<(i, j, d) -> (j, d)>,
+           affine_map<(i, j, d) -> (i, d)>]}
+         ins(%s, %v : tensor<64x80xf32>, tensor<80x32xf32>)
+         outs(%init : tensor<64x32xf32>) {
+    ^bb0(%x: f32, %y: f32):
+      %m = redfuse.reduce maximumf %x over [1] into [0] : f32
+      %c = arith.subf %x, %m : f32
+      %e = math.exp %c : f32
+      %l = redfuse.reduce add %e over [1] into [0] : f32
+      %w = arith.divf %e, %l : f32
+      %p = arith.mulf %w, %y : f32
+      %r = redfuse.reduce add %p over [1] into [0, 2] : f32
+      redfuse.yield %r : f32
+    } -> tensor<64x32xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       Variadic<AnyRankedTensor>:$inits,
+                       AffineMapArrayAttr:$indexing_maps,
+                       OptionalAttr<Redfuse_ScheduleAttr>:$schedule);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    attr-dict (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $inits `:` type($inits) `)`
+    $body (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = programDeclaration # [{
+    ::mlir::Block *getProgramBody() { return &getBody().front(); }
+    ::mlir::AffineMap getMapOfBodyArgument(unsigned index) {
+      return getIndexingMapsArray()[index];
+    }
+  }];
+}
+
+def Redfuse_FoldOp : Redfuse_ProgramOp<"fold"> {
+  let summary = "a cascade as a fold with carried state";
+  let description = [{
+    States *how far*: `step` takes the elements of one segment of the `over` dims
+    and the state so far, and yields the state with that segment included; a
+    `redfuse.reduce` over `over` dims in it ranges over the segment. `merge`
+    combines two states. The results are **all** components of the state, pivots
+    and auxiliary sums included, continued from `inits`; the identity state is in
+    `identities`, one constant for each component.
+
+    Any way to cut the `over` dims into segments gives the same state up to the
+    choice of pivot, so that `over` dims may be tiled (the state is carried
+    through the loop), split (partial states, then `merge`), or both.
+
+    Example: the sum of exponentials with a running maximum.
+
+    ```mlir
+    %st:2 = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>,
+              affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>],
+              over = array<i64: 1>, identities = [0xFF800000 : f32, 0.0 : f32]}
+            ins(%x : tensor<64x80xf32>) outs(%m0, %l0 : tensor<64xf32>, tensor<64xf32>)
+    step {
+    ^bb0(%x: f32, %m: f32, %l: f32):
+      %ms = redfuse.reduce maximumf %x over [1] into [0] : f32
+      %m1 = arith.maximumf %m, %ms : f32
+      %d = arith.subf %m, %m1 : f32
+      %scale = math.exp %d : f32
+      %c = arith.subf %x, %m1 : f32
+      %e = math.exp %c : f32
+      %ls = redfuse.reduce add %e over [1] into [0] : f32
+      %lt = arith.mulf %l, %scale : f32
+      %l1 = arith.addf %lt, %ls : f32
+      redfuse.yield %m1, %l1 : f32, f32
+    } merge {
+    ^bb0(%ma: f32, %la: f32, %mb: f32, %lb: f32):
+      ...
+      redfuse.yield %m, %l : f32, f32
+    } -> tensor<64xf32>, tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       Variadic<AnyRankedTensor>:$inits,
+                       AffineMapArrayAttr:$indexing_maps,
+                       DenseI64ArrayAttr:$over,
+                       ArrayAttr:$identities,
+                       OptionalAttr<DictionaryAttr>:$certificate,
+                       OptionalAttr<Redfuse_ScheduleAttr>:$schedule);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$step, SizedRegion<1>:$merge);
+  let assemblyFormat = [{
+    attr-dict (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $inits `:` type($inits) `)`
+    `step` $step `merge` $merge (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = programDeclaration # [{
+    ::mlir::Block *getProgramBody() { return &getStep().front(); }
+    ::mlir::AffineMap getMapOfBodyArgument(unsigned index) {
+      return getIndexingMapsArray()[index];
+    }
+  }];
+}
+
+def Redfuse_MergeOp : Redfuse_ProgramOp<"merge"> {
+  let summary = "combines two states of one fold";
+  let description = [{
+    `inits` are the components of the left state, `inputs` those of the right
+    one; the body takes left then right and yields the merged components. For an
+    ordered fold the left state is that of the earlier segment.
+
+    Example:
+
+    ```mlir
+    %st:2 = redfuse.merge {indexing_maps = [...]}
+        ins(%mb, %lb : tensor<64xf32>, tensor<64xf32>)
+        outs(%ma, %la : tensor<64xf32>, tensor<64xf32>) {
+    ^bb0(%m0: f32, %l0: f32, %m1: f32, %l1: f32):
+      ...
+    } -> tensor<64xf32>, tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       Variadic<AnyRankedTensor>:$inits,
+                       AffineMapArrayAttr:$indexing_maps);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    attr-dict (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $inits `:` type($inits) `)`
+    $body (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = programDeclaration # [{
+    ::mlir::Block *getProgramBody() { return &getBody().front(); }
+    // The body takes the left state (the inits) first.
+    ::mlir::AffineMap getMapOfBodyArgument(unsigned index) {
+      unsigned n = getInits().size();
+      return getIndexingMapsArray()[index < n ? getInputs().size() + index : index - n];
+    }
+  }];
+}
+
+def Redfuse_FinalizeOp : Redfuse_ProgramOp<"finalize"> {
+  let summary = "maps the state of a fold to the results of its cascade";
+  let description = [{
+    Element-wise: the inputs are components of a state, and whatever else a map
+    after the reduction reads; the body has no reduction over the dims that were
+    folded. The inits are destinations only.
+
+    Example: `%o = redfuse.finalize {...} ins(%l, %acc : ...) outs(%init : ...) {
+    ^bb0(%a: f32, %b: f32): %r = arith.divf %b, %a : f32  redfuse.yield %r : f32 } -> ...`
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       Variadic<AnyRankedTensor>:$inits,
+                       AffineMapArrayAttr:$indexing_maps);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    attr-dict (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $inits `:` type($inits) `)`
+    $body (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = programDeclaration # [{
+    ::mlir::Block *getProgramBody() { return &getBody().front(); }
+    ::mlir::AffineMap getMapOfBodyArgument(unsigned index) {
+      return getIndexingMapsArray()[index];
+    }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Body level: what a body is made of, beside arith and math
+//===----------------------------------------------------------------------===//
+
+def Redfuse_ReduceOp : Redfuse_Op<"reduce", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "a reduction inside a body";
+  let description = [{
+    Combines the operands over all values of the dims `over`; the result depends
+    on the dims `into`. An operand depends on dims of `over` and `into` alone
+    (else an element would be counted more than once, or the result would be
+    ambiguous). An operand that does not depend on some dim of `over` is combined
+    as often as that dim is long. Over an empty range the result is the identity
+    of the reducer.
+
+    `argmax` and `argmin` take a value and an index and keep the pair whose value
+    is extreme, the one of the lowest index among equals. `topk` takes the same
+    and has one more dim in `into` than its operands depend on: the rank, from
+    largest to smallest, ties by lowest index.
+
+    Example: `%m = redfuse.reduce maximumf %x over [2] into [0, 1] : f32`
+  }];
+  let arguments = (ins Redfuse_ReducerAttr:$reducer, Variadic<AnyTypeOf<[AnySignlessInteger, Index, AnyFloat]>>:$operands,
+                       DenseI64ArrayAttr:$over, DenseI64ArrayAttr:$into);
+  let results = (outs Variadic<AnyTypeOf<[AnySignlessInteger, Index, AnyFloat]>>:$results);
+  let assemblyFormat = [{
+    $reducer $operands `over` $over `into` $into attr-dict `:` type($operands)
+  }];
+  let hasVerifier = 1;
+}
+
+def Redfuse_IndexOp : Redfuse_Op<"index", [Pure]> {
+  let summary = "the value of an iteration dim inside a body";
+  let description = [{
+    Example: `%j = redfuse.index 2`. Of type `index`. The position is that in the
+    whole iteration space, also inside a tile.
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$dim attr-dict";
+  let hasVerifier = 1;
+}
+
+def Redfuse_YieldOp : Redfuse_Op<"yield", [Pure, Terminator, ReturnLike,
+    ParentOneOf<["CascadeOp", "FoldOp", "MergeOp", "FinalizeOp", "KernelOp"]>]> {
   let summary = "ends a redfuse region with the values it hands out";
+  let description = [{Example: `redfuse.yield %m, %l : f32, f32`}];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins), [{ }]>];
+}
+
+//===----------------------------------------------------------------------===//
+// Fusion groups
+//===----------------------------------------------------------------------===//
+
+def Redfuse_KernelOp : Redfuse_Op<"kernel", [Symbol, IsolatedFromAbove,
+    SingleBlockImplicitTerminator<"::redfuse::YieldOp">]> {
+  let summary = "a fusion group: what one launch does";
+  let description = [{
+    A symbol whose region takes the inputs of the group and its destinations as
+    tensors and yields the results. The tensor-level redfuse ops in it share
+    **one** iteration space: dim d is the same dim in all of them, of the same
+    extent; `schedule` says how that space is walked. What one of them makes and
+    another uses lives in tiles and is never as large as the whole dims.
+
+    Example:
+
+    ```mlir
+    redfuse.kernel @main_0 attributes {num_inputs = 1 : i64, schedule = #redfuse.schedule<...>} {
+    ^bb0(%x: tensor<64x80xf32>, %init: tensor<64xf32>):
+      %0 = redfuse.cascade ... ins(%x : ...) outs(%init : ...) { ... }
+      redfuse.yield %0 : tensor<64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$num_inputs,
+                       OptionalAttr<Redfuse_ScheduleAttr>:$schedule,
+                       OptionalAttr<DictionaryAttr>:$info);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def Redfuse_LaunchOp : Redfuse_Op<"launch", [DestinationStyleOpInterface,
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "runs a kernel from host code";
+  let description = [{
+    Destination style: the results are the inits, written by the kernel. After
+    bufferization operands are memrefs and there are no results.
+
+    Example: `%0 = redfuse.launch @main_0 ins(%x : tensor<64x80xf32>)
+    outs(%init : tensor<64xf32>) -> tensor<64xf32>`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$inputs,
+                       Variadic<AnyShaped>:$inits);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $kernel (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $inits `:` type($inits) `)`
+    attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); }
+  }];
 }
 
 #endif // REDFUSE_OPS_TD

@@ -1,0 +1,100 @@
+//===- RedfuseAttrs.td - attributes of the redfuse dialect -*- tablegen -*-===//
+#ifndef REDFUSE_ATTRS_TD
+#define REDFUSE_ATTRS_TD
+
+include "redfuse/Dialect/RedfuseDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Redfuse_ReducerAttr : I32EnumAttr<"Reducer", "how a reduction combines", [
+    I32EnumAttrCase<"Add", 0, "add">,
+    I32EnumAttrCase<"Mul", 1, "mul">,
+    // maximumf and minimumf hand NaN on; maxnumf and minnumf drop it.
+    I32EnumAttrCase<"MaximumF", 2, "maximumf">,
+    I32EnumAttrCase<"MinimumF", 3, "minimumf">,
+    I32EnumAttrCase<"MaxNumF", 4, "maxnumf">,
+    I32EnumAttrCase<"MinNumF", 5, "minnumf">,
+    I32EnumAttrCase<"MaxSI", 6, "maxsi">,
+    I32EnumAttrCase<"MinSI", 7, "minsi">,
+    I32EnumAttrCase<"MaxUI", 8, "maxui">,
+    I32EnumAttrCase<"MinUI", 9, "minui">,
+    I32EnumAttrCase<"And", 10, "and">,
+    I32EnumAttrCase<"Or", 11, "or">,
+    I32EnumAttrCase<"Xor", 12, "xor">,
+    // Two operands, value and index; ties go to the lowest index.
+    I32EnumAttrCase<"ArgMax", 13, "argmax">,
+    I32EnumAttrCase<"ArgMin", 14, "argmin">,
+    // Two operands; the results have one more dim, the rank.
+    I32EnumAttrCase<"TopK", 15, "topk">
+  ]> {
+  let cppNamespace = "::redfuse";
+}
+
+def Redfuse_ScheduleKindAttr : I32EnumAttr<"ScheduleKind", "how a kernel walks its reduction", [
+    I32EnumAttrCase<"Map", 0, "map">,
+    I32EnumAttrCase<"Resident", 1, "resident">,
+    I32EnumAttrCase<"Stream", 2, "stream">,
+    I32EnumAttrCase<"MultiPass", 3, "multipass">
+  ]> {
+  let cppNamespace = "::redfuse";
+}
+
+class Redfuse_Attr<string name, string attrMnemonic>
+    : AttrDef<Redfuse_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
+  let summary = "how a kernel walks its iteration space";
+  let description = [{
+    `grid` lists the dims whose tiles are the blocks of the launch, outermost
+    first; `tiles` has an entry for each iteration dim: the extent of a tile, or
+    0 for the whole dim at once; `stream` lists the dims that are folded tile by
+    tile with carried state (empty unless the kind is `stream`). `reason` says in
+    words why this schedule was chosen.
+
+    Example:
+
+    ```mlir
+    #redfuse.schedule<stream, grid = [0, 1], tiles = [1, 64, 256, 0, 0], stream = [2],
+                      reason = "...">
+    ```
+  }];
+  let parameters = (ins
+    EnumParameter<Redfuse_ScheduleKindAttr>:$kind,
+    OptionalArrayRefParameter<"int64_t">:$grid,
+    OptionalArrayRefParameter<"int64_t">:$tiles,
+    OptionalArrayRefParameter<"int64_t">:$stream,
+    OptionalParameter<"::mlir::StringAttr">:$reason);
+  let assemblyFormat = [{
+    `<` $kind (`,` `grid` `=` `[` $grid^ `]`)? (`,` `tiles` `=` `[` $tiles^ `]`)?
+    (`,` `stream` `=` `[` $stream^ `]`)? (`,` `reason` `=` $reason^)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Redfuse_TargetAttr : Redfuse_Attr<"Target", "target"> {
+  let summary = "a machine as the cost model sees it";
+  let description = [{
+    `units` is the number of independent workers (cores, multiprocessors),
+    `vector_bits` the width of one vector register, the cache sizes are bytes of
+    one worker's share, the rates are of the whole machine: `flops` fused
+    multiply-adds in f32 count 2, `bandwidth` bytes a second of main memory,
+    `launch_ns` the fixed cost of one kernel.
+
+    Example: `#redfuse.target<"cpu", units = 2, vector_bits = 512, l1 = 49152,
+    l2 = 1048576, flops = 300, bandwidth = 40, launch_ns = 2000>` (rates in
+    giga-units).
+  }];
+  let parameters = (ins
+    "::mlir::StringAttr":$name, "int64_t":$units, "int64_t":$vectorBits,
+    "int64_t":$l1, "int64_t":$l2, "int64_t":$flops, "int64_t":$bandwidth,
+    "int64_t":$launchNs);
+  let assemblyFormat = [{
+    `<` $name `,` `units` `=` $units `,` `vector_bits` `=` $vectorBits `,` `l1` `=` $l1 `,`
+    `l2` `=` $l2 `,` `flops` `=` $flops `,` `bandwidth` `=` $bandwidth `,` `launch_ns` `=` $launchNs `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+#endif // REDFUSE_ATTRS_TD

@@ -1,0 +1,403 @@
+//===- ProgramOps.cpp - what all ops with a body in index notation share ---===//
+#include "redfuse/Analysis/DimSets.h"
+#include "redfuse/Dialect/Redfuse.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+#define GET_OP_CLASSES
+#include "redfuse/Dialect/RedfuseOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Extents
+//===----------------------------------------------------------------------===//
+
+std::optional<std::pair<OpOperand *, unsigned>>
+redfuse::findExtent(IndexProgramOpInterface op, unsigned dim) {
+  std::optional<std::pair<OpOperand *, unsigned>> dynamic;
+  unsigned i = 0;
+  for (AffineMap map : op.getIndexingMapsArray()) {
+    OpOperand &operand = op->getOpOperand(i++);
+    auto type = cast<ShapedType>(operand.get().getType());
+    for (auto [position, expr] : llvm::enumerate(map.getResults())) {
+      auto d = dyn_cast<AffineDimExpr>(expr);
+      if (!d || d.getPosition() != dim)
+        continue;
+      // A static extent says more than a dynamic one.
+      if (!type.isDynamicDim(position))
+        return std::make_pair(&operand, unsigned(position));
+      if (!dynamic)
+        dynamic = std::make_pair(&operand, unsigned(position));
+    }
+  }
+  return dynamic;
+}
+
+SmallVector<int64_t> redfuse::getStaticExtents(IndexProgramOpInterface op) {
+  SmallVector<int64_t> extents;
+  for (unsigned d = 0, e = op.getNumIterationDims(); d < e; ++d) {
+    auto where = findExtent(op, d);
+    extents.push_back(where ? cast<ShapedType>(where->first->get().getType())
+                                  .getDimSize(where->second)
+                            : 1);
+  }
+  return extents;
+}
+
+SmallVector<OpFoldResult> redfuse::getExtents(OpBuilder &b,
+                                              IndexProgramOpInterface op) {
+  SmallVector<OpFoldResult> extents;
+  for (unsigned d = 0, e = op.getNumIterationDims(); d < e; ++d) {
+    auto where = findExtent(op, d);
+    extents.push_back(where
+                          ? tensor::getMixedSize(b, op.getLoc(),
+                                                 where->first->get(),
+                                                 where->second)
+                          : OpFoldResult(b.getIndexAttr(1)));
+  }
+  return extents;
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyMaps(IndexProgramOpInterface op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  unsigned numInputs = op.getProgramInputs().size();
+  unsigned numInits = op.getProgramInits().size();
+  if (maps.size() != numInputs + numInits)
+    return op.emitOpError() << "expected " << numInputs + numInits
+                            << " indexing maps, one for each input and init, "
+                               "got "
+                            << maps.size();
+  if (numInits == 0)
+    return op.emitOpError("expected at least one init");
+  unsigned numDims = maps.front().getNumDims();
+  SmallBitVector used(numDims);
+  for (auto [i, map] : llvm::enumerate(maps)) {
+    bool isInit = i >= numInputs;
+    auto type = cast<RankedTensorType>(op->getOperand(i).getType());
+    if (map.getNumDims() != numDims || map.getNumSymbols() != 0)
+      return op.emitOpError()
+             << "indexing map " << i << ": expected " << numDims
+             << " dims and no symbols as in the first map, got "
+             << map.getNumDims() << " and " << map.getNumSymbols();
+    if (static_cast<int64_t>(map.getNumResults()) != type.getRank())
+      return op.emitOpError()
+             << "indexing map " << i << ": expected " << type.getRank()
+             << " results, the rank of its operand, got "
+             << map.getNumResults();
+    if (isInit && !map.isProjectedPermutation())
+      return op.emitOpError()
+             << "the indexing map of init " << i - numInputs
+             << " must be a projected permutation (each point written once)";
+    used |= getDimsOf(map);
+  }
+  SmallVector<int64_t> extents = getStaticExtents(op);
+  for (unsigned d : used.set_bits())
+    if (!findExtent(op, d))
+      return op.emitOpError() << "no operand gives the extent of dim " << d
+                              << ": it occurs only inside expressions";
+  for (auto [i, map] : llvm::enumerate(maps)) {
+    auto type = cast<RankedTensorType>(op->getOperand(i).getType());
+    for (auto [position, expr] : llvm::enumerate(map.getResults())) {
+      int64_t size = type.getDimSize(position);
+      if (ShapedType::isDynamic(size))
+        continue;
+      if (auto d = dyn_cast<AffineDimExpr>(expr)) {
+        int64_t extent = extents[d.getPosition()];
+        if (!ShapedType::isDynamic(extent) && extent != size)
+          return op.emitOpError()
+                 << "operand " << i << " has size " << size << " where dim "
+                 << d.getPosition() << " has extent " << extent;
+        continue;
+      }
+      // The largest and smallest index of an expression: affine and, for
+      // the sums this dialect is made for, monotone in each dim.
+      SmallVector<AffineExpr> low, high;
+      bool isStatic = true, isEmpty = false;
+      for (int64_t extent : extents) {
+        isStatic &= !ShapedType::isDynamic(extent);
+        isEmpty |= extent == 0;
+        low.push_back(getAffineConstantExpr(0, op.getContext()));
+        high.push_back(getAffineConstantExpr(
+            ShapedType::isDynamic(extent) ? 0 : extent - 1, op.getContext()));
+      }
+      if (!isStatic || isEmpty)
+        continue;
+      auto first = dyn_cast<AffineConstantExpr>(expr.replaceDims(low));
+      auto last = dyn_cast<AffineConstantExpr>(expr.replaceDims(high));
+      if (!first || !last)
+        continue;
+      if (std::min(first.getValue(), last.getValue()) < 0 ||
+          std::max(first.getValue(), last.getValue()) >= size)
+        return op.emitOpError()
+               << "operand " << i << " is read at " << first.getValue() << " to "
+               << last.getValue() << " of a dim of size " << size;
+    }
+  }
+  return success();
+}
+
+static LogicalResult verifyProgram(IndexProgramOpInterface op) {
+  if (failed(verifyMaps(op)))
+    return failure();
+  if (op->getNumResults() != op.getProgramInits().size())
+    return op.emitOpError() << "expected as many results as inits ("
+                            << op.getProgramInits().size() << "), got "
+                            << op->getNumResults();
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    if (result.getType() != op.getProgramInits()[i].getType())
+      return op.emitOpError()
+             << "result " << i << " has type " << result.getType()
+             << ", but its init has " << op.getProgramInits()[i].getType();
+  return success();
+}
+
+/// Checks the arguments and the yield of one body. `types` are the element types
+/// of its arguments, `maps` the maps of what it yields.
+static LogicalResult
+verifyBody(IndexProgramOpInterface op, Block &body, StringRef name,
+           TypeRange argumentTypes,
+           function_ref<AffineMap(unsigned)> mapOfArgument,
+           ArrayRef<AffineMap> yieldMaps, TypeRange yieldTypes) {
+  if (body.getNumArguments() != argumentTypes.size())
+    return op.emitOpError()
+           << name << ": expected " << argumentTypes.size()
+           << " arguments, got " << body.getNumArguments();
+  for (auto [i, type] : llvm::enumerate(argumentTypes))
+    if (body.getArgument(i).getType() != type)
+      return op.emitOpError() << name << ": argument " << i << " has type "
+                              << body.getArgument(i).getType() << ", expected "
+                              << type;
+  for (Operation &inner : body)
+    if (inner.getNumRegions() != 0)
+      return inner.emitOpError()
+             << "ops with regions cannot stand in the body of '"
+             << op->getName() << "'";
+  auto yield = dyn_cast_or_null<YieldOp>(
+      body.mightHaveTerminator() ? body.getTerminator() : nullptr);
+  if (!yield)
+    return op.emitOpError() << name << ": expected to end with redfuse.yield";
+  if (yield.getValues().size() != yieldMaps.size())
+    return yield.emitOpError() << "expected " << yieldMaps.size()
+                               << " values, one for each init, got "
+                               << yield.getValues().size();
+  FailureOr<DimSets> sets =
+      DimSets::compute(body, op.getNumIterationDims(), mapOfArgument);
+  if (failed(sets))
+    return failure();
+  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+    if (value.getType() != yieldTypes[i])
+      return yield.emitOpError() << "value " << i << " has type "
+                                 << value.getType() << ", expected "
+                                 << yieldTypes[i];
+    SmallBitVector extra = (*sets)[value];
+    extra.reset(getDimsOf(yieldMaps[i]));
+    if (extra.any())
+      return yield.emitOpError()
+             << "value " << i << " depends on dim " << extra.find_first()
+             << ", which the map of its init lacks: reduce it first";
+  }
+  return success();
+}
+
+static SmallVector<Type> elementTypes(ValueRange tensors) {
+  return llvm::map_to_vector(tensors, [](Value v) {
+    return cast<ShapedType>(v.getType()).getElementType();
+  });
+}
+
+/// The body of an op that takes its inputs and yields its results.
+static LogicalResult verifyPlainBody(IndexProgramOpInterface op,
+                                     StringRef name = "body") {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<Type> types = elementTypes(op.getProgramInputs());
+  return verifyBody(
+      op, *op.getProgramBody(), name, types,
+      [&](unsigned i) { return op.getMapOfBodyArgument(i); },
+      ArrayRef<AffineMap>(maps).drop_front(op.getProgramInputs().size()),
+      elementTypes(op.getProgramInits()));
+}
+
+LogicalResult CascadeOp::verify() {
+  if (failed(verifyProgram(*this)))
+    return failure();
+  if (auto schedule = getScheduleAttr())
+    if (schedule.getTiles().size() != getNumIterationDims())
+      return emitOpError() << "the schedule has "
+                           << schedule.getTiles().size()
+                           << " tiles, expected one for each of the "
+                           << getNumIterationDims() << " iteration dims";
+  return success();
+}
+LogicalResult CascadeOp::verifyRegions() { return verifyPlainBody(*this); }
+
+LogicalResult FinalizeOp::verify() { return verifyProgram(*this); }
+LogicalResult FinalizeOp::verifyRegions() {
+  if (failed(verifyPlainBody(*this)))
+    return failure();
+  for (auto reduce : getBody().front().getOps<ReduceOp>())
+    return reduce.emitOpError(
+        "is not allowed in redfuse.finalize, which is element-wise");
+  return success();
+}
+
+LogicalResult MergeOp::verify() {
+  if (failed(verifyProgram(*this)))
+    return failure();
+  if (getInputs().getTypes() != getInits().getTypes())
+    return emitOpError("expected the components of the right state (inputs) to "
+                       "have the types of the left state's (inits)");
+  SmallVector<AffineMap> maps = getIndexingMapsArray();
+  unsigned n = getInits().size();
+  for (unsigned i = 0; i < n; ++i)
+    if (maps[i] != maps[n + i])
+      return emitOpError() << "component " << i
+                           << " has different indexing maps left and right";
+  return success();
+}
+LogicalResult MergeOp::verifyRegions() {
+  SmallVector<AffineMap> maps = getIndexingMapsArray();
+  unsigned n = getInits().size();
+  SmallVector<Type> types = elementTypes(getInits());
+  SmallVector<Type> both(types);
+  llvm::append_range(both, types);
+  return verifyBody(
+      *this, getBody().front(), "body", both,
+      [&](unsigned i) { return getMapOfBodyArgument(i); },
+      ArrayRef<AffineMap>(maps).drop_front(n), types);
+}
+
+LogicalResult FoldOp::verify() {
+  if (failed(verifyProgram(*this)))
+    return failure();
+  unsigned numDims = getNumIterationDims();
+  if (getOver().empty())
+    return emitOpError("'over' must name at least one dim");
+  SmallBitVector over(numDims);
+  for (int64_t d : getOver()) {
+    if (d < 0 || d >= numDims)
+      return emitOpError() << "'over' names dim " << d << ", but there are "
+                           << numDims << " iteration dims";
+    over.set(d);
+  }
+  SmallVector<AffineMap> maps = getIndexingMapsArray();
+  for (unsigned i = getInputs().size(); i < maps.size(); ++i)
+    if (getDimsOf(maps[i]).anyCommon(over))
+      return emitOpError() << "state component " << i - getInputs().size()
+                           << " depends on a dim of 'over'";
+  if (getIdentities().size() != getInits().size())
+    return emitOpError() << "expected " << getInits().size()
+                         << " identities, one for each component of the "
+                            "state, got "
+                         << getIdentities().size();
+  for (auto [i, attr] : llvm::enumerate(getIdentities())) {
+    Type element =
+        cast<RankedTensorType>(getInits()[i].getType()).getElementType();
+    auto typed = dyn_cast<TypedAttr>(attr);
+    if (!typed || typed.getType() != element)
+      return emitOpError() << "identity " << i << " must be a constant of type "
+                           << element << ", got " << attr;
+  }
+  if (auto schedule = getScheduleAttr())
+    if (schedule.getTiles().size() != numDims)
+      return emitOpError() << "the schedule has "
+                           << schedule.getTiles().size()
+                           << " tiles, expected one for each of the "
+                           << numDims << " iteration dims";
+  return success();
+}
+LogicalResult FoldOp::verifyRegions() {
+  SmallVector<AffineMap> maps = getIndexingMapsArray();
+  ArrayRef<AffineMap> stateMaps =
+      ArrayRef<AffineMap>(maps).drop_front(getInputs().size());
+  SmallVector<Type> stateTypes = elementTypes(getInits());
+  SmallVector<Type> stepTypes = elementTypes(getInputs());
+  llvm::append_range(stepTypes, stateTypes);
+  if (failed(verifyBody(*this, getStep().front(), "step", stepTypes,
+                        [&](unsigned i) { return maps[i]; }, stateMaps,
+                        stateTypes)))
+    return failure();
+  SmallVector<Type> mergeTypes(stateTypes);
+  llvm::append_range(mergeTypes, stateTypes);
+  unsigned n = stateTypes.size();
+  return verifyBody(*this, getMerge().front(), "merge", mergeTypes,
+                    [&](unsigned i) { return stateMaps[i % n]; }, stateMaps,
+                    stateTypes);
+}
+
+//===----------------------------------------------------------------------===//
+// Body-level ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location>,
+                                         ValueRange operands, DictionaryAttr,
+                                         OpaqueProperties, RegionRange,
+                                         SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, operands.getTypes());
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  bool isPair = llvm::is_contained(
+      {Reducer::ArgMax, Reducer::ArgMin, Reducer::TopK}, getReducer());
+  unsigned expected = isPair ? 2 : 1;
+  if (getNumOperands() != expected)
+    return emitOpError() << stringifyReducer(getReducer()) << " takes "
+                         << expected << " operand" << (expected == 1 ? "" : "s")
+                         << ", got " << getNumOperands();
+  if (getResultTypes() != getOperandTypes())
+    return emitOpError("expected the results to have the operands' types");
+  if (getOver().empty())
+    return emitOpError("'over' must name at least one dim");
+  if (!getReducerIdentity(getReducer(), getOperand(0).getType()))
+    return emitOpError() << stringifyReducer(getReducer())
+                         << " does not reduce values of type "
+                         << getOperand(0).getType();
+  if (isPair && !getOperand(1).getType().isIntOrIndex())
+    return emitOpError() << "the second operand of "
+                         << stringifyReducer(getReducer())
+                         << " is an index, got "
+                         << getOperand(1).getType();
+  if (!isa<IndexProgramOpInterface>((*this)->getParentOp()))
+    return emitOpError("must stand in the body of a redfuse op");
+  return success();
+}
+
+LogicalResult IndexOp::verify() {
+  if (!isa<IndexProgramOpInterface>((*this)->getParentOp()))
+    return emitOpError("must stand in the body of a redfuse op");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes of results
+//===----------------------------------------------------------------------===//
+
+static LogicalResult reifyFromInits(Operation *op, OpBuilder &b,
+                                    ReifiedRankedShapedTypeDims &shapes) {
+  auto dps = cast<DestinationStyleOpInterface>(op);
+  for (Value init : dps.getDpsInits())
+    if (isa<RankedTensorType>(init.getType()))
+      shapes.push_back(tensor::getMixedSizes(b, op->getLoc(), init));
+  return success();
+}
+
+#define REDFUSE_REIFY(Op)                                                      \
+  LogicalResult Op::reifyResultShapes(OpBuilder &b,                            \
+                                      ReifiedRankedShapedTypeDims &shapes) {   \
+    return reifyFromInits(getOperation(), b, shapes);                          \
+  }
+REDFUSE_REIFY(CascadeOp)
+REDFUSE_REIFY(FoldOp)
+REDFUSE_REIFY(MergeOp)
+REDFUSE_REIFY(FinalizeOp)
+REDFUSE_REIFY(LaunchOp)
+#undef REDFUSE_REIFY
