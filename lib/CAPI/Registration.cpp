@@ -3,6 +3,7 @@
 
 #include "mlir/CAPI/IR.h"
 #include "redfuse/Dialect/Redfuse.h"
+#include "redfuse/Transforms/Normalize.h"
 #include "redfuse/Transforms/Passes.h"
 
 using namespace mlir;
@@ -19,6 +20,7 @@ void redfuseLoadDialects(MlirContext context) {
 }
 
 void redfuseRegisterPasses() {
-  static bool once = (redfuse::registerRedfusePasses(), true);
+  static bool once = (redfuse::registerRedfusePasses(),
+                      redfuse::registerNormalizePipeline(), true);
   (void)once;
 }

@@ -6,6 +6,66 @@ include "mlir/Pass/PassBase.td"
 
 // Layer 1: normalise ----------------------------------------------------------
 
+class NormalizePass<string flag> : Pass<"redfuse-normalize-" # flag> {
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::cf::ControlFlowDialect", "mlir::linalg::LinalgDialect",
+    "mlir::math::MathDialect", "mlir::scf::SCFDialect",
+    "mlir::tensor::TensorDialect"];
+}
+
+def NormalizeGeneralize : NormalizePass<"generalize"> {
+  let summary = "Spell every structured op as linalg.generic";
+  let description = [{
+    Named linalg ops (matmuls, convolutions, poolings, reduce, map, transpose,
+    broadcast, ...) become `linalg.generic`; `linalg.softmax` is decomposed;
+    element-wise `arith` and `math` ops on tensors and `tensor.generate` become
+    generics too. Only `linalg.fill` keeps its name: it says "a scalar".
+  }];
+}
+
+def NormalizeDeadResults : NormalizePass<"dead-results"> {
+  let summary = "Drop results, operands and bodies nobody uses";
+  let description = [{
+    torch-mlir computes the argmax with every max; when nobody reads the index
+    the generic becomes a plain max. Duplicated and unused operands go too, and
+    an `outs` whose value is not read becomes a `tensor.empty`.
+  }];
+}
+
+def NormalizeConstants : NormalizePass<"constants"> {
+  let summary = "Move constants and fills into the scalar bodies";
+  let description = [{
+    Splat and 0-d constant tensors and `linalg.fill`s read by a generic become
+    scalars in its body; a generic or a splat constant that only writes one
+    scalar becomes a `linalg.fill`; floating point casts of constants fold.
+  }];
+}
+
+def NormalizeUnitDims : NormalizePass<"unit-dims"> {
+  let summary = "Drop loops and tensor dims of static extent one";
+}
+
+def NormalizeReshapes : NormalizePass<"reshapes"> {
+  let summary = "Push expand_shape and collapse_shape to the function's edges";
+  let description = [{
+    A reshape beside a generic is folded by expanding the generic's loops (and by
+    collapsing them where they cannot be expanded), until none is left between
+    two computing ops.
+  }];
+}
+
+def NormalizeViews : NormalizePass<"views"> {
+  let summary = "Fold transposes, broadcasts, copies and slices into indexing maps";
+  let description = [{
+    A generic that only yields one of its inputs, and a `tensor.extract_slice`
+    with static offsets and strides, disappear into the indexing maps of their
+    readers. A slice reads `d + offset`; where the offset is zero but the extent
+    is smaller than the operand's, the map reads `d mod extent-of-the-operand`,
+    because linalg takes a plain `d` as a statement about the loop's extent.
+  }];
+}
+
 // Layer 2: raise --------------------------------------------------------------
 
 // Layers 3 to 5: fuse, schedule, derive -----------------------------------------

@@ -1,0 +1,50 @@
+//===- Normalize.h - layer 1: one canonical spelling ------------*- C++ -*-===//
+//
+// The pattern sets of the `redfuse-normalize-*` passes and the pipeline of all.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_TRANSFORMS_NORMALIZE_H
+#define REDFUSE_TRANSFORMS_NORMALIZE_H
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir {
+class OpPassManager;
+namespace linalg {
+class GenericOp;
+class LinalgOp;
+} // namespace linalg
+} // namespace mlir
+
+namespace redfuse {
+
+/// Named ops, softmax, element-wise tensor arithmetic and tensor.generate to
+/// linalg.generic.
+void populateNormalizeGeneralizePatterns(mlir::RewritePatternSet &patterns);
+
+/// Unused results, operands and inits of generics.
+void populateNormalizeDeadResultsPatterns(mlir::RewritePatternSet &patterns);
+
+/// Splat constants, 0-d constants and fills as scalars in bodies.
+void populateNormalizeConstantsPatterns(mlir::RewritePatternSet &patterns);
+
+/// Reshapes into the loops of the generics around them.
+void populateNormalizeReshapesPatterns(mlir::RewritePatternSet &patterns);
+
+/// Copies, transposes, broadcasts and slices into indexing maps.
+void populateNormalizeViewsPatterns(mlir::RewritePatternSet &patterns);
+
+/// The map through which `operand` of `op` is really read: the indexing map
+/// without the `mod` that marks a slice from offset zero (see
+/// redfuse-normalize-views). Every other layer reads maps through this.
+mlir::AffineMap getAccessMap(mlir::linalg::LinalgOp op,
+                             mlir::OpOperand *operand);
+
+/// The whole of layer 1; registered as `redfuse-normalize`.
+void buildNormalizePipeline(mlir::OpPassManager &pm);
+void registerNormalizePipeline();
+
+} // namespace redfuse
+
+#endif // REDFUSE_TRANSFORMS_NORMALIZE_H

@@ -1,0 +1,68 @@
+//===- NormalizeGeneralize.cpp - every structured op as linalg.generic ----===//
+#include "NormalizeCommon.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_NORMALIZEGENERALIZE
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+
+namespace {
+
+/// Any named op but linalg.fill. (The upstream pattern set takes fill too, and
+/// fill is the one name the other layers want to keep.)
+struct GeneralizeNamedOp : OpInterfaceRewritePattern<linalg::LinalgOp> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+  LogicalResult matchAndRewrite(linalg::LinalgOp op,
+                                PatternRewriter &rewriter) const override {
+    if (isa<linalg::GenericOp>(op))
+      return rewriter.notifyMatchFailure(op, "already a generic");
+    if (isa<linalg::FillOp>(op) &&
+        !isa<ShapedType>(op->getOperand(0).getType()))
+      return rewriter.notifyMatchFailure(op, "fill of a scalar keeps its name");
+    if (!op.hasPureTensorSemantics())
+      return rewriter.notifyMatchFailure(op, "not on tensors");
+    return linalg::generalizeNamedOp(rewriter, op);
+  }
+};
+
+/// Softmax is a cascade; spelled out, it is found like any other.
+struct DecomposeSoftmax : OpRewritePattern<linalg::SoftmaxOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::SoftmaxOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics())
+      return rewriter.notifyMatchFailure(op, "not on tensors");
+    FailureOr<SmallVector<Value>> results = op.decomposeOperation(rewriter);
+    if (failed(results))
+      return rewriter.notifyMatchFailure(op, "upstream cannot decompose it");
+    rewriter.replaceOp(op, *results);
+    return success();
+  }
+};
+
+struct GenerateToGeneric : OpRewritePattern<tensor::GenerateOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::GenerateOp op,
+                                PatternRewriter &rewriter) const override {
+    return linalg::rewriteInDestinationPassingStyle(rewriter, op);
+  }
+};
+
+struct NormalizeGeneralize
+    : redfuse::impl::NormalizeGeneralizeBase<NormalizeGeneralize> {
+  void runOnOperation() override {
+    if (!redfuse::applyPopulated(
+            getOperation(), redfuse::populateNormalizeGeneralizePatterns))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+void redfuse::populateNormalizeGeneralizePatterns(RewritePatternSet &patterns) {
+  patterns.add<GeneralizeNamedOp, DecomposeSoftmax, GenerateToGeneric>(
+      patterns.getContext());
+  linalg::populateElementwiseToLinalgConversionPatterns(patterns);
+}

@@ -1,0 +1,158 @@
+//===- NormalizeViews.cpp - copies and slices into indexing maps ----------===//
+#include "NormalizeCommon.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_NORMALIZEVIEWS
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+
+namespace {
+
+/// Makes input `operand` of `op` read `source` through `map`, unless the loops'
+/// extents could then no longer be told from the operands.
+LogicalResult readThrough(linalg::GenericOp op, OpOperand *operand,
+                          Value source, AffineMap map,
+                          PatternRewriter &rewriter) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  maps[operand->getOperandNumber()] = map;
+  if (!inversePermutation(concatAffineMaps(maps, op.getContext())))
+    return rewriter.notifyMatchFailure(
+        op, "only the view tells the extent of a loop");
+  rewriter.modifyOpInPlace(op, [&] {
+    operand->set(source);
+    op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+  });
+  return success();
+}
+
+/// A reader of a generic that only yields one of its inputs reads that input.
+struct FoldCopies : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics())
+      return rewriter.notifyMatchFailure(op, "not on tensors");
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      auto result = dyn_cast<OpResult>(operand->get());
+      auto copy = operand->get().getDefiningOp<linalg::GenericOp>();
+      if (!copy || !copy.hasPureTensorSemantics() ||
+          copy.getNumParallelLoops() != copy.getNumLoops() ||
+          !copy.getBody()->without_terminator().empty())
+        continue;
+      auto yielded = dyn_cast<BlockArgument>(
+          copy.getBody()->getTerminator()->getOperand(
+              result.getResultNumber()));
+      if (!yielded || yielded.getOwner() != copy.getBody() ||
+          yielded.getArgNumber() >= copy.getNumDpsInputs())
+        continue;
+      OpOperand *input = copy.getDpsInputOperand(yielded.getArgNumber());
+      if (!isa<RankedTensorType>(input->get().getType()))
+        continue;
+      AffineMap written = copy.getMatchingIndexingMap(
+          copy.getDpsInitOperand(result.getResultNumber()));
+      if (!written.isPermutation())
+        continue;
+      AffineMap map = copy.getMatchingIndexingMap(input)
+                          .compose(inversePermutation(written))
+                          .compose(op.getMatchingIndexingMap(operand));
+      if (succeeded(readThrough(op, operand, input->get(), map, rewriter)))
+        return success();
+    }
+    return rewriter.notifyMatchFailure(op, "reads no copy that can be folded");
+  }
+};
+
+/// A reader of a slice with static offsets and strides reads the source.
+struct FoldSlices : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics())
+      return rewriter.notifyMatchFailure(op, "not on tensors");
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      auto slice = operand->get().getDefiningOp<tensor::ExtractSliceOp>();
+      if (!slice)
+        continue;
+      FailureOr<AffineMap> map =
+          getSourceMap(slice, op.getMatchingIndexingMap(operand));
+      if (succeeded(map) && succeeded(readThrough(op, operand,
+                                                  slice.getSource(), *map,
+                                                  rewriter)))
+        return success();
+    }
+    return rewriter.notifyMatchFailure(op, "reads no slice that can be folded");
+  }
+
+private:
+  /// The map into the slice's source that reads what `map` reads of the slice.
+  static FailureOr<AffineMap> getSourceMap(tensor::ExtractSliceOp slice,
+                                           AffineMap map) {
+    if (ShapedType::isDynamicShape(slice.getStaticOffsets()) ||
+        ShapedType::isDynamicShape(slice.getStaticStrides()))
+      return failure();
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    MLIRContext *context = slice.getContext();
+    SmallVector<AffineExpr> exprs;
+    unsigned next = 0;
+    for (int64_t dim = 0; dim < slice.getSourceType().getRank(); ++dim) {
+      int64_t offset = slice.getStaticOffset(dim);
+      int64_t stride = slice.getStaticStride(dim);
+      int64_t size = slice.getStaticSize(dim);
+      if (dropped.test(dim)) {
+        exprs.push_back(getAffineConstantExpr(offset, context));
+        continue;
+      }
+      AffineExpr expr = map.getResult(next++);
+      int64_t extent = slice.getSourceType().getDimSize(dim);
+      bool whole = offset == 0 && stride == 1 && size == extent &&
+                   ShapedType::isStatic(size);
+      if (!whole && offset == 0 && stride == 1) {
+        // A plain dim would claim that the loop runs over the whole source.
+        if (ShapedType::isDynamic(size))
+          return failure();
+        if (size != 0)
+          expr = isa<AffineConstantExpr>(expr) ? expr : expr % size;
+      } else {
+        expr = expr * stride + offset;
+      }
+      exprs.push_back(expr);
+    }
+    return AffineMap::get(map.getNumDims(), 0, exprs, context);
+  }
+};
+
+struct NormalizeViews : redfuse::impl::NormalizeViewsBase<NormalizeViews> {
+  void runOnOperation() override {
+    if (!redfuse::applyPopulated(getOperation(),
+                                 redfuse::populateNormalizeViewsPatterns))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+void redfuse::populateNormalizeViewsPatterns(RewritePatternSet &patterns) {
+  patterns.add<FoldCopies, FoldSlices>(patterns.getContext());
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+}
+
+AffineMap redfuse::getAccessMap(linalg::LinalgOp op, OpOperand *operand) {
+  AffineMap map = op.getMatchingIndexingMap(operand);
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  DenseMap<AffineExpr, AffineExpr> plain;
+  map.walkExprs([&](AffineExpr expr) {
+    auto modulo = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (!modulo || modulo.getKind() != AffineExprKind::Mod)
+      return;
+    auto dim = dyn_cast<AffineDimExpr>(modulo.getLHS());
+    auto limit = dyn_cast<AffineConstantExpr>(modulo.getRHS());
+    if (!dim || !limit)
+      return;
+    int64_t extent = extents[dim.getPosition()];
+    if (ShapedType::isStatic(extent) && extent <= limit.getValue())
+      plain[expr] = dim;
+  });
+  return map.replace(plain);
+}
