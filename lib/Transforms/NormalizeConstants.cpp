@@ -119,6 +119,28 @@ struct GenericToFill : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
+/// Upstream folds a truncation of a constant only where it is exact; at run time
+/// it rounds to nearest even, so does this.
+struct FoldTruncOfConstant : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    APFloat value(0.0);
+    auto type = dyn_cast<FloatType>(op.getType());
+    if (!type || !matchPattern(op.getIn(), m_ConstantFloat(&value)))
+      return rewriter.notifyMatchFailure(op, "not a scalar constant");
+    if (op.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even) !=
+        arith::RoundingMode::to_nearest_even)
+      return rewriter.notifyMatchFailure(op, "another rounding mode");
+    bool losesInfo = false;
+    value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                  &losesInfo);
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+        op, rewriter.getFloatAttr(type, value));
+    return success();
+  }
+};
+
 struct NormalizeConstants
     : redfuse::impl::NormalizeConstantsBase<NormalizeConstants> {
   void runOnOperation() override {
@@ -131,7 +153,7 @@ struct NormalizeConstants
 } // namespace
 
 void redfuse::populateNormalizeConstantsPatterns(RewritePatternSet &patterns) {
-  patterns.add<InlineSplatInputs, FillSplatInits, GenericToFill>(
-      patterns.getContext());
+  patterns.add<InlineSplatInputs, FillSplatInits, GenericToFill,
+               FoldTruncOfConstant>(patterns.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
 }

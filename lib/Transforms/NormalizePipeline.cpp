@@ -15,8 +15,12 @@ void redfuse::buildNormalizePipeline(OpPassManager &pm) {
   pm.addPass(createNormalizeConstants());
   pm.addPass(createNormalizeDeadResults());
   pm.addPass(createNormalizeViews());
-  pm.addPass(createNormalizeUnitDims());
-  pm.addPass(createNormalizeReshapes());
+  // A reshape that both splits a dim and adds a unit dim hands the unit dim to
+  // the loops it is pushed through, so unit dims and reshapes alternate.
+  for (int round = 0; round < 2; ++round) {
+    pm.addPass(createNormalizeUnitDims());
+    pm.addPass(createNormalizeReshapes());
+  }
   // Reshapes that went away bring copies and slices next to their readers.
   pm.addPass(createNormalizeViews());
   pm.addPass(createNormalizeConstants());

@@ -12,6 +12,27 @@ using namespace mlir;
 
 namespace {
 
+/// Does the reshape only add or drop dims of extent one? Those stay where
+/// redfuse-normalize-unit-dims has put them: pushed on, an expand_shape at a
+/// result would give every loop nest its unit dims back.
+template <typename Reshape>
+bool isUnitDimsOnly(Reshape reshape, ArrayRef<int64_t> expandedShape) {
+  return llvm::all_of(
+      reshape.getReassociationIndices(), [&](const ReassociationIndices &group) {
+        return llvm::count_if(group, [&](int64_t dim) {
+                 return expandedShape[dim] != 1;
+               }) <= 1;
+      });
+}
+
+bool foldsThrough(OpOperand *operand) {
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(operand->getOwner()))
+    return !isUnitDimsOnly(expand, expand.getResultType().getShape());
+  if (auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>())
+    return !isUnitDimsOnly(collapse, collapse.getSrcType().getShape());
+  return true;
+}
+
 struct NormalizeReshapes
     : redfuse::impl::NormalizeReshapesBase<NormalizeReshapes> {
   void runOnOperation() override {
@@ -25,8 +46,7 @@ struct NormalizeReshapes
 
 void redfuse::populateNormalizeReshapesPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  auto always = [](OpOperand *) { return true; };
-  linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, always);
+  linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, foldsThrough);
   tensor::populateReassociativeReshapeFoldingPatterns(patterns);
   tensor::populateBubbleUpExpandShapePatterns(patterns);
   tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);

@@ -99,7 +99,7 @@ private:
     for (int64_t dim = 0; dim < slice.getSourceType().getRank(); ++dim) {
       int64_t offset = slice.getStaticOffset(dim);
       int64_t stride = slice.getStaticStride(dim);
-      int64_t size = slice.getStaticSize(dim);
+      int64_t size = slice.getStaticSizes()[dim];
       if (dropped.test(dim)) {
         exprs.push_back(getAffineConstantExpr(offset, context));
         continue;
@@ -110,10 +110,9 @@ private:
                    ShapedType::isStatic(size);
       if (!whole && offset == 0 && stride == 1) {
         // A plain dim would claim that the loop runs over the whole source.
-        if (ShapedType::isDynamic(size))
+        if (ShapedType::isDynamic(size) || size == 0)
           return failure();
-        if (size != 0)
-          expr = isa<AffineConstantExpr>(expr) ? expr : expr % size;
+        expr = expr % size;
       } else {
         expr = expr * stride + offset;
       }

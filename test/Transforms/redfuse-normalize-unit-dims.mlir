@@ -1,0 +1,29 @@
+// RUN: redfuse-opt %s -redfuse-normalize-unit-dims | FileCheck %s
+
+#map = affine_map<(d0, d1) -> (d0, d1)>
+
+// keepdim: the reduction writes [?, 1] and the subtraction reads [?, 1] at (d0, 0).
+// CHECK-LABEL: func @keepdim
+// CHECK-SAME: %[[X:[^:]+]]: tensor<?x33xf32>
+// CHECK: %[[SUM:.+]] = linalg.generic
+
+// CHECK-SAME: iterator_types = ["parallel", "reduction"]
+// CHECK: } -> tensor<?xf32>
+// CHECK-NOT: shape
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[X]], %[[SUM]] : tensor<?x33xf32>, tensor<?xf32>)
+func.func @keepdim(%x: tensor<?x33xf32>, %e: tensor<?x1xf32>, %o: tensor<?x33xf32>) -> tensor<?x33xf32> {
+  %sum = linalg.generic {indexing_maps = [#map, affine_map<(d0, d1) -> (d0, 0)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<?x33xf32>) outs(%e : tensor<?x1xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %v = arith.addf %in, %out : f32
+    linalg.yield %v : f32
+  } -> tensor<?x1xf32>
+  %r = linalg.generic {indexing_maps = [#map, affine_map<(d0, d1) -> (d0, 0)>, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %sum : tensor<?x33xf32>, tensor<?x1xf32>) outs(%o : tensor<?x33xf32>) {
+  ^bb0(%in: f32, %s: f32, %out: f32):
+    %v = arith.subf %in, %s : f32
+    linalg.yield %v : f32
+  } -> tensor<?x33xf32>
+  return %r : tensor<?x33xf32>
+}
