@@ -68,6 +68,20 @@ def NormalizeViews : NormalizePass<"views"> {
 
 // Layer 2: raise --------------------------------------------------------------
 
+def Raise : Pass<"redfuse-raise"> {
+  let summary = "Raise every linalg.generic to a redfuse.cascade";
+  let description = [{
+    One to one: the inputs with their maps, the body cloned, `linalg.index` as
+    `redfuse.index`, and each accumulation `yield(combine(out, f))` as a
+    `redfuse.reduce` of f. A value and its index that are selected together
+    become one argmax or argmin. Initial values that are not the identity of the
+    reducer are combined after the reduction; the destinations of the cascade are
+    never read. What cannot be raised stays and is listed in `redfuse.refused`.
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect",
+                           "mlir::tensor::TensorDialect"];
+}
+
 // Layers 3 to 5: fuse, schedule, derive -----------------------------------------
 
 // Layers 6 and 7: tile and generate code -----------------------------------------

@@ -1,0 +1,197 @@
+// RUN: redfuse-opt %s -redfuse-raise -split-input-file | FileCheck %s
+
+#ik = affine_map<(i, j, k) -> (i, k)>
+#kj = affine_map<(i, j, k) -> (k, j)>
+#ij = affine_map<(i, j, k) -> (i, j)>
+
+// A contraction: the fill of the identity is dropped.
+// CHECK-LABEL: func @contraction
+// CHECK-NOT:   linalg.generic
+// CHECK:       %[[E:.*]] = tensor.empty() : tensor<5x7xf32>
+// CHECK:       redfuse.cascade
+// CHECK-SAME:  ins(%{{.*}}, %{{.*}} : tensor<5x11xf32>, tensor<11x7xf32>) outs(%[[E]]
+// CHECK:       %[[P:.*]] = arith.mulf
+// CHECK-NEXT:  %[[S:.*]] = redfuse.reduce add %[[P]] over [2] into [0, 1] : f32
+// CHECK-NEXT:  redfuse.yield %[[S]] : f32
+func.func @contraction(%a: tensor<5x11xf32>, %b: tensor<11x7xf32>) -> tensor<5x7xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<5x7xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<5x7xf32>) -> tensor<5x7xf32>
+  %r = linalg.generic {indexing_maps = [#ik, #kj, #ij], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<5x11xf32>, tensor<11x7xf32>) outs(%init : tensor<5x7xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %p, %out : f32
+    linalg.yield %s : f32
+  } -> tensor<5x7xf32>
+  return %r : tensor<5x7xf32>
+}
+
+// -----
+
+#v = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// An initial tensor becomes an input, combined after the reduction; the
+// destination is fresh.
+// CHECK-LABEL: func @initial_tensor
+// CHECK-SAME:  (%[[A:.*]]: tensor<5x?xf32>, %[[B:.*]]: tensor<5xf32>)
+// CHECK:       %[[E:.*]] = tensor.empty() : tensor<5xf32>
+// CHECK:       redfuse.cascade
+// CHECK-SAME:  ins(%[[A]], %[[B]] : {{.*}}) outs(%[[E]]
+// CHECK-NEXT:  ^bb0(%[[X:.*]]: f32, %[[I:.*]]: f32):
+// CHECK-NEXT:  %[[S:.*]] = redfuse.reduce add %[[X]] over [1] into [0]
+// CHECK-NEXT:  arith.addf %[[I]], %[[S]]
+func.func @initial_tensor(%a: tensor<5x?xf32>, %b: tensor<5xf32>) -> tensor<5xf32> {
+  %r = linalg.generic {indexing_maps = [#v, #r], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<5x?xf32>) outs(%b : tensor<5xf32>) {
+  ^bb0(%x: f32, %out: f32):
+    %s = arith.addf %out, %x : f32
+    linalg.yield %s : f32
+  } -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// -----
+
+#v = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// Another constant than the identity: combined after the reduction.
+// CHECK-LABEL: func @initial_constant
+// CHECK:       %[[C:.*]] = arith.constant 1.5
+// CHECK:       redfuse.cascade
+// CHECK:       %[[M:.*]] = redfuse.reduce maximumf
+// CHECK-NEXT:  arith.maximumf %[[C]], %[[M]]
+func.func @initial_constant(%a: tensor<5x3xf32>) -> tensor<5xf32> {
+  %c = arith.constant 1.5 : f32
+  %empty = tensor.empty() : tensor<5xf32>
+  %init = linalg.fill ins(%c : f32) outs(%empty : tensor<5xf32>) -> tensor<5xf32>
+  %r = linalg.generic {indexing_maps = [#v, #r], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<5x3xf32>) outs(%init : tensor<5xf32>) {
+  ^bb0(%x: f32, %out: f32):
+    %s = arith.maximumf %x, %out : f32
+    linalg.yield %s : f32
+  } -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// -----
+
+#v = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// Value and index selected together; an index start other than 0 comes back
+// where nothing beats the initial value.
+// CHECK-LABEL: func @argmax
+// CHECK:       redfuse.cascade
+// CHECK:       %[[J:.*]] = redfuse.index 1
+// CHECK:       %[[K:.*]] = arith.index_cast %[[J]]
+// CHECK:       %[[M:.*]]:2 = redfuse.reduce argmax %{{.*}}, %[[K]] over [1] into [0] : f32, i64
+// CHECK-NEXT:  redfuse.yield %[[M]]#0, %[[M]]#1 : f32, i64
+// CHECK:       redfuse.cascade
+// CHECK:       %[[N:.*]]:2 = redfuse.reduce argmin
+// CHECK:       %[[B:.*]] = arith.cmpf une, %[[N]]#0
+// CHECK:       arith.select %[[B]], %[[N]]#1
+func.func @argmax(%a: tensor<5x3xf32>) -> (tensor<5xf32>, tensor<5xi64>, tensor<5xf32>, tensor<5xi64>) {
+  %ninf = arith.constant 0xFF800000 : f32
+  %inf = arith.constant 0x7F800000 : f32
+  %c0 = arith.constant 0 : i64
+  %cm1 = arith.constant -1 : i64
+  %e = tensor.empty() : tensor<5xf32>
+  %ei = tensor.empty() : tensor<5xi64>
+  %low = linalg.fill ins(%ninf : f32) outs(%e : tensor<5xf32>) -> tensor<5xf32>
+  %high = linalg.fill ins(%inf : f32) outs(%e : tensor<5xf32>) -> tensor<5xf32>
+  %i0 = linalg.fill ins(%c0 : i64) outs(%ei : tensor<5xi64>) -> tensor<5xi64>
+  %i1 = linalg.fill ins(%cm1 : i64) outs(%ei : tensor<5xi64>) -> tensor<5xi64>
+  %r:2 = linalg.generic {indexing_maps = [#v, #r, #r], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<5x3xf32>) outs(%low, %i0 : tensor<5xf32>, tensor<5xi64>) {
+  ^bb0(%x: f32, %out: f32, %at: i64):
+    %j = linalg.index 1 : index
+    %k = arith.index_cast %j : index to i64
+    %m = arith.maximumf %x, %out : f32
+    %c = arith.cmpf ogt, %x, %out : f32
+    %n = arith.select %c, %k, %at : i64
+    linalg.yield %m, %n : f32, i64
+  } -> (tensor<5xf32>, tensor<5xi64>)
+  %s:2 = linalg.generic {indexing_maps = [#v, #r, #r], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<5x3xf32>) outs(%high, %i1 : tensor<5xf32>, tensor<5xi64>) {
+  ^bb0(%x: f32, %out: f32, %at: i64):
+    %j = linalg.index 1 : index
+    %k = arith.index_cast %j : index to i64
+    %c = arith.cmpf ogt, %out, %x : f32
+    %m = arith.select %c, %x, %out : f32
+    %n = arith.select %c, %k, %at : i64
+    linalg.yield %m, %n : f32, i64
+  } -> (tensor<5xf32>, tensor<5xi64>)
+  return %r#0, %r#1, %s#0, %s#1 : tensor<5xf32>, tensor<5xi64>, tensor<5xf32>, tensor<5xi64>
+}
+
+// -----
+
+#v = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// Several independent results, each with its reducer; a chain of combiners;
+// subtraction; a fused multiply-add; a maximum by compare and select.
+// CHECK-LABEL: func @several
+// CHECK:       redfuse.cascade
+// CHECK-DAG:   redfuse.reduce mul
+// CHECK-DAG:   %[[N:.*]] = arith.negf
+// CHECK-DAG:   redfuse.reduce add %[[N]]
+// CHECK-DAG:   %[[P:.*]] = arith.mulf
+// CHECK-DAG:   redfuse.reduce add %[[P]]
+// CHECK-DAG:   redfuse.reduce maxnumf
+// CHECK-DAG:   %[[T:.*]] = arith.addf
+// CHECK-DAG:   redfuse.reduce add %[[T]]
+func.func @several(%a: tensor<5x3xf32>, %b: tensor<5x3xf32>)
+    -> (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) {
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %ninf = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<5xf32>
+  %i1 = linalg.fill ins(%one : f32) outs(%e : tensor<5xf32>) -> tensor<5xf32>
+  %i0 = linalg.fill ins(%zero : f32) outs(%e : tensor<5xf32>) -> tensor<5xf32>
+  %il = linalg.fill ins(%ninf : f32) outs(%e : tensor<5xf32>) -> tensor<5xf32>
+  %r:5 = linalg.generic {indexing_maps = [#v, #v, #r, #r, #r, #r, #r], iterator_types = ["parallel", "reduction"]}
+      ins(%a, %b : tensor<5x3xf32>, tensor<5x3xf32>)
+      outs(%i1, %i0, %i0, %il, %i0 : tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) {
+  ^bb0(%x: f32, %y: f32, %o0: f32, %o1: f32, %o2: f32, %o3: f32, %o4: f32):
+    %0 = arith.mulf %o0, %x : f32
+    %1 = arith.subf %o1, %y : f32
+    %2 = math.fma %x, %y, %o2 : f32
+    %c = arith.cmpf olt, %o3, %x : f32
+    %3 = arith.select %c, %x, %o3 : f32
+    %4 = arith.addf %o4, %x : f32
+    %5 = arith.addf %4, %y : f32
+    linalg.yield %0, %1, %2, %3, %5 : f32, f32, f32, f32, f32
+  } -> (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>)
+  return %r#0, %r#1, %r#2, %r#3, %r#4 : tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>
+}
+
+// -----
+
+#v = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// No reduction: a map; indices; a captured tensor; an `outs` that is read.
+// CHECK-LABEL: func @map
+// CHECK-SAME:  (%[[A:.*]]: tensor<5x3xf32>, %[[T:.*]]: tensor<8xf32>)
+// CHECK:       redfuse.cascade
+// CHECK-SAME:  ins(%[[A]] : tensor<5x3xf32>) outs(%{{.*}} : tensor<5x3xf32>)
+// CHECK-NEXT:  ^bb0(%[[X:.*]]: f32):
+// CHECK:       %[[I:.*]] = redfuse.index 0
+// CHECK:       tensor.extract %[[T]][%[[I]]]
+// CHECK-NOT:   redfuse.reduce
+// CHECK:       redfuse.yield
+func.func @map(%a: tensor<5x3xf32>, %t: tensor<8xf32>) -> tensor<5x3xf32> {
+  %r = linalg.generic {indexing_maps = [#v], iterator_types = ["parallel", "parallel"]}
+      outs(%a : tensor<5x3xf32>) {
+  ^bb0(%x: f32):
+    %i = linalg.index 0 : index
+    %y = tensor.extract %t[%i] : tensor<8xf32>
+    %z = arith.mulf %x, %y : f32
+    linalg.yield %z : f32
+  } -> tensor<5x3xf32>
+  return %r : tensor<5x3xf32>
+}
