@@ -1,0 +1,137 @@
+"""The C++ build: configured once, then ninja only when a source has changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from .setup import Venv
+from .shell import BUILD, ROOT, DevError, step
+
+STAMP = BUILD / ".dev-stamp.json"
+SOURCES = ("CMakeLists.txt", "cmake", "include", "lib", "python/src", "tools")
+SUFFIXES = {".txt", ".cmake", ".h", ".hpp", ".td", ".cpp", ".c", ".in"}
+# The memory of one compiler, for the number of jobs.
+JOB_BYTES = 1_200_000_000
+
+
+def _files() -> Iterator[Path]:
+    for name in SOURCES:
+        top = ROOT / name
+        if top.is_file():
+            yield top
+            continue
+        for folder, _, names in os.walk(top):
+            for file in names:
+                if os.path.splitext(file)[1] in SUFFIXES:
+                    yield Path(folder, file)
+
+
+def fingerprint(venv: Venv) -> dict[str, object]:
+    """What the build depends on: sources by time and size, the Python package by its names."""
+    sources = {}
+    for path in _files():
+        stat = path.stat()
+        sources[str(path.relative_to(ROOT))] = [stat.st_mtime_ns, stat.st_size]
+    package = ROOT / "python" / "redfuse"
+    names = [*os.listdir(package), *os.listdir(package / "dialects")]
+    return {
+        "venv": str(venv.path),
+        "key": venv.read_stamp().get("key"),
+        "sources": dict(sorted(sources.items())),
+        "package": sorted(n for n in names if n != "__pycache__"),
+    }
+
+
+def is_built(venv: Venv) -> bool:
+    try:
+        return json.loads(STAMP.read_text()) == fingerprint(venv)
+    except (OSError, ValueError):
+        return False
+
+
+def jobs() -> int:
+    """Compilers at a time: one for each core, as far as the memory goes."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    try:
+        text = Path("/proc/meminfo").read_text()
+        free = int(re.search(r"MemAvailable:\s+(\d+)", text)[1]) * 1024  # type: ignore[index]
+    except (OSError, TypeError):
+        return cores or 1
+    return max(1, min(cores or 1, free // JOB_BYTES))
+
+
+def _configured(venv: Venv) -> bool:
+    """Whether the build directory is configured for this tree and this venv."""
+    cache = BUILD / "CMakeCache.txt"
+    if not cache.exists() or not (BUILD / "build.ninja").exists():
+        return False
+    text = cache.read_text(errors="replace")
+    home = re.search(r"^CMAKE_HOME_DIRECTORY:\w+=(.*)$", text, re.M)
+    python = re.search(r"^PYTHON_EXECUTABLE:\w+=(.*)$", text, re.M | re.I)
+    return bool(
+        home and Path(home[1]) == ROOT and python and Path(python[1]).absolute() == venv.python
+    )
+
+
+def _configure(venv: Venv) -> None:
+    if (BUILD / "CMakeCache.txt").exists():
+        # A cache of another place or Python cannot be mended by configuring over it.
+        shutil.rmtree(BUILD)
+    command = [
+        *(venv.tool("cmake"), "-S", ROOT, "-B", BUILD, "-G", "Ninja"),
+        "-DCMAKE_BUILD_TYPE=Release",
+        f"-DCMAKE_MAKE_PROGRAM={venv.tool('ninja')}",
+        f"-DCMAKE_PREFIX_PATH={venv.site}",
+        f"-DPython_EXECUTABLE={venv.python}",
+        f"-Dpybind11_DIR={venv.site / 'pybind11' / 'share' / 'cmake' / 'pybind11'}",
+    ]
+    step("configuring", command, log="configure.log")
+
+
+def _write_scripts(venv: Venv) -> None:
+    """The `redfuse` and `redfuse-opt` commands, for this build tree and this venv."""
+    scripts = BUILD / "bin"
+    scripts.mkdir(exist_ok=True)
+    command = scripts / "redfuse"
+    # /bin/sh, because a "#!" line may not be long and may not hold a space.
+    command.write_text(
+        "#!/bin/sh\n"
+        f"""'''exec' "{venv.python}" "$0" "$@"\n"""
+        "' '''\n"
+        "import sys\n"
+        f"sys.path.insert(0, {str(BUILD / 'python')!r})\n"
+        "from redfuse.cli import main\n"
+        "sys.exit(main())\n"
+    )
+    command.chmod(0o755)
+    links = {"redfuse-opt": BUILD / "python" / "redfuse" / "_bin" / "redfuse-opt"}
+    folders = {scripts: links}
+    if venv.owned:
+        folders[venv.path / "bin"] = {**links, "redfuse": command}
+    for folder, targets in folders.items():
+        for name, target in targets.items():
+            link = folder / name
+            if link.is_symlink() or link.exists():
+                link.unlink()
+            link.symlink_to(target)
+
+
+def build(venv: Venv) -> None:
+    """Brings build/dev up to date."""
+    before = fingerprint(venv)
+    if is_built(venv):
+        return
+    if not _configured(venv):
+        _configure(venv)
+    number = jobs()
+    command = [venv.tool("ninja"), "-C", BUILD, f"-j{number}"]
+    step(f"building ({number} at a time)", command, log="build.log")
+    if not (BUILD / "python" / "redfuse" / "_bin" / "redfuse-opt").exists():
+        raise DevError(f"the build left no redfuse-opt in {BUILD}; remove it and run again")
+    _write_scripts(venv)
+    STAMP.write_text(json.dumps(before))

@@ -1,0 +1,52 @@
+"""The pages of docs/ that are made from the .td files."""
+
+from __future__ import annotations
+
+import re
+
+from .setup import Venv
+from .shell import ROOT, output, say
+
+PAGES = {
+    "dialect.md": (
+        "The redfuse dialect",
+        "include/redfuse/Dialect/RedfuseOps.td",
+        ["-gen-dialect-doc", "-dialect=redfuse"],
+    ),
+    "passes.md": (
+        "The passes",
+        "include/redfuse/Transforms/Passes.td",
+        ["-gen-pass-doc"],
+    ),
+}
+
+
+def _page(venv: Venv, title: str, source: str, options: list[str]) -> str:
+    mlir = venv.site / "mlir"
+    tablegen = [mlir / "bin" / "mlir-tblgen", *options, ROOT / source]
+    text = output([*tablegen, "-I", ROOT / "include", "-I", mlir / "include"])
+    text = re.sub(r"<!--.*?-->\n*", "", text, flags=re.S)
+    text = text.replace("\n[TOC]\n", "\n")
+    # A page has one title; the generator gives the dialect one of its own, and passes none.
+    text = re.sub(r"\A\s*# .*\n", "", text)
+    head = f"# {title}\n\n<!-- Made from {source} by `tools/dev docs`; edit that file. -->\n\n"
+    lines = [line.rstrip() for line in (head + text.strip()).splitlines()]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"
+
+
+def docs(venv: Venv, *, check: bool) -> int:
+    """Writes the pages, or with `check` says which are not what the .td files give."""
+    stale = []
+    for name, (title, source, options) in PAGES.items():
+        path = ROOT / "docs" / name
+        text = _page(venv, title, source, options)
+        if path.exists() and path.read_text() == text:
+            continue
+        stale.append(name)
+        if not check:
+            path.write_text(text)
+    if check and stale:
+        say(f"docs: {', '.join(stale)} not up to date; run tools/dev docs")
+        return 1
+    say(f"docs: {', '.join(stale)} written" if stale else "docs: up to date")
+    return 0

@@ -1,0 +1,174 @@
+"""The commands of tools/dev."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Callable
+
+from . import checks, docs, gpu
+from .build import build
+from .setup import Venv, ensure_supported_python, install_extra, setup
+from .shell import BUILD, ROOT, DevError, call, say
+
+
+def ready(arguments: list[str]) -> Venv:
+    """Everything set up and built."""
+    venv = Venv()
+    if venv.owned:
+        ensure_supported_python(arguments)
+    setup(venv)
+    build(venv)
+    return venv
+
+
+def environment(venv: Venv) -> dict[str, str]:
+    """For children: the build tree is what `import redfuse` and `redfuse-opt` find."""
+    env = dict(os.environ)
+    paths = [str(BUILD / "python"), *filter(None, [env.get("PYTHONPATH")])]
+    env["PYTHONPATH"] = os.pathsep.join(paths)
+    env["PATH"] = os.pathsep.join([str(BUILD / "bin"), str(venv.path / "bin"), env["PATH"]])
+    env["VIRTUAL_ENV"] = str(venv.path)
+    return env
+
+
+def command_setup(arguments: list[str]) -> int:
+    ready(["setup", *arguments])
+    say(f"ready: {Venv().path / 'bin' / 'redfuse'}, or `source {Venv().path}/bin/activate`")
+    return 0
+
+
+def command_build(arguments: list[str]) -> int:
+    ready(["build", *arguments])
+    return 0
+
+
+def command_run(arguments: list[str]) -> int:
+    """Sets up and runs `redfuse demo FILE`."""
+    if not arguments:
+        raise DevError("which program? Try: tools/dev run examples/attention.mlir")
+    ready(["run", *arguments])
+    redfuse = str(BUILD / "bin" / "redfuse")
+    os.execv(redfuse, [redfuse, "demo", *arguments])
+
+
+def command_bench(arguments: list[str]) -> int:
+    """Sets up and runs `redfuse bench`."""
+    ready(["bench", *arguments])
+    redfuse = str(BUILD / "bin" / "redfuse")
+    os.execv(redfuse, [redfuse, "bench", *arguments])
+
+
+def run_lit(venv: Venv, arguments: list[str]) -> int:
+    options = [a for a in arguments if a.startswith("-")]
+    paths = [a for a in arguments if not a.startswith("-")] or [str(ROOT / "test")]
+    # Not the script in bin/: a venv that was moved has scripts that point to its old place.
+    code = "from lit.main import main; main()"
+    return call([venv.python, "-c", code, "-v", *options, *paths], env=environment(venv))
+
+
+def run_pytest(venv: Venv, arguments: list[str]) -> int:
+    return call([venv.python, "-m", "pytest", *arguments], env=environment(venv))
+
+
+def command_test(arguments: list[str]) -> int:
+    """lit and pytest; `test lit ...` or `test pytest ...` runs one with arguments of its own."""
+    venv = ready(["test", *arguments])
+    kind, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if kind == "lit":
+        return run_lit(venv, rest)
+    if kind == "pytest":
+        return run_pytest(venv, rest)
+    if kind == "--torch":
+        install_extra(venv, "torch")
+        return run_pytest(venv, rest or [str(ROOT / "test" / "torch")])
+    if strays := [a for a in arguments if a.startswith("-")]:
+        raise DevError(
+            f"{strays[0]} is for lit or for pytest? Say `tools/dev test lit {strays[0]}` "
+            f"or `tools/dev test pytest {strays[0]}`"
+        )
+    python = [a for a in arguments if ".py" in a or a.startswith(("test/python", "test/e2e"))]
+    mlir = [a for a in arguments if a not in python]
+    codes = []
+    if mlir or not arguments:
+        codes.append(run_lit(venv, mlir))
+    if python or not arguments:
+        codes.append(run_pytest(venv, python))
+    return max(codes)
+
+
+def command_lint(arguments: list[str]) -> int:
+    """ruff, clang-format, file lengths, machine paths. --fix formats."""
+    venv = Venv()
+    if venv.owned:
+        ensure_supported_python(["lint", *arguments])
+    setup(venv)
+    return checks.lint(venv, fix="--fix" in arguments)
+
+
+def command_docs(arguments: list[str]) -> int:
+    """Writes docs/dialect.md and docs/passes.md from the .td files; --check compares only."""
+    venv = Venv()
+    if venv.owned:
+        ensure_supported_python(["docs", *arguments])
+    setup(venv)
+    return docs.docs(venv, check="--check" in arguments)
+
+
+def command_gpu(arguments: list[str]) -> int:
+    """Packs the compiler for a machine with a GPU and no network."""
+    return gpu.pack(ready(["gpu", *arguments]), arguments)
+
+
+def command_ci(arguments: list[str]) -> int:
+    """Set-up, build, lint, docs, lit and pytest; --clean removes .venv and build/dev first."""
+    if "--clean" in arguments:
+        shutil.rmtree(BUILD, ignore_errors=True)
+        if Venv().owned:
+            shutil.rmtree(Venv().path, ignore_errors=True)
+    venv = ready(["ci", *(a for a in arguments if a != "--clean")])
+    return checks.ci(
+        {
+            "lint": lambda: checks.lint(venv, fix=False),
+            "docs": lambda: docs.docs(venv, check=True),
+            "lit": lambda: run_lit(venv, []),
+            "pytest": lambda: run_pytest(venv, []),
+        }
+    )
+
+
+COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
+    "setup": (command_setup, "make .venv with the redfuse command in it"),
+    "build": (command_build, "bring the C++ build in build/dev up to date"),
+    "run": (command_run, "FILE.mlir: what is fused, how exact, how fast (redfuse demo)"),
+    "test": (command_test, "[lit|pytest|--torch] [ARGUMENTS or files]: run the tests"),
+    "lint": (command_lint, "[--fix]: formatting, ruff, file lengths, machine paths"),
+    "docs": (command_docs, "[--check]: the pages made from the .td files"),
+    "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),
+    "gpu": (command_gpu, "[FOLDER]: pack the compiler for a machine with a GPU and no network"),
+    "ci": (command_ci, "[--clean]: all of the above that CI checks"),
+}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="tools/dev",
+        description="Sets up what is missing (.venv, build/dev), then does what is asked.",
+        epilog="\n".join(f"  {name:6} {text}" for name, (_, text) in COMMANDS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
+    if not arguments:
+        parser.print_help()
+        return 2
+    given = parser.parse_args(arguments[:1])
+    try:
+        return COMMANDS[given.command][0](arguments[1:])
+    except DevError as error:
+        print(f"tools/dev {given.command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
