@@ -3,10 +3,22 @@
 # type ids and registries would be a second, foreign MLIR.
 get_filename_component(_mlir_root "${MLIR_DIR}/../../.." ABSOLUTE)
 get_filename_component(_llvm_root "${LLVM_DIR}/../../.." ABSOLUTE)
-find_library(MLIR_PY_CAPI NAMES MLIRPythonCAPI
-  PATHS "${_mlir_root}/_mlir_libs" "${_mlir_root}/python_packages/mlir_core/mlir/_mlir_libs"
-  NO_DEFAULT_PATH REQUIRED)
-find_library(LLVM_SO NAMES LLVM PATHS "${_llvm_root}/lib" NO_DEFAULT_PATH REQUIRED)
+# The wheels', an installed MLIR's, and an MLIR build directory's place for it.
+set(_mlir_places "${_mlir_root}/_mlir_libs"
+    "${_mlir_root}/python_packages/mlir_core/mlir/_mlir_libs"
+    "${_mlir_root}/tools/mlir/python_packages/mlir_core/mlir/_mlir_libs")
+find_library(MLIR_PY_CAPI NAMES MLIRPythonCAPI PATHS ${_mlir_places} NO_DEFAULT_PATH)
+if(NOT MLIR_PY_CAPI)
+  list(JOIN _mlir_places "\n  " _shown)
+  message(FATAL_ERROR "The MLIR of ${MLIR_DIR} has no Python bindings: libMLIRPythonCAPI.so is in none of\n"
+    "  ${_shown}\n"
+    "Build it with MLIR_ENABLE_BINDINGS_PYTHON=ON, or set MLIR_PY_CAPI to that library.")
+endif()
+find_library(LLVM_SO NAMES LLVM PATHS "${_llvm_root}/lib" NO_DEFAULT_PATH)
+if(NOT LLVM_SO)
+  message(FATAL_ERROR "The LLVM of ${LLVM_DIR} has no shared library: libLLVM.so is not in ${_llvm_root}/lib.\n"
+    "Build it with LLVM_LINK_LLVM_DYLIB=ON, or set LLVM_SO to that library.")
+endif()
 get_filename_component(_mlir_libs "${MLIR_PY_CAPI}" DIRECTORY)
 get_filename_component(_llvm_libs "${LLVM_SO}" DIRECTORY)
 add_library(mlir_one SHARED IMPORTED)

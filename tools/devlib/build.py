@@ -72,7 +72,7 @@ def _configured(venv: Venv) -> bool:
         return False
     text = cache.read_text(errors="replace")
     home = re.search(r"^CMAKE_HOME_DIRECTORY:\w+=(.*)$", text, re.M)
-    python = re.search(r"^PYTHON_EXECUTABLE:\w+=(.*)$", text, re.M | re.I)
+    python = re.search(r"^Python_EXECUTABLE:\w+=(.*)$", text, re.M)
     return bool(
         home and Path(home[1]) == ROOT and python and Path(python[1]).absolute() == venv.python
     )
@@ -88,7 +88,6 @@ def _configure(venv: Venv) -> None:
         f"-DCMAKE_MAKE_PROGRAM={venv.tool('ninja')}",
         f"-DCMAKE_PREFIX_PATH={venv.site}",
         f"-DPython_EXECUTABLE={venv.python}",
-        f"-Dpybind11_DIR={venv.site / 'pybind11' / 'share' / 'cmake' / 'pybind11'}",
     ]
     step("configuring", command, log="configure.log")
 

@@ -12,6 +12,7 @@ from . import checks, docs, gpu
 from .build import build
 from .setup import Venv, ensure_supported_python, install_extra, setup
 from .shell import BUILD, ROOT, DevError, call, say
+from .wheel import wheel
 
 
 def ready(arguments: list[str]) -> Venv:
@@ -148,6 +149,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "docs": (command_docs, "[--check]: the pages made from the .td files"),
     "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),
     "gpu": (command_gpu, "[FOLDER]: pack the compiler for a machine with a GPU and no network"),
+    "wheel": (wheel, "[PYTHON]: build a wheel into dist/, install it elsewhere and import it"),
     "ci": (command_ci, "[--clean]: all of the above that CI checks"),
 }
 

@@ -1,0 +1,66 @@
+"""tools/dev: the checks find what they are for, and a second run starts fast."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from devlib import checks  # noqa: E402
+
+
+def dev(*arguments: str) -> subprocess.CompletedProcess[str]:
+    # The environment that runs these tests is the one to use.
+    env = {**os.environ, "REDFUSE_VENV": os.environ.get("VIRTUAL_ENV", sys.prefix)}
+    command = [sys.executable, str(ROOT / "tools" / "dev"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("see /" + "home/someone/file", True),
+        ("prefix=/" + "root/x", True),
+        ("https://example.org/home/page", False),
+        ("$HOME/work/x and ./work/y", False),
+    ],
+)
+def test_paths_of_one_machine_are_found(line: str, found: bool) -> None:
+    assert bool(checks.MACHINE_PATH.search(line)) == found
+
+
+@pytest.mark.parametrize("word", ["TO" + "DO: later", "// FIX" + "ME", "pytest.sk" + "ip('x')"])
+def test_left_overs_are_found(word: str) -> None:
+    assert checks.LEFT_OVER.search(word)
+    assert not checks.LEFT_OVER.search("a todo list, skipped")
+
+
+def test_a_second_run_starts_within_two_seconds() -> None:
+    first = dev("build")
+    assert first.returncode == 0, first.stderr
+    start = time.perf_counter()
+    second = dev("build")
+    seconds = time.perf_counter() - start
+    assert second.returncode == 0, second.stderr
+    assert second.stderr == ""
+    assert seconds < 2.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nonsense"], "invalid choice: 'nonsense'"),
+        (["run"], "which program? Try: tools/dev run examples/attention.mlir"),
+        (["test", "-k", "x"], "tools/dev test pytest -k"),
+    ],
+)
+def test_wrong_use_is_told(arguments: list[str], message: str) -> None:
+    done = dev(*arguments)
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
