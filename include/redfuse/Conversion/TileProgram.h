@@ -1,0 +1,160 @@
+//===- TileProgram.h - a body as statements over tiles -----------*- C++ -*-===//
+//
+// A body in index notation becomes a short list of *groups*: loop nests over a
+// tile of the iteration space. A group computes *roots*: reductions, values that
+// are kept in a tile buffer because several groups need them (or a contraction
+// wants them as an operand), and values that the body yields. Everything else is
+// recomputed where it is used, at the outermost loop that binds its dims.
+//
+// Nothing here knows a target; the emitter of a target decides how a nest runs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_CONVERSION_TILEPROGRAM_H
+#define REDFUSE_CONVERSION_TILEPROGRAM_H
+
+#include "redfuse/Analysis/DimSets.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace redfuse {
+
+/// What the analysis knows of one dim of the tile.
+struct TileDim {
+  /// The largest size of a tile of this dim; kDynamic where it is not known.
+  int64_t capacity = mlir::ShapedType::kDynamic;
+  /// Walked by the loop of a fold: what depends on it changes between steps.
+  bool isStream = false;
+};
+
+/// Where a body argument is read from.
+struct SourceLayout {
+  /// The kernel dim along which neighbouring elements are adjacent in memory, or
+  /// none (a strided view, an expression that is no plain dim plus others).
+  std::optional<unsigned> contiguous;
+  /// Lives in a tile buffer of the kernel (a state, an intermediate).
+  bool isInternal = false;
+};
+
+/// Something that a group computes.
+struct Root {
+  enum class Kind { Reduce, Keep, Yield, Assert };
+  Kind kind;
+  /// Reduce: the op. Others: null.
+  ReduceOp reduce;
+  /// The value that is kept, yielded or asserted.
+  mlir::Value value;
+  /// Yield: which.
+  unsigned yieldIndex = 0;
+  /// The dims of the nest.
+  SmallBitVector dims;
+  mlir::Operation *assertion = nullptr;
+  /// Runs after all roots of lower levels.
+  int level = 0;
+  /// Does not change between the steps of a fold: may run before its loop.
+  bool isInvariant = false;
+  /// Yield, Keep: computed from the finished accumulator of this reduction,
+  /// while that is in registers.
+  Root *epilogueOf = nullptr;
+  /// The values between this root and kept values, reductions and arguments, in
+  /// body order; arguments included.
+  llvm::SmallSetVector<mlir::Value, 8> cone;
+};
+
+/// A contraction: reduce add of a product of two plain operands.
+struct Contraction {
+  Root *root = nullptr;
+  /// The operand that is loaded as vectors along `n`, and the one whose elements
+  /// are broadcast.
+  mlir::Value vectorOperand, scalarOperand;
+  unsigned n = 0;
+  /// The dim that is blocked in registers beside n; none for matrix times vector.
+  std::optional<unsigned> m;
+  /// The reduced dims, outermost first.
+  llvm::SmallVector<unsigned> k;
+  /// The other dims of the result: outer loops.
+  llvm::SmallVector<unsigned> outer;
+};
+
+/// Roots that share one loop nest.
+struct Group {
+  llvm::SmallVector<Root *> roots;
+  SmallBitVector dims;
+  llvm::SmallVector<unsigned> over;
+  int level = 0;
+  bool isInvariant = false;
+  /// A root that shares its nest with none (an assertion, a top-k).
+  bool isAlone = false;
+  std::optional<Contraction> contraction;
+  /// The dim whose elements share a vector register; none: scalar code.
+  std::optional<unsigned> vectorDim;
+};
+
+/// The tile program of one body.
+class TileProgram {
+public:
+  struct Options {
+    unsigned lanes = 16;
+  };
+
+  static mlir::FailureOr<std::unique_ptr<TileProgram>>
+  create(IndexProgramOpInterface op, llvm::ArrayRef<TileDim> dims,
+         llvm::function_ref<SourceLayout(unsigned argument)> sourceOf,
+         Options options);
+
+  /// The groups in the order in which they run.
+  llvm::ArrayRef<Group> getGroups() const { return groups; }
+  const DimSets &getDimSets() const { return dimSets; }
+  mlir::Block &getBody() { return *body; }
+
+  /// The values that live in a tile buffer (reductions that no epilogue takes
+  /// over, kept values) with the dims of the buffer, outermost first.
+  const llvm::MapVector<mlir::Value, llvm::SmallVector<unsigned>> &
+  getBuffers() const {
+    return buffers;
+  }
+
+private:
+  TileProgram(IndexProgramOpInterface op, DimSets sets)
+      : op(op), body(op.getProgramBody()), dimSets(std::move(sets)) {}
+
+  void findRoots();
+  void computeCones();
+  void findContractions();
+  void keepSharedValues();
+  void addKeepRoots();
+  void formEpilogues();
+  mlir::LogicalResult formGroups();
+  void chooseVectorDims();
+  void layOutBuffers();
+
+  std::optional<Contraction> matchContraction(Root &root);
+  unsigned chooseVectorDim(const Group &group) const;
+  double capacityOf(const SmallBitVector &set) const;
+  bool isStateArgument(mlir::Value v) const;
+  /// The root that makes a kept value or the result of a reduction.
+  Root *producerOf(mlir::Value v) const;
+  /// Whether `root` needs the result of `other`, directly or not.
+  bool reaches(const Root &other, const Root &root) const;
+
+  mutable IndexProgramOpInterface op;
+  mlir::Block *body;
+  DimSets dimSets;
+  llvm::SmallVector<TileDim> dims;
+  llvm::SmallVector<SourceLayout> sources;
+  Options options;
+  llvm::SmallVector<std::unique_ptr<Root>> roots;
+  llvm::DenseMap<const Root *, Contraction> contractions;
+  /// Values that have (or will have) a buffer.
+  llvm::SetVector<mlir::Value> kept;
+  /// The dim that must be innermost in a kept value's buffer.
+  llvm::DenseMap<mlir::Value, unsigned> innermost;
+  llvm::SmallVector<Group, 0> groups;
+  llvm::MapVector<mlir::Value, llvm::SmallVector<unsigned>> buffers;
+};
+
+/// Whether recomputing `op` at each use costs more than storing and loading its
+/// result.
+bool isExpensive(mlir::Operation *op);
+
+} // namespace redfuse
+
+#endif // REDFUSE_CONVERSION_TILEPROGRAM_H

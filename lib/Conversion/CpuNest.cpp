@@ -1,0 +1,591 @@
+//===- CpuNest.cpp - loop nests of maps and reductions --------------------===//
+#include "CpuEmitter.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Independent accumulators of one reduction: hides the latency of its combiner,
+/// and shortens the chain of roundings.
+static constexpr unsigned kCopies = 4;
+
+LogicalResult CpuEmitter::emitGroup(const Group &newGroup) {
+  group = &newGroup;
+  needed.clear();
+  reduces.clear();
+  intoDims.clear();
+  llvm::SmallSetVector<Value, 16> all;
+  for (Root *root : group->roots) {
+    for (Value v : root->cone)
+      all.insert(v);
+    if (root->kind == Root::Kind::Reduce)
+      reduces.push_back(root);
+  }
+  // In body order, arguments first.
+  for (BlockArgument arg : program->getBody().getArguments())
+    if (all.contains(arg))
+      needed.push_back(arg);
+  for (Operation &inner : program->getBody())
+    for (Value v : inner.getResults())
+      if (all.contains(v))
+        needed.push_back(v);
+  for (unsigned d : group->dims.set_bits())
+    if (!llvm::is_contained(group->over, d))
+      intoDims.push_back(d);
+  if (group->contraction)
+    emitContraction();
+  else if (group->isAlone && !reduces.empty())
+    emitTopK();
+  else
+    emitNest();
+  group = nullptr;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Emits a loop over [from, to) and `body` in it; carries `state`.
+static SmallVector<Value>
+emitFor(OpBuilder &b, Location loc, Value from, Value to, Value step,
+        ValueRange state,
+        function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(b, loc, from, to, step, state);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next =
+      body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!next.empty() || state.empty()) {
+    if (loop.getBody()->mightHaveTerminator() && state.empty())
+      return {};
+    scf::YieldOp::create(b, loc, next);
+  }
+  return SmallVector<Value>(loop.getResults());
+}
+
+/// `size` rounded down to a multiple of `by`.
+static Value roundDown(OpBuilder &b, Location loc, Value size,
+                       std::optional<int64_t> staticSize, int64_t by,
+                       function_ref<Value(int64_t)> constant) {
+  if (staticSize)
+    return constant(*staticSize / by * by);
+  Value step = constant(by);
+  Value count = arith::DivUIOp::create(b, loc, size, step);
+  return arith::MulIOp::create(b, loc, count, step);
+}
+
+void CpuEmitter::emitVectorLoop(unsigned d, Env &env,
+                                function_ref<void(Env &)> body) {
+  SpaceDim &dim = dims[d];
+  auto constantOf = [&](int64_t v) { return constantIndex(v); };
+  Value whole = roundDown(b, loc, dim.size, dim.staticSize, lanes, constantOf);
+  if (!dim.staticSize || *dim.staticSize >= lanes)
+    emitFor(b, loc, constantIndex(0), whole, constantIndex(lanes), {},
+            [&](Value iv, ValueRange) {
+              Env inner = env;
+              inner.position[d] = iv;
+              body(inner);
+              return SmallVector<Value>();
+            });
+  if (dim.staticSize && *dim.staticSize % lanes == 0)
+    return;
+  OpBuilder::InsertionGuard guard(b);
+  Value left = arith::SubIOp::create(b, loc, dim.size, whole);
+  Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, left,
+                                    constantIndex(0));
+  auto branch = scf::IfOp::create(b, loc, any, /*withElse=*/false);
+  b.setInsertionPoint(branch.thenYield());
+  Env inner = env;
+  inner.position[d] = whole;
+  inner.lanesLeft = left;
+  inner.mask = vector::CreateMaskOp::create(
+      b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{left});
+  body(inner);
+}
+
+void CpuEmitter::emitNest() {
+  // The vector dim innermost, so that what does not depend on it is hoisted.
+  if (group->vectorDim)
+    llvm::stable_sort(intoDims, [&](unsigned a, unsigned c) {
+      return (a == *group->vectorDim) < (c == *group->vectorDim);
+    });
+  Env env;
+  env.position.assign(dims.size(), Value());
+  emitAvailable(env);
+  emitInto(0, env);
+}
+
+void CpuEmitter::emitInto(unsigned i, Env env) {
+  if (i == intoDims.size()) {
+    if (group->over.empty())
+      emitPoint(env);
+    else
+      emitReduction(env);
+    return;
+  }
+  unsigned d = intoDims[i];
+  if (group->vectorDim == d)
+    return emitVectorLoop(d, env, [&](Env &inner) {
+      emitAvailable(inner);
+      emitInto(i + 1, inner);
+    });
+  emitFor(b, loc, constantIndex(0), dims[d].size, constantIndex(1), {},
+          [&](Value iv, ValueRange) {
+            Env inner = env;
+            inner.position[d] = iv;
+            emitAvailable(inner);
+            emitInto(i + 1, inner);
+            return SmallVector<Value>();
+          });
+}
+
+/// All dims are bound: store what is kept and yielded here.
+void CpuEmitter::emitPoint(Env &env) {
+  emitAvailable(env);
+  for (Root *root : group->roots) {
+    if (root->kind == Root::Kind::Keep)
+      storeTile(buffers.find(root->value)->second,
+                valueOf(root->value, env), env);
+    else if (root->kind == Root::Kind::Yield)
+      storeYield(*root, env);
+    else if (root->kind == Root::Kind::Assert)
+      cf::AssertOp::create(b, root->assertion->getLoc(),
+                           valueOf(root->value, env),
+                           cast<cf::AssertOp>(root->assertion).getMsg());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static bool isPair(Reducer reducer) {
+  return reducer == Reducer::ArgMax || reducer == Reducer::ArgMin;
+}
+
+Value CpuEmitter::combine(Reducer reducer, Value lhs, Value rhs) {
+  Value result = createCombiner(b, loc, reducer, lhs, rhs);
+  // The sign of a zero maximum is the only thing that this gives up, and it
+  // halves the instructions of a maximum.
+  if (isa<arith::MaximumFOp, arith::MinimumFOp>(result.getDefiningOp()))
+    result.getDefiningOp()->setAttr(
+        "fastmath", arith::FastMathFlagsAttr::get(
+                        b.getContext(), arith::FastMathFlags::nsz));
+  return result;
+}
+
+/// Keeps the pair whose value is extreme. `isOrdered`: the other index is known
+/// to be larger, so that a tie keeps what is there.
+void CpuEmitter::combinePair(Reducer reducer, Value &value, Value &index,
+                             Value otherValue, Value otherIndex,
+                             bool isOrdered) {
+  bool isMax = reducer == Reducer::ArgMax;
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(value.getType()));
+  Value better, equal;
+  if (isFloat) {
+    better = arith::CmpFOp::create(
+        b, loc, isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT,
+        otherValue, value);
+    if (!isOrdered)
+      equal = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                    otherValue, value);
+  } else {
+    better = arith::CmpIOp::create(
+        b, loc, isMax ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt,
+        otherValue, value);
+    if (!isOrdered)
+      equal = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                    otherValue, value);
+  }
+  Value take = better;
+  if (!isOrdered) {
+    Value lower = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                        otherIndex, index);
+    Value tie = arith::AndIOp::create(b, loc, equal, lower);
+    take = arith::OrIOp::create(b, loc, better, tie);
+  }
+  index = arith::SelectOp::create(b, loc, take, otherIndex, index);
+  Reducer extreme = isFloat ? (isMax ? Reducer::MaximumF : Reducer::MinimumF)
+                            : (isMax ? Reducer::MaxSI : Reducer::MinSI);
+  value = combine(extreme, value, otherValue);
+}
+
+/// Combines the operands of all reductions at the current point into
+/// `accumulators` (one or two a reduction).
+void CpuEmitter::accumulate(Env &env, MutableArrayRef<Value> accumulators) {
+  unsigned next = 0;
+  for (Root *root : reduces) {
+    ReduceOp reduce = root->reduce;
+    Value &acc = accumulators[next++];
+    auto operandOf = [&](unsigned i) {
+      Value v = valueOf(reduce.getOperand(i), env);
+      return isVector(acc) ? asVector(v) : v;
+    };
+    if (isPair(reduce.getReducer())) {
+      Value &index = accumulators[next++];
+      Value value = acc, at = index;
+      combinePair(reduce.getReducer(), value, at, operandOf(0), operandOf(1),
+                  /*isOrdered=*/true);
+      if (env.mask && isVector(acc)) {
+        value = arith::SelectOp::create(b, loc, env.mask, value, acc);
+        at = arith::SelectOp::create(b, loc, env.mask, at, index);
+      }
+      acc = value;
+      index = at;
+      continue;
+    }
+    Value combined = combine(reduce.getReducer(), acc, operandOf(0));
+    if (env.mask && isVector(acc))
+      combined = arith::SelectOp::create(b, loc, env.mask, combined, acc);
+    acc = combined;
+  }
+}
+
+void CpuEmitter::emitReduction(Env &env) {
+  emitAvailable(env);
+  // Several accumulators where the innermost loop is long enough to use them.
+  unsigned last = group->over.back();
+  int64_t step = group->vectorDim == last ? lanes : 1;
+  unsigned copies =
+      dims[last].staticSize && *dims[last].staticSize < 2 * kCopies * step
+          ? 1
+          : kCopies;
+  // Lanes are accumulated where the vector dim is reduced or is one of the
+  // result's; a result without it is a scalar.
+  SmallVector<Value> init;
+  for (unsigned c = 0; c < copies; ++c)
+    for (Root *root : reduces) {
+      ReduceOp reduce = root->reduce;
+      for (auto [i, operand] : llvm::enumerate(reduce.getOperands())) {
+        Type type = operand.getType();
+        TypedAttr identity =
+            i == 0 ? getReducerIdentity(reduce.getReducer(), type)
+                   : cast<TypedAttr>(b.getZeroAttr(type));
+        Value v = constant(identity);
+        init.push_back(group->vectorDim ? asVector(v) : v);
+      }
+    }
+  SmallVector<Value> accumulators = emitOver(0, env, init, copies);
+  finishReduction(env, accumulators, copies);
+}
+
+CpuEmitter::Accumulators CpuEmitter::emitOver(unsigned i, Env env,
+                                              Accumulators accumulators,
+                                              unsigned copies) {
+  unsigned d = group->over[i];
+  SpaceDim &dim = dims[d];
+  if (i + 1 < group->over.size() && group->vectorDim != d)
+    return emitFor(b, loc, constantIndex(0), dim.size, constantIndex(1),
+                   accumulators, [&](Value iv, ValueRange state) {
+                     Env inner = env;
+                     inner.position[d] = iv;
+                     emitAvailable(inner);
+                     return emitOver(i + 1, inner, SmallVector<Value>(state),
+                                     copies);
+                   });
+
+  unsigned perCopy = accumulators.size() / copies;
+  bool isLast = i + 1 == group->over.size();
+  auto point = [&](Env &inner, MutableArrayRef<Value> own) {
+    emitAvailable(inner);
+    if (isLast) {
+      accumulate(inner, own);
+      emitPoint(inner);
+      return;
+    }
+    // A vector dim that is not the innermost of the reduced ones.
+    SmallVector<Value> result =
+        emitOver(i + 1, inner, SmallVector<Value>(own), 1);
+    llvm::copy(result, own.begin());
+  };
+  int64_t step = group->vectorDim == d ? lanes : 1;
+  auto constantOf = [&](int64_t v) { return constantIndex(v); };
+  Value zero = constantIndex(0), position = zero;
+  if (copies > 1 && isLast) {
+    Value end = roundDown(b, loc, dim.size, dim.staticSize, step * copies,
+                          constantOf);
+    accumulators = emitFor(
+        b, loc, zero, end, constantIndex(step * copies), accumulators,
+        [&](Value iv, ValueRange state) {
+          SmallVector<Value> next(state);
+          for (unsigned c = 0; c < copies; ++c) {
+            Env inner = env;
+            inner.position[d] =
+                c == 0 ? iv
+                       : Value(arith::AddIOp::create(
+                             b, loc, iv, constantIndex(c * step)));
+            point(inner, MutableArrayRef(next).slice(c * perCopy, perCopy));
+          }
+          return next;
+        });
+    position = end;
+  }
+  if (!(dim.staticSize && copies > 1 && isLast &&
+        *dim.staticSize % (step * copies) == 0)) {
+    Value end =
+        roundDown(b, loc, dim.size, dim.staticSize, step, constantOf);
+    SmallVector<Value> first = emitFor(
+        b, loc, position, end, constantIndex(step),
+        ArrayRef(accumulators).take_front(perCopy),
+        [&](Value iv, ValueRange state) {
+          SmallVector<Value> next(state);
+          Env inner = env;
+          inner.position[d] = iv;
+          point(inner, next);
+          return next;
+        });
+    llvm::copy(first, accumulators.begin());
+    position = end;
+  }
+  if (step == 1 || (dim.staticSize && *dim.staticSize % step == 0))
+    return accumulators;
+  // The ragged tail: only some lanes exist.
+  OpBuilder::InsertionGuard guard(b);
+  Value left = arith::SubIOp::create(b, loc, dim.size, position);
+  Value any =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, left, zero);
+  SmallVector<Type> types;
+  for (Value v : ArrayRef(accumulators).take_front(perCopy))
+    types.push_back(v.getType());
+  auto branch = scf::IfOp::create(b, loc, types, any, /*withElse=*/true);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc,
+                       ValueRange(accumulators).take_front(perCopy));
+  b.setInsertionPointToStart(branch.thenBlock());
+  Env inner = env;
+  inner.position[d] = position;
+  inner.lanesLeft = left;
+  inner.mask = vector::CreateMaskOp::create(
+      b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{left});
+  SmallVector<Value> own(accumulators.begin(), accumulators.begin() + perCopy);
+  point(inner, own);
+  scf::YieldOp::create(b, loc, own);
+  llvm::copy(branch.getResults(), accumulators.begin());
+  return accumulators;
+}
+
+static vector::CombiningKind kindOf(Reducer reducer) {
+  switch (reducer) {
+  case Reducer::Add:
+    return vector::CombiningKind::ADD;
+  case Reducer::Mul:
+    return vector::CombiningKind::MUL;
+  case Reducer::MaximumF:
+    return vector::CombiningKind::MAXIMUMF;
+  case Reducer::MinimumF:
+    return vector::CombiningKind::MINIMUMF;
+  case Reducer::MaxNumF:
+    return vector::CombiningKind::MAXNUMF;
+  case Reducer::MinNumF:
+    return vector::CombiningKind::MINNUMF;
+  case Reducer::MaxSI:
+    return vector::CombiningKind::MAXSI;
+  case Reducer::MinSI:
+    return vector::CombiningKind::MINSI;
+  case Reducer::MaxUI:
+    return vector::CombiningKind::MAXUI;
+  case Reducer::MinUI:
+    return vector::CombiningKind::MINUI;
+  case Reducer::And:
+    return vector::CombiningKind::AND;
+  case Reducer::Or:
+    return vector::CombiningKind::OR;
+  case Reducer::Xor:
+    return vector::CombiningKind::XOR;
+  case Reducer::ArgMax:
+  case Reducer::ArgMin:
+  case Reducer::TopK:
+    break;
+  }
+  llvm_unreachable("a reducer of pairs has no kind");
+}
+
+/// Folds copies and lanes, and stores the results.
+void CpuEmitter::finishReduction(Env &env, ArrayRef<Value> accumulators,
+                                 unsigned copies) {
+  unsigned perCopy = accumulators.size() / copies;
+  bool foldLanes = group->vectorDim &&
+                   llvm::is_contained(group->over, *group->vectorDim);
+  // The result stands at a point without the vector dim where that is reduced.
+  auto reassociate = arith::FastMathFlags::reassoc;
+  unsigned next = 0;
+  for (Root *root : reduces) {
+    ReduceOp reduce = root->reduce;
+    Reducer reducer = reduce.getReducer();
+    unsigned first = next;
+    next += reduce.getNumOperands();
+    SmallVector<Value> result(accumulators.slice(first, next - first));
+    for (unsigned c = 1; c < copies; ++c) {
+      ArrayRef<Value> other =
+          accumulators.slice(c * perCopy + first, next - first);
+      if (isPair(reducer))
+        combinePair(reducer, result[0], result[1], other[0], other[1],
+                    /*isOrdered=*/false);
+      else
+        result[0] = combine(reducer, result[0], other[0]);
+    }
+    if (foldLanes && isPair(reducer)) {
+      bool isFloat = isa<FloatType>(reduce.getOperand(0).getType());
+      bool isMax = reducer == Reducer::ArgMax;
+      Reducer extreme = isFloat
+                            ? (isMax ? Reducer::MaximumF : Reducer::MinimumF)
+                            : (isMax ? Reducer::MaxSI : Reducer::MinSI);
+      Value best = vector::ReductionOp::create(b, loc, kindOf(extreme),
+                                               result[0], reassociate);
+      Value wide = asVector(best);
+      Value isBest =
+          isFloat ? Value(arith::CmpFOp::create(
+                        b, loc, arith::CmpFPredicate::OEQ, result[0], wide))
+                  : Value(arith::CmpIOp::create(
+                        b, loc, arith::CmpIPredicate::eq, result[0], wide));
+      Type indexType = reduce.getOperand(1).getType();
+      unsigned width =
+          indexType.isIndex() ? 64 : indexType.getIntOrFloatBitWidth();
+      Value none = asVector(constant(
+          b.getIntegerAttr(indexType, APInt::getSignedMaxValue(width))));
+      Value candidates =
+          arith::SelectOp::create(b, loc, isBest, result[1], none);
+      Value lowest = vector::ReductionOp::create(
+          b, loc, vector::CombiningKind::MINSI, candidates);
+      // Only a NaN equals none of the lanes: the index is then the first.
+      Value found = arith::CmpIOp::create(
+          b, loc, arith::CmpIPredicate::ne, lowest,
+          constant(b.getIntegerAttr(indexType,
+                                    APInt::getSignedMaxValue(width))));
+      Value firstIndex = constant(cast<TypedAttr>(b.getZeroAttr(indexType)));
+      result[0] = best;
+      result[1] =
+          arith::SelectOp::create(b, loc, found, lowest, firstIndex);
+    } else if (foldLanes) {
+      result[0] = vector::ReductionOp::create(b, loc, kindOf(reducer),
+                                              result[0], reassociate);
+    }
+    Env at = env;
+    for (auto [value, to] : llvm::zip_equal(result, reduce.getResults())) {
+      auto buffer = buffers.find(to);
+      if (buffer != buffers.end())
+        storeTile(buffer->second, value, at);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Top-k
+//===----------------------------------------------------------------------===//
+
+/// Scalar insertion into a sorted list of k: the list is short, and most elements
+/// fail the first comparison.
+void CpuEmitter::emitTopK() {
+  Root *root = reduces.front();
+  ReduceOp reduce = root->reduce;
+  const TileBuffer &values = buffers.find(reduce.getResult(0))->second;
+  const TileBuffer &indices = buffers.find(reduce.getResult(1))->second;
+  unsigned rank = values.dims.back();
+  Value zero = constantIndex(0), one = constantIndex(1);
+  Value k = dims[rank].size;
+  Type valueType = reduce.getOperand(0).getType();
+  Type indexType = reduce.getOperand(1).getType();
+  auto at = [&](Env &env, Value position) {
+    Env e = env;
+    e.position[rank] = position;
+    return e;
+  };
+  auto isLarger = [&](Value a, Value c) -> Value {
+    if (isa<FloatType>(valueType))
+      // NaN ranks first, as the largest.
+      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, a, c);
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, a, c);
+  };
+  auto insert = [&](Env &env) {
+    emitAvailable(env);
+    Value value = valueOf(reduce.getOperand(0), env);
+    Value index = valueOf(reduce.getOperand(1), env);
+    Value lastSlot = arith::SubIOp::create(b, loc, k, one);
+    Env lastAt = at(env, lastSlot);
+    // A slot that nothing has filled holds index -1 and yields to anything.
+    auto beats = [&](Env &slot) -> Value {
+      Value there = loadTile(values, slot), thereIndex = loadTile(indices, slot);
+      Value empty = arith::CmpIOp::create(
+          b, loc, arith::CmpIPredicate::slt, thereIndex,
+          constant(cast<TypedAttr>(b.getZeroAttr(indexType))));
+      Value larger = isLarger(value, there);
+      if (isa<FloatType>(valueType)) {
+        // Two NaN tie.
+        Value isNumber = arith::CmpFOp::create(
+            b, loc, arith::CmpFPredicate::ORD, there, there);
+        larger = arith::AndIOp::create(b, loc, larger, isNumber);
+      }
+      return arith::OrIOp::create(b, loc, empty, larger);
+    };
+    Value enters = beats(lastAt);
+    auto branch = scf::IfOp::create(b, loc, enters, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenYield());
+    // Move smaller elements down until the new one fits.
+    auto loop = scf::WhileOp::create(b, loc, TypeRange{b.getIndexType()},
+                                     ValueRange{lastSlot});
+    Block *before = b.createBlock(&loop.getBefore(), {}, b.getIndexType(), loc);
+    b.setInsertionPointToStart(before);
+    Value slot = before->getArgument(0);
+    Value positive =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, slot, zero);
+    Value previous = arith::SubIOp::create(b, loc, slot, one);
+    Value clamped = arith::MaxSIOp::create(b, loc, previous, zero);
+    Env previousAt = at(env, clamped);
+    Value goesOn =
+        arith::AndIOp::create(b, loc, positive, beats(previousAt));
+    scf::ConditionOp::create(b, loc, goesOn, ValueRange{slot});
+    Block *after = b.createBlock(&loop.getAfter(), {}, b.getIndexType(), loc);
+    b.setInsertionPointToStart(after);
+    Value here = after->getArgument(0);
+    Value up = arith::SubIOp::create(b, loc, here, one);
+    Env from = at(env, up), to = at(env, here);
+    storeTile(values, loadTile(values, from), to);
+    storeTile(indices, loadTile(indices, from), to);
+    scf::YieldOp::create(b, loc, ValueRange{up});
+    b.setInsertionPointAfter(loop);
+    Env final = at(env, loop.getResult(0));
+    storeTile(values, value, final);
+    storeTile(indices, index, final);
+  };
+  std::function<void(unsigned, Env)> over = [&](unsigned i, Env env) {
+    if (i == group->over.size())
+      return insert(env);
+    unsigned d = group->over[i];
+    emitFor(b, loc, zero, dims[d].size, one, {}, [&](Value iv, ValueRange) {
+      Env inner = env;
+      inner.position[d] = iv;
+      emitAvailable(inner);
+      over(i + 1, inner);
+      return SmallVector<Value>();
+    });
+  };
+  std::function<void(unsigned, Env)> into = [&](unsigned i, Env env) {
+    if (i < intoDims.size()) {
+      unsigned d = intoDims[i];
+      emitFor(b, loc, zero, dims[d].size, one, {}, [&](Value iv, ValueRange) {
+        Env inner = env;
+        inner.position[d] = iv;
+        emitAvailable(inner);
+        into(i + 1, inner);
+        return SmallVector<Value>();
+      });
+      return;
+    }
+    emitFor(b, loc, zero, k, one, {}, [&](Value iv, ValueRange) {
+      Env slot = at(env, iv);
+      storeTile(values,
+                constant(getReducerIdentity(Reducer::TopK, valueType)), slot);
+      storeTile(indices, constant(b.getIntegerAttr(indexType, -1)), slot);
+      return SmallVector<Value>();
+    });
+    over(0, env);
+  };
+  Env env;
+  env.position.assign(dims.size(), Value());
+  into(0, env);
+}
