@@ -436,7 +436,7 @@ LogicalResult TileProgram::formGroups() {
     auto it = invariant.find(root);
     if (it != invariant.end())
       return it->second;
-    bool result = isa<FoldOp>(op.getOperation()) &&
+    bool result = !isa<FoldOp>(op.getOperation()) ||
                   root->kind != Root::Kind::Yield;
     for (unsigned d : root->dims.set_bits())
       result &= !dims[d].isStream;

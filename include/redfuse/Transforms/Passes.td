@@ -86,6 +86,24 @@ def Raise : Pass<"redfuse-raise"> {
 
 // Layers 6 and 7: tile and generate code -----------------------------------------
 
+def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
+  let summary = "Generate a function over blocks for every kernel";
+  let description = [{
+    Every `redfuse.launch` on buffers becomes a call, marked `redfuse.parallel`,
+    of a function that runs a range of the kernel's blocks: a loop over the grid,
+    in it the tile program of each op of the kernel as loops of vector code, with
+    every intermediate in tiles of the thread's scratch memory. A fold becomes a
+    loop over the tiles of its streamed dims that carries the state; contractions
+    become register tiles; ragged ends are masked.
+  }];
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", "512",
+                        "width of a vector register in bits">];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect",
+                           "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
+                           "mlir::vector::VectorDialect", "mlir::affine::AffineDialect",
+                           "mlir::cf::ControlFlowDialect"];
+}
+
 // Layer 8: binary ------------------------------------------------------------------
 
 #endif // REDFUSE_TRANSFORMS_PASSES_TD
