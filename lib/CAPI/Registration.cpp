@@ -3,13 +3,15 @@
 
 #include "mlir/CAPI/IR.h"
 #include "redfuse/Dialect/Redfuse.h"
+#include "redfuse/Dialect/TMTensor.h"
 #include "redfuse/Transforms/Normalize.h"
 #include "redfuse/Transforms/Passes.h"
 
 using namespace mlir;
 
 void redfuseRegisterDialects(MlirDialectRegistry registry) {
-  unwrap(registry)->insert<redfuse::RedfuseDialect>();
+  unwrap(registry)->insert<redfuse::RedfuseDialect,
+                             redfuse::tm_tensor::TMTensorDialect>();
 }
 
 void redfuseLoadDialects(MlirContext context) {

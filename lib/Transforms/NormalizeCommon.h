@@ -2,6 +2,7 @@
 #ifndef REDFUSE_LIB_TRANSFORMS_NORMALIZECOMMON_H
 #define REDFUSE_LIB_TRANSFORMS_NORMALIZECOMMON_H
 
+#include "redfuse/Dialect/TMTensor.h"
 #include "redfuse/Transforms/Normalize.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -14,6 +15,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace redfuse {

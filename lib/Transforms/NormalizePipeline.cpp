@@ -13,6 +13,7 @@ void redfuse::buildNormalizePipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(createNormalizeGeneralize());
   pm.addPass(createNormalizeConstants());
+  pm.addPass(createNormalizeSorts());
   pm.addPass(createNormalizeDeadResults());
   pm.addPass(createNormalizeViews());
   // A reshape that both splits a dim and adds a unit dim hands the unit dim to

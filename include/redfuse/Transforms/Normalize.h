@@ -35,6 +35,12 @@ void populateNormalizeReshapesPatterns(mlir::RewritePatternSet &patterns);
 /// Copies, transposes, broadcasts and slices into indexing maps.
 void populateNormalizeViewsPatterns(mlir::RewritePatternSet &patterns);
 
+/// Sorts of which the first k elements are used, to top-k.
+void populateNormalizeSortsPatterns(mlir::RewritePatternSet &patterns);
+
+/// tm_tensor ops to scf loops on tensors.
+void populateLowerTMTensorPatterns(mlir::RewritePatternSet &patterns);
+
 /// The map through which `operand` of `op` is really read: the indexing map
 /// without the `mod` that marks a slice from offset zero (see
 /// redfuse-normalize-views). Every other layer reads maps through this.

@@ -66,6 +66,23 @@ def NormalizeViews : NormalizePass<"views"> {
   }];
 }
 
+def NormalizeSorts : NormalizePass<"sorts"> {
+  let summary = "A sort of which only the first k elements are used is a top-k";
+  let description = [{
+    `tm_tensor.sort` whose results are read only through slices of the first k
+    elements along the sorted dimension becomes `tm_tensor.topk`; positions that
+    were sorted along are then implied.
+  }];
+  let dependentDialects = ["::redfuse::tm_tensor::TMTensorDialect",
+    "mlir::arith::ArithDialect", "mlir::tensor::TensorDialect"];
+}
+
+def LowerTMTensor : Pass<"redfuse-lower-tm-tensor"> {
+  let summary = "Sorts, top-k and scans that were not fused become loops";
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect",
+                           "mlir::tensor::TensorDialect"];
+}
+
 // Layer 2: raise --------------------------------------------------------------
 
 def Raise : Pass<"redfuse-raise"> {

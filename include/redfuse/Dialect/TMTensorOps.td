@@ -1,0 +1,106 @@
+//===- TMTensorOps.td - what torch-mlir leaves beside linalg -*- tablegen -*-===//
+#ifndef REDFUSE_TMTENSOROPS_TD
+#define REDFUSE_TMTENSOROPS_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def TMTensor_Dialect : Dialect {
+  let name = "tm_tensor";
+  let cppNamespace = "::redfuse::tm_tensor";
+  let summary = "sorts, top-k and scans, as torch-mlir writes them";
+  let description = [{
+    torch-mlir emits sorting, top-k selection and scans in a dialect of its own
+    beside linalg. This dialect reads what it prints (on tensors), so that such
+    programs can be compiled: a sort of which only the first k elements are used
+    becomes a top-k (`redfuse-normalize-sorts`), and what is not fused is lowered
+    to loops (`redfuse-lower-tm-tensor`).
+  }];
+}
+
+class TMTensor_Op<string mnemonic, list<Trait> traits = []>
+    : Op<TMTensor_Dialect, mnemonic, traits>;
+
+// An op in destination style along one dimension, with a scalar region.
+class TMTensor_DimensionOp<string mnemonic>
+    : TMTensor_Op<mnemonic, [
+        AttrSizedOperandSegments, DestinationStyleOpInterface,
+        RecursiveMemoryEffects,
+        SingleBlockImplicitTerminator<"::redfuse::tm_tensor::YieldOp">]> {
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$region);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutputsMutable(); }
+  }];
+}
+
+def TMTensor_SortOp : TMTensor_DimensionOp<"sort"> {
+  let summary = "sorts tensors along a dimension";
+  let description = [{
+    Sorts the `outputs` along `dimension`, all by the same order. The region gets
+    two elements of each output (`a0, b0, a1, b1, ...`) and says whether a may
+    stay before b. The sort is stable. Where the region is no order (NaN), the
+    result is that of an insertion sort.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       Variadic<AnyRankedTensor>:$outputs,
+                       I64Attr:$dimension);
+  let assemblyFormat = [{
+    attr-dict `dimension` `(` $dimension `)`
+    (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    `outs` `(` $outputs `:` type($outputs) `)`
+    $region (`->` type($results)^)?
+  }];
+}
+
+def TMTensor_TopkOp : TMTensor_DimensionOp<"topk"> {
+  let summary = "the first k elements of an order along a dimension, with indices";
+  let description = [{
+    The first k elements of the values (input 0) along `dimension`, sorted, and
+    their indices: the elements of input 1, or positions along the dimension if
+    there is no input 1. k is the extent of the outputs. The region gets a value
+    that is yet to be placed and one that is placed already, and says whether the
+    new one goes before; of equals the first stays first. If there are fewer than
+    k elements, the rest of the outputs keeps what it held.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       Variadic<AnyRankedTensor>:$outputs,
+                       I64Attr:$dimension);
+  let assemblyFormat = [{
+    attr-dict `dimension` `(` $dimension `)`
+    `ins` `(` $inputs `:` type($inputs) `)`
+    `outs` `(` $outputs `:` type($outputs) `)`
+    $region (`->` type($results)^)?
+  }];
+}
+
+def TMTensor_ScanOp : TMTensor_DimensionOp<"scan"> {
+  let summary = "running combination along a dimension";
+  let description = [{
+    Output 0 at i combines output 0 at i - 1 with the input at i (`inclusive`) or
+    at i - 1; it starts with the first input (inclusive) or with output 1. The
+    result of output 1 is the last element of each row.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       Variadic<AnyRankedTensor>:$outputs,
+                       I64Attr:$dimension, BoolAttr:$inclusive);
+  let assemblyFormat = [{
+    `dimension` `(` $dimension `)` `inclusive` `(` $inclusive `)` attr-dict
+    `ins` `(` $inputs `:` type($inputs) `)`
+    `outs` `(` $outputs `:` type($outputs) `)`
+    $region (`->` type($results)^)?
+  }];
+}
+
+def TMTensor_YieldOp : TMTensor_Op<"yield", [Pure, ReturnLike, Terminator]> {
+  let summary = "ends a region of a tm_tensor op";
+  let arguments = (ins Variadic<AnyType>:$operands);
+  let builders = [OpBuilder<(ins), [{ /* no values */ }]>];
+  let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
+}
+
+#endif // REDFUSE_TMTENSOROPS_TD

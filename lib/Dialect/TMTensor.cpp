@@ -1,0 +1,160 @@
+//===- TMTensor.cpp - sorts, top-k and scans as torch-mlir writes them ----===//
+#include "redfuse/Dialect/TMTensor.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace redfuse::tm_tensor;
+
+#include "redfuse/Dialect/TMTensorDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "redfuse/Dialect/TMTensorOps.cpp.inc"
+
+void TMTensorDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "redfuse/Dialect/TMTensorOps.cpp.inc"
+      >();
+}
+
+namespace {
+
+RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Every result has its output's type, and `dimension` is one of `type`'s.
+template <typename OpTy>
+LogicalResult verifyCommon(OpTy op, RankedTensorType type) {
+  if (op.getResultTypes() != op.getOutputs().getTypes())
+    return op.emitOpError("results must have the types of the outputs");
+  int64_t dimension = op.getDimension();
+  if (dimension < 0 || dimension >= type.getRank())
+    return op.emitOpError() << "dimension " << dimension
+                            << " is out of range for a tensor of rank "
+                            << type.getRank();
+  return success();
+}
+
+/// Extents agree but for dim `except` (-1: none).
+bool sameShape(RankedTensorType a, RankedTensorType b, int64_t except = -1) {
+  if (a.getRank() != b.getRank())
+    return false;
+  for (int64_t d = 0; d < a.getRank(); ++d)
+    if (d != except &&
+        failed(verifyCompatibleDims({a.getDimSize(d), b.getDimSize(d)})))
+      return false;
+  return true;
+}
+
+/// The region takes `arguments` and yields one `result`.
+template <typename OpTy>
+LogicalResult verifyRegion(OpTy op, ArrayRef<Type> arguments, Type result) {
+  Block &body = op.getRegion().front();
+  if (!llvm::equal(body.getArgumentTypes(), arguments)) {
+    InFlightDiagnostic diagnostic =
+        op.emitOpError("region must take arguments of the types (");
+    llvm::interleaveComma(arguments, diagnostic);
+    return diagnostic << ")";
+  }
+  auto yield = dyn_cast<YieldOp>(body.getTerminator());
+  if (!yield || yield.getNumOperands() != 1 ||
+      yield.getOperand(0).getType() != result)
+    return op.emitOpError() << "region must yield one " << result;
+  return success();
+}
+
+} // namespace
+
+LogicalResult SortOp::verify() {
+  if (!getInputs().empty())
+    return emitOpError("sorts its outputs; expected no inputs, got ")
+           << getInputs().size();
+  if (getOutputs().empty())
+    return emitOpError("expected at least one output");
+  RankedTensorType first = typeOf(getOutputs().front());
+  for (Value output : getOutputs())
+    if (!sameShape(first, typeOf(output)))
+      return emitOpError("outputs must have the same shape, got ")
+             << first << " and " << output.getType();
+  return verifyCommon(*this, first);
+}
+
+LogicalResult SortOp::verifyRegions() {
+  SmallVector<Type> arguments;
+  for (Value output : getOutputs())
+    arguments.append(2, typeOf(output).getElementType());
+  return verifyRegion(*this, arguments, IntegerType::get(getContext(), 1));
+}
+
+LogicalResult TopkOp::verify() {
+  if (getInputs().empty() || getInputs().size() > 2)
+    return emitOpError("expected one or two inputs (values and indices), got ")
+           << getInputs().size();
+  if (getOutputs().size() != 2)
+    return emitOpError("expected two outputs (values and indices), got ")
+           << getOutputs().size();
+  RankedTensorType values = typeOf(getInputs().front());
+  if (failed(verifyCommon(*this, values)))
+    return failure();
+  if (getInputs().size() == 2 && !sameShape(values, typeOf(getInputs()[1])))
+    return emitOpError("values and indices must have the same shape, got ")
+           << values << " and " << getInputs()[1].getType();
+  RankedTensorType outValues = typeOf(getOutputs()[0]);
+  RankedTensorType outIndices = typeOf(getOutputs()[1]);
+  if (!sameShape(outValues, outIndices))
+    return emitOpError("outputs must have the same shape, got ")
+           << outValues << " and " << outIndices;
+  if (!sameShape(values, outValues, getDimension()))
+    return emitOpError("outputs must have the shape of the inputs but for "
+                       "dimension ")
+           << getDimension() << ", got " << outValues << " for " << values;
+  if (outValues.getElementType() != values.getElementType())
+    return emitOpError("values of type ")
+           << values.getElementType() << " cannot be written to " << outValues;
+  if (!outIndices.getElementType().isIntOrIndex())
+    return emitOpError("indices must be integers, got ") << outIndices;
+  if (getInputs().size() == 2 &&
+      typeOf(getInputs()[1]).getElementType() != outIndices.getElementType())
+    return emitOpError("indices in and out must have one type, got ")
+           << getInputs()[1].getType() << " and " << outIndices;
+  return success();
+}
+
+LogicalResult TopkOp::verifyRegions() {
+  Type element = typeOf(getInputs().front()).getElementType();
+  return verifyRegion(*this, {element, element},
+                      IntegerType::get(getContext(), 1));
+}
+
+LogicalResult ScanOp::verify() {
+  if (getInputs().size() != 1 || getOutputs().size() != 2)
+    return emitOpError("expected one input and two outputs (the running values "
+                       "and the last one), got ")
+           << getInputs().size() << " and " << getOutputs().size();
+  RankedTensorType input = typeOf(getInputs().front());
+  if (failed(verifyCommon(*this, input)))
+    return failure();
+  RankedTensorType running = typeOf(getOutputs()[0]);
+  RankedTensorType last = typeOf(getOutputs()[1]);
+  if (!sameShape(input, running))
+    return emitOpError("output 0 must have the input's shape, got ")
+           << running << " for " << input;
+  SmallVector<int64_t> rowShape(input.getShape());
+  rowShape.erase(rowShape.begin() + getDimension());
+  if (failed(verifyCompatibleShape(rowShape, last.getShape())))
+    return emitOpError("output 1 must have the input's shape without dimension ")
+           << getDimension() << ", got " << last << " for " << input;
+  if (running.getElementType() != last.getElementType() ||
+      input.getElementType() != last.getElementType())
+    return emitOpError("input and outputs must have one element type");
+  return success();
+}
+
+LogicalResult ScanOp::verifyRegions() {
+  Type element = typeOf(getInputs().front()).getElementType();
+  return verifyRegion(*this, {element, element}, element);
+}

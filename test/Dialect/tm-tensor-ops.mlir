@@ -1,0 +1,24 @@
+// RUN: redfuse-opt %s | redfuse-opt | FileCheck %s
+
+// CHECK-LABEL: func @round_trip
+// CHECK: tm_tensor.sort dimension(0) outs(%{{.*}}, %{{.*}} : tensor<?xf32>, tensor<?xi64>)
+// CHECK: tm_tensor.topk dimension(0) ins(%{{.*}} : tensor<?xf32>, tensor<?xi64>) outs(
+// CHECK: tm_tensor.scan dimension(0) inclusive(false) ins(
+func.func @round_trip(%x: tensor<?xf32>, %i: tensor<?xi64>, %v: tensor<3xf32>, %j: tensor<3xi64>, %l: tensor<f32>) {
+  %s:2 = tm_tensor.sort dimension(0) outs(%x, %i : tensor<?xf32>, tensor<?xi64>) {
+  ^bb0(%a: f32, %b: f32, %c: i64, %d: i64):
+    %o = arith.cmpf oge, %a, %b : f32
+    tm_tensor.yield %o : i1
+  } -> tensor<?xf32>, tensor<?xi64>
+  %t:2 = tm_tensor.topk dimension(0) ins(%x, %i : tensor<?xf32>, tensor<?xi64>) outs(%v, %j : tensor<3xf32>, tensor<3xi64>) {
+  ^bb0(%a: f32, %b: f32):
+    %o = arith.cmpf ogt, %a, %b : f32
+    tm_tensor.yield %o : i1
+  } -> tensor<3xf32>, tensor<3xi64>
+  %u:2 = tm_tensor.scan dimension(0) inclusive(false) ins(%x : tensor<?xf32>) outs(%x, %l : tensor<?xf32>, tensor<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %o = arith.addf %a, %b : f32
+    tm_tensor.yield %o : f32
+  } -> tensor<?xf32>, tensor<f32>
+  return
+}
