@@ -26,9 +26,9 @@ def redfuse_opt() -> Path:
     """The redfuse-opt to test: $REDFUSE_OPT, or the installed one."""
     if "REDFUSE_OPT" in os.environ:
         return Path(os.environ["REDFUSE_OPT"])
-    from redfuse._opt import find_bin
+    from redfuse._opt import find_program
 
-    return Path(find_bin())
+    return Path(find_program())
 
 
 CORPUS = Path(__file__).parent.parent / "e2e" / "corpus"
