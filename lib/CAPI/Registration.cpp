@@ -2,6 +2,7 @@
 #include "redfuse-c/Redfuse.h"
 
 #include "mlir/CAPI/IR.h"
+#include "redfuse/Conversion/LowerToLLVM.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Dialect/TMTensor.h"
 #include "redfuse/Transforms/Normalize.h"
@@ -23,6 +24,7 @@ void redfuseLoadDialects(MlirContext context) {
 
 void redfuseRegisterPasses() {
   static bool once = (redfuse::registerRedfusePasses(),
-                      redfuse::registerNormalizePipeline(), true);
+                      redfuse::registerNormalizePipeline(),
+                      redfuse::registerLowerToLLVMPipeline(), true);
   (void)once;
 }

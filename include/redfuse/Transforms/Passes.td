@@ -123,4 +123,91 @@ def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
 
 // Layer 8: binary ------------------------------------------------------------------
 
+def ExpandMath : Pass<"redfuse-expand-math"> {
+  let summary = "expand math functions into vectorisable arithmetic";
+  let description = [{
+    Replaces the math functions that kernels live on (`math.exp`, `math.exp2`,
+    `math.log`, `math.tanh`, `math.erf`, ... on f32 scalars and vectors) by
+    range reduction and polynomials of fused multiply-adds, accurate to a few
+    units in the last place and right for infinities, NaN, overflow and
+    underflow. bf16 and f16 are computed in f32. What has no expansion (f64,
+    rare functions) stays, for libm.
+  }];
+  let options = [
+    Option<"scalef", "scalef", "bool", "false",
+           "scale by AVX-512's vscalefps (the target has it)">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerVectors : Pass<"redfuse-lower-vectors"> {
+  let summary = "lower vector ops of rank two and more to one-dimensional ones";
+  let description = [{
+    Transposes become shuffles, multi-reductions, contractions and outer
+    products become fused multiply-adds, masks become masked ops; loads and
+    stores of i1 vectors go through bytes, because an i1 takes a byte in a
+    memref and a bit in an LLVM vector.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def LowerRuntime : Pass<"redfuse-lower-runtime", "::mlir::ModuleOp"> {
+  let summary = "lower assertions, allocations and scratch to runtime calls";
+  let description = [{
+    Works on functions of basic blocks (after convert-scf-to-cf).
+
+    - `cf.assert` becomes: if the condition is false, `redfuse_rt_fail(message)`
+      and return.
+    - `memref.alloc`, `memref.dealloc` and a call of
+      `@redfuse_rt_scratch_view(index) -> memref<?xi8>` become calls of
+      `redfuse_rt_alloc`, `redfuse_rt_free` and `redfuse_rt_scratch`; no memory
+      is a failure like any other.
+    - After a call of a function that may fail, the caller returns as well if
+      it has failed.
+    - `memref.alloca` of static size moves to the entry block, out of loops.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::ub::UBDialect"];
+}
+
+def LowerLaunches : Pass<"redfuse-lower-launches", "::mlir::ModuleOp"> {
+  let summary = "lower parallel calls to the thread pool";
+  let description = [{
+    A call `call @k(%begin, %end, args...) {redfuse.parallel}` of a function
+    `@k(index, index, args...)` (by now in the LLVM dialect) runs the blocks
+    from `%begin` to `%end` on the thread pool: the arguments are packed into a
+    structure on the stack, and `redfuse_rt_parallel_for` calls a body that
+    unpacks them and calls `@k` with a range of blocks.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def Interfaces : Pass<"redfuse-interfaces", "::mlir::ModuleOp"> {
+  let summary = "ask for the C interface of every public function";
+  let description = [{
+    Marks public functions with `llvm.emit_c_interface`, which
+    `redfuse-packed-entries` builds upon. Run before the conversion of
+    functions.
+  }];
+}
+
+def PackedEntries : Pass<"redfuse-packed-entries", "::mlir::ModuleOp"> {
+  let summary = "give every public function a packed C entry";
+  let description = [{
+    For every public `@f` (in the LLVM dialect, with its C interface) adds
+    `void f__packed(void **args)`, where `args[i]` points to the descriptor of
+    a memref argument or to the scalar itself. All other functions become
+    internal.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // REDFUSE_TRANSFORMS_PASSES_TD

@@ -1,0 +1,143 @@
+//===- LowerVectors.cpp - vectors of rank two and more to one dimension ---===//
+#include "redfuse/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_LOWERVECTORS
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+
+//===----------------------------------------------------------------------===//
+// i1 in memory
+//===----------------------------------------------------------------------===//
+
+static bool isBooleanMemRef(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref && memref.getElementType().isInteger(1);
+}
+
+/// The same memory as bytes. Both types have the same descriptor, so the cast
+/// disappears in the conversion to LLVM.
+static Value asBytes(OpBuilder &b, Location loc, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto bytes = MemRefType::Builder(type).setElementType(b.getI8Type());
+  return UnrealizedConversionCastOp::create(b, loc, MemRefType(bytes), memref)
+      .getResult(0);
+}
+
+static Value widen(OpBuilder &b, Location loc, Value boolean) {
+  Type type = boolean.getType();
+  if (!getElementTypeOrSelf(type).isInteger(1))
+    return boolean;
+  Type wide = isa<VectorType>(type)
+                  ? Type(cast<VectorType>(type).clone(b.getI8Type()))
+                  : b.getI8Type();
+  return arith::ExtUIOp::create(b, loc, wide, boolean);
+}
+
+namespace {
+/// A vector op that reads or writes a memref of i1: on bytes instead. `Data` is
+/// the operand whose type follows (the vector to store, the padding, the
+/// pass-through); masks stay i1.
+template <typename Op>
+struct BooleanMemory : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isBooleanMemRef(op.getBase().getType()))
+      return rewriter.notifyMatchFailure(op, "not a memref of i1");
+    Location loc = op.getLoc();
+    OpOperand &base = op.getBaseMutable();
+    Value bytes = asBytes(rewriter, loc, base.get());
+    OpOperand *data = dataOperand(op);
+    Value wide = data ? widen(rewriter, loc, data->get()) : Value();
+    if (op->getNumResults() == 0) {
+      rewriter.modifyOpInPlace(op, [&] {
+        base.set(bytes);
+        data->set(wide);
+      });
+      return success();
+    }
+    Value result = op->getResult(0);
+    auto narrow = cast<VectorType>(result.getType());
+    rewriter.modifyOpInPlace(op, [&] {
+      base.set(bytes);
+      if (data)
+        data->set(wide);
+      result.setType(narrow.clone(rewriter.getI8Type()));
+    });
+    rewriter.setInsertionPointAfter(op);
+    Value zero = arith::ConstantOp::create(
+        rewriter, loc, rewriter.getZeroAttr(result.getType()));
+    auto truth = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
+                                       result, zero);
+    rewriter.replaceAllUsesExcept(result, truth, truth);
+    return success();
+  }
+
+  static OpOperand *dataOperand(Op op) {
+    if constexpr (std::is_same_v<Op, vector::LoadOp>)
+      return nullptr;
+    else if constexpr (std::is_same_v<Op, vector::MaskedLoadOp> ||
+                       std::is_same_v<Op, vector::GatherOp>)
+      return &op.getPassThruMutable();
+    else if constexpr (std::is_same_v<Op, vector::TransferReadOp>)
+      return &op.getPaddingMutable();
+    else
+      return &op.getValueToStoreMutable();
+  }
+};
+
+struct LowerVectors : redfuse::impl::LowerVectorsBase<LowerVectors> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    {
+      RewritePatternSet patterns(context);
+      patterns.add<BooleanMemory<vector::LoadOp>,
+                   BooleanMemory<vector::StoreOp>,
+                   BooleanMemory<vector::MaskedLoadOp>,
+                   BooleanMemory<vector::MaskedStoreOp>,
+                   BooleanMemory<vector::GatherOp>,
+                   BooleanMemory<vector::ScatterOp>,
+                   BooleanMemory<vector::TransferReadOp>,
+                   BooleanMemory<vector::TransferWriteOp>>(context);
+      // Contractions and multi-reductions into forms that are element-wise in
+      // the innermost dim; permutations of transfers into transposes.
+      vector::populateVectorMaskLoweringPatternsForSideEffectingOps(patterns);
+      vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
+      vector::populateVectorContractLoweringPatterns(
+          patterns, vector::VectorContractLowering::OuterProduct);
+      vector::populateVectorMultiReductionLoweringPatterns(
+          patterns, vector::VectorMultiReductionLowering::InnerParallel);
+      vector::populateVectorGatherLoweringPatterns(patterns);
+      arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+      if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+        return signalPassFailure();
+    }
+    RewritePatternSet patterns(context);
+    vector::populateVectorOuterProductLoweringPatterns(patterns);
+    vector::populateVectorBroadcastLoweringPatterns(patterns);
+    vector::populateVectorMaskOpLoweringPatterns(patterns);
+    vector::populateVectorTransposeLoweringPatterns(
+        patterns, vector::VectorTransposeLowering::Shuffle16x16);
+    vector::populateVectorShapeCastLoweringPatterns(patterns);
+    vector::populateVectorInterleaveLoweringPatterns(patterns);
+    vector::populateVectorBitCastLoweringPatterns(patterns);
+    vector::populateVectorScanLoweringPatterns(patterns);
+    vector::populateVectorStepLoweringPatterns(patterns);
+    vector::populateVectorRankReducingFMAPattern(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
