@@ -9,6 +9,10 @@
 #include "mlir-c/IR.h"
 #include "mlir-c/Support.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #ifdef REDFUSE_BUILDING
 #define REDFUSE_API __attribute__((visibility("default")))
 #else
@@ -28,6 +32,97 @@ REDFUSE_API void redfuseLoadDialects(MlirContext context);
 REDFUSE_API void redfuseRegisterPasses(void);
 /// The main function of redfuse-opt.
 REDFUSE_API int redfuseOptMain(int argc, char **argv);
+
+/// Bytes or text that the library hands out, to be freed by redfuseBytesFree.
+typedef struct {
+  char *data; // with a zero byte after the last; null if there is nothing
+  size_t size;
+} RedfuseBytes;
+REDFUSE_API void redfuseBytesFree(RedfuseBytes bytes);
+
+//===-- programs ------------------------------------------------------------===//
+
+/// What was fused and what was not, as JSON: an object with the lists "kernels"
+/// and "refused" (docs/explain.md).
+REDFUSE_API RedfuseBytes redfuseExplain(MlirOperation module);
+
+typedef enum {
+  REDFUSE_EMIT_OBJECT = 0,
+  REDFUSE_EMIT_ASSEMBLY = 1,
+  REDFUSE_EMIT_LLVM = 2,
+} RedfuseEmitForm;
+
+/// Makes code of a module in the LLVM dialect. An empty `cpu` is this machine's;
+/// `features` ("+name,-name") are added to those of the processor; `optLevel` is
+/// 0 to 3. On failure there is a diagnostic on the module.
+REDFUSE_API MlirLogicalResult redfuseEmit(MlirOperation module,
+                                          MlirStringRef cpu,
+                                          MlirStringRef features, int optLevel,
+                                          RedfuseEmitForm form,
+                                          RedfuseBytes *out);
+
+/// Calls `callback` for every registered set of patterns, sorted by name.
+REDFUSE_API void
+redfusePatternSets(void (*callback)(MlirStringRef name, MlirStringRef summary,
+                                    void *userData),
+                   void *userData);
+
+/// Applies sets of patterns greedily until nothing changes or `maxIterations`
+/// are done (0: no limit) and calls `fired` for every application, in order.
+REDFUSE_API MlirLogicalResult redfuseApplyPatterns(
+    MlirOperation op, intptr_t count, const MlirStringRef *names,
+    int64_t maxIterations,
+    void (*fired)(MlirStringRef pattern, MlirStringRef op, MlirLocation loc,
+                  void *userData),
+    void *userData);
+
+//===-- machine code --------------------------------------------------------===//
+
+typedef struct RedfuseLibrary RedfuseLibrary;
+/// Loads object code. On failure returns null and a message in `error`.
+REDFUSE_API RedfuseLibrary *redfuseLibraryLoad(const char *data, size_t size,
+                                               RedfuseBytes *error);
+/// The address of a symbol or null.
+REDFUSE_API void *redfuseLibraryLookup(RedfuseLibrary *library,
+                                       MlirStringRef name);
+REDFUSE_API void redfuseLibraryDestroy(RedfuseLibrary *library);
+
+typedef void (*RedfusePackedEntry)(void **args);
+/// Calls a packed entry. If the program fails (a false assertion, no memory)
+/// returns false, and its message in `error`.
+REDFUSE_API bool redfuseInvoke(RedfusePackedEntry entry, void **args,
+                               RedfuseBytes *error);
+
+/// Memory for arrays that the caller hands out: 64-byte aligned, cached, large
+/// blocks on huge pages. Null if there is none.
+REDFUSE_API void *redfuseArrayAllocate(int64_t bytes);
+REDFUSE_API void redfuseArrayFree(void *pointer);
+
+/// Forgets a failure of code that this thread called without redfuseInvoke, and
+/// hands it out: for callers that have only the address of an entry.
+REDFUSE_API RedfuseBytes redfuseTakeFailure(void);
+
+//===-- the machine ---------------------------------------------------------===//
+
+typedef struct {
+  RedfuseBytes triple, cpu, features;
+  int vectorBits;
+  int threads;        // used by launches
+  int64_t l1, l2, l3; // bytes; 0 if unknown
+} RedfuseHost;
+REDFUSE_API RedfuseHost redfuseHost(void);
+
+/// Threads that share a launch, the caller's included; 0: as many as the
+/// machine has, or REDFUSE_NUM_THREADS says.
+REDFUSE_API void redfuseSetNumThreads(int count);
+REDFUSE_API int redfuseNumThreads(void);
+
+/// The most bytes that intermediates (not arguments or results) took at a time
+/// since the last reset.
+REDFUSE_API int64_t redfuseMemoryPeak(void);
+REDFUSE_API void redfuseMemoryResetPeak(void);
+/// Gives cached memory back to the system.
+REDFUSE_API void redfuseMemoryTrim(void);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <pthread.h>
@@ -230,14 +229,24 @@ void redfuse::runtime::trimMemory() {
 // Calls
 //===----------------------------------------------------------------------===//
 
+// Code that is called by its address alone reports to its thread.
+static thread_local CallState ownCall;
 static thread_local CallState *currentCall = nullptr;
 
-CallState *CallState::current() { return currentCall; }
+CallState *CallState::current() { return currentCall ? currentCall : &ownCall; }
 void CallState::setCurrent(CallState *state) { currentCall = state; }
 
 CallState::~CallState() {
   while (blocks)
     release(blocks + 1);
+}
+
+std::string CallState::take() {
+  while (blocks)
+    release(blocks + 1);
+  std::lock_guard<std::mutex> lock(mutex);
+  __atomic_store_n(&hasFailed, false, __ATOMIC_RELEASE);
+  return std::exchange(text, std::string());
 }
 
 void CallState::fail(const char *message) {
@@ -249,18 +258,13 @@ void CallState::fail(const char *message) {
 }
 
 void redfuse_rt_fail(const char *message) {
-  // Without a call there is nobody to tell: code run by other means than ours.
-  if (!currentCall) {
-    fprintf(stderr, "redfuse: %s\n", message);
-    abort();
-  }
-  currentCall->fail(message);
+  CallState::current()->fail(message);
 }
 
-bool redfuse_rt_failed() { return currentCall && currentCall->failed(); }
+bool redfuse_rt_failed() { return CallState::current()->failed(); }
 
 void *redfuse_rt_alloc(int64_t bytes) {
-  void *pointer = allocate(bytes, /*counted=*/true, currentCall);
+  void *pointer = allocate(bytes, /*counted=*/true, CallState::current());
   if (!pointer) {
     std::string message =
         "out of memory: cannot allocate " + std::to_string(bytes) + " bytes";

@@ -52,7 +52,7 @@ int redfuse::runtime::availableThreads() {
   return limitByQuota(std::max(1, count));
 }
 
-static int defaultThreads() {
+static int findDefaultThreads() {
   if (const char *text = std::getenv("REDFUSE_NUM_THREADS")) {
     char *end = nullptr;
     long value = std::strtol(text, &end, 10);
@@ -60,6 +60,11 @@ static int defaultThreads() {
       return int(std::min(value, 1024l));
   }
   return availableThreads();
+}
+
+static int defaultThreads() {
+  static int count = findDefaultThreads();
+  return count;
 }
 
 static thread_local bool insideLaunch = false;
@@ -231,13 +236,13 @@ static PoolSlot &slot() {
 static Pool *acquirePool() {
   PoolSlot &s = slot();
   std::lock_guard<std::mutex> lock(s.mutex);
-  int wanted = s.requested > 0 ? s.requested : 0;
-  if (s.pool && wanted && s.pool->threads != wanted && s.users == 0) {
+  int wanted = s.requested > 0 ? s.requested : defaultThreads();
+  if (s.pool && s.pool->threads != wanted && s.users == 0) {
     delete s.pool;
     s.pool = nullptr;
   }
   if (!s.pool)
-    s.pool = new Pool(wanted ? wanted : defaultThreads());
+    s.pool = new Pool(wanted);
   ++s.users;
   return s.pool;
 }
@@ -251,16 +256,14 @@ static void releasePool() {
 int redfuse::runtime::threadCount() {
   PoolSlot &s = slot();
   std::lock_guard<std::mutex> lock(s.mutex);
-  if (s.requested > 0)
-    return s.requested;
-  return s.pool ? s.pool->threads : defaultThreads();
+  return s.requested > 0 ? s.requested : defaultThreads();
 }
 
 void redfuse::runtime::setThreadCount(int count) {
   PoolSlot &s = slot();
   std::lock_guard<std::mutex> lock(s.mutex);
   // Takes effect with the next launch that finds the pool unused.
-  s.requested = std::min(count > 0 ? count : defaultThreads(), 1024);
+  s.requested = std::min(std::max(count, 0), 1024);
 }
 
 void redfuse_rt_parallel_for(RedfuseBody body, void *context, int64_t blocks) {

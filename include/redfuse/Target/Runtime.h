@@ -31,7 +31,10 @@ public:
   /// The message of the first failure; to be read when the call is over.
   const std::string &message() const { return text; }
 
-  /// The call that this thread works for, or null.
+  /// Forgets the failure, frees what is left, returns the message ("": none).
+  std::string take();
+
+  /// The call that this thread works for; without one, a state of the thread.
   static CallState *current();
   static void setCurrent(CallState *state);
 

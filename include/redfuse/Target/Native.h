@@ -1,0 +1,49 @@
+//===- Native.h - object code from the LLVM dialect --------------*- C++ -*-===//
+#ifndef REDFUSE_TARGET_NATIVE_H
+#define REDFUSE_TARGET_NATIVE_H
+
+#include "mlir/IR/Operation.h"
+
+#include <memory>
+#include <string>
+
+namespace redfuse {
+
+enum class NativeForm { Object, Assembly, LLVM };
+
+struct NativeOptions {
+  /// "" or "native": this machine's processor.
+  std::string cpu;
+  /// Added to the processor's features, "+name,-name".
+  std::string features;
+  /// 0 to 3.
+  int optLevel = 3;
+  NativeForm form = NativeForm::Object;
+};
+
+/// Makes code of a module in the LLVM dialect (after `redfuse-lower-to-llvm`).
+/// Fails with a diagnostic on the module.
+mlir::LogicalResult emitNative(mlir::Operation *module,
+                               const NativeOptions &options, std::string &out);
+
+/// Loaded object code. The code lives as long as the library.
+class NativeLibrary {
+public:
+  /// Null, with a message, if the bytes are no object file for this machine or
+  /// need a symbol that neither the runtime nor the process has.
+  static std::unique_ptr<NativeLibrary> load(llvm::StringRef object,
+                                             std::string &error);
+  ~NativeLibrary();
+
+  /// The address of a symbol, or null.
+  void *lookup(llvm::StringRef name);
+
+private:
+  struct Impl;
+  explicit NativeLibrary(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_TARGET_NATIVE_H

@@ -1,0 +1,130 @@
+//===- Target.cpp - machine code and patterns, for C ----------------------===//
+#include "redfuse-c/Redfuse.h"
+
+#include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Support.h"
+#include "redfuse/Target/Host.h"
+#include "redfuse/Target/Native.h"
+#include "redfuse/Target/Runtime.h"
+#include "redfuse/Transforms/PatternRegistry.h"
+
+#include <cstdlib>
+#include <cstring>
+
+using namespace mlir;
+using namespace redfuse;
+
+static RedfuseBytes toBytes(StringRef text) {
+  auto *data = static_cast<char *>(malloc(text.size() + 1));
+  memcpy(data, text.data(), text.size());
+  data[text.size()] = 0;
+  return {data, text.size()};
+}
+
+void redfuseBytesFree(RedfuseBytes bytes) { free(bytes.data); }
+
+MlirLogicalResult redfuseEmit(MlirOperation module, MlirStringRef cpu,
+                              MlirStringRef features, int optLevel,
+                              RedfuseEmitForm form, RedfuseBytes *out) {
+  NativeOptions options;
+  options.cpu = unwrap(cpu).str();
+  options.features = unwrap(features).str();
+  options.optLevel = optLevel;
+  options.form = form == REDFUSE_EMIT_OBJECT     ? NativeForm::Object
+                 : form == REDFUSE_EMIT_ASSEMBLY ? NativeForm::Assembly
+                                                 : NativeForm::LLVM;
+  std::string bytes;
+  if (failed(emitNative(unwrap(module), options, bytes)))
+    return mlirLogicalResultFailure();
+  *out = toBytes(bytes);
+  return mlirLogicalResultSuccess();
+}
+
+void redfusePatternSets(void (*callback)(MlirStringRef, MlirStringRef, void *),
+                        void *userData) {
+  for (const PatternSetInfo *set : registeredPatternSets())
+    callback(wrap(StringRef(set->name)), wrap(StringRef(set->summary)),
+             userData);
+}
+
+MlirLogicalResult redfuseApplyPatterns(
+    MlirOperation op, intptr_t count, const MlirStringRef *names,
+    int64_t maxIterations,
+    void (*fired)(MlirStringRef, MlirStringRef, MlirLocation, void *),
+    void *userData) {
+  SmallVector<StringRef> list;
+  for (intptr_t i = 0; i < count; ++i)
+    list.push_back(unwrap(names[i]));
+  std::vector<FiredPattern> trace;
+  LogicalResult result =
+      applyPatternSets(unwrap(op), list, maxIterations, trace);
+  for (const FiredPattern &entry : trace)
+    fired(wrap(StringRef(entry.pattern)), wrap(StringRef(entry.op)),
+          wrap(entry.loc), userData);
+  return wrap(result);
+}
+
+struct RedfuseLibrary {
+  std::unique_ptr<NativeLibrary> library;
+};
+
+RedfuseLibrary *redfuseLibraryLoad(const char *data, size_t size,
+                                   RedfuseBytes *error) {
+  std::string message;
+  auto library = NativeLibrary::load(StringRef(data, size), message);
+  if (!library) {
+    *error = toBytes(message);
+    return nullptr;
+  }
+  return new RedfuseLibrary{std::move(library)};
+}
+
+void *redfuseLibraryLookup(RedfuseLibrary *library, MlirStringRef name) {
+  return library->library->lookup(unwrap(name));
+}
+
+void redfuseLibraryDestroy(RedfuseLibrary *library) { delete library; }
+
+bool redfuseInvoke(RedfusePackedEntry entry, void **args, RedfuseBytes *error) {
+  runtime::CallState state;
+  {
+    runtime::CallScope scope(&state);
+    entry(args);
+  }
+  if (!state.failed())
+    return true;
+  *error = toBytes(state.message());
+  return false;
+}
+
+RedfuseBytes redfuseTakeFailure() {
+  auto *state = runtime::CallState::current();
+  return state->failed() ? toBytes(state->take()) : RedfuseBytes{nullptr, 0};
+}
+
+void *redfuseArrayAllocate(int64_t bytes) {
+  return runtime::allocate(bytes, /*counted=*/false, /*owner=*/nullptr);
+}
+
+void redfuseArrayFree(void *pointer) { runtime::release(pointer); }
+
+RedfuseHost redfuseHost() {
+  CpuTarget target;
+  std::string error;
+  resolveCpu("", "", target, error);
+  CacheSizes caches = hostCaches();
+  return {toBytes(target.triple),
+          toBytes(target.cpu),
+          toBytes(target.features),
+          target.vectorBits,
+          runtime::threadCount(),
+          caches.l1,
+          caches.l2,
+          caches.l3};
+}
+
+void redfuseSetNumThreads(int count) { runtime::setThreadCount(count); }
+int redfuseNumThreads() { return runtime::threadCount(); }
+int64_t redfuseMemoryPeak() { return runtime::memoryPeak(); }
+void redfuseMemoryResetPeak() { runtime::resetMemoryPeak(); }
+void redfuseMemoryTrim() { runtime::trimMemory(); }

@@ -1,0 +1,131 @@
+//===- NativeEmit.cpp - object code from the LLVM dialect -----------------===//
+#include "redfuse/Target/Host.h"
+#include "redfuse/Target/Native.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+static std::unique_ptr<llvm::TargetMachine>
+createMachine(const CpuTarget &cpu, int optLevel, std::string &error) {
+  llvm::Triple triple(cpu.triple);
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions options;
+  // a * b + c may become one fused operation; nothing else is relaxed.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  auto level = optLevel == 0   ? llvm::CodeGenOptLevel::None
+               : optLevel == 1 ? llvm::CodeGenOptLevel::Less
+               : optLevel == 2 ? llvm::CodeGenOptLevel::Default
+                               : llvm::CodeGenOptLevel::Aggressive;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, cpu.cpu, cpu.features, options, llvm::Reloc::PIC_, std::nullopt,
+      level, /*JIT=*/true));
+}
+
+static void setAttributes(llvm::Module &module, const CpuTarget &cpu) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", cpu.cpu);
+    function.addFnAttr("target-features", cpu.features);
+    // LLVM prefers half of an AVX-512 register otherwise.
+    if (cpu.vectorBits > 128)
+      function.addFnAttr("prefer-vector-width", std::to_string(cpu.vectorBits));
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
+                     int level) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.LoopInterleaving = level > 1;
+  tuning.SLPVectorization = level > 1;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  auto optLevel = level == 0   ? llvm::OptimizationLevel::O0
+                  : level == 1 ? llvm::OptimizationLevel::O1
+                  : level == 2 ? llvm::OptimizationLevel::O2
+                               : llvm::OptimizationLevel::O3;
+  llvm::ModulePassManager passes =
+      level == 0 ? builder.buildO0DefaultPipeline(optLevel)
+                 : builder.buildPerModuleDefaultPipeline(optLevel);
+  passes.run(module, modules);
+}
+
+LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
+                                  std::string &out) {
+  if (!isa<ModuleOp>(op))
+    return op->emitError("native code is made of a module, not of '")
+           << op->getName() << "'";
+  if (options.optLevel < 0 || options.optLevel > 3)
+    return op->emitError("the optimisation level must be 0 to 3, got ")
+           << options.optLevel;
+  CpuTarget cpu;
+  std::string error;
+  if (!resolveCpu(options.cpu, options.features, cpu, error))
+    return op->emitError(error);
+
+  registerBuiltinDialectTranslation(*op->getContext());
+  registerLLVMDialectTranslation(*op->getContext());
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module =
+      translateModuleToLLVMIR(op, context, "redfuse");
+  if (!module)
+    return op->emitError("the module is not in the LLVM dialect yet; run "
+                         "redfuse-lower-to-llvm first");
+
+  auto machine = createMachine(cpu, options.optLevel, error);
+  if (!machine)
+    return op->emitError(error);
+  module->setTargetTriple(machine->getTargetTriple());
+  module->setDataLayout(machine->createDataLayout());
+  setAttributes(*module, cpu);
+  llvm::raw_string_ostream problems(error);
+  if (llvm::verifyModule(*module, &problems))
+    return op->emitError("the module's LLVM IR is not valid: ") << error;
+  optimise(*module, *machine, options.optLevel);
+
+  if (options.form == NativeForm::LLVM) {
+    llvm::raw_string_ostream stream(out);
+    module->print(stream, nullptr);
+    return success();
+  }
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager codegen;
+  auto type = options.form == NativeForm::Object
+                  ? llvm::CodeGenFileType::ObjectFile
+                  : llvm::CodeGenFileType::AssemblyFile;
+  if (machine->addPassesToEmitFile(codegen, stream, nullptr, type,
+                                   /*DisableVerify=*/true))
+    return op->emitError("no code can be written for ") << cpu.triple;
+  codegen.run(*module);
+  out.assign(bytes.data(), bytes.size());
+  return success();
+}

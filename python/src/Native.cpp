@@ -1,0 +1,251 @@
+//===- Native.cpp - loaded code and its calls, for Python ------------------===//
+#include "Arguments.h"
+#include "Ext.h"
+
+#include <memory>
+#include <pybind11/stl.h>
+#include <vector>
+
+namespace py = pybind11;
+using namespace redfuse_ext;
+
+namespace {
+/// Loaded code; functions keep it alive.
+struct Library {
+  explicit Library(RedfuseLibrary *library) : library(library) {}
+  Library(const Library &) = delete;
+  ~Library() { redfuseLibraryDestroy(library); }
+  RedfuseLibrary *library;
+
+  void *find(const std::string &symbol) const {
+    return redfuseLibraryLookup(library, stringRef(symbol));
+  }
+};
+
+/// An entry of a library with the types of its arguments.
+class NativeFunction {
+public:
+  NativeFunction(std::shared_ptr<Library> library, std::string name,
+                 std::vector<Spec> inputs, std::vector<Spec> outputs);
+
+  py::tuple call(py::handle inputs, py::handle outputs);
+  std::string repr() const;
+
+  const std::string name;
+
+private:
+  void invoke(RedfusePackedEntry entry, void **args) const;
+  /// Extents of the results for the inputs in args.
+  void findShapes(void **args, std::vector<int64_t> &extents) const;
+  std::string signature() const;
+
+  std::shared_ptr<Library> library;
+  std::vector<Spec> inputs, outputs;
+  RedfusePackedEntry entry = nullptr, shapes = nullptr;
+  /// Words of all descriptors, and where that of each argument starts.
+  size_t words = 0, outputRanks = 0;
+  std::vector<size_t> starts;
+};
+} // namespace
+
+NativeFunction::NativeFunction(std::shared_ptr<Library> library,
+                               std::string name, std::vector<Spec> inputs,
+                               std::vector<Spec> outputs)
+    : name(std::move(name)), library(std::move(library)),
+      inputs(std::move(inputs)), outputs(std::move(outputs)) {
+  auto find = [&](const std::string &symbol) {
+    void *address = this->library->find(symbol);
+    if (!address)
+      raiseError("CacheError",
+                 "the machine code has no function '" + symbol + "'");
+    return reinterpret_cast<RedfusePackedEntry>(address);
+  };
+  entry = find(this->name + "__packed");
+  bool isStatic = true;
+  for (const Spec &spec : this->outputs) {
+    if (spec.scalar)
+      raiseError("ArgumentError",
+                 "a result is an array; a scalar result has rank 0");
+    isStatic = isStatic && spec.isStatic();
+    outputRanks += spec.rank();
+  }
+  // It also runs the program's own checks of extents.
+  for (const Spec &spec : this->inputs)
+    isStatic = isStatic && spec.isStatic();
+  if (!isStatic)
+    shapes = find(this->name + "__shapes__packed");
+  for (const std::vector<Spec> *list : {&this->inputs, &this->outputs})
+    for (const Spec &spec : *list) {
+      starts.push_back(words);
+      words += spec.words();
+    }
+}
+
+void NativeFunction::invoke(RedfusePackedEntry entry, void **args) const {
+  RedfuseBytes error{nullptr, 0};
+  bool ok;
+  {
+    py::gil_scoped_release release;
+    ok = redfuseInvoke(entry, args, &error);
+  }
+  if (!ok)
+    raiseError("ExecutionError", name + ": " + takeText(error));
+}
+
+void NativeFunction::findShapes(void **args,
+                                std::vector<int64_t> &extents) const {
+  extents.assign(outputRanks, 0);
+  Descriptor<1> result;
+  result.allocated = result.aligned = extents.data();
+  result.offset = 0;
+  result.sizes[0] = int64_t(outputRanks);
+  result.strides[0] = 1;
+  void *last = args[inputs.size()];
+  args[inputs.size()] = &result;
+  invoke(shapes, args);
+  args[inputs.size()] = last;
+  for (int64_t extent : extents)
+    if (extent < 0)
+      raiseError("ExecutionError",
+                 name + ": a result has the negative extent " +
+                     std::to_string(extent));
+}
+
+py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
+  Sequence given(inputList, "arguments");
+  if (given.size() != inputs.size())
+    raiseError("ArgumentError",
+               name + " takes " + std::to_string(inputs.size()) +
+                   " arguments (" + signature() + "), got " +
+                   std::to_string(given.size()));
+  // Descriptors and the pointers to them; most functions fit on the stack.
+  size_t count = inputs.size() + outputs.size();
+  Stack<int64_t, 128> memory(words);
+  Stack<void *, 24> args(count + 1);
+  Stack<Region, 24> regions(count);
+  for (size_t i = 0; i < count; ++i)
+    args[i] = &memory[starts[i]];
+  KeepAlive keep;
+
+  bool torch = false;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    torch |= inputs[i].fill({name, "argument", i}, given[i],
+                            inputs[i].shape.data(), &memory[starts[i]],
+                            regions[i], keep);
+
+  std::vector<int64_t> extents;
+  if (shapes)
+    findShapes(args.data(), extents);
+  const int64_t *next = extents.data();
+  py::tuple results(outputs.size());
+  bool allocate = outputList.is_none();
+  Sequence destinations(allocate ? py::handle(results) : outputList, "out");
+  if (destinations.size() != outputs.size())
+    raiseError("ArgumentError",
+               "out of " + name + ": expected " +
+                   std::to_string(outputs.size()) + " arrays, got " +
+                   std::to_string(destinations.size()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Spec &spec = outputs[i];
+    const int64_t *shape = shapes ? next : spec.shape.data();
+    if (shapes)
+      next += spec.rank();
+    size_t at = inputs.size() + i;
+    Argument what{name, "out", i};
+    if (allocate) {
+      results[i] = spec.allocate(what, shape, torch, &memory[starts[at]]);
+      continue;
+    }
+    results[i] = destinations[i];
+    spec.fill(what, destinations[i], shape, &memory[starts[at]], regions[at],
+              keep);
+    // Writing over what is still to be read would give wrong numbers.
+    for (size_t other = 0; other < at; ++other)
+      if (regions[at].overlaps(regions[other])) {
+        bool input = other < inputs.size();
+        what.raise("shares memory with " +
+                   std::string(input ? "argument " : "out ") +
+                   std::to_string(input ? other : other - inputs.size()) +
+                   "; pass an array of its own");
+      }
+  }
+  invoke(entry, args.data());
+  return results;
+}
+
+std::string NativeFunction::signature() const {
+  std::string text;
+  for (const Spec &spec : inputs)
+    text += (text.empty() ? "" : ", ") + spec.text();
+  return text;
+}
+
+std::string NativeFunction::repr() const {
+  std::string results;
+  for (const Spec &spec : outputs)
+    results += (results.empty() ? "" : ", ") + spec.text();
+  return "<NativeFunction " + name + "(" + signature() + ") -> (" + results +
+         ")>";
+}
+
+static std::shared_ptr<Library> load(py::bytes object) {
+  char *data;
+  Py_ssize_t size;
+  if (PyBytes_AsStringAndSize(object.ptr(), &data, &size))
+    throw py::error_already_set();
+  RedfuseBytes error{nullptr, 0};
+  RedfuseLibrary *library = redfuseLibraryLoad(data, size, &error);
+  if (!library)
+    raiseError("CacheError", "cannot load machine code: " + takeText(error));
+  return std::make_shared<Library>(library);
+}
+
+static std::vector<Spec> readSpecs(py::iterable list) {
+  std::vector<Spec> specs;
+  for (py::handle item : list)
+    specs.push_back(Spec::fromPython(item));
+  return specs;
+}
+
+void defineNative(py::module_ &m) {
+  py::class_<NativeFunction>(m, "NativeFunction",
+                             "An entry of loaded machine code.")
+      .def("__call__", &NativeFunction::call, py::arg("inputs"),
+           py::arg("outputs") = py::none(),
+           "Runs it on a sequence of arrays: NumPy, torch CPU tensors, or "
+           "anything with __dlpack__ in host memory; scalars for scalar "
+           "arguments. outputs: arrays to write into, or None to allocate them "
+           "(torch tensors if an argument is one). Returns the outputs as a "
+           "tuple. Raises ArgumentError (index: the argument's position) and "
+           "ExecutionError. Other Python threads run meanwhile.")
+      .def("__repr__", &NativeFunction::repr)
+      .def_readonly("name", &NativeFunction::name);
+  py::class_<Library, std::shared_ptr<Library>>(m, "Library",
+                                                "Loaded machine code.")
+      .def(
+          "function",
+          [](std::shared_ptr<Library> self, std::string name,
+             py::iterable inputs, py::iterable outputs) {
+            return NativeFunction(std::move(self), std::move(name),
+                                  readSpecs(inputs), readSpecs(outputs));
+          },
+          py::arg("name"), py::arg("input_specs"), py::arg("output_specs"),
+          "The entry of that name. A spec is (element type, shape): 'f32', "
+          "'bf16', 'f16', 'f64', 'i8', 'i16', 'i32', 'i64', 'i1' or 'index', "
+          "and a tuple of extents with None for a dynamic one; the element "
+          "type alone is a scalar. Raises CacheError if there is no such "
+          "function.")
+      .def(
+          "address",
+          [](const Library &self, const std::string &symbol) {
+            void *address = self.find(symbol);
+            if (!address)
+              raiseError("CacheError",
+                         "the machine code has no symbol '" + symbol + "'");
+            return reinterpret_cast<uintptr_t>(address);
+          },
+          py::arg("symbol"), "The address of a symbol.");
+  m.def("load", &load, py::arg("object"),
+        "Loads object code; it stays as long as the Library or a function of "
+        "it. Raises CacheError for what is no object code of this machine.");
+}

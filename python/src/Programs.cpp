@@ -1,0 +1,278 @@
+//===- Programs.cpp - passes, patterns and code of a module, for Python ----===//
+#include "Ext.h"
+
+#include "mlir-c/Diagnostics.h"
+#include "mlir-c/Pass.h"
+
+#include <mutex>
+#include <pybind11/stl.h>
+#include <vector>
+
+namespace py = pybind11;
+
+namespace {
+struct Diagnostic {
+  const char *severity = "error";
+  std::string message, file;
+  intptr_t line = 0, column = 0; // 1-based; 0: unknown
+  std::vector<Diagnostic> notes;
+
+  std::string text() const {
+    std::string result;
+    if (line > 0)
+      result = (file.empty() || file == "-" ? "<text>" : file) + ":" +
+               std::to_string(line) + ":" + std::to_string(column) + ": ";
+    return result + severity + ": " + message;
+  }
+
+  py::dict toPython() const {
+    py::dict result;
+    result["severity"] = severity;
+    result["message"] = message;
+    bool known = line > 0;
+    result["file"] = known ? py::object(py::str(file)) : py::none();
+    result["line"] = known ? py::object(py::int_(line)) : py::none();
+    result["column"] = known ? py::object(py::int_(column)) : py::none();
+    py::list list;
+    for (const Diagnostic &note : notes)
+      list.append(note.toPython());
+    result["notes"] = list;
+    return result;
+  }
+};
+} // namespace
+
+/// The first position in a file, through names, calls and fusions.
+static bool findPosition(MlirLocation loc, Diagnostic &out) {
+  if (mlirLocationIsNull(loc))
+    return false;
+  if (mlirLocationIsAFileLineColRange(loc)) {
+    MlirStringRef name = mlirIdentifierStr(
+        mlirLocationFileLineColRangeGetFilename(loc));
+    out.file.assign(name.data, name.length);
+    out.line = mlirLocationFileLineColRangeGetStartLine(loc);
+    out.column = mlirLocationFileLineColRangeGetStartColumn(loc);
+    return true;
+  }
+  if (mlirLocationIsAName(loc))
+    return findPosition(mlirLocationNameGetChildLoc(loc), out);
+  if (mlirLocationIsACallSite(loc))
+    return findPosition(mlirLocationCallSiteGetCallee(loc), out);
+  if (mlirLocationIsAFused(loc)) {
+    std::vector<MlirLocation> parts(mlirLocationFusedGetNumLocations(loc));
+    mlirLocationFusedGetLocations(loc, parts.data());
+    for (MlirLocation part : parts)
+      if (findPosition(part, out))
+        return true;
+  }
+  return false;
+}
+
+static void append(MlirStringRef part, void *text) {
+  static_cast<std::string *>(text)->append(part.data, part.length);
+}
+
+static Diagnostic convert(MlirDiagnostic diagnostic) {
+  Diagnostic result;
+  switch (mlirDiagnosticGetSeverity(diagnostic)) {
+  case MlirDiagnosticError:
+    break;
+  case MlirDiagnosticWarning:
+    result.severity = "warning";
+    break;
+  case MlirDiagnosticNote:
+    result.severity = "note";
+    break;
+  case MlirDiagnosticRemark:
+    result.severity = "remark";
+    break;
+  }
+  mlirDiagnosticPrint(diagnostic, append, &result.message);
+  findPosition(mlirDiagnosticGetLocation(diagnostic), result);
+  for (intptr_t i = 0, n = mlirDiagnosticGetNumNotes(diagnostic); i < n; ++i)
+    result.notes.push_back(convert(mlirDiagnosticGetNote(diagnostic, i)));
+  return result;
+}
+
+namespace {
+/// Collects the diagnostics of a context for a scope. They come from any
+/// thread, without Python's lock.
+class Capture {
+public:
+  explicit Capture(MlirContext context) : context(context) {
+    id = mlirContextAttachDiagnosticHandler(context, &handle, this, nullptr);
+  }
+  ~Capture() { mlirContextDetachDiagnosticHandler(context, id); }
+
+  py::list toPython() const {
+    py::list list;
+    for (const Diagnostic &diagnostic : diagnostics)
+      list.append(diagnostic.toPython());
+    return list;
+  }
+
+  /// Raises CompileError with all that was said; its attribute `diagnostics`
+  /// has the parts.
+  [[noreturn]] void raise(const std::string &what) const {
+    std::string text = what;
+    for (const Diagnostic &diagnostic : diagnostics) {
+      text += "\n" + diagnostic.text();
+      for (const Diagnostic &note : diagnostic.notes)
+        // A whole function as text helps nobody: the position says it shorter.
+        if (note.message.rfind("see current operation", 0) != 0)
+          text += "\n  " + note.text();
+    }
+    py::object error = errorClass("CompileError")(text);
+    error.attr("diagnostics") = toPython();
+    raiseInstance(error);
+  }
+
+private:
+  static MlirLogicalResult handle(MlirDiagnostic diagnostic, void *self) {
+    auto *capture = static_cast<Capture *>(self);
+    std::lock_guard<std::mutex> lock(capture->mutex);
+    capture->diagnostics.push_back(convert(diagnostic));
+    return mlirLogicalResultSuccess();
+  }
+
+  MlirContext context;
+  MlirDiagnosticHandlerID id;
+  std::mutex mutex;
+  std::vector<Diagnostic> diagnostics;
+};
+} // namespace
+
+static py::list runPasses(py::object op, const std::string &pipeline) {
+  MlirOperation operation = operationOf(op);
+  MlirContext context = mlirOperationGetContext(operation);
+  MlirStringRef name =
+      mlirIdentifierStr(mlirOperationGetName(operation));
+  MlirPassManager pm = mlirPassManagerCreateOnOperation(context, name);
+  struct Destroy {
+    MlirPassManager pm;
+    ~Destroy() { mlirPassManagerDestroy(pm); }
+  } destroy{pm};
+  Capture capture(context);
+
+  // "builtin.module(a,b)" and "a,b" both mean a and b on this operation.
+  std::string passes = pipeline, anchor(name.data, name.length);
+  if (passes.rfind(anchor + "(", 0) == 0 && passes.back() == ')')
+    passes = passes.substr(anchor.size() + 1,
+                           passes.size() - anchor.size() - 2);
+  std::string problem;
+  if (mlirLogicalResultIsFailure(mlirOpPassManagerAddPipeline(
+          mlirPassManagerGetAsOpPassManager(pm), stringRef(passes), append,
+          &problem)))
+    capture.raise("cannot read the pipeline '" + pipeline + "': " + problem);
+  MlirLogicalResult result;
+  {
+    py::gil_scoped_release release;
+    result = mlirPassManagerRunOnOp(pm, operation);
+  }
+  if (mlirLogicalResultIsFailure(result))
+    capture.raise("the pipeline '" + pipeline + "' failed");
+  return capture.toPython();
+}
+
+static std::string emit(py::object op, RedfuseEmitForm form,
+                        const std::string &cpu, const std::string &features,
+                        int optLevel) {
+  MlirOperation operation = operationOf(op);
+  Capture capture(mlirOperationGetContext(operation));
+  RedfuseBytes bytes{nullptr, 0};
+  MlirLogicalResult result;
+  {
+    py::gil_scoped_release release;
+    result = redfuseEmit(operation, stringRef(cpu), stringRef(features),
+                         optLevel, form, &bytes);
+  }
+  if (mlirLogicalResultIsFailure(result))
+    capture.raise("no machine code could be made");
+  return takeText(bytes);
+}
+
+static py::list applyPatterns(py::object op,
+                              const std::vector<std::string> &names,
+                              int64_t maxIterations) {
+  MlirOperation operation = operationOf(op);
+  Capture capture(mlirOperationGetContext(operation));
+  std::vector<MlirStringRef> refs;
+  for (const std::string &name : names)
+    refs.push_back(stringRef(name));
+  struct Fired {
+    std::string pattern, op, location;
+  };
+  std::vector<Fired> trace;
+  MlirLogicalResult result = redfuseApplyPatterns(
+      operation, refs.size(), refs.data(), maxIterations,
+      [](MlirStringRef pattern, MlirStringRef op, MlirLocation loc,
+         void *userData) {
+        Diagnostic where;
+        std::string location;
+        if (findPosition(loc, where))
+          location = where.file + ":" + std::to_string(where.line) + ":" +
+                     std::to_string(where.column);
+        static_cast<std::vector<Fired> *>(userData)->push_back(
+            {std::string(pattern.data, pattern.length),
+             std::string(op.data, op.length), location});
+      },
+      &trace);
+  if (mlirLogicalResultIsFailure(result))
+    capture.raise("the patterns could not be applied");
+  py::list list;
+  for (const Fired &fired : trace)
+    list.append(py::make_tuple(fired.pattern, fired.op, fired.location));
+  return list;
+}
+
+static py::dict patternSets() {
+  py::dict sets;
+  redfusePatternSets(
+      [](MlirStringRef name, MlirStringRef summary, void *dict) {
+        (*static_cast<py::dict *>(dict))[py::str(name.data, name.length)] =
+            py::str(summary.data, summary.length);
+      },
+      &sets);
+  return sets;
+}
+
+void definePrograms(py::module_ &m) {
+  m.def("run_passes", &runPasses, py::arg("op"), py::arg("pipeline"),
+        "Runs a textual pass pipeline on an operation, in place. Returns the "
+        "diagnostics, each a dict of severity, message, file, line, column and "
+        "notes. Raises CompileError, with all of them in `diagnostics`.");
+  auto emitText = [](RedfuseEmitForm form) {
+    return [form](py::object op, const std::string &cpu,
+                  const std::string &features, int optLevel) {
+      return emit(op, form, cpu, features, optLevel);
+    };
+  };
+  m.def(
+      "emit_object",
+      [](py::object op, const std::string &cpu, const std::string &features,
+         int optLevel) {
+        return py::bytes(
+            emit(op, REDFUSE_EMIT_OBJECT, cpu, features, optLevel));
+      },
+      py::arg("op"), py::arg("cpu") = "", py::arg("features") = "",
+      py::arg("opt_level") = 3,
+      "Object code of a module in the LLVM dialect. cpu: '' is this machine's; "
+      "features: '+name,-name' on top of the cpu's. Raises CompileError.");
+  m.def("emit_asm", emitText(REDFUSE_EMIT_ASSEMBLY), py::arg("op"),
+        py::arg("cpu") = "", py::arg("features") = "",
+        py::arg("opt_level") = 3, "Like emit_object: assembly.");
+  m.def("emit_llvm", emitText(REDFUSE_EMIT_LLVM), py::arg("op"),
+        py::arg("cpu") = "", py::arg("features") = "",
+        py::arg("opt_level") = 3, "Like emit_object: optimised LLVM IR.");
+  m.def(
+      "explain",
+      [](py::object op) { return takeText(redfuseExplain(operationOf(op))); },
+      py::arg("op"),
+      "Decisions on a module as JSON with the lists 'kernels' and 'refused'.");
+  m.def("apply_patterns", &applyPatterns, py::arg("op"), py::arg("names"),
+        py::arg("max_iterations") = 0,
+        "Applies sets of patterns greedily; returns (pattern, op, location) of "
+        "everything that fired. 0 iterations: until nothing changes.");
+  m.def("pattern_sets", &patternSets, "Names and summaries of the sets.");
+  m.def("pattern_names", [] { return py::list(patternSets()); });
+}
