@@ -3,6 +3,7 @@
 #include "Ext.h"
 
 #include <memory>
+#include <optional>
 #include <pybind11/stl.h>
 #include <vector>
 
@@ -139,12 +140,14 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
   const int64_t *next = extents.data();
   py::tuple results(outputs.size());
   bool allocate = outputList.is_none();
-  Sequence destinations(allocate ? py::handle(results) : outputList, "out");
-  if (destinations.size() != outputs.size())
+  std::optional<Sequence> destinations;
+  if (!allocate)
+    destinations.emplace(outputList, "out");
+  if (destinations && destinations->size() != outputs.size())
     raiseError("ArgumentError",
                "out of " + name + ": expected " +
                    std::to_string(outputs.size()) + " arrays, got " +
-                   std::to_string(destinations.size()));
+                   std::to_string(destinations->size()));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Spec &spec = outputs[i];
     const int64_t *shape = shapes ? next : spec.shape.data();
@@ -156,9 +159,9 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
       results[i] = spec.allocate(what, shape, torch, &memory[starts[at]]);
       continue;
     }
-    results[i] = destinations[i];
-    spec.fill(what, destinations[i], shape, &memory[starts[at]], regions[at],
-              keep);
+    py::handle destination = (*destinations)[i];
+    results[i] = destination;
+    spec.fill(what, destination, shape, &memory[starts[at]], regions[at], keep);
     // Writing over what is still to be read would give wrong numbers.
     for (size_t other = 0; other < at; ++other)
       if (regions[at].overlaps(regions[other])) {
