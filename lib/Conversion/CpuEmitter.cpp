@@ -215,6 +215,10 @@ Value CpuEmitter::loadArgument(BlockArgument arg, Env &env) {
   // The arguments of every program are its operands in order, but a merge's
   // (left state first), which never reaches this emitter.
   Value tensor = op->getOperand(arg.getArgNumber());
+  // The state of a fold is read where its results are written: in place.
+  if (auto fold = dyn_cast<FoldOp>(op.getOperation()))
+    if (arg.getArgNumber() >= fold.getInputs().size())
+      tensor = fold.getResult(arg.getArgNumber() - fold.getInputs().size());
   auto tile = tiles.find(tensor);
   if (tile != tiles.end())
     return loadTile(tile->second, env);
