@@ -11,7 +11,7 @@ from collections.abc import Callable
 from . import checks, docs, gpu
 from .build import build
 from .setup import Venv, ensure_supported_python, install_extra, setup
-from .shell import BUILD, ROOT, DevError, call, say
+from .shell import BUILD, ROOT, DevError, alone, call, say
 from .wheel import wheel
 
 
@@ -20,8 +20,9 @@ def ready(arguments: list[str]) -> Venv:
     venv = Venv()
     if venv.owned:
         ensure_supported_python(arguments)
-    setup(venv)
-    build(venv)
+    with alone():
+        setup(venv)
+        build(venv)
     return venv
 
 
@@ -105,7 +106,8 @@ def command_lint(arguments: list[str]) -> int:
     venv = Venv()
     if venv.owned:
         ensure_supported_python(["lint", *arguments])
-    setup(venv)
+    with alone():
+        setup(venv)
     return checks.lint(venv, fix="--fix" in arguments)
 
 
@@ -114,7 +116,8 @@ def command_docs(arguments: list[str]) -> int:
     venv = Venv()
     if venv.owned:
         ensure_supported_python(["docs", *arguments])
-    setup(venv)
+    with alone():
+        setup(venv)
     return docs.docs(venv, check="--check" in arguments)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import re
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +28,20 @@ class DevError(Exception):
 def say(message: str) -> None:
     """Prints a line of progress to stderr, so that stdout stays the job's own."""
     print(f"[dev] {message}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Keeps a second tools/dev of this tree from setting up or building at the same time."""
+    path = ROOT / "build" / ".lock"
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for another tools/dev to finish its set-up or build")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 class _Progress:
