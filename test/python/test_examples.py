@@ -1,0 +1,29 @@
+"""The examples are programs that redfuse-opt reads, and the README names files that exist."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import redfuse
+
+ROOT = Path(__file__).resolve().parents[2]
+OPT = Path(redfuse.__file__).parent / "_bin" / "redfuse-opt"
+EXAMPLES = sorted(ROOT.glob("examples/*.mlir"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
+def test_the_example_is_normalised_and_raised(path: Path) -> None:
+    command = [OPT, path, "-redfuse-normalize", "-redfuse-raise"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "redfuse.cascade" in done.stdout
+    assert "linalg.generic" not in done.stdout
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))])
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text()
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text) if "://" not in link]
+    missing = [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
+    assert not missing
