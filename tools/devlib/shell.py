@@ -93,7 +93,7 @@ def step(
     LOGS.mkdir(parents=True, exist_ok=True)
     path = LOGS / log
     progress = _Progress(title)
-    with path.open("w") as out:
+    with path.open("w", buffering=1) as out:
         process = subprocess.Popen(
             [str(c) for c in command],
             cwd=ROOT,
