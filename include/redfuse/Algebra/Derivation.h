@@ -1,0 +1,149 @@
+//===- Derivation.h - how a cascade folds along some dims --------*- C++ -*-===//
+#ifndef REDFUSE_ALGEBRA_DERIVATION_H
+#define REDFUSE_ALGEBRA_DERIVATION_H
+
+#include "redfuse/Algebra/NormalForm.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace redfuse {
+
+/// One component of the state of a fold: a reduction of a contribution that is
+/// free of reduced values.
+struct Component {
+  Reducer reducer;
+  mlir::Type type;
+  mlir::TypedAttr identity;
+  /// What one segment is reduced over, and the dims of the component.
+  llvm::SmallVector<int64_t> over, into;
+
+  /// The contribution: the sum of `terms` where that is not empty (a pivot),
+  /// else the product of `data`, of powers of differences from kept pivots and
+  /// of an exponential relative to its pivot, where the masks hold.
+  Linear terms;
+  llvm::SmallVector<Factor, 2> data;
+  llvm::SmallVector<std::pair<unsigned, int>, 1> powers;
+  std::optional<unsigned> exponential;
+  llvm::SmallVector<std::pair<mlir::Value, bool>, 1> masks;
+
+  /// A pair (value, index): this component is the value, the next the index.
+  mlir::Value pairedIndex;
+  /// The index of a pair, carried by the component before.
+  bool isIndexOfPair = false;
+  /// A kept pivot (an index into `Derivation::kept`): no reduction.
+  std::optional<unsigned> kept;
+};
+
+/// An exponential that several components share, and its running maximum.
+struct PivotedExponential {
+  Linear data;
+  bool isBase2;
+  mlir::Type type;
+  /// The component that holds the running maximum of `data`.
+  unsigned pivot;
+};
+
+/// A value inside the range of `data`, taken from the first segment and kept.
+struct KeptPivot {
+  Linear data;
+  mlir::Type type;
+  llvm::SmallVector<int64_t> over, into;
+  /// The component that holds the pivot, and the one that counts elements.
+  unsigned component, count;
+};
+
+/// scale * done factors * exp(exponent) * a component, in the finalisation.
+struct StageTerm {
+  double scale = 1;
+  llvm::SmallVector<Factor, 2> done;
+  /// Transport of the component's exponential to the source's: exp(pivot +
+  /// exponent).
+  std::optional<Linear> exponent;
+  bool isBase2 = false;
+  /// The component; none for a term that is free of data and counted statically.
+  std::optional<unsigned> component;
+  /// The largest and smallest contribution, which tell the class of the result
+  /// where a done factor is infinite or a divisor 0.
+  std::optional<unsigned> high, low;
+  /// Powers of (kept pivot - source's value) that multiply the component.
+  llvm::SmallVector<std::pair<unsigned, int>, 1> shifts;
+};
+
+/// The value of a stage from the state: a sum of terms, or a choice.
+struct StageChoice {
+  llvm::SmallVector<StageTerm, 2> terms;
+  mlir::Value predicate;
+  std::shared_ptr<const StageChoice> onTrue, onFalse;
+};
+
+/// How one reduction of the cascade is recovered from the state.
+struct Stage {
+  enum class Kind { Sum, Product, Endpoints, Pair };
+  ReduceOp reduce;
+  Kind kind = Kind::Sum;
+  std::shared_ptr<const StageChoice> value;
+  /// Endpoints: the contribution is a monotone function of `data`, whose extreme
+  /// values these components hold. Pair and Product: the component.
+  mlir::Value data;
+  unsigned first = 0;
+  std::optional<unsigned> second;
+  /// The component that counts, where the result over nothing has to be told
+  /// from a result over something.
+  std::optional<unsigned> count;
+};
+
+/// A difference whose shift to the source's value is known better than by
+/// subtracting: kept pivot - value = -numerator/denominator of components.
+struct Shift {
+  unsigned kept;
+  /// The reduced part of the difference.
+  Linear done;
+  /// Components that give it as first/second; second may be a constant.
+  std::optional<unsigned> numerator, denominator;
+  double constant = 0;
+};
+
+/// How a cascade folds. Plain data; refers to values of the cascade's body.
+struct Derivation {
+  llvm::SmallVector<int64_t> over;
+  llvm::SmallVector<Component> components;
+  llvm::SmallVector<PivotedExponential, 2> exponentials;
+  llvm::SmallVector<KeptPivot, 2> kept;
+  llvm::SmallVector<Shift, 2> shifts;
+  /// In the order of the body; only those that results need.
+  llvm::SmallVector<Stage> stages;
+  /// Rules that are exact over the reals but not in floating point.
+  llvm::SmallVector<llvm::StringRef> rules;
+  /// Results that still depend on the folded dims: the finalisation reads the
+  /// data again.
+  llvm::SmallVector<unsigned> mappedResults;
+};
+
+struct DeriveOptions {
+  /// Refuse everything that changes the order of floating-point operations.
+  bool strict = false;
+};
+
+/// Decides whether and how `cascade` can be folded along the dims `over`.
+/// Changes no IR. On failure `why` has at least one reason.
+mlir::FailureOr<Derivation> derive(CascadeOp cascade,
+                                   llvm::ArrayRef<int64_t> over,
+                                   llvm::SmallVectorImpl<RefusalReason> &why,
+                                   const DeriveOptions &options = {});
+
+/// What `rewrite` made.
+struct FoldAndFinalize {
+  FoldOp fold;
+  FinalizeOp finalize;
+};
+
+/// Replaces `cascade` by a fold and a finalisation with the same iteration dims.
+FoldAndFinalize rewrite(mlir::RewriterBase &rewriter, CascadeOp cascade,
+                        const Derivation &derivation);
+
+/// The certificate: formulas of the state, its merge and the results.
+mlir::DictionaryAttr makeCertificate(CascadeOp cascade,
+                                     const Derivation &derivation);
+
+} // namespace redfuse
+
+#endif // REDFUSE_ALGEBRA_DERIVATION_H

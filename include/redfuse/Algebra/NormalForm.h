@@ -1,0 +1,128 @@
+//===- NormalForm.h - bodies as sums of products -----------------*- C++ -*-===//
+#ifndef REDFUSE_ALGEBRA_NORMALFORM_H
+#define REDFUSE_ALGEBRA_NORMALFORM_H
+
+#include "redfuse/Algebra/Roles.h"
+#include <memory>
+
+namespace redfuse {
+
+/// Why something cannot be folded.
+struct RefusalReason {
+  mlir::Operation *op = nullptr;
+  /// The rule that failed, in a word or two.
+  llvm::StringRef condition;
+  /// With what it failed.
+  std::string detail;
+  /// What would make it work.
+  llvm::StringRef remedy;
+};
+
+/// A power of a value; the exponent is never 0.
+struct Factor {
+  mlir::Value value;
+  int exponent = 1;
+  bool operator==(const Factor &o) const {
+    return value == o.value && exponent == o.exponent;
+  }
+};
+
+/// scale * product of factors.
+struct Monomial {
+  double scale = 1;
+  llvm::SmallVector<Factor, 2> factors;
+  bool operator==(const Monomial &o) const {
+    return scale == o.scale && factors == o.factors;
+  }
+};
+using Linear = llvm::SmallVector<Monomial, 2>;
+
+/// (data + done)^power, such as (x - mean)^2, kept whole: expanding it loses digits, and the pivot
+/// that makes its terms small is chosen later.
+struct Difference {
+  Linear data, done;
+  int power = 1;
+  bool operator==(const Difference &o) const {
+    return data == o.data && done == o.done && power == o.power;
+  }
+};
+
+/// exp(data + done), or 2^(data + done).
+struct Exponential {
+  Linear data, done;
+  bool isBase2 = false;
+  bool operator==(const Exponential &o) const {
+    return data == o.data && done == o.done && isBase2 == o.isBase2;
+  }
+};
+
+/// scale * done factors * data factors * differences * exponential, where every
+/// mask holds, else 0.
+struct Term {
+  double scale = 1;
+  llvm::SmallVector<Factor, 2> done, data;
+  llvm::SmallVector<Difference, 1> differences;
+  std::optional<Exponential> exponential;
+  /// Predicates on data, and the side on which the term counts.
+  llvm::SmallVector<std::pair<mlir::Value, bool>, 1> masks;
+};
+using Sum = llvm::SmallVector<Term, 2>;
+
+/// A sum, or a choice between two by a predicate.
+struct Choice {
+  Sum sum;
+  mlir::Value predicate;
+  std::shared_ptr<const Choice> onTrue, onFalse;
+  bool isSum() const { return !predicate; }
+};
+using ChoiceRef = std::shared_ptr<const Choice>;
+
+/// Brings values of a body to normal form by terminating rules. A value that
+/// stays irreducible is a barrier, with its reason.
+class NormalForm {
+public:
+  explicit NormalForm(const Roles &roles) : roles(roles) {}
+
+  /// The normal form of `value`, or null with `why` set.
+  ChoiceRef of(mlir::Value value, RefusalReason &why);
+
+  /// Names of the rules that were used and are exact over the reals only.
+  llvm::ArrayRef<llvm::StringRef> getRules() const { return rules; }
+
+private:
+  ChoiceRef compute(mlir::Operation *op, RefusalReason &why);
+  std::optional<Sum> applyUnary(mlir::Operation *op, const Sum &sum,
+                                RefusalReason &why);
+  std::optional<Sum> applyBinary(mlir::Operation *op, const Sum &lhs,
+                                 const Sum &rhs, RefusalReason &why);
+  ChoiceRef mapOne(mlir::Operation *op, ChoiceRef in, RefusalReason &why);
+  ChoiceRef mapTwo(mlir::Operation *op, ChoiceRef lhs, ChoiceRef rhs,
+                   RefusalReason &why);
+
+  std::optional<Sum> multiply(mlir::Operation *op, const Sum &lhs,
+                              const Sum &rhs, RefusalReason &why);
+  std::optional<Sum> invert(mlir::Operation *op, const Sum &sum,
+                            RefusalReason &why);
+  std::optional<Sum> power(mlir::Operation *op, const Sum &sum, int exponent,
+                           RefusalReason &why);
+  std::optional<Sum> exponential(mlir::Operation *op, const Sum &sum,
+                                 RefusalReason &why);
+  /// `sum` as one term with a difference, where it is data + done.
+  Sum packed(const Sum &sum) const;
+  bool isDone(mlir::Value v) const { return roles[v] == Role::Done; }
+  void note(llvm::StringRef rule) {
+    if (!llvm::is_contained(rules, rule))
+      rules.push_back(rule);
+  }
+
+  const Roles &roles;
+  llvm::DenseMap<mlir::Value, ChoiceRef> known;
+  llvm::SmallVector<llvm::StringRef> rules;
+};
+
+/// The terms of `sum` with differences to the power 1 taken apart again.
+Sum expandLinear(const Sum &sum);
+
+} // namespace redfuse
+
+#endif // REDFUSE_ALGEBRA_NORMALFORM_H

@@ -1,0 +1,185 @@
+//===- BodyBuilder.cpp - builds bodies from those of a cascade ------------===//
+#include "BodyBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+static bool isFloat(Value v) { return isa<FloatType>(v.getType()); }
+
+Value BodyBuilder::clone(Value value, IRMapping &into) {
+  value = roles.canonical(value);
+  if (Value known = into.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != &source)
+    return value; // From outside the body.
+  for (Value operand : op->getOperands())
+    if (!into.contains(operand))
+      into.map(operand, clone(operand, into));
+  b.clone(*op, into);
+  return into.lookup(value);
+}
+
+Value BodyBuilder::get(Value value) { return clone(value, mapping); }
+
+Value BodyBuilder::getWith(Value value, Value from, Value to) {
+  IRMapping local = mapping;
+  local.map(from, to);
+  return clone(value, local);
+}
+
+Value BodyBuilder::cast(Value value, Type type) {
+  Type from = value.getType();
+  if (from == type)
+    return value;
+  bool toFloat = isa<FloatType>(type);
+  if (isFloat(value) && toFloat) {
+    unsigned have = from.getIntOrFloatBitWidth();
+    unsigned want = type.getIntOrFloatBitWidth();
+    if (have < want)
+      return arith::ExtFOp::create(b, loc, type, value);
+    if (have > want)
+      return arith::TruncFOp::create(b, loc, type, value);
+    // f16 and bf16: by way of f32.
+    Value wide = arith::ExtFOp::create(b, loc, b.getF32Type(), value);
+    return arith::TruncFOp::create(b, loc, type, wide);
+  }
+  if (from.isIndex() || type.isIndex()) {
+    if (toFloat)
+      return cast(arith::IndexCastOp::create(b, loc, b.getI64Type(), value),
+                  type);
+    return arith::IndexCastOp::create(b, loc, type, value);
+  }
+  if (toFloat)
+    return arith::SIToFPOp::create(b, loc, type, value);
+  if (from.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
+    return arith::ExtSIOp::create(b, loc, type, value);
+  return arith::TruncIOp::create(b, loc, type, value);
+}
+
+Value BodyBuilder::constant(double value, Type type) {
+  if (isa<FloatType>(type))
+    return constant(b.getFloatAttr(type, value));
+  return constant(b.getIntegerAttr(type, static_cast<int64_t>(value)));
+}
+
+Value BodyBuilder::constant(TypedAttr attr) {
+  return arith::ConstantOp::create(b, loc, attr);
+}
+
+Value BodyBuilder::add(Value lhs, Value rhs) {
+  return combine(Reducer::Add, lhs, rhs);
+}
+Value BodyBuilder::mul(Value lhs, Value rhs) {
+  return combine(Reducer::Mul, lhs, rhs);
+}
+Value BodyBuilder::combine(Reducer reducer, Value lhs, Value rhs) {
+  return createCombiner(b, loc, reducer, lhs, rhs);
+}
+Value BodyBuilder::sub(Value lhs, Value rhs) {
+  if (isFloat(lhs))
+    return arith::SubFOp::create(b, loc, lhs, rhs);
+  return arith::SubIOp::create(b, loc, lhs, rhs);
+}
+Value BodyBuilder::div(Value lhs, Value rhs) {
+  return arith::DivFOp::create(b, loc, lhs, rhs);
+}
+Value BodyBuilder::neg(Value v) {
+  if (isFloat(v))
+    return arith::NegFOp::create(b, loc, v);
+  return sub(constant(0, v.getType()), v);
+}
+Value BodyBuilder::exp(Value v, bool isBase2) {
+  if (isBase2)
+    return math::Exp2Op::create(b, loc, v);
+  return math::ExpOp::create(b, loc, v);
+}
+Value BodyBuilder::select(Value predicate, Value onTrue, Value onFalse) {
+  return arith::SelectOp::create(b, loc, predicate, onTrue, onFalse);
+}
+
+Value BodyBuilder::isEqual(Value v, double value) {
+  Value c = constant(value, v.getType());
+  if (isFloat(v))
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v, c);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v, c);
+}
+
+Value BodyBuilder::isInfinite(Value v) {
+  return isEqual(math::AbsFOp::create(b, loc, v),
+                 std::numeric_limits<double>::infinity());
+}
+
+std::pair<Value, Value>
+BodyBuilder::combinePair(Reducer reducer, std::pair<Value, Value> lhs,
+                         std::pair<Value, Value> rhs) {
+  bool isMax = reducer == Reducer::ArgMax;
+  auto [v0, i0] = lhs;
+  auto [v1, i1] = rhs;
+  Value better, equal;
+  if (isFloat(v0)) {
+    auto p = isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+    better = arith::CmpFOp::create(b, loc, p, v1, v0);
+    equal = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v1, v0);
+    // NaN wins over every number, as in numpy and PyTorch.
+    Value nan0 =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, v0, v0);
+    Value nan1 =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, v1, v1);
+    Value isNumber0 = arith::XOrIOp::create(
+        b, loc, nan0, constant(b.getBoolAttr(true)));
+    better = arith::OrIOp::create(
+        b, loc, better, arith::AndIOp::create(b, loc, nan1, isNumber0));
+    equal = arith::OrIOp::create(b, loc, equal,
+                                 arith::AndIOp::create(b, loc, nan0, nan1));
+  } else {
+    auto p = isMax ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt;
+    better = arith::CmpIOp::create(b, loc, p, v1, v0);
+    equal = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v1, v0);
+  }
+  Value earlier =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, i1, i0);
+  Value take = arith::OrIOp::create(
+      b, loc, better, arith::AndIOp::create(b, loc, equal, earlier));
+  return {select(take, v1, v0), select(take, i1, i0)};
+}
+
+Value BodyBuilder::product(Value start, ArrayRef<Factor> factors, double scale,
+                           Type type) {
+  Value result = start;
+  if (scale != 1 && scale != -1) {
+    Value c = constant(scale, type);
+    result = result ? mul(result, c) : c;
+  }
+  for (Factor f : factors) {
+    Value v = cast(get(f.value), type);
+    for (int i = 0; i < f.exponent; ++i)
+      result = result ? mul(result, v) : v;
+  }
+  for (Factor f : factors) {
+    if (f.exponent > 0)
+      continue;
+    Value v = cast(get(f.value), type);
+    for (int i = 0; i < -f.exponent; ++i)
+      result = div(result ? result : constant(1, type), v);
+  }
+  if (!result)
+    return constant(scale, type);
+  return scale == -1 ? neg(result) : result;
+}
+
+Value BodyBuilder::sum(Value start, const Linear &linear, Type type) {
+  Value result = start;
+  for (const Monomial &m : linear) {
+    if (result && m.scale < 0) {
+      result = sub(result, product({}, m.factors, -m.scale, type));
+      continue;
+    }
+    Value v = product({}, m.factors, m.scale, type);
+    result = result ? add(result, v) : v;
+  }
+  return result ? result : constant(0, type);
+}

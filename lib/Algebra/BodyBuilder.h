@@ -1,0 +1,69 @@
+//===- BodyBuilder.h - builds bodies from those of a cascade -----*- C++ -*-===//
+#ifndef REDFUSE_LIB_ALGEBRA_BODYBUILDER_H
+#define REDFUSE_LIB_ALGEBRA_BODYBUILDER_H
+
+#include "redfuse/Algebra/NormalForm.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace redfuse {
+
+/// Builds a new body out of values of a cascade's body and of a state. Values
+/// that are not mapped are computed again by cloning.
+class BodyBuilder {
+public:
+  /// `source` is the cascade's body; appends to `target`.
+  BodyBuilder(mlir::Block &source, mlir::Block &target, const Roles &roles,
+              mlir::Location loc)
+      : b(mlir::OpBuilder::atBlockEnd(&target)), source(source), roles(roles),
+        loc(loc) {}
+
+  void map(mlir::Value from, mlir::Value to) { mapping.map(from, to); }
+  /// `value` of the cascade's body in the new one.
+  mlir::Value get(mlir::Value value);
+  /// `value` where `from` is `to`; nothing is mapped for good.
+  mlir::Value getWith(mlir::Value value, mlir::Value from, mlir::Value to);
+
+  mlir::Value cast(mlir::Value value, mlir::Type type);
+  mlir::Value constant(double value, mlir::Type type);
+  mlir::Value constant(mlir::TypedAttr attr);
+
+  mlir::Value add(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value sub(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mul(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value div(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value neg(mlir::Value v);
+  mlir::Value exp(mlir::Value v, bool isBase2);
+  mlir::Value select(mlir::Value predicate, mlir::Value onTrue,
+                     mlir::Value onFalse);
+  /// Ordered equality with a constant, of floats or integers.
+  mlir::Value isEqual(mlir::Value v, double constant);
+  /// |v| is infinite.
+  mlir::Value isInfinite(mlir::Value v);
+  mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs);
+  /// The value and index that argmax (argmin) keeps of two pairs.
+  std::pair<mlir::Value, mlir::Value>
+  combinePair(Reducer reducer, std::pair<mlir::Value, mlir::Value> lhs,
+              std::pair<mlir::Value, mlir::Value> rhs);
+
+  /// `start` (may be null) times the factors times `scale`, in `type`; 1 where
+  /// there is nothing.
+  mlir::Value product(mlir::Value start, llvm::ArrayRef<Factor> factors,
+                      double scale, mlir::Type type);
+  /// `start` (may be null) plus the monomials, in `type`; 0 where there is
+  /// nothing.
+  mlir::Value sum(mlir::Value start, const Linear &linear, mlir::Type type);
+
+  mlir::OpBuilder b;
+
+private:
+  mlir::Value clone(mlir::Value value, mlir::IRMapping &into);
+
+  mlir::Block &source;
+  const Roles &roles;
+  mlir::Location loc;
+  mlir::IRMapping mapping;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_ALGEBRA_BODYBUILDER_H

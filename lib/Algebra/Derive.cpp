@@ -1,0 +1,670 @@
+//===- Derive.cpp - how a cascade folds along some dims -------------------===//
+#include "Deriver.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+/// More components than this do not pay and are a sign of runaway expansion.
+static constexpr unsigned kMaxRank = 8;
+
+Type redfuse::getAccumulatorType(Type type) {
+  auto f = dyn_cast<FloatType>(type);
+  return f && f.getWidth() < 32 ? Float32Type::get(type.getContext()) : type;
+}
+
+Value redfuse::stripExtensions(Value v) {
+  while (auto ext = v.getDefiningOp<arith::ExtFOp>())
+    v = ext.getIn();
+  return v;
+}
+
+//===----------------------------------------------------------------------===//
+// Components
+//===----------------------------------------------------------------------===//
+
+SmallBitVector Deriver::dimsOf(ArrayRef<Factor> factors) const {
+  SmallBitVector set(roles.getOver().size());
+  for (Factor f : factors)
+    set |= roles.getDims()[f.value];
+  return set;
+}
+
+SmallBitVector Deriver::dimsOf(const Linear &linear) const {
+  SmallBitVector set(roles.getOver().size());
+  for (const Monomial &m : linear)
+    set |= dimsOf(m.factors);
+  return set;
+}
+
+/// Whether two components hold the same.
+static bool isSame(const Component &a, const Component &b) {
+  return a.reducer == b.reducer && a.type == b.type && a.over == b.over &&
+         a.into == b.into && a.terms == b.terms && a.data == b.data &&
+         a.powers == b.powers && a.exponential == b.exponential &&
+         a.masks == b.masks && a.pairedIndex == b.pairedIndex &&
+         a.isIndexOfPair == b.isIndexOfPair && a.kept == b.kept;
+}
+
+unsigned Deriver::addComponent(Component component) {
+  component.identity =
+      component.identity
+          ? component.identity
+          : getReducerIdentity(component.reducer, component.type);
+  for (auto [i, other] : llvm::enumerate(result.components))
+    if (!component.isIndexOfPair && isSame(component, other))
+      return i;
+  result.components.push_back(std::move(component));
+  return result.components.size() - 1;
+}
+
+Component Deriver::makeComponent(Reducer reducer, Type type,
+                                 ArrayRef<int64_t> over,
+                                 SmallBitVector dims) const {
+  Component c;
+  c.reducer = reducer;
+  c.type = type;
+  c.over.assign(over.begin(), over.end());
+  dims.reset(toDimSet(over, dims.size()));
+  c.into = toDims(dims);
+  return c;
+}
+
+unsigned Deriver::addCount(ArrayRef<int64_t> over) {
+  return addComponent(makeComponent(
+      Reducer::Add, IntegerType::get(context, 64), over,
+      SmallBitVector(roles.getOver().size())));
+}
+
+unsigned Deriver::addExponential(const Exponential &exponential, Type type,
+                                 ArrayRef<int64_t> over) {
+  SmallBitVector dims = dimsOf(exponential.data);
+  Component pivot = makeComponent(Reducer::MaximumF, type, over, dims);
+  std::optional<unsigned> found;
+  if (exponential.data.size() == 1) {
+    const Monomial &m = exponential.data[0];
+    if (m.scale == 1 && m.factors.size() == 1 && m.factors[0].exponent == 1) {
+      Value u = stripExtensions(m.factors[0].value);
+      for (auto [i, other] : llvm::enumerate(result.components))
+        if ((other.reducer == Reducer::MaximumF ||
+             other.reducer == Reducer::MaxNumF) &&
+            other.into == pivot.into && other.terms.empty() &&
+            other.masks.empty() && other.data.size() == 1 &&
+            other.data[0].exponent == 1 && !other.exponential &&
+            stripExtensions(other.data[0].value) == u)
+          found = i;
+      pivot.data.push_back(m.factors[0]);
+    }
+  }
+  if (!found) {
+    if (pivot.data.empty())
+      pivot.terms = exponential.data;
+    found = addComponent(std::move(pivot));
+  }
+  for (auto [i, other] : llvm::enumerate(result.exponentials))
+    if (other.pivot == *found && other.type == type &&
+        other.isBase2 == exponential.isBase2 && other.data == exponential.data)
+      return i;
+  result.exponentials.push_back(
+      {exponential.data, exponential.isBase2, type, *found});
+  return result.exponentials.size() - 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+bool redfuse::isRisky(const Roles &roles, Factor f) {
+  if (!isa<FloatType>(f.value.getType()) || roles.isProperNonZero(f.value))
+    return false;
+  std::optional<double> c = getConstant(f.value);
+  return f.exponent < 0 || !c || !std::isfinite(*c);
+}
+
+bool Deriver::addTerm(ReduceOp reduce, const Term &term, StageChoice &value) {
+  ArrayRef<int64_t> over = reduce.getOver();
+  Type type = getAccumulatorType(reduce.getOperands()[0].getType());
+  SmallBitVector overSet = toDimSet(over, roles.getOver().size());
+
+  StageTerm out;
+  out.scale = term.scale;
+  SmallVector<Factor, 2> data = term.data;
+  SmallBitVector dims = dimsOf(data);
+  for (Factor f : term.done) {
+    // What is free of the fold stays where it is if taking it out could change
+    // the class of the result, or if the reduction runs over its own dims.
+    bool isFree = roles[f.value] == Role::Free;
+    bool isInner = roles.getDims()[f.value].anyCommon(overSet);
+    if (isFree && (isInner || isRisky(roles, f))) {
+      data.push_back(f);
+      dims |= roles.getDims()[f.value];
+      continue;
+    }
+    if (isInner)
+      return refuse(reduce, "inner reduction",
+                    "a reduced value depends on a dim that is summed together "
+                    "with the folded ones",
+                    "reduce that dim in a separate step");
+    out.done.push_back(f);
+  }
+
+  Component c = makeComponent(reduce.getReducer(), type, over, dims);
+  c.data = data;
+  c.masks = term.masks;
+  for (auto &[predicate, side] : term.masks)
+    dims |= roles.getDims()[predicate];
+  if (!term.differences.empty() && !addDifferences(reduce, term, c, out, dims))
+    return false;
+  if (term.exponential) {
+    const Exponential &e = *term.exponential;
+    if (dimsOf(e.done).anyCommon(overSet))
+      return refuse(reduce, "inner reduction",
+                    "a reduced value depends on a dim that is summed together "
+                    "with the folded ones",
+                    "reduce that dim in a separate step");
+    out.exponent = e.done;
+    out.isBase2 = e.isBase2;
+    if (!e.data.empty()) {
+      dims |= dimsOf(e.data);
+      c.exponential = addExponential(e, type, over);
+    }
+  }
+  SmallBitVector into = dims;
+  into.reset(overSet);
+  c.into = toDims(into);
+
+  bool isCount = c.data.empty() && c.masks.empty() && c.powers.empty() &&
+                 !c.exponential;
+  if (isCount) {
+    if (std::optional<int64_t> n = roles.getCount(over))
+      out.scale *= static_cast<double>(*n);
+    else
+      out.component = addCount(over);
+  } else {
+    out.component = addComponent(c);
+  }
+  if (llvm::any_of(out.done, [&](Factor f) { return isRisky(roles, f); }) &&
+      !isCount && c.powers.empty()) {
+    Component extreme = c;
+    extreme.identity = {};
+    extreme.reducer = Reducer::MaximumF;
+    out.high = addComponent(extreme);
+    extreme.reducer = Reducer::MinimumF;
+    out.low = addComponent(extreme);
+  }
+  if (!out.done.empty())
+    note("factors that are free of the folded dims are taken out of the sum");
+  value.terms.push_back(std::move(out));
+  return true;
+}
+
+/// The first predicate in `choice` that is free of the folded dims.
+static Value findDonePredicate(const Roles &roles, const Choice &choice) {
+  if (choice.isSum())
+    return {};
+  Role role = roles[choice.predicate];
+  if (role == Role::Done || role == Role::Free)
+    return choice.predicate;
+  if (Value v = findDonePredicate(roles, *choice.onTrue))
+    return v;
+  return findDonePredicate(roles, *choice.onFalse);
+}
+
+/// `choice` where `predicate` is `side`.
+static ChoiceRef restrict(const ChoiceRef &choice, Value predicate, bool side) {
+  if (choice->isSum())
+    return choice;
+  if (choice->predicate == predicate)
+    return restrict(side ? choice->onTrue : choice->onFalse, predicate, side);
+  auto result = std::make_shared<Choice>();
+  result->predicate = choice->predicate;
+  result->onTrue = restrict(choice->onTrue, predicate, side);
+  result->onFalse = restrict(choice->onFalse, predicate, side);
+  return result;
+}
+
+/// Collects the terms below `choice`, each under the masks on the way.
+static void
+collectMasked(const Choice &choice,
+              SmallVectorImpl<std::pair<Value, bool>> &masks, Sum &terms) {
+  if (choice.isSum()) {
+    for (Term t : choice.sum) {
+      llvm::append_range(t.masks, masks);
+      terms.push_back(std::move(t));
+    }
+    return;
+  }
+  for (bool side : {true, false}) {
+    masks.push_back({choice.predicate, side});
+    collectMasked(side ? *choice.onTrue : *choice.onFalse, masks, terms);
+    masks.pop_back();
+  }
+}
+
+/// Whether a term is 0 at every point, whatever the data: then under a mask it
+/// says nothing, also about classes.
+static bool isPlainZero(const Term &t) {
+  if (!t.data.empty() || t.exponential || !t.differences.empty())
+    return false;
+  return t.scale == 0 || (t.done.size() == 1 && t.done[0].exponent > 0 &&
+                          getConstant(t.done[0].value) == 0.0);
+}
+
+bool Deriver::addChoice(ReduceOp reduce, const ChoiceRef &choice,
+                        StageChoice &value) {
+  if (Value predicate = findDonePredicate(roles, *choice)) {
+    SmallBitVector dims = roles.getDims()[predicate];
+    if (dims.anyCommon(toDimSet(reduce.getOver(), dims.size())))
+      return refuse(reduce, "inner reduction",
+                    "a choice depends on a dim that is summed together with "
+                    "the folded ones",
+                    "reduce that dim in a separate step");
+    auto onTrue = std::make_shared<StageChoice>();
+    auto onFalse = std::make_shared<StageChoice>();
+    if (!addChoice(reduce, restrict(choice, predicate, true), *onTrue) ||
+        !addChoice(reduce, restrict(choice, predicate, false), *onFalse))
+      return false;
+    value.predicate = predicate;
+    value.onTrue = onTrue;
+    value.onFalse = onFalse;
+    return true;
+  }
+  Sum terms;
+  SmallVector<std::pair<Value, bool>> masks;
+  collectMasked(*choice, masks, terms);
+  for (const Term &term : terms) {
+    if (isPlainZero(term))
+      continue;
+    if (!addTerm(reduce, term, value))
+      return false;
+  }
+  return true;
+}
+
+bool Deriver::addSum(ReduceOp reduce) {
+  RefusalReason reason;
+  ChoiceRef choice = form.of(reduce.getOperands()[0], reason);
+  if (!choice) {
+    why.push_back(reason);
+    return false;
+  }
+  auto value = std::make_shared<StageChoice>();
+  if (!addChoice(reduce, choice, *value))
+    return false;
+  Stage stage;
+  stage.reduce = reduce;
+  stage.value = value;
+  // Over nothing the source is 0; transports and quotients of an empty state
+  // need not be.
+  bool isPlain = !value->predicate && value->terms.size() == 1 &&
+                 value->terms[0].done.empty() && !value->terms[0].exponent;
+  if (!isPlain && roles.canBeEmpty(reduce.getOver()))
+    stage.count = addCount(reduce.getOver());
+  result.stages.push_back(std::move(stage));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Other reducers
+//===----------------------------------------------------------------------===//
+
+bool Deriver::addProduct(ReduceOp reduce) {
+  Value operand = roles.canonical(reduce.getOperands()[0]);
+  if (roles[operand] != Role::Data && roles[operand] != Role::Free)
+    return refuse(reduce, "product",
+                  "a product of values that mix data with reduced values: the "
+                  "power of the reduced value can leave the type's range where "
+                  "the product does not",
+                  "take the reduced value out of the product");
+  Component c =
+      makeComponent(reduce.getReducer(), getAccumulatorType(operand.getType()),
+                    reduce.getOver(), roles.getDims()[operand]);
+  c.data.push_back({operand, 1});
+  Stage stage;
+  stage.reduce = reduce;
+  stage.kind = Stage::Kind::Product;
+  stage.first = addComponent(std::move(c));
+  result.stages.push_back(stage);
+  return true;
+}
+
+bool Deriver::addPair(ReduceOp reduce) {
+  Value key = roles.canonical(reduce.getOperands()[0]);
+  Value index = roles.canonical(reduce.getOperands()[1]);
+  auto isData = [&](Value v) {
+    return roles[v] == Role::Data || roles[v] == Role::Free;
+  };
+  if (!isData(key) || !isData(index))
+    return refuse(reduce, "selection",
+                  "the selected value mixes data with reduced values, and "
+                  "rounding can make ties that the data does not have",
+                  "select on data alone");
+  SmallBitVector dims = roles.getDims()[key];
+  dims |= roles.getDims()[index];
+  Component c = makeComponent(reduce.getReducer(), key.getType(),
+                              reduce.getOver(), dims);
+  c.data.push_back({key, 1});
+  c.pairedIndex = index;
+  unsigned before = result.components.size();
+  Stage stage;
+  stage.reduce = reduce;
+  stage.kind = Stage::Kind::Pair;
+  stage.first = addComponent(c);
+  if (result.components.size() > before) {
+    // Among equals the lowest index wins, so that the identity is the highest.
+    Type type = index.getType();
+    unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+    c.identity = Builder(type.getContext())
+                     .getIntegerAttr(type, APInt::getSignedMaxValue(width));
+    c.type = type;
+    c.isIndexOfPair = true;
+    addComponent(std::move(c));
+  }
+  stage.second = stage.first + 1;
+  result.stages.push_back(stage);
+  return true;
+}
+
+namespace {
+/// How far a value is a monotone function of data alone.
+struct Monotone {
+  Value data;
+  bool isDecreasing = false;
+  /// The direction depends on a reduced value, or an infinity or NaN can come up
+  /// inside the range: both ends have to be looked at.
+  bool needsBothEnds = false;
+};
+} // namespace
+
+/// Follows `value` down to data through ops that are monotone in it, whatever
+/// the reduced values are.
+static std::optional<Monotone> peel(const Roles &roles, Value value,
+                                    Reducer reducer, RefusalReason &why) {
+  Monotone m;
+  bool isLogic = reducer == Reducer::And || reducer == Reducer::Or;
+  while (roles[value] == Role::Mixed) {
+    Operation *op = value.getDefiningOp();
+    Value mixed, other;
+    unsigned numMixed = 0;
+    for (Value v : op->getOperands()) {
+      bool usesOver = roles[v] == Role::Mixed || roles[v] == Role::Data;
+      (usesOver ? mixed : other) = v;
+      numMixed += usesOver;
+    }
+    bool isMonotone =
+        numMixed == 1 &&
+        llvm::TypeSwitch<Operation *, bool>(op)
+            .Case<arith::AddFOp>([&](auto) { return m.needsBothEnds = true; })
+            .Case([&](arith::SubFOp sub) {
+              m.isDecreasing ^= sub.getRhs() == mixed;
+              return m.needsBothEnds = true;
+            })
+            .Case([&](arith::MulFOp) { return m.needsBothEnds = true; })
+            .Case([&](arith::DivFOp div) {
+              m.needsBothEnds = true;
+              // Between values of both signs there may be a 0, and 0/0 is NaN.
+              return div.getLhs() == mixed &&
+                     (roles.isProperNonZero(other) ||
+                      roles.isNonNegative(mixed));
+            })
+            .Case([&](arith::NegFOp) {
+              m.isDecreasing = !m.isDecreasing;
+              return true;
+            })
+            .Case<arith::ExtFOp, arith::TruncFOp, math::ExpOp, math::Exp2Op,
+                  math::TanhOp, math::FloorOp, math::CeilOp, math::RoundOp,
+                  math::RoundEvenOp, math::TruncOp, arith::MaximumFOp,
+                  arith::MinimumFOp, arith::MaxSIOp, arith::MinSIOp,
+                  arith::MaxUIOp, arith::MinUIOp>([](auto) { return true; })
+            .Case([&](arith::AndIOp) {
+              return isLogic || reducer == Reducer::Xor;
+            })
+            .Case([&](arith::OrIOp) { return isLogic; })
+            .Case([&](arith::SelectOp select) {
+              return select.getCondition() != mixed;
+            })
+            .Default([](Operation *) { return false; });
+    if (!isMonotone) {
+      why = {op, "not monotone",
+             "'" + op->getName().getStringRef().str() +
+                 "' is not monotone in the data for every reduced value",
+             "apply it after the reduction"};
+      return std::nullopt;
+    }
+    value = roles.canonical(mixed);
+  }
+  m.data = value;
+  return m;
+}
+
+/// The reducer that finds the other end of a range, if there is one.
+static std::optional<Reducer> getOpposite(Reducer reducer) {
+  switch (reducer) {
+  case Reducer::MaximumF:
+    return Reducer::MinimumF;
+  case Reducer::MinimumF:
+    return Reducer::MaximumF;
+  case Reducer::MaxSI:
+    return Reducer::MinSI;
+  case Reducer::MinSI:
+    return Reducer::MaxSI;
+  case Reducer::MaxUI:
+    return Reducer::MinUI;
+  case Reducer::MinUI:
+    return Reducer::MaxUI;
+  default:
+    return std::nullopt;
+  }
+}
+
+bool Deriver::addExtreme(ReduceOp reduce) {
+  Reducer reducer = reduce.getReducer();
+  RefusalReason reason;
+  std::optional<Monotone> m = peel(
+      roles, roles.canonical(reduce.getOperands()[0]), reducer, reason);
+  if (!m) {
+    why.push_back(reason);
+    return false;
+  }
+  std::optional<Reducer> opposite = getOpposite(reducer);
+  if ((m->needsBothEnds || m->isDecreasing) && !opposite)
+    return refuse(reduce, "not monotone",
+                  "'" + stringifyReducer(reducer).str() +
+                      "' drops NaN, so that the ends of the data do not tell "
+                      "its result",
+                  "use the reducer that hands NaN on");
+  Component c = makeComponent(reducer, m->data.getType(), reduce.getOver(),
+                              roles.getDims()[m->data]);
+  c.data.push_back({m->data, 1});
+  Stage stage;
+  stage.reduce = reduce;
+  stage.kind = Stage::Kind::Endpoints;
+  stage.data = m->data;
+  Component other = c;
+  if (opposite)
+    other.reducer = *opposite;
+  stage.first = addComponent(m->isDecreasing && !m->needsBothEnds ? other : c);
+  if (m->needsBothEnds)
+    stage.second = addComponent(other);
+  bool isPlain = roles.canonical(reduce.getOperands()[0]) == m->data;
+  if (!isPlain && roles.canBeEmpty(reduce.getOver()))
+    stage.count = addCount(reduce.getOver());
+  result.stages.push_back(stage);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Cascades
+//===----------------------------------------------------------------------===//
+
+bool Deriver::refuse(Operation *op, StringRef condition, std::string detail,
+                     StringRef remedy) {
+  why.push_back({op, condition, std::move(detail), remedy});
+  return false;
+}
+
+bool Deriver::addStage(ReduceOp reduce, const DeriveOptions &options) {
+  const SmallBitVector &over = roles.getOver();
+  SmallBitVector own = toDimSet(reduce.getOver(), over.size());
+  if (!isSubset(over, own) ||
+      toDimSet(reduce.getInto(), over.size()).anyCommon(over))
+    return refuse(reduce, "part of the dims",
+                  "the reduction covers only a part of the folded dims",
+                  "fold fewer dims at once");
+  Reducer reducer = reduce.getReducer();
+  bool isFloat = isa<FloatType>(reduce.getOperands()[0].getType());
+  if (options.strict && isFloat &&
+      (reducer == Reducer::Add || reducer == Reducer::Mul))
+    return refuse(reduce, "strict",
+                  "folding a floating-point sum or product changes the order "
+                  "of its operations",
+                  "allow reassociation (leave out strict)");
+  switch (reducer) {
+  case Reducer::Add:
+    return addSum(reduce);
+  case Reducer::Mul:
+    return addProduct(reduce);
+  case Reducer::ArgMax:
+  case Reducer::ArgMin:
+    return addPair(reduce);
+  case Reducer::TopK:
+    return refuse(reduce, "top-k", "a list of several best values has no merge "
+                                   "of scalars",
+                  "keep the dim in one piece (resident)");
+  default:
+    return addExtreme(reduce);
+  }
+}
+
+bool Deriver::run(CascadeOp cascade, const DeriveOptions &options) {
+  Block &body = cascade.getBody().front();
+  auto yield = cast<YieldOp>(body.getTerminator());
+  const SmallBitVector &over = roles.getOver();
+
+  // What results need, once the stages stand for themselves.
+  llvm::DenseSet<Operation *> needed;
+  SmallVector<Value> work(yield.getValues());
+  SmallVector<ReduceOp> stages, inFinalisation;
+  for (auto [i, v] : llvm::enumerate(yield.getValues()))
+    if (roles.getDims()[v].anyCommon(over))
+      result.mappedResults.push_back(i);
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || op->getBlock() != &body || !needed.insert(op).second)
+      continue;
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (reduce && !roles.isStage(reduce))
+      inFinalisation.push_back(reduce);
+    llvm::append_range(work, op->getOperands());
+  }
+  for (auto reduce : body.getOps<ReduceOp>())
+    if (needed.contains(reduce) && roles.isStage(reduce))
+      stages.push_back(reduce);
+  if (stages.empty())
+    return refuse(cascade, "no reduction",
+                  "no result needs a reduction over these dims",
+                  "schedule it as a map");
+
+  // A first stage with no other stage before it comes first in the state.
+  bool isDerived = true;
+  for (ReduceOp reduce : stages)
+    isDerived &= addStage(reduce, options);
+  if (!isDerived)
+    return false;
+  if (result.components.size() > kMaxRank * stages.size())
+    return refuse(cascade, "rank",
+                  "the state has " + std::to_string(result.components.size()) +
+                      " components",
+                  "split the cascade");
+
+  // The finalisation is element-wise: reductions in it have to be done before.
+  llvm::DenseSet<Value> seen;
+  work.assign(yield.getValues().begin(), yield.getValues().end());
+  for (const Stage &stage : result.stages)
+    collectDoneValues(stage, work);
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    Operation *op = v.getDefiningOp();
+    if (!op || op->getBlock() != &body || !seen.insert(v).second)
+      continue;
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      if (roles.isStage(reduce))
+        continue;
+      return refuse(reduce, "later reduction",
+                    "a result needs a reduction over other dims after the "
+                    "fold",
+                    "reduce those dims in a kernel of their own");
+    }
+    llvm::append_range(work, op->getOperands());
+  }
+  for (StringRef rule : form.getRules())
+    note(rule);
+  return true;
+}
+
+static void collectChoice(const StageChoice &choice,
+                          SmallVectorImpl<Value> &values) {
+  if (choice.predicate) {
+    values.push_back(choice.predicate);
+    collectChoice(*choice.onTrue, values);
+    collectChoice(*choice.onFalse, values);
+    return;
+  }
+  for (const StageTerm &term : choice.terms) {
+    for (Factor f : term.done)
+      values.push_back(f.value);
+    if (term.exponent)
+      for (const Monomial &m : *term.exponent)
+        for (Factor f : m.factors)
+          values.push_back(f.value);
+  }
+}
+
+void Deriver::collectDoneValues(const Stage &stage,
+                                SmallVectorImpl<Value> &values) const {
+  if (stage.value)
+    collectChoice(*stage.value, values);
+  if (stage.kind != Stage::Kind::Endpoints)
+    return;
+  // The ops between the data and the contribution are computed again.
+  Value v = roles.canonical(stage.reduce->getOperand(0));
+  while (v != stage.data) {
+    Value next;
+    for (Value operand : v.getDefiningOp()->getOperands()) {
+      if (roles[operand] == Role::Mixed || roles[operand] == Role::Data)
+        next = operand;
+      else
+        values.push_back(operand);
+    }
+    v = roles.canonical(next);
+  }
+}
+
+FailureOr<Derivation> redfuse::derive(CascadeOp cascade, ArrayRef<int64_t> over,
+                                      SmallVectorImpl<RefusalReason> &why,
+                                      const DeriveOptions &options) {
+  auto refuse = [&](StringRef condition, StringRef detail, StringRef remedy) {
+    why.push_back({cascade, condition, detail.str(), remedy});
+    return failure();
+  };
+  int64_t numDims = cascade.getNumIterationDims();
+  SmallVector<int64_t> dims(llvm::to_vector(over));
+  llvm::sort(dims);
+  dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
+  if (dims.empty() || dims.front() < 0 || dims.back() >= numDims)
+    return refuse("dims", "the folded dims are not dims of the cascade",
+                  "name dims that are reduced");
+  FailureOr<Roles> roles =
+      Roles::compute(cast<IndexProgramOpInterface>(*cascade), dims);
+  if (failed(roles))
+    return refuse("ill-formed", "the body is not a valid index program",
+                  "see the error above");
+  Deriver deriver(*roles, cascade.getContext(), why);
+  deriver.result.over = dims;
+  if (!deriver.run(cascade, options))
+    return failure();
+  return std::move(deriver.result);
+}

@@ -1,0 +1,69 @@
+//===- Deriver.h - the parts of the derivation -------------------*- C++ -*-===//
+#ifndef REDFUSE_LIB_ALGEBRA_DERIVER_H
+#define REDFUSE_LIB_ALGEBRA_DERIVER_H
+
+#include "redfuse/Algebra/Derivation.h"
+
+namespace redfuse {
+
+/// The type that sums of `type` are accumulated in: f32 for narrower floats.
+mlir::Type getAccumulatorType(mlir::Type type);
+/// The value under widening casts between floats.
+mlir::Value stripExtensions(mlir::Value v);
+
+/// Whether multiplying by factor (dividing, where the exponent is negative) can
+/// turn a finite value into an infinite one or NaN, other than by overflow.
+bool isRisky(const Roles &roles, Factor factor);
+
+/// Builds a derivation stage by stage.
+class Deriver {
+public:
+  Deriver(const Roles &roles, mlir::MLIRContext *context,
+          llvm::SmallVectorImpl<RefusalReason> &why)
+      : roles(roles), form(roles), context(context), why(why) {}
+
+  bool run(CascadeOp cascade, const DeriveOptions &options);
+
+  Derivation result;
+
+private:
+  bool addStage(ReduceOp reduce, const DeriveOptions &options);
+  bool addSum(ReduceOp reduce);
+  bool addProduct(ReduceOp reduce);
+  bool addPair(ReduceOp reduce);
+  bool addExtreme(ReduceOp reduce);
+
+  bool addChoice(ReduceOp reduce, const ChoiceRef &choice, StageChoice &value);
+  bool addTerm(ReduceOp reduce, const Term &term, StageChoice &value);
+  /// Adds the powers of differences of `term` to `c` and to its finalisation.
+  bool addDifferences(ReduceOp reduce, const Term &term, Component &c,
+                      StageTerm &out, SmallBitVector &dims);
+
+  unsigned addComponent(Component component);
+  unsigned addCount(llvm::ArrayRef<int64_t> over);
+  unsigned addExponential(const Exponential &exponential, mlir::Type type,
+                          llvm::ArrayRef<int64_t> over);
+  Component makeComponent(Reducer reducer, mlir::Type type,
+                          llvm::ArrayRef<int64_t> over,
+                          SmallBitVector dims) const;
+
+  SmallBitVector dimsOf(llvm::ArrayRef<Factor> factors) const;
+  SmallBitVector dimsOf(const Linear &linear) const;
+  void collectDoneValues(const Stage &stage,
+                         llvm::SmallVectorImpl<mlir::Value> &values) const;
+  bool refuse(mlir::Operation *op, llvm::StringRef condition,
+              std::string detail, llvm::StringRef remedy);
+  void note(llvm::StringRef rule) {
+    if (!llvm::is_contained(result.rules, rule))
+      result.rules.push_back(rule);
+  }
+
+  const Roles &roles;
+  NormalForm form;
+  mlir::MLIRContext *context;
+  llvm::SmallVectorImpl<RefusalReason> &why;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_ALGEBRA_DERIVER_H

@@ -1,0 +1,444 @@
+//===- Rewrite.cpp - from a derivation to fold and finalize ---------------===//
+#include "BodyBuilder.h"
+#include "Deriver.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+namespace {
+/// One side of a merge: the values of all components.
+using State = SmallVector<Value>;
+
+class Rewriter {
+public:
+  Rewriter(RewriterBase &rewriter, CascadeOp cascade, const Derivation &d,
+           const Roles &roles)
+      : rewriter(rewriter), cascade(cascade), d(d), roles(roles),
+        loc(cascade.getLoc()), body(cascade.getBody().front()),
+        numDims(cascade.getNumIterationDims()) {}
+
+  FoldAndFinalize run();
+
+private:
+  AffineMap stateMap(const Component &c) const;
+  SmallVector<Value> makeInits();
+  void buildStep(Block &step);
+  void buildMerge(Block &merge);
+  void buildFinalize(Block &block);
+
+  Value contribution(BodyBuilder &bb, const Component &c,
+                     ArrayRef<Value> exponentials, ArrayRef<Value> kept);
+  /// exp(old pivot - new pivot) for each exponential.
+  SmallVector<Value> transports(BodyBuilder &bb, const State &from,
+                                const State &to);
+  Value transported(BodyBuilder &bb, unsigned component, const State &from,
+                    ArrayRef<Value> scales);
+  Value stageValue(BodyBuilder &bb, const Stage &stage, const State &state);
+  Value choiceValue(BodyBuilder &bb, const StageChoice &choice, Type type,
+                    const State &state);
+  Value termValue(BodyBuilder &bb, const StageTerm &term, Type type,
+                  const State &state);
+
+  /// Which inputs of the cascade `block` uses; erases the arguments of the
+  /// others. Inputs that alone give the extent of a dim in `dims` stay.
+  SmallVector<unsigned> pruneInputs(Block &block, SmallBitVector dims,
+                                    ArrayRef<AffineMap> otherMaps);
+
+  RewriterBase &rewriter;
+  CascadeOp cascade;
+  const Derivation &d;
+  const Roles &roles;
+  Location loc;
+  Block &body;
+  unsigned numDims;
+};
+} // namespace
+
+AffineMap Rewriter::stateMap(const Component &c) const {
+  SmallVector<AffineExpr> exprs;
+  for (int64_t dim : c.into)
+    exprs.push_back(getAffineDimExpr(dim, rewriter.getContext()));
+  return AffineMap::get(numDims, 0, exprs, rewriter.getContext());
+}
+
+SmallVector<Value> Rewriter::makeInits() {
+  SmallVector<OpFoldResult> extents =
+      getExtents(rewriter, cast<IndexProgramOpInterface>(*cascade));
+  SmallVector<Value> inits;
+  for (const Component &c : d.components) {
+    SmallVector<OpFoldResult> sizes;
+    for (int64_t dim : c.into)
+      sizes.push_back(extents[dim]);
+    Value empty = tensor::EmptyOp::create(rewriter, loc, sizes, c.type);
+    Value identity = arith::ConstantOp::create(rewriter, loc, c.identity);
+    inits.push_back(linalg::FillOp::create(rewriter, loc, ValueRange{identity},
+                                           ValueRange{empty})
+                        .getResult(0));
+  }
+  return inits;
+}
+
+//===----------------------------------------------------------------------===//
+// Step and merge
+//===----------------------------------------------------------------------===//
+
+Value Rewriter::contribution(BodyBuilder &bb, const Component &c,
+                             ArrayRef<Value> exponentials,
+                             ArrayRef<Value> kept) {
+  if (!c.terms.empty())
+    return bb.sum({}, c.terms, c.type);
+  Value start;
+  if (c.exponential)
+    start = bb.cast(exponentials[*c.exponential], c.type);
+  for (auto [pivot, power] : c.powers)
+    for (int i = 0; i < power; ++i)
+      start = start ? bb.mul(start, kept[pivot]) : kept[pivot];
+  Value result = bb.product(start, c.data, 1, c.type);
+  for (auto [predicate, side] : c.masks) {
+    Value identity = bb.constant(c.identity);
+    Value p = bb.get(predicate);
+    result = side ? bb.select(p, result, identity)
+                  : bb.select(p, identity, result);
+  }
+  return result;
+}
+
+/// The pivot as it is subtracted: 0 where it is -inf, because all data so far
+/// is, and exp(-inf - -inf) would be NaN.
+static Value safePivot(BodyBuilder &bb, Value pivot) {
+  return bb.select(bb.isEqual(pivot, -kInfinity),
+                   bb.constant(0, pivot.getType()), pivot);
+}
+
+SmallVector<Value> Rewriter::transports(BodyBuilder &bb, const State &from,
+                                        const State &to) {
+  SmallVector<Value> scales;
+  for (const PivotedExponential &e : d.exponentials) {
+    Value before = bb.cast(from[e.pivot], e.type);
+    Value after = safePivot(bb, bb.cast(to[e.pivot], e.type));
+    // A state that saw nothing but -inf has the pivot -inf: its scale is 0.
+    scales.push_back(bb.exp(bb.sub(before, after), e.isBase2));
+  }
+  return scales;
+}
+
+Value Rewriter::transported(BodyBuilder &bb, unsigned index, const State &from,
+                            ArrayRef<Value> scales) {
+  const Component &c = d.components[index];
+  if (!c.exponential)
+    return from[index];
+  Value scale = bb.cast(scales[*c.exponential], c.type);
+  Value scaled = bb.mul(from[index], scale);
+  if (c.reducer == Reducer::Add)
+    return scaled;
+  // The identity of max and min is infinite.
+  return bb.select(bb.isEqual(scale, 0), bb.constant(c.identity), scaled);
+}
+
+void Rewriter::buildStep(Block &step) {
+  BodyBuilder bb(body, step, roles, loc);
+  unsigned numInputs = cascade.getInputs().size();
+  State state, next(d.components.size());
+  for (unsigned i = 0; i < numInputs; ++i)
+    bb.map(body.getArgument(i), step.getArgument(i));
+  for (unsigned i = 0; i < d.components.size(); ++i)
+    state.push_back(step.getArgument(numInputs + i));
+
+  auto reduceSegment = [&](const Component &c, ValueRange values) {
+    return ReduceOp::create(bb.b, loc, c.reducer, values, c.over, c.into);
+  };
+  for (auto [i, c] : llvm::enumerate(d.components)) {
+    if (c.exponential || c.isIndexOfPair || !c.powers.empty())
+      continue;
+    if (c.pairedIndex) {
+      ReduceOp segment = reduceSegment(
+          c, {bb.get(c.data[0].value), bb.get(c.pairedIndex)});
+      std::tie(next[i], next[i + 1]) = bb.combinePair(
+          c.reducer, {state[i], state[i + 1]},
+          {segment.getResult(0), segment.getResult(1)});
+      continue;
+    }
+    ReduceOp segment = reduceSegment(c, contribution(bb, c, {}, {}));
+    next[i] = bb.combine(c.reducer, state[i], segment.getResult(0));
+  }
+  SmallVector<Value> exponentials;
+  SmallVector<Value> scales = transports(bb, state, next);
+  for (const PivotedExponential &e : d.exponentials) {
+    Value pivot = safePivot(bb, bb.cast(next[e.pivot], e.type));
+    Value exponent = bb.sub(bb.sum({}, e.data, e.type), pivot);
+    exponentials.push_back(bb.exp(exponent, e.isBase2));
+  }
+  for (auto [i, c] : llvm::enumerate(d.components)) {
+    if (!c.exponential)
+      continue;
+    ReduceOp segment = reduceSegment(c, contribution(bb, c, exponentials, {}));
+    next[i] = bb.combine(c.reducer, transported(bb, i, state, scales),
+                         segment.getResult(0));
+  }
+  YieldOp::create(bb.b, loc, next);
+  simplifyBody(step);
+}
+
+void Rewriter::buildMerge(Block &merge) {
+  BodyBuilder bb(body, merge, roles, loc);
+  unsigned n = d.components.size();
+  State left, right, next(n);
+  for (unsigned i = 0; i < n; ++i) {
+    left.push_back(merge.getArgument(i));
+    right.push_back(merge.getArgument(n + i));
+  }
+  for (auto [i, c] : llvm::enumerate(d.components)) {
+    if (c.exponential || c.isIndexOfPair || !c.powers.empty())
+      continue;
+    if (c.pairedIndex)
+      std::tie(next[i], next[i + 1]) = bb.combinePair(
+          c.reducer, {left[i], left[i + 1]}, {right[i], right[i + 1]});
+    else
+      next[i] = bb.combine(c.reducer, left[i], right[i]);
+  }
+  SmallVector<Value> fromLeft = transports(bb, left, next);
+  SmallVector<Value> fromRight = transports(bb, right, next);
+  for (auto [i, c] : llvm::enumerate(d.components))
+    if (c.exponential)
+      next[i] = bb.combine(c.reducer, transported(bb, i, left, fromLeft),
+                           transported(bb, i, right, fromRight));
+  YieldOp::create(bb.b, loc, next);
+  simplifyBody(merge);
+}
+
+//===----------------------------------------------------------------------===//
+// Finalisation
+//===----------------------------------------------------------------------===//
+
+Value Rewriter::termValue(BodyBuilder &bb, const StageTerm &term, Type type,
+                          const State &state) {
+  Value factor; // What multiplies the component, but for `done`.
+  if (term.exponent) {
+    Value pivot;
+    if (term.component && d.components[*term.component].exponential) {
+      const PivotedExponential &e =
+          d.exponentials[*d.components[*term.component].exponential];
+      pivot = bb.cast(state[e.pivot], type);
+    }
+    factor = bb.exp(bb.sum(pivot, *term.exponent, type), term.isBase2);
+  }
+  auto finalised = [&](std::optional<unsigned> component) {
+    Value v = component ? bb.cast(state[*component], type) : Value();
+    if (factor)
+      v = v ? bb.mul(v, factor) : factor;
+    return bb.product(v, term.done, term.scale, type);
+  };
+  Value result = finalised(term.component);
+  if (!term.high)
+    return result;
+  // Where a factor is infinite or a divisor 0, the source has only infinities
+  // and NaN to add: what comes out is told by the ends of the range.
+  Value ends = bb.add(finalised(term.high), finalised(term.low));
+  for (Factor f : term.done) {
+    if (!isRisky(roles, f))
+      continue;
+    Value v = bb.cast(bb.get(f.value), type);
+    Value isDegenerate = f.exponent < 0 ? bb.isEqual(v, 0) : bb.isInfinite(v);
+    result = bb.select(isDegenerate, ends, result);
+  }
+  return result;
+}
+
+Value Rewriter::choiceValue(BodyBuilder &bb, const StageChoice &choice,
+                            Type type, const State &state) {
+  if (choice.predicate)
+    return bb.select(bb.get(choice.predicate),
+                     choiceValue(bb, *choice.onTrue, type, state),
+                     choiceValue(bb, *choice.onFalse, type, state));
+  Value result;
+  for (const StageTerm &term : choice.terms) {
+    Value v = termValue(bb, term, type, state);
+    result = result ? bb.add(result, v) : v;
+  }
+  return result ? result : bb.constant(0, type);
+}
+
+Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
+                           const State &state) {
+  Value operand = stage.reduce.getOperand(0);
+  Type type = getAccumulatorType(operand.getType());
+  Value result;
+  switch (stage.kind) {
+  case Stage::Kind::Sum:
+    result = choiceValue(bb, *stage.value, type, state);
+    break;
+  case Stage::Kind::Pair:
+  case Stage::Kind::Product:
+    result = state[stage.first];
+    break;
+  case Stage::Kind::Endpoints:
+    result = bb.getWith(operand, stage.data, state[stage.first]);
+    if (stage.second) {
+      Value other = bb.getWith(operand, stage.data, state[*stage.second]);
+      result = bb.combine(stage.reduce.getReducer(), result, other);
+    }
+    break;
+  }
+  if (stage.count) {
+    TypedAttr identity =
+        getReducerIdentity(stage.reduce.getReducer(), result.getType());
+    result = bb.select(bb.isEqual(state[*stage.count], 0),
+                       bb.constant(identity), result);
+  }
+  return bb.cast(result, operand.getType());
+}
+
+void Rewriter::buildFinalize(Block &block) {
+  BodyBuilder bb(body, block, roles, loc);
+  unsigned numInputs = cascade.getInputs().size();
+  State state;
+  for (unsigned i = 0; i < numInputs; ++i)
+    bb.map(body.getArgument(i), block.getArgument(i));
+  for (unsigned i = 0; i < d.components.size(); ++i)
+    state.push_back(block.getArgument(numInputs + i));
+  for (const Stage &stage : d.stages) {
+    bb.map(stage.reduce.getResult(0), stageValue(bb, stage, state));
+    if (stage.kind == Stage::Kind::Pair)
+      bb.map(stage.reduce.getResult(1), state[*stage.second]);
+  }
+  SmallVector<Value> results;
+  for (Value v : cast<YieldOp>(body.getTerminator()).getValues())
+    results.push_back(bb.get(v));
+  YieldOp::create(bb.b, loc, results);
+  simplifyBody(block);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+SmallVector<unsigned> Rewriter::pruneInputs(Block &block, SmallBitVector dims,
+                                            ArrayRef<AffineMap> otherMaps) {
+  unsigned numInputs = cascade.getInputs().size();
+  SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
+  auto markPlain = [&](AffineMap map) {
+    for (AffineExpr e : map.getResults())
+      if (auto dim = dyn_cast<AffineDimExpr>(e))
+        dims.reset(dim.getPosition());
+  };
+  SmallBitVector keep(numInputs);
+  for (AffineMap map : otherMaps)
+    markPlain(map);
+  for (unsigned i = 0; i < numInputs; ++i)
+    if (!block.getArgument(i).use_empty()) {
+      keep.set(i);
+      for (int64_t dim : toDims(getDimsOf(maps[i])))
+        dims.set(dim); // Dims in expressions need an extent, too.
+    }
+  for (unsigned i : keep.set_bits())
+    markPlain(maps[i]);
+  for (AffineMap map : otherMaps)
+    markPlain(map);
+  for (unsigned i = 0; i < numInputs && dims.any(); ++i) {
+    SmallBitVector before = dims;
+    markPlain(maps[i]);
+    if (before != dims)
+      keep.set(i);
+  }
+  SmallVector<unsigned> kept;
+  for (unsigned i : keep.set_bits())
+    kept.push_back(i);
+  for (unsigned i = numInputs; i-- > 0;)
+    if (!keep.test(i))
+      block.eraseArgument(i);
+  return kept;
+}
+
+FoldAndFinalize Rewriter::run() {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(cascade);
+  SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
+  unsigned numInputs = cascade.getInputs().size();
+  SmallVector<Type> inputTypes(body.getArgumentTypes());
+  SmallVector<Type> stateTypes;
+  SmallVector<AffineMap> stateMaps;
+  SmallVector<Attribute> identities;
+  SmallBitVector dims(numDims);
+  for (const Component &c : d.components) {
+    stateTypes.push_back(c.type);
+    stateMaps.push_back(stateMap(c));
+    identities.push_back(c.identity);
+    dims |= toDimSet(c.over, numDims);
+    dims |= toDimSet(c.into, numDims);
+  }
+  auto makeBlock = [&](ArrayRef<Type> first, ArrayRef<Type> second) {
+    auto block = std::make_unique<Block>();
+    for (Type t : first)
+      block->addArgument(t, loc);
+    for (Type t : second)
+      block->addArgument(t, loc);
+    return block;
+  };
+
+  std::unique_ptr<Block> step = makeBlock(inputTypes, stateTypes);
+  std::unique_ptr<Block> merge = makeBlock(stateTypes, stateTypes);
+  std::unique_ptr<Block> last = makeBlock(inputTypes, stateTypes);
+  buildStep(*step);
+  buildMerge(*merge);
+  buildFinalize(*last);
+
+  // Reductions over other dims inside the step need their extents as well.
+  step->walk([&](ReduceOp reduce) {
+    dims |= toDimSet(reduce.getOver(), numDims);
+  });
+  SmallVector<Value> inits = makeInits();
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> foldMaps;
+  for (unsigned i : pruneInputs(*step, dims, stateMaps)) {
+    inputs.push_back(cascade.getInputs()[i]);
+    foldMaps.push_back(maps[i]);
+  }
+  llvm::append_range(foldMaps, stateMaps);
+  auto fold = FoldOp::create(
+      rewriter, loc, llvm::map_to_vector(inits, [](Value v) { return v.getType(); }),
+      inputs, inits, rewriter.getAffineMapArrayAttr(foldMaps), d.over,
+      rewriter.getArrayAttr(identities), makeCertificate(cascade, d),
+      cascade.getScheduleAttr());
+  fold.getStep().push_back(step.release());
+  fold.getMerge().push_back(merge.release());
+
+  // Of the state the finalisation takes what it uses.
+  SmallVector<Value> lastInputs;
+  SmallVector<AffineMap> lastMaps, initMaps(llvm::drop_begin(maps, numInputs));
+  SmallVector<unsigned> usedState;
+  for (unsigned i = 0; i < stateTypes.size(); ++i)
+    if (!last->getArgument(numInputs + i).use_empty())
+      usedState.push_back(i);
+  for (unsigned i = stateTypes.size(); i-- > 0;)
+    if (!llvm::is_contained(usedState, i))
+      last->eraseArgument(numInputs + i);
+  for (unsigned i : pruneInputs(*last, SmallBitVector(numDims), initMaps)) {
+    lastInputs.push_back(cascade.getInputs()[i]);
+    lastMaps.push_back(maps[i]);
+  }
+  for (unsigned i : usedState) {
+    lastInputs.push_back(fold.getResult(i));
+    lastMaps.push_back(stateMaps[i]);
+  }
+  llvm::append_range(lastMaps, initMaps);
+  auto finalize = FinalizeOp::create(
+      rewriter, loc, cascade.getResultTypes(), lastInputs, cascade.getInits(),
+      rewriter.getAffineMapArrayAttr(lastMaps));
+  finalize.getBody().push_back(last.release());
+  rewriter.replaceOp(cascade, finalize.getResults());
+  return {fold, finalize};
+}
+
+FoldAndFinalize redfuse::rewrite(RewriterBase &rewriter, CascadeOp cascade,
+                                 const Derivation &derivation) {
+  FailureOr<Roles> roles = Roles::compute(
+      cast<IndexProgramOpInterface>(*cascade), derivation.over);
+  assert(succeeded(roles) && "the cascade changed since it was analysed");
+  return Rewriter(rewriter, cascade, derivation, *roles).run();
+}
