@@ -14,8 +14,10 @@ public:
   /// `source` is the cascade's body; appends to `target`.
   BodyBuilder(mlir::Block &source, mlir::Block &target, const Roles &roles,
               mlir::Location loc)
-      : b(mlir::OpBuilder::atBlockEnd(&target)), source(source), roles(roles),
-        loc(loc) {}
+      : b(source.getParent()->getContext()), source(source), roles(roles),
+        loc(loc) {
+    b.setInsertionPointToEnd(&target);
+  }
 
   void map(mlir::Value from, mlir::Value to) { mapping.map(from, to); }
   /// `value` of the cascade's body in the new one.

@@ -506,7 +506,7 @@ bool Deriver::refuse(Operation *op, StringRef condition, std::string detail,
   return false;
 }
 
-bool Deriver::addStage(ReduceOp reduce, const DeriveOptions &options) {
+bool Deriver::addStage(ReduceOp reduce, const DerivationOptions &options) {
   const SmallBitVector &over = roles.getOver();
   SmallBitVector own = toDimSet(reduce.getOver(), over.size());
   if (!isSubset(over, own) ||
@@ -539,7 +539,7 @@ bool Deriver::addStage(ReduceOp reduce, const DeriveOptions &options) {
   }
 }
 
-bool Deriver::run(CascadeOp cascade, const DeriveOptions &options) {
+bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
   Block &body = cascade.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
   const SmallBitVector &over = roles.getOver();
@@ -630,7 +630,8 @@ void Deriver::collectDoneValues(const Stage &stage,
   if (stage.kind != Stage::Kind::Endpoints)
     return;
   // The ops between the data and the contribution are computed again.
-  Value v = roles.canonical(stage.reduce->getOperand(0));
+  ReduceOp reduce = stage.reduce;
+  Value v = roles.canonical(reduce.getOperand(0));
   while (v != stage.data) {
     Value next;
     for (Value operand : v.getDefiningOp()->getOperands()) {
@@ -645,7 +646,7 @@ void Deriver::collectDoneValues(const Stage &stage,
 
 FailureOr<Derivation> redfuse::derive(CascadeOp cascade, ArrayRef<int64_t> over,
                                       SmallVectorImpl<RefusalReason> &why,
-                                      const DeriveOptions &options) {
+                                      const DerivationOptions &options) {
   auto refuse = [&](StringRef condition, StringRef detail, StringRef remedy) {
     why.push_back({cascade, condition, detail.str(), remedy});
     return failure();

@@ -22,12 +22,12 @@ public:
           llvm::SmallVectorImpl<RefusalReason> &why)
       : roles(roles), form(roles), context(context), why(why) {}
 
-  bool run(CascadeOp cascade, const DeriveOptions &options);
+  bool run(CascadeOp cascade, const DerivationOptions &options);
 
   Derivation result;
 
 private:
-  bool addStage(ReduceOp reduce, const DeriveOptions &options);
+  bool addStage(ReduceOp reduce, const DerivationOptions &options);
   bool addSum(ReduceOp reduce);
   bool addProduct(ReduceOp reduce);
   bool addPair(ReduceOp reduce);

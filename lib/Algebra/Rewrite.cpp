@@ -204,10 +204,13 @@ void Rewriter::buildMerge(Block &merge) {
   }
   SmallVector<Value> fromLeft = transports(bb, left, next);
   SmallVector<Value> fromRight = transports(bb, right, next);
-  for (auto [i, c] : llvm::enumerate(d.components))
-    if (c.exponential)
-      next[i] = bb.combine(c.reducer, transported(bb, i, left, fromLeft),
-                           transported(bb, i, right, fromRight));
+  for (auto [i, c] : llvm::enumerate(d.components)) {
+    if (!c.exponential)
+      continue;
+    Value fromA = transported(bb, i, left, fromLeft);
+    Value fromB = transported(bb, i, right, fromRight);
+    next[i] = bb.combine(c.reducer, fromA, fromB);
+  }
   YieldOp::create(bb.b, loc, next);
   simplifyBody(merge);
 }
@@ -266,7 +269,8 @@ Value Rewriter::choiceValue(BodyBuilder &bb, const StageChoice &choice,
 
 Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
                            const State &state) {
-  Value operand = stage.reduce.getOperand(0);
+  ReduceOp reduce = stage.reduce;
+  Value operand = reduce.getOperand(0);
   Type type = getAccumulatorType(operand.getType());
   Value result;
   switch (stage.kind) {
@@ -281,13 +285,13 @@ Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
     result = bb.getWith(operand, stage.data, state[stage.first]);
     if (stage.second) {
       Value other = bb.getWith(operand, stage.data, state[*stage.second]);
-      result = bb.combine(stage.reduce.getReducer(), result, other);
+      result = bb.combine(reduce.getReducer(), result, other);
     }
     break;
   }
   if (stage.count) {
     TypedAttr identity =
-        getReducerIdentity(stage.reduce.getReducer(), result.getType());
+        getReducerIdentity(reduce.getReducer(), result.getType());
     result = bb.select(bb.isEqual(state[*stage.count], 0),
                        bb.constant(identity), result);
   }
@@ -303,9 +307,10 @@ void Rewriter::buildFinalize(Block &block) {
   for (unsigned i = 0; i < d.components.size(); ++i)
     state.push_back(block.getArgument(numInputs + i));
   for (const Stage &stage : d.stages) {
-    bb.map(stage.reduce.getResult(0), stageValue(bb, stage, state));
+    ReduceOp reduce = stage.reduce;
+    bb.map(roles.canonical(reduce.getResult(0)), stageValue(bb, stage, state));
     if (stage.kind == Stage::Kind::Pair)
-      bb.map(stage.reduce.getResult(1), state[*stage.second]);
+      bb.map(roles.canonical(reduce.getResult(1)), state[*stage.second]);
   }
   SmallVector<Value> results;
   for (Value v : cast<YieldOp>(body.getTerminator()).getValues())

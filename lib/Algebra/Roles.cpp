@@ -31,7 +31,7 @@ public:
     auto hash = static_cast<unsigned>(OperationEquivalence::computeHash(
         op,
         /*hashOperands=*/
-        [&](Value v) { return hash_value(canonical(v).getAsOpaquePointer()); },
+        [&](Value v) { return mlir::hash_value(canonical(v)); },
         OperationEquivalence::ignoreHashValue,
         OperationEquivalence::IgnoreLocations));
     for (Operation *other : table[hash]) {

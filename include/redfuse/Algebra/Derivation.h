@@ -70,7 +70,7 @@ struct StageTerm {
 
 /// The value of a stage from the state: a sum of terms, or a choice.
 struct StageChoice {
-  llvm::SmallVector<StageTerm, 2> terms;
+  std::vector<StageTerm> terms;
   mlir::Value predicate;
   std::shared_ptr<const StageChoice> onTrue, onFalse;
 };
@@ -105,12 +105,12 @@ struct Shift {
 /// How a cascade folds. Plain data; refers to values of the cascade's body.
 struct Derivation {
   llvm::SmallVector<int64_t> over;
-  llvm::SmallVector<Component> components;
-  llvm::SmallVector<PivotedExponential, 2> exponentials;
-  llvm::SmallVector<KeptPivot, 2> kept;
-  llvm::SmallVector<Shift, 2> shifts;
+  std::vector<Component> components;
+  std::vector<PivotedExponential> exponentials;
+  std::vector<KeptPivot> kept;
+  std::vector<Shift> shifts;
   /// In the order of the body; only those that results need.
-  llvm::SmallVector<Stage> stages;
+  std::vector<Stage> stages;
   /// Rules that are exact over the reals but not in floating point.
   llvm::SmallVector<llvm::StringRef> rules;
   /// Results that still depend on the folded dims: the finalisation reads the
@@ -118,7 +118,7 @@ struct Derivation {
   llvm::SmallVector<unsigned> mappedResults;
 };
 
-struct DeriveOptions {
+struct DerivationOptions {
   /// Refuse everything that changes the order of floating-point operations.
   bool strict = false;
 };
@@ -128,7 +128,7 @@ struct DeriveOptions {
 mlir::FailureOr<Derivation> derive(CascadeOp cascade,
                                    llvm::ArrayRef<int64_t> over,
                                    llvm::SmallVectorImpl<RefusalReason> &why,
-                                   const DeriveOptions &options = {});
+                                   const DerivationOptions &options = {});
 
 /// What `rewrite` made.
 struct FoldAndFinalize {

@@ -61,12 +61,12 @@ struct Exponential {
 struct Term {
   double scale = 1;
   llvm::SmallVector<Factor, 2> done, data;
-  llvm::SmallVector<Difference, 1> differences;
+  std::vector<Difference> differences;
   std::optional<Exponential> exponential;
   /// Predicates on data, and the side on which the term counts.
   llvm::SmallVector<std::pair<mlir::Value, bool>, 1> masks;
 };
-using Sum = llvm::SmallVector<Term, 2>;
+using Sum = std::vector<Term>;
 
 /// A sum, or a choice between two by a predicate.
 struct Choice {

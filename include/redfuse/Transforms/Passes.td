@@ -101,6 +101,26 @@ def Raise : Pass<"redfuse-raise"> {
 
 // Layers 3 to 5: fuse, schedule, derive -----------------------------------------
 
+def Derive : Pass<"redfuse-derive"> {
+  let summary = "Turn cascades into folds with carried state";
+  let description = [{
+    A cascade with a `stream` schedule becomes a `redfuse.fold` of the streamed
+    dims, which takes over the schedule, and a `redfuse.finalize`. The step, the
+    merge and the identities follow from the cascade's body: contributions are
+    brought to sums of products, factors that are free of the folded dims are
+    taken out, exponentials are taken relative to a running maximum. What has no
+    merge stays, with an entry in `redfuse.refused`.
+  }];
+  let options = [
+    Option<"all", "all", "bool", "false",
+           "Try cascades without a schedule as well, along all reduced dims">,
+    Option<"strict", "strict", "bool", "false",
+           "Refuse what changes the order of floating-point operations">];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect",
+    "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
+}
+
 // Layers 6 and 7: tile and generate code -----------------------------------------
 
 def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {

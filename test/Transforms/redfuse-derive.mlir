@@ -1,0 +1,187 @@
+// RUN: redfuse-opt -redfuse-derive %s | FileCheck %s --check-prefix=SCHEDULED
+// RUN: redfuse-opt -redfuse-derive=all=true %s | FileCheck %s
+
+#mx = affine_map<(i, j, d) -> (i, j)>
+#mv = affine_map<(i, j, d) -> (j, d)>
+#mo = affine_map<(i, j, d) -> (i, d)>
+
+// Only a stream schedule asks for a fold; it takes the schedule over.
+// SCHEDULED-LABEL: @streamed
+// SCHEDULED: redfuse.fold
+// SCHEDULED-SAME: schedule = #redfuse.schedule<stream
+// SCHEDULED-LABEL: @weighted
+// SCHEDULED: redfuse.cascade
+
+// The maximum is carried; the sum is relative to it. The step multiplies by the
+// growth of the maximum once a row, never inside the reduced term.
+// CHECK-LABEL: @streamed
+// CHECK: %[[ST:.*]]:2 = redfuse.fold
+// CHECK-SAME: identities = [0xFF800000 : f32, 0.000000e+00 : f32]
+// CHECK-SAME: over = array<i64: 1>
+// CHECK: ^bb0(%[[X:.*]]: f32, %[[M:.*]]: f32, %[[L:.*]]: f32):
+// CHECK: %[[MS:.*]] = redfuse.reduce maximumf %[[X]] over [1] into [0] : f32
+// CHECK: %[[M1:.*]] = arith.maximumf %[[M]], %[[MS]] : f32
+// CHECK: %[[ALL:.*]] = arith.cmpf oeq, %[[M1]]
+// CHECK: %[[P:.*]] = arith.select %[[ALL]], %{{.*}}, %[[M1]] : f32
+// CHECK: %[[G:.*]] = arith.subf %[[M]], %[[P]] : f32
+// CHECK: %[[SCALE:.*]] = math.exp %[[G]] : f32
+// CHECK: %[[C:.*]] = arith.subf %[[X]], %[[P]] : f32
+// CHECK: %[[E:.*]] = math.exp %[[C]] : f32
+// CHECK: %[[LS:.*]] = redfuse.reduce add %[[E]] over [1] into [0] : f32
+// CHECK: %[[LT:.*]] = arith.mulf %[[L]], %[[SCALE]] : f32
+// CHECK: %[[L1:.*]] = arith.addf %[[LT]], %[[LS]] : f32
+// CHECK: redfuse.yield %[[M1]], %[[L1]] : f32, f32
+// CHECK: merge
+// CHECK: redfuse.finalize
+// CHECK-SAME: ins(%[[ST]]#0, %[[ST]]#1 :
+func.func @streamed(%s: tensor<64x80xf32>, %init: tensor<64xf32>) -> tensor<64xf32> {
+  %l = redfuse.cascade {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 32], stream = [1]>}
+      ins(%s : tensor<64x80xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%x: f32):
+    %m = redfuse.reduce maximumf %x over [1] into [0] : f32
+    %c = arith.subf %x, %m : f32
+    %e = math.exp %c : f32
+    %l = redfuse.reduce add %e over [1] into [0] : f32
+    redfuse.yield %l : f32
+  } -> tensor<64xf32>
+  return %l : tensor<64xf32>
+}
+
+// The quotient leaves the sum, and the contraction keeps plain operands.
+// CHECK-LABEL: @weighted
+// CHECK: redfuse.fold
+// CHECK: ^bb0(%{{.*}}: f32, %[[V:.*]]: f32, %{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32):
+// CHECK: math.exp
+// CHECK: %[[E:.*]] = math.exp
+// CHECK: redfuse.reduce add %[[E]] over [1] into [0] : f32
+// CHECK: %[[EV:.*]] = arith.mulf %[[E]], %[[V]] : f32
+// CHECK: redfuse.reduce add %[[EV]] over [1] into [0, 2] : f32
+// CHECK: redfuse.finalize
+// CHECK: arith.divf
+func.func @weighted(%s: tensor<64x80xf32>, %v: tensor<80x32xf32>, %init: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %o = redfuse.cascade {indexing_maps = [#mx, #mv, #mo]}
+      ins(%s, %v : tensor<64x80xf32>, tensor<80x32xf32>) outs(%init : tensor<64x32xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %m = redfuse.reduce maximumf %x over [1] into [0] : f32
+    %c = arith.subf %x, %m : f32
+    %e = math.exp %c : f32
+    %l = redfuse.reduce add %e over [1] into [0] : f32
+    %w = arith.divf %e, %l : f32
+    %p = arith.mulf %w, %y : f32
+    %r = redfuse.reduce add %p over [1] into [0, 2] : f32
+    redfuse.yield %r : f32
+  } -> tensor<64x32xf32>
+  return %o : tensor<64x32xf32>
+}
+
+// Without a maximum in the source one is added to the state.
+// CHECK-LABEL: @own_pivot
+// CHECK: %{{.*}}:3 = redfuse.fold
+// CHECK: redfuse.reduce add
+// CHECK: redfuse.reduce maximumf
+// CHECK: redfuse.finalize
+func.func @own_pivot(%s: tensor<64x80xf32>, %init: tensor<64xf32>) -> tensor<64xf32> {
+  %l = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%s : tensor<64x80xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%x: f32):
+    %m = redfuse.reduce add %x over [1] into [0] : f32
+    %c = arith.subf %x, %m : f32
+    %e = math.exp %c : f32
+    %l = redfuse.reduce add %e over [1] into [0] : f32
+    redfuse.yield %l : f32
+  } -> tensor<64xf32>
+  return %l : tensor<64xf32>
+}
+
+// A narrowing of the normalised term is dropped, and the certificate says so; a
+// choice by a reduced value becomes one in the finalisation.
+// CHECK-LABEL: @narrowed_and_guarded
+// CHECK: redfuse.fold
+// CHECK-SAME: float narrowing of an accumulated term is dropped
+// CHECK: step
+// CHECK: redfuse.reduce and
+// CHECK-NOT: truncf
+// CHECK: redfuse.finalize
+// CHECK: arith.select
+func.func @narrowed_and_guarded(%s: tensor<64x80xf32>, %v: tensor<80x32xbf16>, %init: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %o = redfuse.cascade {indexing_maps = [#mx, #mv, #mo]}
+      ins(%s, %v : tensor<64x80xf32>, tensor<80x32xbf16>) outs(%init : tensor<64x32xf32>) {
+  ^bb0(%x: f32, %y: bf16):
+    %ninf = arith.constant 0xFF800000 : f32
+    %zero = arith.constant 0.0 : f32
+    %m = redfuse.reduce maximumf %x over [1] into [0] : f32
+    %c = arith.subf %x, %m : f32
+    %e = math.exp %c : f32
+    %l = redfuse.reduce add %e over [1] into [0] : f32
+    %w = arith.divf %e, %l : f32
+    %masked = arith.cmpf oeq, %x, %ninf : f32
+    %all = redfuse.reduce and %masked over [1] into [0] : i1
+    %g = arith.select %all, %zero, %w : f32
+    %h = arith.truncf %g : f32 to bf16
+    %h32 = arith.extf %h : bf16 to f32
+    %y32 = arith.extf %y : bf16 to f32
+    %p = arith.mulf %h32, %y32 : f32
+    %r = redfuse.reduce add %p over [1] into [0, 2] : f32
+    redfuse.yield %r : f32
+  } -> tensor<64x32xf32>
+  return %o : tensor<64x32xf32>
+}
+
+// A result that still depends on the folded dim is a map of the data and the
+// final state.
+// CHECK-LABEL: @map_after
+// CHECK: redfuse.finalize
+// CHECK-SAME: ins(%arg0, %{{.*}}#0, %{{.*}}#1 : tensor<64x80xf32>
+func.func @map_after(%s: tensor<64x80xf32>, %init: tensor<64x80xf32>) -> tensor<64x80xf32> {
+  %l = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]}
+      ins(%s : tensor<64x80xf32>) outs(%init : tensor<64x80xf32>) {
+  ^bb0(%x: f32):
+    %m = redfuse.reduce maximumf %x over [1] into [0] : f32
+    %c = arith.subf %x, %m : f32
+    %e = math.exp %c : f32
+    %l = redfuse.reduce add %e over [1] into [0] : f32
+    %w = arith.divf %e, %l : f32
+    redfuse.yield %w : f32
+  } -> tensor<64x80xf32>
+  return %l : tensor<64x80xf32>
+}
+
+// The sign of the factor is not known: both ends of the range are kept.
+// CHECK-LABEL: @scaled_maximum
+// CHECK: redfuse.fold
+// CHECK: redfuse.reduce maximumf
+// CHECK: redfuse.reduce minimumf
+// CHECK: redfuse.finalize
+// CHECK: arith.maximumf
+func.func @scaled_maximum(%s: tensor<64x80xf32>, %init: tensor<64xf32>) -> tensor<64xf32> {
+  %l = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%s : tensor<64x80xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%x: f32):
+    %d = redfuse.reduce add %x over [1] into [0] : f32
+    %y = arith.mulf %x, %d : f32
+    %m = redfuse.reduce maximumf %y over [1] into [0] : f32
+    redfuse.yield %m : f32
+  } -> tensor<64xf32>
+  return %l : tensor<64xf32>
+}
+
+// Dynamic sizes: a count tells nothing from something.
+// CHECK-LABEL: @dynamic
+// CHECK: redfuse.fold
+// CHECK-SAME: identities = [0xFF800000 : f32, 0.000000e+00 : f32, 0]
+// CHECK: redfuse.finalize
+// CHECK: arith.cmpi eq
+func.func @dynamic(%s: tensor<?x?xf32>, %init: tensor<?xf32>) -> tensor<?xf32> {
+  %l = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%s : tensor<?x?xf32>) outs(%init : tensor<?xf32>) {
+  ^bb0(%x: f32):
+    %m = redfuse.reduce maximumf %x over [1] into [0] : f32
+    %c = arith.subf %x, %m : f32
+    %e = math.exp %c : f32
+    %l = redfuse.reduce add %e over [1] into [0] : f32
+    redfuse.yield %l : f32
+  } -> tensor<?xf32>
+  return %l : tensor<?xf32>
+}
