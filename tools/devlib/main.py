@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from . import checks, docs, gpu
 from .build import build
@@ -63,16 +65,22 @@ def command_bench(arguments: list[str]) -> int:
     os.execv(redfuse, [redfuse, "bench", *arguments])
 
 
+def absolute(arguments: list[str]) -> list[str]:
+    """Arguments that name files from here, as the tests run in the repository's root."""
+    return [str(Path(a).absolute()) if Path(a).exists() else a for a in arguments]
+
+
 def run_lit(venv: Venv, arguments: list[str]) -> int:
-    options = [a for a in arguments if a.startswith("-")]
-    paths = [a for a in arguments if not a.startswith("-")] or [str(ROOT / "test")]
+    arguments = absolute(arguments)
+    if not any(Path(a).exists() for a in arguments):
+        arguments = [*arguments, str(ROOT / "test")]
     # Not the script in bin/: a venv that was moved has scripts that point to its old place.
     code = "from lit.main import main; main()"
-    return call([venv.python, "-c", code, "-v", *options, *paths], env=environment(venv))
+    return call([venv.python, "-c", code, "-v", *arguments], env=environment(venv))
 
 
 def run_pytest(venv: Venv, arguments: list[str]) -> int:
-    return call([venv.python, "-m", "pytest", *arguments], env=environment(venv))
+    return call([venv.python, "-m", "pytest", *absolute(arguments)], env=environment(venv))
 
 
 def command_test(arguments: list[str]) -> int:
@@ -91,7 +99,7 @@ def command_test(arguments: list[str]) -> int:
             f"{strays[0]} is for lit or for pytest? Say `tools/dev test lit {strays[0]}` "
             f"or `tools/dev test pytest {strays[0]}`"
         )
-    python = [a for a in arguments if ".py" in a or a.startswith(("test/python", "test/e2e"))]
+    python = [a for a in arguments if re.search(r"\.py(::|$)|test/(python|e2e|torch)\b", a)]
     mlir = [a for a in arguments if a not in python]
     codes = []
     if mlir or not arguments:
