@@ -19,6 +19,8 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
+#include <limits>
+
 namespace redfuse {
 #define GEN_PASS_DEF_EXPANDMATH
 #include "redfuse/Transforms/Passes.h.inc"
@@ -47,6 +49,18 @@ public:
   Value fma(Value x, Value y, Value z) {
     return math::FmaOp::create(b, x, y, z);
   }
+  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
+  Value abs(Value x) { return math::AbsFOp::create(b, x); }
+  Value copySign(Value magnitude, Value sign) {
+    return math::CopySignOp::create(b, magnitude, sign);
+  }
+  /// `x is y ? yes : no`.
+  Value select(arith::CmpFPredicate is, Value x, Value y, Value yes, Value no) {
+    Value condition = arith::CmpFOp::create(b, is, x, y);
+    return arith::SelectOp::create(b, condition, yes, no);
+  }
+  Value toFloat(Value x) { return arith::SIToFPOp::create(b, type, x); }
+  Value andi(Value x, Value y) { return arith::AndIOp::create(b, x, y); }
   Value addi(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
   Value subi(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
   Value shl(Value x, int n) { return arith::ShLIOp::create(b, x, i(n)); }
@@ -56,12 +70,9 @@ public:
 
   /// x if it is in [low, high], else the nearer of them; NaN stays.
   Value clamp(Value x, float low, float high) {
-    auto pick = [&](arith::CmpFPredicate outside, Value bound, Value x) {
-      Value is = arith::CmpFOp::create(b, outside, x, bound);
-      return arith::SelectOp::create(b, is, bound, x).getResult();
-    };
-    x = pick(arith::CmpFPredicate::OLT, f(low), x);
-    return pick(arith::CmpFPredicate::OGT, f(high), x);
+    Value least = f(low), most = f(high);
+    x = select(arith::CmpFPredicate::OLT, x, least, least, x);
+    return select(arith::CmpFPredicate::OGT, x, most, most, x);
   }
 
   /// c[0] + x (c[1] + x (c[2] + ...)).
@@ -139,16 +150,39 @@ Value Emitter::scale(Value p, Value n, Value shifted) {
   return mul(mul(p, power(half)), power(subi(whole, half)));
 }
 
+//===----------------------------------------------------------------------===//
+// The functions
+//===----------------------------------------------------------------------===//
+
+namespace {
+using Is = arith::CmpFPredicate;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kLog2E = 0x1.715476p+0f;
+// ln 2 in two parts.
+constexpr float kLn2High = 0x1.62e43p-1f, kLn2Low = -0x1.05c61p-29f;
+constexpr float kLog10Of2 = 0x1.344136p-2f, kLog10E = 0x1.bcb7b2p-2f;
+
+/// x = n ln 2 + r.
+struct Reduced {
+  Value shifted, n, r;
+};
+} // namespace
+
+static Reduced reduceByLn2(Emitter &e, Value x) {
+  Value shifted = e.fma(x, e.f(kLog2E), e.f(Emitter::kRound));
+  Value n = e.sub(shifted, e.f(Emitter::kRound));
+  Value r = e.fma(n, e.f(-kLn2High), x);
+  return {shifted, n, e.fma(n, e.f(-kLn2Low), r)};
+}
+
 static Value expandExp(Emitter &e, Value x) {
   // exp(-110) rounds to 0 and exp(90) to infinity.
-  x = e.clamp(x, -110.0f, 90.0f);
-  Value shifted = e.fma(x, e.f(0x1.715476p+0f), e.f(Emitter::kRound));
-  Value n = e.sub(shifted, e.f(Emitter::kRound));
-  Value r = e.fma(n, e.f(-0x1.62e43p-1f), x);
-  r = e.fma(n, e.f(0x1.05c61p-29f), r);
-  Value p = e.polynomial(r, {1.0f, 0x1.fffff6p-1f, 0x1.fffdc4p-2f,
-                             0x1.555a6ep-3f, 0x1.573ad8p-5f, 0x1.0fa7e4p-7f});
-  return e.scale(p, n, shifted);
+  Reduced x2 = reduceByLn2(e, e.clamp(x, -110.0f, 90.0f));
+  Value p =
+      e.polynomial(x2.r, {1.0f, 0x1.fffff6p-1f, 0x1.fffdc4p-2f, 0x1.555a6ep-3f,
+                          0x1.573ad8p-5f, 0x1.0fa7e4p-7f});
+  return e.scale(p, x2.n, x2.shifted);
 }
 
 static Value expandExp2(Emitter &e, Value x) {
@@ -161,6 +195,115 @@ static Value expandExp2(Emitter &e, Value x) {
                        0.055507343262434006f, 0.009671569801867008f,
                        0.0013264669105410576f});
   return e.scale(p, n, shifted);
+}
+
+/// 2^n (exp(r) - 1) + (2^n - 1), in halves, because 2^128 has no float.
+static Value expandExpM1(Emitter &e, Value x) {
+  Reduced x2 = reduceByLn2(e, e.clamp(x, -20.0f, 88.8f));
+  Value q = e.polynomial(x2.r, {0x1.fffffep-2f, 0x1.5554bp-3f, 0x1.555674p-5f,
+                                0x1.1227fep-7f, 0x1.6bebfep-10f});
+  Value p = e.fma(e.mul(x2.r, x2.r), q, x2.r);
+  // The bits of kRound are shifted out.
+  Value half =
+      e.real(e.addi(e.shl(e.bits(x2.shifted), 23), e.i(126 << 23)));
+  Value result = e.fma(p, half, e.sub(half, e.f(0.5f)));
+  return e.add(result, result);
+}
+
+namespace {
+/// u + d = 2^exponent (1 + f), |f| <= 1/3; `r` is log(1 + f).
+struct Logarithm {
+  Value exponent, r;
+};
+} // namespace
+
+/// For finite u > 0, not subnormal; `rest` is small beside u, or null.
+static Logarithm logarithm(Emitter &e, Value u, Value rest) {
+  // The multiple of 2^23 that brings u to [2/3, 4/3).
+  Value power = e.andi(e.subi(e.bits(u), e.i(0x3f2aaaab)),
+                       e.i(int32_t(0xff800000)));
+  Value f = e.sub(e.real(e.subi(e.bits(u), power)), e.f(1.0f));
+  if (rest)
+    f = e.fma(rest, e.real(e.subi(e.i(0x3f800000), power)), f);
+  Value p = e.polynomial(f, {-0.5f, 0x1.555506p-2f, -0x1.fffefp-3f,
+                             0x1.99d02ap-3f, -0x1.559dccp-3f, 0x1.1ed6fcp-3f,
+                             -0x1.f3110ep-4f, 0x1.1e675p-3f, -0x1.0806p-3f});
+  return {e.mul(e.toFloat(power), e.f(0x1p-23f)),
+          e.fma(e.mul(f, f), p, f)};
+}
+
+/// What a logarithm is for no positive finite number.
+static Value specialLog(Emitter &e, Value u, Value result) {
+  Value zero = e.f(0.0f), infinity = e.f(kInfinity);
+  result = e.select(Is::OEQ, u, infinity, infinity, result);
+  result = e.select(Is::OEQ, u, zero, e.f(-kInfinity), result);
+  return e.select(Is::ULT, u, zero, e.f(kNaN), result);
+}
+
+/// `finish` combines the exponent and log(1 + f).
+static Value expandAnyLog(Emitter &e, Value x,
+                          function_ref<Value(Value, Value)> finish) {
+  Value least = e.f(0x1p-126f);
+  Value u = e.select(Is::OLT, x, least, e.mul(x, e.f(0x1p23f)), x);
+  Value offset = e.select(Is::OLT, x, least, e.f(-23.0f), e.f(0.0f));
+  Logarithm log = logarithm(e, u, Value());
+  return specialLog(e, x, finish(e.add(log.exponent, offset), log.r));
+}
+
+static Value expandLog(Emitter &e, Value x) {
+  return expandAnyLog(e, x, [&](Value exponent, Value r) {
+    return e.fma(exponent, e.f(kLn2High), r);
+  });
+}
+
+static Value expandLog2(Emitter &e, Value x) {
+  return expandAnyLog(e, x, [&](Value exponent, Value r) {
+    return e.fma(r, e.f(kLog2E), exponent);
+  });
+}
+
+static Value expandLog10(Emitter &e, Value x) {
+  return expandAnyLog(e, x, [&](Value exponent, Value r) {
+    return e.fma(exponent, e.f(kLog10Of2), e.mul(r, e.f(kLog10E)));
+  });
+}
+
+/// log(u + rest) with u = 1 + x rounded and what the rounding lost.
+static Value expandLog1P(Emitter &e, Value x) {
+  Value one = e.f(1.0f);
+  Value u = e.add(one, x);
+  Value rest = e.sub(x, e.sub(u, one));
+  Logarithm log = logarithm(e, u, rest);
+  return specialLog(e, u, e.fma(log.exponent, e.f(kLn2High), log.r));
+}
+
+/// An odd polynomial near 0, 1 - 2 / (exp(2 |x|) + 1) elsewhere.
+static Value expandTanh(Emitter &e, Value x) {
+  Value t = e.abs(x), square = e.mul(x, x);
+  Value p = e.polynomial(square,
+                         {-0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c52p-5f,
+                          0x1.52266ap-6f, -0x1.75e0e8p-8f});
+  Value small = e.fma(e.mul(x, square), p, x);
+  Value one = e.f(1.0f);
+  Value exp = expandExp(e, e.add(t, t));
+  Value large = e.sub(one, e.div(e.f(2.0f), e.add(exp, one)));
+  return e.select(Is::OLT, t, e.f(0.625f), small, e.copySign(large, x));
+}
+
+/// An odd polynomial near 0, 1 - exp(-g(|x|)) with a polynomial g elsewhere.
+static Value expandErf(Emitter &e, Value x) {
+  Value t = e.abs(x), square = e.mul(x, x);
+  Value p = e.polynomial(square, {0x1.20dd74p+0f, -0x1.8126fap-2f,
+                                  0x1.ce1dd2p-4f, -0x1.b6bedcp-6f,
+                                  0x1.48769ep-8f, -0x1.3f4ebap-11f});
+  Value four = e.f(4.0f); // erf rounds to 1 from here
+  Value bounded = e.select(Is::OGT, t, four, four, t);
+  Value g = e.polynomial(
+      bounded, {-0x1.5d0628p-13f, -0x1.20b754p+0f, -0x1.4621b6p-1f,
+                -0x1.aa733cp-4f, 0x1.6d9d0cp-6f, -0x1.91cd5p-9f,
+                0x1.9fb33cp-13f});
+  Value large = e.sub(e.f(1.0f), expandExp(e, g));
+  return e.select(Is::OLT, t, e.f(0.9f), e.mul(x, p), e.copySign(large, x));
 }
 
 /// `compute` on the value of a scalar or 1-D vector, or on each row of a vector
@@ -210,6 +353,44 @@ struct Expand : OpRewritePattern<Op> {
   bool scalef;
 };
 
+/// expm1 of f64, which upstream makes a plain exp(x) - 1: the error of u =
+/// exp(x) cancels in (u - 1) x / log(u).
+struct ExpandExpM1F64 : OpRewritePattern<math::ExpM1Op> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ExpM1Op op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!getElementTypeOrSelf(type).isF64())
+      return rewriter.notifyMatchFailure(op, "not f64");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto constant = [&](double value) -> Value {
+      auto element = b.getF64FloatAttr(value);
+      if (auto vector = dyn_cast<VectorType>(type))
+        return arith::ConstantOp::create(
+            b, DenseElementsAttr::get(vector, TypedAttr(element)));
+      return arith::ConstantOp::create(b, element);
+    };
+    auto select = [&](Is is, Value x, Value y, Value yes, Value no) -> Value {
+      Value condition = arith::CmpFOp::create(b, is, x, y);
+      return arith::SelectOp::create(b, condition, yes, no);
+    };
+    Value x = op.getOperand(), one = constant(1.0);
+    Value infinity = constant(std::numeric_limits<double>::infinity());
+    Value u = math::ExpOp::create(b, x);
+    Value less = arith::SubFOp::create(b, u, one);
+    Value log = math::LogOp::create(b, u);
+    Value ratio = arith::DivFOp::create(b, x, log);
+    Value result = arith::MulFOp::create(b, less, ratio);
+    result = select(Is::OEQ, u, one, x, result);
+    result = select(Is::OEQ, u, infinity, infinity, result);
+    // exp(x) is lost beside 1: log(u) may be minus infinity.
+    result = select(Is::OEQ, less, constant(-1.0), less, result);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 struct ExpandMath : redfuse::impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
@@ -218,6 +399,17 @@ struct ExpandMath : redfuse::impl::ExpandMathBase<ExpandMath> {
     RewritePatternSet patterns(context);
     patterns.add<Expand<math::ExpOp>>(context, &expandExp, scalef);
     patterns.add<Expand<math::Exp2Op>>(context, &expandExp2, scalef);
+    patterns.add<Expand<math::ExpM1Op>>(context, &expandExpM1, scalef);
+    patterns.add<Expand<math::LogOp>>(context, &expandLog, scalef);
+    patterns.add<Expand<math::Log2Op>>(context, &expandLog2, scalef);
+    patterns.add<Expand<math::Log10Op>>(context, &expandLog10, scalef);
+    patterns.add<Expand<math::Log1pOp>>(context, &expandLog1P, scalef);
+    patterns.add<Expand<math::TanhOp>>(context, &expandTanh, scalef);
+    patterns.add<Expand<math::ErfOp>>(context, &expandErf, scalef);
+    patterns.add<ExpandExpM1F64>(context);
+    // Powers with small constant exponents are products.
+    populateMathAlgebraicSimplificationPatterns(patterns);
+    math::populateExpansionPatterns(patterns, {"clampf"});
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

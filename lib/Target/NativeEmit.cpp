@@ -103,6 +103,13 @@ LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
   auto machine = createMachine(cpu, options.optLevel, error);
   if (!machine)
     return op->emitError(error);
+  // LLVM aborts on an instruction that the processor lacks.
+  for (const llvm::Function &function : *module)
+    if (function.getName().starts_with("llvm.x86.avx512") && !cpu.scalef)
+      return op->emitError("the module was lowered for a processor with "
+                           "AVX-512, which '")
+             << cpu.cpu
+             << "' lacks; give redfuse-lower-to-llvm the same cpu and features";
   module->setTargetTriple(machine->getTargetTriple());
   module->setDataLayout(machine->createDataLayout());
   setAttributes(*module, cpu);

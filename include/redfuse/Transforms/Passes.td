@@ -146,12 +146,12 @@ def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
 def ExpandMath : Pass<"redfuse-expand-math"> {
   let summary = "expand math functions into vectorisable arithmetic";
   let description = [{
-    Replaces the math functions that kernels live on (`math.exp`, `math.exp2`,
-    `math.log`, `math.tanh`, `math.erf`, ... on f32 scalars and vectors) by
-    range reduction and polynomials of fused multiply-adds, accurate to a few
-    units in the last place and right for infinities, NaN, overflow and
-    underflow. bf16 and f16 are computed in f32. What has no expansion (f64,
-    rare functions) stays, for libm.
+    Replaces the math functions that kernels live on (`math.exp`, `exp2`,
+    `expm1`, `log`, `log2`, `log10`, `log1p`, `tanh` and `erf` on f32 scalars
+    and vectors) by range reduction and polynomials of fused multiply-adds,
+    accurate to two or three units in the last place and right for infinities,
+    NaN, overflow and underflow. Powers with a small constant exponent become
+    products. What has no expansion (f64, rarer functions) stays, for libm.
   }];
   let options = [
     Option<"scalef", "scalef", "bool", "false",
