@@ -17,9 +17,12 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
+#include <cstdlib>
 #include <limits>
+#include <optional>
 
 namespace redfuse {
 #define GEN_PASS_DEF_EXPANDMATH
@@ -391,6 +394,59 @@ struct ExpandExpM1F64 : OpRewritePattern<math::ExpM1Op> {
   }
 };
 
+/// x^n for a constant integer n, |n| <= 8: products, by squaring.
+template <typename Op>
+struct ExpandPower : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  /// The exponent, if it is one and the same small integer.
+  static std::optional<int> exponentOf(Op op) {
+    Attribute constant;
+    if (!matchPattern(op.getRhs(), m_Constant(&constant)))
+      return std::nullopt;
+    if (auto splat = dyn_cast<SplatElementsAttr>(constant))
+      constant = splat.getSplatValue<Attribute>();
+    double value = 9;
+    if (auto integer = dyn_cast<IntegerAttr>(constant))
+      value = integer.getValue().signedRoundToDouble();
+    else if (auto real = dyn_cast<FloatAttr>(constant))
+      value = real.getValueAsDouble();
+    if (value < -8 || value > 8 || value != int(value))
+      return std::nullopt;
+    return int(value);
+  }
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<int> exponent = exponentOf(op);
+    if (!exponent)
+      return rewriter.notifyMatchFailure(
+          op, "the exponent is no small constant integer");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Type type = op.getType();
+    auto element = b.getFloatAttr(getElementTypeOrSelf(type), 1.0);
+    auto vector = dyn_cast<VectorType>(type);
+    Value one = vector ? arith::ConstantOp::create(
+                             b, DenseElementsAttr::get(vector,
+                                                       TypedAttr(element)))
+                       : arith::ConstantOp::create(b, element);
+    Value result, square = op.getLhs();
+    for (int n = std::abs(*exponent); n; n >>= 1) {
+      if (n & 1)
+        result =
+            result ? arith::MulFOp::create(b, result, square) : square;
+      if (n > 1)
+        square = arith::MulFOp::create(b, square, square);
+    }
+    if (!result)
+      result = one;
+    if (*exponent < 0)
+      result = arith::DivFOp::create(b, one, result);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 struct ExpandMath : redfuse::impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
@@ -408,7 +464,8 @@ struct ExpandMath : redfuse::impl::ExpandMathBase<ExpandMath> {
     patterns.add<Expand<math::ErfOp>>(context, &expandErf, scalef);
     patterns.add<ExpandExpM1F64>(context);
     // Powers with small constant exponents are products.
-    populateMathAlgebraicSimplificationPatterns(patterns);
+    patterns.add<ExpandPower<math::FPowIOp>, ExpandPower<math::PowFOp>>(
+        context);
     math::populateExpansionPatterns(patterns, {"clampf"});
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -1,0 +1,54 @@
+// RUN: redfuse-opt %s --redfuse-expand-math --split-input-file | FileCheck %s --check-prefixes=CHECK,PLAIN
+// RUN: redfuse-opt %s --redfuse-expand-math=scalef --split-input-file | FileCheck %s --check-prefixes=CHECK,SCALEF
+
+// CHECK-LABEL: func.func @exp_vector
+// CHECK-NOT: math.exp
+// PLAIN-COUNT-2: arith.shli
+// SCALEF-NOT: arith.shli
+// SCALEF: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+func.func @exp_vector(%x: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.exp %x : vector<16xf32>
+  return %0 : vector<16xf32>
+}
+
+// -----
+
+// Scalars have no vscalef.
+// CHECK-LABEL: func.func @exp_scalar
+// CHECK-NOT: math.exp
+// CHECK-NOT: llvm.call_intrinsic
+// CHECK: arith.shli
+func.func @exp_scalar(%x: f32) -> f32 {
+  %0 = math.exp %x : f32
+  return %0 : f32
+}
+
+// -----
+
+// Rows of vectors of more dims, and vectors longer than a register.
+// CHECK-LABEL: func.func @exp_rows
+// SCALEF-COUNT-4: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// CHECK-NOT: math.exp
+func.func @exp_rows(%x: vector<2x32xf32>) -> vector<2x32xf32> {
+  %0 = math.exp %x : vector<2x32xf32>
+  return %0 : vector<2x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: math.{{exp2|expm1|log|log2|log10|log1p|tanh|erf|fpowi}}
+// CHECK: return
+func.func @others(%x: vector<8xf32>, %i: i32) -> vector<8xf32> {
+  %c2 = arith.constant dense<2> : vector<8xi32>
+  %0 = math.exp2 %x : vector<8xf32>
+  %1 = math.expm1 %0 : vector<8xf32>
+  %2 = math.log %1 : vector<8xf32>
+  %3 = math.log2 %2 : vector<8xf32>
+  %4 = math.log10 %3 : vector<8xf32>
+  %5 = math.log1p %4 : vector<8xf32>
+  %6 = math.tanh %5 : vector<8xf32>
+  %7 = math.erf %6 : vector<8xf32>
+  %8 = math.fpowi %7, %c2 : vector<8xf32>, vector<8xi32>
+  return %8 : vector<8xf32>
+}
