@@ -1,8 +1,93 @@
-"""redfuse: a compiler that fuses cascades of reductions."""
+"""redfuse: a compiler that fuses cascades of reductions.
+
+    exe = redfuse.compile("attention.mlir")
+    out = exe(q, k, v)
+    print(exe.explain())
+
+See docs/guide.md. Heavy parts (NumPy, the passes, PyTorch) are imported when they are first needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from mlir._mlir_libs import get_dialect_registry  # loads the one MLIR of the process
 
 from . import _ext
+from .errors import (
+    ArgumentError,
+    CacheError,
+    CacheWarning,
+    CompileError,
+    Error,
+    ExecutionError,
+    ParseError,
+    TargetError,
+    UnsupportedError,
+)
+
+if TYPE_CHECKING:
+    from .compiler import compile
+    from .executable import Executable
+    from .options import Options
+    from .rewrite import rewrite
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArgumentError",
+    "CacheError",
+    "CacheWarning",
+    "CompileError",
+    "Error",
+    "Executable",
+    "ExecutionError",
+    "Options",
+    "ParseError",
+    "TargetError",
+    "UnsupportedError",
+    "available_targets",
+    "compile",
+    "load",
+    "register_dialect",
+    "rewrite",
+]
 
 _ext.register_dialects(get_dialect_registry())
 _ext.register_passes()
+
+_LAZY = {
+    "compile": "compiler",
+    "available_targets": "compiler",
+    "Executable": "executable",
+    "Options": "options",
+    "rewrite": "rewrite",
+    "pattern_names": "rewrite",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'redfuse' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
+
+
+def load(path: Any) -> Executable:
+    """The executable in a bundle that ``Executable.save`` wrote; raises CacheError or TargetError."""
+    import os
+
+    from . import bundle
+
+    return bundle.read(os.fspath(path))
+
+
+def register_dialect(context: Any) -> None:
+    """Makes a context that was created before ``import redfuse`` know the dialect."""
+    _ext.load_dialects(context)

@@ -1,0 +1,1 @@
+"""Benchmarks: the workloads of three papers and a few of the CPU's, timed beside PyTorch (docs/guide.md)."""

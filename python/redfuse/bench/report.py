@@ -1,0 +1,82 @@
+"""Rows of benchmarks as a table and as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import console
+from ..compiler import host_text
+from .cases import Case
+from .runner import Row, Settings, copy_rate, headline, run_case
+
+HEADER = (
+    "workload/case", "implementation", "median ms", "min", "max", "TFLOP/s", "GB/s", "error", "compile s", "ratio",
+    "schedule",
+)  # fmt: skip
+NUMBERS = (2, 3, 4, 5, 6, 7, 8, 9)
+
+
+def run(cases: Sequence[Case], settings: Settings, path: Path | None) -> int:
+    """Runs the cases, prints the table and writes the JSON; returns 0, or 1 if an implementation of ours failed."""
+    from .. import _ext
+
+    threads = settings.thread_count
+    with console.progress("measuring the copy rate"):
+        rate = copy_rate(threads)
+    print(f"{host_text(_ext.host())}; {threads} threads; copy rate {rate:.1f} GB/s (read and written)")
+    rows: list[Row] = []
+    heads: list[tuple[str, str, float]] = []
+    for number, case in enumerate(cases, 1):
+        print(f"[{number}/{len(cases)}] {case.full_name}", file=sys.stderr, flush=True)
+        with console.progress(case.full_name):
+            made = run_case(case, settings)
+        rows += made
+        best = headline(made)
+        if best:
+            heads.append((case.full_name, *best))
+        if path is not None:
+            write_json(path, rows, settings, rate)
+    console.table(HEADER, [cells(row) for row in rows], NUMBERS)
+    for row in rows:
+        if row.note:
+            print(f"{row.workload}/{row.case} {row.implementation}: {row.note}")
+    if heads:
+        console.heading("Speed relative to the fastest peer (over 1: redfuse is faster)")
+        for name, peer, ratio in heads:
+            print(f"  {name}: {ratio:.2f} of {peer}")
+    failed = [row for row in rows if row.implementation.startswith("redfuse") and row.note]
+    return 1 if failed else 0
+
+
+def cells(row: Row) -> list[str]:
+    """A row as text."""
+
+    def short(value: float | None, form: str) -> str:
+        return "" if value is None else format(value, form)
+
+    return [
+        f"{row.workload}/{row.case}", row.implementation, short(row.median_ms, ".3f"), short(row.min_ms, ".3f"),
+        short(row.max_ms, ".3f"), short(row.tflops, ".3f"), short(row.gb_s, ".1f"), short(row.error, ".1e"),
+        short(row.compile_s, ".2f"), short(row.ratio, ".2f"), row.schedule,
+    ]  # fmt: skip
+
+
+def write_json(path: Path, rows: Sequence[Row], settings: Settings, rate: float) -> None:
+    """All rows, and the run's circumstances, written atomically."""
+    from .. import __version__, _ext
+    from ..bundle import atomic_write
+
+    document: dict[str, Any] = {
+        "redfuse": __version__,
+        "target": settings.target,
+        "threads": settings.thread_count,
+        "host": {k: v for k, v in _ext.host().items() if k != "features"},
+        "copy_gb_s": rate,
+        "rows": [dataclasses.asdict(row) for row in rows],
+    }
+    atomic_write(str(path), (json.dumps(document, indent=1) + "\n").encode())

@@ -1,0 +1,145 @@
+"""Bundles: a compiled program in one file.
+
+Layout: 8 bytes of magic, the length of the header (8 bytes, little endian), the header (JSON), the machine code,
+and SHA-256 of all before it. The header names the format, the version of redfuse, the target and the host it was
+made for, the signature and the options, and holds the source, so that ``exe.ir`` works after loading.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import tempfile
+from typing import Any
+
+from .errors import CacheError, Error, TargetError
+
+MAGIC = b"REDFUSE\x01"
+FORMAT = 1
+_LIMIT = 1 << 32  # bytes; a header or a code longer than this is nonsense
+
+
+def write(path: str, executable: Any) -> None:
+    """Writes ``executable`` to ``path`` atomically: a reader sees the old file or the new one."""
+    atomic_write(path, encode(executable))
+
+
+def atomic_write(path: str, data: bytes) -> None:
+    """Writes through a temporary file in the same folder; raises CacheError."""
+    folder = os.path.dirname(os.path.abspath(path))
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=".redfuse-", dir=folder)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise CacheError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def encode(executable: Any) -> bytes:
+    """The bytes of a bundle."""
+    source = executable.source
+    is_text = isinstance(source.text, str)
+    header = {
+        "format": FORMAT,
+        "version": _version(),
+        "target": executable.target,
+        "host": host_key(),
+        "signature": executable.signature.to_json(),
+        "options": dataclasses.asdict(executable.options),
+        "explanation": executable.explanation,
+        "source": source.text if is_text else source.text.hex(),
+        "source_is_text": is_text,
+        "source_name": source.name,
+        "code_bytes": len(executable.code),
+    }
+    text = json.dumps(header).encode()
+    body = MAGIC + len(text).to_bytes(8, "little") + text + executable.code
+    return body + hashlib.sha256(body).digest()
+
+
+def read(path: str) -> Any:
+    """The :class:`Executable` in a bundle.
+
+    Raises CacheError for a file that is no bundle, is damaged, or is of another version, and TargetError for one
+    made for another machine.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise CacheError(f"cannot read {path}: {error.strerror or error}") from None
+    return decode(data, path)
+
+
+def decode(data: bytes, path: str) -> Any:
+    """The :class:`Executable` in the bytes of a bundle; ``path`` is for messages."""
+    from .executable import Executable
+    from .frontends.mlir import Source
+    from .options import Options
+    from .runtime.specs import Signature
+
+    if not data.startswith(MAGIC[:7]):
+        raise CacheError(f"{path}: not a redfuse bundle (it starts with {data[:8]!r}, expected {MAGIC!r})")
+    if data[7:8] != MAGIC[7:]:
+        raise CacheError(f"{path}: a bundle of format {data[7:8].hex() or 'nothing'}, expected {FORMAT:02x}; compile again")
+    length = int.from_bytes(data[8:16], "little")
+    if len(data) < 16 + 32 or length > _LIMIT or len(data) < 16 + length + 32:
+        raise CacheError(f"{path}: truncated bundle ({len(data)} bytes); compile and save it again")
+    if hashlib.sha256(data[:-32]).digest() != data[-32:]:
+        raise CacheError(
+            f"{path}: damaged bundle (truncated or changed: its checksum does not match); compile and save it again"
+        )
+    try:
+        header = json.loads(data[16 : 16 + length])
+        code = data[16 + length : -32]
+        if header["version"] != _version():
+            raise CacheError(
+                f"{path}: made by redfuse {header['version']}, this is {_version()}; compile and save it again"
+            )
+        if header["target"] != "cpu" or header["host"] != host_key():
+            raise TargetError(
+                f"{path}: made for {header['target']} on {header['host']}, this machine is {host_key()}; "
+                "compile it here"
+            )
+        if header["code_bytes"] != len(code):
+            raise CacheError(f"{path}: expected {header['code_bytes']} bytes of code, got {len(code)}")
+        text = header["source"] if header["source_is_text"] else bytes.fromhex(header["source"])
+        return Executable(
+            Source(text, header["source_name"]),
+            Options.of(header["options"]),
+            header["target"],
+            Signature.from_json(header["signature"]),
+            code,
+            header["explanation"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, Error):
+            raise
+        raise CacheError(f"{path}: damaged bundle (its header does not read: {error}); compile and save it again") from None
+
+
+def host_key() -> str:
+    """What machine code depends on: triple, cpu and its features, shortened."""
+    from . import _ext
+
+    host = _ext.host()
+    features = str(host.get("features", ""))
+    digest = hashlib.sha256(features.encode()).hexdigest()[:8]
+    return f"{host.get('triple', '')}/{host.get('cpu', '')}/{digest}"
+
+
+def _version() -> str:
+    from . import __version__
+
+    return __version__

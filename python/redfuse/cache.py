@@ -1,0 +1,180 @@
+"""Compiled programs on disk: bundles named by a hash of everything that their code depends on.
+
+The folder is ``$REDFUSE_CACHE_DIR``, else ``$XDG_CACHE_HOME/redfuse``, else ``~/.cache/redfuse``. A damaged entry is
+reported once and compiled again; a folder that cannot be used costs a warning and no more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import warnings
+from typing import Any, NamedTuple
+
+from . import bundle
+from .errors import CacheError, CacheWarning, TargetError
+from .frontends.mlir import Source
+from .options import Options
+
+SUFFIX = ".rfb"
+MAX_BYTES = 2 << 30  # the oldest entries go when the folder grows over this
+_warned: set[str] = set()
+_build: str | None = None
+
+
+class Entry(NamedTuple):
+    """One cached program. ``used`` is seconds since the epoch."""
+
+    key: str
+    path: str
+    nbytes: int
+    used: float
+
+
+def folder() -> str:
+    """Where the cache is; it need not exist."""
+    chosen = os.environ.get("REDFUSE_CACHE_DIR")
+    if chosen:
+        return chosen
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "redfuse")
+
+
+def key(source: Source, options: Options, target: str) -> str:
+    """A name for the binary of ``source``: it changes with all that the binary depends on."""
+    digest = hashlib.sha256()
+    text = source.text.encode() if isinstance(source.text, str) else source.text
+    for part in (text, options.key(), target, bundle.host_key(), build_id(), source.name):
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()[:40]
+
+
+def build_id() -> str:
+    """Identifies this build of the compiler: version, and size and time of its library and its Python files."""
+    global _build
+    if _build is None:
+        from . import __path__, _ext, __version__
+
+        digest = hashlib.sha256(__version__.encode())
+        files = [_ext.__file__, os.path.join(os.path.dirname(__file__), "pipelines.py")]
+        for place in __path__:
+            files.append(os.path.join(place, "_lib", "libRedfuse.so"))
+        for path in files:
+            try:
+                status = os.stat(path)
+                digest.update(f"{os.path.basename(path)} {status.st_size} {status.st_mtime_ns}".encode())
+            except OSError:
+                continue
+        _build = digest.hexdigest()[:16]
+    return _build
+
+
+def find(name: str) -> Any:
+    """The executable of that key, or ``None``. A damaged entry is removed with a warning."""
+    path = os.path.join(folder(), name + SUFFIX)
+    if not os.path.exists(path):
+        return None
+    try:
+        executable = bundle.read(path)
+    except (CacheError, TargetError) as error:
+        _warn(f"{error}; compiling again")
+        try:
+            os.unlink(path)
+        except OSError:
+            pass
+        return None
+    try:
+        os.utime(path)
+    except OSError:
+        pass
+    return executable
+
+
+def put(name: str, executable: Any) -> None:
+    """Stores an executable; warns once where that is not possible."""
+    place = folder()
+    try:
+        os.makedirs(place, exist_ok=True)
+    except OSError as error:
+        _warn(f"the cache {place} cannot be made: {error.strerror or error}; set REDFUSE_CACHE_DIR to a folder you can write")
+        return
+    try:
+        bundle.atomic_write(os.path.join(place, name + SUFFIX), bundle.encode(executable))
+    except CacheError as error:
+        _warn(f"{error}; set REDFUSE_CACHE_DIR to a folder you can write")
+        return
+    _trim()
+
+
+def entries() -> list[Entry]:
+    """What is cached, the latest used first."""
+    found = []
+    try:
+        names = os.listdir(folder())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise CacheError(f"cannot read the cache {folder()}: {error.strerror or error}") from None
+    for name in names:
+        if not name.endswith(SUFFIX):
+            continue
+        path = os.path.join(folder(), name)
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        found.append(Entry(name.removesuffix(SUFFIX), path, status.st_size, status.st_mtime))
+    return sorted(found, key=lambda entry: -entry.used)
+
+
+def clear() -> int:
+    """Removes every entry and returns how many; raises CacheError if one cannot be removed."""
+    removed = 0
+    for entry in entries():
+        try:
+            os.unlink(entry.path)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise CacheError(f"cannot remove {entry.path}: {error.strerror or error}") from None
+        removed += 1
+    _remove_left_overs()
+    return removed
+
+
+def _remove_left_overs() -> None:
+    """Temporary files of writers that were killed an hour ago or longer."""
+    try:
+        names = os.listdir(folder())
+    except OSError:
+        return
+    for name in names:
+        path = os.path.join(folder(), name)
+        try:
+            if name.startswith(".redfuse-") and os.stat(path).st_mtime < time.time() - 3600:
+                os.unlink(path)
+        except OSError:
+            continue
+
+
+def _trim() -> None:
+    try:
+        found = entries()
+    except CacheError:
+        return
+    total = sum(entry.nbytes for entry in found)
+    while total > MAX_BYTES and len(found) > 1:
+        oldest = found.pop()
+        try:
+            os.unlink(oldest.path)
+        except OSError:
+            pass
+        total -= oldest.nbytes
+
+
+def _warn(message: str) -> None:
+    if message not in _warned:
+        _warned.add(message)
+        warnings.warn(message, CacheWarning, stacklevel=4)

@@ -1,0 +1,290 @@
+"""The commands of ``redfuse``, for typer."""
+
+from __future__ import annotations
+
+import json as json_module
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from . import console
+from .errors import ArgumentError, Error
+
+File = Annotated[Path, typer.Argument(help="A program: MLIR text or bytecode, or a bundle of `redfuse compile`.")]
+Target = Annotated[str, typer.Option(help="What to compile for; see `redfuse targets`.")]
+Entry = Annotated[Optional[str], typer.Option(help="The function to compile, if it is not the only one or main.")]
+NoFuse = Annotated[bool, typer.Option("--no-fuse", help="Compile the program as written, op by op.")]
+Settings = Annotated[
+    Optional[list[str]], typer.Option("--option", "-O", help="name=value, a field of redfuse.Options.")
+]
+
+
+def make_app(_typer: Any) -> Any:
+    """The application."""
+    app = typer.Typer(
+        help="Compiles linalg programs; fuses cascades of reductions.", no_args_is_help=True, add_completion=False,
+        pretty_exceptions_enable=False, rich_markup_mode=None,
+    )  # fmt: skip
+    for command in (compile_, run, explain, bench, targets, demo):
+        app.command(name=command.__name__.rstrip("_"))(command)
+    cache_app = typer.Typer(help="Shows or empties the cache of compiled programs.", no_args_is_help=True)
+    cache_app.command(name="list")(cache_list)
+    cache_app.command(name="clear")(cache_clear)
+    app.add_typer(cache_app, name="cache")
+    app.callback(invoke_without_command=True)(_version)
+    return app
+
+
+def _version(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False
+) -> None:
+    if version:
+        from . import __version__
+
+        print(f"redfuse {__version__}")
+        raise typer.Exit(0)
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(0)
+
+
+def _options(entry: str | None, no_fuse: bool, assignments: list[str] | None) -> Any:
+    import dataclasses
+
+    from .options import Options
+
+    options = Options.from_assignments(assignments or [])
+    if entry is not None:
+        options = dataclasses.replace(options, entry=entry)
+    return dataclasses.replace(options, fuse=False) if no_fuse else options
+
+
+def _load(file: Path, target: str, options: Any) -> Any:
+    """The executable of a program or of a bundle."""
+    from . import bundle
+    from .compiler import compile, resolve_target
+
+    resolve_target(target)
+    try:
+        with open(file, "rb") as stream:
+            start = stream.read(8)
+    except OSError as error:
+        raise ArgumentError(f"{file}: {error.strerror or error}") from None
+    if start.startswith(bundle.MAGIC[:7]):
+        return bundle.read(str(file))
+    with console.progress(f"compiling {file}"):
+        return compile(file, target=target, options=options)
+
+
+def compile_(
+    file: File,
+    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="Write a bundle here.")] = None,
+    emit: Annotated[
+        Optional[str], typer.Option(help="Print instead: asm, or the IR after a stage (source, raise, derive, ...).")
+    ] = None,
+    target: Target = "auto",
+    entry: Entry = None,
+    no_fuse: NoFuse = False,
+    option: Settings = None,
+) -> None:
+    """Compile a program, and write it to a bundle that `redfuse run` and redfuse.load read."""
+    executable = _load(file, target, _options(entry, no_fuse, option))
+    if emit == "asm":
+        print(executable.asm)
+    elif emit is not None:
+        from .errors import one_of
+
+        if emit not in executable.ir:
+            raise ArgumentError(one_of("stage", emit, ["asm", *executable.ir]))
+        print(executable.ir[emit])
+    if output is not None:
+        executable.save(output)
+        print(f"{output}: {executable.signature}, {os.path.getsize(output)} bytes", file=sys.stderr)
+    elif emit is None:
+        seconds = executable.compile_seconds
+        how = f"compiled in {seconds:.2f} s" if seconds else "from the cache"
+        print(f"{file}: {executable.signature} for {executable.target}, {how}")
+
+
+def run(
+    file: File,
+    inputs: Annotated[
+        Optional[Path],
+        typer.Option(help="An .npz with in0, in1, ... and, to compare with, out0, ...; by default random inputs."),
+    ] = None,
+    target: Target = "auto",
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare with out0.., or without them with fp64 of the unfused program.")
+    ] = False,
+    save: Annotated[Optional[Path], typer.Option(help="Write the results to this .npz as out0, ...")] = None,
+    entry: Entry = None,
+    no_fuse: NoFuse = False,
+    option: Settings = None,
+) -> int:
+    """Run a program on arrays from a file; exit with 1 if a result is wrong."""
+    from . import check as checking
+    from .data import random_inputs
+
+    options = _options(entry, no_fuse, option)
+    held, expected = checking.load_npz(str(inputs)) if inputs is not None else ([], [])
+    executable = _load(file, target, options)
+    signature = executable.signature
+    arrays = checking.cast_inputs(held, signature) if inputs is not None else random_inputs(signature)
+    results = executable(*arrays)
+    results = list(results) if isinstance(results, tuple) else [results]
+    if save is not None:
+        _save_npz(save, results)
+    if expected and len(expected) != len(results):
+        raise ArgumentError(f"{inputs}: expected {len(results)} outputs (out0..), got {len(expected)}")
+    if not expected and not check:
+        for number, (result, spec) in enumerate(zip(results, signature.outputs)):
+            print(f"out{number}: {spec.dtype} {'x'.join(map(str, result.shape)) or 'scalar'}")
+        return 0
+    outcomes, against = _compare(executable, arrays, results, expected)
+    print(f"{file}: compared with {against}")
+    for outcome in outcomes:
+        console.verdict(str(outcome), outcome.ok)
+    return 0 if all(outcome.ok for outcome in outcomes) else 1
+
+
+def _compare(executable: Any, arrays: list, results: list, expected: list) -> tuple[list, str]:
+    from . import check as checking
+    from .reference import Reference
+
+    made: list[Any] = []
+
+    def reference(*values: Any) -> list:
+        if not made:
+            made.append(Reference(executable.source, executable.signature.name))
+        return made[0](*values)
+
+    def movement() -> list[float]:
+        try:
+            return checking.movement(reference, arrays, executable.signature)
+        except Error:  # a program without an fp64 form keeps its type's tolerance
+            return [0.0] * len(results)
+
+    against = "the expected outputs given" if expected else "fp64 of the unfused program"
+    if not expected:
+        with console.progress("running the unfused program in fp64"):
+            expected = reference(*arrays)
+    return checking.compare(results, expected, executable.signature, movement), against
+
+
+def _save_npz(path: Path, results: list) -> None:
+    import io
+
+    import numpy
+
+    from .bundle import atomic_write
+
+    held = {}
+    for number, result in enumerate(results):
+        wide = result.dtype.name == "bfloat16"  # .npz knows no bf16
+        held[f"out{number}"] = result.astype(numpy.float32) if wide else result
+    buffer = io.BytesIO()
+    numpy.savez(buffer, **held)
+    atomic_write(str(path), buffer.getvalue())
+
+
+def explain(
+    file: File,
+    json: Annotated[bool, typer.Option("--json", help="The object of docs/explain.md.")] = False,
+    target: Target = "auto",
+    entry: Entry = None,
+    option: Settings = None,
+) -> None:
+    """Show what was fused and how, and for what was not, why and where."""
+    executable = _load(file, target, _options(entry, False, option))
+    if json:
+        print(json_module.dumps(executable.explain(json=True), indent=2))
+    else:
+        print(executable.explain())
+
+
+def bench(
+    names: Annotated[Optional[list[str]], typer.Argument(help="WORKLOAD or WORKLOAD/CASE; none: the default set.")] = None,
+    target: Target = "auto",
+    peers: Annotated[bool, typer.Option("--peers", help="Time PyTorch beside it, in turn.")] = False,
+    unfused: Annotated[bool, typer.Option("--unfused", help="Time the unfused program too.")] = False,
+    json: Annotated[Optional[Path], typer.Option(help="Write all rows here.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
+    dtype: Annotated[str, typer.Option(help="Element type where a case may choose: f32, f16, bf16.")] = "f32",
+    seconds: Annotated[float, typer.Option(help="Time limit of a case, after its first rounds.")] = 10.0,
+    rounds: Annotated[int, typer.Option(help="Rounds at most.")] = 30,
+    threads: Annotated[int, typer.Option(help="Threads of all implementations; 0: all cores.")] = 0,
+    option: Settings = None,
+) -> int:
+    """Time the workloads: median, min and max, rates, error against fp64, and PyTorch beside it."""
+    from .bench import cases, report
+    from .bench.runner import Settings as RunnerSettings
+    from .compiler import resolve_target
+    from .errors import one_of
+
+    if dtype not in cases.BYTES:
+        raise ArgumentError("--dtype: " + one_of("element type", dtype, cases.BYTES))
+    chosen = cases.select(names or [], dtype) if not list_ else list(cases.all_cases(dtype).values())
+    if list_:
+        for case in chosen:
+            print(case.full_name)
+        return 0
+    settings = RunnerSettings(
+        target=resolve_target(target), seconds=seconds, rounds=max(3, rounds), threads=threads, peers=peers,
+        unfused=unfused, options=_given_options(option),
+    )  # fmt: skip
+    return report.run(chosen, settings, json)
+
+
+def _given_options(assignments: list[str] | None) -> dict:
+    import dataclasses
+
+    from .options import Options
+
+    chosen, default = Options.from_assignments(assignments or []), Options()
+    names = [field.name for field in dataclasses.fields(Options)]
+    return {n: getattr(chosen, n) for n in names if getattr(chosen, n) != getattr(default, n)}
+
+
+def targets() -> None:
+    """List what this build compiles for."""
+    from .compiler import available_targets
+
+    for name, line in available_targets().items():
+        print(f"{name}: {line}")
+
+
+def demo(
+    file: File,
+    inputs: Annotated[Optional[Path], typer.Option(help="An .npz with in0, ...; by default random inputs.")] = None,
+    target: Target = "auto",
+    entry: Entry = None,
+    option: Settings = None,
+) -> int:
+    """Compile, explain, run, check and time one program: the tour."""
+    from .demo import show
+
+    return show(file, inputs, target, _options(entry, False, option))
+
+
+def cache_list() -> None:
+    """List the cached programs, the latest used first."""
+    import time
+
+    from . import cache
+
+    found = cache.entries()
+    for entry in found:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
+        print(f"{entry.key}  {entry.nbytes:>10}  {when}")
+    total = sum(entry.nbytes for entry in found)
+    print(f"{len(found)} programs, {total} bytes in {cache.folder()}")
+
+
+def cache_clear() -> None:
+    """Remove all cached programs."""
+    from . import cache
+
+    print(f"{cache.clear()} programs removed from {cache.folder()}")

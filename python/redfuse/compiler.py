@@ -1,0 +1,228 @@
+"""From a source to an :class:`Executable`: the stages of ``pipelines``, one after another."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import pipelines
+from .errors import CompileError, TargetError, UnsupportedError, diagnostics_text, one_of
+from .executable import Executable
+from .frontends import mlir as mlir_frontend
+from .frontends.mlir import Source
+from .options import Options
+from .runtime.specs import Signature
+
+
+def compile(
+    source: Any,
+    *,
+    target: str = "auto",
+    inputs: Sequence[Any] | None = None,
+    options: Options | Mapping[str, object] | None = None,
+) -> Executable:
+    """Compiles a program.
+
+    source: a path, MLIR text, an ``mlir.ir.Module``, or (with the extra ``torch``) a PyTorch function or
+        module with example ``inputs``.
+    target: "auto" or "cpu". See ``redfuse targets``.
+    inputs: example arrays. PyTorch sources need them; for MLIR they are checked against the signature.
+    options: an :class:`Options` or a mapping of its fields.
+
+    Raises ParseError, UnsupportedError, ArgumentError, TargetError, CompileError: all ``redfuse.Error``.
+    """
+    chosen = Options.of(options)
+    target_name = resolve_target(target)
+    if _is_torch_callable(source):
+        from .frontends.torch import export
+
+        source = export(source, inputs)
+    program = mlir_frontend.read(source)
+    from . import cache
+
+    key = cache.key(program, chosen, target_name) if chosen.cache else None
+    executable = cache.find(key) if key else None
+    if executable is None:
+        executable = _compile(program, chosen, target_name)
+        if key:
+            cache.put(key, executable)
+    else:
+        executable.source = program
+        executable.options = chosen
+    if inputs is not None:
+        _check_inputs(executable.signature, inputs)
+    return executable
+
+
+def _compile(program: Source, options: Options, target: str) -> Executable:
+    start = time.perf_counter()
+    lowered = lower(program, options)
+    code = lowered.object_code(options)
+    executable = Executable(
+        program, options, target, lowered.signature, code, lowered.explanation, timings=lowered.timings
+    )
+    executable.compile_seconds = time.perf_counter() - start
+    return executable
+
+
+class Lowered:
+    """A module on its way down, with what was learnt: ``signature``, ``explanation``, seconds by stage."""
+
+    def __init__(self, module: Any, signature: Signature):
+        self.module, self.signature = module, signature
+        self.explanation: dict = {"kernels": [], "refused": []}
+        self.timings: dict[str, float] = {}
+
+    def object_code(self, options: Options) -> bytes:
+        """Machine code of a fully lowered module."""
+        from . import _ext
+
+        start = time.perf_counter()
+        code = _native(lambda: _ext.emit_object(self.module.operation, options.opt_level))
+        self.timings["object"] = time.perf_counter() - start
+        return code
+
+    def assembly(self, options: Options) -> str:
+        """Its text."""
+        from . import _ext
+
+        return _native(lambda: _ext.emit_asm(self.module.operation, options.opt_level))
+
+
+def _native(work: Any) -> Any:
+    try:
+        return work()
+    except RuntimeError as error:
+        raise CompileError(f"machine code: {error}") from None
+
+
+def lower(program: Source, options: Options, stop_after: str | None = None) -> Lowered:
+    """Runs the stages, all of them or up to ``stop_after``."""
+    start = time.perf_counter()
+    module = program.parse()
+    entry = mlir_frontend.find_entry(module, options.entry)
+    signature = mlir_frontend.signature(entry)
+    lowered = Lowered(module, signature)
+    lowered.timings["source"] = time.perf_counter() - start
+    if stop_after == "source":
+        return lowered
+    _keep_only(module, signature.name)
+    if options.fuse:
+        stages = pipelines.fused(options)
+    else:
+        stages = pipelines.unfused()
+    _shape_checks(module, signature.name)
+    if not options.fuse:
+        from .destinations import to_destination_style
+
+        to_destination_style(module, signature.name)
+    for stage, pipeline in stages:
+        start = time.perf_counter()
+        run_pipeline(module, pipeline, stage)
+        lowered.timings[stage] = time.perf_counter() - start
+        if stage == pipelines.EXPLAIN_STAGE:
+            lowered.explanation = explain_module(module)
+        if stage == stop_after:
+            break
+    return lowered
+
+
+def _keep_only(module: Any, entry: str) -> None:
+    """Makes ``entry`` the only public function, and inlines what it calls."""
+    import mlir.ir as ir
+
+    with module.context:
+        for operation in module.body.operations:
+            if operation.operation.name == "func.func":
+                visibility = "public" if operation.name.value == entry else "private"
+                operation.attributes["sym_visibility"] = ir.StringAttr.get(visibility)
+    run_pipeline(module, "builtin.module(inline,symbol-dce)", "inline")
+    left = [
+        operation.name.value
+        for operation in module.body.operations
+        if operation.operation.name == "func.func" and operation.name.value != entry
+    ]
+    if left:
+        raise UnsupportedError(
+            f"{entry} calls {', '.join(left)}, which cannot be inlined (recursive, or without a body); "
+            "expected a program that is complete in itself"
+        )
+
+
+def _shape_checks(module: Any, entry: str) -> None:
+    from . import shapechecks
+
+    shapechecks.insert(module, mlir_frontend.find_entry(module, entry))
+
+
+def run_pipeline(module: Any, pipeline: str, stage: str) -> None:
+    """Runs a textual pass pipeline in place; raises CompileError with the diagnostics, and where they point."""
+    import mlir.ir as ir
+    from mlir.passmanager import PassManager
+
+    with module.context:
+        try:
+            manager = PassManager.parse(pipeline)
+        except ValueError as error:
+            raise CompileError(f"stage {stage}: {error}") from None
+        manager.enable_verifier(True)
+        try:
+            manager.run(module.operation)
+        except ir.MLIRError as error:
+            text, _ = diagnostics_text(error.error_diagnostics)
+            raise CompileError(f"stage {stage} failed\n{text or error.message}") from None
+
+
+def explain_module(module: Any) -> dict:
+    """The explanation of a module after the stage "outline"."""
+    from . import _ext
+
+    return json.loads(_ext.explain(module.operation))
+
+
+def resolve_target(target: str) -> str:
+    """The target to compile for; raises TargetError for one that is unknown or not in this build."""
+    if not isinstance(target, str):
+        raise TargetError(f"target: expected a name, got {type(target).__name__}")
+    family = target.partition(":")[0]
+    if family in ("auto", "cpu"):
+        if ":" in target:
+            raise TargetError(f"target '{target}': the cpu target takes no variant; use 'cpu'")
+        return "cpu"
+    if family in ("cuda", "rocm"):
+        raise TargetError(
+            f"target '{target}' is not in this build, which has: {', '.join(available_targets())}; use 'cpu'"
+        )
+    raise TargetError(one_of("target", target, ("auto", "cpu", "cuda", "rocm")))
+
+
+def available_targets() -> dict[str, str]:
+    """Names of the targets that this build compiles for, each with a line about this machine."""
+    from . import _ext
+
+    host = _ext.host()
+    return {"cpu": host_text(host)}
+
+
+def host_text(host: Mapping[str, Any]) -> str:
+    """One line about the host."""
+    return ", ".join(f"{name} {value}" for name, value in host.items() if name != "features")
+
+
+def _is_torch_callable(source: Any) -> bool:
+    import sys
+
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(source, torch.nn.Module):
+        return True
+    return callable(source) and not mlir_frontend.is_module(source) and not isinstance(source, type)
+
+
+def _check_inputs(signature: Signature, inputs: Sequence[Any]) -> None:
+    from .runtime import arrays
+
+    arrays.check_count(inputs, signature)
+    for index, (value, spec) in enumerate(zip(inputs, signature.inputs)):
+        arrays.view(value, spec, "argument", index, signature.name)

@@ -1,0 +1,104 @@
+"""The tour of one program: before, after, schedule, error, time."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import check, console, explain
+from .data import random_inputs
+from .frontends import mlir as mlir_frontend
+from .options import Options
+
+
+def show(file: Path, inputs: Path | None, target: str, options: Options) -> int:
+    """Prints the tour; returns 0, or 1 if a result is wrong."""
+    import dataclasses
+
+    from .compiler import compile, host_text
+    from .reference import Reference
+
+    source = mlir_frontend.read(file)
+    with console.progress("compiling"):
+        start = time.perf_counter()
+        executable = compile(source, target=target, options=options)
+        ready = time.perf_counter() - start
+    signature = executable.signature
+    console.heading(f"{file}: {signature}")
+    _before(source, options)
+    _after(executable)
+    if inputs is not None:
+        arrays = check.cast_inputs(check.load_npz(str(inputs))[0], signature)
+    else:
+        arrays = random_inputs(signature)
+    console.heading("Error against fp64 of the unfused program")
+    with console.progress("running the unfused program in fp64"):
+        reference = Reference(source, signature.name)
+        expected = reference(*arrays)
+    results = executable(*arrays)
+    results = list(results) if isinstance(results, tuple) else [results]
+    outcomes = check.compare(
+        results, expected, signature, lambda: check.movement(reference, arrays, signature)
+    )
+    for outcome in outcomes:
+        console.verdict(f"  {outcome}", outcome.ok)
+    console.heading("Time on this machine")
+    with console.progress("timing"):
+        plain = compile(source, target=target, options=dataclasses.replace(options, fuse=False))
+        fused, unfused = _time([lambda: executable(*arrays), lambda: plain(*arrays)])
+    from . import _ext
+
+    print(f"  fused    {_ms(fused)}")
+    print(f"  unfused  {_ms(unfused)}   {unfused / fused:.1f} times the fused program's")
+    how = f"{ready:.2f} s from source to callable code" if executable.compile_seconds else "compiled code came from the cache"
+    print(f"  {how}; {host_text(_ext.host())}")
+    return 0 if all(outcome.ok for outcome in outcomes) else 1
+
+
+def _before(source: Any, options: Options) -> None:
+    module = source.parse()
+    rows = explain.program_rows(module, options.entry)
+    console.heading(f"Before: {len(rows)} operations, each a pass over memory of its own")
+    cells = [[f"  {what}", types, line] for what, types, line, _ in rows]
+    print("\n".join(explain.columns(cells)))
+    sizes = [size for *_, size in rows[:-1] if size is not None]
+    print(f"  {_bytes(sum(sizes))} of intermediate results go to memory and back")
+
+
+def _after(executable: Any) -> None:
+    explanation = executable.explanation
+    kernels = explanation.get("kernels", [])
+    console.heading(f"After: {len(kernels)} kernel{'' if len(kernels) == 1 else 's'}")
+    print(explain.render(explanation))
+
+
+def _time(calls: list[Callable[[], Any]], seconds: float = 0.4) -> list[float]:
+    """Median seconds of each call, in turns, within about ``seconds`` each."""
+    samples: list[list[float]] = [[] for _ in calls]
+    for call in calls:
+        call()
+    spent = [0.0] * len(calls)
+    for _ in range(50):
+        for number, call in enumerate(calls):
+            if spent[number] > seconds and len(samples[number]) >= 3:
+                continue
+            start = time.perf_counter()
+            call()
+            taken = time.perf_counter() - start
+            samples[number].append(taken)
+            spent[number] += taken
+    return [statistics.median(s) for s in samples]
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.3f} ms"
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"

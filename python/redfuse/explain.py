@@ -1,0 +1,190 @@
+"""What was found and fused, as text. The object it reads is documented in docs/explain.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_REDUCERS = {
+    "add": "sum", "mul": "product", "maximumf": "max", "maxnumf": "max", "minimumf": "min", "minnumf": "min",
+    "maxsi": "max", "maxui": "max", "minsi": "min", "minui": "min", "and": "all", "andi": "all", "or": "any",
+    "ori": "any", "addf": "sum", "addi": "sum", "mulf": "product", "muli": "product",
+}  # fmt: skip
+
+
+def render(explanation: Mapping[str, Any]) -> str:
+    """Kernels with their cascades, stages, reads and schedules, then what was refused and why."""
+    lines: list[str] = []
+    kernels = explanation.get("kernels", [])
+    refused = explanation.get("refused", [])
+    for kernel in kernels:
+        lines += [*kernel_lines(kernel), ""]
+    if not kernels:
+        lines += ["No kernel: the program runs operation by operation.", ""]
+    if refused:
+        lines.append(f"Not fused ({len(refused)}):")
+        for refusal in refused:
+            lines += refusal_lines(refusal)
+    else:
+        lines.append("Every reduction was fused or needed nothing to fuse with.")
+    return "\n".join(lines)
+
+
+def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
+    """One kernel."""
+    where = kernel.get("source") or kernel.get("location") or ""
+    lines = [f"kernel {kernel.get('name', '?')}" + (f"  ({where})" if where else "")]
+    for cascade in kernel.get("cascades", []):
+        lines.append(f"  cascade over {dims_text(cascade.get('dims', []))}")
+        rows = []
+        for number, stage in enumerate(cascade.get("stages", []), 1):
+            reducer = str(stage.get("reducer", "?"))
+            merge = stage.get("merge")
+            rows.append([
+                f"    {number}", _REDUCERS.get(reducer, reducer), f"over {names(stage.get('over'))}",
+                f"into {names(stage.get('into')) or 'a scalar'}", str(stage.get("type", "")),
+                str(stage.get("location", "")), f"merge: {merge}" if merge else "",
+            ])  # fmt: skip
+        lines += columns(rows)
+    reads = [f"{i.get('arg', '?')} {times(i.get('reads'))}" for i in kernel.get("inputs", [])]
+    if reads:
+        lines.append(f"  reads     {', '.join(reads)}")
+    schedule = kernel.get("schedule")
+    if schedule:
+        lines.append(f"  schedule  {schedule_text(schedule)}")
+    return lines
+
+
+def refusal_lines(refusal: Mapping[str, Any]) -> list[str]:
+    """One reduction that was not fused: the condition that failed, and what would make it fuse."""
+    where = refusal.get("location", "")
+    lines = [f"  {where + ': ' if where else ''}{refusal.get('op', '?')}: {refusal.get('condition', '')}"]
+    for name in ("detail", "remedy"):
+        if refusal.get(name):
+            lines.append(f"      {name}: {refusal[name]}")
+    return lines
+
+
+def times(reads: Any) -> str:
+    """How often an argument is read: "once", "3 times", or the word the compiler gave."""
+    if isinstance(reads, (int, float)):
+        return {1: "once", 0: "never", 2: "twice"}.get(reads, f"{reads:g} times")
+    return str(reads)
+
+
+def names(dims: Any) -> str:
+    """Dims as "b i j"."""
+    if isinstance(dims, (list, tuple)):
+        return " ".join(map(str, dims))
+    return "" if dims is None else str(dims)
+
+
+def dims_text(dims: Any) -> str:
+    """Iteration dims with their extents where these are known."""
+    if isinstance(dims, Mapping):
+        return " ".join(f"{name}={_extent(extent)}" for name, extent in dims.items())
+    parts = []
+    for dim in dims:
+        if isinstance(dim, Mapping):
+            parts.append(f"{dim.get('name', '?')}={_extent(dim.get('extent', dim.get('size')))}")
+        else:
+            parts.append(str(dim))
+    return " ".join(parts)
+
+
+def _extent(value: Any) -> str:
+    return "?" if value is None or (isinstance(value, int) and value < 0) else str(value)
+
+
+def schedule_text(schedule: Any) -> str:
+    """A schedule on one line."""
+    if not isinstance(schedule, Mapping):
+        return str(schedule)
+    kind = schedule.get("kind", "")
+    parts = []
+    for name, value in schedule.items():
+        if name == "kind" or value in (None, [], {}, ""):
+            continue
+        if isinstance(value, Mapping):
+            value = " ".join(f"{key}={item}" for key, item in value.items())
+        elif isinstance(value, (list, tuple)):
+            value = "x".join(map(str, value))
+        parts.append(f"{name} {value}")
+    return f"{kind}: {', '.join(parts)}" if kind and parts else str(kind or ", ".join(parts))
+
+
+def columns(rows: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
+    """Rows of cells as aligned lines without trailing blanks."""
+    if not rows:
+        return []
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [gap.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+
+
+def program_rows(module: Any, entry: str | None = None) -> list[tuple[str, str, str, int | None]]:
+    """What a program does before fusion: (what, result types, source line, bytes of the results) an operation.
+
+    Only operations that touch whole arrays are listed: linalg, tm_tensor and loops.
+    """
+    from .errors import _position
+    from .frontends.mlir import find_entry
+
+    rows = []
+    for block in find_entry(module, entry).regions[0]:
+        for operation in block.operations:
+            name = operation.operation.name
+            if not name.startswith(("linalg.", "tm_tensor.", "scf.for")) or name == "linalg.fill":
+                continue
+            types = [str(result.type) for result in operation.results]
+            line = _position(operation.location)[1]
+            sizes = [_bytes(text) for text in types]
+            total = None if None in sizes else sum(size for size in sizes if size is not None)
+            rows.append((describe(operation), ", ".join(types), f"line {line}" if line else "", total))
+    return rows
+
+
+def _bytes(text: str) -> int | None:
+    from .errors import UnsupportedError
+    from .runtime.specs import TensorSpec
+
+    try:
+        spec = TensorSpec.parse(text)
+    except UnsupportedError:
+        return None
+    if not spec.is_static:
+        return None
+    return spec.itemsize * math.prod(extent for extent in spec.shape if extent is not None)
+
+
+def describe(operation: Any) -> str:
+    """A linalg operation in a few words: "sum over dim 3", "exp", "matmul"."""
+    name = operation.operation.name.partition(".")[2]
+    if name not in ("generic", "map", "reduce"):
+        return name.replace("_", " ")
+    body = [
+        inner.operation.name.partition(".")[2]
+        for inner in operation.regions[0].blocks[0].operations
+        if not inner.operation.name.endswith((".yield", ".constant", ".index", ".index_cast"))
+    ]
+    words = [_word(inner) for inner in body]
+    reduced = []
+    if "iterator_types" in operation.attributes:
+        kinds = [str(kind) for kind in operation.attributes["iterator_types"]]
+        reduced = [str(dim) for dim, kind in enumerate(kinds) if "reduction" in kind]
+    if reduced:
+        last = "argmax and max" if {"cmpf", "select"} <= set(body) and "maximumf" in body else ""
+        what = last or (_REDUCERS.get(body[-1], _word(body[-1])) if body else "copy")
+        return f"{what} over dim{'s' if len(reduced) > 1 else ''} {', '.join(reduced)}"
+    unique = list(dict.fromkeys(words))
+    return " ".join(unique[:4]) + (" ..." if len(unique) > 4 else "") if unique else "copy"
+
+
+def _word(name: str) -> str:
+    plain = {
+        "addf": "add", "subf": "subtract", "mulf": "multiply", "divf": "divide", "maximumf": "max", "minimumf": "min",
+        "cmpf": "compare", "cmpi": "compare", "truncf": "cast", "extf": "cast", "sitofp": "cast", "negf": "negate",
+        "addi": "add", "muli": "multiply", "absf": "abs", "fpowi": "power", "extracted": "gather",
+        "extract": "gather",
+    }  # fmt: skip
+    return plain.get(name, name)

@@ -1,0 +1,166 @@
+"""MLIR in: text, bytecode, a path or an ``mlir.ir.Module`` becomes a verified module and an entry function."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any
+
+from ..errors import ArgumentError, ParseError, UnsupportedError, diagnostics_text, one_of, position_text
+from ..runtime.specs import Signature, TensorSpec
+
+
+@dataclasses.dataclass
+class Source:
+    """A program to compile. ``text`` can be parsed again: passes change modules in place.
+
+    name: what locations call the file; bytecode is kept as bytes.
+    """
+
+    text: str | bytes
+    name: str = "-"
+
+    def parse(self) -> Any:
+        """A fresh ``mlir.ir.Module`` in a context of its own; raises :class:`ParseError`."""
+        import mlir.ir as ir
+
+        context = ir.Context()
+        with context:
+            try:
+                if isinstance(self.text, bytes):
+                    return ir.Module.parse(self.text)
+                if self.name != "-" and _unchanged(self.name, self.text):
+                    return ir.Module.parseFile(self.name)  # locations then name the file
+                return ir.Module.parse(self.text)
+            except ir.MLIRError as error:
+                raise parse_error(error, self.name) from None
+
+
+def _unchanged(path: str, text: str) -> bool:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read() == text
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def parse_error(error: Any, name: str) -> ParseError:
+    """A :class:`ParseError` from the bindings' ``MLIRError``, with the first position."""
+    text, (file, line, column) = diagnostics_text(error.error_diagnostics)
+    hint = ""
+    if "not found for custom op" in text or "unregistered dialect" in text:
+        hint = (
+            "\nexpected upstream MLIR dialects (linalg, tensor, arith, math, scf, ...) or redfuse; "
+            "lower other dialects first"
+        )
+    if file == "-":
+        file = name if name != "-" else "<text>"
+    return ParseError((text or error.message) + hint, file, line, column)
+
+
+def read(source: Any) -> Source:
+    """A :class:`Source` from text, bytecode, a path or a module.
+
+    A ``str`` is text if it holds a newline or a brace, else a path.
+    """
+    if isinstance(source, Source):
+        return source
+    if isinstance(source, str) and ("\n" in source or "{" in source or not source.strip()):
+        return Source(source)
+    if isinstance(source, bytes):
+        return Source(source)
+    if isinstance(source, (str, os.PathLike)):
+        return read_file(os.fspath(source))
+    if is_module(source):
+        return Source(_module_text(source))
+    raise ArgumentError(
+        "source: expected a path, MLIR text, an mlir.ir.Module, or a PyTorch function or module, "
+        f"got {type(source).__name__}"
+    )
+
+
+def read_file(path: str) -> Source:
+    """The program in a file, text or bytecode."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise ArgumentError(f"{path}: {error.strerror or error}") from None
+    if data.startswith(b"ML\xefR"):
+        return Source(data, path)
+    try:
+        return Source(data.decode("utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise ParseError(
+            f"{path}: neither MLIR text (not UTF-8 at byte {error.start}) nor MLIR bytecode", path
+        ) from None
+
+
+def is_module(source: Any) -> bool:
+    """Whether ``source`` is an ``mlir.ir.Module`` or its operation."""
+    return hasattr(source, "operation") and hasattr(source.operation, "get_asm")
+
+
+def _module_text(module: Any) -> str:
+    operation = module.operation
+    try:
+        valid = operation.verify()
+    except Exception as error:  # MLIRError carries the diagnostics
+        if hasattr(error, "error_diagnostics"):
+            raise parse_error(error, "-") from None
+        raise
+    if not valid:
+        raise ParseError("the module does not verify")
+    return operation.get_asm(enable_debug_info=True, print_generic_op_form=False)
+
+
+def find_entry(module: Any, wanted: str | None = None) -> Any:
+    """The ``func.func`` to compile: ``wanted``, else ``main``, else the only public one with a body."""
+    functions = {}
+    for operation in module.body.operations:
+        if operation.operation.name == "func.func" and not operation.is_external:
+            functions[operation.name.value] = operation
+    if wanted is not None:
+        if wanted not in functions:
+            raise ArgumentError("option 'entry': " + one_of("function", wanted, functions or ["(none)"]))
+        return functions[wanted]
+    if "main" in functions:
+        return functions["main"]
+    public = [f for f in functions.values() if _is_public(f)]
+    if len(public) == 1:
+        return public[0]
+    if not functions:
+        raise UnsupportedError("the module has no func.func with a body; there is nothing to compile")
+    raise ArgumentError(
+        f"the module has {len(public)} public functions and none is called main; "
+        f"choose one with the option entry=NAME: {', '.join(functions)}"
+    )
+
+
+def _is_public(function: Any) -> bool:
+    attributes = function.attributes
+    if "sym_visibility" not in attributes:
+        return True
+    return attributes["sym_visibility"].value == "public"
+
+
+def signature(function: Any) -> Signature:
+    """Argument and result types of a ``func.func``; raises :class:`UnsupportedError` for types with no array form."""
+    name = function.name.value
+    where = position_of(function)
+    kind = function.type
+    inputs = [
+        TensorSpec.parse(str(value), f"{where}argument {i} of {name}") for i, value in enumerate(kind.inputs)
+    ]
+    outputs = [
+        TensorSpec.parse(str(value), f"{where}result {i} of {name}") for i, value in enumerate(kind.results)
+    ]
+    return Signature(name, tuple(inputs), tuple(outputs))
+
+
+def position_of(operation: Any) -> str:
+    """``file:line:col: `` of an operation, or nothing."""
+    from ..errors import _position
+
+    text = position_text(*_position(operation.location))
+    return text + ": " if text else ""

@@ -1,0 +1,95 @@
+"""Options of a compilation."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+
+from .errors import ArgumentError, one_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What a user may choose; the defaults suit nearly everybody.
+
+    entry: the function to compile; by default ``main``, or the only public one.
+    fuse: ``False`` compiles the program as it is written, op by op: what ``--no-fuse`` and the fp64
+        reference use, and what a fused program can be compared with.
+    schedule: ``auto``, or one schedule for every cascade where it is legal: ``resident``, ``stream``,
+        ``multipass``.
+    threads: CPU threads for this executable's calls, 0 for all cores.
+    opt_level: LLVM's optimisation level, 0 to 3.
+    cache: look the binary up in the cache on disk, and put it there.
+    """
+
+    entry: str | None = None
+    fuse: bool = True
+    schedule: str = "auto"
+    threads: int = 0
+    opt_level: int = 3
+    cache: bool = True
+
+    def __post_init__(self) -> None:
+        wanted = {
+            "entry": (str, type(None)),
+            "fuse": (bool,),
+            "schedule": (str,),
+            "threads": (int,),
+            "opt_level": (int,),
+            "cache": (bool,),
+        }
+        for name, types in wanted.items():
+            value = getattr(self, name)
+            if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+                expected = " or ".join("None" if t is type(None) else t.__name__ for t in types)
+                raise ArgumentError(
+                    f"option '{name}': expected {expected}, got {type(value).__name__} {value!r}"
+                )
+        if self.schedule not in SCHEDULES:
+            raise ArgumentError("option 'schedule': " + one_of("schedule", self.schedule, SCHEDULES))
+        if not 0 <= self.opt_level <= 3:
+            raise ArgumentError(f"option 'opt_level': expected 0 to 3, got {self.opt_level}")
+        if not 0 <= self.threads <= 4096:
+            raise ArgumentError(f"option 'threads': expected 0 to 4096, got {self.threads}")
+
+    @classmethod
+    def of(cls, value: Options | Mapping[str, object] | None) -> Options:
+        """Options from a mapping; unknown names raise :class:`ArgumentError`."""
+        if value is None:
+            return cls()
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, Mapping):
+            raise ArgumentError(
+                f"options: expected redfuse.Options or a mapping, got {type(value).__name__}"
+            )
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in value:
+            if name not in known:
+                raise ArgumentError(one_of("option", str(name), known))
+        return cls(**value)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_assignments(cls, assignments: list[str]) -> Options:
+        """Options from ``name=value`` words, the value in JSON or a bare word."""
+        values: dict[str, object] = {}
+        for assignment in assignments:
+            name, equals, text = assignment.partition("=")
+            if not equals:
+                raise ArgumentError(f"option '{assignment}': expected name=value")
+            try:
+                values[name] = json.loads(text)
+            except json.JSONDecodeError:
+                values[name] = text
+        return cls.of(values)
+
+    def key(self) -> str:
+        """What of the options changes the binary, as text for a cache key."""
+        values = dataclasses.asdict(self)
+        for name in ("cache", "threads"):
+            del values[name]
+        return json.dumps(values, sort_keys=True)
+
+
+SCHEDULES = ("auto", "resident", "stream", "multipass")

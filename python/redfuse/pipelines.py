@@ -1,0 +1,56 @@
+"""The stages of a compilation, each a textual MLIR pass pipeline.
+
+``exe.ir["derive"]`` is the module after the stage of that name; the layers are those of docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+from .options import Options
+
+# Stage names in order; "source" is the program as it was read.
+STAGES = (
+    "source", "normalize", "raise", "fuse", "schedule", "derive", "outline", "bufferize", "generate", "llvm",
+)  # fmt: skip
+UNFUSED_STAGES = ("source", "prepare", "bufferize", "loops", "llvm")
+
+# Explain reads the decisions here: kernels exist, and their bodies are still cascades.
+EXPLAIN_STAGE = "outline"
+
+
+def fused(options: Options) -> list[tuple[str, str]]:
+    """(stage, pipeline) pairs of the fusing compiler for the CPU."""
+    schedule = "" if options.schedule == "auto" else f"{{schedule={options.schedule}}}"
+    return [
+        ("normalize", "builtin.module(redfuse-normalize)"),
+        ("raise", "builtin.module(redfuse-raise)"),
+        ("fuse", "builtin.module(redfuse-fuse)"),
+        ("schedule", f"builtin.module(redfuse-schedule{schedule})"),
+        ("derive", "builtin.module(redfuse-derive)"),
+        ("outline", "builtin.module(redfuse-outline)"),
+        ("bufferize", "builtin.module(redfuse-bufferize)"),
+        ("generate", "builtin.module(redfuse-kernel-to-cpu)"),
+        ("llvm", "builtin.module(redfuse-lower-to-llvm)"),
+    ]
+
+
+def unfused() -> list[tuple[str, str]]:
+    """(stage, pipeline) pairs of the plain path: upstream passes, one loop nest an operation.
+
+    The entry must be in destination style already (see ``destinations``). int-range-optimizations removes
+    divisions by extents that torch-mlir guards with a select, and that trap when an extent is zero.
+    """
+    return [
+        (
+            "prepare",
+            "builtin.module(canonicalize,cse,resolve-ranked-shaped-type-result-dims,"
+            "func.func(int-range-optimizations),canonicalize,cse,eliminate-empty-tensors)",
+        ),
+        (
+            "bufferize",
+            "builtin.module(one-shot-bufferize{bufferize-function-boundaries=1 "
+            "function-boundary-type-conversion=identity-layout-map},canonicalize,cse,"
+            "buffer-deallocation-pipeline)",
+        ),
+        ("loops", "builtin.module(convert-linalg-to-loops,canonicalize,cse)"),
+        ("llvm", "builtin.module(redfuse-lower-to-llvm)"),
+    ]

@@ -1,0 +1,1 @@
+"""Calls compiled functions: arrays in, arrays out."""
