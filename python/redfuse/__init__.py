@@ -80,7 +80,8 @@ def __dir__() -> list[str]:
 
 
 def load(path: Any) -> Executable:
-    """The executable in a bundle that ``Executable.save`` wrote; raises CacheError or TargetError."""
+    """The executable in a bundle that ``Executable.save`` wrote; raises CacheError or
+    TargetError."""
     import os
 
     from . import bundle

@@ -1,8 +1,9 @@
 """Bundles: a compiled program in one file.
 
-Layout: 8 bytes of magic, the length of the header (8 bytes, little endian), the header (JSON), the machine code,
-and SHA-256 of all before it. The header names the format, the version of redfuse, the target and the host it was
-made for, the signature and the options, and holds the source, so that ``exe.ir`` works after loading.
+Layout: 8 bytes of magic, the length of the header (8 bytes, little endian), the header (JSON),
+the machine code, and SHA-256 of all before it. The header names the format, the version of
+redfuse, the target and the host it was made for, the signature and the options, and holds the
+source, so that ``exe.ir`` works after loading.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def encode(executable: Any) -> bytes:
 def read(path: str) -> Any:
     """The :class:`Executable` in a bundle.
 
-    Raises CacheError for a file that is no bundle, is damaged, or is of another version, and TargetError for one
-    made for another machine.
+    Raises CacheError for a file that is no bundle, is damaged, or is of another version, and
+    TargetError for one made for another machine.
     """
     try:
         with open(path, "rb") as file:
@@ -90,30 +91,40 @@ def decode(data: bytes, path: str) -> Any:
     from .runtime.specs import Signature
 
     if not data.startswith(MAGIC[:7]):
-        raise CacheError(f"{path}: not a redfuse bundle (it starts with {data[:8]!r}, expected {MAGIC!r})")
+        raise CacheError(
+            f"{path}: not a redfuse bundle (it starts with {data[:8]!r}, expected {MAGIC!r})"
+        )
     if data[7:8] != MAGIC[7:]:
-        raise CacheError(f"{path}: a bundle of format {data[7:8].hex() or 'nothing'}, expected {FORMAT:02x}; compile again")
+        raise CacheError(
+            f"{path}: a bundle of format {data[7:8].hex() or 'nothing'}, expected {FORMAT:02x}; "
+            "compile again"
+        )
     length = int.from_bytes(data[8:16], "little")
     if len(data) < 16 + 32 or length > _LIMIT or len(data) < 16 + length + 32:
         raise CacheError(f"{path}: truncated bundle ({len(data)} bytes); compile and save it again")
     if hashlib.sha256(data[:-32]).digest() != data[-32:]:
         raise CacheError(
-            f"{path}: damaged bundle (truncated or changed: its checksum does not match); compile and save it again"
+            f"{path}: damaged bundle (truncated or changed: its checksum does not match); "
+            "compile and save it again"
         )
     try:
         header = json.loads(data[16 : 16 + length])
         code = data[16 + length : -32]
         if header["version"] != _version():
             raise CacheError(
-                f"{path}: made by redfuse {header['version']}, this is {_version()}; compile and save it again"
+                f"{path}: made by redfuse {header['version']}, this is {_version()}; compile "
+                "and save it again"
             )
         if header["target"] != "cpu" or header["host"] != host_key():
             raise TargetError(
-                f"{path}: made for {header['target']} on {header['host']}, this machine is {host_key()}; "
+                f"{path}: made for {header['target']} on {header['host']}, this machine is "
+                f"{host_key()}; "
                 "compile it here"
             )
         if header["code_bytes"] != len(code):
-            raise CacheError(f"{path}: expected {header['code_bytes']} bytes of code, got {len(code)}")
+            raise CacheError(
+                f"{path}: expected {header['code_bytes']} bytes of code, got {len(code)}"
+            )
         text = header["source"] if header["source_is_text"] else bytes.fromhex(header["source"])
         return Executable(
             Source(text, header["source_name"]),
@@ -126,7 +137,9 @@ def decode(data: bytes, path: str) -> Any:
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, Error):
             raise
-        raise CacheError(f"{path}: damaged bundle (its header does not read: {error}); compile and save it again") from None
+        raise CacheError(
+            f"{path}: damaged bundle (its header does not read: {error}); compile and save it again"
+        ) from None
 
 
 def host_key() -> str:

@@ -1,11 +1,13 @@
 """Compiled programs on disk: bundles named by a hash of everything that their code depends on.
 
-The folder is ``$REDFUSE_CACHE_DIR``, else ``$XDG_CACHE_HOME/redfuse``, else ``~/.cache/redfuse``. A damaged entry is
-reported once and compiled again; a folder that cannot be used costs a warning and no more.
+The folder is ``$REDFUSE_CACHE_DIR``, else ``$XDG_CACHE_HOME/redfuse``, else ``~/.cache/redfuse``.
+A damaged entry is reported once and compiled again; a folder that cannot be used costs a warning
+and no more.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import time
@@ -52,10 +54,11 @@ def key(source: Source, options: Options, target: str) -> str:
 
 
 def build_id() -> str:
-    """Identifies this build of the compiler: version, and size and time of its library and its Python files."""
+    """Identifies this build of the compiler: version, and size and time of its library and its
+    Python files."""
     global _build
     if _build is None:
-        from . import __path__, _ext, __version__
+        from . import __path__, __version__, _ext
 
         digest = hashlib.sha256(__version__.encode())
         files = [_ext.__file__, os.path.join(os.path.dirname(__file__), "pipelines.py")]
@@ -64,7 +67,9 @@ def build_id() -> str:
         for path in files:
             try:
                 status = os.stat(path)
-                digest.update(f"{os.path.basename(path)} {status.st_size} {status.st_mtime_ns}".encode())
+                digest.update(
+                    f"{os.path.basename(path)} {status.st_size} {status.st_mtime_ns}".encode()
+                )
             except OSError:
                 continue
         _build = digest.hexdigest()[:16]
@@ -80,15 +85,11 @@ def find(name: str) -> Any:
         executable = bundle.read(path)
     except (CacheError, TargetError) as error:
         _warn(f"{error}; compiling again")
-        try:
+        with contextlib.suppress(OSError):
             os.unlink(path)
-        except OSError:
-            pass
         return None
-    try:
+    with contextlib.suppress(OSError):
         os.utime(path)
-    except OSError:
-        pass
     return executable
 
 
@@ -98,7 +99,10 @@ def put(name: str, executable: Any) -> None:
     try:
         os.makedirs(place, exist_ok=True)
     except OSError as error:
-        _warn(f"the cache {place} cannot be made: {error.strerror or error}; set REDFUSE_CACHE_DIR to a folder you can write")
+        _warn(
+            f"the cache {place} cannot be made: {error.strerror or error}; set "
+            "REDFUSE_CACHE_DIR to a folder you can write"
+        )
         return
     try:
         bundle.atomic_write(os.path.join(place, name + SUFFIX), bundle.encode(executable))
@@ -167,10 +171,8 @@ def _trim() -> None:
     total = sum(entry.nbytes for entry in found)
     while total > MAX_BYTES and len(found) > 1:
         oldest = found.pop()
-        try:
+        with contextlib.suppress(OSError):
             os.unlink(oldest.path)
-        except OSError:
-            pass
         total -= oldest.nbytes
 
 

@@ -1,4 +1,5 @@
-"""Is a result right: errors against fp64, tolerances by type, and the reasons (docs/guide.md, "Checking")."""
+"""Is a result right: errors against fp64, tolerances by type, and the reasons (docs/guide.md,
+"Checking")."""
 
 from __future__ import annotations
 
@@ -8,10 +9,12 @@ from typing import Any
 
 from .runtime.specs import Signature, TensorSpec
 
-# Relative to the largest expected magnitude of the output, by the coarsest float type among arguments and results.
+# Relative to the largest expected magnitude of the output, by the coarsest float type among
+# arguments and results.
 TOLERANCES = {"f64": 1e-12, "f32": 1e-5, "f16": 2e-3, "bf16": 2e-2}
 ROUNDOFF = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
-# How far an ill-conditioned program may go, and how many times the movement of the exact result it may show.
+# How far an ill-conditioned program may go, and how many times the movement of the exact result it
+# may show.
 LOOSEST = {"f64": 1e-10, "f32": 1e-4, "f16": 2e-3, "bf16": 2e-2}
 MOVEMENT_FACTOR = 8.0
 
@@ -20,8 +23,10 @@ MOVEMENT_FACTOR = 8.0
 class Outcome:
     """The comparison of one output.
 
-    error: largest difference over the largest expected magnitude; for integers the fraction of wrong elements.
-    worst: index, value got and value expected where it is largest. note: why it failed, or why the tolerance.
+    error: largest difference over the largest expected magnitude; for integers the fraction of
+        wrong elements.
+    worst: index, value got and value expected where it is largest. note: why it failed, or why
+        the tolerance.
     """
 
     name: str
@@ -52,16 +57,18 @@ def compare(
 ) -> list[Outcome]:
     """Compares all outputs with the expected ones.
 
-    movement: called with no arguments, if an error is over the type's tolerance, for how far each exact output
-        moves when the inputs move by one roundoff; a program whose results move much is given more, to
-        :data:`LOOSEST`.
+    movement: called with no arguments, if an error is over the type's tolerance, for how far each
+        exact output moves when the inputs move by one roundoff; a program whose results move much
+        is given more, to :data:`LOOSEST`.
     """
     import numpy
 
     dtype = program_type(signature)
     outcomes = []
     moved = None
-    for index, (spec, result, expected) in enumerate(zip(signature.outputs, got, want)):
+    for index, (spec, result, expected) in enumerate(
+        zip(signature.outputs, got, want, strict=False)
+    ):
         result, expected = _array(result), _array(expected)
         name = f"out{index}"
         if result.shape != expected.shape:
@@ -71,7 +78,9 @@ def compare(
         if not spec.is_float:
             outcomes.append(_compare_integers(name, spec, result, expected, index, want))
             continue
-        error, worst, note = relative_error(result.astype(numpy.float64), expected.astype(numpy.float64))
+        error, worst, note = relative_error(
+            result.astype(numpy.float64), expected.astype(numpy.float64)
+        )
         tolerance = TOLERANCES[dtype]
         if error > tolerance and numpy.isfinite(error) and movement is not None:
             moved = movement() if moved is None else moved
@@ -79,10 +88,13 @@ def compare(
             if earned > tolerance:
                 tolerance = earned
                 note = (
-                    f"tolerance raised: the exact result moves by {moved[index]:.2g} when the inputs move by one "
+                    f"tolerance raised: the exact result moves by {moved[index]:.2g} when the "
+                    "inputs move by one "
                     f"{dtype} roundoff"
                 )
-        outcomes.append(Outcome(name, spec.dtype, error, tolerance, error <= tolerance, worst, note))
+        outcomes.append(
+            Outcome(name, spec.dtype, error, tolerance, error <= tolerance, worst, note)
+        )
     return outcomes
 
 
@@ -90,14 +102,18 @@ def _array(value: Any) -> Any:
     import numpy
 
     if type(value).__module__.startswith("torch"):
-        value = (value.float() if value.is_floating_point() and value.itemsize < 4 else value).numpy()
+        value = (
+            value.float() if value.is_floating_point() and value.itemsize < 4 else value
+        ).numpy()
     return numpy.asarray(value)
 
 
 def relative_error(got: Any, want: Any) -> tuple[float, tuple | None, str]:
-    """Largest |got - want| over the largest finite |want|, where it is, and a note if NaNs or infinities differ.
+    """Largest |got - want| over the largest finite |want|, where it is, and a note if NaNs or
+    infinities differ.
 
-    got, want: float64 arrays of one shape. Infinite error if a NaN or an infinity is not where it should be.
+    got, want: float64 arrays of one shape. Infinite error if a NaN or an infinity is not where it
+        should be.
     """
     import numpy
 
@@ -134,16 +150,21 @@ def _compare_integers(
         return Outcome(name, spec.dtype, 0.0, 0.0, True)
     ties = 0
     for position in numpy.argwhere(wrong):
-        if _is_tie(tuple(position), got, want, [_array(v) for i, v in enumerate(all_want) if i != index]):
+        if _is_tie(
+            tuple(position), got, want, [_array(v) for i, v in enumerate(all_want) if i != index]
+        ):
             ties += 1
     where = tuple(int(i) for i in numpy.argwhere(wrong)[0])
-    note = f"{count} of {want.size} differ" + (f", {ties} of them between equal values" if ties else "")
+    note = f"{count} of {want.size} differ" + (
+        f", {ties} of them between equal values" if ties else ""
+    )
     worst = (where, got[where].item(), want[where].item())
     return Outcome(name, spec.dtype, (count - ties) / want.size, 0.0, ties == count, worst, note)
 
 
 def _is_tie(position: tuple, got: Any, want: Any, values: list) -> bool:
-    """Whether the index got there belongs to a value that the expected row holds as well, equal to f32's roundoff."""
+    """Whether the index got there belongs to a value that the expected row holds as well, equal
+    to f32's roundoff."""
     import numpy
 
     if not want.shape:
@@ -159,13 +180,14 @@ def _is_tie(position: tuple, got: Any, want: Any, values: list) -> bool:
 
 
 def movement(reference: Any, inputs: Sequence[Any], signature: Signature) -> list[float]:
-    """How far each exact output moves (relative, max norm) when float inputs move by one roundoff at random."""
+    """How far each exact output moves (relative, max norm) when float inputs move by one roundoff
+    at random."""
     import numpy
 
     random = numpy.random.default_rng(0)
     size = ROUNDOFF[program_type(signature)]
     moved = []
-    for value, spec in zip(inputs, signature.inputs):
+    for value, spec in zip(inputs, signature.inputs, strict=False):
         array = _array(value)
         if spec.is_float:
             wide = array.astype(numpy.float64)
@@ -173,12 +195,14 @@ def movement(reference: Any, inputs: Sequence[Any], signature: Signature) -> lis
         moved.append(array)
     before, after = reference(*inputs), reference(*moved)
     return [
-        relative_error(_array(a).astype(float), _array(b).astype(float))[0] for a, b in zip(after, before)
+        relative_error(_array(a).astype(float), _array(b).astype(float))[0]
+        for a, b in zip(after, before, strict=False)
     ]
 
 
 def load_npz(path: str) -> tuple[list[Any], list[Any]]:
-    """in0.. and out0.. of an .npz file; raises ArgumentError for a file that is none, or for gaps in the names."""
+    """in0.. and out0.. of an .npz file; raises ArgumentError for a file that is none, or for gaps
+    in the names."""
     import zipfile
 
     import numpy
@@ -206,7 +230,8 @@ def load_npz(path: str) -> tuple[list[Any], list[Any]]:
     inputs, outputs = numbered("in"), numbered("out")
     if held:
         raise ArgumentError(
-            f"{path}: expected arrays named in0, in1, ... and out0, out1, ..., got also {', '.join(sorted(held))}"
+            f"{path}: expected arrays named in0, in1, ... and out0, out1, ..., got also "
+            f"{', '.join(sorted(held))}"
         )
     return inputs, outputs
 
@@ -214,7 +239,8 @@ def load_npz(path: str) -> tuple[list[Any], list[Any]]:
 def cast_inputs(inputs: Sequence[Any], signature: Signature) -> list[Any]:
     """Inputs in the program's own types: float arrays are cast to its floats, integers must fit.
 
-    Raises ArgumentError for a wrong count, or an integer or boolean array where floats are expected and back.
+    Raises ArgumentError for a wrong count, or an integer or boolean array where floats are
+    expected and back.
     """
     import numpy
 
@@ -224,12 +250,16 @@ def cast_inputs(inputs: Sequence[Any], signature: Signature) -> list[Any]:
 
     check_count(inputs, signature)
     cast = []
-    for index, (value, spec) in enumerate(zip(inputs, signature.inputs)):
+    for index, (value, spec) in enumerate(zip(inputs, signature.inputs, strict=False)):
         dtype = numpy_dtype(spec.dtype)
         if spec.is_float != (value.dtype.kind == "f"):
-            raise ArgumentError(f"argument {index}: expected {spec}, got dtype {value.dtype}", index)
+            raise ArgumentError(
+                f"argument {index}: expected {spec}, got dtype {value.dtype}", index
+            )
         converted = numpy.ascontiguousarray(value.astype(dtype)).reshape(value.shape)
         if not spec.is_float and not numpy.array_equal(converted, value):
-            raise ArgumentError(f"argument {index}: values of dtype {value.dtype} do not fit {spec}", index)
+            raise ArgumentError(
+                f"argument {index}: values of dtype {value.dtype} do not fit {spec}", index
+            )
         cast.append(converted)
     return cast

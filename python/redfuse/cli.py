@@ -1,6 +1,7 @@
 """The command ``redfuse``: thin commands over the Python API.
 
-Results go to stdout, progress and messages to stderr. Exit codes: 0 fine, 1 a check failed, 2 anything else.
+Results go to stdout, progress and messages to stderr. Exit codes: 0 fine, 1 a check failed, 2
+anything else.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ def _show_warning(message: Any, *_: Any, **__: Any) -> None:
 
 
 def _close_quietly() -> None:
-    """After a reader like ``head`` has gone: nothing more can be written, and that is no traceback."""
+    """After a reader like ``head`` has gone: nothing more can be written, and that is no
+    traceback."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,31 +6,40 @@ import json as json_module
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from . import console
 from .errors import ArgumentError, Error
 
-File = Annotated[Path, typer.Argument(help="A program: MLIR text or bytecode, or a bundle of `redfuse compile`.")]
+File = Annotated[
+    Path, typer.Argument(help="A program: MLIR text or bytecode, or a bundle of `redfuse compile`.")
+]
 Target = Annotated[str, typer.Option(help="What to compile for; see `redfuse targets`.")]
-Entry = Annotated[Optional[str], typer.Option(help="The function to compile, if it is not the only one or main.")]
-NoFuse = Annotated[bool, typer.Option("--no-fuse", help="Compile the program as written, op by op.")]
+Entry = Annotated[
+    str | None, typer.Option(help="The function to compile, if it is not the only one or main.")
+]
+NoFuse = Annotated[
+    bool, typer.Option("--no-fuse", help="Compile the program as written, op by op.")
+]
 Settings = Annotated[
-    Optional[list[str]], typer.Option("--option", "-O", help="name=value, a field of redfuse.Options.")
+    list[str] | None,
+    typer.Option("--option", "-O", help="name=value, a field of redfuse.Options."),
 ]
 
 
 def make_app(_typer: Any) -> Any:
     """The application."""
     app = typer.Typer(
-        help="Compiles linalg programs; fuses cascades of reductions.", no_args_is_help=True, add_completion=False,
+        help="Compiles linalg programs; fuses cascades of reductions.", add_completion=False,
         pretty_exceptions_enable=False, rich_markup_mode=None,
     )  # fmt: skip
     for command in (compile_, run, explain, bench, targets, demo):
         app.command(name=command.__name__.rstrip("_"))(command)
-    cache_app = typer.Typer(help="Shows or empties the cache of compiled programs.", no_args_is_help=True)
+    cache_app = typer.Typer(
+        help="Shows or empties the cache of compiled programs.", no_args_is_help=True
+    )
     cache_app.command(name="list")(cache_list)
     cache_app.command(name="clear")(cache_clear)
     app.add_typer(cache_app, name="cache")
@@ -39,7 +48,8 @@ def make_app(_typer: Any) -> Any:
 
 
 def _version(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
     if version:
         from . import __version__
@@ -81,9 +91,14 @@ def _load(file: Path, target: str, options: Any) -> Any:
 
 def compile_(
     file: File,
-    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="Write a bundle here.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write a bundle here.")
+    ] = None,
     emit: Annotated[
-        Optional[str], typer.Option(help="Print instead: asm, or the IR after a stage (source, raise, derive, ...).")
+        str | None,
+        typer.Option(
+            help="Print instead: asm, or the IR after a stage (source, raise, derive, ...)."
+        ),
     ] = None,
     target: Target = "auto",
     entry: Entry = None,
@@ -112,14 +127,21 @@ def compile_(
 def run(
     file: File,
     inputs: Annotated[
-        Optional[Path],
-        typer.Option(help="An .npz with in0, in1, ... and, to compare with, out0, ...; by default random inputs."),
+        Path | None,
+        typer.Option(
+            help="An .npz with in0, in1, ... and, to compare with, out0, ...; by default random inputs."
+        ),
     ] = None,
     target: Target = "auto",
     check: Annotated[
-        bool, typer.Option("--check", help="Compare with out0.., or without them with fp64 of the unfused program.")
+        bool,
+        typer.Option(
+            "--check", help="Compare with out0.., or without them with fp64 of the unfused program."
+        ),
     ] = False,
-    save: Annotated[Optional[Path], typer.Option(help="Write the results to this .npz as out0, ...")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the results to this .npz as out0, ...")
+    ] = None,
     entry: Entry = None,
     no_fuse: NoFuse = False,
     option: Settings = None,
@@ -132,15 +154,19 @@ def run(
     held, expected = checking.load_npz(str(inputs)) if inputs is not None else ([], [])
     executable = _load(file, target, options)
     signature = executable.signature
-    arrays = checking.cast_inputs(held, signature) if inputs is not None else random_inputs(signature)
+    arrays = (
+        checking.cast_inputs(held, signature) if inputs is not None else random_inputs(signature)
+    )
     results = executable(*arrays)
     results = list(results) if isinstance(results, tuple) else [results]
     if save is not None:
         _save_npz(save, results)
     if expected and len(expected) != len(results):
-        raise ArgumentError(f"{inputs}: expected {len(results)} outputs (out0..), got {len(expected)}")
+        raise ArgumentError(
+            f"{inputs}: expected {len(results)} outputs (out0..), got {len(expected)}"
+        )
     if not expected and not check:
-        for number, (result, spec) in enumerate(zip(results, signature.outputs)):
+        for number, (result, spec) in enumerate(zip(results, signature.outputs, strict=False)):
             print(f"out{number}: {spec.dtype} {'x'.join(map(str, result.shape)) or 'scalar'}")
         return 0
     outcomes, against = _compare(executable, arrays, results, expected)
@@ -206,14 +232,25 @@ def explain(
 
 
 def bench(
-    names: Annotated[Optional[list[str]], typer.Argument(help="WORKLOAD or WORKLOAD/CASE; none: the default set.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="WORKLOAD or WORKLOAD/CASE; none: the default set."),
+    ] = None,
     target: Target = "auto",
-    peers: Annotated[bool, typer.Option("--peers", help="Time PyTorch beside it, in turn.")] = False,
-    unfused: Annotated[bool, typer.Option("--unfused", help="Time the unfused program too.")] = False,
-    json: Annotated[Optional[Path], typer.Option(help="Write all rows here.")] = None,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Time PyTorch beside it, in turn.")
+    ] = False,
+    unfused: Annotated[
+        bool, typer.Option("--unfused", help="Time the unfused program too.")
+    ] = False,
+    json: Annotated[Path | None, typer.Option(help="Write all rows here.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
-    dtype: Annotated[str, typer.Option(help="Element type where a case may choose: f32, f16, bf16.")] = "f32",
-    seconds: Annotated[float, typer.Option(help="Time limit of a case, after its first rounds.")] = 10.0,
+    dtype: Annotated[
+        str, typer.Option(help="Element type where a case may choose: f32, f16, bf16.")
+    ] = "f32",
+    seconds: Annotated[
+        float, typer.Option(help="Time limit of a case, after its first rounds.")
+    ] = 10.0,
     rounds: Annotated[int, typer.Option(help="Rounds at most.")] = 30,
     threads: Annotated[int, typer.Option(help="Threads of all implementations; 0: all cores.")] = 0,
     option: Settings = None,
@@ -226,15 +263,22 @@ def bench(
 
     if dtype not in cases.BYTES:
         raise ArgumentError("--dtype: " + one_of("element type", dtype, cases.BYTES))
-    chosen = cases.select(names or [], dtype) if not list_ else list(cases.all_cases(dtype).values())
+    chosen = (
+        cases.select(names or [], dtype) if not list_ else list(cases.all_cases(dtype).values())
+    )
     if list_:
         for case in chosen:
             print(case.full_name)
         return 0
     settings = RunnerSettings(
-        target=resolve_target(target), seconds=seconds, rounds=max(3, rounds), threads=threads, peers=peers,
-        unfused=unfused, options=_given_options(option),
-    )  # fmt: skip
+        target=resolve_target(target),
+        seconds=seconds,
+        rounds=max(3, rounds),
+        threads=threads,
+        peers=peers,
+        unfused=unfused,
+        options=_given_options(option),
+    )
     return report.run(chosen, settings, json)
 
 
@@ -258,7 +302,9 @@ def targets() -> None:
 
 def demo(
     file: File,
-    inputs: Annotated[Optional[Path], typer.Option(help="An .npz with in0, ...; by default random inputs.")] = None,
+    inputs: Annotated[
+        Path | None, typer.Option(help="An .npz with in0, ...; by default random inputs.")
+    ] = None,
     target: Target = "auto",
     entry: Entry = None,
     option: Settings = None,

@@ -25,13 +25,15 @@ def compile(
 ) -> Executable:
     """Compiles a program.
 
-    source: a path, MLIR text, an ``mlir.ir.Module``, or (with the extra ``torch``) a PyTorch function or
-        module with example ``inputs``.
+    source: a path, MLIR text, an ``mlir.ir.Module``, or (with the extra ``torch``) a PyTorch
+        function or module with example ``inputs``.
     target: "auto" or "cpu". See ``redfuse targets``.
-    inputs: example arrays. PyTorch sources need them; for MLIR they are checked against the signature.
+    inputs: example arrays. PyTorch sources need them; for MLIR they are checked against the
+        signature.
     options: an :class:`Options` or a mapping of its fields.
 
-    Raises ParseError, UnsupportedError, ArgumentError, TargetError, CompileError: all ``redfuse.Error``.
+    Raises ParseError, UnsupportedError, ArgumentError, TargetError, CompileError: all
+        ``redfuse.Error``.
     """
     chosen = Options.of(options)
     target_name = resolve_target(target)
@@ -61,14 +63,21 @@ def _compile(program: Source, options: Options, target: str) -> Executable:
     lowered = lower(program, options)
     code = lowered.object_code(options)
     executable = Executable(
-        program, options, target, lowered.signature, code, lowered.explanation, timings=lowered.timings
+        program,
+        options,
+        target,
+        lowered.signature,
+        code,
+        lowered.explanation,
+        timings=lowered.timings,
     )
     executable.compile_seconds = time.perf_counter() - start
     return executable
 
 
 class Lowered:
-    """A module on its way down, with what was learnt: ``signature``, ``explanation``, seconds by stage."""
+    """A module on its way down, with what was learnt: ``signature``, ``explanation``, seconds by
+    stage."""
 
     def __init__(self, module: Any, signature: Signature):
         self.module, self.signature = module, signature
@@ -109,10 +118,7 @@ def lower(program: Source, options: Options, stop_after: str | None = None) -> L
     if stop_after == "source":
         return lowered
     _keep_only(module, signature.name)
-    if options.fuse:
-        stages = pipelines.fused(options)
-    else:
-        stages = pipelines.unfused()
+    stages = pipelines.fused(options) if options.fuse else pipelines.unfused()
     _shape_checks(module, signature.name)
     if not options.fuse:
         from .destinations import to_destination_style
@@ -146,7 +152,8 @@ def _keep_only(module: Any, entry: str) -> None:
     ]
     if left:
         raise UnsupportedError(
-            f"{entry} calls {', '.join(left)}, which cannot be inlined (recursive, or without a body); "
+            f"{entry} calls {', '.join(left)}, which cannot be inlined (recursive, or without a "
+            "body); "
             "expected a program that is complete in itself"
         )
 
@@ -158,7 +165,8 @@ def _shape_checks(module: Any, entry: str) -> None:
 
 
 def run_pipeline(module: Any, pipeline: str, stage: str) -> None:
-    """Runs a textual pass pipeline in place; raises CompileError with the diagnostics, and where they point."""
+    """Runs a textual pass pipeline in place; raises CompileError with the diagnostics, and where
+    they point."""
     import mlir.ir as ir
     from mlir.passmanager import PassManager
 
@@ -183,7 +191,8 @@ def explain_module(module: Any) -> dict:
 
 
 def resolve_target(target: str) -> str:
-    """The target to compile for; raises TargetError for one that is unknown or not in this build."""
+    """The target to compile for; raises TargetError for one that is unknown or not in this
+    build."""
     if not isinstance(target, str):
         raise TargetError(f"target: expected a name, got {type(target).__name__}")
     family = target.partition(":")[0]
@@ -193,7 +202,8 @@ def resolve_target(target: str) -> str:
         return "cpu"
     if family in ("cuda", "rocm"):
         raise TargetError(
-            f"target '{target}' is not in this build, which has: {', '.join(available_targets())}; use 'cpu'"
+            f"target '{target}' is not in this build, which has: "
+            f"{', '.join(available_targets())}; use 'cpu'"
         )
     raise TargetError(one_of("target", target, ("auto", "cpu", "cuda", "rocm")))
 
@@ -224,5 +234,5 @@ def _check_inputs(signature: Signature, inputs: Sequence[Any]) -> None:
     from .runtime import arrays
 
     arrays.check_count(inputs, signature)
-    for index, (value, spec) in enumerate(zip(inputs, signature.inputs)):
+    for index, (value, spec) in enumerate(zip(inputs, signature.inputs, strict=False)):
         arrays.view(value, spec, "argument", index, signature.name)

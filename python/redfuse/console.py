@@ -14,7 +14,9 @@ from .explain import columns
 def is_terminal(stream: Any = None) -> bool:
     """Whether to decorate output on ``stream`` (stdout)."""
     stream = stream or sys.stdout
-    return bool(stream.isatty()) and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return (
+        bool(stream.isatty()) and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    )
 
 
 def heading(text: str) -> None:
@@ -44,7 +46,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]], right: Sequence[
 
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(header):
-        made.add_column(name, justify="right" if i in right else "left", no_wrap=i in right, overflow="fold")
+        made.add_column(
+            name, justify="right" if i in right else "left", no_wrap=i in right, overflow="fold"
+        )
     for row in cells:
         made.add_row(*map(_escape, row))
     Console().print(made)
@@ -55,7 +59,9 @@ def verdict(text: str, ok: bool) -> None:
     if is_terminal():
         from rich.console import Console
 
-        Console(highlight=False, soft_wrap=True).print(f"[{'green' if ok else 'bold red'}]{_escape(text)}[/]")
+        Console(highlight=False, soft_wrap=True).print(
+            f"[{'green' if ok else 'bold red'}]{_escape(text)}[/]"
+        )
     else:
         print(text)
 

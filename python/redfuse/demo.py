@@ -53,7 +53,11 @@ def show(file: Path, inputs: Path | None, target: str, options: Options) -> int:
 
     print(f"  fused    {_ms(fused)}")
     print(f"  unfused  {_ms(unfused)}   {unfused / fused:.1f} times the fused program's")
-    how = f"{ready:.2f} s from source to callable code" if executable.compile_seconds else "compiled code came from the cache"
+    how = (
+        f"{ready:.2f} s from source to callable code"
+        if executable.compile_seconds
+        else "compiled code came from the cache"
+    )
     print(f"  {how}; {host_text(_ext.host())}")
     return 0 if all(outcome.ok for outcome in outcomes) else 1
 

@@ -1,7 +1,8 @@
 """Entry functions in destination style: results are written where the caller says.
 
-The plain path (no fusion) takes this calling convention from here; fused programs get the same one from
-``redfuse-bufferize``: ``@f(inputs..., outputs...)`` beside ``@f__shapes(inputs..., memref<?xindex>)``.
+The plain path (no fusion) takes this calling convention from here; fused programs get the same
+one from ``redfuse-bufferize``: ``@f(inputs..., outputs...)`` beside ``@f__shapes(inputs...,
+memref<?xindex>)``.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ SHAPES_SUFFIX = "__shapes"
 
 
 def to_destination_style(module: Any, entry: str) -> None:
-    """Rewrites ``@entry`` of tensors in place: memref arguments for its results, and the shapes function beside it.
+    """Rewrites ``@entry`` of tensors in place: memref arguments for its results, and the shapes
+    function beside it.
 
-    Other functions must have been inlined. Inputs are marked read-only, so that no pass computes in them.
+    Other functions must have been inlined. Inputs are marked read-only, so that no pass computes
+    in them.
     """
     import mlir.ir as ir
 
@@ -33,7 +36,10 @@ def to_destination_style(module: Any, entry: str) -> None:
 
 def _returns(function: Any) -> list:
     return [
-        op for block in function.regions[0] for op in block.operations if op.operation.name == "func.return"
+        op
+        for block in function.regions[0]
+        for op in block.operations
+        if op.operation.name == "func.return"
     ]
 
 
@@ -62,7 +68,8 @@ def _return_into(ir: Any, function: Any, inputs: int) -> None:
 
 
 def _return_shapes(ir: Any, function: Any) -> None:
-    """Appends one memref<?xindex> argument and stores the extents of all results there, one after another."""
+    """Appends one memref<?xindex> argument and stores the extents of all results there, one after
+    another."""
     from mlir.dialects import arith, func, memref, tensor
 
     entry = function.regions[0].blocks[0]

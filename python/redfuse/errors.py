@@ -1,6 +1,7 @@
 """What can go wrong, one exception type a cause, all under :class:`Error`.
 
-Every message says what was wrong, where, what was expected and got, and what would work. This module
+Every message says what was wrong, where, what was expected and got, and what would work. This
+module
 imports nothing heavy: ``except redfuse.Error`` costs no start-up time.
 """
 
@@ -21,7 +22,11 @@ class ParseError(Error):
     """
 
     def __init__(
-        self, message: str, file: str | None = None, line: int | None = None, column: int | None = None
+        self,
+        message: str,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
     ):
         super().__init__(message)
         self.file, self.line, self.column = file, line, column

@@ -13,7 +13,8 @@ from .runtime.specs import Signature
 
 
 class Stages(Mapping):
-    """IR text by stage name. Made by compiling again up to that stage: printing costs more than compiling."""
+    """IR text by stage name. Made by compiling again up to that stage: printing costs more than
+    compiling."""
 
     def __init__(self, source: Source, options: Options):
         self._source, self._options = source, options
@@ -70,12 +71,13 @@ class Executable:
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
         """Runs the program.
 
-        arguments: one contiguous array for each argument: NumPy (bf16 as ``ml_dtypes.bfloat16``), torch CPU
-            tensors, or anything with ``__dlpack__`` in host memory, of the program's exact dtypes and shapes.
+        arguments: one contiguous array for each argument: NumPy (bf16 as ``ml_dtypes.bfloat16``),
+            torch CPU tensors, or anything with ``__dlpack__`` in host memory, of the program's
+            exact dtypes and shapes.
         out: an array, or a sequence of one for each result, to write into.
 
-        Returns the result, or a tuple of them: torch tensors if an argument is one, else NumPy arrays.
-        Raises ArgumentError for a bad argument, ExecutionError if the program stops itself.
+        Returns the result, or a tuple of them: torch tensors if an argument is one, else NumPy
+        arrays. Raises ArgumentError for a bad argument, ExecutionError if the program stops itself.
         """
         from .runtime import arrays, native
 
@@ -83,7 +85,7 @@ class Executable:
         arrays.check_count(arguments, signature)
         views, passed = [], []
         torch_out = False
-        for index, (value, spec) in enumerate(zip(arguments, signature.inputs)):
+        for index, (value, spec) in enumerate(zip(arguments, signature.inputs, strict=False)):
             torch_out = torch_out or arrays.is_torch(value)
             view = arrays.view(value, spec, "argument", index, signature.name)
             views.append(view)
@@ -93,10 +95,14 @@ class Executable:
                 passed.append((view.address, view.shape))
         shapes = self._program.output_shapes(passed)
         results = (
-            arrays.allocate(shapes, signature.outputs, torch_out) if out is None else _as_list(out, signature)
+            arrays.allocate(shapes, signature.outputs, torch_out)
+            if out is None
+            else _as_list(out, signature)
         )
         out_views = []
-        for index, (value, spec, shape) in enumerate(zip(results, signature.outputs, shapes)):
+        for index, (value, spec, shape) in enumerate(
+            zip(results, signature.outputs, shapes, strict=False)
+        ):
             known = type(spec)(spec.dtype, shape)
             out_views.append(arrays.view(value, known, "out", index, signature.name, writable=True))
         if out is not None:
@@ -108,7 +114,8 @@ class Executable:
         return results[0] if len(results) == 1 else tuple(results)
 
     def explain(self, json: bool = False) -> Any:
-        """What was fused, how, and why not where not: text, or with ``json`` the object of docs/explain.md."""
+        """What was fused, how, and why not where not: text, or with ``json`` the object of
+        docs/explain.md."""
         if json:
             return self.explanation
         from .explain import render
@@ -123,7 +130,8 @@ class Executable:
         return lower(self.source, self.options).assembly(self.options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a bundle: one file that :func:`redfuse.load` reads, atomically. Raises CacheError."""
+        """Writes a bundle: one file that :func:`redfuse.load` reads, atomically. Raises
+        CacheError."""
         from .bundle import write
 
         write(os.fspath(path), self)
@@ -141,6 +149,7 @@ def _as_list(out: Any, signature: Signature) -> Sequence[Any]:
     if not isinstance(out, (list, tuple)) or len(out) != len(signature.outputs):
         got = f"{len(out)}" if isinstance(out, (list, tuple)) else type(out).__name__
         raise ArgumentError(
-            f"out of {signature.name}: expected a sequence of {len(signature.outputs)} arrays, got {got}"
+            f"out of {signature.name}: expected a sequence of {len(signature.outputs)} arrays, "
+            f"got {got}"
         )
     return out

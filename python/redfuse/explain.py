@@ -7,10 +7,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _REDUCERS = {
-    "add": "sum", "mul": "product", "maximumf": "max", "maxnumf": "max", "minimumf": "min", "minnumf": "min",
-    "maxsi": "max", "maxui": "max", "minsi": "min", "minui": "min", "and": "all", "andi": "all", "or": "any",
-    "ori": "any", "addf": "sum", "addi": "sum", "mulf": "product", "muli": "product",
-}  # fmt: skip
+    "add": "sum",
+    "mul": "product",
+    "maximumf": "max",
+    "maxnumf": "max",
+    "minimumf": "min",
+    "minnumf": "min",
+    "maxsi": "max",
+    "maxui": "max",
+    "minsi": "min",
+    "minui": "min",
+    "and": "all",
+    "andi": "all",
+    "or": "any",
+    "ori": "any",
+    "addf": "sum",
+    "addi": "sum",
+    "mulf": "product",
+    "muli": "product",
+}
 
 
 def render(explanation: Mapping[str, Any]) -> str:
@@ -41,11 +56,17 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
         for number, stage in enumerate(cascade.get("stages", []), 1):
             reducer = str(stage.get("reducer", "?"))
             merge = stage.get("merge")
-            rows.append([
-                f"    {number}", _REDUCERS.get(reducer, reducer), f"over {names(stage.get('over'))}",
-                f"into {names(stage.get('into')) or 'a scalar'}", str(stage.get("type", "")),
-                str(stage.get("location", "")), f"merge: {merge}" if merge else "",
-            ])  # fmt: skip
+            rows.append(
+                [
+                    f"    {number}",
+                    _REDUCERS.get(reducer, reducer),
+                    f"over {names(stage.get('over'))}",
+                    f"into {names(stage.get('into')) or 'a scalar'}",
+                    str(stage.get("type", "")),
+                    str(stage.get("location", "")),
+                    f"merge: {merge}" if merge else "",
+                ]
+            )
         lines += columns(rows)
     reads = [f"{i.get('arg', '?')} {times(i.get('reads'))}" for i in kernel.get("inputs", [])]
     if reads:
@@ -59,7 +80,9 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
 def refusal_lines(refusal: Mapping[str, Any]) -> list[str]:
     """One reduction that was not fused: the condition that failed, and what would make it fuse."""
     where = refusal.get("location", "")
-    lines = [f"  {where + ': ' if where else ''}{refusal.get('op', '?')}: {refusal.get('condition', '')}"]
+    lines = [
+        f"  {where + ': ' if where else ''}{refusal.get('op', '?')}: {refusal.get('condition', '')}"
+    ]
     for name in ("detail", "remedy"):
         if refusal.get(name):
             lines.append(f"      {name}: {refusal[name]}")
@@ -119,11 +142,15 @@ def columns(rows: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
     if not rows:
         return []
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [gap.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    return [
+        gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
+        for row in rows
+    ]
 
 
 def program_rows(module: Any, entry: str | None = None) -> list[tuple[str, str, str, int | None]]:
-    """What a program does before fusion: (what, result types, source line, bytes of the results) an operation.
+    """What a program does before fusion: (what, result types, source line, bytes of the results)
+    an operation.
 
     Only operations that touch whole arrays are listed: linalg, tm_tensor and loops.
     """
@@ -140,7 +167,9 @@ def program_rows(module: Any, entry: str | None = None) -> list[tuple[str, str, 
             line = _position(operation.location)[1]
             sizes = [_bytes(text) for text in types]
             total = None if None in sizes else sum(size for size in sizes if size is not None)
-            rows.append((describe(operation), ", ".join(types), f"line {line}" if line else "", total))
+            rows.append(
+                (describe(operation), ", ".join(types), f"line {line}" if line else "", total)
+            )
     return rows
 
 
@@ -182,9 +211,23 @@ def describe(operation: Any) -> str:
 
 def _word(name: str) -> str:
     plain = {
-        "addf": "add", "subf": "subtract", "mulf": "multiply", "divf": "divide", "maximumf": "max", "minimumf": "min",
-        "cmpf": "compare", "cmpi": "compare", "truncf": "cast", "extf": "cast", "sitofp": "cast", "negf": "negate",
-        "addi": "add", "muli": "multiply", "absf": "abs", "fpowi": "power", "extracted": "gather",
+        "addf": "add",
+        "subf": "subtract",
+        "mulf": "multiply",
+        "divf": "divide",
+        "maximumf": "max",
+        "minimumf": "min",
+        "cmpf": "compare",
+        "cmpi": "compare",
+        "truncf": "cast",
+        "extf": "cast",
+        "sitofp": "cast",
+        "negf": "negate",
+        "addi": "add",
+        "muli": "multiply",
+        "absf": "abs",
+        "fpowi": "power",
+        "extracted": "gather",
         "extract": "gather",
-    }  # fmt: skip
+    }
     return plain.get(name, name)

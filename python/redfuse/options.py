@@ -16,8 +16,8 @@ class Options:
     entry: the function to compile; by default ``main``, or the only public one.
     fuse: ``False`` compiles the program as it is written, op by op: what ``--no-fuse`` and the fp64
         reference use, and what a fused program can be compared with.
-    schedule: ``auto``, or one schedule for every cascade where it is legal: ``resident``, ``stream``,
-        ``multipass``.
+    schedule: ``auto``, or one schedule for every cascade where it is legal: ``resident``,
+        ``stream``, ``multipass``.
     threads: CPU threads for this executable's calls, 0 for all cores.
     opt_level: LLVM's optimisation level, 0 to 3.
     cache: look the binary up in the cache on disk, and put it there.
@@ -47,7 +47,9 @@ class Options:
                     f"option '{name}': expected {expected}, got {type(value).__name__} {value!r}"
                 )
         if self.schedule not in SCHEDULES:
-            raise ArgumentError("option 'schedule': " + one_of("schedule", self.schedule, SCHEDULES))
+            raise ArgumentError(
+                "option 'schedule': " + one_of("schedule", self.schedule, SCHEDULES)
+            )
         if not 0 <= self.opt_level <= 3:
             raise ArgumentError(f"option 'opt_level': expected 0 to 3, got {self.opt_level}")
         if not 0 <= self.threads <= 4096:

@@ -1,6 +1,7 @@
 """The stages of a compilation, each a textual MLIR pass pipeline.
 
-``exe.ir["derive"]`` is the module after the stage of that name; the layers are those of docs/architecture.md.
+``exe.ir["derive"]`` is the module after the stage of that name; the layers are those of
+docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -9,8 +10,17 @@ from .options import Options
 
 # Stage names in order; "source" is the program as it was read.
 STAGES = (
-    "source", "normalize", "raise", "fuse", "schedule", "derive", "outline", "bufferize", "generate", "llvm",
-)  # fmt: skip
+    "source",
+    "normalize",
+    "raise",
+    "fuse",
+    "schedule",
+    "derive",
+    "outline",
+    "bufferize",
+    "generate",
+    "llvm",
+)
 UNFUSED_STAGES = ("source", "prepare", "bufferize", "loops", "llvm")
 
 # Explain reads the decisions here: kernels exist, and their bodies are still cascades.
@@ -36,8 +46,9 @@ def fused(options: Options) -> list[tuple[str, str]]:
 def unfused() -> list[tuple[str, str]]:
     """(stage, pipeline) pairs of the plain path: upstream passes, one loop nest an operation.
 
-    The entry must be in destination style already (see ``destinations``). int-range-optimizations removes
-    divisions by extents that torch-mlir guards with a select, and that trap when an extent is zero.
+    The entry must be in destination style already (see ``destinations``). int-range-optimizations
+    removes divisions by extents that torch-mlir guards with a select, and that trap when an
+    extent is zero.
     """
     return [
         (

@@ -1,8 +1,8 @@
 """fp64 of the unfused program: what every result is compared with.
 
-The program's float types all become f64 in place, constants keep their exact values, casts between floats become
-nothing, and the plain path (upstream passes, one loop nest an operation) compiles the rest: no pass that fuses
-has touched it.
+The program's float types all become f64 in place, constants keep their exact values, casts
+between floats become nothing, and the plain path (upstream passes, one loop nest an operation)
+compiles the rest: no pass that fuses has touched it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,18 @@ from .options import Options
 
 _FLOAT_CASTS = ("arith.extf", "arith.truncf")
 # What reads or makes the bits of a float cannot follow a change of type.
-_BIT_CASTS = ("arith.bitcast", "tensor.bitcast", "vector.bitcast", "arith.scaling_extf", "arith.scaling_truncf")
+_BIT_CASTS = (
+    "arith.bitcast",
+    "tensor.bitcast",
+    "vector.bitcast",
+    "arith.scaling_extf",
+    "arith.scaling_truncf",
+)
 
 
 class Reference:
-    """The fp64 program: call it with the fused program's arguments; results are float64 (integers as they were)."""
+    """The fp64 program: call it with the fused program's arguments; results are float64 (integers
+    as they were)."""
 
     def __init__(self, source: Any, entry: str | None = None):
         from .compiler import compile
@@ -34,9 +41,12 @@ class Reference:
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Runs on arrays of any float width; returns a list of NumPy arrays."""
-        results = self.executable(*[
-            _widen(value, spec.is_float) for value, spec in zip(arguments, self.signature.inputs)
-        ])  # fmt: skip
+        results = self.executable(
+            *[
+                _widen(value, spec.is_float)
+                for value, spec in zip(arguments, self.signature.inputs, strict=False)
+            ]
+        )
         return list(results) if isinstance(results, tuple) else [results]
 
 
@@ -55,7 +65,8 @@ def _widen(value: Any, is_float: bool) -> Any:
 
 
 def to_f64(source: Source) -> str:
-    """The text of the program with every float type f64; raises UnsupportedError where a program reads bits."""
+    """The text of the program with every float type f64; raises UnsupportedError where a program
+    reads bits."""
     import mlir.ir as ir
 
     module = source.parse()
@@ -84,7 +95,8 @@ class _Widener:
                     self.operation(inner.operation)
         if operation.name in _BIT_CASTS:
             raise UnsupportedError(
-                f"{position_of(operation)}{operation.name} reads the bits of a float, so there is no fp64 form of "
+                f"{position_of(operation)}{operation.name} reads the bits of a float, so there "
+                "is no fp64 form of "
                 "this program to compare with; give expected outputs (out0..) in the npz instead"
             )
         for result in operation.results:
@@ -123,14 +135,22 @@ class _Widener:
             return ir.UnrankedTensorType.get(self.type(kind.element_type))
         if isinstance(kind, ir.VectorType):
             return ir.VectorType.get(
-                kind.shape, self.type(kind.element_type), scalable=kind.scalable_dims if kind.scalable else None
+                kind.shape,
+                self.type(kind.element_type),
+                scalable=kind.scalable_dims if kind.scalable else None,
             )
         if isinstance(kind, ir.MemRefType):
-            return ir.MemRefType.get(kind.shape, self.type(kind.element_type), kind.layout, kind.memory_space)
+            return ir.MemRefType.get(
+                kind.shape, self.type(kind.element_type), kind.layout, kind.memory_space
+            )
         if isinstance(kind, ir.FunctionType):
-            return ir.FunctionType.get([self.type(t) for t in kind.inputs], [self.type(t) for t in kind.results])
+            return ir.FunctionType.get(
+                [self.type(t) for t in kind.inputs], [self.type(t) for t in kind.results]
+            )
         if isinstance(kind, ir.TupleType):
-            return ir.TupleType.get_tuple([self.type(kind.get_type(i)) for i in range(kind.num_types)])
+            return ir.TupleType.get_tuple(
+                [self.type(kind.get_type(i)) for i in range(kind.num_types)]
+            )
         return kind
 
     def attribute(self, attribute: Any) -> Any:
@@ -146,7 +166,11 @@ class _Widener:
         if isinstance(attribute, ir.ArrayAttr):
             old = list(attribute)
             new = [self.attribute(a) for a in old]
-            return attribute if all(a is b for a, b in zip(old, new)) else ir.ArrayAttr.get(new)
+            return (
+                attribute
+                if all(a is b for a, b in zip(old, new, strict=False))
+                else ir.ArrayAttr.get(new)
+            )
         if isinstance(attribute, ir.DictAttr):
             entries = {item.name: item.attr for item in attribute}
             new = {name: self.attribute(a) for name, a in entries.items()}
@@ -171,5 +195,6 @@ class _Widener:
             values = numpy.array(list(ir.DenseFPElementsAttr(attribute)), numpy.float64)
             return ir.DenseElementsAttr.get(values.reshape(tuple(kind.shape)), type=shaped)
         raise UnsupportedError(
-            f"a constant stored as {type(attribute).__name__} of {kind} has no fp64 form here; expected dense elements"
+            f"a constant stored as {type(attribute).__name__} of {kind} has no fp64 form here; "
+            "expected dense elements"
         )

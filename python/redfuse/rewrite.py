@@ -9,7 +9,8 @@ from .errors import ArgumentError, CompileError, one_of
 
 
 class Fired(NamedTuple):
-    """One application of a pattern: its name, the operation it matched, and where that is in the source."""
+    """One application of a pattern: its name, the operation it matched, and where that is in the
+    source."""
 
     pattern: str
     operation: str
@@ -29,24 +30,29 @@ def pattern_names() -> list[str]:
 def rewrite(module: Any, patterns: Sequence[str]) -> list[Fired]:
     """Applies pattern sets to ``module`` in place, greedily, until none matches.
 
-    module: an ``mlir.ir.Module`` or one of its operations. Python handles of operations inside it are stale
+    module: an ``mlir.ir.Module`` or one of its operations. Python handles of operations inside it
+        are stale
         afterwards: fetch them from the module again.
     patterns: names from :func:`pattern_names`.
 
-    Returns what fired, in order. Raises ArgumentError for an unknown name, CompileError if the result does not
-    verify or the rewriting does not end.
+    Returns what fired, in order. Raises ArgumentError for an unknown name, CompileError if the
+    result does not verify or the rewriting does not end.
     """
     from . import _ext
 
     if isinstance(patterns, str):
-        raise ArgumentError(f"patterns: expected a sequence of names, got the one string {patterns!r}")
+        raise ArgumentError(
+            f"patterns: expected a sequence of names, got the one string {patterns!r}"
+        )
     known = pattern_names()
     for name in patterns:
         if name not in known:
             raise ArgumentError(one_of("pattern", str(name), known))
     operation = getattr(module, "operation", None)
     if operation is None:
-        raise ArgumentError(f"module: expected an mlir.ir.Module or operation, got {type(module).__name__}")
+        raise ArgumentError(
+            f"module: expected an mlir.ir.Module or operation, got {type(module).__name__}"
+        )
     _ext.load_dialects(operation.context)
     try:
         trace = _ext.apply_patterns(operation, list(patterns))

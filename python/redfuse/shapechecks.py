@@ -1,7 +1,8 @@
 """Checks that the dynamic extents of a program agree, as ``cf.assert`` on its first lines.
 
-linalg leaves disagreeing extents undefined; a call with such arrays must end in an error, not in memory
-that is not theirs. Static extents are checked by MLIR's verifier already, so a static program stays as it is.
+linalg leaves disagreeing extents undefined; a call with such arrays must end in an error, not in
+memory that is not theirs. Static extents are checked by MLIR's verifier already, so a static
+program stays as it is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from .errors import _position, position_text
 
 
 def insert(module: Any, entry: Any) -> int:
-    """Adds the checks to ``entry`` (a ``func.func``); returns how many. Equal values fold away later."""
+    """Adds the checks to ``entry`` (a ``func.func``); returns how many. Equal values fold away
+    later."""
     import mlir.ir as ir
 
     if not any(_is_dynamic(ir, kind) for kind in entry.type.inputs):
@@ -52,10 +54,12 @@ def _check(ir: Any, operation: Any) -> int:
     operands = list(operation.operands)
     if maps is None or len(maps) != len(operands):
         return 0
-    seen: dict[int, tuple[Any, int, int | None]] = {}  # loop dim -> operand, its dim, its static extent
+    seen: dict[
+        int, tuple[Any, int, int | None]
+    ] = {}  # loop dim -> operand, its dim, its static extent
     count = 0
     where = position_text(*_position(operation.location))
-    for number, (value, affine) in enumerate(zip(operands, maps)):
+    for number, (value, affine) in enumerate(zip(operands, maps, strict=False)):
         if not isinstance(value.type, ir.RankedTensorType):
             continue
         for dim, expression in enumerate(affine.results):
@@ -76,7 +80,8 @@ def _check(ir: Any, operation: Any) -> int:
                 same = arith.CmpIOp(arith.CmpIPredicate.eq, a, b).result
                 cf.AssertOp(
                     same,
-                    f"{where}: {operation.operation.name}: extent {dim} of operand {number} differs from "
+                    f"{where}: {operation.operation.name}: extent {dim} of operand {number} "
+                    "differs from "
                     "another operand's in the same iteration dim",
                 )
             count += 1

@@ -1,7 +1,8 @@
-"""Writes linalg programs the way torch-mlir spells PyTorch's: one operation a line of the model, nothing fused.
+"""Writes linalg programs the way torch-mlir spells PyTorch's: one operation a line of the model,
+nothing fused.
 
-Values are :class:`Value` (an SSA name, a shape, an element type); methods of :class:`Program` are named after the
-PyTorch operations that torch-mlir lowers to these lines.
+Values are :class:`Value` (an SSA name, a shape, an element type); methods of :class:`Program` are
+named after the PyTorch operations that torch-mlir lowers to these lines.
 """
 
 from __future__ import annotations
@@ -11,7 +12,12 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-NEGATIVE_INFINITY = {"f32": "0xFF800000", "f16": "0xFC00", "bf16": "0xFF80", "f64": "0xFFF0000000000000"}
+NEGATIVE_INFINITY = {
+    "f32": "0xFF800000",
+    "f16": "0xFC00",
+    "bf16": "0xFF80",
+    "f64": "0xFFF0000000000000",
+}
 
 
 class Value(NamedTuple):
@@ -93,22 +99,33 @@ class Program:
 
     def empty(self, shape: Sequence[int], dtype: str) -> Value:
         """tensor.empty."""
-        return Value(self.emit(f"tensor.empty() : {tensor_type(shape, dtype)}"), tuple(shape), dtype)
+        return Value(
+            self.emit(f"tensor.empty() : {tensor_type(shape, dtype)}"), tuple(shape), dtype
+        )
 
     def full(self, shape: Sequence[int], value: float | int, dtype: str) -> Value:
         """linalg.fill of a fresh tensor."""
         scalar = self.constant(value, dtype)
         out = self.empty(shape, dtype)
-        name = self.emit(f"linalg.fill ins({scalar} : {dtype}) outs({out.name} : {out.type}) -> {out.type}")
+        name = self.emit(
+            f"linalg.fill ins({scalar} : {dtype}) outs({out.name} : {out.type}) -> {out.type}"
+        )
         return Value(name, out.shape, dtype)
 
-    # ---- element-wise ---------------------------------------------------------------------------------------
+    # ---- element-wise
+    # ---------------------------------------------------------------------------------------
 
     def generic(
-        self, inputs: Sequence[Value], maps: Sequence[str], out: Value, kinds: Sequence[str], body: Sequence[str],
+        self,
+        inputs: Sequence[Value],
+        maps: Sequence[str],
+        out: Value,
+        kinds: Sequence[str],
+        body: Sequence[str],
         result: str,
-    ) -> Value:  # fmt: skip
-        """A linalg.generic with one result. Body lines name inputs ``%in0``.. and the output ``%out``."""
+    ) -> Value:
+        """A linalg.generic with one result. Body lines name inputs ``%in0``.. and the output
+        ``%out``."""
         dims = ", ".join(f"d{i}" for i in range(len(kinds)))
         written = ", ".join(f"affine_map<({dims}) -> ({m})>" for m in maps)
         iterators = ", ".join(f'"{kind}"' for kind in kinds)
@@ -126,8 +143,11 @@ class Program:
         self.lines.append(f"    }} -> {out.type}")
         return Value(name, out.shape, out.dtype)
 
-    def pointwise(self, inputs: Sequence[Value], body: Sequence[str], result: str, dtype: str | None = None) -> Value:
-        """An element-wise operation with PyTorch's broadcasting: missing leading dims, and dims of extent 1."""
+    def pointwise(
+        self, inputs: Sequence[Value], body: Sequence[str], result: str, dtype: str | None = None
+    ) -> Value:
+        """An element-wise operation with PyTorch's broadcasting: missing leading dims, and dims
+        of extent 1."""
         rank = max(len(v.shape) for v in inputs)
         shape = [1] * rank
         for value in inputs:
@@ -154,14 +174,18 @@ class Program:
         return self.pointwise([a], [f"%r = {op} %in0 : {a.dtype}"], "%r")
 
     def with_scalar(self, op: str, a: Value, value: float, f64: bool = True) -> Value:
-        """arith op with a scalar of the model: an f64 constant, truncated in the body as torch-mlir does."""
+        """arith op with a scalar of the model: an f64 constant, truncated in the body as
+        torch-mlir does."""
         if not f64 or a.dtype == "f64":
             scalar = self.constant(float(value), a.dtype)
             return self.pointwise([a], [f"%r = arith.{op} %in0, {scalar} : {a.dtype}"], "%r")
         wide = self.constant(float(value), "f64")
         return self.pointwise(
             [a],
-            [f"%s = arith.truncf {wide} : f64 to {a.dtype}", f"%r = arith.{op} %in0, %s : {a.dtype}"],
+            [
+                f"%s = arith.truncf {wide} : f64 to {a.dtype}",
+                f"%r = arith.{op} %in0, %s : {a.dtype}",
+            ],
             "%r",
         )
 
@@ -181,7 +205,10 @@ class Program:
         zero = self.constant(0.0, a.dtype)
         return self.pointwise(
             [a],
-            [f"%c = arith.cmpf ugt, %in0, {zero} : {a.dtype}", f"%r = arith.select %c, %in0, {zero} : {a.dtype}"],
+            [
+                f"%c = arith.cmpf ugt, %in0, {zero} : {a.dtype}",
+                f"%r = arith.select %c, %in0, {zero} : {a.dtype}",
+            ],
             "%r",
         )
 
@@ -201,7 +228,8 @@ class Program:
         two = self.constant(2, "i64")
         return self.pointwise([a], [f"%r = math.fpowi %in0, {two} : {a.dtype}, i64"], "%r")
 
-    # ---- shapes ---------------------------------------------------------------------------------------------
+    # ---- shapes
+    # ---------------------------------------------------------------------------------------------
 
     def transpose(self, a: Value, permutation: Sequence[int]) -> Value:
         """linalg.transpose."""
@@ -224,7 +252,8 @@ class Program:
         kind = tensor_type(shape, a.dtype)
         extents = ", ".join(map(str, shape))
         name = self.emit(
-            f"tensor.expand_shape {a.name} {_groups(groups)} output_shape [{extents}] : {a.type} into {kind}"
+            f"tensor.expand_shape {a.name} {_groups(groups)} output_shape [{extents}] : "
+            f"{a.type} into {kind}"
         )
         return Value(name, tuple(shape), a.dtype)
 
@@ -235,8 +264,10 @@ class Program:
             groups = [[0, 1], *([i + 1] for i in range(1, len(a.shape)))]
         else:
             groups = [
-                *([i] for i in range(dim - 1)), [dim - 1, dim], *([i + 1] for i in range(dim, len(a.shape))),
-            ]  # fmt: skip
+                *([i] for i in range(dim - 1)),
+                [dim - 1, dim],
+                *([i + 1] for i in range(dim, len(a.shape))),
+            ]
         return self.expand(a, groups, shape)
 
     def slice(self, a: Value, sizes: Sequence[int]) -> Value:
@@ -244,11 +275,13 @@ class Program:
         kind = tensor_type(sizes, a.dtype)
         zeros, ones = ", ".join("0" * len(sizes)), ", ".join("1" * len(sizes))
         name = self.emit(
-            f"tensor.extract_slice {a.name}[{zeros}] [{', '.join(map(str, sizes))}] [{ones}] : {a.type} to {kind}"
+            f"tensor.extract_slice {a.name}[{zeros}] [{', '.join(map(str, sizes))}] [{ones}] : "
+            f"{a.type} to {kind}"
         )
         return Value(name, tuple(sizes), a.dtype)
 
-    # ---- reductions -----------------------------------------------------------------------------------------
+    # ---- reductions
+    # -----------------------------------------------------------------------------------------
 
     def sum(self, a: Value, dims: Sequence[int], keepdim: bool = False) -> Value:
         """addf over ``dims``."""
@@ -279,13 +312,17 @@ class Program:
         dims = ", ".join(f"d{i}" for i in range(rank))
         outer = ", ".join(f"d{i}" for i in range(rank - 1))
         iterators = ", ".join(['"parallel"'] * (rank - 1) + ['"reduction"'])
-        maps = f"affine_map<({dims}) -> ({dims})>, " + ", ".join([f"affine_map<({dims}) -> ({outer})>"] * 2)
+        maps = f"affine_map<({dims}) -> ({dims})>, " + ", ".join(
+            [f"affine_map<({dims}) -> ({outer})>"] * 2
+        )
         name = f"%{self.count}"
         self.count += 1
         kind = a.dtype
         self.lines += [
-            f"    {name}:2 = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{iterators}]}} "
-            f"ins({a.name} : {a.type}) outs({start.name}, {indices.name} : {start.type}, {indices.type}) {{",
+            f"    {name}:2 = linalg.generic "
+            f"{{indexing_maps = [{maps}], iterator_types = [{iterators}]}} "
+            f"ins({a.name} : {a.type}) outs({start.name}, {indices.name} : {start.type}, "
+            f"{indices.type}) {{",
             f"    ^bb0(%in: {kind}, %out: {kind}, %out_i: i64):",
             f"      %i = linalg.index {rank - 1} : index",
             "      %j = arith.index_cast %i : index to i64",
@@ -303,10 +340,12 @@ class Program:
         raised = self.unary("math.exp", shifted)
         return self.binary("divf", raised, self.sum(raised, [len(a.shape) - 1], keepdim=True))
 
-    # ---- contractions ---------------------------------------------------------------------------------------
+    # ---- contractions
+    # ---------------------------------------------------------------------------------------
 
     def matmul(self, a: Value, b: Value) -> Value:
-        """2-d matmul with an f32 accumulator that is cast back, as torch-mlir does for 16-bit floats."""
+        """2-d matmul with an f32 accumulator that is cast back, as torch-mlir does for 16-bit
+        floats."""
         return self._contract("matmul", a, b, (a.shape[0], b.shape[1]))
 
     def batch_matmul(self, a: Value, b: Value) -> Value:
@@ -317,7 +356,8 @@ class Program:
         wide = "f32" if a.dtype in ("f16", "bf16") else a.dtype
         start = self.full(shape, 0.0, wide)
         name = self.emit(
-            f"linalg.{op} ins({a.name}, {b.name} : {a.type}, {b.type}) outs({start.name} : {start.type}) "
+            f"linalg.{op} ins({a.name}, {b.name} : {a.type}, {b.type}) outs({start.name} : "
+            f"{start.type}) "
             f"-> {start.type}"
         )
         return self.cast(Value(name, tuple(shape), wide), a.dtype)

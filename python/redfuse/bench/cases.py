@@ -1,4 +1,5 @@
-"""The cases: for every shape of workloads.json, its program, inputs, exact results, costs and peers."""
+"""The cases: for every shape of workloads.json, its program, inputs, exact results, costs and
+peers."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from ..errors import ArgumentError, one_of
 
 BYTES = {"f32": 4, "f16": 2, "bf16": 2}
 LENGTHS = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
-# What `redfuse bench` runs on a CPU when no case is named: the acceptance cases, minutes on two cores.
+# What `redfuse bench` runs on a CPU when no case is named: the acceptance cases, minutes on two
+# cores.
 CPU_DEFAULT = ("cpu_attention", "rows_cpu", "variance", "inertia")
 
 
@@ -20,8 +22,9 @@ CPU_DEFAULT = ("cpu_attention", "rows_cpu", "variance", "inertia")
 class Case:
     """One benchmark.
 
-    program: makes the module text. shapes: (shape, dtype, how) an input, ``how`` naming its data. exact, peers: see
-    the modules of these names. flops, nbytes: the work and the least traffic to memory of one run.
+    program: makes the module text. shapes: (shape, dtype, how) an input, ``how`` naming its data.
+    exact, peers: see the modules of these names. flops, nbytes: the work and the least traffic to
+        memory of one run.
     """
 
     workload: str
@@ -56,7 +59,9 @@ class Case:
                 made.append(random.integers(-127, 128, shape, dtype=numpy.int8))
                 continue
             if how == "slopes":
-                made.append((2.0 ** (-8.0 * (1 + numpy.arange(shape[0])) / shape[0])).astype(numpy.float32))
+                made.append(
+                    (2.0 ** (-8.0 * (1 + numpy.arange(shape[0])) / shape[0])).astype(numpy.float32)
+                )
                 continue
             if how == "positive":
                 values = random.random(shape, dtype=numpy.float32)
@@ -72,9 +77,17 @@ class Case:
 
 
 def _attention(
-    workload: str, name: str, dtype: str, b: int, h: int, q: int, kv: int, d: int, kv_heads: int | None = None,
+    workload: str,
+    name: str,
+    dtype: str,
+    b: int,
+    h: int,
+    q: int,
+    kv: int,
+    d: int,
+    kv_heads: int | None = None,
     kind: str = "none",
-) -> Case:  # fmt: skip
+) -> Case:
     from . import exact, peers, programs
 
     hk = kv_heads or h
@@ -103,9 +116,16 @@ def _rows(workload: str, name: str, op: str, rows: int, columns: int, dtype: str
     }[op]  # fmt: skip
     passes = 1.0 if op == "cross_entropy" else 2.0
     return Case(
-        workload, name, dtype, lambda: getattr(programs, op)(rows, columns, dtype), shapes, getattr(exact, op),
-        getattr(peers, op), 5.0 * rows * columns, passes * BYTES[dtype] * rows * columns,
-    )  # fmt: skip
+        workload,
+        name,
+        dtype,
+        lambda: getattr(programs, op)(rows, columns, dtype),
+        shapes,
+        getattr(exact, op),
+        getattr(peers, op),
+        5.0 * rows * columns,
+        passes * BYTES[dtype] * rows * columns,
+    )
 
 
 def all_cases(dtype: str = "f32") -> dict[str, Case]:
@@ -128,7 +148,9 @@ def _attention_cases(table: dict, dtype: str) -> Iterator[Case]:
         yield _attention("attention", name, dtype, b, h, q, kv, d)
     for name, (b, h, q, kv, d) in table["attention_prefill"]["cases"].items():
         yield _attention("attention_prefill", name, dtype, b, h, q, kv, d)
-        yield _attention("attention_prefill", name + "_causal", dtype, b, h, q, kv, d, kind="causal")
+        yield _attention(
+            "attention_prefill", name + "_causal", dtype, b, h, q, kv, d, kind="causal"
+        )
     kinds = {
         "PF_Global": "none", "PF_Causal": "causal", "PF_GQA": "causal", "PF_ALiBi": "causal+alibi",
         "PF_SoftCap": "causal+softcap", "PF_Window": "causal+window+softcap", "DC_Causal": "none",
@@ -138,7 +160,16 @@ def _attention_cases(table: dict, dtype: str) -> Iterator[Case]:
         for length in LENGTHS:
             q = 1 if name.startswith("DC") else length
             yield _attention(
-                "attention_operators", f"{name}_{length}", dtype, 1, heads, q, length, 128, kv_heads, kinds[name]
+                "attention_operators",
+                f"{name}_{length}",
+                dtype,
+                1,
+                heads,
+                q,
+                length,
+                128,
+                kv_heads,
+                kinds[name],
             )
 
 
@@ -148,34 +179,63 @@ def _other_cases(table: dict, dtype: str) -> Iterator[Case]:
     wide = BYTES[dtype]
     for name, (b, kv) in table["mla_decode"]["cases"].items():
         yield Case(
-            "mla_decode", name, dtype, lambda b=b, kv=kv: programs.mla_decode(b, kv, dtype=dtype),
-            (((b, 128, 576), dtype, "normal"), ((b, kv, 576), dtype, "normal")), exact.mla_decode, peers.mla_decode,
-            2.0 * b * 128 * kv * (576 + 512), wide * (b * 128 * 576.0 + b * kv * 576.0 + b * 128 * 512.0),
-        )  # fmt: skip
+            "mla_decode",
+            name,
+            dtype,
+            lambda b=b, kv=kv: programs.mla_decode(b, kv, dtype=dtype),
+            (((b, 128, 576), dtype, "normal"), ((b, kv, 576), dtype, "normal")),
+            exact.mla_decode,
+            peers.mla_decode,
+            2.0 * b * 128 * kv * (576 + 512),
+            wide * (b * 128 * 576.0 + b * kv * 576.0 + b * 128 * 512.0),
+        )
     for name, (hidden, experts, topk) in table["moe_routing"]["cases"].items():
         yield Case(
-            "moe_routing", name, dtype,
+            "moe_routing",
+            name,
+            dtype,
             lambda s=(hidden, experts, topk): programs.moe_routing(2048, *s, dtype=dtype),
             (((2048, hidden), dtype, "normal"), ((hidden, experts), dtype, "0.05")),
-            lambda i, k=topk: exact.moe_routing(i, k), lambda i, k=topk: peers.moe_routing(i, k),
-            2.0 * 2048 * hidden * experts, wide * (2048.0 * hidden + hidden * experts) + 12.0 * 2048 * topk,
-        )  # fmt: skip
+            lambda i, k=topk: exact.moe_routing(i, k),
+            lambda i, k=topk: peers.moe_routing(i, k),
+            2.0 * 2048 * hidden * experts,
+            wide * (2048.0 * hidden + hidden * experts) + 12.0 * 2048 * topk,
+        )
     for name, (n, k) in table["quant_gemm"]["cases"].items():
         yield Case(
-            "quant_gemm", name, "f32", lambda n=n, k=k: programs.quant_gemm(4096, n, k),
-            (((4096, k), "f32", "normal"), ((k, n), "i8", "int8"), ((n,), "f32", "positive")), exact.quant_gemm,
-            peers.quant_gemm, 2.0 * 4096 * n * k, 4.0 * 4096 * k + n * k + 4.0 * 4096 * n,
-        )  # fmt: skip
+            "quant_gemm",
+            name,
+            "f32",
+            lambda n=n, k=k: programs.quant_gemm(4096, n, k),
+            (((4096, k), "f32", "normal"), ((k, n), "i8", "int8"), ((n,), "f32", "positive")),
+            exact.quant_gemm,
+            peers.quant_gemm,
+            2.0 * 4096 * n * k,
+            4.0 * 4096 * k + n * k + 4.0 * 4096 * n,
+        )
     for name, (b, n) in table["variance_and_inertia"]["cases"].items():
         yield Case(
-            "variance", f"V{name}", "f32", lambda b=b, n=n: programs.variance(b, n), (((b, n), "f32", "normal"),),
-            exact.variance, peers.variance, 3.0 * b * n, 4.0 * b * n,
-        )  # fmt: skip
+            "variance",
+            f"V{name}",
+            "f32",
+            lambda b=b, n=n: programs.variance(b, n),
+            (((b, n), "f32", "normal"),),
+            exact.variance,
+            peers.variance,
+            3.0 * b * n,
+            4.0 * b * n,
+        )
         yield Case(
-            "inertia", f"I{name}", "f32", lambda b=b, n=n: programs.inertia(b, n),
-            (((b, n), "f32", "positive"), ((b, n, 3), "f32", "normal")), exact.inertia, peers.inertia,
-            12.0 * b * n, 16.0 * b * n,
-        )  # fmt: skip
+            "inertia",
+            f"I{name}",
+            "f32",
+            lambda b=b, n=n: programs.inertia(b, n),
+            (((b, n), "f32", "positive"), ((b, n, 3), "f32", "normal")),
+            exact.inertia,
+            peers.inertia,
+            12.0 * b * n,
+            16.0 * b * n,
+        )
     for name, (rows, columns) in table["rows"]["cases"].items():
         for op in ("softmax", "layernorm", "rmsnorm", "cross_entropy"):
             yield _rows(op, name, op, rows, columns, dtype)
@@ -192,29 +252,44 @@ def _other_cases(table: dict, dtype: str) -> Iterator[Case]:
         m = 128
         weight = ((k, n), dtype, "0.05")
         yield Case(
-            "gated_ffn", name, dtype, lambda s=(n, k): programs.gated_ffn(128, *s, dtype),
-            (((m, k), dtype, "0.1"), weight, weight, ((n, k), dtype, "0.05")), exact.gated_ffn, peers.gated_ffn,
-            6.0 * m * n * k, wide * (2.0 * m * k + 3.0 * k * n),
-        )  # fmt: skip
+            "gated_ffn",
+            name,
+            dtype,
+            lambda s=(n, k): programs.gated_ffn(128, *s, dtype),
+            (((m, k), dtype, "0.1"), weight, weight, ((n, k), dtype, "0.05")),
+            exact.gated_ffn,
+            peers.gated_ffn,
+            6.0 * m * n * k,
+            wide * (2.0 * m * k + 3.0 * k * n),
+        )
     for name, (channels, size, out1, out2, k1) in table["conv_chain"]["cases"].items():
         for batch in (1, 8):
             points = batch * size * size
             yield Case(
-                "conv_chain", f"{name}_b{batch}", dtype,
+                "conv_chain",
+                f"{name}_b{batch}",
+                dtype,
                 lambda s=(batch, channels, size, out1, out2, k1): programs.conv_chain(*s, dtype),
-                (((batch, channels, size, size), dtype, "normal"), ((out1, channels, k1, k1), dtype, "0.05"),
-                 ((out2, out1, 1, 1), dtype, "0.05")),
-                exact.conv_chain, peers.conv_chain, 2.0 * points * out1 * (channels * k1 * k1 + out2),
+                (
+                    ((batch, channels, size, size), dtype, "normal"),
+                    ((out1, channels, k1, k1), dtype, "0.05"),
+                    ((out2, out1, 1, 1), dtype, "0.05"),
+                ),
+                exact.conv_chain,
+                peers.conv_chain,
+                2.0 * points * out1 * (channels * k1 * k1 + out2),
                 wide * (points * (channels + out2) + out1 * (channels * k1 * k1 + out2) + 0.0),
-            )  # fmt: skip
+            )
 
 
 def select(names: Sequence[str], dtype: str = "f32") -> list[Case]:
     """The cases of ``WORKLOAD`` or ``WORKLOAD/CASE`` names; none means the target's own choice."""
     table = all_cases(dtype)
     workloads = list(dict.fromkeys(case.workload for case in table.values()))
-    groups = {"variance_and_inertia": ("variance", "inertia"),
-              "rows": ("softmax", "layernorm", "rmsnorm", "cross_entropy")}  # fmt: skip
+    groups = {
+        "variance_and_inertia": ("variance", "inertia"),
+        "rows": ("softmax", "layernorm", "rmsnorm", "cross_entropy"),
+    }
     chosen: list[Case] = []
     for name in names or CPU_DEFAULT:
         workload, slash, case = name.partition("/")
@@ -225,7 +300,9 @@ def select(names: Sequence[str], dtype: str = "f32") -> list[Case]:
         if slash:
             matching = [c for c in of_workload if c.name == case]
             if not matching:
-                raise ArgumentError(one_of(f"case of {workload}", case, [c.name for c in of_workload]))
+                raise ArgumentError(
+                    one_of(f"case of {workload}", case, [c.name for c in of_workload])
+                )
             of_workload = matching
         chosen += of_workload
     return list(dict.fromkeys(chosen))

@@ -1,6 +1,8 @@
-"""fp64 results of the workloads by NumPy, in pieces: generators of (output number, index, exact values).
+"""fp64 results of the workloads by NumPy, in pieces: generators of (output number, index, exact
+values).
 
-They are written from the formulas, independent of the compiler, and of a size that a test or a benchmark can
+They are written from the formulas, independent of the compiler, and of a size that a test or a
+benchmark can
 afford: a large case is checked on a sample of its rows, drawn with a fixed seed.
 """
 
@@ -18,7 +20,8 @@ _BUDGET = 2e10  # flops of a check: seconds
 
 
 def error(pieces: Iterator[Piece], outputs: Sequence[Any]) -> float:
-    """Largest difference over the largest exact magnitude, over all outputs; infinite for misplaced NaN or inf.
+    """Largest difference over the largest exact magnitude, over all outputs; infinite for
+    misplaced NaN or inf.
 
     Integer outputs count 0 where equal or where the values there tie, else infinity.
     """
@@ -27,15 +30,23 @@ def error(pieces: Iterator[Piece], outputs: Sequence[Any]) -> float:
     for number, index, want in pieces:
         got = numpy.asarray(outputs[number])[index]
         if want.dtype.kind in "iu":
-            difference[number] = max(difference.get(number, 0.0), float((got != want).mean() > 1e-3))
+            difference[number] = max(
+                difference.get(number, 0.0), float((got != want).mean() > 1e-3)
+            )
             scale[number] = 1.0
             continue
         got = got.astype(numpy.float64)
         with numpy.errstate(invalid="ignore"):
-            off = numpy.where((got == want) | (numpy.isnan(got) & numpy.isnan(want)), 0.0, numpy.abs(got - want))
+            off = numpy.where(
+                (got == want) | (numpy.isnan(got) & numpy.isnan(want)), 0.0, numpy.abs(got - want)
+            )
         largest = float(off.max(initial=0.0))
-        difference[number] = max(difference.get(number, 0.0), math.inf if math.isnan(largest) else largest)
-        scale[number] = max(scale.get(number, 0.0), float(numpy.abs(want[numpy.isfinite(want)]).max(initial=0.0)))
+        difference[number] = max(
+            difference.get(number, 0.0), math.inf if math.isnan(largest) else largest
+        )
+        scale[number] = max(
+            scale.get(number, 0.0), float(numpy.abs(want[numpy.isfinite(want)]).max(initial=0.0))
+        )
     return max((difference[n] / (scale[n] or 1.0) for n in difference), default=0.0)
 
 
@@ -52,7 +63,8 @@ def row_blocks(rows: int, columns: int) -> Iterator[slice]:
 
 
 def softmax_rows(x: numpy.ndarray) -> numpy.ndarray:
-    """Softmax over the last dim; rows of minus infinity alone are NaN, as in PyTorch's decomposition."""
+    """Softmax over the last dim; rows of minus infinity alone are NaN, as in PyTorch's
+    decomposition."""
     with numpy.errstate(invalid="ignore"):
         e = numpy.exp(x - x.max(-1, keepdims=True))
         return e / e.sum(-1, keepdims=True)
@@ -107,12 +119,15 @@ def moe_routing(inputs: Sequence[Any], topk: int) -> Iterator[Piece]:
 
 
 def quant_gemm(inputs: Sequence[Any]) -> Iterator[Piece]:
-    """programs.quant_gemm on some rows; the quantised rows are rounded from f32, as the program does."""
+    """programs.quant_gemm on some rows; the quantised rows are rounded from f32, as the program
+    does."""
     x, w, scale = inputs
     rows = numpy.random.default_rng(1).choice(x.shape[0], min(64, x.shape[0]), replace=False)
     part = numpy.asarray(x)[rows]
     largest = numpy.maximum(numpy.abs(part).max(-1, keepdims=True), numpy.float32(1e-12))
-    rounded = numpy.clip(numpy.rint(part * (numpy.float32(1) / largest * numpy.float32(127))), -127, 127)
+    rounded = numpy.clip(
+        numpy.rint(part * (numpy.float32(1) / largest * numpy.float32(127))), -127, 127
+    )
     yield 0, rows, wide(rounded) @ wide(w) * (wide(largest) / 127.0) * wide(scale)
 
 

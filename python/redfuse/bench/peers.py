@@ -1,7 +1,8 @@
 """The same work by PyTorch on the CPU, eager: what a user has without redfuse.
 
-Each function takes torch tensors (the case's inputs) and returns named calls; the runner times all of them and keeps
-the fastest. A call marked ``True`` writes into an output that it was given, so redfuse's is timed that way too.
+Each function takes torch tensors (the case's inputs) and returns named calls; the runner times
+all of them and keeps the fastest. A call marked ``True`` writes into an output that it was given,
+so redfuse's is timed that way too.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ Calls = dict[str, tuple[Callable[[], Any], bool]]
 
 
 def attention(inputs: Sequence[Any], kind: str) -> Calls:
-    """scaled_dot_product_attention; with a mask tensor, or spelled, where it has no flag for the variant."""
+    """scaled_dot_product_attention; with a mask tensor, or spelled, where it has no flag for the
+    variant."""
     import torch
-    import torch.nn.functional as F
+    from torch.nn import functional
 
     q, k, v = inputs[:3]
     words = kind.split("+")
@@ -24,7 +26,10 @@ def attention(inputs: Sequence[Any], kind: str) -> Calls:
     gqa = k.shape[1] != heads
     if kind == "none" or (kind == "causal" and rows == kv):
         causal = kind == "causal"
-        call = lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=gqa)  # noqa: E731
+        def call():
+            return functional.scaled_dot_product_attention(
+                    q, k, v, is_causal=causal, enable_gqa=gqa
+                )
         return {"scaled_dot_product_attention": (call, False)}
     i = torch.arange(rows)[:, None] + (kv - rows)
     j = torch.arange(kv)[None, :]
@@ -38,12 +43,18 @@ def attention(inputs: Sequence[Any], kind: str) -> Calls:
         bias = bias + inputs[3][:, None, None] * (j - i)
     bias = bias.to(q.dtype)
     if "softcap" not in words:
-        call = lambda: F.scaled_dot_product_attention(q, k, v, attn_mask=bias, enable_gqa=gqa)  # noqa: E731
+        def call():
+            return functional.scaled_dot_product_attention(
+                    q, k, v, attn_mask=bias, enable_gqa=gqa
+                )
         return {"scaled_dot_product_attention+mask": (call, False)}
 
     def spelled() -> Any:
         a, b = (t.repeat_interleave(heads // t.shape[1], 1) if gqa else t for t in (k, v))
-        s = 50.0 * torch.tanh((q @ a.transpose(-1, -2)).float() / math.sqrt(q.shape[3]) / 50.0) + bias
+        s = (
+            50.0 * torch.tanh((q @ a.transpose(-1, -2)).float() / math.sqrt(q.shape[3]) / 50.0)
+            + bias
+        )
         return torch.softmax(s, -1).to(q.dtype) @ b
 
     return {"eager": (spelled, False)}
@@ -131,26 +142,31 @@ def softmax(inputs: Sequence[Any]) -> Calls:
 
 def layernorm(inputs: Sequence[Any]) -> Calls:
     """layer_norm."""
-    import torch.nn.functional as F
+    from torch.nn import functional
 
     x, weight, bias = inputs
-    return {"layer_norm": (lambda: F.layer_norm(x, (x.shape[1],), weight, bias), False)}
+    return {"layer_norm": (lambda: functional.layer_norm(x, (x.shape[1],), weight, bias), False)}
 
 
 def rmsnorm(inputs: Sequence[Any]) -> Calls:
     """rms_norm."""
-    import torch.nn.functional as F
+    from torch.nn import functional
 
     x, weight = inputs
-    return {"rms_norm": (lambda: F.rms_norm(x, (x.shape[1],), weight, 1e-6), False)}
+    return {"rms_norm": (lambda: functional.rms_norm(x, (x.shape[1],), weight, 1e-6), False)}
 
 
 def cross_entropy(inputs: Sequence[Any]) -> Calls:
     """cross_entropy."""
-    import torch.nn.functional as F
+    from torch.nn import functional
 
     x, labels = inputs
-    return {"cross_entropy": (lambda: F.cross_entropy(x.float(), labels, reduction="none"), False)}
+    return {
+        "cross_entropy": (
+            lambda: functional.cross_entropy(x.float(), labels, reduction="none"),
+            False,
+        )
+    }
 
 
 def gemm_chain(inputs: Sequence[Any]) -> Calls:
@@ -163,16 +179,23 @@ def gemm_chain(inputs: Sequence[Any]) -> Calls:
 
 def gated_ffn(inputs: Sequence[Any]) -> Calls:
     """Three matmuls."""
-    import torch.nn.functional as F
+    from torch.nn import functional
 
     a, gate, up, down = inputs
-    return {"eager": (lambda: (F.silu(a @ gate) * (a @ up)) @ down, False)}
+    return {"eager": (lambda: (functional.silu(a @ gate) * (a @ up)) @ down, False)}
 
 
 def conv_chain(inputs: Sequence[Any]) -> Calls:
     """Two convolutions."""
     import torch
-    import torch.nn.functional as F
+    from torch.nn import functional
 
     x, w1, w2 = inputs
-    return {"eager": (lambda: F.conv2d(torch.relu(F.conv2d(x, w1, padding=w1.shape[2] // 2)), w2), False)}
+    return {
+        "eager": (
+            lambda: functional.conv2d(
+                torch.relu(functional.conv2d(x, w1, padding=w1.shape[2] // 2)), w2
+            ),
+            False,
+        )
+    }

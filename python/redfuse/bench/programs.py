@@ -1,4 +1,5 @@
-"""The workloads as linalg programs, for any shape, in torch-mlir's spelling. Each function returns module text."""
+"""The workloads as linalg programs, for any shape, in torch-mlir's spelling. Each function
+returns module text."""
 
 from __future__ import annotations
 
@@ -8,13 +9,20 @@ from .builder import Program, Value
 
 
 def attention(
-    batch: int, heads: int, q: int, kv: int, dim: int, dtype: str = "f32", kv_heads: int | None = None,
+    batch: int,
+    heads: int,
+    q: int,
+    kv: int,
+    dim: int,
+    dtype: str = "f32",
+    kv_heads: int | None = None,
     kind: str = "none",
-) -> str:  # fmt: skip
+) -> str:
     """softmax(q k^T / sqrt(dim)) v.
 
-    kind: what happens to the scores: words among "causal", "alibi" (a slope for each head is a fourth argument),
-        "softcap" (50 tanh(s / 50)) and "window" (the last 4096 keys), joined by "+", or "none".
+    kind: what happens to the scores: words among "causal", "alibi" (a slope for each head is a
+        fourth argument), "softcap" (50 tanh(s / 50)) and "window" (the last 4096 keys), joined by
+        "+", or "none".
     """
     kv_heads = kv_heads or heads
     p = Program()
@@ -36,7 +44,10 @@ def attention(
         mask = _mask(p, q, kv, "causal" in words, 4096 if "window" in words else None)
         infinity = p.constant("dense<0xFF800000>", "tensor<f32>")
         scores = p.pointwise(
-            [mask, Value(infinity, (), "f32"), scores], ["%r = arith.select %in0, %in1, %in2 : f32"], "%r", "f32"
+            [mask, Value(infinity, (), "f32"), scores],
+            ["%r = arith.select %in0, %in1, %in2 : f32"],
+            "%r",
+            "f32",
         )
     weights = p.cast(p.softmax_last(scores), dtype)
     return p.text(p.bmm4(weights, value))
@@ -52,7 +63,8 @@ def _repeat_heads(p: Program, a: Value, heads: int) -> Value:
 
 
 def _positions(p: Program, q: int, kv: int) -> tuple[Value, Value]:
-    """Row and column numbers as i64 of shapes q x 1 and 1 x kv; the last row sees the last column."""
+    """Row and column numbers as i64 of shapes q x 1 and 1 x kv; the last row sees the last
+    column."""
     rows = p.arange(q)
     if kv != q:
         offset = p.constant(kv - q, "i64")
@@ -65,7 +77,9 @@ def _mask(p: Program, q: int, kv: int, causal: bool, window: int | None) -> Valu
     rows, columns = _positions(p, q, kv)
     parts = []
     if causal:
-        parts.append(p.pointwise([rows, columns], ["%r = arith.cmpi slt, %in0, %in1 : i64"], "%r", "i1"))
+        parts.append(
+            p.pointwise([rows, columns], ["%r = arith.cmpi slt, %in0, %in1 : i64"], "%r", "i1")
+        )
     if window is not None:
         size = p.constant(window, "i64")
         body = ["%d = arith.subi %in0, %in1 : i64", f"%r = arith.cmpi sge, %d, {size} : i64"]
@@ -84,7 +98,9 @@ def _alibi(p: Program, slopes: Value, q: int, kv: int) -> Value:
     return p.binary("mulf", tall, p.cast(distance, "f32"))
 
 
-def mla_decode(batch: int, kv: int, heads: int = 128, latent: int = 512, rope: int = 64, dtype: str = "f32") -> str:
+def mla_decode(
+    batch: int, kv: int, heads: int = 128, latent: int = 512, rope: int = 64, dtype: str = "f32"
+) -> str:
     """One query of all heads on a shared latent; the values are its first ``latent`` columns."""
     p = Program()
     query = p.argument(batch, heads, latent + rope, dtype=dtype)
@@ -106,7 +122,8 @@ def moe_routing(rows: int, hidden: int, experts: int, topk: int, dtype: str = "f
     name = f"%{p.count}"
     p.count += 1
     p.lines += [
-        f"    {name}:2 = tm_tensor.sort dimension(1) outs({weights.name}, {numbers.name} : {weights.type}, "
+        f"    {name}:2 = tm_tensor.sort dimension(1) outs({weights.name}, {numbers.name} : "
+        f"{weights.type}, "
         f"{numbers.type}) {{",
         "    ^bb0(%a: f32, %b: f32, %i: i64, %j: i64):",
         "      %c = arith.cmpf oge, %a, %b : f32",
@@ -119,7 +136,8 @@ def moe_routing(rows: int, hidden: int, experts: int, topk: int, dtype: str = "f
 
 
 def quant_gemm(m: int, n: int, k: int) -> str:
-    """Rows of x scaled by their largest magnitude to int8's range and rounded, times int8 weights, scaled back."""
+    """Rows of x scaled by their largest magnitude to int8's range and rounded, times int8
+    weights, scaled back."""
     p = Program()
     x, w, scale = p.argument(m, k), p.argument(k, n, dtype="i8"), p.argument(n)
     least = p.constant(1e-12, "f64")
@@ -171,7 +189,8 @@ def softmax(rows: int, columns: int, dtype: str = "f32") -> str:
 
 
 def layernorm(rows: int, columns: int, dtype: str = "f32") -> str:
-    """torch.nn.functional.layer_norm with weight and bias: its variance in f64, as torch-mlir writes it."""
+    """torch.nn.functional.layer_norm with weight and bias: its variance in f64, as torch-mlir
+    writes it."""
     p = Program()
     x = p.argument(rows, columns, dtype=dtype)
     weight, bias = p.argument(columns, dtype=dtype), p.argument(columns, dtype=dtype)
@@ -235,7 +254,9 @@ def gated_ffn(m: int, n: int, k: int, dtype: str = "f32") -> str:
     return p.text(p.matmul(hidden, down))
 
 
-def conv_chain(batch: int, channels: int, size: int, out1: int, out2: int, k1: int, dtype: str = "f32") -> str:
+def conv_chain(
+    batch: int, channels: int, size: int, out1: int, out2: int, k1: int, dtype: str = "f32"
+) -> str:
     """A k1 x k1 convolution that keeps the size, relu, a 1 x 1 convolution; NCHW."""
     p = Program()
     x = p.argument(batch, channels, size, size, dtype=dtype)
@@ -265,7 +286,9 @@ def _conv(p: Program, x: Value, w: Value) -> Value:
     wide = "f32" if x.dtype in ("f16", "bf16") else x.dtype
     start = p.full(shape, 0.0, wide)
     name = p.emit(
-        "linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} "
-        f"ins({x.name}, {w.name} : {x.type}, {w.type}) outs({start.name} : {start.type}) -> {start.type}"
+        "linalg.conv_2d_nchw_fchw "
+        "{dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} "
+        f"ins({x.name}, {w.name} : {x.type}, {w.type}) outs({start.name} : {start.type}) -> "
+        f"{start.type}"
     )
     return p.cast(Value(name, shape, wide), x.dtype)

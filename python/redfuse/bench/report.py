@@ -15,20 +15,32 @@ from .cases import Case
 from .runner import Row, Settings, copy_rate, headline, run_case
 
 HEADER = (
-    "workload/case", "implementation", "median ms", "min", "max", "TFLOP/s", "GB/s", "error", "compile s", "ratio",
+    "workload/case",
+    "implementation",
+    "median ms",
+    "min",
+    "max",
+    "TFLOP/s",
+    "GB/s",
+    "error",
+    "compile s",
+    "ratio",
     "schedule",
-)  # fmt: skip
+)
 NUMBERS = (2, 3, 4, 5, 6, 7, 8, 9)
 
 
 def run(cases: Sequence[Case], settings: Settings, path: Path | None) -> int:
-    """Runs the cases, prints the table and writes the JSON; returns 0, or 1 if an implementation of ours failed."""
+    """Runs the cases, prints the table and writes the JSON; returns 0, or 1 if an implementation
+    of ours failed."""
     from .. import _ext
 
     threads = settings.thread_count
     with console.progress("measuring the copy rate"):
         rate = copy_rate(threads)
-    print(f"{host_text(_ext.host())}; {threads} threads; copy rate {rate:.1f} GB/s (read and written)")
+    print(
+        f"{host_text(_ext.host())}; {threads} threads; copy rate {rate:.1f} GB/s (read and written)"
+    )
     rows: list[Row] = []
     heads: list[tuple[str, str, float]] = []
     for number, case in enumerate(cases, 1):
@@ -60,10 +72,18 @@ def cells(row: Row) -> list[str]:
         return "" if value is None else format(value, form)
 
     return [
-        f"{row.workload}/{row.case}", row.implementation, short(row.median_ms, ".3f"), short(row.min_ms, ".3f"),
-        short(row.max_ms, ".3f"), short(row.tflops, ".3f"), short(row.gb_s, ".1f"), short(row.error, ".1e"),
-        short(row.compile_s, ".2f"), short(row.ratio, ".2f"), row.schedule,
-    ]  # fmt: skip
+        f"{row.workload}/{row.case}",
+        row.implementation,
+        short(row.median_ms, ".3f"),
+        short(row.min_ms, ".3f"),
+        short(row.max_ms, ".3f"),
+        short(row.tflops, ".3f"),
+        short(row.gb_s, ".1f"),
+        short(row.error, ".1e"),
+        short(row.compile_s, ".2f"),
+        short(row.ratio, ".2f"),
+        row.schedule,
+    ]
 
 
 def write_json(path: Path, rows: Sequence[Row], settings: Settings, rate: float) -> None:

@@ -1,9 +1,11 @@
-"""Times cases: all implementations of a case in turn, round after round, so that a slow minute hits them all."""
+"""Times cases: all implementations of a case in turn, round after round, so that a slow minute
+hits them all."""
 
 from __future__ import annotations
 
 import dataclasses
 import gc
+import itertools
 import math
 import os
 import statistics
@@ -21,7 +23,8 @@ from .cases import Case
 class Row:
     """One implementation of one case. Times in ms a run; error is relative to fp64 in the max norm.
 
-    ratio: this implementation's median over redfuse's, timed the same way (with or without ``out=``).
+    ratio: this implementation's median over redfuse's, timed the same way (with or without
+        ``out=``).
     """
 
     workload: str
@@ -43,7 +46,8 @@ class Row:
 
 @dataclasses.dataclass
 class Settings:
-    """How to time: seconds a case, rounds at most, threads, peers or not, the unfused program or not, its inputs' seed."""
+    """How to time: seconds a case, rounds at most, threads, peers or not, the unfused program or
+    not, its inputs' seed."""
 
     target: str = "cpu"
     seconds: float = 10.0
@@ -73,7 +77,8 @@ class Contender:
 
 
 def copy_rate(threads: int, megabytes: int = 256) -> float:
-    """GB/s, read and written, of copying ``megabytes`` with that many threads: what memory allows."""
+    """GB/s, read and written, of copying ``megabytes`` with that many threads: what memory
+    allows."""
     import numpy
 
     count = megabytes * (1 << 20) // 4
@@ -82,7 +87,8 @@ def copy_rate(threads: int, megabytes: int = 256) -> float:
 
     def run() -> float:
         workers = [
-            threading.Thread(target=numpy.copyto, args=(b[lo:hi], a[lo:hi])) for lo, hi in zip(bounds, bounds[1:])
+            threading.Thread(target=numpy.copyto, args=(b[lo:hi], a[lo:hi]))
+            for lo, hi in itertools.pairwise(bounds)
         ]
         start = time.perf_counter()
         for worker in workers:
@@ -96,7 +102,8 @@ def copy_rate(threads: int, megabytes: int = 256) -> float:
 
 
 def run_case(case: Case, settings: Settings) -> list[Row]:
-    """Compiles, times and checks one case. A failure becomes a row with a note, not the end of the run."""
+    """Compiles, times and checks one case. A failure becomes a row with a note, not the end of
+    the run."""
     inputs = case.inputs(settings.seed)
     contenders: list[Contender] = []
     rows: list[Row] = []
@@ -119,7 +126,9 @@ def run_case(case: Case, settings: Settings) -> list[Row]:
     return rows
 
 
-def _redfuse(case: Case, text: str, inputs: list, settings: Settings, row: Any) -> Iterator[Contender]:
+def _redfuse(
+    case: Case, text: str, inputs: list, settings: Settings, row: Any
+) -> Iterator[Contender]:
     from ..compiler import compile
     from ..runtime.arrays import allocate
 
@@ -129,18 +138,29 @@ def _redfuse(case: Case, text: str, inputs: list, settings: Settings, row: Any) 
             executable = compile(
                 text,
                 target=settings.target,
-                options={**settings.options, "fuse": fuse, "cache": False, "threads": settings.thread_count},
+                options={
+                    **settings.options,
+                    "fuse": fuse,
+                    "cache": False,
+                    "threads": settings.thread_count,
+                },
             )
         except Error as error:
             row(name, note=str(error).splitlines()[0])
             continue
-        facts = {"compile_s": executable.compile_seconds, "schedule": schedules(executable.explanation)}
+        facts = {
+            "compile_s": executable.compile_seconds,
+            "schedule": schedules(executable.explanation),
+        }
         yield Contender(name, lambda e=executable: e(*inputs), False, row(name, **facts))
         if fuse and settings.peers:
             specs = executable.signature.outputs
             out = allocate([spec.shape for spec in specs], specs, False)  # type: ignore[misc]
             yield Contender(
-                f"{name}(out=)", lambda e=executable, o=out: e(*inputs, out=o), True, row(f"{name}(out=)", **facts)
+                f"{name}(out=)",
+                lambda e=executable, o=out: e(*inputs, out=o),
+                True,
+                row(f"{name}(out=)", **facts),
             )
 
 
@@ -206,7 +226,9 @@ def _warm(contender: Contender, case: Case, inputs: list) -> bool:
         contender.call()
         seconds = time.perf_counter() - start
     except (Error, RuntimeError, NotImplementedError, MemoryError, TypeError) as error:
-        contender.row.note = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        contender.row.note = (
+            f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        )
         return False
     contender.inner = max(1, min(10000, math.ceil(2e-3 / max(seconds, 1e-7))))
     return True
@@ -247,7 +269,9 @@ def _ratios(contenders: Sequence[Contender]) -> None:
 
 def headline(rows: Sequence[Row]) -> tuple[str, float] | None:
     """The fastest peer of a case and its ratio to redfuse (over 1: redfuse is faster)."""
-    peers = [row for row in rows if row.implementation.startswith("torch") and row.ratio is not None]
+    peers = [
+        row for row in rows if row.implementation.startswith("torch") and row.ratio is not None
+    ]
     if not peers:
         return None
     fastest = min(peers, key=lambda row: row.median_ms or math.inf)

@@ -1,4 +1,5 @@
-"""MLIR in: text, bytecode, a path or an ``mlir.ir.Module`` becomes a verified module and an entry function."""
+"""MLIR in: text, bytecode, a path or an ``mlir.ir.Module`` becomes a verified module and an entry
+function."""
 
 from __future__ import annotations
 
@@ -6,7 +7,14 @@ import dataclasses
 import os
 from typing import Any
 
-from ..errors import ArgumentError, ParseError, UnsupportedError, diagnostics_text, one_of, position_text
+from ..errors import (
+    ArgumentError,
+    ParseError,
+    UnsupportedError,
+    diagnostics_text,
+    one_of,
+    position_text,
+)
 from ..runtime.specs import Signature, TensorSpec
 
 
@@ -115,14 +123,17 @@ def _module_text(module: Any) -> str:
 
 
 def find_entry(module: Any, wanted: str | None = None) -> Any:
-    """The ``func.func`` to compile: ``wanted``, else ``main``, else the only public one with a body."""
+    """The ``func.func`` to compile: ``wanted``, else ``main``, else the only public one with a
+    body."""
     functions = {}
     for operation in module.body.operations:
         if operation.operation.name == "func.func" and not operation.is_external:
             functions[operation.name.value] = operation
     if wanted is not None:
         if wanted not in functions:
-            raise ArgumentError("option 'entry': " + one_of("function", wanted, functions or ["(none)"]))
+            raise ArgumentError(
+                "option 'entry': " + one_of("function", wanted, functions or ["(none)"])
+            )
         return functions[wanted]
     if "main" in functions:
         return functions["main"]
@@ -130,7 +141,9 @@ def find_entry(module: Any, wanted: str | None = None) -> Any:
     if len(public) == 1:
         return public[0]
     if not functions:
-        raise UnsupportedError("the module has no func.func with a body; there is nothing to compile")
+        raise UnsupportedError(
+            "the module has no func.func with a body; there is nothing to compile"
+        )
     raise ArgumentError(
         f"the module has {len(public)} public functions and none is called main; "
         f"choose one with the option entry=NAME: {', '.join(functions)}"
@@ -145,15 +158,18 @@ def _is_public(function: Any) -> bool:
 
 
 def signature(function: Any) -> Signature:
-    """Argument and result types of a ``func.func``; raises :class:`UnsupportedError` for types with no array form."""
+    """Argument and result types of a ``func.func``; raises :class:`UnsupportedError` for types
+    with no array form."""
     name = function.name.value
     where = position_of(function)
     kind = function.type
     inputs = [
-        TensorSpec.parse(str(value), f"{where}argument {i} of {name}") for i, value in enumerate(kind.inputs)
+        TensorSpec.parse(str(value), f"{where}argument {i} of {name}")
+        for i, value in enumerate(kind.inputs)
     ]
     outputs = [
-        TensorSpec.parse(str(value), f"{where}result {i} of {name}") for i, value in enumerate(kind.results)
+        TensorSpec.parse(str(value), f"{where}result {i} of {name}")
+        for i, value in enumerate(kind.results)
     ]
     return Signature(name, tuple(inputs), tuple(outputs))
 

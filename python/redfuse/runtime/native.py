@@ -1,7 +1,7 @@
 """Loaded machine code, and one call of it through the packed C entry.
 
-``void f__packed(void **args)``: ``args[i]`` points to the descriptor ``{allocated, aligned, offset, sizes[rank],
-strides[rank]}`` (64-bit words) of argument i, or to the scalar itself.
+``void f__packed(void **args)``: ``args[i]`` points to the descriptor ``{allocated, aligned,
+offset, sizes[rank], strides[rank]}`` (64-bit words) of argument i, or to the scalar itself.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class Function:
             words += [address, address, 0, *shape, *strides]
         memory = (ctypes.c_int64 * max(len(words), 1))(*words)
         base = ctypes.addressof(memory)
-        pointers = (ctypes.c_void_p * max(len(starts), 1))(*[-s if s < 0 else base + 8 * s for s in starts])
+        pointers = (ctypes.c_void_p * max(len(starts), 1))(
+            *[-s if s < 0 else base + 8 * s for s in starts]
+        )
         _ext.clear_failure()
         self.entry(ctypes.addressof(pointers))
         message = _ext.take_failure()
@@ -83,5 +85,7 @@ class Program:
             start += len(spec.shape)
         for shape in shapes:
             if any(extent < 0 for extent in shape):
-                raise ExecutionError(f"{self.signature.name}: a result has a negative extent: {shape}")
+                raise ExecutionError(
+                    f"{self.signature.name}: a result has a negative extent: {shape}"
+                )
         return shapes

@@ -26,7 +26,8 @@ _TENSOR = re.compile(r"^tensor<((?:(?:\d+|\?)x)*)([a-z]+\d*)>$")
 
 @dataclasses.dataclass(frozen=True)
 class TensorSpec:
-    """One argument or result. ``shape`` has ``None`` for a dynamic extent; a scalar is rank 0 and ``scalar``."""
+    """One argument or result. ``shape`` has ``None`` for a dynamic extent; a scalar is rank 0 and
+    ``scalar``."""
 
     dtype: str
     shape: tuple[int | None, ...]
@@ -54,13 +55,15 @@ class TensorSpec:
 
     @classmethod
     def parse(cls, text: str, what: str = "type") -> TensorSpec:
-        """From MLIR's spelling; ``what`` names the value in the error for types with no array form."""
+        """From MLIR's spelling; ``what`` names the value in the error for types with no array
+        form."""
         if text in ELEMENT_TYPES:
             return cls(text, (), scalar=True)
         match = _TENSOR.match(text)
         if match is None or match[2] not in ELEMENT_TYPES:
             raise UnsupportedError(
-                f"{what}: type {text} cannot be passed as an array; expected a ranked tensor without an encoding "
+                f"{what}: type {text} cannot be passed as an array; expected a ranked tensor "
+                "without an encoding "
                 f"(or a scalar) of {', '.join(ELEMENT_TYPES)}"
             )
         shape = tuple(None if n == "?" else int(n) for n in match[1].split("x")[:-1])
@@ -106,7 +109,8 @@ def numpy_dtype(dtype: str):
             import ml_dtypes
         except ImportError:
             raise UnsupportedError(
-                "bf16 arrays in NumPy need the package ml_dtypes: pip install ml_dtypes (or pass torch tensors)"
+                "bf16 arrays in NumPy need the package ml_dtypes: pip install ml_dtypes (or "
+                "pass torch tensors)"
             ) from None
         return numpy.dtype(ml_dtypes.bfloat16)
     return numpy.dtype(ELEMENT_TYPES[dtype][0])
