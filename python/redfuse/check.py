@@ -39,7 +39,8 @@ class Outcome:
 
     def __str__(self) -> str:
         verdict = "ok" if self.ok else "FAILED"
-        text = f"{self.name} {self.dtype}: error {self.error:.3g}, tolerance {self.tolerance:.3g}: {verdict}"
+        numbers = f"error {self.error:.3g}, tolerance {self.tolerance:.3g}"
+        text = f"{self.name} {self.dtype}: {numbers}: {verdict}"
         if not self.ok and self.worst is not None:
             index, got, want = self.worst
             text += f"; worst at {list(index)}: got {got!r}, expected {want!r}"

@@ -114,7 +114,7 @@ def diagnostics_text(diagnostics: Sequence[object], limit: int = 8) -> tuple[str
         for note in diagnostic.notes:  # type: ignore[attr-defined]
             text = str(note.message)
             if text.startswith(("see current operation", "Available dialects")):
-                continue  # a whole function, or fifty names: the position and our hint say it shorter
+                continue  # a whole function, or fifty names: our own text is shorter
             spot = position_text(*_position(note.location))
             lines.append(f"  note: {spot + ': ' if spot else ''}{text}")
     return "\n".join(lines), first

@@ -26,10 +26,12 @@ def attention(inputs: Sequence[Any], kind: str) -> Calls:
     gqa = k.shape[1] != heads
     if kind == "none" or (kind == "causal" and rows == kv):
         causal = kind == "causal"
-        def call():
+
+        def call() -> Any:
             return functional.scaled_dot_product_attention(
-                    q, k, v, is_causal=causal, enable_gqa=gqa
-                )
+                q, k, v, is_causal=causal, enable_gqa=gqa
+            )
+
         return {"scaled_dot_product_attention": (call, False)}
     i = torch.arange(rows)[:, None] + (kv - rows)
     j = torch.arange(kv)[None, :]
@@ -43,10 +45,10 @@ def attention(inputs: Sequence[Any], kind: str) -> Calls:
         bias = bias + inputs[3][:, None, None] * (j - i)
     bias = bias.to(q.dtype)
     if "softcap" not in words:
-        def call():
-            return functional.scaled_dot_product_attention(
-                    q, k, v, attn_mask=bias, enable_gqa=gqa
-                )
+
+        def call() -> Any:
+            return functional.scaled_dot_product_attention(q, k, v, attn_mask=bias, enable_gqa=gqa)
+
         return {"scaled_dot_product_attention+mask": (call, False)}
 
     def spelled() -> Any:
