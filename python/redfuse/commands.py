@@ -129,7 +129,7 @@ def run(
     inputs: Annotated[
         Path | None,
         typer.Option(
-            help="An .npz with in0, in1, ... and, to compare with, out0, ...; default: random inputs."
+            help="An .npz with in0, in1, ... and, to compare with, out0, ...; or random inputs."
         ),
     ] = None,
     target: Target = "auto",

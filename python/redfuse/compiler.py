@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import pipelines
-from .errors import CompileError, TargetError, UnsupportedError, diagnostics_text, one_of
+from .errors import CompileError, TargetError, UnsupportedError, one_of, position_text
 from .executable import Executable
 from .frontends import mlir as mlir_frontend
 from .frontends.mlir import Source
@@ -54,7 +54,9 @@ def compile(
         executable.source = program
         executable.options = chosen
     if inputs is not None:
-        _check_inputs(executable.signature, inputs)
+        from .runtime.arrays import check_examples
+
+        check_examples(inputs, executable.signature)
     return executable
 
 
@@ -89,7 +91,7 @@ class Lowered:
         from . import _ext
 
         start = time.perf_counter()
-        code = _native(lambda: _ext.emit_object(self.module.operation, options.opt_level))
+        code = _ext.emit_object(self.module.operation, opt_level=options.opt_level)
         self.timings["object"] = time.perf_counter() - start
         return code
 
@@ -97,14 +99,7 @@ class Lowered:
         """Its text."""
         from . import _ext
 
-        return _native(lambda: _ext.emit_asm(self.module.operation, options.opt_level))
-
-
-def _native(work: Any) -> Any:
-    try:
-        return work()
-    except RuntimeError as error:
-        raise CompileError(f"machine code: {error}") from None
+        return _ext.emit_asm(self.module.operation, opt_level=options.opt_level)
 
 
 def lower(program: Source, options: Options, stop_after: str | None = None) -> Lowered:
@@ -167,20 +162,30 @@ def _shape_checks(module: Any, entry: str) -> None:
 def run_pipeline(module: Any, pipeline: str, stage: str) -> None:
     """Runs a textual pass pipeline in place; raises CompileError with the diagnostics, and where
     they point."""
-    import mlir.ir as ir
-    from mlir.passmanager import PassManager
+    from . import _ext
 
-    with module.context:
-        try:
-            manager = PassManager.parse(pipeline)
-        except ValueError as error:
-            raise CompileError(f"stage {stage}: {error}") from None
-        manager.enable_verifier(True)
-        try:
-            manager.run(module.operation)
-        except ir.MLIRError as error:
-            text, _ = diagnostics_text(error.error_diagnostics)
-            raise CompileError(f"stage {stage} failed\n{text or error.message}") from None
+    try:
+        _ext.run_passes(module.operation, pipeline)
+    except CompileError as error:
+        raise _stage_error(error, stage) from None
+
+
+def _stage_error(error: CompileError, stage: str) -> CompileError:
+    """The same diagnostics, headed by the stage instead of the whole pipeline."""
+    diagnostics = getattr(error, "diagnostics", [])
+    lines = [f"stage {stage} failed"]
+    for diagnostic in diagnostics[:8]:
+        where = position_text(diagnostic["file"], diagnostic["line"], diagnostic["column"])
+        lines.append(f"{where}: {diagnostic['message']}" if where else diagnostic["message"])
+        for note in diagnostic["notes"]:
+            if not note["message"].startswith("see current operation"):
+                where = position_text(note["file"], note["line"], note["column"])
+                lines.append(f"  note: {where + ': ' if where else ''}{note['message']}")
+    if len(lines) == 1:
+        lines += str(error).splitlines()
+    made = CompileError("\n".join(lines))
+    made.diagnostics = diagnostics  # type: ignore[attr-defined]
+    return made
 
 
 def explain_module(module: Any) -> dict:
@@ -228,11 +233,3 @@ def _is_torch_callable(source: Any) -> bool:
     if torch is not None and isinstance(source, torch.nn.Module):
         return True
     return callable(source) and not mlir_frontend.is_module(source) and not isinstance(source, type)
-
-
-def _check_inputs(signature: Signature, inputs: Sequence[Any]) -> None:
-    from .runtime import arrays
-
-    arrays.check_count(inputs, signature)
-    for index, (value, spec) in enumerate(zip(inputs, signature.inputs, strict=False)):
-        arrays.view(value, spec, "argument", index, signature.name)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .errors import ArgumentError
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature
@@ -55,7 +54,6 @@ class Executable:
         explanation: dict, compile_seconds: float = 0.0, timings: dict[str, float] | None = None,
     ):  # fmt: skip
         from . import _ext
-        from .runtime.native import Program
 
         self.source, self.options, self.target, self.signature = source, options, target, signature
         self.code = code
@@ -63,7 +61,11 @@ class Executable:
         self.compile_seconds = compile_seconds
         self.timings = timings or {}
         self.ir = Stages(source, options)
-        self._program = Program(_ext.load(code), signature)
+        self._function = _ext.load(code).function(
+            signature.name,
+            [spec.native for spec in signature.inputs],
+            [spec.native for spec in signature.outputs],
+        )
 
     def __repr__(self) -> str:
         return f"<redfuse.Executable {self.signature} for {self.target}>"
@@ -79,39 +81,13 @@ class Executable:
         Returns the result, or a tuple of them: torch tensors if an argument is one, else NumPy
         arrays. Raises ArgumentError for a bad argument, ExecutionError if the program stops itself.
         """
-        from .runtime import arrays, native
-
-        signature = self.signature
-        arrays.check_count(arguments, signature)
-        views, passed = [], []
-        torch_out = False
-        for index, (value, spec) in enumerate(zip(arguments, signature.inputs, strict=False)):
-            torch_out = torch_out or arrays.is_torch(value)
-            view = arrays.view(value, spec, "argument", index, signature.name)
-            views.append(view)
-            if spec.scalar:
-                passed.append(native.scalar_bytes(_scalar(view.owner), spec))
-            else:
-                passed.append((view.address, view.shape))
-        shapes = self._program.output_shapes(passed)
-        results = (
-            arrays.allocate(shapes, signature.outputs, torch_out)
-            if out is None
-            else _as_list(out, signature)
-        )
-        out_views = []
-        for index, (value, spec, shape) in enumerate(
-            zip(results, signature.outputs, shapes, strict=False)
-        ):
-            known = type(spec)(spec.dtype, shape)
-            out_views.append(arrays.view(value, known, "out", index, signature.name, writable=True))
-        if out is not None:
-            arrays.check_overlap(views, out_views, signature.name)
         from . import _ext
 
+        if out is not None and not isinstance(out, (list, tuple)):
+            out = (out,)
         _ext.set_num_threads(self.options.threads)
-        self._program.main([*passed, *((view.address, view.shape) for view in out_views)])
-        return results[0] if len(results) == 1 else tuple(results)
+        results = self._function(arguments, out)
+        return results[0] if len(results) == 1 else results
 
     def explain(self, json: bool = False) -> Any:
         """What was fused, how, and why not where not: text, or with ``json`` the object of
@@ -135,21 +111,3 @@ class Executable:
         from .bundle import write
 
         write(os.fspath(path), self)
-
-
-def _scalar(value: Any) -> Any:
-    import numpy
-
-    return value if isinstance(value, numpy.ndarray) else numpy.asarray(value)
-
-
-def _as_list(out: Any, signature: Signature) -> Sequence[Any]:
-    if len(signature.outputs) == 1 and not isinstance(out, (list, tuple)):
-        return [out]
-    if not isinstance(out, (list, tuple)) or len(out) != len(signature.outputs):
-        got = f"{len(out)}" if isinstance(out, (list, tuple)) else type(out).__name__
-        raise ArgumentError(
-            f"out of {signature.name}: expected a sequence of {len(signature.outputs)} arrays, "
-            f"got {got}"
-        )
-    return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .errors import ArgumentError, CompileError, one_of
+from .errors import ArgumentError, one_of
 
 
 class Fired(NamedTuple):
@@ -54,8 +54,4 @@ def rewrite(module: Any, patterns: Sequence[str]) -> list[Fired]:
             f"module: expected an mlir.ir.Module or operation, got {type(module).__name__}"
         )
     _ext.load_dialects(operation.context)
-    try:
-        trace = _ext.apply_patterns(operation, list(patterns))
-    except RuntimeError as error:
-        raise CompileError(f"rewrite: {error}") from None
-    return [entry if isinstance(entry, Fired) else Fired(*entry) for entry in trace]
+    return [Fired(*entry) for entry in _ext.apply_patterns(operation, list(patterns))]

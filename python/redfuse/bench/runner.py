@@ -130,7 +130,7 @@ def _redfuse(
     case: Case, text: str, inputs: list, settings: Settings, row: Any
 ) -> Iterator[Contender]:
     from ..compiler import compile
-    from ..runtime.arrays import allocate
+    from ..runtime.arrays import empty_numpy
 
     variants = [("redfuse", True)] + ([("unfused", False)] if settings.unfused else [])
     for name, fuse in variants:
@@ -155,7 +155,7 @@ def _redfuse(
         yield Contender(name, lambda e=executable: e(*inputs), False, row(name, **facts))
         if fuse and settings.peers:
             specs = executable.signature.outputs
-            out = allocate([spec.shape for spec in specs], specs, False)  # type: ignore[misc]
+            out = [empty_numpy(spec.shape, spec.dtype) for spec in specs]  # type: ignore[arg-type]
             yield Contender(
                 f"{name}(out=)",
                 lambda e=executable, o=out: e(*inputs, out=o),

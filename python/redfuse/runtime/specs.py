@@ -48,6 +48,11 @@ class TensorSpec:
         """Whether the elements are floating point."""
         return self.dtype in FLOATS
 
+    @property
+    def native(self) -> object:
+        """As the native functions take it: (element type, extents), a scalar by its type alone."""
+        return self.dtype if self.scalar else (self.dtype, self.shape)
+
     def __str__(self) -> str:
         if self.scalar:
             return self.dtype
