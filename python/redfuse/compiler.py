@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import pipelines
-from .errors import CompileError, TargetError, UnsupportedError, one_of, position_text
+from .errors import (
+    CompileError,
+    FusionWarning,
+    TargetError,
+    UnsupportedError,
+    one_of,
+    position_text,
+)
 from .executable import Executable
 from .frontends import mlir as mlir_frontend
 from .frontends.mlir import Source
@@ -103,7 +112,37 @@ class Lowered:
 
 
 def lower(program: Source, options: Options, stop_after: str | None = None) -> Lowered:
-    """Runs the stages, all of them or up to ``stop_after``."""
+    """Runs the stages, all of them or up to ``stop_after``.
+
+    A failure of a fusing stage is a warning (FusionWarning) and an entry in the explanation: the
+    program is then compiled op by op. Any valid program runs, fused or not.
+    """
+    if not options.fuse:
+        return _lower(program, options, pipelines.unfused(), stop_after)
+    try:
+        return _lower(program, options, pipelines.fused(options), stop_after)
+    except CompileError as error:
+        if stop_after is not None:
+            raise
+        failure = str(error)
+    plain = dataclasses.replace(options, fuse=False)
+    lowered = _lower(program, plain, pipelines.unfused(), None)
+    first = failure.splitlines()[0]
+    warnings.warn(f"not fused, compiled op by op: {failure}", FusionWarning, stacklevel=4)
+    refusal = {
+        "op": "func.func",
+        "location": "",
+        "condition": first,
+        "detail": " ".join(failure.splitlines()[1:]),
+        "remedy": "please report this program: the fusing stages should take it",
+    }
+    lowered.explanation = {"kernels": [], "refused": [refusal]}
+    return lowered
+
+
+def _lower(
+    program: Source, options: Options, stages: list[tuple[str, str]], stop_after: str | None
+) -> Lowered:
     start = time.perf_counter()
     module = program.parse()
     entry = mlir_frontend.find_entry(module, options.entry)
@@ -113,7 +152,6 @@ def lower(program: Source, options: Options, stop_after: str | None = None) -> L
     if stop_after == "source":
         return lowered
     _keep_only(module, signature.name)
-    stages = pipelines.fused(options) if options.fuse else pipelines.unfused()
     _shape_checks(module, signature.name)
     if not options.fuse:
         from .destinations import to_destination_style
@@ -123,7 +161,7 @@ def lower(program: Source, options: Options, stop_after: str | None = None) -> L
         start = time.perf_counter()
         run_pipeline(module, pipeline, stage)
         lowered.timings[stage] = time.perf_counter() - start
-        if stage == pipelines.EXPLAIN_STAGE:
+        if options.fuse and stage == pipelines.EXPLAIN_STAGE:
             lowered.explanation = explain_module(module)
         if stage == stop_after:
             break

@@ -64,6 +64,10 @@ class CacheWarning(UserWarning):
     """The cache cannot be used; the work goes on without it."""
 
 
+class FusionWarning(UserWarning):
+    """A stage of the fusing compiler failed; the program was compiled op by op instead."""
+
+
 def one_of(what: str, got: str, known: Iterable[str]) -> str:
     """``unknown WHAT 'GOT'`` with the nearest known names, or all of them."""
     names = list(known)

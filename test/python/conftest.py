@@ -1,0 +1,46 @@
+"""Fixtures: every test has a cache of its own, so that none sees another's programs."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "test" / "e2e" / "corpus"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The cache of tests that do not ask for an empty one: compiling the same text twice is
+    wasted time."""
+    import os
+
+    os.environ["REDFUSE_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("REDFUSE_CACHE_DIR", str(folder))
+    return folder
+
+
+SCALE = """
+func.func @main(%x: tensor<3x5xf32>, %y: tensor<5xf32>) -> tensor<3x5xf32> {
+  %e = tensor.empty() : tensor<3x5xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
+      affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<3x5xf32>, tensor<5xf32>) outs(%e : tensor<3x5xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def scale() -> str:
+    """A program that multiplies rows by a vector."""
+    return SCALE
