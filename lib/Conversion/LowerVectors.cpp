@@ -45,19 +45,19 @@ static Value widen(OpBuilder &b, Location loc, Value boolean) {
 }
 
 namespace {
-/// A vector op that reads or writes a memref of i1: on bytes instead. `Data` is
-/// the operand whose type follows (the vector to store, the padding, the
-/// pass-through); masks stay i1.
+/// An op that reads or writes a memref of i1: on bytes instead. `Data` is the
+/// operand whose type follows (the value to store, the padding, the
+/// pass-through); masks stay i1. Upstream asserts that scalars take bytes.
 template <typename Op>
 struct BooleanMemory : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    if (!isBooleanMemRef(op.getBase().getType()))
+    OpOperand &base = baseOperand(op);
+    if (!isBooleanMemRef(base.get().getType()))
       return rewriter.notifyMatchFailure(op, "not a memref of i1");
     Location loc = op.getLoc();
-    OpOperand &base = op.getBaseMutable();
     Value bytes = asBytes(rewriter, loc, base.get());
     OpOperand *data = dataOperand(op);
     Value wide = data ? widen(rewriter, loc, data->get()) : Value();
@@ -69,12 +69,15 @@ struct BooleanMemory : OpRewritePattern<Op> {
       return success();
     }
     Value result = op->getResult(0);
-    auto narrow = cast<VectorType>(result.getType());
+    auto vector = dyn_cast<VectorType>(result.getType());
+    Type wider = rewriter.getI8Type();
+    if (vector)
+      wider = vector.clone(wider);
     rewriter.modifyOpInPlace(op, [&] {
       base.set(bytes);
       if (data)
         data->set(wide);
-      result.setType(narrow.clone(rewriter.getI8Type()));
+      result.setType(wider);
     });
     rewriter.setInsertionPointAfter(op);
     Value zero = arith::ConstantOp::create(
@@ -85,14 +88,25 @@ struct BooleanMemory : OpRewritePattern<Op> {
     return success();
   }
 
+  static OpOperand &baseOperand(Op op) {
+    if constexpr (std::is_same_v<Op, memref::LoadOp> ||
+                  std::is_same_v<Op, memref::StoreOp>)
+      return op.getMemrefMutable();
+    else
+      return op.getBaseMutable();
+  }
+
   static OpOperand *dataOperand(Op op) {
-    if constexpr (std::is_same_v<Op, vector::LoadOp>)
+    if constexpr (std::is_same_v<Op, vector::LoadOp> ||
+                  std::is_same_v<Op, memref::LoadOp>)
       return nullptr;
     else if constexpr (std::is_same_v<Op, vector::MaskedLoadOp> ||
                        std::is_same_v<Op, vector::GatherOp>)
       return &op.getPassThruMutable();
     else if constexpr (std::is_same_v<Op, vector::TransferReadOp>)
       return &op.getPaddingMutable();
+    else if constexpr (std::is_same_v<Op, memref::StoreOp>)
+      return &op.getValueMutable();
     else
       return &op.getValueToStoreMutable();
   }
@@ -103,7 +117,9 @@ struct LowerVectors : redfuse::impl::LowerVectorsBase<LowerVectors> {
     MLIRContext *context = &getContext();
     {
       RewritePatternSet patterns(context);
-      patterns.add<BooleanMemory<vector::LoadOp>,
+      patterns.add<BooleanMemory<memref::LoadOp>,
+                   BooleanMemory<memref::StoreOp>,
+                   BooleanMemory<vector::LoadOp>,
                    BooleanMemory<vector::StoreOp>,
                    BooleanMemory<vector::MaskedLoadOp>,
                    BooleanMemory<vector::MaskedStoreOp>,

@@ -63,7 +63,7 @@ def _check(ir: Any, operation: Any) -> int:
         if not isinstance(value.type, ir.RankedTensorType):
             continue
         for dim, expression in enumerate(affine.results):
-            if not ir.AffineDimExpr.isinstance(expression):
+            if not isinstance(expression, ir.AffineDimExpr):
                 continue
             loop = ir.AffineDimExpr(expression).position
             extent = None if value.type.is_dynamic_dim(dim) else value.type.get_dim_size(dim)
