@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 from . import pipelines
 from .errors import (
     CompileError,
+    Error,
     FusionWarning,
     TargetError,
     UnsupportedError,
@@ -121,7 +123,7 @@ def lower(program: Source, options: Options, stop_after: str | None = None) -> L
         return _lower(program, options, pipelines.unfused(), stop_after)
     try:
         return _lower(program, options, pipelines.fused(options), stop_after)
-    except CompileError as error:
+    except (CompileError, UnsupportedError) as error:
         if stop_after is not None:
             raise
         failure = str(error)
@@ -178,17 +180,24 @@ def _keep_only(module: Any, entry: str) -> None:
                 visibility = "public" if operation.name.value == entry else "private"
                 operation.attributes["sym_visibility"] = ir.StringAttr.get(visibility)
     run_pipeline(module, "builtin.module(inline,symbol-dce)", "inline")
-    left = [
-        operation.name.value
-        for operation in module.body.operations
-        if operation.operation.name == "func.func" and operation.name.value != entry
-    ]
-    if left:
+    for operation in module.body.operations:
+        if operation.operation.name == "func.func":
+            _no_calls(operation.operation, entry)
+
+
+def _no_calls(operation: Any, entry: str) -> None:
+    """Raises for a call that could not be inlined."""
+    if operation.name in ("func.call", "func.call_indirect"):
+        where = mlir_frontend.position_of(operation)
+        callee = str(operation.attributes["callee"]) if "callee" in operation.attributes else ""
         raise UnsupportedError(
-            f"{entry} calls {', '.join(left)}, which cannot be inlined (recursive, or without a "
-            "body); "
-            "expected a program that is complete in itself"
+            f"{where}{entry} calls {callee or 'a function value'}, which cannot be inlined "
+            "(recursive, or without a body); expected a program that is complete in itself"
         )
+    for region in operation.regions:
+        for block in region:
+            for inner in block.operations:
+                _no_calls(inner.operation, entry)
 
 
 def _shape_checks(module: Any, entry: str) -> None:
@@ -208,20 +217,39 @@ def run_pipeline(module: Any, pipeline: str, stage: str) -> None:
         raise _stage_error(error, stage) from None
 
 
-def _stage_error(error: CompileError, stage: str) -> CompileError:
-    """The same diagnostics, headed by the stage instead of the whole pipeline."""
+_NO_LOWERING = ("op was not bufferized", "failed to legalize operation")
+_CURRENT = re.compile(r"see current operation: (?:[%\w:, ]+ = )?\"?([a-z_]\w*\.[\w.]+)")
+
+
+def _stage_error(error: CompileError, stage: str) -> Error:
+    """The same diagnostics, headed by the stage instead of the whole pipeline.
+
+    An operation for which there is no lowering is an UnsupportedError that names it.
+    """
     diagnostics = getattr(error, "diagnostics", [])
     lines = [f"stage {stage} failed"]
+    unsupported = False
     for diagnostic in diagnostics[:8]:
+        message = diagnostic["message"]
+        current = [_CURRENT.match(note["message"]) for note in diagnostic["notes"]]
+        operation = next((match[1] for match in current if match), None)
+        if operation and operation not in message:
+            message += f" ({operation})"
+        unsupported = unsupported or message.startswith(_NO_LOWERING)
         where = position_text(diagnostic["file"], diagnostic["line"], diagnostic["column"])
-        lines.append(f"{where}: {diagnostic['message']}" if where else diagnostic["message"])
+        lines.append(f"{where}: {message}" if where else message)
         for note in diagnostic["notes"]:
             if not note["message"].startswith("see current operation"):
                 where = position_text(note["file"], note["line"], note["column"])
                 lines.append(f"  note: {where + ': ' if where else ''}{note['message']}")
     if len(lines) == 1:
         lines += str(error).splitlines()
-    made = CompileError("\n".join(lines))
+    if unsupported:
+        lines.append(
+            "expected linalg, tensor, arith, math, scf and cf, with function arguments of tensors; "
+            "lower other operations to these first"
+        )
+    made = (UnsupportedError if unsupported else CompileError)("\n".join(lines))
     made.diagnostics = diagnostics  # type: ignore[attr-defined]
     return made
 

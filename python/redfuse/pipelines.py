@@ -53,7 +53,7 @@ def unfused() -> list[tuple[str, str]]:
     return [
         (
             "prepare",
-            "builtin.module(redfuse-lower-tm-tensor,canonicalize,cse,resolve-ranked-shaped-type-result-dims,"
+            "builtin.module(redfuse-lower-tm-tensor,convert-elementwise-to-linalg,canonicalize,cse,resolve-ranked-shaped-type-result-dims,"
             "func.func(int-range-optimizations),canonicalize,cse,eliminate-empty-tensors)",
         ),
         (

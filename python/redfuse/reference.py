@@ -86,13 +86,14 @@ class _Widener:
 
     def operation(self, operation: Any) -> None:
         """Widens ``operation`` and all inside it."""
-        ir = self.ir
         for region in operation.regions:
             for block in region.blocks:
                 for argument in block.arguments:
                     self._value(argument)
                 for inner in list(block.operations):
                     self.operation(inner.operation)
+        if operation.name == "arith.constant" and self._widen_constant(operation):
+            return
         if operation.name in _BIT_CASTS:
             raise UnsupportedError(
                 f"{position_of(operation)}{operation.name} reads the bits of a float, so there "
@@ -110,7 +111,27 @@ class _Widener:
         if operation.name in _FLOAT_CASTS:
             operation.results[0].replace_all_uses_with(operation.operands[0])
             operation.erase()
-        del ir
+
+    def _widen_constant(self, operation: Any) -> bool:
+        """Puts a cast behind a constant of several values: it folds, exactly, for every type."""
+        from mlir.dialects import arith
+
+        ir = self.ir
+        value = operation.attributes["value"]
+        kind = operation.results[0].type
+        if not isinstance(kind, (ir.RankedTensorType, ir.VectorType)) or (
+            isinstance(value, ir.DenseElementsAttr) and value.is_splat
+        ):
+            return False
+        wide = self.type(kind)
+        if wide == kind:
+            return True
+        uses = list(operation.results[0].uses)
+        with ir.InsertionPoint.after(operation):
+            cast = arith.ExtFOp(wide, operation.results[0])
+        for use in uses:
+            use.owner.operands[use.operand_number] = cast.result
+        return True
 
     def _value(self, value: Any) -> None:
         old = value.type
@@ -185,15 +206,11 @@ class _Widener:
         element = kind.element_type
         if not isinstance(element, ir.FloatType) or element == self.f64:
             return attribute
-        import numpy
-
-        shaped = self.type(kind)
-        if isinstance(attribute, ir.DenseElementsAttr):
-            if attribute.is_splat:
-                value = attribute.get_splat_value().value
-                return ir.DenseElementsAttr.get_splat(shaped, ir.FloatAttr.get(self.f64, value))
-            values = numpy.array(list(ir.DenseFPElementsAttr(attribute)), numpy.float64)
-            return ir.DenseElementsAttr.get(values.reshape(tuple(kind.shape)), type=shaped)
+        if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
+            value = attribute.get_splat_value().value
+            return ir.DenseElementsAttr.get_splat(
+                self.type(kind), ir.FloatAttr.get(self.f64, value)
+            )
         raise UnsupportedError(
             f"a constant stored as {type(attribute).__name__} of {kind} has no fp64 form here; "
             "expected dense elements"

@@ -1,8 +1,10 @@
 """Fixtures: every test has a cache of its own, so that none sees another's programs."""
 
+import os
 from pathlib import Path
 
 import pytest
+import redfuse
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "test" / "e2e" / "corpus"
@@ -12,9 +14,10 @@ CORPUS = ROOT / "test" / "e2e" / "corpus"
 def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The cache of tests that do not ask for an empty one: compiling the same text twice is
     wasted time."""
-    import os
-
     os.environ["REDFUSE_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    # Processes that tests start import the same package.
+    package = str(Path(redfuse.__file__).parents[1])
+    os.environ["PYTHONPATH"] = os.pathsep.join([package, os.environ.get("PYTHONPATH", "")])
 
 
 @pytest.fixture
