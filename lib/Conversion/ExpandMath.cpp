@@ -226,8 +226,11 @@ static Logarithm logarithm(Emitter &e, Value u, Value rest) {
   Value power = e.andi(e.subi(e.bits(u), e.i(0x3f2aaaab)),
                        e.i(int32_t(0xff800000)));
   Value f = e.sub(e.real(e.subi(e.bits(u), power)), e.f(1.0f));
-  if (rest)
-    f = e.fma(rest, e.real(e.subi(e.i(0x3f800000), power)), f);
+  if (rest) {
+    Value inverse = e.real(e.subi(e.i(0x3f800000), power)); // 2^-exponent
+    // 2^-128 has no normal float; nor does the rest matter there.
+    f = e.select(Is::OLT, u, e.f(0x1p+60f), e.fma(rest, inverse, f), f);
+  }
   Value p = e.polynomial(f, {-0.5f, 0x1.555506p-2f, -0x1.fffefp-3f,
                              0x1.99d02ap-3f, -0x1.559dccp-3f, 0x1.1ed6fcp-3f,
                              -0x1.f3110ep-4f, 0x1.1e675p-3f, -0x1.0806p-3f});
