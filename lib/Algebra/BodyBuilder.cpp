@@ -108,6 +108,13 @@ Value BodyBuilder::isEqual(Value v, double value) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v, c);
 }
 
+Value BodyBuilder::isFinite(Value v) {
+  Value infinity = constant(std::numeric_limits<double>::infinity(),
+                            v.getType());
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT,
+                               math::AbsFOp::create(b, loc, v), infinity);
+}
+
 Value BodyBuilder::isInfinite(Value v) {
   return isEqual(math::AbsFOp::create(b, loc, v),
                  std::numeric_limits<double>::infinity());

@@ -39,6 +39,7 @@ public:
                      mlir::Value onFalse);
   /// Ordered equality with a constant, of floats or integers.
   mlir::Value isEqual(mlir::Value v, double constant);
+  mlir::Value isFinite(mlir::Value v);
   /// |v| is infinite.
   mlir::Value isInfinite(mlir::Value v);
   mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs);

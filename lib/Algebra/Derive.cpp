@@ -79,10 +79,16 @@ unsigned Deriver::addCount(ArrayRef<int64_t> over) {
       SmallBitVector(roles.getOver().size())));
 }
 
-unsigned Deriver::addExponential(const Exponential &exponential, Type type,
-                                 ArrayRef<int64_t> over) {
+unsigned
+Deriver::addExponential(const Exponential &exponential, Type type,
+                        ArrayRef<int64_t> over,
+                        ArrayRef<std::pair<Value, bool>> masks) {
+  // What is masked out must not move the pivot: it can be infinite.
   SmallBitVector dims = dimsOf(exponential.data);
+  for (auto &[predicate, side] : masks)
+    dims |= roles.getDims()[predicate];
   Component pivot = makeComponent(Reducer::MaximumF, type, over, dims);
+  pivot.masks.assign(masks.begin(), masks.end());
   std::optional<unsigned> found;
   if (exponential.data.size() == 1) {
     const Monomial &m = exponential.data[0];
@@ -92,7 +98,7 @@ unsigned Deriver::addExponential(const Exponential &exponential, Type type,
         if ((other.reducer == Reducer::MaximumF ||
              other.reducer == Reducer::MaxNumF) &&
             other.into == pivot.into && other.terms.empty() &&
-            other.masks.empty() && other.data.size() == 1 &&
+            other.masks == pivot.masks && other.data.size() == 1 &&
             other.data[0].exponent == 1 && !other.exponential &&
             stripExtensions(other.data[0].value) == u)
           found = i;
@@ -132,7 +138,6 @@ bool Deriver::addTerm(ReduceOp reduce, const Term &term, StageChoice &value) {
   StageTerm out;
   out.scale = term.scale;
   SmallVector<Factor, 2> data = term.data;
-  SmallBitVector dims = dimsOf(data);
   for (Factor f : term.done) {
     // What is free of the fold stays where it is if taking it out could change
     // the class of the result, or if the reduction runs over its own dims.
@@ -140,7 +145,6 @@ bool Deriver::addTerm(ReduceOp reduce, const Term &term, StageChoice &value) {
     bool isInner = roles.getDims()[f.value].anyCommon(overSet);
     if (isFree && (isInner || isRisky(roles, f))) {
       data.push_back(f);
-      dims |= roles.getDims()[f.value];
       continue;
     }
     if (isInner)
@@ -151,13 +155,10 @@ bool Deriver::addTerm(ReduceOp reduce, const Term &term, StageChoice &value) {
     out.done.push_back(f);
   }
 
-  Component c = makeComponent(reduce.getReducer(), type, over, dims);
+  Component c = makeComponent(reduce.getReducer(), type, over,
+                              SmallBitVector(overSet.size()));
   c.data = data;
   c.masks = term.masks;
-  for (auto &[predicate, side] : term.masks)
-    dims |= roles.getDims()[predicate];
-  if (!term.differences.empty() && !addDifferences(reduce, term, c, out, dims))
-    return false;
   if (term.exponential) {
     const Exponential &e = *term.exponential;
     if (dimsOf(e.done).anyCommon(overSet))
@@ -167,22 +168,33 @@ bool Deriver::addTerm(ReduceOp reduce, const Term &term, StageChoice &value) {
                     "reduce that dim in a separate step");
     out.exponent = e.done;
     out.isBase2 = e.isBase2;
-    if (!e.data.empty()) {
-      dims |= dimsOf(e.data);
-      c.exponential = addExponential(e, type, over);
-    }
+    if (!e.data.empty())
+      c.exponential = addExponential(e, type, over, term.masks);
   }
-  SmallBitVector into = dims;
-  into.reset(overSet);
-  c.into = toDims(into);
+  if (!out.done.empty())
+    note("factors that are free of the folded dims are taken out of the sum");
+  return addPowers(reduce, term.differences, c, out, value);
+}
+
+void Deriver::addPart(ReduceOp reduce, Component c, StageTerm out,
+                      StageChoice &value) {
+  SmallBitVector dims = dimsOf(c.data);
+  for (auto &[predicate, side] : c.masks)
+    dims |= roles.getDims()[predicate];
+  for (auto [pivot, power] : c.powers)
+    dims |= dimsOf(result.pivots[pivot].data);
+  if (c.exponential)
+    dims |= dimsOf(result.exponentials[*c.exponential].data);
+  dims.reset(toDimSet(c.over, dims.size()));
+  c.into = toDims(dims);
 
   bool isCount = c.data.empty() && c.masks.empty() && c.powers.empty() &&
                  !c.exponential;
   if (isCount) {
-    if (std::optional<int64_t> n = roles.getCount(over))
+    if (std::optional<int64_t> n = roles.getCount(c.over))
       out.scale *= static_cast<double>(*n);
     else
-      out.component = addCount(over);
+      out.component = addCount(c.over);
   } else {
     out.component = addComponent(c);
   }
@@ -195,10 +207,7 @@ bool Deriver::addTerm(ReduceOp reduce, const Term &term, StageChoice &value) {
     extreme.reducer = Reducer::MinimumF;
     out.low = addComponent(extreme);
   }
-  if (!out.done.empty())
-    note("factors that are free of the folded dims are taken out of the sum");
   value.terms.push_back(std::move(out));
-  return true;
 }
 
 /// The first predicate in `choice` that is free of the folded dims.
@@ -228,10 +237,10 @@ static ChoiceRef restrict(const ChoiceRef &choice, Value predicate, bool side) {
 
 /// Collects the terms below `choice`, each under the masks on the way.
 static void
-collectMasked(const Choice &choice,
+collectMasked(const NormalForm &form, const Choice &choice,
               SmallVectorImpl<std::pair<Value, bool>> &masks, Sum &terms) {
   if (choice.isSum()) {
-    for (Term t : choice.sum) {
+    for (Term t : form.packed(choice.sum)) {
       llvm::append_range(t.masks, masks);
       terms.push_back(std::move(t));
     }
@@ -239,7 +248,7 @@ collectMasked(const Choice &choice,
   }
   for (bool side : {true, false}) {
     masks.push_back({choice.predicate, side});
-    collectMasked(side ? *choice.onTrue : *choice.onFalse, masks, terms);
+    collectMasked(form, side ? *choice.onTrue : *choice.onFalse, masks, terms);
     masks.pop_back();
   }
 }
@@ -274,7 +283,7 @@ bool Deriver::addChoice(ReduceOp reduce, const ChoiceRef &choice,
   }
   Sum terms;
   SmallVector<std::pair<Value, bool>> masks;
-  collectMasked(*choice, masks, terms);
+  collectMasked(form, *choice, masks, terms);
   for (const Term &term : terms) {
     if (isPlainZero(term))
       continue;
@@ -585,6 +594,10 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
   work.assign(yield.getValues().begin(), yield.getValues().end());
   for (const Stage &stage : result.stages)
     collectDoneValues(stage, work);
+  for (const Shift &shift : result.shifts)
+    for (const Monomial &m : shift.done)
+      for (Factor f : m.factors)
+        work.push_back(f.value);
   while (!work.empty()) {
     Value v = work.pop_back_val();
     Operation *op = v.getDefiningOp();
@@ -602,6 +615,7 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
   }
   for (StringRef rule : form.getRules())
     note(rule);
+  dropUnused(cascade);
   return true;
 }
 

@@ -15,6 +15,12 @@ mlir::Value stripExtensions(mlir::Value v);
 /// turn a finite value into an infinite one or NaN, other than by overflow.
 bool isRisky(const Roles &roles, Factor factor);
 
+/// The component like `index` with another power of (data - pivot): the count
+/// for power 0 of nothing else.
+std::optional<unsigned> findLowerPower(const Derivation &derivation,
+                                       unsigned index, unsigned pivot,
+                                       int power);
+
 /// Builds a derivation stage by stage.
 class Deriver {
 public:
@@ -35,14 +41,26 @@ private:
 
   bool addChoice(ReduceOp reduce, const ChoiceRef &choice, StageChoice &value);
   bool addTerm(ReduceOp reduce, const Term &term, StageChoice &value);
-  /// Adds the powers of differences of `term` to `c` and to its finalisation.
-  bool addDifferences(ReduceOp reduce, const Term &term, Component &c,
-                      StageTerm &out, SmallBitVector &dims);
+  /// Adds one component and its part of the finalisation.
+  void addPart(ReduceOp reduce, Component c, StageTerm out, StageChoice &value);
+  /// The same for all terms of the product of `differences`, expanded about
+  /// their pivots.
+  bool addPowers(ReduceOp reduce, llvm::ArrayRef<Difference> differences,
+                 const Component &c, const StageTerm &out, StageChoice &value);
+  unsigned addPivot(const Difference &difference, const Component &c);
+  unsigned addShift(const Difference &difference, unsigned pivot,
+                    const Component &c);
+  /// Recognises the mean of the data of `shift` with some weights.
+  void findMean(Shift &shift, const Difference &difference, const Component &c);
+  /// Drops stages and components that no result needs.
+  void dropUnused(CascadeOp cascade);
 
   unsigned addComponent(Component component);
   unsigned addCount(llvm::ArrayRef<int64_t> over);
-  unsigned addExponential(const Exponential &exponential, mlir::Type type,
-                          llvm::ArrayRef<int64_t> over);
+  unsigned addExponential(
+      const Exponential &exponential, mlir::Type type,
+      llvm::ArrayRef<int64_t> over,
+      llvm::ArrayRef<std::pair<mlir::Value, bool>> masks);
   Component makeComponent(Reducer reducer, mlir::Type type,
                           llvm::ArrayRef<int64_t> over,
                           SmallBitVector dims) const;

@@ -1,11 +1,398 @@
 //===- Differences.cpp - powers of differences and their pivots -----------===//
 #include "Deriver.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace redfuse;
 
-bool Deriver::addDifferences(ReduceOp reduce, const Term &term, Component &c,
-                             StageTerm &out, SmallBitVector &dims) {
-  return refuse(reduce, "difference",
-                "a sum of differences from a reduced value", "");
+static double binomial(int n, int k) {
+  double result = 1;
+  for (int i = 1; i <= k; ++i)
+    result = result * (n - k + i) / i;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Expansion about a pivot
+//===----------------------------------------------------------------------===//
+
+bool Deriver::addPowers(ReduceOp reduce, ArrayRef<Difference> differences,
+                        const Component &c, const StageTerm &out,
+                        StageChoice &value) {
+  if (differences.empty()) {
+    addPart(reduce, c, out, value);
+    return true;
+  }
+  if (!isa<FloatType>(c.type))
+    return refuse(reduce, "difference",
+                  "a power of a difference of integers, which wrap",
+                  "compute it in a float type");
+  const Difference &difference = differences.front();
+  SmallBitVector overSet = toDimSet(c.over, roles.getOver().size());
+  if (dimsOf(difference.done).anyCommon(overSet))
+    return refuse(reduce, "inner reduction",
+                  "a reduced value depends on a dim that is summed together "
+                  "with the folded ones",
+                  "reduce that dim in a separate step");
+  unsigned pivot = addPivot(difference, c);
+  unsigned shift = addShift(difference, pivot, c);
+  note("(x-d)^n is expanded about a pivot inside the data");
+  for (int k = difference.power; k >= 0; --k) {
+    Component part = c;
+    StageTerm rest = out;
+    rest.scale *= binomial(difference.power, k);
+    if (k > 0)
+      part.powers.push_back({pivot, k});
+    if (k < difference.power)
+      rest.shifts.push_back({shift, difference.power - k});
+    if (!addPowers(reduce, differences.drop_front(), part, rest, value))
+      return false;
+  }
+  return true;
+}
+
+unsigned Deriver::addPivot(const Difference &difference, const Component &c) {
+  DifferencePivot pivot;
+  pivot.data = difference.data;
+  pivot.type = c.type;
+  // Under an exponential of the same data its running maximum is the pivot.
+  if (c.exponential &&
+      result.exponentials[*c.exponential].data == difference.data) {
+    pivot.exponential = c.exponential;
+    pivot.component = result.exponentials[*c.exponential].pivot;
+  }
+  SmallBitVector dims = dimsOf(difference.data);
+  Component state = makeComponent(Reducer::Add, c.type, c.over, dims);
+  for (auto [i, other] : llvm::enumerate(result.pivots))
+    if (other.data == pivot.data && other.type == pivot.type &&
+        other.exponential == pivot.exponential &&
+        (pivot.exponential ||
+         (result.components[other.component].over == state.over &&
+          result.components[other.component].into == state.into)))
+      return i;
+  if (!pivot.exponential) {
+    state.kept = result.pivots.size();
+    pivot.component = addComponent(state);
+    pivot.count = addCount(c.over);
+  }
+  result.pivots.push_back(std::move(pivot));
+  return result.pivots.size() - 1;
+}
+
+unsigned Deriver::addShift(const Difference &difference, unsigned pivot,
+                           const Component &c) {
+  for (auto [i, other] : llvm::enumerate(result.shifts))
+    if (other.pivot == pivot && other.done == difference.done)
+      return i;
+  Shift shift;
+  shift.pivot = pivot;
+  shift.done = difference.done;
+  // A running maximum is exact, and what is subtracted from it is of its size.
+  if (!result.pivots[pivot].exponential)
+    findMean(shift, difference, c);
+  result.shifts.push_back(std::move(shift));
+  return result.shifts.size() - 1;
+}
+
+/// `value` without casts between floats.
+static Value stripCasts(Value v) {
+  while (Operation *op = v.getDefiningOp()) {
+    if (!isa<arith::ExtFOp, arith::TruncFOp>(op))
+      break;
+    v = op->getOperand(0);
+  }
+  return v;
+}
+
+void Deriver::findMean(Shift &shift, const Difference &difference,
+                       const Component &c) {
+  // -1 * mean, of one value.
+  if (difference.done.size() != 1 || difference.done[0].scale != -1 ||
+      difference.done[0].factors.size() != 1 ||
+      difference.done[0].factors[0].exponent != 1)
+    return;
+  if (difference.data.size() != 1 || difference.data[0].scale != 1)
+    return;
+  Value mean = stripCasts(difference.done[0].factors[0].value);
+  auto div = mean.getDefiningOp<arith::DivFOp>();
+  if (!div)
+    return;
+  // The numerator is the sum of the data times weights.
+  auto sumOf = [&](Value v) -> std::optional<Term> {
+    auto reduce = stripCasts(v).getDefiningOp<ReduceOp>();
+    if (!reduce || reduce.getReducer() != Reducer::Add ||
+        !roles.isStage(reduce) ||
+        !llvm::equal(reduce.getOver(), c.over))
+      return std::nullopt;
+    RefusalReason ignored;
+    ChoiceRef form = this->form.of(reduce.getOperands()[0], ignored);
+    if (!form || !form->isSum() || form->sum.size() != 1)
+      return std::nullopt;
+    const Term &t = form->sum[0];
+    if (t.scale != 1 || !t.done.empty() || t.exponential ||
+        !t.differences.empty())
+      return std::nullopt;
+    return t;
+  };
+  std::optional<Term> numerator = sumOf(div.getLhs());
+  if (!numerator)
+    return;
+  // A product of data is one leaf: take it apart as far as it helps here.
+  auto leaves = [&](ArrayRef<Factor> factors) {
+    SmallVector<Value> result;
+    SmallVector<Value> work;
+    for (Factor f : factors)
+      for (int i = 0; i < f.exponent; ++i)
+        work.push_back(f.value);
+    while (!work.empty()) {
+      Value v = work.pop_back_val();
+      if (auto mul = v.getDefiningOp<arith::MulFOp>()) {
+        work.push_back(roles.canonical(mul.getLhs()));
+        work.push_back(roles.canonical(mul.getRhs()));
+        continue;
+      }
+      result.push_back(roles.canonical(stripExtensions(v)));
+    }
+    return result;
+  };
+  SmallVector<Value> weights = leaves(numerator->data);
+  for (Value v : leaves(difference.data[0].factors)) {
+    auto it = llvm::find(weights, v);
+    if (it == weights.end())
+      return;
+    weights.erase(it);
+  }
+  // The denominator is the sum of the weights.
+  Component ones = makeComponent(Reducer::Add, c.type, c.over,
+                                 SmallBitVector(roles.getOver().size()));
+  if (weights.empty()) {
+    std::optional<double> n = getConstant(div.getRhs());
+    std::optional<int64_t> count = roles.getCount(c.over);
+    if (!n || !count || *n != static_cast<double>(*count))
+      return;
+    shift.count = *n;
+  } else {
+    std::optional<Term> denominator = sumOf(div.getRhs());
+    if (!denominator)
+      return;
+    SmallVector<Value> others = leaves(denominator->data);
+    for (Value v : weights) {
+      auto it = llvm::find(others, v);
+      if (it == others.end())
+        return;
+      others.erase(it);
+    }
+    if (!others.empty())
+      return;
+    ones.data = denominator->data;
+  }
+  auto add = [&](Component part) {
+    SmallBitVector dims = dimsOf(part.data);
+    if (!part.powers.empty())
+      dims |= dimsOf(difference.data);
+    dims.reset(toDimSet(c.over, dims.size()));
+    part.into = toDims(dims);
+    return addComponent(std::move(part));
+  };
+  Component first = ones;
+  first.powers.push_back({shift.pivot, 1});
+  shift.numerator = add(first);
+  if (!weights.empty())
+    shift.denominator = add(ones);
+  note("the mean is measured from the pivot, never subtracted rounded");
+}
+
+//===----------------------------------------------------------------------===//
+// What is not needed
+//===----------------------------------------------------------------------===//
+
+std::optional<unsigned> redfuse::findLowerPower(const Derivation &d,
+                                                unsigned index, unsigned pivot,
+                                                int power) {
+  Component wanted = d.components[index];
+  for (auto *it = wanted.powers.begin(); it != wanted.powers.end(); ++it)
+    if (it->first == pivot) {
+      it->second = power;
+      if (power == 0)
+        wanted.powers.erase(it);
+      break;
+    }
+  bool isCount = wanted.data.empty() && wanted.masks.empty() &&
+                 wanted.powers.empty() && !wanted.exponential;
+  for (auto [i, c] : llvm::enumerate(d.components)) {
+    if (c.reducer != wanted.reducer || c.over != wanted.over ||
+        !c.terms.empty() || c.kept || c.pairedIndex)
+      continue;
+    if (isCount ? (c.type.isInteger() && c.data.empty() && c.into.empty())
+                : (c.type == wanted.type && c.data == wanted.data &&
+                   c.masks == wanted.masks && c.powers == wanted.powers &&
+                   c.exponential == wanted.exponential))
+      return i;
+  }
+  return std::nullopt;
+}
+
+namespace {
+/// Finds the components and stages that the results need.
+struct Liveness {
+  const Derivation &d;
+  const Roles &roles;
+  Block &body;
+  SmallBitVector components;
+  llvm::DenseSet<Value> values;
+  SmallBitVector stages;
+
+  Liveness(const Derivation &d, const Roles &roles, Block &body)
+      : d(d), roles(roles), body(body), components(d.components.size()),
+        stages(d.stages.size()) {}
+
+  void useComponent(std::optional<unsigned> index) {
+    if (!index || components.test(*index))
+      return;
+    components.set(*index);
+    const Component &c = d.components[*index];
+    if (c.pairedIndex && !c.isIndexOfPair)
+      useComponent(*index + 1);
+    if (c.exponential)
+      useComponent(d.exponentials[*c.exponential].pivot);
+    if (c.kept)
+      useComponent(d.pivots[*c.kept].count);
+    for (auto [pivot, power] : c.powers) {
+      useComponent(d.pivots[pivot].component);
+      for (int k = 0; k < power; ++k)
+        useComponent(findLowerPower(d, *index, pivot, k));
+    }
+  }
+  void useLinear(const Linear &linear) {
+    for (const Monomial &m : linear)
+      for (Factor f : m.factors)
+        useValue(f.value);
+  }
+  void useChoice(const StageChoice &choice) {
+    if (choice.predicate) {
+      useValue(choice.predicate);
+      useChoice(*choice.onTrue);
+      useChoice(*choice.onFalse);
+      return;
+    }
+    for (const StageTerm &term : choice.terms) {
+      useComponent(term.component);
+      useComponent(term.high);
+      useComponent(term.low);
+      for (Factor f : term.done)
+        useValue(f.value);
+      if (term.exponent)
+        useLinear(*term.exponent);
+      for (auto [index, power] : term.shifts) {
+        const Shift &shift = d.shifts[index];
+        useComponent(shift.numerator);
+        useComponent(shift.denominator);
+        if (!shift.numerator) {
+          useComponent(d.pivots[shift.pivot].component);
+          useLinear(shift.done);
+        }
+      }
+    }
+  }
+  void useStage(unsigned index) {
+    if (stages.test(index))
+      return;
+    stages.set(index);
+    const Stage &stage = d.stages[index];
+    useComponent(stage.count);
+    if (stage.value) {
+      useChoice(*stage.value);
+      return;
+    }
+    useComponent(stage.first);
+    useComponent(stage.second);
+    ReduceOp reduce = stage.reduce;
+    if (stage.kind == Stage::Kind::Endpoints) {
+      values.insert(stage.data); // Stands for a component here.
+      useValue(reduce.getOperands()[0]);
+      values.erase(stage.data);
+    }
+  }
+  void useValue(Value v) {
+    v = roles.canonical(v);
+    Operation *op = v.getDefiningOp();
+    if (!op || op->getBlock() != &body || !values.insert(v).second)
+      return;
+    if (auto reduce = dyn_cast<ReduceOp>(op); reduce && roles.isStage(reduce)) {
+      for (auto [i, stage] : llvm::enumerate(d.stages)) {
+        ReduceOp other = stage.reduce;
+        if (roles.canonical(other.getResult(0)) ==
+            roles.canonical(reduce.getResult(0)))
+          useStage(i);
+      }
+      return;
+    }
+    for (Value operand : op->getOperands())
+      useValue(operand);
+  }
+};
+} // namespace
+
+static void renumber(StageChoice &choice,
+                     function_ref<void(std::optional<unsigned> &)> map) {
+  if (choice.predicate) {
+    renumber(const_cast<StageChoice &>(*choice.onTrue), map);
+    renumber(const_cast<StageChoice &>(*choice.onFalse), map);
+    return;
+  }
+  for (StageTerm &term : choice.terms) {
+    map(term.component);
+    map(term.high);
+    map(term.low);
+  }
+}
+
+void Deriver::dropUnused(CascadeOp cascade) {
+  Block &body = cascade.getBody().front();
+  Liveness live(result, roles, body);
+  for (Value v : cast<YieldOp>(body.getTerminator()).getValues())
+    live.useValue(v);
+  SmallVector<unsigned> position(result.components.size(), 0);
+  std::vector<Component> components;
+  for (unsigned i = 0; i < result.components.size(); ++i) {
+    position[i] = components.size();
+    if (live.components.test(i))
+      components.push_back(result.components[i]);
+  }
+  std::vector<Stage> stages;
+  for (unsigned i : live.stages.set_bits())
+    stages.push_back(result.stages[i]);
+  auto map = [&](std::optional<unsigned> &index) {
+    if (index)
+      index = position[*index];
+  };
+  for (Stage &stage : stages) {
+    stage.first = position.empty() ? 0 : position[stage.first];
+    map(stage.second);
+    map(stage.count);
+    if (stage.value)
+      renumber(const_cast<StageChoice &>(*stage.value), map);
+  }
+  // Exponentials and pivots whose components went are used by none any more.
+  auto isLive = [&](unsigned i) { return live.components.test(i); };
+  for (PivotedExponential &e : result.exponentials) {
+    e.isUsed = isLive(e.pivot) &&
+               llvm::any_of(components, [&](const Component &c) {
+                 return c.exponential == &e - result.exponentials.data();
+               });
+    e.pivot = position[e.pivot];
+  }
+  for (DifferencePivot &p : result.pivots) {
+    p.isUsed = isLive(p.component);
+    p.component = position[p.component];
+    p.count = position[p.count];
+  }
+  for (Shift &s : result.shifts) {
+    s.isUsed = !s.numerator || isLive(*s.numerator);
+    map(s.numerator);
+    map(s.denominator);
+  }
+  result.components = std::move(components);
+  result.stages = std::move(stages);
 }

@@ -128,11 +128,12 @@ std::optional<Sum> NormalForm::multiply(Operation *op, const Sum &lhs,
         auto same = llvm::find_if(t.differences, [&](const Difference &o) {
           return o.data == d.data && o.done == d.done;
         });
-        if (same == t.differences.end())
+        if (same == t.differences.end()) {
           t.differences.push_back(d);
-        else
-          same->power += d.power;
-        if (same != t.differences.end() && same->power > kMaxPower)
+          continue;
+        }
+        same->power += d.power;
+        if (same->power > kMaxPower)
           return refuse(why, op, "rank",
                         "a power of a difference above " +
                             std::to_string(kMaxPower),

@@ -32,18 +32,41 @@ private:
   void buildMerge(Block &merge);
   void buildFinalize(Block &block);
 
+  /// The data of exponentials and powers, relative to the pivots in `state`.
+  struct Relative {
+    SmallVector<Value> exponentials, differences;
+  };
+  Relative relativeTo(BodyBuilder &bb, const State &state);
   Value contribution(BodyBuilder &bb, const Component &c,
-                     ArrayRef<Value> exponentials, ArrayRef<Value> kept);
-  /// exp(old pivot - new pivot) for each exponential.
-  SmallVector<Value> transports(BodyBuilder &bb, const State &from,
-                                const State &to);
+                     const Relative &relative);
+  ReduceOp reduceSegment(BodyBuilder &bb, const Component &c,
+                         ValueRange values);
+  Value keptPivot(BodyBuilder &bb, const Component &c, Value before,
+                  Value countBefore);
+
+  /// What moves a state to other pivots: exp(before - after) for each
+  /// exponential, before - after for each pivot of differences (null where the
+  /// pivot does not move).
+  struct Transport {
+    SmallVector<Value> scales, moves;
+  };
+  Transport transport(BodyBuilder &bb, const State &from, const State &to,
+                      bool movesKept);
   Value transported(BodyBuilder &bb, unsigned component, const State &from,
-                    ArrayRef<Value> scales);
+                    const Transport &transport);
+  Value expanded(BodyBuilder &bb, unsigned component, unsigned position,
+                 const State &from, const Transport &transport);
+  /// Whether a component changes with a pivot.
+  static bool isRelative(const Component &c) {
+    return c.exponential || !c.powers.empty();
+  }
   Value stageValue(BodyBuilder &bb, const Stage &stage, const State &state);
   Value choiceValue(BodyBuilder &bb, const StageChoice &choice, Type type,
                     const State &state);
   Value termValue(BodyBuilder &bb, const StageTerm &term, Type type,
                   const State &state);
+  Value shiftValue(BodyBuilder &bb, const Shift &shift, Type type,
+                   const State &state);
 
   /// Which inputs of the cascade `block` uses; erases the arguments of the
   /// others. Inputs that alone give the extent of a dim in `dims` stay.
@@ -88,17 +111,49 @@ SmallVector<Value> Rewriter::makeInits() {
 // Step and merge
 //===----------------------------------------------------------------------===//
 
+/// The pivot as it is subtracted: 0 where it is -inf, because all data so far
+/// is, and exp(-inf - -inf) would be NaN.
+static Value safePivot(BodyBuilder &bb, Value pivot) {
+  return bb.select(bb.isEqual(pivot, -kInfinity),
+                   bb.constant(0, pivot.getType()), pivot);
+}
+
+Rewriter::Relative Rewriter::relativeTo(BodyBuilder &bb, const State &state) {
+  Relative result;
+  SmallVector<Value> exponents;
+  for (const PivotedExponential &e : d.exponentials) {
+    if (!e.isUsed) {
+      exponents.push_back({});
+      result.exponentials.push_back({});
+      continue;
+    }
+    Value pivot = safePivot(bb, bb.cast(state[e.pivot], e.type));
+    exponents.push_back(bb.sub(bb.sum({}, e.data, e.type), pivot));
+    result.exponentials.push_back(bb.exp(exponents.back(), e.isBase2));
+  }
+  for (const DifferencePivot &p : d.pivots) {
+    Value difference;
+    if (p.isUsed && p.exponential)
+      difference = exponents[*p.exponential];
+    else if (p.isUsed)
+      difference = bb.sub(bb.sum({}, p.data, p.type), state[p.component]);
+    result.differences.push_back(difference);
+  }
+  return result;
+}
+
 Value Rewriter::contribution(BodyBuilder &bb, const Component &c,
-                             ArrayRef<Value> exponentials,
-                             ArrayRef<Value> kept) {
-  if (!c.terms.empty())
-    return bb.sum({}, c.terms, c.type);
+                             const Relative &relative) {
   Value start;
+  if (!c.terms.empty())
+    start = bb.sum({}, c.terms, c.type);
   if (c.exponential)
-    start = bb.cast(exponentials[*c.exponential], c.type);
-  for (auto [pivot, power] : c.powers)
+    start = bb.cast(relative.exponentials[*c.exponential], c.type);
+  for (auto [pivot, power] : c.powers) {
+    Value difference = bb.cast(relative.differences[pivot], c.type);
     for (int i = 0; i < power; ++i)
-      start = start ? bb.mul(start, kept[pivot]) : kept[pivot];
+      start = start ? bb.mul(start, difference) : difference;
+  }
   Value result = bb.product(start, c.data, 1, c.type);
   for (auto [predicate, side] : c.masks) {
     Value identity = bb.constant(c.identity);
@@ -109,32 +164,100 @@ Value Rewriter::contribution(BodyBuilder &bb, const Component &c,
   return result;
 }
 
-/// The pivot as it is subtracted: 0 where it is -inf, because all data so far
-/// is, and exp(-inf - -inf) would be NaN.
-static Value safePivot(BodyBuilder &bb, Value pivot) {
-  return bb.select(bb.isEqual(pivot, -kInfinity),
-                   bb.constant(0, pivot.getType()), pivot);
+ReduceOp Rewriter::reduceSegment(BodyBuilder &bb, const Component &c,
+                                 ValueRange values) {
+  return ReduceOp::create(bb.b, loc, c.reducer, values, c.over, c.into);
 }
 
-SmallVector<Value> Rewriter::transports(BodyBuilder &bb, const State &from,
-                                        const State &to) {
-  SmallVector<Value> scales;
+Value Rewriter::keptPivot(BodyBuilder &bb, const Component &c, Value before,
+                          Value countBefore) {
+  // The plain mean of the first segment that has elements; 0 where it is not
+  // finite, so that infinite data meets the same operations as in the source.
+  const DifferencePivot &p = d.pivots[*c.kept];
+  const Component &count = d.components[p.count];
+  Value sum = reduceSegment(bb, c, bb.sum({}, p.data, p.type)).getResult(0);
+  Value n = reduceSegment(bb, count, bb.constant(1, count.type)).getResult(0);
+  Value mean = bb.div(sum, bb.cast(n, p.type));
+  Value isFinite = bb.isFinite(mean);
+  mean = bb.select(isFinite, mean, bb.constant(0, p.type));
+  return bb.select(bb.isEqual(countBefore, 0), mean, before);
+}
+
+Rewriter::Transport Rewriter::transport(BodyBuilder &bb, const State &from,
+                                        const State &to, bool movesKept) {
+  Transport result;
+  SmallVector<Value> exponents;
   for (const PivotedExponential &e : d.exponentials) {
+    if (!e.isUsed) {
+      exponents.push_back({});
+      result.scales.push_back({});
+      continue;
+    }
     Value before = bb.cast(from[e.pivot], e.type);
     Value after = safePivot(bb, bb.cast(to[e.pivot], e.type));
     // A state that saw nothing but -inf has the pivot -inf: its scale is 0.
-    scales.push_back(bb.exp(bb.sub(before, after), e.isBase2));
+    exponents.push_back(bb.sub(before, after));
+    result.scales.push_back(bb.exp(exponents.back(), e.isBase2));
   }
-  return scales;
+  for (const DifferencePivot &p : d.pivots) {
+    Value move;
+    if (p.isUsed && p.exponential) {
+      // Where the scale is 0 the whole entry is: never 0 * infinity.
+      Value scale = result.scales[*p.exponential];
+      move = bb.select(bb.isEqual(scale, 0), bb.constant(0, scale.getType()),
+                       exponents[*p.exponential]);
+    } else if (p.isUsed && movesKept) {
+      // The pivot of an empty state says nothing.
+      Value difference = bb.sub(from[p.component], to[p.component]);
+      move = bb.select(bb.isEqual(from[p.count], 0), bb.constant(0, p.type),
+                       difference);
+    }
+    result.moves.push_back(move);
+  }
+  return result;
+}
+
+/// The number of ways to choose `k` of `n`.
+static double choose(int n, int k) {
+  double result = 1;
+  for (int i = 1; i <= k; ++i)
+    result = result * (n - k + i) / i;
+  return result;
+}
+
+Value Rewriter::expanded(BodyBuilder &bb, unsigned index, unsigned position,
+                         const State &from, const Transport &transport) {
+  const Component &c = d.components[index];
+  if (position >= c.powers.size())
+    return from[index];
+  auto [pivot, power] = c.powers[position];
+  if (!transport.moves[pivot])
+    return expanded(bb, index, position + 1, from, transport);
+  // sum (y + move)^n = sum of choose(n, k) * move^(n-k) * sum y^k
+  Value result;
+  Value move = bb.cast(transport.moves[pivot], c.type);
+  for (int k = power; k >= 0; --k) {
+    unsigned lower = *findLowerPower(d, index, pivot, k);
+    Value v = expanded(bb, lower, k > 0 ? position + 1 : position, from,
+                       transport);
+    v = bb.cast(v, c.type);
+    for (int i = k; i < power; ++i)
+      v = bb.mul(v, move);
+    if (choose(power, k) != 1)
+      v = bb.mul(v, bb.constant(choose(power, k), c.type));
+    result = result ? bb.add(result, v) : v;
+  }
+  return result;
 }
 
 Value Rewriter::transported(BodyBuilder &bb, unsigned index, const State &from,
-                            ArrayRef<Value> scales) {
+                            const Transport &transport) {
   const Component &c = d.components[index];
+  Value result = expanded(bb, index, 0, from, transport);
   if (!c.exponential)
-    return from[index];
-  Value scale = bb.cast(scales[*c.exponential], c.type);
-  Value scaled = bb.mul(from[index], scale);
+    return result;
+  Value scale = bb.cast(transport.scales[*c.exponential], c.type);
+  Value scaled = bb.mul(result, scale);
   if (c.reducer == Reducer::Add)
     return scaled;
   // The identity of max and min is infinite.
@@ -150,35 +273,31 @@ void Rewriter::buildStep(Block &step) {
   for (unsigned i = 0; i < d.components.size(); ++i)
     state.push_back(step.getArgument(numInputs + i));
 
-  auto reduceSegment = [&](const Component &c, ValueRange values) {
-    return ReduceOp::create(bb.b, loc, c.reducer, values, c.over, c.into);
-  };
   for (auto [i, c] : llvm::enumerate(d.components)) {
-    if (c.exponential || c.isIndexOfPair || !c.powers.empty())
+    if (isRelative(c) || c.isIndexOfPair || c.kept)
       continue;
     if (c.pairedIndex) {
-      ReduceOp segment = reduceSegment(
-          c, {bb.get(c.data[0].value), bb.get(c.pairedIndex)});
-      std::tie(next[i], next[i + 1]) = bb.combinePair(
-          c.reducer, {state[i], state[i + 1]},
-          {segment.getResult(0), segment.getResult(1)});
+      Value key = bb.get(c.data[0].value), index = bb.get(c.pairedIndex);
+      ReduceOp segment = reduceSegment(bb, c, {key, index});
+      std::tie(next[i], next[i + 1]) =
+          bb.combinePair(c.reducer, {state[i], state[i + 1]},
+                         {segment.getResult(0), segment.getResult(1)});
       continue;
     }
-    ReduceOp segment = reduceSegment(c, contribution(bb, c, {}, {}));
+    ReduceOp segment = reduceSegment(bb, c, contribution(bb, c, {}));
     next[i] = bb.combine(c.reducer, state[i], segment.getResult(0));
   }
-  SmallVector<Value> exponentials;
-  SmallVector<Value> scales = transports(bb, state, next);
-  for (const PivotedExponential &e : d.exponentials) {
-    Value pivot = safePivot(bb, bb.cast(next[e.pivot], e.type));
-    Value exponent = bb.sub(bb.sum({}, e.data, e.type), pivot);
-    exponentials.push_back(bb.exp(exponent, e.isBase2));
-  }
+  for (auto [i, c] : llvm::enumerate(d.components))
+    if (c.kept)
+      next[i] = keptPivot(bb, c, state[i], state[d.pivots[*c.kept].count]);
+  // A kept pivot does not move while there is anything relative to it.
+  Transport toNext = transport(bb, state, next, /*movesKept=*/false);
+  Relative relative = relativeTo(bb, next);
   for (auto [i, c] : llvm::enumerate(d.components)) {
-    if (!c.exponential)
+    if (!isRelative(c))
       continue;
-    ReduceOp segment = reduceSegment(c, contribution(bb, c, exponentials, {}));
-    next[i] = bb.combine(c.reducer, transported(bb, i, state, scales),
+    ReduceOp segment = reduceSegment(bb, c, contribution(bb, c, relative));
+    next[i] = bb.combine(c.reducer, transported(bb, i, state, toNext),
                          segment.getResult(0));
   }
   YieldOp::create(bb.b, loc, next);
@@ -194,22 +313,26 @@ void Rewriter::buildMerge(Block &merge) {
     right.push_back(merge.getArgument(n + i));
   }
   for (auto [i, c] : llvm::enumerate(d.components)) {
-    if (c.exponential || c.isIndexOfPair || !c.powers.empty())
+    if (isRelative(c) || c.isIndexOfPair)
       continue;
     if (c.pairedIndex)
       std::tie(next[i], next[i + 1]) = bb.combinePair(
           c.reducer, {left[i], left[i + 1]}, {right[i], right[i + 1]});
+    else if (c.kept)
+      next[i] = bb.select(bb.isEqual(left[d.pivots[*c.kept].count], 0),
+                          right[i], left[i]);
     else
       next[i] = bb.combine(c.reducer, left[i], right[i]);
   }
-  SmallVector<Value> fromLeft = transports(bb, left, next);
-  SmallVector<Value> fromRight = transports(bb, right, next);
+  // The left pivot is kept, unless the left state is empty.
+  Transport fromLeft = transport(bb, left, next, /*movesKept=*/false);
+  Transport fromRight = transport(bb, right, next, /*movesKept=*/true);
   for (auto [i, c] : llvm::enumerate(d.components)) {
-    if (!c.exponential)
+    if (!isRelative(c))
       continue;
-    Value fromA = transported(bb, i, left, fromLeft);
-    Value fromB = transported(bb, i, right, fromRight);
-    next[i] = bb.combine(c.reducer, fromA, fromB);
+    Value a = transported(bb, i, left, fromLeft);
+    Value b = transported(bb, i, right, fromRight);
+    next[i] = bb.combine(c.reducer, a, b);
   }
   YieldOp::create(bb.b, loc, next);
   simplifyBody(merge);
@@ -218,6 +341,18 @@ void Rewriter::buildMerge(Block &merge) {
 //===----------------------------------------------------------------------===//
 // Finalisation
 //===----------------------------------------------------------------------===//
+
+Value Rewriter::shiftValue(BodyBuilder &bb, const Shift &shift, Type type,
+                           const State &state) {
+  if (!shift.numerator) {
+    Value pivot = bb.cast(state[d.pivots[shift.pivot].component], type);
+    return bb.sum(pivot, shift.done, type);
+  }
+  Value n = bb.cast(state[*shift.numerator], type);
+  Value weight = shift.denominator ? bb.cast(state[*shift.denominator], type)
+                                   : bb.constant(shift.count, type);
+  return bb.neg(bb.div(n, weight));
+}
 
 Value Rewriter::termValue(BodyBuilder &bb, const StageTerm &term, Type type,
                           const State &state) {
@@ -235,6 +370,11 @@ Value Rewriter::termValue(BodyBuilder &bb, const StageTerm &term, Type type,
     Value v = component ? bb.cast(state[*component], type) : Value();
     if (factor)
       v = v ? bb.mul(v, factor) : factor;
+    for (auto [index, power] : term.shifts) {
+      Value q = shiftValue(bb, d.shifts[index], type, state);
+      for (int i = 0; i < power; ++i)
+        v = v ? bb.mul(v, q) : q;
+    }
     return bb.product(v, term.done, term.scale, type);
   };
   Value result = finalised(term.component);

@@ -256,7 +256,7 @@ bool Roles::isProperNonZero(Value value, unsigned depth) const {
 }
 
 bool Roles::isNormaliser(ReduceOp reduce) const {
-  if (reduce.getReducer() != Reducer::Add || canBeEmpty(reduce.getOver()))
+  if (reduce.getReducer() != Reducer::Add)
     return false;
   Value e = reduce.getOperands()[0];
   while (auto ext = e.getDefiningOp<arith::ExtFOp>())

@@ -17,7 +17,7 @@ struct Component {
   llvm::SmallVector<int64_t> over, into;
 
   /// The contribution: the sum of `terms` where that is not empty (a pivot),
-  /// else the product of `data`, of powers of differences from kept pivots and
+  /// else the product of `data`, of powers of data less a pivot and
   /// of an exponential relative to its pivot, where the masks hold.
   Linear terms;
   llvm::SmallVector<Factor, 2> data;
@@ -29,7 +29,7 @@ struct Component {
   mlir::Value pairedIndex;
   /// The index of a pair, carried by the component before.
   bool isIndexOfPair = false;
-  /// A kept pivot (an index into `Derivation::kept`): no reduction.
+  /// A kept pivot (an index into `Derivation::pivots`).
   std::optional<unsigned> kept;
 };
 
@@ -40,15 +40,21 @@ struct PivotedExponential {
   mlir::Type type;
   /// The component that holds the running maximum of `data`.
   unsigned pivot;
+  /// Whether a component of the state is relative to it.
+  bool isUsed = true;
 };
 
-/// A value inside the range of `data`, taken from the first segment and kept.
-struct KeptPivot {
+/// What data is measured from in powers of differences.
+struct DifferencePivot {
   Linear data;
   mlir::Type type;
-  llvm::SmallVector<int64_t> over, into;
-  /// The component that holds the pivot, and the one that counts elements.
-  unsigned component, count;
+  /// A running maximum that powers under an exponential share; else a value
+  /// inside the range of the data, the mean of the first segment, which is kept.
+  std::optional<unsigned> exponential;
+  /// The component that holds the pivot and, of a kept one, that which counts
+  /// elements.
+  unsigned component, count = 0;
+  bool isUsed = true;
 };
 
 /// scale * done factors * exp(exponent) * a component, in the finalisation.
@@ -64,7 +70,7 @@ struct StageTerm {
   /// The largest and smallest contribution, which tell the class of the result
   /// where a done factor is infinite or a divisor 0.
   std::optional<unsigned> high, low;
-  /// Powers of (kept pivot - source's value) that multiply the component.
+  /// Powers of shifts that multiply the component.
   llvm::SmallVector<std::pair<unsigned, int>, 1> shifts;
 };
 
@@ -91,15 +97,17 @@ struct Stage {
   std::optional<unsigned> count;
 };
 
-/// A difference whose shift to the source's value is known better than by
-/// subtracting: kept pivot - value = -numerator/denominator of components.
+/// pivot + done: what is left of a difference when its data is measured from the
+/// pivot.
 struct Shift {
-  unsigned kept;
-  /// The reduced part of the difference.
+  unsigned pivot;
   Linear done;
-  /// Components that give it as first/second; second may be a constant.
+  /// Where the reduced value is the mean of the same data, the shift is
+  /// -numerator/denominator of components: the rounded mean is never subtracted.
+  /// The denominator is the constant `count` where it is no component.
   std::optional<unsigned> numerator, denominator;
-  double constant = 0;
+  double count = 0;
+  bool isUsed = true;
 };
 
 /// How a cascade folds. Plain data; refers to values of the cascade's body.
@@ -107,7 +115,7 @@ struct Derivation {
   llvm::SmallVector<int64_t> over;
   std::vector<Component> components;
   std::vector<PivotedExponential> exponentials;
-  std::vector<KeptPivot> kept;
+  std::vector<DifferencePivot> pivots;
   std::vector<Shift> shifts;
   /// In the order of the body; only those that results need.
   std::vector<Stage> stages;

@@ -86,6 +86,9 @@ public:
   /// The normal form of `value`, or null with `why` set.
   ChoiceRef of(mlir::Value value, RefusalReason &why);
 
+  /// `sum` as one term with a difference, where it is data + done.
+  Sum packed(const Sum &sum) const;
+
   /// Names of the rules that were used and are exact over the reals only.
   llvm::ArrayRef<llvm::StringRef> getRules() const { return rules; }
 
@@ -107,8 +110,6 @@ private:
                            RefusalReason &why);
   std::optional<Sum> exponential(mlir::Operation *op, const Sum &sum,
                                  RefusalReason &why);
-  /// `sum` as one term with a difference, where it is data + done.
-  Sum packed(const Sum &sum) const;
   bool isDone(mlir::Value v) const { return roles[v] == Role::Done; }
   void note(llvm::StringRef rule) {
     if (!llvm::is_contained(rules, rule))

@@ -50,7 +50,7 @@ public:
   bool isProperNonZero(mlir::Value value, unsigned depth = 0) const;
 
   /// Whether `reduce` is a sum of exponentials in which the largest one is
-  /// exp(0), so that it is at least 1 (or NaN).
+  /// exp(0), so that it is at least 1 (or NaN), unless it is over nothing.
   bool isNormaliser(ReduceOp reduce) const;
 
 private:
