@@ -109,8 +109,8 @@ Value BodyBuilder::isEqual(Value v, double value) {
 }
 
 Value BodyBuilder::isFinite(Value v) {
-  Value infinity = constant(std::numeric_limits<double>::infinity(),
-                            v.getType());
+  Value infinity =
+      constant(std::numeric_limits<double>::infinity(), v.getType());
   return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT,
                                math::AbsFOp::create(b, loc, v), infinity);
 }
@@ -120,9 +120,9 @@ Value BodyBuilder::isInfinite(Value v) {
                  std::numeric_limits<double>::infinity());
 }
 
-std::pair<Value, Value>
-BodyBuilder::combinePair(Reducer reducer, std::pair<Value, Value> lhs,
-                         std::pair<Value, Value> rhs) {
+std::pair<Value, Value> BodyBuilder::combinePair(Reducer reducer,
+                                                 std::pair<Value, Value> lhs,
+                                                 std::pair<Value, Value> rhs) {
   bool isMax = reducer == Reducer::ArgMax;
   auto [v0, i0] = lhs;
   auto [v1, i1] = rhs;
@@ -136,8 +136,8 @@ BodyBuilder::combinePair(Reducer reducer, std::pair<Value, Value> lhs,
         arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, v0, v0);
     Value nan1 =
         arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, v1, v1);
-    Value isNumber0 = arith::XOrIOp::create(
-        b, loc, nan0, constant(b.getBoolAttr(true)));
+    Value isNumber0 =
+        arith::XOrIOp::create(b, loc, nan0, constant(b.getBoolAttr(true)));
     better = arith::OrIOp::create(
         b, loc, better, arith::AndIOp::create(b, loc, nan1, isNumber0));
     equal = arith::OrIOp::create(b, loc, equal,

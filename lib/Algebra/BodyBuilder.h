@@ -1,9 +1,10 @@
-//===- BodyBuilder.h - builds bodies from those of a cascade -----*- C++ -*-===//
+//===- BodyBuilder.h - builds bodies from those of a cascade -----*- C++
+//-*-===//
 #ifndef REDFUSE_LIB_ALGEBRA_BODYBUILDER_H
 #define REDFUSE_LIB_ALGEBRA_BODYBUILDER_H
 
-#include "redfuse/Algebra/NormalForm.h"
 #include "mlir/IR/IRMapping.h"
+#include "redfuse/Algebra/NormalForm.h"
 
 namespace redfuse {
 

@@ -1,10 +1,10 @@
 //===- Certificate.cpp - a derivation as formulas -------------------------===//
 //
 // Formulas are written so that people and computer algebra read the same text:
-// x0, x1, ... are the elements of the inputs, a0, a1, ... are data computed from
-// them (`where` says how), d0, d1, ... the reductions of the cascade in the order
-// of its body, t0, t1, ... the components of the state. A name with a prime is
-// that after a segment or in the merged state.
+// x0, x1, ... are the elements of the inputs, a0, a1, ... are data computed
+// from them (`where` says how), d0, d1, ... the reductions of the cascade in
+// the order of its body, t0, t1, ... the components of the state. A name with a
+// prime is that after a segment or in the merged state.
 //
 //===----------------------------------------------------------------------===//
 #include "Deriver.h"
@@ -215,8 +215,7 @@ std::string Formulas::contribution(const Component &c) {
   }
   for (auto [pivot, power] : c.powers) {
     const DifferencePivot &p = d.pivots[pivot];
-    std::string y =
-        "(" + sum("", p.data) + " - " + state(p.component) + "')";
+    std::string y = "(" + sum("", p.data) + " - " + state(p.component) + "')";
     if (power != 1)
       y += "**" + std::to_string(power);
     text += (text.empty() ? "" : "*") + y;
@@ -364,12 +363,12 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
   }
   for (const PivotedExponential &e : d.exponentials)
     if (e.isUsed)
-      pivots.push_back(text(f.state(e.pivot) + ": running maximum of " +
-                            f.sum("", e.data)));
+      pivots.push_back(
+          text(f.state(e.pivot) + ": running maximum of " + f.sum("", e.data)));
   for (const DifferencePivot &p : d.pivots)
     if (p.isUsed && !p.exponential)
-      pivots.push_back(text(f.state(p.component) + ": kept value of " +
-                            f.sum("", p.data)));
+      pivots.push_back(
+          text(f.state(p.component) + ": kept value of " + f.sum("", p.data)));
   for (auto reduce : cascade.getBody().front().getOps<ReduceOp>())
     if (roles->isStage(reduce))
       source.push_back(text(f.value(reduce.getResult(0)) + " = " +
@@ -378,8 +377,7 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
                             f.value(reduce.getOperands()[0]) + ")"));
   for (const Stage &s : d.stages) {
     ReduceOp reduce = s.reduce;
-    finalise.push_back(
-        text(f.value(reduce.getResult(0)) + " = " + f.stage(s)));
+    finalise.push_back(text(f.value(reduce.getResult(0)) + " = " + f.stage(s)));
   }
   for (StringRef rule : d.rules)
     rules.push_back(text(rule));

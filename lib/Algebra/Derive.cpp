@@ -74,15 +74,14 @@ Component Deriver::makeComponent(Reducer reducer, Type type,
 }
 
 unsigned Deriver::addCount(ArrayRef<int64_t> over) {
-  return addComponent(makeComponent(
-      Reducer::Add, IntegerType::get(context, 64), over,
-      SmallBitVector(roles.getOver().size())));
+  return addComponent(makeComponent(Reducer::Add, IntegerType::get(context, 64),
+                                    over,
+                                    SmallBitVector(roles.getOver().size())));
 }
 
-unsigned
-Deriver::addExponential(const Exponential &exponential, Type type,
-                        ArrayRef<int64_t> over,
-                        ArrayRef<std::pair<Value, bool>> masks) {
+unsigned Deriver::addExponential(const Exponential &exponential, Type type,
+                                 ArrayRef<int64_t> over,
+                                 ArrayRef<std::pair<Value, bool>> masks) {
   // What is masked out must not move the pivot: it can be infinite.
   SmallBitVector dims = dimsOf(exponential.data);
   for (auto &[predicate, side] : masks)
@@ -188,8 +187,8 @@ void Deriver::addPart(ReduceOp reduce, Component c, StageTerm out,
   dims.reset(toDimSet(c.over, dims.size()));
   c.into = toDims(dims);
 
-  bool isCount = c.data.empty() && c.masks.empty() && c.powers.empty() &&
-                 !c.exponential;
+  bool isCount =
+      c.data.empty() && c.masks.empty() && c.powers.empty() && !c.exponential;
   if (isCount) {
     if (std::optional<int64_t> n = roles.getCount(c.over))
       out.scale *= static_cast<double>(*n);
@@ -236,9 +235,9 @@ static ChoiceRef restrict(const ChoiceRef &choice, Value predicate, bool side) {
 }
 
 /// Collects the terms below `choice`, each under the masks on the way.
-static void
-collectMasked(const NormalForm &form, const Choice &choice,
-              SmallVectorImpl<std::pair<Value, bool>> &masks, Sum &terms) {
+static void collectMasked(const NormalForm &form, const Choice &choice,
+                          SmallVectorImpl<std::pair<Value, bool>> &masks,
+                          Sum &terms) {
   if (choice.isSum()) {
     for (Term t : form.packed(choice.sum)) {
       llvm::append_range(t.masks, masks);
@@ -353,8 +352,8 @@ bool Deriver::addPair(ReduceOp reduce) {
                   "select on data alone");
   SmallBitVector dims = roles.getDims()[key];
   dims |= roles.getDims()[index];
-  Component c = makeComponent(reduce.getReducer(), key.getType(),
-                              reduce.getOver(), dims);
+  Component c =
+      makeComponent(reduce.getReducer(), key.getType(), reduce.getOver(), dims);
   c.data.push_back({key, 1});
   c.pairedIndex = index;
   unsigned before = result.components.size();
@@ -382,8 +381,8 @@ namespace {
 struct Monotone {
   Value data;
   bool isDecreasing = false;
-  /// The direction depends on a reduced value, or an infinity or NaN can come up
-  /// inside the range: both ends have to be looked at.
+  /// The direction depends on a reduced value, or an infinity or NaN can come
+  /// up inside the range: both ends have to be looked at.
   bool needsBothEnds = false;
 };
 } // namespace
@@ -415,9 +414,8 @@ static std::optional<Monotone> peel(const Roles &roles, Value value,
             .Case([&](arith::DivFOp div) {
               m.needsBothEnds = true;
               // Between values of both signs there may be a 0, and 0/0 is NaN.
-              return div.getLhs() == mixed &&
-                     (roles.isProperNonZero(other) ||
-                      roles.isNonNegative(mixed));
+              return div.getLhs() == mixed && (roles.isProperNonZero(other) ||
+                                               roles.isNonNegative(mixed));
             })
             .Case([&](arith::NegFOp) {
               m.isDecreasing = !m.isDecreasing;
@@ -472,8 +470,8 @@ static std::optional<Reducer> getOpposite(Reducer reducer) {
 bool Deriver::addExtreme(ReduceOp reduce) {
   Reducer reducer = reduce.getReducer();
   RefusalReason reason;
-  std::optional<Monotone> m = peel(
-      roles, roles.canonical(reduce.getOperands()[0]), reducer, reason);
+  std::optional<Monotone> m =
+      peel(roles, roles.canonical(reduce.getOperands()[0]), reducer, reason);
   if (!m) {
     why.push_back(reason);
     return false;
@@ -540,8 +538,9 @@ bool Deriver::addStage(ReduceOp reduce, const DerivationOptions &options) {
   case Reducer::ArgMin:
     return addPair(reduce);
   case Reducer::TopK:
-    return refuse(reduce, "top-k", "a list of several best values has no merge "
-                                   "of scalars",
+    return refuse(reduce, "top-k",
+                  "a list of several best values has no merge "
+                  "of scalars",
                   "keep the dim in one piece (resident)");
   default:
     return addExtreme(reduce);

@@ -1,4 +1,5 @@
-//===- Deriver.h - the parts of the derivation -------------------*- C++ -*-===//
+//===- Deriver.h - the parts of the derivation -------------------*- C++
+//-*-===//
 #ifndef REDFUSE_LIB_ALGEBRA_DERIVER_H
 #define REDFUSE_LIB_ALGEBRA_DERIVER_H
 
@@ -57,10 +58,9 @@ private:
 
   unsigned addComponent(Component component);
   unsigned addCount(llvm::ArrayRef<int64_t> over);
-  unsigned addExponential(
-      const Exponential &exponential, mlir::Type type,
-      llvm::ArrayRef<int64_t> over,
-      llvm::ArrayRef<std::pair<mlir::Value, bool>> masks);
+  unsigned addExponential(const Exponential &exponential, mlir::Type type,
+                          llvm::ArrayRef<int64_t> over,
+                          llvm::ArrayRef<std::pair<mlir::Value, bool>> masks);
   Component makeComponent(Reducer reducer, mlir::Type type,
                           llvm::ArrayRef<int64_t> over,
                           SmallBitVector dims) const;

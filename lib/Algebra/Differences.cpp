@@ -122,8 +122,7 @@ void Deriver::findMean(Shift &shift, const Difference &difference,
   auto sumOf = [&](Value v) -> std::optional<Term> {
     auto reduce = stripCasts(v).getDefiningOp<ReduceOp>();
     if (!reduce || reduce.getReducer() != Reducer::Add ||
-        !roles.isStage(reduce) ||
-        !llvm::equal(reduce.getOver(), c.over))
+        !roles.isStage(reduce) || !llvm::equal(reduce.getOver(), c.over))
       return std::nullopt;
     RefusalReason ignored;
     ChoiceRef form = this->form.of(reduce.getOperands()[0], ignored);
@@ -377,10 +376,10 @@ void Deriver::dropUnused(CascadeOp cascade) {
   // Exponentials and pivots whose components went are used by none any more.
   auto isLive = [&](unsigned i) { return live.components.test(i); };
   for (PivotedExponential &e : result.exponentials) {
-    e.isUsed = isLive(e.pivot) &&
-               llvm::any_of(components, [&](const Component &c) {
-                 return c.exponential == &e - result.exponentials.data();
-               });
+    e.isUsed =
+        isLive(e.pivot) && llvm::any_of(components, [&](const Component &c) {
+          return c.exponential == &e - result.exponentials.data();
+        });
     e.pivot = position[e.pivot];
   }
   for (DifferencePivot &p : result.pivots) {

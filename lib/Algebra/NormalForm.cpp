@@ -250,8 +250,7 @@ std::optional<Sum> NormalForm::applyUnary(Operation *op, const Sum &sum,
   if (isa<math::FPowIOp, math::PowFOp>(op)) {
     std::optional<double> n = getConstant(op->getOperand(1));
     if (!n || *n != std::trunc(*n))
-      return refuse(why, op, "power",
-                    "the exponent is not a constant integer",
+      return refuse(why, op, "power", "the exponent is not a constant integer",
                     "use a constant integer power");
     return power(op, sum, static_cast<int>(*n), why);
   }
@@ -307,9 +306,9 @@ std::optional<Sum> NormalForm::applyBinary(Operation *op, const Sum &lhs,
 }
 
 static unsigned countBranches(const Choice &choice) {
-  return choice.isSum() ? 1
-                        : countBranches(*choice.onTrue) +
-                              countBranches(*choice.onFalse);
+  return choice.isSum()
+             ? 1
+             : countBranches(*choice.onTrue) + countBranches(*choice.onFalse);
 }
 
 static ChoiceRef choose(Operation *op, Value predicate, ChoiceRef onTrue,

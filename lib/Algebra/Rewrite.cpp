@@ -158,8 +158,8 @@ Value Rewriter::contribution(BodyBuilder &bb, const Component &c,
   for (auto [predicate, side] : c.masks) {
     Value identity = bb.constant(c.identity);
     Value p = bb.get(predicate);
-    result = side ? bb.select(p, result, identity)
-                  : bb.select(p, identity, result);
+    result =
+        side ? bb.select(p, result, identity) : bb.select(p, identity, result);
   }
   return result;
 }
@@ -238,8 +238,8 @@ Value Rewriter::expanded(BodyBuilder &bb, unsigned index, unsigned position,
   Value move = bb.cast(transport.moves[pivot], c.type);
   for (int k = power; k >= 0; --k) {
     unsigned lower = *findLowerPower(d, index, pivot, k);
-    Value v = expanded(bb, lower, k > 0 ? position + 1 : position, from,
-                       transport);
+    Value v =
+        expanded(bb, lower, k > 0 ? position + 1 : position, from, transport);
     v = bb.cast(v, c.type);
     for (int i = k; i < power; ++i)
       v = bb.mul(v, move);
@@ -534,9 +534,8 @@ FoldAndFinalize Rewriter::run() {
   buildFinalize(*last);
 
   // Reductions over other dims inside the step need their extents as well.
-  step->walk([&](ReduceOp reduce) {
-    dims |= toDimSet(reduce.getOver(), numDims);
-  });
+  step->walk(
+      [&](ReduceOp reduce) { dims |= toDimSet(reduce.getOver(), numDims); });
   SmallVector<Value> inits = makeInits();
   SmallVector<Value> inputs;
   SmallVector<AffineMap> foldMaps;
@@ -546,8 +545,9 @@ FoldAndFinalize Rewriter::run() {
   }
   llvm::append_range(foldMaps, stateMaps);
   auto fold = FoldOp::create(
-      rewriter, loc, llvm::map_to_vector(inits, [](Value v) { return v.getType(); }),
-      inputs, inits, rewriter.getAffineMapArrayAttr(foldMaps), d.over,
+      rewriter, loc,
+      llvm::map_to_vector(inits, [](Value v) { return v.getType(); }), inputs,
+      inits, rewriter.getAffineMapArrayAttr(foldMaps), d.over,
       rewriter.getArrayAttr(identities), makeCertificate(cascade, d),
       cascade.getScheduleAttr());
   fold.getStep().push_back(step.release());
@@ -572,9 +572,9 @@ FoldAndFinalize Rewriter::run() {
     lastMaps.push_back(stateMaps[i]);
   }
   llvm::append_range(lastMaps, initMaps);
-  auto finalize = FinalizeOp::create(
-      rewriter, loc, cascade.getResultTypes(), lastInputs, cascade.getInits(),
-      rewriter.getAffineMapArrayAttr(lastMaps));
+  auto finalize = FinalizeOp::create(rewriter, loc, cascade.getResultTypes(),
+                                     lastInputs, cascade.getInits(),
+                                     rewriter.getAffineMapArrayAttr(lastMaps));
   finalize.getBody().push_back(last.release());
   rewriter.replaceOp(cascade, finalize.getResults());
   return {fold, finalize};
@@ -582,8 +582,8 @@ FoldAndFinalize Rewriter::run() {
 
 FoldAndFinalize redfuse::rewrite(RewriterBase &rewriter, CascadeOp cascade,
                                  const Derivation &derivation) {
-  FailureOr<Roles> roles = Roles::compute(
-      cast<IndexProgramOpInterface>(*cascade), derivation.over);
+  FailureOr<Roles> roles =
+      Roles::compute(cast<IndexProgramOpInterface>(*cascade), derivation.over);
   assert(succeeded(roles) && "the cascade changed since it was analysed");
   return Rewriter(rewriter, cascade, derivation, *roles).run();
 }

@@ -123,9 +123,8 @@ FailureOr<Roles> Roles::compute(IndexProgramOpInterface op,
     if (inner.hasTrait<OpTrait::IsTerminator>())
       continue;
     numbering.number(&inner);
-    bool isAfter = llvm::any_of(inner.getOperands(), [&](Value v) {
-      return afterStage.contains(v);
-    });
+    bool isAfter = llvm::any_of(
+        inner.getOperands(), [&](Value v) { return afterStage.contains(v); });
     if (auto reduce = dyn_cast<ReduceOp>(inner))
       isAfter |= result.isStage(reduce);
     for (Value v : inner.getResults())
@@ -175,9 +174,8 @@ bool Roles::isNonNegative(Value value, unsigned depth) const {
   return llvm::TypeSwitch<Operation *, bool>(def)
       .Case<math::ExpOp, math::Exp2Op, math::AbsFOp, math::SqrtOp,
             math::RsqrtOp, arith::UIToFPOp>([](auto) { return true; })
-      .Case<arith::AddFOp, arith::DivFOp>([&](auto op) {
-        return both(op.getLhs(), op.getRhs());
-      })
+      .Case<arith::AddFOp, arith::DivFOp>(
+          [&](auto op) { return both(op.getLhs(), op.getRhs()); })
       .Case([&](arith::MulFOp op) {
         return canonical(op.getLhs()) == canonical(op.getRhs()) ||
                both(op.getLhs(), op.getRhs());
@@ -197,10 +195,9 @@ bool Roles::isNonNegative(Value value, unsigned depth) const {
         return both(op.getTrueValue(), op.getFalseValue());
       })
       .Case([&](ReduceOp op) {
-        return llvm::is_contained(
-                   {Reducer::Add, Reducer::Mul, Reducer::MaximumF,
-                    Reducer::MinimumF},
-                   op.getReducer()) &&
+        return llvm::is_contained({Reducer::Add, Reducer::Mul,
+                                   Reducer::MaximumF, Reducer::MinimumF},
+                                  op.getReducer()) &&
                isNonNegative(op.getOperands()[0], depth + 1);
       })
       .Default([](Operation *) { return false; });

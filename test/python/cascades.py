@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 ARGUMENTS = ("a", "b", "gain", "bias")
 
 
@@ -45,10 +44,12 @@ class Cascade:
             [f"%in{i}: {t}" for i, t in enumerate(ins)]
             + [f"%init{i}: {t}" for i, t in enumerate(outs)]
         )
-        block = ", ".join(f"%{name}: {_type(s)}" for name, s in zip(ARGUMENTS, self.inputs))
+        pairs = zip(ARGUMENTS[: len(self.inputs)], self.inputs, strict=True)
+        block = ", ".join(f"%{name}: {_type(spec)}" for name, spec in pairs)
+        maps = ", ".join(map(affine, self.inputs + self.results))
         return f"""
 func.func @main({arguments}) -> ({", ".join(outs)}) {{
-  %r:{len(outs)} = redfuse.cascade {{indexing_maps = [{", ".join(map(affine, self.inputs + self.results))}]}}
+  %r:{len(outs)} = redfuse.cascade {{indexing_maps = [{maps}]}}
       ins({", ".join(f"%in{i}" for i in range(len(ins)))} : {", ".join(ins)})
       outs({", ".join(f"%init{i}" for i in range(len(outs)))} : {", ".join(outs)}) {{
   ^bb0({block}):

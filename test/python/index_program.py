@@ -17,9 +17,24 @@ from mlir import ir
 Array = np.ndarray
 Range = tuple[int, int]  # begin, end of an iteration dim
 
-REDUCERS = (
-    "add mul maximumf minimumf maxnumf minnumf maxsi minsi maxui minui and or xor argmax argmin topk"
-).split()
+REDUCERS = [
+    "add",
+    "mul",
+    "maximumf",
+    "minimumf",
+    "maxnumf",
+    "minnumf",
+    "maxsi",
+    "minsi",
+    "maxui",
+    "minui",
+    "and",
+    "or",
+    "xor",
+    "argmax",
+    "argmin",
+    "topk",
+]
 
 FLOATS = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 INTEGERS = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
@@ -171,7 +186,9 @@ class Interpreter:
 
     # ---- bodies --------------------------------------------------------------------
 
-    def _read(self, array: Array, m: ir.AffineMap, ranges: Sequence[Range], type_: ir.Type) -> Array:
+    def _read(
+        self, array: Array, m: ir.AffineMap, ranges: Sequence[Range], type_: ir.Type
+    ) -> Array:
         """A tensor at every point of `ranges`, through its map."""
         element = ir.RankedTensorType(type_).element_type
         grids = []
@@ -203,9 +220,7 @@ class Interpreter:
         assert owner.name == "arith.constant", owner.name
         return np.asarray(_constant(owner.attributes["value"]), self.dtype(value.type))
 
-    def _op(
-        self, op: ir.Operation, operands: list[Array], ranges: Sequence[Range]
-    ) -> list[Array]:
+    def _op(self, op: ir.Operation, operands: list[Array], ranges: Sequence[Range]) -> list[Array]:
         name = op.name
         if name == "redfuse.reduce":
             return self._reduce(op, operands, ranges)
@@ -227,8 +242,17 @@ class Interpreter:
         if name in ("arith.cmpf", "arith.cmpi"):
             compare = _compare_float if name == "arith.cmpf" else _compare_int
             return [compare(ir.IntegerAttr(op.attributes["predicate"]).value, *operands)]
-        if name in ("arith.extf", "arith.truncf", "arith.sitofp", "arith.uitofp", "arith.extsi",
-                    "arith.extui", "arith.trunci", "arith.index_cast", "arith.fptosi"):
+        if name in (
+            "arith.extf",
+            "arith.truncf",
+            "arith.sitofp",
+            "arith.uitofp",
+            "arith.extsi",
+            "arith.extui",
+            "arith.trunci",
+            "arith.index_cast",
+            "arith.fptosi",
+        ):
             return [operands[0].astype(out)]
         raise NotImplementedError(f"the interpreter has no {name}")
 
@@ -256,7 +280,9 @@ class Interpreter:
         return [value.astype(types[0])]
 
 
-def _select(full: list[Array], axes: tuple[int, ...], largest: bool, types: list[type]) -> list[Array]:
+def _select(
+    full: list[Array], axes: tuple[int, ...], largest: bool, types: list[type]
+) -> list[Array]:
     """argmax or argmin: among equals the lowest index wins, and NaN wins over numbers."""
     key, index = full
     nothing = -np.inf if largest else np.inf
@@ -285,7 +311,7 @@ def _maps(op: ir.Operation) -> tuple[list[ir.AffineMap], int]:
 def _extents(op: ir.Operation, maps: Sequence[ir.AffineMap], inputs: Sequence[Array]) -> list[int]:
     """The extents of the iteration dims: of the inputs, else of the static inits."""
     extents = [1] * _maps(op)[0][0].n_dims
-    inits = _maps(op)[0][len(maps):]
+    inits = _maps(op)[0][len(maps) :]
     shapes = [ir.RankedTensorType(r.type).shape for r in op.results]
     pairs = [*zip(inits, shapes, strict=True), *zip(maps, (a.shape for a in inputs), strict=True)]
     for m, shape in pairs:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cascades import CASCADES, N, Cascade
+import redfuse  # noqa: F401  registers the dialect and the passes
+from cascades import CASCADES, Cascade, N
 from index_program import Array, Interpreter, State
 from mlir import ir
 from mlir.passmanager import PassManager
-
-import redfuse  # noqa: F401  registers the dialect and the passes
 
 EXTENTS = {"i": 5, "j": N, "d": 3}
 
@@ -82,9 +81,7 @@ class Derived:
         with self.context:
             self.source = ir.Module.parse(text)
             self.module = ir.Module.parse(text)
-            PassManager.parse("builtin.module(redfuse-derive{all=true})").run(
-                self.module.operation
-            )
+            PassManager.parse("builtin.module(redfuse-derive{all=true})").run(self.module.operation)
         self.cascade = find(self.source, "redfuse.cascade")
         self.fold = find(self.module, "redfuse.fold")
         self.finalize = find(self.module, "redfuse.finalize")

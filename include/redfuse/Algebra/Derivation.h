@@ -1,9 +1,10 @@
-//===- Derivation.h - how a cascade folds along some dims --------*- C++ -*-===//
+//===- Derivation.h - how a cascade folds along some dims --------*- C++
+//-*-===//
 #ifndef REDFUSE_ALGEBRA_DERIVATION_H
 #define REDFUSE_ALGEBRA_DERIVATION_H
 
-#include "redfuse/Algebra/NormalForm.h"
 #include "mlir/IR/PatternMatch.h"
+#include "redfuse/Algebra/NormalForm.h"
 
 namespace redfuse {
 
@@ -49,7 +50,8 @@ struct DifferencePivot {
   Linear data;
   mlir::Type type;
   /// A running maximum that powers under an exponential share; else a value
-  /// inside the range of the data, the mean of the first segment, which is kept.
+  /// inside the range of the data, the mean of the first segment, which is
+  /// kept.
   std::optional<unsigned> exponential;
   /// The component that holds the pivot and, of a kept one, that which counts
   /// elements.
@@ -65,7 +67,8 @@ struct StageTerm {
   /// exponent).
   std::optional<Linear> exponent;
   bool isBase2 = false;
-  /// The component; none for a term that is free of data and counted statically.
+  /// The component; none for a term that is free of data and counted
+  /// statically.
   std::optional<unsigned> component;
   /// The largest and smallest contribution, which tell the class of the result
   /// where a done factor is infinite or a divisor 0.
@@ -87,8 +90,8 @@ struct Stage {
   ReduceOp reduce;
   Kind kind = Kind::Sum;
   std::shared_ptr<const StageChoice> value;
-  /// Endpoints: the contribution is a monotone function of `data`, whose extreme
-  /// values these components hold. Pair and Product: the component.
+  /// Endpoints: the contribution is a monotone function of `data`, whose
+  /// extreme values these components hold. Pair and Product: the component.
   mlir::Value data;
   unsigned first = 0;
   std::optional<unsigned> second;
@@ -97,14 +100,15 @@ struct Stage {
   std::optional<unsigned> count;
 };
 
-/// pivot + done: what is left of a difference when its data is measured from the
-/// pivot.
+/// pivot + done: what is left of a difference when its data is measured from
+/// the pivot.
 struct Shift {
   unsigned pivot;
   Linear done;
   /// Where the reduced value is the mean of the same data, the shift is
-  /// -numerator/denominator of components: the rounded mean is never subtracted.
-  /// The denominator is the constant `count` where it is no component.
+  /// -numerator/denominator of components: the rounded mean is never
+  /// subtracted. The denominator is the constant `count` where it is no
+  /// component.
   std::optional<unsigned> numerator, denominator;
   double count = 0;
   bool isUsed = true;
@@ -144,7 +148,8 @@ struct FoldAndFinalize {
   FinalizeOp finalize;
 };
 
-/// Replaces `cascade` by a fold and a finalisation with the same iteration dims.
+/// Replaces `cascade` by a fold and a finalisation with the same iteration
+/// dims.
 FoldAndFinalize rewrite(mlir::RewriterBase &rewriter, CascadeOp cascade,
                         const Derivation &derivation);
 

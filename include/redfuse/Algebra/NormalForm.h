@@ -1,4 +1,5 @@
-//===- NormalForm.h - bodies as sums of products -----------------*- C++ -*-===//
+//===- NormalForm.h - bodies as sums of products -----------------*- C++
+//-*-===//
 #ifndef REDFUSE_ALGEBRA_NORMALFORM_H
 #define REDFUSE_ALGEBRA_NORMALFORM_H
 
@@ -37,8 +38,8 @@ struct Monomial {
 };
 using Linear = llvm::SmallVector<Monomial, 2>;
 
-/// (data + done)^power, such as (x - mean)^2, kept whole: expanding it loses digits, and the pivot
-/// that makes its terms small is chosen later.
+/// (data + done)^power, such as (x - mean)^2, kept whole: expanding it loses
+/// digits, and the pivot that makes its terms small is chosen later.
 struct Difference {
   Linear data, done;
   int power = 1;
