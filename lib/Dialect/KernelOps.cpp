@@ -22,10 +22,9 @@ LogicalResult KernelOp::verifyRegions() {
                            << body.getArgument(i).getType();
   auto yield = cast<YieldOp>(body.getTerminator());
   if (static_cast<int64_t>(yield.getValues().size()) != numArgs - numInputs)
-    return yield.emitOpError()
-           << "expected " << numArgs - numInputs
-           << " values, one for each destination, got "
-           << yield.getValues().size();
+    return yield.emitOpError() << "expected " << numArgs - numInputs
+                               << " values, one for each destination, got "
+                               << yield.getValues().size();
   for (auto [i, value] : llvm::enumerate(yield.getValues()))
     if (value.getType() != body.getArgument(numInputs + i).getType())
       return yield.emitOpError()
@@ -53,12 +52,22 @@ LogicalResult KernelOp::verifyRegions() {
       extents[d] = extent;
     }
   }
-  if (auto schedule = getScheduleAttr())
-    if (!extents.empty() && schedule.getTiles().size() != extents.size())
-      return emitOpError() << "the schedule has "
-                           << schedule.getTiles().size()
-                           << " tiles, expected one for each of the "
-                           << extents.size() << " iteration dims";
+  auto schedule = getScheduleAttr();
+  if (!schedule || extents.empty())
+    return success();
+  if (failed(verifySchedule(*this, schedule, extents.size())))
+    return failure();
+  llvm::SmallBitVector reduced(extents.size());
+  for (auto op : body.getOps<IndexProgramOpInterface>()) {
+    if (failed(verifyScheduledDims(op, schedule)))
+      return failure();
+    reduced |= getReducedDims(op);
+  }
+  for (int64_t d : schedule.getStream())
+    if (!reduced.test(d))
+      return emitOpError() << "dim " << d
+                           << " is in 'stream' of the schedule, but no op of "
+                              "the kernel reduces it";
   return success();
 }
 
@@ -68,11 +77,24 @@ LogicalResult LaunchOp::verify() {
                             "of the "
                          << getInits().size() << " inits, got "
                          << getNumResults();
+  if (getInits().empty())
+    return emitOpError("expected at least one init");
+  for (auto [i, init] : llvm::enumerate(getInits())) {
+    bool isBuffer = isa<BaseMemRefType>(init.getType());
+    if (!isBuffer && !isa<RankedTensorType>(init.getType()))
+      return emitOpError() << "init " << i
+                           << " must be a ranked tensor or a memref, got "
+                           << init.getType();
+    if (isBuffer == (getNumResults() != 0))
+      return emitOpError() << "init " << i << " has type " << init.getType()
+                           << ", expected "
+                           << (isBuffer ? "tensors where there are results"
+                                        : "buffers where there are no results");
+  }
   for (auto [i, result] : llvm::enumerate(getResults()))
     if (result.getType() != getInits()[i].getType())
-      return emitOpError() << "result " << i << " has type "
-                           << result.getType() << ", but its init has "
-                           << getInits()[i].getType();
+      return emitOpError() << "result " << i << " has type " << result.getType()
+                           << ", but its init has " << getInits()[i].getType();
   return success();
 }
 
@@ -84,7 +106,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
                          << "' does not name a redfuse.kernel";
   Block &body = kernel.getBody().front();
   if (getNumOperands() != body.getNumArguments() ||
-      static_cast<int64_t>(getInputs().size()) != kernel.getNumInputs())
+      getInputs().size() != kernel.getNumInputs())
     return emitOpError() << "passes " << getInputs().size() << " inputs and "
                          << getInits().size() << " inits, but '" << getKernel()
                          << "' takes " << kernel.getNumInputs() << " and "
@@ -93,14 +115,16 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     Type expected = body.getArgument(i).getType(), got = operand.getType();
     auto shaped = dyn_cast<ShapedType>(got);
     auto expectedShaped = dyn_cast<ShapedType>(expected);
-    bool same = shaped && expectedShaped
-                    ? shaped.getElementType() ==
-                              expectedShaped.getElementType() &&
-                          succeeded(mlir::verifyCompatibleShape(shaped.getShape(), expectedShaped.getShape()))
-                    : got == expected;
+    bool same =
+        shaped && expectedShaped
+            ? shaped.getElementType() == expectedShaped.getElementType() &&
+                  succeeded(mlir::verifyCompatibleShape(
+                      shaped.getShape(), expectedShaped.getShape()))
+            : got == expected;
     if (!same)
-      return emitOpError() << "operand " << i << " has type " << got << ", but '"
-                           << getKernel() << "' takes " << expected;
+      return emitOpError() << "operand " << i << " has type " << got
+                           << ", but '" << getKernel() << "' takes "
+                           << expected;
   }
   return success();
 }

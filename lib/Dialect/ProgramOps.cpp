@@ -1,8 +1,11 @@
-//===- ProgramOps.cpp - what all ops with a body in index notation share ---===//
+//===- ProgramOps.cpp - what all ops with a body in index notation share
+//---===//
 #include "redfuse/Analysis/DimSets.h"
+#include "redfuse/Analysis/LinearExpr.h"
 #include "redfuse/Dialect/Redfuse.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -53,11 +56,10 @@ SmallVector<OpFoldResult> redfuse::getExtents(OpBuilder &b,
   SmallVector<OpFoldResult> extents;
   for (unsigned d = 0, e = op.getNumIterationDims(); d < e; ++d) {
     auto where = findExtent(op, d);
-    extents.push_back(where
-                          ? tensor::getMixedSize(b, op.getLoc(),
-                                                 where->first->get(),
-                                                 where->second)
-                          : OpFoldResult(b.getIndexAttr(1)));
+    extents.push_back(where ? tensor::getMixedSize(b, op.getLoc(),
+                                                   where->first->get(),
+                                                   where->second)
+                            : OpFoldResult(b.getIndexAttr(1)));
   }
   return extents;
 }
@@ -117,28 +119,18 @@ static LogicalResult verifyMaps(IndexProgramOpInterface op) {
                  << d.getPosition() << " has extent " << extent;
         continue;
       }
-      // The largest and smallest index of an expression: affine and, for
-      // the sums this dialect is made for, monotone in each dim.
-      SmallVector<AffineExpr> low, high;
-      bool isStatic = true, isEmpty = false;
-      for (int64_t extent : extents) {
-        isStatic &= !ShapedType::isDynamic(extent);
-        isEmpty |= extent == 0;
-        low.push_back(getAffineConstantExpr(0, op.getContext()));
-        high.push_back(getAffineConstantExpr(
-            ShapedType::isDynamic(extent) ? 0 : extent - 1, op.getContext()));
-      }
-      if (!isStatic || isEmpty)
+      if (llvm::any_of(extents, [](int64_t extent) {
+            return ShapedType::isDynamic(extent) || extent == 0;
+          }))
         continue;
-      auto first = dyn_cast<AffineConstantExpr>(expr.replaceDims(low));
-      auto last = dyn_cast<AffineConstantExpr>(expr.replaceDims(high));
-      if (!first || !last)
+      auto linear = getLinearExpr(expr, numDims);
+      if (!linear)
         continue;
-      if (std::min(first.getValue(), last.getValue()) < 0 ||
-          std::max(first.getValue(), last.getValue()) >= size)
+      auto [first, last] = linear->getRange(extents);
+      if (first < 0 || last >= size)
         return op.emitOpError()
-               << "operand " << i << " is read at " << first.getValue() << " to "
-               << last.getValue() << " of a dim of size " << size;
+               << "operand " << i << " is read at " << first << " to " << last
+               << " of a dim of size " << size;
     }
   }
   return success();
@@ -148,9 +140,9 @@ static LogicalResult verifyProgram(IndexProgramOpInterface op) {
   if (failed(verifyMaps(op)))
     return failure();
   if (op->getNumResults() != op.getProgramInits().size())
-    return op.emitOpError() << "expected as many results as inits ("
-                            << op.getProgramInits().size() << "), got "
-                            << op->getNumResults();
+    return op.emitOpError()
+           << "expected as many results as inits ("
+           << op.getProgramInits().size() << "), got " << op->getNumResults();
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     if (result.getType() != op.getProgramInits()[i].getType())
       return op.emitOpError()
@@ -159,44 +151,84 @@ static LogicalResult verifyProgram(IndexProgramOpInterface op) {
   return success();
 }
 
-/// Checks the arguments and the yield of one body. `types` are the element types
-/// of its arguments, `maps` the maps of what it yields.
-static LogicalResult
-verifyBody(IndexProgramOpInterface op, Block &body, StringRef name,
-           TypeRange argumentTypes,
-           function_ref<AffineMap(unsigned)> mapOfArgument,
-           ArrayRef<AffineMap> yieldMaps, TypeRange yieldTypes) {
+LogicalResult redfuse::verifySchedule(Operation *op, ScheduleAttr schedule,
+                                      unsigned numDims) {
+  if (schedule.getTiles().size() == numDims)
+    return success();
+  return op->emitOpError() << "the schedule has " << schedule.getTiles().size()
+                           << " tiles, expected one for each of the " << numDims
+                           << " iteration dims";
+}
+
+LogicalResult redfuse::verifyScheduledDims(IndexProgramOpInterface op,
+                                           ScheduleAttr schedule) {
+  SmallBitVector reduced = getReducedDims(op);
+  for (int64_t d : schedule.getGrid())
+    if (reduced.test(d))
+      return op->emitOpError() << "dim " << d
+                               << " is in 'grid' of the schedule, but it is "
+                                  "reduced: expected a parallel dim";
+  return success();
+}
+
+SmallBitVector redfuse::getReducedDims(IndexProgramOpInterface op) {
+  SmallBitVector dims(op.getNumIterationDims());
+  for (auto reduce : op.getProgramBody()->getOps<ReduceOp>())
+    dims |= toDimSet(reduce.getOver(), dims.size());
+  if (auto fold = dyn_cast<FoldOp>(op.getOperation()))
+    dims |= toDimSet(fold.getOver(), dims.size());
+  return dims;
+}
+
+/// Checks the arguments and the yield of one body. `types` are the element
+/// types of its arguments, `maps` the maps of what it yields.
+static LogicalResult verifyBody(IndexProgramOpInterface op, Block &body,
+                                StringRef name, TypeRange argumentTypes,
+                                function_ref<AffineMap(unsigned)> mapOfArgument,
+                                ArrayRef<AffineMap> yieldMaps,
+                                TypeRange yieldTypes) {
   if (body.getNumArguments() != argumentTypes.size())
-    return op.emitOpError()
-           << name << ": expected " << argumentTypes.size()
-           << " arguments, got " << body.getNumArguments();
+    return op.emitOpError() << name << ": expected " << argumentTypes.size()
+                            << " arguments, got " << body.getNumArguments();
   for (auto [i, type] : llvm::enumerate(argumentTypes))
     if (body.getArgument(i).getType() != type)
-      return op.emitOpError() << name << ": argument " << i << " has type "
-                              << body.getArgument(i).getType() << ", expected "
-                              << type;
-  for (Operation &inner : body)
+      return op.emitOpError()
+             << name << ": argument " << i << " has type "
+             << body.getArgument(i).getType() << ", expected " << type;
+  for (Operation &inner : body) {
     if (inner.getNumRegions() != 0)
       return inner.emitOpError()
              << "ops with regions cannot stand in the body of '"
              << op->getName() << "'";
+    if (!isMemoryEffectFree(&inner) && !isa<cf::AssertOp>(inner))
+      return inner.emitOpError()
+             << "has side effects; the body of '" << op->getName()
+             << "' takes pure ops and cf.assert";
+    if (isa<YieldOp>(inner) || isa<cf::AssertOp>(inner))
+      continue;
+    for (Type type : inner.getResultTypes())
+      if (!type.isIntOrIndexOrFloat() && !isa<ComplexType>(type))
+        return inner.emitOpError()
+               << "makes a value of type " << type << "; the body of '"
+               << op->getName() << "' works on scalars";
+  }
   auto yield = dyn_cast_or_null<YieldOp>(
       body.mightHaveTerminator() ? body.getTerminator() : nullptr);
   if (!yield)
     return op.emitOpError() << name << ": expected to end with redfuse.yield";
   if (yield.getValues().size() != yieldMaps.size())
-    return yield.emitOpError() << "expected " << yieldMaps.size()
-                               << " values, one for each init, got "
-                               << yield.getValues().size();
+    return yield.emitOpError()
+           << "expected " << yieldMaps.size()
+           << " values, one for each init, got " << yield.getValues().size();
   FailureOr<DimSets> sets =
       DimSets::compute(body, op.getNumIterationDims(), mapOfArgument);
   if (failed(sets))
     return failure();
   for (auto [i, value] : llvm::enumerate(yield.getValues())) {
     if (value.getType() != yieldTypes[i])
-      return yield.emitOpError() << "value " << i << " has type "
-                                 << value.getType() << ", expected "
-                                 << yieldTypes[i];
+      return yield.emitOpError()
+             << "value " << i << " has type " << value.getType()
+             << ", expected " << yieldTypes[i];
     SmallBitVector extra = (*sets)[value];
     extra.reset(getDimsOf(yieldMaps[i]));
     if (extra.any())
@@ -229,14 +261,16 @@ LogicalResult CascadeOp::verify() {
   if (failed(verifyProgram(*this)))
     return failure();
   if (auto schedule = getScheduleAttr())
-    if (schedule.getTiles().size() != getNumIterationDims())
-      return emitOpError() << "the schedule has "
-                           << schedule.getTiles().size()
-                           << " tiles, expected one for each of the "
-                           << getNumIterationDims() << " iteration dims";
+    return verifySchedule(*this, schedule, getNumIterationDims());
   return success();
 }
-LogicalResult CascadeOp::verifyRegions() { return verifyPlainBody(*this); }
+LogicalResult CascadeOp::verifyRegions() {
+  if (failed(verifyPlainBody(*this)))
+    return failure();
+  if (auto schedule = getScheduleAttr())
+    return verifyScheduledDims(*this, schedule);
+  return success();
+}
 
 LogicalResult FinalizeOp::verify() { return verifyProgram(*this); }
 LogicalResult FinalizeOp::verifyRegions() {
@@ -285,6 +319,8 @@ LogicalResult FoldOp::verify() {
     if (d < 0 || d >= numDims)
       return emitOpError() << "'over' names dim " << d << ", but there are "
                            << numDims << " iteration dims";
+    if (over.test(d))
+      return emitOpError() << "'over' names dim " << d << " twice";
     over.set(d);
   }
   SmallVector<AffineMap> maps = getIndexingMapsArray();
@@ -306,13 +342,15 @@ LogicalResult FoldOp::verify() {
                            << element << ", got " << attr;
   }
   if (auto schedule = getScheduleAttr())
-    if (schedule.getTiles().size() != numDims)
-      return emitOpError() << "the schedule has "
-                           << schedule.getTiles().size()
-                           << " tiles, expected one for each of the "
-                           << numDims << " iteration dims";
+    return verifySchedule(*this, schedule, numDims);
   return success();
 }
+
+bool FoldOp::isOrdered() {
+  DictionaryAttr certificate = getCertificateAttr();
+  return certificate && certificate.contains("ordered");
+}
+
 LogicalResult FoldOp::verifyRegions() {
   SmallVector<AffineMap> maps = getIndexingMapsArray();
   ArrayRef<AffineMap> stateMaps =
@@ -320,24 +358,34 @@ LogicalResult FoldOp::verifyRegions() {
   SmallVector<Type> stateTypes = elementTypes(getInits());
   SmallVector<Type> stepTypes = elementTypes(getInputs());
   llvm::append_range(stepTypes, stateTypes);
-  if (failed(verifyBody(*this, getStep().front(), "step", stepTypes,
-                        [&](unsigned i) { return maps[i]; }, stateMaps,
-                        stateTypes)))
+  if (failed(verifyBody(
+          *this, getStep().front(), "step", stepTypes,
+          [&](unsigned i) { return maps[i]; }, stateMaps, stateTypes)))
     return failure();
   SmallVector<Type> mergeTypes(stateTypes);
   llvm::append_range(mergeTypes, stateTypes);
   unsigned n = stateTypes.size();
-  return verifyBody(*this, getMerge().front(), "merge", mergeTypes,
-                    [&](unsigned i) { return stateMaps[i % n]; }, stateMaps,
-                    stateTypes);
+  if (failed(verifyBody(
+          *this, getMerge().front(), "merge", mergeTypes,
+          [&](unsigned i) { return stateMaps[i % n]; }, stateMaps, stateTypes)))
+    return failure();
+  for (auto reduce : getMerge().front().getOps<ReduceOp>())
+    for (int64_t d : reduce.getOver())
+      if (llvm::is_contained(getOver(), d))
+        return reduce.emitOpError()
+               << "reduces dim " << d
+               << " in 'merge', but there are no elements along the dims of "
+                  "'over' there";
+  if (auto schedule = getScheduleAttr())
+    return verifyScheduledDims(*this, schedule);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
 // Body-level ops
 //===----------------------------------------------------------------------===//
 
-LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
-                                         std::optional<Location>,
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
                                          ValueRange operands, DictionaryAttr,
                                          OpaqueProperties, RegionRange,
                                          SmallVectorImpl<Type> &types) {
@@ -364,8 +412,7 @@ LogicalResult ReduceOp::verify() {
   if (isPair && !getOperand(1).getType().isIntOrIndex())
     return emitOpError() << "the second operand of "
                          << stringifyReducer(getReducer())
-                         << " is an index, got "
-                         << getOperand(1).getType();
+                         << " is an index, got " << getOperand(1).getType();
   if (!isa<IndexProgramOpInterface>((*this)->getParentOp()))
     return emitOpError("must stand in the body of a redfuse op");
   return success();

@@ -1,10 +1,15 @@
 //===- RedfuseDialect.cpp - registration, attributes, reducers ------------===//
 #include "redfuse/Dialect/Redfuse.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -17,7 +22,19 @@ using namespace redfuse;
 #define GET_ATTRDEF_CLASSES
 #include "redfuse/Dialect/RedfuseAttrs.cpp.inc"
 
+namespace {
+/// Folding leaves the constants of a body in the body, which then can move into
+/// a kernel as it is.
+struct KeepConstantsInBodies : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+  bool shouldMaterializeInto(Region *region) const final {
+    return isa<IndexProgramOpInterface>(region->getParentOp());
+  }
+};
+} // namespace
+
 void RedfuseDialect::initialize() {
+  addInterfaces<KeepConstantsInBodies>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "redfuse/Dialect/RedfuseAttrs.cpp.inc"
@@ -28,11 +45,78 @@ void RedfuseDialect::initialize() {
       >();
 }
 
-LogicalResult
-ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     ScheduleKind kind, ArrayRef<int64_t> grid,
-                     ArrayRef<int64_t> tiles, ArrayRef<int64_t> stream,
-                     StringAttr) {
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (parser.parseLess() || parser.parseKeyword(&keyword))
+    return {};
+  std::optional<ScheduleKind> kind = symbolizeScheduleKind(keyword);
+  if (!kind)
+    return parser.emitError(loc)
+               << "expected map, resident, stream or multipass, got '"
+               << keyword << "'",
+           Attribute();
+  SmallVector<int64_t> grid, tiles, stream;
+  StringAttr reason;
+  auto parseDims = [&](SmallVector<int64_t> &dims) {
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+      return parser.parseInteger(dims.emplace_back());
+    });
+  };
+  llvm::SmallDenseSet<StringRef> seen;
+  while (succeeded(parser.parseOptionalComma())) {
+    llvm::SMLoc entryLoc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return {};
+    if (!seen.insert(keyword).second)
+      return parser.emitError(entryLoc) << "'" << keyword << "' given twice",
+             Attribute();
+    if (parser.parseEqual())
+      return {};
+    ParseResult parsed = failure();
+    if (keyword == "grid")
+      parsed = parseDims(grid);
+    else if (keyword == "tiles")
+      parsed = parseDims(tiles);
+    else if (keyword == "stream")
+      parsed = parseDims(stream);
+    else if (keyword == "reason")
+      parsed = parser.parseAttribute(reason);
+    else
+      return parser.emitError(entryLoc)
+                 << "expected grid, tiles, stream or reason, got '" << keyword
+                 << "'",
+             Attribute();
+    if (failed(parsed))
+      return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<ScheduleAttr>(loc, parser.getContext(), *kind, grid,
+                                         tiles, stream, reason);
+}
+
+void ScheduleAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyScheduleKind(getKind());
+  auto printDims = [&](StringRef name, ArrayRef<int64_t> dims) {
+    if (dims.empty())
+      return;
+    printer << ", " << name << " = [";
+    llvm::interleaveComma(dims, printer);
+    printer << "]";
+  };
+  printDims("grid", getGrid());
+  printDims("tiles", getTiles());
+  printDims("stream", getStream());
+  if (getReason())
+    printer << ", reason = " << getReason();
+  printer << ">";
+}
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ScheduleKind kind, ArrayRef<int64_t> grid,
+                                   ArrayRef<int64_t> tiles,
+                                   ArrayRef<int64_t> stream, StringAttr) {
   auto inRange = [&](int64_t d) {
     return d >= 0 && d < static_cast<int64_t>(tiles.size());
   };
@@ -40,6 +124,16 @@ ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (t < 0)
       return emitError() << "a tile of extent " << t
                          << "; expected 0 (the whole dim) or more";
+  auto findTwice = [](ArrayRef<int64_t> dims) -> std::optional<int64_t> {
+    for (auto [i, d] : llvm::enumerate(dims))
+      if (llvm::is_contained(dims.take_front(i), d))
+        return d;
+    return std::nullopt;
+  };
+  if (auto d = findTwice(grid))
+    return emitError() << "'grid' names dim " << *d << " twice";
+  if (auto d = findTwice(stream))
+    return emitError() << "'stream' names dim " << *d << " twice";
   for (int64_t d : grid) {
     if (!inRange(d))
       return emitError() << "'grid' names dim " << d << ", but 'tiles' has "
@@ -65,10 +159,10 @@ ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-LogicalResult
-TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr,
-                   int64_t units, int64_t vectorBits, int64_t l1, int64_t l2,
-                   int64_t flops, int64_t bandwidth, int64_t launchNs) {
+LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringAttr, int64_t units, int64_t vectorBits,
+                                 int64_t l1, int64_t l2, int64_t flops,
+                                 int64_t bandwidth, int64_t launchNs) {
   for (int64_t v : {units, vectorBits, l1, l2, flops, bandwidth})
     if (v <= 0)
       return emitError() << "expected positive capacities and rates, got " << v;
@@ -86,6 +180,15 @@ TypedAttr redfuse::getReducerIdentity(Reducer reducer, Type type) {
   Builder b(type.getContext());
   if (auto ft = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &sem = ft.getFloatSemantics();
+    // Some formats of 8 bits and less have no zero, no sign or no infinity.
+    if (!APFloat::semanticsHasZero(sem) ||
+        !APFloat::semanticsHasSignedRepr(sem))
+      return {};
+    auto extreme = [&](bool negative) {
+      return b.getFloatAttr(type, APFloat::semanticsHasInf(sem)
+                                      ? APFloat::getInf(sem, negative)
+                                      : APFloat::getLargest(sem, negative));
+    };
     switch (reducer) {
     case Reducer::Add:
       return b.getFloatAttr(type, APFloat::getZero(sem));
@@ -95,16 +198,20 @@ TypedAttr redfuse::getReducerIdentity(Reducer reducer, Type type) {
     case Reducer::MaxNumF:
     case Reducer::ArgMax:
     case Reducer::TopK:
-      return b.getFloatAttr(type, APFloat::getInf(sem, /*Negative=*/true));
+      return extreme(/*negative=*/true);
     case Reducer::MinimumF:
     case Reducer::MinNumF:
     case Reducer::ArgMin:
-      return b.getFloatAttr(type, APFloat::getInf(sem));
+      return extreme(/*negative=*/false);
     default:
       return {};
     }
   }
+  if (!type.isIntOrIndex())
+    return {};
   unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  if (width == 0)
+    return {};
   switch (reducer) {
   case Reducer::Add:
   case Reducer::Or:

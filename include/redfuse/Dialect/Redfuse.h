@@ -1,4 +1,5 @@
-//===- Redfuse.h - the redfuse dialect ---------------------------*- C++ -*-===//
+//===- Redfuse.h - the redfuse dialect ---------------------------*- C++
+//-*-===//
 #ifndef REDFUSE_DIALECT_REDFUSE_H
 #define REDFUSE_DIALECT_REDFUSE_H
 
@@ -13,6 +14,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/TilingInterface.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 #include "redfuse/Dialect/RedfuseDialect.h.inc"
 #include "redfuse/Dialect/RedfuseEnums.h.inc"
@@ -20,6 +22,17 @@
 
 #define GET_ATTRDEF_CLASSES
 #include "redfuse/Dialect/RedfuseAttrs.h.inc"
+
+namespace redfuse {
+// PartialReductionOpInterface declares its methods with unqualified names.
+using llvm::SmallVector;
+using mlir::Location;
+using mlir::MergeResult;
+using mlir::ReductionTilingStrategy;
+using mlir::TilingResult;
+using mlir::Value;
+using mlir::ValueRange;
+} // namespace redfuse
 
 #define GET_OP_CLASSES
 #include "redfuse/Dialect/RedfuseOps.h.inc"
@@ -53,6 +66,18 @@ llvm::SmallVector<int64_t> getStaticExtents(IndexProgramOpInterface op);
 /// that no operand has.
 llvm::SmallVector<mlir::OpFoldResult> getExtents(mlir::OpBuilder &builder,
                                                  IndexProgramOpInterface op);
+
+/// The dims that some reduction in the body of `op` ranges over, or that `op`
+/// (a fold) carries state along.
+llvm::SmallBitVector getReducedDims(IndexProgramOpInterface op);
+
+/// Checks that `schedule` has a tile for each of `numDims` dims.
+llvm::LogicalResult verifySchedule(mlir::Operation *op, ScheduleAttr schedule,
+                                   unsigned numDims);
+
+/// Checks that the grid of `schedule` is of parallel dims of `op`.
+llvm::LogicalResult verifyScheduledDims(IndexProgramOpInterface op,
+                                        ScheduleAttr schedule);
 
 } // namespace redfuse
 

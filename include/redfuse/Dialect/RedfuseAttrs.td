@@ -66,10 +66,8 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$tiles,
     OptionalArrayRefParameter<"int64_t">:$stream,
     OptionalParameter<"::mlir::StringAttr">:$reason);
-  let assemblyFormat = [{
-    `<` $kind (`,` `grid` `=` `[` $grid^ `]`)? (`,` `tiles` `=` `[` $tiles^ `]`)?
-    (`,` `stream` `=` `[` $stream^ `]`)? (`,` `reason` `=` $reason^)? `>`
-  }];
+  // Entries after the kind may each be missing.
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
 

@@ -9,6 +9,11 @@ def Redfuse_Dialect : Dialect {
   let cppNamespace = "::redfuse";
   let summary = "reductions with carried state, and what fuses them";
   let useDefaultAttributePrinterParser = 1;
+  // What tiling and the splitting of folds make.
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"];
   let description = [{
     The dialect states cascades of reductions as programs in index notation:
     every operand has an indexing map, every value in a body depends on a set of

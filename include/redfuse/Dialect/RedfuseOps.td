@@ -13,12 +13,21 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/TilingInterface.td"
 
-// A tensor-level op in destination style with a body in index notation.
+// A tensor-level op in destination style with a body in index notation. Tiling
+// is the same for all of them (lib/Dialect/Tiling.cpp): slices follow the maps,
+// `redfuse.index` keeps its value, dims that cannot be cut alone are refused.
 class Redfuse_ProgramOp<string mnemonic, list<Trait> traits = []>
     : Redfuse_Op<mnemonic, !listconcat(traits, [
         DestinationStyleOpInterface, AttrSizedOperandSegments,
         RecursiveMemoryEffects,
         DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>,
+        DeclareOpInterfaceMethods<TilingInterface,
+          ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation",
+           "getResultTilePosition", "generateResultTileValue",
+           "getIterationDomainTileFromResultTile",
+           "getTiledImplementationFromOperandTiles",
+           "getIterationDomainTileFromOperandTiles",
+           "isOpFusableWithConsumerSlice", "isOpFusableWithProducerSlices"]>,
         IndexProgramOpInterface])> {
   code programDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); }
@@ -46,9 +55,13 @@ def Redfuse_CascadeOp : Redfuse_ProgramOp<"cascade", [
     over its operands. `inits` are destinations only: their contents are not
     read. Yielded value i is written at every point of the map of init i.
 
-    Parallel dims may be tiled by upstream's drivers; a tile of a dim that is
-    reduced is refused, because splitting a cascade needs its merge (see
-    `redfuse.fold`).
+    Other ops of a body have no side effects (`cf.assert` excepted) and no
+    regions; they may use scalars from outside, and tensors through
+    `tensor.extract`.
+
+    Dims that all results have may be tiled by upstream's drivers; a tile of a
+    dim that is reduced is refused, because splitting a cascade needs its merge
+    (see `redfuse.fold`).
 
     Example: a row-wise normalised exponential, times a matrix.
 
@@ -80,6 +93,7 @@ def Redfuse_CascadeOp : Redfuse_ProgramOp<"cascade", [
     attr-dict (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $inits `:` type($inits) `)`
     $body (`->` type($results)^)?
   }];
+  let hasCanonicalizer = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = programDeclaration # [{
@@ -90,7 +104,10 @@ def Redfuse_CascadeOp : Redfuse_ProgramOp<"cascade", [
   }];
 }
 
-def Redfuse_FoldOp : Redfuse_ProgramOp<"fold"> {
+def Redfuse_FoldOp : Redfuse_ProgramOp<"fold", [
+    DeclareOpInterfaceMethods<PartialReductionOpInterface,
+      ["generateInitialTensorForPartialReduction", "tileToPartialReduction",
+       "mergeReductions", "getPartialResultTilePosition"]>]> {
   let summary = "a cascade as a fold with carried state";
   let description = [{
     States *how far*: `step` takes the elements of one segment of the `over` dims
@@ -102,7 +119,9 @@ def Redfuse_FoldOp : Redfuse_ProgramOp<"fold"> {
 
     Any way to cut the `over` dims into segments gives the same state up to the
     choice of pivot, so that `over` dims may be tiled (the state is carried
-    through the loop), split (partial states, then `merge`), or both.
+    through the loop), split (partial states, then `merge`), or both. Where the
+    merge is not commutative, `certificate` has the entry `ordered`: segments are
+    then contiguous and merged in the order of their indices.
 
     Example: the sum of exponentials with a running maximum.
 
@@ -125,7 +144,14 @@ def Redfuse_FoldOp : Redfuse_ProgramOp<"fold"> {
       redfuse.yield %m1, %l1 : f32, f32
     } merge {
     ^bb0(%ma: f32, %la: f32, %mb: f32, %lb: f32):
-      ...
+      %m = arith.maximumf %ma, %mb : f32
+      %da = arith.subf %ma, %m : f32
+      %db = arith.subf %mb, %m : f32
+      %sa = math.exp %da : f32
+      %sb = math.exp %db : f32
+      %a = arith.mulf %la, %sa : f32
+      %b = arith.mulf %lb, %sb : f32
+      %l = arith.addf %a, %b : f32
       redfuse.yield %m, %l : f32, f32
     } -> tensor<64xf32>, tensor<64xf32>
     ```
@@ -143,9 +169,12 @@ def Redfuse_FoldOp : Redfuse_ProgramOp<"fold"> {
     attr-dict (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $inits `:` type($inits) `)`
     `step` $step `merge` $merge (`->` type($results)^)?
   }];
+  let hasCanonicalizer = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = programDeclaration # [{
+    // Whether segments must stay contiguous and be merged in index order.
+    bool isOrdered();
     ::mlir::Block *getProgramBody() { return &getStep().front(); }
     ::mlir::AffineMap getMapOfBodyArgument(unsigned index) {
       return getIndexingMapsArray()[index];
@@ -163,12 +192,13 @@ def Redfuse_MergeOp : Redfuse_ProgramOp<"merge"> {
     Example:
 
     ```mlir
-    %st:2 = redfuse.merge {indexing_maps = [...]}
-        ins(%mb, %lb : tensor<64xf32>, tensor<64xf32>)
-        outs(%ma, %la : tensor<64xf32>, tensor<64xf32>) {
-    ^bb0(%m0: f32, %l0: f32, %m1: f32, %l1: f32):
-      ...
-    } -> tensor<64xf32>, tensor<64xf32>
+    %st = redfuse.merge {indexing_maps = [
+            affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]}
+        ins(%lb : tensor<64xf32>) outs(%la : tensor<64xf32>) {
+    ^bb0(%l0: f32, %l1: f32):
+      %l = arith.addf %l0, %l1 : f32
+      redfuse.yield %l : f32
+    } -> tensor<64xf32>
     ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
@@ -199,8 +229,18 @@ def Redfuse_FinalizeOp : Redfuse_ProgramOp<"finalize"> {
     after the reduction reads; the body has no reduction over the dims that were
     folded. The inits are destinations only.
 
-    Example: `%o = redfuse.finalize {...} ins(%l, %acc : ...) outs(%init : ...) {
-    ^bb0(%a: f32, %b: f32): %r = arith.divf %b, %a : f32  redfuse.yield %r : f32 } -> ...`
+    Example:
+
+    ```mlir
+    %o = redfuse.finalize {indexing_maps = [affine_map<(i, d) -> (i)>,
+           affine_map<(i, d) -> (i, d)>, affine_map<(i, d) -> (i, d)>]}
+         ins(%l, %acc : tensor<64xf32>, tensor<64x32xf32>)
+         outs(%init : tensor<64x32xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %r = arith.divf %b, %a : f32
+      redfuse.yield %r : f32
+    } -> tensor<64x32xf32>
+    ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
                        Variadic<AnyRankedTensor>:$inits,
@@ -211,6 +251,7 @@ def Redfuse_FinalizeOp : Redfuse_ProgramOp<"finalize"> {
     attr-dict (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $inits `:` type($inits) `)`
     $body (`->` type($results)^)?
   }];
+  let hasCanonicalizer = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = programDeclaration # [{
@@ -248,14 +289,18 @@ def Redfuse_ReduceOp : Redfuse_Op<"reduce", [Pure, DeclareOpInterfaceMethods<Inf
   let assemblyFormat = [{
     $reducer $operands `over` $over `into` $into attr-dict `:` type($operands)
   }];
+  let hasCanonicalizer = 1;
   let hasVerifier = 1;
 }
 
 def Redfuse_IndexOp : Redfuse_Op<"index", [Pure]> {
   let summary = "the value of an iteration dim inside a body";
   let description = [{
-    Example: `%j = redfuse.index 2`. Of type `index`. The position is that in the
-    whole iteration space, also inside a tile.
+    The position along dim `dim` in the iteration space of the op around it, of
+    type `index`. Tiling adds the tile's offset, so that a program computes with
+    the position in the whole space wherever it has been cut.
+
+    Example: `%j = redfuse.index 2`
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
   let results = (outs Index:$result);
@@ -289,9 +334,16 @@ def Redfuse_KernelOp : Redfuse_Op<"kernel", [Symbol, IsolatedFromAbove,
     Example:
 
     ```mlir
-    redfuse.kernel @main_0 attributes {num_inputs = 1 : i64, schedule = #redfuse.schedule<...>} {
+    redfuse.kernel @main_0 attributes {num_inputs = 1 : i64,
+        schedule = #redfuse.schedule<stream, grid = [0], tiles = [8, 16], stream = [1]>} {
     ^bb0(%x: tensor<64x80xf32>, %init: tensor<64xf32>):
-      %0 = redfuse.cascade ... ins(%x : ...) outs(%init : ...) { ... }
+      %0 = redfuse.cascade {indexing_maps = [
+             affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+           ins(%x : tensor<64x80xf32>) outs(%init : tensor<64xf32>) {
+      ^bb0(%e: f32):
+        %m = redfuse.reduce maximumf %e over [1] into [0] : f32
+        redfuse.yield %m : f32
+      } -> tensor<64xf32>
       redfuse.yield %0 : tensor<64xf32>
     }
     ```

@@ -1,0 +1,91 @@
+// RUN: redfuse-opt %s -split-input-file -verify-diagnostics | FileCheck %s
+
+// CHECK: map = #redfuse.schedule<map, grid = [0, 1], tiles = [1, 64]>
+// CHECK-SAME: multipass = #redfuse.schedule<multipass, grid = [0], tiles = [4, 0, 32]>
+// CHECK-SAME: resident = #redfuse.schedule<resident, reason = "fits \22l1\22">
+// CHECK-SAME: stream = #redfuse.schedule<stream, grid = [0, 1], tiles = [1, 64, 256, 0, 0], stream = [2], reason = "why">
+// CHECK-SAME: target = #redfuse.target<"cpu", units = 2, vector_bits = 512, l1 = 49152, l2 = 1048576, flops = 300, bandwidth = 40, launch_ns = 2000>
+module attributes {
+  redfuse.a = {
+    map = #redfuse.schedule<map, grid = [0, 1], tiles = [1, 64]>,
+    multipass = #redfuse.schedule<multipass, grid = [0], tiles = [4, 0, 32]>,
+    resident = #redfuse.schedule<resident, reason = "fits \22l1\22">,
+    stream = #redfuse.schedule<stream, grid = [0, 1], tiles = [1, 64, 256, 0, 0], stream = [2], reason = "why">,
+    target = #redfuse.target<"cpu", units = 2, vector_bits = 512, l1 = 49152, l2 = 1048576, flops = 300, bandwidth = 40, launch_ns = 2000>
+  }
+} {}
+
+// -----
+
+// expected-error @below {{a tile of extent -1; expected 0 (the whole dim) or more}}
+module attributes {redfuse.a = #redfuse.schedule<map, tiles = [-1]>} {}
+
+// -----
+
+// expected-error @below {{'grid' names dim 2, but 'tiles' has 2 entries}}
+module attributes {redfuse.a = #redfuse.schedule<map, grid = [2], tiles = [1, 1]>} {}
+
+// -----
+
+// expected-error @below {{'grid' names dim 0 twice}}
+module attributes {redfuse.a = #redfuse.schedule<map, grid = [0, 0], tiles = [1, 1]>} {}
+
+// -----
+
+// expected-error @below {{dim 1 is in 'grid' but its tile is the whole dim}}
+module attributes {redfuse.a = #redfuse.schedule<map, grid = [1], tiles = [1, 0]>} {}
+
+// -----
+
+// expected-error @below {{'stream' names dim -1, but 'tiles' has 1 entries}}
+module attributes {redfuse.a = #redfuse.schedule<stream, tiles = [1], stream = [-1]>} {}
+
+// -----
+
+// expected-error @below {{'stream' names dim 0 twice}}
+module attributes {redfuse.a = #redfuse.schedule<stream, tiles = [1], stream = [0, 0]>} {}
+
+// -----
+
+// expected-error @below {{dim 0 is both in 'grid' and 'stream'}}
+module attributes {redfuse.a = #redfuse.schedule<stream, grid = [0], tiles = [1], stream = [0]>} {}
+
+// -----
+
+// expected-error @below {{dim 0 is in 'stream' but its tile is the whole dim}}
+module attributes {redfuse.a = #redfuse.schedule<stream, tiles = [0], stream = [0]>} {}
+
+// -----
+
+// expected-error @below {{a stream schedule needs dims in 'stream'}}
+module attributes {redfuse.a = #redfuse.schedule<stream, tiles = [1]>} {}
+
+// -----
+
+// expected-error @below {{only a stream schedule has dims in 'stream'}}
+module attributes {redfuse.a = #redfuse.schedule<resident, tiles = [1], stream = [0]>} {}
+
+// -----
+
+// expected-error @below {{expected map, resident, stream or multipass, got 'spiral'}}
+module attributes {redfuse.a = #redfuse.schedule<spiral>} {}
+
+// -----
+
+// expected-error @below {{expected grid, tiles, stream or reason, got 'blocks'}}
+module attributes {redfuse.a = #redfuse.schedule<map, blocks = [1]>} {}
+
+// -----
+
+// expected-error @below {{'grid' given twice}}
+module attributes {redfuse.a = #redfuse.schedule<map, grid = [0], tiles = [1], grid = [0]>} {}
+
+// -----
+
+// expected-error @below {{expected positive capacities and rates, got 0}}
+module attributes {redfuse.a = #redfuse.target<"cpu", units = 0, vector_bits = 512, l1 = 1, l2 = 1, flops = 1, bandwidth = 1, launch_ns = 0>} {}
+
+// -----
+
+// expected-error @below {{expected a launch cost of 0 or more, got -5}}
+module attributes {redfuse.a = #redfuse.target<"cpu", units = 1, vector_bits = 512, l1 = 1, l2 = 1, flops = 1, bandwidth = 1, launch_ns = -5>} {}
