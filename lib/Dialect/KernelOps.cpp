@@ -36,7 +36,7 @@ LogicalResult KernelOp::verifyRegions() {
   for (auto op : body.getOps<IndexProgramOpInterface>()) {
     SmallVector<int64_t> own = getStaticExtents(op);
     if (extents.empty())
-      extents = SmallVector<int64_t>(own.size(), ShapedType::kDynamic);
+      extents.assign(own.size(), ShapedType::kDynamic);
     if (own.size() != extents.size())
       return op.emitOpError()
              << "has " << own.size()
