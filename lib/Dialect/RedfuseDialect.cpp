@@ -1,4 +1,6 @@
 //===- RedfuseDialect.cpp - registration, attributes, reducers ------------===//
+#include "Bufferize.h"
+
 #include "redfuse/Dialect/Redfuse.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -43,6 +45,7 @@ void RedfuseDialect::initialize() {
 #define GET_OP_LIST
 #include "redfuse/Dialect/RedfuseOps.cpp.inc"
       >();
+  attachBufferization(getContext());
 }
 
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {

@@ -57,7 +57,7 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
 
     ```mlir
     #redfuse.schedule<stream, grid = [0, 1], tiles = [1, 64, 256, 0, 0], stream = [2],
-                      reason = "...">
+                      reason = "the row does not fit l1">
     ```
   }];
   let parameters = (ins

@@ -365,8 +365,12 @@ def Redfuse_LaunchOp : Redfuse_Op<"launch", [DestinationStyleOpInterface,
     Destination style: the results are the inits, written by the kernel. After
     bufferization operands are memrefs and there are no results.
 
-    Example: `%0 = redfuse.launch @main_0 ins(%x : tensor<64x80xf32>)
-    outs(%init : tensor<64xf32>) -> tensor<64xf32>`
+    Example:
+
+    ```mlir
+    %0 = redfuse.launch @main_0 ins(%x : tensor<64x80xf32>)
+         outs(%init : tensor<64xf32>) -> tensor<64xf32>
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$inputs,
                        Variadic<AnyShaped>:$inits);

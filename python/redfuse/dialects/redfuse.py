@@ -1,3 +1,282 @@
-"""Python classes of the redfuse ops, generated from RedfuseOps.td."""
+"""Python classes of the redfuse ops, generated from RedfuseOps.td, and builders for them.
 
+The generated classes (``CascadeOp``, ``FoldOp``, ...) take what MLIR takes. The builders here
+take what a person has: maps written as text or ``AffineMap``, and a Python function for a body::
+
+    with ir.Context(), ir.Location.unknown():
+        ...
+        op = cascade(
+            [x], [init], ["(i, j) -> (i, j)", "(i, j) -> (i)"],
+            lambda e: reduce("add", e, over=[1], into=[0]),
+        )
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from mlir import ir
+
+from ._redfuse_enum_gen import Reducer, ScheduleKind
 from ._redfuse_ops_gen import *  # noqa: F403
+from ._redfuse_ops_gen import CascadeOp, FinalizeOp, FoldOp, IndexOp, MergeOp, ReduceOp, YieldOp
+
+Map = ir.AffineMap | str
+Body = Callable[..., ir.Value | Sequence[ir.Value]]
+
+
+def affine_map(text: Map) -> ir.AffineMap:
+    """An ``AffineMap`` from its text, such as ``(i, j) -> (i)``; a map passes through.
+
+    Raises ``ValueError`` where the text is not an affine map.
+    """
+    if isinstance(text, ir.AffineMap):
+        return text
+    try:
+        return ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<{text}>")).value
+    except ir.MLIRError as error:
+        raise ValueError(f"not an affine map: {text!r} (expected e.g. '(i, j) -> (i)')") from error
+
+
+def _maps(maps: Sequence[Map]) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.AffineMapAttr.get(affine_map(m)) for m in maps])
+
+
+def _elements(values: Sequence[ir.Value]) -> list[ir.Type]:
+    return [ir.ShapedType(v.type).element_type for v in values]
+
+
+def _fill(region: ir.Region, types: Sequence[ir.Type], body: Body) -> None:
+    block = region.blocks.append(*types)
+    with ir.InsertionPoint(block):
+        made = body(*block.arguments)
+        YieldOp([made] if isinstance(made, ir.Value) else list(made))
+
+
+def cascade(
+    inputs: Sequence[ir.Value],
+    inits: Sequence[ir.Value],
+    maps: Sequence[Map],
+    body: Body,
+    *,
+    schedule: Schedule | ir.Attribute | None = None,
+) -> CascadeOp:
+    """A ``redfuse.cascade`` at the insertion point.
+
+    ``inputs`` and ``inits`` are ranked tensors, ``maps`` one map for each of them in this order.
+    ``body`` gets a scalar for each input and returns one scalar for each init.
+    """
+    attribute = schedule.attribute() if isinstance(schedule, Schedule) else schedule
+    op = CascadeOp([v.type for v in inits], inputs, inits, _maps(maps), schedule=attribute)
+    _fill(op.body, _elements(inputs), body)
+    return op
+
+
+def finalize(
+    inputs: Sequence[ir.Value], inits: Sequence[ir.Value], maps: Sequence[Map], body: Body
+) -> FinalizeOp:
+    """A ``redfuse.finalize``; arguments as for `cascade`."""
+    op = FinalizeOp([v.type for v in inits], inputs, inits, _maps(maps))
+    _fill(op.body, _elements(inputs), body)
+    return op
+
+
+def merge(
+    right: Sequence[ir.Value], left: Sequence[ir.Value], maps: Sequence[Map], body: Body
+) -> MergeOp:
+    """A ``redfuse.merge`` of two states; ``maps`` has one map for each component.
+
+    ``body`` gets the scalars of the left state, then those of the right one.
+    """
+    op = MergeOp([v.type for v in left], right, left, _maps([*maps, *maps]))
+    _fill(op.body, [*_elements(left), *_elements(right)], body)
+    return op
+
+
+def fold(
+    inputs: Sequence[ir.Value],
+    state: Sequence[ir.Value],
+    maps: Sequence[Map],
+    step: Body,
+    merge: Body,
+    *,
+    over: Sequence[int],
+    identities: Sequence[float | int | ir.Attribute],
+    certificate: dict[str, ir.Attribute] | None = None,
+) -> FoldOp:
+    """A ``redfuse.fold`` that continues ``state`` along the dims ``over``.
+
+    ``step`` gets the scalars of the inputs, then of the state; ``merge`` those of the left state,
+    then of the right one; both return the state. ``identities`` has a number (of the component's
+    element type) or an attribute for each component.
+    """
+    kinds = _elements(state)
+    if len(identities) != len(state):
+        raise ValueError(
+            f"expected {len(state)} identities, one for each component of the state, "
+            f"got {len(identities)}"
+        )
+    constants = [_constant(v, t) for v, t in zip(identities, kinds)]
+    op = FoldOp(
+        [v.type for v in state],
+        inputs,
+        state,
+        _maps(maps),
+        over,
+        ir.ArrayAttr.get(constants),
+        certificate=ir.DictAttr.get(certificate) if certificate is not None else None,
+    )
+    _fill(op.step, [*_elements(inputs), *kinds], step)
+    _fill(op.merge, [*kinds, *kinds], merge)
+    return op
+
+
+def _constant(value: float | int | ir.Attribute, kind: ir.Type) -> ir.Attribute:
+    if isinstance(value, ir.Attribute):
+        return value
+    if isinstance(kind, (ir.IntegerType, ir.IndexType)):
+        return ir.IntegerAttr.get(kind, int(value))
+    return ir.FloatAttr.get(kind, float(value))
+
+
+def reduce(
+    reducer: Reducer | str, *operands: ir.Value, over: Sequence[int], into: Sequence[int]
+) -> ir.Value | list[ir.Value]:
+    """A ``redfuse.reduce`` in a body: one value, or for argmax, argmin and topk two.
+
+    ``reducer`` is a name as in the text form (``add``, ``maximumf``, ...). Raises ``ValueError``
+    for a name that is none.
+    """
+    if isinstance(reducer, str):
+        names = {str(r): r for r in Reducer}
+        if reducer not in names:
+            raise ValueError(f"unknown reducer {reducer!r}; expected one of {', '.join(names)}")
+        reducer = names[reducer]
+    op = ReduceOp([v.type for v in operands], reducer, list(operands), over, into)
+    results = list(op.results_)
+    return results[0] if len(results) == 1 else results
+
+
+def index(dim: int) -> ir.Value:
+    """The position along iteration dim ``dim``, of type ``index``."""
+    return IndexOp(dim).result
+
+
+# The text of a string attribute, and what MLIR writes for a byte in it.
+_STRING = r'"((?:[^"\\]|\\.)*)"'
+
+
+def _unescape(text: str) -> str:
+    def byte(match: re.Match[str]) -> str:
+        code = match.group(1)
+        return chr(int(code, 16)) if len(code) == 2 else {"n": "\n", "t": "\t"}.get(code, code)
+
+    raw = re.sub(r"\\([0-9A-Fa-f]{2}|.)", byte, text)
+    return raw.encode("latin-1", "surrogateescape").decode("utf-8", "replace")
+
+
+def _escape(text: str) -> str:
+    return "".join(
+        chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode()
+    )
+
+
+def _entries(attribute: ir.Attribute | str, mnemonic: str) -> str:
+    text = str(attribute)
+    prefix = f"#redfuse.{mnemonic}<"
+    if not (text.startswith(prefix) and text.endswith(">")):
+        raise ValueError(f"expected a #redfuse.{mnemonic} attribute, got {text}")
+    return text[len(prefix) : -1]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What ``#redfuse.schedule`` says: how a kernel walks its iteration dims.
+
+    ``tiles`` has the extent of a tile for each iteration dim (0: the whole dim at once), ``grid``
+    the dims whose tiles are blocks, ``stream`` those that carry state from tile to tile.
+    """
+
+    kind: str
+    grid: tuple[int, ...] = ()
+    tiles: tuple[int, ...] = ()
+    stream: tuple[int, ...] = ()
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, attribute: ir.Attribute | str) -> Schedule:
+        """From the attribute or its text; raises ``ValueError`` for any other attribute."""
+        text = _entries(attribute, "schedule")
+        reason = re.search(f", reason = {_STRING}$", text)
+        head = text[: reason.start()] if reason else text
+        dims = {
+            name: tuple(int(d) for d in values.split(","))
+            for name, values in re.findall(r", (grid|tiles|stream) = \[([^\]]*)\]", head)
+        }
+        return cls(
+            kind=head.split(",")[0], reason=_unescape(reason[1]) if reason else None, **dims
+        )
+
+    def attribute(self) -> ir.Attribute:
+        """The attribute, checked; raises ``mlir.ir.MLIRError`` where it contradicts itself."""
+        text = self.kind
+        for name in ("grid", "tiles", "stream"):
+            if dims := getattr(self, name):
+                text += f", {name} = [{', '.join(map(str, dims))}]"
+        if self.reason is not None:
+            text += f', reason = "{_escape(self.reason)}"'
+        return ir.Attribute.parse(f"#redfuse.schedule<{text}>")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What ``#redfuse.target`` says: a machine as the cost model sees it.
+
+    Caches in bytes of one worker's share, ``flops`` in GFLOP/s and ``bandwidth`` in GB/s of the
+    whole machine, ``launch_ns`` the fixed cost of one kernel in nanoseconds.
+    """
+
+    name: str
+    units: int
+    vector_bits: int
+    l1: int
+    l2: int
+    flops: int
+    bandwidth: int
+    launch_ns: int = field(default=0)
+
+    @classmethod
+    def of(cls, attribute: ir.Attribute | str) -> Target:
+        """From the attribute or its text; raises ``ValueError`` for any other attribute."""
+        text = _entries(attribute, "target")
+        name = re.match(_STRING, text)
+        if name is None:
+            raise ValueError(f"expected a #redfuse.target attribute, got {attribute}")
+        numbers = re.findall(r", (\w+) = (-?\d+)", text[name.end() :])
+        return cls(name=_unescape(name[1]), **{key: int(value) for key, value in numbers})
+
+    def attribute(self) -> ir.Attribute:
+        """The attribute, checked; raises ``mlir.ir.MLIRError`` where a rate is not positive."""
+        numbers = ", ".join(
+            f"{name} = {getattr(self, name)}"
+            for name in ("units", "vector_bits", "l1", "l2", "flops", "bandwidth", "launch_ns")
+        )
+        return ir.Attribute.parse(f'#redfuse.target<"{_escape(self.name)}", {numbers}>')
+
+
+__all__ = [
+    "Reducer",
+    "Schedule",
+    "ScheduleKind",
+    "Target",
+    "affine_map",
+    "cascade",
+    "finalize",
+    "fold",
+    "index",
+    "merge",
+    "reduce",
+]
+__all__ += [name for name in globals() if name.endswith("Op")]

@@ -1,0 +1,792 @@
+// Each clause of the verifiers.
+// RUN: redfuse-opt %s -split-input-file -verify-diagnostics
+
+//===-- Operands and maps --------------------------------------------------===//
+
+func.func @map_count(%x: tensor<6xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{expected 2 indexing maps, one for each input and init, got 1}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    redfuse.yield %u : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @map_dims(%x: tensor<6xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{indexing map 1: expected 1 dims and no symbols as in the first map, got 2 and 0}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    redfuse.yield %u : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @map_rank(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{indexing map 0: expected 2 results, the rank of its operand, got 1}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    redfuse.yield %u : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @init_map(%x: tensor<6xf32>, %a: tensor<8xf32>) {
+  // expected-error @below {{the indexing map of init 0 must be a projected permutation (each point written once)}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i + 2)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<8xf32>) {
+  ^bb0(%u: f32):
+    redfuse.yield %u : f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @no_extent(%x: tensor<6xf32>, %a: tensor<4xf32>) {
+  // expected-error @below {{no operand gives the extent of dim 1: it occurs only inside expressions}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i + j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<4xf32>) {
+  ^bb0(%u: f32):
+    %s = redfuse.reduce add %u over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @extents(%x: tensor<6xf32>, %a: tensor<7xf32>) {
+  // expected-error @below {{operand 1 has size 7 where dim 0 has extent 6}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<7xf32>) {
+  ^bb0(%u: f32):
+    redfuse.yield %u : f32
+  } -> tensor<7xf32>
+  return
+}
+
+// -----
+
+func.func @out_of_range(%x: tensor<6xf32>, %w: tensor<3xf32>, %a: tensor<5xf32>) {
+  // expected-error @below {{operand 0 is read at 0 to 6 of a dim of size 6}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i + j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i)>]}
+    ins(%x, %w : tensor<6xf32>, tensor<3xf32>) outs(%a : tensor<5xf32>) {
+  ^bb0(%u: f32, %v: f32):
+    %s = redfuse.reduce add %u over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// Up in one dim and down in another: the ends of the range are at mixed corners.
+func.func @out_of_range_mixed(%x: tensor<6xf32>, %w: tensor<3xf32>, %a: tensor<5xf32>) {
+  // expected-error @below {{operand 0 is read at -2 to 4 of a dim of size 6}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i - j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i)>]}
+    ins(%x, %w : tensor<6xf32>, tensor<3xf32>) outs(%a : tensor<5xf32>) {
+  ^bb0(%u: f32, %v: f32):
+    %s = redfuse.reduce add %u over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @results(%x: tensor<6xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{expected as many results as inits (1), got 0}}
+  redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    redfuse.yield %u : f32
+  }
+  return
+}
+
+// -----
+
+func.func @result_type(%x: tensor<6xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{result 0 has type 'tensor<6xf16>', but its init has 'tensor<6xf32>'}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    redfuse.yield %u : f32
+  } -> tensor<6xf16>
+  return
+}
+
+// -----
+
+func.func @buffers(%x: memref<6xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{operand #0 must be variadic of ranked tensor of any type values, but got 'memref<6xf32>'}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : memref<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    redfuse.yield %u : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+//===-- Bodies -------------------------------------------------------------===//
+
+func.func @arguments(%x: tensor<6xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{body: expected 1 arguments, got 2}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32, %v: f32):
+    redfuse.yield %u : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @argument_type(%x: tensor<6xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{body: argument 0 has type 'f16', expected 'f32'}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f16):
+    %v = arith.extf %u : f16 to f32
+    redfuse.yield %v : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @regions(%x: tensor<6xf32>, %a: tensor<6xf32>, %c: i1) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{ops with regions cannot stand in the body of 'redfuse.cascade'}}
+    %v = scf.if %c -> f32 {
+      scf.yield %u : f32
+    } else {
+      scf.yield %u : f32
+    }
+    redfuse.yield %v : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @side_effects(%x: tensor<6xf32>, %a: tensor<6xf32>, %m: memref<f32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{has side effects; the body of 'redfuse.cascade' takes pure ops and cf.assert}}
+    %v = memref.load %m[] : memref<f32>
+    redfuse.yield %v : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @tensors_inside(%x: tensor<6xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{makes a value of type 'tensor<1xf32>'; the body of 'redfuse.cascade' works on scalars}}
+    %v = tensor.from_elements %u : tensor<1xf32>
+    redfuse.yield %u : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @terminator(%x: tensor<6xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{'func.return'}}
+  %r = redfuse.finalize {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    cf.br ^bb0(%u : f32)
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @yield_count(%x: tensor<6xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{expected 1 values, one for each init, got 2}}
+    redfuse.yield %u, %u : f32, f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @yield_type(%x: tensor<6xf32>, %a: tensor<6xf64>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf64>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{value 0 has type 'f32', expected 'f64'}}
+    redfuse.yield %u : f32
+  } -> tensor<6xf64>
+  return
+}
+
+// -----
+
+func.func @yield_dims(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{value 0 depends on dim 1, which the map of its init lacks: reduce it first}}
+    redfuse.yield %u : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+//===-- Reductions and indices ----------------------------------------------===//
+
+func.func @reduce_operands(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{add takes 1 operand, got 2}}
+    %s:2 = redfuse.reduce add %u, %u over [1] into [0] : f32, f32
+    redfuse.yield %s#0 : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_pair(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{the second operand of argmax is an index, got 'f32'}}
+    %s:2 = redfuse.reduce argmax %u, %u over [1] into [0] : f32, f32
+    redfuse.yield %s#0 : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_type(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{maxsi does not reduce values of type 'f32'}}
+    %s = redfuse.reduce maxsi %u over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+// A format without a sign, and with no value that a sum could start from.
+func.func @reduce_format(%x: tensor<6x7xf8E8M0FNU>, %a: tensor<6xf8E8M0FNU>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf8E8M0FNU>) outs(%a : tensor<6xf8E8M0FNU>) {
+  ^bb0(%u: f8E8M0FNU):
+    // expected-error @below {{maximumf does not reduce values of type 'f8E8M0FNU'}}
+    %s = redfuse.reduce maximumf %u over [1] into [0] : f8E8M0FNU
+    redfuse.yield %s : f8E8M0FNU
+  } -> tensor<6xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @reduce_nothing(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{'over' must name at least one dim}}
+    %s = redfuse.reduce add %u over [] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_range(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{'over' names dim 2, but there are 2 iteration dims}}
+    %s = redfuse.reduce add %u over [1, 2] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_twice(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{'into' names dim 0 twice}}
+    %s = redfuse.reduce add %u over [1] into [0, 0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_both(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{a dim is both in 'over' and in 'into'}}
+    %s = redfuse.reduce add %u over [1] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_uncovered(%x: tensor<6x7xf32>, %a: tensor<f32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<f32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{an operand depends on dim 0, which is neither in 'over' nor in 'into'}}
+    %s = redfuse.reduce add %u over [1] into [] : f32
+    redfuse.yield %s : f32
+  } -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @topk_rank(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    %j = redfuse.index 1
+    // expected-error @below {{topk: 'into' must have one dim more than the operands depend on (the rank), got 0 more}}
+    %s:2 = redfuse.reduce topk %u, %j over [1] into [0] : f32, index
+    redfuse.yield %s#0 : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @outside(%x: f32) {
+  // expected-error @below {{must stand in the body of a redfuse op}}
+  %s = redfuse.reduce add %x over [1] into [0] : f32
+  return
+}
+
+// -----
+
+func.func @index_outside() {
+  // expected-error @below {{must stand in the body of a redfuse op}}
+  %s = redfuse.index 0
+  return
+}
+
+// -----
+
+func.func @index_range(%a: tensor<6xindex>) {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>]} outs(%a : tensor<6xindex>) {
+    // expected-error @below {{names dim 1, but there are 1 iteration dims}}
+    %i = redfuse.index 1
+    redfuse.yield %i : index
+  } -> tensor<6xindex>
+  return
+}
+
+// -----
+
+//===-- Folds, merges, finalize ---------------------------------------------===//
+
+func.func @fold_over(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{'over' names dim 3, but there are 2 iteration dims}}
+  %r = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], over = array<i64: 3>, identities = [0.0 : f32]}
+    ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>)
+  step {
+  ^bb0(%u: f32, %l: f32):
+    redfuse.yield %l : f32
+  } merge {
+  ^bb0(%l: f32, %m: f32):
+    redfuse.yield %l : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @fold_over_twice(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{'over' names dim 1 twice}}
+  %r = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], over = array<i64: 1, 1>, identities = [0.0 : f32]}
+    ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>)
+  step {
+  ^bb0(%u: f32, %l: f32):
+    redfuse.yield %l : f32
+  } merge {
+  ^bb0(%l: f32, %m: f32):
+    redfuse.yield %l : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @fold_nothing(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{'over' must name at least one dim}}
+  %r = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], over = array<i64>, identities = [0.0 : f32]}
+    ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>)
+  step {
+  ^bb0(%u: f32, %l: f32):
+    redfuse.yield %l : f32
+  } merge {
+  ^bb0(%l: f32, %m: f32):
+    redfuse.yield %l : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @fold_state_dims(%x: tensor<6x7xf32>, %a: tensor<7xf32>) {
+  // expected-error @below {{state component 0 depends on a dim of 'over'}}
+  %r = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], over = array<i64: 1>, identities = [0.0 : f32]}
+    ins(%x : tensor<6x7xf32>) outs(%a : tensor<7xf32>)
+  step {
+  ^bb0(%u: f32, %l: f32):
+    redfuse.yield %l : f32
+  } merge {
+  ^bb0(%l: f32, %m: f32):
+    redfuse.yield %l : f32
+  } -> tensor<7xf32>
+  return
+}
+
+// -----
+
+func.func @fold_identities(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{expected 1 identities, one for each component of the state, got 2}}
+  %r = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], over = array<i64: 1>, identities = [0.0 : f32, 0.0 : f32]}
+    ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>)
+  step {
+  ^bb0(%u: f32, %l: f32):
+    redfuse.yield %l : f32
+  } merge {
+  ^bb0(%l: f32, %m: f32):
+    redfuse.yield %l : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @fold_identity_type(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{identity 0 must be a constant of type 'f32', got 0 : i32}}
+  %r = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], over = array<i64: 1>, identities = [0 : i32]}
+    ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>)
+  step {
+  ^bb0(%u: f32, %l: f32):
+    redfuse.yield %l : f32
+  } merge {
+  ^bb0(%l: f32, %m: f32):
+    redfuse.yield %l : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @fold_step(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{step: expected 2 arguments, got 1}}
+  %r = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], over = array<i64: 1>, identities = [0.0 : f32]}
+    ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>)
+  step {
+  ^bb0(%l: f32):
+    redfuse.yield %l : f32
+  } merge {
+  ^bb0(%l: f32, %m: f32):
+    redfuse.yield %l : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @fold_merge(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{merge: expected 2 arguments, got 1}}
+  %r = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], over = array<i64: 1>, identities = [0.0 : f32]}
+    ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>)
+  step {
+  ^bb0(%u: f32, %l: f32):
+    redfuse.yield %l : f32
+  } merge {
+  ^bb0(%l: f32):
+    redfuse.yield %l : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @fold_merge_reduces(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], over = array<i64: 1>, identities = [0.0 : f32]}
+    ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>)
+  step {
+  ^bb0(%u: f32, %l: f32):
+    redfuse.yield %l : f32
+  } merge {
+  ^bb0(%l: f32, %m: f32):
+    // expected-error @below {{reduces dim 1 in 'merge', but there are no elements along the dims of 'over' there}}
+    %s = redfuse.reduce add %l over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @merge_types(%x: tensor<6xf64>, %a: tensor<6xf32>) {
+  // expected-error @below {{expected the components of the right state (inputs) to have the types of the left state's (inits)}}
+  %r = redfuse.merge {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf64>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32, %v: f64):
+    redfuse.yield %u : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @merge_maps(%x: tensor<6x6xf32>, %a: tensor<6x6xf32>) {
+  // expected-error @below {{component 0 has different indexing maps left and right}}
+  %r = redfuse.merge {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>]} ins(%x : tensor<6x6xf32>) outs(%a : tensor<6x6xf32>) {
+  ^bb0(%u: f32, %v: f32):
+    redfuse.yield %u : f32
+  } -> tensor<6x6xf32>
+  return
+}
+
+// -----
+
+func.func @finalize_reduces(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  %r = redfuse.finalize {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    // expected-error @below {{is not allowed in redfuse.finalize, which is element-wise}}
+    %s = redfuse.reduce add %u over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+//===-- Schedules ------------------------------------------------------------===//
+
+func.func @schedule_tiles(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{the schedule has 1 tiles, expected one for each of the 2 iteration dims}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], schedule = #redfuse.schedule<resident, tiles = [4]>}
+    ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    %s = redfuse.reduce add %u over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @schedule_grid(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{dim 1 is in 'grid' of the schedule, but it is reduced: expected a parallel dim}}
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], schedule = #redfuse.schedule<resident, grid = [1], tiles = [4, 4]>}
+    ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    %s = redfuse.reduce add %u over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  return
+}
+
+// -----
+
+//===-- Kernels and launches ---------------------------------------------------===//
+
+// expected-error @below {{num_inputs is 2, expected at least 0 and less than the 2 arguments (the rest are destinations)}}
+redfuse.kernel @k attributes {num_inputs = 2 : i64} {
+^bb0(%x: tensor<6xf32>, %a: tensor<6xf32>):
+  redfuse.yield %x : tensor<6xf32>
+}
+
+// -----
+
+// expected-error @below {{argument 1 is a destination and must be a ranked tensor, got 'f32'}}
+redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<6xf32>, %a: f32):
+  redfuse.yield %x : tensor<6xf32>
+}
+
+// -----
+
+redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<6xf32>, %a: tensor<6xf32>):
+  // expected-error @below {{expected 1 values, one for each destination, got 2}}
+  redfuse.yield %x, %x : tensor<6xf32>, tensor<6xf32>
+}
+
+// -----
+
+redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<6xf32>, %a: tensor<7xf32>):
+  // expected-error @below {{value 0 has type 'tensor<6xf32>', but its destination has 'tensor<7xf32>'}}
+  redfuse.yield %x : tensor<6xf32>
+}
+
+// -----
+
+// A kernel sees its arguments and nothing else.
+func.func @isolated(%y: tensor<6xf32>) {
+  // expected-note @below {{required by region isolation constraints}}
+  redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+  ^bb0(%x: tensor<6xf32>, %a: tensor<6xf32>):
+    // expected-error @below {{using value defined outside the region}}
+    redfuse.yield %y : tensor<6xf32>
+  }
+  return
+}
+
+// -----
+
+redfuse.kernel @dims attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<6x7xf32>, %a: tensor<6xf32>, %b: tensor<6xf32>):
+  %0 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    %s = redfuse.reduce add %u over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  // expected-error @below {{has 1 iteration dims, but the kernel's other ops have 2}}
+  %1 = redfuse.finalize {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%0 : tensor<6xf32>) outs(%b : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    redfuse.yield %u : f32
+  } -> tensor<6xf32>
+  redfuse.yield %0, %1 : tensor<6xf32>, tensor<6xf32>
+}
+
+// -----
+
+redfuse.kernel @extents attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<6x7xf32>, %a: tensor<6xf32>, %b: tensor<7xf32>):
+  %0 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    %s = redfuse.reduce add %u over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  // expected-error @below {{dim 0 has extent 7, but another op of the kernel has 6}}
+  %1 = redfuse.finalize {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>]} ins(%b : tensor<7xf32>) outs(%b : tensor<7xf32>) {
+  ^bb0(%u: f32):
+    redfuse.yield %u : f32
+  } -> tensor<7xf32>
+  redfuse.yield %0, %1 : tensor<6xf32>, tensor<7xf32>
+}
+
+// -----
+
+redfuse.kernel @grid attributes {num_inputs = 1 : i64, schedule = #redfuse.schedule<resident, grid = [1], tiles = [4, 4]>} {
+^bb0(%x: tensor<6x7xf32>, %a: tensor<6xf32>):
+  // expected-error @below {{dim 1 is in 'grid' of the schedule, but it is reduced: expected a parallel dim}}
+  %0 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    %s = redfuse.reduce add %u over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  redfuse.yield %0 : tensor<6xf32>
+}
+
+// -----
+
+// expected-error @below {{dim 0 is in 'stream' of the schedule, but no op of the kernel reduces it}}
+redfuse.kernel @stream attributes {num_inputs = 1 : i64, schedule = #redfuse.schedule<stream, tiles = [4, 4], stream = [0]>} {
+^bb0(%x: tensor<6x7xf32>, %a: tensor<6xf32>):
+  %0 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    %s = redfuse.reduce add %u over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  redfuse.yield %0 : tensor<6xf32>
+}
+
+// -----
+
+// expected-error @below {{the schedule has 1 tiles, expected one for each of the 2 iteration dims}}
+redfuse.kernel @tiles attributes {num_inputs = 1 : i64, schedule = #redfuse.schedule<resident, tiles = [4]>} {
+^bb0(%x: tensor<6x7xf32>, %a: tensor<6xf32>):
+  %0 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32):
+    %s = redfuse.reduce add %u over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  redfuse.yield %0 : tensor<6xf32>
+}
+
+// -----
+
+func.func @no_kernel(%a: tensor<6xf32>) {
+  // expected-error @below {{'k' does not name a redfuse.kernel}}
+  %0 = redfuse.launch @k outs(%a : tensor<6xf32>) -> tensor<6xf32>
+  return
+}
+
+// -----
+
+redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<6xf32>, %a: tensor<6xf32>):
+  redfuse.yield %x : tensor<6xf32>
+}
+func.func @operands(%a: tensor<6xf32>) {
+  // expected-error @below {{passes 0 inputs and 1 inits, but 'k' takes 1 and 1}}
+  %0 = redfuse.launch @k outs(%a : tensor<6xf32>) -> tensor<6xf32>
+  return
+}
+
+// -----
+
+redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<6xf32>, %a: tensor<6xf32>):
+  redfuse.yield %x : tensor<6xf32>
+}
+func.func @shapes(%x: tensor<5xf32>, %a: tensor<6xf32>) {
+  // expected-error @below {{operand 0 has type 'tensor<5xf32>', but 'k' takes 'tensor<6xf32>'}}
+  %0 = redfuse.launch @k ins(%x : tensor<5xf32>) outs(%a : tensor<6xf32>) -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @launch_results(%a: tensor<6xf32>) {
+  // expected-error @below {{expected no results (on buffers) or one for each of the 1 inits, got 2}}
+  %0:2 = redfuse.launch @k outs(%a : tensor<6xf32>) -> tensor<6xf32>, tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @launch_result_type(%a: tensor<6xf32>) {
+  // expected-error @below {{result 0 has type 'tensor<7xf32>', but its init has 'tensor<6xf32>'}}
+  %0 = redfuse.launch @k outs(%a : tensor<6xf32>) -> tensor<7xf32>
+  return
+}
+
+// -----
+
+func.func @launch_mixed(%a: tensor<6xf32>) {
+  // expected-error @below {{init 0 has type 'tensor<6xf32>', expected buffers where there are no results}}
+  redfuse.launch @k outs(%a : tensor<6xf32>)
+  return
+}
+
+// -----
+
+func.func @launch_buffers(%a: memref<6xf32>) {
+  // expected-error @below {{init 0 has type 'memref<6xf32>', expected tensors where there are results}}
+  %0 = redfuse.launch @k outs(%a : memref<6xf32>) -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @yield_place(%x: f32) {
+  scf.execute_region {
+    // expected-error @below {{expects parent op to be one of 'redfuse.cascade, redfuse.fold, redfuse.merge, redfuse.finalize, redfuse.kernel'}}
+    redfuse.yield %x : f32
+  }
+  return
+}
