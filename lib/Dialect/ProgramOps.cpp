@@ -195,6 +195,10 @@ static LogicalResult verifyBody(IndexProgramOpInterface op, Block &body,
       return op.emitOpError()
              << name << ": argument " << i << " has type "
              << body.getArgument(i).getType() << ", expected " << type;
+  auto yield = dyn_cast_or_null<YieldOp>(
+      body.mightHaveTerminator() ? body.getTerminator() : nullptr);
+  if (!yield)
+    return op.emitOpError() << name << ": expected to end with redfuse.yield";
   for (Operation &inner : body) {
     if (inner.getNumRegions() != 0)
       return inner.emitOpError()
@@ -212,10 +216,6 @@ static LogicalResult verifyBody(IndexProgramOpInterface op, Block &body,
                << "makes a value of type " << type << "; the body of '"
                << op->getName() << "' works on scalars";
   }
-  auto yield = dyn_cast_or_null<YieldOp>(
-      body.mightHaveTerminator() ? body.getTerminator() : nullptr);
-  if (!yield)
-    return op.emitOpError() << name << ": expected to end with redfuse.yield";
   if (yield.getValues().size() != yieldMaps.size())
     return yield.emitOpError()
            << "expected " << yieldMaps.size()

@@ -1,5 +1,5 @@
 // Each clause of the verifiers.
-// RUN: redfuse-opt %s -split-input-file -verify-diagnostics
+// RUN: redfuse-opt %s -split-input-file -allow-unregistered-dialect -verify-diagnostics
 
 //===-- Operands and maps --------------------------------------------------===//
 
@@ -196,10 +196,10 @@ func.func @tensors_inside(%x: tensor<6xf32>, %a: tensor<6xf32>) {
 // -----
 
 func.func @terminator(%x: tensor<6xf32>, %a: tensor<6xf32>) {
-  // expected-error @below {{'func.return'}}
+  // expected-error @below {{body: expected to end with redfuse.yield}}
   %r = redfuse.finalize {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%a : tensor<6xf32>) {
   ^bb0(%u: f32):
-    cf.br ^bb0(%u : f32)
+    llvm.unreachable
   } -> tensor<6xf32>
   return
 }
@@ -634,15 +634,15 @@ redfuse.kernel @k attributes {num_inputs = 1 : i64} {
 // -----
 
 // A kernel sees its arguments and nothing else.
-func.func @isolated(%y: tensor<6xf32>) {
+"some.scope"() ({
+^bb0(%y: tensor<6xf32>):
   // expected-note @below {{required by region isolation constraints}}
   redfuse.kernel @k attributes {num_inputs = 1 : i64} {
   ^bb0(%x: tensor<6xf32>, %a: tensor<6xf32>):
     // expected-error @below {{using value defined outside the region}}
     redfuse.yield %y : tensor<6xf32>
   }
-  return
-}
+}) : () -> ()
 
 // -----
 

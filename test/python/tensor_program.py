@@ -99,11 +99,11 @@ class Program:
             return [UNARY[short](self[op.operands[0]])]
         if short in CASTS:
             return [np.asarray(self[op.operands[0]]).astype(dtype(op.results[0].type))]
-        if name in ("affine.apply", "affine.min"):
+        if name in ("affine.apply", "affine.min", "affine.max"):
             m = a["map"].value
             operands = [int(v) for v in self.get(op.operands)]
             got = [evaluate(e, operands[: m.n_dims], operands[m.n_dims :]) for e in m.results]
-            return [min(got)]
+            return [max(got) if short == "max" else min(got)]
         return getattr(self, name.replace(".", "_"))(op)
 
     # ---- tensors --------------------------------------------------------------------------
@@ -131,13 +131,13 @@ class Program:
             [next(rest) if n == DYNAMIC else n for n in op.attributes[f"static_{which}"]]
             for which in ("offsets", "sizes", "strides")
         ]
-        return tuple(slice(o, o + n * s, s) for o, n, s in zip(*parts)), parts[1]
+        return tuple(slice(o, o + n * s, s) for o, n, s in zip(*parts, strict=True)), parts[1]
 
     def tensor_extract_slice(self, op):
         source = self[op.operands[0]]
         where, sizes = self.region(op, 1)
-        for s, n in zip(where, source.shape):
-            assert 0 <= s.start and s.stop <= n, f"slice {s} of {n}"
+        for s, n in zip(where, source.shape, strict=True):
+            assert s.start >= 0 and s.stop <= n, f"slice {s} of {n}"
         rank = ir.RankedTensorType(op.results[0].type).rank
         # Dims that are dropped come last in what tiling makes.
         assert all(n == 1 for n in sizes[rank:])
@@ -168,13 +168,15 @@ class Program:
             bounds[which] = [next(dynamic) if n == DYNAMIC else n for n in static]
         shared = list(dynamic)
         block = op.regions[0].blocks[0]
-        ranges = [range(*b) for b in zip(*bounds.values())]
+        ranges = [range(*b) for b in zip(*bounds.values(), strict=True)]
         count = len(ranges)
         # Every block starts from the same tensors; what they write must not overlap.
         written = [np.zeros(s.shape, int) for s in shared]
         results = [s.copy() for s in shared]
         for point in np.ndindex(*map(len, ranges)):
-            self.bind(block.arguments, [*(r[i] for r, i in zip(ranges, point)), *shared])
+            self.bind(
+                block.arguments, [*(r[i] for r, i in zip(ranges, point, strict=True)), *shared]
+            )
             *body, last = block.operations
             for inner in body:
                 inner = inner.operation
@@ -195,14 +197,14 @@ class Program:
         count = maps[0].n_dims
         extents = [1] * count
         for m, value in zip(maps, self.get(op.operands), strict=True):
-            for expr, size in zip(m.results, value.shape):
+            for expr, size in zip(m.results, value.shape, strict=True):
                 if isinstance(expr, ir.AffineDimExpr):
                     extents[expr.position] = size
         grid = np.ogrid[tuple(slice(0, e) for e in extents)]
         for name, (m, value) in zip(block.arguments, arguments, strict=True):
             index = tuple(evaluate(e, grid) + np.zeros([1] * count, int) for e in m.results)
-            for i, size in zip(index, value.shape):
-                assert i.size == 0 or (0 <= i.min() and i.max() < size), "read outside a tensor"
+            for i, size in zip(index, value.shape, strict=True):
+                assert i.size == 0 or (i.min() >= 0 and i.max() < size), "read outside a tensor"
             self.values[name] = value[index] if index else value.reshape([1] * count)
         for inner in block.operations:
             inner = inner.operation
@@ -255,7 +257,7 @@ class Program:
         maps, values = self.maps(op), self.get(op.operands)
         n = len(values) - len(op.results)
         block = op.regions[0].blocks[0]
-        return self.program(op, block, maps, list(zip(maps, values))[:n], maps[n:])
+        return self.program(op, block, maps, list(zip(maps, values, strict=True))[:n], maps[n:])
 
     redfuse_finalize = redfuse_cascade
 
@@ -263,15 +265,13 @@ class Program:
         maps, values = self.maps(op), self.get(op.operands)
         n = len(values) - len(op.results)
         block = op.regions[0].blocks[0]
-        return self.program(op, block, maps, list(zip(maps, values)), maps[n:])
+        return self.program(op, block, maps, list(zip(maps, values, strict=True)), maps[n:])
 
     def redfuse_merge(self, op):
         maps, values = self.maps(op), self.get(op.operands)
         n = len(op.results)
-        pairs = list(zip(maps, values))
-        return self.program(
-            op, op.regions[0].blocks[0], maps, [*pairs[n:], *pairs[:n]], maps[n:]
-        )
+        pairs = list(zip(maps, values, strict=True))
+        return self.program(op, op.regions[0].blocks[0], maps, [*pairs[n:], *pairs[:n]], maps[n:])
 
 
 def run(module: ir.Module, *inputs: np.ndarray) -> list[np.ndarray]:

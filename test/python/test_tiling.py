@@ -1,4 +1,5 @@
-"""Tiled programs compute what they computed whole: upstream's drivers on redfuse ops, in numbers."""
+"""Tiled programs compute what they computed whole: upstream's drivers on redfuse ops."""
+# ruff: noqa: E501  (programs in MLIR's text)
 
 from __future__ import annotations
 
@@ -153,7 +154,6 @@ transform.named_sequence @__transform_main(%root: {any_op} {{transform.readonly}
 }}""")
     pipeline = "builtin.module(transform-interpreter,canonicalize,cse,canonicalize)"
     PassManager.parse(pipeline).run(module.operation)
-    assert "scf.for" in str(module)
     return module
 
 
@@ -218,7 +218,6 @@ def test_every_way_to_cut_a_fold(sign, strategy, sizes):
     text = FOLD.format(**sizes_of(I=i * sign, J=j * sign, D=d * sign))
     inputs = [3 * rng.standard_normal((i, j)), rng.standard_normal((j, d))]
     state = [rng.standard_normal(i), 1 + rng.random(i), rng.standard_normal((i, d))]
-    # Dim 0 is not in every result of an unsplit fold's d-tile, but i is in all of them.
     check(text, "redfuse.fold", strategy, sizes, [*inputs, *state])
 
 
@@ -233,7 +232,8 @@ def test_a_fold_of_nothing(strategy):
 
 
 @pytest.mark.parametrize(
-    ("strategy", "sizes"), [("for", [0, 4]), ("lanes", [0, 4]), ("parts", [0, 6]), ("threads", [0, 5])]
+    ("strategy", "sizes"),
+    [("for", [0, 4]), ("lanes", [0, 4]), ("parts", [0, 6]), ("threads", [0, 5])],
 )
 def test_argmax_with_ties(strategy, sizes):
     """The lowest index among equals, however the row is cut; upstream cannot split this."""

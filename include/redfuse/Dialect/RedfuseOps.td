@@ -131,12 +131,12 @@ def Redfuse_FoldOp : Redfuse_ProgramOp<"fold", [
               over = array<i64: 1>, identities = [0xFF800000 : f32, 0.0 : f32]}
             ins(%x : tensor<64x80xf32>) outs(%m0, %l0 : tensor<64xf32>, tensor<64xf32>)
     step {
-    ^bb0(%x: f32, %m: f32, %l: f32):
-      %ms = redfuse.reduce maximumf %x over [1] into [0] : f32
+    ^bb0(%v: f32, %m: f32, %l: f32):
+      %ms = redfuse.reduce maximumf %v over [1] into [0] : f32
       %m1 = arith.maximumf %m, %ms : f32
       %d = arith.subf %m, %m1 : f32
       %scale = math.exp %d : f32
-      %c = arith.subf %x, %m1 : f32
+      %c = arith.subf %v, %m1 : f32
       %e = math.exp %c : f32
       %ls = redfuse.reduce add %e over [1] into [0] : f32
       %lt = arith.mulf %l, %scale : f32

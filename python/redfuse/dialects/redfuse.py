@@ -118,7 +118,7 @@ def fold(
             f"expected {len(state)} identities, one for each component of the state, "
             f"got {len(identities)}"
         )
-    constants = [_constant(v, t) for v, t in zip(identities, kinds)]
+    constants = [_constant(v, t) for v, t in zip(identities, kinds, strict=True)]
     op = FoldOp(
         [v.type for v in state],
         inputs,
@@ -154,7 +154,7 @@ def reduce(
         if reducer not in names:
             raise ValueError(f"unknown reducer {reducer!r}; expected one of {', '.join(names)}")
         reducer = names[reducer]
-    op = ReduceOp([v.type for v in operands], reducer, list(operands), over, into)
+    op = ReduceOp(reducer, list(operands), over, into)
     results = list(op.results_)
     return results[0] if len(results) == 1 else results
 
@@ -215,9 +215,7 @@ class Schedule:
             name: tuple(int(d) for d in values.split(","))
             for name, values in re.findall(r", (grid|tiles|stream) = \[([^\]]*)\]", head)
         }
-        return cls(
-            kind=head.split(",")[0], reason=_unescape(reason[1]) if reason else None, **dims
-        )
+        return cls(kind=head.split(",")[0], reason=_unescape(reason[1]) if reason else None, **dims)
 
     def attribute(self) -> ir.Attribute:
         """The attribute, checked; raises ``mlir.ir.MLIRError`` where it contradicts itself."""
