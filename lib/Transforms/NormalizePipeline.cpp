@@ -2,6 +2,7 @@
 #include "redfuse/Transforms/Normalize.h"
 #include "redfuse/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -11,10 +12,22 @@ using namespace mlir;
 void redfuse::buildNormalizePipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Extents are not negative: that proves most assertions about shapes.
+  pm.addPass(arith::createIntRangeOptimizationsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+
   pm.addPass(createNormalizeGeneralize());
+  pm.addPass(createNormalizePowers());
   pm.addPass(createNormalizeConstants());
   pm.addPass(createNormalizeSorts());
   pm.addPass(createNormalizeDeadResults());
+  pm.addPass(createNormalizeReshapeOps());
+  pm.addPass(createNormalizeBroadcasts());
+  pm.addPass(createNormalizeGathers());
+  pm.addPass(createNormalizeBroadcasts());
+  pm.addPass(createNormalizeDeadResults());
+
   pm.addPass(createNormalizeViews());
   // A reshape that both splits a dim and adds a unit dim hands the unit dim to
   // the loops it is pushed through, so unit dims and reshapes alternate.

@@ -4,7 +4,7 @@
 #none = affine_map<(d0, d1) -> ()>
 
 // A splat, a 0-d constant, a fill and a scalar operand are scalars in the body.
-// CHECK-LABEL: func @inputs
+// CHECK-LABEL: func.func @inputs
 // CHECK-SAME: %[[X:[^:]+]]: tensor<2x3xf32>, %[[S:[^:]+]]: f32
 // CHECK-DAG: %[[INF:.+]] = arith.constant 0xFF800000 : f32
 // CHECK-DAG: %[[TWO:.+]] = arith.constant 2.000000e+00 : f32
@@ -30,7 +30,7 @@ func.func @inputs(%x: tensor<2x3xf32>, %s: f32) -> tensor<2x3xf32> {
 }
 
 // 1/3 is not exact in f32; the run-time truncation rounds just so.
-// CHECK-LABEL: func @truncation
+// CHECK-LABEL: func.func @truncation
 // CHECK: arith.constant 0.333333343 : f32
 // CHECK-NOT: arith.truncf
 func.func @truncation(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
@@ -46,7 +46,7 @@ func.func @truncation(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   return %r : tensor<2x3xf32>
 }
 
-// CHECK-LABEL: func @inits
+// CHECK-LABEL: func.func @inits
 // CHECK-SAME: %[[S:[^:]+]]: f32
 // CHECK: %[[A:.+]] = linalg.fill ins(%[[S]]
 // CHECK: %[[B:.+]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<3xf32>)
@@ -68,7 +68,7 @@ func.func @inits(%s: f32, %x: tensor<3x5xf32>, %e: tensor<?xf32>) -> (tensor<?xf
 }
 
 // Constants that vary stay operands.
-// CHECK-LABEL: func @varying
+// CHECK-LABEL: func.func @varying
 // CHECK: %[[C:.+]] = arith.constant dense<[1.000000e+00, 2.000000e+00]>
 // CHECK: ins(%[[C]] : tensor<2xf32>)
 func.func @varying() -> tensor<2xf32> {

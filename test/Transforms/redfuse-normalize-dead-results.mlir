@@ -4,7 +4,7 @@
 #row = affine_map<(d0, d1) -> (d0)>
 
 // The index of the max is unused: a plain max is left.
-// CHECK-LABEL: func @unused_argmax
+// CHECK-LABEL: func.func @unused_argmax
 // CHECK: %[[M:.+]] = linalg.generic
 // CHECK-SAME: outs(%{{[^,]*}} : tensor<?xf32>)
 // CHECK-NOT: linalg.index
@@ -25,7 +25,7 @@ func.func @unused_argmax(%x: tensor<?x?xf32>, %m: tensor<?xf32>, %i: tensor<?xi6
   return %r#0 : tensor<?xf32>
 }
 
-// CHECK-LABEL: func @used_argmax
+// CHECK-LABEL: func.func @used_argmax
 // CHECK: linalg.index
 // CHECK: return %{{.*}}#0, %{{.*}}#1
 func.func @used_argmax(%x: tensor<7x3xf32>, %m: tensor<7xf32>, %i: tensor<7xi64>) -> (tensor<7xf32>, tensor<7xi64>) {
@@ -43,7 +43,7 @@ func.func @used_argmax(%x: tensor<7x3xf32>, %m: tensor<7xf32>, %i: tensor<7xi64>
 }
 
 // The destination's old value is not read: it need not be computed.
-// CHECK-LABEL: func @unread_init
+// CHECK-LABEL: func.func @unread_init
 // CHECK-NOT: math.exp
 // CHECK: tensor.empty() : tensor<4x6xf32>
 // CHECK: arith.negf
@@ -65,7 +65,7 @@ func.func @unread_init(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 }
 
 // An accumulation reads its init: nothing changes.
-// CHECK-LABEL: func @read_init
+// CHECK-LABEL: func.func @read_init
 // CHECK-SAME: %[[X:[^:]+]]: tensor<7x3xf32>, %[[C:[^:]+]]: tensor<7xf32>
 // CHECK: outs(%[[C]]
 func.func @read_init(%x: tensor<7x3xf32>, %c: tensor<7xf32>) -> tensor<7xf32> {

@@ -1,7 +1,7 @@
 // RUN: redfuse-opt %s -redfuse-normalize-generalize | FileCheck %s
 
 // A fill of a scalar keeps its name, and buffers are left alone.
-// CHECK-LABEL: func @noop
+// CHECK-LABEL: func.func @noop
 // CHECK: linalg.fill
 // CHECK: linalg.matmul
 func.func @noop(%a: memref<4x4xf32>, %e: tensor<4xf32>) -> tensor<4xf32> {

@@ -1,6 +1,6 @@
 // RUN: redfuse-opt %s -redfuse-normalize-generalize | FileCheck %s
 
-// CHECK-LABEL: func @named
+// CHECK-LABEL: func.func @named
 // CHECK: linalg.fill
 // CHECK-NOT: linalg.batch_matmul
 // CHECK: linalg.generic
@@ -13,7 +13,7 @@ func.func @named(%a: tensor<?x5x7xf32>, %b: tensor<?x7x3xf32>, %c: tensor<?x5x3x
 }
 
 // Softmax along the first axis: a max, a map, a sum and a division.
-// CHECK-LABEL: func @softmax
+// CHECK-LABEL: func.func @softmax
 // CHECK-NOT: linalg.softmax
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
 // CHECK: math.exp
@@ -24,7 +24,7 @@ func.func @softmax(%x: tensor<11x?xf32>, %o: tensor<11x?xf32>) -> tensor<11x?xf3
   return %r : tensor<11x?xf32>
 }
 
-// CHECK-LABEL: func @written_by_hand
+// CHECK-LABEL: func.func @written_by_hand
 // CHECK-NOT: linalg.{{map|reduce|transpose|broadcast}}
 // CHECK-COUNT-4: linalg.generic
 func.func @written_by_hand(%x: tensor<3x5xf32>, %s: tensor<5xf32>, %r: tensor<5xf32>, %t: tensor<5x3xf32>) -> tensor<5x3xf32> {
@@ -35,7 +35,7 @@ func.func @written_by_hand(%x: tensor<3x5xf32>, %s: tensor<5xf32>, %r: tensor<5x
   return %o : tensor<5x3xf32>
 }
 
-// CHECK-LABEL: func @tensor_arithmetic
+// CHECK-LABEL: func.func @tensor_arithmetic
 // CHECK-COUNT-2: linalg.generic
 // CHECK-NOT: tensor.generate
 func.func @tensor_arithmetic(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {

@@ -6,7 +6,7 @@
 #id4 = affine_map<(a, b, c, d) -> (a, b, c, d)>
 
 // A product between a collapse and an expand, then a map: no reshape is left.
-// CHECK-LABEL: func @between
+// CHECK-LABEL: func.func @between
 // CHECK-SAME: %[[Q:[^:]+]]: tensor<2x3x?x8xf32>, %[[K:[^:]+]]: tensor<2x3x?x8xf32>
 // CHECK-NOT: collapse_shape
 // CHECK: linalg.generic
@@ -39,7 +39,7 @@ func.func @between(%q: tensor<2x3x?x8xf32>, %k: tensor<2x3x?x8xf32>, %m: index, 
 }
 
 // Where the two sides group differently, the reshape moves to the argument.
-// CHECK-LABEL: func @grouped
+// CHECK-LABEL: func.func @grouped
 // CHECK-SAME: %[[Q:[^:]+]]: tensor<8x5xf32>, %[[K:[^:]+]]: tensor<2x5xf32>
 // CHECK: %[[E:.+]] = tensor.expand_shape %[[Q]]
 // CHECK-SAME: tensor<8x5xf32> into tensor<2x4x5xf32>

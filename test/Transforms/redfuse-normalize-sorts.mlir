@@ -2,7 +2,7 @@
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 
-// CHECK-LABEL: func @values_and_positions
+// CHECK-LABEL: func.func @values_and_positions
 // CHECK-SAME: %[[X:[^:]+]]: tensor<?x7xf32>
 // CHECK-NOT: tm_tensor.sort
 // CHECK: %[[T:.+]]:2 = tm_tensor.topk dimension(1) ins(%[[X]] : tensor<?x7xf32>)
@@ -33,7 +33,7 @@ func.func @values_and_positions(%x: tensor<?x7xf32>) -> (tensor<?x3xf32>, tensor
 }
 
 // Indices that are not positions are carried along; k may be dynamic.
-// CHECK-LABEL: func @carried
+// CHECK-LABEL: func.func @carried
 // CHECK-SAME: %[[X:[^:]+]]: tensor<9xi32>, %[[I:[^:]+]]: tensor<9xi32>
 // CHECK: tm_tensor.topk dimension(0) ins(%[[X]], %[[I]] :
 // CHECK-SAME: outs({{.*}} : tensor<?xi32>, tensor<?xi32>)
@@ -49,7 +49,7 @@ func.func @carried(%x: tensor<9xi32>, %i: tensor<9xi32>, %k: index) -> tensor<?x
 }
 
 // Used as a whole, cut elsewhere, or ordered by the second operand: still a sort.
-// CHECK-LABEL: func @sorts
+// CHECK-LABEL: func.func @sorts
 // CHECK-COUNT-3: tm_tensor.sort
 func.func @sorts(%x: tensor<9xf32>, %i: tensor<9xi32>) -> (tensor<9xf32>, tensor<3xf32>, tensor<3xf32>) {
   %s = tm_tensor.sort dimension(0) outs(%x : tensor<9xf32>) {

@@ -3,7 +3,7 @@
 #map = affine_map<(d0, d1) -> (d0, d1)>
 
 // keepdim: the reduction writes [?, 1] and the subtraction reads [?, 1] at (d0, 0).
-// CHECK-LABEL: func @keepdim
+// CHECK-LABEL: func.func @keepdim
 // CHECK-SAME: %[[X:[^:]+]]: tensor<?x33xf32>
 // CHECK: %[[SUM:.+]] = linalg.generic
 

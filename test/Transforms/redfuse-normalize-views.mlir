@@ -8,7 +8,7 @@
 // CHECK-DAG: #[[SLICE:.+]] = affine_map<(d0, d1) -> (d0 mod 4, d1 + 2)>
 // CHECK-DAG: #[[STRIDED:.+]] = affine_map<(d0, d1) -> (3, d1 * 2 + 1)>
 
-// CHECK-LABEL: func @copies
+// CHECK-LABEL: func.func @copies
 // CHECK-SAME: %[[X:[^:]+]]: tensor<?x?xf32>, %[[B:[^:]+]]: tensor<?xf32>
 // CHECK: linalg.generic {indexing_maps = [#[[SWAP]], #[[ROW]],
 // CHECK-SAME: ins(%[[X]], %[[B]]
@@ -32,7 +32,7 @@ func.func @copies(%x: tensor<?x?xf32>, %b: tensor<?xf32>, %e: tensor<?x?xf32>) -
   return %r : tensor<?x?xf32>
 }
 
-// CHECK-LABEL: func @slices
+// CHECK-LABEL: func.func @slices
 // CHECK-SAME: %[[X:[^:]+]]: tensor<6x9xf32>
 // CHECK-NOT: extract_slice
 // CHECK: linalg.generic {indexing_maps = [#[[SLICE]], #[[STRIDED]],
@@ -51,7 +51,7 @@ func.func @slices(%x: tensor<6x9xf32>, %e: tensor<4x3xf32>) -> tensor<4x3xf32> {
 
 // Only the slice tells how far the reduction runs, and a dynamic extent cannot
 // be written into a map: both slices stay.
-// CHECK-LABEL: func @kept
+// CHECK-LABEL: func.func @kept
 // CHECK: tensor.extract_slice
 // CHECK: linalg.generic
 // CHECK: tensor.extract_slice

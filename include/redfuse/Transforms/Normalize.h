@@ -35,6 +35,22 @@ void populateNormalizeReshapesPatterns(mlir::RewritePatternSet &patterns);
 /// Copies, transposes, broadcasts and slices into indexing maps.
 void populateNormalizeViewsPatterns(mlir::RewritePatternSet &patterns);
 
+/// tensor.reshape between shapes that match, to expand_shape and collapse_shape.
+void populateNormalizeReshapeOpsPatterns(mlir::RewritePatternSet &patterns);
+
+/// tensor.extract of what a generic computes, to its body at that index.
+void populateNormalizeGathersPatterns(mlir::RewritePatternSet &patterns);
+
+/// The same for generics that only copy.
+void populateExtractOfCopyPatterns(mlir::RewritePatternSet &patterns,
+                                   mlir::PatternBenefit benefit = 1);
+
+/// tensor.extract at loop indices, to operands of the generic around it.
+void populateNormalizeBroadcastsPatterns(mlir::RewritePatternSet &patterns);
+
+/// Powers by small whole constants, to products.
+void populateNormalizePowersPatterns(mlir::RewritePatternSet &patterns);
+
 /// Sorts of which the first k elements are used, to top-k.
 void populateNormalizeSortsPatterns(mlir::RewritePatternSet &patterns);
 

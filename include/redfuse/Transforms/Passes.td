@@ -77,6 +77,38 @@ def NormalizeSorts : NormalizePass<"sorts"> {
     "mlir::arith::ArithDialect", "mlir::tensor::TensorDialect"];
 }
 
+def NormalizeReshapeOps : NormalizePass<"reshape-ops"> {
+  let summary = "tensor.reshape between matching shapes as expand and collapse";
+  let description = [{
+    Extents are traced to where they come from, so that dynamic ones can be told
+    to be equal; what cannot be matched is noted in `redfuse.refused`.
+  }];
+}
+
+def NormalizeGathers : NormalizePass<"gathers"> {
+  let summary = "An element of a computed tensor is its scalar body at that index";
+  let description = [{
+    `tensor.extract` of a tensor that a generic computes point by point becomes
+    that generic's body, evaluated at the index; the tensor itself is then often
+    not needed any more. Not where elements would be computed repeatedly.
+  }];
+}
+
+def NormalizeBroadcasts : NormalizePass<"broadcasts"> {
+  let summary = "tensor.extract at loop indices is an operand with a map";
+  let description = [{
+    `tensor.extract` in a generic's body whose indices are loop indices becomes
+    an operand. torch-mlir writes a broadcast of dynamic extents as an index
+    `extent == 1 ? 0 : i`: where the extent is known to be the loop's, that is
+    plain `i`; where not, the broadcast is made in front, behind an `scf.if` that
+    is not taken when the extents agree.
+  }];
+}
+
+def NormalizePowers : NormalizePass<"powers"> {
+  let summary = "Powers by small whole constants are products";
+}
+
 def LowerTMTensor : Pass<"redfuse-lower-tm-tensor"> {
   let summary = "Sorts, top-k and scans that were not fused become loops";
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect",

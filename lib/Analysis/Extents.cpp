@@ -1,0 +1,114 @@
+//===- Extents.cpp - which extents are the same ---------------------------===//
+#include "redfuse/Analysis/Extents.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using redfuse::Extent;
+
+static Extent constantExtent(int64_t extent) { return {extent, Value(), -1}; }
+
+Extent redfuse::getExtentOf(Value scalar) {
+  while (true) {
+    if (std::optional<int64_t> constant = getConstantIntValue(scalar))
+      return constantExtent(*constant);
+    // An index is 64 bits wide here, so only casts to fewer bits lose something.
+    Operation *op = scalar.getDefiningOp();
+    if (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+      Type from = op->getOperand(0).getType(), to = scalar.getType();
+      auto isWide = [](Type type) {
+        return type.isIndex() || type.getIntOrFloatBitWidth() >= 64;
+      };
+      if (!from.isIntOrIndex() || !isWide(from) || !isWide(to))
+        return {ShapedType::kDynamic, scalar, -1};
+      scalar = op->getOperand(0);
+      continue;
+    }
+    if (auto dim = dyn_cast_or_null<tensor::DimOp>(op))
+      if (std::optional<int64_t> index = dim.getConstantIndex())
+        if (auto type = dyn_cast<RankedTensorType>(dim.getSource().getType());
+            type && *index >= 0 && *index < type.getRank())
+          return getExtentOf(dim.getSource(), *index);
+    return {ShapedType::kDynamic, scalar, -1};
+  }
+}
+
+Extent redfuse::getExtentOf(OpFoldResult size) {
+  if (auto value = dyn_cast<Value>(size))
+    return getExtentOf(value);
+  return constantExtent(*getConstantIntValue(size));
+}
+
+Extent redfuse::getExtentOf(Value tensor, int64_t dim) {
+  while (true) {
+    auto type = dyn_cast<RankedTensorType>(tensor.getType());
+    if (type && !type.isDynamicDim(dim))
+      return constantExtent(type.getDimSize(dim));
+    Extent unknown{ShapedType::kDynamic, tensor, dim};
+    Operation *op = tensor.getDefiningOp();
+    if (!op || !type)
+      return unknown;
+    if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+      return getExtentOf(empty.getMixedSizes()[dim]);
+    if (auto cast = dyn_cast<tensor::CastOp>(op)) {
+      if (!isa<RankedTensorType>(cast.getSource().getType()))
+        return unknown;
+      tensor = cast.getSource();
+      continue;
+    }
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+      return getExtentOf(expand.getMixedOutputShape()[dim]);
+    if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+      // The extent of a group is that of its only dim that is not 1.
+      int64_t only = -1;
+      for (int64_t source : collapse.getReassociationIndices()[dim]) {
+        if (collapse.getSrcType().getDimSize(source) == 1)
+          continue;
+        if (only >= 0)
+          return unknown;
+        only = source;
+      }
+      if (only < 0)
+        return constantExtent(1);
+      tensor = collapse.getSrc();
+      dim = only;
+      continue;
+    }
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+      llvm::SmallBitVector dropped = slice.getDroppedDims();
+      SmallVector<OpFoldResult> sizes = slice.getMixedSizes();
+      for (unsigned source = 0, kept = 0; source < sizes.size(); ++source)
+        if (!dropped.test(source) && static_cast<int64_t>(kept++) == dim)
+          return getExtentOf(sizes[source]);
+      return unknown;
+    }
+    if (auto reshape = dyn_cast<tensor::ReshapeOp>(op)) {
+      if (auto shape =
+              reshape.getShape().getDefiningOp<tensor::FromElementsOp>())
+        return getExtentOf(shape.getElements()[dim]);
+      return unknown;
+    }
+    if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
+      OpOperand *init = destination.getTiedOpOperand(cast<OpResult>(tensor));
+      tensor = init->get();
+      continue;
+    }
+    return unknown;
+  }
+}
+
+std::optional<Extent> redfuse::getLoopExtent(linalg::LinalgOp op,
+                                             unsigned loop) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<RankedTensorType>(operand.get().getType()))
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+      if (auto plain = dyn_cast<AffineDimExpr>(expr);
+          plain && plain.getPosition() == loop)
+        return getExtentOf(operand.get(), dim);
+  }
+  return std::nullopt;
+}

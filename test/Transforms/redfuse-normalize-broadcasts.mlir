@@ -1,0 +1,102 @@
+// RUN: redfuse-opt %s -redfuse-normalize-broadcasts | FileCheck %s
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// CHECK-DAG: #[[ID:.+]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG: #[[OFF:.+]] = affine_map<(d0, d1) -> (d1 + 2, 1)>
+// CHECK-DAG: #[[PART:.+]] = affine_map<(d0, d1) -> (d0 mod 4)>
+
+// The extent that decides is the loop's own: a plain operand.
+// CHECK-LABEL: func.func @same
+// CHECK-SAME: %[[X:[^:]+]]: tensor<?x5xf32>
+// CHECK-NOT: scf.if
+// CHECK: linalg.generic {indexing_maps = [#[[ID]], #[[ID]]]
+// CHECK-SAME: ins(%[[X]] : tensor<?x5xf32>)
+// CHECK-NOT: tensor.extract
+// CHECK: return
+func.func @same(%x: tensor<?x5xf32>) -> tensor<?x5xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?x5xf32>
+  %e = tensor.empty(%n) : tensor<?x5xf32>
+  %r = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<?x5xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %one = arith.cmpi eq, %n, %c1 : index
+    %k = arith.select %one, %c0, %i : index
+    %v = tensor.extract %x[%k, %j] : tensor<?x5xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x5xf32>
+  return %r : tensor<?x5xf32>
+}
+
+// Another extent: the broadcast is made in front, if it is one.
+// CHECK-LABEL: func.func @other
+// CHECK-SAME: %[[X:[^:]+]]: tensor<?x5xf32>, %[[N:[^:]+]]: index
+// CHECK: %[[D:.+]] = tensor.dim %[[X]]
+// CHECK: %[[SAME:.+]] = arith.cmpi eq, %[[D]], %[[N]]
+// CHECK: cf.assert
+// CHECK: %[[B:.+]] = scf.if %[[SAME]]
+// CHECK: scf.yield %[[X]]
+// CHECK: else
+// CHECK: linalg.generic
+// CHECK: linalg.generic {indexing_maps = [#[[ID]], #[[ID]]]
+// CHECK-SAME: ins(%[[B]] :
+func.func @other(%x: tensor<?x5xf32>, %n: index) -> tensor<?x5xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %d = tensor.dim %x, %c0 : tensor<?x5xf32>
+  %e = tensor.empty(%n) : tensor<?x5xf32>
+  %r = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<?x5xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %one = arith.cmpi eq, %d, %c1 : index
+    %k = arith.select %one, %c0, %i : index
+    %v = tensor.extract %x[%k, %j] : tensor<?x5xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x5xf32>
+  return %r : tensor<?x5xf32>
+}
+
+// Offsets and parts of an operand that are known to be inside it.
+// CHECK-LABEL: func.func @inside
+// CHECK: linalg.generic {indexing_maps = [#[[PART]], #[[OFF]], #[[ID]]]
+func.func @inside(%x: tensor<5x3xf32>, %y: tensor<9xf32>) -> tensor<4x3xf32> {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %e = tensor.empty() : tensor<4x3xf32>
+  %r = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<4x3xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %k = arith.addi %j, %c2 : index
+    %v = tensor.extract %x[%k, %c1] : tensor<5x3xf32>
+    %w = tensor.extract %y[%i] : tensor<9xf32>
+    %s = arith.addf %v, %w : f32
+    linalg.yield %s : f32
+  } -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}
+
+// A computed index, and reads that may fall outside, stay.
+// CHECK-LABEL: func.func @kept
+// CHECK-COUNT-3: tensor.extract
+func.func @kept(%x: tensor<4xf32>, %t: tensor<4x3xi64>) -> tensor<4x3xf32> {
+  %c7 = arith.constant 7 : index
+  %e = tensor.empty() : tensor<4x3xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%t : tensor<4x3xi64>) outs(%e : tensor<4x3xf32>) {
+  ^bb0(%a: i64, %out: f32):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %a : i64 to index
+    %k = arith.addi %i, %c7 : index
+    %v = tensor.extract %x[%j] : tensor<4xf32>
+    %w = tensor.extract %x[%k] : tensor<4xf32>
+    %u = tensor.extract %x[%c7] : tensor<4xf32>
+    %s = arith.addf %v, %w : f32
+    %q = arith.addf %s, %u : f32
+    linalg.yield %q : f32
+  } -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}
