@@ -613,26 +613,31 @@ namespace {
 struct RaisePass : public redfuse::impl::RaiseBase<RaisePass> {
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> ops;
-    getOperation()->walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    SmallVector<linalg::FillOp> fills;
+    getOperation()->walk([&](linalg::LinalgOp op) {
+      if (auto fill = dyn_cast<linalg::FillOp>(op.getOperation()))
+        fills.push_back(fill);
+      else
+        ops.push_back(op);
+    });
     IRRewriter rewriter(&getContext());
     for (linalg::LinalgOp op : ops) {
       auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
       if (!generic) {
-        if (!isa<linalg::FillOp>(op.getOperation()))
-          addRefusal(op, "not raised",
-                     "'" + op->getName().getStringRef() +
-                         "' is not a linalg.generic",
-                     "run redfuse-normalize first");
+        addRefusal(op, "not raised",
+                   "'" + op->getName().getStringRef() +
+                       "' is not a linalg.generic",
+                   "run redfuse-normalize first");
         continue;
       }
       Reason why;
       if (failed(Raiser(generic, rewriter).run(why)))
         addRefusal(generic, why.condition, why.detail, why.remedy);
     }
-    // Fills that only said an identity.
-    for (linalg::LinalgOp op : llvm::reverse(ops))
-      if (isa<linalg::FillOp>(op.getOperation()) && op->use_empty())
-        rewriter.eraseOp(op);
+    // Those that only said an identity.
+    for (linalg::FillOp fill : llvm::reverse(fills))
+      if (fill->use_empty() && fill->getNumResults() != 0)
+        rewriter.eraseOp(fill);
   }
 };
 } // namespace

@@ -133,6 +133,24 @@ def Raise : Pass<"redfuse-raise"> {
 
 // Layers 3 to 5: fuse, schedule, derive -----------------------------------------
 
+def Fuse : Pass<"redfuse-fuse"> {
+  let summary = "Make one cascade of cascades that feed each other";
+  let description = [{
+    Groups are grown along the edges from producers to consumers, then between
+    cascades that share an input, while a cost model (`redfuse.target` on the
+    module, else a small CPU) finds one kernel better than two. The body of a
+    group is the whole program in index notation; two stages share an iteration
+    dim where they read the same tensor at the same place. Every edge that stays
+    leaves an entry in `redfuse.refused`.
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect", "mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"maxGroup", "max-group", "unsigned", "256",
+           "The most cascades that one group may hold">
+  ];
+}
+
 def Derive : Pass<"redfuse-derive"> {
   let summary = "Turn cascades into folds with carried state";
   let description = [{

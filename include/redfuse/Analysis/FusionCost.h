@@ -1,0 +1,46 @@
+//===- FusionCost.h - what a fusion group costs ------------------*- C++ -*-===//
+#ifndef REDFUSE_ANALYSIS_FUSIONCOST_H
+#define REDFUSE_ANALYSIS_FUSIONCOST_H
+
+#include "redfuse/Analysis/FusionSpace.h"
+
+namespace redfuse {
+
+/// The name of the attribute on the module that says which machine to plan for.
+inline constexpr llvm::StringLiteral kTargetAttr = "redfuse.target";
+
+/// The target of the module around `op`, or a small CPU where there is none.
+TargetAttr getTargetOf(mlir::Operation *op);
+
+/// The cost of evaluating one body op for one point, in additions.
+double getOpCost(mlir::Operation *op);
+
+/// Whether evaluating `op` again for every use is as cheap as reading its value:
+/// no reduction, no division, nothing transcendental.
+bool isCheapMap(CascadeOp op);
+
+/// A group as one kernel on a target.
+struct GroupCost {
+  /// Arithmetic, in additions; a multiply-add counts 2.
+  double work = 0;
+  /// Main memory traffic: every outside tensor once, every output once.
+  double bytes = 0;
+  /// Blocks that can run at the same time: the extents of the dims that can be
+  /// cut without computing anything twice.
+  double parallelism = 1;
+  /// How often the most repeated expensive value is evaluated.
+  double repeats = 1;
+  /// Nanoseconds, one launch included.
+  double time = 0;
+  /// The cascade behind `repeats`.
+  mlir::Operation *repeated = nullptr;
+};
+
+/// A dynamic extent counts as this many.
+inline constexpr int64_t kDynamicExtent = 1024;
+
+GroupCost getGroupCost(const FusionSpace &space, TargetAttr target);
+
+} // namespace redfuse
+
+#endif // REDFUSE_ANALYSIS_FUSIONCOST_H

@@ -1,0 +1,200 @@
+//===- FusionCost.cpp - what a fusion group costs -------------------------===//
+#include "redfuse/Analysis/FusionCost.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+TargetAttr redfuse::getTargetOf(Operation *op) {
+  for (Operation *p = op; p; p = p->getParentOp())
+    if (auto target = p->getAttrOfType<TargetAttr>(kTargetAttr))
+      return target;
+  MLIRContext *context = op->getContext();
+  return TargetAttr::get(context, StringAttr::get(context, "cpu"), /*units=*/2,
+                         /*vector_bits=*/256, /*l1=*/32 << 10, /*l2=*/1 << 20,
+                         /*flops=*/150, /*bandwidth=*/20, /*launch_ns=*/2000);
+}
+
+double redfuse::getOpCost(Operation *op) {
+  return llvm::TypeSwitch<Operation *, double>(op)
+      .Case<IndexOp, YieldOp, arith::ConstantOp, arith::IndexCastOp>(
+          [](auto) { return 0; })
+      .Case<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemFOp,
+            arith::RemSIOp, arith::RemUIOp, math::SqrtOp, math::RsqrtOp>(
+          [](auto) { return 8; })
+      .Case([](ReduceOp reduce) {
+        return reduce.getReducer() == Reducer::TopK
+                   ? 8
+                   : (reduce.getNumOperands() == 1 ? 1 : 2);
+      })
+      .Case([](tensor::ExtractOp) { return 2; })
+      .Default([](Operation *other) {
+        if (isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::FloorOp,
+                math::CeilOp, math::RoundEvenOp, math::RoundOp, math::TruncOp,
+                math::CopySignOp, math::FPowIOp>(other))
+          return 2;
+        return isa<math::MathDialect>(other->getDialect()) ? 16 : 1;
+      });
+}
+
+bool redfuse::isCheapMap(CascadeOp op) {
+  double cost = 0;
+  for (Operation &inner : op.getBody().front()) {
+    if (isa<ReduceOp>(inner) || !isMemoryEffectFree(&inner))
+      return false;
+    double c = getOpCost(&inner);
+    if (c >= 8)
+      return false;
+    cost += c;
+  }
+  return cost <= 8;
+}
+
+static double extentOf(int64_t extent) {
+  return ShapedType::isDynamic(extent) ? kDynamicExtent : extent;
+}
+
+static double bytesOf(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  double count = 1;
+  for (int64_t extent : type.getShape())
+    count *= extentOf(extent);
+  Type element = type.getElementType();
+  return count * (element.isIndex() ? 8
+                                    : std::max<double>(
+                                          1, element.getIntOrFloatBitWidth() / 8));
+}
+
+namespace {
+using VariableSet = llvm::SmallSetVector<unsigned, 8>;
+
+/// The work of one reduction with what is computed only for it, and where its
+/// result lives.
+struct ReductionWork {
+  VariableSet into;
+  double work;
+};
+} // namespace
+
+GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
+  GroupCost cost;
+  auto points = [&](const VariableSet &variables) {
+    double count = 1;
+    for (unsigned v : variables)
+      count *= extentOf(space.getVariable(v).extent);
+    return count;
+  };
+
+  SmallVector<ReductionWork> reductions;
+  llvm::DenseMap<Operation *, double> evaluations; // of each cascade's values
+  for (const FusionSpace::Instance &instance : space.getInstances()) {
+    CascadeOp op = instance.op;
+    FailureOr<DimSets> sets = DimSets::compute(
+        cast<IndexProgramOpInterface>(op.getOperation()));
+    if (failed(sets))
+      continue;
+    auto variablesOf = [&](const SmallBitVector &dims) {
+      SmallVector<AffineExpr> exprs;
+      for (unsigned d : dims.set_bits())
+        exprs.push_back(instance.dims[d]);
+      return space.getVariablesOf(exprs);
+    };
+    double own = 0;
+    for (Operation *inner : instance.neededOps) {
+      SmallBitVector dims(sets->getNumDims());
+      for (Value operand : inner->getOperands())
+        dims |= (*sets)[operand];
+      if (auto reduce = dyn_cast<ReduceOp>(inner)) {
+        dims |= toDimSet(reduce.getOver(), dims.size());
+        SmallBitVector into = toDimSet(reduce.getInto(), dims.size());
+        // A top-k's rank is not iterated by its input.
+        dims |= into;
+      } else if (auto index = dyn_cast<IndexOp>(inner)) {
+        dims.set(index.getDim());
+      }
+      own += getOpCost(inner) * points(variablesOf(dims));
+    }
+    cost.work += own;
+    for (Operation *inner : instance.neededOps)
+      if (auto reduce = dyn_cast<ReduceOp>(inner))
+        reductions.push_back(
+            {variablesOf(toDimSet(reduce.getInto(), sets->getNumDims())), own});
+    if (!isCheapMap(op)) {
+      // How many values are made, against how many there are.
+      double made = points(space.getVariablesOf(instance.dims));
+      double there = 1;
+      for (int64_t extent : getStaticExtents(op))
+        there *= extentOf(extent);
+      double &total = evaluations[op];
+      total += there > 0 ? made / there : 1;
+      if (total > cost.repeats) {
+        cost.repeats = total;
+        cost.repeated = op;
+      }
+    }
+  }
+
+  llvm::DenseMap<Value, double> reads;
+  for (const FusionSpace::Access &access : space.getAccesses())
+    if (access.producer < 0) {
+      auto type = cast<RankedTensorType>(access.tensor.getType());
+      double width = bytesOf(access.tensor) /
+                     std::max<double>(1, [&] {
+                       double n = 1;
+                       for (int64_t e : type.getShape())
+                         n *= extentOf(e);
+                       return n;
+                     }());
+      double touched = width * points(space.getVariablesOf(access.index));
+      double &read = reads[access.tensor];
+      read = std::min(bytesOf(access.tensor), read + touched);
+    }
+  for (auto &[tensor, bytes] : reads)
+    cost.bytes += bytes;
+
+  // The dims that a block can be cut along: those of every output, unless a
+  // reduction that lacks one would be repeated for its every tile at a price.
+  std::optional<VariableSet> grid;
+  for (auto [i, result] : llvm::enumerate(space.getOutputs())) {
+    cost.bytes += bytesOf(result);
+    const FusionSpace::Instance &instance =
+        space.getInstances()[space.getOutputInstance(i)];
+    CascadeOp op = instance.op;
+    AffineMap map = op.getIndexingMapsArray()[op.getInputs().size() +
+                                              result.getResultNumber()];
+    VariableSet own;
+    for (AffineExpr e : map.getResults())
+      for (unsigned v : space.getVariablesOf(
+               instance.dims[cast<AffineDimExpr>(e).getPosition()]))
+        own.insert(v);
+    if (!grid)
+      grid = own;
+    else
+      grid->remove_if([&](unsigned v) { return !own.contains(v); });
+  }
+  constexpr double tile = 128, affordable = 0.1;
+  for (unsigned v : grid ? *grid : VariableSet()) {
+    double extent = extentOf(space.getVariable(v).extent);
+    double again = 0, cuts = extent;
+    for (const ReductionWork &reduction : reductions)
+      if (!reduction.into.contains(v))
+        again += reduction.work;
+    if (again > 0) {
+      cuts = std::ceil(extent / tile);
+      if (again * (cuts - 1) > affordable * cost.work)
+        continue;
+    }
+    cost.parallelism *= std::max(1.0, cuts);
+  }
+
+  double busy = std::min(1.0, cost.parallelism / target.getUnits());
+  cost.time = target.getLaunchNs() +
+              std::max(cost.work / (target.getFlops() * busy),
+                       cost.bytes / target.getBandwidth());
+  return cost;
+}

@@ -1,0 +1,415 @@
+//===- Fuse.cpp - which cascades become one kernel ------------------------===//
+#include "FusionBuilder.h"
+
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/Refusal.h"
+#include "redfuse/Transforms/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_FUSE
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+namespace {
+
+struct Group {
+  SmallVector<CascadeOp> ops; // in block order
+  FusionSpace space;
+  GroupCost cost;
+};
+
+/// Plans the groups of one block.
+class Planner {
+public:
+  Planner(Block &block, TargetAttr target, unsigned maxGroup)
+      : block(block), target(target), maxGroup(maxGroup) {}
+
+  /// Whether anything was fused.
+  bool run(RewriterBase &rewriter);
+
+private:
+  void eraseDead(RewriterBase &rewriter);
+  void number();
+  SmallVector<OpResult> producersOf(CascadeOp op);
+  std::optional<Group> evaluate(SmallVector<CascadeOp> ops,
+                                FusionRefusal &why);
+  std::optional<Group> tryMerge(const Group &a, const Group &b,
+                                FusionRefusal &why);
+  bool isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why);
+  bool isBetter(const Group &fused, const Group &a, const Group &b,
+                FusionRefusal &why);
+  void adopt(unsigned a, unsigned b, Group fused);
+  void growAlongEdges();
+  void growBesideEachOther();
+  bool duplicateCheapMaps(RewriterBase &rewriter);
+  void report();
+
+  Block &block;
+  TargetAttr target;
+  unsigned maxGroup;
+  SmallVector<CascadeOp> cascades;
+  llvm::DenseMap<Operation *, unsigned> position; // of every op in the block
+  SmallVector<Operation *> opAt;
+  SmallVector<llvm::BitVector> behind; // what each op depends on
+  SmallVector<std::optional<Group>, 0> groups;
+  llvm::DenseMap<Operation *, unsigned> groupOf;
+  llvm::DenseMap<std::pair<Operation *, Operation *>, FusionRefusal> refusals;
+};
+
+} // namespace
+
+/// Calls `fn` for every value from outside that `op` uses, in its regions too.
+static void forEachUse(Operation *op, function_ref<void(Value)> fn) {
+  for (Value v : op->getOperands())
+    fn(v);
+  for (Region &region : op->getRegions()) {
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(region, captured);
+    for (Value v : captured)
+      fn(v);
+  }
+}
+
+void Planner::eraseDead(RewriterBase &rewriter) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      rewriter.eraseOp(&op);
+}
+
+void Planner::number() {
+  position.clear();
+  opAt.clear();
+  behind.clear();
+  cascades.clear();
+  unsigned n = block.getOperations().size();
+  for (Operation &op : block) {
+    position[&op] = opAt.size();
+    llvm::BitVector set(n);
+    forEachUse(&op, [&](Value v) {
+      Operation *def = v.getDefiningOp();
+      if (!def || def->getBlock() != &block)
+        return;
+      unsigned p = position.lookup(def);
+      set |= behind[p];
+      set.set(p);
+    });
+    opAt.push_back(&op);
+    behind.push_back(std::move(set));
+    if (auto cascade = dyn_cast<CascadeOp>(op))
+      cascades.push_back(cascade);
+  }
+}
+
+/// The results of other cascades that `op` reads, each once.
+SmallVector<OpResult> Planner::producersOf(CascadeOp op) {
+  llvm::SmallSetVector<Value, 8> seen;
+  unsigned numInputs = op.getInputs().size();
+  unsigned i = 0;
+  forEachUse(op, [&](Value v) {
+    bool isInit = i >= numInputs && i < op->getNumOperands();
+    ++i;
+    auto producer = v.getDefiningOp<CascadeOp>();
+    if (!isInit && producer && producer->getBlock() == &block)
+      seen.insert(v);
+  });
+  return llvm::map_to_vector(seen, [](Value v) { return cast<OpResult>(v); });
+}
+
+bool Planner::isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
+  llvm::BitVector members(opAt.size()), before(opAt.size());
+  for (CascadeOp op : ops) {
+    members.set(position.lookup(op));
+    before |= behind[position.lookup(op)];
+  }
+  before.reset(members);
+  for (unsigned p : before.set_bits()) {
+    if (!behind[p].anyCommon(members))
+      continue;
+    why = {ops.back(), "convexity",
+           "'" + opAt[p]->getName().getStringRef().str() + "' at " +
+               describeLocation(opAt[p]->getLoc()) +
+               " uses one part of the group and feeds another",
+           "remove that op or make it fusable"};
+    return false;
+  }
+  return true;
+}
+
+std::optional<Group> Planner::evaluate(SmallVector<CascadeOp> ops,
+                                       FusionRefusal &why) {
+  llvm::sort(ops, [&](CascadeOp a, CascadeOp b) {
+    return position.lookup(a) < position.lookup(b);
+  });
+  // What only feeds the destinations of the group may stay outside; the
+  // destinations of a member must not be made by another one.
+  for (CascadeOp op : ops)
+    for (Value init : op.getInits())
+      if (auto owner = init.getDefiningOp<CascadeOp>())
+        if (llvm::is_contained(ops, owner)) {
+          why = {op, "destination", "a destination is the result of another stage",
+                 "write into a fresh tensor.empty"};
+          return std::nullopt;
+        }
+  if (!isConvex(ops, why))
+    return std::nullopt;
+  FailureOr<FusionSpace> space = FusionSpace::solve(ops, why);
+  if (failed(space))
+    return std::nullopt;
+  GroupCost cost = getGroupCost(*space, target);
+  return Group{std::move(ops), std::move(*space), cost};
+}
+
+bool Planner::isBetter(const Group &fused, const Group &a, const Group &b,
+                       FusionRefusal &why) {
+  Operation *op = CascadeOp(b.ops.front());
+  double before = std::max(a.cost.repeats, b.cost.repeats);
+  if (fused.cost.repeats > std::max(1.1, before * 1.01)) {
+    why = {op, "recompute",
+           llvm::formatv("the value made at {0} would be computed {1:f1} times",
+                         describeLocation(fused.cost.repeated->getLoc()),
+                         fused.cost.repeats)
+               .str(),
+           "read it at one place, or keep it in memory"};
+    return false;
+  }
+  const Group &heavier = a.cost.time > b.cost.time ? a : b;
+  double wanted =
+      std::min<double>(16 * target.getUnits(), heavier.cost.parallelism);
+  double parts = a.cost.time + b.cost.time;
+  bool isTiny = fused.cost.time < 6.0 * target.getLaunchNs();
+  if (fused.cost.parallelism < wanted && !isTiny &&
+      fused.cost.parallelism <
+          std::min(a.cost.parallelism, b.cost.parallelism)) {
+    why = {op, "parallelism",
+           llvm::formatv("one kernel would have {0:f0} independent blocks, the "
+                         "heavier part alone has {1:f0}, the machine wants {2}",
+                         fused.cost.parallelism, heavier.cost.parallelism,
+                         16 * target.getUnits())
+               .str(),
+           "batch more rows, or accept two kernels"};
+    return false;
+  }
+  if (fused.cost.parallelism < wanted && !isTiny &&
+      fused.cost.parallelism < heavier.cost.parallelism &&
+      fused.cost.time > 1.25 * heavier.cost.time) {
+    why = {op, "parallelism",
+           llvm::formatv("one kernel would have {0:f0} independent blocks, the "
+                         "heavier part alone has {1:f0}",
+                         fused.cost.parallelism, heavier.cost.parallelism)
+               .str(),
+           "batch more rows, or accept two kernels"};
+    return false;
+  }
+  if (fused.cost.time > parts) {
+    why = {op, "cost",
+           llvm::formatv("one kernel would take {0:f1} us, two take {1:f1} us",
+                         fused.cost.time / 1e3, parts / 1e3)
+               .str(),
+           "none: the parts are faster"};
+    return false;
+  }
+  return true;
+}
+
+std::optional<Group> Planner::tryMerge(const Group &a, const Group &b,
+                                       FusionRefusal &why) {
+  if (a.ops.size() + b.ops.size() > maxGroup) {
+    why = {CascadeOp(b.ops.front()), "size",
+           "the group would have more than " + std::to_string(maxGroup) +
+               " stages",
+           "raise max-group"};
+    return std::nullopt;
+  }
+  SmallVector<CascadeOp> ops(a.ops);
+  llvm::append_range(ops, b.ops);
+  std::optional<Group> fused = evaluate(std::move(ops), why);
+  if (!fused || !isBetter(*fused, a, b, why))
+    return std::nullopt;
+  return fused;
+}
+
+void Planner::adopt(unsigned a, unsigned b, Group fused) {
+  for (CascadeOp op : fused.ops)
+    groupOf[op] = a;
+  groups[a] = std::move(fused);
+  groups[b].reset();
+}
+
+void Planner::growAlongEdges() {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (CascadeOp consumer : cascades)
+      for (OpResult edge : producersOf(consumer)) {
+        Operation *producer = edge.getOwner();
+        unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
+        if (a == b)
+          continue;
+        FusionRefusal why;
+        std::optional<Group> fused = tryMerge(*groups[a], *groups[b], why);
+        if (!fused) {
+          refusals[{producer, consumer.getOperation()}] = why;
+          continue;
+        }
+        adopt(a, b, std::move(*fused));
+        changed = true;
+      }
+  }
+}
+
+/// Cascades that read the same tensor, with no edge between them, where one
+/// kernel keeps all the blocks of both.
+void Planner::growBesideEachOther() {
+  for (unsigned a = 0; a < groups.size(); ++a)
+    for (unsigned b = a + 1; b < groups.size() && groups[a]; ++b) {
+      if (!groups[b])
+        continue;
+      llvm::DenseSet<Value> read;
+      for (const FusionSpace::Access &access : groups[a]->space.getAccesses())
+        if (access.producer < 0)
+          read.insert(access.tensor);
+      if (llvm::none_of(groups[b]->space.getAccesses(),
+                        [&](const FusionSpace::Access &access) {
+                          return access.producer < 0 &&
+                                 read.contains(access.tensor);
+                        }))
+        continue;
+      FusionRefusal why;
+      std::optional<Group> fused = tryMerge(*groups[a], *groups[b], why);
+      double least = std::min(groups[a]->cost.parallelism,
+                              groups[b]->cost.parallelism);
+      if (!fused || fused->cost.parallelism < least ||
+          fused->space.getVariables().size() >
+              std::max(groups[a]->space.getVariables().size(),
+                       groups[b]->space.getVariables().size()))
+        continue;
+      adopt(a, b, std::move(*fused));
+    }
+}
+
+/// A cheap map whose value several groups read is computed in each of them
+/// rather than stored, if its inputs are no larger than its output.
+bool Planner::duplicateCheapMaps(RewriterBase &rewriter) {
+  for (CascadeOp consumer : cascades)
+    for (OpResult edge : producersOf(consumer)) {
+      auto producer = cast<CascadeOp>(edge.getOwner());
+      unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
+      if (a == b || groups[a]->ops.size() == 1 || !isCheapMap(producer))
+        continue;
+      // Its inputs must be in memory anyway.
+      bool inputsStay = llvm::none_of(
+          producersOf(producer),
+          [&](OpResult r) { return groupOf.lookup(r.getOwner()) == a; });
+      if (!inputsStay)
+        continue;
+      rewriter.setInsertionPoint(producer);
+      auto copy = cast<CascadeOp>(rewriter.clone(*producer));
+      unsigned r = edge.getResultNumber();
+      // In every reader of the consumer's group, bodies included.
+      rewriter.replaceUsesWithIf(edge, copy->getResult(r), [&](OpOperand &use) {
+        Operation *user = use.getOwner();
+        while (user->getBlock() != &block)
+          user = user->getParentOp();
+        auto it = groupOf.find(user);
+        return it != groupOf.end() && it->second == b;
+      });
+      number();
+      FusionRefusal why;
+      SmallVector<CascadeOp> with(groups[b]->ops);
+      with.push_back(copy);
+      std::optional<Group> other = evaluate(std::move(with), why);
+      std::optional<Group> rest = evaluate(groups[a]->ops, why);
+      if (other && rest &&
+          other->cost.time + rest->cost.time <=
+              groups[a]->cost.time + groups[b]->cost.time) {
+        groupOf[copy] = b;
+        groups[a] = std::move(rest);
+        groups[b] = std::move(other);
+        return true;
+      }
+      rewriter.replaceAllUsesWith(copy->getResult(r), edge);
+      rewriter.eraseOp(copy);
+      number();
+    }
+  return false;
+}
+
+void Planner::report() {
+  for (CascadeOp consumer : cascades)
+    for (OpResult edge : producersOf(consumer)) {
+      Operation *producer = edge.getOwner();
+      if (groupOf.lookup(producer) == groupOf.lookup(consumer))
+        continue;
+      FusionRefusal why = refusals.lookup({producer, consumer.getOperation()});
+      if (why.condition.empty())
+        continue;
+      addRefusal(consumer, why.condition,
+                 "its producer at " + describeLocation(producer->getLoc()) +
+                     " stays in another kernel: " + why.detail,
+                 why.remedy);
+    }
+}
+
+bool Planner::run(RewriterBase &rewriter) {
+  eraseDead(rewriter);
+  number();
+  if (cascades.size() < 2)
+    return false;
+  for (CascadeOp op : cascades) {
+    FusionRefusal why;
+    std::optional<Group> single = evaluate({op}, why);
+    if (!single) // its own body is beyond us: leave the whole block alone
+      return addRefusal(op, why.condition, why.detail, why.remedy), false;
+    groupOf[op] = groups.size();
+    groups.push_back(std::move(single));
+  }
+  growAlongEdges();
+  while (duplicateCheapMaps(rewriter)) {
+  }
+  growBesideEachOther();
+  report();
+  bool changed = false;
+  for (std::optional<Group> &group : groups) {
+    if (!group || group->ops.size() < 2)
+      continue;
+    // Ops were cloned and moved since: solve again on what is there.
+    FusionRefusal why;
+    llvm::sort(group->ops, [](CascadeOp a, CascadeOp b) {
+      return a->isBeforeInBlock(b);
+    });
+    FailureOr<FusionSpace> space = FusionSpace::solve(group->ops, why);
+    if (failed(space))
+      continue;
+    buildFusedCascade(rewriter, group->ops, *space);
+    changed = true;
+  }
+  eraseDead(rewriter);
+  return changed;
+}
+
+namespace {
+struct FusePass : public redfuse::impl::FuseBase<FusePass> {
+  using FuseBase::FuseBase;
+  void runOnOperation() override {
+    llvm::SmallSetVector<Block *, 4> blocks;
+    getOperation()->walk([&](CascadeOp op) {
+      if (!op->getParentOfType<KernelOp>())
+        blocks.insert(op->getBlock());
+    });
+    IRRewriter rewriter(&getContext());
+    TargetAttr target = getTargetOf(getOperation());
+    for (Block *block : blocks)
+      Planner(*block, target, maxGroup).run(rewriter);
+  }
+};
+} // namespace
