@@ -11,6 +11,24 @@
 using namespace mlir;
 using namespace redfuse;
 
+AffineMap redfuse::simplifyForExtents(AffineMap map,
+                                      ArrayRef<int64_t> extents) {
+  SmallVector<std::pair<AffineExpr, AffineExpr>> known;
+  map.walkExprs([&](AffineExpr e) {
+    if (e.getKind() != AffineExprKind::Mod)
+      return;
+    auto binary = cast<AffineBinaryOpExpr>(e);
+    auto d = dyn_cast<AffineDimExpr>(binary.getLHS());
+    auto n = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    if (d && n && !ShapedType::isDynamic(extents[d.getPosition()]) &&
+        extents[d.getPosition()] <= n.getValue())
+      known.push_back({e, d});
+  });
+  for (auto [from, to] : known)
+    map = map.replace(from, to, map.getNumDims(), 0);
+  return map;
+}
+
 void CpuEmitter::setProgram(IndexProgramOpInterface newOp,
                             TileProgram &newProgram,
                             DenseMap<Value, TileBuffer> newBuffers) {
@@ -211,7 +229,11 @@ void CpuEmitter::storeTile(const TileBuffer &buffer, Value value, Env &env) {
 }
 
 Value CpuEmitter::loadArgument(BlockArgument arg, Env &env) {
-  AffineMap map = op.getMapOfBodyArgument(arg.getArgNumber());
+  SmallVector<int64_t> extents;
+  for (const SpaceDim &dim : dims)
+    extents.push_back(dim.staticExtent);
+  AffineMap map = simplifyForExtents(
+      op.getMapOfBodyArgument(arg.getArgNumber()), extents);
   // The arguments of every program are its operands in order, but a merge's
   // (left state first), which never reaches this emitter.
   Value tensor = op->getOperand(arg.getArgNumber());

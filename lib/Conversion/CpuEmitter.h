@@ -34,6 +34,10 @@ struct TileBuffer {
   llvm::SmallVector<unsigned> dims;
 };
 
+/// `map` with `d mod n` as d wherever the extent of d is static and at most n.
+mlir::AffineMap simplifyForExtents(mlir::AffineMap map,
+                                   llvm::ArrayRef<int64_t> extents);
+
 /// Where code stands: which dims are bound, to what, and what has been computed.
 struct Env {
   /// For each kernel dim: the position in the tile, or null if not bound. For

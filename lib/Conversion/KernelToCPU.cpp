@@ -166,7 +166,7 @@ LogicalResult KernelGenerator::makePrograms() {
     auto sourceOf = [&](unsigned i) {
       SourceLayout layout;
       Value tensor = op->getOperand(i);
-      AffineMap map = maps[i];
+      AffineMap map = simplifyForExtents(maps[i], space.staticExtents);
       auto it = destinations.find(tensor);
       layout.isInternal = it == destinations.end();
       if (map.getNumResults() == 0)
