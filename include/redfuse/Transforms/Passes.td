@@ -172,6 +172,44 @@ def Derive : Pass<"redfuse-derive"> {
 }
 
 // Layers 6 and 7: tile and generate code -----------------------------------------
+// Layer 6: outline --------------------------------------------------------------
+
+def Outline : Pass<"redfuse-outline", "mlir::ModuleOp"> {
+  let summary = "Make every fusion group a redfuse.kernel and launch it";
+  let description = [{
+    A cascade, or a fold with what finalises it, becomes the body of a kernel; the
+    host keeps a `redfuse.launch`. Constants that bodies use move in; other values
+    from outside, scalars and tensors that are read at computed positions, become
+    arguments. The state of a fold exists inside the kernel only.
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
+def Destinations : Pass<"redfuse-destinations", "mlir::ModuleOp"> {
+  let summary = "Make the results of public functions destination arguments";
+  let description = [{
+    `@f(inputs...) -> results` becomes `@f(inputs..., memrefs of results...)`,
+    beside `@f__shapes(inputs..., memref<?xindex>)`, which writes the extents of
+    all results. A launch whose result is returned writes to the destination
+    itself. Inputs are marked as not writable.
+  }];
+  let dependentDialects = ["mlir::bufferization::BufferizationDialect",
+                           "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",
+                           "mlir::tensor::TensorDialect"];
+}
+
+def BufferizeHost : Pass<"redfuse-bufferize-host", "mlir::ModuleOp"> {
+  let summary = "Turn the tensors of host functions into buffers";
+  let description = [{
+    Upstream's one-shot bufferization of everything but the bodies of kernels,
+    with contiguous buffers at function boundaries.
+  }];
+  let dependentDialects = ["mlir::bufferization::BufferizationDialect",
+                           "mlir::memref::MemRefDialect", "mlir::linalg::LinalgDialect",
+                           "mlir::scf::SCFDialect", "mlir::affine::AffineDialect"];
+}
+
+// Layer 7: generate code -----------------------------------------
 
 def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
   let summary = "Generate a function over blocks for every kernel";

@@ -1,0 +1,171 @@
+//===- Destinations.cpp - redfuse-destinations: results as arguments -------===//
+#include "redfuse/Dialect/Redfuse.h"
+#include "redfuse/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_DESTINATIONS
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+/// `name__shapes`: writes the extents of all results, one after another.
+static LogicalResult makeShapesFunction(func::FuncOp func) {
+  OpBuilder b(func);
+  auto shapes = cast<func::FuncOp>(b.clone(*func));
+  shapes.setSymName((func.getSymName() + "__shapes").str());
+  shapes->removeAttr("redfuse.refused");
+  Location loc = func.getLoc();
+  auto indices = MemRefType::get({ShapedType::kDynamic}, b.getIndexType());
+  if (failed(shapes.insertArgument(shapes.getNumArguments(), indices, {}, loc)))
+    return failure();
+  Value out = shapes.getArguments().back();
+  shapes.walk([](cf::AssertOp assertion) {
+    if (assertion->getParentOfType<func::FuncOp>())
+      assertion.erase();
+  });
+  shapes.walk([&](func::ReturnOp ret) {
+    b.setInsertionPoint(ret);
+    int64_t position = 0;
+    for (Value v : ret.getOperands()) {
+      auto type = dyn_cast<RankedTensorType>(v.getType());
+      if (!type)
+        continue;
+      for (int64_t d = 0; d < type.getRank(); ++d) {
+        Value extent = b.createOrFold<tensor::DimOp>(loc, v, d);
+        Value at = arith::ConstantIndexOp::create(b, loc, position++);
+        memref::StoreOp::create(b, loc, extent, out, at);
+      }
+    }
+    func::ReturnOp::create(b, loc);
+    ret.erase();
+  });
+  shapes.setType(
+      FunctionType::get(func.getContext(), shapes.getArgumentTypes(), {}));
+  shapes.setResAttrsAttr(nullptr);
+  // Extents follow from extents; what computes elements is then dead.
+  RewritePatternSet patterns(func.getContext());
+  memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
+  memref::populateResolveShapedTypeResultDimsPatterns(patterns);
+  tensor::DimOp::getCanonicalizationPatterns(patterns, func.getContext());
+  arith::SelectOp::getCanonicalizationPatterns(patterns, func.getContext());
+  return applyPatternsGreedily(shapes, std::move(patterns));
+}
+
+/// If `value` is a launch's result (seen through reshapes), lets the launch write
+/// to `destination` directly.
+static void writeInPlace(OpBuilder &b, Value value, Value destination) {
+  // The reshapes from the launch to the result, last first.
+  SmallVector<Operation *> reshapes;
+  Value source = value;
+  while (Operation *def = source.getDefiningOp()) {
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(def) ||
+        !source.hasOneUse())
+      break;
+    reshapes.push_back(def);
+    source = def->getOperand(0);
+  }
+  auto launch = source.getDefiningOp<LaunchOp>();
+  if (!launch)
+    return;
+  unsigned number = cast<OpResult>(source).getResultNumber();
+  OpOperand &init = launch.getInitsMutable()[number];
+  auto empty = init.get().getDefiningOp<tensor::EmptyOp>();
+  if (!empty)
+    return;
+  // A launch that already writes to a destination keeps it; the other result is
+  // copied.
+  b.setInsertionPoint(launch);
+  Location loc = launch.getLoc();
+  Value view = destination;
+  for (Operation *op : reshapes) {
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+      view = tensor::CollapseShapeOp::create(b, loc, expand.getSrcType(), view,
+                                             expand.getReassociationIndices());
+      continue;
+    }
+    auto collapse = cast<tensor::CollapseShapeOp>(op);
+    // The extents of the launch's own init.
+    SmallVector<OpFoldResult> sizes = empty.getMixedSizes();
+    if (collapse.getSrcType() != empty.getType())
+      return;
+    view = tensor::ExpandShapeOp::create(b, loc, collapse.getSrcType(), view,
+                                         collapse.getReassociationIndices(),
+                                         sizes);
+  }
+  init.set(view);
+}
+
+static LogicalResult moveResults(func::FuncOp func) {
+  Location loc = func.getLoc();
+  auto ret = dyn_cast<func::ReturnOp>(func.getBody().back().getTerminator());
+  if (!llvm::hasSingleElement(func.getBody()) || !ret)
+    return func.emitOpError("has more than one block: structured control flow "
+                            "(scf) is supported, branches between blocks are "
+                            "not");
+  OpBuilder b(func.getContext());
+  for (Value v : ret.getOperands()) {
+    auto type = dyn_cast<RankedTensorType>(v.getType());
+    Type element = type ? type.getElementType() : v.getType();
+    auto memref = MemRefType::get(type ? type.getShape() : ArrayRef<int64_t>(),
+                                  element);
+    if (failed(func.insertArgument(func.getNumArguments(), memref, {}, loc)))
+      return failure();
+    Value out = func.getArguments().back();
+    if (!type) {
+      b.setInsertionPoint(ret);
+      memref::StoreOp::create(b, loc, v, out);
+      continue;
+    }
+    b.setInsertionPointToStart(&func.getBody().front());
+    Value tensor = bufferization::ToTensorOp::create(
+        b, loc, type, out, /*restrict=*/true, /*writable=*/true);
+    // A result that is read again after it has been written must not be
+    // another name of the caller's memory: bufferization sees to that.
+    writeInPlace(b, v, tensor);
+    b.setInsertionPoint(ret);
+    auto materialize = bufferization::MaterializeInDestinationOp::create(
+        b, loc, v, out);
+    materialize.setRestrict(true);
+    materialize.setWritable(true);
+  }
+  b.setInsertionPoint(ret);
+  func::ReturnOp::create(b, loc);
+  ret.erase();
+  func.setType(
+      FunctionType::get(func.getContext(), func.getArgumentTypes(), {}));
+  func.setResAttrsAttr(nullptr);
+  return success();
+}
+
+namespace {
+struct Destinations : public redfuse::impl::DestinationsBase<Destinations> {
+  using DestinationsBase::DestinationsBase;
+
+  void runOnOperation() override {
+    for (auto func :
+         llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
+      if (!func.isPublic() || func.isExternal())
+        continue;
+      // Inputs are the caller's: nothing may be computed in them.
+      for (unsigned i = 0; i < func.getNumArguments(); ++i)
+        if (isa<TensorType>(func.getArgument(i).getType()))
+          func.setArgAttr(i, bufferization::BufferizationDialect::kWritableAttrName,
+                          BoolAttr::get(&getContext(), false));
+      if (failed(makeShapesFunction(func)) || failed(moveResults(func)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace
