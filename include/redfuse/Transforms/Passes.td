@@ -169,9 +169,26 @@ def Derive : Pass<"redfuse-derive"> {
   let dependentDialects = [
     "mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect",
     "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
+def Schedule : Pass<"redfuse-schedule"> {
+  let summary = "Choose grid, tiles and kind of schedule for every cascade";
+  let description = [{
+    Sets the `schedule` attribute of every cascade that has none. The grid is made
+    of the dims that every result has and every reduction keeps. A cascade whose
+    blocks keep little stays resident: its stages run one after another over data
+    in cache, exactly. Else the reduced dims that make the tiles large are
+    streamed, if a merge can be derived; if not, the reason is recorded in
+    `redfuse.refused` and the cascade stays resident.
+  }];
+  let options = [
+    Option<"kind", "kind", "std::string", "\"\"",
+           "resident or stream: use it wherever it is legal">,
+    ListOption<"tiles", "tiles", "int64_t",
+               "extents of tiles by iteration dim instead of the model's; 0 keeps the model's">,
+    Option<"strict", "strict", "bool", "false",
+           "refuse everything that changes the order of floating-point operations">];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
 }
 
-// Layers 6 and 7: tile and generate code -----------------------------------------
 // Layer 6: outline --------------------------------------------------------------
 
 def Outline : Pass<"redfuse-outline", "mlir::ModuleOp"> {

@@ -1,0 +1,25 @@
+//===- ScheduleChoice.h - how a cascade is walked on a machine -----*- C++ -*-===//
+#ifndef REDFUSE_ANALYSIS_SCHEDULECHOICE_H
+#define REDFUSE_ANALYSIS_SCHEDULECHOICE_H
+
+#include "redfuse/Dialect/Redfuse.h"
+
+namespace redfuse {
+
+struct ScheduleOptions {
+  /// Keep to one kind where it is legal; none: what the cost model finds best.
+  std::optional<ScheduleKind> kind;
+  /// Tiles to use instead of the model's, by dim; 0: the model's.
+  llvm::SmallVector<int64_t> tiles;
+  bool strict = false;
+};
+
+/// Chooses grid, tiles and kind for `cascade` on `target`. Always succeeds: a
+/// resident schedule needs nothing of the algebra. Sets `refusal` where a
+/// schedule that was asked for, or that would have been better, is not legal.
+ScheduleAttr chooseSchedule(CascadeOp cascade, TargetAttr target,
+                            const ScheduleOptions &options);
+
+} // namespace redfuse
+
+#endif // REDFUSE_ANALYSIS_SCHEDULECHOICE_H

@@ -1,0 +1,287 @@
+//===- ScheduleChoice.cpp - how a cascade is walked on a machine -----------===//
+#include "redfuse/Analysis/ScheduleChoice.h"
+
+#include "redfuse/Algebra/Derivation.h"
+#include "redfuse/Analysis/DimSets.h"
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/Refusal.h"
+#include "redfuse/Conversion/TileProgram.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+namespace {
+
+/// What the choice needs to know of a cascade.
+struct Shape {
+  SmallVector<double> extents;
+  DimSets sets;
+  SmallVector<ReduceOp> reduces;
+  /// Dims whose tiles are independent: in every result and kept by every
+  /// reduction; in the order of the first result's shape.
+  SmallVector<int64_t> parallel;
+  SmallBitVector reduced;
+  /// The dim along which most of the data is contiguous.
+  std::optional<unsigned> contiguous;
+  /// A sum of products of operands with dims of their own: a matrix product.
+  bool hasContraction = false;
+};
+
+} // namespace
+
+static double product(const Shape &shape, const SmallBitVector &set) {
+  double p = 1;
+  for (unsigned d : set.set_bits())
+    p *= std::max(1.0, shape.extents[d]);
+  return p;
+}
+
+static FailureOr<Shape> analyse(CascadeOp cascade) {
+  FailureOr<DimSets> sets = DimSets::compute(cascade);
+  if (failed(sets))
+    return failure();
+  unsigned numDims = cascade.getNumIterationDims();
+  Shape shape{{}, *sets, {}, {}, SmallBitVector(numDims), std::nullopt, false};
+  for (int64_t e : getStaticExtents(cascade))
+    shape.extents.push_back(ShapedType::isDynamic(e) ? kDynamicExtent : e);
+  SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
+  unsigned numInputs = cascade.getInputs().size();
+  SmallBitVector common(numDims, true);
+  for (unsigned i = numInputs; i < maps.size(); ++i)
+    common &= getDimsOf(maps[i]);
+  for (auto reduce : cascade.getBody().front().getOps<ReduceOp>()) {
+    shape.reduces.push_back(reduce);
+    common &= toDimSet(reduce.getInto(), numDims);
+    for (int64_t d : reduce.getOver())
+      shape.reduced.set(d);
+    // The rank of a top-k is made by the reduction.
+    if (reduce.getReducer() == Reducer::TopK) {
+      SmallBitVector operands(numDims);
+      for (Value operand : reduce.getOperands())
+        operands |= shape.sets[operand];
+      common &= operands;
+    }
+    if (reduce.getReducer() == Reducer::Add)
+      if (Operation *mul = reduce.getOperand(0).getDefiningOp();
+          isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul)) {
+        SmallBitVector a = shape.sets[mul->getOperand(0)];
+        SmallBitVector c = shape.sets[mul->getOperand(1)];
+        bool wide = false, tall = false;
+        for (int64_t d : reduce.getInto()) {
+          wide |= a.test(d) && !c.test(d) && shape.extents[d] > 4;
+          tall |= c.test(d) && !a.test(d) && shape.extents[d] > 4;
+        }
+        shape.hasContraction |= wide && tall;
+      }
+  }
+  common.reset(shape.reduced);
+  for (AffineExpr e : maps[numInputs].getResults()) {
+    unsigned d = cast<AffineDimExpr>(e).getPosition();
+    if (common.test(d))
+      shape.parallel.push_back(d);
+  }
+  double largest = 0;
+  for (AffineMap map : maps) {
+    if (map.getNumResults() == 0)
+      continue;
+    double size = product(shape, getDimsOf(map));
+    auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+    if (last && size > largest) {
+      largest = size;
+      shape.contiguous = last.getPosition();
+    }
+  }
+  return shape;
+}
+
+/// Bytes of the tiles that a block keeps of values which depend on `dims`, when
+/// `tiles` (by dim, 0: whole) is the size of a block.
+static double keptBytes(CascadeOp cascade, const Shape &shape,
+                        ArrayRef<int64_t> tiles, const SmallBitVector &dims) {
+  double bytes = 0;
+  for (Operation &op : cascade.getBody().front()) {
+    bool keeps = isa<ReduceOp>(op) || isExpensive(&op);
+    if (!keeps)
+      continue;
+    for (Value v : op.getResults()) {
+      const SmallBitVector &set = shape.sets[v];
+      if (!set.anyCommon(dims))
+        continue;
+      double size = v.getType().isIndex()
+                        ? 8
+                        : (v.getType().getIntOrFloatBitWidth() + 7) / 8;
+      for (unsigned d : set.set_bits())
+        size *= tiles[d] ? std::min<double>(tiles[d], shape.extents[d])
+                         : shape.extents[d];
+      bytes += size;
+    }
+  }
+  return bytes;
+}
+
+/// Tiles of the independent dims: big enough to be worth a block, small enough
+/// that there are blocks for all units.
+static void chooseGrid(const Shape &shape, TargetAttr target,
+                       SmallVectorImpl<int64_t> &grid,
+                       SmallVectorImpl<int64_t> &tiles) {
+  int64_t lanes = std::max<int64_t>(1, target.getVectorBits() / 32);
+  grid.assign(shape.parallel.begin(), shape.parallel.end());
+  for (int64_t d : grid)
+    tiles[d] = 1;
+  if (grid.empty())
+    return;
+  auto extent = [&](int64_t d) { return int64_t(shape.extents[d]); };
+  SmallVector<int64_t> least(tiles.size(), 1);
+  if (shape.hasContraction) {
+    // The innermost dims feed register tiles. Two of them where a result has
+    // rows and columns that both are independent.
+    int64_t last = grid.back();
+    tiles[last] = std::min<int64_t>(extent(last), 4 * lanes);
+    least[last] = lanes;
+    if (grid.size() > 1 && extent(last) * 2 <= lanes) {
+      int64_t row = grid[grid.size() - 2];
+      tiles[row] = std::min<int64_t>(extent(row), 4 * lanes);
+    } else if (grid.size() > 1) {
+      // Columns in the grid too: a taller tile reuses them.
+      int64_t row = grid[grid.size() - 2];
+      bool isRow = llvm::any_of(shape.reduces, [&](ReduceOp reduce) {
+        Operation *mul = reduce.getOperand(0).getDefiningOp();
+        if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul))
+          return false;
+        bool inA = shape.sets[mul->getOperand(0)].test(row);
+        bool inC = shape.sets[mul->getOperand(1)].test(row);
+        return inA != inC;
+      });
+      if (isRow) {
+        tiles[row] = std::min<int64_t>(extent(row), 4 * lanes);
+        least[row] = 8;
+      }
+    }
+  } else {
+    // Points a block should have: enough to hide the cost of starting it.
+    double wanted = 16384;
+    double inner = 1;
+    SmallBitVector parallel(shape.extents.size());
+    for (int64_t d : grid)
+      parallel.set(d);
+    for (unsigned d = 0; d < shape.extents.size(); ++d)
+      if (!parallel.test(d))
+        inner *= std::max(1.0, shape.extents[d]);
+    // Neighbours in memory first, then outwards.
+    SmallVector<int64_t> order(llvm::reverse(grid));
+    llvm::stable_sort(order, [&](int64_t a, int64_t b) {
+      return (a == shape.contiguous) > (b == shape.contiguous);
+    });
+    for (int64_t d : order) {
+      double room = std::max(1.0, wanted / inner);
+      int64_t tile = std::min<double>(extent(d), room);
+      if (d == shape.contiguous) {
+        tile = std::max<int64_t>(tile, std::min<int64_t>(extent(d), 4 * lanes));
+        tile = std::min(tile, (tile + lanes - 1) / lanes * lanes);
+        least[d] = std::min<int64_t>(extent(d), lanes);
+      }
+      tiles[d] = std::max<int64_t>(1, tile);
+      inner *= tiles[d];
+    }
+  }
+  auto blocks = [&]() {
+    double n = 1;
+    for (int64_t d : grid)
+      n *= std::ceil(std::max(1.0, shape.extents[d]) / tiles[d]);
+    return n;
+  };
+  // Enough blocks for every unit, with some to even out their lengths.
+  for (int64_t d : grid)
+    while (blocks() < 4 * target.getUnits() && tiles[d] / 2 >= least[d] &&
+           tiles[d] > 1)
+      tiles[d] = (tiles[d] / 2 + least[d] - 1) / least[d] * least[d];
+}
+
+ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
+                                     const ScheduleOptions &options) {
+  MLIRContext *context = cascade.getContext();
+  unsigned numDims = cascade.getNumIterationDims();
+  SmallVector<int64_t> grid, tiles(numDims, 0), stream;
+  FailureOr<Shape> shape = analyse(cascade);
+  auto make = [&](ScheduleKind kind, const Twine &reason) {
+    for (auto [d, tile] : llvm::enumerate(options.tiles))
+      if (tile > 0 && d < numDims &&
+          (llvm::is_contained(grid, d) || llvm::is_contained(stream, d)))
+        tiles[d] = tile;
+    return ScheduleAttr::get(context, kind, grid, tiles, stream,
+                             StringAttr::get(context, reason));
+  };
+  if (failed(shape))
+    return make(ScheduleKind::Resident, "the body is ill-formed");
+  chooseGrid(*shape, target, grid, tiles);
+  if (shape->reduces.empty())
+    return make(ScheduleKind::Map, "no reduction");
+
+  // Streaming a set of reduced dims bounds the tiles that depend on them.
+  SmallBitVector all(numDims, true);
+  double resident = keptBytes(cascade, *shape, tiles, shape->reduced);
+  double budget = target.getL2() / 8.0;
+  bool isAsked = options.kind == ScheduleKind::Stream;
+  if (options.kind && !isAsked)
+    return make(ScheduleKind::Resident, "asked for");
+  if (resident <= budget && !isAsked)
+    return make(ScheduleKind::Resident,
+                "what a block keeps (" + Twine(int64_t(resident)) +
+                    " bytes) stays in the cache of a core");
+  // A map after the reduction reads its input once more when streamed.
+  SmallVector<std::pair<double, SmallVector<int64_t>>> candidates;
+  for (ReduceOp reduce : shape->reduces) {
+    SmallVector<int64_t> over(reduce.getOver());
+    llvm::sort(over);
+    if (llvm::any_of(candidates, [&](auto &c) { return c.second == over; }))
+      continue;
+    SmallBitVector set = toDimSet(over, numDims);
+    double bytes = keptBytes(cascade, *shape, tiles, set);
+    if (bytes == 0 && !isAsked)
+      continue;
+    candidates.push_back({bytes, over});
+  }
+  llvm::stable_sort(candidates,
+                    [](auto &a, auto &b) { return a.first > b.first; });
+  SmallVector<RefusalReason> why;
+  for (auto &[bytes, over] : candidates) {
+    why.clear();
+    DeriveOptions deriveOptions;
+    deriveOptions.strict = options.strict;
+    FailureOr<Derivation> derivation =
+        derive(cascade, over, why, deriveOptions);
+    if (failed(derivation)) {
+      for (const RefusalReason &reason : why)
+        addRefusal(reason.op ? reason.op : cascade.getOperation(),
+                   reason.condition, reason.detail, reason.remedy);
+      continue;
+    }
+    bool isMapped = !derivation->mappedResults.empty();
+    if (isMapped && !isAsked && resident <= target.getL2() * 4.0)
+      return make(ScheduleKind::Resident,
+                  "a result needs the data after the reduction: kept rather "
+                  "than read twice");
+    // The longest of the dims is cut; the others are whole in a tile.
+    int64_t longest = *llvm::max_element(over, [&](int64_t a, int64_t b) {
+      return shape->extents[a] < shape->extents[b];
+    });
+    for (int64_t d : over) {
+      stream.push_back(d);
+      tiles[d] = d == longest ? 1 : std::max<int64_t>(1, shape->extents[d]);
+    }
+    double perPoint = keptBytes(cascade, *shape, tiles, toDimSet(over, numDims));
+    int64_t tile = shape->hasContraction ? 128 : 4096;
+    while (tile > 16 && perPoint * tile > budget)
+      tile /= 2;
+    tiles[longest] = std::min<int64_t>(tile, std::max(1.0, shape->extents[longest]));
+    return make(ScheduleKind::Stream,
+                "keeping the reduced dims whole takes " +
+                    Twine(int64_t(resident)) +
+                    " bytes a block, more than the cache of a core holds");
+  }
+  return make(ScheduleKind::Resident,
+              why.empty() ? Twine("no reduction can be cut")
+                          : "not streamed: " + Twine(why.front().condition));
+}

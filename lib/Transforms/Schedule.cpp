@@ -1,0 +1,39 @@
+//===- Schedule.cpp - redfuse-schedule: choose how cascades are walked -----===//
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
+#include "redfuse/Transforms/Passes.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_SCHEDULE
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+namespace {
+struct Schedule : public redfuse::impl::ScheduleBase<Schedule> {
+  using ScheduleBase::ScheduleBase;
+
+  void runOnOperation() override {
+    ScheduleOptions options;
+    options.strict = strict;
+    options.tiles.assign(tiles.begin(), tiles.end());
+    if (!kind.empty()) {
+      options.kind = symbolizeScheduleKind(kind);
+      if (!options.kind) {
+        getOperation()->emitError()
+            << "unknown schedule kind '" << kind
+            << "'; expected one of map, resident, stream, multipass";
+        return signalPassFailure();
+      }
+    }
+    getOperation()->walk([&](CascadeOp cascade) {
+      if (cascade.getScheduleAttr())
+        return;
+      cascade.setScheduleAttr(
+          chooseSchedule(cascade, getTargetOf(cascade), options));
+    });
+  }
+};
+} // namespace
