@@ -200,7 +200,7 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
 }
 
 ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
-                                     const ScheduleOptions &options) {
+                                     const ScheduleRequest &options) {
   MLIRContext *context = cascade.getContext();
   unsigned numDims = cascade.getNumIterationDims();
   SmallVector<int64_t> grid, tiles(numDims, 0), stream;
@@ -248,7 +248,7 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
   SmallVector<RefusalReason> why;
   for (auto &[bytes, over] : candidates) {
     why.clear();
-    DeriveOptions deriveOptions;
+    DerivationOptions deriveOptions;
     deriveOptions.strict = options.strict;
     FailureOr<Derivation> derivation =
         derive(cascade, over, why, deriveOptions);

@@ -16,7 +16,7 @@ struct Schedule : public redfuse::impl::ScheduleBase<Schedule> {
   using ScheduleBase::ScheduleBase;
 
   void runOnOperation() override {
-    ScheduleOptions options;
+    ScheduleRequest options;
     options.strict = strict;
     options.tiles.assign(tiles.begin(), tiles.end());
     if (!kind.empty()) {

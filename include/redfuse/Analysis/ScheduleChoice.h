@@ -6,7 +6,7 @@
 
 namespace redfuse {
 
-struct ScheduleOptions {
+struct ScheduleRequest {
   /// Keep to one kind where it is legal; none: what the cost model finds best.
   std::optional<ScheduleKind> kind;
   /// Tiles to use instead of the model's, by dim; 0: the model's.
@@ -18,7 +18,7 @@ struct ScheduleOptions {
 /// resident schedule needs nothing of the algebra. Sets `refusal` where a
 /// schedule that was asked for, or that would have been better, is not legal.
 ScheduleAttr chooseSchedule(CascadeOp cascade, TargetAttr target,
-                            const ScheduleOptions &options);
+                            const ScheduleRequest &options);
 
 } // namespace redfuse
 

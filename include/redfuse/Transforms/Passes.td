@@ -169,6 +169,8 @@ def Derive : Pass<"redfuse-derive"> {
   let dependentDialects = [
     "mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect",
     "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
+}
+
 def Schedule : Pass<"redfuse-schedule"> {
   let summary = "Choose grid, tiles and kind of schedule for every cascade";
   let description = [{
