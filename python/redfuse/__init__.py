@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .compiler import compile
     from .executable import Executable
     from .options import Options
-    from .rewrite import rewrite
+    from .rewriting import rewrite
 
 __version__ = "0.1.0"
 
@@ -64,8 +64,8 @@ _LAZY = {
     "available_targets": "compiler",
     "Executable": "executable",
     "Options": "options",
-    "rewrite": "rewrite",
-    "pattern_names": "rewrite",
+    "rewrite": "rewriting",
+    "pattern_names": "rewriting",
 }
 
 

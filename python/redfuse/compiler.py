@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import pipelines
+from . import loops, pipelines
 from .errors import (
     CompileError,
     Error,
@@ -161,6 +161,8 @@ def _lower(
         to_destination_style(module, signature.name)
     for stage, pipeline in stages:
         start = time.perf_counter()
+        if stage == "loops":
+            loops.order(module)
         run_pipeline(module, pipeline, stage)
         lowered.timings[stage] = time.perf_counter() - start
         if options.fuse and stage == pipelines.EXPLAIN_STAGE:

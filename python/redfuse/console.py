@@ -26,7 +26,7 @@ def heading(text: str) -> None:
 
         Console(highlight=False).print(f"\n[bold cyan]{_escape(text)}[/]")
     else:
-        print(f"\n{text}\n{'-' * len(text)}")
+        print(f"\n{text}\n{'-' * min(len(text), 80)}")
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Any]], right: Sequence[int] = ()) -> None:

@@ -17,7 +17,8 @@ class Options:
     fuse: ``False`` compiles the program as it is written, op by op: what ``--no-fuse`` and the fp64
         reference use, and what a fused program can be compared with.
     schedule: ``auto``, or one schedule for every cascade where it is legal: ``resident``,
-        ``stream``, ``multipass``.
+        ``stream``.
+    strict: refuse every schedule that changes the order of floating-point operations.
     threads: CPU threads for this executable's calls, 0 for all cores.
     opt_level: LLVM's optimisation level, 0 to 3.
     cache: look the binary up in the cache on disk, and put it there.
@@ -26,6 +27,7 @@ class Options:
     entry: str | None = None
     fuse: bool = True
     schedule: str = "auto"
+    strict: bool = False
     threads: int = 0
     opt_level: int = 3
     cache: bool = True
@@ -35,6 +37,7 @@ class Options:
             "entry": (str, type(None)),
             "fuse": (bool,),
             "schedule": (str,),
+            "strict": (bool,),
             "threads": (int,),
             "opt_level": (int,),
             "cache": (bool,),
@@ -94,4 +97,4 @@ class Options:
         return json.dumps(values, sort_keys=True)
 
 
-SCHEDULES = ("auto", "resident", "stream", "multipass")
+SCHEDULES = ("auto", "resident", "stream")

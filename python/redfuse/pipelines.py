@@ -29,7 +29,10 @@ EXPLAIN_STAGE = "outline"
 
 def fused(options: Options) -> list[tuple[str, str]]:
     """(stage, pipeline) pairs of the fusing compiler for the CPU."""
-    schedule = "" if options.schedule == "auto" else f"{{schedule={options.schedule}}}"
+    chosen = [] if options.schedule == "auto" else [f"kind={options.schedule}"]
+    if options.strict:
+        chosen.append("strict=true")
+    schedule = f"{{{' '.join(chosen)}}}" if chosen else ""
     return [
         ("normalize", "builtin.module(redfuse-normalize)"),
         ("raise", "builtin.module(redfuse-raise)"),
@@ -53,14 +56,15 @@ def unfused() -> list[tuple[str, str]]:
     return [
         (
             "prepare",
-            "builtin.module(redfuse-lower-tm-tensor,convert-elementwise-to-linalg,canonicalize,cse,resolve-ranked-shaped-type-result-dims,"
+            "builtin.module(redfuse-normalize-generalize,redfuse-lower-tm-tensor,"
+            "convert-elementwise-to-linalg,canonicalize,cse,resolve-ranked-shaped-type-result-dims,"
             "func.func(int-range-optimizations),canonicalize,cse,eliminate-empty-tensors)",
         ),
         (
             "bufferize",
             "builtin.module(one-shot-bufferize{bufferize-function-boundaries=1 "
             "function-boundary-type-conversion=identity-layout-map},canonicalize,cse,"
-            "buffer-deallocation-pipeline)",
+            "buffer-deallocation-pipeline,linalg-generalize-named-ops)",
         ),
         ("loops", "builtin.module(convert-linalg-to-loops,canonicalize,cse)"),
         ("llvm", "builtin.module(redfuse-lower-to-llvm)"),

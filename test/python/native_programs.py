@@ -18,11 +18,15 @@ def compile_text(text: str, cpu: str = "", **options):
     """The loaded library of a module on memrefs."""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        _ext.run_passes(module.operation, "redfuse-lower-to-llvm" + (f"{{cpu={cpu}}}" if cpu else ""))
+        _ext.run_passes(
+            module.operation, "redfuse-lower-to-llvm" + (f"{{cpu={cpu}}}" if cpu else "")
+        )
         return _ext.load(_ext.emit_object(module.operation, cpu=cpu, **options))
 
 
-def elementwise(body: str, src: str = "f32", dst: str | None = None, lanes: int = 16, cpu: str = ""):
+def elementwise(
+    body: str, src: str = "f32", dst: str | None = None, lanes: int = 16, cpu: str = ""
+):
     """``y = body(%v)`` over a dynamic 1-D array, ``lanes`` elements at a time (1: scalars).
 
     body: lines that define ``%e`` from ``%v``; T and U stand for the types of the two.
@@ -35,7 +39,9 @@ def elementwise(body: str, src: str = "f32", dst: str | None = None, lanes: int 
     if lanes > 1:
         load = "%v = vector.transfer_read %x[%i], %zero : memref<?xS>, vector<LxS>"
         store = "vector.transfer_write %e, %y[%i] : vector<LxD>, memref<?xD>"
-    load, store = (t.replace("S", src).replace("D", dst).replace("L", str(lanes)) for t in (load, store))
+    load, store = (
+        t.replace("S", src).replace("D", dst).replace("L", str(lanes)) for t in (load, store)
+    )
     text = f"""
 func.func @f(%x: memref<?x{src}>, %y: memref<?x{dst}>) {{
   %c0 = arith.constant 0 : index

@@ -89,7 +89,9 @@ def test_every_element_type(dtype: str, lanes: int) -> None:
 def test_booleans_take_a_byte(lanes: int) -> None:
     x = random(1003)
     zero = "arith.constant dense<0.0> : T" if lanes > 1 else "arith.constant 0.0 : T"
-    positive = elementwise(f"%z = {zero}\n%e = arith.cmpf ogt, %v, %z : T", "f32", "i1", lanes=lanes)(x)
+    positive = elementwise(
+        f"%z = {zero}\n%e = arith.cmpf ogt, %v, %z : T", "f32", "i1", lanes=lanes
+    )(x)
     assert positive.dtype == np.bool_
     assert np.array_equal(positive, x > 0)
     assert np.array_equal(positive.view(np.int8), (x > 0).astype(np.int8))
@@ -130,7 +132,12 @@ def test_large_results_are_aligned_and_reuse_memory(copy_rows) -> None:
 BAD = [
     # arguments, out, index, text
     ((), None, None, r"f takes 1 arguments \(tensor<3x4xf32>\), got 0"),
-    ((random(3, 4).astype(np.float64),), None, 0, "argument 0 of f: expected dtype float32, got float64"),
+    (
+        (random(3, 4).astype(np.float64),),
+        None,
+        0,
+        "argument 0 of f: expected dtype float32, got float64",
+    ),
     ((random(3, 4).astype(">f4"),), None, 0, "not in native byte order"),
     ((random(4, 3),), None, 0, "expected shape 3x4, got 4x3"),
     ((random(3, 4, 1),), None, 0, "expected shape 3x4, got 3x4x1"),
@@ -235,7 +242,9 @@ func.func @f(%n: index, %y: memref<f32>) {
     function = compile_text(text).function("f", ["index"], [("f32", ())])
     _ext.reset_memory_peak()
     base = _ext.memory_peak()
-    with pytest.raises(errors.ExecutionError, match="out of memory: cannot allocate 4611686018427387904 bytes"):
+    with pytest.raises(
+        errors.ExecutionError, match="out of memory: cannot allocate 4611686018427387904 bytes"
+    ):
         function((2**60,))
     _ext.reset_memory_peak()
     assert _ext.memory_peak() == base
@@ -338,7 +347,10 @@ def test_call_overhead(copy_fixed) -> None:
     """The time of a call that does nothing much; the best of several, because others use the machine."""
     x, out = random(3, 4), random(3, 4)
     best = {}
-    for name, call in {"out": lambda: copy_fixed((x,), (out,)), "no out": lambda: copy_fixed((x,))}.items():
+    for name, call in {
+        "out": lambda: copy_fixed((x,), (out,)),
+        "no out": lambda: copy_fixed((x,)),
+    }.items():
         times = []
         for _ in range(30):
             start = time.perf_counter()

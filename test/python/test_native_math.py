@@ -24,7 +24,21 @@ def everywhere() -> np.ndarray:
     random = np.random.default_rng(0)
     dense = [random.uniform(-s, s, 100003) for s in (1, 10, 110)]
     small = 10.0 ** random.uniform(-38, 0, 100003) * random.choice([-1, 1], 100003)
-    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 88.72283, 88.72284, -87.33655, -103.97, -104.1, 1e-45]
+    special = [
+        0.0,
+        -0.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        1.0,
+        -1.0,
+        88.72283,
+        88.72284,
+        -87.33655,
+        -103.97,
+        -104.1,
+        1e-45,
+    ]
     with np.errstate(invalid="ignore"):  # signalling NaNs
         return np.concatenate([patterns, *dense, small, special]).astype(np.float32)
 
@@ -89,7 +103,15 @@ def test_exp_of_minus_infinity_is_zero() -> None:
     assert np.all(elementwise("%e = math.exp %v : T")(x) == 0)
 
 
-F64 = {"exp": np.exp, "log": np.log, "tanh": np.tanh, "expm1": np.expm1, "log1p": np.log1p, "sqrt": np.sqrt, "erf": erf}
+F64 = {
+    "exp": np.exp,
+    "log": np.log,
+    "tanh": np.tanh,
+    "expm1": np.expm1,
+    "log1p": np.log1p,
+    "sqrt": np.sqrt,
+    "erf": erf,
+}
 
 
 @pytest.mark.parametrize("name", F64)
@@ -136,7 +158,11 @@ def test_rounding_to_half_precision(half: str, wide: str, cpu: str) -> None:
     """All half values, the middles between neighbours and just beside them: ties to even."""
     kind = ml_dtypes.bfloat16 if half == "bf16" else np.float16
     big = np.float32 if wide == "f32" else np.float64
-    every = np.arange(0, 0x7C00 if half == "f16" else 0x7F80, dtype=np.uint16).view(kind).astype(np.float64)
+    every = (
+        np.arange(0, 0x7C00 if half == "f16" else 0x7F80, dtype=np.uint16)
+        .view(kind)
+        .astype(np.float64)
+    )
     every = every[every >= float(ml_dtypes.finfo(kind).tiny)]  # bf16 instructions flush subnormals
     middles = ((every[1:] + every[:-1]) / 2).astype(big)
     up, down = np.nextafter(middles, big(np.inf)), np.nextafter(middles, big(0))
