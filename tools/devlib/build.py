@@ -129,7 +129,9 @@ def build(venv: Venv) -> None:
         _configure(venv)
     number = jobs()
     command = [venv.tool("ninja"), "-C", BUILD, f"-j{number}"]
-    step(f"building ({number} at a time)", command, log="build.log")
+    # Compiler calls name the tree by relative paths, so clones share what ccache has.
+    env = {"CCACHE_BASEDIR": str(ROOT), **os.environ}
+    step(f"building ({number} at a time)", command, log="build.log", env=env)
     if not (BUILD / "python" / "redfuse" / "_bin" / "redfuse-opt").exists():
         raise DevError(f"the build left no redfuse-opt in {BUILD}; remove it and run again")
     _write_scripts(venv)

@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -178,6 +179,8 @@ def main(arguments: list[str]) -> int:
         parser.print_help()
         return 2
     given = parser.parse_args(arguments[:1])
+    # A terminated tools/dev takes its compilers with it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return COMMANDS[given.command][0](arguments[1:])
     except DevError as error:
