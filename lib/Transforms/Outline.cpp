@@ -112,11 +112,7 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
   for (Operation *op : group) {
     auto program = cast<IndexProgramOpInterface>(op);
     for (Value init : program.getProgramInits()) {
-      if (!isa<FoldOp>(op)) {
-        mapping.map(init, destinations[next++]);
-        continue;
-      }
-      if (mapping.contains(init))
+      if (!isa<FoldOp>(op) || mapping.contains(init))
         continue;
       SmallVector<OpFoldResult> sizes;
       for (OpFoldResult size : stateSizes[init])
@@ -132,6 +128,11 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
       mapping.map(init, empty);
     }
     Operation *clone = b.clone(*op, mapping);
+    // By position: two destinations may have been the same empty tensor.
+    if (!isa<FoldOp>(op))
+      for (OpOperand &init :
+           cast<DestinationStyleOpInterface>(clone).getDpsInitsMutable())
+        init.set(destinations[next++]);
     if (auto schedule = clone->getAttrOfType<ScheduleAttr>("schedule")) {
       kernel.setScheduleAttr(schedule);
       clone->removeAttr("schedule");
