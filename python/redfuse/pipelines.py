@@ -40,7 +40,7 @@ def fused(options: Options) -> list[tuple[str, str]]:
         ("schedule", f"builtin.module(redfuse-schedule{schedule})"),
         ("derive", "builtin.module(redfuse-derive)"),
         ("outline", "builtin.module(redfuse-outline)"),
-        ("bufferize", "builtin.module(redfuse-bufferize)"),
+        ("bufferize", "builtin.module(redfuse-lower-tm-tensor,redfuse-bufferize)"),
         ("generate", "builtin.module(redfuse-kernel-to-cpu)"),
         ("llvm", "builtin.module(redfuse-lower-to-llvm)"),
     ]
