@@ -64,6 +64,26 @@ def test_one_copy_is_mapped(order: str) -> None:
     assert "libMLIR" not in names, libraries
 
 
+def test_running_takes_no_other_threads_library() -> None:
+    """Compiled code runs on the thread pool of libRedfuse: no OpenMP, no async runtime of MLIR."""
+    code = """
+import numpy, redfuse
+exe = redfuse.compile('''
+func.func @main(%x: tensor<64x80xf32>, %y: tensor<64x80xf32>) -> tensor<64x80xf32> {
+  %e = tensor.empty() : tensor<64x80xf32>
+  %s = linalg.add ins(%x, %y : tensor<64x80xf32>, tensor<64x80xf32>)
+                  outs(%e : tensor<64x80xf32>) -> tensor<64x80xf32>
+  return %s : tensor<64x80xf32>
+}''', target="cpu")
+one = numpy.ones((64, 80), numpy.float32)
+assert (numpy.asarray(exe(one, one)) == 2).all()
+print(open("/proc/self/maps").read())
+"""
+    mapped = run([sys.executable, "-c", code])
+    assert "libRedfuse" in mapped
+    assert not re.search(r"lib(omp|gomp|iomp5|mlir_async_runtime)\b", mapped)
+
+
 def test_the_tool_maps_the_same_library() -> None:
     """redfuse-opt uses the bindings' MLIR too, by its run path."""
     if not shutil.which("ldd"):

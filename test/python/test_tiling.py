@@ -136,14 +136,16 @@ STRATEGIES = {
 }
 
 
-def tiled(text: str, op: str, strategy: str, sizes: list[int], states: int) -> ir.Module:
+def tiled(
+    text: str, op: str, strategy: str, sizes: list[int], states: int, aliases: str = ""
+) -> ir.Module:
     """`text` with its op tiled and cleaned up, as upstream's driver leaves it."""
     loops = sum(s > 0 for s in sizes) if strategy == "for" else 1
     handles = 1 + loops if strategy in ("for", "forall") else states + 3
     any_op = "!transform.any_op"
     step = STRATEGIES[strategy].format(sizes=", ".join(map(str, sizes)))
     results = ", ".join([any_op] * handles)
-    module = ir.Module.parse(f"""
+    module = ir.Module.parse(f"""{aliases}
 module attributes {{transform.with_named_sequence}} {{
 {text}
 transform.named_sequence @__transform_main(%root: {any_op} {{transform.readonly}}) {{
@@ -245,6 +247,37 @@ def test_argmax_with_ties(strategy, sizes):
     with ir.Context():
         _, place = run(ir.Module.parse(text), x, *start)
     np.testing.assert_array_equal(place, x.argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "sizes"),
+    [("for", [0, 5]), ("for", [4, 3]), ("lanes", [0, 4]), ("parts", [0, 5]), ("threads", [0, 6])],
+)
+def test_derived_folds(strategy, sizes):
+    """From a whole cascade to a split fold: what derivation makes may be cut in every way."""
+    rng = np.random.default_rng(6)
+    i, j, d = 13, 17, 7
+    text = ATTENTION_LIKE.format(I=i, J=j, D=d)
+    inputs = [rng.standard_normal((i, j)), rng.standard_normal((j, d)), np.full((i, d), np.nan)]
+    with ir.Context():
+        module = ir.Module.parse(text)
+        whole = run(module, *inputs)
+        PassManager.parse("builtin.module(func.func(redfuse-derive{all=true}))").run(
+            module.operation
+        )
+        derived = str(module)
+        assert "redfuse.fold" in derived and "redfuse.cascade" not in derived
+        parts = derived.split("module {", 1)
+        function = parts[1].rsplit("}", 1)[0]
+        states = len(fold_of(module).results)
+        cut = tiled(function, "redfuse.fold", strategy, sizes, states, aliases=parts[0])
+        for result in (run(module, *inputs), run(cut, *inputs)):
+            np.testing.assert_allclose(result[0], whole[0], rtol=1e-12, atol=1e-12)
+
+
+def fold_of(module: ir.Module) -> ir.Operation:
+    block = module.body.operations[0].regions[0].blocks[0]
+    return next(o.operation for o in block.operations if o.operation.name == "redfuse.fold")
 
 
 def test_an_ordered_fold_is_not_split_into_lanes():
