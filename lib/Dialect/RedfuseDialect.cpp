@@ -1,6 +1,4 @@
 //===- RedfuseDialect.cpp - registration, attributes, reducers ------------===//
-#include "Bufferize.h"
-
 #include "redfuse/Dialect/Redfuse.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -45,7 +43,6 @@ void RedfuseDialect::initialize() {
 #define GET_OP_LIST
 #include "redfuse/Dialect/RedfuseOps.cpp.inc"
       >();
-  attachBufferization(getContext());
 }
 
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {

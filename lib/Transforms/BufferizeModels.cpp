@@ -3,19 +3,38 @@
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "redfuse/Dialect/Redfuse.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
 using namespace redfuse;
 
+/// Whether the kernel may use what is in a destination before it writes it: a
+/// fold or a merge continues from there, a cascade does not look.
+static bool readsDestination(KernelOp kernel, BlockArgument destination) {
+  return llvm::any_of(destination.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<tensor::DimOp>(user))
+      return false;
+    auto program = dyn_cast<IndexProgramOpInterface>(user);
+    return !program || isa<FoldOp, MergeOp>(user) ||
+           use.getOperandNumber() < program.getProgramInputs().size();
+  });
+}
+
 namespace {
 struct LaunchModel
     : public DstBufferizableOpInterfaceExternalModel<LaunchModel, LaunchOp> {
-  // A kernel writes all of its destinations and reads none.
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
-    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+    auto launch = cast<LaunchOp>(op);
+    if (!launch.isDpsInit(&operand))
+      return true;
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+        op, launch.getKernelAttr());
+    return !kernel || readsDestination(kernel, kernel.getBody().getArgument(
+                                                   operand.getOperandNumber()));
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
