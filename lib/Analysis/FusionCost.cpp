@@ -192,9 +192,14 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
     cost.parallelism *= std::max(1.0, cuts);
   }
 
-  double busy = std::min(1.0, cost.parallelism / target.getUnits());
-  cost.time = target.getLaunchNs() +
-              std::max(cost.work / (target.getFlops() * busy),
-                       cost.bytes / target.getBandwidth());
+  // The share of the units that work: blocks come in rounds.
+  double units = target.getUnits();
+  double busy = cost.parallelism / (units * std::ceil(cost.parallelism / units));
+  double moving = cost.bytes / target.getBandwidth();
+  double rate = target.getFlops();
+  cost.timeIfBusy =
+      target.getLaunchNs() + std::max(cost.work / rate, moving);
+  cost.time =
+      target.getLaunchNs() + std::max(cost.work / (rate * busy), moving);
   return cost;
 }

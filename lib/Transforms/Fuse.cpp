@@ -182,43 +182,27 @@ bool Planner::isBetter(const Group &fused, const Group &a, const Group &b,
            "read it at one place, or keep it in memory"};
     return false;
   }
-  const Group &heavier = a.cost.time > b.cost.time ? a : b;
-  double wanted =
-      std::min<double>(16 * target.getUnits(), heavier.cost.parallelism);
   double parts = a.cost.time + b.cost.time;
-  bool isTiny = fused.cost.time < 6.0 * target.getLaunchNs();
-  if (fused.cost.parallelism < wanted && !isTiny &&
-      fused.cost.parallelism <
-          std::min(a.cost.parallelism, b.cost.parallelism)) {
+  if (fused.cost.time <= parts)
+    return true;
+  // Would it be better if only there were enough blocks?
+  double most = std::max(a.cost.parallelism, b.cost.parallelism);
+  if (fused.cost.parallelism < most && fused.cost.timeIfBusy <= parts)
     why = {op, "parallelism",
-           llvm::formatv("one kernel would have {0:f0} independent blocks, the "
-                         "heavier part alone has {1:f0}, the machine wants {2}",
-                         fused.cost.parallelism, heavier.cost.parallelism,
-                         16 * target.getUnits())
+           llvm::formatv("one kernel would have {0:f0} independent blocks for "
+                         "{1} units and take {2:f1} us, two have up to {3:f0} "
+                         "and take {4:f1} us",
+                         fused.cost.parallelism, target.getUnits(),
+                         fused.cost.time / 1e3, most, parts / 1e3)
                .str(),
            "batch more rows, or accept two kernels"};
-    return false;
-  }
-  if (fused.cost.parallelism < wanted && !isTiny &&
-      fused.cost.parallelism < heavier.cost.parallelism &&
-      fused.cost.time > 1.25 * heavier.cost.time) {
-    why = {op, "parallelism",
-           llvm::formatv("one kernel would have {0:f0} independent blocks, the "
-                         "heavier part alone has {1:f0}",
-                         fused.cost.parallelism, heavier.cost.parallelism)
-               .str(),
-           "batch more rows, or accept two kernels"};
-    return false;
-  }
-  if (fused.cost.time > parts) {
+  else
     why = {op, "cost",
            llvm::formatv("one kernel would take {0:f1} us, two take {1:f1} us",
                          fused.cost.time / 1e3, parts / 1e3)
                .str(),
            "none: the parts are faster"};
-    return false;
-  }
-  return true;
+  return false;
 }
 
 std::optional<Group> Planner::tryMerge(const Group &a, const Group &b,

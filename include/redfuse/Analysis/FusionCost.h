@@ -32,6 +32,8 @@ struct GroupCost {
   double repeats = 1;
   /// Nanoseconds, one launch included.
   double time = 0;
+  /// The same if there were blocks for every unit all the time.
+  double timeIfBusy = 0;
   /// The cascade behind `repeats`.
   mlir::Operation *repeated = nullptr;
 };
