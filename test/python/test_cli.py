@@ -210,17 +210,16 @@ def test_cache_commands(program: Path, tmp_path: Path) -> None:
 
 def test_bench_writes_rows(tmp_path: Path) -> None:
     path = tmp_path / "rows.json"
-    arguments = ["variance/V1", "--peers", "--rounds", 3, "--seconds", 1, "--json", path]
+    arguments = ["variance/V1", "--rounds", 3, "--seconds", 1, "--json", path]
     done = redfuse("bench", *arguments)
     assert done.returncode == 0, done.stderr
     document = json.loads(path.read_text())
     assert document["copy_gb_s"] > 0
     names = {row["implementation"] for row in document["rows"]}
-    assert {"redfuse", "redfuse(out=)", "torch var", "torch eager"} <= names
+    assert {"redfuse", "redfuse(out=)"} <= names
     for row in document["rows"]:
         assert row["min_ms"] <= row["median_ms"] <= row["max_ms"]
         assert row["error"] < 1e-5
-    assert "Speed relative to the fastest peer" in done.stdout
 
 
 def test_without_typer(tmp_path: Path) -> None:

@@ -241,20 +241,6 @@ def test_torch_needs_inputs_and_says_what_is_missing() -> None:
         redfuse.compile(double, inputs=[X])
 
 
-def test_torch_programs() -> None:
-    import importlib.util
-
-    import torch
-
-    x = torch.randn(4, 7)
-    if importlib.util.find_spec("torch_mlir") is None:
-        with pytest.raises(redfuse.UnsupportedError, match="torch-mlir"):
-            redfuse.compile(torch.nn.Softmax(-1), inputs=[x])
-    else:
-        result = redfuse.compile(torch.nn.Softmax(-1), inputs=[x])(x)
-        torch.testing.assert_close(result, torch.softmax(x, -1))
-
-
 def test_import_is_fast_and_light() -> None:
     code = (
         "import time, sys; t = time.process_time(); import redfuse; d = time.process_time() - t; "

@@ -1,5 +1,5 @@
 """Tiled programs compute what they computed whole: upstream's drivers on redfuse ops."""
-# ruff: noqa: E501  (programs in MLIR's text)
+
 
 from __future__ import annotations
 

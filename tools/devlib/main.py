@@ -94,13 +94,13 @@ def command_test(arguments: list[str]) -> int:
         return run_pytest(venv, rest)
     if kind == "--torch":
         install_extra(venv, "torch")
-        return run_pytest(venv, rest or [str(ROOT / "test" / "torch")])
+        return run_pytest(venv, rest or [str(ROOT / "test" / "pytorch")])
     if strays := [a for a in arguments if a.startswith("-")]:
         raise DevError(
             f"{strays[0]} is for lit or for pytest? Say `tools/dev test lit {strays[0]}` "
             f"or `tools/dev test pytest {strays[0]}`"
         )
-    python = [a for a in arguments if re.search(r"\.py(::|$)|test/(python|e2e|torch)\b", a)]
+    python = [a for a in arguments if re.search(r"\.py(::|$)|test/(python|e2e|pytorch)\b", a)]
     mlir = [a for a in arguments if a not in python]
     codes = []
     if mlir or not arguments:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import redfuse
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / "test" / "e2e" / "corpus"
 
 

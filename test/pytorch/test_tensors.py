@@ -1,0 +1,65 @@
+"""PyTorch's tensors and modules: in, out, refused, and compiled through torch-mlir."""
+
+import numpy as np
+import pytest
+import redfuse
+import torch
+
+PLAIN = {"fuse": False}
+RANDOM = np.random.default_rng(0)
+X = torch.from_numpy(RANDOM.standard_normal((3, 5)).astype(np.float32))
+Y = torch.from_numpy(RANDOM.standard_normal(5).astype(np.float32))
+TWICE = """
+func.func @main(%a: tensor<7xbf16>) -> tensor<7xbf16> {
+  %e = tensor.empty() : tensor<7xbf16>
+  %r = linalg.add ins(%a, %a : tensor<7xbf16>, tensor<7xbf16>) outs(%e : tensor<7xbf16>) -> tensor<7xbf16>
+  return %r : tensor<7xbf16>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def exe(scale: str) -> "redfuse.Executable":
+    return redfuse.compile(scale, options=PLAIN)
+
+
+def test_torch_in_torch_out(exe: "redfuse.Executable") -> None:
+    result = exe(X, Y)
+    assert isinstance(result, torch.Tensor)
+    assert torch.equal(result, X * Y)
+    assert isinstance(exe(X, Y.numpy()), torch.Tensor)
+
+
+def test_out_is_written_and_returned(exe: "redfuse.Executable") -> None:
+    for given in (lambda out: out, lambda out: [out], lambda out: (out,)):
+        out = torch.zeros(3, 5)
+        assert exe(X, Y, out=given(out)) is out
+        assert torch.equal(out, X * Y)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (torch.zeros(5, 3).T, ["argument 0", "contiguous"]),
+        (torch.zeros(3, 5, dtype=torch.float64), ["argument 0", "float32", "float64"]),
+        (torch.zeros(3, 5, device="meta"), ["argument 0", "meta"]),
+    ],
+)
+def test_wrong_tensors(exe: "redfuse.Executable", given: torch.Tensor, words: list[str]) -> None:
+    with pytest.raises(redfuse.ArgumentError) as caught:
+        exe(given, Y)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_bfloat16() -> None:
+    x = torch.arange(7, dtype=torch.bfloat16)
+    result = redfuse.compile(TWICE, options=PLAIN)(x)
+    assert result.dtype == torch.bfloat16
+    assert torch.equal(result, x + x)
+
+
+def test_a_module_is_compiled() -> None:
+    x = torch.randn(4, 7)
+    result = redfuse.compile(torch.nn.Softmax(-1), inputs=[x])(x)
+    torch.testing.assert_close(result, torch.softmax(x, -1))
