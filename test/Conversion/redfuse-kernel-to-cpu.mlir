@@ -73,7 +73,7 @@ func.func @main(%a: memref<64x128xf32>, %b: memref<128x48xf32>, %bias: memref<48
 // CHECK-LABEL: func.func private @product
 // Nothing is kept: no scratch.
 // CHECK-NOT:     redfuse_rt_scratch_view
-// CHECK:         scf.for {{.*}} -> ({{(vector<16xf32>(, )?){24}}})
+// CHECK:         scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>
 // CHECK-COUNT-3:   vector.load %{{.*}} : memref<128x48xf32>, vector<16xf32>
 // CHECK-COUNT-24:  vector.fma
 // CHECK:           scf.yield
