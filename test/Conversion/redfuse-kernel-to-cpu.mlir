@@ -40,7 +40,6 @@ func.func @main(%x: memref<24x1000xf32>, %o: memref<24x1000xf32>) {
 // CHECK:           vector.reduction <add>
 // CHECK-NOT:       math.exp
 // CHECK:           arith.divf {{.*}} : vector<16xf32>
-// CHECK-NOT:       redfuse.
 
 // -----
 
