@@ -468,6 +468,8 @@ Value Raiser::buildReduction(unsigned k, OpBuilder &b, IRMapping &mapping,
                              SmallVectorImpl<Value> &yieldedValues) {
   Accumulation &acc = accumulations[k];
   Location loc = yielded(k).getLoc();
+  if (isa<UnknownLoc>(loc)) // the body of a named op that was generalised
+    loc = op.getLoc();
   auto contribution = [&](const Term &t) -> Value {
     Value v = mapping.lookupOrDefault(t.value);
     if (t.factor) {

@@ -61,7 +61,13 @@ def build_id() -> str:
         from . import __path__, __version__, _ext
 
         digest = hashlib.sha256(__version__.encode())
-        files = [_ext.__file__, os.path.join(os.path.dirname(__file__), "pipelines.py")]
+        folder_of_this = os.path.dirname(__file__)
+        files = [_ext.__file__]
+        files += [
+            os.path.join(folder_of_this, name)
+            for name in sorted(os.listdir(folder_of_this))
+            if name.endswith(".py")
+        ]
         for place in __path__:
             files.append(os.path.join(place, "_lib", "libRedfuse.so"))
         for path in files:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import time
 import warnings
@@ -21,6 +20,7 @@ from .errors import (
     position_text,
 )
 from .executable import Executable
+from .explanation import Recorder
 from .frontends import mlir as mlir_frontend
 from .frontends.mlir import Source
 from .options import Options
@@ -159,16 +159,17 @@ def _lower(
         from .destinations import to_destination_style
 
         to_destination_style(module, signature.name)
+    recorder = Recorder()
     for stage, pipeline in stages:
         start = time.perf_counter()
         if stage == "loops":
             loops.order(module)
         run_pipeline(module, pipeline, stage)
         lowered.timings[stage] = time.perf_counter() - start
-        if options.fuse and stage == pipelines.EXPLAIN_STAGE:
-            lowered.explanation = explain_module(module)
+        recorder.after(stage, module)
         if stage == stop_after:
             break
+    lowered.explanation = recorder.result()
     return lowered
 
 
@@ -256,13 +257,6 @@ def _stage_error(error: CompileError, stage: str) -> Error:
     return made
 
 
-def explain_module(module: Any) -> dict:
-    """The explanation of a module after the stage "outline"."""
-    from . import _ext
-
-    return json.loads(_ext.explain(module.operation))
-
-
 def resolve_target(target: str) -> str:
     """The target to compile for; raises TargetError for one that is unknown or not in this
     build."""
@@ -291,7 +285,11 @@ def available_targets() -> dict[str, str]:
 
 def host_text(host: Mapping[str, Any]) -> str:
     """One line about the host."""
-    return ", ".join(f"{name} {value}" for name, value in host.items() if name != "features")
+    caches = "/".join(f"{host[level] >> 10}" for level in ("l1", "l2", "l3"))
+    return (
+        f"{host['cpu']}, {host['vector_bits']}-bit vectors, {host['threads']} threads, "
+        f"caches {caches} kB"
+    )
 
 
 def _is_torch_callable(source: Any) -> bool:

@@ -74,6 +74,8 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
     schedule = kernel.get("schedule")
     if schedule:
         lines.append(f"  schedule  {schedule_text(schedule)}")
+        if schedule.get("reason"):
+            lines.append(f"            because {schedule['reason']}")
     return lines
 
 
@@ -127,12 +129,12 @@ def schedule_text(schedule: Any) -> str:
     kind = schedule.get("kind", "")
     parts = []
     for name, value in schedule.items():
-        if name == "kind" or value in (None, [], {}, ""):
+        if name in ("kind", "reason") or value in (None, [], {}, ""):
             continue
         if isinstance(value, Mapping):
             value = " ".join(f"{key}={item}" for key, item in value.items())
         elif isinstance(value, (list, tuple)):
-            value = "x".join(map(str, value))
+            value = " ".join(map(str, value))
         parts.append(f"{name} {value}")
     return f"{kind}: {', '.join(parts)}" if kind and parts else str(kind or ", ".join(parts))
 

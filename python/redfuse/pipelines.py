@@ -23,9 +23,6 @@ STAGES = (
 )
 UNFUSED_STAGES = ("source", "prepare", "bufferize", "loops", "llvm")
 
-# Explain reads the decisions here: kernels exist, and their bodies are still cascades.
-EXPLAIN_STAGE = "outline"
-
 
 def fused(options: Options) -> list[tuple[str, str]]:
     """(stage, pipeline) pairs of the fusing compiler for the CPU."""

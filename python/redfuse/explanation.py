@@ -1,0 +1,207 @@
+"""The object behind ``explain`` (docs/explain.md), read off the IR between the stages.
+
+Every decision is an attribute or the shape of an op: cascades with their schedules after
+"schedule", certificates of folds after "derive", kernels after "outline", and the list
+``redfuse.refused`` on functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from .errors import _position, position_text
+
+_VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.cast", "tensor.extract_slice")
+_LISTS = re.compile(r"(grid|tiles|stream) = \[([^\]]*)\]")
+_REASON = re.compile(r'reason = "((?:[^"\\]|\\.)*)"')
+_KIND = re.compile(r"schedule<\s*(\w+)")
+
+
+class Recorder:
+    """Watches a compilation: call :meth:`after` with the module when a stage is done."""
+
+    def __init__(self) -> None:
+        self.kernels: list[dict] = []
+        self.refused: list[dict] = []
+
+    def after(self, stage: str, module: Any) -> None:
+        """Takes from the module what this stage decided."""
+        if stage == "schedule":
+            self.kernels = [_kernel(op) for op in _walk(module.operation, "redfuse.cascade")]
+        elif stage == "derive":
+            self._certificates(module)
+        elif stage == "outline":
+            names = [
+                op.attributes["sym_name"].value for op in _walk(module.operation, "redfuse.kernel")
+            ]
+            if len(names) == len(self.kernels):
+                for kernel, name in zip(self.kernels, names, strict=True):
+                    kernel["name"] = name
+            self.refused = list(_refusals(module))
+
+    def result(self) -> dict:
+        """The explanation."""
+        for number, kernel in enumerate(self.kernels):
+            kernel.setdefault("name", f"kernel_{number}")
+        keys = ("name", "source", "inputs", "cascades", "schedule")
+        kernels = [{key: kernel[key] for key in keys} for kernel in self.kernels]
+        return {"kernels": kernels, "refused": self.refused}
+
+    def _certificates(self, module: Any) -> None:
+        streamed = [k for k in self.kernels if k["schedule"].get("kind") == "stream"]
+        folds = list(_walk(module.operation, "redfuse.fold"))
+        if len(folds) != len(streamed):
+            return  # some have no merge after all: the refusals say which
+        for kernel, fold in zip(streamed, folds, strict=True):
+            if "certificate" not in fold.attributes:
+                continue
+            certificate = {
+                item.name: [_text(line) for line in item.attr] if hasattr(item.attr, "__len__")
+                else _text(item.attr)
+                for item in fold.attributes["certificate"]
+            }  # fmt: skip
+            cascade = kernel["cascades"][0]
+            cascade["certificate"] = certificate
+            _name_merges(cascade, kernel["schedule"], certificate)
+
+
+def _name_merges(cascade: dict, schedule: dict, certificate: dict) -> None:
+    """Says for each stage over a streamed dim how its partial results combine."""
+    streamed = set(schedule.get("stream", []))
+    transports = {}
+    for line in certificate.get("transport", []):
+        state, _, moved = line.partition(" -> ")
+        transports[state.strip()] = moved.strip()
+    stages = [stage for stage in cascade["stages"] if streamed & set(stage["over"])]
+    for number, stage in enumerate(stages):
+        state = f"t{number}"
+        moved = transports.get(state)
+        if moved is not None:
+            stage["merge"] = f"{state}' = {moved} + the segment's"
+        else:
+            stage["merge"] = f"{state}' = {stage['reducer']}({state}, the segment's)"
+
+
+def _text(attribute: Any) -> str:
+    return attribute.value if hasattr(attribute, "value") else str(attribute)
+
+
+def _walk(operation: Any, name: str) -> Iterator[Any]:
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                if inner.operation.name == name:
+                    yield inner.operation
+                else:
+                    yield from _walk(inner.operation, name)
+
+
+def _kernel(cascade: Any) -> dict:
+    import mlir.ir as ir
+
+    maps = [ir.AffineMapAttr(a).value for a in cascade.attributes["indexing_maps"]]
+    operands = list(cascade.operands)
+    count = maps[0].n_dims if maps else 0
+    extents: list[int | None] = [None] * count
+    for value, affine in zip(operands, maps, strict=True):
+        kind = ir.RankedTensorType(value.type)
+        for dim, expression in enumerate(affine.results):
+            if isinstance(expression, ir.AffineDimExpr) and not kind.is_dynamic_dim(dim):
+                at = expression.position
+                extents[at] = extents[at] or kind.get_dim_size(dim)
+    names = [f"d{i}" for i in range(count)]
+    inputs = operands[: len(operands) - len(list(cascade.results))]
+    body = cascade.regions[0].blocks[0]
+    stages = [_stage(op.operation, names) for op in body.operations
+              if op.operation.name == "redfuse.reduce"]  # fmt: skip
+    return {
+        "source": _where(cascade),
+        "inputs": _reads(inputs),
+        "cascades": [
+            {
+                "dims": [
+                    {"name": name, "extent": extent}
+                    for name, extent in zip(names, extents, strict=True)
+                ],
+                "stages": stages,
+            }
+        ],
+        "schedule": _schedule(cascade, names),
+    }
+
+
+def _stage(reduce: Any, names: list[str]) -> dict:
+    import mlir.ir as ir
+
+    def dims(attribute: str) -> list[str]:
+        return [names[d] for d in ir.DenseI64ArrayAttr(reduce.attributes[attribute])]
+
+    reducer = re.search(r"redfuse\.reduce\s+(\w+)", str(reduce))
+    return {
+        "reducer": reducer[1] if reducer else "?",
+        "over": dims("over"),
+        "into": dims("into"),
+        "type": str(reduce.results[0].type),
+        "location": _where(reduce),
+    }
+
+
+def _schedule(cascade: Any, names: list[str]) -> dict:
+    if "schedule" not in cascade.attributes:
+        return {"kind": "none"}
+    text = str(cascade.attributes["schedule"])
+    kind = _KIND.search(text)
+    found: dict[str, Any] = {"kind": kind[1] if kind else "?"}
+    lists = {m[1]: [int(n) for n in m[2].split(",") if n.strip()] for m in _LISTS.finditer(text)}
+    found["grid"] = [names[d] for d in lists.get("grid", [])]
+    found["tile"] = {
+        name: size for name, size in zip(names, lists.get("tiles", []), strict=False) if size
+    }
+    found["stream"] = [names[d] for d in lists.get("stream", [])]
+    reason = _REASON.search(text)
+    if reason:
+        found["reason"] = reason[1]
+    return found
+
+
+def _reads(inputs: list) -> list[dict]:
+    """How often a tile of the kernel loads each function argument: once an operand."""
+    counts: dict[int, int] = {}
+    for value in inputs:
+        argument = _argument(value)
+        if argument is not None:
+            counts[argument] = counts.get(argument, 0) + 1
+    return [{"arg": f"arg{number}", "reads": count} for number, count in sorted(counts.items())]
+
+
+def _argument(value: Any) -> int | None:
+    """The function argument that a value is a view of."""
+    import mlir.ir as ir
+
+    for _ in range(64):
+        if isinstance(value, ir.BlockArgument):
+            parent = value.owner.owner
+            name = parent.operation.name if hasattr(parent, "operation") else parent.name
+            return value.arg_number if name == "func.func" else None
+        owner = value.owner
+        if owner.name not in _VIEWS:
+            return None
+        value = owner.operands[0]
+    return None
+
+
+def _where(operation: Any) -> str:
+    return position_text(*_position(operation.location))
+
+
+def _refusals(module: Any) -> Iterator[dict]:
+    for operation in module.body.operations:
+        attributes = operation.operation.attributes
+        if "redfuse.refused" not in attributes:
+            continue
+        for entry in attributes["redfuse.refused"]:
+            fields = {item.name: _text(item.attr) for item in entry}
+            keys = ("op", "location", "condition", "detail", "remedy")
+            yield {key: fields.get(key, "") for key in keys}
