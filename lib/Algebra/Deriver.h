@@ -41,6 +41,8 @@ private:
   bool addExtreme(ReduceOp reduce);
 
   bool addChoice(ReduceOp reduce, const ChoiceRef &choice, StageChoice &value);
+  bool addNothing(mlir::Value predicate, const Choice &choice,
+                  const StageChoice &other, StageChoice &value);
   bool addTerm(ReduceOp reduce, const Term &term, StageChoice &value);
   /// Adds one component and its part of the finalisation.
   void addPart(ReduceOp reduce, Component c, StageTerm out, StageChoice &value);

@@ -37,6 +37,17 @@ bool Deriver::addPowers(ReduceOp reduce, ArrayRef<Difference> differences,
                   "reduce that dim in a separate step");
   unsigned pivot = addPivot(difference, c);
   unsigned shift = addShift(difference, pivot, c);
+  bool isOwnMean = result.shifts[shift].numerator.has_value();
+  bool isKept = !result.pivots[pivot].exponential;
+  bool isWeighted = !c.data.empty() && !c.exponential;
+  if (isKept && !isOwnMean &&
+      (difference.power > 1 || differences.size() > 1 || !c.powers.empty() ||
+       isWeighted))
+    return refuse(reduce, "cancellation",
+                  "a power or product of differences from a value that is not "
+                  "the mean of their data: its expansion can cancel, and turn "
+                  "infinite data into NaN",
+                  "subtract the mean, or keep the dim in one piece (resident)");
   note("(x-d)^n is expanded about a pivot inside the data");
   for (int k = difference.power; k >= 0; --k) {
     Component part = c;
@@ -46,6 +57,8 @@ bool Deriver::addPowers(ReduceOp reduce, ArrayRef<Difference> differences,
       part.powers.push_back({pivot, k});
     if (k < difference.power)
       rest.shifts.push_back({shift, difference.power - k});
+    if (isKept && !isOwnMean && !c.exponential)
+      rest.guardedShift = shift;
     if (!addPowers(reduce, differences.drop_front(), part, rest, value))
       return false;
   }
@@ -268,6 +281,15 @@ struct Liveness {
       for (Factor f : m.factors)
         useValue(f.value);
   }
+  void useShift(unsigned index) {
+    const Shift &shift = d.shifts[index];
+    useComponent(shift.numerator);
+    useComponent(shift.denominator);
+    if (!shift.numerator) {
+      useComponent(d.pivots[shift.pivot].component);
+      useLinear(shift.done);
+    }
+  }
   void useChoice(const StageChoice &choice) {
     if (choice.predicate) {
       useValue(choice.predicate);
@@ -283,15 +305,10 @@ struct Liveness {
         useValue(f.value);
       if (term.exponent)
         useLinear(*term.exponent);
-      for (auto [index, power] : term.shifts) {
-        const Shift &shift = d.shifts[index];
-        useComponent(shift.numerator);
-        useComponent(shift.denominator);
-        if (!shift.numerator) {
-          useComponent(d.pivots[shift.pivot].component);
-          useLinear(shift.done);
-        }
-      }
+      for (auto [index, power] : term.shifts)
+        useShift(index);
+      if (term.guardedShift)
+        useShift(*term.guardedShift);
     }
   }
   void useStage(unsigned index) {

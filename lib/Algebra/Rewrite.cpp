@@ -351,7 +351,10 @@ Value Rewriter::shiftValue(BodyBuilder &bb, const Shift &shift, Type type,
   Value n = bb.cast(state[*shift.numerator], type);
   Value weight = shift.denominator ? bb.cast(state[*shift.denominator], type)
                                    : bb.constant(shift.count, type);
-  return bb.neg(bb.div(n, weight));
+  // A mean that is not finite comes from data that is not: the source subtracts
+  // it from that and gets NaN.
+  Value q = bb.neg(bb.div(n, weight));
+  return bb.select(bb.isFinite(q), q, bb.constant(std::nan(""), type));
 }
 
 Value Rewriter::termValue(BodyBuilder &bb, const StageTerm &term, Type type,
@@ -378,13 +381,29 @@ Value Rewriter::termValue(BodyBuilder &bb, const StageTerm &term, Type type,
     return bb.product(v, term.done, term.scale, type);
   };
   Value result = finalised(term.component);
-  if (!term.high)
-    return result;
   // Where a factor is infinite or a divisor 0, the source has only infinities
   // and NaN to add: what comes out is told by the ends of the range.
-  Value ends = bb.add(finalised(term.high), finalised(term.low));
+  Value ends;
+  if (term.high)
+    ends = bb.add(finalised(term.high), finalised(term.low));
+  bool isPower =
+      !term.shifts.empty() ||
+      (term.component && !d.components[*term.component].powers.empty());
+  if (isPower && !term.guardedShift)
+    ends = bb.constant(std::nan(""), type); // Differences have both signs.
+  if (term.guardedShift) {
+    Value q = shiftValue(bb, d.shifts[*term.guardedShift], type, state);
+    Value instead = ends;
+    if (term.shifts.empty()) { // Data that is finite does not count beside q.
+      Value t = bb.cast(state[*term.component], type);
+      instead = bb.select(bb.isFinite(t), bb.constant(0, type), t);
+    }
+    if (instead)
+      result = bb.select(bb.isInfinite(q), instead, result);
+    ends = bb.constant(std::nan(""), type);
+  }
   for (Factor f : term.done) {
-    if (!isRisky(roles, f))
+    if (!isRisky(roles, f) || !ends)
       continue;
     Value v = bb.cast(bb.get(f.value), type);
     Value isDegenerate = f.exponent < 0 ? bb.isEqual(v, 0) : bb.isInfinite(v);

@@ -75,6 +75,10 @@ struct StageTerm {
   std::optional<unsigned> high, low;
   /// Powers of shifts that multiply the component.
   llvm::SmallVector<std::pair<unsigned, int>, 1> shifts;
+  /// Part of the expansion of a difference from a value that is not the mean of
+  /// its data and so can be infinite on its own: this shift. `high` and `low`
+  /// are then those of the other factors.
+  std::optional<unsigned> guardedShift;
 };
 
 /// The value of a stage from the state: a sum of terms, or a choice.

@@ -1,0 +1,193 @@
+//===- Extremes.cpp - reducers other than sums -----------------------------===//
+#include "Deriver.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+bool Deriver::addProduct(ReduceOp reduce) {
+  Value operand = roles.canonical(reduce.getOperands()[0]);
+  if (roles[operand] != Role::Data && roles[operand] != Role::Free)
+    return refuse(reduce, "product",
+                  "a product of values that mix data with reduced values: the "
+                  "power of the reduced value can leave the type's range where "
+                  "the product does not",
+                  "take the reduced value out of the product");
+  Component c =
+      makeComponent(reduce.getReducer(), getAccumulatorType(operand.getType()),
+                    reduce.getOver(), roles.getDims()[operand]);
+  c.data.push_back({operand, 1});
+  Stage stage;
+  stage.reduce = reduce;
+  stage.kind = Stage::Kind::Product;
+  stage.first = addComponent(std::move(c));
+  result.stages.push_back(stage);
+  return true;
+}
+
+bool Deriver::addPair(ReduceOp reduce) {
+  Value key = roles.canonical(reduce.getOperands()[0]);
+  Value index = roles.canonical(reduce.getOperands()[1]);
+  auto isData = [&](Value v) {
+    return roles[v] == Role::Data || roles[v] == Role::Free;
+  };
+  if (!isData(key) || !isData(index))
+    return refuse(reduce, "selection",
+                  "the selected value mixes data with reduced values, and "
+                  "rounding can make ties that the data does not have",
+                  "select on data alone");
+  SmallBitVector dims = roles.getDims()[key];
+  dims |= roles.getDims()[index];
+  Component c =
+      makeComponent(reduce.getReducer(), key.getType(), reduce.getOver(), dims);
+  c.data.push_back({key, 1});
+  c.pairedIndex = index;
+  unsigned before = result.components.size();
+  Stage stage;
+  stage.reduce = reduce;
+  stage.kind = Stage::Kind::Pair;
+  stage.first = addComponent(c);
+  if (result.components.size() > before) {
+    // Among equals the lowest index wins, so that the identity is the highest.
+    Type type = index.getType();
+    unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+    c.identity = Builder(type.getContext())
+                     .getIntegerAttr(type, APInt::getSignedMaxValue(width));
+    c.type = type;
+    c.isIndexOfPair = true;
+    addComponent(std::move(c));
+  }
+  stage.second = stage.first + 1;
+  result.stages.push_back(stage);
+  return true;
+}
+
+namespace {
+/// How far a value is a monotone function of data alone.
+struct Monotone {
+  Value data;
+  bool isDecreasing = false;
+  /// The direction depends on a reduced value, or an infinity or NaN can come
+  /// up inside the range: both ends have to be looked at.
+  bool needsBothEnds = false;
+};
+} // namespace
+
+/// Follows `value` down to data through ops that are monotone in it, whatever
+/// the reduced values are.
+static std::optional<Monotone> peel(const Roles &roles, Value value,
+                                    Reducer reducer, RefusalReason &why) {
+  Monotone m;
+  bool isLogic = reducer == Reducer::And || reducer == Reducer::Or;
+  while (roles[value] == Role::Mixed) {
+    Operation *op = value.getDefiningOp();
+    Value mixed, other;
+    unsigned numMixed = 0;
+    for (Value v : op->getOperands()) {
+      bool usesOver = roles[v] == Role::Mixed || roles[v] == Role::Data;
+      (usesOver ? mixed : other) = v;
+      numMixed += usesOver;
+    }
+    bool isMonotone =
+        numMixed == 1 &&
+        llvm::TypeSwitch<Operation *, bool>(op)
+            .Case<arith::AddFOp>([&](auto) { return m.needsBothEnds = true; })
+            .Case([&](arith::SubFOp sub) {
+              m.isDecreasing ^= sub.getRhs() == mixed;
+              return m.needsBothEnds = true;
+            })
+            .Case([&](arith::MulFOp) { return m.needsBothEnds = true; })
+            .Case([&](arith::DivFOp div) {
+              m.needsBothEnds = true;
+              // Between values of both signs there may be a 0, and 0/0 is NaN.
+              return div.getLhs() == mixed && (roles.isProperNonZero(other) ||
+                                               roles.isNonNegative(mixed));
+            })
+            .Case([&](arith::NegFOp) {
+              m.isDecreasing = !m.isDecreasing;
+              return true;
+            })
+            .Case<arith::ExtFOp, arith::TruncFOp, math::ExpOp, math::Exp2Op,
+                  math::TanhOp, math::FloorOp, math::CeilOp, math::RoundOp,
+                  math::RoundEvenOp, math::TruncOp, arith::MaximumFOp,
+                  arith::MinimumFOp, arith::MaxSIOp, arith::MinSIOp,
+                  arith::MaxUIOp, arith::MinUIOp>([](auto) { return true; })
+            .Case([&](arith::AndIOp) {
+              return isLogic || reducer == Reducer::Xor;
+            })
+            .Case([&](arith::OrIOp) { return isLogic; })
+            .Case([&](arith::SelectOp select) {
+              return select.getCondition() != mixed;
+            })
+            .Default([](Operation *) { return false; });
+    if (!isMonotone) {
+      why = {op, "not monotone",
+             "'" + op->getName().getStringRef().str() +
+                 "' is not monotone in the data for every reduced value",
+             "apply it after the reduction"};
+      return std::nullopt;
+    }
+    value = roles.canonical(mixed);
+  }
+  m.data = value;
+  return m;
+}
+
+/// The reducer that finds the other end of a range, if there is one.
+static std::optional<Reducer> getOpposite(Reducer reducer) {
+  switch (reducer) {
+  case Reducer::MaximumF:
+    return Reducer::MinimumF;
+  case Reducer::MinimumF:
+    return Reducer::MaximumF;
+  case Reducer::MaxSI:
+    return Reducer::MinSI;
+  case Reducer::MinSI:
+    return Reducer::MaxSI;
+  case Reducer::MaxUI:
+    return Reducer::MinUI;
+  case Reducer::MinUI:
+    return Reducer::MaxUI;
+  default:
+    return std::nullopt;
+  }
+}
+
+bool Deriver::addExtreme(ReduceOp reduce) {
+  Reducer reducer = reduce.getReducer();
+  RefusalReason reason;
+  std::optional<Monotone> m =
+      peel(roles, roles.canonical(reduce.getOperands()[0]), reducer, reason);
+  if (!m) {
+    why.push_back(reason);
+    return false;
+  }
+  std::optional<Reducer> opposite = getOpposite(reducer);
+  if ((m->needsBothEnds || m->isDecreasing) && !opposite)
+    return refuse(reduce, "not monotone",
+                  "'" + stringifyReducer(reducer).str() +
+                      "' drops NaN, so that the ends of the data do not tell "
+                      "its result",
+                  "use the reducer that hands NaN on");
+  Component c = makeComponent(reducer, m->data.getType(), reduce.getOver(),
+                              roles.getDims()[m->data]);
+  c.data.push_back({m->data, 1});
+  Stage stage;
+  stage.reduce = reduce;
+  stage.kind = Stage::Kind::Endpoints;
+  stage.data = m->data;
+  Component other = c;
+  if (opposite)
+    other.reducer = *opposite;
+  stage.first = addComponent(m->isDecreasing && !m->needsBothEnds ? other : c);
+  if (m->needsBothEnds)
+    stage.second = addComponent(other);
+  bool isPlain = roles.canonical(reduce.getOperands()[0]) == m->data;
+  if (!isPlain && roles.canBeEmpty(reduce.getOver()))
+    stage.count = addCount(reduce.getOver());
+  result.stages.push_back(stage);
+  return true;
+}
