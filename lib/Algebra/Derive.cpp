@@ -273,8 +273,9 @@ static Value getAllMinusInfinity(const Roles &roles, Value predicate) {
   return roles.canonical(stripExtensions(cmp.getLhs()));
 }
 
-/// A guard for rows in which all exponents are -inf: the source adds up 0 * data
-/// there, and so does the guarded sum's own component, whose exponentials are 0.
+/// A guard for rows in which all exponents are -inf: the source adds up 0 *
+/// data there, and so does the guarded sum's own component, whose exponentials
+/// are 0.
 bool Deriver::addNothing(Value predicate, const Choice &choice,
                          const StageChoice &other, StageChoice &value) {
   Value empty = getAllMinusInfinity(roles, predicate);

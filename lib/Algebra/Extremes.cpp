@@ -1,4 +1,5 @@
-//===- Extremes.cpp - reducers other than sums -----------------------------===//
+//===- Extremes.cpp - reducers other than sums
+//-----------------------------===//
 #include "Deriver.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

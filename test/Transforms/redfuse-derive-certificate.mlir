@@ -1,0 +1,364 @@
+// RUN: redfuse-opt -redfuse-derive=all=true %s | FileCheck %s
+
+// What is derived, as formulas: the state, how it moves to another pivot, and the
+// source's reductions from it.
+
+// CHECK-LABEL: @variance
+// CHECK: redfuse.fold
+// CHECK-SAME: "t0 = mean of the first segment of x0, kept"
+// CHECK-SAME: "t1 = add[1](1)"
+// CHECK-SAME: "t2 = add[1]((x0 - t0'))"
+// CHECK-SAME: "t3 = add[1]((x0 - t0')**2)"
+// CHECK-SAME: "d1 = t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2"
+// CHECK-SAME: "t2 -> t2 + (t0 - t0')*t1"
+// CHECK-SAME: "t3 -> t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"
+func.func @variance(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
+  %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%in0 : tensor<5x37xf32>)
+      outs(%init0 : tensor<5xf32>) {
+  ^bb0(%a: f32):
+    %n = arith.constant 37.0 : f32
+    %s = redfuse.reduce add %a over [1] into [0] : f32
+    %mu = arith.divf %s, %n : f32
+    %d = arith.subf %a, %mu : f32
+    %q = arith.mulf %d, %d : f32
+    %qs = redfuse.reduce add %q over [1] into [0] : f32
+    %var = arith.divf %qs, %n : f32
+    %eps = arith.constant 1.0e-05 : f32
+    %ve = arith.addf %var, %eps : f32
+    %rs = math.rsqrt %ve : f32
+    redfuse.yield %var : f32
+  } -> tensor<5xf32>
+  return %r#0 : tensor<5xf32>
+}
+
+// CHECK-LABEL: @covariance
+// CHECK: redfuse.fold
+// CHECK-SAME: "t0 = mean of the first segment of x0, kept"
+// CHECK-SAME: "t1 = add[1](1)"
+// CHECK-SAME: "t2 = add[1]((x0 - t0'))"
+// CHECK-SAME: "t3 = mean of the first segment of x1, kept"
+// CHECK-SAME: "t4 = add[1]((x1 - t3'))"
+// CHECK-SAME: "t5 = add[1]((x0 - t0')*(x1 - t3'))"
+// CHECK-SAME: "d2 = t5 + t2*(-t4/37) + t4*(-t2/37) + 37*(-t2/37)*(-t4/37)"
+// CHECK-SAME: "t2 -> t2 + (t0 - t0')*t1"
+// CHECK-SAME: "t4 -> t4 + (t3 - t3')*t1"
+// CHECK-SAME: "t5 -> (t5 + (t3 - t3')*t2) + (t0 - t0')*(t4 + (t3 - t3')*t1)"
+func.func @covariance(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
+  %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%in0, %in1 : tensor<5x37xf32>, tensor<5x37xf32>)
+      outs(%init0 : tensor<5xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.constant 37.0 : f32
+    %s = redfuse.reduce add %a over [1] into [0] : f32
+    %mu = arith.divf %s, %n : f32
+    %d = arith.subf %a, %mu : f32
+    %t = redfuse.reduce add %b over [1] into [0] : f32
+    %nu = arith.divf %t, %n : f32
+    %g = arith.subf %b, %nu : f32
+    %p = arith.mulf %d, %g : f32
+    %r = redfuse.reduce add %p over [1] into [0] : f32
+    redfuse.yield %r : f32
+  } -> tensor<5xf32>
+  return %r#0 : tensor<5xf32>
+}
+
+// CHECK-LABEL: @weighted_variance
+// CHECK: redfuse.fold
+// CHECK-SAME: "t0 = add[1](a0)"
+// CHECK-SAME: "t1 = mean of the first segment of x0, kept"
+// CHECK-SAME: "t2 = add[1](1)"
+// CHECK-SAME: "t3 = add[1]((x0 - t1')*a0)"
+// CHECK-SAME: "t4 = add[1]((x0 - t1')**2*a0)"
+// CHECK-SAME: "d2 = t4 + 2*t3*(-t3/t0) + t0*(-t3/t0)**2"
+// CHECK-SAME: "t3 -> t3 + (t1 - t1')*t0"
+// CHECK-SAME: "t4 -> t4 + 2*(t1 - t1')*t3 + (t1 - t1')**2*t0"
+func.func @weighted_variance(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
+  %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%in0, %in1 : tensor<5x37xf32>, tensor<5x37xf32>)
+      outs(%init0 : tensor<5xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %w = arith.mulf %b, %b : f32
+    %wa = arith.mulf %w, %a : f32
+    %s1 = redfuse.reduce add %wa over [1] into [0] : f32
+    %s0 = redfuse.reduce add %w over [1] into [0] : f32
+    %mu = arith.divf %s1, %s0 : f32
+    %d = arith.subf %a, %mu : f32
+    %q = arith.mulf %d, %d : f32
+    %p = arith.mulf %w, %q : f32
+    %r = redfuse.reduce add %p over [1] into [0] : f32
+    redfuse.yield %r : f32
+  } -> tensor<5xf32>
+  return %r#0 : tensor<5xf32>
+}
+
+// CHECK-LABEL: @normalised_contraction
+// CHECK: redfuse.fold
+// CHECK-SAME: "t0 = mean of the first segment of x0, kept"
+// CHECK-SAME: "t1 = add[2](1)"
+// CHECK-SAME: "t2 = add[2]((x0 - t0'))"
+// CHECK-SAME: "t3 = add[2]((x0 - t0')**2)"
+// CHECK-SAME: "t4 = add[2]((x0 - t0')*x1)"
+// CHECK-SAME: "t5 = add[2](x1)"
+// CHECK-SAME: "d1 = t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2"
+// CHECK-SAME: "d2 = t4*1/sqrt(d1/37 + 9.9999997473787516e-06) + t5*(-t2/37)*1/sqrt(d1/37 + 9.9999997473787516e-06)"
+// CHECK-SAME: "t2 -> t2 + (t0 - t0')*t1"
+// CHECK-SAME: "t3 -> t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"
+// CHECK-SAME: "t4 -> t4 + (t0 - t0')*t5"
+func.func @normalised_contraction(%in0: tensor<5x37xf32>, %in1: tensor<37x3xf32>, %init0: tensor<5x3xf32>) -> (tensor<5x3xf32>) {
+  %r:1 = redfuse.cascade {indexing_maps = [affine_map<(d, i, j) -> (i, j)>, affine_map<(d, i, j) -> (j, d)>, affine_map<(d, i, j) -> (i, d)>]}
+      ins(%in0, %in1 : tensor<5x37xf32>, tensor<37x3xf32>)
+      outs(%init0 : tensor<5x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.constant 37.0 : f32
+    %s = redfuse.reduce add %a over [2] into [1] : f32
+    %mu = arith.divf %s, %n : f32
+    %d = arith.subf %a, %mu : f32
+    %q = arith.mulf %d, %d : f32
+    %qs = redfuse.reduce add %q over [2] into [1] : f32
+    %var = arith.divf %qs, %n : f32
+    %eps = arith.constant 1.0e-05 : f32
+    %ve = arith.addf %var, %eps : f32
+    %rs = math.rsqrt %ve : f32
+    %x = arith.mulf %d, %rs : f32
+    %p = arith.mulf %x, %b : f32
+    %r = redfuse.reduce add %p over [2] into [0, 1] : f32
+    redfuse.yield %r : f32
+  } -> tensor<5x3xf32>
+  return %r#0 : tensor<5x3xf32>
+}
+
+// CHECK-LABEL: @entropy
+// CHECK: redfuse.fold
+// CHECK-SAME: "t0 = maximumf[1](x0)"
+// CHECK-SAME: "t1 = add[1](exp(x0 - t0'))"
+// CHECK-SAME: "t2 = add[1](exp(x0 - t0')*(x0 - t0'))"
+// CHECK-SAME: "d0 = t0"
+// CHECK-SAME: "d1 = t1*exp(t0 - d0)"
+// CHECK-SAME: "d2 = t2*exp(t0 - d0)/d1 + t1*exp(t0 - d0)*(t0 - d0 - log(d1))/d1"
+// CHECK-SAME: "t1 -> exp(t0 - t0')*t1"
+// CHECK-SAME: "t2 -> exp(t0 - t0')*(t2 + (t0 - t0')*t1)"
+func.func @entropy(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
+  %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%in0 : tensor<5x37xf32>)
+      outs(%init0 : tensor<5xf32>) {
+  ^bb0(%a: f32):
+    %m = redfuse.reduce maximumf %a over [1] into [0] : f32
+    %c = arith.subf %a, %m : f32
+    %e = math.exp %c : f32
+    %l = redfuse.reduce add %e over [1] into [0] : f32
+    %k = math.log %l : f32
+    %lp = arith.subf %c, %k : f32
+    %w = arith.divf %e, %l : f32
+    %p = arith.mulf %w, %lp : f32
+    %s = redfuse.reduce add %p over [1] into [0] : f32
+    %r = arith.negf %s : f32
+    redfuse.yield %r : f32
+  } -> tensor<5xf32>
+  return %r#0 : tensor<5xf32>
+}
+
+// CHECK-LABEL: @divergence
+// CHECK: redfuse.fold
+// CHECK-SAME: "t0 = maximumf[1](x0)"
+// CHECK-SAME: "t1 = add[1](exp(x0 - t0'))"
+// CHECK-SAME: "t2 = maximumf[1](x1)"
+// CHECK-SAME: "t3 = add[1](exp(x1 - t2'))"
+// CHECK-SAME: "t4 = mean of the first segment of x0 - x1, kept"
+// CHECK-SAME: "t5 = add[1](1)"
+// CHECK-SAME: "t6 = add[1](exp(x0 - t0')*(x0 - x1 - t4'))"
+// CHECK-SAME: "d0 = t0"
+// CHECK-SAME: "d1 = t1*exp(t0 - d0)"
+// CHECK-SAME: "d2 = t2"
+// CHECK-SAME: "d3 = t3*exp(t2 - d2)"
+// CHECK-SAME: "d4 = t6*exp(t0 - d0)/d1 + t1*exp(t0 - d0)*(t4 - d0 - log(d1) + d2 + log(d3))/d1"
+// CHECK-SAME: "t1 -> exp(t0 - t0')*t1"
+// CHECK-SAME: "t3 -> exp(t2 - t2')*t3"
+// CHECK-SAME: "t6 -> exp(t0 - t0')*(t6 + (t4 - t4')*t1)"
+func.func @divergence(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
+  %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%in0, %in1 : tensor<5x37xf32>, tensor<5x37xf32>)
+      outs(%init0 : tensor<5xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %m = redfuse.reduce maximumf %a over [1] into [0] : f32
+    %c = arith.subf %a, %m : f32
+    %e = math.exp %c : f32
+    %l = redfuse.reduce add %e over [1] into [0] : f32
+    %m2 = redfuse.reduce maximumf %b over [1] into [0] : f32
+    %c2 = arith.subf %b, %m2 : f32
+    %e2 = math.exp %c2 : f32
+    %l2 = redfuse.reduce add %e2 over [1] into [0] : f32
+    %k = math.log %l : f32
+    %k2 = math.log %l2 : f32
+    %lp = arith.subf %c, %k : f32
+    %lq = arith.subf %c2, %k2 : f32
+    %lr = arith.subf %lp, %lq : f32
+    %w = arith.divf %e, %l : f32
+    %p = arith.mulf %w, %lr : f32
+    %r = redfuse.reduce add %p over [1] into [0] : f32
+    redfuse.yield %r : f32
+  } -> tensor<5xf32>
+  return %r#0 : tensor<5xf32>
+}
+
+// CHECK-LABEL: @guarded
+// CHECK: redfuse.fold
+// CHECK-SAME: "t0 = maximumf[2](x0)"
+// CHECK-SAME: "t1 = add[2](exp(x0 - t0'))"
+// CHECK-SAME: "t2 = and[2](a0)"
+// CHECK-SAME: "t3 = add[2](exp(x0 - t0')*x1)"
+// CHECK-SAME: "d0 = t0"
+// CHECK-SAME: "d1 = t1*exp(t0 - d0)"
+// CHECK-SAME: "d2 = t2"
+// CHECK-SAME: "d3 = select(d2, 0*t3, t3*exp(t0 - d0)/d1)"
+// CHECK-SAME: "t1 -> exp(t0 - t0')*t1"
+// CHECK-SAME: "t3 -> exp(t0 - t0')*t3"
+func.func @guarded(%in0: tensor<5x37xf32>, %in1: tensor<37x3xf32>, %init0: tensor<5x3xf32>) -> (tensor<5x3xf32>) {
+  %r:1 = redfuse.cascade {indexing_maps = [affine_map<(d, i, j) -> (i, j)>, affine_map<(d, i, j) -> (j, d)>, affine_map<(d, i, j) -> (i, d)>]}
+      ins(%in0, %in1 : tensor<5x37xf32>, tensor<37x3xf32>)
+      outs(%init0 : tensor<5x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %m = redfuse.reduce maximumf %a over [2] into [1] : f32
+    %c = arith.subf %a, %m : f32
+    %e = math.exp %c : f32
+    %l = redfuse.reduce add %e over [2] into [1] : f32
+    %ninf = arith.constant 0xFF800000 : f32
+    %zero = arith.constant 0.0 : f32
+    %is = arith.cmpf oeq, %a, %ninf : f32
+    %all = redfuse.reduce and %is over [2] into [1] : i1
+    %w = arith.divf %e, %l : f32
+    %g = arith.select %all, %zero, %w : f32
+    %p = arith.mulf %g, %b : f32
+    %r = redfuse.reduce add %p over [2] into [0, 1] : f32
+    redfuse.yield %r : f32
+  } -> tensor<5x3xf32>
+  return %r#0 : tensor<5x3xf32>
+}
+
+// CHECK-LABEL: @scaled_contraction
+// CHECK: redfuse.fold
+// CHECK-SAME: "t0 = add[2](a0)"
+// CHECK-SAME: "t1 = add[2](x0*x1)"
+// CHECK-SAME: "d0 = t0"
+// CHECK-SAME: "d1 = t1*1/sqrt(d0/37 + 9.9999999747524271e-07)"
+func.func @scaled_contraction(%in0: tensor<5x37xf32>, %in1: tensor<37x3xf32>, %init0: tensor<5x3xf32>) -> (tensor<5x3xf32>) {
+  %r:1 = redfuse.cascade {indexing_maps = [affine_map<(d, i, j) -> (i, j)>, affine_map<(d, i, j) -> (j, d)>, affine_map<(d, i, j) -> (i, d)>]}
+      ins(%in0, %in1 : tensor<5x37xf32>, tensor<37x3xf32>)
+      outs(%init0 : tensor<5x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.constant 37.0 : f32
+    %eps = arith.constant 1.0e-06 : f32
+    %q = arith.mulf %a, %a : f32
+    %s = redfuse.reduce add %q over [2] into [1] : f32
+    %ms = arith.divf %s, %n : f32
+    %me = arith.addf %ms, %eps : f32
+    %rs = math.rsqrt %me : f32
+    %x = arith.mulf %a, %rs : f32
+    %p = arith.mulf %x, %b : f32
+    %r = redfuse.reduce add %p over [2] into [0, 1] : f32
+    redfuse.yield %r : f32
+  } -> tensor<5x3xf32>
+  return %r#0 : tensor<5x3xf32>
+}
+
+// CHECK-LABEL: @risky_quotient
+// CHECK: redfuse.fold
+// CHECK-SAME: "t0 = add[1](x0)"
+// CHECK-SAME: "t1 = add[1](x1)"
+// CHECK-SAME: "t2 = maximumf[1](x1)"
+// CHECK-SAME: "t3 = minimumf[1](x1)"
+// CHECK-SAME: "d0 = t0"
+// CHECK-SAME: "d1 = t1/d0"
+func.func @risky_quotient(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
+  %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%in0, %in1 : tensor<5x37xf32>, tensor<5x37xf32>)
+      outs(%init0 : tensor<5xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = redfuse.reduce add %a over [1] into [0] : f32
+    %q = arith.divf %b, %s : f32
+    %r = redfuse.reduce add %q over [1] into [0] : f32
+    redfuse.yield %r : f32
+  } -> tensor<5xf32>
+  return %r#0 : tensor<5xf32>
+}
+
+// CHECK-LABEL: @map_after
+// CHECK: redfuse.fold
+// CHECK-SAME: "t0 = maximumf[1](x0)"
+// CHECK-SAME: "t1 = minimumf[1](x0)"
+// CHECK-SAME: "d0 = t0"
+// CHECK-SAME: "d1 = t1"
+func.func @map_after(%in0: tensor<5x37xf32>, %init0: tensor<5x37xf32>) -> (tensor<5x37xf32>) {
+  %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]}
+      ins(%in0 : tensor<5x37xf32>)
+      outs(%init0 : tensor<5x37xf32>) {
+  ^bb0(%a: f32):
+    %h = redfuse.reduce maximumf %a over [1] into [0] : f32
+    %l = redfuse.reduce minimumf %a over [1] into [0] : f32
+    %t = arith.subf %a, %l : f32
+    %w = arith.subf %h, %l : f32
+    %r = arith.divf %t, %w : f32
+    redfuse.yield %r : f32
+  } -> tensor<5x37xf32>
+  return %r#0 : tensor<5x37xf32>
+}
+
+// CHECK-LABEL: @moments
+// CHECK: redfuse.fold
+// CHECK-SAME: "t0 = mean of the first segment of x0, kept"
+// CHECK-SAME: "t1 = add[1](1)"
+// CHECK-SAME: "t2 = add[1]((x0 - t0'))"
+// CHECK-SAME: "t3 = add[1]((x0 - t0')**3)"
+// CHECK-SAME: "t4 = add[1]((x0 - t0')**2)"
+// CHECK-SAME: "t5 = add[1]((x0 - t0')**4)"
+// CHECK-SAME: "d1 = t3 + 3*t4*(-t2/37) + 3*t2*(-t2/37)**2 + 37*(-t2/37)**3"
+// CHECK-SAME: "d2 = t5 + 4*t3*(-t2/37) + 6*t4*(-t2/37)**2 + 4*t2*(-t2/37)**3 + 37*(-t2/37)**4"
+// CHECK-SAME: "t2 -> t2 + (t0 - t0')*t1"
+// CHECK-SAME: "t3 -> t3 + 3*(t0 - t0')*t4 + 3*(t0 - t0')**2*t2 + (t0 - t0')**3*t1"
+// CHECK-SAME: "t4 -> t4 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"
+// CHECK-SAME: "t5 -> t5 + 4*(t0 - t0')*t3 + 6*(t0 - t0')**2*t4 + 4*(t0 - t0')**3*t2 + (t0 - t0')**4*t1"
+func.func @moments(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>, %init1: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
+  %r:2 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>]}
+      ins(%in0 : tensor<5x37xf32>)
+      outs(%init0, %init1 : tensor<5xf32>, tensor<5xf32>) {
+  ^bb0(%a: f32):
+    %n = arith.constant 37.0 : f32
+    %s = redfuse.reduce add %a over [1] into [0] : f32
+    %mu = arith.divf %s, %n : f32
+    %d = arith.subf %a, %mu : f32
+    %d2 = arith.mulf %d, %d : f32
+    %d3 = arith.mulf %d2, %d : f32
+    %d4 = arith.mulf %d2, %d2 : f32
+    %s3 = redfuse.reduce add %d3 over [1] into [0] : f32
+    %s4 = redfuse.reduce add %d4 over [1] into [0] : f32
+    redfuse.yield %s3, %s4 : f32, f32
+  } -> tensor<5xf32>, tensor<5xf32>
+  return %r#0, %r#1 : tensor<5xf32>, tensor<5xf32>
+}
+
+// CHECK-LABEL: @masked
+// CHECK: redfuse.fold
+// CHECK-SAME: "t0 = maximumf[1](x0)"
+// CHECK-SAME: "t1 = maximumf[1](where(a2, x0))"
+// CHECK-SAME: "t2 = add[1](where(a2, exp(x0 - t1')))"
+// CHECK-SAME: "d0 = t0"
+// CHECK-SAME: "d1 = t2*exp(t1 - d0)"
+// CHECK-SAME: "t2 -> exp(t1 - t1')*t2"
+func.func @masked(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
+  %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%in0 : tensor<5x37xf32>)
+      outs(%init0 : tensor<5xf32>) {
+  ^bb0(%a: f32):
+    %i0 = redfuse.index 0
+    %j0 = redfuse.index 1
+    %keep = arith.cmpi sle, %j0, %i0 : index
+    %zero = arith.constant 0.0 : f32
+    %m = redfuse.reduce maximumf %a over [1] into [0] : f32
+    %c = arith.subf %a, %m : f32
+    %e = math.exp %c : f32
+    %k = arith.select %keep, %e, %zero : f32
+    %l = redfuse.reduce add %k over [1] into [0] : f32
+    redfuse.yield %l : f32
+  } -> tensor<5xf32>
+  return %r#0 : tensor<5xf32>
+}
