@@ -32,7 +32,7 @@ def fused(options: Options) -> list[tuple[str, str]]:
     schedule = f"{{{' '.join(chosen)}}}" if chosen else ""
     return [
         ("normalize", "builtin.module(redfuse-normalize)"),
-        ("raise", "builtin.module(redfuse-raise)"),
+        ("raise", "builtin.module(redfuse-raise,redfuse-widen-accumulators)"),
         ("fuse", "builtin.module(redfuse-fuse)"),
         ("schedule", f"builtin.module(redfuse-schedule{schedule})"),
         ("derive", "builtin.module(redfuse-derive)"),

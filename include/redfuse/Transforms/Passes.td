@@ -131,6 +131,16 @@ def Raise : Pass<"redfuse-raise"> {
                            "mlir::tensor::TensorDialect"];
 }
 
+def WidenAccumulators : Pass<"redfuse-widen-accumulators"> {
+  let summary = "Accumulate sums and products of 16-bit floats in f32";
+  let description = [{
+    `redfuse.reduce add` (or `mul`) of f16, bf16 or narrower values becomes a
+    reduction in f32 whose result is rounded once; products that are summed are
+    taken in f32 as well. A 16-bit sum stagnates after some hundred terms.
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect"];
+}
+
 // Layers 3 to 5: fuse, schedule, derive -----------------------------------------
 
 def Fuse : Pass<"redfuse-fuse"> {
