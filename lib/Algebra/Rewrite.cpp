@@ -2,6 +2,8 @@
 #include "BodyBuilder.h"
 #include "Deriver.h"
 
+#include "redfuse/Analysis/KernelInfo.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -571,6 +573,7 @@ FoldAndFinalize Rewriter::run() {
       cascade.getScheduleAttr());
   fold.getStep().push_back(step.release());
   fold.getMerge().push_back(merge.release());
+  fold->setAttr(kInfoAttr, describeCascade(cascade));
 
   // Of the state the finalisation takes what it uses.
   SmallVector<Value> lastInputs;

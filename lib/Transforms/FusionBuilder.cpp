@@ -201,7 +201,11 @@ void BodyBuilder::addExtentInputs(ArrayRef<CascadeOp> ops,
           break;
         tensor = owner.getInits()[cast<OpResult>(tensor).getResultNumber()];
       }
-      extent = tensor::getMixedSize(rewriter, loc, tensor, where->second);
+      // Not tensor.dim of an empty tensor: that would keep it alive.
+      auto shape = tensor.getDefiningOp<tensor::EmptyOp>();
+      extent = shape ? shape.getMixedSizes()[where->second]
+                     : tensor::getMixedSize(rewriter, loc, tensor,
+                                            where->second);
     }
     Value empty = tensor::EmptyOp::create(rewriter, loc, {extent},
                                           rewriter.getI1Type());

@@ -1,4 +1,5 @@
 //===- Outline.cpp - redfuse-outline: fusion groups become kernels ---------===//
+#include "redfuse/Analysis/KernelInfo.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -38,6 +39,13 @@ static FailureOr<SmallVector<Operation *>> groupOf(Operation *root) {
     return a->isBeforeInBlock(b);
   });
   return group;
+}
+
+/// What the explanation tells of the group: of the cascade that it is, or was.
+static DictionaryAttr describeGroup(ArrayRef<Operation *> group) {
+  if (auto cascade = dyn_cast<CascadeOp>(group.front()))
+    return describeCascade(cascade);
+  return group.front()->getAttrOfType<DictionaryAttr>(kInfoAttr);
 }
 
 /// Moves a group into a kernel of its own and launches it where its last op
@@ -95,7 +103,8 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
   OpBuilder b(context);
   b.setInsertionPointToEnd(module.getBody());
   auto kernel = KernelOp::create(b, loc, name, inputs.size(),
-                                 /*schedule=*/nullptr, /*info=*/nullptr);
+                                 /*schedule=*/nullptr,
+                                 describeGroup(group));
   symbols.insert(kernel);
   Block *body = new Block;
   kernel.getBody().push_back(body);
@@ -133,6 +142,7 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
       for (OpOperand &init :
            cast<DestinationStyleOpInterface>(clone).getDpsInitsMutable())
         init.set(destinations[next++]);
+    clone->removeAttr(kInfoAttr);
     if (auto schedule = clone->getAttrOfType<ScheduleAttr>("schedule")) {
       kernel.setScheduleAttr(schedule);
       clone->removeAttr("schedule");

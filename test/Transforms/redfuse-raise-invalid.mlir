@@ -7,7 +7,7 @@
 
 // CHECK-LABEL: func.func @last_index
 // CHECK-SAME:  condition = "not raised", detail = "the index of an extremum takes the last among equals"
-// CHECK-SAME:  location = "{{.*}}raise-invalid.mlir:20:{{[0-9]+}}", op = "linalg.generic"
+// CHECK-SAME:  location = "{{.*}}redfuse-raise-invalid.mlir:20:{{[0-9]+}}", op = "linalg.generic"
 // CHECK-SAME:  remedy = "compare strictly
 // CHECK:       linalg.generic
 func.func @last_index(%a: tensor<5x3xf32>) -> tensor<5xi64> {

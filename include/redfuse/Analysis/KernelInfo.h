@@ -1,0 +1,23 @@
+//===- KernelInfo.h - what a kernel was made of ------------------*- C++ -*-===//
+#ifndef REDFUSE_ANALYSIS_KERNELINFO_H
+#define REDFUSE_ANALYSIS_KERNELINFO_H
+
+#include "redfuse/Dialect/Redfuse.h"
+
+namespace redfuse {
+
+/// The attribute on a fold that remembers the cascade that it was.
+inline constexpr llvm::StringLiteral kInfoAttr = "redfuse.info";
+
+/// A cascade as `explain` tells of it: `source`, the first source position;
+/// `locations`, all of them; `stages`, a dictionary for each reduction (reducer,
+/// over, into, type, location).
+mlir::DictionaryAttr describeCascade(CascadeOp cascade);
+
+/// How often a block goes over input `input` of `op` under `schedule`.
+int64_t countPasses(IndexProgramOpInterface op, unsigned input,
+                    ScheduleAttr schedule);
+
+} // namespace redfuse
+
+#endif // REDFUSE_ANALYSIS_KERNELINFO_H
