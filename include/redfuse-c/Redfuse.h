@@ -1,4 +1,5 @@
-//===- Redfuse.h - the C API of redfuse ----------------------------*- C -*-===//
+//===- Redfuse.h - the C API of redfuse ----------------------------*- C
+//-*-===//
 //
 // All that the Python module sees of the C++ core.
 //
@@ -40,7 +41,8 @@ typedef struct {
 } RedfuseBytes;
 REDFUSE_API void redfuseBytesFree(RedfuseBytes bytes);
 
-//===-- programs ------------------------------------------------------------===//
+//===-- programs
+//------------------------------------------------------------===//
 
 /// What was fused and what was not, as JSON: an object with the lists "kernels"
 /// and "refused" (docs/explain.md).
@@ -52,9 +54,9 @@ typedef enum {
   REDFUSE_EMIT_LLVM = 2,
 } RedfuseEmitForm;
 
-/// Makes code of a module in the LLVM dialect. An empty `cpu` is this machine's;
-/// `features` ("+name,-name") are added to those of the processor; `optLevel` is
-/// 0 to 3. On failure there is a diagnostic on the module.
+/// Makes code of a module in the LLVM dialect. An empty `cpu` is this
+/// machine's; `features` ("+name,-name") are added to those of the processor;
+/// `optLevel` is 0 to 3. On failure there is a diagnostic on the module.
 REDFUSE_API MlirLogicalResult redfuseEmit(MlirOperation module,
                                           MlirStringRef cpu,
                                           MlirStringRef features, int optLevel,
@@ -62,21 +64,22 @@ REDFUSE_API MlirLogicalResult redfuseEmit(MlirOperation module,
                                           RedfuseBytes *out);
 
 /// Calls `callback` for every registered set of patterns, sorted by name.
-REDFUSE_API void
-redfusePatternSets(void (*callback)(MlirStringRef name, MlirStringRef summary,
-                                    void *userData),
-                   void *userData);
+REDFUSE_API void redfusePatternSets(void (*callback)(MlirStringRef name,
+                                                     MlirStringRef summary,
+                                                     void *userData),
+                                    void *userData);
 
 /// Applies sets of patterns greedily until nothing changes or `maxIterations`
 /// are done (0: no limit) and calls `fired` for every application, in order.
-REDFUSE_API MlirLogicalResult redfuseApplyPatterns(
-    MlirOperation op, intptr_t count, const MlirStringRef *names,
-    int64_t maxIterations,
-    void (*fired)(MlirStringRef pattern, MlirStringRef op, MlirLocation loc,
-                  void *userData),
-    void *userData);
+REDFUSE_API MlirLogicalResult
+redfuseApplyPatterns(MlirOperation op, intptr_t count,
+                     const MlirStringRef *names, int64_t maxIterations,
+                     void (*fired)(MlirStringRef pattern, MlirStringRef op,
+                                   MlirLocation loc, void *userData),
+                     void *userData);
 
-//===-- machine code --------------------------------------------------------===//
+//===-- machine code
+//--------------------------------------------------------===//
 
 typedef struct RedfuseLibrary RedfuseLibrary;
 /// Loads object code. On failure returns null and a message in `error`.
@@ -102,7 +105,8 @@ REDFUSE_API void redfuseArrayFree(void *pointer);
 /// hands it out: for callers that have only the address of an entry.
 REDFUSE_API RedfuseBytes redfuseTakeFailure(void);
 
-//===-- the machine ---------------------------------------------------------===//
+//===-- the machine
+//---------------------------------------------------------===//
 
 typedef struct {
   RedfuseBytes triple, cpu, features;

@@ -96,8 +96,8 @@ public:
 private:
   Value constant(Type type, TypedAttr element) {
     if (auto vector = dyn_cast<VectorType>(type))
-      return arith::ConstantOp::create(
-          b, DenseElementsAttr::get(vector, element));
+      return arith::ConstantOp::create(b,
+                                       DenseElementsAttr::get(vector, element));
     return arith::ConstantOp::create(b, element);
   }
   /// AVX-512's vscalefps on 4, 8 or 16 lanes.
@@ -113,11 +113,9 @@ Value Emitter::scalefCall(Value p, Value n) {
   int64_t lanes = cast<VectorType>(p.getType()).getNumElements();
   SmallVector<Value> operands = {p, n, p};
   Type mask = b.getIntegerType(lanes == 16 ? 16 : 8);
-  operands.push_back(
-      arith::ConstantOp::create(b, b.getIntegerAttr(mask, -1)));
+  operands.push_back(arith::ConstantOp::create(b, b.getIntegerAttr(mask, -1)));
   if (lanes == 16) // the rounding mode: the current one
-    operands.push_back(
-        arith::ConstantOp::create(b, b.getI32IntegerAttr(4)));
+    operands.push_back(arith::ConstantOp::create(b, b.getI32IntegerAttr(4)));
   std::string name =
       "llvm.x86.avx512.mask.scalef.ps." + std::to_string(lanes * 32);
   return LLVM::CallIntrinsicOp::create(b, p.getType(), b.getStringAttr(name),
@@ -193,10 +191,9 @@ static Value expandExp2(Emitter &e, Value x) {
   Value shifted = e.add(x, e.f(Emitter::kRound));
   Value n = e.sub(shifted, e.f(Emitter::kRound));
   Value r = e.sub(x, n); // exact
-  Value p =
-      e.polynomial(r, {1.0f, 0.6931470036506653f, 0.24022240936756134f,
-                       0.055507343262434006f, 0.009671569801867008f,
-                       0.0013264669105410576f});
+  Value p = e.polynomial(r, {1.0f, 0.6931470036506653f, 0.24022240936756134f,
+                             0.055507343262434006f, 0.009671569801867008f,
+                             0.0013264669105410576f});
   return e.scale(p, n, shifted);
 }
 
@@ -207,8 +204,7 @@ static Value expandExpM1(Emitter &e, Value x) {
                                 0x1.1227fep-7f, 0x1.6bebfep-10f});
   Value p = e.fma(e.mul(x2.r, x2.r), q, x2.r);
   // The bits of kRound are shifted out.
-  Value half =
-      e.real(e.addi(e.shl(e.bits(x2.shifted), 23), e.i(126 << 23)));
+  Value half = e.real(e.addi(e.shl(e.bits(x2.shifted), 23), e.i(126 << 23)));
   Value result = e.fma(p, half, e.sub(half, e.f(0.5f)));
   return e.add(result, result);
 }
@@ -223,8 +219,8 @@ struct Logarithm {
 /// For finite u > 0, not subnormal; `rest` is small beside u, or null.
 static Logarithm logarithm(Emitter &e, Value u, Value rest) {
   // The multiple of 2^23 that brings u to [2/3, 4/3).
-  Value power = e.andi(e.subi(e.bits(u), e.i(0x3f2aaaab)),
-                       e.i(int32_t(0xff800000)));
+  Value power =
+      e.andi(e.subi(e.bits(u), e.i(0x3f2aaaab)), e.i(int32_t(0xff800000)));
   Value f = e.sub(e.real(e.subi(e.bits(u), power)), e.f(1.0f));
   if (rest) {
     Value inverse = e.real(e.subi(e.i(0x3f800000), power)); // 2^-exponent
@@ -234,8 +230,7 @@ static Logarithm logarithm(Emitter &e, Value u, Value rest) {
   Value p = e.polynomial(f, {-0.5f, 0x1.555506p-2f, -0x1.fffefp-3f,
                              0x1.99d02ap-3f, -0x1.559dccp-3f, 0x1.1ed6fcp-3f,
                              -0x1.f3110ep-4f, 0x1.1e675p-3f, -0x1.0806p-3f});
-  return {e.mul(e.toFloat(power), e.f(0x1p-23f)),
-          e.fma(e.mul(f, f), p, f)};
+  return {e.mul(e.toFloat(power), e.f(0x1p-23f)), e.fma(e.mul(f, f), p, f)};
 }
 
 /// What a logarithm is for no positive finite number.
@@ -286,9 +281,9 @@ static Value expandLog1P(Emitter &e, Value x) {
 /// An odd polynomial near 0, 1 - 2 / (exp(2 |x|) + 1) elsewhere.
 static Value expandTanh(Emitter &e, Value x) {
   Value t = e.abs(x), square = e.mul(x, x);
-  Value p = e.polynomial(square,
-                         {-0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c52p-5f,
-                          0x1.52266ap-6f, -0x1.75e0e8p-8f});
+  Value p =
+      e.polynomial(square, {-0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c52p-5f,
+                            0x1.52266ap-6f, -0x1.75e0e8p-8f});
   Value small = e.fma(e.mul(x, square), p, x);
   Value one = e.f(1.0f);
   Value exp = expandExp(e, e.add(t, t));
@@ -299,15 +294,15 @@ static Value expandTanh(Emitter &e, Value x) {
 /// An odd polynomial near 0, 1 - exp(-g(|x|)) with a polynomial g elsewhere.
 static Value expandErf(Emitter &e, Value x) {
   Value t = e.abs(x), square = e.mul(x, x);
-  Value p = e.polynomial(square, {0x1.20dd74p+0f, -0x1.8126fap-2f,
-                                  0x1.ce1dd2p-4f, -0x1.b6bedcp-6f,
-                                  0x1.48769ep-8f, -0x1.3f4ebap-11f});
+  Value p =
+      e.polynomial(square, {0x1.20dd74p+0f, -0x1.8126fap-2f, 0x1.ce1dd2p-4f,
+                            -0x1.b6bedcp-6f, 0x1.48769ep-8f, -0x1.3f4ebap-11f});
   Value four = e.f(4.0f); // erf rounds to 1 from here
   Value bounded = e.select(Is::OGT, t, four, four, t);
-  Value g = e.polynomial(
-      bounded, {-0x1.5d0628p-13f, -0x1.20b754p+0f, -0x1.4621b6p-1f,
-                -0x1.aa733cp-4f, 0x1.6d9d0cp-6f, -0x1.91cd5p-9f,
-                0x1.9fb33cp-13f});
+  Value g =
+      e.polynomial(bounded, {-0x1.5d0628p-13f, -0x1.20b754p+0f, -0x1.4621b6p-1f,
+                             -0x1.aa733cp-4f, 0x1.6d9d0cp-6f, -0x1.91cd5p-9f,
+                             0x1.9fb33cp-13f});
   Value large = e.sub(e.f(1.0f), expandExp(e, g));
   return e.select(Is::OLT, t, e.f(0.9f), e.mul(x, p), e.copySign(large, x));
 }
@@ -429,15 +424,14 @@ struct ExpandPower : OpRewritePattern<Op> {
     Type type = op.getType();
     auto element = b.getFloatAttr(getElementTypeOrSelf(type), 1.0);
     auto vector = dyn_cast<VectorType>(type);
-    Value one = vector ? arith::ConstantOp::create(
-                             b, DenseElementsAttr::get(vector,
-                                                       TypedAttr(element)))
-                       : arith::ConstantOp::create(b, element);
+    Value one = vector
+                    ? arith::ConstantOp::create(
+                          b, DenseElementsAttr::get(vector, TypedAttr(element)))
+                    : arith::ConstantOp::create(b, element);
     Value result, square = op.getLhs();
     for (int n = std::abs(*exponent); n; n >>= 1) {
       if (n & 1)
-        result =
-            result ? arith::MulFOp::create(b, result, square) : square;
+        result = result ? arith::MulFOp::create(b, result, square) : square;
       if (n > 1)
         square = arith::MulFOp::create(b, square, square);
     }

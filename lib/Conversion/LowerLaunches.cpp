@@ -38,8 +38,7 @@ static LLVM::LLVMFuncOp makeBody(ModuleOp module, LLVM::CallOp call,
   b.setInsertionPointToEnd(module.getBody());
   auto body = LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
   body.setArgAttr(0, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
-  body.setArgAttr(0, LLVM::LLVMDialect::getReadonlyAttrName(),
-                  b.getUnitAttr());
+  body.setArgAttr(0, LLVM::LLVMDialect::getReadonlyAttrName(), b.getUnitAttr());
   b.setInsertionPointToStart(body.addEntryBlock(b));
 
   auto load = [&](int64_t field) -> Value {
@@ -87,13 +86,11 @@ static LogicalResult lowerLaunch(ModuleOp module, LLVM::CallOp call) {
 
   b.setInsertionPoint(call);
   for (auto [field, value] : llvm::enumerate(values)) {
-    Value address =
-        LLVM::GEPOp::create(b, pointer, packed, context,
-                            ArrayRef<LLVM::GEPArg>{0, int32_t(field)});
+    Value address = LLVM::GEPOp::create(
+        b, pointer, packed, context, ArrayRef<LLVM::GEPArg>{0, int32_t(field)});
     LLVM::StoreOp::create(b, value, address);
   }
-  Value blocks =
-      LLVM::SubOp::create(b, call.getOperand(1), call.getOperand(0));
+  Value blocks = LLVM::SubOp::create(b, call.getOperand(1), call.getOperand(0));
   Value address = LLVM::AddressOfOp::create(b, body);
   LLVM::CallOp::create(b, TypeRange(),
                        FlatSymbolRefAttr::get(b.getContext(), kParallelFor),
@@ -116,9 +113,9 @@ struct LowerLaunches : redfuse::impl::LowerLaunchesBase<LowerLaunches> {
     if (!module.lookupSymbol(kParallelFor)) {
       auto b = OpBuilder::atBlockBegin(module.getBody());
       auto pointer = LLVM::LLVMPointerType::get(&getContext());
-      auto type = LLVM::LLVMFunctionType::get(
-          LLVM::LLVMVoidType::get(&getContext()),
-          {pointer, pointer, b.getI64Type()});
+      auto type =
+          LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()),
+                                      {pointer, pointer, b.getI64Type()});
       LLVM::LLVMFuncOp::create(b, module.getLoc(), kParallelFor, type);
     }
     for (LLVM::CallOp call : launches)

@@ -79,9 +79,8 @@ FlatSymbolRefAttr Lowering::runtime(StringRef name, TypeRange inputs,
                                     TypeRange results) {
   if (!module.lookupSymbol(name)) {
     auto b = OpBuilder::atBlockBegin(module.getBody());
-    auto function =
-        func::FuncOp::create(b, module.getLoc(), name,
-                             FunctionType::get(context, inputs, results));
+    auto function = func::FuncOp::create(
+        b, module.getLoc(), name, FunctionType::get(context, inputs, results));
     function.setPrivate();
   }
   return FlatSymbolRefAttr::get(context, name);
@@ -98,10 +97,10 @@ Value Lowering::message(ImplicitLocOpBuilder &b, StringRef text) {
       name = "redfuse_message_" + std::to_string(messageCount++);
     while (module.lookupSymbol(name));
     auto top = OpBuilder::atBlockBegin(module.getBody());
-    global = LLVM::GlobalOp::create(top, module.getLoc(), type,
-                                    /*isConstant=*/true,
-                                    LLVM::Linkage::Internal, name,
-                                    b.getStringAttr(bytes));
+    global =
+        LLVM::GlobalOp::create(top, module.getLoc(), type,
+                               /*isConstant=*/true, LLVM::Linkage::Internal,
+                               name, b.getStringAttr(bytes));
   }
   return LLVM::AddressOfOp::create(b, global);
 }
@@ -143,8 +142,8 @@ Value Lowering::bytesOf(ImplicitLocOpBuilder &b, MemRefType type,
   return arith::IndexCastOp::create(b, i64, bytes);
 }
 
-Value Lowering::describe(ImplicitLocOpBuilder &b, MemRefType type,
-                         Value memory, ArrayRef<Value> sizes) {
+Value Lowering::describe(ImplicitLocOpBuilder &b, MemRefType type, Value memory,
+                         ArrayRef<Value> sizes) {
   auto descriptor =
       MemRefDescriptor::poison(b, b.getLoc(), converter.convertType(type));
   descriptor.setAllocatedPtr(b, b.getLoc(), memory);
@@ -177,9 +176,9 @@ LogicalResult Lowering::lowerAlloc(memref::AllocOp op) {
     sizes.push_back(ShapedType::isDynamic(size)
                         ? Value(*dynamic++)
                         : arith::ConstantIndexOp::create(b, size));
-  auto call = func::CallOp::create(
-      b, runtime("redfuse_rt_alloc", i64, pointer), TypeRange(pointer),
-      ValueRange(bytesOf(b, type, sizes)));
+  auto call = func::CallOp::create(b, runtime("redfuse_rt_alloc", i64, pointer),
+                                   TypeRange(pointer),
+                                   ValueRange(bytesOf(b, type, sizes)));
   Value memory = call.getResult(0);
   op.replaceAllUsesWith(describe(b, type, memory, sizes));
   Value null = LLVM::ZeroOp::create(b, pointer);
@@ -192,10 +191,9 @@ LogicalResult Lowering::lowerAlloc(memref::AllocOp op) {
 void Lowering::lowerDealloc(memref::DeallocOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto type = cast<MemRefType>(op.getMemref().getType());
-  Value descriptor =
-      UnrealizedConversionCastOp::create(b, converter.convertType(type),
-                                         op.getMemref())
-          .getResult(0);
+  Value descriptor = UnrealizedConversionCastOp::create(
+                         b, converter.convertType(type), op.getMemref())
+                         .getResult(0);
   Value memory = LLVM::ExtractValueOp::create(b, descriptor, 0);
   func::CallOp::create(b, runtime("redfuse_rt_free", pointer, {}), TypeRange(),
                        ValueRange(memory));
@@ -212,9 +210,9 @@ LogicalResult Lowering::lowerScratch(func::CallOp op) {
     return op.emitError("expected (index) -> memref<?xi8>");
   ImplicitLocOpBuilder b(op.getLoc(), op);
   Value bytes = arith::IndexCastOp::create(b, i64, op.getOperand(0));
-  auto call = func::CallOp::create(
-      b, runtime("redfuse_rt_scratch", i64, pointer), TypeRange(pointer),
-      ValueRange(bytes));
+  auto call =
+      func::CallOp::create(b, runtime("redfuse_rt_scratch", i64, pointer),
+                           TypeRange(pointer), ValueRange(bytes));
   Value memory = call.getResult(0);
   op.getResult(0).replaceAllUsesWith(
       describe(b, type, memory, ArrayRef<Value>(op.getOperand(0))));
@@ -228,9 +226,9 @@ LogicalResult Lowering::lowerScratch(func::CallOp op) {
 void Lowering::checkCall(func::CallOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   b.setInsertionPointAfter(op);
-  auto call = func::CallOp::create(
-      b, runtime("redfuse_rt_failed", {}, b.getI1Type()),
-      TypeRange(b.getI1Type()), ValueRange());
+  auto call =
+      func::CallOp::create(b, runtime("redfuse_rt_failed", {}, b.getI1Type()),
+                           TypeRange(b.getI1Type()), ValueRange());
   Value yes = arith::ConstantIntOp::create(b, 1, 1);
   Value ok = arith::XOrIOp::create(b, call.getResult(0), yes);
   leaveUnless(ok.getDefiningOp(), ok, "");
@@ -300,8 +298,7 @@ LogicalResult Lowering::lowerFunction(func::FuncOp function) {
 LogicalResult Lowering::run() {
   findFailingFunctions();
   // Functions of the runtime are declared on the way: take a list first.
-  for (auto function :
-       llvm::to_vector(module.getOps<func::FuncOp>()))
+  for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
     if (!function.isExternal() && failed(lowerFunction(function)))
       return failure();
   if (Operation *view = module.lookupSymbol(kScratchView))

@@ -117,16 +117,14 @@ struct LowerVectors : redfuse::impl::LowerVectorsBase<LowerVectors> {
     MLIRContext *context = &getContext();
     {
       RewritePatternSet patterns(context);
-      patterns.add<BooleanMemory<memref::LoadOp>,
-                   BooleanMemory<memref::StoreOp>,
-                   BooleanMemory<vector::LoadOp>,
-                   BooleanMemory<vector::StoreOp>,
-                   BooleanMemory<vector::MaskedLoadOp>,
-                   BooleanMemory<vector::MaskedStoreOp>,
-                   BooleanMemory<vector::GatherOp>,
-                   BooleanMemory<vector::ScatterOp>,
-                   BooleanMemory<vector::TransferReadOp>,
-                   BooleanMemory<vector::TransferWriteOp>>(context);
+      patterns.add<
+          BooleanMemory<memref::LoadOp>, BooleanMemory<memref::StoreOp>,
+          BooleanMemory<vector::LoadOp>, BooleanMemory<vector::StoreOp>,
+          BooleanMemory<vector::MaskedLoadOp>,
+          BooleanMemory<vector::MaskedStoreOp>, BooleanMemory<vector::GatherOp>,
+          BooleanMemory<vector::ScatterOp>,
+          BooleanMemory<vector::TransferReadOp>,
+          BooleanMemory<vector::TransferWriteOp>>(context);
       // Contractions and multi-reductions into forms that are element-wise in
       // the innermost dim; permutations of transfers into transposes.
       vector::populateVectorMaskLoweringPatternsForSideEffectingOps(patterns);

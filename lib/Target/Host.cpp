@@ -56,8 +56,8 @@ bool redfuse::resolveCpu(llvm::StringRef cpu, llvm::StringRef features,
   features.split(added, ',', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef feature : added) {
     feature = feature.trim();
-    bool known = llvm::any_of(
-        info->getAllProcessorFeatures(), [&](const auto &entry) {
+    bool known =
+        llvm::any_of(info->getAllProcessorFeatures(), [&](const auto &entry) {
           return feature.drop_front() == llvm::StringRef(entry.Key);
         });
     if ((!feature.starts_with("+") && !feature.starts_with("-")) || !known) {

@@ -22,14 +22,14 @@ namespace redfuse::runtime {
 /// Right before every block; one cache line.
 struct alignas(64) BlockHeader {
   uint64_t magic;
-  int64_t bytes;      // of the size class, without the header
-  int64_t counted;    // what it adds to the memory in use
-  void *mapping;      // start of the system's block
-  CallState *owner;   // the call that must not leak it, or null
-  BlockHeader *next;  // in the owner's list, or in the free list
-  BlockHeader *prev;  // in the owner's list
+  int64_t bytes;     // of the size class, without the header
+  int64_t counted;   // what it adds to the memory in use
+  void *mapping;     // start of the system's block
+  CallState *owner;  // the call that must not leak it, or null
+  BlockHeader *next; // in the owner's list, or in the free list
+  BlockHeader *prev; // in the owner's list
   int32_t sizeClass;
-  bool mapped;        // by mmap, not by malloc
+  bool mapped; // by mmap, not by malloc
 };
 } // namespace redfuse::runtime
 
@@ -113,7 +113,8 @@ static BlockHeader *systemBlock(int64_t rounded, int sizeClass) {
       return nullptr;
     int64_t page = sysconf(_SC_PAGESIZE);
     auto begin = reinterpret_cast<uintptr_t>(memory);
-    uintptr_t block = (begin + page + kHugePage - 1) & ~uintptr_t(kHugePage - 1);
+    uintptr_t block =
+        (begin + page + kHugePage - 1) & ~uintptr_t(kHugePage - 1);
     uintptr_t first = block - page, end = block + span;
     if (first > begin)
       munmap(memory, first - begin);

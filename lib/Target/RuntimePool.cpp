@@ -2,9 +2,9 @@
 //
 // One launch at a time: the calling thread publishes a job, takes part in it
 // and returns when no worker is inside any more. Workers take ranges of blocks
-// from a shared counter, large ones first, so that uneven blocks even out. After
-// a job they spin for some microseconds, because launches come in series, and
-// then sleep.
+// from a shared counter, large ones first, so that uneven blocks even out.
+// After a job they spin for some microseconds, because launches come in series,
+// and then sleep.
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Target/Runtime.h"

@@ -85,9 +85,8 @@ LogicalResult redfuse::applyPatternSets(Operation *op,
   TraceListener listener(trace);
   GreedyRewriteConfig config;
   config.setListener(&listener);
-  config.setMaxIterations(maxIterations > 0
-                              ? maxIterations
-                              : GreedyRewriteConfig::kNoLimit);
+  config.setMaxIterations(maxIterations > 0 ? maxIterations
+                                            : GreedyRewriteConfig::kNoLimit);
   if (failed(applyPatternsGreedily(op, std::move(patterns), config)))
     return op->emitError("the patterns did not reach a fixed point within ")
            << maxIterations << " iterations";

@@ -1,4 +1,5 @@
-//===- Arguments.cpp - arrays as memref descriptors ------------------------===//
+//===- Arguments.cpp - arrays as memref descriptors
+//------------------------===//
 #include "Arguments.h"
 #include "Ext.h"
 
@@ -19,9 +20,9 @@ struct ElementInfo {
 
 // By Element; "index" is I64 too.
 static constexpr ElementInfo kElements[] = {
-    {"f64", "float64", 8}, {"f32", "float32", 4},   {"f16", "float16", 2},
+    {"f64", "float64", 8},   {"f32", "float32", 4}, {"f16", "float16", 2},
     {"bf16", "bfloat16", 2}, {"i64", "int64", 8},   {"i32", "int32", 4},
-    {"i16", "int16", 2},   {"i8", "int8", 1},       {"i1", "bool", 1}};
+    {"i16", "int16", 2},     {"i8", "int8", 1},     {"i1", "bool", 1}};
 static constexpr int kElementCount = sizeof(kElements) / sizeof(*kElements);
 
 static const ElementInfo &infoOf(Element element) {
@@ -36,7 +37,8 @@ Sequence::Sequence(py::handle object, const char *what) {
     items = py::reinterpret_steal<py::object>(PyList_AsTuple(object.ptr()));
   else
     raiseError("ArgumentError",
-               std::string(what) + ": expected a list or tuple of arrays, got " +
+               std::string(what) +
+                   ": expected a list or tuple of arrays, got " +
                    Py_TYPE(object.ptr())->tp_name);
   if (!items)
     throw py::error_already_set();
@@ -68,10 +70,9 @@ Spec Spec::fromPython(py::handle object) {
   if (!spec.scalar) {
     py::sequence pair = py::reinterpret_borrow<py::sequence>(object);
     type = pair[0];
-    for (py::handle extent : py::reinterpret_borrow<py::sequence>(
-             py::object(pair[1])))
-      spec.shape.push_back(extent.is_none() ? -1
-                                            : py::cast<int64_t>(extent));
+    for (py::handle extent :
+         py::reinterpret_borrow<py::sequence>(py::object(pair[1])))
+      spec.shape.push_back(extent.is_none() ? -1 : py::cast<int64_t>(extent));
   }
   spec.typeName = py::cast<std::string>(type);
   std::string name = spec.typeName == "index" ? "i64" : spec.typeName;
@@ -118,7 +119,8 @@ static PyObject *dtypeOf(Element element) {
     }
     return entry;
   }
-  entry = py::object(numpy.attr("dtype")(infoOf(element).numpy)).release().ptr();
+  entry =
+      py::object(numpy.attr("dtype")(infoOf(element).numpy)).release().ptr();
   return entry;
 }
 
@@ -151,9 +153,8 @@ static PyObject *torchDtype(Element element) {
   static PyObject *cache[kElementCount] = {};
   PyObject *&entry = cache[int(element)];
   if (!entry)
-    entry = py::object(torchModule().attr(infoOf(element).numpy))
-                .release()
-                .ptr();
+    entry =
+        py::object(torchModule().attr(infoOf(element).numpy)).release().ptr();
   return entry;
 }
 
@@ -320,8 +321,8 @@ py::object Spec::toNumpy(const Argument &what, py::handle value) const {
   if (!what.isOutput() && number && rank() == 0) {
     py::object array;
     try {
-      array = numpy.attr("asarray")(
-          value, py::handle(requireDtype(what, element)));
+      array =
+          numpy.attr("asarray")(value, py::handle(requireDtype(what, element)));
     } catch (py::error_already_set &error) {
       if (!error.matches(PyExc_OverflowError) &&
           !error.matches(PyExc_ValueError))
@@ -339,8 +340,9 @@ py::object Spec::toNumpy(const Argument &what, py::handle value) const {
     py::tuple device = value.attr("__dlpack_device__")();
     int kind = py::cast<int>(py::int_(py::object(device[0])));
     if (kind != 1 && kind != 3) // kDLCPU, kDLCUDAHost
-      what.raise("expected an array on the cpu, got one of DLPack device type " +
-                 std::to_string(kind) + "; copy it to the host");
+      what.raise(
+          "expected an array on the cpu, got one of DLPack device type " +
+          std::to_string(kind) + "; copy it to the host");
     try {
       return numpy.attr("from_dlpack")(value);
     } catch (py::error_already_set &error) {
@@ -354,9 +356,8 @@ py::object Spec::toNumpy(const Argument &what, py::handle value) const {
              std::string(Py_TYPE(value.ptr())->tp_name));
 }
 
-bool Spec::fill(const Argument &what, py::handle value,
-                const int64_t *expected, int64_t *descriptor, Region &region,
-                KeepAlive &keep) const {
+bool Spec::fill(const Argument &what, py::handle value, const int64_t *expected,
+                int64_t *descriptor, Region &region, KeepAlive &keep) const {
   const auto &numpy = py::detail::npy_api::get();
   if (numpy.PyArray_Check_(value.ptr())) {
     fillNumpy(what, value, expected, descriptor, region, keep);
@@ -390,7 +391,8 @@ static py::object newArray(const Argument &what, PyObject *dtype, int rank,
   if (bytes > kTiny) {
     memory = redfuseArrayAllocate(bytes);
     if (!memory)
-      raiseError("ExecutionError", what.function + ": out of memory: a result "
+      raiseError("ExecutionError", what.function +
+                                       ": out of memory: a result "
                                        "takes " +
                                        std::to_string(bytes) + " bytes");
     owner = py::reinterpret_steal<py::object>(
@@ -435,6 +437,5 @@ py::object Spec::allocate(const Argument &what, const int64_t *extents,
   if (!torch)
     return array;
   py::object tensor = torchModule().attr("from_numpy")(array);
-  return asBits ? tensor.attr("view")(py::handle(torchDtype(element)))
-                : tensor;
+  return asBits ? tensor.attr("view")(py::handle(torchDtype(element))) : tensor;
 }

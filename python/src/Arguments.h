@@ -1,4 +1,5 @@
-//===- Arguments.h - arrays as memref descriptors ----------------*- C++ -*-===//
+//===- Arguments.h - arrays as memref descriptors ----------------*- C++
+//-*-===//
 #ifndef REDFUSE_PYTHON_ARGUMENTS_H
 #define REDFUSE_PYTHON_ARGUMENTS_H
 
@@ -110,8 +111,7 @@ private:
                  const int64_t *expected, int64_t *descriptor, Region &region,
                  KeepAlive &keep) const;
   bool fillNumber(pybind11::handle value, int64_t *descriptor) const;
-  pybind11::object toNumpy(const Argument &what,
-                           pybind11::handle value) const;
+  pybind11::object toNumpy(const Argument &what, pybind11::handle value) const;
 };
 
 } // namespace redfuse_ext

@@ -1,4 +1,5 @@
-//===- Native.cpp - loaded code and its calls, for Python ------------------===//
+//===- Native.cpp - loaded code and its calls, for Python
+//------------------===//
 #include "Arguments.h"
 #include "Ext.h"
 
@@ -107,18 +108,18 @@ void NativeFunction::findShapes(void **args,
   args[inputs.size()] = last;
   for (int64_t extent : extents)
     if (extent < 0)
-      raiseError("ExecutionError",
-                 name + ": a result has the negative extent " +
-                     std::to_string(extent));
+      raiseError("ExecutionError", name +
+                                       ": a result has the negative extent " +
+                                       std::to_string(extent));
 }
 
 py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
   Sequence given(inputList, "arguments");
   if (given.size() != inputs.size())
-    raiseError("ArgumentError",
-               name + " takes " + std::to_string(inputs.size()) +
-                   " arguments (" + signature() + "), got " +
-                   std::to_string(given.size()));
+    raiseError("ArgumentError", name + " takes " +
+                                    std::to_string(inputs.size()) +
+                                    " arguments (" + signature() + "), got " +
+                                    std::to_string(given.size()));
   // Descriptors and the pointers to them; most functions fit on the stack.
   size_t count = inputs.size() + outputs.size();
   Stack<int64_t, 128> memory(words);
@@ -130,9 +131,9 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
 
   bool torch = false;
   for (size_t i = 0; i < inputs.size(); ++i)
-    torch |= inputs[i].fill({name, "argument", i}, given[i],
-                            inputs[i].shape.data(), &memory[starts[i]],
-                            regions[i], keep);
+    torch |=
+        inputs[i].fill({name, "argument", i}, given[i], inputs[i].shape.data(),
+                       &memory[starts[i]], regions[i], keep);
 
   std::vector<int64_t> extents;
   if (shapes)
@@ -144,10 +145,10 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
   if (!allocate)
     destinations.emplace(outputList, "out");
   if (destinations && destinations->size() != outputs.size())
-    raiseError("ArgumentError",
-               "out of " + name + ": expected " +
-                   std::to_string(outputs.size()) + " arrays, got " +
-                   std::to_string(destinations->size()));
+    raiseError("ArgumentError", "out of " + name + ": expected " +
+                                    std::to_string(outputs.size()) +
+                                    " arrays, got " +
+                                    std::to_string(destinations->size()));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Spec &spec = outputs[i];
     const int64_t *shape = shapes ? next : spec.shape.data();

@@ -1,4 +1,5 @@
-//===- Programs.cpp - passes, patterns and code of a module, for Python ----===//
+//===- Programs.cpp - passes, patterns and code of a module, for Python
+//----===//
 #include "Ext.h"
 
 #include "mlir-c/Diagnostics.h"
@@ -47,8 +48,8 @@ static bool findPosition(MlirLocation loc, Diagnostic &out) {
   if (mlirLocationIsNull(loc))
     return false;
   if (mlirLocationIsAFileLineColRange(loc)) {
-    MlirStringRef name = mlirIdentifierStr(
-        mlirLocationFileLineColRangeGetFilename(loc));
+    MlirStringRef name =
+        mlirIdentifierStr(mlirLocationFileLineColRangeGetFilename(loc));
     out.file.assign(name.data, name.length);
     out.line = mlirLocationFileLineColRangeGetStartLine(loc);
     out.column = mlirLocationFileLineColRangeGetStartColumn(loc);
@@ -145,8 +146,7 @@ private:
 static py::list runPasses(py::object op, const std::string &pipeline) {
   MlirOperation operation = operationOf(op);
   MlirContext context = mlirOperationGetContext(operation);
-  MlirStringRef name =
-      mlirIdentifierStr(mlirOperationGetName(operation));
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(operation));
   MlirPassManager pm = mlirPassManagerCreateOnOperation(context, name);
   struct Destroy {
     MlirPassManager pm;
@@ -157,12 +157,12 @@ static py::list runPasses(py::object op, const std::string &pipeline) {
   // "builtin.module(a,b)" and "a,b" both mean a and b on this operation.
   std::string passes = pipeline, anchor(name.data, name.length);
   if (passes.rfind(anchor + "(", 0) == 0 && passes.back() == ')')
-    passes = passes.substr(anchor.size() + 1,
-                           passes.size() - anchor.size() - 2);
+    passes =
+        passes.substr(anchor.size() + 1, passes.size() - anchor.size() - 2);
   std::string problem;
-  if (mlirLogicalResultIsFailure(mlirOpPassManagerAddPipeline(
-          mlirPassManagerGetAsOpPassManager(pm), stringRef(passes), append,
-          &problem)))
+  if (mlirLogicalResultIsFailure(
+          mlirOpPassManagerAddPipeline(mlirPassManagerGetAsOpPassManager(pm),
+                                       stringRef(passes), append, &problem)))
     capture.raise("cannot read the pipeline '" + pipeline + "': " + problem);
   MlirLogicalResult result;
   {
@@ -259,11 +259,11 @@ void definePrograms(py::module_ &m) {
       "Object code of a module in the LLVM dialect. cpu: '' is this machine's; "
       "features: '+name,-name' on top of the cpu's. Raises CompileError.");
   m.def("emit_asm", emitText(REDFUSE_EMIT_ASSEMBLY), py::arg("op"),
-        py::arg("cpu") = "", py::arg("features") = "",
-        py::arg("opt_level") = 3, "Like emit_object: assembly.");
+        py::arg("cpu") = "", py::arg("features") = "", py::arg("opt_level") = 3,
+        "Like emit_object: assembly.");
   m.def("emit_llvm", emitText(REDFUSE_EMIT_LLVM), py::arg("op"),
-        py::arg("cpu") = "", py::arg("features") = "",
-        py::arg("opt_level") = 3, "Like emit_object: optimised LLVM IR.");
+        py::arg("cpu") = "", py::arg("features") = "", py::arg("opt_level") = 3,
+        "Like emit_object: optimised LLVM IR.");
   m.def(
       "explain",
       [](py::object op) { return takeText(redfuseExplain(operationOf(op))); },

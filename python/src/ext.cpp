@@ -1,4 +1,5 @@
-//===- ext.cpp - the Python module: a thin face of the C API ---------------===//
+//===- ext.cpp - the Python module: a thin face of the C API
+//---------------===//
 #include "Ext.h"
 
 #include "mlir-c/Bindings/Python/Interop.h"
@@ -10,9 +11,9 @@ py::object capsuleOf(py::handle object) {
   if (PyCapsule_CheckExact(object.ptr()))
     return py::reinterpret_borrow<py::object>(object);
   if (!py::hasattr(object, MLIR_PYTHON_CAPI_PTR_ATTR))
-    throw py::type_error("expected an object of mlir.ir, got " +
-                         py::cast<std::string>(py::type::of(object).attr(
-                             "__qualname__")));
+    throw py::type_error(
+        "expected an object of mlir.ir, got " +
+        py::cast<std::string>(py::type::of(object).attr("__qualname__")));
   return object.attr(MLIR_PYTHON_CAPI_PTR_ATTR);
 }
 
@@ -21,8 +22,7 @@ MlirOperation operationOf(py::handle object) {
   py::object op = py::hasattr(object, "operation")
                       ? py::object(object.attr("operation"))
                       : py::reinterpret_borrow<py::object>(object);
-  MlirOperation operation =
-      mlirPythonCapsuleToOperation(capsuleOf(op).ptr());
+  MlirOperation operation = mlirPythonCapsuleToOperation(capsuleOf(op).ptr());
   if (!operation.ptr)
     throw py::error_already_set();
   return operation;

@@ -13,8 +13,9 @@ from native_programs import SHAPES, compile_text, elementwise
 from redfuse import _ext, errors
 
 DTYPES = {
-    "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i64": np.int64,
-    "i32": np.int32, "i16": np.int16, "i8": np.int8, "i1": np.bool_, "index": np.int64,
+    "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
+    "i64": np.int64, "i32": np.int32, "i16": np.int16, "i8": np.int8, "i1": np.bool_,
+    "index": np.int64,
 }  # fmt: skip
 
 # y = x of a matrix, in a launch of one block a row; s = the sum of x.
@@ -37,7 +38,8 @@ func.func private @rows(%begin: index, %end: index, %x: memref<?x?xf32>, %y: mem
 func.func @f(%x: memref<?x?xf32>, %y: memref<?x?xf32>) {
   %c0 = arith.constant 0 : index
   %m = memref.dim %x, %c0 : memref<?x?xf32>
-  call @rows(%c0, %m, %x, %y) {redfuse.parallel} : (index, index, memref<?x?xf32>, memref<?x?xf32>) -> ()
+  call @rows(%c0, %m, %x, %y) {redfuse.parallel}
+    : (index, index, memref<?x?xf32>, memref<?x?xf32>) -> ()
   return
 }
 func.func @f__shapes(%x: memref<?x?xf32>, %o: memref<?xindex>) {
@@ -193,7 +195,7 @@ def test_scalars() -> None:
             with pytest.raises(errors.ArgumentError):
                 function((2.5,))
         if dtype in ("i8", "i32"):
-            with pytest.raises(errors.ArgumentError, match="does not fit|expected"):
+            with pytest.raises(errors.ArgumentError, match=r"does not fit|expected"):
                 function((2**40,))
 
 
@@ -220,7 +222,7 @@ def test_dlpack(copy_fixed) -> None:
 def test_failures_stop_the_program(copy_rows) -> None:
     x = random(97, 31)
     x[50, 7] = np.nan
-    with pytest.raises(errors.ExecutionError, match="^f: an element is not a number$"):
+    with pytest.raises(errors.ExecutionError, match=r"^f: an element is not a number$"):
         copy_rows((x,))
     x[50, 7] = 0
     assert np.array_equal(copy_rows((x,))[0], x)  # the failure was that call's
@@ -344,7 +346,7 @@ def test_bad_machine_code() -> None:
 
 
 def test_call_overhead(copy_fixed) -> None:
-    """The time of a call that does nothing much; the best of several, because others use the machine."""
+    """The time of a call that does nothing much; the best of several, others use the machine."""
     x, out = random(3, 4), random(3, 4)
     best = {}
     for name, call in {

@@ -1,4 +1,5 @@
-//===- LowerToLLVM.h - from memrefs to the LLVM dialect ----------*- C++ -*-===//
+//===- LowerToLLVM.h - from memrefs to the LLVM dialect ----------*- C++
+//-*-===//
 #ifndef REDFUSE_CONVERSION_LOWERTOLLVM_H
 #define REDFUSE_CONVERSION_LOWERTOLLVM_H
 

@@ -1,4 +1,5 @@
-//===- Host.h - the machine that code is made for ----------------*- C++ -*-===//
+//===- Host.h - the machine that code is made for ----------------*- C++
+//-*-===//
 #ifndef REDFUSE_TARGET_HOST_H
 #define REDFUSE_TARGET_HOST_H
 

@@ -1,4 +1,5 @@
-//===- PatternRegistry.h - named sets of rewrite patterns --------*- C++ -*-===//
+//===- PatternRegistry.h - named sets of rewrite patterns --------*- C++
+//-*-===//
 //
 // Rewrites that users can pick by name (`redfuse.rewrite(module,
 // patterns=[...])`). A file that defines patterns registers them under a name
