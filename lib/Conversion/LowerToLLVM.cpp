@@ -70,19 +70,24 @@ void redfuse::buildLowerToLLVM(OpPassManager &pm, const CpuTarget &target) {
 }
 
 void redfuse::registerLowerToLLVMPipeline() {
-  PassPipelineRegistration<Options>(
+  // By hand, because a PassPipelineRegistration cannot refuse a processor.
+  registerPassPipeline(
       "redfuse-lower-to-llvm",
       "lower functions on memrefs to the LLVM dialect, with the runtime's "
       "entries",
-      [](OpPassManager &pm, const Options &options) {
+      [](OpPassManager &pm, StringRef text,
+         function_ref<LogicalResult(const Twine &)> fail) -> LogicalResult {
+        Options options;
+        if (failed(options.parseFromString(text)))
+          return failure();
         CpuTarget target;
         std::string error;
-        if (!resolveCpu(options.cpu, options.features, target, error)) {
-          // A pipeline builder cannot fail; the emitter, which gets the same
-          // names, does.
-          llvm::errs() << "redfuse-lower-to-llvm: " << error << "\n";
-          target = CpuTarget();
-        }
+        if (!resolveCpu(options.cpu, options.features, target, error))
+          return fail(error);
         buildLowerToLLVM(pm, target);
+        return success();
+      },
+      [](function_ref<void(const detail::PassOptions &)> handle) {
+        handle(Options());
       });
 }

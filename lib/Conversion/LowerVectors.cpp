@@ -112,6 +112,48 @@ struct BooleanMemory : OpRewritePattern<Op> {
   }
 };
 
+/// A horizontal minimum or maximum by halves: exact in any order, and LLVM
+/// would do it lane by lane because of NaN.
+struct ReduceByHalves : OpRewritePattern<vector::ReductionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(vector::ReductionOp op,
+                                PatternRewriter &rewriter) const override {
+    using Kind = vector::CombiningKind;
+    Kind kind = op.getKind();
+    if (kind != Kind::MAXIMUMF && kind != Kind::MINIMUMF &&
+        kind != Kind::MAXNUMF && kind != Kind::MINNUMF)
+      return rewriter.notifyMatchFailure(op, "LLVM has a good form");
+    VectorType type = op.getSourceVectorType();
+    if (type.isScalable() || type.getRank() != 1 || op.isMasked())
+      return rewriter.notifyMatchFailure(op, "expected a plain 1-D vector");
+    Location loc = op.getLoc();
+    auto combine = [&](Value x, Value y) {
+      return vector::makeArithReduction(rewriter, loc, kind, x, y,
+                                        op.getFastmathAttr());
+    };
+    Value value = op.getVector();
+    int64_t lanes = type.getNumElements();
+    while (lanes > 1 && lanes % 2 == 0) {
+      lanes /= 2;
+      auto half = [&](int64_t at) -> Value {
+        return vector::ExtractStridedSliceOp::create(
+            rewriter, loc, value, ArrayRef<int64_t>{at},
+            ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});
+      };
+      value = combine(half(0), half(lanes));
+    }
+    Value result = vector::ExtractOp::create(rewriter, loc, value, 0);
+    for (int64_t lane = 1; lane < lanes; ++lane)
+      result = combine(
+          result, vector::ExtractOp::create(rewriter, loc, value, lane));
+    if (op.getAcc())
+      result = combine(op.getAcc(), result);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 struct LowerVectors : redfuse::impl::LowerVectorsBase<LowerVectors> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -139,6 +181,7 @@ struct LowerVectors : redfuse::impl::LowerVectorsBase<LowerVectors> {
         return signalPassFailure();
     }
     RewritePatternSet patterns(context);
+    patterns.add<ReduceByHalves>(context);
     vector::populateVectorOuterProductLoweringPatterns(patterns);
     vector::populateVectorBroadcastLoweringPatterns(patterns);
     vector::populateVectorMaskOpLoweringPatterns(patterns);

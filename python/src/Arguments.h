@@ -42,7 +42,8 @@ private:
 struct Region {
   uintptr_t begin = 0, end = 0;
   bool overlaps(const Region &other) const {
-    return begin < other.end && other.begin < end;
+    return begin < end && other.begin < other.end && begin < other.end &&
+           other.begin < end;
   }
 };
 

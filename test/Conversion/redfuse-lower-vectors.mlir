@@ -50,3 +50,17 @@ func.func @booleans(%x: memref<?xi1>, %y: memref<?xi1>, %i: index, %m: vector<16
   vector.maskedstore %y[%i], %m, %n : memref<?xi1>, vector<16xi1>, vector<16xi1>
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @maximum
+// CHECK-NOT: vector.reduction
+// CHECK: arith.maxnumf {{.*}} : vector<8xf32>
+// CHECK: arith.maxnumf {{.*}} : vector<4xf32>
+// CHECK: arith.maxnumf {{.*}} : vector<2xf32>
+// CHECK: arith.maxnumf {{.*}} : vector<1xf32>
+// CHECK: arith.maxnumf %arg1, {{.*}} : f32
+func.func @maximum(%x: vector<16xf32>, %a: f32) -> f32 {
+  %0 = vector.reduction <maxnumf>, %x, %a : vector<16xf32> into f32
+  return %0 : f32
+}

@@ -173,6 +173,11 @@ def test_out_must_be_writable_and_apart(copy_fixed) -> None:
         copy_fixed((memory[:3],), (memory[2:],))
 
 
+def test_empty_arrays_share_nothing(copy_rows) -> None:
+    memory = random(5, 4)
+    assert copy_rows((memory[2:2],), (memory[2:2],))[0].shape == (0, 4)
+
+
 def test_unaligned_arguments_are_copied(copy_fixed) -> None:
     raw = np.zeros(3 * 4 * 4 + 1, np.uint8)
     x = raw[1:].view(np.float32).reshape(3, 4)
