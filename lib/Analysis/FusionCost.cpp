@@ -65,9 +65,10 @@ static double bytesOf(Value tensor) {
   for (int64_t extent : type.getShape())
     count *= extentOf(extent);
   Type element = type.getElementType();
-  return count * (element.isIndex() ? 8
-                                    : std::max<double>(
-                                          1, element.getIntOrFloatBitWidth() / 8));
+  return count *
+         (element.isIndex()
+              ? 8
+              : std::max<double>(1, element.getIntOrFloatBitWidth() / 8));
 }
 
 namespace {
@@ -94,8 +95,8 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
   llvm::DenseMap<Operation *, double> evaluations; // of each cascade's values
   for (const FusionSpace::Instance &instance : space.getInstances()) {
     CascadeOp op = instance.op;
-    FailureOr<DimSets> sets = DimSets::compute(
-        cast<IndexProgramOpInterface>(op.getOperation()));
+    FailureOr<DimSets> sets =
+        DimSets::compute(cast<IndexProgramOpInterface>(op.getOperation()));
     if (failed(sets))
       continue;
     auto variablesOf = [&](const SmallBitVector &dims) {
@@ -143,8 +144,7 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
   for (const FusionSpace::Access &access : space.getAccesses())
     if (access.producer < 0) {
       auto type = cast<RankedTensorType>(access.tensor.getType());
-      double width = bytesOf(access.tensor) /
-                     std::max<double>(1, [&] {
+      double width = bytesOf(access.tensor) / std::max<double>(1, [&] {
                        double n = 1;
                        for (int64_t e : type.getShape())
                          n *= extentOf(e);
@@ -194,11 +194,11 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
 
   // The share of the units that work: blocks come in rounds.
   double units = target.getUnits();
-  double busy = cost.parallelism / (units * std::ceil(cost.parallelism / units));
+  double busy =
+      cost.parallelism / (units * std::ceil(cost.parallelism / units));
   double moving = cost.bytes / target.getBandwidth();
   double rate = target.getFlops();
-  cost.timeIfBusy =
-      target.getLaunchNs() + std::max(cost.work / rate, moving);
+  cost.timeIfBusy = target.getLaunchNs() + std::max(cost.work / rate, moving);
   cost.time =
       target.getLaunchNs() + std::max(cost.work / (rate * busy), moving);
   return cost;

@@ -146,10 +146,10 @@ void FusionSolver::need(unsigned instance, Value v) {
       auto origin = dyn_cast<AffineDimExpr>(expr);
       if (auto d = dyn_cast<AffineDimExpr>(at))
         if (!origin || !isa<AffineDimExpr>(dims[origin.getPosition()]))
-          exact &= !type.isDynamicDim(position) &&
-                   type.getDimSize(position) ==
-                       s.variables[find(d.getPosition(), variableParents)]
-                           .extent;
+          exact &=
+              !type.isDynamicDim(position) &&
+              type.getDimSize(position) ==
+                  s.variables[find(d.getPosition(), variableParents)].extent;
     }
     addAccess(instance, v, tensor, std::move(index), exact);
     return;
@@ -238,8 +238,7 @@ AffineExpr FusionSolver::canonical(AffineExpr e, ArrayRef<unsigned> parents) {
     return getAffineSymbolExpr(symbolFor(findInstance(instance), v), context);
   }
   auto binary = cast<AffineBinaryOpExpr>(e);
-  return getAffineBinaryOpExpr(e.getKind(),
-                               canonical(binary.getLHS(), parents),
+  return getAffineBinaryOpExpr(e.getKind(), canonical(binary.getLHS(), parents),
                                canonical(binary.getRHS(), parents));
 }
 
@@ -250,7 +249,8 @@ void FusionSolver::collectVariables(AffineExpr e, ArrayRef<unsigned> parents,
       out.insert(find(d.getPosition(), parents));
     // A run-time index may depend on every dim of the place it comes from.
     if (auto sym = dyn_cast<AffineSymbolExpr>(part))
-      for (AffineExpr dim : s.instances[s.symbols[sym.getPosition()].first].dims)
+      for (AffineExpr dim :
+           s.instances[s.symbols[sym.getPosition()].first].dims)
         collectVariables(dim, parents, out);
   });
 }
@@ -364,9 +364,8 @@ bool FusionSolver::mergeAccesses(bool allowMixed) {
         auto pairs = difference(list[i], list[j]);
         if (!pairs || pairs->empty())
           continue;
-        bool mixed = llvm::any_of(*pairs, [&](auto p) {
-          return !isBoundMerge(p.first, p.second);
-        });
+        bool mixed = llvm::any_of(
+            *pairs, [&](auto p) { return !isBoundMerge(p.first, p.second); });
         if (mixed && !allowMixed)
           continue;
         if (merge(*pairs))
@@ -406,11 +405,12 @@ LogicalResult FusionSolver::checkInstances() {
               canonical(instance.dims[d], variableParents));
           if (v && seen.insert(v.getPosition()).second)
             continue;
-          why = {instance.op, "non-injective access",
-                 "its reduced result is read at " +
-                     describeReadAt(canonical(instance.dims, variableParents)) +
-                     ", not at distinct plain iteration dims",
-                 "keep it in a kernel of its own, or read it element by element"};
+          why = {
+              instance.op, "non-injective access",
+              "its reduced result is read at " +
+                  describeReadAt(canonical(instance.dims, variableParents)) +
+                  ", not at distinct plain iteration dims",
+              "keep it in a kernel of its own, or read it element by element"};
           return failure();
         }
     }
@@ -491,9 +491,8 @@ LogicalResult FusionSolver::run() {
       unsigned id = it->second;
       s.outputs.push_back(result);
       s.outputInstances.push_back(id);
-      AffineMap map =
-          op.getIndexingMapsArray()[op.getInputs().size() +
-                                    result.getResultNumber()];
+      AffineMap map = op.getIndexingMapsArray()[op.getInputs().size() +
+                                                result.getResultNumber()];
       SmallVector<AffineExpr> index;
       for (AffineExpr e : map.getResults()) {
         AffineExpr at =

@@ -24,5 +24,6 @@ int redfuseOptMain(int argc, char **argv) {
   registerAllPasses();
   redfuseRegisterDialects(wrap(&registry));
   redfuseRegisterPasses();
-  return failed(MlirOptMain(argc, argv, "redfuse optimizer driver\n", registry));
+  return failed(
+      MlirOptMain(argc, argv, "redfuse optimizer driver\n", registry));
 }

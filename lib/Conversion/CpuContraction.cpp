@@ -47,8 +47,7 @@ void CpuEmitter::emitContraction() {
       outer(i + 1, at);
       return;
     }
-    unsigned bits =
-        c.vectorOperand.getType().getIntOrFloatBitWidth();
+    unsigned bits = c.vectorOperand.getType().getIntOrFloatBitWidth();
     RegisterTile tile = chooseTile(lanes, bits, c.m.has_value());
     SpaceDim &n = dims[c.n];
     // As many registers a row as the tile of n has, evenly.
@@ -59,8 +58,8 @@ void CpuEmitter::emitContraction() {
         --vectors;
     Value zero = constantIndex(0), position = zero;
     auto columns = [&](Value from, Value to, unsigned count) {
-      auto loop = scf::ForOp::create(b, loc, from, to,
-                                     constantIndex(count * lanes));
+      auto loop =
+          scf::ForOp::create(b, loc, from, to, constantIndex(count * lanes));
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       Env inner = at;
@@ -116,8 +115,7 @@ void CpuEmitter::emitContractionRows(Env env, unsigned vectors) {
   while (m.staticSize && rows > 1 && *m.staticSize < rows)
     rows /= 2;
   auto loopOver = [&](Value from, Value to, unsigned count) {
-    auto loop =
-        scf::ForOp::create(b, loc, from, to, constantIndex(count));
+    auto loop = scf::ForOp::create(b, loc, from, to, constantIndex(count));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Env inner = env;
@@ -148,8 +146,8 @@ void CpuEmitter::emitRegisterTile(Env env, unsigned rows, unsigned vectors) {
   auto shifted = [&](Env &from, unsigned dim, unsigned by) {
     Env to = from;
     if (by > 0)
-      to.position[dim] = arith::AddIOp::create(b, loc, from.position[dim],
-                                               constantIndex(by));
+      to.position[dim] =
+          arith::AddIOp::create(b, loc, from.position[dim], constantIndex(by));
     return to;
   };
   // Positions of rows and vectors, outside the loops over the reduced dims.
@@ -170,8 +168,8 @@ void CpuEmitter::emitRegisterTile(Env env, unsigned rows, unsigned vectors) {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPointToStart(loop.getBody());
           bound.push_back({c.k[i], loop.getInductionVar()});
-          SmallVector<Value> next = loops(
-              i + 1, SmallVector<Value>(loop.getRegionIterArgs()), bound);
+          SmallVector<Value> next =
+              loops(i + 1, SmallVector<Value>(loop.getRegionIterArgs()), bound);
           scf::YieldOp::create(b, loc, next);
           return SmallVector<Value>(loop.getResults());
         }

@@ -148,8 +148,8 @@ void CpuEmitter::emitPoint(Env &env) {
   emitAvailable(env);
   for (Root *root : group->roots) {
     if (root->kind == Root::Kind::Keep)
-      storeTile(buffers.find(root->value)->second,
-                valueOf(root->value, env), env);
+      storeTile(buffers.find(root->value)->second, valueOf(root->value, env),
+                env);
     else if (root->kind == Root::Kind::Yield)
       storeYield(*root, env);
     else if (root->kind == Root::Kind::Assert)
@@ -173,8 +173,8 @@ Value CpuEmitter::combine(Reducer reducer, Value lhs, Value rhs) {
   // halves the instructions of a maximum.
   if (isa<arith::MaximumFOp, arith::MinimumFOp>(result.getDefiningOp()))
     result.getDefiningOp()->setAttr(
-        "fastmath", arith::FastMathFlagsAttr::get(
-                        b.getContext(), arith::FastMathFlags::nsz));
+        "fastmath", arith::FastMathFlagsAttr::get(b.getContext(),
+                                                  arith::FastMathFlags::nsz));
   return result;
 }
 
@@ -262,9 +262,9 @@ void CpuEmitter::emitReduction(Env &env) {
       ReduceOp reduce = root->reduce;
       for (auto [i, operand] : llvm::enumerate(reduce.getOperands())) {
         Type type = operand.getType();
-        TypedAttr identity =
-            i == 0 ? getReducerIdentity(reduce.getReducer(), type)
-                   : cast<TypedAttr>(b.getZeroAttr(type));
+        TypedAttr identity = i == 0
+                                 ? getReducerIdentity(reduce.getReducer(), type)
+                                 : cast<TypedAttr>(b.getZeroAttr(type));
         Value v = constant(identity);
         init.push_back(group->vectorDim ? asVector(v) : v);
       }
@@ -306,8 +306,8 @@ CpuEmitter::Accumulators CpuEmitter::emitOver(unsigned i, Env env,
   auto constantOf = [&](int64_t v) { return constantIndex(v); };
   Value zero = constantIndex(0), position = zero;
   if (copies > 1 && isLast) {
-    Value end = roundDown(b, loc, dim.size, dim.staticSize, step * copies,
-                          constantOf);
+    Value end =
+        roundDown(b, loc, dim.size, dim.staticSize, step * copies, constantOf);
     accumulators = emitFor(
         b, loc, zero, end, constantIndex(step * copies), accumulators,
         [&](Value iv, ValueRange state) {
@@ -316,8 +316,8 @@ CpuEmitter::Accumulators CpuEmitter::emitOver(unsigned i, Env env,
             Env inner = env;
             inner.position[d] =
                 c == 0 ? iv
-                       : Value(arith::AddIOp::create(
-                             b, loc, iv, constantIndex(c * step)));
+                       : Value(arith::AddIOp::create(b, loc, iv,
+                                                     constantIndex(c * step)));
             point(inner, MutableArrayRef(next).slice(c * perCopy, perCopy));
           }
           return next;
@@ -326,18 +326,17 @@ CpuEmitter::Accumulators CpuEmitter::emitOver(unsigned i, Env env,
   }
   if (!(dim.staticSize && copies > 1 && isLast &&
         *dim.staticSize % (step * copies) == 0)) {
-    Value end =
-        roundDown(b, loc, dim.size, dim.staticSize, step, constantOf);
-    SmallVector<Value> first = emitFor(
-        b, loc, position, end, constantIndex(step),
-        ArrayRef(accumulators).take_front(perCopy),
-        [&](Value iv, ValueRange state) {
-          SmallVector<Value> next(state);
-          Env inner = env;
-          inner.position[d] = iv;
-          point(inner, next);
-          return next;
-        });
+    Value end = roundDown(b, loc, dim.size, dim.staticSize, step, constantOf);
+    SmallVector<Value> first =
+        emitFor(b, loc, position, end, constantIndex(step),
+                ArrayRef(accumulators).take_front(perCopy),
+                [&](Value iv, ValueRange state) {
+                  SmallVector<Value> next(state);
+                  Env inner = env;
+                  inner.position[d] = iv;
+                  point(inner, next);
+                  return next;
+                });
     llvm::copy(first, accumulators.begin());
     position = end;
   }
@@ -353,8 +352,7 @@ CpuEmitter::Accumulators CpuEmitter::emitOver(unsigned i, Env env,
     types.push_back(v.getType());
   auto branch = scf::IfOp::create(b, loc, types, any, /*withElse=*/true);
   b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, loc,
-                       ValueRange(accumulators).take_front(perCopy));
+  scf::YieldOp::create(b, loc, ValueRange(accumulators).take_front(perCopy));
   b.setInsertionPointToStart(branch.thenBlock());
   Env inner = env;
   inner.position[d] = position;
@@ -408,8 +406,8 @@ static vector::CombiningKind kindOf(Reducer reducer) {
 void CpuEmitter::finishReduction(Env &env, ArrayRef<Value> accumulators,
                                  unsigned copies) {
   unsigned perCopy = accumulators.size() / copies;
-  bool foldLanes = group->vectorDim &&
-                   llvm::is_contained(group->over, *group->vectorDim);
+  bool foldLanes =
+      group->vectorDim && llvm::is_contained(group->over, *group->vectorDim);
   // The result stands at a point without the vector dim where that is reduced.
   auto reassociate = arith::FastMathFlags::reassoc;
   unsigned next = 0;
@@ -438,10 +436,11 @@ void CpuEmitter::finishReduction(Env &env, ArrayRef<Value> accumulators,
                                                result[0], reassociate);
       Value wide = asVector(best);
       Value isBest =
-          isFloat ? Value(arith::CmpFOp::create(
-                        b, loc, arith::CmpFPredicate::OEQ, result[0], wide))
-                  : Value(arith::CmpIOp::create(
-                        b, loc, arith::CmpIPredicate::eq, result[0], wide));
+          isFloat
+              ? Value(arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                            result[0], wide))
+              : Value(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            result[0], wide));
       Type indexType = reduce.getOperand(1).getType();
       unsigned width =
           indexType.isIndex() ? 64 : indexType.getIntOrFloatBitWidth();
@@ -454,12 +453,11 @@ void CpuEmitter::finishReduction(Env &env, ArrayRef<Value> accumulators,
       // Only a NaN equals none of the lanes: the index is then the first.
       Value found = arith::CmpIOp::create(
           b, loc, arith::CmpIPredicate::ne, lowest,
-          constant(b.getIntegerAttr(indexType,
-                                    APInt::getSignedMaxValue(width))));
+          constant(
+              b.getIntegerAttr(indexType, APInt::getSignedMaxValue(width))));
       Value firstIndex = constant(cast<TypedAttr>(b.getZeroAttr(indexType)));
       result[0] = best;
-      result[1] =
-          arith::SelectOp::create(b, loc, found, lowest, firstIndex);
+      result[1] = arith::SelectOp::create(b, loc, found, lowest, firstIndex);
     } else if (foldLanes) {
       result[0] = vector::ReductionOp::create(b, loc, kindOf(reducer),
                                               result[0], reassociate);
@@ -508,7 +506,8 @@ void CpuEmitter::emitTopK() {
     Env lastAt = at(env, lastSlot);
     // A slot that nothing has filled holds index -1 and yields to anything.
     auto beats = [&](Env &slot) -> Value {
-      Value there = loadTile(values, slot), thereIndex = loadTile(indices, slot);
+      Value there = loadTile(values, slot),
+            thereIndex = loadTile(indices, slot);
       Value empty = arith::CmpIOp::create(
           b, loc, arith::CmpIPredicate::slt, thereIndex,
           constant(cast<TypedAttr>(b.getZeroAttr(indexType))));
@@ -536,8 +535,7 @@ void CpuEmitter::emitTopK() {
     Value previous = arith::SubIOp::create(b, loc, slot, one);
     Value clamped = arith::MaxSIOp::create(b, loc, previous, zero);
     Env previousAt = at(env, clamped);
-    Value goesOn =
-        arith::AndIOp::create(b, loc, positive, beats(previousAt));
+    Value goesOn = arith::AndIOp::create(b, loc, positive, beats(previousAt));
     scf::ConditionOp::create(b, loc, goesOn, ValueRange{slot});
     Block *after = b.createBlock(&loop.getAfter(), {}, b.getIndexType(), loc);
     b.setInsertionPointToStart(after);
@@ -578,8 +576,8 @@ void CpuEmitter::emitTopK() {
     }
     emitFor(b, loc, zero, k, one, {}, [&](Value iv, ValueRange) {
       Env slot = at(env, iv);
-      storeTile(values,
-                constant(getReducerIdentity(Reducer::TopK, valueType)), slot);
+      storeTile(values, constant(getReducerIdentity(Reducer::TopK, valueType)),
+                slot);
       storeTile(indices, constant(b.getIntegerAttr(indexType, -1)), slot);
       return SmallVector<Value>();
     });

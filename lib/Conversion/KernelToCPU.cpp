@@ -152,9 +152,9 @@ LogicalResult KernelGenerator::makePrograms() {
   for (unsigned d = 0; d < space.numDims; ++d) {
     int64_t tile = space.tileOf(d), extent = space.staticExtents[d];
     tileDims[d].capacity =
-        tile == 0 ? extent
-                  : (ShapedType::isDynamic(extent) ? tile
-                                                   : std::min(tile, extent));
+        tile == 0
+            ? extent
+            : (ShapedType::isDynamic(extent) ? tile : std::min(tile, extent));
     tileDims[d].isStream =
         schedule && llvm::is_contained(schedule.getStream(), d);
   }
@@ -190,9 +190,8 @@ LogicalResult KernelGenerator::makePrograms() {
             last - getAffineDimExpr(d, map.getContext()), map.getNumDims(), 0);
         if (!last.isFunctionOfDim(d) || rest.isFunctionOfDim(d))
           continue;
-        if (llvm::any_of(map.getResults().drop_back(), [&](AffineExpr e) {
-              return e.isFunctionOfDim(d);
-            }))
+        if (llvm::any_of(map.getResults().drop_back(),
+                         [&](AffineExpr e) { return e.isFunctionOfDim(d); }))
           continue;
         // The longest of several (d0 + d1).
         if (!layout.contiguous ||
@@ -283,7 +282,8 @@ LogicalResult KernelGenerator::makeBuffers() {
       if (destinations.contains(result))
         continue;
       SmallVector<unsigned> of;
-      AffineMap map = maps[firstInit + cast<OpResult>(result).getResultNumber()];
+      AffineMap map =
+          maps[firstInit + cast<OpResult>(result).getResultNumber()];
       for (AffineExpr e : map.getResults())
         of.push_back(cast<AffineDimExpr>(e).getPosition());
       requests.push_back(
@@ -291,10 +291,10 @@ LogicalResult KernelGenerator::makeBuffers() {
            [this, result](TileBuffer t) { emitter->tiles[result] = t; }});
     }
     for (auto &[value, of] : programs[op]->getBuffers())
-      requests.push_back({value.getType(), of,
-                          [this, op, value = value](TileBuffer t) {
-                            buffers[op][value] = t;
-                          }});
+      requests.push_back(
+          {value.getType(), of, [this, op, value = value](TileBuffer t) {
+             buffers[op][value] = t;
+           }});
   }
   if (requests.empty())
     return success();
@@ -326,8 +326,8 @@ LogicalResult KernelGenerator::makeBuffers() {
       bytes = multiply(bytes, dims[d].capacity);
     // Every tile starts on a line of its own.
     if (auto known = getConstantIntValue(bytes)) {
-      bytes = b.getIndexAttr((*known + kAlignment - 1) / kAlignment *
-                             kAlignment);
+      bytes =
+          b.getIndexAttr((*known + kAlignment - 1) / kAlignment * kAlignment);
     } else {
       Value line = arith::ConstantIndexOp::create(b, loc, kAlignment);
       Value lines =
@@ -337,8 +337,7 @@ LogicalResult KernelGenerator::makeBuffers() {
     total = add(total, bytes);
   }
   auto module = kernel->getParentOfType<ModuleOp>();
-  auto scratchType =
-      MemRefType::get({ShapedType::kDynamic}, b.getI8Type());
+  auto scratchType = MemRefType::get({ShapedType::kDynamic}, b.getI8Type());
   StringRef scratchName = "redfuse_rt_scratch_view";
   if (!module.lookupSymbol(scratchName)) {
     OpBuilder::InsertionGuard guard(b);
@@ -364,9 +363,9 @@ LogicalResult KernelGenerator::makeBuffers() {
       if (!fixed)
         sizes.push_back(cast<Value>(dims[d].capacity));
     }
-    buffer.memref = memref::ViewOp::create(
-        b, loc, MemRefType::get(shape, request.element), scratch, offset,
-        sizes);
+    buffer.memref =
+        memref::ViewOp::create(b, loc, MemRefType::get(shape, request.element),
+                               scratch, offset, sizes);
     request.give(buffer);
   }
   return success();
@@ -453,9 +452,9 @@ FailureOr<func::FuncOp> KernelGenerator::run() {
   if (failed(makeBuffers()))
     return failure();
 
-  auto loop = scf::ForOp::create(b, loc, entry->getArgument(0),
-                                 entry->getArgument(1),
-                                 arith::ConstantIndexOp::create(b, loc, 1));
+  auto loop =
+      scf::ForOp::create(b, loc, entry->getArgument(0), entry->getArgument(1),
+                         arith::ConstantIndexOp::create(b, loc, 1));
   func::ReturnOp::create(b, loc);
   b.setInsertionPointToStart(loop.getBody());
   // Where a block stands in the grid: the last dim of `grid` varies fastest.
@@ -553,8 +552,7 @@ struct KernelToCPU : public redfuse::impl::KernelToCPUBase<KernelToCPU> {
       call->setAttr("redfuse.parallel", b.getUnitAttr());
       launch.erase();
     }
-    for (auto kernel :
-         llvm::make_early_inc_range(module.getOps<KernelOp>()))
+    for (auto kernel : llvm::make_early_inc_range(module.getOps<KernelOp>()))
       kernel.erase();
   }
 };

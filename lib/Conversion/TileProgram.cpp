@@ -16,8 +16,8 @@ bool redfuse::isExpensive(Operation *op) {
   if (!isa_and_nonnull<math::MathDialect>(op->getDialect()))
     return false;
   return !isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::FloorOp,
-              math::CeilOp, math::RoundEvenOp, math::TruncOp,
-              math::CopySignOp>(op);
+              math::CeilOp, math::RoundEvenOp, math::TruncOp, math::CopySignOp>(
+      op);
 }
 
 FailureOr<std::unique_ptr<TileProgram>>
@@ -187,7 +187,8 @@ std::optional<Contraction> TileProgram::matchContraction(Root &root) {
   // whose elements share a register; take the one that needs least packing.
   std::optional<Contraction> best;
   double bestCost = 0;
-  for (auto [vectorOperand, scalarOperand] : {std::pair(lhs, rhs), {rhs, lhs}}) {
+  for (auto [vectorOperand, scalarOperand] :
+       {std::pair(lhs, rhs), {rhs, lhs}}) {
     if (vectorOperand.getParentBlock() != body ||
         scalarOperand.getParentBlock() != body)
       return std::nullopt;
@@ -231,9 +232,8 @@ std::optional<Contraction> TileProgram::matchContraction(Root &root) {
       double registers = std::ceil(capacity / options.lanes);
       double waste = registers * options.lanes / capacity;
       SmallBitVector vectorDims = dimSets[vectorOperand];
-      bool isStreamed = llvm::any_of(vectorDims.set_bits(), [&](unsigned d) {
-        return dims[d].isStream;
-      });
+      bool isStreamed = llvm::any_of(
+          vectorDims.set_bits(), [&](unsigned d) { return dims[d].isStream; });
       double packing = isPlain || isComputed
                            ? 0
                            : capacityOf(vectorDims) * (isStreamed ? 1 : 0.1);
@@ -301,8 +301,7 @@ void TileProgram::keepSharedValues() {
   // be complete before any component is overwritten.
   if (!isa<FoldOp>(op.getOperation()))
     return;
-  unsigned firstState =
-      body->getNumArguments() - op.getProgramInits().size();
+  unsigned firstState = body->getNumArguments() - op.getProgramInits().size();
   for (auto &root : roots) {
     if (root->kind != Root::Kind::Yield || kept.contains(root->value))
       continue;
@@ -436,8 +435,8 @@ LogicalResult TileProgram::formGroups() {
     auto it = invariant.find(root);
     if (it != invariant.end())
       return it->second;
-    bool result = !isa<FoldOp>(op.getOperation()) ||
-                  root->kind != Root::Kind::Yield;
+    bool result =
+        !isa<FoldOp>(op.getOperation()) || root->kind != Root::Kind::Yield;
     for (unsigned d : root->dims.set_bits())
       result &= !dims[d].isStream;
     for (Value v : root->cone) {
@@ -530,9 +529,8 @@ LogicalResult TileProgram::formGroups() {
     }
     unit.group = chosen;
   }
-  llvm::stable_sort(groups, [](const Group &a, const Group &b) {
-    return a.level < b.level;
-  });
+  llvm::stable_sort(
+      groups, [](const Group &a, const Group &b) { return a.level < b.level; });
   return success();
 }
 
@@ -585,16 +583,16 @@ unsigned TileProgram::chooseVectorDim(const Group &group) const {
           access(v, it == innermost.end() ? std::optional<unsigned>(d)
                                           : it->second);
         else
-          cost += capacityOf(dimSets[v]) *
-                  (dimSets[v].test(d) ? steps / capacity : 1.0) *
-                  (v.getDefiningOp() && isExpensive(v.getDefiningOp()) ? 8
-                                                                       : 0.5);
+          cost +=
+              capacityOf(dimSets[v]) *
+              (dimSets[v].test(d) ? steps / capacity : 1.0) *
+              (v.getDefiningOp() && isExpensive(v.getDefiningOp()) ? 8 : 0.5);
       }
       if (root->kind == Root::Kind::Yield) {
         // The innermost dim of the destination.
         SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-        AffineMap map = maps[maps.size() - op.getProgramInits().size() +
-                             root->yieldIndex];
+        AffineMap map =
+            maps[maps.size() - op.getProgramInits().size() + root->yieldIndex];
         std::optional<unsigned> last;
         if (map.getNumResults() > 0)
           if (auto e = dyn_cast<AffineDimExpr>(
@@ -603,7 +601,8 @@ unsigned TileProgram::chooseVectorDim(const Group &group) const {
         double points = capacityOf(root->dims);
         cost += last == d ? points / capacity * steps : points * 1.5;
       }
-      if (root->kind == Root::Kind::Reduce && llvm::is_contained(group.over, d)) {
+      if (root->kind == Root::Kind::Reduce &&
+          llvm::is_contained(group.over, d)) {
         // Folding the lanes of the accumulator at the end.
         SmallBitVector into = root->dims;
         for (unsigned o : group.over)

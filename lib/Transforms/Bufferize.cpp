@@ -51,7 +51,8 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
       return isa<KernelOp>(op) || op->getParentOfType<KernelOp>();
     });
     bufferization::BufferizationState state;
-    if (failed(bufferization::runOneShotModuleBufferize(module, options, state)))
+    if (failed(
+            bufferization::runOneShotModuleBufferize(module, options, state)))
       return signalPassFailure();
   }
 };

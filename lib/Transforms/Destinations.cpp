@@ -118,8 +118,8 @@ static LogicalResult moveResults(func::FuncOp func) {
   for (Value v : ret.getOperands()) {
     auto type = dyn_cast<RankedTensorType>(v.getType());
     Type element = type ? type.getElementType() : v.getType();
-    auto memref = MemRefType::get(type ? type.getShape() : ArrayRef<int64_t>(),
-                                  element);
+    auto memref =
+        MemRefType::get(type ? type.getShape() : ArrayRef<int64_t>(), element);
     if (failed(func.insertArgument(func.getNumArguments(), memref, {}, loc)))
       return failure();
     Value out = func.getArguments().back();
@@ -135,8 +135,8 @@ static LogicalResult moveResults(func::FuncOp func) {
     // another name of the caller's memory: bufferization sees to that.
     writeInPlace(b, v, tensor);
     b.setInsertionPoint(ret);
-    auto materialize = bufferization::MaterializeInDestinationOp::create(
-        b, loc, v, out);
+    auto materialize =
+        bufferization::MaterializeInDestinationOp::create(b, loc, v, out);
     materialize.setRestrict(true);
     materialize.setWritable(true);
   }
@@ -154,15 +154,15 @@ struct Destinations : public redfuse::impl::DestinationsBase<Destinations> {
   using DestinationsBase::DestinationsBase;
 
   void runOnOperation() override {
-    for (auto func :
-         llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
+    for (auto func : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
       if (!func.isPublic() || func.isExternal())
         continue;
       // Inputs are the caller's: nothing may be computed in them.
       for (unsigned i = 0; i < func.getNumArguments(); ++i)
         if (isa<TensorType>(func.getArgument(i).getType()))
-          func.setArgAttr(i, bufferization::BufferizationDialect::kWritableAttrName,
-                          BoolAttr::get(&getContext(), false));
+          func.setArgAttr(
+              i, bufferization::BufferizationDialect::kWritableAttrName,
+              BoolAttr::get(&getContext(), false));
       if (failed(makeShapesFunction(func)) || failed(moveResults(func)))
         return signalPassFailure();
     }

@@ -41,8 +41,7 @@ private:
   void eraseDead(RewriterBase &rewriter);
   void number();
   SmallVector<OpResult> producersOf(CascadeOp op);
-  std::optional<Group> evaluate(SmallVector<CascadeOp> ops,
-                                FusionRefusal &why);
+  std::optional<Group> evaluate(SmallVector<CascadeOp> ops, FusionRefusal &why);
   std::optional<Group> tryMerge(const Group &a, const Group &b,
                                 FusionRefusal &why);
   bool isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why);
@@ -156,7 +155,8 @@ std::optional<Group> Planner::evaluate(SmallVector<CascadeOp> ops,
     for (Value init : op.getInits())
       if (auto owner = init.getDefiningOp<CascadeOp>())
         if (llvm::is_contained(ops, owner)) {
-          why = {op, "destination", "a destination is the result of another stage",
+          why = {op, "destination",
+                 "a destination is the result of another stage",
                  "write into a fresh tensor.empty"};
           return std::nullopt;
         }
@@ -270,8 +270,8 @@ void Planner::growBesideEachOther() {
         continue;
       FusionRefusal why;
       std::optional<Group> fused = tryMerge(*groups[a], *groups[b], why);
-      double least = std::min(groups[a]->cost.parallelism,
-                              groups[b]->cost.parallelism);
+      double least =
+          std::min(groups[a]->cost.parallelism, groups[b]->cost.parallelism);
       if (!fused || fused->cost.parallelism < least ||
           fused->space.getVariables().size() >
               std::max(groups[a]->space.getVariables().size(),
@@ -291,9 +291,9 @@ bool Planner::duplicateCheapMaps(RewriterBase &rewriter) {
       if (a == b || groups[a]->ops.size() == 1 || !isCheapMap(producer))
         continue;
       // Its inputs must be in memory anyway.
-      bool inputsStay = llvm::none_of(
-          producersOf(producer),
-          [&](OpResult r) { return groupOf.lookup(r.getOwner()) == a; });
+      bool inputsStay = llvm::none_of(producersOf(producer), [&](OpResult r) {
+        return groupOf.lookup(r.getOwner()) == a;
+      });
       if (!inputsStay)
         continue;
       rewriter.setInsertionPoint(producer);
@@ -368,9 +368,8 @@ bool Planner::run(RewriterBase &rewriter) {
       continue;
     // Ops were cloned and moved since: solve again on what is there.
     FusionRefusal why;
-    llvm::sort(group->ops, [](CascadeOp a, CascadeOp b) {
-      return a->isBeforeInBlock(b);
-    });
+    llvm::sort(group->ops,
+               [](CascadeOp a, CascadeOp b) { return a->isBeforeInBlock(b); });
     FailureOr<FusionSpace> space = FusionSpace::solve(group->ops, why);
     if (failed(space))
       continue;

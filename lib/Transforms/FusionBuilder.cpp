@@ -87,9 +87,9 @@ Value BodyBuilder::indexValue(AffineExpr e, Location loc) {
     return valueOf(instance, v);
   }
   if (auto d = dyn_cast<AffineDimExpr>(e))
-    return IndexOp::create(rewriter, loc, rewriter.getIndexType(),
-                           rewriter.getI64IntegerAttr(numbers.lookup(
-                               d.getPosition())));
+    return IndexOp::create(
+        rewriter, loc, rewriter.getIndexType(),
+        rewriter.getI64IntegerAttr(numbers.lookup(d.getPosition())));
   if (auto c = dyn_cast<AffineConstantExpr>(e))
     return arith::ConstantIndexOp::create(rewriter, loc, c.getValue());
   // The dims and symbols that occur, as values at their own positions.
@@ -122,8 +122,8 @@ Value BodyBuilder::readOf(unsigned instance, Value reader, Location loc) {
   if (isPlain) {
     SmallVector<AffineExpr> exprs = llvm::map_to_vector(
         access.index, [&](AffineExpr e) { return renumber(e); });
-    return input(access.tensor,
-                 AffineMap::get(numDims(), 0, exprs, context()), loc);
+    return input(access.tensor, AffineMap::get(numDims(), 0, exprs, context()),
+                 loc);
   }
   SmallVector<Value> indices = llvm::map_to_vector(
       access.index, [&](AffineExpr e) { return indexValue(e, loc); });
@@ -192,8 +192,8 @@ void BodyBuilder::addExtentInputs(ArrayRef<CascadeOp> ops,
     Location loc = op.getLoc();
     OpFoldResult extent = rewriter.getIndexAttr(variable.extent);
     if (ShapedType::isDynamic(variable.extent)) {
-      auto where = findExtent(
-          cast<IndexProgramOpInterface>(op.getOperation()), variable.dim);
+      auto where = findExtent(cast<IndexProgramOpInterface>(op.getOperation()),
+                              variable.dim);
       Value tensor = where->first->get();
       // A value that disappears has the shape of its destination.
       while (auto owner = tensor.getDefiningOp<CascadeOp>()) {
@@ -203,15 +203,15 @@ void BodyBuilder::addExtentInputs(ArrayRef<CascadeOp> ops,
       }
       // Not tensor.dim of an empty tensor: that would keep it alive.
       auto shape = tensor.getDefiningOp<tensor::EmptyOp>();
-      extent = shape ? shape.getMixedSizes()[where->second]
-                     : tensor::getMixedSize(rewriter, loc, tensor,
-                                            where->second);
+      extent = shape
+                   ? shape.getMixedSizes()[where->second]
+                   : tensor::getMixedSize(rewriter, loc, tensor, where->second);
     }
-    Value empty = tensor::EmptyOp::create(rewriter, loc, {extent},
-                                          rewriter.getI1Type());
+    Value empty =
+        tensor::EmptyOp::create(rewriter, loc, {extent}, rewriter.getI1Type());
     inputs.push_back(empty);
-    maps.push_back(AffineMap::get(numDims(), 0,
-                                  getAffineDimExpr(n, context()), context()));
+    maps.push_back(AffineMap::get(numDims(), 0, getAffineDimExpr(n, context()),
+                                  context()));
     body->addArgument(rewriter.getI1Type(), loc);
   }
 }
@@ -238,9 +238,9 @@ CascadeOp BodyBuilder::build(ArrayRef<CascadeOp> ops) {
     AffineMap map = op.getIndexingMapsArray()[op.getInputs().size() + r];
     SmallVector<AffineExpr> exprs;
     for (AffineExpr e : map.getResults())
-      exprs.push_back(renumber(
-          space.getInstances()[instance]
-              .dims[cast<AffineDimExpr>(e).getPosition()]));
+      exprs.push_back(
+          renumber(space.getInstances()[instance]
+                       .dims[cast<AffineDimExpr>(e).getPosition()]));
     outMaps.push_back(AffineMap::get(numDims(), 0, exprs, context()));
     inits.push_back(op.getInits()[r]);
     types.push_back(output.getType());

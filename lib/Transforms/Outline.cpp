@@ -29,15 +29,15 @@ static FailureOr<SmallVector<Operation *>> groupOf(Operation *root) {
   for (Operation *user : users) {
     auto finalize = dyn_cast<FinalizeOp>(user);
     if (!finalize || finalize->getBlock() != fold->getBlock())
-      return fold.emitOpError("its state is used by more than redfuse.finalize: "
-                              "it cannot be outlined");
+      return fold.emitOpError(
+          "its state is used by more than redfuse.finalize: "
+          "it cannot be outlined");
     group.push_back(finalize);
   }
   if (users.empty())
     return fold.emitOpError("nothing finalises its state");
-  llvm::sort(group, [](Operation *a, Operation *b) {
-    return a->isBeforeInBlock(b);
-  });
+  llvm::sort(group,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   return group;
 }
 
@@ -103,8 +103,7 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
   OpBuilder b(context);
   b.setInsertionPointToEnd(module.getBody());
   auto kernel = KernelOp::create(b, loc, name, inputs.size(),
-                                 /*schedule=*/nullptr,
-                                 describeGroup(group));
+                                 /*schedule=*/nullptr, describeGroup(group));
   symbols.insert(kernel);
   Block *body = new Block;
   kernel.getBody().push_back(body);
@@ -125,10 +124,9 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
         continue;
       SmallVector<OpFoldResult> sizes;
       for (OpFoldResult size : stateSizes[init])
-        sizes.push_back(isa<Value>(size)
-                            ? OpFoldResult(mapping.lookupOrDefault(
-                                  cast<Value>(size)))
-                            : size);
+        sizes.push_back(isa<Value>(size) ? OpFoldResult(mapping.lookupOrDefault(
+                                               cast<Value>(size)))
+                                         : size);
       Type element = cast<RankedTensorType>(init.getType()).getElementType();
       Value empty = tensor::EmptyOp::create(b, loc, sizes, element);
       // Sizes that fold to constants must not change the type.
@@ -148,16 +146,15 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
       clone->removeAttr("schedule");
     }
   }
-  YieldOp::create(b, loc,
-                  llvm::map_to_vector(results, [&](Value v) {
+  YieldOp::create(b, loc, llvm::map_to_vector(results, [&](Value v) {
                     return mapping.lookup(v);
                   }));
 
   b.setInsertionPoint(last);
-  auto launch = LaunchOp::create(
-      b, loc, TypeRange(ValueRange(inits)),
-      FlatSymbolRefAttr::get(context, kernel.getSymName()),
-      inputs.getArrayRef(), inits);
+  auto launch =
+      LaunchOp::create(b, loc, TypeRange(ValueRange(inits)),
+                       FlatSymbolRefAttr::get(context, kernel.getSymName()),
+                       inputs.getArrayRef(), inits);
   for (auto [from, to] : llvm::zip_equal(results, launch.getResults()))
     from.replaceAllUsesWith(to);
   for (Operation *op : llvm::reverse(group))
@@ -182,8 +179,7 @@ struct Outline : public redfuse::impl::OutlineBase<Outline> {
         FailureOr<SmallVector<Operation *>> group = groupOf(root);
         if (failed(group))
           return signalPassFailure();
-        std::string name =
-            (func.getSymName() + "_" + Twine(i)).str();
+        std::string name = (func.getSymName() + "_" + Twine(i)).str();
         if (failed(outline(*group, name, symbols, module)))
           return signalPassFailure();
       }

@@ -66,15 +66,14 @@ static std::optional<Comparison> matchComparison(Value v) {
     c.isFloat = true;
     using P = arith::CmpFPredicate;
     P p = cmp.getPredicate();
-    c.noNaN = bitEnumContainsAny(cmp.getFastmath(),
-                                 arith::FastMathFlags::nnan);
+    c.noNaN = bitEnumContainsAny(cmp.getFastmath(), arith::FastMathFlags::nnan);
     c.greater = p == P::OGT || p == P::OGE || p == P::UGT || p == P::UGE;
     bool less = p == P::OLT || p == P::OLE || p == P::ULT || p == P::ULE;
     if (!c.greater && !less)
       return std::nullopt;
     c.orEqual = p == P::OGE || p == P::UGE || p == P::OLE || p == P::ULE;
-    c.ordered = c.noNaN || p == P::OGT || p == P::OGE || p == P::OLT ||
-                p == P::OLE;
+    c.ordered =
+        c.noNaN || p == P::OGT || p == P::OGE || p == P::OLT || p == P::OLE;
     return c;
   }
   if (auto cmp = v.getDefiningOp<arith::CmpIOp>()) {
@@ -173,8 +172,7 @@ matchAccumulation(Value v, BlockArgument out,
       continue;
     }
     std::optional<Comparison> c = matchSelectAgainst(v, Value(), out);
-    if (!c || dependent.contains(c->lhs) || !c->ordered ||
-        !agree(extremum(*c)))
+    if (!c || dependent.contains(c->lhs) || !c->ordered || !agree(extremum(*c)))
       return std::nullopt;
     // Only the competitor or the accumulator may come out.
     auto select = cast<arith::SelectOp>(op);
@@ -247,8 +245,7 @@ private:
   bool fillIsIdentity(unsigned k, Reducer reducer);
   bool needsInit(unsigned k) {
     if (!reductionDims.empty())
-      return !accumulations[k].isIndex &&
-             !accumulations[k].indexResult &&
+      return !accumulations[k].isIndex && !accumulations[k].indexResult &&
              !fillIsIdentity(k, accumulations[k].reducer);
     return !outArgument(k).use_empty();
   }
@@ -426,18 +423,17 @@ LogicalResult Raiser::analyseResult(unsigned k, Reason &why) {
   BlockArgument out = outArgument(k);
   std::optional<Accumulation> acc =
       matchAccumulation(yielded(k), out, dependent);
-  bool independent =
-      acc && llvm::none_of(acc->terms, [&](const Term &t) {
-        return dependent.contains(t.value) ||
-               (t.factor && dependent.contains(t.factor));
-      });
+  bool independent = acc && llvm::none_of(acc->terms, [&](const Term &t) {
+                       return dependent.contains(t.value) ||
+                              (t.factor && dependent.contains(t.factor));
+                     });
   if (!independent) {
     if (!dependent.contains(yielded(k)))
-      return refuse(why, "not raised",
-                    "result " + Twine(k) +
-                        " does not accumulate over the reduction dims",
-                    "combine the old value with the new one by one of add, mul, "
-                    "max, min, and, or, xor");
+      return refuse(
+          why, "not raised",
+          "result " + Twine(k) + " does not accumulate over the reduction dims",
+          "combine the old value with the new one by one of add, mul, "
+          "max, min, and, or, xor");
     return refuse(why, "unknown combiner",
                   "result " + Twine(k) +
                       " is not `combine(old value, contribution)` with one of "
@@ -498,8 +494,8 @@ Value Raiser::buildReduction(unsigned k, OpBuilder &b, IRMapping &mapping,
       Value first = fillOf(k);
       Value beaten;
       if (isa<FloatType>(value.getType()))
-        beaten = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
-                                       value, first);
+        beaten = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, value,
+                                       first);
       else
         beaten = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value,
                                        first);
@@ -567,9 +563,9 @@ CascadeOp Raiser::build() {
     inits.push_back(init);
     maps.push_back(op.getMatchingIndexingMap(op.getDpsInitOperand(k)));
   }
-  auto cascade = CascadeOp::create(
-      rewriter, loc, op->getResultTypes(), inputs, inits,
-      rewriter.getAffineMapArrayAttr(maps), /*schedule=*/nullptr);
+  auto cascade = CascadeOp::create(rewriter, loc, op->getResultTypes(), inputs,
+                                   inits, rewriter.getAffineMapArrayAttr(maps),
+                                   /*schedule=*/nullptr);
   Block *block = rewriter.createBlock(&cascade.getBody());
   for (BlockArgument arg : readArguments)
     mapping.map(arg, block->addArgument(arg.getType(), arg.getLoc()));
@@ -585,11 +581,10 @@ CascadeOp Raiser::build() {
                      [&](Value v) { return dependent.contains(v); }))
       continue;
     if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-      mapping.map(index.getResult(), Value(IndexOp::create(
-                                         rewriter, index.getLoc(),
-                                         rewriter.getIndexType(),
-                                         rewriter.getI64IntegerAttr(
-                                             index.getDim()))));
+      mapping.map(index.getResult(),
+                  Value(IndexOp::create(
+                      rewriter, index.getLoc(), rewriter.getIndexType(),
+                      rewriter.getI64IntegerAttr(index.getDim()))));
       continue;
     }
     rewriter.clone(inner, mapping);

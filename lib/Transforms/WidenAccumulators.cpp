@@ -39,7 +39,8 @@ struct WidenAccumulators
       if (reducer != Reducer::Add && reducer != Reducer::Mul)
         return;
       auto type = dyn_cast<FloatType>(reduce.getOperand(0).getType());
-      if (!type || type.getWidth() >= 32 || !isa<CascadeOp>(reduce->getParentOp()))
+      if (!type || type.getWidth() >= 32 ||
+          !isa<CascadeOp>(reduce->getParentOp()))
         return;
       OpBuilder b(reduce);
       Location loc = reduce.getLoc();

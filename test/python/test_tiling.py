@@ -1,6 +1,5 @@
 """Tiled programs compute what they computed whole: upstream's drivers on redfuse ops."""
 
-
 from __future__ import annotations
 
 import numpy as np
