@@ -44,10 +44,6 @@ REDFUSE_API void redfuseBytesFree(RedfuseBytes bytes);
 //===-- programs
 //------------------------------------------------------------===//
 
-/// What was fused and what was not, as JSON: an object with the lists "kernels"
-/// and "refused" (docs/explain.md).
-REDFUSE_API RedfuseBytes redfuseExplain(MlirOperation module);
-
 typedef enum {
   REDFUSE_EMIT_OBJECT = 0,
   REDFUSE_EMIT_ASSEMBLY = 1,

@@ -264,11 +264,6 @@ void definePrograms(py::module_ &m) {
   m.def("emit_llvm", emitText(REDFUSE_EMIT_LLVM), py::arg("op"),
         py::arg("cpu") = "", py::arg("features") = "", py::arg("opt_level") = 3,
         "Like emit_object: optimised LLVM IR.");
-  m.def(
-      "explain",
-      [](py::object op) { return takeText(redfuseExplain(operationOf(op))); },
-      py::arg("op"),
-      "Decisions on a module as JSON with the lists 'kernels' and 'refused'.");
   m.def("apply_patterns", &applyPatterns, py::arg("op"), py::arg("names"),
         py::arg("max_iterations") = 0,
         "Applies sets of patterns greedily; returns (pattern, op, location) of "
