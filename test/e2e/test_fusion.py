@@ -1,0 +1,88 @@
+"""What the fused corpus looks like: kernels, reads, schedules, memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy
+import pytest
+
+import redfuse
+from redfuse import _ext
+from redfuse.check import cast_inputs
+from redfuse.reference import reference
+
+CORPUS = Path(__file__).parent / "corpus"
+PROGRAMS = sorted(path.stem for path in CORPUS.glob("*.mlir"))
+ATTENTION = [name for name in PROGRAMS if name.startswith("attention") or name == "sdpa"]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_program_is_one_cascade(name: str) -> None:
+    explanation = redfuse.compile(CORPUS / f"{name}.mlir").explanation
+    reducing = [k for k in explanation["kernels"] if any(c["stages"] for c in k["cascades"])]
+    assert len(reducing) == 1, [k["name"] for k in explanation["kernels"]]
+    assert explanation["refused"] == []
+
+
+@pytest.mark.parametrize("name", ATTENTION)
+def test_attention_reads_its_inputs_once(name: str) -> None:
+    kernels = redfuse.compile(CORPUS / f"{name}.mlir").explanation["kernels"]
+    reads = {entry["arg"]: entry["reads"] for k in kernels for entry in k["inputs"]}
+    assert {reads[arg] for arg in ("arg0", "arg1", "arg2")} == {1}
+
+
+@pytest.mark.parametrize("schedule", ["resident", "stream"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_schedules_agree(name: str, schedule: str) -> None:
+    """A schedule that is asked for is used where it is legal, and is right."""
+    data = numpy.load(CORPUS / f"{name}.npz")
+    executable = redfuse.compile(CORPUS / f"{name}.mlir", options={"schedule": schedule})
+    inputs = [data[f"in{i}"] for i in range(len(executable.signature.inputs))]
+    arguments = cast_inputs(inputs, executable.signature)
+    results = executable(*arguments)
+    for i, result in enumerate(results if isinstance(results, tuple) else [results]):
+        got, want = numpy.asarray(result, numpy.float64), data[f"out{i}"].astype(numpy.float64)
+        tolerance = 2e-2 if result.dtype.itemsize == 2 else 1e-5
+        assert numpy.abs(got - want).max() <= tolerance * numpy.abs(want).max()
+
+
+def attention(heads: int, queries: int, keys: int, width: int) -> str:
+    """The program of examples/attention.mlir at another size, named ops throughout."""
+    q = f"tensor<{heads}x{queries}x{width}xf32>"
+    k = f"tensor<{heads}x{keys}x{width}xf32>"
+    t = f"tensor<{heads}x{width}x{keys}xf32>"
+    s = f"tensor<{heads}x{queries}x{keys}xf32>"
+    return f"""
+    func.func @main(%q: {q}, %k: {k}, %v: {k}) -> {q} {{
+      %zero = arith.constant 0.0 : f32
+      %te = tensor.empty() : {t}
+      %kt = linalg.transpose ins(%k : {k}) outs(%te : {t}) permutation = [0, 2, 1]
+      %se = tensor.empty() : {s}
+      %sf = linalg.fill ins(%zero : f32) outs(%se : {s}) -> {s}
+      %s = linalg.batch_matmul ins(%q, %kt : {q}, {t}) outs(%sf : {s}) -> {s}
+      %p = linalg.softmax dimension(2) ins(%s : {s}) outs(%se : {s}) -> {s}
+      %oe = tensor.empty() : {q}
+      %of = linalg.fill ins(%zero : f32) outs(%oe : {q}) -> {q}
+      %o = linalg.batch_matmul ins(%p, %v : {s}, {k}) outs(%of : {q}) -> {q}
+      return %o : {q}
+    }}"""
+
+
+@pytest.mark.parametrize("shape", [(2, 1024, 1024, 64), (3, 257, 1009, 40)])
+def test_no_full_size_intermediate(shape: tuple[int, int, int, int]) -> None:
+    """The scores never exist: all memory a call takes is far less than they would."""
+    heads, queries, keys, width = shape
+    executable = redfuse.compile(attention(*shape), options={"cache": False})
+    random = numpy.random.default_rng(5)
+    q, k, v = (
+        random.standard_normal((heads, n, width), dtype=numpy.float32)
+        for n in (queries, keys, keys)
+    )
+    out = numpy.full_like(q, numpy.nan)
+    _ext.trim_memory()
+    _ext.reset_memory_peak()
+    executable(q, k, v, out=out)
+    assert _ext.memory_peak() < heads * queries * keys * 4 / 2
+    want = reference(attention(*shape), [q, k, v])[0]
+    assert numpy.abs(out - want).max() <= 1e-5 * numpy.abs(want).max()
