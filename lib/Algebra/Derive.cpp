@@ -121,10 +121,9 @@ unsigned Deriver::addExponential(const Exponential &exponential, Type type,
 //===----------------------------------------------------------------------===//
 
 bool redfuse::isRisky(const Roles &roles, Factor f) {
-  if (!isa<FloatType>(f.value.getType()) || roles.isProperNonZero(f.value))
+  if (!isa<FloatType>(f.value.getType()))
     return false;
-  std::optional<double> c = getConstant(f.value);
-  return f.exponent < 0 || !c || !std::isfinite(*c);
+  return f.exponent < 0 ? !roles.isNonZero(f.value) : !roles.isBounded(f.value);
 }
 
 bool Deriver::addTerm(ReduceOp reduce, const Term &term, StageChoice &value) {

@@ -104,8 +104,8 @@ static std::optional<Monotone> peel(const Roles &roles, Value value,
             .Case([&](arith::DivFOp div) {
               m.needsBothEnds = true;
               // Between values of both signs there may be a 0, and 0/0 is NaN.
-              return div.getLhs() == mixed && (roles.isProperNonZero(other) ||
-                                               roles.isNonNegative(mixed));
+              return div.getLhs() == mixed &&
+                     (roles.isNonZero(other) || roles.isNonNegative(mixed));
             })
             .Case([&](arith::NegFOp) {
               m.isDecreasing = !m.isDecreasing;

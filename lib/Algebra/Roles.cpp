@@ -203,50 +203,87 @@ bool Roles::isNonNegative(Value value, unsigned depth) const {
       .Default([](Operation *) { return false; });
 }
 
-bool Roles::isProperNonZero(Value value, unsigned depth) const {
+bool Roles::isNonZero(Value value, unsigned depth) const {
   if (std::optional<double> c = getConstant(value))
-    return *c != 0 && std::isfinite(*c);
+    return *c != 0;
   Operation *def = value.getDefiningOp();
   if (!def || depth > kMaxSignDepth)
     return false;
-  // A sum with a positive constant stays away from zero; it is not proved
-  // finite, but what makes it infinite (data near the type's limit) does the
-  // same to the products that it divides.
-  auto positiveShift = [&](Value a, Value b) {
-    std::optional<double> c = getConstant(b);
-    return c && *c > 0 && isNonNegative(a, depth + 1);
+  auto isPositiveConstant = [](Value v) {
+    std::optional<double> c = getConstant(v);
+    return c && *c > 0;
+  };
+  // Something that is not negative and something positive.
+  auto isShifted = [&](Value a, Value b) {
+    return isNonNegative(a, depth + 1) && isNonNegative(b, depth + 1) &&
+           isNonZero(b, depth + 1);
   };
   return llvm::TypeSwitch<Operation *, bool>(def)
       .Case([&](arith::AddFOp op) {
-        return positiveShift(op.getLhs(), op.getRhs()) ||
-               positiveShift(op.getRhs(), op.getLhs());
+        return isShifted(op.getLhs(), op.getRhs()) ||
+               isShifted(op.getRhs(), op.getLhs());
       })
       .Case<arith::MaximumFOp, arith::MaxNumFOp>([&](auto op) {
-        std::optional<double> l = getConstant(op.getLhs());
-        std::optional<double> r = getConstant(op.getRhs());
-        return (l && *l > 0) || (r && *r > 0);
+        return isPositiveConstant(op.getLhs()) ||
+               isPositiveConstant(op.getRhs());
       })
-      .Case<math::SqrtOp, math::RsqrtOp, arith::ExtFOp, arith::NegFOp,
-            math::AbsFOp>([&](auto op) {
-        return isProperNonZero(op->getOperand(0), depth + 1);
+      .Case<math::SqrtOp, arith::ExtFOp, arith::NegFOp, math::AbsFOp>(
+          [&](auto op) { return isNonZero(op->getOperand(0), depth + 1); })
+      .Case([&](math::RsqrtOp op) {
+        return isBounded(op.getOperand(), depth + 1);
       })
-      .Case<arith::MulFOp, arith::DivFOp>([&](auto op) {
-        return isProperNonZero(op.getLhs(), depth + 1) &&
-               isProperNonZero(op.getRhs(), depth + 1);
+      .Case([&](arith::MulFOp op) {
+        return isNonZero(op.getLhs(), depth + 1) &&
+               isNonZero(op.getRhs(), depth + 1);
+      })
+      .Case([&](arith::DivFOp op) {
+        return isNonZero(op.getLhs(), depth + 1) &&
+               isBounded(op.getRhs(), depth + 1);
       })
       .Case([&](arith::SelectOp op) {
         // select(v < c, c, v): a clamp from below.
         auto cmp = op.getCondition().getDefiningOp<arith::CmpFOp>();
-        std::optional<double> c = getConstant(op.getTrueValue());
-        if (cmp && c && *c > 0 && cmp.getLhs() == op.getFalseValue() &&
-            getConstant(cmp.getRhs()) == c &&
+        if (cmp && isPositiveConstant(op.getTrueValue()) &&
+            cmp.getLhs() == op.getFalseValue() &&
+            getConstant(cmp.getRhs()) == getConstant(op.getTrueValue()) &&
             llvm::is_contained(
                 {arith::CmpFPredicate::ULT, arith::CmpFPredicate::OLT,
                  arith::CmpFPredicate::ULE, arith::CmpFPredicate::OLE},
                 cmp.getPredicate()))
           return true;
-        return isProperNonZero(op.getTrueValue(), depth + 1) &&
-               isProperNonZero(op.getFalseValue(), depth + 1);
+        return isNonZero(op.getTrueValue(), depth + 1) &&
+               isNonZero(op.getFalseValue(), depth + 1);
+      })
+      .Case([&](ReduceOp op) { return isNormaliser(op); })
+      .Default([](Operation *) { return false; });
+}
+
+bool Roles::isBounded(Value value, unsigned depth) const {
+  if (std::optional<double> c = getConstant(value))
+    return std::isfinite(*c);
+  Operation *def = value.getDefiningOp();
+  if (!def || depth > kMaxSignDepth)
+    return false;
+  auto both = [&](Value a, Value b) {
+    return isBounded(a, depth + 1) && isBounded(b, depth + 1);
+  };
+  return llvm::TypeSwitch<Operation *, bool>(def)
+      .Case<math::TanhOp, arith::SIToFPOp, arith::UIToFPOp>(
+          [](auto) { return true; })
+      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp>(
+          [&](auto op) { return both(op.getLhs(), op.getRhs()); })
+      .Case([&](arith::DivFOp op) {
+        return isBounded(op.getLhs(), depth + 1) &&
+               isNonZero(op.getRhs(), depth + 1);
+      })
+      .Case([&](math::RsqrtOp op) {
+        return isNonZero(op.getOperand(), depth + 1);
+      })
+      .Case<math::SqrtOp, arith::ExtFOp, arith::TruncFOp, arith::NegFOp,
+            math::AbsFOp>(
+          [&](auto op) { return isBounded(op->getOperand(0), depth + 1); })
+      .Case([&](arith::SelectOp op) {
+        return both(op.getTrueValue(), op.getFalseValue());
       })
       .Case([&](ReduceOp op) { return isNormaliser(op); })
       .Default([](Operation *) { return false; });

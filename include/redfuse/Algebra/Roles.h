@@ -47,8 +47,9 @@ public:
   /// Facts that hold for every value that is not NaN. Only those that follow
   /// from the way a value is made.
   bool isNonNegative(mlir::Value value, unsigned depth = 0) const;
-  /// Neither zero nor infinite, or NaN.
-  bool isProperNonZero(mlir::Value value, unsigned depth = 0) const;
+  bool isNonZero(mlir::Value value, unsigned depth = 0) const;
+  /// Finite, unless it overflows.
+  bool isBounded(mlir::Value value, unsigned depth = 0) const;
 
   /// Whether `reduce` is a sum of exponentials in which the largest one is
   /// exp(0), so that it is at least 1 (or NaN), unless it is over nothing.
