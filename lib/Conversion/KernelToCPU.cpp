@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
+#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Transforms/Passes.h"
 
 namespace redfuse {
@@ -517,6 +518,8 @@ struct KernelToCPU : public redfuse::impl::KernelToCPUBase<KernelToCPU> {
     SmallVector<LaunchOp> launches;
     module.walk([&](LaunchOp launch) { launches.push_back(launch); });
     DenseMap<KernelOp, unsigned> uses;
+    int64_t bits =
+        vectorBits > 0 ? vectorBits : getTargetOf(module).getVectorBits();
     for (LaunchOp launch : launches) {
       auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
       if (!kernel) {
@@ -532,7 +535,7 @@ struct KernelToCPU : public redfuse::impl::KernelToCPUBase<KernelToCPU> {
       if (failed(space))
         return signalPassFailure();
       KernelGenerator generator(kernel, launch, *space,
-                                std::max<int64_t>(1, vectorBits / 32));
+                                std::max<int64_t>(1, bits / 32));
       FailureOr<func::FuncOp> func = generator.run();
       if (failed(func))
         return signalPassFailure();

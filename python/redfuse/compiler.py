@@ -142,6 +142,26 @@ def lower(program: Source, options: Options, stop_after: str | None = None) -> L
     return lowered
 
 
+def _host_target(module: Any) -> Any:
+    """What the cost model needs to know of this machine, as ``#redfuse.target``.
+
+    Capacities are the machine's own. The rates (GFLOP/s, GB/s) are those of a core of its vector
+    width; only their ratio decides anything.
+    """
+    import mlir.ir as ir
+
+    from . import _ext
+
+    host = _ext.host()
+    units, bits = max(1, host["threads"]), max(128, host["vector_bits"])
+    return ir.Attribute.parse(
+        f'#redfuse.target<"cpu", units = {units}, vector_bits = {bits}, '
+        f"l1 = {max(1, host['l1'])}, l2 = {max(1, host['l2'])}, "
+        f'flops = {units * bits // 4}, bandwidth = {20 * units}, launch_ns = 2000>',
+        module.context,
+    )
+
+
 def _lower(
     program: Source, options: Options, stages: list[tuple[str, str]], stop_after: str | None
 ) -> Lowered:
@@ -159,6 +179,8 @@ def _lower(
         from .destinations import to_destination_style
 
         to_destination_style(module, signature.name)
+    elif "redfuse.target" not in module.operation.attributes:
+        module.operation.attributes["redfuse.target"] = _host_target(module)
     recorder = Recorder()
     for stage, pipeline in stages:
         start = time.perf_counter()

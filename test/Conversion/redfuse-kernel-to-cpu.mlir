@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-kernel-to-cpu -canonicalize -cse -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-kernel-to-cpu=vector-bits=512 -canonicalize -cse -split-input-file | FileCheck %s
 
 // A resident cascade: stages one after another over rows in scratch; ragged ends
 // of the vector dim are masked; what the row alone decides stands outside the

@@ -250,9 +250,9 @@ def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
     loop over the tiles of its streamed dims that carries the state; contractions
     become register tiles; ragged ends are masked.
   }];
-  let options = [Option<"vectorBits", "vector-bits", "int64_t", "512",
-                        "width of a vector register in bits">];
-  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect",
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", "0",
+                        "width of a vector register; 0: that of the module's redfuse.target">];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect", "mlir::func::FuncDialect",
                            "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
                            "mlir::vector::VectorDialect", "mlir::affine::AffineDialect",
                            "mlir::cf::ControlFlowDialect"];
