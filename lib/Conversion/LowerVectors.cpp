@@ -145,8 +145,8 @@ struct ReduceByHalves : OpRewritePattern<vector::ReductionOp> {
     }
     Value result = vector::ExtractOp::create(rewriter, loc, value, 0);
     for (int64_t lane = 1; lane < lanes; ++lane)
-      result = combine(
-          result, vector::ExtractOp::create(rewriter, loc, value, lane));
+      result = combine(result,
+                       vector::ExtractOp::create(rewriter, loc, value, lane));
     if (op.getAcc())
       result = combine(op.getAcc(), result);
     rewriter.replaceOp(op, result);

@@ -61,7 +61,9 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.LoopInterleaving = level > 1;
-  tuning.SLPVectorization = level > 1;
+  // Kernels are vector code already; searching their straight lines for more
+  // took most of the compile time and found nothing.
+  tuning.SLPVectorization = false;
   llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(graphs);
