@@ -51,6 +51,12 @@ void populateNormalizeBroadcastsPatterns(mlir::RewritePatternSet &patterns);
 /// Powers by small whole constants, to products.
 void populateNormalizePowersPatterns(mlir::RewritePatternSet &patterns);
 
+/// Loops over elements, to generics.
+void populateNormalizeLoopsPatterns(mlir::RewritePatternSet &patterns);
+
+/// Scalars from computed 0-d tensors, into the bodies that use them.
+void populateNormalizeCapturesPatterns(mlir::RewritePatternSet &patterns);
+
 /// Sorts of which the first k elements are used, to top-k.
 void populateNormalizeSortsPatterns(mlir::RewritePatternSet &patterns);
 
