@@ -30,8 +30,8 @@ bool comesFromComputedTensor(Value value, unsigned depth = 0) {
 }
 
 /// A scalar that a body uses and that is taken from a computed tensor of rank 0
-/// hides where it comes from; its code goes into the body, where the read of the
-/// tensor becomes an operand.
+/// hides where it comes from; its code goes into the body, where the read of
+/// the tensor becomes an operand.
 struct SinkComputedScalars : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::GenericOp op,

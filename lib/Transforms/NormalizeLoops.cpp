@@ -30,8 +30,7 @@ namespace {
 bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
 
 bool carriesScalars(scf::ForOp loop) {
-  return loop.getNumResults() &&
-         llvm::all_of(loop.getResultTypes(), isScalar);
+  return loop.getNumResults() && llvm::all_of(loop.getResultTypes(), isScalar);
 }
 
 bool carriesTensors(scf::ForOp loop) {
@@ -184,8 +183,7 @@ private:
     parallel.push_back(loop);
     if (scf::ForOp inner = getPerfectlyNested(loop)) {
       for (Operation &op : loop.getBody()->without_terminator())
-        if (auto nested = dyn_cast<scf::ForOp>(op);
-            nested && nested != inner)
+        if (auto nested = dyn_cast<scf::ForOp>(op); nested && nested != inner)
           checkReduction(nested);
         else if (nested != inner)
           checkScalar(&op);
@@ -306,8 +304,7 @@ private:
         inputs.push_back(tensor);
         stands.push_back(result);
         int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
-        maps.push_back(AffineMap::getMultiDimIdentityMap(dims, b.getContext())
-                           .getMajorSubMap(rank));
+        maps.push_back(getFirstDims(dims, rank));
       }
     if (!chain.empty()) {
       // Nothing may be left that tells how far the reduction runs: this does.
@@ -347,6 +344,14 @@ private:
         });
   }
 
+  /// `(d0, d1, ...) -> (d0, ..., d<count - 1>)`.
+  AffineMap getFirstDims(unsigned dims, unsigned count) {
+    SmallVector<AffineExpr> exprs;
+    for (unsigned d = 0; d < count; ++d)
+      exprs.push_back(b.getAffineDimExpr(d));
+    return AffineMap::get(dims, 0, exprs, b.getContext());
+  }
+
   Value makeEmpty(ArrayRef<scf::ForOp> loops, Type element) {
     SmallVector<OpFoldResult> sizes;
     for (scf::ForOp loop : loops)
@@ -370,10 +375,8 @@ private:
       emitReductionsIn(at, around, getPerfectlyNested(at));
     }
     unsigned dims = around.size();
-    AffineMap map = AffineMap::getMultiDimIdentityMap(dims, b.getContext())
-                        .getMajorSubMap(context.size());
-    AffineMap id =
-        AffineMap::getMultiDimIdentityMap(context.size(), b.getContext());
+    AffineMap map = getFirstDims(dims, context.size());
+    AffineMap id = getFirstDims(context.size(), context.size());
     SmallVector<Value> outs;
     for (Value init : loop.getInitArgs()) {
       Value empty = makeEmpty(context, init.getType());
@@ -384,9 +387,9 @@ private:
     }
     scf::ForOp last = chain.back();
     SmallVector<AffineMap> maps(outs.size(), map);
-    linalg::GenericOp generic = emit(context, chain, outs, maps,
-                                     last.getRegionIterArgs(),
-                                     last.getYieldedValues());
+    linalg::GenericOp generic =
+        emit(context, chain, outs, maps, last.getRegionIterArgs(),
+             last.getYieldedValues());
     llvm::append_range(tensors[loop], generic.getResults());
   }
 
@@ -428,6 +431,11 @@ struct LoopToGeneric : OpRewritePattern<scf::ForOp> {
                                 PatternRewriter &rewriter) const override {
     if (op->getParentOfType<linalg::LinalgOp>())
       return rewriter.notifyMatchFailure(op, "in the body of a linalg op");
+    for (auto around = op->getParentOfType<scf::ForOp>(); around;
+         around = around->getParentOfType<scf::ForOp>())
+      if (Nest(around, rewriter).check().empty())
+        return rewriter.notifyMatchFailure(op,
+                                           "part of a nest that is a whole");
     Nest nest(op, rewriter);
     std::string why = nest.check();
     if (!why.empty())
@@ -439,8 +447,6 @@ struct LoopToGeneric : OpRewritePattern<scf::ForOp> {
 
 struct NormalizeLoops : redfuse::impl::NormalizeLoopsBase<NormalizeLoops> {
   void runOnOperation() override {
-    IRRewriter rewriter(&getContext());
-    // Outermost first: a nest that can be converted as a whole is.
     if (!redfuse::applyPopulated(getOperation(),
                                  redfuse::populateNormalizeLoopsPatterns))
       return signalPassFailure();

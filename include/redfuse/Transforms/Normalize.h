@@ -35,7 +35,8 @@ void populateNormalizeReshapesPatterns(mlir::RewritePatternSet &patterns);
 /// Copies, transposes, broadcasts and slices into indexing maps.
 void populateNormalizeViewsPatterns(mlir::RewritePatternSet &patterns);
 
-/// tensor.reshape between shapes that match, to expand_shape and collapse_shape.
+/// tensor.reshape between shapes that match, to expand_shape and
+/// collapse_shape.
 void populateNormalizeReshapeOpsPatterns(mlir::RewritePatternSet &patterns);
 
 /// tensor.extract of what a generic computes, to its body at that index.
