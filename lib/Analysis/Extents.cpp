@@ -14,7 +14,8 @@ Extent redfuse::getExtentOf(Value scalar) {
   while (true) {
     if (std::optional<int64_t> constant = getConstantIntValue(scalar))
       return constantExtent(*constant);
-    // An index is 64 bits wide here, so only casts to fewer bits lose something.
+    // An index is 64 bits wide here, so only casts to fewer bits lose
+    // something.
     Operation *op = scalar.getDefiningOp();
     if (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
       Type from = op->getOperand(0).getType(), to = scalar.getType();

@@ -33,9 +33,9 @@ LogicalResult verifyCommon(OpTy op, RankedTensorType type) {
     return op.emitOpError("results must have the types of the outputs");
   int64_t dimension = op.getDimension();
   if (dimension < 0 || dimension >= type.getRank())
-    return op.emitOpError() << "dimension " << dimension
-                            << " is out of range for a tensor of rank "
-                            << type.getRank();
+    return op.emitOpError()
+           << "dimension " << dimension
+           << " is out of range for a tensor of rank " << type.getRank();
   return success();
 }
 
@@ -146,7 +146,8 @@ LogicalResult ScanOp::verify() {
   SmallVector<int64_t> rowShape(input.getShape());
   rowShape.erase(rowShape.begin() + getDimension());
   if (failed(verifyCompatibleShape(rowShape, last.getShape())))
-    return emitOpError("output 1 must have the input's shape without dimension ")
+    return emitOpError(
+               "output 1 must have the input's shape without dimension ")
            << getDimension() << ", got " << last << " for " << input;
   if (running.getElementType() != last.getElementType() ||
       input.getElementType() != last.getElementType())

@@ -11,8 +11,8 @@ using namespace redfuse::tm_tensor;
 
 namespace {
 
-/// Puts the ops of a region of one yield here, with `arguments` for its own, and
-/// returns what it yields.
+/// Puts the ops of a region of one yield here, with `arguments` for its own,
+/// and returns what it yields.
 Value inlineRegion(OpBuilder &b, Region &region, ValueRange arguments) {
   Block &body = region.front();
   IRMapping mapping;
@@ -40,9 +40,8 @@ struct Rows {
   }
 
   /// Builds the loops; `row` gets the tensors so far and returns them written.
-  SmallVector<Value>
-  build(ValueRange tensors,
-        function_ref<SmallVector<Value>(ValueRange)> row) {
+  SmallVector<Value> build(ValueRange tensors,
+                           function_ref<SmallVector<Value>(ValueRange)> row) {
     SmallVector<Value> lows(sizes.size(), zero), steps(sizes.size(), one);
     if (sizes.empty())
       return row(tensors);
@@ -124,16 +123,16 @@ buildInsertion(Rows &rows, Value end, ValueRange tensors, ValueRange elements,
     OpBuilder::InsertionGuard guard(b);
     Block *test = b.createBlock(&loop.getBefore(), {}, types, locs);
     Value at = test->getArgument(0);
-    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, at,
-                                         rows.zero);
+    Value inside =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, at, rows.zero);
     auto compare = scf::IfOp::create(b, loc, b.getI1Type(), inside,
                                      /*withElseRegion=*/true);
     {
       OpBuilder::InsertionGuard inner(b);
       b.setInsertionPointToStart(compare.thenBlock());
       Value below = arith::SubIOp::create(b, loc, at, rows.one);
-      Value moves = before(
-          rows.getAll(test->getArguments().drop_front(), below));
+      Value moves =
+          before(rows.getAll(test->getArguments().drop_front(), below));
       scf::YieldOp::create(b, loc, moves);
       b.setInsertionPointToStart(compare.elseBlock());
       scf::YieldOp::create(b, loc, inside);
@@ -169,8 +168,8 @@ struct LowerSort : OpRewritePattern<SortOp> {
                   for (auto [a, b] : llvm::zip_equal(placed, elements))
                     pairs.append({a, b});
                   Value stays = inlineRegion(rewriter, op.getRegion(), pairs);
-                  Value yes = arith::ConstantIntOp::create(
-                      rewriter, op.getLoc(), 1, 1);
+                  Value yes =
+                      arith::ConstantIntOp::create(rewriter, op.getLoc(), 1, 1);
                   return arith::XOrIOp::create(rewriter, op.getLoc(), stays,
                                                yes);
                 };
@@ -194,8 +193,8 @@ struct LowerTopk : OpRewritePattern<TopkOp> {
     // Nothing can be placed in an output of extent zero.
     Value none = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
                                        k, rows.zero);
-    Value length = arith::SelectOp::create(rewriter, loc, none, rows.zero,
-                                           rows.length);
+    Value length =
+        arith::SelectOp::create(rewriter, loc, none, rows.zero, rows.length);
     Value last = arith::SubIOp::create(rewriter, loc, k, rows.one);
     Type indexType = getElementTypeOrSelf(op.getOutputs()[1].getType());
     auto place = [&](Value at, ValueRange carried) {
@@ -225,13 +224,13 @@ struct LowerTopk : OpRewritePattern<TopkOp> {
       if (inputs.size() == 2)
         index = rows.get(inputs[1], at);
       else
-        index = indexType.isIndex() ? at
-                                    : arith::IndexCastOp::create(
-                                          rewriter, loc, indexType, at);
+        index = indexType.isIndex()
+                    ? at
+                    : arith::IndexCastOp::create(rewriter, loc, indexType, at);
       Value end = arith::MinUIOp::create(rewriter, loc, at, last);
-      scf::YieldOp::create(rewriter, loc,
-                           buildInsertion(rows, end, carried, {value, index},
-                                          before));
+      scf::YieldOp::create(
+          rewriter, loc,
+          buildInsertion(rows, end, carried, {value, index}, before));
       rewriter.setInsertionPointToStart(insert.elseBlock());
       scf::YieldOp::create(rewriter, loc, carried);
       return llvm::to_vector_of<Value>(insert.getResults());
@@ -277,10 +276,10 @@ struct LowerScan : OpRewritePattern<ScanOp> {
                          {rows.get(running, before), element}));
       }
       Value result = value.getResult(0);
-      return SmallVector<Value>{
-          rows.set(running, at, result),
-          tensor::InsertOp::create(rewriter, loc, result, carried[1],
-                                   rows.outer)};
+      return SmallVector<Value>{rows.set(running, at, result),
+                                tensor::InsertOp::create(rewriter, loc, result,
+                                                         carried[1],
+                                                         rows.outer)};
     };
     SmallVector<Value> written =
         rows.build(op.getOutputs(), [&](ValueRange tensors) {

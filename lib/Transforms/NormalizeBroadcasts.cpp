@@ -106,13 +106,13 @@ Value broadcastInFront(PatternRewriter &rewriter, Location loc, Value tensor,
   SmallVector<OpFoldResult> sizes =
       tensor::getMixedSizes(rewriter, loc, tensor);
   sizes[dim] = want;
-  Value empty = tensor::EmptyOp::create(rewriter, loc, sizes,
-                                        type.getElementType());
+  Value empty =
+      tensor::EmptyOp::create(rewriter, loc, sizes, type.getElementType());
   AffineMap id = rewriter.getMultiDimIdentityMap(type.getRank());
   SmallVector<AffineExpr> exprs(id.getResults());
   exprs[dim] = rewriter.getAffineConstantExpr(0);
-  AffineMap map = AffineMap::get(type.getRank(), 0, exprs,
-                                 rewriter.getContext());
+  AffineMap map =
+      AffineMap::get(type.getRank(), 0, exprs, rewriter.getContext());
   SmallVector<utils::IteratorType> iterators(type.getRank(),
                                              utils::IteratorType::parallel);
   auto copy = linalg::GenericOp::create(
@@ -137,8 +137,8 @@ void addInput(PatternRewriter &rewriter, linalg::GenericOp op, Value input,
   SmallVector<Value> inputs(op.getInputs());
   inputs.push_back(input);
   auto wider = linalg::GenericOp::create(
-      rewriter, op.getLoc(), op.getResultTypes(), inputs, op.getOutputs(),
-      maps, op.getIteratorTypesArray());
+      rewriter, op.getLoc(), op.getResultTypes(), inputs, op.getOutputs(), maps,
+      op.getIteratorTypesArray());
   for (NamedAttribute attr : op->getDiscardableAttrs())
     wider->setDiscardableAttr(attr.getName(), attr.getValue());
   rewriter.inlineRegionBefore(op.getRegion(), wider.getRegion(),
@@ -162,6 +162,8 @@ struct ExtractToOperand : OpRewritePattern<tensor::ExtractOp> {
       return rewriter.notifyMatchFailure(op, "of a tensor made in the body");
     SmallVector<AffineExpr> exprs;
     SmallVector<std::pair<int64_t, Extent>> broadcasts;
+    SmallVector<OpFoldResult> offsets(type.getRank(), rewriter.getIndexAttr(0));
+    SmallVector<std::optional<Extent>> parts(type.getRank());
     for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
       std::optional<Access> access = matchAccess(generic, index);
       if (!access)
@@ -176,8 +178,8 @@ struct ExtractToOperand : OpRewritePattern<tensor::ExtractOp> {
         continue;
       }
       AffineExpr expr = rewriter.getAffineDimExpr(access->loop);
-      std::optional<Extent> loop = redfuse::getLoopExtent(generic,
-                                                          access->loop);
+      std::optional<Extent> loop =
+          redfuse::getLoopExtent(generic, access->loop);
       if (!loop)
         return rewriter.notifyMatchFailure(op, "unknown extent of a loop");
       if (access->zeroIfOne && *access->zeroIfOne != have)
@@ -197,6 +199,12 @@ struct ExtractToOperand : OpRewritePattern<tensor::ExtractOp> {
         // redfuse-normalize-views).
         exprs.push_back(access->offset ? expr + access->offset
                                        : expr % loop->constant);
+      } else if (!known && access->offset >= 0) {
+        // Every point is read, so the tensor is long enough: the part that is
+        // read is a slice of it.
+        offsets[dim] = rewriter.getIndexAttr(access->offset);
+        parts[dim] = *loop;
+        exprs.push_back(expr);
       } else {
         return rewriter.notifyMatchFailure(op, "may read out of range");
       }
@@ -207,10 +215,23 @@ struct ExtractToOperand : OpRewritePattern<tensor::ExtractOp> {
       rewriter.setInsertionPointAfterValue(tensor);
     }
     rewriter.setInsertionPoint(generic);
-    addInput(rewriter, generic, tensor,
-             AffineMap::get(generic.getNumLoops(), 0, exprs,
-                            rewriter.getContext()),
-             op.getResult());
+    if (llvm::any_of(parts, [](auto &part) { return part.has_value(); })) {
+      Location loc = op.getLoc();
+      SmallVector<OpFoldResult> sizes =
+          tensor::getMixedSizes(rewriter, loc, tensor);
+      SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
+      for (auto [size, part] : llvm::zip_equal(sizes, parts))
+        if (part)
+          size = part->isConstant()
+                     ? OpFoldResult(rewriter.getIndexAttr(part->constant))
+                     : OpFoldResult(materialize(rewriter, loc, *part));
+      tensor = tensor::ExtractSliceOp::create(rewriter, loc, tensor, offsets,
+                                              sizes, strides);
+    }
+    addInput(
+        rewriter, generic, tensor,
+        AffineMap::get(generic.getNumLoops(), 0, exprs, rewriter.getContext()),
+        op.getResult());
     return success();
   }
 };

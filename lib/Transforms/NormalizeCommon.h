@@ -27,8 +27,7 @@ applyPopulated(mlir::Operation *op,
                llvm::function_ref<void(mlir::RewritePatternSet &)> populate) {
   mlir::RewritePatternSet patterns(op->getContext());
   populate(patterns);
-  return mlir::succeeded(
-      mlir::applyPatternsGreedily(op, std::move(patterns)));
+  return mlir::succeeded(mlir::applyPatternsGreedily(op, std::move(patterns)));
 }
 
 } // namespace redfuse

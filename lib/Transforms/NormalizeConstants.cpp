@@ -66,8 +66,8 @@ Value makeFill(PatternRewriter &rewriter, Location loc, Value scalar,
   auto type = cast<RankedTensorType>(tensor.getType());
   SmallVector<OpFoldResult> sizes =
       tensor::getMixedSizes(rewriter, loc, tensor);
-  Value empty = tensor::EmptyOp::create(rewriter, loc, sizes,
-                                        type.getElementType());
+  Value empty =
+      tensor::EmptyOp::create(rewriter, loc, sizes, type.getElementType());
   return linalg::FillOp::create(rewriter, loc, scalar, empty).getResult(0);
 }
 
@@ -119,8 +119,8 @@ struct GenericToFill : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
-/// Upstream folds a truncation of a constant only where it is exact; at run time
-/// it rounds to nearest even, so does this.
+/// Upstream folds a truncation of a constant only where it is exact; at run
+/// time it rounds to nearest even, so does this.
 struct FoldTruncOfConstant : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::TruncFOp op,

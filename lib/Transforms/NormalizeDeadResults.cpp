@@ -30,9 +30,9 @@ struct ForgetUnreadInits : OpRewritePattern<linalg::GenericOp> {
         continue;
       SmallVector<OpFoldResult> sizes =
           tensor::getMixedSizes(rewriter, op.getLoc(), value);
-      Value empty = tensor::EmptyOp::create(
-          rewriter, op.getLoc(), sizes, type.getElementType(),
-          type.getEncoding());
+      Value empty =
+          tensor::EmptyOp::create(rewriter, op.getLoc(), sizes,
+                                  type.getElementType(), type.getEncoding());
       rewriter.modifyOpInPlace(op, [&] { init.set(empty); });
       changed = true;
     }
@@ -43,8 +43,8 @@ struct ForgetUnreadInits : OpRewritePattern<linalg::GenericOp> {
 struct NormalizeDeadResults
     : redfuse::impl::NormalizeDeadResultsBase<NormalizeDeadResults> {
   void runOnOperation() override {
-    if (!redfuse::applyPopulated(
-            getOperation(), redfuse::populateNormalizeDeadResultsPatterns))
+    if (!redfuse::applyPopulated(getOperation(),
+                                 redfuse::populateNormalizeDeadResultsPatterns))
       signalPassFailure();
   }
 };

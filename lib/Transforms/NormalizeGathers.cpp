@@ -22,8 +22,8 @@ int64_t countPoints(linalg::LinalgOp op) {
 }
 
 /// An element of a tensor that a generic computes point by point is that
-/// generic's scalar body, evaluated at the element's index. With all its readers
-/// gone, the whole tensor need not be computed.
+/// generic's scalar body, evaluated at the element's index. With all its
+/// readers gone, the whole tensor need not be computed.
 struct EvaluateAtIndex : OpRewritePattern<tensor::ExtractOp> {
   EvaluateAtIndex(MLIRContext *context, bool copiesOnly, PatternBenefit benefit)
       : OpRewritePattern(context, benefit), copiesOnly(copiesOnly) {}
@@ -103,7 +103,8 @@ private:
   }
 };
 
-struct NormalizeGathers : redfuse::impl::NormalizeGathersBase<NormalizeGathers> {
+struct NormalizeGathers
+    : redfuse::impl::NormalizeGathersBase<NormalizeGathers> {
   void runOnOperation() override {
     if (!redfuse::applyPopulated(getOperation(),
                                  redfuse::populateNormalizeGathersPatterns))

@@ -53,8 +53,8 @@ struct GenerateToGeneric : OpRewritePattern<tensor::GenerateOp> {
 struct NormalizeGeneralize
     : redfuse::impl::NormalizeGeneralizeBase<NormalizeGeneralize> {
   void runOnOperation() override {
-    if (!redfuse::applyPopulated(
-            getOperation(), redfuse::populateNormalizeGeneralizePatterns))
+    if (!redfuse::applyPopulated(getOperation(),
+                                 redfuse::populateNormalizeGeneralizePatterns))
       signalPassFailure();
   }
 };

@@ -17,12 +17,16 @@ void redfuse::buildNormalizePipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 
+  // Bounds and other scalars that do not vary leave the loops first.
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createNormalizeLoops());
   pm.addPass(createNormalizeGeneralize());
   pm.addPass(createNormalizePowers());
   pm.addPass(createNormalizeConstants());
   pm.addPass(createNormalizeSorts());
   pm.addPass(createNormalizeDeadResults());
   pm.addPass(createNormalizeReshapeOps());
+  pm.addPass(createNormalizeCaptures());
   pm.addPass(createNormalizeBroadcasts());
   pm.addPass(createNormalizeGathers());
   pm.addPass(createNormalizeBroadcasts());

@@ -53,18 +53,18 @@ struct PowerToProduct : OpRewritePattern<PowOp> {
     Value result, square = op.getLhs();
     for (int64_t left = std::abs(*exponent); left; left >>= 1) {
       if (left & 1)
-        result = result ? arith::MulFOp::create(rewriter, loc, result, square,
-                                                flags)
-                              .getResult()
-                        : square;
+        result =
+            result ? arith::MulFOp::create(rewriter, loc, result, square, flags)
+                         .getResult()
+                   : square;
       if (left > 1)
         square = arith::MulFOp::create(rewriter, loc, square, square, flags);
     }
     if (!result)
       result = constant(1.0);
     else if (*exponent < 0)
-      result = arith::DivFOp::create(rewriter, loc, constant(1.0), result,
-                                     flags);
+      result =
+          arith::DivFOp::create(rewriter, loc, constant(1.0), result, flags);
     rewriter.replaceOp(op, result);
     return success();
   }

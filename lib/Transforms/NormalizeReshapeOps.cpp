@@ -53,8 +53,8 @@ struct Group {
   ReassociationIndices source, target;
 };
 
-/// Cuts both shapes into the shortest runs of equal products; nothing if they do
-/// not match.
+/// Cuts both shapes into the shortest runs of equal products; nothing if they
+/// do not match.
 std::optional<SmallVector<Group>> matchShapes(ArrayRef<Extent> source,
                                               ArrayRef<Extent> target) {
   SmallVector<Group> groups;
@@ -180,8 +180,8 @@ private:
 struct NormalizeReshapeOps
     : redfuse::impl::NormalizeReshapeOpsBase<NormalizeReshapeOps> {
   void runOnOperation() override {
-    if (!redfuse::applyPopulated(
-            getOperation(), redfuse::populateNormalizeReshapeOpsPatterns))
+    if (!redfuse::applyPopulated(getOperation(),
+                                 redfuse::populateNormalizeReshapeOpsPatterns))
       return signalPassFailure();
     getOperation()->walk([](tensor::ReshapeOp op) {
       redfuse::addRefusal(

@@ -17,12 +17,12 @@ namespace {
 /// result would give every loop nest its unit dims back.
 template <typename Reshape>
 bool isUnitDimsOnly(Reshape reshape, ArrayRef<int64_t> expandedShape) {
-  return llvm::all_of(
-      reshape.getReassociationIndices(), [&](const ReassociationIndices &group) {
-        return llvm::count_if(group, [&](int64_t dim) {
-                 return expandedShape[dim] != 1;
-               }) <= 1;
-      });
+  return llvm::all_of(reshape.getReassociationIndices(),
+                      [&](const ReassociationIndices &group) {
+                        return llvm::count_if(group, [&](int64_t dim) {
+                                 return expandedShape[dim] != 1;
+                               }) <= 1;
+                      });
 }
 
 bool foldsThrough(OpOperand *operand) {
@@ -36,8 +36,8 @@ bool foldsThrough(OpOperand *operand) {
 struct NormalizeReshapes
     : redfuse::impl::NormalizeReshapesBase<NormalizeReshapes> {
   void runOnOperation() override {
-    if (!redfuse::applyPopulated(
-            getOperation(), redfuse::populateNormalizeReshapesPatterns))
+    if (!redfuse::applyPopulated(getOperation(),
+                                 redfuse::populateNormalizeReshapesPatterns))
       signalPassFailure();
   }
 };

@@ -17,8 +17,7 @@ bool isPositions(Value tensor, int64_t dimension) {
   if (!generic || generic.getNumResults() != 1 ||
       generic.getNumParallelLoops() != generic.getNumLoops())
     return false;
-  AffineMap map =
-      generic.getMatchingIndexingMap(generic.getDpsInitOperand(0));
+  AffineMap map = generic.getMatchingIndexingMap(generic.getDpsInitOperand(0));
   Value value = generic.getBody()->getTerminator()->getOperand(0);
   if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
     value = cast.getIn();
@@ -101,15 +100,15 @@ arith::CmpFPredicate invert(arith::CmpFPredicate predicate) {
   llvm_unreachable("a predicate that arith does not have");
 }
 
-/// Fills the region of `topk`, "does the new one go before the placed one", from
-/// the sort's "may a stay before b": not (placed stays before new).
+/// Fills the region of `topk`, "does the new one go before the placed one",
+/// from the sort's "may a stay before b": not (placed stays before new).
 void buildRegion(PatternRewriter &rewriter, SortOp sort, TopkOp topk) {
   OpBuilder::InsertionGuard guard(rewriter);
   Block &order = sort.getRegion().front();
   Type type = order.getArgument(0).getType();
   Location loc = sort.getLoc();
-  Block *body = rewriter.createBlock(&topk.getRegion(), {}, {type, type},
-                                     {loc, loc});
+  Block *body =
+      rewriter.createBlock(&topk.getRegion(), {}, {type, type}, {loc, loc});
   Value fresh = body->getArgument(0), placed = body->getArgument(1);
   IRMapping mapping;
   mapping.map(order.getArgument(0), placed);
@@ -122,8 +121,8 @@ void buildRegion(PatternRewriter &rewriter, SortOp sort, TopkOp topk) {
   if (auto compare = stays.getDefiningOp<arith::CmpFOp>();
       compare && compare->getBlock() == body) {
     goesBefore = arith::CmpFOp::create(
-        rewriter, loc, invert(compare.getPredicate()),
-        compare.getLhs(), compare.getRhs(), compare.getFastmath());
+        rewriter, loc, invert(compare.getPredicate()), compare.getLhs(),
+        compare.getRhs(), compare.getFastmath());
     rewriter.eraseOp(compare);
   } else if (auto compare = stays.getDefiningOp<arith::CmpIOp>();
              compare && compare->getBlock() == body) {
@@ -194,8 +193,8 @@ struct SortToTopk : OpRewritePattern<SortOp> {
       for (tensor::ExtractSliceOp slice : heads[i]) {
         Value result = topk.getResult(i);
         if (result.getType() != slice.getType())
-          result = tensor::CastOp::create(rewriter, loc, slice.getType(),
-                                          result);
+          result =
+              tensor::CastOp::create(rewriter, loc, slice.getType(), result);
         rewriter.replaceOp(slice, result);
       }
     rewriter.eraseOp(sort);

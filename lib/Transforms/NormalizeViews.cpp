@@ -41,8 +41,8 @@ struct FoldCopies : OpRewritePattern<linalg::GenericOp> {
           copy.getNumParallelLoops() != copy.getNumLoops() ||
           !copy.getBody()->without_terminator().empty())
         continue;
-      auto yielded = dyn_cast<BlockArgument>(
-          copy.getBody()->getTerminator()->getOperand(
+      auto yielded =
+          dyn_cast<BlockArgument>(copy.getBody()->getTerminator()->getOperand(
               result.getResultNumber()));
       if (!yielded || yielded.getOwner() != copy.getBody() ||
           yielded.getArgNumber() >= copy.getNumDpsInputs())
@@ -77,9 +77,9 @@ struct FoldSlices : OpRewritePattern<linalg::GenericOp> {
         continue;
       FailureOr<AffineMap> map =
           getSourceMap(slice, op.getMatchingIndexingMap(operand));
-      if (succeeded(map) && succeeded(readThrough(op, operand,
-                                                  slice.getSource(), *map,
-                                                  rewriter)))
+      if (succeeded(map) &&
+          succeeded(
+              readThrough(op, operand, slice.getSource(), *map, rewriter)))
         return success();
     }
     return rewriter.notifyMatchFailure(op, "reads no slice that can be folded");

@@ -80,6 +80,24 @@ func.func @inside(%x: tensor<5x3xf32>, %y: tensor<9xf32>) -> tensor<4x3xf32> {
   return %r : tensor<4x3xf32>
 }
 
+// A tensor that is at least as long as the loop: the part that is read.
+// CHECK-LABEL: func.func @part
+// CHECK-SAME: %[[X:[^:]+]]: tensor<?x4xf32>, %[[E:[^:]+]]: tensor<?x3xf32>
+// CHECK: %[[S:.+]] = tensor.extract_slice %[[X]][2, 0] [%{{.*}}, 4] [1, 1]
+// CHECK: ins(%[[S]] : tensor<?x4xf32>)
+func.func @part(%x: tensor<?x4xf32>, %e: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %r = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<?x3xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %k = arith.addi %i, %c2 : index
+    %v = tensor.extract %x[%k, %c1] : tensor<?x4xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x3xf32>
+  return %r : tensor<?x3xf32>
+}
+
 // A computed index, and reads that may fall outside, stay.
 // CHECK-LABEL: func.func @kept
 // CHECK-COUNT-3: tensor.extract

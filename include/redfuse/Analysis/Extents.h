@@ -17,9 +17,7 @@ struct Extent {
   mlir::Value value;
   int64_t dim = -1;
 
-  bool isConstant() const {
-    return !mlir::ShapedType::isDynamic(constant);
-  }
+  bool isConstant() const { return !mlir::ShapedType::isDynamic(constant); }
   bool operator==(const Extent &other) const {
     return constant == other.constant && value == other.value &&
            dim == other.dim;

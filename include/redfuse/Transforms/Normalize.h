@@ -35,7 +35,8 @@ void populateNormalizeReshapesPatterns(mlir::RewritePatternSet &patterns);
 /// Copies, transposes, broadcasts and slices into indexing maps.
 void populateNormalizeViewsPatterns(mlir::RewritePatternSet &patterns);
 
-/// tensor.reshape between shapes that match, to expand_shape and collapse_shape.
+/// tensor.reshape between shapes that match, to expand_shape and
+/// collapse_shape.
 void populateNormalizeReshapeOpsPatterns(mlir::RewritePatternSet &patterns);
 
 /// tensor.extract of what a generic computes, to its body at that index.
@@ -50,6 +51,12 @@ void populateNormalizeBroadcastsPatterns(mlir::RewritePatternSet &patterns);
 
 /// Powers by small whole constants, to products.
 void populateNormalizePowersPatterns(mlir::RewritePatternSet &patterns);
+
+/// Loops over elements, to generics.
+void populateNormalizeLoopsPatterns(mlir::RewritePatternSet &patterns);
+
+/// Scalars from computed 0-d tensors, into the bodies that use them.
+void populateNormalizeCapturesPatterns(mlir::RewritePatternSet &patterns);
 
 /// Sorts of which the first k elements are used, to top-k.
 void populateNormalizeSortsPatterns(mlir::RewritePatternSet &patterns);

@@ -109,6 +109,19 @@ def NormalizePowers : NormalizePass<"powers"> {
   let summary = "Powers by small whole constants are products";
 }
 
+def NormalizeLoops : NormalizePass<"loops"> {
+  let summary = "Loops over elements that map and reduce are generics";
+  let description = [{
+    An scf.for nest that inserts one element at each point, or that carries sums,
+    products, maxima and the like over extracted elements, becomes linalg.generic
+    ops. What cannot be read so is left and noted in `redfuse.refused`.
+  }];
+}
+
+def NormalizeCaptures : NormalizePass<"captures"> {
+  let summary = "Scalars computed from 0-d tensors are computed in the bodies";
+}
+
 def LowerTMTensor : Pass<"redfuse-lower-tm-tensor"> {
   let summary = "Sorts, top-k and scans that were not fused become loops";
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect",

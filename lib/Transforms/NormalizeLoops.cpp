@@ -1,0 +1,467 @@
+//===- NormalizeLoops.cpp - loops that reduce or map elements -------------===//
+//
+// A nest of scf.for over elements is read as statements in index notation: the
+// loops that carry tensors and insert one element at each point are parallel
+// dims, the loops inside that carry scalars are reductions. Every reduction
+// becomes a generic of its own (its result a tensor over the parallel dims
+// around it), the stores become the last generic. Scalar code between them is
+// put into every body that uses it.
+//
+//===----------------------------------------------------------------------===//
+#include "NormalizeCommon.h"
+#include "redfuse/Analysis/Extents.h"
+#include "redfuse/Analysis/Refusal.h"
+
+#include "mlir/IR/Matchers.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_NORMALIZELOOPS
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using redfuse::Extent;
+
+static constexpr llvm::StringLiteral kNotGeneric =
+    "a loop cannot be read as a linalg.generic";
+
+namespace {
+
+bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
+
+bool carriesScalars(scf::ForOp loop) {
+  return loop.getNumResults() && llvm::all_of(loop.getResultTypes(), isScalar);
+}
+
+bool carriesTensors(scf::ForOp loop) {
+  return loop.getNumResults() &&
+         llvm::all_of(loop.getResultTypes(),
+                      [](Type type) { return isa<RankedTensorType>(type); });
+}
+
+/// The only loop in `loop` that takes all its carried values and yields them.
+scf::ForOp getPerfectlyNested(scf::ForOp loop) {
+  for (scf::ForOp inner : loop.getBody()->getOps<scf::ForOp>())
+    if (llvm::equal(inner.getInitArgs(), loop.getRegionIterArgs()) &&
+        llvm::equal(inner.getResults(), loop.getYieldedValues()))
+      return inner;
+  return {};
+}
+
+/// Does `value` accumulate into `accumulator` in a way that a reduction may?
+bool accumulates(Value value, Value accumulator, bool outermost = true) {
+  if (value == accumulator)
+    return !outermost;
+  Operation *op = value.getDefiningOp();
+  if (!op || !accumulator.hasOneUse()) {
+    // max and min written as compare and select use the accumulator twice.
+    auto select = dyn_cast_or_null<arith::SelectOp>(op);
+    return select && (select.getTrueValue() == accumulator ||
+                      select.getFalseValue() == accumulator);
+  }
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return select.getTrueValue() == accumulator ||
+           select.getFalseValue() == accumulator;
+  if (isa<arith::SubFOp, arith::SubIOp>(op))
+    return accumulates(op->getOperand(0), accumulator, false);
+  if (auto fma = dyn_cast<math::FmaOp>(op))
+    return accumulates(fma.getC(), accumulator, false);
+  if (!isa<arith::AddFOp, arith::AddIOp, arith::MulFOp, arith::MulIOp,
+           arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+           arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
+           arith::MinUIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
+    return false;
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    if (operand == accumulator)
+      return true;
+    // A longer chain of one kind: (a + x) + y.
+    Operation *inner = operand.getDefiningOp();
+    return inner && inner->getName() == op->getName() &&
+           accumulates(operand, accumulator, false);
+  });
+}
+
+/// Checks a nest and then builds the generics that replace it.
+class Nest {
+public:
+  Nest(scf::ForOp root, PatternRewriter &rewriter)
+      : root(root), b(rewriter), loc(root.getLoc()) {}
+
+  /// Why the nest cannot be converted; empty if it can.
+  std::string check() {
+    if (carriesScalars(root))
+      checkReduction(root);
+    else if (carriesTensors(root))
+      checkParallel(root);
+    else
+      fail("it carries neither tensors nor scalars alone");
+    return why;
+  }
+
+  void convert() {
+    b.setInsertionPoint(root);
+    SmallVector<Value> results;
+    if (carriesScalars(root)) {
+      emitReduction(root, {});
+      for (Value tensor : tensors[root])
+        results.push_back(
+            tensor::ExtractOp::create(b, loc, tensor, ValueRange()));
+    } else {
+      results = emitParallel();
+    }
+    b.replaceOp(root, results);
+  }
+
+private:
+  void fail(const Twine &reason) {
+    if (why.empty())
+      why = reason.str();
+  }
+  bool isOutside(Value value) const {
+    return !root->isAncestor(value.getParentBlock()->getParentOp());
+  }
+
+  void checkBounds(scf::ForOp loop) {
+    if (!matchPattern(loop.getLowerBound(), m_Zero()) ||
+        !matchPattern(loop.getStep(), m_One()))
+      fail("it does not count from 0 by 1");
+    if (!isOutside(loop.getUpperBound()))
+      fail("its bound is computed in the nest");
+    if (!loop.getInductionVar().getType().isIndex())
+      fail("it does not count in index");
+  }
+
+  /// Scalar code that may be evaluated anywhere in the nest.
+  void checkScalar(Operation *op) {
+    if (op->getNumRegions() || !isMemoryEffectFree(op) ||
+        !llvm::all_of(op->getResultTypes(), isScalar))
+      return fail("it contains " + op->getName().getStringRef());
+    for (Value operand : op->getOperands())
+      if (!isScalar(operand.getType()) && !isOutside(operand) &&
+          !isReadOfCarried(op, operand))
+        return fail("it uses a tensor that it makes");
+  }
+
+  /// An element of a carried tensor may be read where it will be written: it
+  /// still holds what it held before the nest.
+  bool isReadOfCarried(Operation *op, Value operand) {
+    auto read = dyn_cast<tensor::ExtractOp>(op);
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (!read || !argument || read->getParentOp() != innermost)
+      return false;
+    for (tensor::InsertOp store : stores)
+      if (store.getDest() == operand)
+        return llvm::equal(store.getIndices(), read.getIndices());
+    return false;
+  }
+
+  void checkReduction(scf::ForOp loop) {
+    checkBounds(loop);
+    if (!carriesScalars(loop))
+      return fail("a loop inside carries no scalars");
+    scf::ForOp inner = getPerfectlyNested(loop);
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      if (auto nested = dyn_cast<scf::ForOp>(op))
+        checkReduction(nested);
+      else
+        checkScalar(&op);
+      if (inner && &op != inner.getOperation())
+        for (Value operand : op.getOperands())
+          if (llvm::is_contained(loop.getRegionIterArgs(), operand))
+            fail("what it carries is used beside the inner loop");
+    }
+    if (inner)
+      return;
+    for (auto [argument, yielded] :
+         llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues()))
+      if (!accumulates(yielded, argument))
+        fail("what it carries is no sum, product, maximum or the like");
+  }
+
+  void checkParallel(scf::ForOp loop) {
+    checkBounds(loop);
+    parallel.push_back(loop);
+    if (scf::ForOp inner = getPerfectlyNested(loop)) {
+      for (Operation &op : loop.getBody()->without_terminator())
+        if (auto nested = dyn_cast<scf::ForOp>(op); nested && nested != inner)
+          checkReduction(nested);
+        else if (nested != inner)
+          checkScalar(&op);
+      return checkParallel(inner);
+    }
+    innermost = loop;
+    for (auto [number, yielded] : llvm::enumerate(loop.getYieldedValues()))
+      checkStore(yielded, number);
+    if (!why.empty())
+      return;
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      if (auto nested = dyn_cast<scf::ForOp>(op))
+        checkReduction(nested);
+      else if (!llvm::is_contained(stores, &op))
+        checkScalar(&op);
+    }
+    if (reduced.empty())
+      return;
+    for (scf::ForOp outer : parallel)
+      for (scf::ForOp nested : outer.getBody()->getOps<scf::ForOp>())
+        if (!llvm::is_contained(parallel, nested))
+          fail("it reduces at more than one place");
+  }
+
+  /// A yielded tensor must be the carried one with the element at the loops'
+  /// point replaced, and the loops must run over all its elements. A loop whose
+  /// index is not in the point is a reduction, if the element accumulates.
+  void checkStore(Value yielded, unsigned number) {
+    BlockArgument carried = innermost.getRegionIterArg(number);
+    auto store = yielded.getDefiningOp<tensor::InsertOp>();
+    if (!store || store.getDest() != carried || !yielded.hasOneUse())
+      return fail("it does not insert one element into each tensor it carries");
+    stores.push_back(store);
+    SmallVector<scf::ForOp> point;
+    for (auto [dim, index] : llvm::enumerate(store.getIndices())) {
+      auto *at = llvm::find_if(parallel, [&](scf::ForOp loop) {
+        return loop.getInductionVar() == index;
+      });
+      if (at == parallel.end())
+        return fail("an index of an insertion is computed");
+      if (llvm::is_contained(point, *at))
+        return fail("two indices of an insertion are the same");
+      if (redfuse::getExtentOf(root.getInitArgs()[number], dim) !=
+          redfuse::getExtentOf((*at).getUpperBound()))
+        return fail("it may not run over all of a tensor it writes");
+      point.push_back(*at);
+    }
+    SmallVector<scf::ForOp> inOrder, rest;
+    for (scf::ForOp loop : parallel)
+      (llvm::is_contained(point, loop) ? inOrder : rest).push_back(loop);
+    if (number == 0) {
+      mapped = inOrder;
+      reduced = rest;
+    } else if (mapped != inOrder) {
+      return fail("it inserts at points of different loops");
+    }
+    SmallVector<AffineExpr> exprs;
+    for (scf::ForOp loop : point)
+      exprs.push_back(
+          b.getAffineDimExpr(llvm::find(mapped, loop) - mapped.begin()));
+    written.push_back(
+        AffineMap::get(parallel.size(), 0, exprs, b.getContext()));
+    if (reduced.empty())
+      return;
+    Value read;
+    for (Operation *user : carried.getUsers())
+      if (auto extract = dyn_cast<tensor::ExtractOp>(user))
+        if (!read && llvm::equal(extract.getIndices(), store.getIndices()))
+          read = extract.getResult();
+    if (!read || !accumulates(store.getScalar(), read))
+      return fail("it overwrites an element again and again");
+    accumulators.push_back(read);
+  }
+
+  /// The reductions inside `values`' definitions that were emitted before.
+  void collect(ValueRange values, llvm::SetVector<Operation *> &reductions,
+               llvm::DenseSet<Value> &seen) {
+    for (Value value : values) {
+      Operation *op = value.getDefiningOp();
+      if (!op || isOutside(value) || !seen.insert(value).second)
+        continue;
+      if (tensors.contains(op))
+        reductions.insert(op);
+      else
+        collect(op->getOperands(), reductions, seen);
+    }
+  }
+
+  /// Clones what computes `value` to the builder's position.
+  Value evaluate(OpBuilder &inner, IRMapping &mapping, Value value) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    if (isOutside(value))
+      return value;
+    Operation *op = value.getDefiningOp();
+    for (Value operand : op->getOperands())
+      mapping.map(operand, evaluate(inner, mapping, operand));
+    inner.clone(*op, mapping);
+    return mapping.lookup(value);
+  }
+
+  /// A generic over `context` (parallel) and `chain` (reduction) whose body
+  /// yields `values`; `carried` are the values that its outs stand for.
+  linalg::GenericOp emit(ArrayRef<scf::ForOp> context,
+                         ArrayRef<scf::ForOp> chain, ValueRange outs,
+                         ArrayRef<AffineMap> outMaps, ValueRange carried,
+                         ValueRange values) {
+    llvm::SetVector<Operation *> used;
+    llvm::DenseSet<Value> seen;
+    collect(values, used, seen);
+    unsigned dims = context.size() + chain.size();
+    SmallVector<Value> inputs;
+    SmallVector<AffineMap> maps;
+    SmallVector<Value> stands;
+    for (Operation *reduction : used)
+      for (auto [result, tensor] :
+           llvm::zip_equal(reduction->getResults(), tensors[reduction])) {
+        inputs.push_back(tensor);
+        stands.push_back(result);
+        int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+        maps.push_back(getFirstDims(dims, rank));
+      }
+    if (!chain.empty()) {
+      // Nothing may be left that tells how far the reduction runs: this does.
+      SmallVector<AffineExpr> exprs;
+      for (unsigned d = context.size(); d < dims; ++d)
+        exprs.push_back(b.getAffineDimExpr(d));
+      inputs.push_back(makeEmpty(chain, b.getI1Type()));
+      maps.push_back(AffineMap::get(dims, 0, exprs, b.getContext()));
+    }
+    llvm::append_range(maps, outMaps);
+    SmallVector<utils::IteratorType> iterators(context.size(),
+                                               utils::IteratorType::parallel);
+    iterators.append(chain.size(), utils::IteratorType::reduction);
+    return linalg::GenericOp::create(
+        b, loc, outs.getTypes(), inputs, outs, maps, iterators,
+        [&](OpBuilder &inner, Location bodyLoc, ValueRange arguments) {
+          IRMapping mapping;
+          unsigned dim = 0;
+          for (ArrayRef<scf::ForOp> loops : {context, chain})
+            for (scf::ForOp loop : loops)
+              mapping.map(loop.getInductionVar(),
+                          linalg::IndexOp::create(inner, bodyLoc, dim++));
+          for (auto [value, argument] : llvm::zip(stands, arguments))
+            mapping.map(value, argument);
+          for (auto [value, argument] :
+               llvm::zip(carried, arguments.take_back(outs.size())))
+            mapping.map(value, argument);
+          // What a carried tensor held before the nest.
+          if (innermost)
+            for (auto [init, argument] : llvm::zip_equal(
+                     root.getInitArgs(), innermost.getRegionIterArgs()))
+              mapping.map(argument, init);
+          SmallVector<Value> yields;
+          for (Value value : values)
+            yields.push_back(evaluate(inner, mapping, value));
+          linalg::YieldOp::create(inner, bodyLoc, yields);
+        });
+  }
+
+  /// `(d0, d1, ...) -> (d0, ..., d<count - 1>)`.
+  AffineMap getFirstDims(unsigned dims, unsigned count) {
+    SmallVector<AffineExpr> exprs;
+    for (unsigned d = 0; d < count; ++d)
+      exprs.push_back(b.getAffineDimExpr(d));
+    return AffineMap::get(dims, 0, exprs, b.getContext());
+  }
+
+  Value makeEmpty(ArrayRef<scf::ForOp> loops, Type element) {
+    SmallVector<OpFoldResult> sizes;
+    for (scf::ForOp loop : loops)
+      sizes.push_back(getAsOpFoldResult(loop.getUpperBound()));
+    return tensor::EmptyOp::create(b, loc, sizes, element);
+  }
+
+  /// Emits the reductions directly in `loop`'s body (but for `except`).
+  void emitReductionsIn(scf::ForOp loop, ArrayRef<scf::ForOp> context,
+                        scf::ForOp except) {
+    for (scf::ForOp nested : loop.getBody()->getOps<scf::ForOp>())
+      if (nested != except)
+        emitReduction(nested, context);
+  }
+
+  void emitReduction(scf::ForOp loop, ArrayRef<scf::ForOp> context) {
+    SmallVector<scf::ForOp> chain, around(context);
+    for (scf::ForOp at = loop; at; at = getPerfectlyNested(at)) {
+      chain.push_back(at);
+      around.push_back(at);
+      emitReductionsIn(at, around, getPerfectlyNested(at));
+    }
+    unsigned dims = around.size();
+    AffineMap map = getFirstDims(dims, context.size());
+    AffineMap id = getFirstDims(context.size(), context.size());
+    SmallVector<Value> outs;
+    for (Value init : loop.getInitArgs()) {
+      Value empty = makeEmpty(context, init.getType());
+      outs.push_back(
+          isOutside(init)
+              ? linalg::FillOp::create(b, loc, init, empty).getResult(0)
+              : emit(context, {}, empty, id, {}, init).getResult(0));
+    }
+    scf::ForOp last = chain.back();
+    SmallVector<AffineMap> maps(outs.size(), map);
+    linalg::GenericOp generic =
+        emit(context, chain, outs, maps, last.getRegionIterArgs(),
+             last.getYieldedValues());
+    llvm::append_range(tensors[loop], generic.getResults());
+  }
+
+  SmallVector<Value> emitParallel() {
+    SmallVector<Value> elements;
+    for (tensor::InsertOp store : stores)
+      elements.push_back(store.getScalar());
+    if (!reduced.empty())
+      return llvm::to_vector_of<Value>(emit(mapped, reduced, root.getInitArgs(),
+                                            written, accumulators, elements)
+                                           .getResults());
+    SmallVector<scf::ForOp> context;
+    for (scf::ForOp loop : parallel) {
+      context.push_back(loop);
+      emitReductionsIn(loop, context, getPerfectlyNested(loop));
+    }
+    return llvm::to_vector_of<Value>(
+        emit(context, {}, root.getInitArgs(), written, {}, elements)
+            .getResults());
+  }
+
+  scf::ForOp root;
+  PatternRewriter &b;
+  Location loc;
+  std::string why;
+  SmallVector<scf::ForOp> parallel;
+  scf::ForOp innermost;
+  SmallVector<tensor::InsertOp> stores;
+  SmallVector<AffineMap> written;
+  /// The loops whose index is in the stores' point, and the others.
+  SmallVector<scf::ForOp> mapped, reduced;
+  SmallVector<Value> accumulators;
+  llvm::DenseMap<Operation *, SmallVector<Value>> tensors;
+};
+
+struct LoopToGeneric : OpRewritePattern<scf::ForOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(scf::ForOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getParentOfType<linalg::LinalgOp>())
+      return rewriter.notifyMatchFailure(op, "in the body of a linalg op");
+    for (auto around = op->getParentOfType<scf::ForOp>(); around;
+         around = around->getParentOfType<scf::ForOp>())
+      if (Nest(around, rewriter).check().empty())
+        return rewriter.notifyMatchFailure(op,
+                                           "part of a nest that is a whole");
+    Nest nest(op, rewriter);
+    std::string why = nest.check();
+    if (!why.empty())
+      return rewriter.notifyMatchFailure(op, why);
+    nest.convert();
+    return success();
+  }
+};
+
+struct NormalizeLoops : redfuse::impl::NormalizeLoopsBase<NormalizeLoops> {
+  void runOnOperation() override {
+    if (!redfuse::applyPopulated(getOperation(),
+                                 redfuse::populateNormalizeLoopsPatterns))
+      return signalPassFailure();
+    getOperation()->walk([&](scf::ForOp op) {
+      PatternRewriter at(op.getContext());
+      std::string why = Nest(op, at).check();
+      redfuse::addRefusal(op, kNotGeneric, why,
+                          "write it as linalg.generic, or as loops that insert "
+                          "one element or carry one reduction");
+    });
+  }
+};
+
+} // namespace
+
+void redfuse::populateNormalizeLoopsPatterns(RewritePatternSet &patterns) {
+  patterns.add<LoopToGeneric>(patterns.getContext());
+}
