@@ -271,11 +271,13 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
       stream.push_back(d);
       tiles[d] = d == longest ? 1 : std::max<int64_t>(1, shape->extents[d]);
     }
-    double perPoint = keptBytes(cascade, *shape, tiles, toDimSet(over, numDims));
+    double perPoint =
+        keptBytes(cascade, *shape, tiles, toDimSet(over, numDims));
     int64_t tile = shape->hasContraction ? 128 : 4096;
     while (tile > 16 && perPoint * tile > budget)
       tile /= 2;
-    tiles[longest] = std::min<int64_t>(tile, std::max(1.0, shape->extents[longest]));
+    tiles[longest] =
+        std::min<int64_t>(tile, std::max(1.0, shape->extents[longest]));
     return make(ScheduleKind::Stream,
                 "keeping the reduced dims whole takes " +
                     Twine(int64_t(resident)) +

@@ -5,16 +5,16 @@
 #include "redfuse/Conversion/LowerToLLVM.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Dialect/TMTensor.h"
-#include "redfuse/Transforms/Normalize.h"
 #include "redfuse/Transforms/Bufferize.h"
+#include "redfuse/Transforms/Normalize.h"
 #include "redfuse/Transforms/Passes.h"
 
 using namespace mlir;
 
 void redfuseRegisterDialects(MlirDialectRegistry registry) {
   redfuse::registerBufferizableOpInterfaceModels(*unwrap(registry));
-  unwrap(registry)->insert<redfuse::RedfuseDialect,
-                             redfuse::tm_tensor::TMTensorDialect>();
+  unwrap(registry)
+      ->insert<redfuse::RedfuseDialect, redfuse::tm_tensor::TMTensorDialect>();
 }
 
 void redfuseLoadDialects(MlirContext context) {
@@ -25,9 +25,9 @@ void redfuseLoadDialects(MlirContext context) {
 }
 
 void redfuseRegisterPasses() {
-  static bool once = (redfuse::registerRedfusePasses(),
-                      redfuse::registerNormalizePipeline(),
-                      redfuse::registerBufferizePipeline(),
-                      redfuse::registerLowerToLLVMPipeline(), true);
+  static bool once =
+      (redfuse::registerRedfusePasses(), redfuse::registerNormalizePipeline(),
+       redfuse::registerBufferizePipeline(),
+       redfuse::registerLowerToLLVMPipeline(), true);
   (void)once;
 }

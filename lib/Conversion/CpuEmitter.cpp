@@ -61,8 +61,7 @@ SmallVector<Value> CpuEmitter::globalPositions(Env &env) {
     else if (isConstantIntValue(getAsOpFoldResult(dim.offset), 0))
       result.push_back(local);
     else
-      result.push_back(
-          b.createOrFold<arith::AddIOp>(loc, dim.offset, local));
+      result.push_back(b.createOrFold<arith::AddIOp>(loc, dim.offset, local));
   }
   return result;
 }
@@ -73,8 +72,7 @@ SmallVector<Value> CpuEmitter::indicesOf(AffineMap map, ValueRange dimValues) {
     if (auto d = dyn_cast<AffineDimExpr>(expr))
       indices.push_back(dimValues[d.getPosition()]);
     else
-      indices.push_back(
-          affine::expandAffineExpr(b, loc, expr, dimValues, {}));
+      indices.push_back(affine::expandAffineExpr(b, loc, expr, dimValues, {}));
   }
   return indices;
 }
@@ -135,8 +133,7 @@ Value CpuEmitter::loadAt(Value memref, AffineMap map, Env &env, bool isLocal) {
         result = vector::MaskedLoadOp::create(b, loc, vectorType, memref,
                                               indices, env.mask, zero);
       } else {
-        result =
-            vector::LoadOp::create(b, loc, vectorType, memref, indices);
+        result = vector::LoadOp::create(b, loc, vectorType, memref, indices);
       }
     } else {
       // Element by element. A lane that does not exist reads the last one.
@@ -145,8 +142,8 @@ Value CpuEmitter::loadAt(Value memref, AffineMap map, Env &env, bool isLocal) {
       for (unsigned lane = 0; lane < lanes; ++lane) {
         Value step = constantIndex(lane);
         if (env.lanesLeft) {
-          Value last = arith::SubIOp::create(b, loc, env.lanesLeft,
-                                             constantIndex(1));
+          Value last =
+              arith::SubIOp::create(b, loc, env.lanesLeft, constantIndex(1));
           step = arith::MinSIOp::create(b, loc, step, last);
         }
         at[*group->vectorDim] = arith::AddIOp::create(b, loc, base, step);
@@ -159,8 +156,8 @@ Value CpuEmitter::loadAt(Value memref, AffineMap map, Env &env, bool isLocal) {
   }
   if (isBool) {
     Value zero = constant(b.getZeroAttr(result.getType()));
-    result = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, result,
-                                   zero);
+    result =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, result, zero);
   }
   return result;
 }
@@ -232,8 +229,8 @@ Value CpuEmitter::loadArgument(BlockArgument arg, Env &env) {
   SmallVector<int64_t> extents;
   for (const SpaceDim &dim : dims)
     extents.push_back(dim.staticExtent);
-  AffineMap map = simplifyForExtents(
-      op.getMapOfBodyArgument(arg.getArgNumber()), extents);
+  AffineMap map =
+      simplifyForExtents(op.getMapOfBodyArgument(arg.getArgNumber()), extents);
   // The arguments of every program are its operands in order, but a merge's
   // (left state first), which never reaches this emitter.
   Value tensor = op->getOperand(arg.getArgNumber());
