@@ -157,7 +157,7 @@ def _host_target(module: Any) -> Any:
     return ir.Attribute.parse(
         f'#redfuse.target<"cpu", units = {units}, vector_bits = {bits}, '
         f"l1 = {max(1, host['l1'])}, l2 = {max(1, host['l2'])}, "
-        f'flops = {units * bits // 4}, bandwidth = {20 * units}, launch_ns = 2000>',
+        f"flops = {units * bits // 4}, bandwidth = {20 * units}, launch_ns = 2000>",
         module.context,
     )
 

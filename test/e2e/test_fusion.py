@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy
 import pytest
-
 import redfuse
 from redfuse import _ext
 from redfuse.check import cast_inputs

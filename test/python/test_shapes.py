@@ -8,7 +8,6 @@ import zlib
 import ml_dtypes
 import numpy
 import pytest
-
 import redfuse
 from redfuse.reference import reference
 
