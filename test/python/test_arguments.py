@@ -9,9 +9,9 @@ import redfuse
 PLAIN = {"fuse": False}
 
 
-@pytest.fixture(scope="module")
-def exe(scale: str) -> "redfuse.Executable":
-    return redfuse.compile(scale, options=PLAIN)
+@pytest.fixture(scope="module", params=[True, False], ids=["fused", "unfused"])
+def exe(request: pytest.FixtureRequest, scale: str) -> "redfuse.Executable":
+    return redfuse.compile(scale, options={"fuse": request.param})
 
 
 def arrays() -> tuple[np.ndarray, np.ndarray]:
@@ -64,7 +64,8 @@ def test_out_is_written_and_returned(exe: "redfuse.Executable") -> None:
         np.testing.assert_array_equal(out, x * y)
 
 
-def test_inputs_are_not_changed() -> None:
+@pytest.mark.parametrize("fuse", [True, False])
+def test_inputs_are_not_changed(fuse: bool) -> None:
     text = """
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
       %c = arith.constant 1.0 : f32
@@ -73,7 +74,7 @@ def test_inputs_are_not_changed() -> None:
     }
     """
     x = np.arange(4, dtype=np.float32)
-    result = redfuse.compile(text, options=PLAIN)(x)
+    result = redfuse.compile(text, options={"fuse": fuse})(x)
     np.testing.assert_array_equal(result, np.ones(4))
     np.testing.assert_array_equal(x, np.arange(4))
 
@@ -201,8 +202,9 @@ def elementwise(kind: str, op: str) -> str:
         ("i1", np.bool_, "arith.xori"),
     ],
 )
-def test_every_element_type(kind: str, dtype: type, op: str) -> None:
-    exe = redfuse.compile(elementwise(kind, op), options=PLAIN)
+@pytest.mark.parametrize("fuse", [True, False])
+def test_every_element_type(kind: str, dtype: type, op: str, fuse: bool) -> None:
+    exe = redfuse.compile(elementwise(kind, op), options={"fuse": fuse})
     x, y = np.array([0, 1, 1, 0, 1, 0, 0], dtype), np.array([1, 1, 0, 0, 1, 1, 0], dtype)
     result = exe(x, y)
     assert result.dtype == np.dtype(dtype)
@@ -228,9 +230,9 @@ func.func @main(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: tensor<?x?xf32>) -
 """
 
 
-@pytest.fixture(scope="module")
-def dynamic() -> "redfuse.Executable":
-    return redfuse.compile(DYNAMIC, options=PLAIN)
+@pytest.fixture(scope="module", params=[True, False], ids=["fused", "unfused"])
+def dynamic(request: pytest.FixtureRequest) -> "redfuse.Executable":
+    return redfuse.compile(DYNAMIC, options={"fuse": request.param})
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(3, 4, 5), (1, 1, 1), (7, 13, 11), (0, 4, 5), (3, 0, 5)])
@@ -255,14 +257,19 @@ def test_a_rank_is_not_dynamic(dynamic: "redfuse.Executable") -> None:
         dynamic(np.zeros(3, np.float32), np.zeros((3, 3), np.float32), np.zeros((3, 3), np.float32))
 
 
-def test_zero_sized() -> None:
+@pytest.mark.parametrize("fuse", [True, False])
+def test_zero_sized(fuse: bool) -> None:
     text = (
         "func.func @main(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {\n return %x : tensor<0x4xf32>\n}"
     )
-    assert redfuse.compile(text, options=PLAIN)(np.zeros((0, 4), np.float32)).shape == (0, 4)
+    assert redfuse.compile(text, options={"fuse": fuse})(np.zeros((0, 4), np.float32)).shape == (
+        0,
+        4,
+    )
 
 
-def test_scalars() -> None:
+@pytest.mark.parametrize("fuse", [True, False])
+def test_scalars(fuse: bool) -> None:
     text = """
     func.func @main(%x: tensor<4xf32>, %s: f32, %n: i64) -> (tensor<4xf32>, tensor<i64>) {
       %e = tensor.empty() : tensor<4xf32>
@@ -273,7 +280,7 @@ def test_scalars() -> None:
       return %r, %k : tensor<4xf32>, tensor<i64>
     }
     """
-    exe = redfuse.compile(text, options=PLAIN)
+    exe = redfuse.compile(text, options={"fuse": fuse})
     x = np.arange(4, dtype=np.float32)
     scaled, n = exe(x, 2.5, 7)
     np.testing.assert_array_equal(scaled, x * 2.5)
@@ -283,7 +290,8 @@ def test_scalars() -> None:
         exe(x, 2.5, "seven")
 
 
-def test_a_failed_assertion_is_an_error_and_the_next_call_is_fine() -> None:
+@pytest.mark.parametrize("fuse", [True, False])
+def test_a_failed_assertion_is_an_error_and_the_next_call_is_fine(fuse: bool) -> None:
     text = """
     func.func @main(%n: tensor<1xi64>) -> tensor<1xi64> {
       %c0 = arith.constant 0 : index
@@ -294,7 +302,7 @@ def test_a_failed_assertion_is_an_error_and_the_next_call_is_fine() -> None:
       return %n : tensor<1xi64>
     }
     """
-    exe = redfuse.compile(text, options=PLAIN)
+    exe = redfuse.compile(text, options={"fuse": fuse})
     with pytest.raises(redfuse.ExecutionError, match="n must be positive"):
         exe(np.array([-1]))
     np.testing.assert_array_equal(exe(np.array([3])), [3])

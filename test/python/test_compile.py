@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import mlir.ir as ir
@@ -255,6 +256,30 @@ def test_import_is_fast_and_light() -> None:
         assert modules.strip() == "[]"
         times.append(float(seconds))
     assert min(times) < 0.3
+
+
+def test_compiling_is_fast() -> None:
+    """Processor time, so that other work on the machine does not count."""
+    path = Path(__file__).resolve().parents[2] / "examples" / "attention.mlir"
+    seconds = []
+    for _ in range(3):
+        start = time.process_time()
+        exe = redfuse.compile(path, options={"cache": False})
+        seconds.append(time.process_time() - start)
+        assert exe.compile_seconds > 0
+    assert min(seconds) < 1.0
+
+
+def test_every_stage_has_its_ir() -> None:
+    exe = redfuse.compile(Path(__file__).resolve().parents[2] / "examples" / "softmax.mlir")
+    wanted = {
+        "source": "linalg.generic", "normalize": "linalg.generic", "raise": "redfuse.cascade",
+        "fuse": "redfuse.cascade", "schedule": "#redfuse.schedule", "derive": "redfuse.",
+        "outline": "redfuse.kernel", "bufferize": "memref", "generate": "vector", "llvm": "llvm.func",
+    }  # fmt: skip
+    assert list(exe.ir) == list(wanted)
+    for stage, word in wanted.items():
+        assert word in exe.ir[stage], stage
 
 
 def test_python_classes_of_the_dialect() -> None:

@@ -27,6 +27,7 @@ def test_a_trace_says_what_fired_and_where() -> None:
         for name in redfuse.pattern_names():
             fired += redfuse.rewrite(module, patterns=[name])
         assert module.operation.verify()
+    assert any(entry.location.split(":")[1] == "4" for entry in fired), "the line of the softmax"
     for entry in fired:
         assert entry.pattern
         assert entry.operation
