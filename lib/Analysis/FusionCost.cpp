@@ -196,10 +196,12 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
   double units = target.getUnits();
   double busy =
       cost.parallelism / (units * std::ceil(cost.parallelism / units));
+  // One unit alone cannot draw the whole bandwidth, but more than its share.
+  double drawn = std::min(1.0, 1.5 * busy);
   double moving = cost.bytes / target.getBandwidth();
   double rate = target.getFlops();
   cost.timeIfBusy = target.getLaunchNs() + std::max(cost.work / rate, moving);
-  cost.time =
-      target.getLaunchNs() + std::max(cost.work / (rate * busy), moving);
+  cost.time = target.getLaunchNs() +
+              std::max(cost.work / (rate * busy), moving / drawn);
   return cost;
 }

@@ -1,4 +1,6 @@
 //===- Raise.cpp - linalg.generic becomes redfuse.cascade -----------------===//
+#include "RaiseTopk.h"
+
 #include "redfuse/Analysis/DimSets.h"
 #include "redfuse/Analysis/Refusal.h"
 #include "redfuse/Dialect/Redfuse.h"
@@ -630,6 +632,13 @@ struct RaisePass : public redfuse::impl::RaiseBase<RaisePass> {
       Reason why;
       if (failed(Raiser(generic, rewriter).run(why)))
         addRefusal(generic, why.condition, why.detail, why.remedy);
+    }
+    SmallVector<tm_tensor::TopkOp> topks;
+    getOperation()->walk([&](tm_tensor::TopkOp op) { topks.push_back(op); });
+    for (tm_tensor::TopkOp op : topks) {
+      std::string detail, remedy;
+      if (failed(raiseTopk(op, rewriter, detail, remedy)))
+        addRefusal(op, "not raised", detail, remedy);
     }
     // Those that only said an identity.
     for (linalg::FillOp fill : llvm::reverse(fills))

@@ -38,6 +38,7 @@ def lower(program: Path, opt: Path, *passes: str) -> str:
 def test_corpus_program_becomes_one_kernel(path: Path, redfuse_opt: Path) -> None:
     text = lower(path, redfuse_opt, *LAYERS)
     assert "linalg.generic" not in text
+    assert "tm_tensor" not in text
     assert len(re.findall(r"redfuse\.cascade ", text)) == MORE_THAN_ONE.get(path.stem, 1)
 
 
