@@ -8,23 +8,25 @@ from redfuse.bench.builder import number
 from small_cases import SMALL, inputs_of
 
 
+@pytest.mark.parametrize("fuse", [True, False])
 @pytest.mark.parametrize("name", SMALL)
-def test_programs_are_what_the_formulas_say(name: str) -> None:
+def test_programs_are_what_the_formulas_say(name: str, fuse: bool) -> None:
     program, shapes, expected, _ = SMALL[name]
     inputs = inputs_of(shapes)
-    results = redfuse.compile(program("f32"), options={"fuse": False})(*inputs)
+    results = redfuse.compile(program("f32"), options={"fuse": fuse})(*inputs)
     results = list(results) if isinstance(results, tuple) else [results]
     assert exact.error(expected(inputs), results) < 1e-5
 
 
+@pytest.mark.parametrize("fuse", [True, False])
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 @pytest.mark.parametrize("name", ["attention", "softmax", "layernorm", "gemm_chain", "conv_chain"])
-def test_narrow_types(name: str, dtype: str) -> None:
+def test_narrow_types(name: str, dtype: str, fuse: bool) -> None:
     from redfuse.runtime.specs import numpy_dtype
 
     program, shapes, expected, _ = SMALL[name]
     inputs = [array.astype(numpy_dtype(dtype)) for array in inputs_of(shapes)]
-    result = redfuse.compile(program(dtype), options={"fuse": False})(*inputs)
+    result = redfuse.compile(program(dtype), options={"fuse": fuse})(*inputs)
     assert exact.error(expected(inputs), [result]) < (2e-2 if dtype == "bf16" else 4e-3)
 
 
