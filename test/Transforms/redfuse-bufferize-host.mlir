@@ -1,0 +1,25 @@
+// RUN: redfuse-opt %s -redfuse-bufferize-host | FileCheck %s
+
+// The host works on buffers, the launch writes in place; the body of the kernel stays as it is.
+
+#x = affine_map<(i) -> (i)>
+// CHECK-LABEL: redfuse.kernel @k
+// CHECK:         redfuse.cascade {{.*}} ins(%{{.*}} : tensor<4xf32>)
+redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #x]} ins(%x : tensor<4xf32>) outs(%o : tensor<4xf32>) {
+  ^bb0(%a: f32):
+    redfuse.yield %a : f32
+  } -> tensor<4xf32>
+  redfuse.yield %r : tensor<4xf32>
+}
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:    %[[X:.*]]: memref<4xf32>{{.*}}, %[[O:.*]]: memref<4xf32>
+// CHECK-NOT:     memref.alloc
+// CHECK:         redfuse.launch @k ins(%[[X]] : memref<4xf32>) outs(%[[O]] : memref<4xf32>)
+func.func @main(%x: tensor<4xf32> {bufferization.writable = false}, %o: memref<4xf32>) {
+  %t = bufferization.to_tensor %o restrict writable : memref<4xf32> to tensor<4xf32>
+  %r = redfuse.launch @k ins(%x : tensor<4xf32>) outs(%t : tensor<4xf32>) -> tensor<4xf32>
+  bufferization.materialize_in_destination %r in restrict writable %o : (tensor<4xf32>, memref<4xf32>) -> ()
+  return
+}

@@ -1,0 +1,40 @@
+// RUN: redfuse-opt %s -redfuse-destinations -split-input-file | FileCheck %s
+
+// The result becomes an argument, which the launch writes itself; the inputs are the caller's.
+redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<?x4xf32>, %o: tensor<?x4xf32>):
+  redfuse.yield %o : tensor<?x4xf32>
+}
+func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x4xf32>
+  %e = tensor.empty(%n) : tensor<?x4xf32>
+  %r = redfuse.launch @k ins(%x : tensor<?x4xf32>) outs(%e : tensor<?x4xf32>) -> tensor<?x4xf32>
+  return %r : tensor<?x4xf32>
+}
+// CHECK-LABEL: func.func @main__shapes
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<?x4xf32>
+// CHECK-SAME:    %[[S:[^:]*]]: memref<?xindex>
+// CHECK-NOT:     redfuse.launch
+// CHECK:         %[[N:.*]] = tensor.dim %[[X]]
+// CHECK:         memref.store %[[N]], %[[S]]
+// CHECK:         memref.store %c4{{.*}}, %[[S]]
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME:    bufferization.writable = false
+// CHECK-SAME:    %[[O:[^:]*]]: memref<?x4xf32>) {
+// CHECK:         %[[T:.*]] = bufferization.to_tensor %[[O]] restrict writable
+// CHECK:         redfuse.launch @k ins(%{{.*}}) outs(%[[T]]
+// CHECK:         bufferization.materialize_in_destination
+// CHECK:         return
+// CHECK-NEXT:  }
+
+// -----
+
+// A scalar is stored; an argument that is returned is copied by bufferization.
+func.func @others(%x: tensor<4xf32>, %s: f32) -> (f32, tensor<4xf32>) {
+  return %s, %x : f32, tensor<4xf32>
+}
+// CHECK-LABEL: func.func @others(
+// CHECK-SAME:    %[[A:[^:]*]]: memref<f32>, %[[B:[^:]*]]: memref<4xf32>)
+// CHECK-DAG:     memref.store %{{.*}}, %[[A]][]
+// CHECK-DAG:     materialize_in_destination %{{.*}} in restrict writable %[[B]]

@@ -1,0 +1,70 @@
+// RUN: redfuse-opt %s -redfuse-schedule | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-schedule=kind=stream | FileCheck %s --check-prefix=STREAM
+// RUN: redfuse-opt %s "-redfuse-schedule=kind=stream tiles=0,48" | FileCheck %s --check-prefix=TILES
+
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// Rows that fit the cache of a core stay there. The rows are the grid: the other dim is reduced.
+// CHECK-LABEL: func.func @rows
+// CHECK:         schedule = #redfuse.schedule<resident, grid = [0], tiles = [{{[0-9]+}}, 0]
+// STREAM-LABEL: func.func @rows
+// STREAM:        schedule = #redfuse.schedule<stream, grid = [0], tiles = [{{.*}}], stream = [1]
+// TILES:         tiles = [{{[0-9]+}}, 48], stream = [1]
+func.func @rows(%x: tensor<64x1000xf32>, %o: tensor<64xf32>) -> tensor<64xf32> {
+  %r = redfuse.cascade {indexing_maps = [#x, #r]} ins(%x : tensor<64x1000xf32>) outs(%o : tensor<64xf32>) {
+  ^bb0(%a: f32):
+    %m = redfuse.reduce maximumf %a over [1] into [0] : f32
+    %d = arith.subf %a, %m : f32
+    %e = math.exp %d : f32
+    %l = redfuse.reduce add %e over [1] into [0] : f32
+    redfuse.yield %l : f32
+  } -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
+
+// Scores of a million keys do not fit: the keys are streamed.
+#q = affine_map<(i, d, j, k) -> (i, k)>
+#k = affine_map<(i, d, j, k) -> (j, k)>
+#v = affine_map<(i, d, j, k) -> (j, d)>
+#o = affine_map<(i, d, j, k) -> (i, d)>
+// CHECK-LABEL: func.func @long
+// CHECK:         #redfuse.schedule<stream, grid = [0], tiles = [{{[0-9]+}}, 0, {{[0-9]+}}, 0], stream = [2]
+func.func @long(%q: tensor<64x64xf32>, %k: tensor<1048576x64xf32>, %v: tensor<1048576x64xf32>,
+                %o: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %r = redfuse.cascade {indexing_maps = [#q, #k, #v, #o]}
+      ins(%q, %k, %v : tensor<64x64xf32>, tensor<1048576x64xf32>, tensor<1048576x64xf32>)
+      outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = redfuse.reduce add %p over [3] into [0, 2] : f32
+    %m = redfuse.reduce maximumf %s over [2] into [0] : f32
+    %d = arith.subf %s, %m : f32
+    %e = math.exp %d : f32
+    %l = redfuse.reduce add %e over [2] into [0] : f32
+    %w = arith.divf %e, %l : f32
+    %t = arith.mulf %w, %c : f32
+    %u = redfuse.reduce add %t over [2] into [0, 1] : f32
+    redfuse.yield %u : f32
+  } -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
+
+// No reduction: a map. A schedule that is there is kept.
+// CHECK-LABEL: func.func @map
+// CHECK:         #redfuse.schedule<map, grid = [0, 1]
+// CHECK:         #redfuse.schedule<map, grid = [0], tiles = [7, 0]>
+func.func @map(%x: tensor<64x1000xf32>, %o: tensor<64x1000xf32>) -> tensor<64x1000xf32> {
+  %r = redfuse.cascade {indexing_maps = [#x, #x]} ins(%x : tensor<64x1000xf32>) outs(%o : tensor<64x1000xf32>) {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    redfuse.yield %b : f32
+  } -> tensor<64x1000xf32>
+  %s = redfuse.cascade {indexing_maps = [#x, #x], schedule = #redfuse.schedule<map, grid = [0], tiles = [7, 0]>}
+      ins(%r : tensor<64x1000xf32>) outs(%o : tensor<64x1000xf32>) {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    redfuse.yield %b : f32
+  } -> tensor<64x1000xf32>
+  return %s : tensor<64x1000xf32>
+}
