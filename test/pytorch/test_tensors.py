@@ -63,3 +63,8 @@ def test_a_module_is_compiled() -> None:
     x = torch.randn(4, 7)
     result = redfuse.compile(torch.nn.Softmax(-1), inputs=[x])(x)
     torch.testing.assert_close(result, torch.softmax(x, -1))
+
+
+def test_example_inputs_are_tensors() -> None:
+    with pytest.raises(redfuse.ArgumentError, match=r"inputs\[0\]"):
+        redfuse.compile(lambda x: x + x, inputs=[X.numpy()])
