@@ -81,7 +81,8 @@ def test_no_full_size_intermediate(shape: tuple[int, int, int, int]) -> None:
     out = numpy.full_like(q, numpy.nan)
     _ext.trim_memory()
     _ext.reset_memory_peak()
+    before = _ext.memory_peak()  # results of other programs that are still alive
     executable(q, k, v, out=out)
-    assert _ext.memory_peak() < heads * queries * keys * 4 / 2
+    assert _ext.memory_peak() - before < heads * queries * keys * 4 / 2
     want = reference(attention(*shape), [q, k, v])[0]
     assert numpy.abs(out - want).max() <= 1e-5 * numpy.abs(want).max()
