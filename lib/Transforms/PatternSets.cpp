@@ -33,6 +33,11 @@ static const RegisterPatternSet sets[] = {
      populateNormalizePowersPatterns},
     {"normalize-sorts", "sorts of which the first k elements are used to top-k",
      populateNormalizeSortsPatterns},
+    {"normalize-loops", "loops over elements that map and reduce to generics",
+     populateNormalizeLoopsPatterns},
+    {"normalize-captures",
+     "scalars from computed 0-d tensors into the bodies that use them",
+     populateNormalizeCapturesPatterns},
     {"lower-tm-tensor", "tm_tensor ops to scf loops on tensors",
      populateLowerTMTensorPatterns},
 };
