@@ -227,27 +227,3 @@ void CpuEmitter::emitRegisterTile(Env env, unsigned rows, unsigned vectors) {
     }
   }
 }
-
-/// As emitAvailable, for the roots that follow the contraction alone: the
-/// operands of the contraction itself are not needed any more.
-void CpuEmitter::emitAvailableForEpilogue(Env &env) {
-  SmallVector<Value> all;
-  std::swap(all, needed);
-  for (Value v : all)
-    if (llvm::any_of(group->roots, [&](Root *root) {
-          return root != group->contraction->root && root->cone.contains(v);
-        }))
-      needed.push_back(v);
-  emitAvailable(env);
-  std::swap(all, needed);
-}
-
-void CpuEmitter::emitEpilogues(Env &env) {
-  for (Root *root : group->roots) {
-    if (root->kind == Root::Kind::Keep)
-      storeTile(buffers.find(root->value)->second, valueOf(root->value, env),
-                env);
-    else if (root->kind == Root::Kind::Yield)
-      storeYield(*root, env);
-  }
-}

@@ -13,28 +13,7 @@ using namespace redfuse;
 static constexpr unsigned kCopies = 4;
 
 LogicalResult CpuEmitter::emitGroup(const Group &newGroup) {
-  group = &newGroup;
-  needed.clear();
-  reduces.clear();
-  intoDims.clear();
-  llvm::SmallSetVector<Value, 16> all;
-  for (Root *root : group->roots) {
-    for (Value v : root->cone)
-      all.insert(v);
-    if (root->kind == Root::Kind::Reduce)
-      reduces.push_back(root);
-  }
-  // In body order, arguments first.
-  for (BlockArgument arg : program->getBody().getArguments())
-    if (all.contains(arg))
-      needed.push_back(arg);
-  for (Operation &inner : program->getBody())
-    for (Value v : inner.getResults())
-      if (all.contains(v))
-        needed.push_back(v);
-  for (unsigned d : group->dims.set_bits())
-    if (!llvm::is_contained(group->over, d))
-      intoDims.push_back(d);
+  selectGroup(newGroup);
   if (group->contraction)
     emitContraction();
   else if (group->isAlone && !reduces.empty())
@@ -143,107 +122,9 @@ void CpuEmitter::emitInto(unsigned i, Env env) {
           });
 }
 
-/// All dims are bound: store what is kept and yielded here.
-void CpuEmitter::emitPoint(Env &env) {
-  emitAvailable(env);
-  for (Root *root : group->roots) {
-    if (root->kind == Root::Kind::Keep)
-      storeTile(buffers.find(root->value)->second, valueOf(root->value, env),
-                env);
-    else if (root->kind == Root::Kind::Yield)
-      storeYield(*root, env);
-    else if (root->kind == Root::Kind::Assert)
-      cf::AssertOp::create(b, root->assertion->getLoc(),
-                           valueOf(root->value, env),
-                           cast<cf::AssertOp>(root->assertion).getMsg());
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
-
-static bool isPair(Reducer reducer) {
-  return reducer == Reducer::ArgMax || reducer == Reducer::ArgMin;
-}
-
-Value CpuEmitter::combine(Reducer reducer, Value lhs, Value rhs) {
-  Value result = createCombiner(b, loc, reducer, lhs, rhs);
-  // The sign of a zero maximum is the only thing that this gives up, and it
-  // halves the instructions of a maximum.
-  if (isa<arith::MaximumFOp, arith::MinimumFOp>(result.getDefiningOp()))
-    result.getDefiningOp()->setAttr(
-        "fastmath", arith::FastMathFlagsAttr::get(b.getContext(),
-                                                  arith::FastMathFlags::nsz));
-  return result;
-}
-
-/// Keeps the pair whose value is extreme. `isOrdered`: the other index is known
-/// to be larger, so that a tie keeps what is there.
-void CpuEmitter::combinePair(Reducer reducer, Value &value, Value &index,
-                             Value otherValue, Value otherIndex,
-                             bool isOrdered) {
-  bool isMax = reducer == Reducer::ArgMax;
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(value.getType()));
-  Value better, equal;
-  if (isFloat) {
-    better = arith::CmpFOp::create(
-        b, loc, isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT,
-        otherValue, value);
-    if (!isOrdered)
-      equal = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
-                                    otherValue, value);
-  } else {
-    better = arith::CmpIOp::create(
-        b, loc, isMax ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt,
-        otherValue, value);
-    if (!isOrdered)
-      equal = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                    otherValue, value);
-  }
-  Value take = better;
-  if (!isOrdered) {
-    Value lower = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                        otherIndex, index);
-    Value tie = arith::AndIOp::create(b, loc, equal, lower);
-    take = arith::OrIOp::create(b, loc, better, tie);
-  }
-  index = arith::SelectOp::create(b, loc, take, otherIndex, index);
-  Reducer extreme = isFloat ? (isMax ? Reducer::MaximumF : Reducer::MinimumF)
-                            : (isMax ? Reducer::MaxSI : Reducer::MinSI);
-  value = combine(extreme, value, otherValue);
-}
-
-/// Combines the operands of all reductions at the current point into
-/// `accumulators` (one or two a reduction).
-void CpuEmitter::accumulate(Env &env, MutableArrayRef<Value> accumulators) {
-  unsigned next = 0;
-  for (Root *root : reduces) {
-    ReduceOp reduce = root->reduce;
-    Value &acc = accumulators[next++];
-    auto operandOf = [&](unsigned i) {
-      Value v = valueOf(reduce.getOperand(i), env);
-      return isVector(acc) ? asVector(v) : v;
-    };
-    if (isPair(reduce.getReducer())) {
-      Value &index = accumulators[next++];
-      Value value = acc, at = index;
-      combinePair(reduce.getReducer(), value, at, operandOf(0), operandOf(1),
-                  /*isOrdered=*/true);
-      if (env.mask && isVector(acc)) {
-        value = arith::SelectOp::create(b, loc, env.mask, value, acc);
-        at = arith::SelectOp::create(b, loc, env.mask, at, index);
-      }
-      acc = value;
-      index = at;
-      continue;
-    }
-    Value combined = combine(reduce.getReducer(), acc, operandOf(0));
-    if (env.mask && isVector(acc))
-      combined = arith::SelectOp::create(b, loc, env.mask, combined, acc);
-    acc = combined;
-  }
-}
 
 void CpuEmitter::emitReduction(Env &env) {
   emitAvailable(env);
@@ -586,4 +467,38 @@ void CpuEmitter::emitTopK() {
   Env env;
   env.position.assign(dims.size(), Value());
   into(0, env);
+}
+
+//===----------------------------------------------------------------------===//
+// Fills
+//===----------------------------------------------------------------------===//
+
+void CpuEmitter::emitFill(const TileBuffer &buffer, TypedAttr value) {
+  Group fill;
+  fill.dims = SmallBitVector(dims.size());
+  for (unsigned d : buffer.dims)
+    fill.dims.set(d);
+  if (!buffer.dims.empty())
+    fill.vectorDim = buffer.dims.back();
+  group = &fill;
+  needed.clear();
+  Env env;
+  env.position.assign(dims.size(), Value());
+  Value scalar = constant(value);
+  std::function<void(unsigned, Env &)> loops = [&](unsigned i, Env &outer) {
+    if (i == buffer.dims.size())
+      return storeTile(buffer, scalar, outer);
+    unsigned d = buffer.dims[i];
+    if (fill.vectorDim == d)
+      return emitVectorLoop(d, outer, [&](Env &inner) { loops(i + 1, inner); });
+    auto loop = scf::ForOp::create(b, loc, constantIndex(0), dims[d].size,
+                                   constantIndex(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Env inner = outer;
+    inner.position[d] = loop.getInductionVar();
+    loops(i + 1, inner);
+  };
+  loops(0, env);
+  group = nullptr;
 }

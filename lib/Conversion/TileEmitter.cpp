@@ -1,5 +1,5 @@
-//===- CpuEmitter.cpp - values of a tile program: loads, stores, ops -------===//
-#include "CpuEmitter.h"
+//===- TileEmitter.cpp - values of a tile program: loads, stores, ops ------===//
+#include "TileEmitter.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -29,22 +29,22 @@ AffineMap redfuse::simplifyForExtents(AffineMap map,
   return map;
 }
 
-void CpuEmitter::setProgram(IndexProgramOpInterface newOp,
-                            TileProgram &newProgram,
-                            DenseMap<Value, TileBuffer> newBuffers) {
+void TileEmitter::setProgram(IndexProgramOpInterface newOp,
+                             TileProgram &newProgram,
+                             DenseMap<Value, TileBuffer> newBuffers) {
   op = newOp;
   program = &newProgram;
   buffers = std::move(newBuffers);
 }
 
-Value CpuEmitter::constant(TypedAttr attr) {
+Value TileEmitter::constant(TypedAttr attr) {
   // Constants stand at the top of the function; the folder merges them.
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(entry);
   return arith::ConstantOp::create(b, loc, attr);
 }
 
-Value CpuEmitter::constantIndex(int64_t value) {
+Value TileEmitter::constantIndex(int64_t value) {
   return constant(b.getIndexAttr(value));
 }
 
@@ -52,7 +52,7 @@ Value CpuEmitter::constantIndex(int64_t value) {
 // Positions
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> CpuEmitter::globalPositions(Env &env) {
+SmallVector<Value> TileEmitter::globalPositions(Env &env) {
   SmallVector<Value> result;
   for (auto [d, dim] : llvm::enumerate(dims)) {
     Value local = env.position[d];
@@ -66,7 +66,7 @@ SmallVector<Value> CpuEmitter::globalPositions(Env &env) {
   return result;
 }
 
-SmallVector<Value> CpuEmitter::indicesOf(AffineMap map, ValueRange dimValues) {
+SmallVector<Value> TileEmitter::indicesOf(AffineMap map, ValueRange dimValues) {
   SmallVector<Value> indices;
   for (AffineExpr expr : map.getResults()) {
     if (auto d = dyn_cast<AffineDimExpr>(expr))
@@ -112,7 +112,7 @@ static Value asBytes(OpBuilder &b, Location loc, Value memref) {
   return UnrealizedConversionCastOp::create(b, loc, bytes, memref).getResult(0);
 }
 
-Value CpuEmitter::loadAt(Value memref, AffineMap map, Env &env, bool isLocal) {
+Value TileEmitter::loadAt(Value memref, AffineMap map, Env &env, bool isLocal) {
   bool isBool =
       cast<MemRefType>(memref.getType()).getElementType().isInteger(1);
   memref = asBytes(b, loc, memref);
@@ -162,8 +162,8 @@ Value CpuEmitter::loadAt(Value memref, AffineMap map, Env &env, bool isLocal) {
   return result;
 }
 
-void CpuEmitter::storeAt(Value memref, AffineMap map, Value value, Env &env,
-                         bool isLocal) {
+void TileEmitter::storeAt(Value memref, AffineMap map, Value value, Env &env,
+                          bool isLocal) {
   memref = asBytes(b, loc, memref);
   auto type = cast<MemRefType>(memref.getType());
   if (getElementTypeOrSelf(value.getType()).isInteger(1)) {
@@ -215,17 +215,17 @@ static AffineMap mapOf(const TileBuffer &buffer, unsigned numDims,
   return AffineMap::get(numDims, 0, exprs, context);
 }
 
-Value CpuEmitter::loadTile(const TileBuffer &buffer, Env &env) {
+Value TileEmitter::loadTile(const TileBuffer &buffer, Env &env) {
   return loadAt(buffer.memref, mapOf(buffer, dims.size(), b.getContext()), env,
                 /*isLocal=*/true);
 }
 
-void CpuEmitter::storeTile(const TileBuffer &buffer, Value value, Env &env) {
+void TileEmitter::storeTile(const TileBuffer &buffer, Value value, Env &env) {
   storeAt(buffer.memref, mapOf(buffer, dims.size(), b.getContext()), value, env,
           /*isLocal=*/true);
 }
 
-Value CpuEmitter::loadArgument(BlockArgument arg, Env &env) {
+Value TileEmitter::loadArgument(BlockArgument arg, Env &env) {
   SmallVector<int64_t> extents;
   for (const SpaceDim &dim : dims)
     extents.push_back(dim.staticExtent);
@@ -244,7 +244,7 @@ Value CpuEmitter::loadArgument(BlockArgument arg, Env &env) {
   return loadAt(memrefs.lookup(tensor), map, env, /*isLocal=*/false);
 }
 
-void CpuEmitter::storeYield(const Root &root, Env &env) {
+void TileEmitter::storeYield(const Root &root, Env &env) {
   Value value = valueOf(root.value, env);
   Value result = op->getResult(root.yieldIndex);
   auto tile = tiles.find(result);
@@ -260,31 +260,31 @@ void CpuEmitter::storeYield(const Root &root, Env &env) {
 // Values
 //===----------------------------------------------------------------------===//
 
-bool CpuEmitter::isVector(Value v) const {
+bool TileEmitter::isVector(Value v) const {
   return isa<VectorType>(v.getType());
 }
 
-Value CpuEmitter::asVector(Value v) {
+Value TileEmitter::asVector(Value v) {
   if (isVector(v))
     return v;
   return vector::BroadcastOp::create(b, loc,
                                      VectorType::get({lanes}, v.getType()), v);
 }
 
-bool CpuEmitter::isBound(Value v, Env &env) const {
+bool TileEmitter::isBound(Value v, Env &env) const {
   for (unsigned d : program->getDimSets()[v].set_bits())
     if (!env.position[d])
       return false;
   return true;
 }
 
-bool CpuEmitter::isMadeHere(Value v) const {
+bool TileEmitter::isMadeHere(Value v) const {
   return llvm::any_of(group->roots, [&](Root *root) {
     return root->kind == Root::Kind::Keep && root->value == v;
   });
 }
 
-Value CpuEmitter::valueOf(Value v, Env &env) {
+Value TileEmitter::valueOf(Value v, Env &env) {
   auto it = env.values.find(v);
   if (it != env.values.end())
     return it->second;
@@ -297,7 +297,7 @@ Value CpuEmitter::valueOf(Value v, Env &env) {
   return captured.lookup(v);
 }
 
-Value CpuEmitter::loadValue(Value v, Env &env) {
+Value TileEmitter::loadValue(Value v, Env &env) {
   auto it = env.values.find(v);
   if (it != env.values.end())
     return it->second;
@@ -309,7 +309,7 @@ Value CpuEmitter::loadValue(Value v, Env &env) {
 
 /// Computes every needed value whose dims are bound and that is not there yet.
 /// Called at each loop, so that a value stands at the outermost one it can.
-void CpuEmitter::emitAvailable(Env &env) {
+void TileEmitter::emitAvailable(Env &env) {
   for (Value v : needed) {
     if (env.values.contains(v) || !isBound(v, env))
       continue;
@@ -338,7 +338,7 @@ void CpuEmitter::emitAvailable(Env &env) {
   }
 }
 
-Value CpuEmitter::emitOp(Operation *def, Env &env) {
+Value TileEmitter::emitOp(Operation *def, Env &env) {
   if (auto index = dyn_cast<IndexOp>(def)) {
     unsigned d = index.getDim();
     Value position = globalPositions(env)[d];
@@ -395,32 +395,153 @@ Value CpuEmitter::emitOp(Operation *def, Env &env) {
   return b.create(state)->getResult(0);
 }
 
-void CpuEmitter::emitFill(const TileBuffer &buffer, TypedAttr value) {
-  Group fill;
-  fill.dims = SmallBitVector(dims.size());
-  for (unsigned d : buffer.dims)
-    fill.dims.set(d);
-  if (!buffer.dims.empty())
-    fill.vectorDim = buffer.dims.back();
-  group = &fill;
+//===----------------------------------------------------------------------===//
+// Groups and reducers
+//===----------------------------------------------------------------------===//
+
+void TileEmitter::selectGroup(const Group &newGroup) {
+  group = &newGroup;
   needed.clear();
-  Env env;
-  env.position.assign(dims.size(), Value());
-  Value scalar = constant(value);
-  std::function<void(unsigned, Env &)> loops = [&](unsigned i, Env &outer) {
-    if (i == buffer.dims.size())
-      return storeTile(buffer, scalar, outer);
-    unsigned d = buffer.dims[i];
-    if (fill.vectorDim == d)
-      return emitVectorLoop(d, outer, [&](Env &inner) { loops(i + 1, inner); });
-    auto loop = scf::ForOp::create(b, loc, constantIndex(0), dims[d].size,
-                                   constantIndex(1));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Env inner = outer;
-    inner.position[d] = loop.getInductionVar();
-    loops(i + 1, inner);
-  };
-  loops(0, env);
-  group = nullptr;
+  reduces.clear();
+  intoDims.clear();
+  llvm::SmallSetVector<Value, 16> all;
+  for (Root *root : group->roots) {
+    for (Value v : root->cone)
+      all.insert(v);
+    if (root->kind == Root::Kind::Reduce)
+      reduces.push_back(root);
+  }
+  // In body order, arguments first.
+  for (BlockArgument arg : program->getBody().getArguments())
+    if (all.contains(arg))
+      needed.push_back(arg);
+  for (Operation &inner : program->getBody())
+    for (Value v : inner.getResults())
+      if (all.contains(v))
+        needed.push_back(v);
+  for (unsigned d : group->dims.set_bits())
+    if (!llvm::is_contained(group->over, d))
+      intoDims.push_back(d);
+}
+
+bool redfuse::isPair(Reducer reducer) {
+  return reducer == Reducer::ArgMax || reducer == Reducer::ArgMin;
+}
+
+Value TileEmitter::combine(Reducer reducer, Value lhs, Value rhs) {
+  Value result = createCombiner(b, loc, reducer, lhs, rhs);
+  // The sign of a zero maximum is the only thing that this gives up, and it
+  // halves the instructions of a maximum.
+  if (isa<arith::MaximumFOp, arith::MinimumFOp>(result.getDefiningOp()))
+    result.getDefiningOp()->setAttr(
+        "fastmath", arith::FastMathFlagsAttr::get(b.getContext(),
+                                                  arith::FastMathFlags::nsz));
+  return result;
+}
+
+/// Keeps the pair whose value is extreme. `isOrdered`: the other index is known
+/// to be larger, so that a tie keeps what is there.
+void TileEmitter::combinePair(Reducer reducer, Value &value, Value &index,
+                              Value otherValue, Value otherIndex,
+                              bool isOrdered) {
+  bool isMax = reducer == Reducer::ArgMax;
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(value.getType()));
+  Value better, equal;
+  if (isFloat) {
+    better = arith::CmpFOp::create(
+        b, loc, isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT,
+        otherValue, value);
+    if (!isOrdered)
+      equal = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                    otherValue, value);
+  } else {
+    better = arith::CmpIOp::create(
+        b, loc, isMax ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt,
+        otherValue, value);
+    if (!isOrdered)
+      equal = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                    otherValue, value);
+  }
+  Value take = better;
+  if (!isOrdered) {
+    Value lower = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                        otherIndex, index);
+    Value tie = arith::AndIOp::create(b, loc, equal, lower);
+    take = arith::OrIOp::create(b, loc, better, tie);
+  }
+  index = arith::SelectOp::create(b, loc, take, otherIndex, index);
+  Reducer extreme = isFloat ? (isMax ? Reducer::MaximumF : Reducer::MinimumF)
+                            : (isMax ? Reducer::MaxSI : Reducer::MinSI);
+  value = combine(extreme, value, otherValue);
+}
+
+/// All dims are bound: store what is kept and yielded here.
+void TileEmitter::emitPoint(Env &env) {
+  emitAvailable(env);
+  for (Root *root : group->roots) {
+    if (root->kind == Root::Kind::Keep)
+      storeTile(buffers.find(root->value)->second, valueOf(root->value, env),
+                env);
+    else if (root->kind == Root::Kind::Yield)
+      storeYield(*root, env);
+    else if (root->kind == Root::Kind::Assert)
+      cf::AssertOp::create(b, root->assertion->getLoc(),
+                           valueOf(root->value, env),
+                           cast<cf::AssertOp>(root->assertion).getMsg());
+  }
+}
+
+/// Combines the operands of all reductions at the current point into
+/// `accumulators` (one or two a reduction).
+void TileEmitter::accumulate(Env &env, MutableArrayRef<Value> accumulators) {
+  unsigned next = 0;
+  for (Root *root : reduces) {
+    ReduceOp reduce = root->reduce;
+    Value &acc = accumulators[next++];
+    auto operandOf = [&](unsigned i) {
+      Value v = valueOf(reduce.getOperand(i), env);
+      return isVector(acc) ? asVector(v) : v;
+    };
+    if (isPair(reduce.getReducer())) {
+      Value &index = accumulators[next++];
+      Value value = acc, at = index;
+      combinePair(reduce.getReducer(), value, at, operandOf(0), operandOf(1),
+                  /*isOrdered=*/true);
+      if (env.mask && isVector(acc)) {
+        value = arith::SelectOp::create(b, loc, env.mask, value, acc);
+        at = arith::SelectOp::create(b, loc, env.mask, at, index);
+      }
+      acc = value;
+      index = at;
+      continue;
+    }
+    Value combined = combine(reduce.getReducer(), acc, operandOf(0));
+    if (env.mask && isVector(acc))
+      combined = arith::SelectOp::create(b, loc, env.mask, combined, acc);
+    acc = combined;
+  }
+}
+
+/// As emitAvailable, for the roots that follow the contraction alone: the
+/// operands of the contraction itself are not needed any more.
+void TileEmitter::emitAvailableForEpilogue(Env &env) {
+  SmallVector<Value> all;
+  std::swap(all, needed);
+  for (Value v : all)
+    if (llvm::any_of(group->roots, [&](Root *root) {
+          return root != group->contraction->root && root->cone.contains(v);
+        }))
+      needed.push_back(v);
+  emitAvailable(env);
+  std::swap(all, needed);
+}
+
+void TileEmitter::emitEpilogues(Env &env) {
+  for (Root *root : group->roots) {
+    if (root->kind == Root::Kind::Keep)
+      storeTile(buffers.find(root->value)->second, valueOf(root->value, env),
+                env);
+    else if (root->kind == Root::Kind::Yield)
+      storeYield(*root, env);
+  }
 }

@@ -1,0 +1,102 @@
+//===- KernelGenerator.h - what all targets' kernels share ----------*- C++ -*-===//
+//
+// The iteration space of a kernel, the tile programs of its ops, and the order in
+// which a block runs them. How the groups of a tile program run, and where tiles
+// live, is the target's.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_LIB_CONVERSION_KERNELGENERATOR_H
+#define REDFUSE_LIB_CONVERSION_KERNELGENERATOR_H
+
+#include "TileEmitter.h"
+
+namespace redfuse {
+
+/// Where the extent of a kernel dim can be read: an argument of the kernel and a
+/// position in its shape.
+using ExtentSource = std::pair<mlir::BlockArgument, unsigned>;
+
+struct KernelSpace {
+  unsigned numDims = 0;
+  llvm::SmallVector<int64_t> staticExtents;
+  llvm::SmallVector<std::optional<ExtentSource>> sources;
+  ScheduleAttr schedule;
+
+  int64_t tileOf(unsigned d) const {
+    return schedule ? schedule.getTiles()[d] : 0;
+  }
+};
+
+mlir::FailureOr<KernelSpace> analyseSpace(KernelOp kernel);
+
+/// The number of blocks, computed by the host at the launch.
+mlir::Value countBlocks(mlir::OpBuilder &b, LaunchOp launch,
+                        const KernelSpace &space);
+
+/// The tensors that a kernel argument reaches: itself, and results written to it.
+llvm::DenseMap<mlir::Value, mlir::BlockArgument>
+findDestinations(KernelOp kernel);
+
+/// Bytes of an element in memory.
+int64_t bytesOf(mlir::Type element);
+
+/// Generates the function of one kernel.
+class KernelGenerator {
+public:
+  KernelGenerator(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
+                  unsigned lanes)
+      : kernel(kernel), launch(launch), space(space), lanes(lanes),
+        b(kernel.getContext()), loc(kernel.getLoc()) {}
+  virtual ~KernelGenerator() = default;
+
+protected:
+  /// A tile that the kernel needs memory for: its element type, its dims, and
+  /// who wants to know where it is.
+  struct TileRequest {
+    mlir::Type element;
+    llvm::SmallVector<unsigned> of;
+    std::function<void(TileBuffer)> give;
+  };
+
+  mlir::LogicalResult makePrograms();
+  /// Extents and whole-dim tiles; `operands` are the launch's in the function.
+  void makeSpace(mlir::ValueRange operands);
+  /// Tells the emitter what the operands are, and clones scalar code.
+  void bindOperands(mlir::ValueRange operands);
+  /// The tiles of all programs, and of what one program hands to the next.
+  llvm::SmallVector<TileRequest, 0> requestTiles();
+  /// Places tiles one after another; returns the bytes that they take.
+  mlir::Value layOutTiles(llvm::ArrayRef<TileRequest> requests,
+                          llvm::SmallVectorImpl<mlir::Value> &offsets);
+  /// Cuts them from a memref<?xi8>.
+  void cutTiles(llvm::ArrayRef<TileRequest> requests,
+                llvm::ArrayRef<mlir::Value> offsets, mlir::Value bytes);
+  /// Runs all programs for one block of the grid.
+  mlir::LogicalResult emitBlock(mlir::Value block);
+  /// What was stored by any thread of the block can be read by all from here on.
+  virtual void synchronize() {}
+
+  KernelOp kernel;
+  LaunchOp launch;
+  const KernelSpace &space;
+  unsigned lanes;
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  llvm::SmallVector<SpaceDim> dims;
+  std::unique_ptr<TileEmitter> emitter;
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<TileProgram>> programs;
+  llvm::DenseMap<mlir::Operation *, llvm::DenseMap<mlir::Value, TileBuffer>>
+      buffers;
+
+private:
+  mlir::LogicalResult emitProgram(IndexProgramOpInterface op);
+  mlir::LogicalResult emitGroups(IndexProgramOpInterface op, bool isInvariant);
+  mlir::LogicalResult overStream(IndexProgramOpInterface op, unsigned i);
+  void setTile(unsigned d, mlir::Value offset);
+
+  llvm::SmallVector<unsigned> streamDims;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_KERNELGENERATOR_H

@@ -1,0 +1,143 @@
+//===- TileEmitter.h - values of a tile program --------------------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CONVERSION_TILEEMITTER_H
+#define REDFUSE_LIB_CONVERSION_TILEEMITTER_H
+
+#include "redfuse/Conversion/TileProgram.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace redfuse {
+
+/// One dim of the kernel's iteration space while code is generated.
+struct SpaceDim {
+  int64_t staticExtent = mlir::ShapedType::kDynamic;
+  mlir::Value extent;
+  /// The extent of a tile; 0: the whole dim at once.
+  int64_t tile = 0;
+  bool isGrid = false, isStream = false;
+  /// The current tile: where it starts and how long it is.
+  mlir::Value offset, size;
+  std::optional<int64_t> staticSize;
+  /// The longest tile, for buffers.
+  mlir::OpFoldResult capacity;
+};
+
+/// A piece of scratch memory for the elements of one tile.
+struct TileBuffer {
+  mlir::Value memref;
+  /// The kernel dims of its shape, outermost first; index d is the position in
+  /// the tile, not in the whole dim.
+  llvm::SmallVector<unsigned> dims;
+};
+
+/// `map` with `d mod n` as d wherever the extent of d is static and at most n.
+mlir::AffineMap simplifyForExtents(mlir::AffineMap map,
+                                   llvm::ArrayRef<int64_t> extents);
+
+/// Where code stands: which dims are bound, to what, and what has been computed.
+struct Env {
+  /// For each kernel dim: the position in the tile, or null if not bound. For
+  /// the vector dim: that of lane 0.
+  llvm::SmallVector<mlir::Value> position;
+  llvm::DenseMap<mlir::Value, mlir::Value> values;
+  /// Set in the ragged tail of the vector dim: which lanes exist, and how many.
+  mlir::Value mask, lanesLeft;
+};
+
+/// Whether a reduction carries a value and its index.
+bool isPair(Reducer reducer);
+
+/// Emits the values of a tile program, as vectors of `lanes` elements along the
+/// group's vector dim and scalars elsewhere. The emitter of a target adds the
+/// loops around them.
+class TileEmitter {
+public:
+  virtual ~TileEmitter() = default;
+
+  TileEmitter(mlir::OpBuilder &b, mlir::Location loc, unsigned lanes,
+              llvm::MutableArrayRef<SpaceDim> dims)
+      : b(b), loc(loc), lanes(lanes), dims(dims) {}
+
+  /// What a tensor of the kernel is in memory: a memref of the whole (kernel
+  /// arguments) ...
+  llvm::DenseMap<mlir::Value, mlir::Value> memrefs;
+  /// ... or a tile of it (intermediates).
+  llvm::DenseMap<mlir::Value, TileBuffer> tiles;
+  /// Scalars and other values from outside the bodies.
+  mlir::IRMapping captured;
+  /// The block where constants go: that of the function's entry.
+  mlir::Block *entry = nullptr;
+
+  /// Selects the program that is emitted.
+  void setProgram(IndexProgramOpInterface op, TileProgram &program,
+                  llvm::DenseMap<mlir::Value, TileBuffer> buffers);
+
+  virtual mlir::LogicalResult emitGroup(const Group &group) = 0;
+  /// Sets all elements of a tile to a constant.
+  virtual void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) = 0;
+
+  mlir::Value constantIndex(int64_t value);
+
+protected:
+  // Values ------------------------------------------------------------------
+  void emitAvailable(Env &env);
+  mlir::Value emitOp(mlir::Operation *op, Env &env);
+  mlir::Value loadArgument(mlir::BlockArgument arg, Env &env);
+  mlir::Value loadValue(mlir::Value v, Env &env);
+  mlir::Value loadTile(const TileBuffer &buffer, Env &env);
+  mlir::Value loadAt(mlir::Value memref, mlir::AffineMap map, Env &env,
+                     bool isLocal);
+  void storeTile(const TileBuffer &buffer, mlir::Value value, Env &env);
+  void storeAt(mlir::Value memref, mlir::AffineMap map, mlir::Value value,
+               Env &env, bool isLocal);
+  void storeYield(const Root &root, Env &env);
+  mlir::Value valueOf(mlir::Value v, Env &env);
+  mlir::Value asVector(mlir::Value v);
+  mlir::Value constant(mlir::TypedAttr attr);
+  llvm::SmallVector<mlir::Value> globalPositions(Env &env);
+  llvm::SmallVector<mlir::Value> indicesOf(mlir::AffineMap map,
+                                           mlir::ValueRange dimValues);
+  bool isBound(mlir::Value v, Env &env) const;
+  bool isVector(mlir::Value v) const;
+  bool isMadeHere(mlir::Value v) const;
+
+  // Groups and reducers -------------------------------------------------------
+  /// Makes `group` the one that is emitted: what it needs, in body order.
+  void selectGroup(const Group &group);
+  mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs);
+  void combinePair(Reducer reducer, mlir::Value &value, mlir::Value &index,
+                   mlir::Value otherValue, mlir::Value otherIndex,
+                   bool isOrdered);
+  /// All dims are bound: stores what is kept and yielded here.
+  void emitPoint(Env &env);
+  /// Combines the operands of all reductions at the current point into
+  /// `accumulators` (one or two a reduction).
+  void accumulate(Env &env, llvm::MutableArrayRef<mlir::Value> accumulators);
+  /// As emitAvailable, for the roots that follow the group's contraction alone:
+  /// the operands of the contraction itself are not needed any more.
+  void emitAvailableForEpilogue(Env &env);
+  void emitEpilogues(Env &env);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  unsigned lanes;
+  llvm::MutableArrayRef<SpaceDim> dims;
+
+  // The program and the group being emitted.
+  IndexProgramOpInterface op;
+  TileProgram *program = nullptr;
+  llvm::DenseMap<mlir::Value, TileBuffer> buffers;
+  const Group *group = nullptr;
+  /// The values that the group's roots need, in body order.
+  llvm::SmallVector<mlir::Value> needed;
+  llvm::SmallVector<unsigned> intoDims;
+  llvm::SmallVector<Root *> reduces;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_TILEEMITTER_H
