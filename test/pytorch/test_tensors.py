@@ -65,6 +65,52 @@ def test_a_module_is_compiled() -> None:
     torch.testing.assert_close(result, torch.softmax(x, -1))
 
 
+class Block(torch.nn.Module):
+    """Attention over a layer norm, with parameters of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.qkv = torch.nn.LayerNorm(24), torch.nn.Linear(24, 72)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k, v = self.qkv(self.norm(x)).chunk(3, -1)
+        return x + torch.softmax(q @ k.transpose(-1, -2) / 24**0.5, -1) @ v
+
+
+def test_a_module_with_parameters_is_compiled() -> None:
+    torch.manual_seed(0)
+    module, x = Block(), torch.randn(2, 37, 24)
+    result = redfuse.compile(module, inputs=[x])(x)
+    torch.testing.assert_close(result, module(x).detach())
+    assert module.training
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda x: torch.logsumexp(x, -1), [(5, 33)]),
+        (lambda x: torch.nn.functional.group_norm(x, 2), [(3, 8, 7)]),
+        (lambda x: torch.cumsum(x, -1), [(5, 33)]),
+        (lambda x: torch.topk(torch.softmax(x, -1), 3)[0], [(5, 33)]),
+        (lambda x, y: torch.nn.functional.cosine_similarity(x, y), [(5, 33), (5, 33)]),
+    ],
+)
+def test_functions_are_compiled(function: object, shapes: list[tuple[int, ...]]) -> None:
+    torch.manual_seed(1)
+    inputs = [torch.randn(shape) for shape in shapes]
+    torch.testing.assert_close(redfuse.compile(function, inputs=inputs)(*inputs), function(*inputs))
+
+
+def test_what_cannot_be_lowered_is_named() -> None:
+    with pytest.raises(redfuse.CompileError, match=r"aten\.\w+ has no lowering"):
+        redfuse.compile(torch.linalg.svdvals, inputs=[torch.randn(4, 4)])
+
+
+def test_what_cannot_be_traced_is_refused() -> None:
+    with pytest.raises(redfuse.CompileError, match=r"torch\.export"):
+        redfuse.compile(lambda x: x if x.sum() > 0 else -x, inputs=[torch.randn(4)])
+
+
 def test_example_inputs_are_tensors() -> None:
     with pytest.raises(redfuse.ArgumentError, match=r"inputs\[0\]"):
         redfuse.compile(lambda x: x + x, inputs=[X.numpy()])

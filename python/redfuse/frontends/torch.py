@@ -1,29 +1,42 @@
-"""PyTorch in, through torch-mlir: a function or module with example inputs becomes linalg text."""
+"""PyTorch in: a function or module with example inputs becomes linalg text.
+
+torch.export traces the program; torch-mlir's importer and passes lower it. They run in a process
+of their own (``_lower_torch.py``): their MLIR and this package's do not load into one.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
+import subprocess
+import sys
+import tempfile
+import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError, CompileError, UnsupportedError
 from .mlir import Source
 
+LIMIT_SECONDS = 600
+IMPORTERS = ("torch_mlir", "iree.compiler")
 MISSING = (
-    "compiling PyTorch functions and modules needs torch-mlir, which is not installed: "
-    "pip install 'redfuse[torch]', with torch-mlir from its own release page where the package "
-    "index has none; or export the program to linalg elsewhere and compile that text"
+    "compiling PyTorch functions and modules needs torch-mlir, or IREE's compiler, which has its "
+    "passes: pip install 'redfuse[torch]'; or export the program to linalg elsewhere and compile "
+    "that text"
 )
 
 
 def export(program: Any, inputs: Sequence[Any] | None) -> Source:
     """The linalg form of ``program`` for arguments like ``inputs``.
 
-    program: a ``torch.nn.Module`` or a function of tensors. inputs: example tensors; their shapes
-        and dtypes are the compiled program's.
+    program: a ``torch.nn.Module`` (exported in eval mode) or a function of tensors. inputs: example
+        tensors; their shapes and dtypes are the compiled program's.
 
-    Raises ArgumentError without inputs, UnsupportedError without torch-mlir, and CompileError
-    with torch-mlir's words where it cannot lower an operation.
+    Raises ArgumentError without inputs, UnsupportedError where PyTorch or an importer is missing,
+    and CompileError with PyTorch's or torch-mlir's words where the program cannot be exported or
+    lowered.
     """
     if inputs is None:
         raise ArgumentError(
@@ -42,19 +55,52 @@ def export(program: Any, inputs: Sequence[Any] | None) -> Source:
                 f"inputs[{index}]: expected a torch tensor, got {type(value).__name__}", index
             )
     module = program if isinstance(program, torch.nn.Module) else _as_module(program, len(inputs))
+    if not any(_is_installed(name) for name in IMPORTERS):
+        raise UnsupportedError(MISSING)
+    was_training = module.training
     try:
-        from torch_mlir import fx
-    except ImportError:
-        raise UnsupportedError(MISSING) from None
+        exported = torch.export.export(module.eval(), tuple(inputs))
+    except Exception as error:  # torch.export raises many types of its own
+        raise CompileError(f"torch.export cannot trace this program: {_head(error)}") from error
+    finally:
+        module.train(was_training)
+    return Source(_lower(torch, exported))
+
+
+def _is_installed(name: str) -> bool:
     try:
-        lowered = fx.export_and_import(
-            module.eval(), *inputs, output_type="linalg-on-tensors", func_name="main"
-        )
-    except Exception as error:  # torch.export and torch-mlir raise many types of their own
-        text = str(error).strip().splitlines()
-        head = text[0] if text else type(error).__name__
-        raise CompileError(f"torch-mlir cannot lower this program: {head}") from error
-    return Source(str(lowered))
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # the package around it
+        return False
+
+
+def _head(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _lower(torch: Any, exported: Any) -> str:
+    """The linalg text of an ``ExportedProgram``."""
+    script = Path(__file__).with_name("_lower_torch.py")
+    with tempfile.TemporaryDirectory(prefix="redfuse-torch-") as folder:
+        program, text = Path(folder, "program.pt2"), Path(folder, "program.mlir")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.export.save(exported, program)
+        command = [sys.executable, "-W", "ignore", str(script), str(program), str(text)]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise CompileError(
+                f"lowering the PyTorch program took longer than {LIMIT_SECONDS} s and was stopped"
+            ) from None
+        if done.returncode or not text.is_file():
+            words = [line for line in done.stderr.strip().splitlines() if line.strip()]
+            head = words[-1] if words else f"the importer ended with status {done.returncode}"
+            raise CompileError(f"torch-mlir cannot lower this program: {head}")
+        return text.read_text(encoding="utf-8")
 
 
 def _as_module(function: Any, count: int) -> Any:

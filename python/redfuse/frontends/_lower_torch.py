@@ -1,0 +1,110 @@
+"""``python _lower_torch.py PROGRAM.pt2 OUTPUT.mlir``: an exported program to linalg text.
+
+A script, run by ``frontends/torch.py``; it imports nothing of redfuse. On failure it ends with
+status 1 and one line on stderr that names the operation.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+# Python puts the script's folder first, which has a torch.py of its own.
+if __name__ == "__main__":
+    del sys.path[0]
+
+# Steps of torch-mlir's own `fx.export_and_import(output_type="linalg-on-tensors")`.
+PIPELINE = (
+    "builtin.module("
+    "torchdynamo-export-to-torch-backend-pipeline{backend-legal-ops="
+    "aten.flatten.using_ints,aten.adaptive_avg_pool1d,aten.unflatten.int extra-library=},"
+    "torch-backend-to-linalg-on-tensors-backend-pipeline)"
+)
+# Operations that torch-mlir has no lowering for, taken apart by PyTorch's own rules.
+DECOMPOSED = (
+    "native_group_norm",
+    "native_layer_norm",
+    "_native_batch_norm_legit_no_training",
+    "_native_batch_norm_legit.no_stats",
+    "_log_softmax",
+    "logsumexp",
+    "nll_loss_forward",
+    "norm.ScalarOpt_dim",
+    "linalg_vector_norm",
+    "smooth_l1_loss",
+    "huber_loss",
+    "binary_cross_entropy_with_logits",
+    "split.Tensor",
+    "split_with_sizes",
+    "addmm",
+    "t",
+)
+
+
+def decompositions(torch: Any) -> dict:
+    """The table for ``ExportedProgram.run_decompositions``."""
+    aten = torch.ops.aten
+    table = dict(torch.export.default_decompositions())
+    named = []
+    for name in DECOMPOSED:
+        packet, _, overload = name.partition(".")
+        operation = getattr(aten, packet)
+        named.append(getattr(operation, overload) if overload else operation)
+    table.update(torch._decomp.get_decompositions(named))
+
+    def squeeze(tensor: Any, dims: list[int]) -> Any:
+        gone = {d % tensor.dim() for d in dims if tensor.shape[d] == 1}
+        return tensor.reshape([n for d, n in enumerate(tensor.shape) if d not in gone])
+
+    table[aten.squeeze.dims] = squeeze
+    return table
+
+
+def lower(path: str) -> str:
+    """The linalg text of the exported program in the file ``path``, its entry named main."""
+    import torch
+
+    program = torch.export.load(path)
+    try:
+        from torch_mlir.extras.fx_importer import FxImporter
+        from torch_mlir.ir import Context
+        from torch_mlir.passmanager import PassManager
+    except ImportError:
+        from iree.compiler.extras.fx_importer import FxImporter
+        from iree.compiler.ir import Context
+        from iree.compiler.passmanager import PassManager
+    program = program.run_decompositions(decompositions(torch))
+    importer = FxImporter(context=Context())
+    importer.import_frozen_program(program, func_name="main")
+    with importer.module.context:
+        PassManager.parse(PIPELINE).run(importer.module.operation)
+    return str(importer.module)
+
+
+def reason(error: BaseException) -> str:
+    """One line of ``error`` that says which operation is in the way."""
+    text = str(error)
+    named = re.search(r'name = "torch\.([\w.]+)"', text) or re.search(
+        r"failed to legalize operation '([\w.]+)'", text
+    )
+    if named:
+        return f"operation {named[1]} has no lowering to linalg"
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+def main() -> int:
+    """Lowers argv[1] to argv[2]."""
+    try:
+        text = lower(sys.argv[1])
+    except Exception as error:  # MLIR's and PyTorch's many types: one line each
+        print(reason(error).replace("\n", " "), file=sys.stderr)
+        return 1
+    with open(sys.argv[2], "w", encoding="utf-8") as file:
+        file.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
