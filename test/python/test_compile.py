@@ -293,3 +293,25 @@ def test_python_classes_of_the_dialect() -> None:
         "KernelOp",
         "LaunchOp",
     } <= names
+
+
+def test_two_results_from_one_fill() -> None:
+    """As written, op by op: each result has a buffer of its own."""
+    reduction = """linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>],
+        iterator_types = ["reduction"]} ins(%NAME : tensor<4xf32>) outs(%start : tensor<f32>) {
+    ^bb0(%x: f32, %o: f32):
+      %m = arith.mulf %x, %o : f32
+      linalg.yield %m : f32
+    } -> tensor<f32>"""
+    text = f"""
+    func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<f32>, tensor<f32>) {{
+      %one = arith.constant 1.0 : f32
+      %e = tensor.empty() : tensor<f32>
+      %start = linalg.fill ins(%one : f32) outs(%e : tensor<f32>) -> tensor<f32>
+      %r = {reduction.replace("%NAME", "%a")}
+      %s = {reduction.replace("%NAME", "%b")}
+      return %r, %s : tensor<f32>, tensor<f32>
+    }}"""
+    a, b = np.array([1, 2, 3, 4], np.float32), np.array([5, 1, 1, 1], np.float32)
+    for options in (PLAIN, {}):
+        assert [float(r) for r in redfuse.compile(text, options=options)(a, b)] == [24.0, 5.0]
