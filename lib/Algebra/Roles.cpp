@@ -26,7 +26,8 @@ public:
 
   /// The first op that computes the same as `op`, or `op` itself.
   Operation *number(Operation *op) {
-    if (!isMemoryEffectFree(op) || op->getNumRegions() != 0)
+    if (!isMemoryEffectFree(op) ||
+        (op->getNumRegions() != 0 && !isa<CombiningOpInterface>(op)))
       return op;
     auto hash = static_cast<unsigned>(OperationEquivalence::computeHash(
         op,
@@ -38,9 +39,7 @@ public:
       auto same = [&](Value a, Value b) {
         return success(canonical(a) == canonical(b));
       };
-      if (OperationEquivalence::isEquivalentTo(
-              op, other, same, /*markEquivalent=*/nullptr,
-              OperationEquivalence::IgnoreLocations)) {
+      if (isSameOp(op, other, same)) {
         for (auto [mine, its] :
              llvm::zip(op->getResults(), other->getResults()))
           firsts[mine] = its;
@@ -52,6 +51,25 @@ public:
   }
 
 private:
+  /// A combining region is compared by itself: it uses nothing from outside.
+  static bool isSameOp(Operation *a, Operation *b,
+                       function_ref<LogicalResult(Value, Value)> same) {
+    auto combining = dyn_cast<CombiningOpInterface>(a);
+    if (!combining)
+      return OperationEquivalence::isEquivalentTo(
+          a, b, same, /*markEquivalent=*/nullptr,
+          OperationEquivalence::IgnoreLocations);
+    return a->getName() == b->getName() &&
+           a->getAttrDictionary() == b->getAttrDictionary() &&
+           a->getResultTypes() == b->getResultTypes() &&
+           llvm::all_of(llvm::zip_equal(a->getOperands(), b->getOperands()),
+                        [&](auto pair) {
+                          auto [x, y] = pair;
+                          return succeeded(same(x, y));
+                        }) &&
+           haveSameReducer(combining, cast<CombiningOpInterface>(b));
+  }
+
   llvm::DenseMap<Value, Value> &firsts;
   llvm::DenseMap<unsigned, SmallVector<Operation *, 1>> table;
 };

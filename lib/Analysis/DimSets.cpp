@@ -93,6 +93,23 @@ static FailureOr<SmallBitVector> dimsOfReduce(ReduceOp reduce,
   return into;
 }
 
+/// Adds the dim that an op along one dim has, whatever its operands have.
+static LogicalResult addOwnDim(Operation &op, SmallBitVector &dims) {
+  auto scan = dyn_cast<ScanOp>(op);
+  auto merge = dyn_cast<MergeTopkOp>(op);
+  if (!scan && !merge)
+    return success();
+  int64_t dim = scan ? scan.getDim() : merge.getDim();
+  if (dim >= static_cast<int64_t>(dims.size()))
+    return op.emitOpError() << "names dim " << dim << ", but there are "
+                            << dims.size() << " iteration dims";
+  if (merge && !dims.test(dim))
+    return op.emitOpError() << "no operand depends on dim " << dim
+                            << ", the rank";
+  dims.set(dim);
+  return success();
+}
+
 FailureOr<DimSets>
 DimSets::compute(Block &body, unsigned numDims,
                  function_ref<AffineMap(unsigned)> mapOfArgument) {
@@ -116,6 +133,8 @@ DimSets::compute(Block &body, unsigned numDims,
     } else {
       for (Value operand : op.getOperands())
         dims |= result[operand];
+      if (failed(addOwnDim(op, dims)))
+        return failure();
     }
     for (Value v : op.getResults())
       result.sets[v] = dims;

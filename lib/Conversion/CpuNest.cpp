@@ -278,9 +278,10 @@ static vector::CombiningKind kindOf(Reducer reducer) {
   case Reducer::ArgMax:
   case Reducer::ArgMin:
   case Reducer::TopK:
+  case Reducer::Declared:
     break;
   }
-  llvm_unreachable("a reducer of pairs has no kind");
+  llvm_unreachable("this reducer has no kind");
 }
 
 /// Folds copies and lanes, and stores the results.

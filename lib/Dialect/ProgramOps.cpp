@@ -200,7 +200,7 @@ static LogicalResult verifyBody(IndexProgramOpInterface op, Block &body,
   if (!yield)
     return op.emitOpError() << name << ": expected to end with redfuse.yield";
   for (Operation &inner : body) {
-    if (inner.getNumRegions() != 0)
+    if (inner.getNumRegions() != 0 && !isa<CombiningOpInterface>(inner))
       return inner.emitOpError()
              << "ops with regions cannot stand in the body of '"
              << op->getName() << "'";
@@ -276,9 +276,10 @@ LogicalResult FinalizeOp::verify() { return verifyProgram(*this); }
 LogicalResult FinalizeOp::verifyRegions() {
   if (failed(verifyPlainBody(*this)))
     return failure();
-  for (auto reduce : getBody().front().getOps<ReduceOp>())
-    return reduce.emitOpError(
-        "is not allowed in redfuse.finalize, which is element-wise");
+  for (Operation &inner : getBody().front())
+    if (isa<CombiningOpInterface>(inner))
+      return inner.emitOpError(
+          "is not allowed in redfuse.finalize, which is element-wise");
   return success();
 }
 
@@ -324,15 +325,22 @@ LogicalResult FoldOp::verify() {
     over.set(d);
   }
   SmallVector<AffineMap> maps = getIndexingMapsArray();
-  for (unsigned i = getInputs().size(); i < maps.size(); ++i)
-    if (getDimsOf(maps[i]).anyCommon(over))
-      return emitOpError() << "state component " << i - getInputs().size()
-                           << " depends on a dim of 'over'";
-  if (getIdentities().size() != getInits().size())
-    return emitOpError() << "expected " << getInits().size()
-                         << " identities, one for each component of the "
-                            "state, got "
-                         << getIdentities().size();
+  unsigned numStates = getNumStates();
+  if (numStates == 0 || numStates > getInits().size())
+    return emitOpError() << "expected an identity for each component of the "
+                            "state, at least 1 and at most "
+                         << getInits().size() << ", got " << numStates;
+  for (unsigned i = 0, e = getInits().size(); i < e; ++i) {
+    SmallBitVector dims = getDimsOf(maps[getInputs().size() + i]);
+    if (i < numStates && dims.anyCommon(over))
+      return emitOpError() << "state component " << i
+                           << " depends on a dim of 'over'; the results that "
+                              "may are those without an identity, at the end";
+    if (i >= numStates && !isSubset(over, dims))
+      return emitOpError() << "result " << i
+                           << " has no identity and is no component of the "
+                              "state: its map must have every dim of 'over'";
+  }
   for (auto [i, attr] : llvm::enumerate(getIdentities())) {
     Type element =
         cast<RankedTensorType>(getInits()[i].getType()).getElementType();
@@ -355,13 +363,16 @@ LogicalResult FoldOp::verifyRegions() {
   SmallVector<AffineMap> maps = getIndexingMapsArray();
   ArrayRef<AffineMap> stateMaps =
       ArrayRef<AffineMap>(maps).drop_front(getInputs().size());
-  SmallVector<Type> stateTypes = elementTypes(getInits());
+  SmallVector<Type> resultTypes = elementTypes(getInits());
+  SmallVector<Type> stateTypes(
+      ArrayRef<Type>(resultTypes).take_front(getNumStates()));
   SmallVector<Type> stepTypes = elementTypes(getInputs());
   llvm::append_range(stepTypes, stateTypes);
   if (failed(verifyBody(
           *this, getStep().front(), "step", stepTypes,
-          [&](unsigned i) { return maps[i]; }, stateMaps, stateTypes)))
+          [&](unsigned i) { return maps[i]; }, stateMaps, resultTypes)))
     return failure();
+  stateMaps = stateMaps.take_front(getNumStates());
   SmallVector<Type> mergeTypes(stateTypes);
   llvm::append_range(mergeTypes, stateTypes);
   unsigned n = stateTypes.size();
@@ -369,6 +380,8 @@ LogicalResult FoldOp::verifyRegions() {
           *this, getMerge().front(), "merge", mergeTypes,
           [&](unsigned i) { return stateMaps[i % n]; }, stateMaps, stateTypes)))
     return failure();
+  for (auto scan : getMerge().front().getOps<ScanOp>())
+    return scan.emitOpError("is not allowed in 'merge', which combines states");
   for (auto reduce : getMerge().front().getOps<ReduceOp>())
     for (int64_t d : reduce.getOver())
       if (llvm::is_contained(getOver(), d))
@@ -384,39 +397,6 @@ LogicalResult FoldOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 // Body-level ops
 //===----------------------------------------------------------------------===//
-
-LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                         ValueRange operands, DictionaryAttr,
-                                         OpaqueProperties, RegionRange,
-                                         SmallVectorImpl<Type> &types) {
-  llvm::append_range(types, operands.getTypes());
-  return success();
-}
-
-LogicalResult ReduceOp::verify() {
-  bool isPair = llvm::is_contained(
-      {Reducer::ArgMax, Reducer::ArgMin, Reducer::TopK}, getReducer());
-  unsigned expected = isPair ? 2 : 1;
-  if (getNumOperands() != expected)
-    return emitOpError() << stringifyReducer(getReducer()) << " takes "
-                         << expected << " operand" << (expected == 1 ? "" : "s")
-                         << ", got " << getNumOperands();
-  if (getResultTypes() != getOperandTypes())
-    return emitOpError("expected the results to have the operands' types");
-  if (getOver().empty())
-    return emitOpError("'over' must name at least one dim");
-  if (!getReducerIdentity(getReducer(), getOperand(0).getType()))
-    return emitOpError() << stringifyReducer(getReducer())
-                         << " does not reduce values of type "
-                         << getOperand(0).getType();
-  if (isPair && !getOperand(1).getType().isIntOrIndex())
-    return emitOpError() << "the second operand of "
-                         << stringifyReducer(getReducer())
-                         << " is an index, got " << getOperand(1).getType();
-  if (!isa<IndexProgramOpInterface>((*this)->getParentOp()))
-    return emitOpError("must stand in the body of a redfuse op");
-  return success();
-}
 
 LogicalResult IndexOp::verify() {
   if (!isa<IndexProgramOpInterface>((*this)->getParentOp()))

@@ -270,9 +270,10 @@ Value redfuse::createCombiner(OpBuilder &b, Location loc, Reducer reducer,
   case Reducer::ArgMax:
   case Reducer::ArgMin:
   case Reducer::TopK:
+  case Reducer::Declared:
     break;
   }
-  llvm_unreachable("a reducer of pairs has no combiner of one operand");
+  llvm_unreachable("this reducer has no combiner of one operand");
 }
 
 std::optional<Reducer> redfuse::getReducerOf(Operation *op) {

@@ -161,3 +161,82 @@ func.func @launch(%x: tensor<64x80xf32>, %init: tensor<64xf32>, %y: memref<64x80
   redfuse.launch @k ins(%y : memref<64x80xf32>) outs(%out : memref<64xf32>)
   return %0 : tensor<64xf32>
 }
+
+// A declared reducer, in order and not, and scans.
+// CHECK-LABEL: func @declared
+func.func @declared(%x: tensor<5x7xf32>, %init: tensor<5xf32>, %all: tensor<5x7xf32>)
+    -> (tensor<5xf32>, tensor<5xf32>, tensor<5x7xf32>, tensor<5x7xf32>) {
+  // CHECK: redfuse.reduce declared %{{.*}}, %{{.*}} over [1] into [0] {identities = [1.000000e+00 : f32, 0.000000e+00 : f32], ordered} : f32, f32 combine {
+  // CHECK-NEXT: ^bb0(%[[A0:.*]]: f32, %[[B0:.*]]: f32, %[[A1:.*]]: f32, %[[B1:.*]]: f32):
+  // CHECK-NEXT: %[[A:.*]] = arith.mulf %[[A0]], %[[A1]] : f32
+  // CHECK-NEXT: %[[T:.*]] = arith.mulf %[[A1]], %[[B0]] : f32
+  // CHECK-NEXT: %[[B:.*]] = arith.addf %[[T]], %[[B1]] : f32
+  // CHECK-NEXT: redfuse.yield %[[A]], %[[B]] : f32, f32
+  // CHECK: redfuse.reduce declared %{{.*}} over [1] into [0] {identities = [0.000000e+00 : f32]} : f32 combine {
+  // CHECK: redfuse.scan add %{{.*}} along 1 {exclusive} : f32
+  // CHECK: redfuse.scan declared %{{.*}} along 1 {identities = [0.000000e+00 : f32]} : f32 combine {
+  %r:4 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+           affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]}
+         ins(%x : tensor<5x7xf32>)
+         outs(%init, %init, %all, %all : tensor<5xf32>, tensor<5xf32>, tensor<5x7xf32>, tensor<5x7xf32>) {
+  ^bb0(%a: f32):
+    %p, %h = redfuse.reduce declared %a, %a over [1] into [0]
+        {identities = [1.0 : f32, 0.0 : f32], ordered} : f32, f32 combine {
+    ^bb0(%a0: f32, %b0: f32, %a1: f32, %b1: f32):
+      %a01 = arith.mulf %a0, %a1 : f32
+      %t = arith.mulf %a1, %b0 : f32
+      %b01 = arith.addf %t, %b1 : f32
+      redfuse.yield %a01, %b01 : f32, f32
+    }
+    %q = redfuse.reduce declared %a over [1] into [0] {identities = [0.0 : f32]} : f32 combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.addf %l, %r : f32
+      redfuse.yield %s : f32
+    }
+    %c = redfuse.scan add %a along 1 {exclusive} : f32
+    %d = redfuse.scan declared %a along 1 {identities = [0.0 : f32]} : f32 combine {
+    ^bb0(%l: f32, %r: f32):
+      %s = arith.addf %l, %r : f32
+      redfuse.yield %s : f32
+    }
+    redfuse.yield %h, %q, %c, %d : f32, f32, f32, f32
+  } -> tensor<5xf32>, tensor<5xf32>, tensor<5x7xf32>, tensor<5x7xf32>
+  return %r#0, %r#1, %r#2, %r#3 : tensor<5xf32>, tensor<5xf32>, tensor<5x7xf32>, tensor<5x7xf32>
+}
+
+// A fold with an output beside its state, and lists that are merged.
+// CHECK-LABEL: func @outputs
+func.func @outputs(%x: tensor<5x7xf32>, %s0: tensor<5xf32>, %o0: tensor<5x7xf32>) -> (tensor<5xf32>, tensor<5x7xf32>) {
+  // CHECK: redfuse.fold
+  // CHECK-SAME: identities = [0.000000e+00 : f32]
+  // CHECK: redfuse.scan add %{{.*}} along 1 : f32
+  %r:2 = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+           over = array<i64: 1>, identities = [0.0 : f32]}
+         ins(%x : tensor<5x7xf32>) outs(%s0, %o0 : tensor<5xf32>, tensor<5x7xf32>)
+  step {
+  ^bb0(%v: f32, %s: f32):
+    %t = redfuse.reduce add %v over [1] into [0] : f32
+    %p = redfuse.scan add %v along 1 : f32
+    %s1 = arith.addf %s, %t : f32
+    %o = arith.addf %s, %p : f32
+    redfuse.yield %s1, %o : f32, f32
+  } merge {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    redfuse.yield %s : f32
+  } -> tensor<5xf32>, tensor<5x7xf32>
+  return %r#0, %r#1 : tensor<5xf32>, tensor<5x7xf32>
+}
+
+// CHECK-LABEL: func @merge_topk
+func.func @merge_topk(%v: tensor<5x3xf32>, %i: tensor<5x3xindex>) -> (tensor<5x3xf32>, tensor<5x3xindex>) {
+  // CHECK: redfuse.merge_topk %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} along 1 : f32, index
+  %r:2 = redfuse.merge {indexing_maps = [affine_map<(i, r) -> (i, r)>, affine_map<(i, r) -> (i, r)>,
+           affine_map<(i, r) -> (i, r)>, affine_map<(i, r) -> (i, r)>]}
+         ins(%v, %i : tensor<5x3xf32>, tensor<5x3xindex>) outs(%v, %i : tensor<5x3xf32>, tensor<5x3xindex>) {
+  ^bb0(%v0: f32, %i0: index, %v1: f32, %i1: index):
+    %b, %k = redfuse.merge_topk %v0, %i0, %v1, %i1 along 1 : f32, index
+    redfuse.yield %b, %k : f32, index
+  } -> tensor<5x3xf32>, tensor<5x3xindex>
+  return %r#0, %r#1 : tensor<5x3xf32>, tensor<5x3xindex>
+}

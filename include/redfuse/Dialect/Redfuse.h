@@ -52,6 +52,35 @@ mlir::Value createCombiner(mlir::OpBuilder &builder, mlir::Location loc,
 /// one.
 std::optional<Reducer> getReducerOf(mlir::Operation *op);
 
+/// The identity of state `i` of an op that combines: a declared one, or that of
+/// the reducer (for the index of a pair, one that never wins). Null where there
+/// is none.
+mlir::TypedAttr getIdentityOf(CombiningOpInterface op, unsigned i);
+
+/// Puts the ops of a combining region here, on scalars or whatever its ops take,
+/// and returns what it yields.
+llvm::SmallVector<mlir::Value> inlineCombiner(mlir::OpBuilder &builder,
+                                              mlir::Region &combine,
+                                              mlir::ValueRange lhs,
+                                              mlir::ValueRange rhs);
+
+/// Combines two states of `op` by its reducer; not for pairs and top-k.
+llvm::SmallVector<mlir::Value> combineStates(mlir::OpBuilder &builder,
+                                             mlir::Location loc,
+                                             CombiningOpInterface op,
+                                             mlir::ValueRange lhs,
+                                             mlir::ValueRange rhs);
+
+/// A reduction by the reducer of `op`, its region included. `operands` are of
+/// the types of the operands of `op`.
+ReduceOp createReduce(mlir::OpBuilder &builder, mlir::Location loc,
+                      CombiningOpInterface op, mlir::ValueRange operands,
+                      llvm::ArrayRef<int64_t> over,
+                      llvm::ArrayRef<int64_t> into);
+
+/// Whether two ops combine in the same way, operands and dims aside.
+bool haveSameReducer(CombiningOpInterface a, CombiningOpInterface b);
+
 /// For iteration dim `dim`: an operand (inputs, then inits) and the position in
 /// its shape that has this dim's extent, or nothing where no map has the plain
 /// dim.

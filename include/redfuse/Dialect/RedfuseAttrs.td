@@ -25,7 +25,9 @@ def Redfuse_ReducerAttr : I32EnumAttr<"Reducer", "how a reduction combines", [
     I32EnumAttrCase<"ArgMax", 13, "argmax">,
     I32EnumAttrCase<"ArgMin", 14, "argmin">,
     // Two operands; the results have one more dim, the rank.
-    I32EnumAttrCase<"TopK", 15, "topk">
+    I32EnumAttrCase<"TopK", 15, "topk">,
+    // Any number of operands; the op has the identities and a combining region.
+    I32EnumAttrCase<"Declared", 16, "declared">
   ]> {
   let cppNamespace = "::redfuse";
 }

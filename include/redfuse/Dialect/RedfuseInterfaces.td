@@ -30,4 +30,24 @@ def IndexProgramOpInterface : OpInterface<"IndexProgramOpInterface"> {
   ];
 }
 
+def CombiningOpInterface : OpInterface<"CombiningOpInterface"> {
+  let description = [{
+    An op of a body that combines its operands by a reducer: a reduction or a
+    scan. A reducer is associative and has an identity; a declared one says both
+    itself, by a region that takes two states, left then right, and constants.
+  }];
+  let cppNamespace = "::redfuse";
+  let methods = [
+    InterfaceMethod<"The reducer.", "::redfuse::Reducer", "getReducer">,
+    InterfaceMethod<"The identities of a declared reducer, else null.",
+      "::mlir::ArrayAttr", "getIdentitiesAttr">,
+    InterfaceMethod<"Whether only neighbours may be combined, left before right.",
+      "bool", "getOrdered">,
+    InterfaceMethod<"How a declared reducer combines; empty for the others.",
+      "::mlir::Region &", "getCombine">,
+    InterfaceMethod<"Whether the reducer is declared.", "bool", "isDeclared", (ins),
+      [{}], [{ return $_op.getReducer() == ::redfuse::Reducer::Declared; }]>
+  ];
+}
+
 #endif // REDFUSE_INTERFACES_TD

@@ -55,8 +55,8 @@ def Redfuse_CascadeOp : Redfuse_ProgramOp<"cascade", [
     over its operands. `inits` are destinations only: their contents are not
     read. Yielded value i is written at every point of the map of init i.
 
-    Other ops of a body have no side effects (`cf.assert` excepted) and no
-    regions; they may use scalars from outside, and tensors through
+    `redfuse.scan d` adds d to the dims of its operands. Other ops of a body have
+    no side effects (`cf.assert` excepted) and no regions; they may use scalars from outside, and tensors through
     `tensor.extract`.
 
     Dims that all results have may be tiled by upstream's drivers; a tile of a
@@ -123,6 +123,13 @@ def Redfuse_FoldOp : Redfuse_ProgramOp<"fold", [
     merge is not commutative, `certificate` has the entry `ordered`: segments are
     then contiguous and merged in the order of their indices.
 
+    Results beyond the components of the state are *outputs*: their maps have
+    every `over` dim, and each segment writes its own elements (prefixes of a
+    scan, and what is computed from them). `step` yields them after the state;
+    they have no identity, the step does not read them and `merge` does not know
+    them. A fold with outputs is walked in order, segment after segment, and is
+    not split.
+
     Example: the sum of exponentials with a running maximum.
 
     ```mlir
@@ -155,6 +162,27 @@ def Redfuse_FoldOp : Redfuse_ProgramOp<"fold", [
       redfuse.yield %m, %l : f32, f32
     } -> tensor<64xf32>, tensor<64xf32>
     ```
+
+    Example: running sums, with the sum so far as state.
+
+    ```mlir
+    %st:2 = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>,
+              affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+              over = array<i64: 1>, identities = [0.0 : f32]}
+            ins(%x : tensor<64x80xf32>) outs(%s0, %o0 : tensor<64xf32>, tensor<64x80xf32>)
+    step {
+    ^bb0(%v: f32, %s: f32):
+      %t = redfuse.reduce add %v over [1] into [0] : f32
+      %p = redfuse.scan add %v along 1 : f32
+      %s1 = arith.addf %s, %t : f32
+      %o = arith.addf %s, %p : f32
+      redfuse.yield %s1, %o : f32, f32
+    } merge {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %a, %b : f32
+      redfuse.yield %s : f32
+    } -> tensor<64xf32>, tensor<64x80xf32>
+    ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
                        Variadic<AnyRankedTensor>:$inits,
@@ -175,6 +203,9 @@ def Redfuse_FoldOp : Redfuse_ProgramOp<"fold", [
   let extraClassDeclaration = programDeclaration # [{
     // Whether segments must stay contiguous and be merged in index order.
     bool isOrdered();
+    // The first results are components of the state, the others outputs.
+    unsigned getNumStates() { return getIdentities().size(); }
+    bool hasOutputs() { return getNumStates() < getInits().size(); }
     ::mlir::Block *getProgramBody() { return &getStep().front(); }
     ::mlir::AffineMap getMapOfBodyArgument(unsigned index) {
       return getIndexingMapsArray()[index];
@@ -266,7 +297,18 @@ def Redfuse_FinalizeOp : Redfuse_ProgramOp<"finalize"> {
 // Body level: what a body is made of, beside arith and math
 //===----------------------------------------------------------------------===//
 
-def Redfuse_ReduceOp : Redfuse_Op<"reduce", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def Redfuse_BodyValue : AnyTypeOf<[AnySignlessInteger, Index, AnyFloat]>;
+
+// An op that combines its operands by a reducer.
+class Redfuse_CombiningOp<string mnemonic>
+    : Redfuse_Op<mnemonic, [Pure, IsolatedFromAbove,
+        DeclareOpInterfaceMethods<InferTypeOpInterface>, CombiningOpInterface]> {
+  let regions = (region MaxSizedRegion<1>:$combine);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Redfuse_ReduceOp : Redfuse_CombiningOp<"reduce"> {
   let summary = "a reduction inside a body";
   let description = [{
     Combines the operands over all values of the dims `over`; the result depends
@@ -281,15 +323,85 @@ def Redfuse_ReduceOp : Redfuse_Op<"reduce", [Pure, DeclareOpInterfaceMethods<Inf
     and has one more dim in `into` than its operands depend on: the rank, from
     largest to smallest, ties by lowest index.
 
+    `declared` is a reducer of the program's own, on k operands. `combine` takes
+    two states of k scalars, left then right, and yields one; it is made of pure
+    scalar ops and uses nothing from outside. `identities` are k constants. That
+    it is associative, and the identities neutral, is a promise: nothing checks
+    it here. With `ordered` it need not be commutative: elements are combined in
+    the order of `over`, the last dim fastest.
+
     Example: `%m = redfuse.reduce maximumf %x over [2] into [0, 1] : f32`
+
+    Example: the value of h = a*h + b after all steps, from h = 0.
+
+    ```mlir
+    %p, %h = redfuse.reduce declared %a, %b over [1] into [0]
+        {identities = [1.0 : f32, 0.0 : f32], ordered} : f32, f32 combine {
+    ^bb0(%a0: f32, %b0: f32, %a1: f32, %b1: f32):
+      %a01 = arith.mulf %a0, %a1 : f32
+      %t = arith.mulf %a1, %b0 : f32
+      %b01 = arith.addf %t, %b1 : f32
+      redfuse.yield %a01, %b01 : f32, f32
+    }
+    ```
   }];
-  let arguments = (ins Redfuse_ReducerAttr:$reducer, Variadic<AnyTypeOf<[AnySignlessInteger, Index, AnyFloat]>>:$operands,
-                       DenseI64ArrayAttr:$over, DenseI64ArrayAttr:$into);
-  let results = (outs Variadic<AnyTypeOf<[AnySignlessInteger, Index, AnyFloat]>>:$results);
+  let arguments = (ins Redfuse_ReducerAttr:$reducer, Variadic<Redfuse_BodyValue>:$operands,
+                       DenseI64ArrayAttr:$over, DenseI64ArrayAttr:$into,
+                       OptionalAttr<ArrayAttr>:$identities, UnitAttr:$ordered);
+  let results = (outs Variadic<Redfuse_BodyValue>:$results);
   let assemblyFormat = [{
     $reducer $operands `over` $over `into` $into attr-dict `:` type($operands)
+    (`combine` $combine^)?
   }];
+  let builders = [OpBuilder<(ins "::redfuse::Reducer":$reducer, "::mlir::ValueRange":$operands,
+                                 "::llvm::ArrayRef<int64_t>":$over,
+                                 "::llvm::ArrayRef<int64_t>":$into)>];
   let hasCanonicalizer = 1;
+}
+
+def Redfuse_ScanOp : Redfuse_CombiningOp<"scan"> {
+  let summary = "a reduction of which every prefix is a result";
+  let description = [{
+    At position p of dim `dim` the result combines the operands at 0 to p, in
+    that order, or with `exclusive` at 0 to p - 1 (the identity at 0). It depends
+    on the dims of the operands and on `dim`. Reducers are those of
+    `redfuse.reduce` but argmax, argmin and topk.
+
+    Example: `%c = redfuse.scan add %x along 1 : f32`
+  }];
+  let arguments = (ins Redfuse_ReducerAttr:$reducer, Variadic<Redfuse_BodyValue>:$operands,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
+                       UnitAttr:$exclusive,
+                       OptionalAttr<ArrayAttr>:$identities, UnitAttr:$ordered);
+  let results = (outs Variadic<Redfuse_BodyValue>:$results);
+  let assemblyFormat = [{
+    $reducer $operands `along` $dim attr-dict `:` type($operands) (`combine` $combine^)?
+  }];
+}
+
+def Redfuse_MergeTopkOp : Redfuse_Op<"merge_topk", [Pure,
+    AllTypesMatch<["values", "otherValues", "bestValues"]>,
+    AllTypesMatch<["indices", "otherIndices", "bestIndices"]>]> {
+  let summary = "the best of two sorted lists";
+  let description = [{
+    Merges two lists along dim `dim`, the rank, as `redfuse.reduce topk` makes
+    them: values from largest to smallest with their indices. Among equal values
+    those of the first list come first, so that it is the list of the earlier
+    elements. A slot whose index is negative is empty and comes last. NaN is
+    larger than every number, and two of them are equal.
+
+    Example: `%b, %k = redfuse.merge_topk %v, %i, %w, %j along 2 : f32, index`
+  }];
+  let arguments = (ins Redfuse_BodyValue:$values, AnyTypeOf<[AnySignlessInteger, Index]>:$indices,
+                       Redfuse_BodyValue:$otherValues,
+                       AnyTypeOf<[AnySignlessInteger, Index]>:$otherIndices,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
+  let results = (outs Redfuse_BodyValue:$bestValues,
+                      AnyTypeOf<[AnySignlessInteger, Index]>:$bestIndices);
+  let assemblyFormat = [{
+    $values `,` $indices `,` $otherValues `,` $otherIndices `along` $dim attr-dict
+    `:` type($values) `,` type($indices)
+  }];
   let hasVerifier = 1;
 }
 
@@ -309,7 +421,8 @@ def Redfuse_IndexOp : Redfuse_Op<"index", [Pure]> {
 }
 
 def Redfuse_YieldOp : Redfuse_Op<"yield", [Pure, Terminator, ReturnLike,
-    ParentOneOf<["CascadeOp", "FoldOp", "MergeOp", "FinalizeOp", "KernelOp"]>]> {
+    ParentOneOf<["CascadeOp", "FoldOp", "MergeOp", "FinalizeOp", "KernelOp",
+                 "ReduceOp", "ScanOp"]>]> {
   let summary = "ends a redfuse region with the values it hands out";
   let description = [{Example: `redfuse.yield %m, %l : f32, f32`}];
   let arguments = (ins Variadic<AnyType>:$values);
