@@ -18,6 +18,8 @@ LogicalResult CpuEmitter::emitGroup(const Group &newGroup) {
     emitContraction();
   else if (group->isAlone && !reduces.empty())
     emitTopK();
+  else if (group->roots.front()->kind == Root::Kind::MergeTopk)
+    emitMergeTopk();
   else
     emitNest();
   group = nullptr;
@@ -28,11 +30,10 @@ LogicalResult CpuEmitter::emitGroup(const Group &newGroup) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Emits a loop over [from, to) and `body` in it; carries `state`.
-static SmallVector<Value>
-emitFor(OpBuilder &b, Location loc, Value from, Value to, Value step,
-        ValueRange state,
-        function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value>
+redfuse::emitFor(OpBuilder &b, Location loc, Value from, Value to, Value step,
+                 ValueRange state,
+                 function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   auto loop = scf::ForOp::create(b, loc, from, to, step, state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
@@ -102,6 +103,8 @@ void CpuEmitter::emitInto(unsigned i, Env env) {
   if (i == intoDims.size()) {
     if (group->over.empty())
       emitPoint(env);
+    else if (reduces.empty())
+      emitScan(env);
     else
       emitReduction(env);
     return;
@@ -131,10 +134,9 @@ void CpuEmitter::emitReduction(Env &env) {
   // Several accumulators where the innermost loop is long enough to use them.
   unsigned last = group->over.back();
   int64_t step = group->vectorDim == last ? lanes : 1;
-  unsigned copies =
-      dims[last].staticSize && *dims[last].staticSize < 2 * kCopies * step
-          ? 1
-          : kCopies;
+  bool isShort =
+      dims[last].staticSize && *dims[last].staticSize < 2 * kCopies * step;
+  unsigned copies = isShort || group->isOrdered ? 1 : kCopies;
   // Lanes are accumulated where the vector dim is reduced or is one of the
   // result's; a result without it is a scalar.
   SmallVector<Value> init;
@@ -143,8 +145,8 @@ void CpuEmitter::emitReduction(Env &env) {
       ReduceOp reduce = root->reduce;
       for (auto [i, operand] : llvm::enumerate(reduce.getOperands())) {
         Type type = operand.getType();
-        TypedAttr identity = i == 0
-                                 ? getReducerIdentity(reduce.getReducer(), type)
+        TypedAttr identity = i == 0 || reduce.isDeclared()
+                                 ? getIdentityOf(reduce, i)
                                  : cast<TypedAttr>(b.getZeroAttr(type));
         Value v = constant(identity);
         init.push_back(group->vectorDim ? asVector(v) : v);
@@ -306,9 +308,18 @@ void CpuEmitter::finishReduction(Env &env, ArrayRef<Value> accumulators,
         combinePair(reducer, result[0], result[1], other[0], other[1],
                     /*isOrdered=*/false);
       else
-        result[0] = combine(reducer, result[0], other[0]);
+        result = combineStates(reduce, result, other);
     }
-    if (foldLanes && isPair(reducer)) {
+    if (foldLanes && reduce.isDeclared()) {
+      SmallVector<Value> wide = result;
+      for (unsigned lane = 0; lane < lanes; ++lane) {
+        SmallVector<Value> one = llvm::map_to_vector(wide, [&](Value v) {
+          return Value(vector::ExtractOp::create(b, loc, v,
+                                                 ArrayRef<int64_t>{lane}));
+        });
+        result = lane == 0 ? one : combineStates(reduce, result, one);
+      }
+    } else if (foldLanes && isPair(reducer)) {
       bool isFloat = isa<FloatType>(reduce.getOperand(0).getType());
       bool isMax = reducer == Reducer::ArgMax;
       Reducer extreme = isFloat
@@ -351,155 +362,4 @@ void CpuEmitter::finishReduction(Env &env, ArrayRef<Value> accumulators,
         storeTile(buffer->second, value, at);
     }
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Top-k
-//===----------------------------------------------------------------------===//
-
-/// Scalar insertion into a sorted list of k: the list is short, and most elements
-/// fail the first comparison.
-void CpuEmitter::emitTopK() {
-  Root *root = reduces.front();
-  ReduceOp reduce = root->reduce;
-  const TileBuffer &values = buffers.find(reduce.getResult(0))->second;
-  const TileBuffer &indices = buffers.find(reduce.getResult(1))->second;
-  unsigned rank = values.dims.back();
-  Value zero = constantIndex(0), one = constantIndex(1);
-  Value k = dims[rank].size;
-  Type valueType = reduce.getOperand(0).getType();
-  Type indexType = reduce.getOperand(1).getType();
-  auto at = [&](Env &env, Value position) {
-    Env e = env;
-    e.position[rank] = position;
-    return e;
-  };
-  auto isLarger = [&](Value a, Value c) -> Value {
-    if (isa<FloatType>(valueType))
-      // NaN ranks first, as the largest.
-      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, a, c);
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, a, c);
-  };
-  auto insert = [&](Env &env) {
-    emitAvailable(env);
-    Value value = valueOf(reduce.getOperand(0), env);
-    Value index = valueOf(reduce.getOperand(1), env);
-    Value lastSlot = arith::SubIOp::create(b, loc, k, one);
-    Env lastAt = at(env, lastSlot);
-    // A slot that nothing has filled holds index -1 and yields to anything.
-    auto beats = [&](Env &slot) -> Value {
-      Value there = loadTile(values, slot),
-            thereIndex = loadTile(indices, slot);
-      Value empty = arith::CmpIOp::create(
-          b, loc, arith::CmpIPredicate::slt, thereIndex,
-          constant(cast<TypedAttr>(b.getZeroAttr(indexType))));
-      Value larger = isLarger(value, there);
-      if (isa<FloatType>(valueType)) {
-        // Two NaN tie.
-        Value isNumber = arith::CmpFOp::create(
-            b, loc, arith::CmpFPredicate::ORD, there, there);
-        larger = arith::AndIOp::create(b, loc, larger, isNumber);
-      }
-      return arith::OrIOp::create(b, loc, empty, larger);
-    };
-    Value enters = beats(lastAt);
-    auto branch = scf::IfOp::create(b, loc, enters, /*withElse=*/false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(branch.thenYield());
-    // Move smaller elements down until the new one fits.
-    auto loop = scf::WhileOp::create(b, loc, TypeRange{b.getIndexType()},
-                                     ValueRange{lastSlot});
-    Block *before = b.createBlock(&loop.getBefore(), {}, b.getIndexType(), loc);
-    b.setInsertionPointToStart(before);
-    Value slot = before->getArgument(0);
-    Value positive =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, slot, zero);
-    Value previous = arith::SubIOp::create(b, loc, slot, one);
-    Value clamped = arith::MaxSIOp::create(b, loc, previous, zero);
-    Env previousAt = at(env, clamped);
-    Value goesOn = arith::AndIOp::create(b, loc, positive, beats(previousAt));
-    scf::ConditionOp::create(b, loc, goesOn, ValueRange{slot});
-    Block *after = b.createBlock(&loop.getAfter(), {}, b.getIndexType(), loc);
-    b.setInsertionPointToStart(after);
-    Value here = after->getArgument(0);
-    Value up = arith::SubIOp::create(b, loc, here, one);
-    Env from = at(env, up), to = at(env, here);
-    storeTile(values, loadTile(values, from), to);
-    storeTile(indices, loadTile(indices, from), to);
-    scf::YieldOp::create(b, loc, ValueRange{up});
-    b.setInsertionPointAfter(loop);
-    Env final = at(env, loop.getResult(0));
-    storeTile(values, value, final);
-    storeTile(indices, index, final);
-  };
-  std::function<void(unsigned, Env)> over = [&](unsigned i, Env env) {
-    if (i == group->over.size())
-      return insert(env);
-    unsigned d = group->over[i];
-    emitFor(b, loc, zero, dims[d].size, one, {}, [&](Value iv, ValueRange) {
-      Env inner = env;
-      inner.position[d] = iv;
-      emitAvailable(inner);
-      over(i + 1, inner);
-      return SmallVector<Value>();
-    });
-  };
-  std::function<void(unsigned, Env)> into = [&](unsigned i, Env env) {
-    if (i < intoDims.size()) {
-      unsigned d = intoDims[i];
-      emitFor(b, loc, zero, dims[d].size, one, {}, [&](Value iv, ValueRange) {
-        Env inner = env;
-        inner.position[d] = iv;
-        emitAvailable(inner);
-        into(i + 1, inner);
-        return SmallVector<Value>();
-      });
-      return;
-    }
-    emitFor(b, loc, zero, k, one, {}, [&](Value iv, ValueRange) {
-      Env slot = at(env, iv);
-      storeTile(values, constant(getReducerIdentity(Reducer::TopK, valueType)),
-                slot);
-      storeTile(indices, constant(b.getIntegerAttr(indexType, -1)), slot);
-      return SmallVector<Value>();
-    });
-    over(0, env);
-  };
-  Env env;
-  env.position.assign(dims.size(), Value());
-  into(0, env);
-}
-
-//===----------------------------------------------------------------------===//
-// Fills
-//===----------------------------------------------------------------------===//
-
-void CpuEmitter::emitFill(const TileBuffer &buffer, TypedAttr value) {
-  Group fill;
-  fill.dims = SmallBitVector(dims.size());
-  for (unsigned d : buffer.dims)
-    fill.dims.set(d);
-  if (!buffer.dims.empty())
-    fill.vectorDim = buffer.dims.back();
-  group = &fill;
-  needed.clear();
-  Env env;
-  env.position.assign(dims.size(), Value());
-  Value scalar = constant(value);
-  std::function<void(unsigned, Env &)> loops = [&](unsigned i, Env &outer) {
-    if (i == buffer.dims.size())
-      return storeTile(buffer, scalar, outer);
-    unsigned d = buffer.dims[i];
-    if (fill.vectorDim == d)
-      return emitVectorLoop(d, outer, [&](Env &inner) { loops(i + 1, inner); });
-    auto loop = scf::ForOp::create(b, loc, constantIndex(0), dims[d].size,
-                                   constantIndex(1));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Env inner = outer;
-    inner.position[d] = loop.getInductionVar();
-    loops(i + 1, inner);
-  };
-  loops(0, env);
-  group = nullptr;
 }

@@ -67,10 +67,10 @@ DenseMap<Value, BlockArgument> redfuse::findDestinations(KernelOp kernel) {
     result[arg] = arg;
   for (auto op : body.getOps<IndexProgramOpInterface>()) {
     // A fold reads and rewrites its state: that lives in tiles.
-    if (isa<FoldOp>(op.getOperation()))
-      continue;
+    auto fold = dyn_cast<FoldOp>(op.getOperation());
     for (auto [i, init] : llvm::enumerate(op.getProgramInits()))
-      if (auto arg = dyn_cast<BlockArgument>(init))
+      if (auto arg = dyn_cast<BlockArgument>(init);
+          arg && (!fold || i >= fold.getNumStates()))
         result[op->getResult(i)] = arg;
   }
   return result;
@@ -235,8 +235,8 @@ LogicalResult KernelGenerator::overStream(IndexProgramOpInterface op,
 
 LogicalResult KernelGenerator::emitProgram(IndexProgramOpInterface op) {
   if (auto fold = dyn_cast<FoldOp>(op.getOperation())) {
-    for (auto [result, identity] :
-         llvm::zip_equal(fold.getResults(), fold.getIdentities()))
+    for (auto [identity, result] :
+         llvm::zip_first(fold.getIdentities(), fold.getResults()))
       emitter->emitFill(emitter->tiles.find(result)->second,
                         cast<TypedAttr>(identity));
     synchronize();

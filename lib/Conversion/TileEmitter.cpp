@@ -325,7 +325,7 @@ void TileEmitter::emitAvailable(Env &env) {
       continue;
     }
     Operation *def = v.getDefiningOp();
-    if (isa<ReduceOp>(def))
+    if (isRootOp(def))
       continue; // an accumulator: set by whoever finishes it
     bool ready = llvm::all_of(def->getOperands(), [&](Value operand) {
       return operand.getParentBlock() != &program->getBody() ||
@@ -350,7 +350,6 @@ Value TileEmitter::emitOp(Operation *def, Env &env) {
     return arith::AddIOp::create(b, loc, base, step);
   }
   SmallVector<Value> operands;
-  bool anyVector = false;
   for (Value operand : def->getOperands()) {
     // A captured tensor is read in memory.
     if (isa<TensorType>(operand.getType())) {
@@ -358,7 +357,6 @@ Value TileEmitter::emitOp(Operation *def, Env &env) {
       continue;
     }
     operands.push_back(valueOf(operand, env));
-    anyVector |= isVector(operands.back());
   }
   if (auto extract = dyn_cast<tensor::ExtractOp>(def)) {
     // An index from data: stay inside the tensor whatever it is; the program's
@@ -378,12 +376,17 @@ Value TileEmitter::emitOp(Operation *def, Env &env) {
                                 constant(b.getZeroAttr(v.getType())));
     return v;
   }
-  if (!anyVector) {
+  SmallVector<Value> results = emitOpOn(def, operands);
+  return results.empty() ? Value() : results.front();
+}
+
+SmallVector<Value> TileEmitter::emitOpOn(Operation *def,
+                                         SmallVector<Value> operands) {
+  if (llvm::none_of(operands, [&](Value v) { return isVector(v); })) {
     IRMapping mapping;
     for (auto [from, to] : llvm::zip_equal(def->getOperands(), operands))
       mapping.map(from, to);
-    Operation *clone = b.clone(*def, mapping);
-    return clone->getNumResults() == 0 ? Value() : clone->getResult(0);
+    return llvm::to_vector_of<Value>(b.clone(*def, mapping)->getResults());
   }
   for (Value &operand : operands)
     operand = asVector(operand);
@@ -392,7 +395,7 @@ Value TileEmitter::emitOp(Operation *def, Env &env) {
   for (Type type : def->getResultTypes())
     state.addTypes(VectorType::get({lanes}, type));
   state.addAttributes(def->getAttrs());
-  return b.create(state)->getResult(0);
+  return llvm::to_vector_of<Value>(b.create(state)->getResults());
 }
 
 //===----------------------------------------------------------------------===//
@@ -437,6 +440,33 @@ Value TileEmitter::combine(Reducer reducer, Value lhs, Value rhs) {
         "fastmath", arith::FastMathFlagsAttr::get(b.getContext(),
                                                   arith::FastMathFlags::nsz));
   return result;
+}
+
+SmallVector<Value> TileEmitter::combineStates(CombiningOpInterface combining,
+                                              ArrayRef<Value> lhs,
+                                              ArrayRef<Value> rhs) {
+  if (!combining.isDeclared())
+    return {combine(combining.getReducer(), lhs[0], rhs[0])};
+  Block &block = combining.getCombine().front();
+  IRMapping mapping;
+  mapping.map(block.getArguments().take_front(lhs.size()), lhs);
+  mapping.map(block.getArguments().drop_front(lhs.size()), rhs);
+  for (Operation &inner : block.without_terminator()) {
+    if (inner.hasTrait<OpTrait::ConstantLike>()) {
+      mapping.map(inner.getResult(0),
+                  constant(cast<TypedAttr>(inner.getAttr("value"))));
+      continue;
+    }
+    SmallVector<Value> operands = llvm::map_to_vector(
+        inner.getOperands(), [&](Value v) { return mapping.lookup(v); });
+    mapping.map(inner.getResults(), emitOpOn(&inner, operands));
+  }
+  return llvm::map_to_vector(
+      cast<YieldOp>(block.getTerminator()).getValues(), [&](Value v) {
+        Value result = mapping.lookup(v);
+        // A constant, or computed from constants alone.
+        return isVector(lhs.front()) ? asVector(result) : result;
+      });
 }
 
 /// Keeps the pair whose value is extreme. `isOrdered`: the other index is known
@@ -492,12 +522,29 @@ void TileEmitter::emitPoint(Env &env) {
 }
 
 /// Combines the operands of all reductions at the current point into
-/// `accumulators` (one or two a reduction).
+/// `accumulators` (one for each operand of a reduction).
 void TileEmitter::accumulate(Env &env, MutableArrayRef<Value> accumulators) {
   unsigned next = 0;
   for (Root *root : reduces) {
     ReduceOp reduce = root->reduce;
-    Value &acc = accumulators[next++];
+    Value &acc = accumulators[next];
+    if (reduce.isDeclared()) {
+      unsigned n = reduce.getNumOperands();
+      MutableArrayRef<Value> own = accumulators.slice(next, n);
+      next += n;
+      SmallVector<Value> operands;
+      for (auto [v, a] : llvm::zip_equal(reduce.getOperands(), own)) {
+        Value operand = valueOf(v, env);
+        operands.push_back(isVector(a) ? asVector(operand) : operand);
+      }
+      SmallVector<Value> combined = combineStates(reduce, own, operands);
+      for (auto [a, to] : llvm::zip_equal(own, combined))
+        a = env.mask && isVector(a)
+                ? Value(arith::SelectOp::create(b, loc, env.mask, to, a))
+                : to;
+      continue;
+    }
+    ++next;
     auto operandOf = [&](unsigned i) {
       Value v = valueOf(reduce.getOperand(i), env);
       return isVector(acc) ? asVector(v) : v;

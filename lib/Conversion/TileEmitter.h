@@ -86,6 +86,9 @@ protected:
   // Values ------------------------------------------------------------------
   void emitAvailable(Env &env);
   mlir::Value emitOp(mlir::Operation *op, Env &env);
+  /// `op` on other operands: as it is, or on vectors if one of them is.
+  llvm::SmallVector<mlir::Value>
+  emitOpOn(mlir::Operation *op, llvm::SmallVector<mlir::Value> operands);
   mlir::Value loadArgument(mlir::BlockArgument arg, Env &env);
   mlir::Value loadValue(mlir::Value v, Env &env);
   mlir::Value loadTile(const TileBuffer &buffer, Env &env);
@@ -109,13 +112,18 @@ protected:
   /// Makes `group` the one that is emitted: what it needs, in body order.
   void selectGroup(const Group &group);
   mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs);
+  /// Two states, left and right, of a reducer that is declared or has one
+  /// operand.
+  llvm::SmallVector<mlir::Value> combineStates(CombiningOpInterface op,
+                                               llvm::ArrayRef<mlir::Value> lhs,
+                                               llvm::ArrayRef<mlir::Value> rhs);
   void combinePair(Reducer reducer, mlir::Value &value, mlir::Value &index,
                    mlir::Value otherValue, mlir::Value otherIndex,
                    bool isOrdered);
   /// All dims are bound: stores what is kept and yielded here.
   void emitPoint(Env &env);
   /// Combines the operands of all reductions at the current point into
-  /// `accumulators` (one or two a reduction).
+  /// `accumulators` (one for each operand of a reduction).
   void accumulate(Env &env, llvm::MutableArrayRef<mlir::Value> accumulators);
   /// As emitAvailable, for the roots that follow the group's contraction alone:
   /// the operands of the contraction itself are not needed any more.

@@ -20,6 +20,10 @@ bool redfuse::isExpensive(Operation *op) {
       op);
 }
 
+bool redfuse::isRootOp(Operation *op) {
+  return isa_and_nonnull<ReduceOp, ScanOp, MergeTopkOp>(op);
+}
+
 FailureOr<std::unique_ptr<TileProgram>>
 TileProgram::create(IndexProgramOpInterface op, ArrayRef<TileDim> dims,
                     function_ref<SourceLayout(unsigned)> sourceOf,
@@ -64,6 +68,14 @@ bool TileProgram::isStateArgument(Value v) const {
          arg.getArgNumber() >= fold.getInputs().size();
 }
 
+Value TileProgram::getStateOf(const Root &root) const {
+  auto fold = dyn_cast<FoldOp>(op.getOperation());
+  if (!fold || root.kind != Root::Kind::Yield ||
+      root.yieldIndex >= fold.getNumStates())
+    return {};
+  return body->getArgument(fold.getInputs().size() + root.yieldIndex);
+}
+
 //===----------------------------------------------------------------------===//
 // Roots and their cones
 //===----------------------------------------------------------------------===//
@@ -73,7 +85,7 @@ void TileProgram::findRoots() {
   for (auto reduce : body->getOps<ReduceOp>()) {
     auto root = std::make_unique<Root>();
     root->kind = Root::Kind::Reduce;
-    root->reduce = reduce;
+    root->op = root->reduce = reduce;
     root->dims = toDimSet(reduce.getOver(), numDims);
     SmallBitVector into = toDimSet(reduce.getInto(), numDims);
     if (reduce.getReducer() == Reducer::TopK) {
@@ -85,6 +97,27 @@ void TileProgram::findRoots() {
     root->dims |= into;
     roots.push_back(std::move(root));
     for (Value result : reduce.getResults())
+      kept.insert(result);
+  }
+  for (Operation &inner : *body) {
+    auto scan = dyn_cast<ScanOp>(inner);
+    auto merge = dyn_cast<MergeTopkOp>(inner);
+    if (!scan && !merge)
+      continue;
+    auto root = std::make_unique<Root>();
+    root->kind = scan ? Root::Kind::Scan : Root::Kind::MergeTopk;
+    root->op = &inner;
+    root->dims = dimSets[inner.getResult(0)];
+    // Lists are read at positions that depend on their elements: the nest does
+    // not walk the rank, and the lists are in memory.
+    if (merge) {
+      root->dims.reset(merge.getDim());
+      for (Value operand : inner.getOperands())
+        if (operand.getParentBlock() == body && !isa<BlockArgument>(operand))
+          kept.insert(operand);
+    }
+    roots.push_back(std::move(root));
+    for (Value result : inner.getResults())
       kept.insert(result);
   }
   for (auto assertion : body->getOps<cf::AssertOp>()) {
@@ -126,8 +159,8 @@ static void addToCone(Value v, Block *body, const llvm::SetVector<Value> &kept,
 void TileProgram::computeCones() {
   for (auto &root : roots) {
     root->cone.clear();
-    if (root->kind == Root::Kind::Reduce) {
-      for (Value operand : root->reduce.getOperands())
+    if (root->op) {
+      for (Value operand : root->op->getOperands())
         addToCone(operand, body, kept, root->cone);
     } else if (root->kind == Root::Kind::Keep) {
       // Its own value is what it makes: look through it.
@@ -145,8 +178,7 @@ Root *TileProgram::producerOf(Value v) const {
   for (auto &root : roots) {
     if (root->kind == Root::Kind::Keep && root->value == v)
       return root.get();
-    if (root->kind == Root::Kind::Reduce &&
-        llvm::is_contained(root->reduce.getResults(), v))
+    if (root->op && llvm::is_contained(root->op->getResults(), v))
       return root.get();
   }
   return nullptr;
@@ -277,7 +309,7 @@ void TileProgram::findContractions() {
 
 void TileProgram::keepSharedValues() {
   for (Operation &inner : *body) {
-    if (inner.getNumResults() != 1 || isa<ReduceOp>(inner))
+    if (inner.getNumResults() != 1 || isRootOp(&inner))
       continue;
     Value v = inner.getResult(0);
     if (kept.contains(v) || dimSets[v].none() || !isExpensive(&inner))
@@ -301,13 +333,12 @@ void TileProgram::keepSharedValues() {
   // be complete before any component is overwritten.
   if (!isa<FoldOp>(op.getOperation()))
     return;
-  unsigned firstState = body->getNumArguments() - op.getProgramInits().size();
   for (auto &root : roots) {
-    if (root->kind != Root::Kind::Yield || kept.contains(root->value))
+    Value state = getStateOf(*root);
+    if (!state || kept.contains(root->value))
       continue;
     for (Value v : root->cone)
-      if (isStateArgument(v) && cast<BlockArgument>(v).getArgNumber() !=
-                                    firstState + root->yieldIndex) {
+      if (isStateArgument(v) && v != state) {
         kept.insert(root->value);
         break;
       }
@@ -316,7 +347,7 @@ void TileProgram::keepSharedValues() {
 
 void TileProgram::addKeepRoots() {
   for (Value v : kept) {
-    if (v.getDefiningOp<ReduceOp>())
+    if (isRootOp(v.getDefiningOp()))
       continue;
     auto root = std::make_unique<Root>();
     root->kind = Root::Kind::Keep;
@@ -342,7 +373,7 @@ void TileProgram::formEpilogues() {
       if (user.get() != root.get() && user->cone.contains(result))
         users.push_back(user.get());
     auto fits = [&](Root *user) {
-      if (user->kind == Root::Kind::Reduce || user->dims != into ||
+      if (user->op || user->dims != into ||
           user->epilogueOf || contractions.contains(user))
         return false;
       for (Value v : user->cone) {
@@ -353,18 +384,11 @@ void TileProgram::formEpilogues() {
           return false;
       }
       // An overwritten state must not be needed by what comes later.
-      if (user->kind == Root::Kind::Yield)
-        for (auto &other : roots) {
-          if (other.get() == user)
-            continue;
-          for (Value v : other->cone)
-            if (isStateArgument(v) &&
-                cast<BlockArgument>(v).getArgNumber() ==
-                    body->getNumArguments() - op.getProgramInits().size() +
-                        user->yieldIndex &&
-                (other.get() == root.get() || reaches(*root, *other)))
-              return false;
-        }
+      if (Value state = getStateOf(*user))
+        for (auto &other : roots)
+          if (other.get() != user && other->cone.contains(state) &&
+              (other.get() == root.get() || reaches(*root, *other)))
+            return false;
       return true;
     };
     if (users.empty() || !llvm::all_of(users, fits))
@@ -408,24 +432,21 @@ LogicalResult TileProgram::formGroups() {
       unitOf[root.get()] = u;
       units[u].roots.push_back(root.get());
     }
-  unsigned firstState = body->getNumArguments() - op.getProgramInits().size();
   for (auto [u, unit] : llvm::enumerate(units)) {
     for (Root *root : unit.roots) {
       for (Value v : root->cone)
         if (Root *producer = producerOf(v))
           if (producer != root && unitOf[producer] != u)
             unit.dependsOn.push_back(unitOf[producer]);
-      if (root->kind != Root::Kind::Yield || !isa<FoldOp>(op.getOperation()))
+      Value state = getStateOf(*root);
+      if (!state)
         continue;
       // Readers of the old state go first.
       for (auto &other : roots)
-        for (Value v : other->cone)
-          if (isStateArgument(v) && unitOf[other.get()] != u &&
-              cast<BlockArgument>(v).getArgNumber() ==
-                  firstState + root->yieldIndex) {
-            unit.dependsOn.push_back(unitOf[other.get()]);
-            unit.strictly.push_back(unitOf[other.get()]);
-          }
+        if (other->cone.contains(state) && unitOf[other.get()] != u) {
+          unit.dependsOn.push_back(unitOf[other.get()]);
+          unit.strictly.push_back(unitOf[other.get()]);
+        }
     }
   }
 
@@ -468,10 +489,16 @@ LogicalResult TileProgram::formGroups() {
     if (main->kind == Root::Kind::Reduce)
       over = llvm::map_to_vector(main->reduce.getOver(),
                                  [](int64_t d) { return unsigned(d); });
-    // Scalar code of their own.
+    if (auto scan = dyn_cast_or_null<ScanOp>(main->op))
+      over.push_back(scan.getDim());
+    // Code of their own.
     bool isAlone = main->kind == Root::Kind::Assert ||
+                   main->kind == Root::Kind::Scan ||
+                   main->kind == Root::Kind::MergeTopk ||
                    (main->kind == Root::Kind::Reduce &&
                     main->reduce.getReducer() == Reducer::TopK);
+    bool isOrdered =
+        main->kind == Root::Kind::Reduce && main->reduce.getOrdered();
     bool inv = llvm::all_of(unit.roots, isInvariant);
 
     auto canJoin = [&](unsigned g) {
@@ -479,7 +506,8 @@ LogicalResult TileProgram::formGroups() {
       if (isContraction || isAlone || group.contraction || group.isAlone ||
           group.dims != main->dims || group.isInvariant != inv)
         return false;
-      if (!group.over.empty() && !over.empty() && group.over != over)
+      if (!group.over.empty() && !over.empty() &&
+          (group.over != over || group.isOrdered != isOrdered))
         return false;
       for (unsigned d : unit.dependsOn) {
         Unit &dep = units[d];
@@ -522,6 +550,7 @@ LogicalResult TileProgram::formGroups() {
     Group &group = groups[chosen];
     if (group.over.empty())
       group.over = over;
+    group.isOrdered |= isOrdered;
     for (Root *root : unit.roots) {
       root->level = group.level;
       root->isInvariant = inv;
@@ -540,12 +569,19 @@ LogicalResult TileProgram::formGroups() {
 
 /// Whether every op between the roots of a group and memory works on vectors.
 static bool isVectorisable(const Group &group) {
-  if (group.isAlone)
+  if (group.isAlone && group.roots.front()->kind != Root::Kind::Scan)
     return false;
   for (Root *root : group.roots) {
+    auto combining = dyn_cast_or_null<CombiningOpInterface>(root->op);
+    if (combining && combining.isDeclared())
+      for (Operation &inner :
+           combining.getCombine().front().without_terminator())
+        if (!inner.hasTrait<OpTrait::Vectorizable>() &&
+            !inner.hasTrait<OpTrait::ConstantLike>())
+          return false;
     for (Value v : root->cone)
       if (Operation *def = v.getDefiningOp())
-        if (!isa<IndexOp, ReduceOp>(def) &&
+        if (!isa<IndexOp>(def) && !isRootOp(def) &&
             !def->hasTrait<OpTrait::Vectorizable>() &&
             !def->hasTrait<OpTrait::ConstantLike>())
           return false;
@@ -553,11 +589,16 @@ static bool isVectorisable(const Group &group) {
   return true;
 }
 
-unsigned TileProgram::chooseVectorDim(const Group &group) const {
+std::optional<unsigned> TileProgram::chooseVectorDim(const Group &group) const {
   unsigned numDims = dimSets.getNumDims();
-  unsigned best = numDims;
+  std::optional<unsigned> best;
   double bestCost = 0;
+  // Lanes are not neighbours.
+  bool inOrder =
+      group.isOrdered || group.roots.front()->kind == Root::Kind::Scan;
   for (unsigned d : group.dims.set_bits()) {
+    if (inOrder && llvm::is_contained(group.over, d))
+      continue;
     SmallBitVector one(numDims);
     one.set(d);
     double capacity = capacityOf(one);
@@ -610,7 +651,7 @@ unsigned TileProgram::chooseVectorDim(const Group &group) const {
         cost += capacityOf(into) * 6;
       }
     }
-    if (best == numDims || cost < bestCost) {
+    if (!best || cost < bestCost) {
       best = d;
       bestCost = cost;
     }
@@ -635,8 +676,8 @@ void TileProgram::chooseVectorDims() {
     for (Root *root : group.roots) {
       if (root->kind == Root::Kind::Keep)
         layOut(root->value);
-      if (root->kind == Root::Kind::Reduce)
-        for (Value result : root->reduce.getResults())
+      if (root->op)
+        for (Value result : root->op->getResults())
           layOut(result);
     }
   }

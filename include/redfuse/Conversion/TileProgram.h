@@ -36,10 +36,12 @@ struct SourceLayout {
 
 /// Something that a group computes.
 struct Root {
-  enum class Kind { Reduce, Keep, Yield, Assert };
+  enum class Kind { Reduce, Scan, MergeTopk, Keep, Yield, Assert };
   Kind kind;
   /// Reduce: the op. Others: null.
   ReduceOp reduce;
+  /// Reduce, Scan, MergeTopk: the op. Others: null.
+  mlir::Operation *op = nullptr;
   /// The value that is kept, yielded or asserted.
   mlir::Value value;
   /// Yield: which.
@@ -81,8 +83,10 @@ struct Group {
   llvm::SmallVector<unsigned> over;
   int level = 0;
   bool isInvariant = false;
-  /// A root that shares its nest with none (an assertion, a top-k).
+  /// A root that shares its nest with none (an assertion, a top-k, a scan).
   bool isAlone = false;
+  /// A reduction whose elements are combined one after another in their order.
+  bool isOrdered = false;
   std::optional<Contraction> contraction;
   /// The dim whose elements share a vector register; none: scalar code.
   std::optional<unsigned> vectorDim;
@@ -127,9 +131,11 @@ private:
   void layOutBuffers();
 
   std::optional<Contraction> matchContraction(Root &root);
-  unsigned chooseVectorDim(const Group &group) const;
+  std::optional<unsigned> chooseVectorDim(const Group &group) const;
   double capacityOf(const SmallBitVector &set) const;
   bool isStateArgument(mlir::Value v) const;
+  /// The argument that holds the old value of what `root` yields as state.
+  mlir::Value getStateOf(const Root &root) const;
   /// The root that makes a kept value or the result of a reduction.
   Root *producerOf(mlir::Value v) const;
   /// Whether `root` needs the result of `other`, directly or not.
@@ -150,6 +156,9 @@ private:
   llvm::SmallVector<Group, 0> groups;
   llvm::MapVector<mlir::Value, llvm::SmallVector<unsigned>> buffers;
 };
+
+/// Whether an op makes its results by a nest of its own.
+bool isRootOp(mlir::Operation *op);
 
 /// Whether recomputing `op` at each use costs more than storing and loading its
 /// result.

@@ -335,14 +335,20 @@ def Redfuse_ReduceOp : Redfuse_CombiningOp<"reduce"> {
     Example: the value of h = a*h + b after all steps, from h = 0.
 
     ```mlir
-    %p, %h = redfuse.reduce declared %a, %b over [1] into [0]
-        {identities = [1.0 : f32, 0.0 : f32], ordered} : f32, f32 combine {
-    ^bb0(%a0: f32, %b0: f32, %a1: f32, %b1: f32):
-      %a01 = arith.mulf %a0, %a1 : f32
-      %t = arith.mulf %a1, %b0 : f32
-      %b01 = arith.addf %t, %b1 : f32
-      redfuse.yield %a01, %b01 : f32, f32
-    }
+    %o = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>,
+           affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+         ins(%x, %y : tensor<64x80xf32>, tensor<64x80xf32>) outs(%init : tensor<64xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %p, %h = redfuse.reduce declared %a, %b over [1] into [0]
+          {identities = [1.0 : f32, 0.0 : f32], ordered} : f32, f32 combine {
+      ^bb0(%a0: f32, %b0: f32, %a1: f32, %b1: f32):
+        %a01 = arith.mulf %a0, %a1 : f32
+        %t = arith.mulf %a1, %b0 : f32
+        %b01 = arith.addf %t, %b1 : f32
+        redfuse.yield %a01, %b01 : f32, f32
+      }
+      redfuse.yield %h : f32
+    } -> tensor<64xf32>
     ```
   }];
   let arguments = (ins Redfuse_ReducerAttr:$reducer, Variadic<Redfuse_BodyValue>:$operands,

@@ -21,7 +21,17 @@ from mlir import ir
 
 from ._redfuse_enum_gen import Reducer, ScheduleKind
 from ._redfuse_ops_gen import *  # noqa: F403
-from ._redfuse_ops_gen import CascadeOp, FinalizeOp, FoldOp, IndexOp, MergeOp, ReduceOp, YieldOp
+from ._redfuse_ops_gen import (
+    CascadeOp,
+    FinalizeOp,
+    FoldOp,
+    IndexOp,
+    MergeOp,
+    MergeTopkOp,
+    ReduceOp,
+    ScanOp,
+    YieldOp,
+)
 
 Map = ir.AffineMap | str
 Body = Callable[..., ir.Value | Sequence[ir.Value]]
@@ -104,13 +114,16 @@ def fold(
     *,
     over: Sequence[int],
     identities: Sequence[float | int | ir.Attribute],
+    outputs: Sequence[ir.Value] = (),
     certificate: dict[str, ir.Attribute] | None = None,
 ) -> FoldOp:
     """A ``redfuse.fold`` that continues ``state`` along the dims ``over``.
 
     ``step`` gets the scalars of the inputs, then of the state; ``merge`` those of the left state,
     then of the right one; both return the state. ``identities`` has a number (of the component's
-    element type) or an attribute for each component.
+    element type) or an attribute for each component. ``outputs`` are destinations that each
+    segment writes its own elements of (their maps are the last ones): ``step`` returns them after
+    the state.
     """
     kinds = _elements(state)
     if len(identities) != len(state):
@@ -120,9 +133,9 @@ def fold(
         )
     constants = [_constant(v, t) for v, t in zip(identities, kinds, strict=True)]
     op = FoldOp(
-        [v.type for v in state],
+        [v.type for v in (*state, *outputs)],
         inputs,
-        state,
+        [*state, *outputs],
         _maps(maps),
         over,
         ir.ArrayAttr.get(constants),
@@ -141,22 +154,91 @@ def _constant(value: float | int | ir.Attribute, kind: ir.Type) -> ir.Attribute:
     return ir.FloatAttr.get(kind, float(value))
 
 
-def reduce(
-    reducer: Reducer | str, *operands: ir.Value, over: Sequence[int], into: Sequence[int]
+def _combining(
+    kind: type[ReduceOp] | type[ScanOp],
+    reducer: Reducer | str,
+    operands: tuple[ir.Value, ...],
+    dims: tuple,
+    identities: Sequence[float | int | ir.Attribute] | None,
+    combine: Body | None,
+    **flags: bool,
 ) -> ir.Value | list[ir.Value]:
-    """A ``redfuse.reduce`` in a body: one value, or for argmax, argmin and topk two.
-
-    ``reducer`` is a name as in the text form (``add``, ``maximumf``, ...). Raises ``ValueError``
-    for a name that is none.
-    """
     if isinstance(reducer, str):
         names = {str(r): r for r in Reducer}
         if reducer not in names:
             raise ValueError(f"unknown reducer {reducer!r}; expected one of {', '.join(names)}")
         reducer = names[reducer]
-    op = ReduceOp(reducer, list(operands), over, into)
+    types = [v.type for v in operands]
+    constants = None
+    if identities is not None:
+        if len(identities) != len(operands):
+            raise ValueError(
+                f"expected {len(operands)} identities, one for each operand, got {len(identities)}"
+            )
+        constants = ir.ArrayAttr.get(
+            [_constant(v, t) for v, t in zip(identities, types, strict=True)]
+        )
+    set_flags = {name: True for name, on in flags.items() if on}
+    op = kind(types, reducer, list(operands), *dims, identities=constants, **set_flags)
+    if combine is not None:
+        _fill(op.combine, [*types, *types], combine)
     results = list(op.results_)
     return results[0] if len(results) == 1 else results
+
+
+def reduce(
+    reducer: Reducer | str,
+    *operands: ir.Value,
+    over: Sequence[int],
+    into: Sequence[int],
+    identities: Sequence[float | int | ir.Attribute] | None = None,
+    ordered: bool = False,
+    combine: Body | None = None,
+) -> ir.Value | list[ir.Value]:
+    """A ``redfuse.reduce`` in a body: one value, or as many as there are operands.
+
+    ``reducer`` is a name as in the text form (``add``, ``maximumf``, ...). The last three are for
+    ``declared``: ``combine`` gets the scalars of the left state, then of the right one. Raises
+    ``ValueError`` for a name that is none and for a wrong number of identities.
+    """
+    return _combining(
+        ReduceOp, reducer, operands, (over, into), identities, combine, ordered=ordered
+    )
+
+
+def scan(
+    reducer: Reducer | str,
+    *operands: ir.Value,
+    along: int,
+    exclusive: bool = False,
+    identities: Sequence[float | int | ir.Attribute] | None = None,
+    ordered: bool = False,
+    combine: Body | None = None,
+) -> ir.Value | list[ir.Value]:
+    """A ``redfuse.scan`` in a body: every prefix along dim ``along``; as ``reduce`` otherwise."""
+    return _combining(
+        ScanOp,
+        reducer,
+        operands,
+        (along,),
+        identities,
+        combine,
+        exclusive=exclusive,
+        ordered=ordered,
+    )
+
+
+def merge_topk(
+    values: ir.Value,
+    indices: ir.Value,
+    other_values: ir.Value,
+    other_indices: ir.Value,
+    *,
+    along: int,
+) -> tuple[ir.Value, ir.Value]:
+    """The best of two sorted lists along dim ``along``, the rank: values and indices."""
+    op = MergeTopkOp(values, indices, other_values, other_indices, along)
+    return op.bestValues, op.bestIndices
 
 
 def index(dim: int) -> ir.Value:
