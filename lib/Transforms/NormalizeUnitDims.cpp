@@ -31,11 +31,13 @@ struct NormalizeUnitDims
       linalg::populateMoveInitOperandsToInputPattern(patterns);
       walkAndApplyPatterns(getOperation(), std::move(patterns));
     }
-    RewritePatternSet patterns(context);
-    linalg::populateFoldUnitExtentDimsCanonicalizationPatterns(patterns,
-                                                               options);
-    tensor::populateReassociativeReshapeFoldingPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    // One set takes unit dims out of slices that are inserted, the other brings
+    // them back: together they never end.
+    RewritePatternSet reshapes(context), slices(context);
+    tensor::populateReassociativeReshapeFoldingPatterns(reshapes);
+    linalg::populateFoldUnitExtentDimsCanonicalizationPatterns(slices, options);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(reshapes))) ||
+        failed(applyPatternsGreedily(getOperation(), std::move(slices))))
       signalPassFailure();
   }
 };

@@ -27,3 +27,13 @@ func.func @keepdim(%x: tensor<?x33xf32>, %e: tensor<?x1xf32>, %o: tensor<?x33xf3
   } -> tensor<?x33xf32>
   return %r : tensor<?x33xf32>
 }
+
+// A slice that is inserted with strides: it ends, whatever becomes of the unit
+// dim.
+
+// CHECK-LABEL: func @inserted_with_strides
+// CHECK: tensor.insert_slice {{.*}} [1, 1, 2, 2]
+func.func @inserted_with_strides(%x: tensor<1x3x5x5xf32>, %y: tensor<1x3x13x13xf32>) -> tensor<1x3x13x13xf32> {
+  %i = tensor.insert_slice %x into %y[0, 0, 2, 2] [1, 3, 5, 5] [1, 1, 2, 2] : tensor<1x3x5x5xf32> into tensor<1x3x13x13xf32>
+  return %i : tensor<1x3x13x13xf32>
+}

@@ -25,8 +25,6 @@ PIPELINE = (
 DECOMPOSED = (
     "native_group_norm",
     "native_layer_norm",
-    "_native_batch_norm_legit_no_training",
-    "_native_batch_norm_legit.no_stats",
     "_log_softmax",
     "logsumexp",
     "nll_loss_forward",
@@ -57,7 +55,29 @@ def decompositions(torch: Any) -> dict:
         gone = {d % tensor.dim() for d in dims if tensor.shape[d] == 1}
         return tensor.reshape([n for d, n in enumerate(tensor.shape) if d not in gone])
 
+    def batch_norm(x: Any, weight: Any, bias: Any, mean: Any, var: Any, _: float, eps: float) -> Any:
+        def by_channel(t: Any) -> Any:
+            return t.reshape([1, -1] + [1] * (x.dim() - 2))
+
+        result = (x - by_channel(mean)) * by_channel(torch.rsqrt(var + eps))
+        if weight is not None:
+            result = result * by_channel(weight)
+        if bias is not None:
+            result = result + by_channel(bias)
+        return result, x.new_empty(0), x.new_empty(0)
+
+    def batch_norm_of_itself(
+        x: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
+    ) -> Any:
+        dims = [0, *range(2, x.dim())]
+        mean = x.mean(dims)
+        var = x.var(dims, unbiased=False)
+        result, _, _ = batch_norm(x, weight, bias, mean, var, momentum, eps)
+        return result, mean, torch.rsqrt(var + eps)
+
     table[aten.squeeze.dims] = squeeze
+    table[aten._native_batch_norm_legit_no_training.default] = batch_norm
+    table[aten._native_batch_norm_legit.no_stats] = batch_norm_of_itself
     return table
 
 
