@@ -55,7 +55,9 @@ def decompositions(torch: Any) -> dict:
         gone = {d % tensor.dim() for d in dims if tensor.shape[d] == 1}
         return tensor.reshape([n for d, n in enumerate(tensor.shape) if d not in gone])
 
-    def batch_norm(x: Any, weight: Any, bias: Any, mean: Any, var: Any, _: float, eps: float) -> Any:
+    def batch_norm(
+        x: Any, weight: Any, bias: Any, mean: Any, var: Any, _: float, eps: float
+    ) -> Any:
         def by_channel(t: Any) -> Any:
             return t.reshape([1, -1] + [1] * (x.dim() - 2))
 
