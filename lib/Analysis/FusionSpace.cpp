@@ -60,6 +60,8 @@ private:
   std::optional<SmallVector<std::pair<unsigned, unsigned>>>
   difference(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b);
   bool mergeInstances();
+  /// Makes the instances i and j one, if they are read at the same place.
+  bool mergeTwo(unsigned i, unsigned j);
   bool mergeAccesses(bool allowMixed);
   LogicalResult checkInstances();
   void finish();
@@ -319,45 +321,62 @@ FusionSolver::difference(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
 /// Instances of one op that are read at the same place are one, also in the dims
 /// that they reduce.
 bool FusionSolver::mergeInstances() {
+  llvm::MapVector<Operation *, SmallVector<unsigned>> byOp;
   for (unsigned i = 0; i < s.instances.size(); ++i)
-    for (unsigned j = i + 1; j < s.instances.size(); ++j) {
-      Instance &a = s.instances[i], &b = s.instances[j];
-      if (a.op != b.op || findInstance(i) != i || findInstance(j) != j)
-        continue;
-      SmallVector<AffineMap> maps = a.op.getIndexingMapsArray();
-      bool same = false;
-      for (unsigned r = 0; r < a.op->getNumResults() && !same; ++r) {
-        if (!a.neededResults.test(r) || !b.neededResults.test(r))
-          continue;
-        AffineMap map = maps[a.op.getInputs().size() + r];
-        same = llvm::all_of(map.getResults(), [&](AffineExpr e) {
-          unsigned d = cast<AffineDimExpr>(e).getPosition();
-          return canonical(a.dims[d], variableParents) ==
-                 canonical(b.dims[d], variableParents);
-        });
+    if (findInstance(i) == i)
+      byOp[s.instances[i].op].push_back(i);
+  bool changed = false;
+  for (auto &[op, list] : byOp)
+    for (unsigned x = 0; x < list.size(); ++x)
+      for (unsigned j : ArrayRef(list).drop_front(x + 1)) {
+        if (findInstance(list[x]) != list[x])
+          break;
+        changed |= findInstance(j) == j && mergeTwo(list[x], j);
       }
-      if (!same)
-        continue;
-      auto pairs = difference(a.dims, b.dims);
-      if (!pairs || (!pairs->empty() && !merge(*pairs)))
-        continue;
-      a.neededOps.insert_range(b.neededOps);
-      a.neededArguments |= b.neededArguments;
-      a.neededResults |= b.neededResults;
-      aliases[j] = i;
-      return true;
-    }
-  return false;
+  return changed;
+}
+
+bool FusionSolver::mergeTwo(unsigned i, unsigned j) {
+  Instance &a = s.instances[i], &b = s.instances[j];
+  SmallVector<AffineMap> maps = a.op.getIndexingMapsArray();
+  bool same = false;
+  for (unsigned r = 0; r < a.op->getNumResults() && !same; ++r) {
+    if (!a.neededResults.test(r) || !b.neededResults.test(r))
+      continue;
+    AffineMap map = maps[a.op.getInputs().size() + r];
+    same = llvm::all_of(map.getResults(), [&](AffineExpr e) {
+      unsigned d = cast<AffineDimExpr>(e).getPosition();
+      return canonical(a.dims[d], variableParents) ==
+             canonical(b.dims[d], variableParents);
+    });
+  }
+  if (!same)
+    return false;
+  auto pairs = difference(a.dims, b.dims);
+  if (!pairs || (!pairs->empty() && !merge(*pairs)))
+    return false;
+  a.neededOps.insert_range(b.neededOps);
+  a.neededArguments |= b.neededArguments;
+  a.neededResults |= b.neededResults;
+  aliases[j] = i;
+  return true;
 }
 
 bool FusionSolver::mergeAccesses(bool allowMixed) {
-  // By tensor, in the order of the reads.
-  llvm::MapVector<Value, SmallVector<ArrayRef<AffineExpr>>> places;
+  // By tensor, in the order of the reads; each place once.
+  using Places = SmallVector<SmallVector<AffineExpr>>;
+  llvm::MapVector<Value, Places> places;
+  auto add = [&](Value tensor, ArrayRef<AffineExpr> index) {
+    Places &list = places[tensor];
+    SmallVector<AffineExpr> place = canonical(index, variableParents);
+    if (!llvm::is_contained(list, place))
+      list.push_back(std::move(place));
+  };
   for (auto &[tensor, index] : writes)
-    places[tensor].push_back(index);
+    add(tensor, index);
   for (const Access &access : s.accesses)
     if (access.exact)
-      places[access.tensor].push_back(access.index);
+      add(access.tensor, access.index);
   for (auto &[tensor, list] : places)
     for (unsigned i = 0; i < list.size(); ++i)
       for (unsigned j = i + 1; j < list.size(); ++j) {
