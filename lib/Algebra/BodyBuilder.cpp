@@ -154,6 +154,25 @@ std::pair<Value, Value> BodyBuilder::combinePair(Reducer reducer,
   return {select(take, v1, v0), select(take, i1, i0)};
 }
 
+SmallVector<Value> BodyBuilder::combineGroup(const Component &first,
+                                             ValueRange lhs, ValueRange rhs) {
+  auto combining = llvm::cast<CombiningOpInterface>(first.group);
+  if (combining.isDeclared())
+    return inlineCombiner(b, combining.getCombine(), lhs, rhs);
+  if (combining.getReducer() != Reducer::TopK) {
+    auto [value, index] = combinePair(combining.getReducer(), {lhs[0], lhs[1]},
+                                      {rhs[0], rhs[1]});
+    return {value, index};
+  }
+  // The dim that no operand has is the rank.
+  SmallBitVector rank = toDimSet(first.into, roles.getOver().size());
+  for (Value operand : first.group->getOperands())
+    rank.reset(roles.getDims()[operand]);
+  auto merge = MergeTopkOp::create(b, loc, lhs[0], lhs[1], rhs[0], rhs[1],
+                                   rank.find_first());
+  return {merge.getBestValues(), merge.getBestIndices()};
+}
+
 Value BodyBuilder::product(Value start, ArrayRef<Factor> factors, double scale,
                            Type type) {
   Value result = start;

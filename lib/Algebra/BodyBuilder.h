@@ -4,7 +4,7 @@
 #define REDFUSE_LIB_ALGEBRA_BODYBUILDER_H
 
 #include "mlir/IR/IRMapping.h"
-#include "redfuse/Algebra/NormalForm.h"
+#include "redfuse/Algebra/Derivation.h"
 
 namespace redfuse {
 
@@ -44,6 +44,10 @@ public:
   /// |v| is infinite.
   mlir::Value isInfinite(mlir::Value v);
   mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs);
+  /// Combines two states of a reducer with several components, or declared.
+  llvm::SmallVector<mlir::Value> combineGroup(const Component &first,
+                                              mlir::ValueRange lhs,
+                                              mlir::ValueRange rhs);
   /// The value and index that argmax (argmin) keeps of two pairs.
   std::pair<mlir::Value, mlir::Value>
   combinePair(Reducer reducer, std::pair<mlir::Value, mlir::Value> lhs,

@@ -71,6 +71,12 @@ public:
         if (roles.canonical(v) == v)
           names[v] = "d" + std::to_string(n++);
     }
+    for (const RunningStage &running : d.scans) {
+      ScanOp scan = running.scan;
+      for (Value v : scan.getResults())
+        if (roles.canonical(v) == v)
+          names[v] = "d" + std::to_string(n++);
+    }
   }
 
   std::string state(unsigned i) const { return "t" + std::to_string(i); }
@@ -83,11 +89,16 @@ public:
   std::string contribution(const Component &c);
   std::string transport(unsigned index);
   std::string stage(const Stage &stage);
+  /// The name by which `combining` combines; a declared reducer gets one.
+  std::string reducer(CombiningOpInterface combining);
+  std::string operands(Operation *op);
   std::string choice(const StageChoice &choice);
   std::string term(const StageTerm &term);
 
   llvm::DenseMap<Value, std::string> leaves;
   std::vector<std::string> definitions;
+  /// What declared reducers do.
+  std::vector<std::string> combiners;
 
 private:
   std::string spelled(Operation *op);
@@ -96,8 +107,51 @@ private:
   const Roles &roles;
   Block &body;
   llvm::DenseMap<Value, std::string> names;
+  std::vector<CombiningOpInterface> declared;
+  /// The combining region that is being spelled.
+  Block *combining = nullptr;
 };
 } // namespace
+
+std::string Formulas::operands(Operation *op) {
+  std::string text;
+  for (Value v : op->getOperands())
+    text += (text.empty() ? "" : ", ") + value(v);
+  return text;
+}
+
+std::string Formulas::reducer(CombiningOpInterface op) {
+  if (!op.isDeclared())
+    return stringifyReducer(op.getReducer()).str();
+  for (auto [i, other] : llvm::enumerate(declared))
+    if (haveSameReducer(op, other))
+      return "c" + std::to_string(i);
+  std::string name = "c" + std::to_string(declared.size()), text = name + "(";
+  declared.push_back(op);
+  Block &block = op.getCombine().front();
+  unsigned k = op->getNumOperands();
+  for (BlockArgument arg : block.getArguments()) {
+    unsigned i = arg.getArgNumber();
+    names[arg] = (i < k ? "l" : "r") + std::to_string(i % k);
+    text += (i == 0 ? "" : i == k ? "; " : ", ") + names[arg];
+  }
+  text += ") = (";
+  combining = &block;
+  auto yield = cast<YieldOp>(block.getTerminator());
+  for (auto [i, v] : llvm::enumerate(yield.getValues()))
+    text += (i ? ", " : "") + value(v);
+  combining = nullptr;
+  text += "); identity (";
+  for (auto [i, attr] : llvm::enumerate(op.getIdentitiesAttr())) {
+    text += i ? ", " : "";
+    if (auto f = dyn_cast<FloatAttr>(attr))
+      text += number(f.getValueAsDouble());
+    else
+      llvm::raw_string_ostream(text) << cast<IntegerAttr>(attr).getValue();
+  }
+  combiners.push_back(text + (op.getOrdered() ? "); ordered" : ")"));
+  return name;
+}
 
 std::string Formulas::spelled(Operation *op) {
   auto arg = [&](unsigned i) { return value(op->getOperand(i)); };
@@ -151,6 +205,8 @@ std::string Formulas::value(Value v, bool spell) {
   if (std::optional<double> c = getConstant(v))
     return number(*c);
   Operation *op = v.getDefiningOp();
+  if (op && combining && op->getBlock() == combining)
+    return spelled(op);
   if (!op || op->getBlock() != &body)
     return "c";
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
@@ -311,8 +367,12 @@ std::string Formulas::stage(const Stage &s) {
     return choice(*s.value);
   case Stage::Kind::Product:
     return state(s.first);
-  case Stage::Kind::Pair:
-    return state(s.first) + ", " + state(*s.second);
+  case Stage::Kind::Group: {
+    std::string text = state(s.first);
+    for (unsigned i = 1; i < reduce.getNumResults(); ++i)
+      text += ", " + state(s.first + i);
+    return text;
+  }
   case Stage::Kind::Endpoints:
     break;
   }
@@ -343,6 +403,7 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
   Formulas f(cascade, d, *roles);
   auto text = [&](const Twine &t) -> Attribute { return b.getStringAttr(t); };
   SmallVector<Attribute> basis, pivots, transport, source, finalise, rules;
+  SmallVector<Attribute> ordered, combiners, outputs;
   for (auto [i, c] : llvm::enumerate(d.components)) {
     std::string name = f.state(i);
     std::string over = dimList(c.over);
@@ -351,11 +412,27 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
                            f.sum("", d.pivots[*c.kept].data) + ", kept"));
       continue;
     }
-    std::string reducer = stringifyReducer(c.reducer).str();
-    if (c.isIndexOfPair) {
-      basis.push_back(text(name + " = index of " + f.state(i - 1)));
+    if (c.member != 0) {
+      bool isDeclared = c.reducer == Reducer::Declared;
+      basis.push_back(text(
+          name + " = " +
+          (isDeclared ? "part " + std::to_string(c.member) : "index") + " of " +
+          f.state(i - c.member)));
       continue;
     }
+    if (c.group) {
+      auto combining = cast<CombiningOpInterface>(c.group);
+      std::string elements = combining.isDeclared()
+                                 ? f.operands(c.group)
+                                 : f.value(c.group->getOperand(0));
+      basis.push_back(text(name + " = " + f.reducer(combining) + over + "(" +
+                           elements + ")"));
+      if (combining.getOrdered())
+        ordered.push_back(
+            text(name + ": segments are merged in the order of their indices"));
+      continue;
+    }
+    std::string reducer = stringifyReducer(c.reducer).str();
     basis.push_back(
         text(name + " = " + reducer + over + "(" + f.contribution(c) + ")"));
     if (c.exponential || !c.powers.empty())
@@ -370,11 +447,33 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
       pivots.push_back(
           text(f.state(p.component) + ": kept value of " + f.sum("", p.data)));
   for (auto reduce : cascade.getBody().front().getOps<ReduceOp>())
-    if (roles->isStage(reduce))
-      source.push_back(text(f.value(reduce.getResult(0)) + " = " +
-                            stringifyReducer(reduce.getReducer()) +
+    if (roles->isStage(reduce)) {
+      bool isDeclared = reduce.isDeclared();
+      std::string left = f.value(reduce.getResult(0));
+      for (unsigned i = 1; isDeclared && i < reduce.getNumResults(); ++i)
+        left += ", " + f.value(reduce.getResult(i));
+      source.push_back(text(left + " = " + f.reducer(reduce) +
                             dimList(reduce.getOver()) + "(" +
-                            f.value(reduce.getOperands()[0]) + ")"));
+                            (isDeclared ? f.operands(reduce)
+                                        : f.value(reduce.getOperands()[0])) +
+                            ")"));
+    }
+  for (const RunningStage &running : d.scans) {
+    ScanOp scan = running.scan;
+    std::string left, state;
+    for (auto [i, v] : llvm::enumerate(scan.getResults())) {
+      left += (i ? ", " : "") + f.value(v);
+      state += (i ? ", " : "") + f.state(running.first + i);
+    }
+    std::string reducer = f.reducer(scan);
+    std::string prefixes = "prefixes of " + reducer +
+                           dimList({int64_t(scan.getDim())}) + "(" +
+                           f.operands(scan) + ")";
+    source.push_back(text(left + " = " + prefixes));
+    outputs.push_back(text(left + " = " + reducer + "(" + state +
+                           (scan.isDeclared() ? "; " : ", ") + prefixes +
+                           " in the segment)"));
+  }
   for (const Stage &s : d.stages) {
     ReduceOp reduce = s.reduce;
     finalise.push_back(text(f.value(reduce.getResult(0)) + " = " + f.stage(s)));
@@ -384,7 +483,9 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
   SmallVector<Attribute> where;
   for (const std::string &definition : f.definitions)
     where.push_back(text(definition));
-  return b.getDictionaryAttr({
+  for (const std::string &combiner : f.combiners)
+    combiners.push_back(text(combiner));
+  SmallVector<NamedAttribute> entries({
       b.getNamedAttr("basis", b.getArrayAttr(basis)),
       b.getNamedAttr("finalise", b.getArrayAttr(finalise)),
       b.getNamedAttr("pivots", b.getArrayAttr(pivots)),
@@ -393,4 +494,12 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
       b.getNamedAttr("transport", b.getArrayAttr(transport)),
       b.getNamedAttr("where", b.getArrayAttr(where)),
   });
+  // Only where there is such a thing.
+  for (auto &[name, list] :
+       {std::pair<StringRef, ArrayRef<Attribute>>("combiners", combiners),
+        {"ordered", ordered},
+        {"outputs", outputs}})
+    if (!list.empty())
+      entries.push_back(b.getNamedAttr(name, b.getArrayAttr(list)));
+  return b.getDictionaryAttr(entries);
 }

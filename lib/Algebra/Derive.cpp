@@ -43,8 +43,8 @@ static bool isSame(const Component &a, const Component &b) {
   return a.reducer == b.reducer && a.type == b.type && a.over == b.over &&
          a.into == b.into && a.terms == b.terms && a.data == b.data &&
          a.powers == b.powers && a.exponential == b.exponential &&
-         a.masks == b.masks && a.pairedIndex == b.pairedIndex &&
-         a.isIndexOfPair == b.isIndexOfPair && a.kept == b.kept;
+         a.masks == b.masks && a.group == b.group && a.member == b.member &&
+         a.kept == b.kept;
 }
 
 unsigned Deriver::addComponent(Component component) {
@@ -53,7 +53,7 @@ unsigned Deriver::addComponent(Component component) {
           ? component.identity
           : getReducerIdentity(component.reducer, component.type);
   for (auto [i, other] : llvm::enumerate(result.components))
-    if (!component.isIndexOfPair && isSame(component, other))
+    if (isSame(component, other))
       return i;
   result.components.push_back(std::move(component));
   return result.components.size() - 1;
@@ -367,6 +367,12 @@ bool Deriver::refuse(Operation *op, StringRef condition, std::string detail,
   return false;
 }
 
+bool redfuse::changesWithOrder(CombiningOpInterface combining) {
+  return llvm::is_contained({Reducer::Add, Reducer::Mul, Reducer::Declared},
+                            combining.getReducer()) &&
+         llvm::any_of(combining->getOperandTypes(), llvm::IsaPred<FloatType>);
+}
+
 bool Deriver::addStage(ReduceOp reduce, const DerivationOptions &options) {
   const SmallBitVector &over = roles.getOver();
   SmallBitVector own = toDimSet(reduce.getOver(), over.size());
@@ -375,27 +381,27 @@ bool Deriver::addStage(ReduceOp reduce, const DerivationOptions &options) {
     return refuse(reduce, "part of the dims",
                   "the reduction covers only a part of the folded dims",
                   "fold fewer dims at once");
-  Reducer reducer = reduce.getReducer();
-  bool isFloat = isa<FloatType>(reduce.getOperands()[0].getType());
-  if (options.strict && isFloat &&
-      (reducer == Reducer::Add || reducer == Reducer::Mul))
+  if (llvm::any_of(reduce.getOperands(),
+                   [&](Value v) { return roles.isRunning(v); }))
+    return refuse(reduce, "running value",
+                  "the reduction is over prefixes of a scan along the same dim, "
+                  "which a segment alone does not have",
+                  "keep the dim in one piece (resident)");
+  if (options.strict && changesWithOrder(reduce))
     return refuse(reduce, "strict",
                   "folding a floating-point sum or product changes the order "
                   "of its operations",
                   "allow reassociation (leave out strict)");
-  switch (reducer) {
+  switch (reduce.getReducer()) {
   case Reducer::Add:
     return addSum(reduce);
   case Reducer::Mul:
     return addProduct(reduce);
   case Reducer::ArgMax:
   case Reducer::ArgMin:
-    return addPair(reduce);
   case Reducer::TopK:
-    return refuse(reduce, "top-k",
-                  "a list of several best values has no merge "
-                  "of scalars",
-                  "keep the dim in one piece (resident)");
+  case Reducer::Declared:
+    return addGroup(reduce);
   default:
     return addExtreme(reduce);
   }
@@ -411,7 +417,7 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
   SmallVector<Value> work(yield.getValues());
   SmallVector<ReduceOp> stages, inFinalisation;
   for (auto [i, v] : llvm::enumerate(yield.getValues()))
-    if (roles.getDims()[v].anyCommon(over))
+    if (roles.getDims()[v].anyCommon(over) && !roles.isRunning(v))
       result.mappedResults.push_back(i);
   while (!work.empty()) {
     Operation *op = work.pop_back_val().getDefiningOp();
@@ -425,7 +431,11 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
   for (auto reduce : body.getOps<ReduceOp>())
     if (needed.contains(reduce) && roles.isStage(reduce))
       stages.push_back(reduce);
-  if (stages.empty())
+  SmallVector<ScanOp> scans;
+  for (auto scan : body.getOps<ScanOp>())
+    if (needed.contains(scan) && roles.isRunning(scan))
+      scans.push_back(scan);
+  if (stages.empty() && scans.empty())
     return refuse(cascade, "no reduction",
                   "no result needs a reduction over these dims",
                   "schedule it as a map");
@@ -434,9 +444,11 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
   bool isDerived = true;
   for (ReduceOp reduce : stages)
     isDerived &= addStage(reduce, options);
-  if (!isDerived)
+  for (ScanOp scan : scans)
+    isDerived &= addScan(scan, options);
+  if (!isDerived || !addOutputs(cascade))
     return false;
-  if (result.components.size() > kMaxRank * stages.size())
+  if (result.components.size() > kMaxRank * (stages.size() + scans.size()))
     return refuse(cascade, "rank",
                   "the state has " + std::to_string(result.components.size()) +
                       " components",
@@ -444,7 +456,10 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
 
   // The finalisation is element-wise: reductions in it have to be done before.
   llvm::DenseSet<Value> seen;
-  work.assign(yield.getValues().begin(), yield.getValues().end());
+  work.clear();
+  for (auto [i, v] : llvm::enumerate(yield.getValues()))
+    if (!llvm::is_contained(result.outputs, i))
+      work.push_back(v);
   for (const Stage &stage : result.stages)
     collectDoneValues(stage, work);
   for (const Shift &shift : result.shifts)
@@ -456,10 +471,10 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
     Operation *op = v.getDefiningOp();
     if (!op || op->getBlock() != &body || !seen.insert(v).second)
       continue;
-    if (auto reduce = dyn_cast<ReduceOp>(op)) {
-      if (roles.isStage(reduce))
+    if (isa<ReduceOp, ScanOp, MergeTopkOp>(op)) {
+      if (auto reduce = dyn_cast<ReduceOp>(op); reduce && roles.isStage(reduce))
         continue;
-      return refuse(reduce, "later reduction",
+      return refuse(op, "later reduction",
                     "a result needs a reduction over other dims after the "
                     "fold",
                     "reduce those dims in a kernel of their own");

@@ -16,6 +16,9 @@ mlir::Value stripExtensions(mlir::Value v);
 /// turn a finite value into an infinite one or NaN, other than by overflow.
 bool isRisky(const Roles &roles, Factor factor);
 
+/// Whether another order of the elements gives another rounding.
+bool changesWithOrder(CombiningOpInterface combining);
+
 /// The component like `index` with another power of (data - pivot): the count
 /// for power 0 of nothing else.
 std::optional<unsigned> findLowerPower(const Derivation &derivation,
@@ -37,7 +40,13 @@ private:
   bool addStage(ReduceOp reduce, const DerivationOptions &options);
   bool addSum(ReduceOp reduce);
   bool addProduct(ReduceOp reduce);
-  bool addPair(ReduceOp reduce);
+  bool addGroup(ReduceOp reduce);
+  bool addScan(ScanOp scan, const DerivationOptions &options);
+  /// The first component of the group of `combining`.
+  unsigned addGroupComponents(CombiningOpInterface combining,
+                              llvm::ArrayRef<int64_t> over);
+  /// Sorts out the results that are written segment by segment.
+  bool addOutputs(CascadeOp cascade);
   bool addExtreme(ReduceOp reduce);
 
   bool addChoice(ReduceOp reduce, const ChoiceRef &choice, StageChoice &value);

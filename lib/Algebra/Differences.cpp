@@ -234,7 +234,7 @@ std::optional<unsigned> redfuse::findLowerPower(const Derivation &d,
                  wanted.powers.empty() && !wanted.exponential;
   for (auto [i, c] : llvm::enumerate(d.components)) {
     if (c.reducer != wanted.reducer || c.over != wanted.over ||
-        !c.terms.empty() || c.kept || c.pairedIndex)
+        !c.terms.empty() || c.kept || c.group)
       continue;
     if (isCount ? (c.type.isInteger() && c.data.empty() && c.into.empty())
                 : (c.type == wanted.type && c.data == wanted.data &&
@@ -264,8 +264,9 @@ struct Liveness {
       return;
     components.set(*index);
     const Component &c = d.components[*index];
-    if (c.pairedIndex && !c.isIndexOfPair)
-      useComponent(*index + 1);
+    if (c.group)
+      for (unsigned i = 0; i < c.group->getNumOperands(); ++i)
+        useComponent(*index - c.member + i);
     if (c.exponential)
       useComponent(d.exponentials[*c.exponential].pivot);
     if (c.kept)
@@ -369,6 +370,8 @@ void Deriver::dropUnused(CascadeOp cascade) {
   Liveness live(result, roles, body);
   for (Value v : cast<YieldOp>(body.getTerminator()).getValues())
     live.useValue(v);
+  for (const RunningStage &running : result.scans)
+    live.useComponent(running.first);
   SmallVector<unsigned> position(result.components.size(), 0);
   std::vector<Component> components;
   for (unsigned i = 0; i < result.components.size(); ++i) {
@@ -390,6 +393,8 @@ void Deriver::dropUnused(CascadeOp cascade) {
     if (stage.value)
       renumber(const_cast<StageChoice &>(*stage.value), map);
   }
+  for (RunningStage &running : result.scans)
+    running.first = position[running.first];
   // Exponentials and pivots whose components went are used by none any more.
   auto isLive = [&](unsigned i) { return live.components.test(i); };
   for (PivotedExponential &e : result.exponentials) {

@@ -29,43 +29,6 @@ bool Deriver::addProduct(ReduceOp reduce) {
   return true;
 }
 
-bool Deriver::addPair(ReduceOp reduce) {
-  Value key = roles.canonical(reduce.getOperands()[0]);
-  Value index = roles.canonical(reduce.getOperands()[1]);
-  auto isData = [&](Value v) {
-    return roles[v] == Role::Data || roles[v] == Role::Free;
-  };
-  if (!isData(key) || !isData(index))
-    return refuse(reduce, "selection",
-                  "the selected value mixes data with reduced values, and "
-                  "rounding can make ties that the data does not have",
-                  "select on data alone");
-  SmallBitVector dims = roles.getDims()[key];
-  dims |= roles.getDims()[index];
-  Component c =
-      makeComponent(reduce.getReducer(), key.getType(), reduce.getOver(), dims);
-  c.data.push_back({key, 1});
-  c.pairedIndex = index;
-  unsigned before = result.components.size();
-  Stage stage;
-  stage.reduce = reduce;
-  stage.kind = Stage::Kind::Pair;
-  stage.first = addComponent(c);
-  if (result.components.size() > before) {
-    // Among equals the lowest index wins, so that the identity is the highest.
-    Type type = index.getType();
-    unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-    c.identity = Builder(type.getContext())
-                     .getIntegerAttr(type, APInt::getSignedMaxValue(width));
-    c.type = type;
-    c.isIndexOfPair = true;
-    addComponent(std::move(c));
-  }
-  stage.second = stage.first + 1;
-  result.stages.push_back(stage);
-  return true;
-}
-
 namespace {
 /// How far a value is a monotone function of data alone.
 struct Monotone {

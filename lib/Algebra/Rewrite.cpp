@@ -43,6 +43,10 @@ private:
                      const Relative &relative);
   ReduceOp reduceSegment(BodyBuilder &bb, const Component &c,
                          ValueRange values);
+  /// The components of the group that begins at `first`, in `state`.
+  ArrayRef<Value> groupOf(unsigned first, ArrayRef<Value> state) const;
+  /// Maps the results of scans to prefixes of all elements so far.
+  void mapScans(BodyBuilder &bb, const State &before);
   Value keptPivot(BodyBuilder &bb, const Component &c, Value before,
                   Value countBefore);
 
@@ -168,7 +172,36 @@ Value Rewriter::contribution(BodyBuilder &bb, const Component &c,
 
 ReduceOp Rewriter::reduceSegment(BodyBuilder &bb, const Component &c,
                                  ValueRange values) {
+  if (c.group)
+    return createReduce(bb.b, loc, cast<CombiningOpInterface>(c.group), values,
+                        c.over, c.into);
   return ReduceOp::create(bb.b, loc, c.reducer, values, c.over, c.into);
+}
+
+ArrayRef<Value> Rewriter::groupOf(unsigned first,
+                                  ArrayRef<Value> state) const {
+  return state.slice(first, d.components[first].group->getNumOperands());
+}
+
+void Rewriter::mapScans(BodyBuilder &bb, const State &before) {
+  for (const RunningStage &running : d.scans) {
+    ScanOp scan = running.scan;
+    SmallVector<Value> prefixes;
+    for (Value v : scan.getOperands())
+      prefixes.push_back(bb.get(v));
+    IRMapping operands;
+    operands.map(scan.getOperands(), prefixes);
+    auto segment = cast<ScanOp>(bb.b.clone(*scan.getOperation(), operands));
+    if (scan.isDeclared())
+      prefixes =
+          bb.combineGroup(d.components[running.first],
+                          groupOf(running.first, before), segment.getResults());
+    else
+      prefixes = {bb.combine(scan.getReducer(), before[running.first],
+                             segment.getResult(0))};
+    for (auto [from, to] : llvm::zip_equal(scan.getResults(), prefixes))
+      bb.map(roles.canonical(from), to);
+  }
 }
 
 Value Rewriter::keptPivot(BodyBuilder &bb, const Component &c, Value before,
@@ -276,14 +309,15 @@ void Rewriter::buildStep(Block &step) {
     state.push_back(step.getArgument(numInputs + i));
 
   for (auto [i, c] : llvm::enumerate(d.components)) {
-    if (isRelative(c) || c.isIndexOfPair || c.kept)
+    if (isRelative(c) || c.member != 0 || c.kept)
       continue;
-    if (c.pairedIndex) {
-      Value key = bb.get(c.data[0].value), index = bb.get(c.pairedIndex);
-      ReduceOp segment = reduceSegment(bb, c, {key, index});
-      std::tie(next[i], next[i + 1]) =
-          bb.combinePair(c.reducer, {state[i], state[i + 1]},
-                         {segment.getResult(0), segment.getResult(1)});
+    if (c.group) {
+      SmallVector<Value> elements;
+      for (Value operand : c.group->getOperands())
+        elements.push_back(bb.get(operand));
+      ReduceOp segment = reduceSegment(bb, c, elements);
+      llvm::copy(bb.combineGroup(c, groupOf(i, state), segment.getResults()),
+                 next.begin() + i);
       continue;
     }
     ReduceOp segment = reduceSegment(bb, c, contribution(bb, c, {}));
@@ -302,6 +336,10 @@ void Rewriter::buildStep(Block &step) {
     next[i] = bb.combine(c.reducer, transported(bb, i, state, toNext),
                          segment.getResult(0));
   }
+  mapScans(bb, state);
+  auto yield = cast<YieldOp>(body.getTerminator());
+  for (unsigned i : d.outputs)
+    next.push_back(bb.get(yield.getValues()[i]));
   YieldOp::create(bb.b, loc, next);
   simplifyBody(step);
 }
@@ -315,11 +353,11 @@ void Rewriter::buildMerge(Block &merge) {
     right.push_back(merge.getArgument(n + i));
   }
   for (auto [i, c] : llvm::enumerate(d.components)) {
-    if (isRelative(c) || c.isIndexOfPair)
+    if (isRelative(c) || c.member != 0)
       continue;
-    if (c.pairedIndex)
-      std::tie(next[i], next[i + 1]) = bb.combinePair(
-          c.reducer, {left[i], left[i + 1]}, {right[i], right[i + 1]});
+    if (c.group)
+      llvm::copy(bb.combineGroup(c, groupOf(i, left), groupOf(i, right)),
+                 next.begin() + i);
     else if (c.kept)
       next[i] = bb.select(bb.isEqual(left[d.pivots[*c.kept].count], 0),
                           right[i], left[i]);
@@ -438,7 +476,7 @@ Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
   case Stage::Kind::Sum:
     result = choiceValue(bb, *stage.value, type, state);
     break;
-  case Stage::Kind::Pair:
+  case Stage::Kind::Group:
   case Stage::Kind::Product:
     result = state[stage.first];
     break;
@@ -470,12 +508,15 @@ void Rewriter::buildFinalize(Block &block) {
   for (const Stage &stage : d.stages) {
     ReduceOp reduce = stage.reduce;
     bb.map(roles.canonical(reduce.getResult(0)), stageValue(bb, stage, state));
-    if (stage.kind == Stage::Kind::Pair)
-      bb.map(roles.canonical(reduce.getResult(1)), state[*stage.second]);
+    if (stage.kind == Stage::Kind::Group)
+      for (unsigned i = 1; i < reduce.getNumResults(); ++i)
+        bb.map(roles.canonical(reduce.getResult(i)), state[stage.first + i]);
   }
   SmallVector<Value> results;
-  for (Value v : cast<YieldOp>(body.getTerminator()).getValues())
-    results.push_back(bb.get(v));
+  auto yield = cast<YieldOp>(body.getTerminator());
+  for (auto [i, v] : llvm::enumerate(yield.getValues()))
+    if (!llvm::is_contained(d.outputs, i))
+      results.push_back(bb.get(v));
   YieldOp::create(bb.b, loc, results);
   simplifyBody(block);
 }
@@ -558,13 +599,18 @@ FoldAndFinalize Rewriter::run() {
   step->walk(
       [&](ReduceOp reduce) { dims |= toDimSet(reduce.getOver(), numDims); });
   SmallVector<Value> inits = makeInits();
+  SmallVector<AffineMap> resultMaps(stateMaps);
+  for (unsigned i : d.outputs) {
+    inits.push_back(cascade.getInits()[i]);
+    resultMaps.push_back(maps[numInputs + i]);
+  }
   SmallVector<Value> inputs;
   SmallVector<AffineMap> foldMaps;
-  for (unsigned i : pruneInputs(*step, dims, stateMaps)) {
+  for (unsigned i : pruneInputs(*step, dims, resultMaps)) {
     inputs.push_back(cascade.getInputs()[i]);
     foldMaps.push_back(maps[i]);
   }
-  llvm::append_range(foldMaps, stateMaps);
+  llvm::append_range(foldMaps, resultMaps);
   auto fold = FoldOp::create(
       rewriter, loc,
       llvm::map_to_vector(inits, [](Value v) { return v.getType(); }), inputs,
@@ -575,9 +621,23 @@ FoldAndFinalize Rewriter::run() {
   fold.getMerge().push_back(merge.release());
   fold->setAttr(kInfoAttr, describeCascade(cascade));
 
+  SmallVector<Value> results(cascade->getNumResults());
+  for (auto [k, i] : llvm::enumerate(d.outputs))
+    results[i] = fold.getResult(stateTypes.size() + k);
+  if (d.outputs.size() == results.size()) {
+    rewriter.replaceOp(cascade, results);
+    return {fold, FinalizeOp()};
+  }
+
   // Of the state the finalisation takes what it uses.
-  SmallVector<Value> lastInputs;
-  SmallVector<AffineMap> lastMaps, initMaps(llvm::drop_begin(maps, numInputs));
+  SmallVector<Value> lastInputs, lastInits;
+  SmallVector<AffineMap> lastMaps, initMaps;
+  for (auto [i, init] : llvm::enumerate(cascade.getInits())) {
+    if (results[i])
+      continue;
+    lastInits.push_back(init);
+    initMaps.push_back(maps[numInputs + i]);
+  }
   SmallVector<unsigned> usedState;
   for (unsigned i = 0; i < stateTypes.size(); ++i)
     if (!last->getArgument(numInputs + i).use_empty())
@@ -594,11 +654,15 @@ FoldAndFinalize Rewriter::run() {
     lastMaps.push_back(stateMaps[i]);
   }
   llvm::append_range(lastMaps, initMaps);
-  auto finalize = FinalizeOp::create(rewriter, loc, cascade.getResultTypes(),
-                                     lastInputs, cascade.getInits(),
-                                     rewriter.getAffineMapArrayAttr(lastMaps));
+  auto finalize = FinalizeOp::create(
+      rewriter, loc, ValueRange(lastInits).getTypes(), lastInputs, lastInits,
+      rewriter.getAffineMapArrayAttr(lastMaps));
   finalize.getBody().push_back(last.release());
-  rewriter.replaceOp(cascade, finalize.getResults());
+  unsigned next = 0;
+  for (Value &result : results)
+    if (!result)
+      result = finalize.getResult(next++);
+  rewriter.replaceOp(cascade, results);
   return {fold, finalize};
 }
 

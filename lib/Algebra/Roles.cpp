@@ -145,6 +145,14 @@ FailureOr<Roles> Roles::compute(IndexProgramOpInterface op,
         inner.getOperands(), [&](Value v) { return afterStage.contains(v); });
     if (auto reduce = dyn_cast<ReduceOp>(inner))
       isAfter |= result.isStage(reduce);
+    auto scan = dyn_cast<ScanOp>(inner);
+    bool isRunning =
+        (scan && result.isRunning(scan)) ||
+        llvm::any_of(inner.getOperands(),
+                     [&](Value v) { return result.running.contains(v); });
+    isAfter |= isRunning;
+    if (isRunning)
+      result.running.insert_range(inner.getResults());
     for (Value v : inner.getResults())
       assign(v, isAfter);
   }

@@ -1,6 +1,8 @@
 //===- FusionCost.cpp - what a fusion group costs -------------------------===//
 #include "redfuse/Analysis/FusionCost.h"
 
+#include "redfuse/Conversion/TileProgram.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -27,10 +29,14 @@ double redfuse::getOpCost(Operation *op) {
       .Case<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemFOp,
             arith::RemSIOp, arith::RemUIOp, math::SqrtOp, math::RsqrtOp>(
           [](auto) { return 8; })
-      .Case([](ReduceOp reduce) {
-        return reduce.getReducer() == Reducer::TopK
-                   ? 8
-                   : (reduce.getNumOperands() == 1 ? 1 : 2);
+      .Case([](CombiningOpInterface combining) {
+        if (combining.getReducer() == Reducer::TopK)
+          return 8.0;
+        double cost = combining->getNumOperands();
+        for (Region &region : combining->getRegions())
+          for (Operation &inner : region.getOps())
+            cost += getOpCost(&inner);
+        return cost;
       })
       .Case([](tensor::ExtractOp) { return 2; })
       .Default([](Operation *other) {
@@ -45,7 +51,7 @@ double redfuse::getOpCost(Operation *op) {
 bool redfuse::isCheapMap(CascadeOp op) {
   double cost = 0;
   for (Operation &inner : op.getBody().front()) {
-    if (isa<ReduceOp>(inner) || !isMemoryEffectFree(&inner))
+    if (isRootOp(&inner) || !isMemoryEffectFree(&inner))
       return false;
     double c = getOpCost(&inner);
     if (c >= 8)
@@ -117,6 +123,8 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
         dims |= into;
       } else if (auto index = dyn_cast<IndexOp>(inner)) {
         dims.set(index.getDim());
+      } else if (auto scan = dyn_cast<ScanOp>(inner)) {
+        dims.set(scan.getDim());
       }
       own += getOpCost(inner) * points(variablesOf(dims));
     }
@@ -125,6 +133,8 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
       if (auto reduce = dyn_cast<ReduceOp>(inner))
         reductions.push_back(
             {variablesOf(toDimSet(reduce.getInto(), sets->getNumDims())), own});
+      else if (isa<ScanOp>(inner))
+        reductions.push_back({variablesOf((*sets)[inner->getResult(0)]), own});
     if (!isCheapMap(op)) {
       // How many values are made, against how many there are.
       double made = points(space.getVariablesOf(instance.dims));

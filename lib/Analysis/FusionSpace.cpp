@@ -414,11 +414,21 @@ LogicalResult FusionSolver::checkInstances() {
     if (findInstance(i) != i)
       continue;
     for (Operation *inner : instance.neededOps) {
-      auto reduce = dyn_cast<ReduceOp>(inner);
-      if (!reduce)
+      SmallVector<int64_t> lists[2];
+      if (auto reduce = dyn_cast<ReduceOp>(inner)) {
+        lists[0] = llvm::to_vector(reduce.getOver());
+        lists[1] = llvm::to_vector(reduce.getInto());
+      } else if (isa<ScanOp, MergeTopkOp>(inner)) {
+        FailureOr<DimSets> sets = DimSets::compute(
+            cast<IndexProgramOpInterface>(instance.op.getOperation()));
+        if (failed(sets))
+          return failure();
+        lists[0] = toDims((*sets)[inner->getResult(0)]);
+      } else {
         continue;
+      }
       llvm::SmallDenseSet<unsigned, 8> seen;
-      for (auto list : {reduce.getOver(), reduce.getInto()})
+      for (auto &list : lists)
         for (int64_t d : list) {
           auto v = dyn_cast<AffineDimExpr>(
               canonical(instance.dims[d], variableParents));

@@ -19,6 +19,8 @@ struct Shape {
   SmallVector<double> extents;
   DimSets sets;
   SmallVector<ReduceOp> reduces;
+  /// The dims that each reduction or scan could be folded along.
+  SmallVector<SmallVector<int64_t>> folds;
   /// Dims whose tiles are independent: in every result and kept by every
   /// reduction; in the order of the first result's shape.
   SmallVector<int64_t> parallel;
@@ -43,7 +45,7 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
   if (failed(sets))
     return failure();
   unsigned numDims = cascade.getNumIterationDims();
-  Shape shape{{}, *sets, {}, {}, SmallBitVector(numDims), std::nullopt, false};
+  Shape shape{{}, *sets, {}, {}, {}, SmallBitVector(numDims), std::nullopt, false};
   for (int64_t e : getStaticExtents(cascade))
     shape.extents.push_back(ShapedType::isDynamic(e) ? kDynamicExtent : e);
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
@@ -51,8 +53,14 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
   SmallBitVector common(numDims, true);
   for (unsigned i = numInputs; i < maps.size(); ++i)
     common &= getDimsOf(maps[i]);
+  for (auto scan : cascade.getBody().front().getOps<ScanOp>()) {
+    shape.folds.push_back({scan.getDim()});
+    shape.reduced.set(scan.getDim());
+  }
   for (auto reduce : cascade.getBody().front().getOps<ReduceOp>()) {
     shape.reduces.push_back(reduce);
+    shape.folds.push_back(llvm::to_vector(reduce.getOver()));
+    llvm::sort(shape.folds.back());
     common &= toDimSet(reduce.getInto(), numDims);
     for (int64_t d : reduce.getOver())
       shape.reduced.set(d);
@@ -102,7 +110,7 @@ static double keptBytes(CascadeOp cascade, const Shape &shape,
                         ArrayRef<int64_t> tiles, const SmallBitVector &dims) {
   double bytes = 0;
   for (Operation &op : cascade.getBody().front()) {
-    bool keeps = isa<ReduceOp>(op) || isExpensive(&op);
+    bool keeps = isRootOp(&op) || isExpensive(&op);
     if (!keeps)
       continue;
     for (Value v : op.getResults()) {
@@ -216,7 +224,7 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
   if (failed(shape))
     return make(ScheduleKind::Resident, "the body is ill-formed");
   chooseGrid(*shape, target, grid, tiles);
-  if (shape->reduces.empty())
+  if (shape->folds.empty())
     return make(ScheduleKind::Map, "no reduction");
 
   // Streaming a set of reduced dims bounds the tiles that depend on them.
@@ -232,9 +240,7 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
                     " bytes) stays in the cache of a core");
   // A map after the reduction reads its input once more when streamed.
   SmallVector<std::pair<double, SmallVector<int64_t>>> candidates;
-  for (ReduceOp reduce : shape->reduces) {
-    SmallVector<int64_t> over(reduce.getOver());
-    llvm::sort(over);
+  for (const SmallVector<int64_t> &over : shape->folds) {
     if (llvm::any_of(candidates, [&](auto &c) { return c.second == over; }))
       continue;
     SmallBitVector set = toDimSet(over, numDims);

@@ -21,6 +21,10 @@ using namespace redfuse;
 static LogicalResult verifySplit(FoldOp fold, const SetVector<unsigned> &dims) {
   if (dims.empty())
     return fold.emitOpError("expected at least one dim to split");
+  if (fold.hasOutputs())
+    return fold.emitOpError(
+        "cannot split a fold with outputs: each needs the state of all "
+        "segments before its own");
   for (unsigned d : dims)
     if (!llvm::is_contained(fold.getOver(), d))
       return fold.emitOpError()

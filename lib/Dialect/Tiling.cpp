@@ -52,6 +52,14 @@ static std::optional<std::string> whyNotCut(IndexProgramOpInterface op,
   FailureOr<DimSets> sets = DimSets::compute(op);
   if (failed(sets))
     return std::string("its body is ill-formed");
+  for (Operation &inner : *op.getProgramBody()) {
+    if (auto scan = dyn_cast<ScanOp>(inner); scan && scan.getDim() == dim)
+      return std::string("it is scanned, and the parts need what came before "
+                         "them; derive redfuse.fold first");
+    if (auto merge = dyn_cast<MergeTopkOp>(inner);
+        merge && merge.getDim() == dim)
+      return std::string("it is the rank of a topk");
+  }
   for (auto reduce : op.getProgramBody()->getOps<ReduceOp>()) {
     if (llvm::is_contained(reduce.getOver(), dim))
       return isa<FoldOp>(op.getOperation())

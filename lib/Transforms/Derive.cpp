@@ -28,6 +28,8 @@ static SmallVector<int64_t> getReducedDims(CascadeOp cascade) {
   SmallVector<SmallBitVector> candidates;
   for (auto reduce : cascade.getBody().front().getOps<ReduceOp>())
     candidates.push_back(toDimSet(reduce.getOver(), all.size()));
+  for (auto scan : cascade.getBody().front().getOps<ScanOp>())
+    candidates.push_back(toDimSet({int64_t(scan.getDim())}, all.size()));
   // The last reduction is outermost: take its dims.
   return candidates.empty() ? SmallVector<int64_t>{}
                             : toDims(candidates.back());

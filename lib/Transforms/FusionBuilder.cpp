@@ -36,7 +36,8 @@ private:
   Value input(Value tensor, AffineMap map, Location loc);
   Value indexValue(AffineExpr e, Location loc);
   void emitAssertions(unsigned instance);
-  SmallVector<int64_t> dimsOf(unsigned instance, ArrayRef<int64_t> dims);
+  SmallVector<int64_t> dimsOf(unsigned instance, ArrayRef<int64_t> dims,
+                              bool keepOrder = false);
   void addExtentInputs(ArrayRef<CascadeOp> ops, ArrayRef<AffineMap> outMaps,
                        ArrayRef<Value> inits);
 
@@ -61,13 +62,15 @@ AffineExpr BodyBuilder::renumber(AffineExpr e) {
 }
 
 SmallVector<int64_t> BodyBuilder::dimsOf(unsigned instance,
-                                         ArrayRef<int64_t> dims) {
+                                         ArrayRef<int64_t> dims,
+                                         bool keepOrder) {
   SmallVector<int64_t> result;
   for (int64_t d : dims)
     result.push_back(
         cast<AffineDimExpr>(renumber(space.getInstances()[instance].dims[d]))
             .getPosition());
-  llvm::sort(result);
+  if (!keepOrder)
+    llvm::sort(result);
   return result;
 }
 
@@ -152,9 +155,13 @@ Value BodyBuilder::valueOf(unsigned instance, Value v) {
       mapping.map(operand, valueOf(instance, operand));
     Operation *copy = rewriter.clone(*def, mapping);
     if (auto reduce = dyn_cast<ReduceOp>(copy)) {
-      reduce.setOver(dimsOf(instance, reduce.getOver()));
+      reduce.setOver(dimsOf(instance, reduce.getOver(), reduce.getOrdered()));
       reduce.setInto(dimsOf(instance, reduce.getInto()));
     }
+    if (auto scan = dyn_cast<ScanOp>(copy))
+      scan.setDim(dimsOf(instance, scan.getDim()).front());
+    if (auto merge = dyn_cast<MergeTopkOp>(copy))
+      merge.setDim(dimsOf(instance, merge.getDim()).front());
     for (auto [from, to] : llvm::zip(def->getResults(), copy->getResults()))
       values[{instance, from}] = to;
     return values.lookup({instance, v});

@@ -24,8 +24,10 @@ static FailureOr<SmallVector<Operation *>> groupOf(Operation *root) {
     return group;
   auto fold = cast<FoldOp>(root);
   llvm::SetVector<Operation *> users;
-  for (Operation *user : fold->getUsers())
-    users.insert(user);
+  // What it writes segment by segment may be used by anybody.
+  ValueRange state = fold.getResults().take_front(fold.getNumStates());
+  for (Value component : state)
+    users.insert_range(component.getUsers());
   for (Operation *user : users) {
     auto finalize = dyn_cast<FinalizeOp>(user);
     if (!finalize || finalize->getBlock() != fold->getBlock())
@@ -34,7 +36,7 @@ static FailureOr<SmallVector<Operation *>> groupOf(Operation *root) {
           "it cannot be outlined");
     group.push_back(finalize);
   }
-  if (users.empty())
+  if (users.empty() && !fold.hasOutputs())
     return fold.emitOpError("nothing finalises its state");
   llvm::sort(group,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
@@ -85,19 +87,20 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
           if (!region.isAncestor(v.getParentRegion()))
             use(v);
       });
-    if (isa<FoldOp>(op)) {
+    unsigned numStates = 0;
+    if (auto fold = dyn_cast<FoldOp>(op)) {
+      numStates = fold.getNumStates();
       OpBuilder b(op);
-      for (Value init : program.getProgramInits()) {
+      for (Value init : fold.getInits().take_front(numStates)) {
         SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, init);
         for (OpFoldResult size : sizes)
           if (auto v = dyn_cast<Value>(size))
             use(v);
         stateSizes[init] = sizes;
       }
-      continue;
     }
-    llvm::append_range(inits, program.getProgramInits());
-    llvm::append_range(results, op->getResults());
+    llvm::append_range(inits, program.getProgramInits().drop_front(numStates));
+    llvm::append_range(results, op->getResults().drop_front(numStates));
   }
   // Two destinations may be the same empty tensor, but are different buffers.
   OpBuilder b(context);
@@ -118,9 +121,11 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
     b.clone(*op, mapping);
   unsigned next = 0;
   for (Operation *op : group) {
+    auto fold = dyn_cast<FoldOp>(op);
+    unsigned numStates = fold ? fold.getNumStates() : 0;
     auto program = cast<IndexProgramOpInterface>(op);
-    for (Value init : program.getProgramInits()) {
-      if (!isa<FoldOp>(op) || mapping.contains(init))
+    for (Value init : program.getProgramInits().take_front(numStates)) {
+      if (mapping.contains(init))
         continue;
       SmallVector<OpFoldResult> sizes;
       for (OpFoldResult size : stateSizes[init])
@@ -136,10 +141,10 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
     }
     Operation *clone = b.clone(*op, mapping);
     // By position: two destinations may have been the same empty tensor.
-    if (!isa<FoldOp>(op))
-      for (OpOperand &init :
-           cast<DestinationStyleOpInterface>(clone).getDpsInitsMutable())
-        init.set(destinations[next++]);
+    for (OpOperand &init : llvm::drop_begin(
+             cast<DestinationStyleOpInterface>(clone).getDpsInitsMutable(),
+             numStates))
+      init.set(destinations[next++]);
     clone->removeAttr(kInfoAttr);
     if (auto schedule = clone->getAttrOfType<ScheduleAttr>("schedule")) {
       kernel.setScheduleAttr(schedule);

@@ -34,6 +34,23 @@ struct WidenAccumulators
   using WidenAccumulatorsBase::WidenAccumulatorsBase;
 
   void runOnOperation() override {
+    getOperation()->walk([&](ScanOp scan) {
+      auto type = dyn_cast<FloatType>(scan.getOperand(0).getType());
+      if (!type || type.getWidth() >= 32 ||
+          !isa<CascadeOp>(scan->getParentOp()) ||
+          !llvm::is_contained({Reducer::Add, Reducer::Mul}, scan.getReducer()))
+        return;
+      OpBuilder b(scan);
+      Location loc = scan.getLoc();
+      Value wide = widen(b, loc, scan.getOperand(0));
+      IRMapping mapping;
+      mapping.map(scan.getOperand(0), wide);
+      Operation *sum = b.clone(*scan.getOperation(), mapping);
+      sum->getResult(0).setType(wide.getType());
+      Value narrow = arith::TruncFOp::create(b, loc, type, sum->getResult(0));
+      scan.getResult(0).replaceAllUsesWith(narrow);
+      scan.erase();
+    });
     getOperation()->walk([&](ReduceOp reduce) {
       Reducer reducer = reduce.getReducer();
       if (reducer != Reducer::Add && reducer != Reducer::Mul)

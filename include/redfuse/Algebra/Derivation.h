@@ -26,10 +26,10 @@ struct Component {
   std::optional<unsigned> exponential;
   llvm::SmallVector<std::pair<mlir::Value, bool>, 1> masks;
 
-  /// A pair (value, index): this component is the value, the next the index.
-  mlir::Value pairedIndex;
-  /// The index of a pair, carried by the component before.
-  bool isIndexOfPair = false;
+  /// A reducer of several operands or a declared one has as many components in
+  /// a row: the reduction or scan that they are of, and which one this is.
+  mlir::Operation *group = nullptr;
+  unsigned member = 0;
   /// A kept pivot (an index into `Derivation::pivots`).
   std::optional<unsigned> kept;
 };
@@ -90,12 +90,13 @@ struct StageChoice {
 
 /// How one reduction of the cascade is recovered from the state.
 struct Stage {
-  enum class Kind { Sum, Product, Endpoints, Pair };
+  enum class Kind { Sum, Product, Endpoints, Group };
   ReduceOp reduce;
   Kind kind = Kind::Sum;
   std::shared_ptr<const StageChoice> value;
   /// Endpoints: the contribution is a monotone function of `data`, whose
-  /// extreme values these components hold. Pair and Product: the component.
+  /// extreme values these components hold. Product: the component. Group: the
+  /// first one.
   mlir::Value data;
   unsigned first = 0;
   std::optional<unsigned> second;
@@ -118,6 +119,14 @@ struct Shift {
   bool isUsed = true;
 };
 
+/// A scan along the folded dim: its prefixes within a segment, combined with the
+/// state so far.
+struct RunningStage {
+  ScanOp scan;
+  /// The first component of the state.
+  unsigned first = 0;
+};
+
 /// How a cascade folds. Plain data; refers to values of the cascade's body.
 struct Derivation {
   llvm::SmallVector<int64_t> over;
@@ -127,6 +136,10 @@ struct Derivation {
   std::vector<Shift> shifts;
   /// In the order of the body; only those that results need.
   std::vector<Stage> stages;
+  std::vector<RunningStage> scans;
+  /// Results that are written segment by segment: they need scans, but no
+  /// reduction over the folded dims.
+  llvm::SmallVector<unsigned> outputs;
   /// Rules that are exact over the reals but not in floating point.
   llvm::SmallVector<llvm::StringRef> rules;
   /// Results that still depend on the folded dims: the finalisation reads the
@@ -146,7 +159,7 @@ mlir::FailureOr<Derivation> derive(CascadeOp cascade,
                                    llvm::SmallVectorImpl<RefusalReason> &why,
                                    const DerivationOptions &options = {});
 
-/// What `rewrite` made.
+/// What `rewrite` made; no finalisation where every result is an output.
 struct FoldAndFinalize {
   FoldOp fold;
   FinalizeOp finalize;

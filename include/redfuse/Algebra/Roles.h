@@ -33,6 +33,11 @@ public:
 
   /// Whether `reduce` reduces over a folded dim.
   bool isStage(ReduceOp reduce) const;
+  /// Whether `scan` runs along a folded dim: its results are known for the
+  /// elements so far.
+  bool isRunning(ScanOp scan) const { return over.test(scan.getDim()); }
+  /// Whether `value` needs the result of such a scan.
+  bool isRunning(mlir::Value value) const { return running.contains(value); }
 
   const DimSets &getDims() const { return dims; }
   const SmallBitVector &getOver() const { return over; }
@@ -58,6 +63,7 @@ public:
 private:
   llvm::DenseMap<mlir::Value, Role> roles;
   llvm::DenseMap<mlir::Value, mlir::Value> firsts;
+  llvm::DenseSet<mlir::Value> running;
   DimSets dims = DimSets();
   SmallBitVector over;
   llvm::SmallVector<int64_t> extents;

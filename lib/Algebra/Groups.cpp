@@ -1,0 +1,128 @@
+//===- Groups.cpp - reducers of several components, and scans -------------===//
+#include "Deriver.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+unsigned Deriver::addGroupComponents(CombiningOpInterface combining,
+                                     ArrayRef<int64_t> over) {
+  SmallBitVector dims(roles.getOver().size());
+  for (Value operand : combining->getOperands())
+    dims |= roles.getDims()[operand];
+  // The rank of a list is a dim of the result alone.
+  if (combining.getReducer() == Reducer::TopK)
+    dims |= toDimSet(cast<ReduceOp>(combining.getOperation()).getInto(),
+                     dims.size());
+  unsigned n = combining->getNumOperands();
+  Component c = makeComponent(combining.getReducer(), Type(), over, dims);
+  for (auto [i, other] : llvm::enumerate(result.components)) {
+    if (!other.group || other.member != 0 || other.over != c.over ||
+        other.into != c.into ||
+        !haveSameReducer(combining, cast<CombiningOpInterface>(other.group)))
+      continue;
+    auto same = llvm::zip_equal(combining->getOperands(),
+                                other.group->getOperands());
+    if (llvm::all_of(same, [&](auto pair) {
+          auto [a, b] = pair;
+          return roles.canonical(a) == roles.canonical(b);
+        }))
+      return i;
+  }
+  unsigned first = result.components.size();
+  for (unsigned i = 0; i < n; ++i) {
+    c.group = combining;
+    c.member = i;
+    c.type = combining->getOperand(i).getType();
+    c.identity = getIdentityOf(combining, i);
+    result.components.push_back(c);
+  }
+  return first;
+}
+
+bool Deriver::addGroup(ReduceOp reduce) {
+  auto isData = [&](Value v) {
+    return roles[v] == Role::Data || roles[v] == Role::Free;
+  };
+  if (!llvm::all_of(reduce.getOperands(), isData)) {
+    if (reduce.isDeclared())
+      return refuse(reduce, "declared combiner",
+                    "an element mixes data with reduced values, and what a "
+                    "combiner of the program's own does to it is not known",
+                    "combine data alone, and apply the reduced value to the "
+                    "result");
+    return refuse(reduce, "selection",
+                  "the selected value mixes data with reduced values, and "
+                  "rounding can make ties that the data does not have",
+                  "select on data alone");
+  }
+  Stage stage;
+  stage.reduce = reduce;
+  stage.kind = Stage::Kind::Group;
+  stage.first = addGroupComponents(reduce, reduce.getOver());
+  result.stages.push_back(stage);
+  return true;
+}
+
+bool Deriver::addScan(ScanOp scan, const DerivationOptions &options) {
+  const SmallBitVector &over = roles.getOver();
+  if (over.count() != 1)
+    return refuse(scan, "part of the dims",
+                  "a scan runs along one dim, and several are folded at once",
+                  "fold its dim alone");
+  for (Value v : scan.getOperands()) {
+    if (roles.isRunning(v))
+      return refuse(scan, "running value",
+                    "the scan is over prefixes of another scan along the same "
+                    "dim, which a segment alone does not have",
+                    "keep the dim in one piece (resident)");
+    if (roles[v] != Role::Data && roles[v] != Role::Free)
+      return refuse(scan, "running value",
+                    "the elements of a scan need a reduction over the dim that "
+                    "it runs along",
+                    "keep the dim in one piece (resident)");
+  }
+  if (options.strict && changesWithOrder(scan))
+    return refuse(scan, "strict",
+                  "folding a floating-point scan changes the order of its "
+                  "operations",
+                  "allow reassociation (leave out strict)");
+  RunningStage running;
+  running.scan = scan;
+  SmallVector<int64_t> dims = toDims(over);
+  if (scan.isDeclared()) {
+    running.first = addGroupComponents(scan, dims);
+  } else {
+    Value operand = roles.canonical(scan.getOperand(0));
+    Component c = makeComponent(scan.getReducer(), operand.getType(), dims,
+                                roles.getDims()[operand]);
+    c.data.push_back({operand, 1});
+    running.first = addComponent(std::move(c));
+  }
+  result.scans.push_back(running);
+  return true;
+}
+
+bool Deriver::addOutputs(CascadeOp cascade) {
+  Block &body = cascade.getBody().front();
+  auto yield = cast<YieldOp>(body.getTerminator());
+  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+    if (!roles.isRunning(value))
+      continue;
+    SmallVector<Value> work{value};
+    llvm::DenseSet<Value> seen;
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val().getDefiningOp();
+      if (!op || op->getBlock() != &body ||
+          !seen.insert(op->getResult(0)).second)
+        continue;
+      if (auto reduce = dyn_cast<ReduceOp>(op); reduce && roles.isStage(reduce))
+        return refuse(reduce, "running value",
+                      "a result needs both the prefixes of a scan and a "
+                      "reduction that is finished after the last of them",
+                      "keep the dim in one piece (resident)");
+      llvm::append_range(work, op->getOperands());
+    }
+    result.outputs.push_back(i);
+  }
+  return true;
+}
