@@ -173,6 +173,21 @@ SmallVector<Value> BodyBuilder::combineGroup(const Component &first,
   return {merge.getBestValues(), merge.getBestIndices()};
 }
 
+Value BodyBuilder::base(Factor factor, Type type) {
+  Value v = cast(get(factor.value), type);
+  switch (factor.function) {
+  case Factor::Function::None:
+    return v;
+  case Factor::Function::Abs:
+    return math::AbsFOp::create(b, loc, v);
+  case Factor::Function::Sqrt:
+    return math::SqrtOp::create(b, loc, v);
+  case Factor::Function::Log:
+    return math::LogOp::create(b, loc, v);
+  }
+  llvm_unreachable("all functions are handled");
+}
+
 Value BodyBuilder::product(Value start, ArrayRef<Factor> factors, double scale,
                            Type type) {
   Value result = start;
@@ -181,14 +196,16 @@ Value BodyBuilder::product(Value start, ArrayRef<Factor> factors, double scale,
     result = result ? mul(result, c) : c;
   }
   for (Factor f : factors) {
-    Value v = cast(get(f.value), type);
+    if (f.exponent < 0)
+      continue;
+    Value v = base(f, type);
     for (int i = 0; i < f.exponent; ++i)
       result = result ? mul(result, v) : v;
   }
   for (Factor f : factors) {
     if (f.exponent > 0)
       continue;
-    Value v = cast(get(f.value), type);
+    Value v = base(f, type);
     for (int i = 0; i < -f.exponent; ++i)
       result = div(result ? result : constant(1, type), v);
   }

@@ -53,6 +53,8 @@ public:
   combinePair(Reducer reducer, std::pair<mlir::Value, mlir::Value> lhs,
               std::pair<mlir::Value, mlir::Value> rhs);
 
+  /// What `factor` is a power of, in `type`.
+  mlir::Value base(Factor factor, mlir::Type type);
   /// `start` (may be null) times the factors times `scale`, in `type`; 1 where
   /// there is nothing.
   mlir::Value product(mlir::Value start, llvm::ArrayRef<Factor> factors,

@@ -83,6 +83,8 @@ public:
 
   /// A value of the body; data is named, not spelled out.
   std::string value(Value v, bool spell = false);
+  /// What a factor is a power of.
+  std::string base(Factor factor);
   std::string product(StringRef start, ArrayRef<Factor> factors, double scale);
   std::string sum(StringRef start, const Linear &linear);
 
@@ -224,6 +226,21 @@ std::string Formulas::value(Value v, bool spell) {
   return name;
 }
 
+std::string Formulas::base(Factor factor) {
+  std::string text = value(factor.value);
+  switch (factor.function) {
+  case Factor::Function::None:
+    return text;
+  case Factor::Function::Abs:
+    return "Abs(" + text + ")";
+  case Factor::Function::Sqrt:
+    return "sqrt(" + text + ")";
+  case Factor::Function::Log:
+    return "log(" + text + ")";
+  }
+  llvm_unreachable("all functions are handled");
+}
+
 std::string Formulas::product(StringRef start, ArrayRef<Factor> factors,
                               double scale) {
   std::string text = start.str();
@@ -235,11 +252,11 @@ std::string Formulas::product(StringRef start, ArrayRef<Factor> factors,
   for (Factor f : factors)
     if (f.exponent > 0)
       times(f.exponent == 1
-                ? factorOf(value(f.value))
-                : atomOf(value(f.value)) + "**" + std::to_string(f.exponent));
+                ? factorOf(base(f))
+                : atomOf(base(f)) + "**" + std::to_string(f.exponent));
   for (Factor f : factors)
     if (f.exponent < 0) {
-      text = (text.empty() ? "1" : text) + "/" + atomOf(value(f.value));
+      text = (text.empty() ? "1" : text) + "/" + atomOf(base(f));
       if (f.exponent != -1)
         text += "**" + std::to_string(-f.exponent);
     }
@@ -350,6 +367,8 @@ std::string Formulas::choice(const StageChoice &c) {
   std::string text;
   for (const StageTerm &t : c.terms) {
     std::string part = term(t);
+    if (!t.inner.empty())
+      part = "add" + dimList(t.inner) + "(" + part + ")";
     if (text.empty())
       text = part;
     else if (part[0] == '-')

@@ -89,14 +89,14 @@ unsigned Deriver::addExponential(const Exponential &exponential, Type type,
   std::optional<unsigned> found;
   if (exponential.data.size() == 1) {
     const Monomial &m = exponential.data[0];
-    if (m.scale == 1 && m.factors.size() == 1 && m.factors[0].exponent == 1) {
+    if (m.scale == 1 && m.factors.size() == 1 && m.factors[0].isPlain()) {
       Value u = stripExtensions(m.factors[0].value);
       for (auto [i, other] : llvm::enumerate(result.components))
         if ((other.reducer == Reducer::MaximumF ||
              other.reducer == Reducer::MaxNumF) &&
             other.into == pivot.into && other.terms.empty() &&
             other.masks == pivot.masks && other.data.size() == 1 &&
-            other.data[0].exponent == 1 && !other.exponential &&
+            other.data[0].isPlain() && !other.exponential &&
             stripExtensions(other.data[0].value) == u)
           found = i;
       pivot.data.push_back(m.factors[0]);
@@ -123,49 +123,57 @@ unsigned Deriver::addExponential(const Exponential &exponential, Type type,
 bool redfuse::isRisky(const Roles &roles, Factor f) {
   if (!isa<FloatType>(f.value.getType()))
     return false;
+  if (f.function == Factor::Function::Log) // Infinite for 0 and for infinity.
+    return true;
   return f.exponent < 0 ? !roles.isNonZero(f.value) : !roles.isBounded(f.value);
 }
 
 bool Deriver::addTerm(ReduceOp reduce, const Term &term, StageChoice &value) {
-  ArrayRef<int64_t> over = reduce.getOver();
   Type type = getAccumulatorType(reduce.getOperands()[0].getType());
-  SmallBitVector overSet = toDimSet(over, roles.getOver().size());
+  const SmallBitVector &folded = roles.getOver();
+  SmallBitVector over = toDimSet(reduce.getOver(), folded.size());
 
   StageTerm out;
   out.scale = term.scale;
   SmallVector<Factor, 2> data = term.data;
+  SmallBitVector doneDims(folded.size());
   for (Factor f : term.done) {
     // What is free of the fold stays where it is if taking it out could change
     // the class of the result, or if the reduction runs over its own dims.
     bool isFree = roles[f.value] == Role::Free;
-    bool isInner = roles.getDims()[f.value].anyCommon(overSet);
-    if (isFree && (isInner || isRisky(roles, f))) {
+    if (isFree &&
+        (roles.getDims()[f.value].anyCommon(over) || isRisky(roles, f))) {
       data.push_back(f);
       continue;
     }
-    if (isInner)
-      return refuse(reduce, "inner reduction",
-                    "a reduced value depends on a dim that is summed together "
-                    "with the folded ones",
-                    "reduce that dim in a separate step");
+    doneDims |= roles.getDims()[f.value];
     out.done.push_back(f);
   }
+  for (const Difference &d : term.differences)
+    doneDims |= dimsOf(d.done);
+  if (term.exponential)
+    doneDims |= dimsOf(term.exponential->done);
 
-  Component c = makeComponent(reduce.getReducer(), type, over,
-                              SmallBitVector(overSet.size()));
+  // Dims that are summed together with the folded ones and that a reduced value
+  // depends on are summed in the finalisation.
+  out.inner = term.inner;
+  if (doneDims.anyCommon(over)) {
+    SmallBitVector rest = over;
+    rest.reset(folded);
+    llvm::append_range(out.inner, toDims(rest));
+    over &= folded;
+    note("sums over different dims are exchanged");
+  }
+  Component c = makeComponent(reduce.getReducer(), type, toDims(over),
+                              SmallBitVector(folded.size()));
   c.data = data;
   c.masks = term.masks;
   if (term.exponential) {
     const Exponential &e = *term.exponential;
-    if (dimsOf(e.done).anyCommon(overSet))
-      return refuse(reduce, "inner reduction",
-                    "a reduced value depends on a dim that is summed together "
-                    "with the folded ones",
-                    "reduce that dim in a separate step");
     out.exponent = e.done;
     out.isBase2 = e.isBase2;
     if (!e.data.empty())
-      c.exponential = addExponential(e, type, over, term.masks);
+      c.exponential = addExponential(e, type, c.over, term.masks);
   }
   if (!out.done.empty())
     note("factors that are free of the folded dims are taken out of the sum");
@@ -256,7 +264,7 @@ static void collectMasked(const NormalForm &form, const Choice &choice,
 static bool isPlainZero(const Term &t) {
   if (!t.data.empty() || t.exponential || !t.differences.empty())
     return false;
-  return t.scale == 0 || (t.done.size() == 1 && t.done[0].exponent > 0 &&
+  return t.scale == 0 || (t.done.size() == 1 && t.done[0].isPlain() &&
                           getConstant(t.done[0].value) == 0.0);
 }
 
@@ -284,14 +292,14 @@ bool Deriver::addNothing(Value predicate, const Choice &choice,
   const Term &t = choice.sum[0];
   const Component &c = result.components[*other.terms[0].component];
   bool isZero = t.scale == 0 || llvm::any_of(t.done, [](Factor f) {
-                  return f.exponent > 0 && getConstant(f.value) == 0.0;
+                  return f.isPlain() && getConstant(f.value) == 0.0;
                 });
   if (!isZero || t.exponential || !t.differences.empty() || !c.exponential ||
       !c.powers.empty() || !c.masks.empty() || t.data != c.data)
     return false;
   const Linear &u = result.exponentials[*c.exponential].data;
   if (u.size() != 1 || u[0].scale != 1 || u[0].factors.size() != 1 ||
-      u[0].factors[0].exponent != 1 ||
+      !u[0].factors[0].isPlain() ||
       roles.canonical(stripExtensions(u[0].factors[0].value)) != empty)
     return false;
   StageTerm out;
@@ -415,7 +423,7 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
   // What results need, once the stages stand for themselves.
   llvm::DenseSet<Operation *> needed;
   SmallVector<Value> work(yield.getValues());
-  SmallVector<ReduceOp> stages, inFinalisation;
+  SmallVector<ReduceOp> stages;
   for (auto [i, v] : llvm::enumerate(yield.getValues()))
     if (roles.getDims()[v].anyCommon(over) && !roles.isRunning(v))
       result.mappedResults.push_back(i);
@@ -423,9 +431,6 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
     Operation *op = work.pop_back_val().getDefiningOp();
     if (!op || op->getBlock() != &body || !needed.insert(op).second)
       continue;
-    auto reduce = dyn_cast<ReduceOp>(op);
-    if (reduce && !roles.isStage(reduce))
-      inFinalisation.push_back(reduce);
     llvm::append_range(work, op->getOperands());
   }
   for (auto reduce : body.getOps<ReduceOp>())
@@ -454,76 +459,10 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
                       " components",
                   "split the cascade");
 
-  // The finalisation is element-wise: reductions in it have to be done before.
-  llvm::DenseSet<Value> seen;
-  work.clear();
-  for (auto [i, v] : llvm::enumerate(yield.getValues()))
-    if (!llvm::is_contained(result.outputs, i))
-      work.push_back(v);
-  for (const Stage &stage : result.stages)
-    collectDoneValues(stage, work);
-  for (const Shift &shift : result.shifts)
-    for (const Monomial &m : shift.done)
-      for (Factor f : m.factors)
-        work.push_back(f.value);
-  while (!work.empty()) {
-    Value v = work.pop_back_val();
-    Operation *op = v.getDefiningOp();
-    if (!op || op->getBlock() != &body || !seen.insert(v).second)
-      continue;
-    if (isa<ReduceOp, ScanOp, MergeTopkOp>(op)) {
-      if (auto reduce = dyn_cast<ReduceOp>(op); reduce && roles.isStage(reduce))
-        continue;
-      return refuse(op, "later reduction",
-                    "a result needs a reduction over other dims after the "
-                    "fold",
-                    "reduce those dims in a kernel of their own");
-    }
-    llvm::append_range(work, op->getOperands());
-  }
   for (StringRef rule : form.getRules())
     note(rule);
   dropUnused(cascade);
   return true;
-}
-
-static void collectChoice(const StageChoice &choice,
-                          SmallVectorImpl<Value> &values) {
-  if (choice.predicate) {
-    values.push_back(choice.predicate);
-    collectChoice(*choice.onTrue, values);
-    collectChoice(*choice.onFalse, values);
-    return;
-  }
-  for (const StageTerm &term : choice.terms) {
-    for (Factor f : term.done)
-      values.push_back(f.value);
-    if (term.exponent)
-      for (const Monomial &m : *term.exponent)
-        for (Factor f : m.factors)
-          values.push_back(f.value);
-  }
-}
-
-void Deriver::collectDoneValues(const Stage &stage,
-                                SmallVectorImpl<Value> &values) const {
-  if (stage.value)
-    collectChoice(*stage.value, values);
-  if (stage.kind != Stage::Kind::Endpoints)
-    return;
-  // The ops between the data and the contribution are computed again.
-  ReduceOp reduce = stage.reduce;
-  Value v = roles.canonical(reduce.getOperand(0));
-  while (v != stage.data) {
-    Value next;
-    for (Value operand : v.getDefiningOp()->getOperands()) {
-      if (roles[operand] == Role::Mixed || roles[operand] == Role::Data)
-        next = operand;
-      else
-        values.push_back(operand);
-    }
-    v = roles.canonical(next);
-  }
 }
 
 FailureOr<Derivation> redfuse::derive(CascadeOp cascade, ArrayRef<int64_t> over,

@@ -78,8 +78,6 @@ private:
 
   SmallBitVector dimsOf(llvm::ArrayRef<Factor> factors) const;
   SmallBitVector dimsOf(const Linear &linear) const;
-  void collectDoneValues(const Stage &stage,
-                         llvm::SmallVectorImpl<mlir::Value> &values) const;
   bool refuse(mlir::Operation *op, llvm::StringRef condition,
               std::string detail, llvm::StringRef remedy);
   void note(llvm::StringRef rule) {

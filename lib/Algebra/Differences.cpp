@@ -29,12 +29,6 @@ bool Deriver::addPowers(ReduceOp reduce, ArrayRef<Difference> differences,
                   "a power of a difference of integers, which wrap",
                   "compute it in a float type");
   const Difference &difference = differences.front();
-  SmallBitVector overSet = toDimSet(c.over, roles.getOver().size());
-  if (dimsOf(difference.done).anyCommon(overSet))
-    return refuse(reduce, "inner reduction",
-                  "a reduced value depends on a dim that is summed together "
-                  "with the folded ones",
-                  "reduce that dim in a separate step");
   unsigned pivot = addPivot(difference, c);
   unsigned shift = addShift(difference, pivot, c);
   bool isOwnMean = result.shifts[shift].numerator.has_value();
@@ -118,14 +112,22 @@ static Value stripCasts(Value v) {
   return v;
 }
 
+/// Whether these are values themselves and positive powers of them.
+static bool isPlainProduct(ArrayRef<Factor> factors) {
+  return llvm::all_of(factors, [](Factor f) {
+    return f.exponent > 0 && f.function == Factor::Function::None;
+  });
+}
+
 void Deriver::findMean(Shift &shift, const Difference &difference,
                        const Component &c) {
   // -1 * mean, of one value.
   if (difference.done.size() != 1 || difference.done[0].scale != -1 ||
       difference.done[0].factors.size() != 1 ||
-      difference.done[0].factors[0].exponent != 1)
+      !difference.done[0].factors[0].isPlain())
     return;
-  if (difference.data.size() != 1 || difference.data[0].scale != 1)
+  if (difference.data.size() != 1 || difference.data[0].scale != 1 ||
+      !isPlainProduct(difference.data[0].factors))
     return;
   Value mean = stripCasts(difference.done[0].factors[0].value);
   auto div = mean.getDefiningOp<arith::DivFOp>();
@@ -143,7 +145,8 @@ void Deriver::findMean(Shift &shift, const Difference &difference,
       return std::nullopt;
     const Term &t = form->sum[0];
     if (t.scale != 1 || !t.done.empty() || t.exponential ||
-        !t.differences.empty())
+        !t.differences.empty() || !t.inner.empty() || !t.masks.empty() ||
+        !isPlainProduct(t.data))
       return std::nullopt;
     return t;
   };

@@ -13,11 +13,10 @@ static constexpr unsigned kMaxTerms = 16;
 static constexpr unsigned kMaxBranches = 8;
 static constexpr int kMaxPower = 8;
 
-/// Multiplies `value`^`exponent` into `factors`. Powers of opposite sign are
-/// kept apart: x/x is not 1 where x is 0 or infinite.
-static void multiplyInto(SmallVectorImpl<Factor> &factors, Factor factor) {
+void redfuse::multiplyInto(SmallVectorImpl<Factor> &factors, Factor factor) {
   for (Factor &f : factors)
-    if (f.value == factor.value && (f.exponent > 0) == (factor.exponent > 0)) {
+    if (f.value == factor.value && f.function == factor.function &&
+        (f.exponent > 0) == (factor.exponent > 0)) {
       f.exponent += factor.exponent;
       return;
     }
@@ -50,7 +49,8 @@ static bool isFloatNarrowing(arith::TruncFOp op) {
 Sum redfuse::expandLinear(const Sum &sum) {
   Sum result;
   for (const Term &term : sum) {
-    if (term.differences.size() != 1 || term.differences[0].power != 1) {
+    if (term.differences.size() != 1 || term.differences[0].power != 1 ||
+        !term.inner.empty()) {
       result.push_back(term);
       continue;
     }
@@ -77,7 +77,7 @@ Sum NormalForm::packed(const Sum &sum) const {
   Difference difference;
   bool hasDone = false;
   for (const Term &term : expandLinear(sum)) {
-    if (term.exponential || !term.differences.empty())
+    if (term.exponential || !term.differences.empty() || !term.inner.empty())
       return sum;
     bool usesDone =
         llvm::any_of(term.done, [&](Factor f) { return isDone(f.value); });
@@ -115,10 +115,22 @@ std::optional<Sum> NormalForm::multiply(Operation *op, const Sum &lhs,
                   "the contribution has more than " +
                       std::to_string(kMaxTerms) + " terms",
                   "split the expression");
+  // An index that is summed over must not occur in the other factor.
+  auto captures = [&](const Term &sum, const Term &other) {
+    SmallBitVector dims = dimsOf(other);
+    dims |= toDimSet(other.inner, dims.size());
+    return dims.anyCommon(toDimSet(sum.inner, dims.size()));
+  };
   Sum result;
   for (const Term &x : a)
     for (const Term &y : b) {
+      if (captures(x, y) || captures(y, x))
+        return refuse(why, op, "inner reduction",
+                      "a sum over other dims is multiplied by a value that "
+                      "depends on them",
+                      "reduce those dims in a separate step");
       Term t = x;
+      llvm::append_range(t.inner, y.inner);
       t.scale *= y.scale;
       for (Factor f : y.done)
         multiplyInto(t.done, f);
@@ -160,7 +172,8 @@ std::optional<Sum> NormalForm::multiply(Operation *op, const Sum &lhs,
 std::optional<Sum> NormalForm::invert(Operation *op, const Sum &sum,
                                       RefusalReason &why) {
   Sum a = packed(sum);
-  if (a.size() != 1 || !a[0].differences.empty() || a[0].scale == 0)
+  if (a.size() != 1 || !a[0].differences.empty() || a[0].scale == 0 ||
+      !a[0].inner.empty())
     return refuse(why, op, "quotient",
                   "the divisor is a sum of data and reduced values",
                   "divide by data or by reduced values alone");
@@ -198,7 +211,7 @@ std::optional<Sum> NormalForm::exponential(Operation *op, const Sum &sum,
   Exponential e;
   e.isBase2 = isa<math::Exp2Op>(op);
   for (const Term &term : expandLinear(sum)) {
-    if (term.exponential || !term.differences.empty())
+    if (term.exponential || !term.differences.empty() || !term.inner.empty())
       return refuse(why, op, "exponent",
                     "the exponent is not a sum of data and reduced values",
                     "only exp(data + reduced values) has a merge");
@@ -247,6 +260,16 @@ std::optional<Sum> NormalForm::applyUnary(Operation *op, const Sum &sum,
   }
   if (isa<math::ExpOp, math::Exp2Op>(op))
     return exponential(op, sum, why);
+  if (isa<math::AbsFOp>(op))
+    return absolute(op, sum, why);
+  if (isa<math::SqrtOp>(op))
+    return squareRoot(op, sum, why);
+  if (isa<math::RsqrtOp>(op)) {
+    std::optional<Sum> root = squareRoot(op, sum, why);
+    return root ? invert(op, *root, why) : std::nullopt;
+  }
+  if (isa<math::LogOp>(op))
+    return logarithm(op, sum, why);
   if (isa<math::FPowIOp, math::PowFOp>(op)) {
     std::optional<double> n = getConstant(op->getOperand(1));
     if (!n || *n != std::trunc(*n))
@@ -266,23 +289,27 @@ std::optional<Sum> NormalForm::applyUnary(Operation *op, const Sum &sum,
                 "apply it to data or to reduced values alone");
 }
 
+std::optional<Sum> NormalForm::addSums(Operation *op, const Sum &lhs,
+                                       const Sum &rhs, bool isSub,
+                                       RefusalReason &why) {
+  Sum result = lhs;
+  for (Term t : rhs) {
+    if (isSub)
+      t.scale = -t.scale;
+    result.push_back(std::move(t));
+  }
+  if (result.size() > kMaxTerms)
+    return refuse(why, op, "rank",
+                  "the contribution has more than " +
+                      std::to_string(kMaxTerms) + " terms",
+                  "split the expression");
+  return result;
+}
+
 std::optional<Sum> NormalForm::applyBinary(Operation *op, const Sum &lhs,
                                            const Sum &rhs, RefusalReason &why) {
-  if (isa<arith::AddFOp, arith::AddIOp, arith::SubFOp, arith::SubIOp>(op)) {
-    Sum result = lhs;
-    bool isSub = isa<arith::SubFOp, arith::SubIOp>(op);
-    for (Term t : rhs) {
-      if (isSub)
-        t.scale = -t.scale;
-      result.push_back(std::move(t));
-    }
-    if (result.size() > kMaxTerms)
-      return refuse(why, op, "rank",
-                    "the contribution has more than " +
-                        std::to_string(kMaxTerms) + " terms",
-                    "split the expression");
-    return result;
-  }
+  if (isa<arith::AddFOp, arith::AddIOp, arith::SubFOp, arith::SubIOp>(op))
+    return addSums(op, lhs, rhs, isa<arith::SubFOp, arith::SubIOp>(op), why);
   if (isa<arith::MulFOp, arith::MulIOp>(op))
     return multiply(op, lhs, rhs, why);
   if (isa<arith::DivFOp>(op)) {
@@ -340,21 +367,104 @@ ChoiceRef NormalForm::mapOne(Operation *op, ChoiceRef in, RefusalReason &why) {
 }
 
 ChoiceRef NormalForm::mapTwo(Operation *op, ChoiceRef lhs, ChoiceRef rhs,
-                             RefusalReason &why) {
+                             Binary combine, RefusalReason &why) {
   if (!lhs || !rhs)
     return nullptr;
   if (!lhs->isSum()) {
     bool isSame = rhs->predicate == lhs->predicate;
-    return choose(op, lhs->predicate,
-                  mapTwo(op, lhs->onTrue, isSame ? rhs->onTrue : rhs, why),
-                  mapTwo(op, lhs->onFalse, isSame ? rhs->onFalse : rhs, why),
-                  why);
+    return choose(
+        op, lhs->predicate,
+        mapTwo(op, lhs->onTrue, isSame ? rhs->onTrue : rhs, combine, why),
+        mapTwo(op, lhs->onFalse, isSame ? rhs->onFalse : rhs, combine, why),
+        why);
   }
   if (!rhs->isSum())
-    return choose(op, rhs->predicate, mapTwo(op, lhs, rhs->onTrue, why),
-                  mapTwo(op, lhs, rhs->onFalse, why), why);
-  std::optional<Sum> sum = applyBinary(op, lhs->sum, rhs->sum, why);
+    return choose(op, rhs->predicate,
+                  mapTwo(op, lhs, rhs->onTrue, combine, why),
+                  mapTwo(op, lhs, rhs->onFalse, combine, why), why);
+  std::optional<Sum> sum = combine(lhs->sum, rhs->sum);
   return sum ? makeSum(std::move(*sum)) : nullptr;
+}
+
+ChoiceRef NormalForm::multiplyAdd(Operation *op, RefusalReason &why) {
+  ChoiceRef product = mapTwo(
+      op, of(op->getOperand(0), why), of(op->getOperand(1), why),
+      [&](const Sum &a, const Sum &b) { return multiply(op, a, b, why); }, why);
+  return mapTwo(
+      op, product, of(op->getOperand(2), why),
+      [&](const Sum &a, const Sum &b) {
+        return addSums(op, a, b, /*isSub=*/false, why);
+      },
+      why);
+}
+
+SmallBitVector NormalForm::dimsOf(const Term &term) const {
+  SmallBitVector set(roles.getOver().size());
+  auto addFactors = [&](ArrayRef<Factor> factors) {
+    for (Factor f : factors)
+      set |= roles.getDims()[f.value];
+  };
+  auto addLinear = [&](const Linear &linear) {
+    for (const Monomial &m : linear)
+      addFactors(m.factors);
+  };
+  addFactors(term.done);
+  addFactors(term.data);
+  for (const Difference &d : term.differences) {
+    addLinear(d.data);
+    addLinear(d.done);
+  }
+  if (term.exponential) {
+    addLinear(term.exponential->data);
+    addLinear(term.exponential->done);
+  }
+  for (auto &[predicate, side] : term.masks)
+    set |= roles.getDims()[predicate];
+  return set;
+}
+
+/// Whether a choice below depends on one of `dims`.
+static bool choosesBy(const Roles &roles, const Choice &choice,
+                      const SmallBitVector &dims) {
+  return !choice.isSum() &&
+         (roles.getDims()[choice.predicate].anyCommon(dims) ||
+          choosesBy(roles, *choice.onTrue, dims) ||
+          choosesBy(roles, *choice.onFalse, dims));
+}
+
+/// `choice` with every term summed over `dims`.
+static ChoiceRef sumOver(const NormalForm &form, const Choice &choice,
+                         ArrayRef<int64_t> dims) {
+  auto result = std::make_shared<Choice>(choice);
+  if (!choice.isSum()) {
+    result->onTrue = sumOver(form, *choice.onTrue, dims);
+    result->onFalse = sumOver(form, *choice.onFalse, dims);
+    return result;
+  }
+  result->sum = form.packed(choice.sum);
+  for (Term &t : result->sum)
+    llvm::append_range(t.inner, dims);
+  return result;
+}
+
+ChoiceRef NormalForm::innerSum(ReduceOp reduce, RefusalReason &why) {
+  auto refuseIt = [&](StringRef detail) {
+    refuse(why, reduce, "inner reduction", detail.str(),
+           "fold its dims as well, or keep reduced values out of it");
+    return nullptr;
+  };
+  if (reduce.getReducer() != Reducer::Add)
+    return refuseIt("a reduction over other dims stands between the data and "
+                    "the folded reduction");
+  ChoiceRef in = of(reduce.getOperands()[0], why);
+  if (!in)
+    return nullptr;
+  SmallBitVector dims = toDimSet(reduce.getOver(), roles.getOver().size());
+  if (choosesBy(roles, *in, dims))
+    return refuseIt("a choice depends on a dim that is summed before the "
+                    "folded ones");
+  note("sums over different dims are exchanged");
+  return sumOver(*this, *in, reduce.getOver());
 }
 
 ChoiceRef NormalForm::compute(Operation *op, RefusalReason &why) {
@@ -369,18 +479,17 @@ ChoiceRef NormalForm::compute(Operation *op, RefusalReason &why) {
                   of(select.getTrueValue(), why),
                   of(select.getFalseValue(), why), why);
   }
-  if (isa<ReduceOp>(op)) {
-    refuse(why, op, "inner reduction",
-           "a reduction over other dims stands between the data and the "
-           "folded reduction",
-           "fold its dims as well, or keep reduced values out of it");
-    return nullptr;
-  }
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return innerSum(reduce, why);
+  if (isa<math::FmaOp>(op))
+    return multiplyAdd(op, why);
   if (isa<math::FPowIOp, math::PowFOp>(op) || op->getNumOperands() == 1)
     return mapOne(op, of(op->getOperand(0), why), why);
   if (op->getNumOperands() == 2)
-    return mapTwo(op, of(op->getOperand(0), why), of(op->getOperand(1), why),
-                  why);
+    return mapTwo(
+        op, of(op->getOperand(0), why), of(op->getOperand(1), why),
+        [&](const Sum &a, const Sum &b) { return applyBinary(op, a, b, why); },
+        why);
   refuse(why, op, "irreducible",
          "'" + op->getName().getStringRef().str() +
              "' of a value that mixes data with reduced values is not a sum "

@@ -67,8 +67,8 @@ private:
     return c.exponential || !c.powers.empty();
   }
   Value stageValue(BodyBuilder &bb, const Stage &stage, const State &state);
-  Value choiceValue(BodyBuilder &bb, const StageChoice &choice, Type type,
-                    const State &state);
+  Value choiceValue(BodyBuilder &bb, ReduceOp reduce, const StageChoice &choice,
+                    Type type, const State &state);
   Value termValue(BodyBuilder &bb, const StageTerm &term, Type type,
                   const State &state);
   Value shiftValue(BodyBuilder &bb, const Shift &shift, Type type,
@@ -452,15 +452,30 @@ Value Rewriter::termValue(BodyBuilder &bb, const StageTerm &term, Type type,
   return result;
 }
 
-Value Rewriter::choiceValue(BodyBuilder &bb, const StageChoice &choice,
-                            Type type, const State &state) {
+Value Rewriter::choiceValue(BodyBuilder &bb, ReduceOp reduce,
+                            const StageChoice &choice, Type type,
+                            const State &state) {
   if (choice.predicate)
     return bb.select(bb.get(choice.predicate),
-                     choiceValue(bb, *choice.onTrue, type, state),
-                     choiceValue(bb, *choice.onFalse, type, state));
+                     choiceValue(bb, reduce, *choice.onTrue, type, state),
+                     choiceValue(bb, reduce, *choice.onFalse, type, state));
+  // Terms that are summed over the same other dims are so together.
   Value result;
+  SmallVector<std::pair<ArrayRef<int64_t>, Value>> sums;
   for (const StageTerm &term : choice.terms) {
     Value v = termValue(bb, term, type, state);
+    auto *same = llvm::find_if(
+        sums, [&](auto &sum) { return sum.first == ArrayRef(term.inner); });
+    if (same == sums.end())
+      sums.push_back({term.inner, v});
+    else
+      same->second = bb.add(same->second, v);
+  }
+  for (auto [inner, v] : sums) {
+    if (!inner.empty())
+      v = ReduceOp::create(bb.b, loc, Reducer::Add, ValueRange{v}, inner,
+                           reduce.getInto())
+              .getResult(0);
     result = result ? bb.add(result, v) : v;
   }
   return result ? result : bb.constant(0, type);
@@ -474,7 +489,7 @@ Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
   Value result;
   switch (stage.kind) {
   case Stage::Kind::Sum:
-    result = choiceValue(bb, *stage.value, type, state);
+    result = choiceValue(bb, reduce, *stage.value, type, state);
     break;
   case Stage::Kind::Group:
   case Stage::Kind::Product:
@@ -645,7 +660,14 @@ FoldAndFinalize Rewriter::run() {
   for (unsigned i = stateTypes.size(); i-- > 0;)
     if (!llvm::is_contained(usedState, i))
       last->eraseArgument(numInputs + i);
-  for (unsigned i : pruneInputs(*last, SmallBitVector(numDims), initMaps)) {
+  SmallBitVector lastDims(numDims);
+  last->walk([&](ReduceOp reduce) {
+    lastDims |= toDimSet(reduce.getOver(), numDims);
+  });
+  SmallVector<AffineMap> otherMaps = initMaps;
+  for (unsigned i : usedState)
+    otherMaps.push_back(stateMaps[i]);
+  for (unsigned i : pruneInputs(*last, lastDims, otherMaps)) {
     lastInputs.push_back(cascade.getInputs()[i]);
     lastMaps.push_back(maps[i]);
   }

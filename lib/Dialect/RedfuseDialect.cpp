@@ -154,8 +154,10 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   }
   if (kind == ScheduleKind::Stream && stream.empty())
     return emitError() << "a stream schedule needs dims in 'stream'";
-  if (kind != ScheduleKind::Stream && !stream.empty())
-    return emitError() << "only a stream schedule has dims in 'stream'";
+  if (kind != ScheduleKind::Stream && kind != ScheduleKind::MultiPass &&
+      !stream.empty())
+    return emitError()
+           << "only a stream or multipass schedule has dims in 'stream'";
   return success();
 }
 

@@ -50,7 +50,9 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
       if (ScheduleAttr schedule = cascade.getScheduleAttr()) {
         if (schedule.getKind() != ScheduleKind::Stream)
           continue;
-        over = llvm::to_vector(schedule.getStream());
+        over.assign(schedule.getStream().begin(), schedule.getStream().end());
+      } else if (!this->over.empty()) {
+        llvm::append_range(over, this->over);
       } else if (all) {
         over = getReducedDims(cascade);
       }

@@ -62,7 +62,7 @@ module attributes {redfuse.a = #redfuse.schedule<stream, tiles = [1]>} {}
 
 // -----
 
-// expected-error @below {{only a stream schedule has dims in 'stream'}}
+// expected-error @below {{only a stream or multipass schedule has dims in 'stream'}}
 module attributes {redfuse.a = #redfuse.schedule<resident, tiles = [1], stream = [0]>} {}
 
 // -----

@@ -560,9 +560,23 @@ func.func @merge_maps(%x: tensor<6x6xf32>, %a: tensor<6x6xf32>) {
 // -----
 
 func.func @finalize_reduces(%x: tensor<6x7xf32>, %a: tensor<6xf32>) {
-  %r = redfuse.finalize {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
-  ^bb0(%u: f32):
-    // expected-error @below {{is not allowed in redfuse.finalize, which is element-wise}}
+  %l = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+            over = array<i64: 1>, identities = [0.0 : f32]}
+          ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>)
+  step {
+  ^bb0(%e: f32, %l: f32):
+    %ls = redfuse.reduce add %e over [1] into [0] : f32
+    %s = arith.addf %l, %ls : f32
+    redfuse.yield %s : f32
+  } merge {
+  ^bb0(%la: f32, %lb: f32):
+    %l = arith.addf %la, %lb : f32
+    redfuse.yield %l : f32
+  } -> tensor<6xf32>
+  %r = redfuse.finalize {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>]}
+      ins(%x, %l : tensor<6x7xf32>, tensor<6xf32>) outs(%a : tensor<6xf32>) {
+  ^bb0(%u: f32, %v: f32):
+    // expected-error @below {{reduces dim 1, which was folded: redfuse.finalize reduces other dims only}}
     %s = redfuse.reduce add %u over [1] into [0] : f32
     redfuse.yield %s : f32
   } -> tensor<6xf32>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 ARGUMENTS = ("a", "b", "gain", "bias")
@@ -20,6 +21,12 @@ class Cascade:
     results: tuple[str, ...]
     body: str
 
+    @property
+    def folded(self) -> int:
+        """The number of the dim `j`."""
+        names = sorted({c for dims in (*self.inputs, *self.results) for c in _dims(dims)})
+        return names.index("j")
+
     def text(self, extents: dict[str, int], dynamic: bool = False) -> str:
         """A function @main with the cascade, for the extents of its dims."""
         names = sorted({c for dims in (*self.inputs, *self.results) for c in _dims(dims)})
@@ -35,9 +42,8 @@ class Cascade:
         body = self.body
         for c in names:
             body = body.replace(f"[{c}]", f"[{names.index(c)}]")
-        for c in names:
-            for o in names:
-                body = body.replace(f"[{c}, {o}]", f"[{names.index(c)}, {names.index(o)}]")
+        for c, o in itertools.permutations(names, 2):
+            body = body.replace(f"[{c}, {o}]", f"[{names.index(c)}, {names.index(o)}]")
         ins = [tensor(s) for s in self.inputs]
         outs = [tensor(s) for s in self.results]
         arguments = ", ".join(

@@ -53,6 +53,8 @@ UNARY: dict[str, Callable[..., Array]] = {
     "math.ceil": np.ceil,
 }
 
+TERNARY: dict[str, Callable[..., Array]] = {"math.fma": lambda x, y, z: x * y + z}
+
 BINARY: dict[str, Callable[..., Array]] = {
     "arith.addf": np.add,
     "arith.addi": np.add,
@@ -235,8 +237,9 @@ class Interpreter:
             return [value.reshape([1] * len(ranges))]
         if name in UNARY:
             return [UNARY[name](operands[0]).astype(out)]
-        if name in BINARY:
-            return [BINARY[name](*operands).astype(out)]
+        for table in (BINARY, TERNARY):
+            if name in table:
+                return [table[name](*operands).astype(out)]
         if name == "arith.select":
             return [np.where(*operands).astype(out)]
         if name in ("arith.cmpf", "arith.cmpi"):

@@ -11,12 +11,14 @@ import time
 import numpy as np
 import pytest
 import redfuse  # noqa: F401  registers the dialect and the passes
+from cascade_rules import RULES
 from cascades import CASCADES, Cascade, N
 from index_program import Array, Interpreter, State
 from mlir import ir
 from mlir.passmanager import PassManager
 
-EXTENTS = {"i": 5, "j": N, "d": 3}
+EXTENTS = {"i": 5, "j": N, "k": 4, "d": 3}
+ALL = CASCADES | RULES
 
 KINDS = (
     "normal", "far mean", "minus infinity row", "minus infinity start", "minus infinity end",
@@ -76,14 +78,17 @@ def find(module: ir.Module, name: str) -> ir.Operation | None:
 class Derived:
     """A cascade with its fold and finalisation."""
 
-    def __init__(self, cascade: Cascade, extents: dict[str, int], dynamic: bool = False) -> None:
+    def __init__(
+        self, cascade: Cascade, extents: dict[str, int], dynamic: bool = False, options: str = ""
+    ) -> None:
         self.context = ir.Context()
         self.context.load_all_available_dialects()
         text = cascade.text(extents, dynamic)
         with self.context:
             self.source = ir.Module.parse(text)
             self.module = ir.Module.parse(text)
-            PassManager.parse("builtin.module(redfuse-derive{all=true})").run(self.module.operation)
+            pass_ = f"redfuse-derive{{over={cascade.folded} {options}}}"
+            PassManager.parse(f"builtin.module({pass_})").run(self.module.operation)
         self.cascade = find(self.source, "redfuse.cascade")
         self.fold = find(self.module, "redfuse.fold")
         self.finalize = find(self.module, "redfuse.finalize")
@@ -127,7 +132,7 @@ def folded(
     """The results by one way to cut and merge."""
     reads = derived.fold_inputs(arrays)
     fold = derived.fold
-    parts = segments(rng, arrays[0].shape[-1], style)
+    parts = segments(rng, arrays[0].shape[1], style)
     identity = run.identity(fold, reads)
     if style == "tree":
         states = [run.step(fold, reads, [part], identity) for part in parts]
@@ -162,17 +167,17 @@ def check(got: list[Array], want: list[Array], tolerance: float, context: str) -
 
 @pytest.fixture(scope="module")
 def derivations() -> dict[str, Derived]:
-    return {name: Derived(cascade, EXTENTS) for name, cascade in CASCADES.items()}
+    return {name: Derived(cascade, EXTENTS) for name, cascade in ALL.items()}
 
 
-@pytest.mark.parametrize("name", CASCADES)
+@pytest.mark.parametrize("name", ALL)
 def test_any_cut_and_merge_gives_the_cascade(name: str, derivations: dict[str, Derived]) -> None:
     derived = derivations[name]
     assert derived.fold is not None, derived.reason()
     run = Interpreter(precise=True)
     with np.errstate(all="ignore"):
         for seed, kind in enumerate(KINDS):
-            arrays = inputs(CASCADES[name], kind, EXTENTS, seed)
+            arrays = inputs(ALL[name], kind, EXTENTS, seed)
             want = run.cascade(derived.cascade, arrays)
             rng = np.random.default_rng(seed)
             for style in ("one", "cut", "tree", "tree", *(["elements"] if seed < 4 else [])):
@@ -223,7 +228,7 @@ def test_variance_far_from_zero_in_f32(tile: int, limit: float) -> None:
 
 def test_the_derivation_is_fast() -> None:
     """Under 50 ms each, parsing and the rewrite included."""
-    texts = [cascade.text(EXTENTS) for cascade in CASCADES.values()]
+    texts = [cascade.text(EXTENTS) for cascade in ALL.values()]
     context = ir.Context()
     context.load_all_available_dialects()
     with context:

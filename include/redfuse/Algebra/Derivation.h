@@ -75,6 +75,8 @@ struct StageTerm {
   std::optional<unsigned> high, low;
   /// Powers of shifts that multiply the component.
   llvm::SmallVector<std::pair<unsigned, int>, 1> shifts;
+  /// Other dims that it is summed over, in the finalisation.
+  llvm::SmallVector<int64_t, 1> inner;
   /// Part of the expansion of a difference from a value that is not the mean of
   /// its data and so can be infinite on its own: this shift. `high` and `low`
   /// are then those of the other factors.

@@ -19,14 +19,22 @@ struct RefusalReason {
   llvm::StringRef remedy;
 };
 
-/// A power of a value; the exponent is never 0.
+/// A power of a value, or of a function of it; the exponent is never 0.
 struct Factor {
+  enum class Function { None, Abs, Sqrt, Log };
   mlir::Value value;
   int exponent = 1;
+  Function function = Function::None;
   bool operator==(const Factor &o) const {
-    return value == o.value && exponent == o.exponent;
+    return value == o.value && exponent == o.exponent && function == o.function;
   }
+  /// Whether it is the value itself.
+  bool isPlain() const { return exponent == 1 && function == Function::None; }
 };
+
+/// Multiplies `factor` into `factors`. Powers of opposite sign are kept apart:
+/// x/x is not 1 where x is 0 or infinite.
+void multiplyInto(llvm::SmallVectorImpl<Factor> &factors, Factor factor);
 
 /// scale * product of factors.
 struct Monomial {
@@ -66,6 +74,8 @@ struct Term {
   std::optional<Exponential> exponential;
   /// Predicates on data, and the side on which the term counts.
   llvm::SmallVector<std::pair<mlir::Value, bool>, 1> masks;
+  /// Other dims that the term is summed over: that is done in the finalisation.
+  llvm::SmallVector<int64_t, 1> inner;
 };
 using Sum = std::vector<Term>;
 
@@ -100,8 +110,12 @@ private:
   std::optional<Sum> applyBinary(mlir::Operation *op, const Sum &lhs,
                                  const Sum &rhs, RefusalReason &why);
   ChoiceRef mapOne(mlir::Operation *op, ChoiceRef in, RefusalReason &why);
+  using Binary =
+      llvm::function_ref<std::optional<Sum>(const Sum &, const Sum &)>;
   ChoiceRef mapTwo(mlir::Operation *op, ChoiceRef lhs, ChoiceRef rhs,
-                   RefusalReason &why);
+                   Binary combine, RefusalReason &why);
+  std::optional<Sum> addSums(mlir::Operation *op, const Sum &lhs,
+                             const Sum &rhs, bool isSub, RefusalReason &why);
 
   std::optional<Sum> multiply(mlir::Operation *op, const Sum &lhs,
                               const Sum &rhs, RefusalReason &why);
@@ -111,6 +125,20 @@ private:
                            RefusalReason &why);
   std::optional<Sum> exponential(mlir::Operation *op, const Sum &sum,
                                  RefusalReason &why);
+  /// |t|, sqrt(t) and log(t) of a product, factor by factor.
+  std::optional<Sum> absolute(mlir::Operation *op, const Sum &sum,
+                              RefusalReason &why);
+  std::optional<Sum> squareRoot(mlir::Operation *op, const Sum &sum,
+                                RefusalReason &why);
+  std::optional<Sum> logarithm(mlir::Operation *op, const Sum &sum,
+                               RefusalReason &why);
+  /// Whether a root or logarithm of the product is that of its factors, also
+  /// where one of them is negative or 0.
+  bool splitsBySign(const Term &term) const;
+  /// A sum over other dims than the folded ones.
+  ChoiceRef innerSum(ReduceOp reduce, RefusalReason &why);
+  ChoiceRef multiplyAdd(mlir::Operation *op, RefusalReason &why);
+  SmallBitVector dimsOf(const Term &term) const;
   bool isDone(mlir::Value v) const { return roles[v] == Role::Done; }
   void note(llvm::StringRef rule) {
     if (!llvm::is_contained(rules, rule))

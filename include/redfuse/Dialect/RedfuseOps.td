@@ -256,9 +256,10 @@ def Redfuse_MergeOp : Redfuse_ProgramOp<"merge"> {
 def Redfuse_FinalizeOp : Redfuse_ProgramOp<"finalize"> {
   let summary = "maps the state of a fold to the results of its cascade";
   let description = [{
-    Element-wise: the inputs are components of a state, and whatever else a map
-    after the reduction reads; the body has no reduction over the dims that were
-    folded. The inits are destinations only.
+    The inputs are components of a state, and whatever else a map after the
+    reduction reads. The body may reduce, but not over the dims that were folded.
+    A dim that it reduces cannot be cut, as in a cascade. The inits are
+    destinations only.
 
     Example:
 

@@ -177,18 +177,32 @@ def Fuse : Pass<"redfuse-fuse"> {
 def Derive : Pass<"redfuse-derive"> {
   let summary = "Turn cascades into folds with carried state";
   let description = [{
-    A cascade with a `stream` schedule becomes a `redfuse.fold` of the streamed
-    dims, which takes over the schedule, and a `redfuse.finalize`. The step, the
-    merge and the identities follow from the cascade's body: contributions are
-    brought to sums of products, factors that are free of the folded dims are
-    taken out, exponentials are taken relative to a running maximum. What has no
-    merge stays, with an entry in `redfuse.refused`.
+    A cascade with a `stream` or `multipass` schedule becomes a `redfuse.fold` of
+    the streamed dims, which takes over the schedule, and a `redfuse.finalize`. The
+    step, the merge and the identities follow from the cascade's body:
+    contributions are brought to sums of products, factors that are free of the
+    folded dims are taken out, exponentials are taken relative to a running
+    maximum.
+
+    Where a reduction has no merge with those before it (a barrier: rounding,
+    comparison, ...), the cascade is cut there: the reductions before it are folded
+    and finalised, and the rest is folded in a further pass over the data, for
+    which they are inputs. Folds and finalisations of one cascade carry
+    `redfuse.pass`: a number of the cascade and that of the pass. What has no merge
+    in any number of passes stays. `redfuse.refused` lists barriers and refusals.
   }];
   let options = [
     Option<"all", "all", "bool", "false",
            "Try cascades without a schedule as well, along all reduced dims">,
+    ListOption<"over", "over", "int64_t",
+               "Fold cascades without a schedule along these dims">,
     Option<"strict", "strict", "bool", "false",
-           "Refuse what changes the order of floating-point operations">];
+           "Refuse what changes the order of floating-point operations">,
+    Option<"approximate", "approximate", "bool", "false",
+           "Take rounding and saturation in the way of a merge for the identity">,
+    Option<"lazy", "lazy", "unsigned", "0",
+           "Let the pivot of an exponential stay while the running maximum grows "
+           "less than this, in powers of 2 (at most 8)">];
   let dependentDialects = [
     "mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect",
     "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
@@ -201,8 +215,9 @@ def Schedule : Pass<"redfuse-schedule"> {
     of the dims that every result has and every reduction keeps. A cascade whose
     blocks keep little stays resident: its stages run one after another over data
     in cache, exactly. Else the reduced dims that make the tiles large are
-    streamed, if a merge can be derived; if not, the reason is recorded in
-    `redfuse.refused` and the cascade stays resident.
+    streamed, if a merge can be derived; if some reductions have a merge only once
+    others are complete, in several passes; if not, the cascade stays resident.
+    The reasons are recorded in `redfuse.refused`.
   }];
   let options = [
     Option<"kind", "kind", "std::string", "\"\"",
@@ -210,7 +225,9 @@ def Schedule : Pass<"redfuse-schedule"> {
     ListOption<"tiles", "tiles", "int64_t",
                "extents of tiles by iteration dim instead of the model's; 0 keeps the model's">,
     Option<"strict", "strict", "bool", "false",
-           "refuse everything that changes the order of floating-point operations">];
+           "refuse everything that changes the order of floating-point operations">,
+    Option<"approximate", "approximate", "bool", "false",
+           "take rounding and saturation in the way of a merge for the identity">];
   let dependentDialects = ["redfuse::RedfuseDialect"];
 }
 

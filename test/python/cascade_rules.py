@@ -1,0 +1,113 @@
+"""Cascades for single rules of the derivation: sums over other dims, functions of products."""
+
+from __future__ import annotations
+
+from cascades import N, Cascade
+
+# Folded along j, whatever is reduced last.
+RULES: dict[str, Cascade] = {
+    "moment of inertia": Cascade(
+        ("ij", "ijk"),
+        ("i",),
+        """%wa = arith.mulf %a, %b : f32
+           %s = redfuse.reduce add %wa over [j] into [i, k] : f32
+           %n = redfuse.reduce add %a over [j] into [i] : f32
+           %c = arith.divf %s, %n : f32
+           %d = arith.subf %b, %c : f32
+           %q = arith.mulf %d, %d : f32
+           %r2 = redfuse.reduce add %q over [k] into [i, j] : f32
+           %p = arith.mulf %a, %r2 : f32
+           %r = redfuse.reduce add %p over [j] into [i] : f32
+           redfuse.yield %r : f32""",
+    ),
+    "a reduction after the fold": Cascade(
+        ("ij", "jk"),
+        ("i", "i:index"),
+        """%p = arith.mulf %a, %b : f32
+           %s = redfuse.reduce add %p over [j] into [i, k] : f32
+           %m = redfuse.reduce maximumf %s over [k] into [i] : f32
+           %c = arith.subf %s, %m : f32
+           %e = math.exp %c : f32
+           %l = redfuse.reduce add %e over [k] into [i] : f32
+           %w = arith.divf %e, %l : f32
+           %x = redfuse.index 2
+           %v, %at = redfuse.reduce argmax %w, %x over [k] into [i] : f32, index
+           redfuse.yield %v, %at : f32, index""",
+    ),
+    "squares of all rows together": Cascade(
+        ("ij",),
+        ("",),
+        f"""%n = arith.constant {float(N)} : f32
+           %s = redfuse.reduce add %a over [j] into [i] : f32
+           %mu = arith.divf %s, %n : f32
+           %d = arith.subf %a, %mu : f32
+           %q = arith.mulf %d, %d : f32
+           %r = redfuse.reduce add %q over [i, j] into [] : f32
+           redfuse.yield %r : f32""",
+    ),
+    "an absolute value": Cascade(
+        ("ij", "ij"),
+        ("i",),
+        """%s = redfuse.reduce add %a over [j] into [i] : f32
+           %q = arith.mulf %b, %s : f32
+           %c = math.absf %q : f32
+           %r = redfuse.reduce add %c over [j] into [i] : f32
+           redfuse.yield %r : f32""",
+    ),
+    "a root": Cascade(
+        ("ij", "ij"),
+        ("i",),
+        """%k = arith.constant 0.5 : f32
+           %b2 = math.absf %b : f32
+           %a2 = arith.mulf %a, %a : f32
+           %s = redfuse.reduce add %a2 over [j] into [i] : f32
+           %t = arith.addf %s, %k : f32
+           %q = arith.divf %b2, %t : f32
+           %c = math.sqrt %q : f32
+           %r = redfuse.reduce add %c over [j] into [i] : f32
+           redfuse.yield %r : f32""",
+    ),
+    "one over a root": Cascade(
+        ("ij", "ij"),
+        ("i",),
+        """%k = arith.constant 0.5 : f32
+           %a2 = arith.mulf %a, %a : f32
+           %s = redfuse.reduce add %a2 over [j] into [i] : f32
+           %t = arith.addf %s, %k : f32
+           %q = arith.mulf %b, %t : f32
+           %c = math.rsqrt %q : f32
+           %r = redfuse.reduce add %c over [j] into [i] : f32
+           redfuse.yield %r : f32""",
+    ),
+    "a logarithm": Cascade(
+        ("ij", "ij"),
+        ("i",),
+        """%b2 = math.absf %b : f32
+           %a2 = math.absf %a : f32
+           %s = redfuse.reduce add %a2 over [j] into [i] : f32
+           %q = arith.mulf %b2, %s : f32
+           %c = math.log %q : f32
+           %r = redfuse.reduce add %c over [j] into [i] : f32
+           redfuse.yield %r : f32""",
+    ),
+    "the logarithm of an exponential": Cascade(
+        ("ij",),
+        ("i",),
+        """%m = redfuse.reduce maximumf %a over [j] into [i] : f32
+           %c = arith.subf %a, %m : f32
+           %e = math.exp %c : f32
+           %l = redfuse.reduce add %e over [j] into [i] : f32
+           %w = arith.divf %e, %l : f32
+           %lw = math.log %w : f32
+           %r = redfuse.reduce add %lw over [j] into [i] : f32
+           redfuse.yield %r : f32""",
+    ),
+    "multiplied and added at once": Cascade(
+        ("ij", "ij"),
+        ("i",),
+        """%s = redfuse.reduce add %a over [j] into [i] : f32
+           %q = math.fma %b, %s, %a : f32
+           %r = redfuse.reduce add %q over [j] into [i] : f32
+           redfuse.yield %r : f32""",
+    ),
+}
