@@ -31,6 +31,11 @@ Value BodyBuilder::getWith(Value value, Value from, Value to) {
   return clone(value, local);
 }
 
+void BodyBuilder::assertThat(cf::AssertOp assertion) {
+  cf::AssertOp::create(b, assertion.getLoc(), get(assertion.getArg()),
+                       assertion.getMsg());
+}
+
 Value BodyBuilder::cast(Value value, Type type) {
   Type from = value.getType();
   if (from == type)

@@ -3,6 +3,7 @@
 #ifndef REDFUSE_LIB_ALGEBRA_BODYBUILDER_H
 #define REDFUSE_LIB_ALGEBRA_BODYBUILDER_H
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "redfuse/Algebra/Derivation.h"
 
@@ -25,6 +26,9 @@ public:
   mlir::Value get(mlir::Value value);
   /// `value` where `from` is `to`; nothing is mapped for good.
   mlir::Value getWith(mlir::Value value, mlir::Value from, mlir::Value to);
+
+  /// Checks what `assertion` of the cascade's body checks.
+  void assertThat(mlir::cf::AssertOp assertion);
 
   mlir::Value cast(mlir::Value value, mlir::Type type);
   mlir::Value constant(double value, mlir::Type type);

@@ -415,7 +415,8 @@ bool Deriver::addStage(ReduceOp reduce, const DerivationOptions &options) {
   }
 }
 
-bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
+bool Deriver::run(CascadeOp cascade, const DerivationOptions &options,
+                  bool isPartial) {
   Block &body = cascade.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
   const SmallBitVector &over = roles.getOver();
@@ -445,14 +446,28 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
                   "no result needs a reduction over these dims",
                   "schedule it as a map");
 
-  // A first stage with no other stage before it comes first in the state.
-  bool isDerived = true;
-  for (ReduceOp reduce : stages)
-    isDerived &= addStage(reduce, options);
+  // A first stage with no other stage before it comes first in the state. What
+  // needs one that waits has to wait as well.
+  llvm::DenseSet<Operation *> late;
+  for (Operation &op : body) {
+    bool isLate = llvm::any_of(op.getOperands(), [&](Value v) {
+      return late.contains(v.getDefiningOp());
+    });
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (reduce && llvm::is_contained(stages, reduce)) {
+      isLate = isLate || !addStage(reduce, options);
+      (isLate ? waiting : folded).push_back(reduce);
+    }
+    if (isLate)
+      late.insert(&op);
+  }
+  if (!waiting.empty())
+    return isPartial;
   for (ScanOp scan : scans)
-    isDerived &= addScan(scan, options);
-  if (!isDerived || !addOutputs(cascade))
-    return false;
+    scansWait |= !addScan(scan, options);
+  scansWait = scansWait || !addOutputs(cascade);
+  if (scansWait)
+    return isPartial;
   if (result.components.size() > kMaxRank * (stages.size() + scans.size()))
     return refuse(cascade, "rank",
                   "the state has " + std::to_string(result.components.size()) +
@@ -465,12 +480,14 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options) {
   return true;
 }
 
-FailureOr<Derivation> redfuse::derive(CascadeOp cascade, ArrayRef<int64_t> over,
-                                      SmallVectorImpl<RefusalReason> &why,
-                                      const DerivationOptions &options) {
+/// The folded dims in order and the roles of the body; null with `why` where it
+/// cannot be folded along them.
+static std::optional<std::pair<SmallVector<int64_t>, Roles>>
+prepare(CascadeOp cascade, ArrayRef<int64_t> over,
+        SmallVectorImpl<RefusalReason> &why, const DerivationOptions &options) {
   auto refuse = [&](StringRef condition, StringRef detail, StringRef remedy) {
     why.push_back({cascade, condition, detail.str(), remedy});
-    return failure();
+    return std::nullopt;
   };
   int64_t numDims = cascade.getNumIterationDims();
   SmallVector<int64_t> dims(llvm::to_vector(over));
@@ -480,13 +497,38 @@ FailureOr<Derivation> redfuse::derive(CascadeOp cascade, ArrayRef<int64_t> over,
     return refuse("dims", "the folded dims are not dims of the cascade",
                   "name dims that are reduced");
   FailureOr<Roles> roles =
-      Roles::compute(cast<IndexProgramOpInterface>(*cascade), dims);
+      Roles::compute(cast<IndexProgramOpInterface>(*cascade), dims,
+                     options.complete);
   if (failed(roles))
     return refuse("ill-formed", "the body is not a valid index program",
                   "see the error above");
-  Deriver deriver(*roles, cascade.getContext(), why);
-  deriver.result.over = dims;
+  return std::pair(dims, std::move(*roles));
+}
+
+FailureOr<Derivation> redfuse::derive(CascadeOp cascade, ArrayRef<int64_t> over,
+                                      SmallVectorImpl<RefusalReason> &why,
+                                      const DerivationOptions &options) {
+  auto prepared = prepare(cascade, over, why, options);
+  if (!prepared)
+    return failure();
+  Deriver deriver(prepared->second, cascade.getContext(), why);
+  deriver.result.over = prepared->first;
   if (!deriver.run(cascade, options))
     return failure();
   return std::move(deriver.result);
+}
+
+FailureOr<PartialDerivation>
+redfuse::deriveFirstPass(CascadeOp cascade, ArrayRef<int64_t> over,
+                         SmallVectorImpl<RefusalReason> &why,
+                         const DerivationOptions &options) {
+  auto prepared = prepare(cascade, over, why, options);
+  if (!prepared)
+    return failure();
+  Deriver deriver(prepared->second, cascade.getContext(), why);
+  deriver.result.over = prepared->first;
+  if (!deriver.run(cascade, options, /*isPartial=*/true))
+    return failure();
+  return PartialDerivation{deriver.folded, deriver.waiting, deriver.scansWait,
+                           !deriver.result.mappedResults.empty()};
 }

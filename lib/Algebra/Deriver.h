@@ -32,9 +32,15 @@ public:
           llvm::SmallVectorImpl<RefusalReason> &why)
       : roles(roles), form(roles), context(context), why(why) {}
 
-  bool run(CascadeOp cascade, const DerivationOptions &options);
+  /// Derives the reductions that results need, all or as many as fold together.
+  bool run(CascadeOp cascade, const DerivationOptions &options,
+           bool isPartial = false);
 
   Derivation result;
+  /// Those that were derived, and the others.
+  llvm::SmallVector<ReduceOp> folded, waiting;
+  /// Whether scans have to wait for reductions that were derived.
+  bool scansWait = false;
 
 private:
   bool addStage(ReduceOp reduce, const DerivationOptions &options);

@@ -2,9 +2,8 @@
 #include "BodyBuilder.h"
 #include "Deriver.h"
 
-#include "redfuse/Analysis/KernelInfo.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -336,6 +335,9 @@ void Rewriter::buildStep(Block &step) {
     next[i] = bb.combine(c.reducer, transported(bb, i, state, toNext),
                          segment.getResult(0));
   }
+  for (auto assertion : body.getOps<cf::AssertOp>())
+    if (roles[assertion.getArg()] == Role::Data)
+      bb.assertThat(assertion);
   mapScans(bb, state);
   auto yield = cast<YieldOp>(body.getTerminator());
   for (unsigned i : d.outputs)
@@ -527,6 +529,9 @@ void Rewriter::buildFinalize(Block &block) {
       for (unsigned i = 1; i < reduce.getNumResults(); ++i)
         bb.map(roles.canonical(reduce.getResult(i)), state[stage.first + i]);
   }
+  for (auto assertion : body.getOps<cf::AssertOp>())
+    if (roles[assertion.getArg()] != Role::Data)
+      bb.assertThat(assertion);
   SmallVector<Value> results;
   auto yield = cast<YieldOp>(body.getTerminator());
   for (auto [i, v] : llvm::enumerate(yield.getValues()))
@@ -634,7 +639,6 @@ FoldAndFinalize Rewriter::run() {
       cascade.getScheduleAttr());
   fold.getStep().push_back(step.release());
   fold.getMerge().push_back(merge.release());
-  fold->setAttr(kInfoAttr, describeCascade(cascade));
 
   SmallVector<Value> results(cascade->getNumResults());
   for (auto [k, i] : llvm::enumerate(d.outputs))

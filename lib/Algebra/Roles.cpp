@@ -115,7 +115,8 @@ std::optional<double> redfuse::getConstant(Value value) {
 //===----------------------------------------------------------------------===//
 
 FailureOr<Roles> Roles::compute(IndexProgramOpInterface op,
-                                ArrayRef<int64_t> foldedDims) {
+                                ArrayRef<int64_t> foldedDims,
+                                ArrayRef<ReduceOp> complete) {
   FailureOr<DimSets> sets = DimSets::compute(op);
   if (failed(sets))
     return failure();
@@ -124,6 +125,8 @@ FailureOr<Roles> Roles::compute(IndexProgramOpInterface op,
   result.over = toDimSet(foldedDims, op.getNumIterationDims());
 
   result.extents = getStaticExtents(op);
+  for (ReduceOp reduce : complete)
+    result.complete.insert(reduce);
 
   Block &body = *op.getProgramBody();
   Numbering numbering(result.firsts);
@@ -180,7 +183,8 @@ Value Roles::canonical(Value value) const {
 }
 
 bool Roles::isStage(ReduceOp reduce) const {
-  return llvm::any_of(reduce.getOver(),
+  return !complete.contains(reduce) &&
+         llvm::any_of(reduce.getOver(),
                       [&](int64_t d) { return over.test(d); });
 }
 
@@ -221,7 +225,8 @@ bool Roles::isNonNegative(Value value, unsigned depth) const {
         return both(op.getTrueValue(), op.getFalseValue());
       })
       .Case([&](ReduceOp op) {
-        return llvm::is_contained({Reducer::Add, Reducer::Mul,
+        return !complete.contains(op) &&
+               llvm::is_contained({Reducer::Add, Reducer::Mul,
                                    Reducer::MaximumF, Reducer::MinimumF},
                                   op.getReducer()) &&
                isNonNegative(op.getOperands()[0], depth + 1);
@@ -316,7 +321,8 @@ bool Roles::isBounded(Value value, unsigned depth) const {
 }
 
 bool Roles::isNormaliser(ReduceOp reduce) const {
-  if (reduce.getReducer() != Reducer::Add)
+  // In a pass of its own nothing is known of what came before.
+  if (reduce.getReducer() != Reducer::Add || complete.contains(reduce))
     return false;
   Value e = reduce.getOperands()[0];
   while (auto ext = e.getDefiningOp<arith::ExtFOp>())

@@ -231,7 +231,8 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
   SmallBitVector all(numDims, true);
   double resident = keptBytes(cascade, *shape, tiles, shape->reduced);
   double budget = target.getL2() / 8.0;
-  bool isAsked = options.kind == ScheduleKind::Stream;
+  bool isAsked = options.kind == ScheduleKind::Stream ||
+                 options.kind == ScheduleKind::MultiPass;
   if (options.kind && !isAsked)
     return make(ScheduleKind::Resident, "asked for");
   if (resident <= budget && !isAsked)
@@ -256,19 +257,26 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
     why.clear();
     DerivationOptions deriveOptions;
     deriveOptions.strict = options.strict;
-    FailureOr<Derivation> derivation =
-        derive(cascade, over, why, deriveOptions);
-    if (failed(derivation)) {
-      for (const RefusalReason &reason : why)
+    FailureOr<PassPlan> plan = planPasses(cascade, over, why, deriveOptions);
+    auto record = [&](ArrayRef<RefusalReason> reasons) {
+      for (const RefusalReason &reason : reasons)
         addRefusal(reason.op ? reason.op : cascade.getOperation(),
                    reason.condition, reason.detail, reason.remedy);
+    };
+    if (failed(plan)) {
+      record(why);
       continue;
     }
-    bool isMapped = !derivation->mappedResults.empty();
-    if (isMapped && !isAsked && resident <= target.getL2() * 4.0)
+    size_t numPasses = plan->passes.size();
+    bool isKept = !isAsked && resident <= target.getL2() * 4.0;
+    if (isKept && numPasses > 1)
+      return make(ScheduleKind::Resident, "kept rather than read in " +
+                                              Twine(numPasses) + " passes");
+    if (isKept && plan->isMapped)
       return make(ScheduleKind::Resident,
                   "a result needs the data after the reduction: kept rather "
                   "than read twice");
+    record(plan->barriers);
     // The longest of the dims is cut; the others are whole in a tile.
     int64_t longest = *llvm::max_element(over, [&](int64_t a, int64_t b) {
       return shape->extents[a] < shape->extents[b];
@@ -284,10 +292,13 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
       tile /= 2;
     tiles[longest] =
         std::min<int64_t>(tile, std::max(1.0, shape->extents[longest]));
-    return make(ScheduleKind::Stream,
-                "keeping the reduced dims whole takes " +
-                    Twine(int64_t(resident)) +
-                    " bytes a block, more than the cache of a core holds");
+    std::string reason = "keeping the reduced dims whole takes " +
+                         std::to_string(int64_t(resident)) +
+                         " bytes a block, more than the cache of a core holds";
+    if (numPasses == 1)
+      return make(ScheduleKind::Stream, reason);
+    return make(ScheduleKind::MultiPass,
+                Twine(numPasses) + " passes: " + reason);
   }
   return make(ScheduleKind::Resident,
               why.empty() ? Twine("no reduction can be cut")

@@ -1,5 +1,6 @@
 //===- Derive.cpp - cascades become folds with carried state --------------===//
 #include "redfuse/Algebra/Derivation.h"
+#include "redfuse/Analysis/KernelInfo.h"
 #include "redfuse/Analysis/Refusal.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -42,31 +43,85 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
   void runOnOperation() override {
     SmallVector<CascadeOp> cascades;
     getOperation()->walk([&](CascadeOp op) { cascades.push_back(op); });
+    numGroups = 0;
+    for (CascadeOp cascade : cascades) {
+      SmallVector<int64_t> dims;
+      if (ScheduleAttr schedule = cascade.getScheduleAttr())
+        dims.assign(schedule.getStream().begin(), schedule.getStream().end());
+      else if (!over.empty())
+        llvm::append_range(dims, over);
+      else if (all)
+        dims = getReducedDims(cascade);
+      if (!dims.empty())
+        runOnCascade(cascade, dims);
+    }
+  }
+
+  void runOnCascade(CascadeOp cascade, ArrayRef<int64_t> dims) {
     IRRewriter rewriter(&getContext());
     DerivationOptions options;
     options.strict = strict;
-    for (CascadeOp cascade : cascades) {
-      SmallVector<int64_t> over;
-      if (ScheduleAttr schedule = cascade.getScheduleAttr()) {
-        if (schedule.getKind() != ScheduleKind::Stream)
-          continue;
-        over.assign(schedule.getStream().begin(), schedule.getStream().end());
-      } else if (!this->over.empty()) {
-        llvm::append_range(over, this->over);
-      } else if (all) {
-        over = getReducedDims(cascade);
-      }
-      if (over.empty())
-        continue;
-      SmallVector<RefusalReason> why;
-      FailureOr<Derivation> derivation = derive(cascade, over, why, options);
-      if (succeeded(derivation)) {
-        rewrite(rewriter, cascade, *derivation);
-        continue;
-      }
-      for (const RefusalReason &reason : why)
-        addRefusal(reason.op, reason.condition, reason.detail, reason.remedy);
-    }
+    SmallVector<RefusalReason> why;
+    FailureOr<PassPlan> plan = planPasses(cascade, dims, why, options);
+    if (succeeded(plan))
+      why = plan->barriers;
+    for (const RefusalReason &reason : why)
+      addRefusal(reason.op, reason.condition, reason.detail, reason.remedy);
+    if (failed(plan) || !foldPasses(rewriter, cascade, dims, *plan, options))
+      keepWhole(cascade);
   }
+
+  /// Cuts the cascade and folds every part; false where a part has no merge on
+  /// its own, and then nothing is changed.
+  bool foldPasses(IRRewriter &rewriter, CascadeOp cascade,
+                  ArrayRef<int64_t> dims, const PassPlan &plan,
+                  const DerivationOptions &options) {
+    DictionaryAttr info = describeCascade(cascade);
+    SmallVector<CascadeOp> passes = cutAtBarriers(rewriter, cascade, plan);
+    std::vector<Derivation> derivations;
+    SmallVector<RefusalReason> why;
+    for (CascadeOp pass : passes) {
+      FailureOr<Derivation> derivation = derive(pass, dims, why, options);
+      if (failed(derivation))
+        break;
+      derivations.push_back(std::move(*derivation));
+    }
+    bool isCut = passes.front() != cascade;
+    if (derivations.size() != passes.size()) {
+      addRefusal(cascade, "passes", why.front().detail, why.front().remedy);
+      if (isCut)
+        for (CascadeOp pass : llvm::reverse(passes))
+          rewriter.eraseOp(pass);
+      return false;
+    }
+    if (isCut)
+      rewriter.replaceOp(cascade, passes.back().getResults());
+    int64_t group = numGroups++;
+    for (auto [i, pass] : llvm::enumerate(passes)) {
+      auto [fold, finalize] = rewrite(rewriter, pass, derivations[i]);
+      fold->setAttr(kInfoAttr, info);
+      if (!isCut)
+        continue;
+      auto tag = rewriter.getDenseI64ArrayAttr({group, int64_t(i)});
+      fold->setAttr(kPassAttr, tag);
+      finalize->setAttr(kPassAttr, tag);
+    }
+    return true;
+  }
+
+  /// What has no merge is not streamed.
+  void keepWhole(CascadeOp cascade) {
+    ScheduleAttr schedule = cascade.getScheduleAttr();
+    if (!schedule)
+      return;
+    SmallVector<int64_t> tiles(schedule.getTiles());
+    for (int64_t d : schedule.getStream())
+      tiles[d] = 0;
+    cascade.setScheduleAttr(ScheduleAttr::get(
+        &getContext(), ScheduleKind::Resident, schedule.getGrid(), tiles,
+        ArrayRef<int64_t>(), schedule.getReason()));
+  }
+
+  int64_t numGroups = 0;
 };
 } // namespace

@@ -17,9 +17,34 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
-/// What becomes one kernel: a cascade alone, or a fold and what finalises it.
+/// The cascade that `op` is a part of, and the number of the part; nothing where
+/// it is whole.
+static std::optional<std::pair<int64_t, int64_t>> getPass(Operation *op) {
+  auto attr = op->getAttrOfType<DenseI64ArrayAttr>(kPassAttr);
+  if (!attr || attr.size() != 2)
+    return std::nullopt;
+  return std::pair(attr[0], attr[1]);
+}
+
+/// How many of the results of `op`, the first ones, are the group's own: a
+/// state, or reduced values that a later pass of the same cascade takes.
+static unsigned countInternal(Operation *op, ArrayRef<Operation *> group) {
+  if (auto fold = dyn_cast<FoldOp>(op))
+    return fold.getNumStates();
+  auto pass = getPass(op), last = getPass(group.back());
+  return pass && last && pass->second < last->second ? op->getNumResults() : 0;
+}
+
+/// What becomes one kernel: a cascade alone, a fold and what finalises it, or
+/// all the passes of one cascade.
 static FailureOr<SmallVector<Operation *>> groupOf(Operation *root) {
   SmallVector<Operation *> group{root};
+  if (auto pass = getPass(root)) {
+    for (Operation *op = root->getNextNode(); op; op = op->getNextNode())
+      if (auto other = getPass(op); other && other->first == pass->first)
+        group.push_back(op);
+    return group;
+  }
   if (isa<CascadeOp>(root))
     return group;
   auto fold = cast<FoldOp>(root);
@@ -87,11 +112,10 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
           if (!region.isAncestor(v.getParentRegion()))
             use(v);
       });
-    unsigned numStates = 0;
-    if (auto fold = dyn_cast<FoldOp>(op)) {
-      numStates = fold.getNumStates();
+    unsigned numStates = countInternal(op, group);
+    if (numStates != 0) {
       OpBuilder b(op);
-      for (Value init : fold.getInits().take_front(numStates)) {
+      for (Value init : program.getProgramInits().take_front(numStates)) {
         SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, init);
         for (OpFoldResult size : sizes)
           if (auto v = dyn_cast<Value>(size))
@@ -121,8 +145,7 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
     b.clone(*op, mapping);
   unsigned next = 0;
   for (Operation *op : group) {
-    auto fold = dyn_cast<FoldOp>(op);
-    unsigned numStates = fold ? fold.getNumStates() : 0;
+    unsigned numStates = countInternal(op, group);
     auto program = cast<IndexProgramOpInterface>(op);
     for (Value init : program.getProgramInits().take_front(numStates)) {
       if (mapping.contains(init))
@@ -146,6 +169,7 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
              numStates))
       init.set(destinations[next++]);
     clone->removeAttr(kInfoAttr);
+    clone->removeAttr(kPassAttr);
     if (auto schedule = clone->getAttrOfType<ScheduleAttr>("schedule")) {
       kernel.setScheduleAttr(schedule);
       clone->removeAttr("schedule");
@@ -177,7 +201,8 @@ struct Outline : public redfuse::impl::OutlineBase<Outline> {
     for (auto func : llvm::to_vector(module.getOps<func::FuncOp>())) {
       SmallVector<Operation *> roots;
       func.walk([&](Operation *op) {
-        if (isa<CascadeOp, FoldOp>(op))
+        auto pass = getPass(op);
+        if (isa<CascadeOp, FoldOp>(op) && (!pass || pass->second == 0))
           roots.push_back(op);
       });
       for (auto [i, root] : llvm::enumerate(roots)) {

@@ -152,6 +152,9 @@ struct Derivation {
 struct DerivationOptions {
   /// Refuse everything that changes the order of floating-point operations.
   bool strict = false;
+  /// Reductions over folded dims that are complete before the fold begins: their
+  /// results are free.
+  llvm::SmallVector<ReduceOp> complete;
 };
 
 /// Decides whether and how `cascade` can be folded along the dims `over`.
@@ -160,6 +163,50 @@ mlir::FailureOr<Derivation> derive(CascadeOp cascade,
                                    llvm::ArrayRef<int64_t> over,
                                    llvm::SmallVectorImpl<RefusalReason> &why,
                                    const DerivationOptions &options = {});
+
+/// The reductions over the folded dims that fold together, and those that have
+/// to wait until these are complete.
+struct PartialDerivation {
+  llvm::SmallVector<ReduceOp> folded, waiting;
+  /// Whether scans have to wait for `folded`.
+  bool scansWait = false;
+  /// Whether a result depends on the folded dims.
+  bool isMapped = false;
+};
+
+/// Like `derive`, but splits the reductions where that refuses. `why` has a
+/// reason for each of those that wait for no other one.
+mlir::FailureOr<PartialDerivation>
+deriveFirstPass(CascadeOp cascade, llvm::ArrayRef<int64_t> over,
+                llvm::SmallVectorImpl<RefusalReason> &why,
+                const DerivationOptions &options = {});
+
+/// How a cascade is folded in passes over the data, one for each barrier and one
+/// more.
+struct PassPlan {
+  /// The reductions of each pass.
+  std::vector<llvm::SmallVector<ReduceOp>> passes;
+  /// Why reductions wait for a later pass.
+  llvm::SmallVector<RefusalReason> barriers;
+  /// Whether a result depends on the folded dims: the last finalisation reads
+  /// the data again.
+  bool isMapped = false;
+};
+
+/// Finds the fewest passes in which all reductions over `over` fold. Changes no
+/// IR. On failure `why` has at least one reason.
+mlir::FailureOr<PassPlan> planPasses(CascadeOp cascade,
+                                     llvm::ArrayRef<int64_t> over,
+                                     llvm::SmallVectorImpl<RefusalReason> &why,
+                                     const DerivationOptions &options = {});
+
+/// Makes one cascade a pass of `cascade`, before it, with the same iteration
+/// dims and schedule; `cascade` itself where there is one pass. The results of
+/// reductions are inputs of the passes after theirs. The last one has the
+/// results of `cascade`, which stays.
+llvm::SmallVector<CascadeOp> cutAtBarriers(mlir::RewriterBase &rewriter,
+                                           CascadeOp cascade,
+                                           const PassPlan &plan);
 
 /// What `rewrite` made; no finalisation where every result is an output.
 struct FoldAndFinalize {

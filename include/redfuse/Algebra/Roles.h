@@ -22,9 +22,11 @@ enum class Role {
 /// Roles, equal values and signs in one body. No IR is changed.
 class Roles {
 public:
-  /// Expects a verified body. `over` are the folded dims.
-  static mlir::FailureOr<Roles> compute(IndexProgramOpInterface op,
-                                        llvm::ArrayRef<int64_t> over);
+  /// Expects a verified body. `over` are the folded dims; the reductions in
+  /// `complete` have been computed before.
+  static mlir::FailureOr<Roles>
+  compute(IndexProgramOpInterface op, llvm::ArrayRef<int64_t> over,
+          llvm::ArrayRef<ReduceOp> complete = {});
 
   Role operator[](mlir::Value value) const;
 
@@ -66,6 +68,7 @@ private:
   llvm::DenseSet<mlir::Value> running;
   DimSets dims = DimSets();
   SmallBitVector over;
+  llvm::DenseSet<mlir::Operation *> complete;
   llvm::SmallVector<int64_t> extents;
 };
 

@@ -9,6 +9,10 @@ namespace redfuse {
 /// The attribute on a fold that remembers the cascade that it was.
 inline constexpr llvm::StringLiteral kInfoAttr = "redfuse.info";
 
+/// The attribute on the parts of a cascade that is folded in several passes: a
+/// number of the cascade in its function, and that of the pass.
+inline constexpr llvm::StringLiteral kPassAttr = "redfuse.pass";
+
 /// A cascade as `explain` tells of it: `source`, the first source position;
 /// `locations`, all of them; `stages`, a dictionary for each reduction (reducer,
 /// over, into, type, location).
