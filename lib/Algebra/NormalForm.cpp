@@ -470,6 +470,9 @@ ChoiceRef NormalForm::innerSum(ReduceOp reduce, RefusalReason &why) {
 ChoiceRef NormalForm::compute(Operation *op, RefusalReason &why) {
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     if (roles[select.getCondition()] == Role::Mixed) {
+      // A clamp: what is clamped may say more.
+      if (!of(select.getTrueValue(), why) || !of(select.getFalseValue(), why))
+        return nullptr;
       refuse(why, op, "comparison",
              "a choice depends on data compared with a reduced value",
              "choose by data or by reduced values alone");

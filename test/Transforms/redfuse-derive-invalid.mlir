@@ -1,68 +1,43 @@
-// RUN: redfuse-opt -redfuse-derive=all=true %s | FileCheck %s
+// RUN: redfuse-opt -redfuse-derive=over=1,2 %s | FileCheck %s
+// RUN: redfuse-opt "-redfuse-derive=all=true strict=true" %s | FileCheck %s --check-prefix=STRICT
 
-// What has no merge stays, and the function says why.
-#ij = affine_map<(i, j) -> (i, j)>
-#i = affine_map<(i, j) -> (i)>
+// What has no merge in any number of passes stays, and the function says why.
+#ijk = affine_map<(i, j, k) -> (i, j, k)>
+#i = affine_map<(i, j, k) -> (i)>
 
-// CHECK-LABEL: @rounded
-// CHECK-SAME: condition = "quantisation"
+// CHECK-LABEL: @part
+// CHECK-SAME: condition = "part of the dims"
 // CHECK-SAME: location = "{{.*}}redfuse-derive-invalid.mlir:[[@LINE+10]]
-// CHECK-SAME: op = "math.roundeven"
+// CHECK-SAME: op = "redfuse.reduce"
 // CHECK-NOT: redfuse.fold
-func.func @rounded(%s: tensor<64x80xf32>, %init: tensor<64xf32>) -> tensor<64xf32> {
-  %l = redfuse.cascade {indexing_maps = [#ij, #i]}
-      ins(%s : tensor<64x80xf32>) outs(%init : tensor<64xf32>) {
+// STRICT-LABEL: @part
+// STRICT-SAME: condition = "strict"
+// STRICT-NOT: redfuse.fold
+func.func @part(%s: tensor<4x5x6xf32>, %init: tensor<4xf32>) -> tensor<4xf32> {
+  %l = redfuse.cascade {indexing_maps = [#ijk, #i]}
+      ins(%s : tensor<4x5x6xf32>) outs(%init : tensor<4xf32>) {
   ^bb0(%x: f32):
-    %a = math.absf %x : f32
-    %m = redfuse.reduce maximumf %a over [1] into [0] : f32
+    %m = redfuse.reduce add %x over [1] into [0, 2] : f32
     %q = arith.divf %x, %m : f32
-    %r = math.roundeven %q : f32
-    %l = redfuse.reduce add %r over [1] into [0] : f32
+    %l = redfuse.reduce add %q over [1, 2] into [0] : f32
     redfuse.yield %l : f32
-  } -> tensor<64xf32>
-  return %l : tensor<64xf32>
+  } -> tensor<4xf32>
+  return %l : tensor<4xf32>
 }
 
-// CHECK-LABEL: @compared
-// CHECK-SAME: condition = "comparison"
-func.func @compared(%s: tensor<64x80xf32>, %init: tensor<64xf32>) -> tensor<64xf32> {
-  %l = redfuse.cascade {indexing_maps = [#ij, #i]}
-      ins(%s : tensor<64x80xf32>) outs(%init : tensor<64xf32>) {
-  ^bb0(%x: f32):
-    %m = redfuse.reduce add %x over [1] into [0] : f32
-    %r = arith.maximumf %x, %m : f32
-    %l = redfuse.reduce add %r over [1] into [0] : f32
-    redfuse.yield %l : f32
-  } -> tensor<64xf32>
-  return %l : tensor<64xf32>
-}
-
-// CHECK-LABEL: @scaled_exponent
-// CHECK-SAME: condition = "exponent"
-func.func @scaled_exponent(%s: tensor<64x80xf32>, %init: tensor<64xf32>) -> tensor<64xf32> {
-  %l = redfuse.cascade {indexing_maps = [#ij, #i]}
-      ins(%s : tensor<64x80xf32>) outs(%init : tensor<64xf32>) {
-  ^bb0(%x: f32):
-    %m = redfuse.reduce add %x over [1] into [0] : f32
-    %r = arith.mulf %x, %m : f32
-    %e = math.exp %r : f32
-    %l = redfuse.reduce add %e over [1] into [0] : f32
-    redfuse.yield %l : f32
-  } -> tensor<64xf32>
-  return %l : tensor<64xf32>
-}
-
-// CHECK-LABEL: @divided_by_mixture
-// CHECK-SAME: condition = "quotient"
-func.func @divided_by_mixture(%s: tensor<64x80xf32>, %init: tensor<64xf32>) -> tensor<64xf32> {
-  %l = redfuse.cascade {indexing_maps = [#ij, #i]}
-      ins(%s : tensor<64x80xf32>) outs(%init : tensor<64xf32>) {
-  ^bb0(%x: f32):
-    %m = redfuse.reduce add %x over [1] into [0] : f32
-    %c = arith.subf %x, %m : f32
-    %r = arith.divf %x, %c : f32
-    %l = redfuse.reduce add %r over [1] into [0] : f32
-    redfuse.yield %l : f32
-  } -> tensor<64xf32>
-  return %l : tensor<64xf32>
+// Maxima, bits and integers have one result in any order.
+// STRICT-LABEL: @exact
+// STRICT: redfuse.fold
+// STRICT-NOT: redfuse.cascade
+func.func @exact(%f: tensor<4x5x6xf32>, %n: tensor<4x5x6xi32>, %a: tensor<4xf32>, %b: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  %l:2 = redfuse.cascade {indexing_maps = [#ijk, #ijk, #i, #i]}
+      ins(%f, %n : tensor<4x5x6xf32>, tensor<4x5x6xi32>) outs(%a, %b : tensor<4xf32>, tensor<4xi32>) {
+  ^bb0(%x: f32, %y: i32):
+    %m = redfuse.reduce maximumf %x over [1, 2] into [0] : f32
+    %s = redfuse.reduce add %y over [1, 2] into [0] : i32
+    %q = arith.muli %y, %s : i32
+    %t = redfuse.reduce add %q over [1, 2] into [0] : i32
+    redfuse.yield %m, %t : f32, i32
+  } -> tensor<4xf32>, tensor<4xi32>
+  return %l#0, %l#1 : tensor<4xf32>, tensor<4xi32>
 }
