@@ -292,9 +292,11 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
       tile /= 2;
     tiles[longest] =
         std::min<int64_t>(tile, std::max(1.0, shape->extents[longest]));
-    std::string reason = "keeping the reduced dims whole takes " +
-                         std::to_string(int64_t(resident)) +
-                         " bytes a block, more than the cache of a core holds";
+    std::string reason = "asked for";
+    if (!isAsked)
+      reason = "keeping the reduced dims whole takes " +
+               std::to_string(int64_t(resident)) +
+               " bytes a block, more than the cache of a core holds";
     if (numPasses == 1)
       return make(ScheduleKind::Stream, reason);
     return make(ScheduleKind::MultiPass,

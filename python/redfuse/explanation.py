@@ -31,7 +31,7 @@ class Recorder:
         if stage == "schedule":
             self.kernels = [_kernel(op) for op in _walk(module.operation, "redfuse.cascade")]
         elif stage == "derive":
-            self._certificates(module)
+            self._folds(module)
         elif stage == "outline":
             names = [
                 op.attributes["sym_name"].value for op in _walk(module.operation, "redfuse.kernel")
@@ -49,22 +49,70 @@ class Recorder:
         kernels = [{key: kernel[key] for key in keys} for kernel in self.kernels]
         return {"kernels": kernels, "refused": self.refused}
 
-    def _certificates(self, module: Any) -> None:
-        streamed = [k for k in self.kernels if k["schedule"].get("kind") == "stream"]
-        folds = list(_walk(module.operation, "redfuse.fold"))
-        if len(folds) != len(streamed):
+    def _folds(self, module: Any) -> None:
+        kinds = ("stream", "multipass")
+        streamed = [k for k in self.kernels if k["schedule"].get("kind") in kinds]
+        groups = _groups(module)
+        if len(groups) != len(streamed):
             return  # some have no merge after all: the refusals say which
-        for kernel, fold in zip(streamed, folds, strict=True):
-            if "certificate" not in fold.attributes:
-                continue
-            certificate = {
-                item.name: [_text(line) for line in item.attr] if hasattr(item.attr, "__len__")
-                else _text(item.attr)
-                for item in fold.attributes["certificate"]
-            }  # fmt: skip
+        for kernel, group in zip(streamed, groups, strict=True):
             cascade = kernel["cascades"][0]
-            cascade["certificate"] = certificate
-            _name_merges(cascade, kernel["schedule"], certificate)
+            folds = [op for op in group if op.name == "redfuse.fold"]
+            kernel["inputs"] = _fold_reads(group)
+            if len(folds) > 1:
+                kernel["schedule"]["passes"] = len(folds)
+                cascade["passes"] = [_certificate(fold) for fold in folds]
+            elif "certificate" in folds[0].attributes:
+                cascade["certificate"] = _certificate(folds[0])
+                _name_merges(cascade, kernel["schedule"], cascade["certificate"])
+
+
+def _certificate(fold: Any) -> dict:
+    if "certificate" not in fold.attributes:
+        return {}
+    return {
+        item.name: [_text(line) for line in item.attr] if hasattr(item.attr, "__len__")
+        else _text(item.attr)
+        for item in fold.attributes["certificate"]
+    }  # fmt: skip
+
+
+def _groups(module: Any) -> list[list[Any]]:
+    """The folds and finalisations of each kernel: those of all passes of one cascade together."""
+    import mlir.ir as ir
+
+    groups: dict[Any, list[Any]] = {}
+    for op in _walk(module.operation, "redfuse.fold", "redfuse.finalize"):
+        if "redfuse.pass" in op.attributes:
+            key: Any = ir.DenseI64ArrayAttr(op.attributes["redfuse.pass"])[0]
+        elif op.name == "redfuse.fold":
+            key = op
+        else:
+            owners = [v.owner for v in op.operands if isinstance(v, ir.OpResult)]
+            key = next((o for o in owners if o.name == "redfuse.fold"), op)
+        groups.setdefault(key, []).append(op)
+    return [group for group in groups.values() if group[0].name == "redfuse.fold"]
+
+
+def _fold_reads(group: list[Any]) -> list[dict]:
+    """How often each function argument is read: once a pass, and once more by a finalisation that
+    goes over the folded dims again."""
+    import mlir.ir as ir
+
+    counts: dict[int, int] = {}
+    folded = {dim for op in group if op.name == "redfuse.fold" for dim in op.attributes["over"]}
+    for op in group:
+        maps = [ir.AffineMapAttr(a).value for a in op.attributes["indexing_maps"]]
+        for value, affine in zip(list(op.operands)[: -len(op.results)], maps, strict=False):
+            argument = _argument(value)
+            if argument is None:
+                continue
+            dims = {int(d) for d in re.findall(r"\bd(\d+)", " ".join(map(str, affine.results)))}
+            if op.name == "redfuse.fold" or dims & folded:
+                counts[argument] = counts.get(argument, 0) + 1
+            else:
+                counts.setdefault(argument, 1)
+    return [{"arg": f"arg{number}", "reads": count} for number, count in sorted(counts.items())]
 
 
 def _name_merges(cascade: dict, schedule: dict, certificate: dict) -> None:
@@ -88,14 +136,14 @@ def _text(attribute: Any) -> str:
     return attribute.value if hasattr(attribute, "value") else str(attribute)
 
 
-def _walk(operation: Any, name: str) -> Iterator[Any]:
+def _walk(operation: Any, *wanted: str) -> Iterator[Any]:
     for region in operation.regions:
         for block in region.blocks:
             for inner in block.operations:
-                if inner.operation.name == name:
+                if inner.operation.name in wanted:
                     yield inner.operation
                 else:
-                    yield from _walk(inner.operation, name)
+                    yield from _walk(inner.operation, *wanted)
 
 
 def _kernel(cascade: Any) -> dict:

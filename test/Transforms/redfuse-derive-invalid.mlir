@@ -10,9 +10,6 @@
 // CHECK-SAME: location = "{{.*}}redfuse-derive-invalid.mlir:[[@LINE+10]]
 // CHECK-SAME: op = "redfuse.reduce"
 // CHECK-NOT: redfuse.fold
-// STRICT-LABEL: @part
-// STRICT-SAME: condition = "strict"
-// STRICT-NOT: redfuse.fold
 func.func @part(%s: tensor<4x5x6xf32>, %init: tensor<4xf32>) -> tensor<4xf32> {
   %l = redfuse.cascade {indexing_maps = [#ijk, #i]}
       ins(%s : tensor<4x5x6xf32>) outs(%init : tensor<4xf32>) {
@@ -25,7 +22,22 @@ func.func @part(%s: tensor<4x5x6xf32>, %init: tensor<4xf32>) -> tensor<4xf32> {
   return %l : tensor<4xf32>
 }
 
+// STRICT-LABEL: @sum
+// STRICT-SAME: condition = "strict"
+// STRICT-NOT: redfuse.fold
+// CHECK-LABEL: @sum
+func.func @sum(%s: tensor<4x5x6xf32>, %init: tensor<4xf32>) -> tensor<4xf32> {
+  %l = redfuse.cascade {indexing_maps = [#ijk, #i]}
+      ins(%s : tensor<4x5x6xf32>) outs(%init : tensor<4xf32>) {
+  ^bb0(%x: f32):
+    %l = redfuse.reduce add %x over [1, 2] into [0] : f32
+    redfuse.yield %l : f32
+  } -> tensor<4xf32>
+  return %l : tensor<4xf32>
+}
+
 // Maxima, bits and integers have one result in any order.
+// CHECK-LABEL: @exact
 // STRICT-LABEL: @exact
 // STRICT: redfuse.fold
 // STRICT-NOT: redfuse.cascade

@@ -50,6 +50,29 @@ func.func @long(%q: tensor<64x64xf32>, %k: tensor<1048576x64xf32>, %v: tensor<10
   return %r : tensor<64x64xf32>
 }
 
+// Rounding by the scale of a row is a barrier: rows that do not fit are streamed twice.
+// CHECK-LABEL: func.func @scaled
+// CHECK-SAME:    condition = "quantisation"
+// CHECK:         schedule = #redfuse.schedule<multipass, grid = [0], tiles = [{{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}], stream = [1], reason = "2 passes: keeping
+#xs = affine_map<(i, j, d) -> (i, j)>
+#ws = affine_map<(i, j, d) -> (j, d)>
+#os = affine_map<(i, j, d) -> (i, d)>
+func.func @scaled(%x: tensor<64x1048576xf32>, %w: tensor<1048576x64xf32>, %o: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %r = redfuse.cascade {indexing_maps = [#xs, #ws, #os]}
+      ins(%x, %w : tensor<64x1048576xf32>, tensor<1048576x64xf32>) outs(%o : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %t = math.absf %a : f32
+    %m = redfuse.reduce maximumf %t over [1] into [0] : f32
+    %q = arith.divf %a, %m : f32
+    %n = math.roundeven %q : f32
+    %e = math.exp %n : f32
+    %p = arith.mulf %e, %b : f32
+    %s = redfuse.reduce add %p over [1] into [0, 2] : f32
+    redfuse.yield %s : f32
+  } -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
+
 // No reduction: a map. A schedule that is there is kept.
 // CHECK-LABEL: func.func @map
 // CHECK:         #redfuse.schedule<map, grid = [0, 1]

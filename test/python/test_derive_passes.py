@@ -145,6 +145,10 @@ class Passes:
         self.ops = [op.operation for op in self.function.regions[0].blocks[0].operations]
         self.folds = [op for op in self.ops if op.name == "redfuse.fold"]
 
+    def rules(self) -> str:
+        """The rules of all passes."""
+        return " ".join(str(ir.DictAttr(f.attributes["certificate"])["rules"]) for f in self.folds)
+
     def refused(self) -> str:
         return str(self.function.attributes["redfuse.refused"])
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from cascades import Cascade
 from index_program import Interpreter
-from test_derive import Derived, check, folded, inputs
+from test_derive import check, inputs
+from test_derive_passes import Passes
 
 EXTENTS = {"i": 4, "j": 23}
 PROGRAMS = 120
@@ -95,9 +96,9 @@ def test_random_cascades(first: int) -> None:
     derived_count = 0
     for seed in range(first, first + 20):
         cascade = Cascade(("ij", "ij"), ("i", "i"), Writer(seed).body())
-        derived = Derived(cascade, EXTENTS)
-        if derived.fold is None:
-            assert "condition" in derived.reason(), cascade.body
+        derived = Passes(cascade, EXTENTS)
+        if not derived.folds:
+            assert "condition" in derived.refused(), cascade.body
             continue
         derived_count += 1
         run = Interpreter(precise=True)
@@ -110,7 +111,7 @@ def test_random_cascades(first: int) -> None:
                 want = run.cascade(derived.cascade, arrays)
                 rng = np.random.default_rng(seed)
                 for style in ("one", "cut", "tree"):
-                    got = folded(derived, run, arrays, rng, style)
+                    got = derived.run(run, arrays, rng, style)
                     context = f"seed {seed}, {kind}, {style}\n{cascade.body}"
                     check(got, want, 1e-7, context)
     assert derived_count >= 3
