@@ -7,7 +7,7 @@
 
 // CHECK-LABEL: @part
 // CHECK-SAME: condition = "part of the dims"
-// CHECK-SAME: location = "{{.*}}redfuse-derive-invalid.mlir:[[@LINE+10]]
+// CHECK-SAME: location = "{{.*}}redfuse-derive-invalid.mlir:[[@LINE+7]]
 // CHECK-SAME: op = "redfuse.reduce"
 // CHECK-NOT: redfuse.fold
 func.func @part(%s: tensor<4x5x6xf32>, %init: tensor<4xf32>) -> tensor<4xf32> {
