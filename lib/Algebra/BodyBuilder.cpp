@@ -107,10 +107,25 @@ Value BodyBuilder::select(Value predicate, Value onTrue, Value onFalse) {
 }
 
 Value BodyBuilder::isEqual(Value v, double value) {
-  Value c = constant(value, v.getType());
-  if (isFloat(v))
-    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v, c);
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v, c);
+  return isSame(v, constant(value, v.getType()));
+}
+
+Value BodyBuilder::isSame(Value lhs, Value rhs) {
+  if (isFloat(lhs))
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, lhs, rhs);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lhs, rhs);
+}
+
+Value BodyBuilder::isNan(Value v) {
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, v, v);
+}
+
+Value BodyBuilder::isNumber(Value v) {
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, v, v);
+}
+
+Value BodyBuilder::both(Value lhs, Value rhs) {
+  return arith::AndIOp::create(b, loc, lhs, rhs);
 }
 
 Value BodyBuilder::isFinite(Value v) {
@@ -164,15 +179,15 @@ SmallVector<Value> BodyBuilder::combineGroup(const Component &first,
   auto combining = llvm::cast<CombiningOpInterface>(first.group);
   if (combining.isDeclared())
     return inlineCombiner(b, combining.getCombine(), lhs, rhs);
-  if (combining.getReducer() != Reducer::TopK) {
-    auto [value, index] = combinePair(combining.getReducer(), {lhs[0], lhs[1]},
-                                      {rhs[0], rhs[1]});
+  if (first.reducer != Reducer::TopK) {
+    auto [value, index] =
+        combinePair(first.reducer, {lhs[0], lhs[1]}, {rhs[0], rhs[1]});
     return {value, index};
   }
   // The dim that no operand has is the rank.
   SmallBitVector rank = toDimSet(first.into, roles.getOver().size());
-  for (Value operand : first.group->getOperands())
-    rank.reset(roles.getDims()[operand]);
+  for (Value element : first.elements)
+    rank.reset(roles.getDims()[element]);
   auto merge = MergeTopkOp::create(b, loc, lhs[0], lhs[1], rhs[0], rhs[1],
                                    rank.find_first());
   return {merge.getBestValues(), merge.getBestIndices()};

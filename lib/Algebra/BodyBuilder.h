@@ -45,6 +45,11 @@ public:
   /// Ordered equality with a constant, of floats or integers.
   mlir::Value isEqual(mlir::Value v, double constant);
   mlir::Value isFinite(mlir::Value v);
+  mlir::Value isNan(mlir::Value v);
+  mlir::Value isNumber(mlir::Value v);
+  /// Ordered equality of two floats or integers.
+  mlir::Value isSame(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value both(mlir::Value lhs, mlir::Value rhs);
   /// |v| is infinite.
   mlir::Value isInfinite(mlir::Value v);
   mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs);

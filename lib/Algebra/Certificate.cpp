@@ -392,6 +392,7 @@ std::string Formulas::stage(const Stage &s) {
       text += ", " + state(s.first + i);
     return text;
   }
+  case Stage::Kind::Selection:
   case Stage::Kind::Endpoints:
     break;
   }
@@ -407,6 +408,8 @@ std::string Formulas::stage(const Stage &s) {
       names[s.data] = old;
     return text;
   };
+  if (s.kind == Stage::Kind::Selection)
+    return at(s.first) + ", " + state(s.first + 1);
   if (!s.second)
     return at(s.first);
   return stringifyReducer(reduce.getReducer()).str() + "(" + at(s.first) +
@@ -443,9 +446,12 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
       auto combining = cast<CombiningOpInterface>(c.group);
       std::string elements = combining.isDeclared()
                                  ? f.operands(c.group)
-                                 : f.value(c.group->getOperand(0));
-      basis.push_back(text(name + " = " + f.reducer(combining) + over + "(" +
-                           elements + ")"));
+                                 : f.value(c.elements[0]);
+      std::string reducer = combining.isDeclared()
+                                ? f.reducer(combining)
+                                : stringifyReducer(c.reducer).str();
+      basis.push_back(
+          text(name + " = " + reducer + over + "(" + elements + ")"));
       if (combining.getOrdered())
         ordered.push_back(
             text(name + ": segments are merged in the order of their indices"));

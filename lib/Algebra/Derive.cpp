@@ -342,8 +342,25 @@ bool Deriver::addChoice(ReduceOp reduce, const ChoiceRef &choice,
   return true;
 }
 
+/// Whether `value` is an integer that was a float mixed of data and reduced
+/// values before.
+static bool isQuantised(const Roles &roles, Value value, unsigned depth = 0) {
+  Operation *op = value.getDefiningOp();
+  if (!op || roles[value] != Role::Mixed || !value.getType().isInteger() ||
+      isa<ReduceOp>(op))
+    return false;
+  return isa<arith::FPToSIOp, arith::FPToUIOp>(op) ||
+         llvm::any_of(op->getOperands(), [&](Value v) {
+           return isQuantised(roles, v, depth + 1);
+         });
+}
+
 bool Deriver::addSum(ReduceOp reduce) {
   RefusalReason reason;
+  if (isQuantised(roles, reduce.getOperands()[0]))
+    return refuse(reduce, "quantisation",
+                  "quantised values are summed as integers",
+                  "sum them in a float type to approximate them");
   ChoiceRef choice = form.of(reduce.getOperands()[0], reason);
   if (!choice) {
     why.push_back(reason);
@@ -381,7 +398,7 @@ bool redfuse::changesWithOrder(CombiningOpInterface combining) {
          llvm::any_of(combining->getOperandTypes(), llvm::IsaPred<FloatType>);
 }
 
-bool Deriver::addStage(ReduceOp reduce, const DerivationOptions &options) {
+bool Deriver::addStage(ReduceOp reduce) {
   const SmallBitVector &over = roles.getOver();
   SmallBitVector own = toDimSet(reduce.getOver(), over.size());
   if (!isSubset(over, own) ||
@@ -415,8 +432,7 @@ bool Deriver::addStage(ReduceOp reduce, const DerivationOptions &options) {
   }
 }
 
-bool Deriver::run(CascadeOp cascade, const DerivationOptions &options,
-                  bool isPartial) {
+bool Deriver::run(CascadeOp cascade, bool isPartial) {
   Block &body = cascade.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
   const SmallBitVector &over = roles.getOver();
@@ -455,7 +471,7 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options,
     });
     auto reduce = dyn_cast<ReduceOp>(op);
     if (reduce && llvm::is_contained(stages, reduce)) {
-      isLate = isLate || !addStage(reduce, options);
+      isLate = isLate || !addStage(reduce);
       (isLate ? waiting : folded).push_back(reduce);
     }
     if (isLate)
@@ -464,7 +480,7 @@ bool Deriver::run(CascadeOp cascade, const DerivationOptions &options,
   if (!waiting.empty())
     return isPartial;
   for (ScanOp scan : scans)
-    scansWait |= !addScan(scan, options);
+    scansWait |= !addScan(scan);
   scansWait = scansWait || !addOutputs(cascade);
   if (scansWait)
     return isPartial;
@@ -511,9 +527,9 @@ FailureOr<Derivation> redfuse::derive(CascadeOp cascade, ArrayRef<int64_t> over,
   auto prepared = prepare(cascade, over, why, options);
   if (!prepared)
     return failure();
-  Deriver deriver(prepared->second, cascade.getContext(), why);
+  Deriver deriver(prepared->second, cascade.getContext(), why, options);
   deriver.result.over = prepared->first;
-  if (!deriver.run(cascade, options))
+  if (!deriver.run(cascade))
     return failure();
   return std::move(deriver.result);
 }
@@ -525,9 +541,9 @@ redfuse::deriveFirstPass(CascadeOp cascade, ArrayRef<int64_t> over,
   auto prepared = prepare(cascade, over, why, options);
   if (!prepared)
     return failure();
-  Deriver deriver(prepared->second, cascade.getContext(), why);
+  Deriver deriver(prepared->second, cascade.getContext(), why, options);
   deriver.result.over = prepared->first;
-  if (!deriver.run(cascade, options, /*isPartial=*/true))
+  if (!deriver.run(cascade, /*isPartial=*/true))
     return failure();
   return PartialDerivation{deriver.folded, deriver.waiting, deriver.scansWait,
                            !deriver.result.mappedResults.empty()};

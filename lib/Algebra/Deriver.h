@@ -29,12 +29,13 @@ std::optional<unsigned> findLowerPower(const Derivation &derivation,
 class Deriver {
 public:
   Deriver(const Roles &roles, mlir::MLIRContext *context,
-          llvm::SmallVectorImpl<RefusalReason> &why)
-      : roles(roles), form(roles), context(context), why(why) {}
+          llvm::SmallVectorImpl<RefusalReason> &why,
+          const DerivationOptions &options)
+      : roles(roles), options(options), form(roles, options.approximate),
+        context(context), why(why) {}
 
   /// Derives the reductions that results need, all or as many as fold together.
-  bool run(CascadeOp cascade, const DerivationOptions &options,
-           bool isPartial = false);
+  bool run(CascadeOp cascade, bool isPartial = false);
 
   Derivation result;
   /// Those that were derived, and the others.
@@ -43,14 +44,20 @@ public:
   bool scansWait = false;
 
 private:
-  bool addStage(ReduceOp reduce, const DerivationOptions &options);
+  bool addStage(ReduceOp reduce);
   bool addSum(ReduceOp reduce);
   bool addProduct(ReduceOp reduce);
   bool addGroup(ReduceOp reduce);
-  bool addScan(ScanOp scan, const DerivationOptions &options);
+  bool addScan(ScanOp scan);
   /// The first component of the group of `combining`.
   unsigned addGroupComponents(CombiningOpInterface combining,
                               llvm::ArrayRef<int64_t> over);
+  /// The same for other elements and another reducer (as argmin for argmax).
+  unsigned addGroupComponents(CombiningOpInterface combining, Reducer reducer,
+                              llvm::ArrayRef<mlir::Value> elements,
+                              llvm::ArrayRef<int64_t> over);
+  /// The best of a strictly monotone function of data.
+  bool addSelection(ReduceOp reduce);
   /// Sorts out the results that are written segment by segment.
   bool addOutputs(CascadeOp cascade);
   bool addExtreme(ReduceOp reduce);
@@ -92,6 +99,7 @@ private:
   }
 
   const Roles &roles;
+  const DerivationOptions &options;
   NormalForm form;
   mlir::MLIRContext *context;
   llvm::SmallVectorImpl<RefusalReason> &why;

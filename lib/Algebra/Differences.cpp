@@ -327,8 +327,11 @@ struct Liveness {
     }
     useComponent(stage.first);
     useComponent(stage.second);
+    useComponent(stage.worst);
+    useComponent(stage.lowest);
     ReduceOp reduce = stage.reduce;
-    if (stage.kind == Stage::Kind::Endpoints) {
+    if (stage.kind == Stage::Kind::Endpoints ||
+        stage.kind == Stage::Kind::Selection) {
       values.insert(stage.data); // Stands for a component here.
       useValue(reduce.getOperands()[0]);
       values.erase(stage.data);
@@ -392,6 +395,8 @@ void Deriver::dropUnused(CascadeOp cascade) {
   for (Stage &stage : stages) {
     stage.first = position.empty() ? 0 : position[stage.first];
     map(stage.second);
+    map(stage.worst);
+    map(stage.lowest);
     map(stage.count);
     if (stage.value)
       renumber(const_cast<StageChoice &>(*stage.value), map);

@@ -6,34 +6,44 @@ using namespace redfuse;
 
 unsigned Deriver::addGroupComponents(CombiningOpInterface combining,
                                      ArrayRef<int64_t> over) {
-  SmallBitVector dims(roles.getOver().size());
+  SmallVector<Value> elements;
   for (Value operand : combining->getOperands())
-    dims |= roles.getDims()[operand];
+    elements.push_back(roles.canonical(operand));
+  return addGroupComponents(combining, combining.getReducer(), elements, over);
+}
+
+unsigned Deriver::addGroupComponents(CombiningOpInterface combining,
+                                     Reducer reducer, ArrayRef<Value> elements,
+                                     ArrayRef<int64_t> over) {
+  SmallBitVector dims(roles.getOver().size());
+  for (Value element : elements)
+    dims |= roles.getDims()[element];
   // The rank of a list is a dim of the result alone.
-  if (combining.getReducer() == Reducer::TopK)
-    dims |= toDimSet(cast<ReduceOp>(combining.getOperation()).getInto(),
-                     dims.size());
-  unsigned n = combining->getNumOperands();
-  Component c = makeComponent(combining.getReducer(), Type(), over, dims);
-  for (auto [i, other] : llvm::enumerate(result.components)) {
-    if (!other.group || other.member != 0 || other.over != c.over ||
-        other.into != c.into ||
-        !haveSameReducer(combining, cast<CombiningOpInterface>(other.group)))
-      continue;
-    auto same = llvm::zip_equal(combining->getOperands(),
-                                other.group->getOperands());
-    if (llvm::all_of(same, [&](auto pair) {
-          auto [a, b] = pair;
-          return roles.canonical(a) == roles.canonical(b);
-        }))
-      return i;
+  if (reducer == Reducer::TopK) {
+    SmallBitVector rank =
+        toDimSet(cast<ReduceOp>(combining.getOperation()).getInto(),
+                 dims.size());
+    for (Value operand : combining->getOperands())
+      rank.reset(roles.getDims()[operand]);
+    dims |= rank;
   }
+  Component c = makeComponent(reducer, Type(), over, dims);
+  c.elements.assign(elements.begin(), elements.end());
+  for (auto [i, other] : llvm::enumerate(result.components))
+    if (other.group && other.member == 0 && other.over == c.over &&
+        other.into == c.into && other.reducer == reducer &&
+        other.elements == c.elements &&
+        (!combining.isDeclared() ||
+         haveSameReducer(combining, cast<CombiningOpInterface>(other.group))))
+      return i;
   unsigned first = result.components.size();
-  for (unsigned i = 0; i < n; ++i) {
+  for (auto [i, element] : llvm::enumerate(elements)) {
     c.group = combining;
     c.member = i;
-    c.type = combining->getOperand(i).getType();
-    c.identity = getIdentityOf(combining, i);
+    c.type = element.getType();
+    c.identity = i == 0 && !combining.isDeclared()
+                     ? getReducerIdentity(reducer, c.type)
+                     : getIdentityOf(combining, i);
     result.components.push_back(c);
   }
   return first;
@@ -50,10 +60,7 @@ bool Deriver::addGroup(ReduceOp reduce) {
                     "combiner of the program's own does to it is not known",
                     "combine data alone, and apply the reduced value to the "
                     "result");
-    return refuse(reduce, "selection",
-                  "the selected value mixes data with reduced values, and "
-                  "rounding can make ties that the data does not have",
-                  "select on data alone");
+    return addSelection(reduce);
   }
   Stage stage;
   stage.reduce = reduce;
@@ -63,7 +70,7 @@ bool Deriver::addGroup(ReduceOp reduce) {
   return true;
 }
 
-bool Deriver::addScan(ScanOp scan, const DerivationOptions &options) {
+bool Deriver::addScan(ScanOp scan) {
   const SmallBitVector &over = roles.getOver();
   if (over.count() != 1)
     return refuse(scan, "part of the dims",

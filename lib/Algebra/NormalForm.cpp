@@ -1,5 +1,5 @@
 //===- NormalForm.cpp - bodies as sums of products ------------------------===//
-#include "redfuse/Algebra/NormalForm.h"
+#include "redfuse/Algebra/Derivation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -243,6 +243,10 @@ std::optional<Sum> NormalForm::applyUnary(Operation *op, const Sum &sum,
                                           RefusalReason &why) {
   if (isa<arith::ExtFOp>(op))
     return sum;
+  if (mayApproximate(op)) {
+    note("approximate: rounding is taken for the identity");
+    return sum;
+  }
   if (auto trunc = dyn_cast<arith::TruncFOp>(op)) {
     if (!isFloatNarrowing(trunc))
       return refuse(why, op, "quantisation",
@@ -287,6 +291,40 @@ std::optional<Sum> NormalForm::applyUnary(Operation *op, const Sum &sum,
                     "' of a value that mixes data with reduced values is not "
                     "a sum of products",
                 "apply it to data or to reduced values alone");
+}
+
+bool NormalForm::mayApproximate(Operation *op) const {
+  if (!isApproximate && !op->hasAttr(kApproximateAttr))
+    return false;
+  if (auto trunc = dyn_cast<arith::TruncFOp>(op))
+    return !isFloatNarrowing(trunc);
+  return isa<math::RoundOp, math::RoundEvenOp, arith::FPToSIOp,
+             arith::SIToFPOp>(op);
+}
+
+Value NormalForm::getClamped(Operation *op) const {
+  if (!isApproximate && !op->hasAttr(kApproximateAttr))
+    return {};
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    // select(v < c, c, v), or with another comparison.
+    auto cmp = select.getCondition().getDefiningOp<arith::CmpFOp>();
+    Value low = select.getTrueValue(), high = select.getFalseValue();
+    if (!cmp || roles[cmp.getResult()] != Role::Mixed)
+      return {};
+    for (auto [v, c] : {std::pair(high, low), {low, high}})
+      if (getConstant(c) && ((cmp.getLhs() == v && getConstant(cmp.getRhs()) ==
+                                                       getConstant(c)) ||
+                             (cmp.getRhs() == v && getConstant(cmp.getLhs()) ==
+                                                       getConstant(c))))
+        return v;
+    return {};
+  }
+  if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+          arith::MinNumFOp>(op))
+    for (unsigned i : {0, 1})
+      if (getConstant(op->getOperand(i)))
+        return op->getOperand(1 - i);
+  return {};
 }
 
 std::optional<Sum> NormalForm::addSums(Operation *op, const Sum &lhs,
@@ -468,6 +506,10 @@ ChoiceRef NormalForm::innerSum(ReduceOp reduce, RefusalReason &why) {
 }
 
 ChoiceRef NormalForm::compute(Operation *op, RefusalReason &why) {
+  if (Value v = getClamped(op)) {
+    note("approximate: saturation is taken for the identity");
+    return of(v, why);
+  }
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     if (roles[select.getCondition()] == Role::Mixed) {
       // A clamp: what is clamped may say more.

@@ -66,6 +66,7 @@ private:
     return c.exponential || !c.powers.empty();
   }
   Value stageValue(BodyBuilder &bb, const Stage &stage, const State &state);
+  Value selectedIndex(BodyBuilder &bb, const Stage &stage, const State &state);
   Value choiceValue(BodyBuilder &bb, ReduceOp reduce, const StageChoice &choice,
                     Type type, const State &state);
   Value termValue(BodyBuilder &bb, const StageTerm &term, Type type,
@@ -171,7 +172,7 @@ Value Rewriter::contribution(BodyBuilder &bb, const Component &c,
 
 ReduceOp Rewriter::reduceSegment(BodyBuilder &bb, const Component &c,
                                  ValueRange values) {
-  if (c.group)
+  if (c.group && c.reducer == Reducer::Declared)
     return createReduce(bb.b, loc, cast<CombiningOpInterface>(c.group), values,
                         c.over, c.into);
   return ReduceOp::create(bb.b, loc, c.reducer, values, c.over, c.into);
@@ -312,8 +313,8 @@ void Rewriter::buildStep(Block &step) {
       continue;
     if (c.group) {
       SmallVector<Value> elements;
-      for (Value operand : c.group->getOperands())
-        elements.push_back(bb.get(operand));
+      for (Value element : c.elements)
+        elements.push_back(bb.get(element));
       ReduceOp segment = reduceSegment(bb, c, elements);
       llvm::copy(bb.combineGroup(c, groupOf(i, state), segment.getResults()),
                  next.begin() + i);
@@ -489,6 +490,9 @@ Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
   Value operand = reduce.getOperand(0);
   Type type = getAccumulatorType(operand.getType());
   Value result;
+  auto nanOf = [&](Value v, Value otherwise) {
+    return bb.select(bb.isNan(v), v, otherwise);
+  };
   switch (stage.kind) {
   case Stage::Kind::Sum:
     result = choiceValue(bb, reduce, *stage.value, type, state);
@@ -496,6 +500,12 @@ Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
   case Stage::Kind::Group:
   case Stage::Kind::Product:
     result = state[stage.first];
+    break;
+  case Stage::Kind::Selection:
+    result = bb.getWith(operand, stage.data, state[stage.first]);
+    if (stage.worst)
+      result = nanOf(bb.getWith(operand, stage.data, state[*stage.worst]),
+                     result);
     break;
   case Stage::Kind::Endpoints:
     result = bb.getWith(operand, stage.data, state[stage.first]);
@@ -514,6 +524,35 @@ Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
   return bb.cast(result, operand.getType());
 }
 
+Value Rewriter::selectedIndex(BodyBuilder &bb, const Stage &stage,
+                              const State &state) {
+  ReduceOp reduce = stage.reduce;
+  Value operand = reduce.getOperand(0);
+  auto at = [&](Value data) { return bb.getWith(operand, stage.data, data); };
+  Value data = state[stage.first], index = state[stage.first + 1];
+  Value best = at(data), lowest = state[*stage.lowest];
+  Value some = at(bb.constant(1, data.getType()));
+  if (reduce.getReducer() == Reducer::TopK) {
+    // Where all values are NaN they keep their order.
+    SmallBitVector rank = toDimSet(reduce.getInto(), numDims);
+    for (Value v : reduce.getOperands())
+      rank.reset(roles.getDims()[v]);
+    Value position = IndexOp::create(bb.b, loc, rank.find_first());
+    Value inOrder = bb.add(lowest, bb.cast(position, index.getType()));
+    return bb.select(bb.both(bb.isNan(best), bb.isNan(some)), inOrder, index);
+  }
+  // NaN comes before all numbers; the first of several is selected. Where the
+  // ends are equal or NaN so is all between, unless the data itself is NaN.
+  Value worst = at(state[*stage.worst]);
+  Value isOwn = bb.both(bb.isNan(data), bb.isNumber(some));
+  Value allNan = bb.select(isOwn, index, lowest);
+  Value allEqual = bb.select(bb.isSame(best, worst), lowest, index);
+  return bb.select(
+      bb.isNan(worst),
+      bb.select(bb.isNan(best), allNan, state[*stage.worst + 1]),
+      bb.select(bb.isNan(best), index, allEqual));
+}
+
 void Rewriter::buildFinalize(Block &block) {
   BodyBuilder bb(body, block, roles, loc);
   unsigned numInputs = cascade.getInputs().size();
@@ -528,6 +567,9 @@ void Rewriter::buildFinalize(Block &block) {
     if (stage.kind == Stage::Kind::Group)
       for (unsigned i = 1; i < reduce.getNumResults(); ++i)
         bb.map(roles.canonical(reduce.getResult(i)), state[stage.first + i]);
+    if (stage.kind == Stage::Kind::Selection)
+      bb.map(roles.canonical(reduce.getResult(1)),
+             selectedIndex(bb, stage, state));
   }
   for (auto assertion : body.getOps<cf::AssertOp>())
     if (roles[assertion.getArg()] != Role::Data)

@@ -257,6 +257,7 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
     why.clear();
     DerivationOptions deriveOptions;
     deriveOptions.strict = options.strict;
+    deriveOptions.approximate = options.approximate;
     FailureOr<PassPlan> plan = planPasses(cascade, over, why, deriveOptions);
     auto record = [&](ArrayRef<RefusalReason> reasons) {
       for (const RefusalReason &reason : reasons)

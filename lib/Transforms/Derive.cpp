@@ -61,6 +61,7 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
     IRRewriter rewriter(&getContext());
     DerivationOptions options;
     options.strict = strict;
+    options.approximate = approximate;
     SmallVector<RefusalReason> why;
     FailureOr<PassPlan> plan = planPasses(cascade, dims, why, options);
     if (succeeded(plan))

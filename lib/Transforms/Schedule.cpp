@@ -18,6 +18,7 @@ struct Schedule : public redfuse::impl::ScheduleBase<Schedule> {
   void runOnOperation() override {
     ScheduleRequest options;
     options.strict = strict;
+    options.approximate = approximate;
     options.tiles.assign(tiles.begin(), tiles.end());
     if (!kind.empty()) {
       options.kind = symbolizeScheduleKind(kind);

@@ -19,6 +19,9 @@ class Options:
     schedule: ``auto``, or one schedule for every cascade where it is legal: ``resident``,
         ``stream``.
     strict: refuse every schedule that changes the order of floating-point operations.
+    approximate: take rounding to nearest and saturation for the identity where they stand in the
+        way of reading the data once. Results differ by as much as these round; ``explain`` says
+        where it was done.
     threads: CPU threads for this executable's calls, 0 for all cores.
     opt_level: LLVM's optimisation level, 0 to 3.
     cache: look the binary up in the cache on disk, and put it there.
@@ -28,6 +31,7 @@ class Options:
     fuse: bool = True
     schedule: str = "auto"
     strict: bool = False
+    approximate: bool = False
     threads: int = 0
     opt_level: int = 3
     cache: bool = True
@@ -38,6 +42,7 @@ class Options:
             "fuse": (bool,),
             "schedule": (str,),
             "strict": (bool,),
+            "approximate": (bool,),
             "threads": (int,),
             "opt_level": (int,),
             "cache": (bool,),

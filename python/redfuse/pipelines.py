@@ -26,16 +26,14 @@ UNFUSED_STAGES = ("source", "prepare", "bufferize", "loops", "llvm")
 
 def fused(options: Options) -> list[tuple[str, str]]:
     """(stage, pipeline) pairs of the fusing compiler for the CPU."""
-    chosen = [] if options.schedule == "auto" else [f"kind={options.schedule}"]
-    if options.strict:
-        chosen.append("strict=true")
-    schedule = f"{{{' '.join(chosen)}}}" if chosen else ""
+    rules = [name + "=true" for name in ("strict", "approximate") if getattr(options, name)]
+    kind = [] if options.schedule == "auto" else [f"kind={options.schedule}"]
     return [
         ("normalize", "builtin.module(redfuse-normalize)"),
         ("raise", "builtin.module(redfuse-raise,redfuse-widen-accumulators)"),
         ("fuse", "builtin.module(redfuse-fuse)"),
-        ("schedule", f"builtin.module(redfuse-schedule{schedule})"),
-        ("derive", "builtin.module(redfuse-derive)"),
+        ("schedule", f"builtin.module(redfuse-schedule{{{' '.join(kind + rules)}}})"),
+        ("derive", f"builtin.module(redfuse-derive{{{' '.join(rules)}}})"),
         ("outline", "builtin.module(redfuse-outline)"),
         ("bufferize", "builtin.module(redfuse-lower-tm-tensor,redfuse-bufferize)"),
         ("generate", "builtin.module(redfuse-kernel-to-cpu)"),

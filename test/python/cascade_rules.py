@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from cascades import N, Cascade
 
+_SOFTMAX = """%m = redfuse.reduce maximumf %a over [j] into [i] : f32
+           %c = arith.subf %a, %m : f32
+           %e = math.exp %c : f32
+           %l = redfuse.reduce add %e over [j] into [i] : f32
+           %w = arith.divf %e, %l : f32
+           """
+
 # Folded along j, whatever is reduced last.
 RULES: dict[str, Cascade] = {
     "moment of inertia": Cascade(
@@ -101,6 +108,31 @@ RULES: dict[str, Cascade] = {
            %lw = math.log %w : f32
            %r = redfuse.reduce add %lw over [j] into [i] : f32
            redfuse.yield %r : f32""",
+    ),
+    "the position of the most probable": Cascade(
+        ("ij",),
+        ("i", "i:index"),
+        _SOFTMAX
+        + """%k = redfuse.index 1
+           %v, %p = redfuse.reduce argmax %w, %k over [j] into [i] : f32, index
+           redfuse.yield %v, %p : f32, index""",
+    ),
+    "the position of the least probable": Cascade(
+        ("ij",),
+        ("i", "i:index"),
+        _SOFTMAX
+        + """%k = redfuse.index 1
+           %v, %p = redfuse.reduce argmin %w, %k over [j] into [i] : f32, index
+           redfuse.yield %v, %p : f32, index""",
+    ),
+    "the position of the farthest below a sum": Cascade(
+        ("ij", "ij"),
+        ("i", "i:index"),
+        """%s = redfuse.reduce add %b over [j] into [i] : f32
+           %d = arith.subf %s, %a : f32
+           %k = redfuse.index 1
+           %v, %p = redfuse.reduce argmax %d, %k over [j] into [i] : f32, index
+           redfuse.yield %v, %p : f32, index""",
     ),
     "multiplied and added at once": Cascade(
         ("ij", "ij"),

@@ -8,6 +8,9 @@
 
 namespace redfuse {
 
+/// The attribute of an op that may be approximated.
+inline constexpr llvm::StringLiteral kApproximateAttr = "redfuse.approximate";
+
 /// One component of the state of a fold: a reduction of a contribution that is
 /// free of reduced values.
 struct Component {
@@ -27,8 +30,10 @@ struct Component {
   llvm::SmallVector<std::pair<mlir::Value, bool>, 1> masks;
 
   /// A reducer of several operands or a declared one has as many components in
-  /// a row: the reduction or scan that they are of, and which one this is.
+  /// a row: the reduction or scan that they are of, what it combines here, and
+  /// which one this is.
   mlir::Operation *group = nullptr;
+  llvm::SmallVector<mlir::Value, 0> elements;
   unsigned member = 0;
   /// A kept pivot (an index into `Derivation::pivots`).
   std::optional<unsigned> kept;
@@ -92,16 +97,18 @@ struct StageChoice {
 
 /// How one reduction of the cascade is recovered from the state.
 struct Stage {
-  enum class Kind { Sum, Product, Endpoints, Group };
+  enum class Kind { Sum, Product, Endpoints, Group, Selection };
   ReduceOp reduce;
   Kind kind = Kind::Sum;
   std::shared_ptr<const StageChoice> value;
   /// Endpoints: the contribution is a monotone function of `data`, whose
   /// extreme values these components hold. Product: the component. Group: the
-  /// first one.
+  /// first one. Selection: the selected value is a strictly monotone function of
+  /// `data`; `first` and the next are the value and index selected there, `worst`
+  /// the value of the pair at the other end, `lowest` the lowest index.
   mlir::Value data;
   unsigned first = 0;
-  std::optional<unsigned> second;
+  std::optional<unsigned> second, worst, lowest;
   /// The component that counts, where the result over nothing has to be told
   /// from a result over something.
   std::optional<unsigned> count;
@@ -152,6 +159,9 @@ struct Derivation {
 struct DerivationOptions {
   /// Refuse everything that changes the order of floating-point operations.
   bool strict = false;
+  /// Take rounding to nearest and saturation for the identity. Ops with
+  /// `redfuse.approximate` are taken so in any case.
+  bool approximate = false;
   /// Reductions over folded dims that are complete before the fold begins: their
   /// results are free.
   llvm::SmallVector<ReduceOp> complete;

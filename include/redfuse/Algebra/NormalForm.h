@@ -92,7 +92,8 @@ using ChoiceRef = std::shared_ptr<const Choice>;
 /// stays irreducible is a barrier, with its reason.
 class NormalForm {
 public:
-  explicit NormalForm(const Roles &roles) : roles(roles) {}
+  NormalForm(const Roles &roles, bool isApproximate)
+      : roles(roles), isApproximate(isApproximate) {}
 
   /// The normal form of `value`, or null with `why` set.
   ChoiceRef of(mlir::Value value, RefusalReason &why);
@@ -145,7 +146,13 @@ private:
       rules.push_back(rule);
   }
 
+  /// Whether `op` rounds or saturates and may be taken for the identity.
+  bool mayApproximate(mlir::Operation *op) const;
+  /// The value that `op` clamps between constants, or null.
+  mlir::Value getClamped(mlir::Operation *op) const;
+
   const Roles &roles;
+  bool isApproximate;
   llvm::DenseMap<mlir::Value, ChoiceRef> known;
   llvm::SmallVector<llvm::StringRef> rules;
 };

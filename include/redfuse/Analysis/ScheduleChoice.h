@@ -12,6 +12,7 @@ struct ScheduleRequest {
   /// Tiles to use instead of the model's, by dim; 0: the model's.
   llvm::SmallVector<int64_t> tiles;
   bool strict = false;
+  bool approximate = false;
 };
 
 /// Chooses grid, tiles and kind for `cascade` on `target`. Always succeeds: a
