@@ -2,6 +2,7 @@
 #include "RaiseTopk.h"
 
 #include "redfuse/Analysis/DimSets.h"
+#include "redfuse/Analysis/KernelInfo.h"
 #include "redfuse/Analysis/Refusal.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
@@ -589,7 +590,9 @@ CascadeOp Raiser::build() {
                       rewriter.getI64IntegerAttr(index.getDim()))));
       continue;
     }
-    rewriter.clone(inner, mapping);
+    Operation *copy = rewriter.clone(inner, mapping);
+    if (op->hasAttr(kApproximateAttr))
+      copy->setAttr(kApproximateAttr, rewriter.getUnitAttr());
   }
   SmallVector<Value> results(op.getNumDpsInits());
   for (unsigned k = 0; k < op.getNumDpsInits(); ++k) {

@@ -195,3 +195,17 @@ func.func @map(%a: tensor<5x3xf32>, %t: tensor<8xf32>) -> tensor<5x3xf32> {
   } -> tensor<5x3xf32>
   return %r : tensor<5x3xf32>
 }
+
+// An op that may be approximated says so in the body.
+// CHECK-LABEL: func @approximate
+// CHECK: math.roundeven %{{.*}} {redfuse.approximate}
+func.func @approximate(%x: tensor<4x8xf32>, %init: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x8xf32>) outs(%init : tensor<4x8xf32>) attrs = {redfuse.approximate} {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.roundeven %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}

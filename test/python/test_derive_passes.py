@@ -212,3 +212,18 @@ def test_passes_give_the_cascade(name: str) -> None:
             for style in ("one", "cut", "tree"):
                 got = derived.run(run, arrays, rng, style)
                 check(got, want, 1e-9, f"{name}, {kind}, {style}")
+
+
+def test_rounding_is_dropped_on_request() -> None:
+    """One pass; each of the rounded values is off by at most a half."""
+    cascade, _ = BARRIERS["a rounded quotient"]
+    derived = Passes(cascade, EXTENTS, "approximate=true")
+    assert len(derived.folds) == 1
+    assert "approximate" in derived.rules()
+    run = Interpreter(precise=True)
+    arrays = inputs(cascade, "normal", EXTENTS, 5)
+    (want,) = run.cascade(derived.cascade, arrays)
+    (got,) = derived.run(run, arrays, np.random.default_rng(5), "tree")
+    scale = np.abs(arrays[0]).max(axis=1, keepdims=True) / 127
+    assert (np.abs(got - want) <= scale / 2 * np.abs(arrays[1]).sum(axis=0)).all()
+    assert (got != want).any()

@@ -8,9 +8,6 @@
 
 namespace redfuse {
 
-/// The attribute of an op that may be approximated.
-inline constexpr llvm::StringLiteral kApproximateAttr = "redfuse.approximate";
-
 /// One component of the state of a fold: a reduction of a contribution that is
 /// free of reduced values.
 struct Component {

@@ -13,6 +13,10 @@ inline constexpr llvm::StringLiteral kInfoAttr = "redfuse.info";
 /// number of the cascade in its function, and that of the pass.
 inline constexpr llvm::StringLiteral kPassAttr = "redfuse.pass";
 
+/// The attribute of an op that rounds or saturates and may be taken for the
+/// identity where that gives a merge. On a linalg op it is that of all ops in it.
+inline constexpr llvm::StringLiteral kApproximateAttr = "redfuse.approximate";
+
 /// A cascade as `explain` tells of it: `source`, the first source position;
 /// `locations`, all of them; `stages`, a dictionary for each reduction (reducer,
 /// over, into, type, location).
