@@ -34,14 +34,28 @@ bool Deriver::addPowers(ReduceOp reduce, ArrayRef<Difference> differences,
   bool isOwnMean = result.shifts[shift].numerator.has_value();
   bool isKept = !result.pivots[pivot].exponential;
   bool isWeighted = !c.data.empty() && !c.exponential;
+  bool isRisk =
+      llvm::any_of(out.done, [&](Factor f) { return isRisky(roles, f); });
   if (isKept && !isOwnMean &&
       (difference.power > 1 || differences.size() > 1 || !c.powers.empty() ||
-       isWeighted))
+       isWeighted || isRisk))
     return refuse(reduce, "cancellation",
                   "a power or product of differences from a value that is not "
                   "the mean of their data: its expansion can cancel, and turn "
                   "infinite data into NaN",
-                  "subtract the mean, or keep the dim in one piece (resident)");
+                  "subtract the mean");
+  // Weights that are shared by all rows are parameters: layer norm and then a
+  // matrix. An infinity among those can come out as NaN.
+  SmallBitVector rows = dimsOf(difference.data);
+  rows.reset(toDimSet(c.over, rows.size()));
+  bool isShared = rows.any() && !rows.anyCommon(dimsOf(c.data));
+  std::optional<unsigned> weight = result.shifts[shift].denominator;
+  bool isOwnWeight = weight && result.components[*weight].data == c.data;
+  if (!c.data.empty() && !isShared && !isOwnWeight)
+    return refuse(reduce, "cancellation",
+                  "a difference of data and reduced values is multiplied by "
+                  "data: expanded, infinite data cancels to NaN",
+                  "weight the mean in the same way");
   note("(x-d)^n is expanded about a pivot inside the data");
   for (int k = difference.power; k >= 0; --k) {
     Component part = c;

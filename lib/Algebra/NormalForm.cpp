@@ -116,6 +116,27 @@ std::optional<Sum> NormalForm::multiply(Operation *op, const Sum &lhs,
                   "the contribution has more than " +
                       std::to_string(kMaxTerms) + " terms",
                   "split the expression");
+  // Shared by all rows it is a parameter, and not infinite.
+  auto cancels = [&](const Sum &sum, const Sum &factor) {
+    SmallBitVector rows(roles.getOver().size()), dims = rows;
+    bool isWeighted = false;
+    for (const Term &t : sum)
+      rows |= dimsOf(t);
+    rows.reset(roles.getOver());
+    for (const Term &t : factor)
+      for (Factor f : t.data)
+        if (isa<FloatType>(f.value.getType())) {
+          isWeighted = true;
+          dims |= roles.getDims()[f.value];
+        }
+    return sum.size() > 1 && isWeighted &&
+           (rows.none() || rows.anyCommon(dims));
+  };
+  if (cancels(a, b) || cancels(b, a))
+    return refuse(why, op, "cancellation",
+                  "a sum of data and reduced values is multiplied by data: "
+                  "expanded, infinite data cancels to NaN",
+                  "multiply before the sum, or reduce the terms separately");
   // An index that is summed over must not occur in the other factor.
   auto captures = [&](const Term &sum, const Term &other) {
     SmallBitVector dims = dimsOf(other);
