@@ -209,38 +209,37 @@ void CpuEmitter::emitMergeTopk() {
       });
       return;
     }
-    emitFor(
-        b, loc, zero, dims[rank].size, one, {zero, zero},
-        [&](Value iv, ValueRange heads) {
-          auto load = [&](Value list, Value position) {
-            Env at = env;
-            at.position[rank] = position;
-            return loadValue(list, at);
-          };
-          // Both positions stay below iv, so inside the lists.
-          Value v = load(merge.getValues(), heads[0]);
-          Value j = load(merge.getIndices(), heads[0]);
-          Value w = load(merge.getOtherValues(), heads[1]);
-          Value k = load(merge.getOtherIndices(), heads[1]);
-          Value wins =
-              arith::OrIOp::create(b, loc, isEmptySlot(j), isLarger(w, v));
-          Value yes = constant(b.getBoolAttr(true));
-          Value exists = arith::XOrIOp::create(b, loc, isEmptySlot(k), yes);
-          Value takesOther = arith::AndIOp::create(b, loc, wins, exists);
-          Env at = env;
-          at.position[rank] = iv;
-          storeTile(values, arith::SelectOp::create(b, loc, takesOther, w, v),
-                    at);
-          storeTile(indices, arith::SelectOp::create(b, loc, takesOther, k, j),
-                    at);
-          auto advance = [&](Value head, Value isTaken) -> Value {
-            Value next = arith::AddIOp::create(b, loc, head, one);
-            return arith::SelectOp::create(b, loc, isTaken, next, head);
-          };
-          Value takesThis = arith::XOrIOp::create(b, loc, takesOther, yes);
-          return SmallVector<Value>{advance(heads[0], takesThis),
-                                    advance(heads[1], takesOther)};
-        });
+    emitFor(b, loc, zero, dims[rank].size, one, {zero, zero},
+            [&](Value iv, ValueRange heads) {
+              auto load = [&](Value list, Value position) {
+                Env at = env;
+                at.position[rank] = position;
+                return loadValue(list, at);
+              };
+              // Both positions stay below iv, so inside the lists.
+              Value v = load(merge.getValues(), heads[0]);
+              Value j = load(merge.getIndices(), heads[0]);
+              Value w = load(merge.getOtherValues(), heads[1]);
+              Value k = load(merge.getOtherIndices(), heads[1]);
+              Value wins =
+                  arith::OrIOp::create(b, loc, isEmptySlot(j), isLarger(w, v));
+              Value yes = constant(b.getBoolAttr(true));
+              Value exists = arith::XOrIOp::create(b, loc, isEmptySlot(k), yes);
+              Value takesOther = arith::AndIOp::create(b, loc, wins, exists);
+              Env at = env;
+              at.position[rank] = iv;
+              storeTile(values,
+                        arith::SelectOp::create(b, loc, takesOther, w, v), at);
+              storeTile(indices,
+                        arith::SelectOp::create(b, loc, takesOther, k, j), at);
+              auto advance = [&](Value head, Value isTaken) -> Value {
+                Value next = arith::AddIOp::create(b, loc, head, one);
+                return arith::SelectOp::create(b, loc, isTaken, next, head);
+              };
+              Value takesThis = arith::XOrIOp::create(b, loc, takesOther, yes);
+              return SmallVector<Value>{advance(heads[0], takesThis),
+                                        advance(heads[1], takesOther)};
+            });
   };
   Env env;
   env.position.assign(dims.size(), Value());

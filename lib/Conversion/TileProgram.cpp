@@ -373,8 +373,8 @@ void TileProgram::formEpilogues() {
       if (user.get() != root.get() && user->cone.contains(result))
         users.push_back(user.get());
     auto fits = [&](Root *user) {
-      if (user->op || user->dims != into ||
-          user->epilogueOf || contractions.contains(user))
+      if (user->op || user->dims != into || user->epilogueOf ||
+          contractions.contains(user))
         return false;
       for (Value v : user->cone) {
         if (v == result)

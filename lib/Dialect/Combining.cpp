@@ -43,9 +43,8 @@ SmallVector<Value> redfuse::inlineCombiner(OpBuilder &b, Region &combine,
   }
   for (Operation &op : block.without_terminator())
     b.clone(op, mapping);
-  return llvm::map_to_vector(
-      cast<YieldOp>(block.getTerminator()).getValues(),
-      [&](Value v) { return mapping.lookup(v); });
+  return llvm::map_to_vector(cast<YieldOp>(block.getTerminator()).getValues(),
+                             [&](Value v) { return mapping.lookup(v); });
 }
 
 SmallVector<Value> redfuse::combineStates(OpBuilder &b, Location loc,
@@ -58,8 +57,7 @@ SmallVector<Value> redfuse::combineStates(OpBuilder &b, Location loc,
 
 ReduceOp redfuse::createReduce(OpBuilder &b, Location loc,
                                CombiningOpInterface op, ValueRange operands,
-                               ArrayRef<int64_t> over,
-                               ArrayRef<int64_t> into) {
+                               ArrayRef<int64_t> over, ArrayRef<int64_t> into) {
   auto reduce = ReduceOp::create(b, loc, op.getReducer(), operands, over, into);
   if (op.isDeclared()) {
     reduce.setIdentitiesAttr(op.getIdentitiesAttr());
@@ -116,71 +114,48 @@ LogicalResult ScanOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
   return inferFromOperands(operands, types);
 }
 
-/// What reductions and scans have in common.
-static LogicalResult verifyCombining(CombiningOpInterface op) {
-  Reducer reducer = op.getReducer();
-  StringRef name = stringifyReducer(reducer);
-  if (!isa<IndexProgramOpInterface>(op->getParentOp()))
-    return op->emitOpError("must stand in the body of a redfuse op");
-  if (op->getResultTypes() != op->getOperandTypes())
-    return op->emitOpError("expected the results to have the operands' types");
-  unsigned n = op->getNumOperands();
-  if (!op.isDeclared()) {
-    unsigned expected = isPair(reducer) ? 2 : 1;
-    if (n != expected)
-      return op->emitOpError()
-             << name << " takes " << expected << " operand"
-             << (expected == 1 ? "" : "s") << ", got " << n;
-    if (op.getIdentitiesAttr() || op.getOrdered() || !op.getCombine().empty())
-      return op->emitOpError()
-             << "only a declared reducer has 'identities', 'ordered' and a "
-                "combining region, got "
-             << name;
-    if (!getReducerIdentity(reducer, op->getOperand(0).getType()))
-      return op->emitOpError() << name << " does not reduce values of type "
-                               << op->getOperand(0).getType();
-    return success();
-  }
+/// What declares a reducer of states of `types`.
+static LogicalResult verifyDeclaration(Operation *op, TypeRange types,
+                                       ArrayAttr identities, Region &combine) {
+  unsigned n = types.size();
   if (n == 0)
     return op->emitOpError("a declared reducer takes at least one operand");
-  ArrayAttr identities = op.getIdentitiesAttr();
   if (!identities || identities.size() != n)
-    return op->emitOpError() << "expected " << n
-                             << " 'identities', one for each operand, got "
-                             << (identities ? identities.size() : 0);
+    return op->emitOpError()
+           << "expected " << n << " 'identities', one for each operand, got "
+           << (identities ? identities.size() : 0);
   for (auto [i, attr] : llvm::enumerate(identities)) {
     auto typed = dyn_cast<TypedAttr>(attr);
-    if (!typed || typed.getType() != op->getOperand(i).getType())
+    if (!typed || typed.getType() != types[i])
       return op->emitOpError()
-             << "identity " << i << " must be a constant of type "
-             << op->getOperand(i).getType() << ", got " << attr;
+             << "identity " << i << " must be a constant of type " << types[i]
+             << ", got " << attr;
   }
-  if (op.getCombine().empty())
+  if (combine.empty())
     return op->emitOpError("a declared reducer needs a combining region");
   return success();
 }
 
-static LogicalResult verifyCombiningRegion(CombiningOpInterface op) {
-  if (!op.isDeclared())
-    return success();
-  Block &block = op.getCombine().front();
-  unsigned n = op->getNumOperands();
+/// The combining region of a reducer of states of `types`.
+static LogicalResult verifyRegion(Operation *op, TypeRange types,
+                                  Region &combine) {
+  Block &block = combine.front();
+  unsigned n = types.size();
   if (block.getNumArguments() != 2 * n)
     return op->emitOpError() << "the combining region takes " << 2 * n
                              << " arguments, a left and a right state, got "
                              << block.getNumArguments();
   for (unsigned i = 0; i < 2 * n; ++i)
-    if (block.getArgument(i).getType() != op->getOperand(i % n).getType())
+    if (block.getArgument(i).getType() != types[i % n])
       return op->emitOpError()
              << "argument " << i << " of the combining region has type "
-             << block.getArgument(i).getType() << ", expected "
-             << op->getOperand(i % n).getType();
+             << block.getArgument(i).getType() << ", expected " << types[i % n];
   auto yield = dyn_cast_or_null<YieldOp>(
       block.mightHaveTerminator() ? block.getTerminator() : nullptr);
   if (!yield)
     return op->emitOpError(
         "expected the combining region to end with redfuse.yield");
-  if (yield.getValues().getTypes() != op->getOperandTypes())
+  if (yield.getValues().getTypes() != types)
     return yield.emitOpError()
            << "expected one value for each operand, of its type";
   for (Operation &inner : block.without_terminator()) {
@@ -194,6 +169,40 @@ static LogicalResult verifyCombiningRegion(CombiningOpInterface op) {
                                    << "; a combining region works on scalars";
   }
   return success();
+}
+
+static LogicalResult verifyCombiningRegion(CombiningOpInterface op) {
+  if (!op.isDeclared())
+    return success();
+  return verifyRegion(op, op->getOperandTypes(), op.getCombine());
+}
+
+/// What reductions and scans have in common.
+static LogicalResult verifyCombining(CombiningOpInterface op) {
+  Reducer reducer = op.getReducer();
+  StringRef name = stringifyReducer(reducer);
+  if (!isa<IndexProgramOpInterface>(op->getParentOp()))
+    return op->emitOpError("must stand in the body of a redfuse op");
+  if (op->getResultTypes() != op->getOperandTypes())
+    return op->emitOpError("expected the results to have the operands' types");
+  unsigned n = op->getNumOperands();
+  if (!op.isDeclared()) {
+    unsigned expected = isPair(reducer) ? 2 : 1;
+    if (n != expected)
+      return op->emitOpError() << name << " takes " << expected << " operand"
+                               << (expected == 1 ? "" : "s") << ", got " << n;
+    if (op.getIdentitiesAttr() || op.getOrdered() || !op.getCombine().empty())
+      return op->emitOpError()
+             << "only a declared reducer has 'identities', 'ordered' and a "
+                "combining region, got "
+             << name;
+    if (!getReducerIdentity(reducer, op->getOperand(0).getType()))
+      return op->emitOpError() << name << " does not reduce values of type "
+                               << op->getOperand(0).getType();
+    return success();
+  }
+  return verifyDeclaration(op, op->getOperandTypes(), op.getIdentitiesAttr(),
+                           op.getCombine());
 }
 
 LogicalResult ReduceOp::verify() {
@@ -217,6 +226,20 @@ LogicalResult ScanOp::verify() {
 }
 
 LogicalResult ScanOp::verifyRegions() { return verifyCombiningRegion(*this); }
+
+LogicalResult CombineOp::verify() {
+  SmallVector<Type> both(getResultTypes());
+  llvm::append_range(both, getResultTypes());
+  if (TypeRange(both) != TypeRange(getOperandTypes()))
+    return emitOpError("expected a left and a right state of the types of the "
+                       "results as operands");
+  return verifyDeclaration(*this, getResultTypes(), getIdentities(),
+                           getCombine());
+}
+
+LogicalResult CombineOp::verifyRegions() {
+  return verifyRegion(*this, getResultTypes(), getCombine());
+}
 
 LogicalResult MergeTopkOp::verify() {
   if (!isa<IndexProgramOpInterface>((*this)->getParentOp()))

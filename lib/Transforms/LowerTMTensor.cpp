@@ -1,5 +1,6 @@
 //===- LowerTMTensor.cpp - sorts, top-k and scans as loops ----------------===//
 #include "NormalizeCommon.h"
+#include "redfuse/Dialect/Redfuse.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_LOWERTMTENSOR
@@ -290,6 +291,18 @@ struct LowerScan : OpRewritePattern<ScanOp> {
   }
 };
 
+/// A declared reducer of an op that stays a loop.
+struct LowerCombine : OpRewritePattern<redfuse::CombineOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(redfuse::CombineOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op,
+                       redfuse::inlineCombiner(rewriter, op.getCombine(),
+                                               op.getLeft(), op.getRight()));
+    return success();
+  }
+};
+
 struct LowerTMTensor : redfuse::impl::LowerTMTensorBase<LowerTMTensor> {
   void runOnOperation() override {
     if (!redfuse::applyPopulated(getOperation(),
@@ -301,5 +314,5 @@ struct LowerTMTensor : redfuse::impl::LowerTMTensorBase<LowerTMTensor> {
 } // namespace
 
 void redfuse::populateLowerTMTensorPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerSort, LowerTopk, LowerScan>(patterns.getContext());
+  patterns.add<LowerSort, LowerTopk, LowerScan, LowerCombine>(patterns.getContext());
 }

@@ -5,10 +5,13 @@
 // dims, the loops inside that carry scalars are reductions. Every reduction
 // becomes a generic of its own (its result a tensor over the parallel dims
 // around it), the stores become the last generic. Scalar code between them is
-// put into every body that uses it.
+// put into every body that uses it. A loop that carries both is a recurrence of
+// which every value is stored: one generic, in which the stored results have the
+// reduction dim in their maps.
 //
 //===----------------------------------------------------------------------===//
 #include "NormalizeCommon.h"
+#include "RaiseAffine.h"
 #include "redfuse/Analysis/Extents.h"
 #include "redfuse/Analysis/Refusal.h"
 
@@ -37,6 +40,49 @@ bool carriesTensors(scf::ForOp loop) {
   return loop.getNumResults() &&
          llvm::all_of(loop.getResultTypes(),
                       [](Type type) { return isa<RankedTensorType>(type); });
+}
+
+/// Scalars that run and tensors in which they are stored.
+bool carriesBoth(scf::ForOp loop) {
+  return !carriesScalars(loop) && !carriesTensors(loop) &&
+         llvm::all_of(loop.getResultTypes(), [](Type type) {
+           return isScalar(type) || isa<RankedTensorType>(type);
+         });
+}
+
+/// The values of `loop`'s body that depend on the scalars it carries.
+llvm::DenseSet<Value> getDependent(scf::ForOp loop) {
+  llvm::DenseSet<Value> dependent;
+  for (Value argument : loop.getRegionIterArgs())
+    if (isScalar(argument.getType()))
+      dependent.insert(argument);
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    bool uses = false;
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        uses |= dependent.contains(operand);
+    });
+    if (uses)
+      dependent.insert_range(op.getResults());
+  }
+  return dependent;
+}
+
+/// Those of `values` that are tensors.
+SmallVector<Value> getTensors(ValueRange values) {
+  return llvm::filter_to_vector(
+      values, [](Value v) { return isa<RankedTensorType>(v.getType()); });
+}
+
+/// The only loop in `loop` that runs and stores in all tensors of `loop`.
+scf::ForOp getRunning(scf::ForOp loop) {
+  for (scf::ForOp inner : loop.getBody()->getOps<scf::ForOp>())
+    if (carriesBoth(inner) &&
+        llvm::equal(getTensors(inner.getInitArgs()),
+                    loop.getRegionIterArgs()) &&
+        llvm::equal(getTensors(inner.getResults()), loop.getYieldedValues()))
+      return inner;
+  return {};
 }
 
 /// The only loop in `loop` that takes all its carried values and yields them.
@@ -93,8 +139,10 @@ public:
       checkReduction(root);
     else if (carriesTensors(root))
       checkParallel(root);
+    else if (root.getNumResults() && carriesBoth(root))
+      checkRunning(root);
     else
-      fail("it carries neither tensors nor scalars alone");
+      fail("it carries neither tensors nor scalars");
     return why;
   }
 
@@ -106,6 +154,8 @@ public:
       for (Value tensor : tensors[root])
         results.push_back(
             tensor::ExtractOp::create(b, loc, tensor, ValueRange()));
+    } else if (running) {
+      results = emitRunning();
     } else {
       results = emitParallel();
     }
@@ -172,10 +222,76 @@ private:
     }
     if (inner)
       return;
+    checkAccumulators(loop);
+  }
+
+  void checkAccumulators(scf::ForOp loop) {
+    llvm::DenseSet<Value> dependent = getDependent(loop);
     for (auto [argument, yielded] :
          llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues()))
-      if (!accumulates(yielded, argument))
-        fail("what it carries is no sum, product, maximum or the like");
+      if (isScalar(argument.getType()) && !accumulates(yielded, argument) &&
+          (!dependent.contains(yielded) ||
+           !redfuse::isAffineIn(yielded, argument, dependent)))
+        fail(
+            "what it carries is no sum, product, maximum, affine recurrence or "
+            "the like");
+  }
+
+  /// Scalars that run along the innermost of `parallel`, and stores at the point
+  /// of all loops.
+  void checkRunning(scf::ForOp loop) {
+    checkBounds(loop);
+    parallel.push_back(loop);
+    running = loop;
+    llvm::DenseSet<Value> dependent = getDependent(loop);
+    SmallVector<Value> arguments = getTensors(loop.getRegionIterArgs());
+    for (auto [number, yielded] :
+         llvm::enumerate(getTensors(loop.getYieldedValues())))
+      checkRunningStore(yielded, arguments[number], number);
+    if (!why.empty())
+      return;
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      if (auto nested = dyn_cast<scf::ForOp>(op)) {
+        checkReduction(nested);
+        for (Value result : nested.getResults())
+          if (dependent.contains(result))
+            fail("a loop inside needs the running value");
+      } else if (!llvm::is_contained(stores, &op)) {
+        checkScalar(&op);
+      }
+    }
+    checkAccumulators(loop);
+    for (Value result : loop.getResults())
+      if (loop != root && isScalar(result.getType()) && !result.use_empty())
+        fail("the last value of a recurrence is used in the nest");
+  }
+
+  void checkRunningStore(Value yielded, Value carried, unsigned number) {
+    auto store = yielded.getDefiningOp<tensor::InsertOp>();
+    if (!store || store.getDest() != carried || !yielded.hasOneUse())
+      return fail("it does not insert one element into each tensor it carries");
+    stores.push_back(store);
+    Value tensor = getTensors(root.getInitArgs())[number];
+    SmallVector<AffineExpr> exprs;
+    llvm::SmallDenseSet<unsigned> seen;
+    for (auto [dim, index] : llvm::enumerate(store.getIndices())) {
+      auto *at = llvm::find_if(parallel, [&](scf::ForOp loop) {
+        return loop.getInductionVar() == index;
+      });
+      if (at == parallel.end())
+        return fail("an index of an insertion is computed");
+      unsigned position = at - parallel.begin();
+      if (!seen.insert(position).second)
+        return fail("two indices of an insertion are the same");
+      if (redfuse::getExtentOf(tensor, dim) !=
+          redfuse::getExtentOf((*at).getUpperBound()))
+        return fail("it may not run over all of a tensor it writes");
+      exprs.push_back(b.getAffineDimExpr(position));
+    }
+    if (seen.size() != parallel.size())
+      return fail("it overwrites an element again and again");
+    written.push_back(
+        AffineMap::get(parallel.size(), 0, exprs, b.getContext()));
   }
 
   void checkParallel(scf::ForOp loop) {
@@ -188,6 +304,14 @@ private:
         else if (nested != inner)
           checkScalar(&op);
       return checkParallel(inner);
+    }
+    if (scf::ForOp inner = getRunning(loop)) {
+      for (Operation &op : loop.getBody()->without_terminator())
+        if (auto nested = dyn_cast<scf::ForOp>(op); nested && nested != inner)
+          checkReduction(nested);
+        else if (nested != inner)
+          checkScalar(&op);
+      return checkRunning(inner);
     }
     innermost = loop;
     for (auto [number, yielded] : llvm::enumerate(loop.getYieldedValues()))
@@ -367,6 +491,54 @@ private:
         emitReduction(nested, context);
   }
 
+  /// What a scalar is before a reduction, at every point of `context`.
+  Value emitInit(Value init, ArrayRef<scf::ForOp> context) {
+    Value empty = makeEmpty(context, init.getType());
+    if (isOutside(init))
+      return linalg::FillOp::create(b, loc, init, empty).getResult(0);
+    AffineMap id = getFirstDims(context.size(), context.size());
+    return emit(context, {}, empty, id, {}, init).getResult(0);
+  }
+
+  SmallVector<Value> emitRunning() {
+    SmallVector<scf::ForOp> context, around;
+    for (auto [i, loop] : llvm::enumerate(parallel)) {
+      around.push_back(loop);
+      emitReductionsIn(loop, around,
+                       loop == running ? scf::ForOp() : parallel[i + 1]);
+      if (loop != running)
+        context.push_back(loop);
+    }
+    SmallVector<Value> outs, carried, values;
+    SmallVector<AffineMap> maps;
+    for (auto [init, argument, yielded] :
+         llvm::zip_equal(running.getInitArgs(), running.getRegionIterArgs(),
+                         running.getYieldedValues())) {
+      if (!isScalar(init.getType()))
+        continue;
+      outs.push_back(emitInit(init, context));
+      maps.push_back(getFirstDims(parallel.size(), context.size()));
+      carried.push_back(argument);
+      values.push_back(yielded);
+    }
+    llvm::append_range(outs, getTensors(root.getInitArgs()));
+    llvm::append_range(maps, written);
+    for (tensor::InsertOp store : stores)
+      values.push_back(store.getScalar());
+    linalg::GenericOp generic =
+        emit(context, {running}, outs, maps, carried, values);
+    SmallVector<Value> results;
+    unsigned scalar = 0, tensor = carried.size();
+    for (Value result : root.getResults()) {
+      if (isScalar(result.getType()))
+        results.push_back(tensor::ExtractOp::create(
+            b, loc, generic.getResult(scalar++), ValueRange()));
+      else
+        results.push_back(generic.getResult(tensor++));
+    }
+    return results;
+  }
+
   void emitReduction(scf::ForOp loop, ArrayRef<scf::ForOp> context) {
     SmallVector<scf::ForOp> chain, around(context);
     for (scf::ForOp at = loop; at; at = getPerfectlyNested(at)) {
@@ -376,15 +548,9 @@ private:
     }
     unsigned dims = around.size();
     AffineMap map = getFirstDims(dims, context.size());
-    AffineMap id = getFirstDims(context.size(), context.size());
     SmallVector<Value> outs;
-    for (Value init : loop.getInitArgs()) {
-      Value empty = makeEmpty(context, init.getType());
-      outs.push_back(
-          isOutside(init)
-              ? linalg::FillOp::create(b, loc, init, empty).getResult(0)
-              : emit(context, {}, empty, id, {}, init).getResult(0));
-    }
+    for (Value init : loop.getInitArgs())
+      outs.push_back(emitInit(init, context));
     scf::ForOp last = chain.back();
     SmallVector<AffineMap> maps(outs.size(), map);
     linalg::GenericOp generic =
@@ -416,7 +582,7 @@ private:
   Location loc;
   std::string why;
   SmallVector<scf::ForOp> parallel;
-  scf::ForOp innermost;
+  scf::ForOp innermost, running;
   SmallVector<tensor::InsertOp> stores;
   SmallVector<AffineMap> written;
   /// The loops whose index is in the stores' point, and the others.
@@ -455,7 +621,7 @@ struct NormalizeLoops : redfuse::impl::NormalizeLoopsBase<NormalizeLoops> {
       std::string why = Nest(op, at).check();
       redfuse::addRefusal(op, kNotGeneric, why,
                           "write it as linalg.generic, or as loops that insert "
-                          "one element or carry one reduction");
+                          "one element, carry one reduction, or both");
     });
   }
 };

@@ -10,6 +10,8 @@
 using namespace mlir;
 
 void redfuse::buildNormalizePipeline(OpPassManager &pm) {
+  // Before anything changes the operands that a declared reducer speaks of.
+  pm.addPass(createNormalizeCombiners());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   // Extents are not negative: that proves most assertions about shapes.
@@ -24,6 +26,7 @@ void redfuse::buildNormalizePipeline(OpPassManager &pm) {
   pm.addPass(createNormalizePowers());
   pm.addPass(createNormalizeConstants());
   pm.addPass(createNormalizeSorts());
+  pm.addPass(createNormalizeScans());
   pm.addPass(createNormalizeDeadResults());
   pm.addPass(createNormalizeReshapeOps());
   pm.addPass(createNormalizeCaptures());

@@ -33,6 +33,8 @@ static const RegisterPatternSet sets[] = {
      populateNormalizePowersPatterns},
     {"normalize-sorts", "sorts of which the first k elements are used to top-k",
      populateNormalizeSortsPatterns},
+    {"normalize-scans", "running combinations to generics with every prefix",
+     populateNormalizeScansPatterns},
     {"normalize-loops", "loops over elements that map and reduce to generics",
      populateNormalizeLoopsPatterns},
     {"normalize-captures",

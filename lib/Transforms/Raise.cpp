@@ -1,5 +1,7 @@
 //===- Raise.cpp - linalg.generic becomes redfuse.cascade -----------------===//
+#include "RaiseAffine.h"
 #include "RaiseTopk.h"
+#include "Raiser.h"
 
 #include "redfuse/Analysis/DimSets.h"
 #include "redfuse/Analysis/KernelInfo.h"
@@ -24,501 +26,236 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
-namespace {
+//===----------------------------------------------------------------------===//
+// Construction
+//===----------------------------------------------------------------------===//
 
-/// Why a generic is not raised.
-struct Reason {
-  std::string condition, detail, remedy;
-};
-
-/// One contribution to an accumulation: `value`, `value * factor` where there is
-/// a factor (a fused multiply-add), or minus `value`.
-struct Term {
-  Value value, factor;
-  bool negate = false;
-};
-
-/// How one yielded value accumulates.
-struct Accumulation {
-  Reducer reducer = Reducer::Add;
-  SmallVector<Term> terms;
-  /// Written as compare and select: NaN is dropped, except in the initial value.
-  bool bySelect = false;
-  /// For argmax and argmin: the yielded value that holds the index.
-  std::optional<unsigned> indexResult;
-  /// This is that yielded value; another one describes it.
-  bool isIndex = false;
-};
-
-/// A comparison `lhs > rhs` or `lhs < rhs`, however it was spelled.
-struct Comparison {
-  Value lhs, rhs;
-  bool greater = false, orEqual = false, isUnsigned = false, isFloat = false;
-  /// False where a NaN makes the comparison true.
-  bool ordered = true;
-  bool noNaN = false;
-};
-
-} // namespace
-
-static std::optional<Comparison> matchComparison(Value v) {
-  Comparison c;
-  if (auto cmp = v.getDefiningOp<arith::CmpFOp>()) {
-    c.lhs = cmp.getLhs();
-    c.rhs = cmp.getRhs();
-    c.isFloat = true;
-    using P = arith::CmpFPredicate;
-    P p = cmp.getPredicate();
-    c.noNaN = bitEnumContainsAny(cmp.getFastmath(), arith::FastMathFlags::nnan);
-    c.greater = p == P::OGT || p == P::OGE || p == P::UGT || p == P::UGE;
-    bool less = p == P::OLT || p == P::OLE || p == P::ULT || p == P::ULE;
-    if (!c.greater && !less)
-      return std::nullopt;
-    c.orEqual = p == P::OGE || p == P::UGE || p == P::OLE || p == P::ULE;
-    c.ordered =
-        c.noNaN || p == P::OGT || p == P::OGE || p == P::OLT || p == P::OLE;
-    return c;
+SmallVector<Value>
+Raiser::combineAlong(OpBuilder &b, Location loc, Reach reach, Reducer reducer,
+                     ValueRange operands, ArrayAttr identities, bool isOrdered,
+                     function_ref<void(Region &)> declaration) {
+  Operation *made;
+  if (reach == Reach::All) {
+    auto reduce = ReduceOp::create(b, loc, reducer, operands, reductionDims,
+                                   parallelDims);
+    reduce.setIdentitiesAttr(identities);
+    reduce.setOrdered(isOrdered);
+    made = reduce;
+  } else {
+    made = ScanOp::create(b, loc, operands.getTypes(), reducer, operands,
+                          reductionDims.front(), reach == Reach::Exclusive,
+                          identities, isOrdered);
   }
-  if (auto cmp = v.getDefiningOp<arith::CmpIOp>()) {
-    c.lhs = cmp.getLhs();
-    c.rhs = cmp.getRhs();
-    using P = arith::CmpIPredicate;
-    P p = cmp.getPredicate();
-    c.isUnsigned = p == P::ugt || p == P::uge || p == P::ult || p == P::ule;
-    c.greater = p == P::sgt || p == P::sge || p == P::ugt || p == P::uge;
-    c.orEqual = p == P::sge || p == P::uge || p == P::sle || p == P::ule;
-    if (p == P::eq || p == P::ne)
-      return std::nullopt;
-    return c;
-  }
-  return std::nullopt;
+  if (declaration)
+    declaration(made->getRegion(0));
+  return llvm::to_vector_of<Value>(made->getResults());
 }
 
-/// `select(a > out, a, out)` and its spellings: the value that competes and the
-/// comparison as seen from it (`lhs` the competitor, `rhs` the accumulator).
-static std::optional<Comparison> matchSelectAgainst(Value v, Value onTrue,
-                                                    Value accumulator) {
-  auto select = v.getDefiningOp<arith::SelectOp>();
-  if (!select)
-    return std::nullopt;
-  std::optional<Comparison> c = matchComparison(select.getCondition());
-  if (!c)
-    return std::nullopt;
-  bool flipped = c->lhs == accumulator;
-  if (flipped) {
-    std::swap(c->lhs, c->rhs);
-    c->greater = !c->greater;
+Value Raiser::isFirstElement(OpBuilder &b, Location loc) {
+  Value isFirst;
+  for (int64_t d : reductionDims) {
+    Value at =
+        IndexOp::create(b, loc, b.getIndexType(), b.getI64IntegerAttr(d));
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value here =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, at, zero);
+    isFirst = isFirst ? arith::AndIOp::create(b, loc, isFirst, here) : here;
   }
-  if (c->rhs != accumulator)
-    return std::nullopt;
-  // select(cmp, new, old); select(cmp, old, new) is the opposite comparison,
-  // true exactly where that one is false: unordered for ordered.
-  Value wanted = onTrue ? onTrue : c->lhs;
-  if (select.getTrueValue() == wanted)
-    return c;
-  if (select.getFalseValue() == wanted) {
-    c->greater = !c->greater;
-    c->orEqual = !c->orEqual;
-    if (c->isFloat && !c->noNaN)
-      c->ordered = !c->ordered;
-    return c;
-  }
-  return std::nullopt;
+  return isFirst;
 }
 
-static Reducer extremum(const Comparison &c) {
-  if (c.isFloat)
-    return c.greater ? Reducer::MaxNumF : Reducer::MinNumF;
-  if (c.isUnsigned)
-    return c.greater ? Reducer::MaxUI : Reducer::MinUI;
-  return c.greater ? Reducer::MaxSI : Reducer::MinSI;
-}
-
-/// Follows the chain of combiners from the yielded value `v` down to `out`.
-static std::optional<Accumulation>
-matchAccumulation(Value v, BlockArgument out,
-                  const llvm::DenseSet<Value> &dependent) {
-  Accumulation acc;
-  std::optional<Reducer> reducer;
-  auto agree = [&](Reducer r) {
-    if (reducer && *reducer != r)
-      return false;
-    reducer = r;
-    return true;
+/// h = a*h + b as the composition of the maps (a, b), in order. The initial
+/// value goes into the first element, and the result is the second component:
+/// it is computed by just the operations of the source, and the product of all
+/// a, which can leave the type's range on its own, is needed for merges alone.
+Value Raiser::buildAffine(unsigned k, Reach reach, OpBuilder &b, Location loc) {
+  AffineForm form =
+      buildAffineForm(b, loc, yielded(k), outArgument(k), dependent, mapping);
+  Type type = outArgument(k).getType();
+  auto constant = [&](Type t, double value) -> Value {
+    TypedAttr attr = isa<FloatType>(t)
+                         ? TypedAttr(b.getFloatAttr(t, value))
+                         : TypedAttr(b.getIntegerAttr(t, int64_t(value)));
+    return arith::ConstantOp::create(b, loc, attr);
   };
-  while (v != out) {
-    Operation *op = v.getDefiningOp();
-    if (!op)
-      return std::nullopt;
-    if (auto fma = dyn_cast<math::FmaOp>(op)) {
-      if (dependent.contains(fma.getA()) || dependent.contains(fma.getB()) ||
-          !agree(Reducer::Add))
-        return std::nullopt;
-      acc.terms.push_back({fma.getA(), fma.getB()});
-      v = fma.getC();
-      continue;
-    }
-    if (isa<arith::SubFOp, arith::SubIOp>(op)) {
-      if (dependent.contains(op->getOperand(1)) || !agree(Reducer::Add))
-        return std::nullopt;
-      acc.terms.push_back({op->getOperand(1), Value(), /*negate=*/true});
-      v = op->getOperand(0);
-      continue;
-    }
-    if (std::optional<Reducer> r = getReducerOf(op)) {
-      bool left = dependent.contains(op->getOperand(0));
-      bool right = dependent.contains(op->getOperand(1));
-      if (left == right || !agree(*r))
-        return std::nullopt;
-      acc.terms.push_back({op->getOperand(left ? 1 : 0)});
-      v = op->getOperand(left ? 0 : 1);
-      continue;
-    }
-    std::optional<Comparison> c = matchSelectAgainst(v, Value(), out);
-    if (!c || dependent.contains(c->lhs) || !c->ordered || !agree(extremum(*c)))
-      return std::nullopt;
-    // Only the competitor or the accumulator may come out.
-    auto select = cast<arith::SelectOp>(op);
-    if (!llvm::is_contained({select.getTrueValue(), select.getFalseValue()},
-                            Value(out)))
-      return std::nullopt;
-    acc.bySelect |= c->isFloat;
-    acc.terms.push_back({c->lhs});
-    v = out;
+  Value init = initScalars[k];
+  if (!form.scale) { // A sum after all.
+    Value sum = combineAlong(b, loc, reach, Reducer::Add,
+                             form.offset ? form.offset : constant(type, 0))[0];
+    return init ? createCombiner(b, loc, Reducer::Add, init, sum) : sum;
   }
-  if (!reducer)
-    return std::nullopt;
-  acc.reducer = *reducer;
-  return acc;
+  // Narrow floats are accumulated in f32, like sums.
+  auto narrow = dyn_cast<FloatType>(type);
+  bool isNarrow = narrow && narrow.getWidth() < 32;
+  Type wide = isNarrow ? b.getF32Type() : type;
+  auto widen = [&](Value v) -> Value {
+    return isNarrow ? arith::ExtFOp::create(b, loc, wide, v).getResult() : v;
+  };
+  Value scale = widen(form.scale);
+  Value offset = form.offset ? widen(form.offset) : constant(wide, 0);
+  Value start = init ? widen(init) : constant(wide, 0);
+  APFloat known(0.0);
+  bool isFinite =
+      !isa<FloatType>(type) ||
+      (matchPattern(form.scale, m_ConstantFloat(&known)) && known.isFinite());
+  if (init || !isFinite) {
+    Value moved = createCombiner(b, loc, Reducer::Mul, scale, start);
+    Value first = createCombiner(b, loc, Reducer::Add, moved, offset);
+    offset =
+        arith::SelectOp::create(b, loc, isFirstElement(b, loc), first, offset);
+  }
+  ArrayAttr identities =
+      isa<FloatType>(wide)
+          ? b.getArrayAttr({b.getFloatAttr(wide, 1), b.getFloatAttr(wide, 0)})
+          : b.getArrayAttr(
+                {b.getIntegerAttr(wide, 1), b.getIntegerAttr(wide, 0)});
+  Value result =
+      combineAlong(b, loc, reach, Reducer::Declared, {scale, offset},
+                   identities, /*isOrdered=*/true, [&](Region &region) {
+                     buildAffineComposition(b, loc, region, wide, isFinite);
+                   })[1];
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  bool mayBeEmpty = llvm::any_of(reductionDims, [&](int64_t d) {
+    return ShapedType::isDynamic(extents[d]) || extents[d] == 0;
+  });
+  // Before the first element there is nothing but the initial value.
+  if (init && reach == Reach::Exclusive)
+    result =
+        arith::SelectOp::create(b, loc, isFirstElement(b, loc), start, result);
+  if (init && reach == Reach::All && mayBeEmpty) {
+    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+    Value any = combineAlong(b, loc, Reach::All, Reducer::Or, yes)[0];
+    result = arith::SelectOp::create(b, loc, any, result, start);
+  }
+  if (isNarrow)
+    result = arith::TruncFOp::create(b, loc, type, result);
+  return result;
 }
 
-/// Whether `v` is the position along dim `d` (cast to some type).
-static bool isPositionOf(Value v, unsigned d) {
-  while (Operation *op = v.getDefiningOp()) {
-    if (auto index = dyn_cast<linalg::IndexOp>(op))
-      return index.getDim() == d;
-    if (!isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp,
-             arith::ExtSIOp, arith::ExtUIOp>(op))
-      return false;
-    v = op->getOperand(0);
+/// All accumulators of a declared reducer, at once.
+void Raiser::buildDeclared(unsigned k, Reach reach, OpBuilder &b,
+                           Location loc) {
+  CombineOp combine = accumulations[k].combine;
+  SmallVector<Value> elements = llvm::map_to_vector(
+      combine.getRight(), [&](Value v) { return mapping.lookupOrDefault(v); });
+  auto clone = [&](Region &region) {
+    IRMapping none;
+    combine.getCombine().cloneInto(&region, none);
+  };
+  SmallVector<Value> results =
+      combineAlong(b, loc, reach, Reducer::Declared, elements,
+                   combine.getIdentities(), combine.getOrdered(), clone);
+  SmallVector<Value> inits;
+  bool hasInit = false;
+  for (auto [left, identity] :
+       llvm::zip_equal(combine.getLeft(), combine.getIdentities())) {
+    unsigned i = 0;
+    while (outArgument(i) != left)
+      ++i;
+    hasInit |= static_cast<bool>(initScalars[i]);
+    inits.push_back(initScalars[i] ? initScalars[i]
+                                   : arith::ConstantOp::create(
+                                         b, loc, cast<TypedAttr>(identity)));
   }
-  return false;
+  if (hasInit)
+    results = inlineCombiner(b, combine.getCombine(), inits, results);
+  for (auto [left, result] : llvm::zip_equal(combine.getLeft(), results))
+    accumulated[{left, int(reach)}] = result;
 }
 
-namespace {
-
-/// Raises one generic.
-class Raiser {
-public:
-  Raiser(linalg::GenericOp generic, RewriterBase &rewriter)
-      : op(generic), rewriter(rewriter), body(*generic.getBody()),
-        yield(cast<linalg::YieldOp>(body.getTerminator())) {}
-
-  /// The cascade, or the reason why there is none (then nothing has changed).
-  FailureOr<CascadeOp> run(Reason &why) {
-    if (failed(analyse(why)))
-      return failure();
-    return build();
-  }
-
-private:
-  LogicalResult refuse(Reason &why, StringRef condition, const Twine &detail,
-                       StringRef remedy) {
-    why = {condition.str(), detail.str(), remedy.str()};
-    return failure();
-  }
-  LogicalResult analyse(Reason &why);
-  LogicalResult analyseMaps(Reason &why);
-  LogicalResult analyseResult(unsigned k, Reason &why);
-  bool matchArgument(unsigned k, Reason &why, bool &refused);
-  CascadeOp build();
-  Value buildReduction(unsigned k, OpBuilder &b, IRMapping &mapping,
-                       ArrayRef<Value> initScalars,
-                       SmallVectorImpl<Value> &yielded);
-
-  BlockArgument outArgument(unsigned k) {
-    return op.getMatchingBlockArgument(op.getDpsInitOperand(k));
-  }
-  Value yielded(unsigned k) { return yield.getOperand(k); }
-  /// The scalar that init `k` was filled with, if it was.
-  Value fillOf(unsigned k) {
-    auto fill = op.getDpsInitOperand(k)->get().getDefiningOp<linalg::FillOp>();
-    return fill ? fill.getInputs().front() : Value();
-  }
-  bool fillIsIdentity(unsigned k, Reducer reducer);
-  bool needsInit(unsigned k) {
-    if (!reductionDims.empty())
-      return !accumulations[k].isIndex && !accumulations[k].indexResult &&
-             !fillIsIdentity(k, accumulations[k].reducer);
-    return !outArgument(k).use_empty();
-  }
-
-  linalg::GenericOp op;
-  RewriterBase &rewriter;
-  Block &body;
-  linalg::YieldOp yield;
-  SmallVector<int64_t> parallelDims, reductionDims;
-  llvm::DenseSet<Value> dependent;
-  SmallVector<Accumulation> accumulations;
-};
-
-} // namespace
-
-bool Raiser::fillIsIdentity(unsigned k, Reducer reducer) {
-  Value scalar = fillOf(k);
-  TypedAttr value;
-  if (!scalar || !matchPattern(scalar, m_Constant(&value)))
-    return false;
-  if (auto f = dyn_cast<FloatAttr>(value))
-    if (reducer == Reducer::Add && f.getValue().isZero())
-      return true;
-  return value == getReducerIdentity(reducer, scalar.getType());
-}
-
-LogicalResult Raiser::analyseMaps(Reason &why) {
-  if (!op.hasPureTensorSemantics())
-    return refuse(why, "not raised", "the op works on buffers",
-                  "start from tensors");
-  unsigned numDims = op.getNumLoops();
-  for (auto [d, kind] : llvm::enumerate(op.getIteratorTypesArray()))
-    (kind == utils::IteratorType::parallel ? parallelDims : reductionDims)
-        .push_back(d);
-  for (unsigned k = 0; k < op.getNumDpsInits(); ++k) {
-    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(k));
-    if (!map.isProjectedPermutation())
-      return refuse(why, "not raised",
-                    "result " + Twine(k) +
-                        " is written through a map that is not a projected "
-                        "permutation",
-                    "write each result at distinct plain iteration dims");
-    SmallBitVector dims = getDimsOf(map);
-    if (dims != toDimSet(parallelDims, numDims))
-      return refuse(why, "not raised",
-                    "result " + Twine(k) +
-                        " is not indexed by exactly the parallel dims",
-                    "index every result by all parallel dims and by no "
-                    "reduction dim");
-  }
-  for (AffineMap map : op.getIndexingMapsArray())
-    if (map.getNumSymbols() != 0)
-      return refuse(why, "not raised", "an indexing map has symbols",
-                    "index by iteration dims and constants");
-  return success();
-}
-
-LogicalResult Raiser::analyse(Reason &why) {
-  if (failed(analyseMaps(why)))
-    return failure();
-  for (Operation &inner : body.without_terminator()) {
-    if (inner.getNumRegions() != 0)
-      return refuse(why, "not raised",
-                    "the body contains '" + inner.getName().getStringRef() +
-                        "', which has regions",
-                    "write the choice as arith.select");
-    if (!isMemoryEffectFree(&inner) && !isa<cf::AssertOp>(inner))
-      return refuse(why, "not raised",
-                    "the body contains '" + inner.getName().getStringRef() +
-                        "', which has side effects",
-                    "keep side effects out of tensor code");
-  }
-  if (reductionDims.empty())
-    return success();
-  for (unsigned k = 0; k < op.getNumDpsInits(); ++k)
-    dependent.insert(outArgument(k));
-  for (Operation &inner : body.without_terminator())
-    if (llvm::any_of(inner.getOperands(),
-                     [&](Value v) { return dependent.contains(v); })) {
-      dependent.insert_range(inner.getResults());
-      if (isa<cf::AssertOp>(inner))
-        return refuse(why, "not raised",
-                      "an assertion looks at the running value of a reduction",
-                      "assert on the finished value");
+Value Raiser::buildTotal(unsigned k, OpBuilder &b, Location loc) {
+  Value total;
+  // The terms were collected from the yield inwards.
+  for (const Contribution &t : llvm::reverse(accumulations[k].terms)) {
+    Value v = mapping.lookupOrDefault(t.value);
+    if (t.factor) {
+      v = arith::MulFOp::create(b, loc, v, mapping.lookupOrDefault(t.factor));
+    } else if (t.negate && isa<FloatType>(v.getType())) {
+      v = arith::NegFOp::create(b, loc, v);
+    } else if (t.negate) {
+      Value zero =
+          arith::ConstantOp::create(b, loc, b.getZeroAttr(v.getType()));
+      v = arith::SubIOp::create(b, loc, zero, v);
     }
-  accumulations.resize(op.getNumDpsInits());
-  for (unsigned k = 0; k < op.getNumDpsInits(); ++k)
-    if (failed(analyseResult(k, why)))
-      return failure();
-  return success();
+    total =
+        total ? createCombiner(b, loc, accumulations[k].reducer, total, v) : v;
+  }
+  return total;
 }
 
-/// Whether result `k` is the index of an extremum that another result holds.
-bool Raiser::matchArgument(unsigned k, Reason &why, bool &refused) {
-  BlockArgument out = outArgument(k);
-  auto select = yielded(k).getDefiningOp<arith::SelectOp>();
-  if (!select || !isa<IntegerType, IndexType>(out.getType()))
-    return false;
-  Value index = select.getTrueValue() == out ? select.getFalseValue()
-                                             : select.getTrueValue();
-  if (dependent.contains(index) ||
-      (select.getTrueValue() != out && select.getFalseValue() != out))
-    return false;
-  for (unsigned p = 0; p < op.getNumDpsInits(); ++p) {
-    BlockArgument value = outArgument(p);
-    std::optional<Comparison> c = matchSelectAgainst(yielded(k), index, value);
-    if (p == k || !c || dependent.contains(c->lhs))
-      continue;
-    std::optional<Accumulation> acc =
-        matchAccumulation(yielded(p), value, dependent);
-    if (!acc || acc->terms.size() != 1 || acc->terms[0].value != c->lhs ||
-        acc->terms[0].factor || acc->terms[0].negate)
-      continue;
-    bool isMax = llvm::is_contained(
-        {Reducer::MaximumF, Reducer::MaxNumF, Reducer::MaxSI}, acc->reducer);
-    bool isMin = llvm::is_contained(
-        {Reducer::MinimumF, Reducer::MinNumF, Reducer::MinSI}, acc->reducer);
-    if (!isMax && !isMin)
-      continue;
-    if (isMax != c->greater || !c->ordered || c->isUnsigned)
-      continue;
-    refused = true;
-    if (op.getMatchingIndexingMap(op.getDpsInitOperand(k)) !=
-        op.getMatchingIndexingMap(op.getDpsInitOperand(p))) {
-      (void)refuse(why, "not raised",
-                   "an extremum and its index are written at different points",
-                   "write both through the same map");
-      return false;
-    }
-    if (c->orEqual) {
-      (void)refuse(why, "not raised",
-                   "the index of an extremum takes the last among equals",
-                   "compare strictly, so that ties go to the lowest index");
-      return false;
-    }
-    if (reductionDims.size() != 1 || !isPositionOf(index, reductionDims[0])) {
-      (void)refuse(why, "not raised",
-                   "the index of an extremum is not the position along one "
-                   "reduction dim",
-                   "select linalg.index of the reduction dim");
-      return false;
-    }
-    Reducer reducer = isMax ? Reducer::ArgMax : Reducer::ArgMin;
-    TypedAttr start;
-    Value indexFill = fillOf(k);
-    if (!fillIsIdentity(p, reducer) || !indexFill ||
-        !matchPattern(indexFill, m_Constant(&start)) ||
-        !isa<IntegerAttr>(start)) {
-      (void)refuse(why, "not raised",
-                   "an extremum with its index starts from a value that is not "
-                   "the identity",
-                   "fill the value with -inf (max) or inf (min) and the index "
-                   "with a constant");
-      return false;
-    }
-    refused = false;
-    acc->reducer = reducer;
-    acc->indexResult = k;
-    acc->terms.push_back({index});
-    accumulations[p] = *acc;
-    accumulations[k].isIndex = true;
-    return true;
+/// A value and its index; `values` gets both.
+Value Raiser::buildArgument(unsigned k, OpBuilder &b,
+                            SmallVectorImpl<Value> &values) {
+  Accumulation &acc = accumulations[k];
+  Location loc = yielded(k).getLoc();
+  auto reduce =
+      ReduceOp::create(b, loc, acc.reducer,
+                       ValueRange{mapping.lookupOrDefault(acc.terms[0].value),
+                                  mapping.lookupOrDefault(acc.terms[1].value)},
+                       reductionDims, parallelDims);
+  Value value = reduce.getResult(0), index = reduce.getResult(1);
+  // Where nothing beats the initial value its index stays; the reduction says
+  // the lowest position, 0.
+  Value start = fillOf(*acc.indexResult);
+  if (!matchPattern(start, m_Zero())) {
+    Value first = fillOf(k);
+    Value beaten;
+    if (isa<FloatType>(value.getType()))
+      beaten = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, value,
+                                     first);
+    else
+      beaten =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, first);
+    index = arith::SelectOp::create(b, loc, beaten, index, start);
   }
-  return false;
+  values[*acc.indexResult] = index;
+  return values[k] = value;
 }
 
-LogicalResult Raiser::analyseResult(unsigned k, Reason &why) {
-  if (accumulations[k].isIndex || accumulations[k].indexResult)
-    return success();
-  bool refused = false;
-  if (matchArgument(k, why, refused))
-    return success();
-  if (refused)
-    return failure();
-  BlockArgument out = outArgument(k);
-  std::optional<Accumulation> acc =
-      matchAccumulation(yielded(k), out, dependent);
-  bool independent = acc && llvm::none_of(acc->terms, [&](const Term &t) {
-                       return dependent.contains(t.value) ||
-                              (t.factor && dependent.contains(t.factor));
-                     });
-  if (!independent) {
-    if (!dependent.contains(yielded(k)))
-      return refuse(
-          why, "not raised",
-          "result " + Twine(k) + " does not accumulate over the reduction dims",
-          "combine the old value with the new one by one of add, mul, "
-          "max, min, and, or, xor");
-    return refuse(why, "unknown combiner",
-                  "result " + Twine(k) +
-                      " is not `combine(old value, contribution)` with one of "
-                      "the known reducers",
-                  "combine by add, mul, max, min, and, or, xor, or by a strict "
-                  "comparison with its index");
-  }
-  if (acc->bySelect && !fillIsIdentity(k, acc->reducer)) {
-    // select keeps a NaN that it starts with, maxnumf drops it.
-    Value scalar = fillOf(k);
-    TypedAttr value;
-    auto constant = scalar && matchPattern(scalar, m_Constant(&value))
-                        ? dyn_cast<FloatAttr>(value)
-                        : FloatAttr();
-    if (!constant || constant.getValue().isNaN())
-      return refuse(why, "not raised",
-                    "an extremum by select starts from a value that may be NaN",
-                    "start from a constant");
-  }
-  accumulations[k] = std::move(*acc);
-  return success();
-}
-
-/// Emits the reduction of result `k` and puts what the cascade yields for it
-/// (and for its index) into `yielded`.
-Value Raiser::buildReduction(unsigned k, OpBuilder &b, IRMapping &mapping,
-                             ArrayRef<Value> initScalars,
-                             SmallVectorImpl<Value> &yieldedValues) {
+Value Raiser::buildAccumulated(unsigned k, Reach reach, OpBuilder &b) {
+  Value &known = accumulated[{outArgument(k), int(reach)}];
+  if (known)
+    return known;
   Accumulation &acc = accumulations[k];
   Location loc = yielded(k).getLoc();
   if (isa<UnknownLoc>(loc)) // the body of a named op that was generalised
     loc = op.getLoc();
-  auto contribution = [&](const Term &t) -> Value {
-    Value v = mapping.lookupOrDefault(t.value);
-    if (t.factor) {
-      Value f = mapping.lookupOrDefault(t.factor);
-      return arith::MulFOp::create(b, loc, v, f);
-    }
-    if (!t.negate)
-      return v;
-    if (isa<FloatType>(v.getType()))
-      return arith::NegFOp::create(b, loc, v);
-    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(v.getType()));
-    return arith::SubIOp::create(b, loc, zero, v);
-  };
-  AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(k));
-  SmallVector<int64_t> into = toDims(getDimsOf(outMap));
-  if (acc.indexResult) {
-    auto reduce = ReduceOp::create(
-        b, loc, acc.reducer,
-        ValueRange{contribution(acc.terms[0]), contribution(acc.terms[1])},
-        reductionDims, into);
-    Value value = reduce.getResult(0), index = reduce.getResult(1);
-    // Where nothing beats the initial value its index stays; the reduction says
-    // the lowest position, 0.
-    Value start = fillOf(*acc.indexResult);
-    if (!matchPattern(start, m_Zero())) {
-      Value first = fillOf(k);
-      Value beaten;
-      if (isa<FloatType>(value.getType()))
-        beaten = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, value,
-                                       first);
-      else
-        beaten = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value,
-                                       first);
-      index = arith::SelectOp::create(b, loc, beaten, index, start);
-    }
-    yieldedValues[*acc.indexResult] = index;
-    return yieldedValues[k] = value;
+  if (acc.combine) {
+    buildDeclared(k, reach, b, loc);
+    return accumulated.lookup({outArgument(k), int(reach)});
   }
-  // The terms were collected from the yield inwards.
-  Value total;
-  for (const Term &t : llvm::reverse(acc.terms)) {
-    Value v = contribution(t);
-    total = total ? createCombiner(b, loc, acc.reducer, total, v) : v;
+  Value result;
+  if (acc.isAffine) {
+    result = buildAffine(k, reach, b, loc);
+  } else {
+    result = combineAlong(b, loc, reach, acc.reducer, buildTotal(k, b, loc))[0];
+    if (initScalars[k])
+      result = createCombiner(b, loc, acc.reducer, initScalars[k], result);
   }
-  auto reduce = ReduceOp::create(b, loc, acc.reducer, ValueRange{total},
-                                 reductionDims, into);
-  Value result = reduce.getResult(0);
-  if (initScalars[k])
-    result = createCombiner(b, loc, acc.reducer, initScalars[k], result);
-  return yieldedValues[k] = result;
+  return accumulated[{outArgument(k), int(reach)}] = result;
+}
+
+Value Raiser::buildRunning(Value v, OpBuilder &b) {
+  if (!dependent.contains(v))
+    return mapping.lookupOrDefault(v);
+  for (unsigned k = 0; k < op.getNumDpsInits(); ++k) {
+    if (isPrefix(k))
+      continue;
+    if (yielded(k) == v)
+      return buildAccumulated(k, Reach::Inclusive, b);
+    if (outArgument(k) == v)
+      return buildAccumulated(k, Reach::Exclusive, b);
+  }
+  if (Value known = running.lookup(v))
+    return known;
+  Operation *def = v.getDefiningOp();
+  IRMapping operands;
+  for (Value operand : def->getOperands())
+    operands.map(operand, buildRunning(operand, b));
+  Operation *clone = b.clone(*def, operands);
+  for (auto [from, to] : llvm::zip(def->getResults(), clone->getResults()))
+    running[from] = to;
+  return running.lookup(v);
 }
 
 CascadeOp Raiser::build() {
@@ -526,7 +263,6 @@ CascadeOp Raiser::build() {
   rewriter.setInsertionPoint(op);
   SmallVector<Value> inputs, inits;
   SmallVector<AffineMap> maps;
-  IRMapping mapping;
   SmallVector<BlockArgument> readArguments;
   for (OpOperand *operand : op.getDpsInputOperands()) {
     BlockArgument arg = op.getMatchingBlockArgument(operand);
@@ -539,7 +275,7 @@ CascadeOp Raiser::build() {
     readArguments.push_back(arg);
   }
   // Initial values that are read: a scalar where it was filled, else an input.
-  SmallVector<Value> initScalars(op.getNumDpsInits());
+  initScalars.resize(op.getNumDpsInits());
   SmallVector<unsigned> initInputs;
   for (unsigned k = 0; k < op.getNumDpsInits(); ++k) {
     if (!needsInit(k))
@@ -580,8 +316,9 @@ CascadeOp Raiser::build() {
 
   rewriter.setInsertionPointToEnd(block);
   for (Operation &inner : body.without_terminator()) {
-    if (llvm::any_of(inner.getResults(),
-                     [&](Value v) { return dependent.contains(v); }))
+    if (isa<CombineOp>(inner) || llvm::any_of(inner.getResults(), [&](Value v) {
+          return dependent.contains(v);
+        }))
       continue;
     if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
       mapping.map(index.getResult(),
@@ -598,14 +335,17 @@ CascadeOp Raiser::build() {
   for (unsigned k = 0; k < op.getNumDpsInits(); ++k) {
     if (reductionDims.empty())
       results[k] = mapping.lookupOrDefault(yielded(k));
+    else if (isPrefix(k))
+      results[k] = buildRunning(yielded(k), rewriter);
+    else if (accumulations[k].indexResult)
+      buildArgument(k, rewriter, results);
     else if (!accumulations[k].isIndex)
-      buildReduction(k, rewriter, mapping, initScalars, results);
+      results[k] = buildAccumulated(k, Reach::All, rewriter);
   }
   YieldOp::create(rewriter, loc, results);
   // What only the accumulator needed.
-  for (Operation &inner :
-       llvm::make_early_inc_range(llvm::reverse(block->without_terminator())))
-    if (isOpTriviallyDead(&inner))
+  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(*block)))
+    if (!isa<YieldOp>(inner) && isOpTriviallyDead(&inner))
       rewriter.eraseOp(&inner);
   rewriter.replaceOp(op, cascade);
   return cascade;

@@ -29,6 +29,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
+    from .combining import Combiner, combiner, reduction, scan
     from .compiler import compile
     from .executable import Executable
     from .options import Options
@@ -40,6 +41,7 @@ __all__ = [
     "ArgumentError",
     "CacheError",
     "CacheWarning",
+    "Combiner",
     "CompileError",
     "Error",
     "Executable",
@@ -50,10 +52,13 @@ __all__ = [
     "TargetError",
     "UnsupportedError",
     "available_targets",
+    "combiner",
     "compile",
     "load",
+    "reduction",
     "register_dialect",
     "rewrite",
+    "scan",
 ]
 
 _ext.register_dialects(get_dialect_registry())
@@ -64,6 +69,10 @@ _LAZY = {
     "available_targets": "compiler",
     "Executable": "executable",
     "Options": "options",
+    "Combiner": "combining",
+    "combiner": "combining",
+    "reduction": "combining",
+    "scan": "combining",
     "rewrite": "rewriting",
     "pattern_names": "rewriting",
 }

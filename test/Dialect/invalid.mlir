@@ -799,7 +799,7 @@ func.func @launch_buffers(%a: memref<6xf32>) {
 
 func.func @yield_place(%x: f32) {
   scf.execute_region {
-    // expected-error @below {{expects parent op to be one of 'redfuse.cascade, redfuse.fold, redfuse.merge, redfuse.finalize, redfuse.kernel, redfuse.reduce, redfuse.scan'}}
+    // expected-error @below {{expects parent op to be one of 'redfuse.cascade, redfuse.fold, redfuse.merge, redfuse.finalize, redfuse.kernel, redfuse.reduce, redfuse.scan, redfuse.combine'}}
     redfuse.yield %x : f32
   }
   return
@@ -1043,5 +1043,27 @@ func.func @no_state(%x: tensor<6x7xf32>, %a: tensor<6xf32>, %o: tensor<6xf32>) {
     %n = arith.addf %p, %q : f32
     redfuse.yield %n : f32
   } -> tensor<6xf32>, tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @combine_states(%x: f32, %y: f64) {
+  // expected-error @below {{expected a left and a right state of the types of the results as operands}}
+  %r = redfuse.combine %x, %y {identities = [0.0 : f32]} : (f32, f64) -> f32 {
+  ^bb0(%a: f32, %b: f32):
+    redfuse.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+func.func @combine_identities(%x: f32) {
+  // expected-error @below {{expected 1 'identities', one for each operand, got 2}}
+  %r = redfuse.combine %x, %x {identities = [0.0 : f32, 0.0 : f32]} : (f32, f32) -> f32 {
+  ^bb0(%a: f32, %b: f32):
+    redfuse.yield %a : f32
+  }
   return
 }

@@ -240,3 +240,21 @@ func.func @merge_topk(%v: tensor<5x3xf32>, %i: tensor<5x3xindex>) -> (tensor<5x3
   } -> tensor<5x3xf32>, tensor<5x3xindex>
   return %r#0, %r#1 : tensor<5x3xf32>, tensor<5x3xindex>
 }
+
+// One step of a declared reducer, in the body of a linalg.generic.
+// CHECK-LABEL: func @combine
+func.func @combine(%x: tensor<80xf32>, %init: tensor<f32>) -> tensor<f32> {
+  // CHECK: redfuse.combine %{{.*}}, %{{.*}} {identities = [0.000000e+00 : f32], ordered} : (f32, f32) -> f32 {
+  // CHECK: redfuse.yield %{{.*}} : f32
+  %o = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : tensor<80xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%e: f32, %s: f32):
+    %r = redfuse.combine %s, %e {identities = [0.0 : f32], ordered} : (f32, f32) -> f32 {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      redfuse.yield %c : f32
+    }
+    linalg.yield %r : f32
+  } -> tensor<f32>
+  return %o : tensor<f32>
+}

@@ -193,3 +193,54 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// A tile of a scan would need what came before it.
+func.func @scanned(%x: tensor<64x80xf32>, %init: tensor<64x80xf32>) -> tensor<64x80xf32> {
+  // CHECK: error: {{.*}}cannot tile dim 1: it is scanned, and the parts need what came before them; derive redfuse.fold first
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]}
+    ins(%x : tensor<64x80xf32>) outs(%init : tensor<64x80xf32>) {
+  ^bb0(%a: f32):
+    %s = redfuse.scan add %a along 1 : f32
+    redfuse.yield %s : f32
+  } -> tensor<64x80xf32>
+  return %r : tensor<64x80xf32>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["redfuse.cascade"]} in %root : (!transform.any_op) -> !transform.any_op
+    %t, %l = transform.structured.tile_using_for %op tile_sizes [0, 16] : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+
+// -----
+
+// Outputs need the state of all segments before their own.
+func.func @outputs(%x: tensor<64x80xf32>, %s0: tensor<64xf32>, %o0: tensor<64x80xf32>) -> tensor<64x80xf32> {
+  // CHECK: error: {{.*}}cannot split a fold with outputs: each needs the state of all segments before its own
+  %r:2 = redfuse.fold {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+           over = array<i64: 1>, identities = [0.0 : f32]}
+         ins(%x : tensor<64x80xf32>) outs(%s0, %o0 : tensor<64xf32>, tensor<64x80xf32>)
+  step {
+  ^bb0(%v: f32, %s: f32):
+    %t = redfuse.reduce add %v over [1] into [0] : f32
+    %p = redfuse.scan add %v along 1 : f32
+    %s1 = arith.addf %s, %t : f32
+    %o = arith.addf %s, %p : f32
+    redfuse.yield %s1, %o : f32, f32
+  } merge {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    redfuse.yield %s : f32
+  } -> tensor<64xf32>, tensor<64x80xf32>
+  return %r#1 : tensor<64x80xf32>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["redfuse.fold"]} in %root : (!transform.any_op) -> !transform.any_op
+    %f, %p, %c, %l = transform.structured.tile_reduction_using_for %op by tile_sizes = [0, 16] : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

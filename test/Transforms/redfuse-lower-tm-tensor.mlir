@@ -38,3 +38,16 @@ func.func @scan(%x: tensor<1x5xi64>, %o: tensor<1x5xi64>, %l: tensor<1xi64>) -> 
   } -> tensor<1x5xi64>, tensor<1xi64>
   return %s#0, %s#1 : tensor<1x5xi64>, tensor<1xi64>
 }
+
+// A declared reducer that was not raised is the ops of its region.
+// CHECK-LABEL: func.func @combine
+// CHECK-NOT: redfuse.combine
+// CHECK: arith.addf
+func.func @combine(%x: f32, %y: f32) -> f32 {
+  %r = redfuse.combine %x, %y {identities = [0.0 : f32]} : (f32, f32) -> f32 {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    redfuse.yield %c : f32
+  }
+  return %r : f32
+}

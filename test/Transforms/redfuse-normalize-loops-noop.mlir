@@ -2,7 +2,7 @@
 
 // CHECK-LABEL: func.func @recurrence
 // CHECK-SAME: redfuse.refused = [{condition = "a loop cannot be read as a linalg.generic"
-// CHECK-SAME: detail = "what it carries is no sum, product, maximum or the like"
+// CHECK-SAME: detail = "what it carries is no sum, product, maximum, affine recurrence or the like"
 // CHECK: scf.for
 func.func @recurrence(%x: tensor<9xf32>, %init: f32) -> f32 {
   %c0 = arith.constant 0 : index
@@ -16,17 +16,17 @@ func.func @recurrence(%x: tensor<9xf32>, %init: f32) -> f32 {
   return %r : f32
 }
 
-// A sum and a product of what is carried: not one reduction.
-// CHECK-LABEL: func.func @horner
-// CHECK-SAME: detail = "what it carries is no sum, product, maximum or the like"
+// The square of what is carried: not one reduction.
+// CHECK-LABEL: func.func @squares
+// CHECK-SAME: detail = "what it carries is no sum, product, maximum, affine recurrence or the like"
 // CHECK: scf.for
-func.func @horner(%x: tensor<9xf32>, %y: f32) -> f32 {
+func.func @squares(%x: tensor<9xf32>, %y: f32) -> f32 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c9 = arith.constant 9 : index
   %r = scf.for %i = %c0 to %c9 step %c1 iter_args(%acc = %y) -> f32 {
     %e = tensor.extract %x[%i] : tensor<9xf32>
-    %d = arith.mulf %acc, %y : f32
+    %d = arith.mulf %acc, %acc : f32
     %s = arith.addf %d, %e : f32
     scf.yield %s : f32
   }
@@ -72,4 +72,23 @@ func.func @partly(%x: tensor<9xf32>) -> (tensor<9xf32>, tensor<9xf32>) {
     scf.yield %w : tensor<9xf32>
   }
   return %r, %s : tensor<9xf32>, tensor<9xf32>
+}
+
+// Two running values that need each other.
+// CHECK-LABEL: func @coupled
+// CHECK-SAME: detail = "what it carries is no sum, product, maximum, affine recurrence or the like"
+func.func @coupled(%x: tensor<9xf32>, %e: tensor<9xf32>) -> tensor<9xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %zero = arith.constant 0.0 : f32
+  // CHECK: scf.for
+  %r:3 = scf.for %j = %c0 to %c9 step %c1 iter_args(%g = %zero, %h = %zero, %p = %e) -> (f32, f32, tensor<9xf32>) {
+    %v = tensor.extract %x[%j] : tensor<9xf32>
+    %s = arith.addf %h, %v : f32
+    %t = arith.mulf %g, %s : f32
+    %q = tensor.insert %t into %p[%j] : tensor<9xf32>
+    scf.yield %s, %t, %q : f32, f32, tensor<9xf32>
+  }
+  return %r#2 : tensor<9xf32>
 }

@@ -93,3 +93,56 @@ func.func @product(%a: tensor<5x3xf32>, %b: tensor<3x4xf32>, %c: tensor<4x5xf32>
   }
   return %r : tensor<4x5xf32>
 }
+
+// A recurrence of which every value is stored: a result with the reduction dim, beside the accumulator.
+// CHECK-LABEL: func @stored_recurrence
+// CHECK-SAME: (%[[X:.*]]: tensor<6x9xf32>)
+func.func @stored_recurrence(%x: tensor<6x9xf32>) -> tensor<6x9xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %c9 = arith.constant 9 : index
+  %half = arith.constant 0.5 : f32
+  %zero = arith.constant 0.0 : f32
+  // CHECK-NOT: scf.for
+  // CHECK: %[[E:.*]] = tensor.empty() : tensor<6x9xf32>
+  // CHECK: %[[I:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<6xf32>)
+  // CHECK: %[[G:.*]]:2 = linalg.generic {indexing_maps = [{{.*}}], iterator_types = ["parallel", "reduction"]}
+  // CHECK-SAME: outs(%[[I]], %[[E]] : tensor<6xf32>, tensor<6x9xf32>)
+  // CHECK: arith.mulf
+  // CHECK: %[[N:.*]] = arith.addf
+  // CHECK: linalg.yield %[[N]], %[[N]] : f32, f32
+  // CHECK: return %[[G]]#1
+  %e = tensor.empty() : tensor<6x9xf32>
+  %r = scf.for %i = %c0 to %c6 step %c1 iter_args(%o = %e) -> tensor<6x9xf32> {
+    %q:2 = scf.for %j = %c0 to %c9 step %c1 iter_args(%h = %zero, %p = %o) -> (f32, tensor<6x9xf32>) {
+      %v = tensor.extract %x[%i, %j] : tensor<6x9xf32>
+      %t = arith.mulf %h, %half : f32
+      %n = arith.addf %t, %v : f32
+      %s = tensor.insert %n into %p[%i, %j] : tensor<6x9xf32>
+      scf.yield %n, %s : f32, tensor<6x9xf32>
+    }
+    scf.yield %q#1 : tensor<6x9xf32>
+  }
+  return %r : tensor<6x9xf32>
+}
+
+// The last value of an affine recurrence alone.
+// CHECK-LABEL: func @affine_recurrence
+func.func @affine_recurrence(%x: tensor<9xf32>, %start: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %half = arith.constant 0.5 : f32
+  // CHECK-NOT: scf.for
+  // CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]
+  // CHECK: tensor.extract
+  %r = scf.for %j = %c0 to %c9 step %c1 iter_args(%h = %start) -> f32 {
+    %v = tensor.extract %x[%j] : tensor<9xf32>
+    %d = arith.subf %v, %h : f32
+    %t = arith.mulf %d, %half : f32
+    %n = arith.addf %h, %t : f32
+    scf.yield %n : f32
+  }
+  return %r : f32
+}

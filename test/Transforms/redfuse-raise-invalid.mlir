@@ -35,16 +35,15 @@ func.func @last_index(%a: tensor<5x3xf32>) -> tensor<5xi64> {
 #v = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
 
-// CHECK-LABEL: func.func @average
+// CHECK-LABEL: func.func @squares
 // CHECK-SAME:  condition = "unknown combiner", detail = "result 0 is not
 // CHECK:       linalg.generic
-func.func @average(%a: tensor<5x3xf32>, %b: tensor<5xf32>) -> tensor<5xf32> {
-  %half = arith.constant 0.5 : f32
+func.func @squares(%a: tensor<5x3xf32>, %b: tensor<5xf32>) -> tensor<5xf32> {
   %r = linalg.generic {indexing_maps = [#v, #r], iterator_types = ["parallel", "reduction"]}
       ins(%a : tensor<5x3xf32>) outs(%b : tensor<5xf32>) {
   ^bb0(%x: f32, %out: f32):
     %s = arith.addf %out, %x : f32
-    %h = arith.mulf %s, %half : f32
+    %h = arith.mulf %s, %s : f32
     linalg.yield %h : f32
   } -> tensor<5xf32>
   return %r : tensor<5xf32>

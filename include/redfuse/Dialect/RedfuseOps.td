@@ -386,6 +386,46 @@ def Redfuse_ScanOp : Redfuse_CombiningOp<"scan"> {
   }];
 }
 
+def Redfuse_CombineOp : Redfuse_Op<"combine", [Pure, IsolatedFromAbove]> {
+  let summary = "one step of a declared reducer";
+  let description = [{
+    Combines k scalars, the left state, with k others, the right one, by a region
+    as that of a declared `redfuse.reduce`, with its `identities` and `ordered`.
+    It stands in the body of a `linalg.generic` between the accumulators and the
+    new elements, and tells `redfuse-raise` what the loop may be cut into.
+    `redfuse-normalize-combiners` makes it of the attribute `redfuse.combiner`.
+
+    Example: a sum, as a reducer of the program's own.
+
+    ```mlir
+    %o = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>],
+           iterator_types = ["reduction"]}
+         ins(%x : tensor<80xf32>) outs(%init : tensor<f32>) {
+    ^bb0(%e: f32, %s: f32):
+      %r = redfuse.combine %s, %e {identities = [0.0 : f32]} : (f32, f32) -> f32 {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.addf %a, %b : f32
+        redfuse.yield %c : f32
+      }
+      linalg.yield %r : f32
+    } -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Variadic<Redfuse_BodyValue>:$operands, ArrayAttr:$identities,
+                       UnitAttr:$ordered);
+  let results = (outs Variadic<Redfuse_BodyValue>:$results);
+  let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = [{
+    $operands attr-dict `:` functional-type($operands, $results) $combine
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::OperandRange getLeft() { return getOperands().take_front(getNumResults()); }
+    ::mlir::OperandRange getRight() { return getOperands().drop_front(getNumResults()); }
+  }];
+}
+
 def Redfuse_MergeTopkOp : Redfuse_Op<"merge_topk", [Pure,
     AllTypesMatch<["values", "otherValues", "bestValues"]>,
     AllTypesMatch<["indices", "otherIndices", "bestIndices"]>]> {
@@ -429,7 +469,7 @@ def Redfuse_IndexOp : Redfuse_Op<"index", [Pure]> {
 
 def Redfuse_YieldOp : Redfuse_Op<"yield", [Pure, Terminator, ReturnLike,
     ParentOneOf<["CascadeOp", "FoldOp", "MergeOp", "FinalizeOp", "KernelOp",
-                 "ReduceOp", "ScanOp"]>]> {
+                 "ReduceOp", "ScanOp", "CombineOp"]>]> {
   let summary = "ends a redfuse region with the values it hands out";
   let description = [{Example: `redfuse.yield %m, %l : f32, f32`}];
   let arguments = (ins Variadic<AnyType>:$values);

@@ -61,6 +61,9 @@ void populateNormalizeCapturesPatterns(mlir::RewritePatternSet &patterns);
 /// Sorts of which the first k elements are used, to top-k.
 void populateNormalizeSortsPatterns(mlir::RewritePatternSet &patterns);
 
+/// Running combinations, to generics with a result for every prefix.
+void populateNormalizeScansPatterns(mlir::RewritePatternSet &patterns);
+
 /// tm_tensor ops to scf loops on tensors.
 void populateLowerTMTensorPatterns(mlir::RewritePatternSet &patterns);
 

@@ -77,6 +77,31 @@ def NormalizeSorts : NormalizePass<"sorts"> {
     "mlir::arith::ArithDialect", "mlir::tensor::TensorDialect"];
 }
 
+def NormalizeScans : NormalizePass<"scans"> {
+  let summary = "tm_tensor.scan is a generic with a result for every prefix";
+  let description = [{
+    In a generic with one reduction dim, a result whose map has that dim is
+    written at every step: it holds what the accumulators are so far. An
+    inclusive `tm_tensor.scan` by a known reducer becomes such a generic, whose
+    other result is the last element of each row.
+  }];
+  let dependentDialects = ["::redfuse::tm_tensor::TMTensorDialect",
+    "mlir::arith::ArithDialect", "mlir::tensor::TensorDialect"];
+}
+
+def NormalizeCombiners : NormalizePass<"combiners"> {
+  let summary = "Declared reducers of generics are redfuse.combine in their bodies";
+  let description = [{
+    A generic with `redfuse.combiner = {identity = [...], ordered}` has k
+    identities, k inputs and k accumulators (its first k results). What its body
+    yields for them, from the accumulators and the inputs alone, is the combining
+    region of a declared reducer: left the accumulators, right the inputs.
+    Without `ordered` it has to be commutative, too. Whatever does not fit is
+    noted in `redfuse.refused`, and the generic stays an ordinary loop.
+  }];
+  let dependentDialects = ["::redfuse::RedfuseDialect"];
+}
+
 def NormalizeReshapeOps : NormalizePass<"reshape-ops"> {
   let summary = "tensor.reshape between matching shapes as expand and collapse";
   let description = [{
@@ -113,8 +138,10 @@ def NormalizeLoops : NormalizePass<"loops"> {
   let summary = "Loops over elements that map and reduce are generics";
   let description = [{
     An scf.for nest that inserts one element at each point, or that carries sums,
-    products, maxima and the like over extracted elements, becomes linalg.generic
-    ops. What cannot be read so is left and noted in `redfuse.refused`.
+    products, maxima, affine recurrences and the like over extracted elements,
+    becomes linalg.generic ops. A loop may do both: what it inserts at each step
+    of a recurrence becomes a result for every prefix (see
+    redfuse-normalize-scans). What cannot be read so is left and noted in `redfuse.refused`.
   }];
 }
 
@@ -123,7 +150,8 @@ def NormalizeCaptures : NormalizePass<"captures"> {
 }
 
 def LowerTMTensor : Pass<"redfuse-lower-tm-tensor"> {
-  let summary = "Sorts, top-k and scans that were not fused become loops";
+  let summary = "Sorts, top-k, scans and declared reducers that were not fused "
+                "become loops";
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect",
                            "mlir::tensor::TensorDialect"];
 }

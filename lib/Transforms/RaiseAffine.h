@@ -1,0 +1,40 @@
+//===- RaiseAffine.h - bodies affine in an accumulator -----------*- C++
+//-*-===//
+#ifndef REDFUSE_LIB_TRANSFORMS_RAISEAFFINE_H
+#define REDFUSE_LIB_TRANSFORMS_RAISEAFFINE_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace redfuse {
+
+/// Whether `value` is a*accumulator + b, with a and b free of everything in
+/// `dependent` (the accumulators and what is computed from them), however it is
+/// written: sums, differences, products with and quotients by what is free,
+/// negation, fma, and a choice by what is free.
+bool isAffineIn(mlir::Value value, mlir::Value accumulator,
+                const llvm::DenseSet<mlir::Value> &dependent);
+
+/// a and b of a*accumulator + b; null for 1 and 0.
+struct AffineForm {
+  mlir::Value scale, offset;
+};
+
+/// Builds them from a value for which `isAffineIn` holds; `mapping` has what is
+/// free.
+AffineForm buildAffineForm(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value value, mlir::Value accumulator,
+                           const llvm::DenseSet<mlir::Value> &dependent,
+                           mlir::IRMapping &mapping);
+
+/// Fills a combining region with the composition of two maps (a, b), left first.
+/// `isFinite`: a is known to be finite, so that nothing special happens at the
+/// identity.
+void buildAffineComposition(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::Region &region, mlir::Type type,
+                            bool isFinite);
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_TRANSFORMS_RAISEAFFINE_H

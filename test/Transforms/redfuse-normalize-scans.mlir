@@ -1,0 +1,44 @@
+// A running sum is a generic whose second result is written at every step.
+// RUN: redfuse-opt %s -redfuse-normalize-scans -split-input-file | FileCheck %s
+
+// CHECK: #[[ALL:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK: #[[ROW:.*]] = affine_map<(d0, d1) -> (d0)>
+// CHECK-LABEL: func @sum
+func.func @sum(%x: tensor<?x7xf32>, %out: tensor<?x7xf32>, %last: tensor<?xf32>) -> (tensor<?x7xf32>, tensor<?xf32>) {
+  // CHECK: %[[S:.*]] = linalg.fill
+  // CHECK: %[[G:.*]]:2 = linalg.generic {indexing_maps = [#[[ALL]], #[[ROW]], #[[ALL]]], iterator_types = ["parallel", "reduction"]}
+  // CHECK-SAME: outs(%[[S]], %{{.*}} : tensor<?xf32>, tensor<?x7xf32>)
+  // CHECK: ^bb0(%[[X:.*]]: f32, %[[A:.*]]: f32, %{{.*}}: f32):
+  // CHECK: %[[N:.*]] = arith.addf %[[A]], %[[X]] : f32
+  // CHECK: linalg.yield %[[N]], %[[N]] : f32, f32
+  // CHECK: return %[[G]]#1, %[[G]]#0
+  %r:2 = tm_tensor.scan dimension(1) inclusive(true) ins(%x : tensor<?x7xf32>)
+      outs(%out, %last : tensor<?x7xf32>, tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.addf %a, %b : f32
+    tm_tensor.yield %n : f32
+  } -> tensor<?x7xf32>, tensor<?xf32>
+  return %r#0, %r#1 : tensor<?x7xf32>, tensor<?xf32>
+}
+
+// -----
+
+// What comes before the first element is the destination's, and no known reducer.
+// CHECK-LABEL: func @stays
+func.func @stays(%x: tensor<5x7xf32>, %out: tensor<5x7xf32>, %last: tensor<5xf32>) -> (tensor<5x7xf32>, tensor<5x7xf32>) {
+  // CHECK-COUNT-2: tm_tensor.scan
+  // CHECK-NOT: linalg.generic
+  %r:2 = tm_tensor.scan dimension(1) inclusive(false) ins(%x : tensor<5x7xf32>)
+      outs(%out, %last : tensor<5x7xf32>, tensor<5xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.addf %a, %b : f32
+    tm_tensor.yield %n : f32
+  } -> tensor<5x7xf32>, tensor<5xf32>
+  %s:2 = tm_tensor.scan dimension(1) inclusive(true) ins(%x : tensor<5x7xf32>)
+      outs(%out, %last : tensor<5x7xf32>, tensor<5xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.subf %a, %b : f32
+    tm_tensor.yield %n : f32
+  } -> tensor<5x7xf32>, tensor<5xf32>
+  return %r#0, %s#0 : tensor<5x7xf32>, tensor<5x7xf32>
+}
