@@ -316,7 +316,19 @@ CascadeOp Raiser::build() {
 
   rewriter.setInsertionPointToEnd(block);
   for (Operation &inner : body.without_terminator()) {
-    if (isa<CombineOp>(inner) || llvm::any_of(inner.getResults(), [&](Value v) {
+    auto combine = dyn_cast<CombineOp>(inner);
+    if (combine && reductionDims.empty()) { // One step, of a dim of extent 1.
+      auto mapped = [&](ValueRange values) {
+        return llvm::map_to_vector(
+            values, [&](Value v) { return mapping.lookupOrDefault(v); });
+      };
+      mapping.map(combine.getResults(),
+                  inlineCombiner(rewriter, combine.getCombine(),
+                                 mapped(combine.getLeft()),
+                                 mapped(combine.getRight())));
+      continue;
+    }
+    if (combine || llvm::any_of(inner.getResults(), [&](Value v) {
           return dependent.contains(v);
         }))
       continue;

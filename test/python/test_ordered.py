@@ -75,7 +75,9 @@ def test_affine_recurrences_of_any_length(schedule: str) -> None:
 def test_a_special_value_has_the_class_of_the_source(schedule: str, at: int) -> None:
     """One infinite or NaN factor or summand, wherever it stands and with zeros around it."""
     a, b = data(6, 9000)
-    a[0, at], a[1, at], b[2, at], b[3, at] = np.inf, np.nan, -np.inf, np.nan
+    a[1, at], b[3, at] = np.nan, np.nan
+    if schedule == "resident":  # else inf - inf or 0*inf in a merge: docs/reducers.md
+        a[0, at], b[2, at] = np.inf, -np.inf
     a[4, at] = 0
     a[5, : at + 1], b[5, : at + 1] = 2.0, 0  # powers of two that overflow, of nothing
     for init in ("0.0", "2.0"):
@@ -88,6 +90,7 @@ def test_an_undeclared_combiner_is_a_loop_that_says_how_to_declare_it() -> None:
     body = "%t = arith.mulf %h, %h : f32\n%n = arith.addf %t, %y : f32"
     exe = compiled(recurrence((3, 9), body), "stream")
     a, b = data(3, 9)
+    b *= np.float32(0.1)
     h = np.zeros(3)
     for j in range(9):
         h = h * h + b[:, j]
@@ -128,7 +131,7 @@ def moments(left, right):
     return total, u + d * part, s + t + d * d * n * part
 
 
-@redfuse.combiner(identity=0)
+@redfuse.combiner(identity=-(2**31))
 def greatest(left, right):
     return maximum(left, right)
 
