@@ -174,6 +174,22 @@ std::pair<Value, Value> BodyBuilder::combinePair(Reducer reducer,
   return {select(take, v1, v0), select(take, i1, i0)};
 }
 
+SmallVector<Value> BodyBuilder::continueGroup(const Component &first,
+                                              ValueRange state,
+                                              ValueRange segment) {
+  auto combining = llvm::cast<CombiningOpInterface>(first.group);
+  if (!combining.getOrdered())
+    return combineGroup(first, state, segment);
+  SmallVector<Value> operands(state);
+  llvm::append_range(operands, segment);
+  auto combine = CombineOp::create(b, loc, state.getTypes(), operands,
+                                   combining.getIdentitiesAttr(),
+                                   /*ordered=*/true);
+  IRMapping none;
+  combining.getCombine().cloneInto(&combine.getCombine(), none);
+  return llvm::to_vector_of<Value>(combine.getResults());
+}
+
 SmallVector<Value> BodyBuilder::combineGroup(const Component &first,
                                              ValueRange lhs, ValueRange rhs) {
   auto combining = llvm::cast<CombiningOpInterface>(first.group);

@@ -57,6 +57,12 @@ public:
   llvm::SmallVector<mlir::Value> combineGroup(const Component &first,
                                               mlir::ValueRange lhs,
                                               mlir::ValueRange rhs);
+  /// The state so far with a segment. What combines in order stays one op:
+  /// code that walks the elements in order continues from the state, by just
+  /// the operations of the source.
+  llvm::SmallVector<mlir::Value> continueGroup(const Component &first,
+                                               mlir::ValueRange state,
+                                               mlir::ValueRange segment);
   /// The value and index that argmax (argmin) keeps of two pairs.
   std::pair<mlir::Value, mlir::Value>
   combinePair(Reducer reducer, std::pair<mlir::Value, mlir::Value> lhs,

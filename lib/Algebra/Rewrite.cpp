@@ -194,8 +194,8 @@ void Rewriter::mapScans(BodyBuilder &bb, const State &before) {
     auto segment = cast<ScanOp>(bb.b.clone(*scan.getOperation(), operands));
     if (scan.isDeclared())
       prefixes =
-          bb.combineGroup(d.components[running.first],
-                          groupOf(running.first, before), segment.getResults());
+          bb.continueGroup(d.components[running.first],
+                           groupOf(running.first, before), segment.getResults());
     else
       prefixes = {bb.combine(scan.getReducer(), before[running.first],
                              segment.getResult(0))};
@@ -316,7 +316,7 @@ void Rewriter::buildStep(Block &step) {
       for (Value element : c.elements)
         elements.push_back(bb.get(element));
       ReduceOp segment = reduceSegment(bb, c, elements);
-      llvm::copy(bb.combineGroup(c, groupOf(i, state), segment.getResults()),
+      llvm::copy(bb.continueGroup(c, groupOf(i, state), segment.getResults()),
                  next.begin() + i);
       continue;
     }

@@ -145,10 +145,9 @@ void CpuEmitter::emitReduction(Env &env) {
       ReduceOp reduce = root->reduce;
       for (auto [i, operand] : llvm::enumerate(reduce.getOperands())) {
         Type type = operand.getType();
-        TypedAttr identity = i == 0 || reduce.isDeclared()
-                                 ? getIdentityOf(reduce, i)
-                                 : cast<TypedAttr>(b.getZeroAttr(type));
-        Value v = constant(identity);
+        Value v = reduce.isDeclared() ? getStart(*root, i, env)
+                  : i == 0 ? constant(getIdentityOf(reduce, 0))
+                           : constant(cast<TypedAttr>(b.getZeroAttr(type)));
         init.push_back(group->vectorDim ? asVector(v) : v);
       }
     }
@@ -356,7 +355,7 @@ void CpuEmitter::finishReduction(Env &env, ArrayRef<Value> accumulators,
                                               result[0], reassociate);
     }
     Env at = env;
-    for (auto [value, to] : llvm::zip_equal(result, reduce.getResults())) {
+    for (auto [value, to] : llvm::zip_equal(result, root->getResults())) {
       auto buffer = buffers.find(to);
       if (buffer != buffers.end())
         storeTile(buffer->second, value, at);

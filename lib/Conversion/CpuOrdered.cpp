@@ -16,7 +16,8 @@ void CpuEmitter::emitScan(Env &env) {
   emitAvailable(env);
   SmallVector<Value> start;
   for (unsigned i = 0, e = scan.getNumOperands(); i < e; ++i) {
-    Value v = constant(getIdentityOf(scan, i));
+    Value v = scan.isDeclared() ? getStart(*group->roots.front(), i, env)
+                                : constant(getIdentityOf(scan, i));
     start.push_back(group->vectorDim ? asVector(v) : v);
   }
   unsigned d = scan.getDim();
@@ -33,8 +34,9 @@ void CpuEmitter::emitScan(Env &env) {
             SmallVector<Value> before(running);
             SmallVector<Value> after = combineStates(scan, before, operands);
             ArrayRef<Value> kept = scan.getExclusive() ? before : after;
-            for (auto [value, to] : llvm::zip_equal(kept, scan.getResults()))
-              storeTile(buffers.find(to)->second, value, inner);
+            for (auto [value, to] : llvm::zip_equal(kept, group->roots.front()->getResults()))
+              if (auto buffer = buffers.find(to); buffer != buffers.end())
+                storeTile(buffer->second, value, inner);
             return after;
           });
 }

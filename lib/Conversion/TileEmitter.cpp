@@ -333,8 +333,21 @@ void TileEmitter::emitAvailable(Env &env) {
              (operand.getDefiningOp() &&
               operand.getDefiningOp()->hasTrait<OpTrait::ConstantLike>());
     });
-    if (ready)
-      env.values[v] = emitOp(def, env);
+    if (!ready)
+      continue;
+    if (auto combine = dyn_cast<CombineOp>(def)) {
+      auto values = [&](ValueRange range) {
+        return llvm::map_to_vector(range,
+                                   [&](Value o) { return valueOf(o, env); });
+      };
+      SmallVector<Value> made =
+          emitCombine(combine.getCombine(), values(combine.getLeft()),
+                      values(combine.getRight()));
+      for (auto [from, to] : llvm::zip_equal(combine.getResults(), made))
+        env.values[from] = to;
+      continue;
+    }
+    env.values[v] = emitOp(def, env);
   }
 }
 
@@ -447,7 +460,22 @@ SmallVector<Value> TileEmitter::combineStates(CombiningOpInterface combining,
                                               ArrayRef<Value> rhs) {
   if (!combining.isDeclared())
     return {combine(combining.getReducer(), lhs[0], rhs[0])};
-  Block &block = combining.getCombine().front();
+  return emitCombine(combining.getCombine(), lhs, rhs);
+}
+
+Value TileEmitter::getStart(const Root &root, unsigned i, Env &env) {
+  if (root.continued)
+    return valueOf(CombineOp(root.continued).getLeft()[i], env);
+  return constant(getIdentityOf(cast<CombiningOpInterface>(root.op), i));
+}
+
+SmallVector<Value> TileEmitter::emitCombine(Region &region,
+                                            ArrayRef<Value> lhs,
+                                            ArrayRef<Value> rhs) {
+  bool anyVector =
+      llvm::any_of(lhs, [&](Value v) { return isVector(v); }) ||
+      llvm::any_of(rhs, [&](Value v) { return isVector(v); });
+  Block &block = region.front();
   IRMapping mapping;
   mapping.map(block.getArguments().take_front(lhs.size()), lhs);
   mapping.map(block.getArguments().drop_front(lhs.size()), rhs);
@@ -465,7 +493,7 @@ SmallVector<Value> TileEmitter::combineStates(CombiningOpInterface combining,
       cast<YieldOp>(block.getTerminator()).getValues(), [&](Value v) {
         Value result = mapping.lookup(v);
         // A constant, or computed from constants alone.
-        return isVector(lhs.front()) ? asVector(result) : result;
+        return anyVector ? asVector(result) : result;
       });
 }
 

@@ -112,6 +112,12 @@ protected:
   /// Makes `group` the one that is emitted: what it needs, in body order.
   void selectGroup(const Group &group);
   mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs);
+  llvm::SmallVector<mlir::Value>
+  emitCombine(mlir::Region &combine, llvm::ArrayRef<mlir::Value> lhs,
+              llvm::ArrayRef<mlir::Value> rhs);
+  /// Where the accumulator of operand `i` of a declared reducer starts: at its
+  /// identity, or at a state.
+  mlir::Value getStart(const Root &root, unsigned i, Env &env);
   /// Two states, left and right, of a reducer that is declared or has one
   /// operand.
   llvm::SmallVector<mlir::Value> combineStates(CombiningOpInterface op,

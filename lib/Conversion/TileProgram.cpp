@@ -80,6 +80,35 @@ Value TileProgram::getStateOf(const Root &root) const {
 // Roots and their cones
 //===----------------------------------------------------------------------===//
 
+/// A reduction or scan in order that a state is combined with in front, and
+/// nothing else needs: it starts from the state.
+void TileProgram::findContinued(Root &root) {
+  auto combining = dyn_cast_or_null<CombiningOpInterface>(root.op);
+  if (!combining || !combining.isDeclared() || !combining.getOrdered() ||
+      root.op->getResult(0).use_empty())
+    return;
+  auto combine = dyn_cast<CombineOp>(*root.op->getResult(0).user_begin());
+  if (!combine || !llvm::equal(combine.getRight(), root.op->getResults()) ||
+      combine.getIdentities() != combining.getIdentitiesAttr() ||
+      !OperationEquivalence::isRegionEquivalentTo(
+          &combine.getCombine(), &combining.getCombine(),
+          OperationEquivalence::IgnoreLocations))
+    return;
+  // Known before the first element of the row.
+  SmallBitVector row = root.dims;
+  if (auto reduce = dyn_cast<ReduceOp>(root.op))
+    row.reset(toDimSet(reduce.getOver(), row.size()));
+  else
+    row.reset(cast<ScanOp>(root.op).getDim());
+  for (Value v : combine.getLeft())
+    if (!isSubset(dimSets[v], row))
+      return;
+  for (Value v : root.op->getResults())
+    if (!v.hasOneUse())
+      return;
+  root.continued = combine;
+}
+
 void TileProgram::findRoots() {
   unsigned numDims = dimSets.getNumDims();
   for (auto reduce : body->getOps<ReduceOp>()) {
@@ -96,8 +125,10 @@ void TileProgram::findRoots() {
     }
     root->dims |= into;
     roots.push_back(std::move(root));
-    for (Value result : reduce.getResults())
-      kept.insert(result);
+    findContinued(*roots.back());
+    for (Value result : roots.back()->getResults())
+      if (!reduce.isDeclared() || !result.use_empty())
+        kept.insert(result);
   }
   for (Operation &inner : *body) {
     auto scan = dyn_cast<ScanOp>(inner);
@@ -117,8 +148,10 @@ void TileProgram::findRoots() {
           kept.insert(operand);
     }
     roots.push_back(std::move(root));
-    for (Value result : inner.getResults())
-      kept.insert(result);
+    findContinued(*roots.back());
+    for (Value result : roots.back()->getResults())
+      if (merge || !result.use_empty())
+        kept.insert(result);
   }
   for (auto assertion : body->getOps<cf::AssertOp>()) {
     auto root = std::make_unique<Root>();
@@ -162,6 +195,9 @@ void TileProgram::computeCones() {
     if (root->op) {
       for (Value operand : root->op->getOperands())
         addToCone(operand, body, kept, root->cone);
+      if (root->continued)
+        for (Value v : root->continued.getLeft())
+          addToCone(v, body, kept, root->cone);
     } else if (root->kind == Root::Kind::Keep) {
       // Its own value is what it makes: look through it.
       if (Operation *def = root->value.getDefiningOp())
@@ -178,7 +214,7 @@ Root *TileProgram::producerOf(Value v) const {
   for (auto &root : roots) {
     if (root->kind == Root::Kind::Keep && root->value == v)
       return root.get();
-    if (root->op && llvm::is_contained(root->op->getResults(), v))
+    if (root->op && llvm::is_contained(root->getResults(), v))
       return root.get();
   }
   return nullptr;
@@ -347,7 +383,7 @@ void TileProgram::keepSharedValues() {
 
 void TileProgram::addKeepRoots() {
   for (Value v : kept) {
-    if (isRootOp(v.getDefiningOp()))
+    if (producerOf(v))
       continue;
     auto root = std::make_unique<Root>();
     root->kind = Root::Kind::Keep;
@@ -567,21 +603,30 @@ LogicalResult TileProgram::formGroups() {
 // Vector dims and buffers
 //===----------------------------------------------------------------------===//
 
+/// Whether every op of a combining region works on vectors.
+static bool isVectorisable(Region &combine) {
+  return llvm::all_of(combine.front().without_terminator(), [](Operation &op) {
+    return op.hasTrait<OpTrait::Vectorizable>() ||
+           op.hasTrait<OpTrait::ConstantLike>();
+  });
+}
+
 /// Whether every op between the roots of a group and memory works on vectors.
 static bool isVectorisable(const Group &group) {
   if (group.isAlone && group.roots.front()->kind != Root::Kind::Scan)
     return false;
   for (Root *root : group.roots) {
     auto combining = dyn_cast_or_null<CombiningOpInterface>(root->op);
-    if (combining && combining.isDeclared())
-      for (Operation &inner :
-           combining.getCombine().front().without_terminator())
-        if (!inner.hasTrait<OpTrait::Vectorizable>() &&
-            !inner.hasTrait<OpTrait::ConstantLike>())
+    if (combining && combining.isDeclared() &&
+        !isVectorisable(combining.getCombine()))
+      return false;
+    for (Value v : root->cone)
+      if (auto combine = v.getDefiningOp<CombineOp>())
+        if (!isVectorisable(combine.getCombine()))
           return false;
     for (Value v : root->cone)
       if (Operation *def = v.getDefiningOp())
-        if (!isa<IndexOp>(def) && !isRootOp(def) &&
+        if (!isa<IndexOp, CombineOp>(def) && !isRootOp(def) &&
             !def->hasTrait<OpTrait::Vectorizable>() &&
             !def->hasTrait<OpTrait::ConstantLike>())
           return false;
@@ -598,6 +643,10 @@ std::optional<unsigned> TileProgram::chooseVectorDim(const Group &group) const {
       group.isOrdered || group.roots.front()->kind == Root::Kind::Scan;
   for (unsigned d : group.dims.set_bits()) {
     if (inOrder && llvm::is_contained(group.over, d))
+      continue;
+    // A row alone is scalar code.
+    if (SmallBitVector one = toDimSet({int64_t(d)}, numDims);
+        inOrder && capacityOf(one) * 2 < options.lanes)
       continue;
     SmallBitVector one(numDims);
     one.set(d);
@@ -677,7 +726,7 @@ void TileProgram::chooseVectorDims() {
       if (root->kind == Root::Kind::Keep)
         layOut(root->value);
       if (root->op)
-        for (Value result : root->op->getResults())
+        for (Value result : root->getResults())
           layOut(result);
     }
   }

@@ -200,7 +200,8 @@ static LogicalResult verifyBody(IndexProgramOpInterface op, Block &body,
   if (!yield)
     return op.emitOpError() << name << ": expected to end with redfuse.yield";
   for (Operation &inner : body) {
-    if (inner.getNumRegions() != 0 && !isa<CombiningOpInterface>(inner))
+    if (inner.getNumRegions() != 0 &&
+        !isa<CombiningOpInterface, CombineOp>(inner))
       return inner.emitOpError()
              << "ops with regions cannot stand in the body of '"
              << op->getName() << "'";

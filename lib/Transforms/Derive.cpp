@@ -105,7 +105,8 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
         continue;
       auto tag = rewriter.getDenseI64ArrayAttr({group, int64_t(i)});
       fold->setAttr(kPassAttr, tag);
-      finalize->setAttr(kPassAttr, tag);
+      if (finalize) // None where every result is written segment by segment.
+        finalize->setAttr(kPassAttr, tag);
     }
     return true;
   }

@@ -296,6 +296,8 @@ struct LowerCombine : OpRewritePattern<redfuse::CombineOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(redfuse::CombineOp op,
                                 PatternRewriter &rewriter) const override {
+    if (isa<redfuse::IndexProgramOpInterface>(op->getParentOp()))
+      return rewriter.notifyMatchFailure(op, "in the body of a redfuse op");
     rewriter.replaceOp(op,
                        redfuse::inlineCombiner(rewriter, op.getCombine(),
                                                op.getLeft(), op.getRight()));

@@ -11,10 +11,9 @@ func.func @affine(%a: tensor<5x70xf32>, %b: tensor<5x70xf32>, %e: tensor<5xf32>)
   // CHECK-SAME: source = ["d0, d1 = c0[1](x0, x1)"]
   // CHECK: ^bb0(%[[X:.*]]: f32, %[[Y:.*]]: f32, %[[A:.*]]: f32, %[[B:.*]]: f32):
   // CHECK: %[[S:.*]]:2 = redfuse.reduce declared %[[X]], %[[Y]] over [1] into [0]
-  // CHECK: %[[A1:.*]] = arith.mulf %[[A]], %[[S]]#0 : f32
-  // CHECK: %[[T:.*]] = arith.mulf %[[S]]#0, %[[B]] : f32
-  // CHECK: %[[B1:.*]] = arith.addf %[[T]], %[[S]]#1 : f32
-  // CHECK: redfuse.yield %[[A1]], %[[B1]] : f32, f32
+  // CHECK: %[[N:.*]]:2 = redfuse.combine %[[A]], %[[B]], %[[S]]#0, %[[S]]#1 {identities = [1.000000e+00 : f32, 0.000000e+00 : f32], ordered} : (f32, f32, f32, f32) -> (f32, f32) {
+  // CHECK: }
+  // CHECK: redfuse.yield %[[N]]#0, %[[N]]#1 : f32, f32
   // CHECK: } merge {
   // CHECK: ^bb0(%[[LA:.*]]: f32, %[[LB:.*]]: f32, %[[RA:.*]]: f32, %[[RB:.*]]: f32):
   // CHECK: %[[MA:.*]] = arith.mulf %[[LA]], %[[RA]] : f32
@@ -41,7 +40,12 @@ func.func @affine(%a: tensor<5x70xf32>, %b: tensor<5x70xf32>, %e: tensor<5xf32>)
 // CHECK-LABEL: func @mixed
 func.func @mixed(%x: tensor<5x70xf32>, %e: tensor<5xf32>) -> tensor<5xf32> {
   // CHECK-SAME: condition = "declared combiner"
-  // CHECK-NOT: redfuse.fold
+  // Two passes: the maximum first.
+  // CHECK: redfuse.fold
+  // CHECK: redfuse.reduce maximumf
+  // CHECK: redfuse.finalize
+  // CHECK: redfuse.fold
+  // CHECK: redfuse.reduce declared
   %o = redfuse.cascade {schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 8], stream = [1]>,
          indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
          ins(%x : tensor<5x70xf32>) outs(%e : tensor<5xf32>) {
@@ -76,7 +80,12 @@ func.func @running(%x: tensor<5x70xf32>, %e: tensor<5x70xf32>) -> tensor<5x70xf3
 // CHECK-LABEL: func @both
 func.func @both(%x: tensor<5x70xf32>, %e: tensor<5x70xf32>) -> tensor<5x70xf32> {
   // CHECK-SAME: condition = "running value", detail = "a result needs both
-  // CHECK-NOT: redfuse.fold
+  // Two passes: the reduction first.
+  // CHECK: redfuse.fold
+  // CHECK-NOT: redfuse.scan
+  // CHECK: redfuse.finalize
+  // CHECK: redfuse.fold
+  // CHECK: redfuse.scan add
   %o = redfuse.cascade {schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 8], stream = [1]>,
          indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]}
          ins(%x : tensor<5x70xf32>) outs(%e : tensor<5x70xf32>) {

@@ -75,9 +75,7 @@ def test_affine_recurrences_of_any_length(schedule: str) -> None:
 def test_a_special_value_has_the_class_of_the_source(schedule: str, at: int) -> None:
     """One infinite or NaN factor or summand, wherever it stands and with zeros around it."""
     a, b = data(6, 9000)
-    a[1, at], b[3, at] = np.nan, np.nan
-    if schedule == "resident":  # else inf - inf or 0*inf in a merge: docs/reducers.md
-        a[0, at], b[2, at] = np.inf, -np.inf
+    a[0, at], a[1, at], b[2, at], b[3, at] = np.inf, np.nan, -np.inf, np.nan
     a[4, at] = 0
     a[5, : at + 1], b[5, : at + 1] = 2.0, 0  # powers of two that overflow, of nothing
     for init in ("0.0", "2.0"):

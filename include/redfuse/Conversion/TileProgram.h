@@ -42,6 +42,13 @@ struct Root {
   ReduceOp reduce;
   /// Reduce, Scan, MergeTopk: the op. Others: null.
   mlir::Operation *op = nullptr;
+  /// Reduce, Scan, in order: combines a state with all results, so that the
+  /// accumulators start there, and the results are those of this.
+  CombineOp continued;
+  /// What it makes.
+  mlir::ResultRange getResults() const {
+    return continued ? CombineOp(continued)->getResults() : op->getResults();
+  }
   /// The value that is kept, yielded or asserted.
   mlir::Value value;
   /// Yield: which.
@@ -121,6 +128,7 @@ private:
       : op(op), body(op.getProgramBody()), dimSets(std::move(sets)) {}
 
   void findRoots();
+  void findContinued(Root &root);
   void computeCones();
   void findContractions();
   void keepSharedValues();

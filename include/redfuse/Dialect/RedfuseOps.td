@@ -394,6 +394,8 @@ def Redfuse_CombineOp : Redfuse_Op<"combine", [Pure, IsolatedFromAbove]> {
     It stands in the body of a `linalg.generic` between the accumulators and the
     new elements, and tells `redfuse-raise` what the loop may be cut into.
     `redfuse-normalize-combiners` makes it of the attribute `redfuse.combiner`.
+    In the step of a fold it combines a state with a segment that was reduced or
+    scanned in order: code that walks the elements in order starts from the state.
 
     Example: a sum, as a reducer of the program's own.
 
