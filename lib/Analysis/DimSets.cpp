@@ -104,8 +104,8 @@ static LogicalResult addOwnDim(Operation &op, SmallBitVector &dims) {
     return op.emitOpError() << "names dim " << dim << ", but there are "
                             << dims.size() << " iteration dims";
   if (merge && !dims.test(dim))
-    return op.emitOpError() << "no operand depends on dim " << dim
-                            << ", the rank";
+    return op.emitOpError()
+           << "no operand depends on dim " << dim << ", the rank";
   dims.set(dim);
   return success();
 }

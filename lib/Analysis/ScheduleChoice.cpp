@@ -45,7 +45,8 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
   if (failed(sets))
     return failure();
   unsigned numDims = cascade.getNumIterationDims();
-  Shape shape{{}, *sets, {}, {}, {}, SmallBitVector(numDims), std::nullopt, false};
+  Shape shape{{},           *sets, {}, {}, {}, SmallBitVector(numDims),
+              std::nullopt, false};
   for (int64_t e : getStaticExtents(cascade))
     shape.extents.push_back(ShapedType::isDynamic(e) ? kDynamicExtent : e);
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
@@ -271,8 +272,8 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
     size_t numPasses = plan->passes.size();
     bool isKept = !isAsked && resident <= target.getL2() * 4.0;
     if (isKept && numPasses > 1)
-      return make(ScheduleKind::Resident, "kept rather than read in " +
-                                              Twine(numPasses) + " passes");
+      return make(ScheduleKind::Resident,
+                  "kept rather than read in " + Twine(numPasses) + " passes");
     if (isKept && plan->isMapped)
       return make(ScheduleKind::Resident,
                   "a result needs the data after the reduction: kept rather "

@@ -313,8 +313,8 @@ void CpuEmitter::finishReduction(Env &env, ArrayRef<Value> accumulators,
       SmallVector<Value> wide = result;
       for (unsigned lane = 0; lane < lanes; ++lane) {
         SmallVector<Value> one = llvm::map_to_vector(wide, [&](Value v) {
-          return Value(vector::ExtractOp::create(b, loc, v,
-                                                 ArrayRef<int64_t>{lane}));
+          return Value(
+              vector::ExtractOp::create(b, loc, v, ArrayRef<int64_t>{lane}));
         });
         result = lane == 0 ? one : combineStates(reduce, result, one);
       }

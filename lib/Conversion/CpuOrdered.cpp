@@ -34,7 +34,8 @@ void CpuEmitter::emitScan(Env &env) {
             SmallVector<Value> before(running);
             SmallVector<Value> after = combineStates(scan, before, operands);
             ArrayRef<Value> kept = scan.getExclusive() ? before : after;
-            for (auto [value, to] : llvm::zip_equal(kept, group->roots.front()->getResults()))
+            for (auto [value, to] :
+                 llvm::zip_equal(kept, group->roots.front()->getResults()))
               if (auto buffer = buffers.find(to); buffer != buffers.end())
                 storeTile(buffer->second, value, inner);
             return after;

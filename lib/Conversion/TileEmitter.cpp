@@ -469,12 +469,10 @@ Value TileEmitter::getStart(const Root &root, unsigned i, Env &env) {
   return constant(getIdentityOf(cast<CombiningOpInterface>(root.op), i));
 }
 
-SmallVector<Value> TileEmitter::emitCombine(Region &region,
-                                            ArrayRef<Value> lhs,
+SmallVector<Value> TileEmitter::emitCombine(Region &region, ArrayRef<Value> lhs,
                                             ArrayRef<Value> rhs) {
-  bool anyVector =
-      llvm::any_of(lhs, [&](Value v) { return isVector(v); }) ||
-      llvm::any_of(rhs, [&](Value v) { return isVector(v); });
+  bool anyVector = llvm::any_of(lhs, [&](Value v) { return isVector(v); }) ||
+                   llvm::any_of(rhs, [&](Value v) { return isVector(v); });
   Block &block = region.front();
   IRMapping mapping;
   mapping.map(block.getArguments().take_front(lhs.size()), lhs);
@@ -489,12 +487,12 @@ SmallVector<Value> TileEmitter::emitCombine(Region &region,
         inner.getOperands(), [&](Value v) { return mapping.lookup(v); });
     mapping.map(inner.getResults(), emitOpOn(&inner, operands));
   }
-  return llvm::map_to_vector(
-      cast<YieldOp>(block.getTerminator()).getValues(), [&](Value v) {
-        Value result = mapping.lookup(v);
-        // A constant, or computed from constants alone.
-        return anyVector ? asVector(result) : result;
-      });
+  return llvm::map_to_vector(cast<YieldOp>(block.getTerminator()).getValues(),
+                             [&](Value v) {
+                               Value result = mapping.lookup(v);
+                               // A constant, or computed from constants alone.
+                               return anyVector ? asVector(result) : result;
+                             });
 }
 
 /// Keeps the pair whose value is extreme. `isOrdered`: the other index is known

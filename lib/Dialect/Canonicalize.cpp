@@ -268,9 +268,8 @@ struct CombineNestedReductions : OpRewritePattern<ReduceOp> {
   LogicalResult matchAndRewrite(ReduceOp op,
                                 PatternRewriter &rewriter) const override {
     auto inner = op.getOperand(0).getDefiningOp<ReduceOp>();
-    if (op.getNumOperands() != 1 || !inner ||
-        op.isDeclared() || inner.getReducer() != op.getReducer() ||
-        !inner->hasOneUse() ||
+    if (op.getNumOperands() != 1 || !inner || op.isDeclared() ||
+        inner.getReducer() != op.getReducer() || !inner->hasOneUse() ||
         inner->getBlock() != op->getBlock())
       return rewriter.notifyMatchFailure(op, "not a reduction of a reduction");
     for (int64_t d : inner.getOver())

@@ -61,9 +61,8 @@ AffineExpr BodyBuilder::renumber(AffineExpr e) {
   return e.replace(replacements);
 }
 
-SmallVector<int64_t> BodyBuilder::dimsOf(unsigned instance,
-                                         ArrayRef<int64_t> dims,
-                                         bool keepOrder) {
+SmallVector<int64_t>
+BodyBuilder::dimsOf(unsigned instance, ArrayRef<int64_t> dims, bool keepOrder) {
   SmallVector<int64_t> result;
   for (int64_t d : dims)
     result.push_back(

@@ -316,5 +316,6 @@ struct LowerTMTensor : redfuse::impl::LowerTMTensorBase<LowerTMTensor> {
 } // namespace
 
 void redfuse::populateLowerTMTensorPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerSort, LowerTopk, LowerScan, LowerCombine>(patterns.getContext());
+  patterns.add<LowerSort, LowerTopk, LowerScan, LowerCombine>(
+      patterns.getContext());
 }

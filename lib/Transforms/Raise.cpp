@@ -328,9 +328,8 @@ CascadeOp Raiser::build() {
                                  mapped(combine.getRight())));
       continue;
     }
-    if (combine || llvm::any_of(inner.getResults(), [&](Value v) {
-          return dependent.contains(v);
-        }))
+    if (combine || llvm::any_of(inner.getResults(),
+                                [&](Value v) { return dependent.contains(v); }))
       continue;
     if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
       mapping.map(index.getResult(),
