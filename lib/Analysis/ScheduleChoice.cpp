@@ -130,6 +130,35 @@ static double keptBytes(CascadeOp cascade, const Shape &shape,
   return bytes;
 }
 
+static double countBlocks(const Shape &shape, ArrayRef<int64_t> grid,
+                          ArrayRef<int64_t> tiles) {
+  double n = 1;
+  for (int64_t d : grid)
+    n *= std::ceil(std::max(1.0, shape.extents[d]) / tiles[d]);
+  return n;
+}
+
+/// Segments that give every unit a block, and two to even out their lengths.
+static int64_t countParts(TargetAttr target, double blocks) {
+  double wanted = std::ceil(2.0 * target.getUnits() / std::max(1.0, blocks));
+  return std::clamp<int64_t>(wanted, 2, 64);
+}
+
+/// Whether so few blocks are so much work that two more launches pay.
+static bool isWorthSplitting(const Shape &shape, TargetAttr target,
+                             double blocks) {
+  if (blocks >= target.getUnits())
+    return false;
+  double points = 1;
+  for (double extent : shape.extents)
+    points *= std::max(1.0, extent);
+  // Some eight operations a point, at the peak of the units that have a block.
+  double perUnit = double(target.getFlops()) / target.getUnits();
+  double nanoseconds = 8 * points / (perUnit * std::max(1.0, blocks));
+  double saved = nanoseconds * (1 - blocks / target.getUnits());
+  return saved > 8.0 * target.getLaunchNs();
+}
+
 /// Tiles of the independent dims: big enough to be worth a block, small enough
 /// that there are blocks for all units.
 static void chooseGrid(const Shape &shape, TargetAttr target,
@@ -195,17 +224,34 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
       inner *= tiles[d];
     }
   }
-  auto blocks = [&]() {
-    double n = 1;
-    for (int64_t d : grid)
-      n *= std::ceil(std::max(1.0, shape.extents[d]) / tiles[d]);
-    return n;
-  };
+  auto blocks = [&]() { return countBlocks(shape, grid, tiles); };
   // Enough blocks for every unit, with some to even out their lengths.
   for (int64_t d : grid)
     while (blocks() < 4 * target.getUnits() && tiles[d] / 2 >= least[d] &&
            tiles[d] > 1)
       tiles[d] = (tiles[d] / 2 + least[d] - 1) / least[d] * least[d];
+}
+
+/// The dims along which sums of powers of differences from a mean can be folded.
+/// As written they lose what the mean has lost by rounding: the larger the mean
+/// beside the differences, the more. The fold measures from a value inside the
+/// data instead.
+static SmallVector<int64_t> findKeptPivot(CascadeOp cascade,
+                                          const Shape &shape) {
+  if (shape.hasContraction ||
+      cascade.getBody().front().getOps<arith::SubFOp>().empty())
+    return {};
+  for (const SmallVector<int64_t> &over : shape.folds) {
+    SmallVector<RefusalReason> why;
+    FailureOr<Derivation> derivation = derive(cascade, over, why);
+    if (failed(derivation))
+      continue;
+    for (const Component &c : derivation->components)
+      for (auto [pivot, power] : c.powers)
+        if (power > 1 && !derivation->pivots[pivot].exponential)
+          return over;
+  }
+  return {};
 }
 
 ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
@@ -214,13 +260,13 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
   unsigned numDims = cascade.getNumIterationDims();
   SmallVector<int64_t> grid, tiles(numDims, 0), stream;
   FailureOr<Shape> shape = analyse(cascade);
-  auto make = [&](ScheduleKind kind, const Twine &reason) {
+  auto make = [&](ScheduleKind kind, const Twine &reason, int64_t parts = 0) {
     for (auto [d, tile] : llvm::enumerate(options.tiles))
       if (tile > 0 && d < numDims &&
           (llvm::is_contained(grid, d) || llvm::is_contained(stream, d)))
         tiles[d] = tile;
     return ScheduleAttr::get(context, kind, grid, tiles, stream,
-                             StringAttr::get(context, reason));
+                             StringAttr::get(context, reason), parts);
   };
   if (failed(shape))
     return make(ScheduleKind::Resident, "the body is ill-formed");
@@ -229,25 +275,39 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
     return make(ScheduleKind::Map, "no reduction");
 
   // Streaming a set of reduced dims bounds the tiles that depend on them.
-  SmallBitVector all(numDims, true);
   double resident = keptBytes(cascade, *shape, tiles, shape->reduced);
   double budget = target.getL2() / 8.0;
-  bool isAsked = options.kind == ScheduleKind::Stream ||
+  bool isSplit = options.kind == ScheduleKind::Split;
+  bool isAsked = isSplit || options.kind == ScheduleKind::Stream ||
                  options.kind == ScheduleKind::MultiPass;
   if (options.kind && !isAsked)
     return make(ScheduleKind::Resident, "asked for");
-  if (resident <= budget && !isAsked)
+  double blocks = countBlocks(*shape, grid, tiles);
+  if (!options.kind && isWorthSplitting(*shape, target, blocks))
+    isSplit = true;
+  // The prefixes of a scan are written in order.
+  if (!cascade.getBody().front().getOps<ScanOp>().empty())
+    isSplit = false;
+  SmallVector<int64_t> around;
+  if (!options.kind && !isSplit && !options.strict)
+    around = findKeptPivot(cascade, *shape);
+  if (resident <= budget && !isAsked && !isSplit && around.empty())
     return make(ScheduleKind::Resident,
                 "what a block keeps (" + Twine(int64_t(resident)) +
                     " bytes) stays in the cache of a core");
   // A map after the reduction reads its input once more when streamed.
   SmallVector<std::pair<double, SmallVector<int64_t>>> candidates;
-  for (const SmallVector<int64_t> &over : shape->folds) {
+  SmallVector<SmallVector<int64_t>> folds = shape->folds;
+  if (!options.over.empty())
+    folds.assign(1, options.over);
+  for (const SmallVector<int64_t> &over : folds) {
+    if (!around.empty() && over != around)
+      continue;
     if (llvm::any_of(candidates, [&](auto &c) { return c.second == over; }))
       continue;
     SmallBitVector set = toDimSet(over, numDims);
     double bytes = keptBytes(cascade, *shape, tiles, set);
-    if (bytes == 0 && !isAsked)
+    if (bytes == 0 && !isAsked && !isSplit && around.empty())
       continue;
     candidates.push_back({bytes, over});
   }
@@ -270,7 +330,10 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
       continue;
     }
     size_t numPasses = plan->passes.size();
-    bool isKept = !isAsked && resident <= target.getL2() * 4.0;
+    if (numPasses > 1)
+      isSplit = false;
+    bool isKept = !isAsked && !isSplit && around.empty() &&
+                  resident <= target.getL2() * 4.0;
     if (isKept && numPasses > 1)
       return make(ScheduleKind::Resident,
                   "kept rather than read in " + Twine(numPasses) + " passes");
@@ -283,8 +346,11 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
     int64_t longest = *llvm::max_element(over, [&](int64_t a, int64_t b) {
       return shape->extents[a] < shape->extents[b];
     });
+    // It comes first: a split schedule cuts it into segments.
+    stream.push_back(longest);
     for (int64_t d : over) {
-      stream.push_back(d);
+      if (d != longest)
+        stream.push_back(d);
       tiles[d] = d == longest ? 1 : std::max<int64_t>(1, shape->extents[d]);
     }
     double perPoint =
@@ -292,13 +358,30 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
     int64_t tile = shape->hasContraction ? 128 : 4096;
     while (tile > 16 && perPoint * tile > budget)
       tile /= 2;
-    tiles[longest] =
-        std::min<int64_t>(tile, std::max(1.0, shape->extents[longest]));
+    double length = std::max(1.0, shape->extents[longest]);
+    int64_t parts = 0;
+    if (isSplit) {
+      parts = options.parts > 0 ? options.parts : countParts(target, blocks);
+      parts = std::min<int64_t>(parts, length);
+      length = std::ceil(length / parts);
+    }
+    // What is folded for its accuracy alone stays whole.
+    bool isWhole = !around.empty() && resident <= budget &&
+                   !ShapedType::isDynamic(getStaticExtents(cascade)[longest]);
+    tiles[longest] = isWhole ? length : std::min<int64_t>(tile, length);
     std::string reason = "asked for";
-    if (!isAsked)
+    if (isSplit && !isAsked)
+      reason = std::to_string(int64_t(blocks)) + " blocks are too few for " +
+               std::to_string(target.getUnits()) + " units";
+    else if (isWhole)
+      reason = "differences from a mean are summed around a kept value, which "
+               "loses fewer digits";
+    else if (!isAsked)
       reason = "keeping the reduced dims whole takes " +
                std::to_string(int64_t(resident)) +
                " bytes a block, more than the cache of a core holds";
+    if (isSplit)
+      return make(ScheduleKind::Split, reason, parts);
     if (numPasses == 1)
       return make(ScheduleKind::Stream, reason);
     return make(ScheduleKind::MultiPass,

@@ -172,13 +172,12 @@ void KernelGenerator::makeSpace(ValueRange operands) {
   }
 }
 
-/// Starts a tile of dim d at `offset`.
-void KernelGenerator::setTile(unsigned d, Value offset) {
+void KernelGenerator::setTile(unsigned d, Value offset, int64_t length) {
   SpaceDim &dim = dims[d];
   dim.offset = offset;
   Value tile = arith::ConstantIndexOp::create(b, loc, dim.tile);
-  if (dim.tile == 1 || (!ShapedType::isDynamic(dim.staticExtent) &&
-                        dim.staticExtent % dim.tile == 0)) {
+  if (dim.tile == 1 ||
+      (!ShapedType::isDynamic(length) && length % dim.tile == 0)) {
     dim.size = tile;
     dim.staticSize = dim.tile;
     return;
@@ -221,13 +220,27 @@ LogicalResult KernelGenerator::overStream(IndexProgramOpInterface op,
   if (i == streamDims.size())
     return emitGroups(op, /*isInvariant=*/false);
   unsigned d = streamDims[i];
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  SpaceDim whole = dims[d];
+  Value begin = arith::ConstantIndexOp::create(b, loc, 0);
+  int64_t length = whole.staticExtent;
+  if (i == 0 && space.schedule.getKind() == ScheduleKind::Split) {
+    // The block's own segment; the last ones may be short, or empty.
+    const SpaceDim &part = dims[space.schedule.getGrid().back()];
+    int64_t parts = part.staticExtent;
+    Value size = arith::CeilDivUIOp::create(b, loc, whole.extent, part.extent);
+    Value first = arith::MulIOp::create(b, loc, part.offset, size);
+    begin = arith::MinSIOp::create(b, loc, first, whole.extent);
+    Value end = arith::AddIOp::create(b, loc, begin, size);
+    dims[d].extent = arith::MinSIOp::create(b, loc, end, whole.extent);
+    bool isEven = !ShapedType::isDynamic(length) &&
+                  !ShapedType::isDynamic(parts) && length % parts == 0;
+    length = isEven ? length / parts : ShapedType::kDynamic;
+  }
   Value step = arith::ConstantIndexOp::create(b, loc, dims[d].tile);
-  auto loop = scf::ForOp::create(b, loc, zero, dims[d].extent, step);
+  auto loop = scf::ForOp::create(b, loc, begin, dims[d].extent, step);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  SpaceDim whole = dims[d];
-  setTile(d, loop.getInductionVar());
+  setTile(d, loop.getInductionVar(), length);
   LogicalResult result = overStream(op, i + 1);
   dims[d] = whole;
   return result;
@@ -371,7 +384,8 @@ LogicalResult KernelGenerator::emitBlock(Value block) {
       position = arith::RemUIOp::create(b, loc, rest, count);
       rest = arith::DivUIOp::create(b, loc, rest, count);
     }
-    setTile(d, arith::MulIOp::create(b, loc, position, tile));
+    setTile(d, arith::MulIOp::create(b, loc, position, tile),
+            dims[d].staticExtent);
   }
   streamDims.clear();
   if (space.schedule)

@@ -92,7 +92,8 @@ private:
   mlir::LogicalResult emitProgram(IndexProgramOpInterface op);
   mlir::LogicalResult emitGroups(IndexProgramOpInterface op, bool isInvariant);
   mlir::LogicalResult overStream(IndexProgramOpInterface op, unsigned i);
-  void setTile(unsigned d, mlir::Value offset);
+  /// Starts a tile of dim d at `offset`; `length` is what is cut into tiles.
+  void setTile(unsigned d, mlir::Value offset, int64_t length);
 
   llvm::SmallVector<unsigned> streamDims;
 };

@@ -253,6 +253,23 @@ void TileEmitter::storeYield(const Root &root, Env &env) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   AffineMap map =
       maps[maps.size() - op.getProgramInits().size() + root.yieldIndex];
+  // Along a grid dim that the result lacks, all blocks have the same value: the
+  // first one writes it.
+  Value isFirst;
+  for (auto [d, dim] : llvm::enumerate(dims)) {
+    if (!dim.isGrid || map.isFunctionOfDim(d))
+      continue;
+    Value here = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                       dim.offset, constantIndex(0));
+    if (isFirst)
+      here = arith::AndIOp::create(b, loc, isFirst, here);
+    isFirst = here;
+  }
+  OpBuilder::InsertionGuard guard(b);
+  if (isFirst) {
+    auto branch = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
   storeAt(memrefs.lookup(result), map, value, env, /*isLocal=*/false);
 }
 

@@ -53,11 +53,12 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   std::optional<ScheduleKind> kind = symbolizeScheduleKind(keyword);
   if (!kind)
     return parser.emitError(loc)
-               << "expected map, resident, stream or multipass, got '"
+               << "expected map, resident, stream, multipass or split, got '"
                << keyword << "'",
            Attribute();
   SmallVector<int64_t> grid, tiles, stream;
   StringAttr reason;
+  int64_t parts = 0;
   auto parseDims = [&](SmallVector<int64_t> &dims) {
     return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
       return parser.parseInteger(dims.emplace_back());
@@ -80,12 +81,14 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
       parsed = parseDims(tiles);
     else if (keyword == "stream")
       parsed = parseDims(stream);
+    else if (keyword == "parts")
+      parsed = parser.parseInteger(parts);
     else if (keyword == "reason")
       parsed = parser.parseAttribute(reason);
     else
       return parser.emitError(entryLoc)
-                 << "expected grid, tiles, stream or reason, got '" << keyword
-                 << "'",
+                 << "expected grid, tiles, stream, parts or reason, got '"
+                 << keyword << "'",
              Attribute();
     if (failed(parsed))
       return {};
@@ -93,7 +96,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   if (parser.parseGreater())
     return {};
   return parser.getChecked<ScheduleAttr>(loc, parser.getContext(), *kind, grid,
-                                         tiles, stream, reason);
+                                         tiles, stream, reason, parts);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -108,6 +111,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   printDims("grid", getGrid());
   printDims("tiles", getTiles());
   printDims("stream", getStream());
+  if (getParts() != 0)
+    printer << ", parts = " << getParts();
   if (getReason())
     printer << ", reason = " << getReason();
   printer << ">";
@@ -116,7 +121,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ScheduleKind kind, ArrayRef<int64_t> grid,
                                    ArrayRef<int64_t> tiles,
-                                   ArrayRef<int64_t> stream, StringAttr) {
+                                   ArrayRef<int64_t> stream, StringAttr,
+                                   int64_t parts) {
   auto inRange = [&](int64_t d) {
     return d >= 0 && d < static_cast<int64_t>(tiles.size());
   };
@@ -152,12 +158,19 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "dim " << d
                          << " is in 'stream' but its tile is the whole dim";
   }
-  if (kind == ScheduleKind::Stream && stream.empty())
-    return emitError() << "a stream schedule needs dims in 'stream'";
-  if (kind != ScheduleKind::Stream && kind != ScheduleKind::MultiPass &&
-      !stream.empty())
-    return emitError()
-           << "only a stream or multipass schedule has dims in 'stream'";
+  bool isSplit = kind == ScheduleKind::Split;
+  if ((isSplit || kind == ScheduleKind::Stream) && stream.empty())
+    return emitError() << "a " << stringifyScheduleKind(kind)
+                       << " schedule needs dims in 'stream'";
+  if (!isSplit && kind != ScheduleKind::Stream &&
+      kind != ScheduleKind::MultiPass && !stream.empty())
+    return emitError() << "only a stream, multipass or split schedule has dims "
+                          "in 'stream'";
+  if (isSplit && parts < 1)
+    return emitError() << "a split schedule needs 1 or more 'parts', got "
+                       << parts;
+  if (!isSplit && parts != 0)
+    return emitError() << "only a split schedule has 'parts'";
   return success();
 }
 

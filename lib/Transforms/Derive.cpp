@@ -52,6 +52,7 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
         llvm::append_range(dims, over);
       else if (all)
         dims = getReducedDims(cascade);
+      llvm::sort(dims); // A schedule names the outermost loop first.
       if (!dims.empty())
         runOnCascade(cascade, dims);
     }

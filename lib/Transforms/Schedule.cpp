@@ -20,12 +20,13 @@ struct Schedule : public redfuse::impl::ScheduleBase<Schedule> {
     options.strict = strict;
     options.approximate = approximate;
     options.tiles.assign(tiles.begin(), tiles.end());
+    options.parts = parts;
     if (!kind.empty()) {
       options.kind = symbolizeScheduleKind(kind);
       if (!options.kind) {
         getOperation()->emitError()
             << "unknown schedule kind '" << kind
-            << "'; expected one of map, resident, stream, multipass";
+            << "'; expected one of map, resident, stream, multipass, split";
         return signalPassFailure();
       }
     }

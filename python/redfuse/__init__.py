@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .executable import Executable
     from .options import Options
     from .rewriting import rewrite
+    from .state import State
 
 __version__ = "0.1.0"
 
@@ -49,6 +50,7 @@ __all__ = [
     "FusionWarning",
     "Options",
     "ParseError",
+    "State",
     "TargetError",
     "UnsupportedError",
     "available_targets",
@@ -73,6 +75,7 @@ _LAZY = {
     "combiner": "combining",
     "reduction": "combining",
     "scan": "combining",
+    "State": "state",
     "rewrite": "rewriting",
     "pattern_names": "rewriting",
 }

@@ -142,8 +142,9 @@ def lower(program: Source, options: Options, stop_after: str | None = None) -> L
     return lowered
 
 
-def _host_target(module: Any) -> Any:
-    """What the cost model needs to know of this machine, as ``#redfuse.target``.
+def _host_target(module: Any, options: Options) -> Any:
+    """What the cost model needs to know of this machine, as ``#redfuse.target``; with
+    ``deterministic``, of a machine that is always the same but for the width of its vectors.
 
     Capacities are the machine's own. The rates (GFLOP/s, GB/s) are those of a core of its vector
     width; only their ratio decides anything.
@@ -153,6 +154,8 @@ def _host_target(module: Any) -> Any:
     from . import _ext
 
     host = _ext.host()
+    if options.deterministic:
+        host = {**host, "threads": 16, "l1": 32 << 10, "l2": 1 << 20}
     units, bits = max(1, host["threads"]), max(128, host["vector_bits"])
     return ir.Attribute.parse(
         f'#redfuse.target<"cpu", units = {units}, vector_bits = {bits}, '
@@ -180,7 +183,7 @@ def _lower(
 
         to_destination_style(module, signature.name)
     elif "redfuse.target" not in module.operation.attributes:
-        module.operation.attributes["redfuse.target"] = _host_target(module)
+        module.operation.attributes["redfuse.target"] = _host_target(module, options)
     recorder = Recorder()
     for stage, pipeline in stages:
         start = time.perf_counter()

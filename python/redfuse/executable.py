@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature
+
+if TYPE_CHECKING:
+    from .state import State, StateProgram
 
 
 class Stages(Mapping):
@@ -66,6 +70,8 @@ class Executable:
             [spec.native for spec in signature.inputs],
             [spec.native for spec in signature.outputs],
         )
+        self._state_program: StateProgram | None = None
+        self._state_lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"<redfuse.Executable {self.signature} for {self.target}>"
@@ -88,6 +94,64 @@ class Executable:
         _ext.set_num_threads(self.options.threads)
         results = self._function(arguments, out)
         return results[0] if len(results) == 1 else results
+
+    # ---- states: the program's reductions, piece by piece ---------------------------
+
+    @property
+    def state_program(self) -> StateProgram:
+        """What init, update, merge and finalize call; compiled when first asked for. Raises
+        UnsupportedError, with the reason, for a program whose reductions have no merge."""
+        with self._state_lock:
+            if self._state_program is None:
+                from .state import StateProgram
+
+                self._state_program = StateProgram(self.source, self.options)
+            return self._state_program
+
+    def init(self, *unstreamed: Any) -> State:
+        """The state of no elements.
+
+        unstreamed: the arguments without the streamed dim (queries), in order. The state keeps
+            references to them.
+
+        The streamed dim is the axis along which most is reduced (the keys of an attention), or
+        ``options.along``; arguments that are walked with it have it too. Raises UnsupportedError
+        for a program whose reductions have no merge, ArgumentError for bad arrays.
+        """
+        return self.state_program.init(*unstreamed)
+
+    def update(self, state: State, *chunk: Any, offset: int | None = None) -> State:
+        """A state that has seen one more chunk; the one given is not changed.
+
+        chunk: the arguments with the streamed dim, in order, of any one length along it.
+        offset: the index of the chunk's first element (for masks, positions and argmax); by
+            default it follows what the state has seen.
+
+        Raises ArgumentError for a state of another program, for bad arrays, and for elements that
+        are in the state already, are past the end, or come out of order where that matters.
+        """
+        return self.state_program.update(state, *chunk, offset=offset)
+
+    def merge(self, left: State, right: State) -> State:
+        """The state of all that the two have seen.
+
+        Where positions do not matter, states that were both counted from 0 follow each other;
+        where they do, one of them must have been given its ``offset``. Raises ArgumentError for
+        states of different programs or arguments, that overlap, or, for an ordered reduction, that
+        are not neighbours in order.
+        """
+        return self.state_program.merge(left, right)
+
+    def finalize(self, state: State, *chunk: Any, offset: int | None = None) -> Any:
+        """The program's result, or a tuple of them, from a state that has seen all elements.
+
+        chunk: where a result has the streamed dim itself (a softmax's own output), a chunk to
+            compute that part of it for; ``offset`` is the index of its first element.
+
+        A program whose streamed dim has a fixed length is about that many elements: fewer or more
+        are an ArgumentError.
+        """
+        return self.state_program.finalize(state, *chunk, offset=offset)
 
     def explain(self, json: bool = False) -> Any:
         """What was fused, how, and why not where not: text, or with ``json`` the object of

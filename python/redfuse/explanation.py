@@ -16,6 +16,7 @@ from .errors import _position, position_text
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.cast", "tensor.extract_slice")
 _LISTS = re.compile(r"(grid|tiles|stream) = \[([^\]]*)\]")
 _REASON = re.compile(r'reason = "((?:[^"\\]|\\.)*)"')
+_PARTS = re.compile(r", parts = (\d+)")
 _KIND = re.compile(r"schedule<\s*(\w+)")
 
 
@@ -36,6 +37,7 @@ class Recorder:
             names = [
                 op.attributes["sym_name"].value for op in _walk(module.operation, "redfuse.kernel")
             ]
+            names = _unsplit(names)
             if len(names) == len(self.kernels):
                 for kernel, name in zip(self.kernels, names, strict=True):
                     kernel["name"] = name
@@ -50,7 +52,7 @@ class Recorder:
         return {"kernels": kernels, "refused": self.refused}
 
     def _folds(self, module: Any) -> None:
-        kinds = ("stream", "multipass")
+        kinds = ("stream", "multipass", "split")
         streamed = [k for k in self.kernels if k["schedule"].get("kind") in kinds]
         groups = _groups(module)
         if len(groups) != len(streamed):
@@ -132,6 +134,17 @@ def _name_merges(cascade: dict, schedule: dict, certificate: dict) -> None:
             stage["merge"] = f"{state}' = {stage['reducer']}({state}, the segment's)"
 
 
+def _unsplit(names: list[str]) -> list[str]:
+    """Kernel names with the kernels of one split fold as one."""
+    result = []
+    for name in names:
+        base = re.sub(r"_(parts|merge|map)$", "", name)
+        name = base if f"{base}_parts" in names else name
+        if name not in result:
+            result.append(name)
+    return result
+
+
 def _text(attribute: Any) -> str:
     return attribute.value if hasattr(attribute, "value") else str(attribute)
 
@@ -208,6 +221,9 @@ def _schedule(cascade: Any, names: list[str]) -> dict:
         name: size for name, size in zip(names, lists.get("tiles", []), strict=False) if size
     }
     found["stream"] = [names[d] for d in lists.get("stream", [])]
+    parts = _PARTS.search(text)
+    if parts:
+        found["parts"] = int(parts[1])
     reason = _REASON.search(text)
     if reason:
         found["reason"] = reason[1]

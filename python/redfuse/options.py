@@ -17,11 +17,16 @@ class Options:
     fuse: ``False`` compiles the program as it is written, op by op: what ``--no-fuse`` and the fp64
         reference use, and what a fused program can be compared with.
     schedule: ``auto``, or one schedule for every cascade where it is legal: ``resident``,
-        ``stream``.
+        ``stream``, ``split``.
+    parts: segments of a split schedule, 0 for what the cost model finds best.
     strict: refuse every schedule that changes the order of floating-point operations.
     approximate: take rounding to nearest and saturation for the identity where they stand in the
         way of reading the data once. Results differ by as much as these round; ``explain`` says
         where it was done.
+    deterministic: plan for the problem alone, not for this machine's cores and caches: the same
+        bits on every machine with vectors of the same width, for any number of ``threads``.
+    along: number and axis of the argument that ``Executable.init`` and ``update`` stream; ``None``
+        for the axis along which most is reduced.
     threads: CPU threads for this executable's calls, 0 for all cores.
     opt_level: LLVM's optimisation level, 0 to 3.
     cache: look the binary up in the cache on disk, and put it there.
@@ -30,8 +35,11 @@ class Options:
     entry: str | None = None
     fuse: bool = True
     schedule: str = "auto"
+    parts: int = 0
     strict: bool = False
     approximate: bool = False
+    deterministic: bool = False
+    along: tuple[int, int] | None = None
     threads: int = 0
     opt_level: int = 3
     cache: bool = True
@@ -41,8 +49,11 @@ class Options:
             "entry": (str, type(None)),
             "fuse": (bool,),
             "schedule": (str,),
+            "parts": (int,),
             "strict": (bool,),
             "approximate": (bool,),
+            "deterministic": (bool,),
+            "along": (tuple, list, type(None)),
             "threads": (int,),
             "opt_level": (int,),
             "cache": (bool,),
@@ -60,6 +71,16 @@ class Options:
             )
         if not 0 <= self.opt_level <= 3:
             raise ArgumentError(f"option 'opt_level': expected 0 to 3, got {self.opt_level}")
+        if not 0 <= self.parts <= 64:
+            raise ArgumentError(f"option 'parts': expected 0 to 64, got {self.parts}")
+        if self.along is not None:
+            along = tuple(self.along)  # JSON has lists
+            if len(along) != 2 or not all(type(n) is int and n >= 0 for n in along):
+                raise ArgumentError(
+                    "option 'along': expected the number of an argument and an axis, "
+                    f"got {self.along!r}"
+                )
+            object.__setattr__(self, "along", along)
         if not 0 <= self.threads <= 4096:
             raise ArgumentError(f"option 'threads': expected 0 to 4096, got {self.threads}")
 
@@ -97,9 +118,9 @@ class Options:
     def key(self) -> str:
         """What of the options changes the binary, as text for a cache key."""
         values = dataclasses.asdict(self)
-        for name in ("cache", "threads"):
+        for name in ("along", "cache", "threads"):
             del values[name]
         return json.dumps(values, sort_keys=True)
 
 
-SCHEDULES = ("auto", "resident", "stream")
+SCHEDULES = ("auto", "resident", "stream", "split")

@@ -28,17 +28,33 @@ def fused(options: Options) -> list[tuple[str, str]]:
     """(stage, pipeline) pairs of the fusing compiler for the CPU."""
     rules = [name + "=true" for name in ("strict", "approximate") if getattr(options, name)]
     kind = [] if options.schedule == "auto" else [f"kind={options.schedule}"]
+    if options.parts:
+        kind.append(f"parts={options.parts}")
     return [
         ("normalize", "builtin.module(redfuse-normalize)"),
         ("raise", "builtin.module(redfuse-raise,redfuse-widen-accumulators)"),
         ("fuse", "builtin.module(redfuse-fuse)"),
         ("schedule", f"builtin.module(redfuse-schedule{{{' '.join(kind + rules)}}})"),
         ("derive", f"builtin.module(redfuse-derive{{{' '.join(rules)}}})"),
-        ("outline", "builtin.module(redfuse-outline)"),
+        ("outline", "builtin.module(redfuse-outline,redfuse-split)"),
         ("bufferize", "builtin.module(redfuse-lower-tm-tensor,redfuse-bufferize)"),
         ("generate", "builtin.module(redfuse-kernel-to-cpu)"),
         ("llvm", "builtin.module(redfuse-lower-to-llvm)"),
     ]
+
+
+def state(options: Options) -> list[tuple[str, str]]:
+    """The same for init, update, merge and finalize of a program (see ``state``)."""
+    chosen = [f"along={options.along[0]},{options.along[1]}"] if options.along else []
+    chosen += [name + "=true" for name in ("strict", "approximate") if getattr(options, name)]
+    expose = f"redfuse-expose-state{{{' '.join(chosen)}}}"
+    stages = fused(options)
+    after = [stage for stage, _ in stages].index("fuse") + 1
+    exposing = (
+        "builtin.module(resolve-ranked-shaped-type-result-dims,canonicalize,cse,"
+        f"{expose},canonicalize,cse)"
+    )
+    return [*stages[:after], ("state", exposing), *stages[after:]]
 
 
 def unfused() -> list[tuple[str, str]]:

@@ -62,17 +62,17 @@ module attributes {redfuse.a = #redfuse.schedule<stream, tiles = [1]>} {}
 
 // -----
 
-// expected-error @below {{only a stream or multipass schedule has dims in 'stream'}}
+// expected-error @below {{only a stream, multipass or split schedule has dims in 'stream'}}
 module attributes {redfuse.a = #redfuse.schedule<resident, tiles = [1], stream = [0]>} {}
 
 // -----
 
-// expected-error @below {{expected map, resident, stream or multipass, got 'spiral'}}
+// expected-error @below {{expected map, resident, stream, multipass or split, got 'spiral'}}
 module attributes {redfuse.a = #redfuse.schedule<spiral>} {}
 
 // -----
 
-// expected-error @below {{expected grid, tiles, stream or reason, got 'blocks'}}
+// expected-error @below {{expected grid, tiles, stream, parts or reason, got 'blocks'}}
 module attributes {redfuse.a = #redfuse.schedule<map, blocks = [1]>} {}
 
 // -----

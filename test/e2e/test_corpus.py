@@ -33,6 +33,14 @@ def test_results(name: str, fuse: bool) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("schedule", ["stream", "split"])
+def test_results_of_schedules(name: str, schedule: str) -> None:
+    """Wherever the schedule is legal; elsewhere it is another."""
+    for outcome in errors(name, schedule=schedule):
+        assert outcome.ok, str(outcome)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_reference_agrees_with_pytorch(name: str) -> None:
     """The expected outputs came from PyTorch in fp64; the fp64 reference is the same program in
     other hands."""

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,3 +29,9 @@ def test_links_lead_somewhere(page: str) -> None:
     links = [link for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text) if "://" not in link]
     missing = [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("examples/*.py")), ids=lambda p: p.name)
+def test_the_script_runs(path: Path) -> None:
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

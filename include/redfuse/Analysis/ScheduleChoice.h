@@ -11,6 +11,10 @@ struct ScheduleRequest {
   std::optional<ScheduleKind> kind;
   /// Tiles to use instead of the model's, by dim; 0: the model's.
   llvm::SmallVector<int64_t> tiles;
+  /// Stream these dims (ascending) or none; empty: any.
+  llvm::SmallVector<int64_t> over;
+  /// Segments of a split schedule; 0: the model's number.
+  int64_t parts = 0;
   bool strict = false;
   bool approximate = false;
 };

@@ -36,7 +36,8 @@ def Redfuse_ScheduleKindAttr : I32EnumAttr<"ScheduleKind", "how a kernel walks i
     I32EnumAttrCase<"Map", 0, "map">,
     I32EnumAttrCase<"Resident", 1, "resident">,
     I32EnumAttrCase<"Stream", 2, "stream">,
-    I32EnumAttrCase<"MultiPass", 3, "multipass">
+    I32EnumAttrCase<"MultiPass", 3, "multipass">,
+    I32EnumAttrCase<"Split", 4, "split">
   ]> {
   let cppNamespace = "::redfuse";
 }
@@ -52,8 +53,14 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     `grid` lists the dims whose tiles are the blocks of the launch, outermost
     first; `tiles` has an entry for each iteration dim: the extent of a tile, or
     0 for the whole dim at once; `stream` lists the dims that are folded tile by
-    tile with carried state (empty unless the kind is `stream`). `reason` says in
-    words why this schedule was chosen.
+    tile with carried state (empty unless the kind is `stream` or `split`).
+    `reason` says in words why this schedule was chosen.
+
+    `split` is `stream` with several blocks for one fold: the first dim of
+    `stream` is cut into `parts` segments of equal length (the last ones may be
+    shorter, or empty), which leave a state each; these are merged in index order.
+    On a kernel, the last dim of `grid` is the number of the segment: a block
+    folds that segment alone.
 
     Example:
 
@@ -67,7 +74,14 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$grid,
     OptionalArrayRefParameter<"int64_t">:$tiles,
     OptionalArrayRefParameter<"int64_t">:$stream,
-    OptionalParameter<"::mlir::StringAttr">:$reason);
+    OptionalParameter<"::mlir::StringAttr">:$reason,
+    DefaultValuedParameter<"int64_t", "0">:$parts);
+  let builders = [
+    AttrBuilder<(ins "ScheduleKind":$kind, "::llvm::ArrayRef<int64_t>":$grid,
+                     "::llvm::ArrayRef<int64_t>":$tiles, "::llvm::ArrayRef<int64_t>":$stream,
+                     "::mlir::StringAttr":$reason),
+      [{ return $_get($_ctxt, kind, grid, tiles, stream, reason, /*parts=*/0); }]>
+  ];
   // Entries after the kind may each be missing.
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

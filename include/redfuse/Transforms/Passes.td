@@ -236,6 +236,39 @@ def Derive : Pass<"redfuse-derive"> {
     "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
 }
 
+def ExposeState : Pass<"redfuse-expose-state", "mlir::ModuleOp"> {
+  let summary = "Make init, update, merge and finalize functions of a program";
+  let description = [{
+    Every public `@f(arguments) -> results` becomes four functions that carry its
+    reductions over one dim of the arguments, the *streamed* one, which is dynamic
+    in them:
+
+    - `@f__init(unstreamed, extents) -> state`: the identities;
+    - `@f__update(unstreamed, chunk, state, offset) -> state`: one more chunk, whose
+      first element is number `offset` along the dim;
+    - `@f__merge(state, state) -> state`;
+    - `@f__finalize(unstreamed, [chunk,] state, extents, total, offset) -> results`:
+      takes a chunk if a result has the streamed dim, and gives that chunk's part.
+
+    `unstreamed` are the arguments without the dim, `chunk` those with it, `extents`
+    the dynamic extents of these along other axes, `total` is the length of the
+    whole dim. `redfuse.state` on the last function says which is which. Works on
+    cascades (after `redfuse-fuse`); folds get their schedules here. A program
+    whose state cannot be carried is an error, with the reason.
+  }];
+  let options = [
+    ListOption<"along", "along", "int64_t",
+               "number and axis of an argument to stream; none: the axis along which "
+               "most is reduced">,
+    Option<"strict", "strict", "bool", "false",
+           "Refuse what changes the order of floating-point operations">,
+    Option<"approximate", "approximate", "bool", "false",
+           "Take rounding for the identity where it stands in the way">];
+  let dependentDialects = [
+    "redfuse::RedfuseDialect", "mlir::arith::ArithDialect", "mlir::func::FuncDialect",
+    "mlir::linalg::LinalgDialect", "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
+}
+
 def Schedule : Pass<"redfuse-schedule"> {
   let summary = "Choose grid, tiles and kind of schedule for every cascade";
   let description = [{
@@ -249,9 +282,11 @@ def Schedule : Pass<"redfuse-schedule"> {
   }];
   let options = [
     Option<"kind", "kind", "std::string", "\"\"",
-           "resident or stream: use it wherever it is legal">,
+           "resident, stream or split: use it wherever it is legal">,
     ListOption<"tiles", "tiles", "int64_t",
                "extents of tiles by iteration dim instead of the model's; 0 keeps the model's">,
+    Option<"parts", "parts", "int64_t", "0",
+           "segments of a split schedule; 0: the model's number">,
     Option<"strict", "strict", "bool", "false",
            "refuse everything that changes the order of floating-point operations">,
     Option<"approximate", "approximate", "bool", "false",
@@ -268,6 +303,17 @@ def Outline : Pass<"redfuse-outline", "mlir::ModuleOp"> {
     host keeps a `redfuse.launch`. Constants that bodies use move in; other values
     from outside, scalars and tensors that are read at computed positions, become
     arguments. The state of a fold exists inside the kernel only.
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
+def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
+  let summary = "Make two kernels of one whose fold is split over blocks";
+  let description = [{
+    A kernel with a `split` schedule becomes a kernel with one more dim, the number
+    of the segment, whose blocks fold a segment each and store its state; and a
+    kernel that merges these states in index order, as a tree, and finalises. Where
+    a result has the folded dims, the finalisation is a kernel of its own, a map.
   }];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }

@@ -278,7 +278,8 @@ class Schedule:
     """What ``#redfuse.schedule`` says: how a kernel walks its iteration dims.
 
     ``tiles`` has the extent of a tile for each iteration dim (0: the whole dim at once), ``grid``
-    the dims whose tiles are blocks, ``stream`` those that carry state from tile to tile.
+    the dims whose tiles are blocks, ``stream`` those that carry state from tile to tile, ``parts``
+    the segments of a split schedule.
     """
 
     kind: str
@@ -286,6 +287,7 @@ class Schedule:
     tiles: tuple[int, ...] = ()
     stream: tuple[int, ...] = ()
     reason: str | None = None
+    parts: int = 0
 
     @classmethod
     def of(cls, attribute: ir.Attribute | str) -> Schedule:
@@ -297,7 +299,13 @@ class Schedule:
             name: tuple(int(d) for d in values.split(","))
             for name, values in re.findall(r", (grid|tiles|stream) = \[([^\]]*)\]", head)
         }
-        return cls(kind=head.split(",")[0], reason=_unescape(reason[1]) if reason else None, **dims)
+        parts = re.search(r", parts = (\d+)$", head)
+        return cls(
+            kind=head.split(",")[0],
+            reason=_unescape(reason[1]) if reason else None,
+            parts=int(parts[1]) if parts else 0,
+            **dims,
+        )
 
     def attribute(self) -> ir.Attribute:
         """The attribute, checked; raises ``mlir.ir.MLIRError`` where it contradicts itself."""
@@ -305,6 +313,8 @@ class Schedule:
         for name in ("grid", "tiles", "stream"):
             if dims := getattr(self, name):
                 text += f", {name} = [{', '.join(map(str, dims))}]"
+        if self.parts:
+            text += f", parts = {self.parts}"
         if self.reason is not None:
             text += f', reason = "{_escape(self.reason)}"'
         return ir.Attribute.parse(f"#redfuse.schedule<{text}>")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ArgumentError
-from .specs import ELEMENT_TYPES, Signature, numpy_dtype
+from .specs import ELEMENT_TYPES, Signature, TensorSpec, numpy_dtype
 
 ALIGNMENT = 64  # bytes: one cache line, one 512-bit vector
 
@@ -47,25 +47,22 @@ def check_examples(arguments: Sequence[Any], signature: Signature) -> None:
     """Raises ArgumentError unless count, dtypes and shapes are the signature's."""
     check_count(arguments, signature)
     for index, (value, spec) in enumerate(zip(arguments, signature.inputs, strict=True)):
-        if spec.scalar:
-            continue
-        if not hasattr(value, "dtype") or not hasattr(value, "shape"):
-            raise ArgumentError(
-                f"argument {index} of {signature.name}: expected an array, "
-                f"got {type(value).__name__}",
-                index,
-            )
-        dtype = str(value.dtype).removeprefix("torch.")
-        wanted = ELEMENT_TYPES[spec.dtype][0]
-        if dtype != wanted:
-            raise ArgumentError(
-                f"argument {index} of {signature.name}: expected dtype {wanted}, got {dtype}", index
-            )
-        shape = tuple(value.shape)
-        fits = len(shape) == len(spec.shape) and all(
-            want in (None, got) for want, got in zip(spec.shape, shape, strict=True)
-        )
-        if not fits:
-            raise ArgumentError(
-                f"argument {index} of {signature.name}: expected {spec}, got shape {shape}", index
-            )
+        check_array(value, spec, f"argument {index} of {signature.name}", index)
+
+
+def check_array(value: Any, spec: TensorSpec, what: str, index: int) -> None:
+    """Raises ArgumentError, about ``what``, unless dtype and shape are the spec's."""
+    if spec.scalar:
+        return
+    if not hasattr(value, "dtype") or not hasattr(value, "shape"):
+        raise ArgumentError(f"{what}: expected an array, got {type(value).__name__}", index)
+    dtype = str(value.dtype).removeprefix("torch.")
+    wanted = ELEMENT_TYPES[spec.dtype][0]
+    if dtype != wanted:
+        raise ArgumentError(f"{what}: expected dtype {wanted}, got {dtype}", index)
+    shape = tuple(value.shape)
+    fits = len(shape) == len(spec.shape) and all(
+        want in (None, got) for want, got in zip(spec.shape, shape, strict=True)
+    )
+    if not fits:
+        raise ArgumentError(f"{what}: expected {spec}, got shape {shape}", index)

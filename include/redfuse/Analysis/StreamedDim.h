@@ -1,0 +1,74 @@
+//===- StreamedDim.h - one dim of the arguments, through a program -*- C++ -*-===//
+#ifndef REDFUSE_ANALYSIS_STREAMEDDIM_H
+#define REDFUSE_ANALYSIS_STREAMEDDIM_H
+
+#include "redfuse/Dialect/Redfuse.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+
+namespace redfuse {
+
+/// Where a tensor has the dim: at `position` of its shape, with `scale` elements
+/// for each element of the dim (more than 1 where inner dims were collapsed into
+/// it).
+struct StreamedAxis {
+  unsigned position;
+  int64_t scale = 1;
+  bool operator==(const StreamedAxis &other) const {
+    return position == other.position && scale == other.scale;
+  }
+};
+
+/// A dim of a function's arguments followed through its body: which tensors have
+/// it, and as which iteration dim cascades walk it. Arguments that are walked
+/// together have it together, wherever the search started.
+class StreamedDim {
+public:
+  /// Why a dim cannot be followed, and at which op.
+  struct Obstacle {
+    mlir::Operation *op = nullptr;
+    std::string reason;
+  };
+
+  /// Follows axis `position` of argument `argument`.
+  static mlir::FailureOr<StreamedDim> follow(mlir::func::FuncOp func,
+                                             unsigned argument,
+                                             unsigned position, Obstacle &why);
+
+  std::optional<StreamedAxis> find(mlir::Value tensor) const;
+  /// The iteration dim of `op` that is this dim.
+  std::optional<unsigned> getDimOf(mlir::Operation *op) const;
+  /// Elements of that iteration dim for each element of the dim.
+  int64_t getScaleIn(mlir::Operation *op) const;
+  /// The axis of each function argument that has the dim.
+  llvm::SmallVector<std::pair<unsigned, unsigned>> getArguments() const;
+  /// The length, if an argument says it statically; else kDynamic.
+  int64_t getLength() const;
+  /// The cascades that reduce over the dim, in order.
+  llvm::ArrayRef<CascadeOp> getReducing() const { return reducing; }
+
+  /// The type of `tensor` with the dim dynamic.
+  mlir::RankedTensorType getOpenType(mlir::Value tensor) const;
+
+private:
+  explicit StreamedDim(mlir::func::FuncOp func) : func(func) {}
+
+  bool mark(mlir::Value tensor, StreamedAxis axis);
+  bool fail(mlir::Operation *op, const llvm::Twine &reason);
+  bool spread(mlir::Operation *op);
+  bool spread(IndexProgramOpInterface op);
+  bool spreadReshape(mlir::Operation *op, mlir::Value wide, mlir::Value narrow,
+                     llvm::ArrayRef<mlir::ReassociationIndices> groups);
+
+  mlir::func::FuncOp func;
+  llvm::DenseMap<mlir::Value, StreamedAxis> axes;
+  llvm::DenseMap<mlir::Operation *, StreamedAxis> dims;
+  llvm::SmallVector<CascadeOp> reducing;
+  Obstacle obstacle;
+  bool changed = false;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_ANALYSIS_STREAMEDDIM_H

@@ -1,0 +1,101 @@
+// RUN: redfuse-opt %s -redfuse-split | FileCheck %s
+
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// Every block of the first kernel folds a segment; the second merges four states as a tree, (0 1)
+// and (2 3) first, and finalises.
+// CHECK-LABEL: redfuse.kernel @k_parts
+// CHECK-SAME:    schedule = #redfuse.schedule<split, grid = [0, 2], tiles = [8, 16, 1], stream = [1], parts = 4
+// CHECK:       ^bb0(%[[X:.*]]: tensor<64x80xf32>, %[[P:.*]]: tensor<4x64xf32>):
+// CHECK:         %[[E:.*]] = tensor.empty() : tensor<64xf32>
+// CHECK:         %[[S:.*]] = redfuse.fold {{.*}} ins(%[[X]] : {{.*}}) outs(%[[E]] :
+// CHECK:         %[[R:.*]] = redfuse.finalize {{.*}} ins(%[[S]] : {{.*}}) outs(%[[P]] :
+// CHECK:           redfuse.yield %{{.*}} : f32
+// CHECK:         redfuse.yield %[[R]] : tensor<4x64xf32>
+// CHECK-LABEL: redfuse.kernel @k_merge
+// CHECK-SAME:    schedule = #redfuse.schedule<{{map|resident}}, grid = [0]
+// CHECK:       ^bb0(%[[P:.*]]: tensor<4x64xf32>, %[[O:.*]]: tensor<64xf32>):
+// CHECK:         redfuse.cascade {{.*}} ins(%[[P]], %[[P]], %[[P]], %[[P]] :
+// CHECK:         ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %[[C:.*]]: f32, %[[D:.*]]: f32):
+// CHECK-NEXT:      %[[L:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK-NEXT:      %[[R:.*]] = arith.addf %[[C]], %[[D]]
+// CHECK-NEXT:      %[[T:.*]] = arith.addf %[[L]], %[[R]]
+// CHECK-NEXT:      %[[Q:.*]] = math.sqrt %[[T]]
+// CHECK-NEXT:      redfuse.yield %[[Q]]
+redfuse.kernel @k attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<split, grid = [0], tiles = [8, 16], stream = [1], parts = 4>} {
+^bb0(%x: tensor<64x80xf32>, %init: tensor<64xf32>):
+  %e = tensor.empty() : tensor<64xf32>
+  %s = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>, identities = [0.0 : f32]}
+      ins(%x : tensor<64x80xf32>) outs(%e : tensor<64xf32>)
+  step {
+  ^bb0(%v: f32, %t: f32):
+    %a = redfuse.reduce add %v over [1] into [0] : f32
+    %n = arith.addf %t, %a : f32
+    redfuse.yield %n : f32
+  } merge {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.addf %a, %b : f32
+    redfuse.yield %n : f32
+  } -> tensor<64xf32>
+  %r = redfuse.finalize {indexing_maps = [#r, #r]} ins(%s : tensor<64xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%t: f32):
+    %q = math.sqrt %t : f32
+    redfuse.yield %q : f32
+  } -> tensor<64xf32>
+  redfuse.yield %r : tensor<64xf32>
+}
+
+// CHECK-LABEL: func.func @one
+// CHECK:         %[[P:.*]] = tensor.empty() : tensor<4x64xf32>
+// CHECK:         %[[S:.*]] = redfuse.launch @k_parts ins(%{{.*}} : tensor<64x80xf32>) outs(%[[P]] :
+// CHECK:         %[[R:.*]] = redfuse.launch @k_merge ins(%[[S]] : tensor<4x64xf32>) outs(%{{.*}} : tensor<64xf32>)
+// CHECK:         return %[[R]]
+func.func @one(%x: tensor<64x80xf32>, %o: tensor<64xf32>) -> tensor<64xf32> {
+  %r = redfuse.launch @k ins(%x : tensor<64x80xf32>) outs(%o : tensor<64xf32>) -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
+
+// A result with the folded dim: the merged state goes to memory, and a map follows.
+// CHECK-LABEL: redfuse.kernel @m_parts
+// CHECK-LABEL: redfuse.kernel @m_merge
+// CHECK:         outs(%{{.*}} : tensor<64xf32>)
+// CHECK-LABEL: redfuse.kernel @m_map
+// CHECK-SAME:    schedule = #redfuse.schedule<map, grid = [0, 1]
+// CHECK:       ^bb0(%[[X:.*]]: tensor<64x80xf32>, %[[S:.*]]: tensor<64xf32>, %[[O:.*]]: tensor<64x80xf32>):
+// CHECK:         redfuse.cascade {{.*}} ins(%[[X]], %[[S]] :
+redfuse.kernel @m attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<split, grid = [0], tiles = [8, 16], stream = [1], parts = 2>} {
+^bb0(%x: tensor<64x80xf32>, %init: tensor<64x80xf32>):
+  %e = tensor.empty() : tensor<64xf32>
+  %s = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>, identities = [0.0 : f32]}
+      ins(%x : tensor<64x80xf32>) outs(%e : tensor<64xf32>)
+  step {
+  ^bb0(%v: f32, %t: f32):
+    %a = redfuse.reduce add %v over [1] into [0] : f32
+    %n = arith.addf %t, %a : f32
+    redfuse.yield %n : f32
+  } merge {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.addf %a, %b : f32
+    redfuse.yield %n : f32
+  } -> tensor<64xf32>
+  %r = redfuse.finalize {indexing_maps = [#x, #r, #x]}
+      ins(%x, %s : tensor<64x80xf32>, tensor<64xf32>) outs(%init : tensor<64x80xf32>) {
+  ^bb0(%v: f32, %t: f32):
+    %q = arith.divf %v, %t : f32
+    redfuse.yield %q : f32
+  } -> tensor<64x80xf32>
+  redfuse.yield %r : tensor<64x80xf32>
+}
+
+// CHECK-LABEL: func.func @two
+// CHECK:         redfuse.launch @m_parts
+// CHECK:         %[[S:.*]] = redfuse.launch @m_merge
+// CHECK:         %[[R:.*]] = redfuse.launch @m_map ins(%{{.*}}, %[[S]] :
+// CHECK:         return %[[R]]
+func.func @two(%x: tensor<64x80xf32>, %o: tensor<64x80xf32>) -> tensor<64x80xf32> {
+  %r = redfuse.launch @m ins(%x : tensor<64x80xf32>) outs(%o : tensor<64x80xf32>) -> tensor<64x80xf32>
+  return %r : tensor<64x80xf32>
+}
