@@ -198,9 +198,12 @@ void Deriver::findMean(Shift &shift, const Difference &difference,
   if (weights.empty()) {
     std::optional<double> n = getConstant(div.getRhs());
     std::optional<int64_t> count = roles.getCount(c.over);
-    if (!n || !count || *n != static_cast<double>(*count))
+    if (!count && roles.isCount(div.getRhs(), c.over))
+      shift.denominator = addCount(c.over);
+    else if (!n || !count || *n != static_cast<double>(*count))
       return;
-    shift.count = *n;
+    else
+      shift.count = *n;
   } else {
     std::optional<Term> denominator = sumOf(div.getRhs());
     if (!denominator)

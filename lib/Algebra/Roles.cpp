@@ -1,6 +1,8 @@
 //===- Roles.cpp - what the values of a body are to a fold ----------------===//
 #include "redfuse/Algebra/Roles.h"
 
+#include "redfuse/Analysis/Extents.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -124,6 +126,7 @@ FailureOr<Roles> Roles::compute(IndexProgramOpInterface op,
   result.dims = std::move(*sets);
   result.over = toDimSet(foldedDims, op.getNumIterationDims());
 
+  result.program = op;
   result.extents = getStaticExtents(op);
   for (ReduceOp reduce : complete)
     result.complete.insert(reduce);
@@ -149,10 +152,10 @@ FailureOr<Roles> Roles::compute(IndexProgramOpInterface op,
     if (auto reduce = dyn_cast<ReduceOp>(inner))
       isAfter |= result.isStage(reduce);
     auto scan = dyn_cast<ScanOp>(inner);
-    bool isRunning =
-        (scan && result.isRunning(scan)) ||
-        llvm::any_of(inner.getOperands(),
-                     [&](Value v) { return result.running.contains(v); });
+    bool isRunning = (scan && result.isRunning(scan)) ||
+                     llvm::any_of(inner.getOperands(), [&](Value v) {
+                       return result.running.contains(v);
+                     });
     isAfter |= isRunning;
     if (isRunning)
       result.running.insert_range(inner.getResults());
@@ -165,6 +168,25 @@ FailureOr<Roles> Roles::compute(IndexProgramOpInterface op,
 Role Roles::operator[](Value value) const {
   auto it = roles.find(value);
   return it == roles.end() ? Role::Free : it->second;
+}
+
+bool Roles::isCount(Value scalar, ArrayRef<int64_t> folded) const {
+  while (Operation *def = scalar.getDefiningOp()) {
+    if (!isa<arith::SIToFPOp, arith::UIToFPOp, arith::ExtFOp, arith::TruncFOp>(
+            def))
+      break;
+    scalar = def->getOperand(0);
+  }
+  if (folded.size() != 1 || !scalar.getType().isIntOrIndex())
+    return false;
+  Extent wanted = getExtentOf(scalar);
+  for (auto [i, map] : llvm::enumerate(program.getIndexingMapsArray())) {
+    auto position = map.getResultPosition(
+        getAffineDimExpr(folded.front(), map.getContext()));
+    if (position && getExtentOf(program->getOperand(i), *position) == wanted)
+      return true;
+  }
+  return false;
 }
 
 std::optional<int64_t> Roles::getCount(ArrayRef<int64_t> folded) const {

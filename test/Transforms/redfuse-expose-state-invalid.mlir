@@ -15,8 +15,9 @@ func.func @two_passes(%x: tensor<8x80xf32>) -> tensor<8xf32> {
   %t = redfuse.cascade {indexing_maps = [#x, #r, #r]} ins(%x, %s : tensor<8x80xf32>, tensor<8xf32>)
       outs(%e : tensor<8xf32>) {
   ^bb0(%a: f32, %m: f32):
-    %d = arith.subf %a, %m : f32
-    %l = redfuse.reduce add %d over [1] into [0] : f32
+    %d = arith.mulf %a, %m : f32
+    %p = math.exp %d : f32
+    %l = redfuse.reduce add %p over [1] into [0] : f32
     redfuse.yield %l : f32
   } -> tensor<8xf32>
   return %t : tensor<8xf32>

@@ -1,5 +1,4 @@
 // RUN: redfuse-opt %s -redfuse-expose-state -canonicalize -cse | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-expose-state=along=0,1 -canonicalize -cse | FileCheck %s
 
 #x = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>

@@ -11,6 +11,7 @@ import functools
 import numpy as np
 import pytest
 import redfuse
+from redfuse import pipelines
 from redfuse.bench import programs
 
 ROWS, LENGTH = 6, 1024
@@ -36,9 +37,24 @@ def stateful() -> redfuse.Executable:
     return compiled()
 
 
-def test_stream() -> None:
+@pytest.mark.parametrize("schedule", ["auto", "stream", "split"])
+def test_schedules(schedule: str) -> None:
     for seed in range(3):
-        assert error(compiled(schedule="stream")(rows(seed)), rows(seed)) < 1e-5
+        assert error(compiled(schedule=schedule)(rows(seed)), rows(seed)) < 1e-5
+
+
+@pytest.mark.parametrize("tile", [32, 100, 1024])
+def test_stream_tiles(tile: int) -> None:
+    """Tiles of a stream, by the pass's own option."""
+    stages = pipelines.fused(redfuse.Options(schedule="stream"))
+    tiled = [
+        (name, text.replace("kind=stream", f"kind=stream tiles=0,{tile}")) for name, text in stages
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipelines, "fused", lambda options: tiled)
+        exe = compiled(schedule="stream", cache=False)
+    assert exe.explain(json=True)["kernels"][0]["schedule"]["tile"]["d1"] == tile
+    assert error(exe(rows(4)), rows(4)) < 1e-5
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 5, 7, 16, 32])

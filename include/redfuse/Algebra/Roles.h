@@ -46,6 +46,9 @@ public:
 
   /// The number of points of `folded`, or nothing where it is dynamic.
   std::optional<int64_t> getCount(llvm::ArrayRef<int64_t> folded) const;
+  /// Whether a scalar from outside is the number of points of `folded`, which is
+  /// dynamic.
+  bool isCount(mlir::Value scalar, llvm::ArrayRef<int64_t> folded) const;
   /// Whether `folded` can have no point at run time.
   bool canBeEmpty(llvm::ArrayRef<int64_t> folded) const {
     return getCount(folded).value_or(0) == 0;
@@ -70,6 +73,7 @@ private:
   SmallBitVector over;
   llvm::DenseSet<mlir::Operation *> complete;
   llvm::SmallVector<int64_t> extents;
+  mutable IndexProgramOpInterface program;
 };
 
 /// The constant behind `value` through casts between float types, if any.
