@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cascades import N, Cascade
+from cascades import Cascade, N
 
 _SOFTMAX = """%m = redfuse.reduce maximumf %a over [j] into [i] : f32
            %c = arith.subf %a, %m : f32
