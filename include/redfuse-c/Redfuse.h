@@ -92,6 +92,26 @@ typedef void (*RedfusePackedEntry)(void **args);
 REDFUSE_API bool redfuseInvoke(RedfusePackedEntry entry, void **args,
                                RedfuseBytes *error);
 
+/// Device code: a cubin, or PTX.
+typedef struct RedfuseDeviceProgram RedfuseDeviceProgram;
+REDFUSE_API RedfuseDeviceProgram *redfuseDeviceProgramCreate(const char *data,
+                                                             size_t size);
+REDFUSE_API void redfuseDeviceProgramDestroy(RedfuseDeviceProgram *program);
+/// Calls a packed entry whose buffers are memory of GPU `device`; its kernels
+/// are launched on `stream` and may still run when this returns.
+REDFUSE_API bool redfuseInvokeOnDevice(RedfusePackedEntry entry, void **args,
+                                       RedfuseDeviceProgram *program,
+                                       int device, uintptr_t stream,
+                                       RedfuseBytes *error);
+/// The number of GPUs; 0 with the reason in `error`.
+REDFUSE_API int redfuseDeviceCount(RedfuseBytes *error);
+typedef struct {
+  RedfuseBytes name, chip; // the chip as sm_90
+  int units;               // multiprocessors
+} RedfuseDeviceInfo;
+REDFUSE_API bool redfuseDeviceDescribe(int device, RedfuseDeviceInfo *info,
+                                       RedfuseBytes *error);
+
 /// Memory for arrays that the caller hands out: 64-byte aligned, cached, large
 /// blocks on huge pages. Null if there is none.
 REDFUSE_API void *redfuseArrayAllocate(int64_t bytes);

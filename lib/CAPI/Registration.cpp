@@ -3,6 +3,7 @@
 
 #include "mlir/CAPI/IR.h"
 #include "redfuse/Conversion/LowerToLLVM.h"
+#include "redfuse/Conversion/LowerToNVVM.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Dialect/TMTensor.h"
 #include "redfuse/Transforms/Bufferize.h"
@@ -28,6 +29,7 @@ void redfuseRegisterPasses() {
   static bool once =
       (redfuse::registerRedfusePasses(), redfuse::registerNormalizePipeline(),
        redfuse::registerBufferizePipeline(),
-       redfuse::registerLowerToLLVMPipeline(), true);
+       redfuse::registerLowerToLLVMPipeline(),
+       redfuse::registerLowerToNVVMPipeline(), true);
   (void)once;
 }

@@ -3,6 +3,7 @@
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "redfuse/Target/Device.h"
 #include "redfuse/Target/Host.h"
 #include "redfuse/Target/Native.h"
 #include "redfuse/Target/Runtime.h"
@@ -95,6 +96,63 @@ bool redfuseInvoke(RedfusePackedEntry entry, void **args, RedfuseBytes *error) {
     return true;
   *error = toBytes(state.message());
   return false;
+}
+
+struct RedfuseDeviceProgram : runtime::DeviceProgram {
+  using DeviceProgram::DeviceProgram;
+};
+
+RedfuseDeviceProgram *redfuseDeviceProgramCreate(const char *data,
+                                                 size_t size) {
+  // The driver reads PTX up to a zero byte, which a std::string has.
+  return new RedfuseDeviceProgram(std::string(data, size));
+}
+
+void redfuseDeviceProgramDestroy(RedfuseDeviceProgram *program) {
+  delete program;
+}
+
+bool redfuseInvokeOnDevice(RedfusePackedEntry entry, void **args,
+                           RedfuseDeviceProgram *program, int device,
+                           uintptr_t stream, RedfuseBytes *error) {
+  runtime::DeviceCall call(*program, device, stream);
+  if (runtime::DeviceError e = call.begin(); !e.empty()) {
+    *error = toBytes(e);
+    return false;
+  }
+  runtime::CallState state;
+  state.device = &call;
+  {
+    runtime::CallScope scope(&state);
+    entry(args);
+  }
+  if (!state.failed())
+    return true;
+  *error = toBytes(state.message());
+  return false;
+}
+
+int redfuseDeviceCount(RedfuseBytes *error) {
+  runtime::DeviceError e;
+  int count = runtime::countDevices(e);
+  if (!e.empty())
+    *error = toBytes(e);
+  return count;
+}
+
+bool redfuseDeviceDescribe(int device, RedfuseDeviceInfo *info,
+                           RedfuseBytes *error) {
+  std::string name, chip;
+  info->units = 0;
+  if (runtime::DeviceError e =
+          runtime::describeDevice(device, name, chip, info->units);
+      !e.empty()) {
+    *error = toBytes(e);
+    return false;
+  }
+  info->name = toBytes(name);
+  info->chip = toBytes(chip);
+  return true;
 }
 
 RedfuseBytes redfuseTakeFailure() {

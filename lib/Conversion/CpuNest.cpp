@@ -17,9 +17,9 @@ LogicalResult CpuEmitter::emitGroup(const Group &newGroup) {
   if (group->contraction)
     emitContraction();
   else if (group->isAlone && !reduces.empty())
-    emitTopK();
+    emitEach([&](Env &env) { emitTopKPoint(env); });
   else if (group->roots.front()->kind == Root::Kind::MergeTopk)
-    emitMergeTopk();
+    emitEach([&](Env &env) { emitMergeTopkPoint(env); });
   else
     emitNest();
   group = nullptr;
@@ -29,23 +29,6 @@ LogicalResult CpuEmitter::emitGroup(const Group &newGroup) {
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
-
-SmallVector<Value>
-redfuse::emitFor(OpBuilder &b, Location loc, Value from, Value to, Value step,
-                 ValueRange state,
-                 function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-  auto loop = scf::ForOp::create(b, loc, from, to, step, state);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> next =
-      body(loop.getInductionVar(), loop.getRegionIterArgs());
-  if (!next.empty() || state.empty()) {
-    if (loop.getBody()->mightHaveTerminator() && state.empty())
-      return {};
-    scf::YieldOp::create(b, loc, next);
-  }
-  return SmallVector<Value>(loop.getResults());
-}
 
 /// `size` rounded down to a multiple of `by`.
 static Value roundDown(OpBuilder &b, Location loc, Value size,
@@ -361,4 +344,61 @@ void CpuEmitter::finishReduction(Env &env, ArrayRef<Value> accumulators,
         storeTile(buffer->second, value, at);
     }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Sorted lists
+//===----------------------------------------------------------------------===//
+
+/// One point of the kept dims after another.
+void CpuEmitter::emitEach(function_ref<void(Env &)> body) {
+  std::function<void(unsigned, Env)> into = [&](unsigned i, Env env) {
+    if (i == intoDims.size())
+      return body(env);
+    unsigned d = intoDims[i];
+    emitFor(b, loc, constantIndex(0), dims[d].size, constantIndex(1), {},
+            [&](Value iv, ValueRange) {
+              Env inner = env;
+              inner.position[d] = iv;
+              into(i + 1, inner);
+              return SmallVector<Value>();
+            });
+  };
+  Env env;
+  env.position.assign(dims.size(), Value());
+  into(0, env);
+}
+
+//===----------------------------------------------------------------------===//
+// Fills
+//===----------------------------------------------------------------------===//
+
+void CpuEmitter::emitFill(const TileBuffer &buffer, TypedAttr value) {
+  Group fill;
+  fill.dims = SmallBitVector(dims.size());
+  for (unsigned d : buffer.dims)
+    fill.dims.set(d);
+  if (!buffer.dims.empty())
+    fill.vectorDim = buffer.dims.back();
+  group = &fill;
+  needed.clear();
+  Env env;
+  env.position.assign(dims.size(), Value());
+  Value scalar = constant(value);
+  std::function<void(unsigned, Env &)> loops = [&](unsigned i, Env &outer) {
+    if (i == buffer.dims.size())
+      return storeTile(buffer, scalar, outer);
+    unsigned d = buffer.dims[i];
+    if (fill.vectorDim == d)
+      return emitVectorLoop(d, outer, [&](Env &inner) { loops(i + 1, inner); });
+    auto loop = scf::ForOp::create(b, loc, constantIndex(0), dims[d].size,
+                                   constantIndex(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Env inner = outer;
+    inner.position[d] = loop.getInductionVar();
+    loops(i + 1, inner);
+  };
+  loops(0, env);
+  group = nullptr;
 }

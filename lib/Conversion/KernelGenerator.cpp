@@ -344,8 +344,10 @@ void KernelGenerator::cutTiles(ArrayRef<TileRequest> requests,
       if (!fixed)
         sizes.push_back(cast<Value>(dims[d].capacity));
     }
-    buffer.memref = memref::ViewOp::create(
-        b, loc, MemRefType::get(shape, request.element), bytes, offset, sizes);
+    auto type =
+        MemRefType::get(shape, request.element, MemRefLayoutAttrInterface(),
+                        cast<MemRefType>(bytes.getType()).getMemorySpace());
+    buffer.memref = memref::ViewOp::create(b, loc, type, bytes, offset, sizes);
     request.give(buffer);
   }
 }

@@ -15,6 +15,8 @@ using namespace mlir;
 
 static constexpr StringLiteral kParallel = "redfuse.parallel";
 static constexpr StringLiteral kParallelFor = "redfuse_rt_parallel_for";
+static constexpr StringLiteral kDevice = "redfuse.device";
+static constexpr StringLiteral kDeviceLaunch = "redfuse_rt_device_launch";
 
 /// `void body(ptr context, i64 begin, i64 end)`: unpacks the structure and
 /// calls the kernel. The first field is the first block of the launch, because
@@ -99,28 +101,94 @@ static LogicalResult lowerLaunch(ModuleOp module, LLVM::CallOp call) {
   return success();
 }
 
+/// `call @k__launch(%blocks, %threads, %shared, args...) {redfuse.device = "k"}`
+/// as `redfuse_rt_device_launch("k", blocks, threads, shared, &args)`.
+static LogicalResult lowerDeviceLaunch(ModuleOp module, LLVM::CallOp call) {
+  MLIRContext *context = module.getContext();
+  auto i64 = IntegerType::get(context, 64);
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  auto name = call->getAttrOfType<StringAttr>(kDevice);
+  if (!name || call.getNumResults() != 0 || call.getNumOperands() < 3 ||
+      llvm::any_of(call.getOperands().take_front(3),
+                   [&](Value v) { return v.getType() != i64; }))
+    return call.emitError("a call with '")
+           << kDevice
+           << "' must be of the form @kernel(%blocks : index, %threads : "
+              "index, %shared : index, ...) without results";
+  auto caller = call->getParentOfType<LLVM::LLVMFuncOp>();
+  ImplicitLocOpBuilder b(call.getLoc(), context);
+  ValueRange arguments = call.getOperands().drop_front(3);
+  auto list = LLVM::LLVMArrayType::get(pointer, arguments.size());
+  b.setInsertionPointToStart(&caller.getBody().front());
+  Value one = LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(1));
+  Value addresses = LLVM::AllocaOp::create(b, pointer, list, one);
+  SmallVector<Value> places;
+  for (Value v : arguments)
+    places.push_back(LLVM::AllocaOp::create(b, pointer, v.getType(), one));
+  b.setInsertionPoint(call);
+  for (auto [i, v] : llvm::enumerate(arguments)) {
+    LLVM::StoreOp::create(b, v, places[i]);
+    Value slot = LLVM::GEPOp::create(b, pointer, list, addresses,
+                                     ArrayRef<LLVM::GEPArg>{0, int32_t(i)});
+    LLVM::StoreOp::create(b, places[i], slot);
+  }
+  std::string symbol = (name.getValue() + "__name").str();
+  if (!module.lookupSymbol(symbol)) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    std::string text = name.str() + '\0';
+    LLVM::GlobalOp::create(b,
+                           LLVM::LLVMArrayType::get(b.getI8Type(), text.size()),
+                           /*isConstant=*/true, LLVM::Linkage::Internal, symbol,
+                           b.getStringAttr(text));
+  }
+  Value text = LLVM::AddressOfOp::create(b, pointer, symbol);
+  LLVM::CallOp::create(b, TypeRange(),
+                       FlatSymbolRefAttr::get(context, kDeviceLaunch),
+                       ValueRange{text, call.getOperand(0), call.getOperand(1),
+                                  call.getOperand(2), addresses});
+  call.erase();
+  return success();
+}
+
 namespace {
 struct LowerLaunches : redfuse::impl::LowerLaunchesBase<LowerLaunches> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SmallVector<LLVM::CallOp> launches;
+    SmallVector<LLVM::CallOp> launches, deviceLaunches;
     module.walk([&](LLVM::CallOp call) {
       if (call->hasAttr(kParallel))
         launches.push_back(call);
+      else if (call->hasAttr(kDevice))
+        deviceLaunches.push_back(call);
     });
-    if (launches.empty())
+    if (launches.empty() && deviceLaunches.empty())
       return markAllAnalysesPreserved();
-    if (!module.lookupSymbol(kParallelFor)) {
+    auto pointer = LLVM::LLVMPointerType::get(&getContext());
+    auto i64 = IntegerType::get(&getContext(), 64);
+    auto declare = [&](StringRef name, ArrayRef<Type> types) {
+      if (module.lookupSymbol(name))
+        return;
       auto b = OpBuilder::atBlockBegin(module.getBody());
-      auto pointer = LLVM::LLVMPointerType::get(&getContext());
-      auto type =
-          LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()),
-                                      {pointer, pointer, b.getI64Type()});
-      LLVM::LLVMFuncOp::create(b, module.getLoc(), kParallelFor, type);
-    }
+      auto type = LLVM::LLVMFunctionType::get(
+          LLVM::LLVMVoidType::get(&getContext()), types);
+      LLVM::LLVMFuncOp::create(b, module.getLoc(), name, type);
+    };
+    if (!launches.empty())
+      declare(kParallelFor, {pointer, pointer, i64});
+    if (!deviceLaunches.empty())
+      declare(kDeviceLaunch, {pointer, i64, i64, i64, pointer});
     for (LLVM::CallOp call : launches)
       if (failed(lowerLaunch(module, call)))
         return signalPassFailure();
+    for (LLVM::CallOp call : deviceLaunches)
+      if (failed(lowerDeviceLaunch(module, call)))
+        return signalPassFailure();
+    // What is not called any more has no body either.
+    for (auto func :
+         llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>()))
+      if (func->hasAttr(kDevice) && func.isExternal())
+        func.erase();
   }
 };
 } // namespace

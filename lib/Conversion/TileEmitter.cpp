@@ -133,7 +133,9 @@ Value TileEmitter::loadAt(Value memref, AffineMap map, Env &env, bool isLocal) {
         result = vector::MaskedLoadOp::create(b, loc, vectorType, memref,
                                               indices, env.mask, zero);
       } else {
-        result = vector::LoadOp::create(b, loc, vectorType, memref, indices);
+        result = vector::LoadOp::create(b, loc, vectorType, memref, indices,
+                                        /*nontemporal=*/false,
+                                        alignmentOf(type, map));
       }
     } else {
       // Element by element. A lane that does not exist reads the last one.
@@ -186,7 +188,8 @@ void TileEmitter::storeAt(Value memref, AffineMap map, Value value, Env &env,
     if (env.mask)
       vector::MaskedStoreOp::create(b, loc, memref, indices, env.mask, value);
     else
-      vector::StoreOp::create(b, loc, value, memref, indices);
+      vector::StoreOp::create(b, loc, value, memref, indices,
+                              /*nontemporal=*/false, alignmentOf(type, map));
     return;
   }
   Value base = at[*group->vectorDim];
@@ -546,92 +549,4 @@ void TileEmitter::combinePair(Reducer reducer, Value &value, Value &index,
   Reducer extreme = isFloat ? (isMax ? Reducer::MaximumF : Reducer::MinimumF)
                             : (isMax ? Reducer::MaxSI : Reducer::MinSI);
   value = combine(extreme, value, otherValue);
-}
-
-/// All dims are bound: store what is kept and yielded here.
-void TileEmitter::emitPoint(Env &env) {
-  emitAvailable(env);
-  for (Root *root : group->roots) {
-    if (root->kind == Root::Kind::Keep)
-      storeTile(buffers.find(root->value)->second, valueOf(root->value, env),
-                env);
-    else if (root->kind == Root::Kind::Yield)
-      storeYield(*root, env);
-    else if (root->kind == Root::Kind::Assert)
-      cf::AssertOp::create(b, root->assertion->getLoc(),
-                           valueOf(root->value, env),
-                           cast<cf::AssertOp>(root->assertion).getMsg());
-  }
-}
-
-/// Combines the operands of all reductions at the current point into
-/// `accumulators` (one for each operand of a reduction).
-void TileEmitter::accumulate(Env &env, MutableArrayRef<Value> accumulators) {
-  unsigned next = 0;
-  for (Root *root : reduces) {
-    ReduceOp reduce = root->reduce;
-    Value &acc = accumulators[next];
-    if (reduce.isDeclared()) {
-      unsigned n = reduce.getNumOperands();
-      MutableArrayRef<Value> own = accumulators.slice(next, n);
-      next += n;
-      SmallVector<Value> operands;
-      for (auto [v, a] : llvm::zip_equal(reduce.getOperands(), own)) {
-        Value operand = valueOf(v, env);
-        operands.push_back(isVector(a) ? asVector(operand) : operand);
-      }
-      SmallVector<Value> combined = combineStates(reduce, own, operands);
-      for (auto [a, to] : llvm::zip_equal(own, combined))
-        a = env.mask && isVector(a)
-                ? Value(arith::SelectOp::create(b, loc, env.mask, to, a))
-                : to;
-      continue;
-    }
-    ++next;
-    auto operandOf = [&](unsigned i) {
-      Value v = valueOf(reduce.getOperand(i), env);
-      return isVector(acc) ? asVector(v) : v;
-    };
-    if (isPair(reduce.getReducer())) {
-      Value &index = accumulators[next++];
-      Value value = acc, at = index;
-      combinePair(reduce.getReducer(), value, at, operandOf(0), operandOf(1),
-                  /*isOrdered=*/true);
-      if (env.mask && isVector(acc)) {
-        value = arith::SelectOp::create(b, loc, env.mask, value, acc);
-        at = arith::SelectOp::create(b, loc, env.mask, at, index);
-      }
-      acc = value;
-      index = at;
-      continue;
-    }
-    Value combined = combine(reduce.getReducer(), acc, operandOf(0));
-    if (env.mask && isVector(acc))
-      combined = arith::SelectOp::create(b, loc, env.mask, combined, acc);
-    acc = combined;
-  }
-}
-
-/// As emitAvailable, for the roots that follow the contraction alone: the
-/// operands of the contraction itself are not needed any more.
-void TileEmitter::emitAvailableForEpilogue(Env &env) {
-  SmallVector<Value> all;
-  std::swap(all, needed);
-  for (Value v : all)
-    if (llvm::any_of(group->roots, [&](Root *root) {
-          return root != group->contraction->root && root->cone.contains(v);
-        }))
-      needed.push_back(v);
-  emitAvailable(env);
-  std::swap(all, needed);
-}
-
-void TileEmitter::emitEpilogues(Env &env) {
-  for (Root *root : group->roots) {
-    if (root->kind == Root::Kind::Keep)
-      storeTile(buffers.find(root->value)->second, valueOf(root->value, env),
-                env);
-    else if (root->kind == Root::Kind::Yield)
-      storeYield(*root, env);
-  }
 }

@@ -51,6 +51,13 @@ struct Env {
 /// Whether a reduction carries a value and its index.
 bool isPair(Reducer reducer);
 
+llvm::SmallVector<mlir::Value>
+emitFor(mlir::OpBuilder &b, mlir::Location loc, mlir::Value from,
+        mlir::Value to, mlir::Value step, mlir::ValueRange state,
+        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                          mlir::ValueRange)>
+            body);
+
 /// Emits the values of a tile program, as vectors of `lanes` elements along the
 /// group's vector dim and scalars elsewhere. The emitter of a target adds the
 /// loops around them.
@@ -98,6 +105,12 @@ protected:
   void storeAt(mlir::Value memref, mlir::AffineMap map, mlir::Value value,
                Env &env, bool isLocal);
   void storeYield(const Root &root, Env &env);
+  virtual void emitAssert(const Root &root, mlir::Value condition);
+  /// What is known of the alignment of vectors in a memref, where a target cares.
+  virtual llvm::MaybeAlign alignmentOf(mlir::MemRefType type,
+                                       mlir::AffineMap map) {
+    return std::nullopt;
+  }
   mlir::Value valueOf(mlir::Value v, Env &env);
   mlir::Value asVector(mlir::Value v);
   mlir::Value constant(mlir::TypedAttr attr);
@@ -112,9 +125,9 @@ protected:
   /// Makes `group` the one that is emitted: what it needs, in body order.
   void selectGroup(const Group &group);
   mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs);
-  llvm::SmallVector<mlir::Value>
-  emitCombine(mlir::Region &combine, llvm::ArrayRef<mlir::Value> lhs,
-              llvm::ArrayRef<mlir::Value> rhs);
+  llvm::SmallVector<mlir::Value> emitCombine(mlir::Region &combine,
+                                             llvm::ArrayRef<mlir::Value> lhs,
+                                             llvm::ArrayRef<mlir::Value> rhs);
   /// Where the accumulator of operand `i` of a declared reducer starts: at its
   /// identity, or at a state.
   mlir::Value getStart(const Root &root, unsigned i, Env &env);
@@ -126,6 +139,21 @@ protected:
   void combinePair(Reducer reducer, mlir::Value &value, mlir::Value &index,
                    mlir::Value otherValue, mlir::Value otherIndex,
                    bool isOrdered);
+
+  // What one thread does inside a nest ----------------------------------------
+  /// Makes the sorted list at a point of the group's kept dims.
+  void emitTopKPoint(Env &point);
+  void emitMergeTopkPoint(Env &point);
+  /// One row of a scan, element after element; with a vector dim, a row a lane.
+  void emitScan(Env &env);
+  /// Whether lhs goes before rhs in a top-k: NaN is the largest, and two of them
+  /// are equal.
+  mlir::Value isLarger(mlir::Value lhs, mlir::Value rhs);
+  /// A slot of a list that nothing has filled.
+  mlir::Value isEmptySlot(mlir::Value index);
+  /// A tile of a contraction's result in registers; `env` is bound to its first
+  /// row and vector.
+  void emitRegisterTile(Env env, unsigned rows, unsigned vectors);
   /// All dims are bound: stores what is kept and yielded here.
   void emitPoint(Env &env);
   /// Combines the operands of all reductions at the current point into

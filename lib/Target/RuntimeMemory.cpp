@@ -5,6 +5,7 @@
 // again. Large blocks are aligned to huge pages and ask for them.
 //
 //===----------------------------------------------------------------------===//
+#include "redfuse/Target/Device.h"
 #include "redfuse/Target/Runtime.h"
 
 #include <algorithm>
@@ -265,6 +266,13 @@ void redfuse_rt_fail(const char *message) {
 bool redfuse_rt_failed() { return CallState::current()->failed(); }
 
 void *redfuse_rt_alloc(int64_t bytes) {
+  if (CallState *state = CallState::current(); state->device) {
+    DeviceError error;
+    void *pointer = state->device->allocate(bytes, error);
+    if (!pointer)
+      state->fail(error.c_str());
+    return pointer;
+  }
   void *pointer = allocate(bytes, /*counted=*/true, CallState::current());
   if (!pointer) {
     std::string message =
@@ -274,7 +282,11 @@ void *redfuse_rt_alloc(int64_t bytes) {
   return pointer;
 }
 
-void redfuse_rt_free(void *pointer) { release(pointer); }
+void redfuse_rt_free(void *pointer) {
+  if (CallState *state = CallState::current(); state->device)
+    return state->device->release(pointer);
+  release(pointer);
+}
 
 //===----------------------------------------------------------------------===//
 // Scratch

@@ -4,6 +4,7 @@
 // name on machines without instructions for them.
 //
 //===----------------------------------------------------------------------===//
+#include "redfuse/Target/Device.h"
 #include "redfuse/Target/Runtime.h"
 
 #include <cmath>
@@ -90,6 +91,7 @@ redfuse::runtime::runtimeSymbols() {
       {"redfuse_rt_free", address(&redfuse_rt_free)},
       {"redfuse_rt_fail", address(&redfuse_rt_fail)},
       {"redfuse_rt_failed", address(&redfuse_rt_failed)},
+      {"redfuse_rt_device_launch", address(&redfuse_rt_device_launch)},
       {"redfuse_rt_memref_copy", address(&redfuse_rt_memref_copy)},
       {"__truncsfbf2", address(&truncsfbf2)},
       {"__truncdfbf2", address(&truncdfbf2)},

@@ -38,7 +38,8 @@ def compile(
 
     source: a path, MLIR text, an ``mlir.ir.Module``, or (with the extra ``torch``) a PyTorch
         function or module with example ``inputs``.
-    target: "auto" or "cpu". See ``redfuse targets``.
+    target: "auto" or "cpu", "cuda" (this machine's GPU) or "cuda:sm_90a" and the like. See
+        ``redfuse targets``.
     inputs: example arrays. PyTorch sources need them; for MLIR they are checked against the
         signature.
     options: an :class:`Options` or a mapping of its fields.
@@ -55,7 +56,9 @@ def compile(
     program = mlir_frontend.read(source)
     from . import cache
 
-    key = cache.key(program, chosen, target_name) if chosen.cache else None
+    # Programs for a GPU are not cached yet.
+    cached = chosen.cache and target_name == "cpu"
+    key = cache.key(program, chosen, target_name) if cached else None
     executable = cache.find(key) if key else None
     if executable is None:
         executable = _compile(program, chosen, target_name)
@@ -73,7 +76,7 @@ def compile(
 
 def _compile(program: Source, options: Options, target: str) -> Executable:
     start = time.perf_counter()
-    lowered = lower(program, options)
+    lowered = lower(program, options, target=target)
     code = lowered.object_code(options)
     executable = Executable(
         program,
@@ -83,6 +86,8 @@ def _compile(program: Source, options: Options, target: str) -> Executable:
         code,
         lowered.explanation,
         timings=lowered.timings,
+        device=lowered.device,
+        resources=lowered.resources,
     )
     executable.compile_seconds = time.perf_counter() - start
     return executable
@@ -96,6 +101,10 @@ class Lowered:
         self.module, self.signature = module, signature
         self.explanation: dict = {"kernels": [], "refused": []}
         self.timings: dict[str, float] = {}
+        # Of a program for a GPU: what the driver loads, its PTX, and ptxas's report.
+        self.device: bytes | None = None
+        self.ptx = b""
+        self.resources: list = []
 
     def object_code(self, options: Options) -> bytes:
         """Machine code of a fully lowered module."""
@@ -113,12 +122,16 @@ class Lowered:
         return _ext.emit_asm(self.module.operation, opt_level=options.opt_level)
 
 
-def lower(program: Source, options: Options, stop_after: str | None = None) -> Lowered:
+def lower(
+    program: Source, options: Options, stop_after: str | None = None, target: str = "cpu"
+) -> Lowered:
     """Runs the stages, all of them or up to ``stop_after``.
 
     A failure of a fusing stage is a warning (FusionWarning) and an entry in the explanation: the
     program is then compiled op by op. Any valid program runs, fused or not.
     """
+    if target != "cpu":
+        return _lower_gpu(program, options, stop_after, target)
     if not options.fuse:
         return _lower(program, options, pipelines.unfused(), stop_after)
     try:
@@ -139,6 +152,24 @@ def lower(program: Source, options: Options, stop_after: str | None = None) -> L
         "remedy": "please report this program: the fusing stages should take it",
     }
     lowered.explanation = {"kernels": [], "refused": [refusal]}
+    return lowered
+
+
+def _lower_gpu(program: Source, options: Options, stop_after: str | None, target: str) -> Lowered:
+    from . import cuda
+
+    if not options.fuse:
+        raise UnsupportedError(
+            f"target {target}: fuse=False is for the cpu; expected fuse=True, which compiles what "
+            "cannot be fused to a kernel an operation"
+        )
+    chip = cuda.chip_of(target)
+    stages = pipelines.fused_gpu(options, chip, cuda.CHIPS[chip][3])
+    lowered = _lower(program, options, stages, stop_after, cuda.target_attribute(chip))
+    if stop_after is None:
+        start = time.perf_counter()
+        lowered.device, lowered.resources = cuda.image(lowered.ptx, chip)
+        lowered.timings["ptxas"] = time.perf_counter() - start
     return lowered
 
 
@@ -166,7 +197,11 @@ def _host_target(module: Any, options: Options) -> Any:
 
 
 def _lower(
-    program: Source, options: Options, stages: list[tuple[str, str]], stop_after: str | None
+    program: Source,
+    options: Options,
+    stages: list[tuple[str, str]],
+    stop_after: str | None,
+    machine: str | None = None,
 ) -> Lowered:
     start = time.perf_counter()
     module = program.parse()
@@ -183,7 +218,9 @@ def _lower(
 
         to_destination_style(module, signature.name)
     elif "redfuse.target" not in module.operation.attributes:
-        module.operation.attributes["redfuse.target"] = _host_target(module, options)
+        module.operation.attributes["redfuse.target"] = (
+            _parse_attribute(module, machine) if machine else _host_target(module, options)
+        )
     recorder = Recorder()
     for stage, pipeline in stages:
         start = time.perf_counter()
@@ -192,10 +229,20 @@ def _lower(
         run_pipeline(module, pipeline, stage)
         lowered.timings[stage] = time.perf_counter() - start
         recorder.after(stage, module)
+        if stage == "nvvm":
+            from . import cuda
+
+            lowered.ptx = cuda.take_ptx(module)
         if stage == stop_after:
             break
     lowered.explanation = recorder.result()
     return lowered
+
+
+def _parse_attribute(module: Any, text: str) -> Any:
+    import mlir.ir as ir
+
+    return ir.Attribute.parse(text, module.context)
 
 
 def _keep_only(module: Any, entry: str) -> None:
@@ -292,7 +339,11 @@ def resolve_target(target: str) -> str:
         if ":" in target:
             raise TargetError(f"target '{target}': the cpu target takes no variant; use 'cpu'")
         return "cpu"
-    if family in ("cuda", "rocm"):
+    if family == "cuda":
+        from . import cuda
+
+        return cuda.resolve(target)
+    if family == "rocm":
         raise TargetError(
             f"target '{target}' is not in this build, which has: "
             f"{', '.join(available_targets())}; use 'cpu'"
@@ -302,10 +353,9 @@ def resolve_target(target: str) -> str:
 
 def available_targets() -> dict[str, str]:
     """Names of the targets that this build compiles for, each with a line about this machine."""
-    from . import _ext
+    from . import _ext, cuda
 
-    host = _ext.host()
-    return {"cpu": host_text(host)}
+    return {"cpu": host_text(_ext.host()), "cuda": cuda.machine_text()}
 
 
 def host_text(host: Mapping[str, Any]) -> str:

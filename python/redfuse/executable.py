@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .errors import CacheError
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature
@@ -19,13 +20,15 @@ class Stages(Mapping):
     """IR text by stage name. Made by compiling again up to that stage: printing costs more than
     compiling."""
 
-    def __init__(self, source: Source, options: Options):
-        self._source, self._options = source, options
+    def __init__(self, source: Source, options: Options, target: str = "cpu"):
+        self._source, self._options, self._target = source, options, target
         self._texts: dict[str, str] = {}
 
     def _names(self) -> tuple[str, ...]:
         from . import pipelines
 
+        if self._target != "cpu":
+            return pipelines.GPU_STAGES
         return pipelines.STAGES if self._options.fuse else pipelines.UNFUSED_STAGES
 
     def __getitem__(self, stage: str) -> str:
@@ -36,7 +39,8 @@ class Stages(Mapping):
         if stage not in self._texts:
             from .compiler import lower
 
-            self._texts[stage] = str(lower(self._source, self._options, stop_after=stage).module)
+            lowered = lower(self._source, self._options, stop_after=stage, target=self._target)
+            self._texts[stage] = str(lowered.module)
         return self._texts[stage]
 
     def __iter__(self) -> Iterator[str]:
@@ -56,6 +60,7 @@ class Executable:
     def __init__(
         self, source: Source, options: Options, target: str, signature: Signature, code: bytes,
         explanation: dict, compile_seconds: float = 0.0, timings: dict[str, float] | None = None,
+        device: bytes | None = None, resources: list | None = None,
     ):  # fmt: skip
         from . import _ext
 
@@ -64,11 +69,14 @@ class Executable:
         self.explanation = explanation
         self.compile_seconds = compile_seconds
         self.timings = timings or {}
-        self.ir = Stages(source, options)
+        # What ptxas says of each kernel of a program for a GPU (cuda.Resources).
+        self.resources = resources or []
+        self.ir = Stages(source, options, target)
         self._function = _ext.load(code).function(
             signature.name,
             [spec.native for spec in signature.inputs],
             [spec.native for spec in signature.outputs],
+            device=None if device is None else _ext.DeviceCode(device),
         )
         self._state_program: StateProgram | None = None
         self._state_lock = threading.Lock()
@@ -167,11 +175,15 @@ class Executable:
         """Assembly of the whole program for its target."""
         from .compiler import lower
 
-        return lower(self.source, self.options).assembly(self.options)
+        lowered = lower(self.source, self.options, target=self.target)
+        return lowered.assembly(self.options) if self.target == "cpu" else lowered.ptx.decode()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a bundle: one file that :func:`redfuse.load` reads, atomically. Raises
         CacheError."""
         from .bundle import write
+
+        if self.target != "cpu":
+            raise CacheError("bundles hold programs for the cpu; compile again where it runs")
 
         write(os.fspath(path), self)

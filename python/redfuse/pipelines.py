@@ -81,3 +81,22 @@ def unfused() -> list[tuple[str, str]]:
         ("loops", "builtin.module(convert-linalg-to-loops,canonicalize,cse)"),
         ("llvm", "builtin.module(redfuse-lower-to-llvm)"),
     ]
+
+
+GPU_STAGES = (*STAGES[:-1], "nvvm", "llvm")
+
+
+def fused_gpu(options: Options, chip: str, features: str) -> list[tuple[str, str]]:
+    """(stage, pipeline) pairs of the fusing compiler for an NVIDIA GPU: the CPU's down to
+    buffers. "nvvm" leaves PTX in a gpu.binary, "llvm" the host code that launches it."""
+    front = [pair for pair in fused(options) if pair[0] not in ("generate", "llvm")]
+    return [
+        *front,
+        ("generate", "builtin.module(redfuse-host-to-gpu,redfuse-kernel-to-gpu)"),
+        (
+            "nvvm",
+            f"builtin.module(redfuse-lower-to-nvvm{{chip={chip} features={features} "
+            f"opt-level={options.opt_level}}},gpu-module-to-binary{{format=isa}})",
+        ),
+        ("llvm", "builtin.module(redfuse-lower-device-launches,redfuse-lower-to-llvm)"),
+    ]

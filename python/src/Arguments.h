@@ -63,6 +63,12 @@ private:
   pybind11::object items;
 };
 
+/// Where the arrays of a call are, if on a GPU: all on the same one.
+struct Place {
+  int device = -1; // of the first array
+  pybind11::object torchDevice;
+};
+
 /// Which argument an error is about.
 struct Argument {
   const std::string &function;
@@ -91,14 +97,17 @@ struct Spec {
   std::string text() const;
 
   /// Checks `value` and writes its descriptor (or value); `expected` are the
-  /// extents, -1 for any. Returns whether it is a torch tensor.
+  /// extents, -1 for any; `place`: for arrays on a GPU. Returns whether it is a
+  /// torch tensor.
   bool fill(const Argument &what, pybind11::handle value,
             const int64_t *expected, int64_t *descriptor, Region &region,
-            KeepAlive &keep) const;
+            KeepAlive &keep, Place *place = nullptr) const;
 
   /// A new array of these extents, and its descriptor.
   pybind11::object allocate(const Argument &what, const int64_t *extents,
                             bool torch, int64_t *descriptor) const;
+  pybind11::object allocateOn(const Place &place, const int64_t *extents,
+                              int64_t *descriptor) const;
 
 private:
   void describe(void *data, const int64_t *extents, int64_t *descriptor,
@@ -110,7 +119,9 @@ private:
                  KeepAlive &keep) const;
   void fillTorch(const Argument &what, pybind11::handle tensor,
                  const int64_t *expected, int64_t *descriptor, Region &region,
-                 KeepAlive &keep) const;
+                 KeepAlive &keep, Place *place) const;
+  void checkPlace(const Argument &what, pybind11::handle tensor,
+                  Place *place) const;
   bool fillNumber(pybind11::handle value, int64_t *descriptor) const;
   pybind11::object toNumpy(const Argument &what, pybind11::handle value) const;
 };

@@ -24,11 +24,26 @@ struct Library {
   }
 };
 
+/// Device code; functions keep it alive.
+struct DeviceCode {
+  explicit DeviceCode(py::bytes image) {
+    char *data;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(image.ptr(), &data, &size))
+      throw py::error_already_set();
+    program = redfuseDeviceProgramCreate(data, size);
+  }
+  DeviceCode(const DeviceCode &) = delete;
+  ~DeviceCode() { redfuseDeviceProgramDestroy(program); }
+  RedfuseDeviceProgram *program;
+};
+
 /// An entry of a library with the types of its arguments.
 class NativeFunction {
 public:
   NativeFunction(std::shared_ptr<Library> library, std::string name,
-                 std::vector<Spec> inputs, std::vector<Spec> outputs);
+                 std::vector<Spec> inputs, std::vector<Spec> outputs,
+                 std::shared_ptr<DeviceCode> device);
 
   py::tuple call(py::handle inputs, py::handle outputs);
   std::string repr() const;
@@ -36,12 +51,15 @@ public:
   const std::string name;
 
 private:
-  void invoke(RedfusePackedEntry entry, void **args) const;
+  void invoke(RedfusePackedEntry entry, void **args,
+              const Place *place = nullptr) const;
   /// Extents of the results for the inputs in args.
   void findShapes(void **args, std::vector<int64_t> &extents) const;
   std::string signature() const;
 
   std::shared_ptr<Library> library;
+  /// Where the kernels are, for a program on a GPU.
+  std::shared_ptr<DeviceCode> device;
   std::vector<Spec> inputs, outputs;
   RedfusePackedEntry entry = nullptr, shapes = nullptr;
   /// Words of all descriptors, and where that of each argument starts.
@@ -52,9 +70,11 @@ private:
 
 NativeFunction::NativeFunction(std::shared_ptr<Library> library,
                                std::string name, std::vector<Spec> inputs,
-                               std::vector<Spec> outputs)
+                               std::vector<Spec> outputs,
+                               std::shared_ptr<DeviceCode> device)
     : name(std::move(name)), library(std::move(library)),
-      inputs(std::move(inputs)), outputs(std::move(outputs)) {
+      device(std::move(device)), inputs(std::move(inputs)),
+      outputs(std::move(outputs)) {
   auto find = [&](const std::string &symbol) {
     void *address = this->library->find(symbol);
     if (!address)
@@ -83,12 +103,27 @@ NativeFunction::NativeFunction(std::shared_ptr<Library> library,
     }
 }
 
-void NativeFunction::invoke(RedfusePackedEntry entry, void **args) const {
+/// The stream that the caller works on.
+static uintptr_t currentStream(int device) {
+  static PyObject *get = nullptr;
+  if (!get)
+    get = py::object(py::module_::import("torch").attr("_C").attr(
+                         "_cuda_getCurrentRawStream"))
+              .release()
+              .ptr();
+  return py::cast<uintptr_t>(py::handle(get)(device));
+}
+
+void NativeFunction::invoke(RedfusePackedEntry entry, void **args,
+                            const Place *place) const {
   RedfuseBytes error{nullptr, 0};
   bool ok;
+  uintptr_t stream = place ? currentStream(place->device) : 0;
   {
     py::gil_scoped_release release;
-    ok = redfuseInvoke(entry, args, &error);
+    ok = place ? redfuseInvokeOnDevice(entry, args, device->program,
+                                       place->device, stream, &error)
+               : redfuseInvoke(entry, args, &error);
   }
   if (!ok)
     raiseError("ExecutionError", name + ": " + takeText(error));
@@ -128,12 +163,13 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
   for (size_t i = 0; i < count; ++i)
     args[i] = &memory[starts[i]];
   KeepAlive keep;
+  Place onDevice, *place = device ? &onDevice : nullptr;
 
   bool torch = false;
   for (size_t i = 0; i < inputs.size(); ++i)
     torch |=
         inputs[i].fill({name, "argument", i}, given[i], inputs[i].shape.data(),
-                       &memory[starts[i]], regions[i], keep);
+                       &memory[starts[i]], regions[i], keep, place);
 
   std::vector<int64_t> extents;
   if (shapes)
@@ -156,13 +192,24 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
       next += spec.rank();
     size_t at = inputs.size() + i;
     Argument what{name, "out", i};
+    if (allocate && place) {
+      if (place->device < 0) {
+        py::module_ torchModule = py::module_::import("torch");
+        place->device =
+            py::cast<int>(torchModule.attr("cuda").attr("current_device")());
+        place->torchDevice = torchModule.attr("device")("cuda", place->device);
+      }
+      results[i] = spec.allocateOn(*place, shape, &memory[starts[at]]);
+      continue;
+    }
     if (allocate) {
       results[i] = spec.allocate(what, shape, torch, &memory[starts[at]]);
       continue;
     }
     py::handle destination = (*destinations)[i];
     results[i] = destination;
-    spec.fill(what, destination, shape, &memory[starts[at]], regions[at], keep);
+    spec.fill(what, destination, shape, &memory[starts[at]], regions[at], keep,
+              place);
     // Writing over what is still to be read would give wrong numbers.
     for (size_t other = 0; other < at; ++other)
       if (regions[at].overlaps(regions[other])) {
@@ -173,7 +220,7 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
                    "; pass an array of its own");
       }
   }
-  invoke(entry, args.data());
+  invoke(entry, args.data(), place);
   return results;
 }
 
@@ -212,6 +259,29 @@ static std::vector<Spec> readSpecs(py::iterable list) {
 }
 
 void defineNative(py::module_ &m) {
+  py::class_<DeviceCode, std::shared_ptr<DeviceCode>>(
+      m, "DeviceCode", "Kernels for a GPU: a cubin or PTX.")
+      .def(py::init<py::bytes>(), py::arg("image"));
+  m.def(
+      "devices",
+      [] {
+        RedfuseBytes error{nullptr, 0};
+        int count = redfuseDeviceCount(&error);
+        if (error.data)
+          raiseError("TargetError", takeText(error));
+        py::list list;
+        for (int i = 0; i < count; ++i) {
+          RedfuseDeviceInfo info;
+          if (!redfuseDeviceDescribe(i, &info, &error))
+            raiseError("TargetError", takeText(error));
+          list.append(py::dict(py::arg("name") = takeText(info.name),
+                               py::arg("chip") = takeText(info.chip),
+                               py::arg("units") = info.units));
+        }
+        return list;
+      },
+      "The GPUs of this machine: name, chip (sm_90), units (multiprocessors). "
+      "Raises TargetError with the reason if there is no driver.");
   py::class_<NativeFunction>(m, "NativeFunction",
                              "An entry of loaded machine code.")
       .def("__call__", &NativeFunction::call, py::arg("inputs"),
@@ -229,16 +299,20 @@ void defineNative(py::module_ &m) {
       .def(
           "function",
           [](std::shared_ptr<Library> self, std::string name,
-             py::iterable inputs, py::iterable outputs) {
+             py::iterable inputs, py::iterable outputs,
+             std::shared_ptr<DeviceCode> device) {
             return NativeFunction(std::move(self), std::move(name),
-                                  readSpecs(inputs), readSpecs(outputs));
+                                  readSpecs(inputs), readSpecs(outputs),
+                                  std::move(device));
           },
           py::arg("name"), py::arg("input_specs"), py::arg("output_specs"),
+          py::arg("device") = py::none(),
           "The entry of that name. A spec is (element type, shape): 'f32', "
           "'bf16', 'f16', 'f64', 'i8', 'i16', 'i32', 'i64', 'i1' or 'index', "
           "and a tuple of extents with None for a dynamic one; the element "
-          "type alone is a scalar. Raises CacheError if there is no such "
-          "function.")
+          "type alone is a scalar. device: the DeviceCode of a program on a "
+          "GPU, whose arrays are then torch tensors there. Raises CacheError "
+          "if there is no such function.")
       .def(
           "address",
           [](const Library &self, const std::string &symbol) {

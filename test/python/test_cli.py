@@ -117,7 +117,7 @@ def test_a_pickle_is_not_read(program: Path, tmp_path: Path) -> None:
     [
         (["run", "no.mlir"], ["no.mlir", "No such file"]),
         (["run", "PROGRAM", "--inputs", "no.npz"], ["no.npz", "No such file"]),
-        (["run", "PROGRAM", "--target", "cuda"], ["cuda", "not in this build"]),
+        (["run", "PROGRAM", "--target", "rocm"], ["rocm", "not in this build"]),
         (["run", "PROGRAM", "--target", "tpu"], ["unknown target 'tpu'"]),
         (["run", "PROGRAM", "--option", "fuze=1"], ["did you mean 'fuse'"]),
         (["run", "PROGRAM", "--option", "fuse"], ["name=value"]),

@@ -17,6 +17,7 @@
 namespace redfuse::runtime {
 
 struct BlockHeader;
+class DeviceCall;
 
 /// One call of an entry function: its first failure, and the blocks that it has
 /// allocated and not yet freed (a failing call returns without freeing them).
@@ -38,6 +39,9 @@ public:
   /// The call that this thread works for; without one, a state of the thread.
   static CallState *current();
   static void setCurrent(CallState *state);
+
+  /// Set while the buffers of the call are a GPU's.
+  DeviceCall *device = nullptr;
 
 private:
   friend void trackBlock(CallState *, BlockHeader *);

@@ -362,6 +362,71 @@ def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
                            "mlir::cf::ControlFlowDialect"];
 }
 
+def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
+  let summary = "Generate a gpu.func for every kernel";
+  let description = [{
+    Every `redfuse.launch` on buffers becomes a `gpu.launch_func` of a `gpu.func`
+    in the module's `gpu.module`, a block of threads for each block of the
+    kernel's grid. The points of each loop nest are dealt out to the threads,
+    16 bytes of contiguous data at a time; reductions are combined by shuffles
+    and through shared memory. Tiles live in shared memory while they fit, else
+    in a workspace that the host allocates around the launch. The number of
+    multiprocessors is the module's `redfuse.target`'s.
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect",
+                           "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
+                           "mlir::scf::SCFDialect", "mlir::vector::VectorDialect",
+                           "mlir::affine::AffineDialect",
+                           "mlir::cf::ControlFlowDialect"];
+}
+
+def HostToGPU : Pass<"redfuse-host-to-gpu", "mlir::ModuleOp"> {
+  let summary = "Run on the GPU what host functions do to memory";
+  let description = [{
+    Run before `redfuse-kernel-to-gpu`. On a GPU the buffers of public functions
+    are device memory, which the host cannot touch. Loads, stores, copies and
+    loops over them that no kernel contains become `gpu.func`s: a parallel loop
+    has a thread an iteration, anything else one thread. A value that is loaded
+    from a buffer and decides what the host does is refused.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
+                           "mlir::linalg::LinalgDialect", "mlir::memref::MemRefDialect",
+                           "mlir::scf::SCFDialect"];
+}
+
+def ReuseValues : Pass<"redfuse-reuse-values"> {
+  let summary = "Keep in registers what a GPU thread has already";
+  let description = [{
+    In each `gpu.func`, after `canonicalize,cse`: a load of a kernel's input that
+    repeats an earlier one is that value (where the function is marked
+    `redfuse.reuse`: no two operands share memory); a load of a tile element that
+    the same thread stored is the stored value, until the tile is written again;
+    tiles that nothing reads are dropped.
+  }];
+}
+
+def ExternSharedMemory : Pass<"redfuse-extern-shared-memory"> {
+  let summary = "Declare dynamic shared memory without a size";
+  let description = [{
+    convert-gpu-to-nvvm makes dynamic shared memory an internal global array of
+    no elements. LLVM then takes any two accesses to it for disjoint, and keeps
+    values in registers that have changed. As an external declaration its size is
+    unknown.
+  }];
+}
+
+def LowerDeviceLaunches : Pass<"redfuse-lower-device-launches", "mlir::ModuleOp"> {
+  let summary = "Lower gpu.launch_func to calls that the runtime executes";
+  let description = [{
+    `gpu.launch_func @m::@k blocks in (%n, 1, 1) threads in (256, 1, 1)
+    dynamic_shared_memory_size %s args(...)` becomes `call @k__launch(%n, %threads,
+    %s, ...) {redfuse.device = "k"}`, which `redfuse-lower-launches` turns into a
+    call of `redfuse_rt_device_launch`. Binaries and modules of device code are
+    erased: the caller has taken them.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect"];
+}
+
 // Layer 8: binary ------------------------------------------------------------------
 
 def ExpandMath : Pass<"redfuse-expand-math"> {

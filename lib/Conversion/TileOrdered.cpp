@@ -1,5 +1,5 @@
-//===- CpuOrdered.cpp - scans and sorted lists ----------------------------===//
-#include "CpuEmitter.h"
+//===- TileOrdered.cpp - scans and sorted lists ----------------------------===//
+#include "TileEmitter.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -11,7 +11,7 @@ using namespace redfuse;
 //===----------------------------------------------------------------------===//
 
 /// One row of a scan, element after element; with a vector dim, a row a lane.
-void CpuEmitter::emitScan(Env &env) {
+void TileEmitter::emitScan(Env &env) {
   auto scan = cast<ScanOp>(group->roots.front()->op);
   emitAvailable(env);
   SmallVector<Value> start;
@@ -48,7 +48,7 @@ void CpuEmitter::emitScan(Env &env) {
 
 /// Scalar insertion into a sorted list of k: the list is short, and most elements
 /// fail the first comparison.
-void CpuEmitter::emitTopK() {
+void TileEmitter::emitTopKPoint(Env &point) {
   Root *root = reduces.front();
   ReduceOp reduce = root->reduce;
   const TileBuffer &values = buffers.find(reduce.getResult(0))->second;
@@ -118,67 +118,17 @@ void CpuEmitter::emitTopK() {
       return SmallVector<Value>();
     });
   };
-  std::function<void(unsigned, Env)> into = [&](unsigned i, Env env) {
-    if (i < intoDims.size()) {
-      unsigned d = intoDims[i];
-      emitFor(b, loc, zero, dims[d].size, one, {}, [&](Value iv, ValueRange) {
-        Env inner = env;
-        inner.position[d] = iv;
-        emitAvailable(inner);
-        into(i + 1, inner);
-        return SmallVector<Value>();
-      });
-      return;
-    }
-    emitFor(b, loc, zero, k, one, {}, [&](Value iv, ValueRange) {
-      Env slot = at(env, iv);
-      storeTile(values, constant(getReducerIdentity(Reducer::TopK, valueType)),
-                slot);
-      storeTile(indices, constant(b.getIntegerAttr(indexType, -1)), slot);
-      return SmallVector<Value>();
-    });
-    over(0, env);
-  };
-  Env env;
-  env.position.assign(dims.size(), Value());
-  into(0, env);
+  emitFor(b, loc, zero, k, one, {}, [&](Value iv, ValueRange) {
+    Env slot = at(point, iv);
+    storeTile(values, constant(getReducerIdentity(Reducer::TopK, valueType)),
+              slot);
+    storeTile(indices, constant(b.getIntegerAttr(indexType, -1)), slot);
+    return SmallVector<Value>();
+  });
+  over(0, point);
 }
 
-//===----------------------------------------------------------------------===//
-// Fills
-//===----------------------------------------------------------------------===//
-
-void CpuEmitter::emitFill(const TileBuffer &buffer, TypedAttr value) {
-  Group fill;
-  fill.dims = SmallBitVector(dims.size());
-  for (unsigned d : buffer.dims)
-    fill.dims.set(d);
-  if (!buffer.dims.empty())
-    fill.vectorDim = buffer.dims.back();
-  group = &fill;
-  needed.clear();
-  Env env;
-  env.position.assign(dims.size(), Value());
-  Value scalar = constant(value);
-  std::function<void(unsigned, Env &)> loops = [&](unsigned i, Env &outer) {
-    if (i == buffer.dims.size())
-      return storeTile(buffer, scalar, outer);
-    unsigned d = buffer.dims[i];
-    if (fill.vectorDim == d)
-      return emitVectorLoop(d, outer, [&](Env &inner) { loops(i + 1, inner); });
-    auto loop = scf::ForOp::create(b, loc, constantIndex(0), dims[d].size,
-                                   constantIndex(1));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Env inner = outer;
-    inner.position[d] = loop.getInductionVar();
-    loops(i + 1, inner);
-  };
-  loops(0, env);
-  group = nullptr;
-}
-
-Value CpuEmitter::isLarger(Value lhs, Value rhs) {
+Value TileEmitter::isLarger(Value lhs, Value rhs) {
   if (!isa<FloatType>(lhs.getType()))
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, lhs, rhs);
   Value larger =
@@ -188,63 +138,48 @@ Value CpuEmitter::isLarger(Value lhs, Value rhs) {
   return arith::AndIOp::create(b, loc, larger, isNumber);
 }
 
-Value CpuEmitter::isEmptySlot(Value index) {
+Value TileEmitter::isEmptySlot(Value index) {
   return arith::CmpIOp::create(
       b, loc, arith::CmpIPredicate::slt, index,
       constant(cast<TypedAttr>(b.getZeroAttr(index.getType()))));
 }
 
 /// Two sorted lists are walked by a position each; the better head goes next.
-void CpuEmitter::emitMergeTopk() {
+void TileEmitter::emitMergeTopkPoint(Env &env) {
   auto merge = cast<MergeTopkOp>(group->roots.front()->op);
   unsigned rank = merge.getDim();
   const TileBuffer &values = buffers.find(merge.getBestValues())->second;
   const TileBuffer &indices = buffers.find(merge.getBestIndices())->second;
   Value zero = constantIndex(0), one = constantIndex(1);
-  std::function<void(unsigned, Env)> into = [&](unsigned i, Env env) {
-    if (i < intoDims.size()) {
-      unsigned d = intoDims[i];
-      emitFor(b, loc, zero, dims[d].size, one, {}, [&](Value iv, ValueRange) {
-        Env inner = env;
-        inner.position[d] = iv;
-        into(i + 1, inner);
-        return SmallVector<Value>();
-      });
-      return;
-    }
-    emitFor(b, loc, zero, dims[rank].size, one, {zero, zero},
-            [&](Value iv, ValueRange heads) {
-              auto load = [&](Value list, Value position) {
-                Env at = env;
-                at.position[rank] = position;
-                return loadValue(list, at);
-              };
-              // Both positions stay below iv, so inside the lists.
-              Value v = load(merge.getValues(), heads[0]);
-              Value j = load(merge.getIndices(), heads[0]);
-              Value w = load(merge.getOtherValues(), heads[1]);
-              Value k = load(merge.getOtherIndices(), heads[1]);
-              Value wins =
-                  arith::OrIOp::create(b, loc, isEmptySlot(j), isLarger(w, v));
-              Value yes = constant(b.getBoolAttr(true));
-              Value exists = arith::XOrIOp::create(b, loc, isEmptySlot(k), yes);
-              Value takesOther = arith::AndIOp::create(b, loc, wins, exists);
+  emitFor(b, loc, zero, dims[rank].size, one, {zero, zero},
+          [&](Value iv, ValueRange heads) {
+            auto load = [&](Value list, Value position) {
               Env at = env;
-              at.position[rank] = iv;
-              storeTile(values,
-                        arith::SelectOp::create(b, loc, takesOther, w, v), at);
-              storeTile(indices,
-                        arith::SelectOp::create(b, loc, takesOther, k, j), at);
-              auto advance = [&](Value head, Value isTaken) -> Value {
-                Value next = arith::AddIOp::create(b, loc, head, one);
-                return arith::SelectOp::create(b, loc, isTaken, next, head);
-              };
-              Value takesThis = arith::XOrIOp::create(b, loc, takesOther, yes);
-              return SmallVector<Value>{advance(heads[0], takesThis),
-                                        advance(heads[1], takesOther)};
-            });
-  };
-  Env env;
-  env.position.assign(dims.size(), Value());
-  into(0, env);
+              at.position[rank] = position;
+              return loadValue(list, at);
+            };
+            // Both positions stay below iv, so inside the lists.
+            Value v = load(merge.getValues(), heads[0]);
+            Value j = load(merge.getIndices(), heads[0]);
+            Value w = load(merge.getOtherValues(), heads[1]);
+            Value k = load(merge.getOtherIndices(), heads[1]);
+            Value wins =
+                arith::OrIOp::create(b, loc, isEmptySlot(j), isLarger(w, v));
+            Value yes = constant(b.getBoolAttr(true));
+            Value exists = arith::XOrIOp::create(b, loc, isEmptySlot(k), yes);
+            Value takesOther = arith::AndIOp::create(b, loc, wins, exists);
+            Env at = env;
+            at.position[rank] = iv;
+            storeTile(values, arith::SelectOp::create(b, loc, takesOther, w, v),
+                      at);
+            storeTile(indices,
+                      arith::SelectOp::create(b, loc, takesOther, k, j), at);
+            auto advance = [&](Value head, Value isTaken) -> Value {
+              Value next = arith::AddIOp::create(b, loc, head, one);
+              return arith::SelectOp::create(b, loc, isTaken, next, head);
+            };
+            Value takesThis = arith::XOrIOp::create(b, loc, takesOther, yes);
+            return SmallVector<Value>{advance(heads[0], takesThis),
+                                      advance(heads[1], takesOther)};
+          });
 }

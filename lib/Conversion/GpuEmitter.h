@@ -1,0 +1,107 @@
+//===- GpuEmitter.h - tile programs as code of one GPU thread ------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CONVERSION_GPUEMITTER_H
+#define REDFUSE_LIB_CONVERSION_GPUEMITTER_H
+
+#include "TileEmitter.h"
+
+namespace redfuse {
+
+/// Emits the groups of one tile program for the threads of a block.
+///
+/// A group's points are numbered, the dim that is contiguous in memory fastest,
+/// and dealt out to the threads: neighbouring threads have neighbouring points.
+/// A reduction is done by *teams*: the threads of a team share the reduced points
+/// of one result and combine what they have, by shuffles where they are
+/// neighbours in a warp and through shared memory elsewhere.
+///
+/// Rules (what keeps this free of races):
+/// 1. Barriers and shuffles stand in code that all threads of the block reach;
+///    what only some threads do (a last, partial round) is a bound or a select.
+/// 2. Within a group a thread reads of tiles only what it wrote itself at the
+///    same point, or what earlier levels wrote; KernelGenerator synchronises
+///    between levels and at the end of every step.
+/// 3. Memory that teams combine in is written between two barriers and read
+///    after the second.
+/// 4. One thread stores the result of a reduction.
+class GpuEmitter : public TileEmitter {
+public:
+  GpuEmitter(mlir::OpBuilder &b, mlir::Location loc, unsigned lanes,
+             llvm::MutableArrayRef<SpaceDim> dims, unsigned threads)
+      : TileEmitter(b, loc, lanes, dims), wideLanes(lanes), threads(threads) {}
+
+  mlir::LogicalResult emitGroup(const Group &group) override;
+  void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
+
+  /// Every block folds a segment of its own of the streamed dims.
+  bool isSplit = false;
+  /// The number of this thread in its block.
+  mlir::Value thread;
+  /// Shared memory for merges, as words, and where it starts there.
+  mlir::Value shared;
+  int64_t mergeOffset = 0;
+  /// Bytes of it that the groups emitted so far need.
+  int64_t mergeBytes = 0;
+
+private:
+  /// One dim of a numbering of points: `step` of its positions make one point.
+  struct Axis {
+    unsigned dim;
+    int64_t step = 1;
+  };
+  using Axes = llvm::SmallVector<Axis>;
+  /// The threads that make one result together.
+  struct Team {
+    unsigned size = 1;
+    /// Neighbouring threads are one team; else every `slots`-th thread.
+    bool isContiguous = true;
+    mlir::Value lane, slot;
+  };
+
+  // Numberings ----------------------------------------------------------------
+  bool isMultiple(unsigned dim, int64_t by) const;
+  Axes axesOf(llvm::ArrayRef<unsigned> ofDims) const;
+  mlir::Value stepsOf(Axis axis);
+  mlir::Value countOf(llvm::ArrayRef<Axis> axes);
+  std::optional<int64_t> staticCountOf(llvm::ArrayRef<Axis> axes) const;
+  int64_t capacityOf(llvm::ArrayRef<Axis> axes) const;
+  void bindAxes(Env &env, llvm::ArrayRef<Axis> axes, mlir::Value number);
+  void spread(llvm::ArrayRef<Axis> axes, llvm::function_ref<void(Env &)> body,
+              int64_t unrolled = 16);
+  llvm::SmallVector<mlir::Value>
+  walk(mlir::Value first, mlir::Value limit, std::optional<int64_t> count,
+       int64_t step, int64_t unrolled, mlir::ValueRange state,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                         mlir::ValueRange)>
+           body);
+  mlir::Value divide(mlir::Value number, mlir::Value by, bool remainder);
+
+  // Nests ---------------------------------------------------------------------
+  void emitReduction();
+  void emitRound(const Team &team, llvm::ArrayRef<Axis> into,
+                 llvm::ArrayRef<Axis> over, mlir::Value base);
+  void emitContraction();
+  Team chooseTeam(llvm::ArrayRef<Axis> into, llvm::ArrayRef<Axis> over) const;
+
+  // Merges --------------------------------------------------------------------
+  using Parts = llvm::SmallVector<mlir::Value>;
+  void combineParts(ReduceOp reduce, Parts &parts,
+                    llvm::ArrayRef<mlir::Value> other);
+  void foldLanes(ReduceOp reduce, Parts &parts);
+  void foldTeam(ReduceOp reduce, const Team &team, Parts &parts);
+  Parts shuffle(mlir::ValueRange parts, unsigned distance);
+  void storeWords(mlir::ValueRange parts, mlir::Value place, int64_t places);
+  Parts loadWords(mlir::TypeRange types, mlir::Value place, int64_t places);
+  void barrier();
+
+  void emitAssert(const Root &root, mlir::Value condition) override;
+  llvm::MaybeAlign alignmentOf(mlir::MemRefType type,
+                               mlir::AffineMap map) override;
+
+  unsigned wideLanes, threads;
+  /// The dim whose points neighbouring threads take.
+  std::optional<unsigned> fastDim;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_GPUEMITTER_H

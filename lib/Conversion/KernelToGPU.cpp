@@ -1,0 +1,297 @@
+//===- KernelToGPU.cpp - redfuse.kernel to gpu.func ------------------------===//
+//
+// A kernel becomes a `gpu.func` of the module's one `gpu.module`, a block of
+// threads for each block of its grid; its launch becomes a `gpu.launch_func`.
+// Tiles live in shared memory, the small ones first, while they fit; the others
+// in a workspace in global memory, of which every block has a part. A kernel
+// with a workspace is launched with a bounded number of blocks, which take one
+// tile of the grid after another.
+//
+//===----------------------------------------------------------------------===//
+#include "GpuEmitter.h"
+#include "KernelGenerator.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Transforms/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_KERNELTOGPU
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Bytes of shared memory for tiles; two blocks a multiprocessor fit on all
+/// targets (an sm_80 has 164 KiB of it).
+static constexpr int64_t kSharedBytes = 64 * 1024;
+static constexpr int64_t kMaxThreads = 256, kWarp = 32;
+/// Blocks a multiprocessor of a kernel with a workspace.
+static constexpr int64_t kBlocksPerUnit = 4;
+
+namespace {
+class GpuKernelGenerator : public KernelGenerator {
+public:
+  GpuKernelGenerator(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
+                     unsigned lanes, int64_t units)
+      : KernelGenerator(kernel, launch, space, lanes), units(units) {}
+
+  LogicalResult run(gpu::GPUModuleOp module, StringRef name);
+
+private:
+  void divideTiles();
+  void placeShared();
+  unsigned chooseThreads() const;
+  void synchronize() override { gpu::BarrierOp::create(b, loc); }
+
+  int64_t units;
+  SmallVector<TileRequest, 0> inShared, inWorkspace;
+  int64_t sharedBytes = 0;
+};
+} // namespace
+
+/// Which tiles go to shared memory: smallest first.
+void GpuKernelGenerator::divideTiles() {
+  SmallVector<TileRequest, 0> requests = requestTiles();
+  auto bytesOfTile = [&](const TileRequest &request) -> std::optional<int64_t> {
+    int64_t bytes = bytesOf(request.element);
+    for (unsigned d : request.of) {
+      std::optional<int64_t> size = getConstantIntValue(dims[d].capacity);
+      if (!size || *size > kSharedBytes)
+        return std::nullopt;
+      bytes *= *size;
+      if (bytes > kSharedBytes)
+        return std::nullopt;
+    }
+    return llvm::alignTo(bytes, 64);
+  };
+  llvm::stable_sort(requests, [&](const TileRequest &a, const TileRequest &c) {
+    return bytesOfTile(a).value_or(kSharedBytes + 1) <
+           bytesOfTile(c).value_or(kSharedBytes + 1);
+  });
+  int64_t used = 0;
+  for (TileRequest &request : requests) {
+    std::optional<int64_t> bytes = bytesOfTile(request);
+    if (bytes && used + *bytes <= kSharedBytes) {
+      used += *bytes;
+      inShared.push_back(std::move(request));
+    } else {
+      inWorkspace.push_back(std::move(request));
+    }
+  }
+  sharedBytes = used;
+}
+
+/// As many threads as the largest nest has points, in whole warps.
+unsigned GpuKernelGenerator::chooseThreads() const {
+  int64_t most = kWarp;
+  for (auto &[op, program] : programs)
+    for (const Group &group : program->getGroups()) {
+      int64_t points = 1;
+      for (unsigned d : group.dims.set_bits()) {
+        int64_t size =
+            getConstantIntValue(dims[d].capacity).value_or(kMaxThreads);
+        points =
+            std::min<int64_t>(points * std::max<int64_t>(size, 1), 1 << 24);
+      }
+      if (group.vectorDim)
+        points /= lanes;
+      most = std::max(most, points);
+    }
+  return std::min<int64_t>(kMaxThreads, llvm::PowerOf2Ceil(most));
+}
+
+/// Whether the launch may write to memory that it also reads under another name.
+static bool sharesMemory(LaunchOp launch) {
+  auto baseOf = [](Value v) {
+    while (auto view = v.getDefiningOp<ViewLikeOpInterface>())
+      v = view.getViewSource();
+    return v;
+  };
+  for (Value init : launch.getInits())
+    for (OpOperand &operand : launch->getOpOperands())
+      if (operand.get() != init && isa<MemRefType>(operand.get().getType()) &&
+          baseOf(operand.get()) == baseOf(init))
+        return true;
+  for (Value init : launch.getInits())
+    if (llvm::count(launch->getOperands(), init) > 1)
+      return true;
+  return false;
+}
+
+LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
+  if (failed(makePrograms()))
+    return failure();
+  // On the host: the grid, and the workspace.
+  b.setInsertionPoint(launch);
+  Value blocks = countBlocks(b, launch, space), grid = blocks;
+  makeSpace(launch->getOperands());
+  divideTiles();
+  SmallVector<Value> arguments;
+  Value workspace;
+  if (!inWorkspace.empty()) {
+    SmallVector<Value> offsets;
+    Value bytes = layOutTiles(inWorkspace, offsets);
+    grid = arith::MinUIOp::create(
+        b, loc, blocks,
+        arith::ConstantIndexOp::create(b, loc, units * kBlocksPerUnit));
+    Value total = arith::MulIOp::create(b, loc, grid, bytes);
+    workspace = memref::AllocOp::create(
+        b, loc, MemRefType::get({ShapedType::kDynamic}, b.getI8Type()), total,
+        b.getI64IntegerAttr(64));
+    arguments = {blocks, workspace};
+  }
+  unsigned first = arguments.size();
+  llvm::append_range(arguments, launch->getOperands());
+
+  // In the kernel.
+  b.setInsertionPointToEnd(module.getBody());
+  SmallVector<Type> types = llvm::to_vector(ValueRange(arguments).getTypes());
+  auto func =
+      gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
+  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  if (!sharesMemory(launch))
+    func->setAttr("redfuse.reuse", b.getUnitAttr());
+  Block *entry = &func.getBody().front();
+  b.setInsertionPointToStart(entry);
+  ValueRange operands = entry->getArguments().drop_front(first);
+  makeSpace(operands);
+  unsigned threads = chooseThreads();
+  func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
+  auto gpuEmitter = std::make_unique<GpuEmitter>(b, loc, lanes, dims, threads);
+  GpuEmitter *own = gpuEmitter.get();
+  emitter = std::move(gpuEmitter);
+  emitter->entry = entry;
+  own->isSplit = space.schedule &&
+                 space.schedule.getKind() == ScheduleKind::Split;
+  own->thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  bindOperands(operands);
+  // Tiles, and behind them the memory in which teams merge.
+  auto space3 = gpu::AddressSpaceAttr::get(
+      b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  auto bytesType = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
+                                   MemRefLayoutAttrInterface(), space3);
+  Value sharedMemory = gpu::DynamicSharedMemoryOp::create(b, loc, bytesType);
+  SmallVector<Value> offsets;
+  layOutTiles(inShared, offsets);
+  cutTiles(inShared, offsets, sharedMemory);
+  own->mergeOffset = sharedBytes;
+  Value words =
+      arith::ConstantIndexOp::create(b, loc, (kSharedBytes + sharedBytes) / 4);
+  own->shared = memref::ViewOp::create(
+      b, loc,
+      MemRefType::get({ShapedType::kDynamic}, b.getI32Type(),
+                      MemRefLayoutAttrInterface(), space3),
+      sharedMemory, arith::ConstantIndexOp::create(b, loc, 0), words);
+  if (!inWorkspace.empty()) {
+    offsets.clear();
+    Value bytes = layOutTiles(inWorkspace, offsets);
+    Value start = arith::MulIOp::create(b, loc, block, bytes);
+    for (Value &offset : offsets)
+      offset = arith::AddIOp::create(b, loc, offset, start);
+    cutTiles(inWorkspace, offsets, entry->getArgument(1));
+    Value step = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
+    auto loop = scf::ForOp::create(b, loc, block, entry->getArgument(0), step);
+    gpu::ReturnOp::create(b, loc);
+    b.setInsertionPointToStart(loop.getBody());
+    block = loop.getInductionVar();
+  } else {
+    auto end = gpu::ReturnOp::create(b, loc);
+    b.setInsertionPoint(end);
+  }
+  if (failed(emitBlock(block)))
+    return failure();
+
+  // The launch, now that it is known how much shared memory it takes.
+  b.setInsertionPoint(launch);
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value width = arith::ConstantIndexOp::create(b, loc, threads);
+  Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
+                                             sharedBytes + own->mergeBytes);
+  gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
+                            gpu::KernelDim3{width, one, one}, bytes, arguments);
+  if (workspace)
+    memref::DeallocOp::create(b, loc, workspace);
+  launch.erase();
+  return success();
+}
+
+/// Elements that a thread moves at a time: 16 bytes of the widest tensor.
+static unsigned chooseLanes(LaunchOp launch) {
+  double most = -1;
+  int64_t width = 4;
+  for (Type type : launch->getOperandTypes()) {
+    auto memref = dyn_cast<MemRefType>(type);
+    if (!memref)
+      continue;
+    double size = 1;
+    for (int64_t extent : memref.getShape())
+      size *= ShapedType::isDynamic(extent) ? 1024.0 : double(extent);
+    int64_t bytes = bytesOf(memref.getElementType());
+    if (size * bytes > most) {
+      most = size * bytes;
+      width = bytes;
+    }
+  }
+  return std::clamp<int64_t>(16 / width, 1, 8);
+}
+
+namespace {
+struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
+  using KernelToGPUBase::KernelToGPUBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    SmallVector<LaunchOp> launches;
+    module.walk([&](LaunchOp launch) { launches.push_back(launch); });
+    if (launches.empty())
+      return;
+    int64_t units = getTargetOf(module).getUnits();
+    OpBuilder b(&getContext());
+    module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                    b.getUnitAttr());
+    auto device = module.lookupSymbol<gpu::GPUModuleOp>("redfuse_gpu");
+    if (!device) {
+      b.setInsertionPointToEnd(module.getBody());
+      device = gpu::GPUModuleOp::create(b, module.getLoc(), "redfuse_gpu");
+    }
+    DenseMap<KernelOp, unsigned> uses;
+    for (LaunchOp launch : launches) {
+      auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
+      if (!kernel) {
+        launch.emitOpError("names no redfuse.kernel of the module");
+        return signalPassFailure();
+      }
+      if (launch->getNumResults() != 0) {
+        launch.emitOpError("works on tensors: bufferize first "
+                           "(-redfuse-bufferize)");
+        return signalPassFailure();
+      }
+      FailureOr<KernelSpace> space = analyseSpace(kernel);
+      if (failed(space))
+        return signalPassFailure();
+      // A kernel launched on buffers of several layouts has a function for
+      // each.
+      unsigned use = uses[kernel]++;
+      std::string name = kernel.getSymName().str();
+      if (use > 0)
+        name += "_" + std::to_string(use);
+      GpuKernelGenerator generator(kernel, launch, *space, chooseLanes(launch),
+                                   units);
+      if (failed(generator.run(device, name)))
+        return signalPassFailure();
+    }
+    for (auto kernel : llvm::make_early_inc_range(module.getOps<KernelOp>()))
+      kernel.erase();
+  }
+};
+} // namespace

@@ -1,0 +1,71 @@
+//===- LowerToNVVM.cpp - gpu.func to PTX -----------------------------------===//
+#include "redfuse/Conversion/LowerToNVVM.h"
+#include "redfuse/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace {
+struct Options : PassPipelineOptions<Options> {
+  Option<std::string> chip{*this, "chip",
+                           llvm::cl::desc("the architecture, as sm_90a"),
+                           llvm::cl::init("sm_90a")};
+  Option<std::string> features{*this, "features",
+                               llvm::cl::desc("the PTX version, as +ptx83"),
+                               llvm::cl::init("+ptx83")};
+  Option<unsigned> level{*this, "opt-level",
+                         llvm::cl::desc("LLVM's optimisation level"),
+                         llvm::cl::init(3)};
+};
+} // namespace
+
+void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
+                               StringRef features, unsigned level) {
+  GpuNVVMAttachTargetOptions target;
+  target.chip = chip.str();
+  target.features = features.str();
+  target.optLevel = level;
+  pm.addPass(createGpuNVVMAttachTarget(target));
+  OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
+  device.addPass(createCanonicalizerPass());
+  device.addPass(createCSEPass());
+  device.addPass(redfuse::createReuseValues());
+  device.addPass(createCSEPass());
+  device.addPass(createLoopInvariantCodeMotionPass());
+  device.addPass(math::createMathExtendToSupportedTypes());
+  device.addPass(createSCFToControlFlowPass());
+  device.addPass(memref::createExpandStridedMetadataPass());
+  device.addPass(createLowerAffinePass());
+  device.addPass(createCanonicalizerPass());
+  device.addPass(createCSEPass());
+  device.addPass(createConvertVectorToLLVMPass());
+  device.addPass(createConvertGpuOpsToNVVMOps());
+  device.addPass(createConvertVectorToLLVMPass());
+  device.addPass(createConvertMathToLLVMPass());
+  device.addPass(createConvertIndexToLLVMPass());
+  device.addPass(createArithToLLVMConversionPass());
+  device.addPass(createUBToLLVMConversionPass());
+  device.addPass(createCanonicalizerPass());
+  device.addPass(createCSEPass());
+  device.addPass(createReconcileUnrealizedCastsPass());
+  device.addPass(redfuse::createExternSharedMemory());
+}
+
+void redfuse::registerLowerToNVVMPipeline() {
+  PassPipelineRegistration<Options>(
+      "redfuse-lower-to-nvvm",
+      "lower the module's gpu.func to the NVVM dialect, with a target",
+      [](OpPassManager &pm, const Options &options) {
+        buildLowerToNVVM(pm, options.chip, options.features, options.level);
+      });
+}

@@ -1,0 +1,182 @@
+"""NVIDIA GPUs as targets: architectures, PTX out of a compiled module, and ptxas."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .errors import CompileError, TargetError, one_of
+
+# What a kernel needs to know of an architecture: multiprocessors, GB/s, GFLOP/s in f32 (of the
+# largest part), and the PTX version that names it.
+CHIPS: dict[str, tuple[int, int, int, str]] = {
+    "sm_80": (108, 1900, 19500, "+ptx80"),
+    "sm_90": (132, 3300, 67000, "+ptx80"),
+    "sm_90a": (132, 3300, 67000, "+ptx80"),
+    "sm_100": (148, 8000, 75000, "+ptx86"),
+    "sm_100a": (148, 8000, 75000, "+ptx86"),
+}
+MODULE = "redfuse_gpu"  # the gpu.module of all kernels of a program
+
+
+def resolve(target: str) -> str:
+    """``cuda`` or ``cuda:sm_90a`` as the latter; raises TargetError.
+
+    Without a name it is this machine's first GPU.
+    """
+    chip = target.partition(":")[2]
+    if chip:
+        if chip not in CHIPS:
+            raise TargetError(one_of(f"target '{target}': architecture", chip, tuple(CHIPS)))
+        return f"cuda:{chip}"
+    from . import _ext
+
+    try:
+        devices = _ext.devices()
+    except TargetError as error:
+        raise TargetError(
+            f"target '{target}': {error}; to compile for a GPU elsewhere name its architecture, "
+            f"as cuda:sm_90a ({', '.join(CHIPS)})"
+        ) from None
+    if not devices:
+        raise TargetError(f"target '{target}': the driver sees no GPU")
+    found = devices[0]["chip"]
+    chip = f"{found}a" if f"{found}a" in CHIPS else found
+    if chip not in CHIPS:
+        older = [name for name in CHIPS if _number(name) <= _number(found) and name[-1] != "a"]
+        if not older:
+            raise TargetError(
+                f"target '{target}': {devices[0]['name']} is {found}, expected sm_80 or later"
+            )
+        chip = older[-1]  # PTX of an older one runs on it
+    return f"cuda:{chip}"
+
+
+def _number(chip: str) -> int:
+    return int(re.sub(r"\D", "", chip))
+
+
+def chip_of(target: str) -> str:
+    """``sm_90a`` of ``cuda:sm_90a``."""
+    return target.partition(":")[2]
+
+
+def machine_text() -> str:
+    """One line about this machine's GPUs, and what programs can be compiled for without one."""
+    from . import _ext
+
+    try:
+        found = ", ".join(f"{d['name']} ({d['chip']}, {d['units']} units)" for d in _ext.devices())
+    except TargetError as error:
+        found = str(error)
+    return f"{found or 'no GPU'}; compiles for {', '.join(CHIPS)}"
+
+
+def target_attribute(chip: str) -> str:
+    """What the cost model needs to know, as the text of ``#redfuse.target``.
+
+    A unit is a multiprocessor: ``l1`` its shared memory, ``l2`` so large that an eighth of it,
+    what a block may keep, is a block's shared memory. ``vector_bits`` is what a block's register
+    tiles are sized by.
+    """
+    units, bandwidth, flops, _ = CHIPS[chip]
+    return (
+        f'#redfuse.target<"cuda", units = {units}, vector_bits = 512, l1 = 65536, l2 = 524288, '
+        f"flops = {flops}, bandwidth = {bandwidth}, launch_ns = 3000>"
+    )
+
+
+def take_ptx(module: Any) -> bytes:
+    """The PTX of a module whose kernels were serialised; empty if it has none."""
+    from mlir.dialects import gpu
+
+    for operation in module.body.operations:
+        if operation.operation.name == "gpu.binary":
+            return bytes(gpu.ObjectAttr(operation.objects[0]).object)
+    return b""
+
+
+@dataclasses.dataclass(frozen=True)
+class Resources:
+    """What ptxas says of one kernel: registers a thread, bytes of static shared memory, bytes
+    spilled (stores + loads), bytes of stack."""
+
+    kernel: str
+    registers: int
+    shared: int
+    spills: int
+    stack: int
+
+
+def find_ptxas() -> str | None:
+    """ptxas: ``REDFUSE_PTXAS``, of an installed package (nvidia-cuda-nvcc, triton), of a toolkit,
+    or on the PATH."""
+    named = os.environ.get("REDFUSE_PTXAS")
+    if named:
+        return named
+    import importlib.util
+
+    for package, places in (
+        ("nvidia", ("cu13/bin/ptxas", "cuda_nvcc/bin/ptxas")),
+        ("triton", ("backends/nvidia/bin/ptxas",)),
+    ):
+        spec = importlib.util.find_spec(package)
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
+            for place in places:
+                if (Path(folder) / place).is_file():
+                    return str(Path(folder) / place)
+    for root in (os.environ.get("CUDA_HOME"), "/usr/local/cuda"):
+        if root and (Path(root) / "bin" / "ptxas").is_file():
+            return str(Path(root) / "bin" / "ptxas")
+    return shutil.which("ptxas")
+
+
+def assemble(ptx: bytes, chip: str, ptxas: str) -> tuple[bytes, list[Resources]]:
+    """A cubin of PTX, and the resources of its kernels. Raises CompileError with ptxas's words."""
+    with tempfile.TemporaryDirectory(prefix="redfuse-") as folder:
+        source, cubin = Path(folder) / "k.ptx", Path(folder) / "k.cubin"
+        source.write_bytes(ptx.rstrip(b"\0"))
+        command = [ptxas, "-v", "-O3", f"-arch={chip}", str(source), "-o", str(cubin)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        except OSError as error:
+            raise CompileError(f"{ptxas} does not run: {error.strerror or error}") from None
+        if done.returncode != 0:
+            raise CompileError(f"ptxas -arch={chip} failed:\n{(done.stderr or done.stdout)[:2000]}")
+        return cubin.read_bytes(), parse_resources(done.stderr + done.stdout)
+
+
+def parse_resources(text: str) -> list[Resources]:
+    """The report of ``ptxas -v``."""
+    found = []
+    for part in re.split(r"Compiling entry function '", text)[1:]:
+        name = part.partition("'")[0]
+
+        def number(pattern: str, part: str = part) -> int:
+            match = re.search(pattern, part)
+            return int(match[1]) if match else 0
+
+        found.append(
+            Resources(
+                name,
+                number(r"Used (\d+) registers"),
+                number(r"(\d+) bytes smem"),
+                number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads"),
+                number(r"(\d+) bytes stack frame"),
+            )
+        )
+    return found
+
+
+def image(ptx: bytes, chip: str) -> tuple[bytes, list[Resources]]:
+    """What the driver is to load: a cubin where there is a ptxas, else the PTX itself."""
+    ptxas = find_ptxas()
+    if not ptx or ptxas is None:
+        return ptx, []
+    return assemble(ptx, chip, ptxas)

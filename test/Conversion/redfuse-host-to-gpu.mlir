@@ -1,0 +1,43 @@
+// RUN: redfuse-opt %s -redfuse-host-to-gpu | FileCheck %s
+
+// A loop that no kernel contains is a kernel of one thread; a copy has a thread
+// an element. Shapes functions stay with the host.
+
+// CHECK-LABEL: func.func @main(
+// CHECK: memref.alloc
+// CHECK-NOT: scf.for
+// CHECK: gpu.launch_func @redfuse_gpu::@host_0 blocks in
+// CHECK-NOT: memref.copy
+// CHECK: gpu.launch_func @redfuse_gpu::@host_1 blocks in
+// CHECK: memref.dealloc
+func.func @main(%x: memref<16x16xf32>, %out: memref<16x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0.0 : f32
+  %a = memref.alloc() : memref<16x16xf32>
+  scf.for %i = %c0 to %c16 step %c1 {
+    memref.store %zero, %a[%i, %c0] : memref<16x16xf32>
+  }
+  memref.copy %x, %out : memref<16x16xf32> to memref<16x16xf32>
+  memref.dealloc %a : memref<16x16xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @main__shapes
+// CHECK: memref.store
+func.func @main__shapes(%x: memref<16x16xf32>, %extents: memref<?xindex>) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  memref.store %c16, %extents[%c0] : memref<?xindex>
+  return
+}
+
+// CHECK: gpu.module @redfuse_gpu
+// CHECK: gpu.func @host_0
+// CHECK: scf.for
+// CHECK: gpu.func @host_1
+// CHECK: gpu.block_id
+// CHECK: scf.if
+// CHECK: memref.load
+// CHECK: memref.store

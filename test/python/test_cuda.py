@@ -1,0 +1,82 @@
+"""Programs for NVIDIA GPUs, as far as they can be tested without one: PTX, cubins, errors."""
+
+from pathlib import Path
+
+import pytest
+import redfuse
+from redfuse import cuda
+from redfuse.compiler import lower
+from redfuse.frontends.mlir import read
+from redfuse.options import Options
+
+CORPUS = Path(__file__).parent.parent / "e2e" / "corpus"
+NAMES = ["softmax", "layernorm", "attention_causal", "moe_routing", "conv_bias_relu",
+         "attention_dynamic", "quant_int8_gemm"]  # fmt: skip
+
+
+def ptx(name: str, chip: str) -> bytes:
+    """The PTX of a corpus program."""
+    program = read(CORPUS / f"{name}.mlir")
+    return lower(program, Options(), stop_after="nvvm", target=f"cuda:{chip}").ptx
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ptx(name: str) -> None:
+    text = ptx(name, "sm_90a").decode()
+    assert ".target sm_90a" in text
+    assert ".entry main_0" in text
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "sm_100a"])
+def test_cubins(chip: str) -> None:
+    """Where there is a ptxas it takes the PTX; without one the driver gets the PTX itself."""
+    text = ptx("softmax", chip)
+    assert f".target {chip}".encode() in text
+    image, resources = cuda.image(text, chip)
+    if cuda.find_ptxas() is None:
+        assert image == text
+        return
+    assert image[:4] == b"\x7fELF"
+    assert [kernel.kernel for kernel in resources] == ["main_0"]
+    assert 0 < resources[0].registers <= 255
+    assert resources[0].spills == 0
+
+
+def test_a_report_of_ptxas() -> None:
+    text = (
+        "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+        "ptxas info    : Function properties for k\n"
+        "    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+        "ptxas info    : Used 40 registers, used 1 barriers, 512 bytes smem\n"
+    )
+    assert cuda.parse_resources(text) == [cuda.Resources("k", 40, 512, 20, 16)]
+
+
+def test_ptxas_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDFUSE_PTXAS", "/no/such/ptxas")
+    assert cuda.find_ptxas() == "/no/such/ptxas"
+    with pytest.raises(redfuse.CompileError, match="/no/such/ptxas does not run"):
+        cuda.image(b".version 8.0", "sm_90a")
+
+
+def test_architectures() -> None:
+    assert cuda.resolve("cuda:sm_80") == "cuda:sm_80"
+    with pytest.raises(redfuse.TargetError, match="sm_90z"):
+        cuda.resolve("cuda:sm_90z")
+    assert "sm_90a" in redfuse.available_targets()["cuda"]
+
+
+def test_unfused_is_for_the_cpu() -> None:
+    with pytest.raises(redfuse.UnsupportedError, match="fuse=False"):
+        redfuse.compile(
+            CORPUS / "softmax.mlir", target="cuda:sm_90a", options={"fuse": False, "cache": False}
+        )
+
+
+def test_arguments_on_the_host() -> None:
+    """A NumPy array is refused before anything is launched."""
+    import numpy
+
+    exe = redfuse.compile(CORPUS / "softmax.mlir", target="cuda:sm_90a", options={"cache": False})
+    with pytest.raises(redfuse.ArgumentError, match="expected an array on a GPU"):
+        exe(numpy.zeros((24, 1000), numpy.float32))
