@@ -3,8 +3,10 @@
 // Formulas are written so that people and computer algebra read the same text:
 // x0, x1, ... are the elements of the inputs, a0, a1, ... are data computed
 // from them (`where` says how), d0, d1, ... the reductions of the cascade in
-// the order of its body, t0, t1, ... the components of the state. A name with a
-// prime is that after a segment or in the merged state.
+// the order of its body, t0, t1, ... the components of the state, y0, y1, ... the
+// results, i0, i1, ... positions, c0, c1, ... scalars from outside. A name with a
+// prime is that after a segment or in the merged state. Nothing else is needed to
+// check a derivation: types, dims and extents are part of it.
 //
 //===----------------------------------------------------------------------===//
 #include "Deriver.h"
@@ -89,71 +91,42 @@ public:
   std::string sum(StringRef start, const Linear &linear);
 
   std::string contribution(const Component &c);
+  std::string basis(unsigned index);
   std::string transport(unsigned index);
   std::string stage(const Stage &stage);
-  /// The name by which `combining` combines; a declared reducer gets one.
-  std::string reducer(CombiningOpInterface combining);
-  std::string operands(Operation *op);
   std::string choice(const StageChoice &choice);
   std::string term(const StageTerm &term);
+  /// The name by which `combining` combines; a declared reducer gets one.
+  std::string reducer(CombiningOpInterface combining);
+  std::string reduction(ReduceOp reduce);
+  std::string tuple(ValueRange values);
 
   llvm::DenseMap<Value, std::string> leaves;
   std::vector<std::string> definitions;
   /// What declared reducers do.
   std::vector<std::string> combiners;
+  /// What replaces a term or a stage where a condition holds.
+  std::vector<std::string> guards;
+  void addGuard(std::string text) {
+    if (!llvm::is_contained(guards, text))
+      guards.push_back(std::move(text));
+  }
 
 private:
   std::string spelled(Operation *op);
+  std::string termOf(const StageTerm &term, std::optional<unsigned> component);
+  std::string shift(unsigned index);
+  void guard(const StageTerm &term, const std::string &text);
 
   const Derivation &d;
   const Roles &roles;
   Block &body;
-  llvm::DenseMap<Value, std::string> names;
+  llvm::DenseMap<Value, std::string> names, outside;
   std::vector<CombiningOpInterface> declared;
   /// The combining region that is being spelled.
   Block *combining = nullptr;
 };
 } // namespace
-
-std::string Formulas::operands(Operation *op) {
-  std::string text;
-  for (Value v : op->getOperands())
-    text += (text.empty() ? "" : ", ") + value(v);
-  return text;
-}
-
-std::string Formulas::reducer(CombiningOpInterface op) {
-  if (!op.isDeclared())
-    return stringifyReducer(op.getReducer()).str();
-  for (auto [i, other] : llvm::enumerate(declared))
-    if (haveSameReducer(op, other))
-      return "c" + std::to_string(i);
-  std::string name = "c" + std::to_string(declared.size()), text = name + "(";
-  declared.push_back(op);
-  Block &block = op.getCombine().front();
-  unsigned k = op->getNumOperands();
-  for (BlockArgument arg : block.getArguments()) {
-    unsigned i = arg.getArgNumber();
-    names[arg] = (i < k ? "l" : "r") + std::to_string(i % k);
-    text += (i == 0 ? "" : i == k ? "; " : ", ") + names[arg];
-  }
-  text += ") = (";
-  combining = &block;
-  auto yield = cast<YieldOp>(block.getTerminator());
-  for (auto [i, v] : llvm::enumerate(yield.getValues()))
-    text += (i ? ", " : "") + value(v);
-  combining = nullptr;
-  text += "); identity (";
-  for (auto [i, attr] : llvm::enumerate(op.getIdentitiesAttr())) {
-    text += i ? ", " : "";
-    if (auto f = dyn_cast<FloatAttr>(attr))
-      text += number(f.getValueAsDouble());
-    else
-      llvm::raw_string_ostream(text) << cast<IntegerAttr>(attr).getValue();
-  }
-  combiners.push_back(text + (op.getOrdered() ? "); ordered" : ")"));
-  return name;
-}
 
 std::string Formulas::spelled(Operation *op) {
   auto arg = [&](unsigned i) { return value(op->getOperand(i)); };
@@ -173,8 +146,6 @@ std::string Formulas::spelled(Operation *op) {
       .Case<arith::DivFOp>(
           [&](auto) { return factorOf(arg(0)) + "/" + atomOf(arg(1)); })
       .Case<arith::NegFOp>([&](auto) { return "-" + factorOf(arg(0)); })
-      .Case<arith::ExtFOp, arith::TruncFOp, arith::IndexCastOp,
-            arith::SIToFPOp>([&](auto) { return arg(0); })
       .Case<math::ExpOp>([&](auto) { return call("exp"); })
       .Case<math::Exp2Op>([&](auto) { return "2**" + atomOf(arg(0)); })
       .Case<math::LogOp>([&](auto) { return call("log"); })
@@ -183,11 +154,11 @@ std::string Formulas::spelled(Operation *op) {
       .Case<math::AbsFOp>([&](auto) { return call("Abs"); })
       .Case<math::FPowIOp, math::PowFOp>(
           [&](auto) { return atomOf(arg(0)) + "**" + atomOf(arg(1)); })
-      .Case([&](ReduceOp reduce) {
-        return stringifyReducer(reduce.getReducer()).str() +
-               dimList(reduce.getOver()) + "(" + arg(0) + ")";
+      .Case([&](ReduceOp reduce) { return reduction(reduce); })
+      .Case([&](arith::XOrIOp op) {
+        bool isNot = op.getType().isInteger(1) && getConstant(op.getRhs());
+        return isNot ? "not " + atomOf(arg(0)) : call("xori");
       })
-      .Case([&](IndexOp index) { return "i" + std::to_string(index.getDim()); })
       .Default([&](Operation *o) {
         std::string name = o->getName().stripDialect().str();
         if (auto cmp = dyn_cast<arith::CmpFOp>(o))
@@ -198,21 +169,69 @@ std::string Formulas::spelled(Operation *op) {
       });
 }
 
+std::string Formulas::tuple(ValueRange values) {
+  return llvm::join(
+      llvm::map_range(values, [&](Value v) { return value(v); }), ", ");
+}
+
+/// A constant, as it is written in formulas.
+static std::string constantText(Attribute attr) {
+  if (auto f = dyn_cast<FloatAttr>(attr))
+    return number(f.getValueAsDouble());
+  auto i = cast<IntegerAttr>(attr);
+  SmallString<32> text;
+  i.getValue().toString(text, 10, /*Signed=*/!i.getType().isInteger(1));
+  return text.str().str();
+}
+
+std::string Formulas::reducer(CombiningOpInterface op) {
+  if (!op.isDeclared())
+    return stringifyReducer(op.getReducer()).str();
+  for (auto [i, other] : llvm::enumerate(declared))
+    if (haveSameReducer(op, other))
+      return "f" + std::to_string(i);
+  std::string name = "f" + std::to_string(declared.size()), text = name + "(";
+  declared.push_back(op);
+  Block &block = op.getCombine().front();
+  unsigned k = op->getNumOperands();
+  for (BlockArgument arg : block.getArguments()) {
+    unsigned i = arg.getArgNumber();
+    names[arg] = (i < k ? "l" : "r") + std::to_string(i % k);
+    text += (i ? ", " : "") + names[arg];
+  }
+  combining = &block;
+  text += ") = (" + tuple(block.getTerminator()->getOperands());
+  combining = nullptr;
+  text += "); identity (";
+  for (auto [i, attr] : llvm::enumerate(op.getIdentitiesAttr()))
+    text += (i ? ", " : "") + constantText(attr);
+  combiners.push_back(text + (op.getOrdered() ? "); ordered" : ")"));
+  return name;
+}
+
+std::string Formulas::reduction(ReduceOp reduce) {
+  return reducer(reduce) + dimList(reduce.getOver()) + "(" + tuple(reduce.getOperands()) + ")";
+}
+
 std::string Formulas::value(Value v, bool spell) {
   v = roles.canonical(v);
-  if (auto arg = dyn_cast<BlockArgument>(v); arg && arg.getOwner() == &body)
-    return "x" + std::to_string(arg.getArgNumber());
   if (auto it = names.find(v); it != names.end())
     return it->second;
+  if (auto arg = dyn_cast<BlockArgument>(v); arg && arg.getOwner() == &body)
+    return "x" + std::to_string(arg.getArgNumber());
   if (std::optional<double> c = getConstant(v))
-    return number(*c);
+    return number(v.getType().isInteger(1) ? std::fabs(*c) : *c);
   Operation *op = v.getDefiningOp();
   if (op && combining && op->getBlock() == combining)
     return spelled(op);
   if (!op || op->getBlock() != &body)
-    return "c";
-  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    return outside.try_emplace(v, "c" + std::to_string(outside.size()))
+        .first->second;
+  if (isa<arith::ExtFOp, arith::TruncFOp, arith::IndexCastOp,
+          arith::SIToFPOp>(op))
     return value(op->getOperand(0), spell);
+  if (auto index = dyn_cast<IndexOp>(op))
+    return "i" + std::to_string(index.getDim());
   bool isData = roles[v] == Role::Data || roles[v] == Role::Free;
   if (!isData || spell)
     return spelled(op);
@@ -244,8 +263,11 @@ std::string Formulas::base(Factor factor) {
 std::string Formulas::product(StringRef start, ArrayRef<Factor> factors,
                               double scale) {
   std::string text = start.str();
-  auto times = [&](const std::string &f) {
-    text = text.empty() ? f : text + "*" + f;
+  auto times = [&](StringRef f) {
+    if (!text.empty() && f.consume_front("1/"))
+      text += "/" + f.str();
+    else
+      text += (text.empty() ? "" : "*") + f.str();
   };
   if (std::fabs(scale) != 1)
     text = number(std::fabs(scale)) + (text.empty() ? "" : "*" + text);
@@ -300,6 +322,24 @@ std::string Formulas::contribution(const Component &c) {
   return text;
 }
 
+std::string Formulas::basis(unsigned index) {
+  const Component &c = d.components[index];
+  if (c.kept)
+    return state(index) + " = mean of the first segment of " +
+           sum("", d.pivots[*c.kept].data) + ", kept";
+  std::string over = dimList(c.over);
+  if (!c.group)
+    return state(index) + " = " + stringifyReducer(c.reducer).str() + over +
+           "(" + contribution(c) + ")";
+  std::string names = state(index);
+  for (unsigned i = 1; i < c.elements.size(); ++i)
+    names += ", " + state(index + i);
+  auto group = cast<CombiningOpInterface>(c.group);
+  std::string name = group.isDeclared() ? reducer(group)
+                                        : stringifyReducer(c.reducer).str();
+  return names + " = " + name + over + "(" + tuple(c.elements) + ")";
+}
+
 std::string Formulas::transport(unsigned index) {
   const Component &c = d.components[index];
   std::string text;
@@ -334,8 +374,17 @@ std::string Formulas::transport(unsigned index) {
   return (e.isBase2 ? "2**" : "exp") + exponent + "*" + factorOf(text);
 }
 
-std::string Formulas::term(const StageTerm &term) {
-  std::string text = term.component ? state(*term.component) : "";
+std::string Formulas::shift(unsigned index) {
+  const Shift &s = d.shifts[index];
+  if (!s.numerator)
+    return "(" + sum(state(d.pivots[s.pivot].component), s.done) + ")";
+  return "(-" + state(*s.numerator) + "/" +
+         (s.denominator ? state(*s.denominator) : number(s.count)) + ")";
+}
+
+std::string Formulas::termOf(const StageTerm &term,
+                             std::optional<unsigned> component) {
+  std::string text = component ? state(*component) : "";
   auto times = [&](const std::string &f) {
     text = text.empty() ? f : text + "*" + f;
   };
@@ -348,16 +397,49 @@ std::string Formulas::term(const StageTerm &term) {
     times((term.isBase2 ? "2**" : "exp") + exponent);
   }
   for (auto [index, power] : term.shifts) {
-    const Shift &s = d.shifts[index];
-    std::string q;
-    if (s.numerator)
-      q = "(-" + state(*s.numerator) + "/" +
-          (s.denominator ? state(*s.denominator) : number(s.count)) + ")";
-    else
-      q = "(" + sum(state(d.pivots[s.pivot].component), s.done) + ")";
+    std::string q = shift(index);
     times(power == 1 ? q : q + "**" + std::to_string(power));
   }
   return product(text, term.done, term.scale);
+}
+
+/// Says what stands for the term where a factor is infinite or a divisor 0, as
+/// the finalisation computes it.
+void Formulas::guard(const StageTerm &term, const std::string &text) {
+  std::string ends;
+  if (term.high)
+    ends = termOf(term, term.high) + " + " + termOf(term, term.low);
+  bool isPower =
+      !term.shifts.empty() ||
+      (term.component && !d.components[*term.component].powers.empty());
+  auto replace = [&](const std::string &by, const std::string &condition) {
+    addGuard(text + " -> " + by + " if " + condition);
+  };
+  if (isPower && !term.guardedShift)
+    ends = "nan";
+  if (term.guardedShift) {
+    std::string instead = ends;
+    if (term.shifts.empty()) {
+      std::string t = state(*term.component);
+      instead = "select(Abs(" + t + ") < oo, 0, " + t + ")";
+    }
+    if (!instead.empty())
+      replace(instead, "Abs" + shift(*term.guardedShift) + " == oo");
+    ends = "nan";
+  }
+  for (auto [index, power] : term.shifts)
+    if (d.shifts[index].numerator)
+      addGuard(shift(index) + " -> nan if Abs" + shift(index) + " == oo");
+  for (Factor f : term.done)
+    if (isRisky(roles, f) && !ends.empty())
+      replace(ends, f.exponent < 0 ? atomOf(value(f.value)) + " == 0"
+                                   : "Abs(" + value(f.value) + ") == oo");
+}
+
+std::string Formulas::term(const StageTerm &term) {
+  std::string text = termOf(term, term.component);
+  guard(term, text);
+  return text;
 }
 
 std::string Formulas::choice(const StageChoice &c) {
@@ -386,12 +468,8 @@ std::string Formulas::stage(const Stage &s) {
     return choice(*s.value);
   case Stage::Kind::Product:
     return state(s.first);
-  case Stage::Kind::Group: {
-    std::string text = state(s.first);
-    for (unsigned i = 1; i < reduce.getNumResults(); ++i)
-      text += ", " + state(s.first + i);
-    return text;
-  }
+  case Stage::Kind::Group:
+    return state(s.first);
   case Stage::Kind::Selection:
   case Stage::Kind::Endpoints:
     break;
@@ -408,12 +486,23 @@ std::string Formulas::stage(const Stage &s) {
       names[s.data] = old;
     return text;
   };
-  if (s.kind == Stage::Kind::Selection)
-    return at(s.first) + ", " + state(s.first + 1);
+  if (s.kind == Stage::Kind::Selection) {
+    if (s.worst && reduce.getNumResults() == 2)
+      addGuard(value(reduce.getResult(1)) + " -> " + state(*s.lowest) + " if " +
+               at(s.first) + " == " + at(*s.worst));
+    return at(s.first);
+  }
   if (!s.second)
     return at(s.first);
   return stringifyReducer(reduce.getReducer()).str() + "(" + at(s.first) +
          ", " + at(*s.second) + ")";
+}
+
+static std::string typed(const Twine &name, Type type, ArrayRef<int64_t> dims) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << name << ": " << type << dimList(dims);
+  return text;
 }
 
 DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
@@ -423,108 +512,98 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
       Roles::compute(cast<IndexProgramOpInterface>(*cascade), d.over);
   assert(succeeded(roles) && "the cascade changed since it was analysed");
   Formulas f(cascade, d, *roles);
-  auto text = [&](const Twine &t) -> Attribute { return b.getStringAttr(t); };
-  SmallVector<Attribute> basis, pivots, transport, source, finalise, rules;
-  SmallVector<Attribute> ordered, combiners, outputs;
+  Block &body = cascade.getBody().front();
+  SmallVector<NamedAttribute> entries;
+  auto add = [&](StringRef key, const std::vector<std::string> &lines) {
+    SmallVector<StringRef> texts(lines.begin(), lines.end());
+    entries.push_back(b.getNamedAttr(key, b.getStrArrayAttr(texts)));
+  };
+  std::vector<std::string> domain, inputs, state, basis, pivots, transport,
+      source, finalise, results, ordered, outputs;
+
+  for (int64_t dim = 0; dim < cascade.getNumIterationDims(); ++dim) {
+    std::optional<int64_t> n = roles->getCount({dim});
+    domain.push_back("i" + std::to_string(dim) + " < " +
+                     (n ? std::to_string(*n) : "?"));
+  }
+  SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
+  for (BlockArgument arg : body.getArguments())
+    inputs.push_back(typed(f.value(arg), arg.getType(),
+                           toDims(getDimsOf(maps[arg.getArgNumber()]))));
+
   for (auto [i, c] : llvm::enumerate(d.components)) {
-    std::string name = f.state(i);
-    std::string over = dimList(c.over);
-    if (c.kept) {
-      basis.push_back(text(name + " = mean of the first segment of " +
-                           f.sum("", d.pivots[*c.kept].data) + ", kept"));
-      continue;
-    }
-    if (c.member != 0) {
-      bool isDeclared = c.reducer == Reducer::Declared;
-      basis.push_back(text(
-          name + " = " +
-          (isDeclared ? "part " + std::to_string(c.member) : "index") + " of " +
-          f.state(i - c.member)));
-      continue;
-    }
-    if (c.group) {
-      auto combining = cast<CombiningOpInterface>(c.group);
-      std::string elements = combining.isDeclared()
-                                 ? f.operands(c.group)
-                                 : f.value(c.elements[0]);
-      std::string reducer = combining.isDeclared()
-                                ? f.reducer(combining)
-                                : stringifyReducer(c.reducer).str();
-      basis.push_back(
-          text(name + " = " + reducer + over + "(" + elements + ")"));
-      if (combining.getOrdered())
-        ordered.push_back(
-            text(name + ": segments are merged in the order of their indices"));
-      continue;
-    }
-    std::string reducer = stringifyReducer(c.reducer).str();
-    basis.push_back(
-        text(name + " = " + reducer + over + "(" + f.contribution(c) + ")"));
+    state.push_back(typed(f.state(i), c.type, c.into) + " = " +
+                    constantText(c.identity));
+    if (c.member == 0)
+      basis.push_back(f.basis(i));
+    if (auto group = dyn_cast_or_null<CombiningOpInterface>(c.group);
+        group && c.member == 0 && group.getOrdered())
+      ordered.push_back(
+          f.state(i) + ": segments are merged in the order of their indices");
     if (c.exponential || !c.powers.empty())
-      transport.push_back(text(name + " -> " + f.transport(i)));
+      transport.push_back(f.state(i) + " -> " + f.transport(i));
   }
   for (const PivotedExponential &e : d.exponentials)
     if (e.isUsed)
-      pivots.push_back(
-          text(f.state(e.pivot) + ": running maximum of " + f.sum("", e.data)));
+      pivots.push_back(f.state(e.pivot) + ": running maximum of " +
+                       f.sum("", e.data));
   for (const DifferencePivot &p : d.pivots)
     if (p.isUsed && !p.exponential)
-      pivots.push_back(
-          text(f.state(p.component) + ": kept value of " + f.sum("", p.data)));
-  for (auto reduce : cascade.getBody().front().getOps<ReduceOp>())
-    if (roles->isStage(reduce)) {
-      bool isDeclared = reduce.isDeclared();
-      std::string left = f.value(reduce.getResult(0));
-      for (unsigned i = 1; isDeclared && i < reduce.getNumResults(); ++i)
-        left += ", " + f.value(reduce.getResult(i));
-      source.push_back(text(left + " = " + f.reducer(reduce) +
-                            dimList(reduce.getOver()) + "(" +
-                            (isDeclared ? f.operands(reduce)
-                                        : f.value(reduce.getOperands()[0])) +
-                            ")"));
-    }
+      pivots.push_back(f.state(p.component) + ": kept value of " +
+                       f.sum("", p.data));
+  for (auto reduce : body.getOps<ReduceOp>())
+    if (roles->isStage(reduce))
+      source.push_back(f.tuple(reduce.getResults()) + " = " +
+                       f.reduction(reduce));
   for (const RunningStage &running : d.scans) {
     ScanOp scan = running.scan;
-    std::string left, state;
-    for (auto [i, v] : llvm::enumerate(scan.getResults())) {
-      left += (i ? ", " : "") + f.value(v);
-      state += (i ? ", " : "") + f.state(running.first + i);
-    }
-    std::string reducer = f.reducer(scan);
+    std::string left = f.tuple(scan.getResults()), reducer = f.reducer(scan);
     std::string prefixes = "prefixes of " + reducer +
                            dimList({int64_t(scan.getDim())}) + "(" +
-                           f.operands(scan) + ")";
-    source.push_back(text(left + " = " + prefixes));
-    outputs.push_back(text(left + " = " + reducer + "(" + state +
-                           (scan.isDeclared() ? "; " : ", ") + prefixes +
-                           " in the segment)"));
+                           f.tuple(scan.getOperands()) + ")";
+    std::string state = f.state(running.first);
+    for (unsigned i = 1; i < scan.getNumResults(); ++i)
+      state += ", " + f.state(running.first + i);
+    source.push_back(left + " = " + prefixes);
+    outputs.push_back(left + " = " + reducer + "(" + state + ", " + prefixes +
+                      " in the segment)");
   }
   for (const Stage &s : d.stages) {
     ReduceOp reduce = s.reduce;
-    finalise.push_back(text(f.value(reduce.getResult(0)) + " = " + f.stage(s)));
+    std::string name = f.value(reduce.getResult(0));
+    finalise.push_back(name + " = " + f.stage(s));
+    for (unsigned i = 1; i < reduce.getNumResults(); ++i)
+      finalise.push_back(f.value(reduce.getResult(i)) + " = " +
+                         f.state(s.first + i));
+    if (s.count) {
+      Type type = getAccumulatorType(reduce.getOperand(0).getType());
+      f.addGuard(
+          name + " -> " +
+          constantText(getReducerIdentity(reduce.getReducer(), type)) + " if " +
+          f.state(*s.count) + " == 0");
+    }
   }
-  for (StringRef rule : d.rules)
-    rules.push_back(text(rule));
-  SmallVector<Attribute> where;
-  for (const std::string &definition : f.definitions)
-    where.push_back(text(definition));
-  for (const std::string &combiner : f.combiners)
-    combiners.push_back(text(combiner));
-  SmallVector<NamedAttribute> entries({
-      b.getNamedAttr("basis", b.getArrayAttr(basis)),
-      b.getNamedAttr("finalise", b.getArrayAttr(finalise)),
-      b.getNamedAttr("pivots", b.getArrayAttr(pivots)),
-      b.getNamedAttr("rules", b.getArrayAttr(rules)),
-      b.getNamedAttr("source", b.getArrayAttr(source)),
-      b.getNamedAttr("transport", b.getArrayAttr(transport)),
-      b.getNamedAttr("where", b.getArrayAttr(where)),
-  });
+  for (auto [i, v] :
+       llvm::enumerate(cast<YieldOp>(body.getTerminator()).getValues()))
+    results.push_back("y" + std::to_string(i) + " = " + f.value(v));
+  add("basis", basis);
+  add("domain", domain);
+  add("finalise", finalise);
+  add("guards", f.guards);
+  add("inputs", inputs);
+  add("pivots", pivots);
+  add("results", results);
+  add("rules", std::vector<std::string>(d.rules.begin(), d.rules.end()));
+  add("source", source);
+  add("state", state);
+  add("transport", transport);
+  add("where", f.definitions);
   // Only where there is such a thing.
-  for (auto &[name, list] :
-       {std::pair<StringRef, ArrayRef<Attribute>>("combiners", combiners),
-        {"ordered", ordered},
-        {"outputs", outputs}})
-    if (!list.empty())
-      entries.push_back(b.getNamedAttr(name, b.getArrayAttr(list)));
+  if (!f.combiners.empty())
+    add("combiners", f.combiners);
+  if (!ordered.empty())
+    add("ordered", ordered);
+  if (!outputs.empty())
+    add("outputs", outputs);
   return b.getDictionaryAttr(entries);
 }

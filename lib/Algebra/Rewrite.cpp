@@ -6,6 +6,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -668,7 +669,8 @@ FoldAndFinalize Rewriter::run() {
   }
   SmallVector<Value> inputs;
   SmallVector<AffineMap> foldMaps;
-  for (unsigned i : pruneInputs(*step, dims, resultMaps)) {
+  SmallVector<unsigned> read = pruneInputs(*step, dims, resultMaps);
+  for (unsigned i : read) {
     inputs.push_back(cascade.getInputs()[i]);
     foldMaps.push_back(maps[i]);
   }
@@ -713,7 +715,8 @@ FoldAndFinalize Rewriter::run() {
   SmallVector<AffineMap> otherMaps = initMaps;
   for (unsigned i : usedState)
     otherMaps.push_back(stateMaps[i]);
-  for (unsigned i : pruneInputs(*last, lastDims, otherMaps)) {
+  SmallVector<unsigned> readLast = pruneInputs(*last, lastDims, otherMaps);
+  for (unsigned i : readLast) {
     lastInputs.push_back(cascade.getInputs()[i]);
     lastMaps.push_back(maps[i]);
   }
@@ -726,6 +729,20 @@ FoldAndFinalize Rewriter::run() {
       rewriter, loc, ValueRange(lastInits).getTypes(), lastInputs, lastInits,
       rewriter.getAffineMapArrayAttr(lastMaps));
   finalize.getBody().push_back(last.release());
+
+  // Which of the cascade's inputs the two ops have.
+  auto names = [](ArrayRef<unsigned> numbers) {
+    return llvm::join(llvm::map_range(numbers,
+                                      [](unsigned i) {
+                                        return "x" + std::to_string(i);
+                                      }),
+                      ", ");
+  };
+  NamedAttrList certificate(fold.getCertificateAttr());
+  std::string steps = "step: " + names(read);
+  std::string finals = "finalise: " + names(readLast);
+  certificate.set("reads", rewriter.getStrArrayAttr({steps, finals}));
+  fold.setCertificateAttr(certificate.getDictionary(rewriter.getContext()));
   unsigned next = 0;
   for (Value &result : results)
     if (!result)

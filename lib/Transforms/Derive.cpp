@@ -9,6 +9,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include <chrono>
+
 namespace redfuse {
 #define GEN_PASS_DEF_DERIVE
 #include "redfuse/Transforms/Passes.h.inc"
@@ -16,6 +18,9 @@ namespace redfuse {
 
 using namespace mlir;
 using namespace redfuse;
+
+/// Microseconds that the derivation of all cascades of an op took.
+static constexpr StringRef kDeriveTimeAttr = "redfuse.derive_us";
 
 /// The dims that can be folded at once: those that every outermost reduction
 /// runs over. A reduction whose result feeds another one through data alone (an
@@ -44,18 +49,27 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
     SmallVector<CascadeOp> cascades;
     getOperation()->walk([&](CascadeOp op) { cascades.push_back(op); });
     numGroups = 0;
+    auto start = std::chrono::steady_clock::now();
     for (CascadeOp cascade : cascades) {
       SmallVector<int64_t> dims;
-      if (ScheduleAttr schedule = cascade.getScheduleAttr())
+      ScheduleAttr schedule = cascade.getScheduleAttr();
+      if (schedule)
         dims.assign(schedule.getStream().begin(), schedule.getStream().end());
-      else if (!over.empty())
+      if (!schedule && !over.empty())
         llvm::append_range(dims, over);
-      else if (all)
+      if (dims.empty() && all)
         dims = getReducedDims(cascade);
       llvm::sort(dims); // A schedule names the outermost loop first.
       if (!dims.empty())
         runOnCascade(cascade, dims);
     }
+    if (!timed)
+      return;
+    auto taken = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - start);
+    getOperation()->setAttr(kDeriveTimeAttr,
+                            Builder(&getContext())
+                                .getI64IntegerAttr(taken.count()));
   }
 
   void runOnCascade(CascadeOp cascade, ArrayRef<int64_t> dims) {

@@ -221,9 +221,11 @@ def Derive : Pass<"redfuse-derive"> {
   }];
   let options = [
     Option<"all", "all", "bool", "false",
-           "Try cascades without a schedule as well, along all reduced dims">,
+           "Take cascades that are not streamed as well, along all reduced dims">,
     ListOption<"over", "over", "int64_t",
                "Fold cascades without a schedule along these dims">,
+    Option<"timed", "timed", "bool", "false",
+           "Leave the time that it took on the op, as redfuse.derive_us">,
     Option<"strict", "strict", "bool", "false",
            "Refuse what changes the order of floating-point operations">,
     Option<"approximate", "approximate", "bool", "false",

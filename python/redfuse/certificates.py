@@ -1,0 +1,227 @@
+"""The certificate of a fold (docs/algebra.md), read from its formulas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import ArgumentError
+from .formulas import Expr, parse
+
+KEYS = (
+    "basis", "domain", "finalise", "guards", "inputs", "pivots", "reads", "results", "rules",
+    "source", "state", "transport", "where",
+)  # fmt: skip
+
+_TYPED = re.compile(r"(\w+): ([\w.<>]+?)\[([\d, ]*)\](?: = (.+))?$")
+_KEPT = re.compile(r"(\w+) = mean of the first segment of (.+), kept$")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An input or a component of the state.
+
+    type: its element type. dims: the iteration dims that it depends on. identity: of a component,
+    what an empty state holds.
+    """
+
+    name: str
+    type: str
+    dims: tuple[int, ...]
+    identity: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """``names = reducer[over](operands)``: a stage of the source, or one component of the state
+    (two for a pair of a value and its index)."""
+
+    names: tuple[str, ...]
+    reducer: str
+    over: tuple[int, ...]
+    operands: tuple[Expr, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """What ``name`` holds: the running maximum of ``data``, or a value inside its range, kept."""
+
+    name: str
+    is_kept: bool
+    data: Expr
+    text: str
+
+
+@dataclass(frozen=True)
+class Guard:
+    """``text`` (a term of a finalisation, or a reduced value) is ``instead`` where ``condition``
+    holds."""
+
+    text: str
+    instead: Expr
+    condition: Expr
+
+
+@dataclass
+class Certificate:
+    """A derivation as formulas. ``lines`` has the texts by key, as they are on the fold."""
+
+    lines: dict[str, list[str]]
+    extents: list[int | None] = field(default_factory=list)
+    inputs: dict[str, Declared] = field(default_factory=dict)
+    state: dict[str, Declared] = field(default_factory=dict)
+    source: list[Reduction] = field(default_factory=list)
+    basis: list[Reduction] = field(default_factory=list)
+    kept: dict[str, Expr] = field(default_factory=dict)
+    pivots: dict[str, Pivot] = field(default_factory=dict)
+    transport: dict[str, Expr] = field(default_factory=dict)
+    finalise: dict[str, Expr] = field(default_factory=dict)
+    results: dict[str, Expr] = field(default_factory=dict)
+    where: dict[str, Expr] = field(default_factory=dict)
+    guards: list[Guard] = field(default_factory=list)
+    reads: dict[str, list[str]] = field(default_factory=dict)
+    rules: list[str] = field(default_factory=list)
+    ordered: bool = False
+
+    @property
+    def over(self) -> tuple[int, ...]:
+        """The folded dims: those of every reduction of the source."""
+        return self.source[0].over if self.source else ()
+
+    @classmethod
+    def of(cls, lines: Mapping[str, Any]) -> Certificate:
+        """From the texts by key; raises ArgumentError that names the line that is no formula."""
+        missing = [key for key in KEYS if key not in lines]
+        if missing:
+            raise ArgumentError(
+                f"certificate: expected the entries {', '.join(KEYS)}; missing: "
+                f"{', '.join(missing)}"
+            )
+        texts = {key: [str(line) for line in lines[key]] for key in KEYS}
+        made = cls(texts, ordered="ordered" in lines, rules=texts["rules"])
+        for key in KEYS:
+            for line in texts[key]:
+                try:
+                    _READERS[key](made, line)
+                except (ArgumentError, ValueError, IndexError) as error:
+                    raise ArgumentError(f"certificate, {key}: '{line}': {error}") from None
+        return made
+
+    def __str__(self) -> str:
+        return "\n".join(f"{key}: {line}" for key in KEYS for line in self.lines[key])
+
+
+def _split(line: str, by: str) -> tuple[str, str]:
+    left, found, right = line.partition(by)
+    if not found:
+        raise ArgumentError(f"expected 'name{by}formula'")
+    return left.strip(), right.strip()
+
+
+def _declared(line: str) -> Declared:
+    match = _TYPED.match(line)
+    if match is None:
+        raise ArgumentError("expected 'name: type[dims]'")
+    dims = tuple(int(d) for d in match[3].split(",") if d.strip())
+    return Declared(match[1], match[2], dims, parse(match[4]) if match[4] else None)
+
+
+def _reduction(line: str) -> Reduction:
+    left, right = _split(line, " = ")
+    made = parse(right)
+    if made.head != "reduce":
+        raise ArgumentError("expected a reduction, such as add[1](x0)")
+    names = tuple(n.strip() for n in left.split(","))
+    return Reduction(names, str(made.value), made.dims, made.args, right)
+
+
+def _read_domain(c: Certificate, line: str) -> None:
+    _, extent = _split(line, " < ")
+    c.extents.append(None if extent == "?" else int(extent))
+
+
+def _read_inputs(c: Certificate, line: str) -> None:
+    made = _declared(line)
+    c.inputs[made.name] = made
+
+
+def _read_state(c: Certificate, line: str) -> None:
+    made = _declared(line)
+    if made.identity is None:
+        raise ArgumentError("expected 'name: type[dims] = identity'")
+    c.state[made.name] = made
+
+
+def _read_basis(c: Certificate, line: str) -> None:
+    kept = _KEPT.match(line)
+    if kept:
+        c.kept[kept[1]] = parse(kept[2])
+    else:
+        c.basis.append(_reduction(line))
+
+
+def _read_pivots(c: Certificate, line: str) -> None:
+    left, right = _split(line, ": ")
+    for what, is_kept in (("running maximum of ", False), ("kept value of ", True)):
+        if right.startswith(what):
+            c.pivots[left] = Pivot(left, is_kept, parse(right[len(what) :]), line)
+            return
+    raise ArgumentError("expected 'running maximum of' or 'kept value of' a formula")
+
+
+def _read_reads(c: Certificate, line: str) -> None:
+    left, _, right = line.partition(":")
+    c.reads[left] = [name.strip() for name in right.split(",") if name.strip()]
+
+
+def _read_source(c: Certificate, line: str) -> None:
+    c.source.append(_reduction(line))
+
+
+def _read_guards(c: Certificate, line: str) -> None:
+    text, right = _split(line, " -> ")
+    instead, condition = _split(right, " if ")
+    c.guards.append(Guard(text, parse(instead), parse(condition)))
+
+
+def _named(attribute: str, by: str) -> Any:
+    def read(c: Certificate, line: str) -> None:
+        left, right = _split(line, by)
+        held = getattr(c, attribute)
+        if left in held:
+            raise ArgumentError(f"'{left}' has two formulas")
+        held[left] = parse(right)
+
+    return read
+
+
+_READERS = {
+    "basis": _read_basis,
+    "domain": _read_domain,
+    "finalise": _named("finalise", " = "),
+    "guards": _read_guards,
+    "inputs": _read_inputs,
+    "pivots": _read_pivots,
+    "reads": _read_reads,
+    "results": _named("results", " = "),
+    "rules": lambda c, line: None,
+    "source": _read_source,
+    "state": _read_state,
+    "transport": _named("transport", " -> "),
+    "where": _named("where", " = "),
+}
+
+
+def texts_of(attribute: Any) -> dict[str, Sequence[str]]:
+    """The entries of a fold's ``certificate`` attribute as texts."""
+    found: dict[str, Sequence[str]] = {}
+    for item in attribute:
+        value = item.attr
+        if hasattr(value, "__len__") and not hasattr(value, "value"):
+            found[item.name] = [getattr(line, "value", str(line)) for line in value]
+        else:
+            found[item.name] = [str(value)]
+    return found

@@ -1,0 +1,1 @@
+"""Checks certificates and the code that goes with them, independently of the C++ engine."""

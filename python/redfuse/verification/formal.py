@@ -1,0 +1,240 @@
+"""What a certificate says, computed: states of segments, their merge, the results, and the source.
+
+Nothing here looks at a fold: only the formulas count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..certificates import Certificate, Reduction
+from ..formulas import Expr
+from .arithmetic import Arithmetic, NotInterpretable
+from .space import Range, Space, combine, reduce, scattered
+
+State = dict[str, Any]
+
+_OPERATORS = {
+    "+": "addf", "-": "subf", "*": "mulf", "/": "divf", "neg": "negf", "==": "cmpf_oeq",
+    "!=": "cmpf_une", "<": "cmpf_olt", "<=": "cmpf_ole", ">": "cmpf_ogt", ">=": "cmpf_oge",
+}  # fmt: skip
+_FUNCTIONS = {"Abs": "absf"}
+
+
+class Formal:
+    """A certificate over a space.
+
+    inputs: arrays of the whole space by name (x0, ...); outside: the scalars c0, ...
+    """
+
+    def __init__(
+        self, certificate: Certificate, numbers: Arithmetic, space: Space,
+        inputs: Mapping[str, Any], outside: Mapping[str, Any] | None = None,
+    ):  # fmt: skip
+        self.certificate, self.numbers, self.space = certificate, numbers, space
+        self.inputs, self.outside = dict(inputs), dict(outside or {})
+        self.over = certificate.over
+        self._data: dict[tuple, Any] = {}
+
+    # ---- formulas --------------------------------------------------------------------
+
+    def value(
+        self, formula: Expr, ranges: Sequence[Range], given: Mapping[str, Any],
+        identity: Any = None,
+    ) -> Any:  # fmt: skip
+        """A formula in a part of the space. given: values of names, with their primes.
+
+        identity: what ``where`` gives where its condition does not hold.
+        """
+        numbers = self.numbers
+
+        def below(*formulas: Expr) -> list[Any]:
+            return [self.value(f, ranges, given, identity) for f in formulas]
+
+        head = formula.head
+        if head == "number":
+            value = formula.value
+            whole = getattr(value, "denominator", 0) == 1
+            number = numbers.number(int(value) if whole else value)  # type: ignore[call-overload]
+            return number.reshape([1] * self.space.rank)
+        if head == "name":
+            return self._name(formula.key, ranges, given)
+        if head == "not":
+            return ~np.asarray(below(*formula.args)[0], bool)
+        if head == "**":
+            return self._power(formula, ranges, given, identity)
+        if head == "reduce":
+            return reduce(numbers, self.space, ranges, str(formula.value), formula.dims,
+                          below(*formula.args))[0]  # fmt: skip
+        if head == "call" and formula.value == "where":
+            holds, value = below(*formula.args)
+            if identity is None:
+                raise NotInterpretable("'where' outside of a component of the state")
+            return numbers.apply("select", holds, value, identity)
+        if head == "call" and formula.value == "extract":
+            return scattered(numbers, below(*formula.args[1:]))
+        if head == "call":
+            function = str(formula.value)
+            return numbers.apply(_FUNCTIONS.get(function, function), *below(*formula.args))
+        operands = below(*formula.args)
+        if head == "/":
+            operands = [numbers.to_float(v) for v in operands]
+        return numbers.apply(_OPERATORS[head], *operands)
+
+    def _name(self, name: str, ranges: Sequence[Range], given: Mapping[str, Any]) -> Any:
+        if name in given:
+            return given[name]
+        if name in self.inputs:
+            return self.space.part(self.inputs[name], ranges)
+        if name in self.certificate.where:
+            key = (name, *map(tuple, ranges))
+            if key not in self._data:
+                self._data[key] = self.value(self.certificate.where[name], ranges, {})
+            return self._data[key]
+        if name.startswith("i") and name[1:].isdigit() and int(name[1:]) < self.space.rank:
+            return self.space.positions(int(name[1:]), ranges)
+        if name in self.outside:
+            return self.outside[name]
+        raise NotInterpretable(f"'{name}' is not defined")
+
+    def _power(
+        self, formula: Expr, ranges: Sequence[Range], given: Mapping[str, Any], identity: Any
+    ) -> Any:
+        base, exponent = formula.args
+        numbers = self.numbers
+        if base.head == "number" and base.value == 2:
+            return numbers.apply("exp2", self.value(exponent, ranges, given, identity))
+        value = self.value(base, ranges, given, identity)
+        count = exponent.value if exponent.head == "number" else None
+        if getattr(count, "denominator", 0) == 1 and 0 < abs(int(count)) <= 16:  # type: ignore
+            result = value
+            for _ in range(abs(int(count)) - 1):  # type: ignore[call-overload]
+                result = result * value
+            return result if count > 0 else numbers.apply("divf", numbers.number(1.0), result)  # type: ignore
+        return numbers.apply("powf", value, self.value(exponent, ranges, given, identity))
+
+    # ---- states ----------------------------------------------------------------------
+
+    def identity(self) -> State:
+        """The state of nothing, as it is declared."""
+        state = {}
+        for name, component in self.certificate.state.items():
+            assert component.identity is not None
+            value = self.value(component.identity, self.space.ranges(), {})
+            if component.type == "i1":
+                value = np.asarray(value, bool)
+            elif component.type.startswith(("f", "bf")):
+                value = self.numbers.to_float(value)
+            state[name] = value
+        return state
+
+    def segment(self, cut: Range | None) -> State:
+        """The state of one segment of the folded dims, from its elements alone."""
+        ranges = self.space.ranges(self.over, cut)
+        state: State = {}
+        for name, data in self.certificate.kept.items():
+            value = self.value(data, ranges, {})
+            total = self._reduced("add", value, ranges)
+            count = self._reduced("add", self.numbers.number(1), ranges)
+            state[name] = self.numbers.apply("divf", total, self.numbers.to_float(count))
+        for late in (False, True):
+            pivots = {f"{name}'": _safe(self, value) for name, value in state.items()}
+            for component in self.certificate.basis:
+                if _is_relative(component) == late:
+                    state.update(self._component(component, ranges, pivots))
+        return state
+
+    def _reduced(self, reducer: str, value: Any, ranges: Sequence[Range]) -> Any:
+        shape = [1] * (self.space.rank - np.ndim(value)) + list(np.shape(value))
+        return reduce(self.numbers, self.space, ranges, reducer, self.over,
+                      [value.reshape(shape)])[0]  # fmt: skip
+
+    def _component(
+        self, component: Reduction, ranges: Sequence[Range], pivots: Mapping[str, Any]
+    ) -> State:
+        operands = []
+        for name, operand in zip(component.names, component.operands, strict=True):
+            identity = self.certificate.state[name].identity
+            empty = self.value(identity, ranges, {}) if identity is not None else None
+            operands.append(self.value(operand, ranges, pivots, empty))
+        values = reduce(self.numbers, self.space, ranges, component.reducer, component.over,
+                        operands)  # fmt: skip
+        return dict(zip(component.names, values, strict=True))
+
+    def merge(self, a: State, b: State) -> State:
+        """Two states as one; kept pivots are those of ``a``."""
+        merged: State = {name: a[name] for name in self.certificate.kept}
+        relative = self.certificate.transport
+        for component in self.certificate.basis:
+            if component.names[0] not in relative:
+                merged.update(self._combined(component, a, b))
+        for component in self.certificate.basis:
+            (name, *_) = component.names
+            if name in relative:
+                moved = [{name: self.transported(name, state, merged)} for state in (a, b)]
+                merged.update(self._combined(component, *moved))
+        return merged
+
+    def transported(self, name: str, state: State, pivots: Mapping[str, Any]) -> Any:
+        """A component of ``state`` relative to other pivots.
+
+        Where the old maximum is -inf (nothing seen but -inf) nothing is left of the component.
+        """
+        certificate = self.certificate
+        formula = certificate.transport[name]
+        ranges = self.space.ranges()
+        given = {**state, **{f"{key}'": _safe(self, value) for key, value in pivots.items()}}
+        value = self.value(formula, ranges, given)
+        nothing = self.value(certificate.state[name].identity, ranges, {})  # type: ignore[arg-type]
+        for pivot in certificate.pivots.values():
+            if not pivot.is_kept and pivot.name in formula.names():
+                unseen = np.asarray(state[pivot.name] == float("-inf"), bool)
+                value = self.numbers.apply("select", unseen, nothing, value)
+        return value
+
+    def _combined(self, component: Reduction, a: State, b: State) -> State:
+        values = combine(
+            self.numbers, component.reducer,
+            [a[name] for name in component.names], [b[name] for name in component.names],
+        )  # fmt: skip
+        return dict(zip(component.names, values, strict=True))
+
+    # ---- results ---------------------------------------------------------------------
+
+    def finalised(self, state: State) -> tuple[State, list[Any]]:
+        """The reduced values, and the results, from a state."""
+        values: State = dict(state)
+        for name, formula in self.certificate.finalise.items():
+            values[name] = self.value(formula, self.space.ranges(), values)
+        return values, self.results(values)
+
+    def sourced(self) -> tuple[State, list[Any]]:
+        """The reduced values, and the results, by the source's own formulas."""
+        values: State = {}
+        ranges = self.space.ranges()
+        for stage in self.certificate.source:
+            operands = [self.value(o, ranges, values) for o in stage.operands]
+            made = reduce(self.numbers, self.space, ranges, stage.reducer, stage.over, operands)
+            values.update(zip(stage.names, made, strict=True))
+        return values, self.results(values)
+
+    def results(self, values: Mapping[str, Any]) -> list[Any]:
+        """The results from the reduced values."""
+        return [
+            self.value(f, self.space.ranges(), values) for f in self.certificate.results.values()
+        ]
+
+
+def _safe(formal: Formal, pivot: Any) -> Any:
+    """A pivot as it is subtracted: 0 where it is -inf."""
+    if pivot.dtype.kind not in "fO":
+        return pivot
+    zero = formal.numbers.number(0.0)
+    return formal.numbers.apply("select", np.asarray(pivot == float("-inf"), bool), zero, pivot)
+
+
+def _is_relative(component: Reduction) -> bool:
+    return any(e.primes for operand in component.operands for e in operand.walk())
