@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .options import Options
     from .rewriting import rewrite
     from .state import State
+    from .verification import verify
 
 __version__ = "0.1.0"
 
@@ -61,6 +62,7 @@ __all__ = [
     "register_dialect",
     "rewrite",
     "scan",
+    "verify",
 ]
 
 _ext.register_dialects(get_dialect_registry())
@@ -77,6 +79,7 @@ _LAZY = {
     "scan": "combining",
     "State": "state",
     "rewrite": "rewriting",
+    "verify": "verification",
     "pattern_names": "rewriting",
 }
 

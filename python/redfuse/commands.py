@@ -35,7 +35,7 @@ def make_app(_typer: Any) -> Any:
         help="Compiles linalg programs; fuses cascades of reductions.", add_completion=False,
         pretty_exceptions_enable=False, rich_markup_mode=None,
     )  # fmt: skip
-    for command in (compile_, run, explain, bench, targets, demo):
+    for command in (compile_, run, explain, verify, bench, targets, demo):
         app.command(name=command.__name__.rstrip("_"))(command)
     cache_app = typer.Typer(
         help="Shows or empties the cache of compiled programs.", no_args_is_help=True
@@ -229,6 +229,30 @@ def explain(
         print(json_module.dumps(executable.explain(json=True), indent=2))
     else:
         print(executable.explain())
+
+
+def verify(
+    file: File,
+    json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
+    no_run: Annotated[
+        bool, typer.Option("--no-run", help="Check derivations only, and run nothing.")
+    ] = False,
+    seconds: Annotated[float, typer.Option(help="About how long it may take.")] = 20.0,
+    entry: Entry = None,
+    option: Settings = None,
+) -> int:
+    """Check every derivation, and the results on awkward data; exit with 1 if a check fails."""
+    from .verification import report as reports
+    from .verification import verify as verify_program
+
+    options = _options(entry, False, option)
+    with console.progress(f"verifying {file}"):
+        report = verify_program(file, options=options, run=not no_run, seconds=seconds)
+    if json:
+        print(json_module.dumps(report.as_json(), indent=2))
+    else:
+        reports.print_table(report)
+    return 0 if report.ok else 1
 
 
 def bench(

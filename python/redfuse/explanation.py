@@ -41,7 +41,7 @@ class Recorder:
             if len(names) == len(self.kernels):
                 for kernel, name in zip(self.kernels, names, strict=True):
                     kernel["name"] = name
-            self.refused = list(_refusals(module))
+            self.refused = list(refusals(module))
 
     def result(self) -> dict:
         """The explanation."""
@@ -260,7 +260,8 @@ def _where(operation: Any) -> str:
     return position_text(*_position(operation.location))
 
 
-def _refusals(module: Any) -> Iterator[dict]:
+def refusals(module: Any) -> Iterator[dict]:
+    """What was not fused, and why, as the passes left it on the functions."""
     for operation in module.body.operations:
         attributes = operation.operation.attributes
         if "redfuse.refused" not in attributes:

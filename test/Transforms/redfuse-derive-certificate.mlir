@@ -9,7 +9,14 @@
 // CHECK-SAME: "t1 = add[1](1)"
 // CHECK-SAME: "t2 = add[1]((x0 - t0'))"
 // CHECK-SAME: "t3 = add[1]((x0 - t0')**2)"
+// CHECK-SAME: domain = ["i0 < 5", "i1 < 37"]
 // CHECK-SAME: "d1 = t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2"
+// CHECK-SAME: guards = ["(-t2/37) -> nan if Abs(-t2/37) == oo"]
+// CHECK-SAME: inputs = ["x0: f32[0, 1]"]
+// CHECK-SAME: reads = ["step: x0", "finalise: "]
+// CHECK-SAME: results = ["y0 = d1/37"]
+// CHECK-SAME: source = ["d0 = add[1](x0)", "d1 = add[1]((x0 - d0/37)*(x0 - d0/37))"]
+// CHECK-SAME: state = ["t0: f32[0] = 0", "t1: i64[] = 0", "t2: f32[0] = 0", "t3: f32[0] = 0"]
 // CHECK-SAME: "t2 -> t2 + (t0 - t0')*t1"
 // CHECK-SAME: "t3 -> t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"
 func.func @variance(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
@@ -101,7 +108,7 @@ func.func @weighted_variance(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %in
 // CHECK-SAME: "t4 = add[2]((x0 - t0')*x1)"
 // CHECK-SAME: "t5 = add[2](x1)"
 // CHECK-SAME: "d1 = t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2"
-// CHECK-SAME: "d2 = t4*1/sqrt(d1/37 + 9.9999997473787516e-06) + t5*(-t2/37)*1/sqrt(d1/37 + 9.9999997473787516e-06)"
+// CHECK-SAME: "d2 = t4/sqrt(d1/37 + 9.9999997473787516e-06) + t5*(-t2/37)/sqrt(d1/37 + 9.9999997473787516e-06)"
 // CHECK-SAME: "t2 -> t2 + (t0 - t0')*t1"
 // CHECK-SAME: "t3 -> t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"
 // CHECK-SAME: "t4 -> t4 + (t0 - t0')*t5"
@@ -240,7 +247,7 @@ func.func @guarded(%in0: tensor<5x37xf32>, %in1: tensor<37x3xf32>, %init0: tenso
 // CHECK-SAME: "t0 = add[2](a0)"
 // CHECK-SAME: "t1 = add[2](x0*x1)"
 // CHECK-SAME: "d0 = t0"
-// CHECK-SAME: "d1 = t1*1/sqrt(d0/37 + 9.9999999747524271e-07)"
+// CHECK-SAME: "d1 = t1/sqrt(d0/37 + 9.9999999747524271e-07)"
 func.func @scaled_contraction(%in0: tensor<5x37xf32>, %in1: tensor<37x3xf32>, %init0: tensor<5x3xf32>) -> (tensor<5x3xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(d, i, j) -> (i, j)>, affine_map<(d, i, j) -> (j, d)>, affine_map<(d, i, j) -> (i, d)>]}
       ins(%in0, %in1 : tensor<5x37xf32>, tensor<37x3xf32>)
@@ -269,6 +276,7 @@ func.func @scaled_contraction(%in0: tensor<5x37xf32>, %in1: tensor<37x3xf32>, %i
 // CHECK-SAME: "t3 = minimumf[1](x1)"
 // CHECK-SAME: "d0 = t0"
 // CHECK-SAME: "d1 = t1/d0"
+// CHECK-SAME: guards = ["t1/d0 -> t2/d0 + t3/d0 if d0 == 0"]
 func.func @risky_quotient(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
       ins(%in0, %in1 : tensor<5x37xf32>, tensor<5x37xf32>)
@@ -339,8 +347,8 @@ func.func @moments(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>, %init1: tensor
 // CHECK-LABEL: @masked
 // CHECK: redfuse.fold
 // CHECK-SAME: "t0 = maximumf[1](x0)"
-// CHECK-SAME: "t1 = maximumf[1](where(a2, x0))"
-// CHECK-SAME: "t2 = add[1](where(a2, exp(x0 - t1')))"
+// CHECK-SAME: "t1 = maximumf[1](where(a0, x0))"
+// CHECK-SAME: "t2 = add[1](where(a0, exp(x0 - t1')))"
 // CHECK-SAME: "d0 = t0"
 // CHECK-SAME: "d1 = t2*exp(t1 - d0)"
 // CHECK-SAME: "t2 -> exp(t1 - t1')*t2"

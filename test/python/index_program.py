@@ -91,12 +91,17 @@ FOLDS: dict[str, np.ufunc] = {
 }
 
 
+# What arith.cmpf holds for, by predicate: equal, greater, less, unordered.
+_CASES = ("", "e", "g", "ge", "l", "le", "gl", "gle",
+          "eu", "gu", "geu", "lu", "leu", "glu", "u", "gleu")  # fmt: skip
+
+
 def _compare_float(predicate: int, x: Array, y: Array) -> Array:
-    """arith.cmpf: bit 0 equal, 1 greater, 2 less, 3 unordered (the order of the predicates)."""
+    """arith.cmpf."""
     holds = np.zeros(np.broadcast_shapes(x.shape, y.shape), bool)
-    for bit, part in enumerate((x == y, x > y, x < y, np.isnan(x) | np.isnan(y))):
-        if predicate >> bit & 1:
-            holds = holds | part
+    parts = {"e": x == y, "g": x > y, "l": x < y, "u": np.isnan(x) | np.isnan(y)}
+    for case in _CASES[predicate]:
+        holds = holds | parts[case]
     return holds
 
 

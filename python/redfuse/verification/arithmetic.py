@@ -15,7 +15,12 @@ import numpy as np
 
 DIGITS = 50
 
-_FLOAT_PREDICATES = "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split()
+# What a comparison of floats holds for: equal, greater, less, unordered.
+_FLOAT_PREDICATES = {
+    "false": "", "oeq": "e", "ogt": "g", "oge": "ge", "olt": "l", "ole": "le", "one": "gl",
+    "ord": "gle", "ueq": "eu", "ugt": "gu", "uge": "geu", "ult": "lu", "ule": "leu",
+    "une": "glu", "uno": "u", "true": "gleu",
+}  # fmt: skip
 _INT_PREDICATES = "eq ne slt sle sgt sge ult ule ugt uge".split()
 _SAME = (
     "extf", "truncf", "index_cast", "index_castui", "extsi", "extui", "trunci",
@@ -51,8 +56,8 @@ class Arithmetic:
             "mulf": np.multiply,
             "negf": np.negative,
         }
-        for code, predicate in enumerate(_FLOAT_PREDICATES):
-            self.table[f"cmpf_{predicate}"] = self._float_comparison(code)
+        for predicate, cases in _FLOAT_PREDICATES.items():
+            self.table[f"cmpf_{predicate}"] = self._float_comparison(cases)
         for predicate in _INT_PREDICATES:
             self.table[f"cmpi_{predicate}"] = self._int_comparison(predicate[-2:])
         for cast in _SAME:
@@ -68,13 +73,17 @@ class Arithmetic:
         """Where an array of floats holds NaN."""
         return np.asarray(a != a, bool)
 
-    def _float_comparison(self, code: int) -> Callable[[Any, Any], Any]:
+    def _float_comparison(self, cases: str) -> Callable[[Any, Any], Any]:
         def compare(a: Any, b: Any) -> Any:
-            parts = (a == b, a > b, a < b, self.is_nan(a) | self.is_nan(b))
             holds = np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b)), bool)
-            for bit, part in enumerate(parts):
-                if code >> bit & 1:
-                    holds = holds | np.asarray(part, bool)
+            parts: dict[str, Callable[[], Any]] = {
+                "e": lambda: a == b,
+                "g": lambda: a > b,
+                "l": lambda: a < b,
+                "u": lambda: self.is_nan(a) | self.is_nan(b),
+            }
+            for case in cases:
+                holds = holds | np.asarray(parts[case](), bool)
             return holds
 
         return compare

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -75,10 +74,9 @@ class Bodies:
 
 def reducer_of(op: Any) -> str:
     """The reducer of a redfuse.reduce, by name."""
-    match = re.search(r"redfuse\.reduce\s+(\w+)", str(op))
-    if match is None:
-        raise NotInterpretable("a reduction without a reducer")
-    return match[1]
+    from ..dialects._redfuse_enum_gen import Reducer
+
+    return str(Reducer(int(op.attributes["reducer"])))
 
 
 def constant(attribute: Any) -> Any:

@@ -71,7 +71,8 @@ def inputs(
     certificate: Certificate, numbers: Arithmetic, space: Space, kind: str, seed: int
 ) -> dict[str, Any]:
     """Arrays for the inputs of a certificate. Integers are small; kinds concern floats that
-    depend on folded dims: infinities and NaN are in the first one only, unless the kind says so."""
+    depend on folded dims: infinities, NaN and what is huge are in the first one only, unless the
+    kind says so."""
     rng = np.random.default_rng(seed)
     made = {}
     is_first = True
@@ -87,7 +88,7 @@ def inputs(
         folded = [d for d in certificate.over if d in declared.dims]
         if folded:
             axis = max(folded, key=lambda d: space.extents[d])
-            is_own = is_first or not ("infinit" in kind or kind == "nan")
+            is_own = is_first or not ("infinit" in kind or kind in ("nan", "one huge element"))
             chosen = "both infinities" if kind == INFINITE else kind if is_own else "normal"
             values = awkward(chosen, shape, axis, rng)
             is_first = False

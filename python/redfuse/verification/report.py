@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 PASSED, FAILED, UNCHECKED = "passed", "failed", "not checked"
@@ -90,6 +90,23 @@ class Report:
         return "\n".join([*lines, self.summary()])
 
 
+def grouped(checks: Sequence[Check]) -> list[tuple[str, str, str, list[str]]]:
+    """Rows for people: (status, how, what, formulas and details). Checks of one kind that ended
+    alike ("transport of t1: ...") share a row."""
+    rows: list[tuple[str, str, str, list[str]]] = []
+    for check in checks:
+        texts = [text for text in (check.formula, check.detail) if text]
+        kind, colon, rest = check.what.partition(": ")
+        if rows and colon:
+            status, how, what, held = rows[-1]
+            if (status, how, what.partition(": ")[0]) == (check.status, check.how, kind):
+                more = [t for t in texts if t not in held]
+                rows[-1] = (status, how, f"{what}; {rest}", [*held, *more])
+                continue
+        rows.append((check.status, check.how, check.what, texts))
+    return rows
+
+
 def print_table(report: Report) -> None:
     """The report as tables on the terminal, by rich."""
     from rich.console import Console
@@ -104,10 +121,9 @@ def print_table(report: Report) -> None:
         table.add_column("by", no_wrap=True)
         table.add_column("claim")
         table.add_column("formula; where it fails", overflow="fold")
-        for check in section.checks:
+        for status, how, what, texts in grouped(section.checks):
             table.add_row(
-                Text(check.status, style=styles[check.status]), check.how, Text(check.what),
-                Text("\n".join(text for text in (check.formula, check.detail) if text)),
-            )  # fmt: skip
+                Text(status, style=styles[status]), how, Text(what), Text("\n".join(texts))
+            )
         console.print(table)
     console.print(Text(report.summary(), style="green" if report.ok else "bold red"))

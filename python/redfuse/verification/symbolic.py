@@ -163,7 +163,12 @@ class Algebra:
 
 
 def checks(certificate: Certificate) -> Iterator[Check]:
-    """All claims, one by one."""
+    """All claims, one by one. A certificate with gaps is not looked at any further."""
+    gaps = missing(certificate)
+    yield Check("the certificate is complete", "algebra", FAILED if gaps else PASSED, "",
+                "; ".join(gaps))  # fmt: skip
+    if gaps:
+        return
     yield from _identities(certificate)
     yield from _pivots(certificate)
     for name in certificate.transport:
@@ -175,6 +180,55 @@ def checks(certificate: Certificate) -> Iterator[Check]:
                       _associativity)  # fmt: skip
     for name, formula in certificate.finalise.items():
         yield _finalisation(certificate, name, formula)
+
+
+def missing(certificate: Certificate) -> list[str]:
+    """What formulas use or results need and the certificate does not have."""
+    gaps = []
+    held = {n for c in certificate.basis for n in c.names} | set(certificate.kept)
+    for name in certificate.state:
+        if name not in held:
+            gaps.append(f"{name} has no formula in the basis")
+    gaps += [f"{name} is not declared" for name in sorted(held - set(certificate.state))]
+    reduced = {n for s in certificate.source for n in s.names}
+    data = set(certificate.inputs) | set(certificate.where)
+    state = set(certificate.state)
+
+    def uses(formula: Expr, known: set[str], what: str) -> None:
+        for name in sorted(formula.names()):
+            plain = name.rstrip("'")
+            is_free = plain[0] in "ic" and plain[1:].isdigit()
+            if not is_free and (plain not in known or (name != plain and plain not in state)):
+                gaps.append(f"{what} uses {name}, which is not defined")
+
+    for name, formula in certificate.where.items():
+        uses(formula, data, name)
+    for reduction in certificate.basis:
+        for operand in reduction.operands:
+            uses(operand, data | state, reduction.names[0])
+    for reduction in certificate.source:
+        for operand in reduction.operands:
+            uses(operand, data | reduced, reduction.names[0])
+    for name, formula in [*certificate.transport.items(), *certificate.kept.items()]:
+        uses(formula, data | state, name)
+        if name not in state:
+            gaps.append(f"{name} is not declared")
+    for name, formula in certificate.finalise.items():
+        uses(formula, data | state | reduced, name)
+        if name not in reduced:
+            gaps.append(f"the source has no {name}")
+    for name, formula in certificate.results.items():
+        uses(formula, data | reduced, name)
+    for pivot in certificate.pivots.values():
+        uses(pivot.data, data, pivot.name)
+        if pivot.name not in held:
+            gaps.append(f"the pivot {pivot.name} is not in the basis")
+    for extent_of in {d for s in certificate.source for d in s.over}:
+        if extent_of >= len(certificate.extents):
+            gaps.append(f"dim {extent_of} has no extent")
+    if not certificate.source:
+        gaps.append("there is no source")
+    return gaps
 
 
 def _proved(

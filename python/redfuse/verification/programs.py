@@ -1,0 +1,218 @@
+"""The executable against fp64 of the unfused program, on data that breaks careless code."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..check import ROUNDOFF, _compare_integers, program_type
+from ..errors import Error
+from ..options import Options
+from ..runtime.specs import Signature, TensorSpec, numpy_dtype
+from . import points
+from .report import FAILED, PASSED, UNCHECKED, Check
+
+FACTOR = 8.0  # How many times the unfused program's own error a fused one may show.
+_LENGTHS = (37, 1, 0)  # Of dynamic extents.
+_TILES = (16, 7)
+
+
+def checks(source: Any, options: Options, seconds: float) -> Iterator[Check]:
+    """Runs every schedule on every kind of data, for about so many seconds after compiling."""
+    try:
+        from ..reference import Reference
+
+        plain = _compiled(source, dataclasses.replace(options, fuse=False, schedule="auto"))
+        exact = Reference(source, plain.signature.name)
+    except Error as error:
+        yield Check("results against fp64 of the unfused program", "run", UNCHECKED, "",
+                    _first(error))  # fmt: skip
+        return
+    variants = list(_variants(source, options))
+    end = time.monotonic() + seconds
+    is_dynamic = any(not spec.is_static for spec in plain.signature.inputs)
+    seen: dict[str, str] = {}
+    for length in _LENGTHS if is_dynamic else (0,):
+        extent = f", dynamic extents of {length}" if is_dynamic else ""
+        for kind in points.KINDS:
+            if is_dynamic and length < 2 and kind not in ("normal", "zeros", "minus infinity row"):
+                continue
+            if time.monotonic() > end:
+                yield Check(f"results on data: {kind}{extent}", "run", UNCHECKED, "",
+                            "no time left")  # fmt: skip
+                continue
+            yield _kind(kind, extent, plain, exact, variants, length, seen)
+
+
+def _first(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _compiled(source: Any, options: Options) -> Any:
+    from ..compiler import compile
+
+    return compile(source, options=options)
+
+
+def _variants(source: Any, options: Options) -> Iterator[tuple[str, Any]]:
+    """The executables to compare: as compiled, resident, streamed, streamed in odd tiles."""
+    made: dict[str, Any] = {}
+    for schedule in (options.schedule, "resident", "stream"):
+        try:
+            exe = _compiled(source, dataclasses.replace(options, schedule=schedule))
+        except Error:
+            continue
+        kinds = str([k.get("schedule") for k in exe.explanation.get("kernels", [])])
+        if kinds not in made:
+            made[kinds] = exe
+            yield schedule, exe
+    streamed = next((e for e in made.values() if "'kind': 'stream'" in str(e.explanation)), None)
+    if streamed is None:
+        return
+    kernels = streamed.explanation["kernels"]
+    if len(kernels) != 1 or len(kernels[0]["cascades"]) != 1:
+        return
+    names = [dim["name"] for dim in kernels[0]["cascades"][0]["dims"]]
+    for tile in _TILES:
+        tiles = [tile if n in kernels[0]["schedule"].get("stream", []) else 0 for n in names]
+        try:
+            yield f"streamed in tiles of {tile}", _tiled(source, options, tiles)
+        except Error:
+            continue
+
+
+def _tiled(source: Any, options: Options, tiles: Sequence[int]) -> Any:
+    """The streamed program with tiles of its own."""
+    from .. import pipelines
+    from ..compiler import _lower
+    from ..executable import Executable
+    from ..frontends.mlir import read
+
+    program = read(source)
+    streamed = dataclasses.replace(options, schedule="stream")
+    listed = ",".join(map(str, tiles))
+    stages = [
+        (stage, text.replace("kind=stream", f"kind=stream tiles={listed}"))
+        for stage, text in pipelines.fused(streamed)
+    ]
+    lowered = _lower(program, streamed, stages, None)
+    return Executable(
+        program, streamed, "cpu", lowered.signature, lowered.object_code(streamed),
+        lowered.explanation,
+    )  # fmt: skip
+
+
+def data(signature: Signature, kind: str, length: int, seed: int = 1) -> list[Any]:
+    """Arguments of a kind. Integers are 0 and 1, dynamic extents ``length``; infinities, NaN and
+    what is huge are in the first float argument only, unless the kind says so."""
+    rng = np.random.default_rng(seed)
+    made = []
+    is_first = True
+    for spec in signature.inputs:
+        shape = [length if n is None else n for n in spec.shape]
+        dtype = numpy_dtype(spec.dtype)
+        if not spec.is_float:
+            made.append(rng.integers(0, 2, shape).astype(dtype))
+            continue
+        is_own = is_first or not ("infinit" in kind or kind in ("nan", "one huge element"))
+        chosen = "both infinities" if kind == points.INFINITE else kind if is_own else "normal"
+        values = points.awkward(chosen, shape, -1, rng)
+        is_first = False
+        if spec.dtype == "f16":
+            values = np.where(np.isfinite(values), np.clip(values, -3e4, 3e4), values)
+        made.append(np.ascontiguousarray(values.astype(dtype)).reshape(shape))
+    return made
+
+
+def _kind(
+    kind: str, extent: str, plain: Any, exact: Any, variants: Sequence[tuple[str, Any]],
+    length: int, seen: dict[str, str],
+) -> Check:  # fmt: skip
+    signature = plain.signature
+    what = f"results on data: {kind}{extent}"
+    with np.errstate(all="ignore"):
+        arguments = data(signature, kind, length)
+        try:
+            own = _results(plain, arguments)
+            true = [np.asarray(r) for r in exact(*arguments)]
+        except Error as error:
+            return Check(what, "run", UNCHECKED, "", f"the unfused program: {_first(error)}")
+        worst, names = 0.0, []
+        for name, executable in variants:
+            try:
+                got = _results(executable, arguments)
+            except Error as error:
+                return Check(what, "run", FAILED, "", f"{name}: {_first(error)}")
+            count = _reduced(executable.explanation, length)
+            for number, spec in enumerate(signature.outputs):
+                verdict = _compare(spec, signature, number, got, own, true, count)
+                if isinstance(verdict, str):
+                    return Check(what, "run", FAILED, "", f"{name}, out{number}: {verdict}")
+                worst = max(worst, verdict)
+            names.append(name)
+    return Check(what, "run", PASSED, "", f"{', '.join(names)}: error {worst:.2g}")
+
+
+def _results(executable: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
+    results = executable(*arguments)
+    return [np.asarray(r) for r in (results if isinstance(results, tuple) else (results,))]
+
+
+def _compare(
+    spec: TensorSpec, signature: Signature, number: int, got: list, own: list, true: list,
+    count: int,
+) -> float | str:  # fmt: skip
+    """The error of a result, or what is wrong with it."""
+    if not spec.is_float:
+        for against in (true, own):
+            outcome = _compare_integers("", spec, got[number], against[number], number, against)
+            if outcome.ok:
+                return 0.0
+        return outcome.note
+    ours, plain, want = (np.asarray(v[number]).astype(np.float64) for v in (got, own, true))
+    classes = [_class(v) for v in (ours, plain, want)]
+    # Where the unfused program overflows and fp64 does not, either is right.
+    wrong = (classes[0] != classes[1]) & (classes[0] != classes[2])
+    if wrong.any():
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
+        return (
+            f"{int(wrong.sum())} of {want.size} elements differ in class: at {list(at)} "
+            f"{ours[at]:g}, the unfused program has {plain[at]:g}"
+        )
+    finite = np.isfinite(ours) & np.isfinite(plain) & np.isfinite(want)
+    if not finite.any():
+        return 0.0
+    scale = float(np.abs(want[finite]).max()) or 1.0
+    error, allowed = (float(np.abs(v - want)[finite].max()) / scale for v in (ours, plain))
+    allowed = max(FACTOR * allowed, ROUNDOFF[program_type(signature)] * math.sqrt(count))
+    if error <= allowed:
+        return error
+    at = tuple(
+        int(i) for i in np.unravel_index(int(np.argmax(np.where(finite, np.abs(ours - want), 0))),
+                                         want.shape)
+    )  # fmt: skip
+    return (
+        f"error {error:.3g} of the largest result, allowed {allowed:.3g} (the unfused program: "
+        f"{float(np.abs(plain - want)[finite].max()) / scale:.3g}): at {list(at)} {ours[at]:.9g} "
+        f"instead of {want[at]:.9g}"
+    )
+
+
+def _class(values: Any) -> Any:
+    return np.where(np.isnan(values), 3, np.where(np.isinf(values), np.sign(values), 0))
+
+
+def _reduced(explanation: dict, length: int) -> int:
+    """How many elements the longest chain of reductions of a kernel adds up."""
+    longest = 1
+    for kernel in explanation.get("kernels", []):
+        for cascade in kernel["cascades"]:
+            extents = {dim["name"]: dim["extent"] or length for dim in cascade["dims"]}
+            dims = {d for stage in cascade["stages"] for d in stage["over"]}
+            longest = max(longest, math.prod(max(1, extents[d]) for d in dims))
+    return longest

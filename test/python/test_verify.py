@@ -1,0 +1,215 @@
+"""redfuse.verify: right derivations pass, and wrong ones are caught, by the check they break."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redfuse
+from cascades import CASCADES
+from conftest import CORPUS
+from mlir import ir
+from mlir.passmanager import PassManager
+from redfuse.certificates import Certificate, texts_of
+from redfuse.errors import ArgumentError
+from redfuse.verification import folds, symbolic
+from redfuse.verification.report import FAILED, UNCHECKED, Check
+
+EXTENTS = {"i": 3, "j": 37, "d": 2}
+
+
+def derived(name: str) -> str:
+    """The fold of a cascade, as text."""
+    context = ir.Context()
+    with context:
+        module = ir.Module.parse(CASCADES[name].text(EXTENTS))
+        PassManager.parse("builtin.module(redfuse-derive{all=true})").run(module.operation)
+        return str(module)
+
+
+def operations(operation: Any, name: str) -> Iterator[Any]:
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                if inner.operation.name == name:
+                    yield inner.operation
+                yield from operations(inner.operation, name)
+
+
+def checks(text: str) -> list[Check]:
+    """All checks of the folds in a program."""
+    found = []
+    with ir.Context():
+        module = ir.Module.parse(text)
+        for fold in operations(module.operation, "redfuse.fold"):
+            certificate = Certificate.of(texts_of(fold.attributes["certificate"]))
+            (finalize,) = operations(module.operation, "redfuse.finalize")
+            found += symbolic.checks(certificate)
+            found += folds.checks(certificate, fold, finalize, seeds=(0, 1))
+    return found
+
+
+def failed(text: str) -> set[str]:
+    """What failed: claims by how they were checked."""
+    return {f"{c.how}: {c.what}" for c in checks(text) if c.status == FAILED}
+
+
+@pytest.mark.parametrize("name", CASCADES)
+def test_what_is_derived_is_right(name: str) -> None:
+    found = checks(derived(name))
+    assert not [c for c in found if c.status == FAILED]
+    known = [c for c in found if c.status == UNCHECKED]
+    for check in known:
+        assert "known limit" in check.detail or "no sum" in check.detail, check
+
+
+# name of the cascade, what is replaced by what, and the claim that must fail.
+WRONG_CERTIFICATES = {
+    "sign in a transport": (
+        "weighted sum", "t2 -> exp(t0 - t0')*t2", "t2 -> exp(t0' - t0)*t2", "algebra: transport of t2"),
+    "a component missing in a transport": (
+        "variance", " + (t0 - t0')**2*t1", "", "algebra: transport of t3"),
+    "a component missing in the basis": (
+        "variance", '"t2 = add[1]((x0 - t0\'))", ', "", "algebra: the certificate is complete"),
+    "the pivot is a minimum": (
+        "weighted sum", "t0 = maximumf[2](x0)", "t0 = minimumf[2](x0)", "algebra: the pivot is inside"),
+    "the pivot is of other data": (
+        "variance", "t0: kept value of x0", "t0: kept value of 2*x0", "algebra: the pivot is inside"),
+    "an exponential without a maximum": (
+        "weighted sum", "t0: running maximum of x0", "t0: kept value of x0", "algebra: no exponential"),
+    "scale of a finalisation": (
+        "variance", "d1 = t3 + 2*t2", "d1 = 2*t3 + 2*t2", "algebra: d1 from the state"),
+    "a factor missing in a finalisation": (
+        "weighted sum", "*exp(t0 - d0)/d1", "*exp(t0 - d0)", "algebra: d2 from the state"),
+    "binomial coefficients swapped": (
+        "third and fourth moment", "4*(t0 - t0')*t3 + 6*(t0 - t0')**2*t4",
+        "6*(t0 - t0')*t3 + 4*(t0 - t0')**2*t4", "algebra: transport of t5"),
+    "identity": (
+        "weighted sum", "t0: f32[1] = -oo", "t0: f32[1] = 0", "algebra: the state of nothing"),
+    "reducer of a component": (
+        "weighted sum", "t1 = add[2](exp", "t1 = maximumf[2](exp", "50 digits: states of segments"),
+    "reducer of the source": (
+        "min-max normalisation", "d1 = minimumf[1](x0)", "d1 = maximumf[1](x0)", "f64: cut and merged"),
+    "a result": (
+        "variance", "y0 = d1/37", "y0 = d1/36", "50 digits: the finalisation does"),
+    "data": (
+        "root mean square, then a contraction", "a0 = x0*x0", "a0 = x0*x0*x0", "50 digits: the step does"),
+    "dims of a component": (
+        "weighted sum", "t2: f32[0, 1] = 0", "t2: f32[1] = 0", "50 digits: states of segments"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG_CERTIFICATES)
+def test_a_wrong_certificate_is_caught(what: str) -> None:
+    name, old, new, claim = WRONG_CERTIFICATES[what]
+    text = derived(name)
+    assert text.count(old) >= 1, text
+    found = failed(text.replace(old, new))
+    assert any(f.startswith(claim) for f in found), found
+
+
+def in_region(text: str, region: int, old: str, new: str, skip: int = 0) -> str:
+    """``text`` with a piece of one region of the fold exchanged; region 2 is the finalisation."""
+    starts = [m.start() for m in re.finditer(r"\^bb0", text)]
+    begin = starts[region]
+    end = starts[region + 1] if region + 1 < len(starts) else len(text)
+    at = begin
+    for _ in range(skip + 1):
+        at = text.index(old, at + 1)
+    assert at < end, text[begin:end]
+    return text[:at] + new + text[at + len(old) :]
+
+
+WRONG_BODIES = {
+    "the step adds with the wrong sign": (
+        "variance", 0, "arith.subf", "arith.addf", 0, "50 digits: the step does"),
+    "the step forgets the maximum": (
+        "weighted sum", 0, "arith.maximumf", "arith.minimumf", 0, "50 digits: the step does"),
+    "the step reduces with another reducer": (
+        "sum of exponentials", 0, "reduce add", "reduce maximumf", 0, "50 digits: the step does"),
+    "the merge subtracts": (
+        "weighted sum", 1, "arith.addf", "arith.subf", 0, "50 digits: the merge is associative"),
+    "the merge forgets a scale": (
+        "weighted sum", 1, "arith.mulf", "arith.addf", 0, "50 digits: the merge does"),
+    "the merge keeps no pivot": (
+        "variance", 1, "arith.subf", "arith.addf", 0, "50 digits: the merge does"),
+    "the finalisation divides by another number": (
+        "variance", 2, "3.700000e+01", "3.600000e+01", 0, "50 digits: the finalisation does"),
+    "no care for rows of -inf": (
+        "weighted sum", 0, "arith.cmpf oeq", "arith.cmpf une", 0, "f64: cut and merged anyhow"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG_BODIES)
+def test_a_wrong_body_is_caught(what: str) -> None:
+    name, region, old, new, skip, claim = WRONG_BODIES[what]
+    found = failed(in_region(derived(name), region, old, new, skip))
+    assert any(f.startswith(claim) for f in found), found
+
+
+def test_identities_of_the_fold_are_checked() -> None:
+    text = derived("weighted sum").replace("identities = [0xFF800000", "identities = [0.000000e+00")
+    assert any(f.startswith("50 digits: the fold starts from") for f in failed(text))
+
+
+def test_a_failure_shows_the_point() -> None:
+    name, old, new, _ = WRONG_CERTIFICATES["sign in a transport"]
+    found = [c for c in checks(derived(name).replace(old, new)) if c.status == FAILED]
+    first = next(c for c in found if c.how == "algebra")
+    assert "t2 -> exp(t0' - t0)*t2" in first.formula
+    assert re.search(r"differ by \S+ at .*t0p = ", first.detail)
+    digits = next(c for c in found if c.how == "50 digits")
+    assert re.search(r" at \[.*\]: \S+ instead of \S+, for x0 = \[", digits.detail)
+
+
+def test_what_is_no_certificate_is_an_error() -> None:
+    with pytest.raises(ArgumentError, match="missing: basis"):
+        Certificate.of({})
+    text = derived("variance").replace("d1 = t3 + 2*t2", "d1 = t3 + + *t2")
+    with pytest.raises(ArgumentError, match=r"finalise: .*expected a number, a name or '\('"):
+        checks(text)
+
+
+@pytest.mark.parametrize("name", ["softmax.mlir", "layernorm.mlir", "moe_routing.mlir"])
+def test_programs(name: str) -> None:
+    report = redfuse.verify(CORPUS / name, seconds=60)
+    assert report.ok, report
+    assert any(c.how == "run" and c.status == "passed" for c in report), report
+    if name == "moe_routing.mlir":
+        assert any("has no merge" in c.what and "top-k" in c.detail for c in report)
+    else:
+        assert any(c.how == "algebra" for c in report)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    name, old, new, _ = WRONG_CERTIFICATES["binomial coefficients swapped"]
+    path = tmp_path / "wrong.mlir"
+    path.write_text(derived(name).replace(old, new))
+    command = [sys.executable, "-m", "redfuse.cli", "verify", str(path), "--no-run"]
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert not found["ok"]
+    wrong = [c for s in found["sections"] for c in s["checks"] if c["status"] == "failed"]
+    assert any("transport of t5" in c["what"] for c in wrong)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "failed" in done.stdout
+    assert "not checked" in done.stdout.splitlines()[-1]
+
+
+def test_without_sympy(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.modules['sympy'] = None; sys.modules['mpmath'] = None; import redfuse\n"
+        "import importlib.util; importlib.util.find_spec = lambda n, *a: None\n"
+        "try: redfuse.verify('module {}')\n"
+        "except redfuse.UnsupportedError as e: print(e)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "pip install 'redfuse[verify]'" in done.stdout
