@@ -219,6 +219,10 @@ def _save_npz(path: Path, results: list) -> None:
 def explain(
     file: File,
     json: Annotated[bool, typer.Option("--json", help="The object of docs/explain.md.")] = False,
+    merges: Annotated[
+        bool, typer.Option("--merges", help="Only how partial results merge.")
+    ] = False,
+    tex: Annotated[bool, typer.Option("--tex", help="The merges, in LaTeX.")] = False,
     target: Target = "auto",
     entry: Entry = None,
     option: Settings = None,
@@ -227,6 +231,12 @@ def explain(
     executable = _load(file, target, _options(entry, False, option))
     if json:
         print(json_module.dumps(executable.explain(json=True), indent=2))
+    elif tex:
+        print(executable.explain(tex=True))
+    elif merges:
+        from .explain import render_merges
+
+        print(render_merges(executable.explain(json=True)))
     else:
         print(executable.explain())
 

@@ -161,14 +161,20 @@ class Executable:
         """
         return self.state_program.finalize(state, *chunk, offset=offset)
 
-    def explain(self, json: bool = False) -> Any:
-        """What was fused, how, and why not where not: text, or with ``json`` the object of
-        docs/explain.md."""
+    def explain(self, json: bool = False, tex: bool = False) -> Any:
+        """What was fused, how, and why not where not, with the formulas by which partial results
+        merge: text, with ``json`` the object of docs/explain.md, with ``tex`` the merges in
+        LaTeX."""
+        from .merges import to_tex, with_merges
+
+        explanation = with_merges(self.explanation, self.source, self.options)
         if json:
-            return self.explanation
+            return explanation
+        if tex:
+            return to_tex(explanation)
         from .explain import render
 
-        return render(self.explanation)
+        return render(explanation)
 
     @property
     def asm(self) -> str:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .merges import merge_lines
+
 _REDUCERS = {
     "add": "sum",
     "mul": "product",
@@ -46,6 +48,17 @@ def render(explanation: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def render_merges(explanation: Mapping[str, Any]) -> str:
+    """The merges alone: what does not depend on the machine."""
+    lines = []
+    for kernel in explanation.get("kernels", []):
+        where = kernel.get("source") or ""
+        lines.append(f"kernel {kernel.get('name', '?')}" + (f"  ({where})" if where else ""))
+        for cascade in kernel.get("cascades", []):
+            lines += [f"  {line}" for line in merge_lines(cascade)]
+    return "\n".join(lines)
+
+
 def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
     """One kernel."""
     where = kernel.get("source") or kernel.get("location") or ""
@@ -64,10 +77,11 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
                     f"into {names(stage.get('into')) or 'a scalar'}",
                     str(stage.get("type", "")),
                     str(stage.get("location", "")),
-                    f"merge: {merge}" if merge else "",
+                    f"merge: {merge}" if merge and "merge" not in cascade else "",
                 ]
             )
         lines += columns(rows)
+        lines += [f"  {line}" for line in merge_lines(cascade)]
     reads = [f"{i.get('arg', '?')} {times(i.get('reads'))}" for i in kernel.get("inputs", [])]
     if reads:
         lines.append(f"  reads     {', '.join(reads)}")

@@ -30,12 +30,12 @@ class Recorder:
     def after(self, stage: str, module: Any) -> None:
         """Takes from the module what this stage decided."""
         if stage == "schedule":
-            self.kernels = [_kernel(op) for op in _walk(module.operation, "redfuse.cascade")]
+            self.kernels = [_kernel(op) for op in walk(module.operation, "redfuse.cascade")]
         elif stage == "derive":
             self._folds(module)
         elif stage == "outline":
             names = [
-                op.attributes["sym_name"].value for op in _walk(module.operation, "redfuse.kernel")
+                op.attributes["sym_name"].value for op in walk(module.operation, "redfuse.kernel")
             ]
             names = _unsplit(names)
             if len(names) == len(self.kernels):
@@ -54,7 +54,7 @@ class Recorder:
     def _folds(self, module: Any) -> None:
         kinds = ("stream", "multipass", "split")
         streamed = [k for k in self.kernels if k["schedule"].get("kind") in kinds]
-        groups = _groups(module)
+        groups = [g for g in groups_of(module) if g[0].name == "redfuse.fold"]
         if len(groups) != len(streamed):
             return  # some have no merge after all: the refusals say which
         for kernel, group in zip(streamed, groups, strict=True):
@@ -79,21 +79,22 @@ def _certificate(fold: Any) -> dict:
     }  # fmt: skip
 
 
-def _groups(module: Any) -> list[list[Any]]:
-    """The folds and finalisations of each kernel: those of all passes of one cascade together."""
+def groups_of(module: Any) -> list[list[Any]]:
+    """What cascades have become, in order: folds and finalisations, those of all passes of one
+    cascade together, or a cascade that stayed, alone."""
     import mlir.ir as ir
 
     groups: dict[Any, list[Any]] = {}
-    for op in _walk(module.operation, "redfuse.fold", "redfuse.finalize"):
+    for op in walk(module.operation, "redfuse.fold", "redfuse.finalize", "redfuse.cascade"):
         if "redfuse.pass" in op.attributes:
             key: Any = ir.DenseI64ArrayAttr(op.attributes["redfuse.pass"])[0]
-        elif op.name == "redfuse.fold":
+        elif op.name != "redfuse.finalize":
             key = op
         else:
             owners = [v.owner for v in op.operands if isinstance(v, ir.OpResult)]
             key = next((o for o in owners if o.name == "redfuse.fold"), op)
         groups.setdefault(key, []).append(op)
-    return [group for group in groups.values() if group[0].name == "redfuse.fold"]
+    return [group for group in groups.values() if group[0].name != "redfuse.finalize"]
 
 
 def _fold_reads(group: list[Any]) -> list[dict]:
@@ -106,7 +107,7 @@ def _fold_reads(group: list[Any]) -> list[dict]:
     for op in group:
         maps = [ir.AffineMapAttr(a).value for a in op.attributes["indexing_maps"]]
         for value, affine in zip(list(op.operands)[: -len(op.results)], maps, strict=False):
-            argument = _argument(value)
+            argument = argument_of(value)
             if argument is None:
                 continue
             dims = {int(d) for d in re.findall(r"\bd(\d+)", " ".join(map(str, affine.results)))}
@@ -117,21 +118,28 @@ def _fold_reads(group: list[Any]) -> list[dict]:
     return [{"arg": f"arg{number}", "reads": count} for number, count in sorted(counts.items())]
 
 
-def _name_merges(cascade: dict, schedule: dict, certificate: dict) -> None:
+def _name_merges(cascade: dict, schedule: dict, lines: dict) -> None:
     """Says for each stage over a streamed dim how its partial results combine."""
+    from .certificates import Certificate
+    from .notation import equations
+
+    certificate = Certificate.of(lines)
+    merged = {
+        node.key: e.text()
+        for e in equations(certificate)
+        if e.section == "merge"
+        for node in e.left.walk()
+    }
     streamed = set(schedule.get("stream", []))
-    transports = {}
-    for line in certificate.get("transport", []):
-        state, _, moved = line.partition(" -> ")
-        transports[state.strip()] = moved.strip()
     stages = [stage for stage in cascade["stages"] if streamed & set(stage["over"])]
-    for number, stage in enumerate(stages):
-        state = f"t{number}"
-        moved = transports.get(state)
-        if moved is not None:
-            stage["merge"] = f"{state}' = {moved} + the segment's"
-        else:
-            stage["merge"] = f"{state}' = {stage['reducer']}({state}, the segment's)"
+    for stage, reduction in zip(stages, certificate.source, strict=False):
+        formula = certificate.finalise.get(reduction.names[0])
+        if formula is None:
+            continue
+        used = {name for name in formula.names() if name in certificate.state}
+        own = (used - set(certificate.pivots)) or used
+        texts = [merged[f"{name}'"] for name in sorted(own) if f"{name}'" in merged]
+        stage["merge"] = "; ".join(dict.fromkeys(texts))
 
 
 def _unsplit(names: list[str]) -> list[str]:
@@ -149,14 +157,15 @@ def _text(attribute: Any) -> str:
     return attribute.value if hasattr(attribute, "value") else str(attribute)
 
 
-def _walk(operation: Any, *wanted: str) -> Iterator[Any]:
+def walk(operation: Any, *wanted: str) -> Iterator[Any]:
+    """The operations of these names below another, in order; not those inside of one of them."""
     for region in operation.regions:
         for block in region.blocks:
             for inner in block.operations:
                 if inner.operation.name in wanted:
                     yield inner.operation
                 else:
-                    yield from _walk(inner.operation, *wanted)
+                    yield from walk(inner.operation, *wanted)
 
 
 def _kernel(cascade: Any) -> dict:
@@ -172,13 +181,13 @@ def _kernel(cascade: Any) -> dict:
             if isinstance(expression, ir.AffineDimExpr) and not kind.is_dynamic_dim(dim):
                 at = expression.position
                 extents[at] = extents[at] or kind.get_dim_size(dim)
-    names = [f"d{i}" for i in range(count)]
+    names = [f"i{i}" for i in range(count)]
     inputs = operands[: len(operands) - len(list(cascade.results))]
     body = cascade.regions[0].blocks[0]
     stages = [_stage(op.operation, names) for op in body.operations
               if op.operation.name == "redfuse.reduce"]  # fmt: skip
     return {
-        "source": _where(cascade),
+        "source": where(cascade),
         "inputs": _reads(inputs),
         "cascades": [
             {
@@ -205,7 +214,7 @@ def _stage(reduce: Any, names: list[str]) -> dict:
         "over": dims("over"),
         "into": dims("into"),
         "type": str(reduce.results[0].type),
-        "location": _where(reduce),
+        "location": where(reduce),
     }
 
 
@@ -234,13 +243,13 @@ def _reads(inputs: list) -> list[dict]:
     """How often a tile of the kernel loads each function argument: once an operand."""
     counts: dict[int, int] = {}
     for value in inputs:
-        argument = _argument(value)
+        argument = argument_of(value)
         if argument is not None:
             counts[argument] = counts.get(argument, 0) + 1
     return [{"arg": f"arg{number}", "reads": count} for number, count in sorted(counts.items())]
 
 
-def _argument(value: Any) -> int | None:
+def argument_of(value: Any) -> int | None:
     """The function argument that a value is a view of."""
     import mlir.ir as ir
 
@@ -256,7 +265,8 @@ def _argument(value: Any) -> int | None:
     return None
 
 
-def _where(operation: Any) -> str:
+def where(operation: Any) -> str:
+    """Where an operation was written, as file:line:column."""
     return position_text(*_position(operation.location))
 
 

@@ -1,11 +1,12 @@
-"""The pages of docs/ that are made from the .td files."""
+"""The pages of docs/ that are made: from the .td files, and of what the command prints."""
 
 from __future__ import annotations
 
 import re
 
 from .setup import Venv
-from .shell import ROOT, output, say
+from .build import is_built
+from .shell import BUILD, ROOT, output, say
 
 PAGES = {
     "dialect.md": (
@@ -19,6 +20,25 @@ PAGES = {
         ["-gen-pass-doc"],
     ),
 }
+
+# Pages with what the command prints between the marks `<!-- printed: ... -->` and `<!-- end -->`.
+PRINTED = ("merges.md",)
+_MARK = re.compile(
+    r"(?P<head><!-- printed: redfuse (?P<command>[^\n]+) -->\n).*?(?P<end><!-- end -->)", re.S
+)
+
+
+def _printed(venv: Venv, page: str) -> str:
+    """A page with the outputs of its commands put in."""
+    python = venv.site.parents[2] / "bin" / "python"
+    environment = ["env", f"PYTHONPATH={BUILD / 'python'}", "REDFUSE_CACHE_DIR="]
+
+    def printed(match: re.Match[str]) -> str:
+        command = [*environment, python, "-m", "redfuse.cli", *match["command"].split()]
+        fence = "```latex" if "--tex" in match["command"] else "```text"
+        return f"{match['head']}\n{fence}\n{output(command).rstrip()}\n```\n\n{match['end']}"
+
+    return _MARK.sub(printed, (ROOT / "docs" / page).read_text())
 
 
 def _page(venv: Venv, title: str, source: str, options: list[str]) -> str:
@@ -35,8 +55,18 @@ def _page(venv: Venv, title: str, source: str, options: list[str]) -> str:
 
 
 def docs(venv: Venv, *, check: bool) -> int:
-    """Writes the pages, or with `check` says which are not what the .td files give."""
+    """Writes the pages, or with `check` says which are not what the .td files and the command
+    give. What the command prints is left alone where nothing is built."""
     stale = []
+    if is_built(venv):
+        for name in PRINTED:
+            path = ROOT / "docs" / name
+            text = _printed(venv, name)
+            if path.read_text() == text:
+                continue
+            stale.append(name)
+            if not check:
+                path.write_text(text)
     for name, (title, source, options) in PAGES.items():
         path = ROOT / "docs" / name
         text = _page(venv, title, source, options)

@@ -8,7 +8,7 @@ and the executable against fp64 of the unfused program (``programs``).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ArgumentError, UnsupportedError
@@ -37,6 +37,7 @@ def verify(
     Raises what :func:`redfuse.compile` raises for a source that is no program.
     """
     _need_packages()
+    from ..explanation import walk
     from ..frontends import mlir as frontend
 
     start = time.monotonic()
@@ -44,7 +45,7 @@ def verify(
     chosen = Options.of(options)
     report = Report(program.name if program.name != "-" else "program")
     module = program.parse()
-    found = list(_walk(module.operation, "redfuse.fold"))
+    found = list(walk(module.operation, "redfuse.fold"))
     if found:
         jobs = [_job(fold, None) for fold in found]
         note = "the program holds folds already: what they were made of is not known"
@@ -78,16 +79,6 @@ def _need_packages() -> None:
         )
 
 
-def _walk(operation: Any, *names: str) -> Iterator[Any]:
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                if inner.operation.name in names:
-                    yield inner.operation
-                else:
-                    yield from _walk(inner.operation, *names)
-
-
 class _Job:
     """A fold to check: with its finalisation and the cascade that it was made of, if known."""
 
@@ -100,13 +91,13 @@ class _Job:
 
 def _job(fold: Any, cascade: Any) -> _Job:
     from ..certificates import Certificate, texts_of
-    from ..errors import _position, position_text
+    from ..explanation import where
 
-    where = position_text(*_position(fold.location))
+    place = where(fold)
     users = [use.owner for result in fold.results for use in result.uses]
     finalize = next((u for u in users if u.name == "redfuse.finalize"), None)
     finalize = getattr(finalize, "operation", finalize)
-    job = _Job(f"fold{' at ' + where if where else ''}", fold, finalize, cascade)
+    job = _Job(f"fold{' at ' + place if place else ''}", fold, finalize, cascade)
     if "certificate" not in fold.attributes:
         job.failure = "it has no certificate"
         return job
@@ -121,14 +112,14 @@ def _job(fold: Any, cascade: Any) -> _Job:
 def _derived(program: Any, options: Options) -> tuple[list[_Job], list[Section], Any]:
     """Every cascade of the program as a fold, whatever its schedule; and those that have none."""
     from ..compiler import lower, run_pipeline
-    from ..explanation import refusals
+    from ..explanation import refusals, walk
 
     before = lower(program, options, stop_after="schedule").module
     after = lower(program, options, stop_after="schedule").module
     known = [r for r in refusals(before)]
     run_pipeline(after, "builtin.module(redfuse-derive{all=true})", "derive")
-    cascades = list(_walk(before.operation, "redfuse.cascade"))
-    outcome = list(_walk(after.operation, "redfuse.cascade", "redfuse.fold"))
+    cascades = list(walk(before.operation, "redfuse.cascade"))
+    outcome = list(walk(after.operation, "redfuse.cascade", "redfuse.fold"))
     jobs = [
         _job(op, cascade)
         for cascade, op in zip(cascades, outcome, strict=True)
