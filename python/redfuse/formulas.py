@@ -132,7 +132,7 @@ class _Parser:
     def unary(self) -> Expr:
         if self.token == "-":
             self.advance()
-            operand = self.unary()
+            operand = self.expression(2)  # Of a whole product.
             if operand.head == "number":
                 return number(-operand.value)  # type: ignore[operator]
             return Expr("neg", (operand,))
