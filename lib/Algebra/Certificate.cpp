@@ -170,8 +170,8 @@ std::string Formulas::spelled(Operation *op) {
 }
 
 std::string Formulas::tuple(ValueRange values) {
-  return llvm::join(
-      llvm::map_range(values, [&](Value v) { return value(v); }), ", ");
+  return llvm::join(llvm::map_range(values, [&](Value v) { return value(v); }),
+                    ", ");
 }
 
 /// A constant, as it is written in formulas.
@@ -210,7 +210,8 @@ std::string Formulas::reducer(CombiningOpInterface op) {
 }
 
 std::string Formulas::reduction(ReduceOp reduce) {
-  return reducer(reduce) + dimList(reduce.getOver()) + "(" + tuple(reduce.getOperands()) + ")";
+  return reducer(reduce) + dimList(reduce.getOver()) + "(" +
+         tuple(reduce.getOperands()) + ")";
 }
 
 std::string Formulas::value(Value v, bool spell) {
@@ -227,8 +228,8 @@ std::string Formulas::value(Value v, bool spell) {
   if (!op || op->getBlock() != &body)
     return outside.try_emplace(v, "c" + std::to_string(outside.size()))
         .first->second;
-  if (isa<arith::ExtFOp, arith::TruncFOp, arith::IndexCastOp,
-          arith::SIToFPOp>(op))
+  if (isa<arith::ExtFOp, arith::TruncFOp, arith::IndexCastOp, arith::SIToFPOp>(
+          op))
     return value(op->getOperand(0), spell);
   if (auto index = dyn_cast<IndexOp>(op))
     return "i" + std::to_string(index.getDim());
@@ -538,8 +539,8 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
       basis.push_back(f.basis(i));
     if (auto group = dyn_cast_or_null<CombiningOpInterface>(c.group);
         group && c.member == 0 && group.getOrdered())
-      ordered.push_back(
-          f.state(i) + ": segments are merged in the order of their indices");
+      ordered.push_back(f.state(i) +
+                        ": segments are merged in the order of their indices");
     if (c.exponential || !c.powers.empty())
       transport.push_back(f.state(i) + " -> " + f.transport(i));
   }
@@ -577,10 +578,9 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
                          f.state(s.first + i));
     if (s.count) {
       Type type = getAccumulatorType(reduce.getOperand(0).getType());
-      f.addGuard(
-          name + " -> " +
-          constantText(getReducerIdentity(reduce.getReducer(), type)) + " if " +
-          f.state(*s.count) + " == 0");
+      f.addGuard(name + " -> " +
+                 constantText(getReducerIdentity(reduce.getReducer(), type)) +
+                 " if " + f.state(*s.count) + " == 0");
     }
   }
   for (auto [i, v] :

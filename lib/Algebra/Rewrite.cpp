@@ -179,8 +179,7 @@ ReduceOp Rewriter::reduceSegment(BodyBuilder &bb, const Component &c,
   return ReduceOp::create(bb.b, loc, c.reducer, values, c.over, c.into);
 }
 
-ArrayRef<Value> Rewriter::groupOf(unsigned first,
-                                  ArrayRef<Value> state) const {
+ArrayRef<Value> Rewriter::groupOf(unsigned first, ArrayRef<Value> state) const {
   return state.slice(first, d.components[first].group->getNumOperands());
 }
 
@@ -687,7 +686,26 @@ FoldAndFinalize Rewriter::run() {
   SmallVector<Value> results(cascade->getNumResults());
   for (auto [k, i] : llvm::enumerate(d.outputs))
     results[i] = fold.getResult(stateTypes.size() + k);
+  // Which of the cascade's inputs and results the two ops have.
+  auto names = [](char letter, ArrayRef<unsigned> numbers) {
+    return llvm::join(
+        llvm::map_range(numbers,
+                        [=](unsigned i) { return letter + std::to_string(i); }),
+        ", ");
+  };
+  auto setReads = [&](ArrayRef<unsigned> readLast) {
+    NamedAttrList certificate(fold.getCertificateAttr());
+    std::string steps = "step: " + names('x', read);
+    std::string finals = "finalise: " + names('x', readLast);
+    std::string outputs = "outputs: " + names('y', d.outputs);
+    SmallVector<StringRef> lines{steps, finals};
+    if (!d.outputs.empty())
+      lines.push_back(outputs);
+    certificate.set("reads", rewriter.getStrArrayAttr(lines));
+    fold.setCertificateAttr(certificate.getDictionary(rewriter.getContext()));
+  };
   if (d.outputs.size() == results.size()) {
+    setReads({});
     rewriter.replaceOp(cascade, results);
     return {fold, FinalizeOp()};
   }
@@ -730,19 +748,7 @@ FoldAndFinalize Rewriter::run() {
       rewriter.getAffineMapArrayAttr(lastMaps));
   finalize.getBody().push_back(last.release());
 
-  // Which of the cascade's inputs the two ops have.
-  auto names = [](ArrayRef<unsigned> numbers) {
-    return llvm::join(llvm::map_range(numbers,
-                                      [](unsigned i) {
-                                        return "x" + std::to_string(i);
-                                      }),
-                      ", ");
-  };
-  NamedAttrList certificate(fold.getCertificateAttr());
-  std::string steps = "step: " + names(read);
-  std::string finals = "finalise: " + names(readLast);
-  certificate.set("reads", rewriter.getStrArrayAttr({steps, finals}));
-  fold.setCertificateAttr(certificate.getDictionary(rewriter.getContext()));
+  setReads(readLast);
   unsigned next = 0;
   for (Value &result : results)
     if (!result)

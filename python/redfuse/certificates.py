@@ -15,7 +15,12 @@ KEYS = (
     "source", "state", "transport", "where",
 )  # fmt: skip
 
+# Only where there is such a thing.
+OPTIONAL_KEYS = ("combiners", "ordered", "outputs")
+
+_COMBINER = re.compile(r"(\w+)\(([\w, ]+)\) = \((.+)\); identity \((.+)\)(; ordered)?$")
 _TYPED = re.compile(r"(\w+): ([\w.<>]+?)\[([\d, ]*)\](?: = (.+))?$")
+_PREFIXES = "prefixes of "
 _KEPT = re.compile(r"(\w+) = mean of the first segment of (.+), kept$")
 
 
@@ -35,14 +40,31 @@ class Declared:
 
 @dataclass(frozen=True)
 class Reduction:
-    """``names = reducer[over](operands)``: a stage of the source, or one component of the state
-    (two for a pair of a value and its index)."""
+    """``names = reducer[over](operands)``: a stage of the source, or components of the state (two
+    for a value and its index). is_scan: every prefix along the dim is a result."""
 
     names: tuple[str, ...]
     reducer: str
     over: tuple[int, ...]
     operands: tuple[Expr, ...]
     text: str
+    is_scan: bool = False
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """A reducer that the program declares: ``results`` from the left (l0, ...) and the right state
+    (r0, ...)."""
+
+    name: str
+    results: tuple[Expr, ...]
+    identities: tuple[Expr, ...]
+    is_ordered: bool
+    text: str
+
+    def given(self, left: Sequence[Any], right: Sequence[Any]) -> dict[str, Any]:
+        """Values of the names in ``results``."""
+        return {f"l{k}": v for k, v in enumerate(left)} | {f"r{k}": v for k, v in enumerate(right)}
 
 
 @dataclass(frozen=True)
@@ -84,6 +106,7 @@ class Certificate:
     guards: list[Guard] = field(default_factory=list)
     reads: dict[str, list[str]] = field(default_factory=dict)
     rules: list[str] = field(default_factory=list)
+    combiners: dict[str, Combiner] = field(default_factory=dict)
     ordered: bool = False
 
     @property
@@ -100,9 +123,10 @@ class Certificate:
                 f"certificate: expected the entries {', '.join(KEYS)}; missing: "
                 f"{', '.join(missing)}"
             )
-        texts = {key: [str(line) for line in lines[key]] for key in KEYS}
+        present = [*KEYS, *(key for key in OPTIONAL_KEYS if key in lines)]
+        texts = {key: [str(line) for line in lines[key]] for key in present}
         made = cls(texts, ordered="ordered" in lines, rules=texts["rules"])
-        for key in KEYS:
+        for key in present:
             for line in texts[key]:
                 try:
                     _READERS[key](made, line)
@@ -111,7 +135,7 @@ class Certificate:
         return made
 
     def __str__(self) -> str:
-        return "\n".join(f"{key}: {line}" for key in KEYS for line in self.lines[key])
+        return "\n".join(f"{key}: {line}" for key, lines in self.lines.items() for line in lines)
 
 
 def _split(line: str, by: str) -> tuple[str, str]:
@@ -131,11 +155,12 @@ def _declared(line: str) -> Declared:
 
 def _reduction(line: str) -> Reduction:
     left, right = _split(line, " = ")
-    made = parse(right)
+    is_scan = right.startswith(_PREFIXES)
+    made = parse(right[len(_PREFIXES) :] if is_scan else right)
     if made.head != "reduce":
         raise ArgumentError("expected a reduction, such as add[1](x0)")
     names = tuple(n.strip() for n in left.split(","))
-    return Reduction(names, str(made.value), made.dims, made.args, right)
+    return Reduction(names, str(made.value), made.dims, made.args, right, is_scan)
 
 
 def _read_domain(c: Certificate, line: str) -> None:
@@ -181,6 +206,15 @@ def _read_source(c: Certificate, line: str) -> None:
     c.source.append(_reduction(line))
 
 
+def _read_combiners(c: Certificate, line: str) -> None:
+    match = _COMBINER.match(line)
+    if match is None:
+        raise ArgumentError("expected 'f0(l0, r0) = (formula); identity (number)'")
+    results = parse(f"results({match[3]})").args
+    identities = parse(f"identities({match[4]})").args
+    c.combiners[match[1]] = Combiner(match[1], results, identities, bool(match[5]), line)
+
+
 def _read_guards(c: Certificate, line: str) -> None:
     text, right = _split(line, " -> ")
     instead, condition = _split(right, " if ")
@@ -200,12 +234,15 @@ def _named(attribute: str, by: str) -> Any:
 
 _READERS = {
     "basis": _read_basis,
+    "combiners": _read_combiners,
     "domain": _read_domain,
     "finalise": _named("finalise", " = "),
     "guards": _read_guards,
     "inputs": _read_inputs,
     "pivots": _read_pivots,
     "reads": _read_reads,
+    "ordered": lambda c, line: None,
+    "outputs": lambda c, line: None,
     "results": _named("results", " = "),
     "rules": lambda c, line: None,
     "source": _read_source,

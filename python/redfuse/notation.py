@@ -158,7 +158,9 @@ class _Latex(_Writer):
             return rf"{sign}_{{{dims}}} {self.parentheses(inner) if len(args) > 1 else inner}"
         if head == "call":
             return self.call(str(e.value), args)
-        return f"{self.write(args[0], 1)} {_LATEX_RELATIONS.get(head, head)} {self.write(args[1], 1)}"
+        return (
+            f"{self.write(args[0], 1)} {_LATEX_RELATIONS.get(head, head)} {self.write(args[1], 1)}"
+        )
 
     def call(self, function: str, args: Sequence[Expr]) -> str:
         relation = _comparison(function)
@@ -249,6 +251,10 @@ def equations(certificate: Certificate) -> list[Equation]:
         for key, formula in certificate.where.items()
         if key in _used(certificate)
     ]
+    for combiner in certificate.combiners.values():
+        sides = [name(f"{side}{k}") for side in "lr" for k in range(len(combiner.results))]
+        left = Expr("call", tuple(sides), combiner.name)
+        made.append(Equation("data", left, _tuple(combiner.results)))
     for key in certificate.state:
         if key in certificate.kept:
             note = "mean of the first segment, kept"
@@ -264,15 +270,37 @@ def equations(certificate: Certificate) -> list[Equation]:
             if component.names[0] == key:
                 left = _left(component, 1)
                 made.append(Equation("merge", left, _merged(certificate, component)))
+    for scan in certificate.source:
+        if scan.is_scan:
+            made.append(Equation("result", _left(scan), _running(certificate, scan),
+                                 "t is that of what came before"))  # fmt: skip
     for key, formula in [*certificate.finalise.items(), *certificate.results.items()]:
         made.append(Equation("result", name(key), formula))
     return made
 
 
+def _tuple(parts: Sequence[Expr]) -> Expr:
+    return parts[0] if len(parts) == 1 else Expr("call", tuple(parts), "")
+
+
+def _running(certificate: Certificate, scan: Reduction) -> Expr:
+    """The prefixes in a segment, continued from the state before it."""
+    prefixes = Expr("call", scan.operands, "prefixes")
+    for component in certificate.basis:
+        if (component.reducer, component.operands) == (scan.reducer, scan.operands):
+            state = _left(component)
+            if scan.reducer == "add":
+                return Expr("+", (state, prefixes))
+            return Expr("call", (state, prefixes), scan.reducer)
+    return prefixes
+
+
 def _used(certificate: Certificate) -> set[str]:
     """The names of data that the shown formulas need."""
     shown = [*certificate.kept.values(), *certificate.finalise.values(),
-             *certificate.results.values(), *(o for c in certificate.basis for o in c.operands)]  # fmt: skip
+             *certificate.results.values(),
+             *(o for c in certificate.basis for o in c.operands),
+             *(o for s in certificate.source if s.is_scan for o in s.operands)]  # fmt: skip
     work = [n for formula in shown for n in formula.names()]
     used: set[str] = set()
     while work:
@@ -285,8 +313,7 @@ def _used(certificate: Certificate) -> set[str]:
 
 
 def _left(component: Reduction, primes: int = 0) -> Expr:
-    names = [Expr("name", value=n, primes=primes) for n in component.names]
-    return names[0] if len(names) == 1 else Expr("call", tuple(names), "")
+    return _tuple([Expr("name", value=n, primes=primes) for n in component.names])
 
 
 def _segment(component: Reduction) -> Expr:

@@ -51,7 +51,9 @@ def test_notation(formula: str, text: str, latex: str | None) -> None:
         assert to_latex(parse(formula)) == latex
 
 
-@pytest.mark.parametrize("formula", ["", "x0 +", "(x0", "add[1", "add[1] x0", "x0 x1", "exp(,)", "$"])
+@pytest.mark.parametrize(
+    "formula", ["", "x0 +", "(x0", "add[1", "add[1] x0", "x0 x1", "exp(,)", "$"]
+)
 def test_what_is_no_formula_is_an_error(formula: str) -> None:
     with pytest.raises(ArgumentError, match="expected .* at column"):
         parse(formula)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .setup import Venv
 from .build import is_built
+from .setup import Venv
 from .shell import BUILD, ROOT, output, say
 
 PAGES = {

@@ -159,7 +159,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "run": (command_run, "FILE.mlir: what is fused, how exact, how fast (redfuse demo)"),
     "test": (command_test, "[lit|pytest|--torch] [ARGUMENTS or files]: run the tests"),
     "lint": (command_lint, "[--fix]: formatting, ruff, file lengths, machine paths"),
-    "docs": (command_docs, "[--check]: the pages made from the .td files, and of what the command prints"),
+    "docs": (command_docs, "[--check]: pages made from the .td files and of printed output"),
     "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),
     "gpu": (command_gpu, "[FOLDER]: pack the compiler for a machine with a GPU and no network"),
     "wheel": (wheel, "[PYTHON]: build a wheel into dist/, install it elsewhere and import it"),

@@ -116,7 +116,7 @@ def _derived(program: Any, options: Options) -> tuple[list[_Job], list[Section],
 
     before = lower(program, options, stop_after="schedule").module
     after = lower(program, options, stop_after="schedule").module
-    known = [r for r in refusals(before)]
+    known = list(refusals(before))
     run_pipeline(after, "builtin.module(redfuse-derive{all=true})", "derive")
     cascades = list(walk(before.operation, "redfuse.cascade"))
     outcome = list(walk(after.operation, "redfuse.cascade", "redfuse.fold"))

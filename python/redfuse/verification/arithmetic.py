@@ -21,7 +21,7 @@ _FLOAT_PREDICATES = {
     "ord": "gle", "ueq": "eu", "ugt": "gu", "uge": "geu", "ult": "lu", "ule": "leu",
     "une": "glu", "uno": "u", "true": "gleu",
 }  # fmt: skip
-_INT_PREDICATES = "eq ne slt sle sgt sge ult ule ugt uge".split()
+_INT_PREDICATES = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
 _SAME = (
     "extf", "truncf", "index_cast", "index_castui", "extsi", "extui", "trunci",
 )  # fmt: skip

@@ -8,15 +8,43 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import Arithmetic, NotInterpretable
-from .space import Range, Space, reduce, scattered
+from .space import Declared, Range, Space, combine, merge_best, prefixes, reduce, scattered
 
 _PREDICATES = {
-    "arith.cmpf": "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split(),
-    "arith.cmpi": "eq ne slt sle sgt sge ult ule ugt uge".split(),
+    "arith.cmpf": [
+        "false",
+        "oeq",
+        "ogt",
+        "oge",
+        "olt",
+        "ole",
+        "one",
+        "ord",
+        "ueq",
+        "ugt",
+        "uge",
+        "ult",
+        "ule",
+        "une",
+        "uno",
+        "true",
+    ],
+    "arith.cmpi": ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"],
 }
 
 # What stands for a scalar from outside of a body.
 OUTSIDE = 1.5
+
+
+def identity_value(reducer: str, type_: str) -> Any:
+    """What a reducer gives over nothing, as a Python number; None for an unknown one."""
+    from .symbolic import identity_of
+
+    found = identity_of(reducer, type_)
+    if found is None:
+        return None
+    value: Any = found.value
+    return float(value) if isinstance(value, float) or type_[0] in "fb" else int(value)
 
 
 class Bodies:
@@ -55,7 +83,15 @@ class Bodies:
     def _op(self, op: Any, operands: list[Any], ranges: Sequence[Range]) -> list[Any]:
         if op.name == "redfuse.reduce":
             over = [int(d) for d in op.attributes["over"]]
-            return reduce(self.numbers, self.space, ranges, reducer_of(op), over, operands)
+            rank_dim, declared = self._rank_dim(op, operands), self._declared(op)
+            return reduce(self.numbers, self.space, ranges, reducer_of(op), over, operands,
+                          rank_dim, declared)  # fmt: skip
+        if op.name == "redfuse.scan":
+            reducer = self._declared(op) or self._known(op)
+            return prefixes(self.space, ranges, int(op.attributes["dim"]), operands, reducer,
+                            "exclusive" in op.attributes)  # fmt: skip
+        if op.name == "redfuse.merge_topk":
+            return merge_best(operands[:2], operands[2:], int(op.attributes["dim"]))
         if op.name == "redfuse.index":
             return [self.space.positions(int(op.attributes["dim"]), ranges)]
         if op.name == "arith.constant":
@@ -70,6 +106,33 @@ class Bodies:
         if op.name in _PREDICATES:
             kind += "_" + _PREDICATES[op.name][int(op.attributes["predicate"])]
         return [self.numbers.apply(kind, *operands)]
+
+    def _declared(self, op: Any) -> Declared | None:
+        """The reducer of the program's own in ``op``, if it has one."""
+        if not op.regions or not len(op.regions[0].blocks):
+            return None
+        block = op.regions[0].blocks[0]
+        ranges = self.space.ranges()
+        identities = [self._constant(a) for a in op.attributes["identities"]]
+        return Declared(identities, lambda a, b: self.run(block, [*a, *b], ranges))
+
+    def _known(self, op: Any) -> Declared:
+        """A reducer of the dialect as a declared one."""
+        reducer = reducer_of(op)
+        identity = identity_value(reducer, str(op.results[0].type))
+        if identity is None:
+            raise NotInterpretable(f"a scan by '{reducer}'")
+        start = self.numbers.number(identity).reshape([1] * self.space.rank)
+        return Declared([start], lambda a, b: combine(self.numbers, reducer, a, b))
+
+    @staticmethod
+    def _rank_dim(op: Any, operands: Sequence[Any]) -> int | None:
+        """The dim of the ranks: the one of ``into`` that operands lack."""
+        if reducer_of(op) != "topk":
+            return None
+        shape = np.broadcast_shapes(*(np.shape(v) for v in operands))
+        own = [d for d in map(int, op.attributes["into"]) if shape[d] == 1]
+        return own[-1] if own else None
 
 
 def reducer_of(op: Any) -> str:
@@ -98,8 +161,9 @@ class FoldOps:
         self.step_inputs = list(reads.get("step", ()))
         self.last_inputs = list(reads.get("finalise", ()))
         self.over = [int(d) for d in fold.attributes["over"]]
-        self.count = len(list(fold.results))
-        inputs = len(list(fold.operands)) - self.count
+        self.outputs = list(reads.get("outputs", ()))
+        self.count = len(fold.attributes["identities"])
+        inputs = len(list(fold.operands)) - len(list(fold.results))
         if inputs != len(self.step_inputs):
             raise NotInterpretable(
                 f"the fold has {inputs} inputs, its certificate names {len(self.step_inputs)}"
@@ -113,10 +177,17 @@ class FoldOps:
         self, bodies: Bodies, inputs: Mapping[str, Any], state: Sequence[Any], cut: Range | None
     ) -> list[Any]:
         """``state`` with one segment included."""
+        return self.stepped(bodies, inputs, state, cut)[0]
+
+    def stepped(
+        self, bodies: Bodies, inputs: Mapping[str, Any], state: Sequence[Any], cut: Range | None
+    ) -> tuple[list[Any], list[Any]]:
+        """The same, and the outputs of the segment."""
         space = bodies.space
         ranges = space.ranges(self.over, cut)
         read = [space.part(inputs[name], ranges) for name in self.step_inputs]
-        return bodies.run(self.fold.regions[0].blocks[0], [*read, *state], ranges)
+        made = bodies.run(self.fold.regions[0].blocks[0], [*read, *state], ranges)
+        return made[: self.count], made[self.count :]
 
     def merge(self, bodies: Bodies, a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         """Two states as one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .symbolic import missing
 
 _DIGITS = 1e-30  # What may be lost of 50 digits, relative to the largest number around.
 _LOOSE = 1e-6  # The same of f64 on awkward data: classes are what is compared there.
+_DECLARED = "a declared reducer promises nothing about infinities"
 _ROUNDOFF = 1e-13
 _LIMIT = "a known limit: sums of several terms on infinite data (docs/algebra.md, Infinities)"
 
@@ -173,9 +175,7 @@ class _Exactly:
             for kind, seed in zip(kinds, self.seeds, strict=True):
                 data = points.inputs(self.certificate, self.numbers, self.space, kind, seed)
                 outside = points.outside(self.certificate, self.numbers)
-                self._made.append(
-                    Formal(self.certificate, self.numbers, self.space, data, outside)
-                )
+                self._made.append(Formal(self.certificate, self.numbers, self.space, data, outside))
         return self._made
 
     def checks(self) -> Iterator[Check]:
@@ -194,6 +194,9 @@ class _Exactly:
         yield _run("merging with nothing changes nothing", how, "", self.nothing)
         kind = "" if self.certificate.ordered else " and commutative"
         yield _run(f"the merge is associative{kind}", how, "", self.laws)
+        if self.certificate.reads.get("outputs"):
+            yield _run("segments write the prefixes that the source has", how,
+                       "; ".join(lines.get("outputs", [])), self.written)  # fmt: skip
         if self.finalize is not None:
             results = "; ".join(lines["results"])
             yield _run("the finalisation does what its formulas say", how, results, self.last)
@@ -206,8 +209,10 @@ class _Exactly:
         count = self.space.extents[self.space.cut_dim(self.certificate.over)]
         return _cuts(count, style, np.random.default_rng(seed))
 
-    def _compare(self, formal: Formal, got: Sequence[Any], want: Sequence[Any], names: Sequence[str],
-                 scale: float = 1.0) -> None:  # fmt: skip
+    def _compare(
+        self, formal: Formal, got: Sequence[Any], want: Sequence[Any], names: Sequence[str],
+        scale: float = 1.0,
+    ) -> None:  # fmt: skip
         scale = max(scale, _largest(want))
         for name, a, b in zip(names, got, want, strict=True):
             try:
@@ -221,7 +226,7 @@ class _Exactly:
         usable = 0
         for number, formal in enumerate(self.points()):
             values, wanted = formal.sourced()
-            numbers = [v for v in [*values.values(), *wanted]]
+            numbers = [*values.values(), *wanted]
             if any(_infinite(x) for v in numbers for x in np.asarray(v).flat):
                 continue
             usable += 1
@@ -239,7 +244,7 @@ class _Exactly:
                 names = [n for n in self.certificate.finalise if n in values]
                 self._compare(formal, [got[n] for n in names], [values[n] for n in names], names,
                               scale)  # fmt: skip
-                self._compare(formal, results, wanted, list(self.certificate.results), scale)
+                self._compare(formal, results, self.kept(wanted), self.finals(), scale)
         if not usable:
             raise NotInterpretable("the source has no finite value at the points tried")
         return None
@@ -257,6 +262,32 @@ class _Exactly:
     def names(self) -> list[str]:
         """The components in order."""
         return list(self.certificate.state)
+
+    def finals(self) -> list[str]:
+        """The results that come from the state; the others are outputs of segments."""
+        outputs = self.certificate.reads.get("outputs", ())
+        return [name for name in self.certificate.results if name not in outputs]
+
+    def kept(self, results: Sequence[Any]) -> list[Any]:
+        """Those of ``results``, which are all in order."""
+        finals = self.finals()
+        return [r for n, r in zip(self.certificate.results, results, strict=True) if n in finals]
+
+    def written(self) -> None:
+        """The outputs of segments, side by side, against the source's results."""
+        fold, bodies = self.ops()
+        for formal in self.points():
+            _, wanted = formal.sourced()
+            state = fold.identity(bodies)
+            parts = []
+            for cut in self.cuts(2):
+                state, outputs = fold.stepped(bodies, formal.inputs, state, cut)
+                parts.append(outputs)
+            dim = self.space.cut_dim(self.certificate.over)
+            by_name = dict(zip(self.certificate.results, wanted, strict=True))
+            for k, name in enumerate(fold.outputs):
+                whole = _side_by_side([p[k] for p in parts], dim)
+                self._compare(formal, [whole], [by_name[name]], [name])
 
     def start(self) -> None:
         """identities."""
@@ -286,7 +317,7 @@ class _Exactly:
         fold, bodies = self.ops()
         for formal in self.points():
             states = [formal.segment(cut) for cut in self.cuts(1)]
-            for a, b in [*zip(states, states[1:], strict=False), (states[-1], states[0])]:
+            for a, b in [*pairwise(states), (states[-1], states[0])]:
                 if len(states) < 2 or (self.certificate.ordered and a is states[-1]):
                     continue
                 got = fold.merge(bodies, list(_in_order(a, self)), list(_in_order(b, self)))
@@ -346,8 +377,7 @@ class _Exactly:
             state = formal.segment(None)
             _, wanted = formal.finalised(state)
             got = fold.finalised(bodies, formal.inputs, list(_in_order(state, self)))
-            names = list(self.certificate.results)
-            self._compare(formal, got, wanted, names, _largest(list(state.values())))
+            self._compare(formal, got, wanted, self.finals(), _largest(list(state.values())))
 
     def program(self) -> None:
         """The cascade that the fold was made of."""
@@ -359,6 +389,15 @@ class _Exactly:
             values, wanted = formal.sourced()
             self._compare(formal, wanted, got, list(self.certificate.results),
                           _largest(list(values.values())))  # fmt: skip
+
+
+def _side_by_side(parts: Sequence[Any], dim: int) -> Any:
+    shape = list(np.broadcast_shapes(*([n if d != dim else 1 for d, n in enumerate(np.shape(p))]
+                                       for p in parts)))  # fmt: skip
+    return np.concatenate(
+        [np.broadcast_to(p, [*shape[:dim], np.shape(p)[dim], *shape[dim + 1 :]]) for p in parts],
+        axis=dim,
+    )
 
 
 def _in_order(state: Mapping[str, Any], exact: _Exactly) -> Iterator[Any]:
@@ -386,6 +425,8 @@ class _Awkward:
     def kind(self, kind: str) -> None:
         """One kind of data."""
         certificate = self.certificate
+        if certificate.combiners and ("infinit" in kind or kind == "nan"):
+            raise NotInterpretable(_DECLARED)
         fold = FoldOps(self.fold, self.finalize, certificate.reads)
         bodies = Bodies(self.numbers, self.space)
         with np.errstate(all="ignore"):
@@ -414,7 +455,9 @@ class _Awkward:
                         certificate.ordered, rng,
                     )  # fmt: skip
                 got = fold.finalised(bodies, data, state)
-                for number, (a, b) in enumerate(zip(got, wanted, strict=True)):
+                finals = [w for n, w in zip(certificate.results, wanted, strict=True)
+                          if n not in fold.outputs]  # fmt: skip
+                for number, (a, b) in enumerate(zip(got, finals, strict=True)):
                     try:
                         same(a, b, _size(b), _LOOSE, self.numbers, f"y{number}")
                     except Mismatch as error:

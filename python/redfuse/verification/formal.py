@@ -5,15 +5,16 @@ Nothing here looks at a fold: only the formulas count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..certificates import Certificate, Reduction
+from ..certificates import Certificate, Combiner, Reduction
 from ..formulas import Expr
 from .arithmetic import Arithmetic, NotInterpretable
-from .space import Range, Space, combine, reduce, scattered
+from .bodies import identity_value
+from .space import Declared, Range, Space, combine, prefixes, reduce, scattered
 
 State = dict[str, Any]
 
@@ -160,9 +161,49 @@ class Formal:
             identity = self.certificate.state[name].identity
             empty = self.value(identity, ranges, {}) if identity is not None else None
             operands.append(self.value(operand, ranges, pivots, empty))
-        values = reduce(self.numbers, self.space, ranges, component.reducer, component.over,
-                        operands)  # fmt: skip
+        values = self._over_elements(component, ranges, operands)
         return dict(zip(component.names, values, strict=True))
+
+    def _over_elements(
+        self, reduction: Reduction, ranges: Sequence[Range], operands: Sequence[Any]
+    ) -> list[Any]:
+        """A reduction, or the prefixes of a scan."""
+        declared = self._declared(reduction)
+        if reduction.is_scan:
+            if declared is None:
+                identity = identity_value(reduction.reducer, "f32")
+                start = self.numbers.number(identity).reshape([1] * self.space.rank)
+                declared = Declared(
+                    [start], lambda a, b: combine(self.numbers, reduction.reducer, a, b)
+                )
+            return prefixes(self.space, ranges, reduction.over[0], operands, declared)
+        return reduce(self.numbers, self.space, ranges, reduction.reducer, reduction.over,
+                      operands, self._rank_dim(reduction), declared)  # fmt: skip
+
+    def _declared(self, reduction: Reduction) -> Declared | None:
+        combiner = self.certificate.combiners.get(reduction.reducer)
+        if combiner is None:
+            return None
+        whole = self.space.ranges()
+
+        def both(a: Sequence[Any], b: Sequence[Any], combiner: Combiner = combiner) -> list[Any]:
+            return [self.value(f, whole, combiner.given(a, b)) for f in combiner.results]
+
+        return Declared([self.value(f, whole, {}) for f in combiner.identities], both)
+
+    def _rank_dim(self, reduction: Reduction) -> int | None:
+        """The dim of the ranks of a top-k: the one of its component that data lacks."""
+        if reduction.reducer != "topk":
+            return None
+        for component in self.certificate.basis:
+            if component.text == reduction.text:
+                dims = set(self.certificate.state[component.names[0]].dims)
+                for operand in reduction.operands:
+                    for name in operand.names():
+                        if name in self.certificate.inputs:
+                            dims -= set(self.certificate.inputs[name].dims)
+                return max(dims) if dims else None
+        raise NotInterpretable("a top-k whose ranks have no dim in the state")
 
     def merge(self, a: State, b: State) -> State:
         """Two states as one; kept pivots are those of ``a``."""
@@ -199,6 +240,7 @@ class Formal:
         values = combine(
             self.numbers, component.reducer,
             [a[name] for name in component.names], [b[name] for name in component.names],
+            self._rank_dim(component), self._declared(component),
         )  # fmt: skip
         return dict(zip(component.names, values, strict=True))
 
@@ -209,7 +251,11 @@ class Formal:
         values: State = dict(state)
         for name, formula in self.certificate.finalise.items():
             values[name] = self.value(formula, self.space.ranges(), values)
-        return values, self.results(values)
+        return values, self.results(values, self.outputs())
+
+    def outputs(self) -> set[str]:
+        """Results that segments write, and that no state has."""
+        return set(self.certificate.reads.get("outputs", ()))
 
     def sourced(self) -> tuple[State, list[Any]]:
         """The reduced values, and the results, by the source's own formulas."""
@@ -217,14 +263,16 @@ class Formal:
         ranges = self.space.ranges()
         for stage in self.certificate.source:
             operands = [self.value(o, ranges, values) for o in stage.operands]
-            made = reduce(self.numbers, self.space, ranges, stage.reducer, stage.over, operands)
+            made = self._over_elements(stage, ranges, operands)
             values.update(zip(stage.names, made, strict=True))
         return values, self.results(values)
 
-    def results(self, values: Mapping[str, Any]) -> list[Any]:
+    def results(self, values: Mapping[str, Any], without: Collection[str] = ()) -> list[Any]:
         """The results from the reduced values."""
         return [
-            self.value(f, self.space.ranges(), values) for f in self.certificate.results.values()
+            self.value(f, self.space.ranges(), values)
+            for name, f in self.certificate.results.items()
+            if name not in without
         ]
 
 

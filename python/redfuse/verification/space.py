@@ -10,7 +10,7 @@ the dim.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,16 +94,28 @@ class Space:
         return value[index]
 
 
+Combine = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+
+
 def reduce(
     numbers: Arithmetic, space: Space, ranges: Sequence[Range], reducer: str, over: Sequence[int],
-    operands: Sequence[Any],
+    operands: Sequence[Any], rank_dim: int | None = None, declared: Declared | None = None,
 ) -> list[Any]:  # fmt: skip
-    """The results of a reduction over ``over`` (kept as axes of extent 1)."""
+    """The results of a reduction over ``over`` (kept as axes of extent 1).
+
+    rank_dim: the dim of the ranks of a top-k. declared: the reducer, where the program has its own.
+    """
     shape = list(np.broadcast_shapes(*(np.shape(v) for v in operands)))
     for dim in over:
         shape[dim] = ranges[dim][1] - ranges[dim][0]
     full = [np.broadcast_to(v, shape) for v in operands]
     axes = tuple(over)
+    if declared is not None:
+        return _declared(space, ranges, over, full, declared)
+    if reducer == "topk":
+        if rank_dim is None:
+            raise NotInterpretable("a top-k without a dim for the ranks")
+        return _best(full, axes, rank_dim, space.extents[rank_dim])
     if reducer in ("argmax", "argmin"):
         return _select(numbers, full, axes, reducer == "argmax")
     (value,) = full
@@ -155,8 +167,117 @@ def _select(numbers: Arithmetic, full: list[Any], axes: tuple[int, ...], largest
     return [best, np.min(first, axis=axes, keepdims=True, initial=last)]
 
 
-def combine(numbers: Arithmetic, reducer: str, a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+@dataclass(frozen=True)
+class Declared:
+    """A reducer of the program's own: identities as arrays, and two states to one."""
+
+    identities: Sequence[Any]
+    combine: Combine
+
+
+def _declared(
+    space: Space, ranges: Sequence[Range], over: Sequence[int], full: Sequence[Any],
+    declared: Declared,
+) -> list[Any]:  # fmt: skip
+    """Elements in order, the last dim fastest; one that counts n times is combined n times."""
+    shape = full[0].shape
+    weights = np.broadcast_to(space.weight(over, ranges), shape)
+    state = list(declared.identities)
+    for position in np.ndindex(*(shape[d] for d in over)):
+        index = tuple(
+            slice(position[over.index(d)], position[over.index(d)] + 1) if d in over
+            else slice(None)
+            for d in range(len(shape))
+        )  # fmt: skip
+        element = [v[index] for v in full]
+        count = int(weights[index].flat[0]) if weights[index].size else 0
+        while count:
+            if count & 1:
+                state = declared.combine(state, element)
+            element = declared.combine(element, element) if count > 1 else element
+            count >>= 1
+    return state
+
+
+def prefixes(
+    space: Space, ranges: Sequence[Range], dim: int, operands: Sequence[Any], declared: Declared,
+    exclusive: bool = False,
+) -> list[Any]:  # fmt: skip
+    """All prefixes along ``dim``; of an element that counts n times, the last."""
+    shape = list(np.broadcast_shapes(*(np.shape(v) for v in operands)))
+    shape[dim] = ranges[dim][1] - ranges[dim][0]
+    full = [np.broadcast_to(v, shape) for v in operands]
+    state, parts = list(declared.identities), []
+    for k in range(shape[dim]):
+        index = tuple(slice(k, k + 1) if d == dim else slice(None) for d in range(len(shape)))
+        part = [(ranges[dim][0] + k, ranges[dim][0] + k + 1) if d == dim else r
+                for d, r in enumerate(ranges)]  # fmt: skip
+        element = _declared(space, part, [dim], [v[index] for v in full], declared)
+        before, state = state, declared.combine(state, element)
+        parts.append(before if exclusive else state)
+    if not parts:
+        return [np.broadcast_to(e, shape) for e in declared.identities]
+    return [
+        np.concatenate([np.broadcast_to(p[i], [*shape[:dim], 1, *shape[dim + 1 :]])
+                        for p in parts], axis=dim)
+        for i in range(len(operands))
+    ]  # fmt: skip
+
+
+def _best(full: Sequence[Any], axes: tuple[int, ...], rank_dim: int, count: int) -> list[Any]:
+    """The largest values with their indices along ``rank_dim``, ties by lowest index; an element
+    is one, however often it counts. Slots left over hold -inf and -1."""
+    if any(full[0].shape[axis] != 1 for axis in axes[:-1]):
+        raise NotInterpretable("a top-k over several dims")
+    # The ranks take the folded axis, then the two change places.
+    axis = axes[-1]
+    value, index = (np.moveaxis(v, axis, -1) for v in full)
+    rows, places = _rows(value), _rows(index)
+    shape = (*value.shape[:-1], count)
+    made = [np.moveaxis(v.reshape(shape), -1, axis) for v in _sorted_rows(rows, places, count)]
+    return [np.swapaxes(v, axis, rank_dim) for v in made]
+
+
+def _rows(value: Any) -> Any:
+    return value.reshape(int(np.prod(value.shape[:-1])), value.shape[-1])
+
+
+def _sorted_rows(rows: Any, places: Any, count: int) -> tuple[Any, Any]:
+    best = np.empty((len(rows), count), rows.dtype)
+    best[...] = float("-inf")
+    where = np.full((len(rows), count), -1, np.int64)
+
+    def key(row: Any, k: int) -> tuple[bool, Any]:
+        is_nan = row[k] != row[k]
+        return not is_nan, 0 if is_nan else -row[k]
+
+    for r, row in enumerate(rows):
+        held = [k for k in range(len(row)) if places[r][k] >= 0]
+        for slot, k in enumerate(sorted(held, key=lambda k, row=row: key(row, k))[:count]):
+            best[r, slot], where[r, slot] = row[k], places[r][k]
+    return best, where
+
+
+def merge_best(a: Sequence[Any], b: Sequence[Any], rank_dim: int) -> list[Any]:
+    """Two lists of best values as one; equal values of the first come first."""
+    pairs = [np.broadcast_arrays(x, y) for x, y in zip(a, b, strict=True)]
+    count = pairs[0][0].shape[rank_dim]
+    both = [np.moveaxis(np.concatenate(pair, axis=rank_dim), rank_dim, -1) for pair in pairs]
+    shape = (*both[0].shape[:-1], count)
+    found = _sorted_rows(_rows(both[0]), _rows(both[1]), count)
+    return [np.moveaxis(v.reshape(shape), -1, rank_dim) for v in found]
+
+
+def combine(
+    numbers: Arithmetic, reducer: str, a: Sequence[Any], b: Sequence[Any],
+    rank_dim: int | None = None, declared: Declared | None = None,
+) -> list[Any]:  # fmt: skip
     """Two partial results of a reducer as one."""
+    if declared is not None:
+        return declared.combine(a, b)
+    if reducer == "topk":
+        assert rank_dim is not None
+        return merge_best(a, b, rank_dim)
     if reducer in ("argmax", "argmin"):
         (value, index), (other, later) = a, b
         better = np.asarray(other > value if reducer == "argmax" else other < value, bool)

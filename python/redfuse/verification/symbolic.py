@@ -11,13 +11,17 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..certificates import Certificate, Reduction
+from ..certificates import Certificate, Combiner, Reduction
 from ..formulas import Expr
 from .report import FAILED, PASSED, UNCHECKED, Check
 
 _FUNCTIONS = {
     "exp": "exp", "log": "log", "sqrt": "sqrt", "Abs": "Abs", "absf": "Abs", "tanh": "tanh",
     "sin": "sin", "cos": "cos", "erf": "erf",
+}  # fmt: skip
+_EXTREMES = {
+    "maximumf": "Max", "maxnumf": "Max", "maxsi": "Max", "maxui": "Max",
+    "minimumf": "Min", "minnumf": "Min", "minsi": "Min", "minui": "Min",
 }  # fmt: skip
 _MAXIMA = ("maximumf", "maxnumf")
 
@@ -98,6 +102,8 @@ class Algebra:
             return identity if chosen is None else self.expression(chosen, given, group, identity)
         if head == "call":
             function = str(formula.value)
+            if function in _EXTREMES:
+                return getattr(sp, _EXTREMES[function])(*below())
             if function in _FUNCTIONS:
                 return getattr(sp, _FUNCTIONS[function])(*below())
             return sp.Function(function)(*below())
@@ -170,6 +176,8 @@ def checks(certificate: Certificate) -> Iterator[Check]:
     if gaps:
         return
     yield from _identities(certificate)
+    for combiner in certificate.combiners.values():
+        yield from _combiner(certificate, combiner)
     yield from _pivots(certificate)
     for name in certificate.transport:
         yield from _transport(certificate, name)
@@ -219,6 +227,12 @@ def missing(certificate: Certificate) -> list[str]:
             gaps.append(f"the source has no {name}")
     for name, formula in certificate.results.items():
         uses(formula, data | reduced, name)
+    for combiner in certificate.combiners.values():
+        sides = {f"{side}{k}" for side in "lr" for k in range(len(combiner.results))}
+        for formula in combiner.results:
+            uses(formula, sides, combiner.name)
+        if len(combiner.identities) != len(combiner.results):
+            gaps.append(f"{combiner.name} has not one identity for each result")
     for pivot in certificate.pivots.values():
         uses(pivot.data, data, pivot.name)
         if pivot.name not in held:
@@ -257,7 +271,7 @@ def _proved(
 
 _IDENTITIES = {
     "add": 0, "mul": 1, "maximumf": "-oo", "maxnumf": "-oo", "minimumf": "oo", "minnumf": "oo",
-    "argmax": "-oo", "argmin": "oo", "or": 0, "xor": 0, "maxui": 0,
+    "argmax": "-oo", "argmin": "oo", "topk": "-oo", "or": 0, "xor": 0, "maxui": 0,
 }  # fmt: skip
 
 
@@ -278,21 +292,73 @@ def identity_of(reducer: str, type_: str) -> Expr | None:
     return number(known if isinstance(known, int) else float(known.replace("oo", "inf")))
 
 
+def _identity_at(reducer: str, place: int, type_: str) -> Expr | None:
+    """The same of the ``place``-th result of a reducer."""
+    if place == 0:
+        return identity_of(reducer, type_)
+    from ..formulas import number
+
+    bits = int(type_[1:]) if type_[1:].isdigit() else 64
+    return number(-1 if reducer == "topk" else 2 ** (bits - 1) - 1)
+
+
+def _combiner(certificate: Certificate, combiner: Combiner) -> Iterator[Check]:
+    """The promises of a reducer that the program declares."""
+    count = len(combiner.results)
+
+    def combined(algebra: Algebra, a: list[Any], b: list[Any]) -> list[Any]:
+        return [algebra.expression(f, combiner.given(a, b)) for f in combiner.results]
+
+    def symbols(algebra: Algebra, suffix: str) -> list[Any]:
+        return [algebra.symbol(f"{suffix}{k}") for k in range(count)]
+
+    def equal(algebra: Algebra, a: list[Any], b: list[Any]) -> None:
+        for x, y in zip(a, b, strict=True):
+            if x != y:
+                algebra.prove_zero(x - y)
+
+    def associative(algebra: Algebra) -> None:
+        a, b, c = (symbols(algebra, s) for s in "uvw")
+        ab, bc = combined(algebra, a, b), combined(algebra, b, c)
+        equal(algebra, combined(algebra, ab, c), combined(algebra, a, bc))
+
+    def neutral(algebra: Algebra) -> None:
+        a = symbols(algebra, "u")
+        nothing = [algebra.expression(f, {}) for f in combiner.identities]
+        equal(algebra, combined(algebra, nothing, a), a)
+        equal(algebra, combined(algebra, a, nothing), a)
+
+    def commutative(algebra: Algebra) -> None:
+        a, b = symbols(algebra, "u"), symbols(algebra, "v")
+        equal(algebra, combined(algebra, a, b), combined(algebra, b, a))
+
+    name = combiner.name
+    yield _proved(f"{name} is associative", combiner.text, certificate, associative)
+    yield _proved(f"{name}: its identity is neutral", "", certificate, neutral)
+    if not (combiner.is_ordered and certificate.ordered):
+        yield _proved(f"{name} is commutative, as nothing says that it is ordered", "",
+                      certificate, commutative)  # fmt: skip
+
+
 def _identities(certificate: Certificate) -> Iterator[Check]:
     wrong, unknown = [], []
     for component in certificate.basis:
-        declared = certificate.state[component.names[0]]
-        expected = identity_of(component.reducer, declared.type)
-        if expected is None:
-            unknown.append(component.reducer)
-        elif declared.identity != expected:
-            wrong.append(f"{declared.name} starts from {certificate.lines['state']}")
+        combiner = certificate.combiners.get(component.reducer)
+        for place, name in enumerate(component.names):
+            declared = certificate.state[name]
+            if combiner is not None:
+                expected = combiner.identities[place]
+            else:
+                expected = _identity_at(component.reducer, place, declared.type)
+            if expected is None:
+                unknown.append(component.reducer)
+            elif declared.identity != expected:
+                wrong.append(name)
     formula = "; ".join(certificate.lines["state"])
     what = "the state of nothing is neutral"
     if wrong:
-        names = ", ".join(w.partition(" ")[0] for w in wrong)
         yield Check(what, "algebra", FAILED, formula,
-                    f"not the identity of its reducer: {names}")  # fmt: skip
+                    f"not the identity of its reducer: {', '.join(wrong)}")  # fmt: skip
     elif unknown:
         yield Check(what, "algebra", UNCHECKED, formula, f"reducers: {', '.join(unknown)}")
     else:
@@ -322,9 +388,7 @@ def _pivots(certificate: Certificate) -> Iterator[Check]:
                 if component is None or component.reducer not in _MAXIMA:
                     raise Refuted(f"{pivot.name} is not a maximum")
                 held = _peeled(component.operands[0])[1]
-            algebra.prove_zero(
-                algebra.expression(held, {}) - algebra.expression(pivot.data, {})
-            )
+            algebra.prove_zero(algebra.expression(held, {}) - algebra.expression(pivot.data, {}))
 
         yield _proved("the pivot is inside the data", pivot.text, certificate, holds_data)
     for component in certificate.basis:
@@ -465,7 +529,7 @@ def _plain(certificate: Certificate, component: Reduction) -> Iterator[Check]:
 def _associativity(algebra: Algebra) -> None:
     certificate = algebra.certificate
     sums = {c.names[0] for c in certificate.basis if c.reducer == "add"}
-    a, b, c = ({k: v for k, v in _states(algebra, s).items()} for s in "abc")
+    a, b, c = (_states(algebra, s) for s in "abc")
 
     def added(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
         return {key: left[key] + right[key] for key in left}
@@ -573,9 +637,7 @@ def _difference(
     return wanted - algebra.expression(formula, given)
 
 
-def _summed(
-    algebra: Algebra, formula: Expr, counts: list[int], given: Mapping[str, Any]
-) -> Any:
+def _summed(algebra: Algebra, formula: Expr, counts: list[int], given: Mapping[str, Any]) -> Any:
     total = algebra.sp.Integer(0)
     for group, count in enumerate(counts):
         total += count * algebra.expression(formula, given, group)
