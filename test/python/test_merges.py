@@ -159,5 +159,5 @@ def test_explain_prints_merges() -> None:
     assert re.search(r"x₀ +argument 0 at \[i0, i1, i2, i5\]", text)
     text = redfuse.compile(CORPUS / "moe_routing.mlir").explain()
     assert "no merge" in text
-    assert "top-k" in text
+    assert "selection" in text
     assert "remedy" in text
