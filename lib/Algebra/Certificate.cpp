@@ -433,8 +433,8 @@ void Formulas::guard(const StageTerm &term, const std::string &text) {
       addGuard(shift(index) + " -> nan if Abs" + shift(index) + " == oo");
   for (Factor f : term.done)
     if (isRisky(roles, f) && !ends.empty())
-      replace(ends, f.exponent < 0 ? atomOf(value(f.value)) + " == 0"
-                                   : "Abs(" + value(f.value) + ") == oo");
+      replace(ends, f.exponent < 0 ? atomOf(base(f)) + " == 0"
+                                   : "Abs(" + base(f) + ") == oo");
 }
 
 std::string Formulas::term(const StageTerm &term) {

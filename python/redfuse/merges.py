@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .certificates import Certificate, texts_of
-from .explanation import argument_of, refusals, walk, where
-from .notation import Equation, align, equations, text_name, to_text
+from .explanation import argument_of, groups_of, refusals, walk, where
+from .formulas import name
+from .notation import align, equations, text_name, to_text
 from .options import Options
 
 HEADINGS = {
@@ -37,21 +38,25 @@ def with_merges(explanation: dict, source: Any, options: Options) -> dict:
     known = list(refusals(before))
     run_pipeline(after, "builtin.module(redfuse-derive{all=true timed=true})", "derive")
     cascades = list(walk(before.operation, "redfuse.cascade"))
-    outcome = list(walk(after.operation, "redfuse.cascade", "redfuse.fold"))
+    groups = groups_of(after)
     kernels = explanation["kernels"]
-    if not len(cascades) == len(outcome) == len(kernels):
+    if not len(cascades) == len(groups) == len(kernels):
         return explanation  # Another program than the one that was compiled.
     new = [entry for entry in refusals(after) if entry not in known]
     made = []
-    for kernel, cascade, op in zip(kernels, cascades, outcome, strict=True):
-        merge = {"streamed": kernel["schedule"].get("kind") == "stream"}
-        first = dict(kernel["cascades"][0])
-        if op.name == "redfuse.fold":
-            merge |= _merge(cascade, op, first)
-        else:
-            lines = _locations(cascade)
-            merge["refused"] = [entry for entry in new if entry["location"] in lines]
-        first["merge"] = merge
+    for kernel, cascade, group in zip(kernels, cascades, groups, strict=True):
+        lines = _locations(cascade)
+        folds = [op for op in group if op.name == "redfuse.fold"]
+        merge = {
+            "streamed": kernel["schedule"].get("kind") in ("stream", "multipass"),
+            "passes": [_pass(fold, group, cascade if len(folds) == 1 else None) for fold in folds],
+            "refused": [entry for entry in new if entry["location"] in lines],
+        }
+        first = {**kernel["cascades"][0], "merge": merge}
+        if len(folds) == 1:
+            first["certificate"] = merge["passes"][0].pop("certificate")
+        elif folds:
+            first["passes"] = [p.pop("certificate") for p in merge["passes"]]
         made.append({**kernel, "cascades": [first, *kernel["cascades"][1:]]})
     seconds = after.operation.attributes["redfuse.derive_us"].value * 1e-6
     return {**explanation, "kernels": made, "derive_seconds": seconds}
@@ -63,44 +68,54 @@ def _locations(cascade: Any) -> set[str]:
     return {where(op) for op in ops}
 
 
-def _merge(cascade: Any, fold: Any, entry: dict) -> dict:
+def _pass(fold: Any, group: Sequence[Any], cascade: Any | None) -> dict:
+    """The formulas of one pass over the data. cascade: what it computes, where that is all of it."""
     certificate = Certificate.of(texts_of(fold.attributes["certificate"]))
-    entry["certificate"] = certificate.lines
-    reduces = [op for op in walk(cascade, "redfuse.reduce")
-               if set(op.attributes["over"]) & set(fold.attributes["over"])]  # fmt: skip
-    names = _inputs(cascade, certificate)
-    for reduction, reduce in zip(certificate.source, reduces, strict=False):
-        for name in reduction.names:
-            names.setdefault(name, where(reduce))
-    made = equations(certificate)
+    results = set(fold.results)
+    finals = [op for op in group
+              if op.name == "redfuse.finalize" and results & set(op.operands)]  # fmt: skip
+    names = _inputs(fold, certificate.reads.get("step", ()), set())
+    for op in finals:
+        names |= _inputs(op, certificate.reads.get("finalise", ()), results)
+    if cascade is not None:
+        over = set(fold.attributes["over"])
+        reduces = [op for op in walk(cascade, "redfuse.reduce") if set(op.attributes["over"]) & over]
+        for reduction, reduce in zip(certificate.source, reduces, strict=False):
+            for name in reduction.names:
+                names.setdefault(name, where(reduce))
     return {
+        "certificate": certificate.lines,
         "equations": [
-            {"section": e.section, "text": e.text(), "latex": e.latex()} for e in made
+            {"section": e.section, "text": e.text(), "latex": e.latex()}
+            for e in equations(certificate)
         ],
-        "names": names,
+        "names": dict(sorted(names.items(), key=lambda item: (item[0][0] != "x", len(item[0]), item[0]))),
         "rules": certificate.rules,
         "guards": [
             f"{g.text} is {to_text(g.instead)} where {to_text(g.condition)}"
             for g in certificate.guards
         ],
-    }  # fmt: skip
+    }
 
 
-def _inputs(cascade: Any, certificate: Certificate) -> dict[str, str]:
-    """What x0, x1, ... are: an argument of the function, or a tensor made before."""
+def _inputs(op: Any, reads: Sequence[str], state: set) -> dict[str, str]:
+    """What x0, x1, ... of a fold or a finalisation are: an argument of the function, or a tensor
+    made before."""
     import mlir.ir as ir
 
+    maps = [ir.AffineMapAttr(a).value for a in op.attributes["indexing_maps"]]
+    inputs = [(v, m) for v, m in zip(op.operands, maps, strict=True) if v not in state]
     names = {}
-    maps = [ir.AffineMapAttr(a).value for a in cascade.attributes["indexing_maps"]]
-    for name in certificate.inputs:
-        number = int(name[1:])
-        value, affine = cascade.operands[number], maps[number]
+    for name, (value, affine) in zip(reads, inputs, strict=False):
         argument = argument_of(value)
         if argument is not None:
             what = f"argument {argument}"
+        elif isinstance(value, ir.BlockArgument):
+            what = "a tensor"
+        elif value.owner.name == "redfuse.finalize":
+            what = "a result of the pass before"
         else:
-            place = where(value.owner) if not isinstance(value, ir.BlockArgument) else ""
-            what = f"a tensor made before{' at ' + place if place else ''}"
+            what = f"a tensor made at {where(value.owner)}"
         dims = ", ".join(re.sub(r"d(\d+)", r"i\1", str(e)) for e in affine.results)
         names[name] = f"{what} at [{dims}]"
     return names
@@ -111,46 +126,56 @@ def merge_lines(cascade: dict) -> list[str]:
     merge = cascade.get("merge")
     if merge is None:
         return []
-    if "refused" in merge:
+    passes = merge["passes"]
+    if not passes:
         lines = ["no merge: computed stage after stage, exactly"]
-        for entry in merge["refused"]:
-            place = f"{entry['location']}: " if entry["location"] else ""
-            lines += [f"  {place}{entry['op']}: {entry['condition']}", f"    {entry['detail']}",
-                      f"    remedy: {entry['remedy']}"]  # fmt: skip
-        return lines
-    lines = ["merge, by which tiles follow each other" if merge["streamed"]
-             else "merge, if it were streamed or split"]  # fmt: skip
+    elif len(passes) == 1:
+        lines = ["merge, by which tiles follow each other" if merge["streamed"]
+                 else "merge, if it were streamed or split"]  # fmt: skip
+    else:
+        lines = [f"merge in {len(passes)} passes over the data"
+                 + ("" if merge["streamed"] else ", if it were streamed or split")]  # fmt: skip
+    for entry in merge["refused"]:
+        place = f"{entry['location']}: " if entry["location"] else ""
+        lines += [f"  {place}{entry['op']}: {entry['condition']}", f"    {entry['detail']}",
+                  f"    remedy: {entry['remedy']}"]  # fmt: skip
+    for number, made in enumerate(passes, 1):
+        if len(passes) > 1:
+            lines.append(f"  pass {number}")
+        lines += [f"  {line}" for line in _pass_lines(made)]
+    return lines
+
+
+def _pass_lines(made: dict) -> list[str]:
+    lines: list[str] = []
     section = ""
-    for equation in merge["equations"]:
+    for equation in made["equations"]:
         if equation["section"] != section:
             section = equation["section"]
-            lines.append(f"  {HEADINGS[section]}")
-        lines.append(f"    {equation['text']}")
-    lines.append("  names")
-    used = " ".join(e["text"] for e in merge["equations"])
-    from .formulas import name as formula_name
-
-    for key, what in merge["names"].items():
-        if text_name(formula_name(key)) in used:
-            lines.append(f"    {text_name(formula_name(key))}  {what}")
-    if merge["guards"]:
-        lines.append("  where infinities or empty rows ask for it")
-        lines += [f"    {guard}" for guard in merge["guards"]]
+            lines.append(HEADINGS[section])
+        lines.append(f"  {equation['text']}")
+    used = " ".join(e["text"] for e in made["equations"])
+    named = [(text_name(name(key)), what) for key, what in made["names"].items()]
+    lines.append("names")
+    lines += [f"  {key}  {what}" for key, what in named if key in used]
+    if made["guards"]:
+        lines.append("where infinities or empty rows ask for it")
+        lines += [f"  {guard}" for guard in made["guards"]]
     return lines
 
 
 def to_tex(explanation: dict) -> str:
-    """The merges of all kernels in LaTeX: an align environment for each, after a comment."""
+    """The merges of all kernels in LaTeX: an align environment for each pass, after a comment."""
     parts = []
     for kernel in explanation.get("kernels", []):
         for cascade in kernel["cascades"]:
             place = kernel.get("source", "")
             head = f"% {kernel['name']}{', ' + place if place else ''}"
-            merge = cascade.get("merge", {})
-            if "equations" not in merge:
+            passes = cascade.get("merge", {}).get("passes", [])
+            found = [cascade["certificate"]] if len(passes) == 1 else cascade.get("passes", [])
+            for lines in found:
+                made = equations(Certificate.of(lines))
+                parts.append(f"{head}\n{align(made, HEADINGS)}")
+            if not found:
                 parts.append(f"{head}: no merge")
-                continue
-            certificate = Certificate.of(cascade["certificate"])
-            found: Sequence[Equation] = equations(certificate)
-            parts.append(f"{head}\n{align(found, HEADINGS)}")
     return "\n".join(parts)

@@ -112,28 +112,27 @@ def _job(fold: Any, cascade: Any) -> _Job:
 def _derived(program: Any, options: Options) -> tuple[list[_Job], list[Section], Any]:
     """Every cascade of the program as a fold, whatever its schedule; and those that have none."""
     from ..compiler import lower, run_pipeline
-    from ..explanation import refusals, walk
+    from ..explanation import groups_of, refusals, walk
 
     before = lower(program, options, stop_after="schedule").module
     after = lower(program, options, stop_after="schedule").module
     known = list(refusals(before))
     run_pipeline(after, "builtin.module(redfuse-derive{all=true})", "derive")
     cascades = list(walk(before.operation, "redfuse.cascade"))
-    outcome = list(walk(after.operation, "redfuse.cascade", "redfuse.fold"))
-    jobs = [
-        _job(op, cascade)
-        for cascade, op in zip(cascades, outcome, strict=True)
-        if op.name == "redfuse.fold"
-    ]
+    jobs = []
+    for cascade, group in zip(cascades, groups_of(after), strict=True):
+        folds = [op for op in group if op.name == "redfuse.fold"]
+        # Of several passes each is checked against its own part of the source.
+        jobs += [_job(fold, cascade if len(folds) == 1 else None) for fold in folds]
     sections = []
     new = [r for r in refusals(after) if r not in known]
     if new:
         made = [
-            Check(f"{r['op']} at {r['location']} has no merge", "", UNCHECKED, "",
+            Check(f"{r['op']} at {r['location']} has no merge with what is before", "", UNCHECKED, "",
                   f"{r['condition']}: {r['detail']}; computed exactly, stage after stage")
             for r in new
         ]  # fmt: skip
-        sections.append(Section("without a merge", made))
+        sections.append(Section("barriers", made))
     return jobs, sections, (before, after)
 
 
