@@ -336,8 +336,8 @@ std::string Formulas::basis(unsigned index) {
   for (unsigned i = 1; i < c.elements.size(); ++i)
     names += ", " + state(index + i);
   auto group = cast<CombiningOpInterface>(c.group);
-  std::string name = group.isDeclared() ? reducer(group)
-                                        : stringifyReducer(c.reducer).str();
+  std::string name =
+      group.isDeclared() ? reducer(group) : stringifyReducer(c.reducer).str();
   return names + " = " + name + over + "(" + tuple(c.elements) + ")";
 }
 

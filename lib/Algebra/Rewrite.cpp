@@ -504,8 +504,8 @@ Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
   case Stage::Kind::Selection:
     result = bb.getWith(operand, stage.data, state[stage.first]);
     if (stage.worst)
-      result = nanOf(bb.getWith(operand, stage.data, state[*stage.worst]),
-                     result);
+      result =
+          nanOf(bb.getWith(operand, stage.data, state[*stage.worst]), result);
     break;
   case Stage::Kind::Endpoints:
     result = bb.getWith(operand, stage.data, state[stage.first]);
@@ -547,10 +547,9 @@ Value Rewriter::selectedIndex(BodyBuilder &bb, const Stage &stage,
   Value isOwn = bb.both(bb.isNan(data), bb.isNumber(some));
   Value allNan = bb.select(isOwn, index, lowest);
   Value allEqual = bb.select(bb.isSame(best, worst), lowest, index);
-  return bb.select(
-      bb.isNan(worst),
-      bb.select(bb.isNan(best), allNan, state[*stage.worst + 1]),
-      bb.select(bb.isNan(best), index, allEqual));
+  return bb.select(bb.isNan(worst),
+                   bb.select(bb.isNan(best), allNan, state[*stage.worst + 1]),
+                   bb.select(bb.isNan(best), index, allEqual));
 }
 
 void Rewriter::buildFinalize(Block &block) {

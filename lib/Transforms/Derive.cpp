@@ -67,9 +67,9 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
       return;
     auto taken = std::chrono::duration_cast<std::chrono::microseconds>(
         std::chrono::steady_clock::now() - start);
-    getOperation()->setAttr(kDeriveTimeAttr,
-                            Builder(&getContext())
-                                .getI64IntegerAttr(taken.count()));
+    getOperation()->setAttr(
+        kDeriveTimeAttr,
+        Builder(&getContext()).getI64IntegerAttr(taken.count()));
   }
 
   void runOnCascade(CascadeOp cascade, ArrayRef<int64_t> dims) {

@@ -79,7 +79,9 @@ def _pass(fold: Any, group: Sequence[Any], cascade: Any | None) -> dict:
         names |= _inputs(op, certificate.reads.get("finalise", ()), results)
     if cascade is not None:
         over = set(fold.attributes["over"])
-        reduces = [op for op in walk(cascade, "redfuse.reduce") if set(op.attributes["over"]) & over]
+        reduces = [
+            op for op in walk(cascade, "redfuse.reduce") if set(op.attributes["over"]) & over
+        ]
         for reduction, reduce in zip(certificate.source, reduces, strict=False):
             for name in reduction.names:
                 names.setdefault(name, where(reduce))
@@ -89,7 +91,9 @@ def _pass(fold: Any, group: Sequence[Any], cascade: Any | None) -> dict:
             {"section": e.section, "text": e.text(), "latex": e.latex()}
             for e in equations(certificate)
         ],
-        "names": dict(sorted(names.items(), key=lambda item: (item[0][0] != "x", len(item[0]), item[0]))),
+        "names": dict(
+            sorted(names.items(), key=lambda item: (item[0][0] != "x", len(item[0]), item[0]))
+        ),
         "rules": certificate.rules,
         "guards": [
             f"{g.text} is {to_text(g.instead)} where {to_text(g.condition)}"

@@ -52,6 +52,9 @@ def _run(what: str, how: str, formula: str, check: Callable[[], str | None]) -> 
         return Check(what, how, FAILED, formula, str(error))
     except NotInterpretable as error:
         return Check(what, how, UNCHECKED, formula, str(error))
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        note = f"not computed: {type(error).__name__}: {error}"
+        return Check(what, how, UNCHECKED, formula, note)
     return Check(what, how, PASSED, formula, note or "")
 
 

@@ -262,6 +262,8 @@ def _proved(
             undecided = f"refuted: {error}"
         except Undecided as error:
             undecided = str(error)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            undecided = f"not computed: {type(error).__name__}: {error}"
     if undecided.startswith("refuted: "):
         return Check(what, "algebra", FAILED, formula, undecided[len("refuted: ") :])
     return Check(what, "algebra", UNCHECKED, formula, undecided)
