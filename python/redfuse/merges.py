@@ -69,7 +69,7 @@ def _locations(cascade: Any) -> set[str]:
 
 
 def _pass(fold: Any, group: Sequence[Any], cascade: Any | None) -> dict:
-    """The formulas of one pass over the data. cascade: what it computes, where that is all of it."""
+    """The formulas of one pass over the data. cascade: what it computes, where it is all of it."""
     certificate = Certificate.of(texts_of(fold.attributes["certificate"]))
     results = set(fold.results)
     finals = [op for op in group
@@ -83,8 +83,8 @@ def _pass(fold: Any, group: Sequence[Any], cascade: Any | None) -> dict:
             op for op in walk(cascade, "redfuse.reduce") if set(op.attributes["over"]) & over
         ]
         for reduction, reduce in zip(certificate.source, reduces, strict=False):
-            for name in reduction.names:
-                names.setdefault(name, where(reduce))
+            for reduced in reduction.names:
+                names.setdefault(reduced, where(reduce))
     return {
         "certificate": certificate.lines,
         "equations": [
@@ -110,7 +110,7 @@ def _inputs(op: Any, reads: Sequence[str], state: set) -> dict[str, str]:
     maps = [ir.AffineMapAttr(a).value for a in op.attributes["indexing_maps"]]
     inputs = [(v, m) for v, m in zip(op.operands, maps, strict=True) if v not in state]
     names = {}
-    for name, (value, affine) in zip(reads, inputs, strict=False):
+    for read, (value, affine) in zip(reads, inputs, strict=False):
         argument = argument_of(value)
         if argument is not None:
             what = f"argument {argument}"
@@ -121,7 +121,7 @@ def _inputs(op: Any, reads: Sequence[str], state: set) -> dict[str, str]:
         else:
             what = f"a tensor made at {where(value.owner)}"
         dims = ", ".join(re.sub(r"d(\d+)", r"i\1", str(e)) for e in affine.results)
-        names[name] = f"{what} at [{dims}]"
+        names[read] = f"{what} at [{dims}]"
     return names
 
 

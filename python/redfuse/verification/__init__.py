@@ -128,7 +128,7 @@ def _derived(program: Any, options: Options) -> tuple[list[_Job], list[Section],
     new = [r for r in refusals(after) if r not in known]
     if new:
         made = [
-            Check(f"{r['op']} at {r['location']} has no merge with what is before", "", UNCHECKED, "",
+            Check(f"{r['op']} at {r['location']} has no merge with the rest", "", UNCHECKED, "",
                   f"{r['condition']}: {r['detail']}; computed exactly, stage after stage")
             for r in new
         ]  # fmt: skip
