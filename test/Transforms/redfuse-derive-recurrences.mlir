@@ -5,10 +5,10 @@
 func.func @affine(%a: tensor<5x70xf32>, %b: tensor<5x70xf32>, %e: tensor<5xf32>) -> tensor<5xf32> {
   // The product of all a is state, too: a merge needs it.
   // CHECK: redfuse.fold
-  // CHECK-SAME: basis = ["t0 = c0[1](x0, x1)", "t1 = part 1 of t0"]
-  // CHECK-SAME: combiners = ["c0(l0, l1; r0, r1) = (l0*r0, r0*l1 + r1); identity (1, 0); ordered"]
+  // CHECK-SAME: basis = ["t0, t1 = f0[1](x0, x1)"]
+  // CHECK-SAME: combiners = ["f0(l0, l1, r0, r1) = (l0*r0, r0*l1 + r1); identity (1, 0); ordered"]
   // CHECK-SAME: ordered = ["t0: segments are merged in the order of their indices"]
-  // CHECK-SAME: source = ["d0, d1 = c0[1](x0, x1)"]
+  // CHECK-SAME: source = ["d0, d1 = f0[1](x0, x1)"]
   // CHECK: ^bb0(%[[X:.*]]: f32, %[[Y:.*]]: f32, %[[A:.*]]: f32, %[[B:.*]]: f32):
   // CHECK: %[[S:.*]]:2 = redfuse.reduce declared %[[X]], %[[Y]] over [1] into [0]
   // CHECK: %[[N:.*]]:2 = redfuse.combine %[[A]], %[[B]], %[[S]]#0, %[[S]]#1 {identities = [1.000000e+00 : f32, 0.000000e+00 : f32], ordered} : (f32, f32, f32, f32) -> (f32, f32) {

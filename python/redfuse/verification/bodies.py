@@ -90,6 +90,8 @@ class Bodies:
             reducer = self._declared(op) or self._known(op)
             return prefixes(self.space, ranges, int(op.attributes["dim"]), operands, reducer,
                             "exclusive" in op.attributes)  # fmt: skip
+        if op.name == "redfuse.combine":
+            return self.run(op.regions[0].blocks[0], operands, self.space.ranges())
         if op.name == "redfuse.merge_topk":
             return merge_best(operands[:2], operands[2:], int(op.attributes["dim"]))
         if op.name == "redfuse.index":
