@@ -12,7 +12,7 @@ from typing import Any
 
 from .certificates import Certificate, texts_of
 from .explanation import argument_of, groups_of, refusals, walk, where
-from .formulas import name
+from .formulas import name, parse
 from .notation import align, equations, text_name, to_text
 from .options import Options
 
@@ -96,7 +96,7 @@ def _pass(fold: Any, group: Sequence[Any], cascade: Any | None) -> dict:
         ),
         "rules": certificate.rules,
         "guards": [
-            f"{g.text} is {to_text(g.instead)} where {to_text(g.condition)}"
+            f"{to_text(parse(g.text))} is {to_text(g.instead)} where {to_text(g.condition)}"
             for g in certificate.guards
         ],
     }

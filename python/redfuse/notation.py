@@ -111,7 +111,8 @@ class _Text(_Writer):
             return f"{word}[{dims}] {self.write(args[0], 2)}"
         if head == "call":
             return self.call(str(e.value), args)
-        return f"{self.write(args[0], 1)} {head} {self.write(args[1], 1)}"
+        sign = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥"}.get(head, head)
+        return f"{self.write(args[0], 1)} {sign} {self.write(args[1], 1)}"
 
     def call(self, function: str, args: Sequence[Expr]) -> str:
         relation = _comparison(function)
