@@ -80,8 +80,8 @@ private:
 class Exposer {
 public:
   Exposer(func::FuncOp func, const DerivationOptions &options)
-      : func(func), b(func.getContext()), loc(func.getLoc()),
-        options(options) {}
+      : func(func), b(func.getContext()), loc(func.getLoc()), options(options) {
+  }
 
   LogicalResult assumeOneLength();
   LogicalResult choose(ArrayRef<int64_t> along);
@@ -725,13 +725,15 @@ LogicalResult Exposer::makeFinalize() {
   bool isOrdered = false;
   for (FoldOp fold : folds) {
     isOrdered |= fold.isOrdered();
-    ArrayAttr basis;
+    // A line is of one component, or of as many as it names ("t0, t1 = ...").
+    SmallVector<Attribute> basis;
     if (DictionaryAttr certificate = fold.getCertificateAttr())
-      basis = certificate.getAs<ArrayAttr>("basis");
+      for (auto line :
+           certificate.getAs<ArrayAttr>("basis").getAsRange<StringAttr>())
+        basis.append(1 + line.getValue().split(" = ").first.count(','), line);
     for (unsigned i = 0; i < fold->getNumResults(); ++i)
-      components.push_back(basis && i < basis.size()
-                               ? basis[i]
-                               : b.getStringAttr("t" + Twine(i)));
+      components.push_back(i < basis.size() ? basis[i]
+                                            : b.getStringAttr("t" + Twine(i)));
   }
   auto entry = [&](StringRef name, Attribute value) {
     return b.getNamedAttr(name, value);

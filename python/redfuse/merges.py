@@ -48,7 +48,7 @@ def with_merges(explanation: dict, source: Any, options: Options) -> dict:
         lines = _locations(cascade)
         folds = [op for op in group if op.name == "redfuse.fold"]
         merge = {
-            "streamed": kernel["schedule"].get("kind") in ("stream", "multipass"),
+            "streamed": kernel["schedule"].get("kind") in ("stream", "multipass", "split"),
             "passes": [_pass(fold, group, cascade if len(folds) == 1 else None) for fold in folds],
             "refused": [entry for entry in new if entry["location"] in lines],
         }
