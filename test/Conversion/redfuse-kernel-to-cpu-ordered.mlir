@@ -28,9 +28,9 @@ func.func @main(%x: memref<100x32xf32>, %o: memref<100x32xf32>, %s: memref<32xf3
 // CHECK-LABEL: func.func private @scan
 // CHECK:         scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK:           arith.mulf {{.*}} : vector<16xf32>
-// CHECK:         scf.for {{.*}} iter_args(%[[RUN:.*]] = %{{.*}}) -> (vector<16xf32>)
+// CHECK:         scf.for {{.*}} iter_args(%[[STATE:.*]] = %{{.*}}) -> (vector<16xf32>)
 // CHECK:           %[[X:.*]] = vector.load
-// CHECK:           %[[N:.*]] = arith.addf %[[RUN]], %[[X]] : vector<16xf32>
+// CHECK:           %[[N:.*]] = arith.addf %[[STATE]], %[[X]] : vector<16xf32>
 // CHECK:           vector.store %[[N]]
 // CHECK:           scf.yield %[[N]]
 
