@@ -70,6 +70,14 @@ private:
   Value selectedIndex(BodyBuilder &bb, const Stage &stage, const State &state);
   Value choiceValue(BodyBuilder &bb, ReduceOp reduce, const StageChoice &choice,
                     Type type, const State &state);
+  /// `sum`, or the terms of the highest order where powers of differences from
+  /// means leave the range of the type: the others would be the same infinity
+  /// with the other sign.
+  Value overflowed(BodyBuilder &bb, const StageChoice &choice, Type type,
+                   const State &state, Value sum);
+  /// Another result of a reduction of several than the first.
+  Value memberValue(BodyBuilder &bb, const Stage &stage, unsigned i,
+                    const State &state);
   Value termValue(BodyBuilder &bb, const StageTerm &term, Type type,
                   const State &state);
   Value shiftValue(BodyBuilder &bb, const Shift &shift, Type type,
@@ -118,11 +126,12 @@ SmallVector<Value> Rewriter::makeInits() {
 // Step and merge
 //===----------------------------------------------------------------------===//
 
-/// The pivot as it is subtracted: 0 where it is -inf, because all data so far
-/// is, and exp(-inf - -inf) would be NaN.
+/// The pivot as it is subtracted: 0 where it is infinite. All data so far is
+/// -inf, and exp(-inf - -inf) would be NaN; or some is +inf, from which the
+/// source need not subtract infinity.
 static Value safePivot(BodyBuilder &bb, Value pivot) {
-  return bb.select(bb.isEqual(pivot, -kInfinity),
-                   bb.constant(0, pivot.getType()), pivot);
+  return bb.select(bb.isInfinite(pivot), bb.constant(0, pivot.getType()),
+                   pivot);
 }
 
 Rewriter::Relative Rewriter::relativeTo(BodyBuilder &bb, const State &state) {
@@ -388,8 +397,11 @@ void Rewriter::buildMerge(Block &merge) {
 Value Rewriter::shiftValue(BodyBuilder &bb, const Shift &shift, Type type,
                            const State &state) {
   if (!shift.numerator) {
-    Value pivot = bb.cast(state[d.pivots[shift.pivot].component], type);
-    return bb.sum(pivot, shift.done, type);
+    const DifferencePivot &p = d.pivots[shift.pivot];
+    Value pivot = bb.cast(state[p.component], type);
+    // As in the loop; what is infinite is in the exponential's own factor.
+    return bb.sum(p.exponential ? safePivot(bb, pivot) : pivot, shift.done,
+                  type);
   }
   Value n = bb.cast(state[*shift.numerator], type);
   Value weight = shift.denominator ? bb.cast(state[*shift.denominator], type)
@@ -455,6 +467,40 @@ Value Rewriter::termValue(BodyBuilder &bb, const StageTerm &term, Type type,
   return result;
 }
 
+Value Rewriter::overflowed(BodyBuilder &bb, const StageChoice &choice,
+                           Type type, const State &state, Value sum) {
+  Value top, shiftsAreFinite;
+  for (const StageTerm &term : choice.terms) {
+    for (auto [index, power] : term.shifts) {
+      if (!d.shifts[index].numerator)
+        return sum;
+      Value finite = bb.isFinite(shiftValue(bb, d.shifts[index], type, state));
+      shiftsAreFinite =
+          shiftsAreFinite
+              ? arith::AndIOp::create(bb.b, loc, shiftsAreFinite, finite)
+              : finite;
+    }
+    if (term.guardedShift || !term.inner.empty())
+      return sum;
+    if (!term.shifts.empty())
+      continue;
+    if (term.component) {
+      const Component &c = d.components[*term.component];
+      bool isEven =
+          llvm::all_of(c.powers, [](auto p) { return !(p.second % 2); });
+      if (c.exponential || (!isEven && !c.data.empty()))
+        return sum;
+    }
+    Value v = termValue(bb, term, type, state);
+    top = top ? bb.add(top, v) : v;
+  }
+  if (!top || !shiftsAreFinite)
+    return sum;
+  Value isFinite = bb.isFinite(top);
+  Value instead = bb.select(shiftsAreFinite, top, sum);
+  return bb.select(isFinite, sum, instead);
+}
+
 Value Rewriter::choiceValue(BodyBuilder &bb, ReduceOp reduce,
                             const StageChoice &choice, Type type,
                             const State &state) {
@@ -481,7 +527,9 @@ Value Rewriter::choiceValue(BodyBuilder &bb, ReduceOp reduce,
               .getResult(0);
     result = result ? bb.add(result, v) : v;
   }
-  return result ? result : bb.constant(0, type);
+  if (!result)
+    return bb.constant(0, type);
+  return overflowed(bb, choice, type, state, result);
 }
 
 Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
@@ -552,6 +600,19 @@ Value Rewriter::selectedIndex(BodyBuilder &bb, const Stage &stage,
                    bb.select(bb.isNan(best), index, allEqual));
 }
 
+Value Rewriter::memberValue(BodyBuilder &bb, const Stage &stage, unsigned i,
+                            const State &state) {
+  Value value = state[stage.first + i];
+  Reducer reducer = ReduceOp(stage.reduce).getReducer();
+  if (reducer != Reducer::ArgMax && reducer != Reducer::ArgMin)
+    return value;
+  // Over nothing the index is 0, as where stages run one after another.
+  Value none = arith::CmpIOp::create(
+      bb.b, loc, arith::CmpIPredicate::eq, value,
+      bb.constant(d.components[stage.first + i].identity));
+  return bb.select(none, bb.constant(0, value.getType()), value);
+}
+
 void Rewriter::buildFinalize(Block &block) {
   BodyBuilder bb(body, block, roles, loc);
   unsigned numInputs = cascade.getInputs().size();
@@ -565,7 +626,8 @@ void Rewriter::buildFinalize(Block &block) {
     bb.map(roles.canonical(reduce.getResult(0)), stageValue(bb, stage, state));
     if (stage.kind == Stage::Kind::Group)
       for (unsigned i = 1; i < reduce.getNumResults(); ++i)
-        bb.map(roles.canonical(reduce.getResult(i)), state[stage.first + i]);
+        bb.map(roles.canonical(reduce.getResult(i)),
+               memberValue(bb, stage, i, state));
     if (stage.kind == Stage::Kind::Selection)
       bb.map(roles.canonical(reduce.getResult(1)),
              selectedIndex(bb, stage, state));

@@ -21,7 +21,8 @@
 // CHECK: ^bb0(%[[X:.*]]: f32, %[[M:.*]]: f32, %[[L:.*]]: f32):
 // CHECK: %[[MS:.*]] = redfuse.reduce maximumf %[[X]] over [1] into [0] : f32
 // CHECK: %[[M1:.*]] = arith.maximumf %[[M]], %[[MS]] : f32
-// CHECK: %[[ALL:.*]] = arith.cmpf oeq, %[[M1]]
+// CHECK: %[[ABS:.*]] = math.absf %[[M1]]
+// CHECK: %[[ALL:.*]] = arith.cmpf oeq, %[[ABS]]
 // CHECK: %[[P:.*]] = arith.select %[[ALL]], %{{.*}}, %[[M1]] : f32
 // CHECK: %[[G:.*]] = arith.subf %[[M]], %[[P]] : f32
 // CHECK: %[[SCALE:.*]] = math.exp %[[G]] : f32

@@ -131,6 +131,14 @@ def command_docs(arguments: list[str]) -> int:
     return docs.docs(venv, check="--check" in arguments)
 
 
+def command_fuzz(arguments: list[str]) -> int:
+    """Random cascades; what fails is minimised and saved in build/fuzz."""
+    venv = ready(["fuzz", *arguments])
+    return call(
+        [venv.python, ROOT / "test" / "fuzz" / "main.py", *arguments], env=environment(venv)
+    )
+
+
 def command_gpu(arguments: list[str]) -> int:
     """Packs the compiler for a machine with a GPU and no network."""
     return gpu.pack(ready(["gpu", *arguments]), arguments)
@@ -161,6 +169,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "lint": (command_lint, "[--fix]: formatting, ruff, file lengths, machine paths"),
     "docs": (command_docs, "[--check]: pages made from the .td files and of printed output"),
     "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),
+    "fuzz": (command_fuzz, "[--count N] [--seed S] [--jobs J]: random cascades on every schedule"),
     "gpu": (command_gpu, "[FOLDER]: pack the compiler for a machine with a GPU and no network"),
     "wheel": (wheel, "[PYTHON]: build a wheel into dist/, install it elsewhere and import it"),
     "ci": (command_ci, "[--clean]: all of the above that CI checks"),

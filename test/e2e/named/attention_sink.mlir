@@ -1,0 +1,89 @@
+module {
+  func.func @main(%arg0: tensor<2x37x16xf32>, %arg1: tensor<2x67x16xf32>, %arg2: tensor<2x67x16xf32>, %arg3: tensor<2xf32>) -> (tensor<2x37x16xf32>) {
+    %cst_0 = arith.constant 0.0 : f32
+    %cst_1 = arith.constant 0.25 : f64
+    %cst_2 = arith.constant 0 : i64
+    %cst_3 = arith.constant 0xFF800000 : f32
+    %0 = tensor.expand_shape %arg3 [[0, 1]] output_shape [2, 1] : tensor<2xf32> into tensor<2x1xf32>
+    %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [2, 1, 1] : tensor<2x1xf32> into tensor<2x1x1xf32>
+    %2 = tensor.empty() : tensor<2x16x67xf32>
+    %3 = linalg.transpose ins(%arg1 : tensor<2x67x16xf32>) outs(%2 : tensor<2x16x67xf32>) permutation = [0, 2, 1]
+    %4 = tensor.empty() : tensor<2x37x67xf32>
+    %5 = linalg.fill ins(%cst_0 : f32) outs(%4 : tensor<2x37x67xf32>) -> tensor<2x37x67xf32>
+    %6 = linalg.batch_matmul ins(%arg0, %3 : tensor<2x37x16xf32>, tensor<2x16x67xf32>) outs(%5 : tensor<2x37x67xf32>) -> tensor<2x37x67xf32>
+    %7 = tensor.empty() : tensor<2x37x67xf32>
+    %8 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%6 : tensor<2x37x67xf32>) outs(%7 : tensor<2x37x67xf32>) {
+    ^bb0(%in0: f32, %out: f32):
+      %s = arith.truncf %cst_1 : f64 to f32
+      %r = arith.mulf %in0, %s : f32
+      linalg.yield %r : f32
+    } -> tensor<2x37x67xf32>
+    %9 = tensor.empty() : tensor<2x37xi64>
+    %10 = linalg.fill ins(%cst_2 : i64) outs(%9 : tensor<2x37xi64>) -> tensor<2x37xi64>
+    %11 = tensor.empty() : tensor<2x37xf32>
+    %12 = linalg.fill ins(%cst_3 : f32) outs(%11 : tensor<2x37xf32>) -> tensor<2x37xf32>
+    %13:2 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%8 : tensor<2x37x67xf32>) outs(%12, %10 : tensor<2x37xf32>, tensor<2x37xi64>) {
+    ^bb0(%in: f32, %out: f32, %out_i: i64):
+      %i = linalg.index 2 : index
+      %j = arith.index_cast %i : index to i64
+      %m = arith.maximumf %in, %out : f32
+      %c = arith.cmpf ogt, %in, %out : f32
+      %k = arith.select %c, %j, %out_i : i64
+      linalg.yield %m, %k : f32, i64
+    } -> (tensor<2x37xf32>, tensor<2x37xi64>)
+    %14 = tensor.expand_shape %13#0 [[0], [1, 2]] output_shape [2, 37, 1] : tensor<2x37xf32> into tensor<2x37x1xf32>
+    %15 = tensor.empty() : tensor<2x37x1xf32>
+    %16 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, 0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%14, %1 : tensor<2x37x1xf32>, tensor<2x1x1xf32>) outs(%15 : tensor<2x37x1xf32>) {
+    ^bb0(%in0: f32, %in1: f32, %out: f32):
+      %r = arith.maximumf %in0, %in1 : f32
+      linalg.yield %r : f32
+    } -> tensor<2x37x1xf32>
+    %17 = tensor.empty() : tensor<2x37x67xf32>
+    %18 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, 0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%8, %16 : tensor<2x37x67xf32>, tensor<2x37x1xf32>) outs(%17 : tensor<2x37x67xf32>) {
+    ^bb0(%in0: f32, %in1: f32, %out: f32):
+      %r = arith.subf %in0, %in1 : f32
+      linalg.yield %r : f32
+    } -> tensor<2x37x67xf32>
+    %19 = tensor.empty() : tensor<2x37x67xf32>
+    %20 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%18 : tensor<2x37x67xf32>) outs(%19 : tensor<2x37x67xf32>) {
+    ^bb0(%in0: f32, %out: f32):
+      %r = math.exp %in0 : f32
+      linalg.yield %r : f32
+    } -> tensor<2x37x67xf32>
+    %21 = tensor.empty() : tensor<2x37x1xf32>
+    %22 = linalg.fill ins(%cst_0 : f32) outs(%21 : tensor<2x37x1xf32>) -> tensor<2x37x1xf32>
+    %23 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, 0)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%20 : tensor<2x37x67xf32>) outs(%22 : tensor<2x37x1xf32>) {
+    ^bb0(%in0: f32, %out: f32):
+      %r = arith.addf %in0, %out : f32
+      linalg.yield %r : f32
+    } -> tensor<2x37x1xf32>
+    %24 = tensor.empty() : tensor<2x37x1xf32>
+    %25 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, 0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%1, %16 : tensor<2x1x1xf32>, tensor<2x37x1xf32>) outs(%24 : tensor<2x37x1xf32>) {
+    ^bb0(%in0: f32, %in1: f32, %out: f32):
+      %r = arith.subf %in0, %in1 : f32
+      linalg.yield %r : f32
+    } -> tensor<2x37x1xf32>
+    %26 = tensor.empty() : tensor<2x37x1xf32>
+    %27 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%25 : tensor<2x37x1xf32>) outs(%26 : tensor<2x37x1xf32>) {
+    ^bb0(%in0: f32, %out: f32):
+      %r = math.exp %in0 : f32
+      linalg.yield %r : f32
+    } -> tensor<2x37x1xf32>
+    %28 = tensor.empty() : tensor<2x37x1xf32>
+    %29 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%23, %27 : tensor<2x37x1xf32>, tensor<2x37x1xf32>) outs(%28 : tensor<2x37x1xf32>) {
+    ^bb0(%in0: f32, %in1: f32, %out: f32):
+      %r = arith.addf %in0, %in1 : f32
+      linalg.yield %r : f32
+    } -> tensor<2x37x1xf32>
+    %30 = tensor.empty() : tensor<2x37x67xf32>
+    %31 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, 0)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%20, %29 : tensor<2x37x67xf32>, tensor<2x37x1xf32>) outs(%30 : tensor<2x37x67xf32>) {
+    ^bb0(%in0: f32, %in1: f32, %out: f32):
+      %r = arith.divf %in0, %in1 : f32
+      linalg.yield %r : f32
+    } -> tensor<2x37x67xf32>
+    %32 = tensor.empty() : tensor<2x37x16xf32>
+    %33 = linalg.fill ins(%cst_0 : f32) outs(%32 : tensor<2x37x16xf32>) -> tensor<2x37x16xf32>
+    %34 = linalg.batch_matmul ins(%31, %arg2 : tensor<2x37x67xf32>, tensor<2x67x16xf32>) outs(%33 : tensor<2x37x16xf32>) -> tensor<2x37x16xf32>
+    return %34 : tensor<2x37x16xf32>
+  }
+}

@@ -1,0 +1,182 @@
+"""More of PyTorch's operations in torch-mlir's spelling, on top of the benchmark's builder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from redfuse.bench.builder import Program, Value
+
+
+class Torch(Program):
+    """A program under construction; methods are named after PyTorch's operations."""
+
+    def exp(self, a: Value) -> Value:
+        """e ** a."""
+        return self.unary("math.exp", a)
+
+    def log(self, a: Value) -> Value:
+        """The natural logarithm."""
+        return self.unary("math.log", a)
+
+    def add(self, a: Value, b: Value | float) -> Value:
+        """a + b, b a tensor or a number."""
+        return self._either("addf", a, b)
+
+    def sub(self, a: Value, b: Value | float) -> Value:
+        """a - b."""
+        return self._either("subf", a, b)
+
+    def mul(self, a: Value, b: Value | float) -> Value:
+        """a * b."""
+        return self._either("mulf", a, b)
+
+    def div(self, a: Value, b: Value | float) -> Value:
+        """a / b."""
+        return self._either("divf", a, b)
+
+    def _either(self, op: str, a: Value, b: Value | float) -> Value:
+        return self.binary(op, a, b) if isinstance(b, Value) else self.with_scalar(op, a, b)
+
+    def centred(self, a: Value, dims: Sequence[int]) -> Value:
+        """a minus its mean over ``dims``."""
+        return self.sub(a, self.mean(a, dims, keepdim=True))
+
+    def power(self, a: Value, n: int) -> Value:
+        """a ** n, n a positive integer."""
+        exponent = self.constant(n, "i64")
+        return self.pointwise([a], [f"%r = math.fpowi %in0, {exponent} : {a.dtype}, i64"], "%r")
+
+    def min_last(self, a: Value) -> Value:
+        """Minimum over the last dim, kept."""
+        return self.unary("arith.negf", self.max_last(self.unary("arith.negf", a)))
+
+    def reduce(self, op: str, a: Value, start: float, dims: Sequence[int]) -> Value:
+        """A reduction by an arith op, over ``dims``, which are dropped."""
+        kinds = ["reduction" if i in dims else "parallel" for i in range(len(a.shape))]
+        shape = [n for i, n in enumerate(a.shape) if i not in dims]
+        source = ", ".join(f"d{i}" for i in range(len(a.shape)))
+        kept = ", ".join(f"d{i}" for i in range(len(a.shape)) if i not in dims)
+        body = [f"%r = arith.{op} %in0, %out : {a.dtype}"]
+        return self.generic(
+            [a], [source, kept], self.full(shape, start, a.dtype), kinds, body, "%r"
+        )
+
+    def squeeze(self, a: Value, dim: int) -> Value:
+        """Drops a dim of extent 1."""
+        groups: list[list[int]] = []
+        for i in range(len(a.shape)):
+            if groups and i == max(dim, 1):
+                groups[-1].append(i)
+            else:
+                groups.append([i])
+        return self.collapse(a, groups)
+
+    def logsumexp(self, a: Value) -> Value:
+        """log(sum(exp(a))) over the last dim, kept; an infinite maximum is taken for 0."""
+        top = self.max_last(a)
+        zero, limit = self.constant(0.0, a.dtype), self.constant("0x7F800000", a.dtype)
+        guarded = self.pointwise(
+            [top],
+            [f"%a = math.absf %in0 : {a.dtype}", f"%c = arith.cmpf oeq, %a, {limit} : {a.dtype}",
+             f"%r = arith.select %c, {zero}, %in0 : {a.dtype}"],
+            "%r",
+        )  # fmt: skip
+        raised = self.exp(self.sub(a, guarded))
+        return self.add(self.log(self.sum(raised, [len(a.shape) - 1], keepdim=True)), guarded)
+
+    def log_softmax(self, a: Value) -> Value:
+        """Over the last dim."""
+        shifted = self.sub(a, self.max_last(a))
+        total = self.sum(self.exp(shifted), [len(a.shape) - 1], keepdim=True)
+        return self.sub(shifted, self.log(total))
+
+    def sigmoid(self, a: Value) -> Value:
+        """1 / (1 + exp(-a))."""
+        one = self.constant(1.0, a.dtype)
+        return self.pointwise(
+            [a],
+            [f"%n = arith.negf %in0 : {a.dtype}", f"%e = math.exp %n : {a.dtype}",
+             f"%d = arith.addf %e, {one} : {a.dtype}", f"%r = arith.divf {one}, %d : {a.dtype}"],
+            "%r",
+        )  # fmt: skip
+
+    def clamp_min(self, a: Value, least: float) -> Value:
+        """max(a, least), as a comparison and a select."""
+        bound = self.constant(least, a.dtype)
+        return self.pointwise(
+            [a],
+            [f"%c = arith.cmpf ult, %in0, {bound} : {a.dtype}",
+             f"%r = arith.select %c, {bound}, %in0 : {a.dtype}"],
+            "%r",
+        )  # fmt: skip
+
+    def where(self, condition: Value, a: Value, b: Value) -> Value:
+        """condition ? a : b, elementwise with broadcasting."""
+        body = [f"%r = arith.select %in0, %in1, %in2 : {a.dtype}"]
+        return self.pointwise([condition, a, b], body, "%r", a.dtype)
+
+    def scalar(self, value: float, dtype: str = "f32") -> Value:
+        """A rank-0 tensor constant."""
+        literal = "0xFF800000" if value == -math.inf else repr(value)
+        return Value(self.constant(f"dense<{literal}>", f"tensor<{dtype}>"), (), dtype)
+
+    def masked(self, scores: Value, mask: Value, value: float = -math.inf) -> Value:
+        """``value`` where the mask (i1, broadcast) is set."""
+        return self.where(mask, self.scalar(value, scores.dtype), scores)
+
+    def positions(self, rows: int, columns: int) -> tuple[Value, Value]:
+        """Row and column numbers, i64, of shapes rows x 1 and 1 x columns; the last row is at the
+        last column."""
+        up = self.arange(rows)
+        if rows != columns:
+            shift = self.constant(columns - rows, "i64")
+            up = self.pointwise([up], [f"%r = arith.addi %in0, {shift} : i64"], "%r")
+        return self.unsqueeze(up, 1), self.unsqueeze(self.arange(columns), 0)
+
+    def compare(self, predicate: str, a: Value, b: Value) -> Value:
+        """An i1 tensor; "ogt" for floats, "slt" for integers."""
+        op = "cmpf" if a.dtype[0] in "fb" else "cmpi"
+        body = [f"%r = arith.{op} {predicate}, %in0, %in1 : {a.dtype}"]
+        return self.pointwise([a, b], body, "%r", "i1")
+
+    def transposed(self, a: Value) -> Value:
+        """The last two dims exchanged."""
+        rank = len(a.shape)
+        return self.transpose(a, [*range(rank - 2), rank - 1, rank - 2])
+
+    def scores(self, q: Value, k: Value, scale: float) -> Value:
+        """q k^T times a scale, of 3-d arguments, in f32."""
+        product = self.cast(self.batch_matmul(q, self.transposed(k)), "f32")
+        return self.mul(product, scale)
+
+    def argmax_last(self, a: Value) -> tuple[Value, Value]:
+        """Maximum and its index (i64) over the last dim, dropped."""
+        kept = self.max_last(a)
+        name = self.lines[-1].split("tensor.expand_shape ")[1].split("#")[0]
+        del self.lines[-1]
+        self.count -= 1
+        shape = kept.shape[:-1]
+        return Value(f"{name}#0", shape, a.dtype), Value(f"{name}#1", shape, "i64")
+
+    def topk_last(self, a: Value, k: int) -> tuple[Value, Value]:
+        """The k largest of a 2-d tensor's rows, and their indices, by sorting all."""
+        numbers = self.generic(
+            [], ["d0, d1"], self.empty(a.shape, "i64"), ["parallel"] * 2,
+            ["%i = linalg.index 1 : index", "%j = arith.index_cast %i : index to i64"], "%j",
+        )  # fmt: skip
+        name = f"%{self.count}"
+        self.count += 1
+        self.lines += [
+            f"    {name}:2 = tm_tensor.sort dimension(1) outs({a.name}, {numbers.name} : "
+            f"{a.type}, {numbers.type}) {{",
+            f"    ^bb0(%a: {a.dtype}, %b: {a.dtype}, %i: i64, %j: i64):",
+            f"      %c = arith.cmpf oge, %a, %b : {a.dtype}",
+            "      tm_tensor.yield %c : i1",
+            f"    }} -> {a.type}, {numbers.type}",
+        ]
+        sizes = [a.shape[0], k]
+        return (
+            self.slice(Value(f"{name}#0", a.shape, a.dtype), sizes),
+            self.slice(Value(f"{name}#1", a.shape, "i64"), sizes),
+        )
