@@ -90,6 +90,8 @@ public:
   std::string product(StringRef start, ArrayRef<Factor> factors, double scale);
   std::string sum(StringRef start, const Linear &linear);
 
+  /// The pivots of a difference with signs, each after " + " or " - ".
+  std::string pivots(const DifferencePivot &p, StringRef prime, double scale);
   std::string contribution(const Component &c);
   std::string basis(unsigned index);
   std::string transport(unsigned index);
@@ -300,6 +302,17 @@ std::string Formulas::sum(StringRef start, const Linear &linear) {
   return text.empty() ? "0" : text;
 }
 
+std::string Formulas::pivots(const DifferencePivot &p, StringRef prime,
+                             double scale) {
+  std::string text = (scale < 0 ? " - " : " + ") + state(p.component);
+  text += prime;
+  for (auto [index, coefficient] : p.others) {
+    text += coefficient * scale < 0 ? " - " : " + ";
+    text += state(d.exponentials[index].pivot) + prime.str();
+  }
+  return text;
+}
+
 std::string Formulas::contribution(const Component &c) {
   std::string text;
   if (!c.terms.empty())
@@ -311,7 +324,7 @@ std::string Formulas::contribution(const Component &c) {
   }
   for (auto [pivot, power] : c.powers) {
     const DifferencePivot &p = d.pivots[pivot];
-    std::string y = "(" + sum("", p.data) + " - " + state(p.component) + "')";
+    std::string y = "(" + sum("", p.data) + pivots(p, "'", -1) + ")";
     if (power != 1)
       y += "**" + std::to_string(power);
     text += (text.empty() ? "" : "*") + y;
@@ -351,8 +364,10 @@ std::string Formulas::transport(unsigned index) {
     if (position >= part.powers.size())
       return state(i);
     auto [pivot, power] = part.powers[position];
-    std::string t = state(d.pivots[pivot].component);
-    std::string move = "(" + t + " - " + t + "')", result;
+    const DifferencePivot &p = d.pivots[pivot];
+    std::string move = "(" + pivots(p, "", 1).substr(3) + pivots(p, "'", -1);
+    std::string result;
+    move += ")";
     for (int k = power; k >= 0; --k) {
       unsigned lower = *findLowerPower(d, i, pivot, k);
       std::string v = expand(lower, k > 0 ? position + 1 : position);
@@ -378,7 +393,7 @@ std::string Formulas::transport(unsigned index) {
 std::string Formulas::shift(unsigned index) {
   const Shift &s = d.shifts[index];
   if (!s.numerator)
-    return "(" + sum(state(d.pivots[s.pivot].component), s.done) + ")";
+    return "(" + sum(pivots(d.pivots[s.pivot], "", 1).substr(3), s.done) + ")";
   return "(-" + state(*s.numerator) + "/" +
          (s.denominator ? state(*s.denominator) : number(s.count)) + ")";
 }

@@ -72,6 +72,9 @@ private:
   /// their pivots.
   bool addPowers(ReduceOp reduce, llvm::ArrayRef<Difference> differences,
                  const Component &c, const StageTerm &out, StageChoice &value);
+  /// Whether the pivot's data is that of an exponential, and of others with
+  /// running maxima: notes those.
+  bool findMaxima(DifferencePivot &pivot, unsigned exponential) const;
   unsigned addPivot(const Difference &difference, const Component &c);
   unsigned addShift(const Difference &difference, unsigned pivot,
                     const Component &c);

@@ -73,13 +73,44 @@ bool Deriver::addPowers(ReduceOp reduce, ArrayRef<Difference> differences,
   return true;
 }
 
+bool Deriver::findMaxima(DifferencePivot &pivot, unsigned exponential) const {
+  // Takes the data of an exponential, times 1 or -1, out of what is left.
+  Linear left = pivot.data;
+  auto take = [&](const Linear &data, double coefficient) {
+    Linear rest = left;
+    for (Monomial m : data) {
+      m.scale *= coefficient;
+      auto *it = llvm::find(rest, m);
+      if (it == rest.end())
+        return false;
+      rest.erase(it);
+    }
+    left = rest;
+    return true;
+  };
+  if (!take(result.exponentials[exponential].data, 1))
+    return false;
+  SmallVector<std::pair<unsigned, double>, 1> others;
+  const Component &main =
+      result.components[result.exponentials[exponential].pivot];
+  for (auto [i, e] : llvm::enumerate(result.exponentials))
+    if (result.components[e.pivot].over == main.over &&
+        result.components[e.pivot].masks.empty())
+      for (double coefficient : {1.0, -1.0})
+        if (!left.empty() && take(e.data, coefficient))
+          others.push_back({i, coefficient});
+  if (!left.empty())
+    return false;
+  pivot.others = others;
+  return true;
+}
+
 unsigned Deriver::addPivot(const Difference &difference, const Component &c) {
   DifferencePivot pivot;
   pivot.data = difference.data;
   pivot.type = c.type;
   // Under an exponential of the same data its running maximum is the pivot.
-  if (c.exponential &&
-      result.exponentials[*c.exponential].data == difference.data) {
+  if (c.exponential && findMaxima(pivot, *c.exponential)) {
     pivot.exponential = c.exponential;
     pivot.component = result.exponentials[*c.exponential].pivot;
   }
@@ -88,6 +119,7 @@ unsigned Deriver::addPivot(const Difference &difference, const Component &c) {
   for (auto [i, other] : llvm::enumerate(result.pivots))
     if (other.data == pivot.data && other.type == pivot.type &&
         other.exponential == pivot.exponential &&
+        other.others == pivot.others &&
         (pivot.exponential ||
          (result.components[other.component].over == state.over &&
           result.components[other.component].into == state.into)))
@@ -292,10 +324,15 @@ struct Liveness {
     if (c.kept)
       useComponent(d.pivots[*c.kept].count);
     for (auto [pivot, power] : c.powers) {
-      useComponent(d.pivots[pivot].component);
+      usePivot(d.pivots[pivot]);
       for (int k = 0; k < power; ++k)
         useComponent(findLowerPower(d, *index, pivot, k));
     }
+  }
+  void usePivot(const DifferencePivot &pivot) {
+    useComponent(pivot.component);
+    for (auto [exponential, coefficient] : pivot.others)
+      useComponent(d.exponentials[exponential].pivot);
   }
   void useLinear(const Linear &linear) {
     for (const Monomial &m : linear)
@@ -307,7 +344,7 @@ struct Liveness {
     useComponent(shift.numerator);
     useComponent(shift.denominator);
     if (!shift.numerator) {
-      useComponent(d.pivots[shift.pivot].component);
+      usePivot(d.pivots[shift.pivot]);
       useLinear(shift.done);
     }
   }

@@ -149,9 +149,16 @@ Rewriter::Relative Rewriter::relativeTo(BodyBuilder &bb, const State &state) {
   }
   for (const DifferencePivot &p : d.pivots) {
     Value difference;
-    if (p.isUsed && p.exponential)
+    if (p.isUsed && p.exponential) {
       difference = exponents[*p.exponential];
-    else if (p.isUsed)
+      for (auto [index, coefficient] : p.others) {
+        const PivotedExponential &e = d.exponentials[index];
+        Value pivot = safePivot(bb, bb.cast(state[e.pivot], e.type));
+        Value other = bb.sub(bb.sum({}, e.data, e.type), pivot);
+        difference = coefficient < 0 ? bb.sub(difference, other)
+                                     : bb.add(difference, other);
+      }
+    } else if (p.isUsed)
       difference = bb.sub(bb.sum({}, p.data, p.type), state[p.component]);
     result.differences.push_back(difference);
   }
@@ -250,6 +257,13 @@ Rewriter::Transport Rewriter::transport(BodyBuilder &bb, const State &from,
       Value scale = result.scales[*p.exponential];
       move = bb.select(bb.isEqual(scale, 0), bb.constant(0, scale.getType()),
                        exponents[*p.exponential]);
+      for (auto [index, coefficient] : p.others) {
+        unsigned other = d.exponentials[index].pivot;
+        Value before = safePivot(bb, bb.cast(from[other], p.type));
+        Value after = safePivot(bb, bb.cast(to[other], p.type));
+        Value step = bb.sub(before, after);
+        move = coefficient < 0 ? bb.sub(move, step) : bb.add(move, step);
+      }
     } else if (p.isUsed && movesKept) {
       // The pivot of an empty state says nothing.
       Value difference = bb.sub(from[p.component], to[p.component]);
@@ -398,10 +412,33 @@ Value Rewriter::shiftValue(BodyBuilder &bb, const Shift &shift, Type type,
                            const State &state) {
   if (!shift.numerator) {
     const DifferencePivot &p = d.pivots[shift.pivot];
-    Value pivot = bb.cast(state[p.component], type);
-    // As in the loop; what is infinite is in the exponential's own factor.
-    return bb.sum(p.exponential ? safePivot(bb, pivot) : pivot, shift.done,
-                  type);
+    if (!p.exponential)
+      return bb.sum(bb.cast(state[p.component], type), shift.done, type);
+    // Each pivot with the maximum that the source subtracts, first: they cancel
+    // exactly. As in the loop an infinite one is 0; what is infinite is in the
+    // exponential's own factor.
+    Linear done = shift.done;
+    Value total;
+    auto add = [&](unsigned component, double coefficient) {
+      Value pivot = safePivot(bb, bb.cast(state[component], type));
+      auto *same = llvm::find_if(done, [&](const Monomial &m) {
+        return m.scale == -coefficient && m.factors.size() == 1 &&
+               m.factors[0].exponent == 1 &&
+               bb.get(m.factors[0].value) == state[component];
+      });
+      if (same != done.end()) {
+        pivot = bb.sub(pivot, bb.cast(bb.get(same->factors[0].value), type));
+        done.erase(same);
+      }
+      if (!total)
+        total = coefficient < 0 ? bb.neg(pivot) : pivot;
+      else
+        total = coefficient < 0 ? bb.sub(total, pivot) : bb.add(total, pivot);
+    };
+    add(p.component, 1);
+    for (auto [index, coefficient] : p.others)
+      add(d.exponentials[index].pivot, coefficient);
+    return bb.sum(total, done, type);
   }
   Value n = bb.cast(state[*shift.numerator], type);
   Value weight = shift.denominator ? bb.cast(state[*shift.denominator], type)

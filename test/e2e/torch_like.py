@@ -11,6 +11,12 @@ from redfuse.bench.builder import Program, Value
 class Torch(Program):
     """A program under construction; methods are named after PyTorch's operations."""
 
+    def full(self, shape: Sequence[int], value: float | int, dtype: str) -> Value:
+        """linalg.fill of a fresh tensor."""
+        return super().full(
+            shape, int(value) if dtype[0] == "i" and dtype != "i1" else value, dtype
+        )
+
     def exp(self, a: Value) -> Value:
         """e ** a."""
         return self.unary("math.exp", a)
@@ -180,3 +186,70 @@ class Torch(Program):
             self.slice(Value(f"{name}#0", a.shape, a.dtype), sizes),
             self.slice(Value(f"{name}#1", a.shape, "i64"), sizes),
         )
+
+    def gelu(self, a: Value) -> Value:
+        """a (1 + erf(a / sqrt 2)) / 2, in one operation."""
+        root, one, half = (self.constant(v, a.dtype) for v in (math.sqrt(2), 1.0, 0.5))
+        return self.pointwise(
+            [a],
+            [f"%d = arith.divf %in0, {root} : {a.dtype}", f"%e = math.erf %d : {a.dtype}",
+             f"%s = arith.addf %e, {one} : {a.dtype}", f"%h = arith.mulf %s, {half} : {a.dtype}",
+             f"%r = arith.mulf %in0, %h : {a.dtype}"],
+            "%r",
+        )  # fmt: skip
+
+    def part(self, a: Value, offsets: Sequence[int], sizes: Sequence[int]) -> Value:
+        """tensor.extract_slice with unit strides."""
+        kind = self.empty(sizes, a.dtype).type
+        name = self.emit(
+            f"tensor.extract_slice {a.name}[{_list(offsets)}] [{_list(sizes)}] "
+            f"[{_list([1] * len(sizes))}] : {a.type} to {kind}"
+        )
+        return Value(name, tuple(sizes), a.dtype)
+
+    def concat(self, parts: Sequence[Value], dim: int) -> Value:
+        """torch.cat, as slices inserted into an empty tensor."""
+        shape = list(parts[0].shape)
+        shape[dim] = sum(a.shape[dim] for a in parts)
+        out = self.empty(shape, parts[0].dtype)
+        at = [0] * len(shape)
+        for a in parts:
+            name = self.emit(
+                f"tensor.insert_slice {a.name} into {out.name}[{_list(at)}] [{_list(a.shape)}] "
+                f"[{_list([1] * len(shape))}] : {a.type} into {out.type}"
+            )
+            out = out._replace(name=name)
+            at[dim] += a.shape[dim]
+        return out
+
+    def pad(self, a: Value, by: int) -> Value:
+        """Zeros around the last two dims."""
+        edge = f"[0, 0, {by}, {by}]"
+        shape = (*a.shape[:2], a.shape[2] + 2 * by, a.shape[3] + 2 * by)
+        kind = Value("", shape, a.dtype).type
+        name = self.emit(f"tensor.pad {a.name} low{edge} high{edge} {{")
+        self.lines += [
+            "    ^bb0(%a: index, %b: index, %c: index, %d: index):",
+            f"      tensor.yield {self.constant(0.0, a.dtype)} : {a.dtype}",
+            f"    }} : {a.type} to {kind}",
+        ]
+        return Value(name, shape, a.dtype)
+
+    def convolve(self, x: Value, w: Value) -> Value:
+        """conv2d without padding, NCHW."""
+        shape = (x.shape[0], w.shape[0], x.shape[2] - w.shape[2] + 1, x.shape[3] - w.shape[3] + 1)
+        start = self.full(shape, 0.0, x.dtype)
+        name = self.emit(
+            "linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : "
+            f"vector<2xi64>}} ins({x.name}, {w.name} : {x.type}, {w.type}) "
+            f"outs({start.name} : {start.type}) -> {start.type}"
+        )
+        return Value(name, shape, x.dtype)
+
+    def widened(self, a: Value) -> Value:
+        """i8 to i32."""
+        return self.pointwise([a], ["%r = arith.extsi %in0 : i8 to i32"], "%r", "i32")
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))

@@ -55,6 +55,9 @@ struct DifferencePivot {
   /// inside the range of the data, the mean of the first segment, which is
   /// kept.
   std::optional<unsigned> exponential;
+  /// Beside it running maxima of other data that is part of this, by
+  /// exponential, with coefficients: x - y is measured as (x - p) - (y - q).
+  llvm::SmallVector<std::pair<unsigned, double>, 1> others;
   /// The component that holds the pivot and, of a kept one, that which counts
   /// elements.
   unsigned component, count = 0;

@@ -1,0 +1,37 @@
+"""Parts of models that the corpus lacks: fused or explained, and right on every schedule."""
+
+from __future__ import annotations
+
+import pytest
+from model_parts import PARTS
+from on_schedules import compiled, disagreements, random_data
+
+# One past the largest label.
+LABELS = 11
+BF16 = ("bf16_scores_attention",)
+KINDS = ("normal", "zeros", "equal", "far mean", "minus infinity end", "nan", "large", "ties")
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_fused_or_explained(name: str) -> None:
+    for schedule in ("auto", "stream"):
+        explanation = compiled(PARTS[name](), schedule=schedule).explanation
+        kinds = [
+            kernel["schedule"]["kind"] for kernel in explanation["kernels"] if kernel["cascades"]
+        ]
+        if len(kinds) > 1 or (schedule == "stream" and "resident" in kinds):
+            assert explanation["refused"]
+        for entry in explanation["refused"]:
+            assert entry["condition"], entry
+            assert entry["detail"], entry
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_right_on_every_schedule(name: str) -> None:
+    text = PARTS[name]()
+    dtype = "bf16" if name in BF16 else "f32"
+    seed = len(name)
+    wrong = disagreements(
+        text, lambda kind: random_data(text, kind, seed, LABELS), 64, dtype, KINDS
+    )
+    assert not wrong, "\n".join(wrong)
