@@ -41,6 +41,31 @@ static SmallVector<int64_t> getReducedDims(CascadeOp cascade) {
                             : toDims(candidates.back());
 }
 
+/// Gives every dim of `dims` an input that has it: a fold has no results of the
+/// cascade's shape, and data read at computed positions has no shape of its own.
+static void giveExtents(CascadeOp cascade, ArrayRef<int64_t> dims) {
+  SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
+  auto program = cast<IndexProgramOpInterface>(*cascade);
+  OpBuilder b(cascade);
+  for (int64_t d : dims) {
+    unsigned n = cascade.getInputs().size();
+    AffineExpr dim = getAffineDimExpr(d, b.getContext());
+    auto hasDim = [&](AffineMap map) {
+      return llvm::is_contained(map.getResults(), dim);
+    };
+    if (llvm::any_of(ArrayRef(maps).take_front(n), hasDim))
+      continue;
+    Value empty = tensor::EmptyOp::create(
+        b, cascade.getLoc(), {getExtents(b, program)[d]}, b.getI1Type());
+    cascade.getInputsMutable().append(empty);
+    cascade.getBody().front().insertArgument(n, b.getI1Type(),
+                                             cascade.getLoc());
+    maps.insert(maps.begin() + n,
+                AffineMap::get(maps[0].getNumDims(), 0, dim, b.getContext()));
+    cascade.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
+  }
+}
+
 namespace {
 struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
   using DeriveBase::DeriveBase;
@@ -59,9 +84,11 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
         llvm::append_range(dims, over);
       if (dims.empty() && all)
         dims = getReducedDims(cascade);
+      if (dims.empty())
+        continue;
       llvm::sort(dims); // A schedule names the outermost loop first.
-      if (!dims.empty())
-        runOnCascade(cascade, dims);
+      giveExtents(cascade, dims);
+      runOnCascade(cascade, dims);
     }
     if (!timed)
       return;

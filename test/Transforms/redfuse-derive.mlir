@@ -186,3 +186,26 @@ func.func @dynamic(%s: tensor<?x?xf32>, %init: tensor<?xf32>) -> tensor<?xf32> {
   } -> tensor<?xf32>
   return %l : tensor<?xf32>
 }
+
+
+// The folded dim is that of a result and of computed positions alone: the fold
+// gets it from an input of its own.
+// CHECK-LABEL: @looked_up
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<16xi1>
+// CHECK: redfuse.fold
+// CHECK-SAME: ins(%{{.*}}, %[[E]] : tensor<11xi64>, tensor<16xi1>)
+func.func @looked_up(%table: tensor<31x16xf32>, %rows: tensor<11xi64>, %init: tensor<11x16xf32>) -> tensor<11x16xf32> {
+  %r = redfuse.cascade {
+      indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+      schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 16], stream = [1]>}
+      ins(%rows : tensor<11xi64>) outs(%init : tensor<11x16xf32>) {
+  ^bb0(%row: i64):
+    %i = arith.index_cast %row : i64 to index
+    %j = redfuse.index 1
+    %x = tensor.extract %table[%i, %j] : tensor<31x16xf32>
+    %s = redfuse.reduce add %x over [1] into [0] : f32
+    %y = arith.mulf %x, %s : f32
+    redfuse.yield %y : f32
+  } -> tensor<11x16xf32>
+  return %r : tensor<11x16xf32>
+}
