@@ -55,8 +55,11 @@ static void giveExtents(CascadeOp cascade, ArrayRef<int64_t> dims) {
     };
     if (llvm::any_of(ArrayRef(maps).take_front(n), hasDim))
       continue;
-    Value empty = tensor::EmptyOp::create(
-        b, cascade.getLoc(), {getExtents(b, program)[d]}, b.getI1Type());
+    OpFoldResult extent = getExtents(b, program)[d];
+    if (!extent)
+      continue;
+    Value empty = tensor::EmptyOp::create(b, cascade.getLoc(), {extent},
+                                          b.getI1Type());
     cascade.getInputsMutable().append(empty);
     cascade.getBody().front().insertArgument(n, b.getI1Type(),
                                              cascade.getLoc());
