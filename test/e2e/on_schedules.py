@@ -10,6 +10,8 @@ import numpy as np
 import redfuse
 from draws import KINDS, draw
 from judge import compare, of_the_whole
+from redfuse.compiler import lower
+from redfuse.frontends.mlir import Source
 from redfuse.options import Options
 from redfuse.reference import Reference
 
@@ -22,6 +24,12 @@ def compiled(text: str, **options: object) -> redfuse.Executable:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return redfuse.compile(text, options=Options(opt_level=0, cache=False, **options))
+
+
+@cache
+def explained(text: str, **options: object) -> dict:
+    """The explanation of a program, without code for it."""
+    return lower(Source(text), Options(**options), stop_after="outline").explanation
 
 
 def random_data(text: str, kind: str, seed: int, limit: int = 0) -> list[np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from model_parts import PARTS
-from on_schedules import compiled, disagreements, random_data
+from on_schedules import disagreements, explained, random_data
 
 # One past the largest label.
 LABELS = 11
@@ -15,7 +15,7 @@ KINDS = ("normal", "zeros", "equal", "far mean", "minus infinity end", "nan", "l
 @pytest.mark.parametrize("name", PARTS)
 def test_fused_or_explained(name: str) -> None:
     for schedule in ("auto", "stream"):
-        explanation = compiled(PARTS[name](), schedule=schedule).explanation
+        explanation = explained(PARTS[name](), schedule=schedule)
         kinds = [
             kernel["schedule"]["kind"] for kernel in explanation["kernels"] if kernel["cascades"]
         ]
