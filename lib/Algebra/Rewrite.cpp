@@ -1,6 +1,5 @@
 //===- Rewrite.cpp - from a derivation to fold and finalize ---------------===//
-#include "BodyBuilder.h"
-#include "Deriver.h"
+#include "Rewriter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -10,93 +9,6 @@
 
 using namespace mlir;
 using namespace redfuse;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-namespace {
-/// One side of a merge: the values of all components.
-using State = SmallVector<Value>;
-
-class Rewriter {
-public:
-  Rewriter(RewriterBase &rewriter, CascadeOp cascade, const Derivation &d,
-           const Roles &roles)
-      : rewriter(rewriter), cascade(cascade), d(d), roles(roles),
-        loc(cascade.getLoc()), body(cascade.getBody().front()),
-        numDims(cascade.getNumIterationDims()) {}
-
-  FoldAndFinalize run();
-
-private:
-  AffineMap stateMap(const Component &c) const;
-  SmallVector<Value> makeInits();
-  void buildStep(Block &step);
-  void buildMerge(Block &merge);
-  void buildFinalize(Block &block);
-
-  /// The data of exponentials and powers, relative to the pivots in `state`.
-  struct Relative {
-    SmallVector<Value> exponentials, differences;
-  };
-  Relative relativeTo(BodyBuilder &bb, const State &state);
-  Value contribution(BodyBuilder &bb, const Component &c,
-                     const Relative &relative);
-  ReduceOp reduceSegment(BodyBuilder &bb, const Component &c,
-                         ValueRange values);
-  /// The components of the group that begins at `first`, in `state`.
-  ArrayRef<Value> groupOf(unsigned first, ArrayRef<Value> state) const;
-  /// Maps the results of scans to prefixes of all elements so far.
-  void mapScans(BodyBuilder &bb, const State &before);
-  Value keptPivot(BodyBuilder &bb, const Component &c, Value before,
-                  Value countBefore);
-
-  /// What moves a state to other pivots: exp(before - after) for each
-  /// exponential, before - after for each pivot of differences (null where the
-  /// pivot does not move).
-  struct Transport {
-    SmallVector<Value> scales, moves;
-  };
-  Transport transport(BodyBuilder &bb, const State &from, const State &to,
-                      bool movesKept);
-  Value transported(BodyBuilder &bb, unsigned component, const State &from,
-                    const Transport &transport);
-  Value expanded(BodyBuilder &bb, unsigned component, unsigned position,
-                 const State &from, const Transport &transport);
-  /// Whether a component changes with a pivot.
-  static bool isRelative(const Component &c) {
-    return c.exponential || !c.powers.empty();
-  }
-  Value stageValue(BodyBuilder &bb, const Stage &stage, const State &state);
-  Value selectedIndex(BodyBuilder &bb, const Stage &stage, const State &state);
-  Value choiceValue(BodyBuilder &bb, ReduceOp reduce, const StageChoice &choice,
-                    Type type, const State &state);
-  /// `sum`, or the terms of the highest order where powers of differences from
-  /// means leave the range of the type: the others would be the same infinity
-  /// with the other sign.
-  Value overflowed(BodyBuilder &bb, const StageChoice &choice, Type type,
-                   const State &state, Value sum);
-  /// Another result of a reduction of several than the first.
-  Value memberValue(BodyBuilder &bb, const Stage &stage, unsigned i,
-                    const State &state);
-  Value termValue(BodyBuilder &bb, const StageTerm &term, Type type,
-                  const State &state);
-  Value shiftValue(BodyBuilder &bb, const Shift &shift, Type type,
-                   const State &state);
-
-  /// Which inputs of the cascade `block` uses; erases the arguments of the
-  /// others. Inputs that alone give the extent of a dim in `dims` stay.
-  SmallVector<unsigned> pruneInputs(Block &block, SmallBitVector dims,
-                                    ArrayRef<AffineMap> otherMaps);
-
-  RewriterBase &rewriter;
-  CascadeOp cascade;
-  const Derivation &d;
-  const Roles &roles;
-  Location loc;
-  Block &body;
-  unsigned numDims;
-};
-} // namespace
 
 AffineMap Rewriter::stateMap(const Component &c) const {
   SmallVector<AffineExpr> exprs;
@@ -125,14 +37,6 @@ SmallVector<Value> Rewriter::makeInits() {
 //===----------------------------------------------------------------------===//
 // Step and merge
 //===----------------------------------------------------------------------===//
-
-/// The pivot as it is subtracted: 0 where it is infinite. All data so far is
-/// -inf, and exp(-inf - -inf) would be NaN; or some is +inf, from which the
-/// source need not subtract infinity.
-static Value safePivot(BodyBuilder &bb, Value pivot) {
-  return bb.select(bb.isInfinite(pivot), bb.constant(0, pivot.getType()),
-                   pivot);
-}
 
 Rewriter::Relative Rewriter::relativeTo(BodyBuilder &bb, const State &state) {
   Relative result;
@@ -209,9 +113,9 @@ void Rewriter::mapScans(BodyBuilder &bb, const State &before) {
     operands.map(scan.getOperands(), prefixes);
     auto segment = cast<ScanOp>(bb.b.clone(*scan.getOperation(), operands));
     if (scan.isDeclared())
-      prefixes = bb.continueGroup(d.components[running.first],
-                                  groupOf(running.first, before),
-                                  segment.getResults());
+      prefixes =
+          bb.continueGroup(d.components[running.first],
+                          groupOf(running.first, before), segment.getResults());
     else
       prefixes = {bb.combine(scan.getReducer(), before[running.first],
                              segment.getResult(0))};
@@ -405,283 +309,6 @@ void Rewriter::buildMerge(Block &merge) {
 }
 
 //===----------------------------------------------------------------------===//
-// Finalisation
-//===----------------------------------------------------------------------===//
-
-Value Rewriter::shiftValue(BodyBuilder &bb, const Shift &shift, Type type,
-                           const State &state) {
-  if (!shift.numerator) {
-    const DifferencePivot &p = d.pivots[shift.pivot];
-    if (!p.exponential)
-      return bb.sum(bb.cast(state[p.component], type), shift.done, type);
-    // Each pivot with the maximum that the source subtracts, first: they cancel
-    // exactly. As in the loop an infinite one is 0; what is infinite is in the
-    // exponential's own factor.
-    Linear done = shift.done;
-    Value total;
-    auto add = [&](unsigned component, double coefficient) {
-      Value pivot = safePivot(bb, bb.cast(state[component], type));
-      auto *same = llvm::find_if(done, [&](const Monomial &m) {
-        return m.scale == -coefficient && m.factors.size() == 1 &&
-               m.factors[0].exponent == 1 &&
-               bb.get(m.factors[0].value) == state[component];
-      });
-      if (same != done.end()) {
-        pivot = bb.sub(pivot, bb.cast(bb.get(same->factors[0].value), type));
-        done.erase(same);
-      }
-      if (!total)
-        total = coefficient < 0 ? bb.neg(pivot) : pivot;
-      else
-        total = coefficient < 0 ? bb.sub(total, pivot) : bb.add(total, pivot);
-    };
-    add(p.component, 1);
-    for (auto [index, coefficient] : p.others)
-      add(d.exponentials[index].pivot, coefficient);
-    return bb.sum(total, done, type);
-  }
-  Value n = bb.cast(state[*shift.numerator], type);
-  Value weight = shift.denominator ? bb.cast(state[*shift.denominator], type)
-                                   : bb.constant(shift.count, type);
-  // A mean that is not finite comes from data that is not: the source subtracts
-  // it from that and gets NaN.
-  Value q = bb.neg(bb.div(n, weight));
-  return bb.select(bb.isFinite(q), q, bb.constant(std::nan(""), type));
-}
-
-Value Rewriter::termValue(BodyBuilder &bb, const StageTerm &term, Type type,
-                          const State &state) {
-  Value factor; // What multiplies the component, but for `done`.
-  if (term.exponent) {
-    Value pivot;
-    if (term.component && d.components[*term.component].exponential) {
-      const PivotedExponential &e =
-          d.exponentials[*d.components[*term.component].exponential];
-      pivot = bb.cast(state[e.pivot], type);
-    }
-    factor = bb.exp(bb.sum(pivot, *term.exponent, type), term.isBase2);
-  }
-  auto finalised = [&](std::optional<unsigned> component) {
-    Value v = component ? bb.cast(state[*component], type) : Value();
-    if (factor)
-      v = v ? bb.mul(v, factor) : factor;
-    for (auto [index, power] : term.shifts) {
-      Value q = shiftValue(bb, d.shifts[index], type, state);
-      for (int i = 0; i < power; ++i)
-        v = v ? bb.mul(v, q) : q;
-    }
-    return bb.product(v, term.done, term.scale, type);
-  };
-  Value result = finalised(term.component);
-  // Where a factor is infinite or a divisor 0, the source has only infinities
-  // and NaN to add: what comes out is told by the ends of the range.
-  Value ends;
-  if (term.high)
-    ends = bb.add(finalised(term.high), finalised(term.low));
-  bool isPower =
-      !term.shifts.empty() ||
-      (term.component && !d.components[*term.component].powers.empty());
-  if (isPower && !term.guardedShift)
-    ends = bb.constant(std::nan(""), type); // Differences have both signs.
-  if (term.guardedShift) {
-    Value q = shiftValue(bb, d.shifts[*term.guardedShift], type, state);
-    Value instead = ends;
-    if (term.shifts.empty()) { // Data that is finite does not count beside q.
-      Value t = bb.cast(state[*term.component], type);
-      instead = bb.select(bb.isFinite(t), bb.constant(0, type), t);
-    }
-    if (instead)
-      result = bb.select(bb.isInfinite(q), instead, result);
-    ends = bb.constant(std::nan(""), type);
-  }
-  for (Factor f : term.done) {
-    if (!isRisky(roles, f) || !ends)
-      continue;
-    Value v = bb.cast(bb.get(f.value), type);
-    Value isDegenerate = f.exponent < 0 ? bb.isEqual(v, 0) : bb.isInfinite(v);
-    result = bb.select(isDegenerate, ends, result);
-  }
-  return result;
-}
-
-Value Rewriter::overflowed(BodyBuilder &bb, const StageChoice &choice,
-                           Type type, const State &state, Value sum) {
-  Value top, shiftsAreFinite;
-  for (const StageTerm &term : choice.terms) {
-    for (auto [index, power] : term.shifts) {
-      if (!d.shifts[index].numerator)
-        return sum;
-      Value finite = bb.isFinite(shiftValue(bb, d.shifts[index], type, state));
-      shiftsAreFinite =
-          shiftsAreFinite
-              ? arith::AndIOp::create(bb.b, loc, shiftsAreFinite, finite)
-              : finite;
-    }
-    if (term.guardedShift || !term.inner.empty())
-      return sum;
-    if (!term.shifts.empty())
-      continue;
-    if (term.component) {
-      const Component &c = d.components[*term.component];
-      bool isEven =
-          llvm::all_of(c.powers, [](auto p) { return !(p.second % 2); });
-      if (c.exponential || (!isEven && !c.data.empty()))
-        return sum;
-    }
-    Value v = termValue(bb, term, type, state);
-    top = top ? bb.add(top, v) : v;
-  }
-  if (!top || !shiftsAreFinite)
-    return sum;
-  Value isFinite = bb.isFinite(top);
-  Value instead = bb.select(shiftsAreFinite, top, sum);
-  return bb.select(isFinite, sum, instead);
-}
-
-Value Rewriter::choiceValue(BodyBuilder &bb, ReduceOp reduce,
-                            const StageChoice &choice, Type type,
-                            const State &state) {
-  if (choice.predicate)
-    return bb.select(bb.get(choice.predicate),
-                     choiceValue(bb, reduce, *choice.onTrue, type, state),
-                     choiceValue(bb, reduce, *choice.onFalse, type, state));
-  // Terms that are summed over the same other dims are so together.
-  Value result;
-  SmallVector<std::pair<ArrayRef<int64_t>, Value>> sums;
-  for (const StageTerm &term : choice.terms) {
-    Value v = termValue(bb, term, type, state);
-    auto *same = llvm::find_if(
-        sums, [&](auto &sum) { return sum.first == ArrayRef(term.inner); });
-    if (same == sums.end())
-      sums.push_back({term.inner, v});
-    else
-      same->second = bb.add(same->second, v);
-  }
-  for (auto [inner, v] : sums) {
-    if (!inner.empty())
-      v = ReduceOp::create(bb.b, loc, Reducer::Add, ValueRange{v}, inner,
-                           reduce.getInto())
-              .getResult(0);
-    result = result ? bb.add(result, v) : v;
-  }
-  if (!result)
-    return bb.constant(0, type);
-  return overflowed(bb, choice, type, state, result);
-}
-
-Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
-                           const State &state) {
-  ReduceOp reduce = stage.reduce;
-  Value operand = reduce.getOperand(0);
-  Type type = getAccumulatorType(operand.getType());
-  Value result;
-  auto nanOf = [&](Value v, Value otherwise) {
-    return bb.select(bb.isNan(v), v, otherwise);
-  };
-  switch (stage.kind) {
-  case Stage::Kind::Sum:
-    result = choiceValue(bb, reduce, *stage.value, type, state);
-    break;
-  case Stage::Kind::Group:
-  case Stage::Kind::Product:
-    result = state[stage.first];
-    break;
-  case Stage::Kind::Selection:
-    result = bb.getWith(operand, stage.data, state[stage.first]);
-    if (stage.worst)
-      result =
-          nanOf(bb.getWith(operand, stage.data, state[*stage.worst]), result);
-    break;
-  case Stage::Kind::Endpoints:
-    result = bb.getWith(operand, stage.data, state[stage.first]);
-    if (stage.second) {
-      Value other = bb.getWith(operand, stage.data, state[*stage.second]);
-      result = bb.combine(reduce.getReducer(), result, other);
-    }
-    break;
-  }
-  if (stage.count) {
-    TypedAttr identity =
-        getReducerIdentity(reduce.getReducer(), result.getType());
-    result = bb.select(bb.isEqual(state[*stage.count], 0),
-                       bb.constant(identity), result);
-  }
-  return bb.cast(result, operand.getType());
-}
-
-Value Rewriter::selectedIndex(BodyBuilder &bb, const Stage &stage,
-                              const State &state) {
-  ReduceOp reduce = stage.reduce;
-  Value operand = reduce.getOperand(0);
-  auto at = [&](Value data) { return bb.getWith(operand, stage.data, data); };
-  Value data = state[stage.first], index = state[stage.first + 1];
-  Value best = at(data), lowest = state[*stage.lowest];
-  Value some = at(bb.constant(1, data.getType()));
-  if (reduce.getReducer() == Reducer::TopK) {
-    // Where all values are NaN they keep their order.
-    SmallBitVector rank = toDimSet(reduce.getInto(), numDims);
-    for (Value v : reduce.getOperands())
-      rank.reset(roles.getDims()[v]);
-    Value position = IndexOp::create(bb.b, loc, rank.find_first());
-    Value inOrder = bb.add(lowest, bb.cast(position, index.getType()));
-    return bb.select(bb.both(bb.isNan(best), bb.isNan(some)), inOrder, index);
-  }
-  // NaN comes before all numbers; the first of several is selected. Where the
-  // ends are equal or NaN so is all between, unless the data itself is NaN.
-  Value worst = at(state[*stage.worst]);
-  Value isOwn = bb.both(bb.isNan(data), bb.isNumber(some));
-  Value allNan = bb.select(isOwn, index, lowest);
-  Value allEqual = bb.select(bb.isSame(best, worst), lowest, index);
-  return bb.select(bb.isNan(worst),
-                   bb.select(bb.isNan(best), allNan, state[*stage.worst + 1]),
-                   bb.select(bb.isNan(best), index, allEqual));
-}
-
-Value Rewriter::memberValue(BodyBuilder &bb, const Stage &stage, unsigned i,
-                            const State &state) {
-  Value value = state[stage.first + i];
-  Reducer reducer = ReduceOp(stage.reduce).getReducer();
-  if (reducer != Reducer::ArgMax && reducer != Reducer::ArgMin)
-    return value;
-  // Over nothing the index is 0, as where stages run one after another.
-  Value none = arith::CmpIOp::create(
-      bb.b, loc, arith::CmpIPredicate::eq, value,
-      bb.constant(d.components[stage.first + i].identity));
-  return bb.select(none, bb.constant(0, value.getType()), value);
-}
-
-void Rewriter::buildFinalize(Block &block) {
-  BodyBuilder bb(body, block, roles, loc);
-  unsigned numInputs = cascade.getInputs().size();
-  State state;
-  for (unsigned i = 0; i < numInputs; ++i)
-    bb.map(body.getArgument(i), block.getArgument(i));
-  for (unsigned i = 0; i < d.components.size(); ++i)
-    state.push_back(block.getArgument(numInputs + i));
-  for (const Stage &stage : d.stages) {
-    ReduceOp reduce = stage.reduce;
-    bb.map(roles.canonical(reduce.getResult(0)), stageValue(bb, stage, state));
-    if (stage.kind == Stage::Kind::Group)
-      for (unsigned i = 1; i < reduce.getNumResults(); ++i)
-        bb.map(roles.canonical(reduce.getResult(i)),
-               memberValue(bb, stage, i, state));
-    if (stage.kind == Stage::Kind::Selection)
-      bb.map(roles.canonical(reduce.getResult(1)),
-             selectedIndex(bb, stage, state));
-  }
-  for (auto assertion : body.getOps<cf::AssertOp>())
-    if (roles[assertion.getArg()] != Role::Data)
-      bb.assertThat(assertion);
-  SmallVector<Value> results;
-  auto yield = cast<YieldOp>(body.getTerminator());
-  for (auto [i, v] : llvm::enumerate(yield.getValues()))
-    if (!llvm::is_contained(d.outputs, i))
-      results.push_back(bb.get(v));
-  YieldOp::create(bb.b, loc, results);
-  simplifyBody(block);
-}
-
-//===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
 
@@ -845,7 +472,6 @@ FoldAndFinalize Rewriter::run() {
       rewriter, loc, ValueRange(lastInits).getTypes(), lastInputs, lastInits,
       rewriter.getAffineMapArrayAttr(lastMaps));
   finalize.getBody().push_back(last.release());
-
   setReads(readLast);
   unsigned next = 0;
   for (Value &result : results)
