@@ -90,7 +90,17 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
         lines.append(f"  schedule  {schedule_text(schedule)}")
         if schedule.get("reason"):
             lines.append(f"            because {schedule['reason']}")
+    lines += [f"  {rule}" for rule in approximations(kernel)]
     return lines
+
+
+def approximations(kernel: Mapping[str, Any]) -> list[str]:
+    """What of a kernel was approximated on request, in the words of its certificates."""
+    rules: list[str] = []
+    for cascade in kernel.get("cascades", []):
+        for certificate in (cascade.get("certificate"), *cascade.get("passes", [])):
+            rules += [r for r in (certificate or {}).get("rules", []) if r.startswith("approx")]
+    return list(dict.fromkeys(rules))
 
 
 def refusal_lines(refusal: Mapping[str, Any]) -> list[str]:
