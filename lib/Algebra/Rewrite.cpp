@@ -113,9 +113,9 @@ void Rewriter::mapScans(BodyBuilder &bb, const State &before) {
     operands.map(scan.getOperands(), prefixes);
     auto segment = cast<ScanOp>(bb.b.clone(*scan.getOperation(), operands));
     if (scan.isDeclared())
-      prefixes =
-          bb.continueGroup(d.components[running.first],
-                          groupOf(running.first, before), segment.getResults());
+      prefixes = bb.continueGroup(d.components[running.first],
+                                  groupOf(running.first, before),
+                                  segment.getResults());
     else
       prefixes = {bb.combine(scan.getReducer(), before[running.first],
                              segment.getResult(0))};

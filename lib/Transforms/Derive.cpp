@@ -58,8 +58,8 @@ static void giveExtents(CascadeOp cascade, ArrayRef<int64_t> dims) {
     OpFoldResult extent = getExtents(b, program)[d];
     if (!extent)
       continue;
-    Value empty = tensor::EmptyOp::create(b, cascade.getLoc(), {extent},
-                                          b.getI1Type());
+    Value empty =
+        tensor::EmptyOp::create(b, cascade.getLoc(), {extent}, b.getI1Type());
     cascade.getInputsMutable().append(empty);
     cascade.getBody().front().insertArgument(n, b.getI1Type(),
                                              cascade.getLoc());
