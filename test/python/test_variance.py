@@ -53,7 +53,7 @@ def test_stream_tiles(tile: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipelines, "fused", lambda options: tiled)
         exe = compiled(schedule="stream", cache=False)
-    assert exe.explain(json=True)["kernels"][0]["schedule"]["tile"]["d1"] == tile
+    assert exe.explain(json=True)["kernels"][0]["schedule"]["tile"]["i1"] == tile
     assert error(exe(rows(4)), rows(4)) < 1e-5
 
 
