@@ -55,7 +55,7 @@ def render_merges(explanation: Mapping[str, Any]) -> str:
         where = kernel.get("source") or ""
         lines.append(f"kernel {kernel.get('name', '?')}" + (f"  ({where})" if where else ""))
         for cascade in kernel.get("cascades", []):
-            lines += [f"  {line}" for line in merge_lines(cascade)]
+            lines += [f"  {line}" for line in merge_lines(cascade, says_when=False)]
     return "\n".join(lines)
 
 

@@ -125,20 +125,22 @@ def _inputs(op: Any, reads: Sequence[str], state: set) -> dict[str, str]:
     return names
 
 
-def merge_lines(cascade: dict) -> list[str]:
-    """The merge of a cascade for people, in Unicode."""
+def merge_lines(cascade: dict, says_when: bool = True) -> list[str]:
+    """The merge of a cascade for people, in Unicode.
+
+    says_when: also whether it is streamed here, which depends on the machine.
+    """
     merge = cascade.get("merge")
     if merge is None:
         return []
     passes = merge["passes"]
+    streamed = merge["streamed"]
+    when = "by which tiles follow each other" if streamed else "if it were streamed or split"
     if not passes:
         lines = ["no merge: computed stage after stage, exactly"]
-    elif len(passes) == 1:
-        lines = ["merge, by which tiles follow each other" if merge["streamed"]
-                 else "merge, if it were streamed or split"]  # fmt: skip
     else:
-        lines = [f"merge in {len(passes)} passes over the data"
-                 + ("" if merge["streamed"] else ", if it were streamed or split")]  # fmt: skip
+        what = "merge" if len(passes) == 1 else f"merge in {len(passes)} passes over the data"
+        lines = [f"{what}, {when}" if says_when else what]
     for entry in merge["refused"]:
         place = f"{entry['location']}: " if entry["location"] else ""
         lines += [f"  {place}{entry['op']}: {entry['condition']}", f"    {entry['detail']}",
