@@ -405,6 +405,16 @@ def _pivots(certificate: Certificate) -> Iterator[Check]:
             )  # fmt: skip
 
 
+def _sign_of(formula: Expr, key: str) -> int:
+    """Of a pivot at the end of a sum, or of the sum that begins it; -1 where it is elsewhere, as it
+    is subtracted there or the proof fails."""
+    while formula.head in ("+", "-") and formula.args[-1].primes and len(formula.args) == 2:
+        if formula.args[-1].key == key:
+            return 1 if formula.head == "+" else -1
+        formula = formula.args[0]
+    return -1
+
+
 def _relative_to_pivots(
     algebra: Algebra, component: Reduction, components: Mapping[str, Reduction]
 ) -> None:
@@ -418,21 +428,29 @@ def _relative_to_pivots(
         primed = {e.value: e.key for e in formula.walk() if e.primes}
         if not primed:
             return
-        if is_exponential or (formula.head == "-" and formula.args[1].primes):
+        is_difference = formula.head in ("+", "-") and bool(formula.args[-1].primes)
+        if is_exponential or is_difference:
             argument = formula.args[-1] if is_exponential else formula
-            if len(primed) != 1:
+            if is_exponential and len(primed) != 1:
                 raise Refuted(f"several pivots in {sorted(primed.values())}")
-            ((name, key),) = primed.items()
-            pivot = certificate.pivots.get(str(name))
-            if pivot is None or (is_exponential and pivot.is_kept):
-                raise Refuted(f"an exponential relative to {name}, which is no running maximum")
-            if not pivot.is_kept:
-                held = _peeled(components[pivot.name].operands[0])[0]
-                if held and held != masks:
-                    raise Refuted(f"{name} is a maximum under other masks than {component.text}")
-            symbol = algebra.symbol(key)
-            shift = algebra.expression(argument, {key: symbol}) + symbol
-            algebra.prove_zero(shift - algebra.expression(pivot.data, {}))
+            symbols = {key: algebra.symbol(key) for key in primed.values()}
+            value = algebra.expression(argument, symbols)
+            # Each pivot stands for its own data: x - y - p + q is (x - p) - (y - q).
+            expected = algebra.expression(Expr("number", value=0), {})
+            for name, key in primed.items():
+                pivot = certificate.pivots.get(str(name))
+                if pivot is None or (is_exponential and pivot.is_kept):
+                    raise Refuted(f"an exponential relative to {name}, which is no running maximum")
+                if not pivot.is_kept:
+                    held = _peeled(components[pivot.name].operands[0])[0]
+                    if held and held != masks:
+                        raise Refuted(
+                            f"{name} is a maximum under other masks than {component.text}"
+                        )
+                sign = _sign_of(argument, key)
+                value -= sign * symbols[key]
+                expected -= sign * algebra.expression(pivot.data, {})
+            algebra.prove_zero(value - expected)
             return
         if formula.primes:
             raise Refuted(f"the pivot {formula.key} is not subtracted from its data")
