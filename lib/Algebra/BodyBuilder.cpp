@@ -116,6 +116,10 @@ Value BodyBuilder::isSame(Value lhs, Value rhs) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lhs, rhs);
 }
 
+Value BodyBuilder::isAbove(Value lhs, Value rhs) {
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, lhs, rhs);
+}
+
 Value BodyBuilder::isNan(Value v) {
   return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, v, v);
 }

@@ -45,6 +45,8 @@ public:
   /// Ordered equality with a constant, of floats or integers.
   mlir::Value isEqual(mlir::Value v, double constant);
   mlir::Value isFinite(mlir::Value v);
+  /// Ordered comparison of two floats.
+  mlir::Value isAbove(mlir::Value lhs, mlir::Value rhs);
   mlir::Value isNan(mlir::Value v);
   mlir::Value isNumber(mlir::Value v);
   /// Ordered equality of two floats or integers.

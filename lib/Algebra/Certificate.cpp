@@ -341,6 +341,10 @@ std::string Formulas::basis(unsigned index) {
   if (c.kept)
     return state(index) + " = mean of the first segment of " +
            sum("", d.pivots[*c.kept].data) + ", kept";
+  if (c.lazyOf)
+    return state(index) + " = " + state(*c.lazyOf) +
+           " of an earlier segment, at most " + std::to_string(d.lazy) +
+           " powers of 2 behind";
   std::string over = dimList(c.over);
   if (!c.group)
     return state(index) + " = " + stringifyReducer(c.reducer).str() + over +
@@ -562,7 +566,7 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
   for (const PivotedExponential &e : d.exponentials)
     if (e.isUsed)
       pivots.push_back(f.state(e.pivot) + ": running maximum of " +
-                       f.sum("", e.data));
+                       f.sum("", e.data) + (d.lazy ? ", lazily" : ""));
   for (const DifferencePivot &p : d.pivots)
     if (p.isUsed && !p.exponential)
       pivots.push_back(f.state(p.component) + ": kept value of " +

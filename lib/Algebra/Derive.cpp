@@ -44,7 +44,8 @@ static bool isSame(const Component &a, const Component &b) {
          a.into == b.into && a.terms == b.terms && a.data == b.data &&
          a.powers == b.powers && a.exponential == b.exponential &&
          a.masks == b.masks && a.group == b.group && a.member == b.member &&
-         a.kept == b.kept;
+         a.kept == b.kept &&
+         a.lazyOf == b.lazyOf;
 }
 
 unsigned Deriver::addComponent(Component component) {
@@ -214,6 +215,23 @@ void Deriver::addPart(ReduceOp reduce, Component c, StageTerm out,
     out.low = addComponent(extreme);
   }
   value.terms.push_back(std::move(out));
+}
+
+void Deriver::addLazyPivots() {
+  result.lazy = options.lazy;
+  for (auto [i, e] : llvm::enumerate(result.exponentials)) {
+    const Component &maximum = result.components[e.pivot];
+    Component c = makeComponent(Reducer::MaximumF, maximum.type, maximum.over,
+                                SmallBitVector(roles.getOver().size()));
+    c.into = maximum.into;
+    c.lazyOf = e.pivot;
+    e.pivot = addComponent(std::move(c));
+    for (DifferencePivot &pivot : result.pivots)
+      if (pivot.exponential == i)
+        pivot.component = e.pivot;
+  }
+  if (!result.exponentials.empty())
+    note("the pivot stays while the running maximum grows less than 2^lazy");
 }
 
 /// The first predicate in `choice` that is free of the folded dims.
@@ -492,6 +510,8 @@ bool Deriver::run(CascadeOp cascade, bool isPartial) {
 
   for (StringRef rule : form.getRules())
     note(rule);
+  if (options.lazy != 0)
+    addLazyPivots();
   dropUnused(cascade);
   return true;
 }

@@ -80,6 +80,8 @@ private:
                     const Component &c);
   /// Recognises the mean of the data of `shift` with some weights.
   void findMean(Shift &shift, const Difference &difference, const Component &c);
+  /// Gives every exponential a pivot that follows its running maximum.
+  void addLazyPivots();
   /// Drops stages and components that no result needs.
   void dropUnused(CascadeOp cascade);
 

@@ -323,6 +323,7 @@ struct Liveness {
       useComponent(d.exponentials[*c.exponential].pivot);
     if (c.kept)
       useComponent(d.pivots[*c.kept].count);
+    useComponent(c.lazyOf);
     for (auto [pivot, power] : c.powers) {
       usePivot(d.pivots[pivot]);
       for (int k = 0; k < power; ++k)
@@ -439,6 +440,9 @@ void Deriver::dropUnused(CascadeOp cascade) {
     if (live.components.test(i))
       components.push_back(result.components[i]);
   }
+  for (Component &c : components)
+    if (c.lazyOf)
+      c.lazyOf = position[*c.lazyOf];
   std::vector<Stage> stages;
   for (unsigned i : live.stages.set_bits())
     stages.push_back(result.stages[i]);

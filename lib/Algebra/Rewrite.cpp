@@ -138,6 +138,18 @@ Value Rewriter::keptPivot(BodyBuilder &bb, const Component &c, Value before,
   return bb.select(bb.isEqual(countBefore, 0), mean, before);
 }
 
+Value Rewriter::lazyPivot(BodyBuilder &bb, unsigned index, Value before,
+                          Value maximum) {
+  // Headroom in the units of the exponent. From -inf it always follows.
+  bool isBase2 = llvm::any_of(d.exponentials, [&](const PivotedExponential &e) {
+    return e.pivot == index && e.isBase2;
+  });
+  double headroom = isBase2 ? d.lazy : d.lazy * std::log(2.0);
+  Value isAhead = bb.isAbove(bb.sub(maximum, before),
+                             bb.constant(headroom, before.getType()));
+  return bb.select(isAhead, maximum, before);
+}
+
 Rewriter::Transport Rewriter::transport(BodyBuilder &bb, const State &from,
                                         const State &to, bool movesKept) {
   Transport result;
@@ -236,7 +248,7 @@ void Rewriter::buildStep(Block &step) {
     state.push_back(step.getArgument(numInputs + i));
 
   for (auto [i, c] : llvm::enumerate(d.components)) {
-    if (isRelative(c) || c.member != 0 || c.kept)
+    if (isRelative(c) || c.member != 0 || c.kept || c.lazyOf)
       continue;
     if (c.group) {
       SmallVector<Value> elements;
@@ -253,6 +265,9 @@ void Rewriter::buildStep(Block &step) {
   for (auto [i, c] : llvm::enumerate(d.components))
     if (c.kept)
       next[i] = keptPivot(bb, c, state[i], state[d.pivots[*c.kept].count]);
+  for (auto [i, c] : llvm::enumerate(d.components))
+    if (c.lazyOf)
+      next[i] = lazyPivot(bb, i, state[i], next[*c.lazyOf]);
   // A kept pivot does not move while there is anything relative to it.
   Transport toNext = transport(bb, state, next, /*movesKept=*/false);
   Relative relative = relativeTo(bb, next);

@@ -74,6 +74,12 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
   using DeriveBase::DeriveBase;
 
   void runOnOperation() override {
+    if (lazy > kMaxLazy) {
+      getOperation()->emitError()
+          << "option 'lazy': expected at most " << kMaxLazy
+          << " powers of 2, got " << lazy;
+      return signalPassFailure();
+    }
     SmallVector<CascadeOp> cascades;
     getOperation()->walk([&](CascadeOp op) { cascades.push_back(op); });
     numGroups = 0;
@@ -107,6 +113,7 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
     DerivationOptions options;
     options.strict = strict;
     options.approximate = approximate;
+    options.lazy = lazy;
     SmallVector<RefusalReason> why;
     FailureOr<PassPlan> plan = planPasses(cascade, dims, why, options);
     if (succeeded(plan))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import redfuse  # noqa: F401  registers the dialect and the passes
-from cascades import Cascade, N
+from cascades import CASCADES, Cascade, N
 from index_program import Array, Interpreter, State
 from mlir import ir
 from mlir.passmanager import PassManager
@@ -227,3 +227,33 @@ def test_rounding_is_dropped_on_request() -> None:
     scale = np.abs(arrays[0]).max(axis=1, keepdims=True) / 127
     assert (np.abs(got - want) <= scale / 2 * np.abs(arrays[1]).sum(axis=0)).all()
     assert (got != want).any()
+
+
+def with_jumps(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Slow growth and jumps: rows whose maximum grows by little, by 600, and at the end."""
+    x = rng.standard_normal(shape).astype(np.float32)
+    x[0] += np.linspace(0, 40, shape[1], dtype=np.float32)
+    x[1, shape[1] // 2 :] += 600
+    x[2, -1] += 600
+    x[3, : shape[1] // 2] = -np.inf
+    return x
+
+
+@pytest.mark.parametrize("name", ["weighted sum", "log-sum-exp", "entropy", "softmax"])
+@pytest.mark.parametrize("lazy", [1, 8])
+@pytest.mark.parametrize("precise", [True, False])
+def test_a_pivot_may_lag_behind(name: str, lazy: int, precise: bool) -> None:
+    derived = Passes(CASCADES[name], EXTENTS, f"lazy={lazy}")
+    assert "lazily" in str(derived.folds[0].attributes["certificate"])
+    run = Interpreter(precise=precise)
+    rng = np.random.default_rng(lazy)
+    with np.errstate(all="ignore"):
+        for kind in (*KINDS, "jumps"):
+            arrays = inputs(CASCADES[name], "normal" if kind == "jumps" else kind, EXTENTS, lazy)
+            if kind == "jumps":
+                arrays[0] = with_jumps(arrays[0].shape, rng)
+            want = Interpreter(precise=True).cascade(derived.cascade, arrays)
+            for style in ("one", "elements", "cut", "tree"):
+                got = derived.run(run, arrays, rng, style)
+                tolerance = 1e-9 if precise else 1e-4
+                check(got, want, tolerance, f"{name}, {kind}, {style}")

@@ -34,6 +34,9 @@ struct Component {
   unsigned member = 0;
   /// A kept pivot (an index into `Derivation::pivots`).
   std::optional<unsigned> kept;
+  /// The pivot of an exponential that follows this component, a running maximum,
+  /// at a distance.
+  std::optional<unsigned> lazyOf;
 };
 
 /// An exponential that several components share, and its running maximum.
@@ -149,6 +152,8 @@ struct Derivation {
   /// Results that are written segment by segment: they need scans, but no
   /// reduction over the folded dims.
   llvm::SmallVector<unsigned> outputs;
+  /// How far running maxima get ahead of lazy pivots, in powers of 2.
+  unsigned lazy = 0;
   /// Rules that are exact over the reals but not in floating point.
   llvm::SmallVector<llvm::StringRef> rules;
   /// Results that still depend on the folded dims: the finalisation reads the
@@ -156,12 +161,19 @@ struct Derivation {
   llvm::SmallVector<unsigned> mappedResults;
 };
 
+/// With more headroom than this, 2^lazy leaves the range of the narrowest type
+/// that a contribution may be multiplied in.
+inline constexpr unsigned kMaxLazy = 8;
+
 struct DerivationOptions {
   /// Refuse everything that changes the order of floating-point operations.
   bool strict = false;
   /// Take rounding to nearest and saturation for the identity. Ops with
   /// `redfuse.approximate` are taken so in any case.
   bool approximate = false;
+  /// The pivot of an exponential stays while the running maximum grows by less
+  /// than this, in powers of 2; 0: it never stays. At most kMaxLazy.
+  unsigned lazy = 0;
   /// Reductions over folded dims that are complete before the fold begins: their
   /// results are free.
   llvm::SmallVector<ReduceOp> complete;
