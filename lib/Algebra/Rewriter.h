@@ -51,6 +51,9 @@ private:
   void mapScans(BodyBuilder &bb, const State &before);
   mlir::Value keptPivot(BodyBuilder &bb, const Component &c, mlir::Value before,
                         mlir::Value countBefore);
+  /// The pivot of exponentials that may lag behind the running maximum.
+  mlir::Value lazyPivot(BodyBuilder &bb, unsigned index, mlir::Value before,
+                        mlir::Value maximum);
 
   /// What moves a state to other pivots: exp(before - after) for each
   /// exponential, before - after for each pivot of differences (null where the
