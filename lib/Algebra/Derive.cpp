@@ -44,8 +44,7 @@ static bool isSame(const Component &a, const Component &b) {
          a.into == b.into && a.terms == b.terms && a.data == b.data &&
          a.powers == b.powers && a.exponential == b.exponential &&
          a.masks == b.masks && a.group == b.group && a.member == b.member &&
-         a.kept == b.kept &&
-         a.lazyOf == b.lazyOf;
+         a.kept == b.kept && a.lazyOf == b.lazyOf;
 }
 
 unsigned Deriver::addComponent(Component component) {
@@ -426,10 +425,11 @@ bool Deriver::addStage(ReduceOp reduce) {
                   "fold fewer dims at once");
   if (llvm::any_of(reduce.getOperands(),
                    [&](Value v) { return roles.isRunning(v); }))
-    return refuse(reduce, "running value",
-                  "the reduction is over prefixes of a scan along the same dim, "
-                  "which a segment alone does not have",
-                  "keep the dim in one piece (resident)");
+    return refuse(
+        reduce, "running value",
+        "the reduction is over prefixes of a scan along the same dim, "
+        "which a segment alone does not have",
+        "keep the dim in one piece (resident)");
   if (options.strict && changesWithOrder(reduce))
     return refuse(reduce, "strict",
                   "folding a floating-point sum or product changes the order "
@@ -532,9 +532,8 @@ prepare(CascadeOp cascade, ArrayRef<int64_t> over,
   if (dims.empty() || dims.front() < 0 || dims.back() >= numDims)
     return refuse("dims", "the folded dims are not dims of the cascade",
                   "name dims that are reduced");
-  FailureOr<Roles> roles =
-      Roles::compute(cast<IndexProgramOpInterface>(*cascade), dims,
-                     options.complete);
+  FailureOr<Roles> roles = Roles::compute(
+      cast<IndexProgramOpInterface>(*cascade), dims, options.complete);
   if (failed(roles))
     return refuse("ill-formed", "the body is not a valid index program",
                   "see the error above");

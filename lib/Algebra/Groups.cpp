@@ -20,9 +20,8 @@ unsigned Deriver::addGroupComponents(CombiningOpInterface combining,
     dims |= roles.getDims()[element];
   // The rank of a list is a dim of the result alone.
   if (reducer == Reducer::TopK) {
-    SmallBitVector rank =
-        toDimSet(cast<ReduceOp>(combining.getOperation()).getInto(),
-                 dims.size());
+    SmallBitVector rank = toDimSet(
+        cast<ReduceOp>(combining.getOperation()).getInto(), dims.size());
     for (Value operand : combining->getOperands())
       rank.reset(roles.getDims()[operand]);
     dims |= rank;

@@ -334,10 +334,9 @@ Value NormalForm::getClamped(Operation *op) const {
     if (!cmp || roles[cmp.getResult()] != Role::Mixed)
       return {};
     for (auto [v, c] : {std::pair(high, low), {low, high}})
-      if (getConstant(c) && ((cmp.getLhs() == v && getConstant(cmp.getRhs()) ==
-                                                       getConstant(c)) ||
-                             (cmp.getRhs() == v && getConstant(cmp.getLhs()) ==
-                                                       getConstant(c))))
+      if (getConstant(c) &&
+          ((cmp.getLhs() == v && getConstant(cmp.getRhs()) == getConstant(c)) ||
+           (cmp.getRhs() == v && getConstant(cmp.getLhs()) == getConstant(c))))
         return v;
     return {};
   }

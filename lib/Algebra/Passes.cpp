@@ -21,8 +21,7 @@ FailureOr<PassPlan> redfuse::planPasses(CascadeOp cascade,
     SmallVector<RefusalReason> reasons;
     FailureOr<PartialDerivation> part =
         deriveFirstPass(cascade, over, reasons, next);
-    bool isLast =
-        succeeded(part) && part->waiting.empty() && !part->scansWait;
+    bool isLast = succeeded(part) && part->waiting.empty() && !part->scansWait;
     if (failed(part) || (part->folded.empty() && !isLast)) {
       // What no pass folds is the reason, not the barriers before it.
       llvm::append_range(why, reasons);
@@ -189,8 +188,7 @@ SmallVector<CascadeOp> Cutter::run() {
         for (int64_t d : reduce.getInto())
           dims.push_back(rewriter.getAffineDimExpr(d));
         targets.push_back(v);
-        maps.push_back(
-            AffineMap::get(numDims, 0, dims, rewriter.getContext()));
+        maps.push_back(AffineMap::get(numDims, 0, dims, rewriter.getContext()));
         inits.push_back(makeInit(v, maps.back(), extents));
       }
     CascadeOp made = makePass(pass, targets, inits, maps);

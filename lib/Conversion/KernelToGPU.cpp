@@ -169,8 +169,8 @@ LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   GpuEmitter *own = gpuEmitter.get();
   emitter = std::move(gpuEmitter);
   emitter->entry = entry;
-  own->isSplit = space.schedule &&
-                 space.schedule.getKind() == ScheduleKind::Split;
+  own->isSplit =
+      space.schedule && space.schedule.getKind() == ScheduleKind::Split;
   own->thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
   bindOperands(operands);

@@ -75,9 +75,8 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
 
   void runOnOperation() override {
     if (lazy > kMaxLazy) {
-      getOperation()->emitError()
-          << "option 'lazy': expected at most " << kMaxLazy
-          << " powers of 2, got " << lazy;
+      getOperation()->emitError() << "option 'lazy': expected at most "
+                                  << kMaxLazy << " powers of 2, got " << lazy;
       return signalPassFailure();
     }
     SmallVector<CascadeOp> cascades;

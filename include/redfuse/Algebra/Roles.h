@@ -24,9 +24,9 @@ class Roles {
 public:
   /// Expects a verified body. `over` are the folded dims; the reductions in
   /// `complete` have been computed before.
-  static mlir::FailureOr<Roles>
-  compute(IndexProgramOpInterface op, llvm::ArrayRef<int64_t> over,
-          llvm::ArrayRef<ReduceOp> complete = {});
+  static mlir::FailureOr<Roles> compute(IndexProgramOpInterface op,
+                                        llvm::ArrayRef<int64_t> over,
+                                        llvm::ArrayRef<ReduceOp> complete = {});
 
   Role operator[](mlir::Value value) const;
 
