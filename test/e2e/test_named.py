@@ -8,9 +8,6 @@ from named_programs import COLUMNS, FOLDER, PROGRAMS
 from on_schedules import disagreements, explained, random_data
 
 NAMES = sorted(PROGRAMS)
-# What selects among values that the data and a reduction make waits for the reduction, in a pass of
-# its own, and says why.
-BARRIERS = {"softmax_argmax": "selection", "routing": "selection"}
 # Inputs that one element of which several results need.
 READS = {("attention_mla", "arg1"): 2}
 # What is made of the data and what it was reduced to reads it again where it was streamed.
@@ -29,15 +26,13 @@ def test_one_kernel_reads_once(name: str, schedule: str) -> None:
     explanation = explained(PROGRAMS[name](), schedule=schedule)
     assert len(explanation["kernels"]) == 1
     (kernel,) = explanation["kernels"]
-    streams, waits = schedule == "stream", name in BARRIERS
     for entry in kernel["inputs"]:
         expected = READS.get((name, entry["arg"]), 1)
-        if streams and (waits or (name in MAPPED and entry["arg"] == "arg0")):
+        if schedule == "stream" and name in MAPPED and entry["arg"] == "arg0":
             expected = 2
         assert entry["reads"] == expected, entry
-    assert kernel["schedule"]["kind"] == ("multipass" if streams and waits else schedule)
-    refused = [entry["condition"] for entry in explanation["refused"]]
-    assert refused == ([BARRIERS[name]] if streams and waits else [])
+    assert kernel["schedule"]["kind"] == schedule
+    assert explanation["refused"] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
