@@ -513,6 +513,10 @@ bool Deriver::run(CascadeOp cascade, bool isPartial) {
   if (options.lazy != 0)
     addLazyPivots();
   dropUnused(cascade);
+  if (result.components.empty())
+    return refuse(cascade, "no state",
+                  "no reduction over these dims depends on data",
+                  "schedule it as a map");
   return true;
 }
 
