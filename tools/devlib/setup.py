@@ -31,7 +31,7 @@ with open(sys.argv[1], "rb") as file:
 extras = project["project"]["optional-dependencies"]
 print(json.dumps({
     "base": project["build-system"]["requires"] + project["project"]["dependencies"]
-            + extras["cli"] + extras["test"] + extras["dev"],
+            + extras["cli"] + extras["verify"] + extras["test"] + extras["dev"],
     **extras,
 }))
 """
