@@ -23,7 +23,7 @@ BINARY = {
     "maximumf": np.maximum, "minimumf": np.minimum, "addi": np.add, "subi": np.subtract,
     "muli": np.multiply, "andi": np.bitwise_and, "ori": np.bitwise_or,
 }  # fmt: skip
-UNARY = {"exp": np.exp, "log": np.log, "sqrt": np.sqrt}
+UNARY = {"absf": np.abs, "exp": np.exp, "log": np.log, "negf": np.negative, "sqrt": np.sqrt}
 CASTS = {"index_cast", "sitofp", "extf", "truncf", "index_castui"}
 # Predicates by their number in the attribute.
 COMPARE_F = {1: np.equal, 2: np.greater, 3: np.greater_equal, 4: np.less, 5: np.less_equal}
