@@ -186,18 +186,6 @@ def test_extents_that_the_program_compares() -> None:
     assert np.abs(exe.finalize(state) - want).max() < 1e-5
 
 
-def test_torch_in_torch_out() -> None:
-    torch = pytest.importorskip("torch")
-    exe, data = executable("attention"), arguments("attention")
-    q, k, v = (torch.from_numpy(a) for a in data)
-    state = exe.update(exe.init(q), k[:, :, :4].contiguous(), v[:, :, :4].contiguous())
-    state = exe.update(state, k[:, :, 4:].contiguous(), v[:, :, 4:].contiguous())
-    state = redfuse.State.from_bytes(state.to_bytes())
-    result = exe.finalize(state)
-    want = expected("attention", 0)[0]
-    assert np.abs(np.asarray(result) - want).max() < 1e-5
-
-
 def test_along_chooses_the_axis() -> None:
     text = programs.variance(6, 8)
     exe = redfuse.compile(text, options={"along": (0, 1)})
