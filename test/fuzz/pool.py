@@ -21,7 +21,8 @@ TASKS_OF_A_WORKER = 400  # contexts are not all freed
 class Worker:
     """One process and what it is at."""
 
-    def __init__(self) -> None:
+    def __init__(self, script: Path = WORKER) -> None:
+        self.script = script
         self.task: dict | None = None
         self.start = 0.0
         self.process: subprocess.Popen | None = None
@@ -34,7 +35,7 @@ class Worker:
             self.stop()
             self.errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop()
             self.process = subprocess.Popen(
-                [sys.executable, str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                [sys.executable, str(self.script), "--worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=self.errors, env={**os.environ, "OMP_NUM_THREADS": "1"},
             )  # fmt: skip
             self.tasks = 0
@@ -85,9 +86,12 @@ class Worker:
             self.process = None
 
 
-def run(tasks: Iterable[dict], jobs: int) -> Iterator[dict]:
-    """Answers in the order in which they come; a task is ``{"id", "choices", "seed", "data"}``."""
-    workers = [Worker() for _ in range(jobs)]
+def run(tasks: Iterable[dict], jobs: int, script: Path = WORKER) -> Iterator[dict]:
+    """Answers in the order in which they come; a task is ``{"id", "choices", "seed", "data"}``.
+
+    script: what a process runs: reads a line of JSON a task, writes one with its answer.
+    """
+    workers = [Worker(script) for _ in range(jobs)]
     waiting = iter(tasks)
     try:
         exhausted = False

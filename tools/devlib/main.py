@@ -140,8 +140,9 @@ def command_fuzz(arguments: list[str]) -> int:
 
 
 def command_gpu(arguments: list[str]) -> int:
-    """Packs the compiler for a machine with a GPU and no network."""
-    return gpu.pack(ready(["gpu", *arguments]), arguments)
+    """Packs the compiler and its tests for a machine with a GPU, or runs them."""
+    venv = ready(["gpu", *arguments])
+    return gpu.gpu(venv, arguments, environment(venv))
 
 
 def command_ci(arguments: list[str]) -> int:
@@ -170,7 +171,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "docs": (command_docs, "[--check]: pages made from the .td files and of printed output"),
     "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),
     "fuzz": (command_fuzz, "[--count N] [--seed S] [--jobs J]: random cascades on every schedule"),
-    "gpu": (command_gpu, "[FOLDER]: pack the compiler for a machine with a GPU and no network"),
+    "gpu": (command_gpu, "[--here] [FOLDER]: pack the GPU tests for a machine without a network"),
     "wheel": (wheel, "[PYTHON]: build a wheel into dist/, install it elsewhere and import it"),
     "ci": (command_ci, "[--clean]: all of the above that CI checks"),
 }
