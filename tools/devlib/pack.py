@@ -60,7 +60,7 @@ def pack(venv: Venv, out: Path, version: str, tests: bool) -> None:
     if tests:
         _pack_tests(out)
     commit = output(["git", "describe", "--always", "--dirty", "--abbrev=12"]).strip()
-    (out / "setup.sh").write_text(SETUP.replace("COMMIT", shlex.quote(commit)))
+    (out / "setup.sh").write_text(SETUP.replace("=COMMIT", f"={shlex.quote(commit)}"))
     (out / "run.sh").write_text(RUN)
     (out / "run.sh").chmod(0o755)
 
