@@ -92,10 +92,13 @@ typedef void (*RedfusePackedEntry)(void **args);
 REDFUSE_API bool redfuseInvoke(RedfusePackedEntry entry, void **args,
                                RedfuseBytes *error);
 
-/// Device code: a cubin, or PTX.
+/// Device code: cubins and PTX of one program, for any number of architectures.
 typedef struct RedfuseDeviceProgram RedfuseDeviceProgram;
-REDFUSE_API RedfuseDeviceProgram *redfuseDeviceProgramCreate(const char *data,
-                                                             size_t size);
+REDFUSE_API RedfuseDeviceProgram *redfuseDeviceProgramCreate(void);
+/// Adds an image; `chip` as sm_90a. Before the first call.
+REDFUSE_API void redfuseDeviceProgramAdd(RedfuseDeviceProgram *program,
+                                         MlirStringRef chip, const char *data,
+                                         size_t size);
 REDFUSE_API void redfuseDeviceProgramDestroy(RedfuseDeviceProgram *program);
 /// Calls a packed entry whose buffers are memory of GPU `device`; its kernels
 /// are launched on `stream` and may still run when this returns.
@@ -111,6 +114,20 @@ typedef struct {
 } RedfuseDeviceInfo;
 REDFUSE_API bool redfuseDeviceDescribe(int device, RedfuseDeviceInfo *info,
                                        RedfuseBytes *error);
+
+/// The GPU that memory is on; -1 with the reason in `error`.
+REDFUSE_API int redfuseDeviceOfPointer(const void *pointer,
+                                       RedfuseBytes *error);
+/// Work given to `stream` from now on comes after what `other` has so far.
+REDFUSE_API bool redfuseOrderStreams(int device, uintptr_t stream,
+                                     uintptr_t other, RedfuseBytes *error);
+/// Device memory kept for intermediates: calls back with GPU, stream (a number
+/// of the driver's), whether a captured graph has it, and bytes.
+REDFUSE_API void redfuseWorkspaceUse(void (*callback)(int, uint64_t, bool,
+                                                      int64_t, void *),
+                                     void *userData);
+/// Frees what no graph has; waits for the GPUs.
+REDFUSE_API bool redfuseWorkspaceTrim(RedfuseBytes *error);
 
 /// Memory for arrays that the caller hands out: 64-byte aligned, cached, large
 /// blocks on huge pages. Null if there is none.

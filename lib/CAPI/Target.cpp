@@ -98,14 +98,23 @@ bool redfuseInvoke(RedfusePackedEntry entry, void **args, RedfuseBytes *error) {
   return false;
 }
 
-struct RedfuseDeviceProgram : runtime::DeviceProgram {
-  using DeviceProgram::DeviceProgram;
-};
+/// True if there is no error, else hands it out.
+static bool reported(const runtime::DeviceError &e, RedfuseBytes *error) {
+  if (!e.empty())
+    *error = toBytes(e);
+  return e.empty();
+}
 
-RedfuseDeviceProgram *redfuseDeviceProgramCreate(const char *data,
-                                                 size_t size) {
+struct RedfuseDeviceProgram : runtime::DeviceProgram {};
+
+RedfuseDeviceProgram *redfuseDeviceProgramCreate() {
+  return new RedfuseDeviceProgram;
+}
+
+void redfuseDeviceProgramAdd(RedfuseDeviceProgram *program, MlirStringRef chip,
+                             const char *data, size_t size) {
   // The driver reads PTX up to a zero byte, which a std::string has.
-  return new RedfuseDeviceProgram(std::string(data, size));
+  program->add({unwrap(chip).str(), std::string(data, size)});
 }
 
 void redfuseDeviceProgramDestroy(RedfuseDeviceProgram *program) {
@@ -116,20 +125,28 @@ bool redfuseInvokeOnDevice(RedfusePackedEntry entry, void **args,
                            RedfuseDeviceProgram *program, int device,
                            uintptr_t stream, RedfuseBytes *error) {
   runtime::DeviceCall call(*program, device, stream);
-  if (runtime::DeviceError e = call.begin(); !e.empty()) {
-    *error = toBytes(e);
-    return false;
-  }
-  runtime::CallState state;
-  state.device = &call;
-  {
-    runtime::CallScope scope(&state);
-    entry(args);
-  }
-  if (!state.failed())
-    return true;
-  *error = toBytes(state.message());
-  return false;
+  return reported(call.run(entry, args), error);
+}
+
+int redfuseDeviceOfPointer(const void *pointer, RedfuseBytes *error) {
+  runtime::DeviceError e;
+  int device = runtime::deviceOfPointer(pointer, e);
+  return reported(e, error) ? device : -1;
+}
+
+bool redfuseOrderStreams(int device, uintptr_t stream, uintptr_t other,
+                         RedfuseBytes *error) {
+  return reported(runtime::orderStreams(device, stream, other), error);
+}
+
+void redfuseWorkspaceUse(void (*callback)(int, uint64_t, bool, int64_t, void *),
+                         void *userData) {
+  for (const runtime::WorkspaceUse &use : runtime::workspaceUse())
+    callback(use.device, use.stream, use.captured, use.bytes, userData);
+}
+
+bool redfuseWorkspaceTrim(RedfuseBytes *error) {
+  return reported(runtime::trimWorkspace(), error);
 }
 
 int redfuseDeviceCount(RedfuseBytes *error) {

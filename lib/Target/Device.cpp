@@ -1,109 +1,20 @@
 //===- Device.cpp - programs on an NVIDIA GPU, through its driver ----------===//
 #include "redfuse/Target/Device.h"
+#include "Driver.h"
+#include "Workspace.h"
 #include "redfuse/Target/Runtime.h"
 
 #include <algorithm>
-#include <dlfcn.h>
+#include <cctype>
+#include <cstdlib>
 
 using namespace redfuse::runtime;
 
-namespace {
-/// The part of the driver that is used, as the driver's ABI has it.
-struct Driver {
-  using Result = int;
-  Result (*init)(unsigned);
-  Result (*getErrorString)(Result, const char **);
-  Result (*deviceGetCount)(int *);
-  Result (*deviceGet)(int *, int);
-  Result (*deviceGetName)(char *, int, int);
-  Result (*deviceGetAttribute)(int *, int, int);
-  Result (*primaryContextRetain)(void **, int);
-  Result (*contextGetCurrent)(void **);
-  Result (*contextSetCurrent)(void *);
-  Result (*moduleLoadDataEx)(void **, const void *, unsigned, int *, void **);
-  Result (*moduleUnload)(void *);
-  Result (*moduleGetFunction)(void **, void *, const char *);
-  Result (*functionSetAttribute)(void *, int, int);
-  Result (*launchKernel)(void *, unsigned, unsigned, unsigned, unsigned,
-                         unsigned, unsigned, unsigned, void *, void **,
-                         void **);
-  Result (*memoryAllocateAsync)(uint64_t *, size_t, void *);
-  Result (*memoryFreeAsync)(uint64_t, void *);
-
-  DeviceError error;
-
-  Driver() {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      error = "no NVIDIA driver on this machine (libcuda.so.1 was not found)";
-      return;
-    }
-    auto find = [&](auto &function, const char *name) {
-      void *address = dlsym(library, name);
-      if (!address && error.empty())
-        error = std::string("the NVIDIA driver is too old: it has no ") + name;
-      function = reinterpret_cast<std::decay_t<decltype(function)>>(address);
-    };
-    find(init, "cuInit");
-    find(getErrorString, "cuGetErrorString");
-    find(deviceGetCount, "cuDeviceGetCount");
-    find(deviceGet, "cuDeviceGet");
-    find(deviceGetName, "cuDeviceGetName");
-    find(deviceGetAttribute, "cuDeviceGetAttribute");
-    find(primaryContextRetain, "cuDevicePrimaryCtxRetain");
-    find(contextGetCurrent, "cuCtxGetCurrent");
-    find(contextSetCurrent, "cuCtxSetCurrent");
-    find(moduleLoadDataEx, "cuModuleLoadDataEx");
-    find(moduleUnload, "cuModuleUnload");
-    find(moduleGetFunction, "cuModuleGetFunction");
-    find(functionSetAttribute, "cuFuncSetAttribute");
-    find(launchKernel, "cuLaunchKernel");
-    find(memoryAllocateAsync, "cuMemAllocAsync");
-    find(memoryFreeAsync, "cuMemFreeAsync");
-    if (error.empty())
-      error = check(init(0), "cuInit");
-  }
-
-  DeviceError check(Result result, const char *what) const {
-    if (result == 0)
-      return {};
-    const char *text = nullptr;
-    getErrorString(result, &text);
-    return std::string(what) +
-           " failed: " + (text ? text : "error " + std::to_string(result));
-  }
-};
-} // namespace
-
-static const Driver &driver() {
-  static Driver instance;
-  return instance;
-}
-
 // Attributes of devices and functions, by the driver's numbers.
 static constexpr int kUnits = 16, kMajor = 75, kMinor = 76;
+static constexpr int kSharedOfBlock = 97; // with opting in
 static constexpr int kMaxDynamicShared = 8;
 static constexpr int64_t kSharedByDefault = 48 * 1024;
-
-/// Makes the primary context of a device current.
-static DeviceError enter(int device, void *&context) {
-  const Driver &d = driver();
-  if (!context) {
-    int handle;
-    if (DeviceError e = d.check(d.deviceGet(&handle, device), "cuDeviceGet");
-        !e.empty())
-      return "no GPU " + std::to_string(device) + ": " + e;
-    if (DeviceError e = d.check(d.primaryContextRetain(&context, handle),
-                                "cuDevicePrimaryCtxRetain");
-        !e.empty())
-      return e;
-  }
-  void *current = nullptr;
-  d.contextGetCurrent(&current);
-  if (current == context)
-    return {};
-  return d.check(d.contextSetCurrent(context), "cuCtxSetCurrent");
-}
 
 int redfuse::runtime::countDevices(DeviceError &error) {
   const Driver &d = driver();
@@ -114,55 +25,163 @@ int redfuse::runtime::countDevices(DeviceError &error) {
   return error.empty() ? count : 0;
 }
 
+static DeviceError chipOf(int device, std::string &chip) {
+  const Driver &d = driver();
+  int handle, major = 0, minor = 0;
+  if (DeviceError e = d.check(d.deviceGet(&handle, device), "cuDeviceGet");
+      !e.empty())
+    return e;
+  d.deviceGetAttribute(&major, kMajor, handle);
+  d.deviceGetAttribute(&minor, kMinor, handle);
+  chip = "sm_" + std::to_string(major * 10 + minor);
+  return {};
+}
+
 DeviceError redfuse::runtime::describeDevice(int device, std::string &name,
                                              std::string &chip, int &units) {
   const Driver &d = driver();
   if (!d.error.empty())
     return d.error;
-  int handle, major = 0, minor = 0;
-  if (DeviceError e = d.check(d.deviceGet(&handle, device), "cuDeviceGet");
-      !e.empty())
+  if (DeviceError e = chipOf(device, chip); !e.empty())
     return e;
+  int handle;
   char text[256] = {};
+  d.deviceGet(&handle, device);
   d.deviceGetName(text, sizeof(text) - 1, handle);
-  d.deviceGetAttribute(&major, kMajor, handle);
-  d.deviceGetAttribute(&minor, kMinor, handle);
   d.deviceGetAttribute(&units, kUnits, handle);
   name = text;
-  chip = "sm_" + std::to_string(major * 10 + minor);
   return {};
 }
 
+int redfuse::runtime::deviceOfPointer(const void *pointer, DeviceError &error) {
+  const Driver &d = driver();
+  error = d.error;
+  if (!error.empty())
+    return -1;
+  int device = -1;
+  // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+  error = d.check(d.pointerGetAttribute(&device, 9, uint64_t(pointer)),
+                  "asking for the GPU of an address");
+  return device;
+}
+
+DeviceError redfuse::runtime::orderStreams(int device, uintptr_t stream,
+                                           uintptr_t other) {
+  const Driver &d = driver();
+  void *context = nullptr, *event = nullptr;
+  ContextScope scope(device, context);
+  if (!scope.error.empty())
+    return scope.error;
+  int result = d.eventCreate(&event, /*without timing*/ 2);
+  if (result == 0) {
+    result = d.eventRecord(event, reinterpret_cast<void *>(other));
+    if (result == 0)
+      result = d.streamWaitEvent(reinterpret_cast<void *>(stream), event, 0);
+    d.eventDestroy(event); // takes effect when the event has happened
+  }
+  return d.check(result, "ordering two streams");
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
 DeviceProgram::~DeviceProgram() {
-  // A process that ends takes its contexts with it; the driver may be gone.
-  for (auto &[device, entry] : loaded)
-    if (entry->module && enter(device, entry->context).empty())
+  for (int device = 0; device < kFewDevices; ++device) {
+    Loaded *entry = loaded[device].load();
+    if (!entry)
+      continue;
+    ContextScope scope(device, entry->context);
+    if (scope.error.empty())
       driver().moduleUnload(entry->module);
+    delete entry;
+  }
 }
 
 DeviceError DeviceProgram::load(int device) {
+  return find(device) ? DeviceError() : loadSlowly(device);
+}
+
+int DeviceImage::fitness(const std::string &device) const {
+  int have = atoi(device.c_str() + 3), want = atoi(chip.c_str() + 3);
+  bool exact = !isdigit(static_cast<unsigned char>(chip.back()));
+  if (want > have || (exact && want != have))
+    return 0;
+  if (isPtx())
+    return want;
+  return want / 10 == have / 10 ? 1000 + 2 * want + exact : 0;
+}
+
+DeviceError DeviceProgram::loadModule(int device, void *&module) const {
+  const Driver &d = driver();
+  std::string chip, chips;
+  if (DeviceError e = chipOf(device, chip); !e.empty())
+    return e;
+  std::vector<const DeviceImage *> fitting;
+  for (const DeviceImage &image : images) {
+    if (chips.find(image.chip) == std::string::npos)
+      chips += (chips.empty() ? "" : ", ") + image.chip;
+    if (image.fitness(chip) > 0)
+      fitting.push_back(&image);
+  }
+  std::stable_sort(fitting.begin(), fitting.end(), [&](auto *a, auto *b) {
+    return a->fitness(chip) > b->fitness(chip);
+  });
+  if (fitting.empty())
+    return "loading the program: the program is for " + chips + ", GPU " +
+           std::to_string(device) + " is " + chip +
+           "; compile for target='cuda' on this machine";
+  DeviceError first;
+  for (const DeviceImage *image : fitting) {
+    // CU_JIT_ERROR_LOG_BUFFER and its size, for PTX.
+    char log[4096] = {};
+    int options[] = {5, 6};
+    void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
+    // A program may be called for the first time while its stream is captured.
+    int mode = 2;
+    d.exchangeCaptureMode(&mode);
+    int result =
+        d.moduleLoadDataEx(&module, image->bytes.data(), 2, options, values);
+    d.exchangeCaptureMode(&mode);
+    if (result == 0)
+      return {};
+    // A driver that does not take the machine code may take the PTX.
+    if (!first.empty())
+      continue;
+    int version = 0;
+    d.getVersion(&version);
+    first = d.check(result, "loading the program") + " (GPU " +
+            std::to_string(device) + " is " + chip +
+            ", its driver is for CUDA " + std::to_string(version / 1000) + "." +
+            std::to_string(version % 1000 / 10) + ")" +
+            (log[0] ? ": " + std::string(log) : "");
+  }
+  return first;
+}
+
+DeviceError DeviceProgram::loadSlowly(int device) {
   const Driver &d = driver();
   if (!d.error.empty())
     return d.error;
+  if (device < 0 || device >= kFewDevices)
+    return "no GPU " + std::to_string(device) + ": expected 0 to " +
+           std::to_string(kFewDevices - 1);
   std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<Loaded> &entry = loaded[device];
-  if (entry)
-    return enter(device, entry->context);
+  if (find(device))
+    return {};
   auto fresh = std::make_unique<Loaded>();
-  if (DeviceError e = enter(device, fresh->context); !e.empty())
+  ContextScope scope(device, fresh->context);
+  if (!scope.error.empty())
+    return scope.error;
+  if (DeviceError e = loadModule(device, fresh->module); !e.empty())
     return e;
-  // CU_JIT_ERROR_LOG_BUFFER and its size, for PTX.
-  char log[4096] = {};
-  int options[] = {5, 6};
-  void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
-  if (DeviceError e = d.check(
-          d.moduleLoadDataEx(&fresh->module, image.data(), 2, options, values),
-          "loading the program");
-      !e.empty())
-    return e + (log[0] ? ": " + std::string(log) : "");
-  entry = std::move(fresh);
+  loaded[device].store(fresh.release(), std::memory_order_release);
   return {};
 }
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
 
 DeviceCall::DeviceCall(DeviceProgram &program, int device, uintptr_t stream)
     : program(program), device(device),
@@ -170,14 +189,53 @@ DeviceCall::DeviceCall(DeviceProgram &program, int device, uintptr_t stream)
 
 DeviceCall::~DeviceCall() {
   for (uint64_t pointer : live)
-    driver().memoryFreeAsync(pointer, stream);
+    giveWorkspace(*key, pointer);
 }
 
-DeviceError DeviceCall::begin() {
+DeviceError DeviceCall::run(void (*entry)(void **), void **args) {
   if (DeviceError e = program.load(device); !e.empty())
     return e;
-  std::lock_guard<std::mutex> lock(program.mutex);
-  loaded = program.loaded[device].get();
+  loaded = program.find(device);
+  ContextScope scope(device, loaded->context);
+  if (!scope.error.empty())
+    return scope.error;
+  CallState state;
+  state.device = this;
+  {
+    CallScope current(&state);
+    entry(args);
+  }
+  return state.failed() ? state.message() : DeviceError();
+}
+
+DeviceError DeviceCall::findFunction(const char *kernel, int64_t shared,
+                                     void *&handle) {
+  const Driver &d = driver();
+  std::lock_guard<std::mutex> lock(loaded->mutex);
+  DeviceProgram::Function &known = loaded->functions[kernel];
+  if (!known.handle) {
+    void *found = nullptr;
+    if (DeviceError e =
+            d.check(d.moduleGetFunction(&found, loaded->module, kernel),
+                    "finding a kernel");
+        !e.empty())
+      return e + " (" + kernel + ")";
+    known = {found, kSharedByDefault};
+  }
+  if (shared > known.shared) {
+    if (d.functionSetAttribute(known.handle, kMaxDynamicShared, int(shared))) {
+      int most = 0, number = 0;
+      d.deviceGet(&number, device);
+      d.deviceGetAttribute(&most, kSharedOfBlock, number);
+      return std::string(kernel) + " needs " + std::to_string(shared) +
+             " bytes of shared memory a block, GPU " + std::to_string(device) +
+             " has " + std::to_string(most) +
+             "; compile for target='cuda' on this machine, or with another "
+             "schedule option";
+    }
+    known.shared = shared;
+  }
+  handle = known.handle;
   return {};
 }
 
@@ -186,46 +244,33 @@ DeviceError DeviceCall::launch(const char *kernel, int64_t blocks,
                                void **arguments) {
   if (blocks <= 0 || threads <= 0)
     return {};
-  const Driver &d = driver();
   void *function = nullptr;
-  {
-    std::lock_guard<std::mutex> lock(program.mutex);
-    void *&known = loaded->functions[kernel];
-    if (!known) {
-      if (DeviceError e =
-              d.check(d.moduleGetFunction(&known, loaded->module, kernel),
-                      "finding a kernel");
-          !e.empty())
-        return e + " (" + kernel + ")";
-      if (shared > kSharedByDefault)
-        if (DeviceError e = d.check(
-                d.functionSetAttribute(known, kMaxDynamicShared, int(shared)),
-                "asking for shared memory");
-            !e.empty())
-          return e + " (" + kernel + ", " + std::to_string(shared) + " bytes)";
-    }
-    function = known;
-  }
+  if (DeviceError e = findFunction(kernel, shared, function); !e.empty())
+    return e;
   if (blocks > INT32_MAX)
     return std::string(kernel) +
            " has more blocks than a GPU takes: " + std::to_string(blocks);
-  DeviceError e = d.check(
+  const Driver &d = driver();
+  int result =
       d.launchKernel(function, unsigned(blocks), 1, 1, unsigned(threads), 1, 1,
-                     unsigned(shared), stream, arguments, nullptr),
-      "launching");
-  return e.empty() ? e : e + " (" + kernel + ")";
+                     unsigned(shared), stream, arguments, nullptr);
+  if (result == 0)
+    return {};
+  return d.check(result, "launching") + " (" + kernel + ", " +
+         std::to_string(blocks) + " blocks of " + std::to_string(threads) +
+         " threads)";
 }
 
 void *DeviceCall::allocate(int64_t bytes, DeviceError &error) {
-  const Driver &d = driver();
-  uint64_t pointer = 0;
-  error = d.check(
-      d.memoryAllocateAsync(&pointer, std::max<int64_t>(bytes, 16), stream),
-      "allocating device memory");
-  if (!error.empty()) {
-    error += " (" + std::to_string(bytes) + " bytes)";
-    return nullptr;
+  if (!key) {
+    key = std::make_unique<WorkspaceKey>(
+        workspaceKey(loaded->context, stream, error));
+    if (!error.empty())
+      return key.reset(), nullptr;
   }
+  uint64_t pointer = takeWorkspace(*key, device, bytes, error);
+  if (!pointer)
+    return nullptr;
   live.push_back(pointer);
   return reinterpret_cast<void *>(pointer);
 }
@@ -235,7 +280,7 @@ void DeviceCall::release(void *pointer) {
       std::find(live.begin(), live.end(), reinterpret_cast<uint64_t>(pointer));
   if (it == live.end())
     return;
-  driver().memoryFreeAsync(*it, stream);
+  giveWorkspace(*key, *it);
   live.erase(it);
 }
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mlir._mlir_libs import get_dialect_registry  # loads the one MLIR of the process
 
 from . import _ext
+from ._ext import trim_workspace, workspace
 from .errors import (
     ArgumentError,
     CacheError,
@@ -62,7 +63,9 @@ __all__ = [
     "register_dialect",
     "rewrite",
     "scan",
+    "trim_workspace",
     "verify",
+    "workspace",
 ]
 
 _ext.register_dialects(get_dialect_registry())

@@ -65,8 +65,7 @@ def compile(
         if key:
             cache.put(key, executable)
     else:
-        executable.source = program
-        executable.options = chosen
+        executable.adopt(program, chosen)
     if inputs is not None:
         from .runtime.arrays import check_examples
 
@@ -101,8 +100,8 @@ class Lowered:
         self.module, self.signature = module, signature
         self.explanation: dict = {"kernels": [], "refused": []}
         self.timings: dict[str, float] = {}
-        # Of a program for a GPU: what the driver loads, its PTX, and ptxas's report.
-        self.device: bytes | None = None
+        # Of a program for a GPU: what the driver chooses from, its PTX, and ptxas's report.
+        self.device: list[tuple[str, bytes]] | None = None
         self.ptx = b""
         self.resources: list = []
 
@@ -168,7 +167,7 @@ def _lower_gpu(program: Source, options: Options, stop_after: str | None, target
     lowered = _lower(program, options, stages, stop_after, cuda.target_attribute(chip))
     if stop_after is None:
         start = time.perf_counter()
-        lowered.device, lowered.resources = cuda.image(lowered.ptx, chip)
+        lowered.device, lowered.resources = cuda.images(lowered.ptx, chip)
         lowered.timings["ptxas"] = time.perf_counter() - start
     return lowered
 

@@ -174,9 +174,13 @@ def parse_resources(text: str) -> list[Resources]:
     return found
 
 
-def image(ptx: bytes, chip: str) -> tuple[bytes, list[Resources]]:
-    """What the driver is to load: a cubin where there is a ptxas, else the PTX itself."""
+def images(ptx: bytes, chip: str) -> tuple[list[tuple[str, bytes]], list[Resources]]:
+    """What the driver chooses from, with the architecture of each: a cubin where there is a ptxas,
+    and the PTX, which newer GPUs take; and what ptxas says of the kernels."""
+    if not ptx:
+        return [], []
     ptxas = find_ptxas()
-    if not ptx or ptxas is None:
-        return ptx, []
-    return assemble(ptx, chip, ptxas)
+    if ptxas is None:
+        return [(chip, ptx)], []
+    cubin, resources = assemble(ptx, chip, ptxas)
+    return [(chip, cubin), (chip, ptx)], resources

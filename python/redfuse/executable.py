@@ -60,12 +60,12 @@ class Executable:
     def __init__(
         self, source: Source, options: Options, target: str, signature: Signature, code: bytes,
         explanation: dict, compile_seconds: float = 0.0, timings: dict[str, float] | None = None,
-        device: bytes | None = None, resources: list | None = None,
+        device: list[tuple[str, bytes]] | None = None, resources: list | None = None,
     ):  # fmt: skip
         from . import _ext
 
         self.source, self.options, self.target, self.signature = source, options, target, signature
-        self.code = code
+        self.code, self.device = code, device
         self.explanation = explanation
         self.compile_seconds = compile_seconds
         self.timings = timings or {}
@@ -78,30 +78,37 @@ class Executable:
             [spec.native for spec in signature.outputs],
             device=None if device is None else _ext.DeviceCode(device),
         )
+        self._invoke = self._function.bind(options.threads)
         self._state_program: StateProgram | None = None
         self._state_lock = threading.Lock()
+
+    def adopt(self, source: Source, options: Options) -> None:
+        """Takes the source and options of the caller that the cache gave this program to."""
+        self.source, self.options = source, options
+        self.ir = Stages(source, options, self.target)
+        self._invoke = self._function.bind(options.threads)
 
     def __repr__(self) -> str:
         return f"<redfuse.Executable {self.signature} for {self.target}>"
 
-    def __call__(self, *arguments: Any, out: Any = None) -> Any:
+    def __call__(self, *arguments: Any, out: Any = None, stream: Any = None) -> Any:
         """Runs the program.
 
-        arguments: one contiguous array for each argument: NumPy (bf16 as ``ml_dtypes.bfloat16``),
-            torch CPU tensors, or anything with ``__dlpack__`` in host memory, of the program's
-            exact dtypes and shapes.
+        arguments: one contiguous array for each argument, of the program's exact dtypes and
+            shapes. For a program on the CPU: NumPy (bf16 as ``ml_dtypes.bfloat16``), torch CPU
+            tensors, or anything with ``__dlpack__`` in host memory. For one on a GPU: torch, CuPy
+            or JAX arrays, or anything with ``__dlpack__`` or ``__cuda_array_interface__`` there;
+            nothing is copied but a torch or CuPy array that starts at no multiple of 16 bytes.
         out: an array, or a sequence of one for each result, to write into.
+        stream: of a program on a GPU: a number, or a stream of torch or CuPy. By default what the
+            arrays' library works on. The call returns when the work is enqueued.
 
-        Returns the result, or a tuple of them: torch tensors if an argument is one, else NumPy
-        arrays. Raises ArgumentError for a bad argument, ExecutionError if the program stops itself.
+        Returns the result, or a tuple of them, as arrays of the arguments' library: on the CPU
+        torch tensors if an argument is one, else NumPy arrays; on a GPU those of the first
+        argument's library (torch tensors for libraries that only exchange memory). Raises
+        ArgumentError for a bad argument, ExecutionError if the program stops itself.
         """
-        from . import _ext
-
-        if out is not None and not isinstance(out, (list, tuple)):
-            out = (out,)
-        _ext.set_num_threads(self.options.threads)
-        results = self._function(arguments, out)
-        return results[0] if len(results) == 1 else results
+        return self._invoke(arguments, out, stream)
 
     # ---- states: the program's reductions, piece by piece ---------------------------
 

@@ -55,7 +55,7 @@ void Argument::raise(const std::string &text) const {
 // Types
 //===----------------------------------------------------------------------===//
 
-static std::string shapeText(size_t rank, const int64_t *shape) {
+std::string redfuse_ext::shapeText(size_t rank, const int64_t *shape) {
   std::string text;
   for (size_t d = 0; d < rank; ++d)
     text += (d ? "x" : "") +
@@ -132,8 +132,7 @@ static PyObject *requireDtype(const Argument &what, Element element) {
   return dtype;
 }
 
-/// torch.Tensor once somebody has imported torch, or null.
-static PyTypeObject *torchTensor() {
+PyTypeObject *redfuse_ext::torchTensor() {
   static PyTypeObject *type = nullptr;
   if (type)
     return type;
@@ -146,10 +145,15 @@ static PyTypeObject *torchTensor() {
   return type;
 }
 
-static py::module_ torchModule() { return py::module_::import("torch"); }
+py::module_ redfuse_ext::torchModule() { return py::module_::import("torch"); }
 
-/// torch.float32 and so on; borrowed, lives for ever.
-static PyObject *torchDtype(Element element) {
+const char *redfuse_ext::numpyName(Element element) {
+  return infoOf(element).numpy;
+}
+
+int redfuse_ext::elementBytes(Element element) { return infoOf(element).bytes; }
+
+PyObject *redfuse_ext::torchDtype(Element element) {
   static PyObject *cache[kElementCount] = {};
   PyObject *&entry = cache[int(element)];
   if (!entry)
@@ -235,36 +239,13 @@ void Spec::fillNumpy(const Argument &what, py::handle array,
   describe(proxy->data, extents, descriptor, region);
 }
 
-/// All tensors of a call are on the CPU, or all on one GPU.
-void Spec::checkPlace(const Argument &what, py::handle tensor,
-                      Place *place) const {
-  auto where = [&] {
-    return py::cast<std::string>(py::str(tensor.attr("device")));
-  };
-  if (!place || scalar) {
-    if (!py::cast<bool>(tensor.attr("is_cpu")))
-      what.raise("expected a tensor on the cpu, got one on " + where() +
-                 "; use .cpu()");
-    return;
-  }
-  if (!py::cast<bool>(tensor.attr("is_cuda")))
-    what.raise("expected a tensor on a GPU, got one on " + where() +
-               "; use .cuda()");
-  int device = py::cast<int>(tensor.attr("get_device")());
-  if (place->device < 0) {
-    place->device = device;
-    place->torchDevice = tensor.attr("device");
-  } else if (place->device != device) {
-    what.raise("expected a tensor on " +
-               py::cast<std::string>(py::str(place->torchDevice)) +
-               " as the first argument, got one on " + where());
-  }
-}
-
 void Spec::fillTorch(const Argument &what, py::handle tensor,
                      const int64_t *expected, int64_t *descriptor,
-                     Region &region, KeepAlive &keep, Place *place) const {
-  checkPlace(what, tensor, place);
+                     Region &region, KeepAlive &keep) const {
+  if (!py::cast<bool>(tensor.attr("is_cpu")))
+    what.raise("expected a tensor on the cpu, got one on " +
+               py::cast<std::string>(py::str(tensor.attr("device"))) +
+               "; use .cpu()");
   py::object dtype = tensor.attr("dtype");
   if (dtype.ptr() != torchDtype(element)) {
     std::string wanted = infoOf(element).numpy;
@@ -300,14 +281,6 @@ void Spec::fillTorch(const Argument &what, py::handle tensor,
   void *data = PyLong_AsVoidPtr(py::object(tensor.attr("data_ptr")()).ptr());
   if (PyErr_Occurred())
     throw py::error_already_set();
-  // A GPU thread moves 16 bytes at a time.
-  if (place && !scalar && reinterpret_cast<uintptr_t>(data) % 16 != 0) {
-    if (what.isOutput())
-      what.raise("expected memory that starts at a multiple of 16 bytes");
-    py::object copy = tensor.attr("clone")();
-    data = PyLong_AsVoidPtr(py::object(copy.attr("data_ptr")()).ptr());
-    keep.push_back(copy);
-  }
   if (scalar) {
     memcpy(descriptor, data, infoOf(element).bytes);
     return;
@@ -390,36 +363,22 @@ py::object Spec::toNumpy(const Argument &what, py::handle value) const {
 bool Spec::fill(const Argument &what, py::handle value, const int64_t *expected,
                 int64_t *descriptor, Region &region, KeepAlive &keep,
                 Place *place) const {
+  if (place && !scalar) {
+    fillDevice(what, value, expected, descriptor, region, keep, *place);
+    return false;
+  }
   const auto &numpy = py::detail::npy_api::get();
   if (numpy.PyArray_Check_(value.ptr())) {
-    if (place && !scalar)
-      what.raise("expected an array on a GPU, got a NumPy array; pass torch "
-                 "tensors on the GPU (or compile for the cpu)");
     fillNumpy(what, value, expected, descriptor, region, keep);
     return false;
   }
   PyTypeObject *tensor = torchTensor();
   if (tensor && PyObject_TypeCheck(value.ptr(), tensor)) {
-    fillTorch(what, value, expected, descriptor, region, keep, place);
+    fillTorch(what, value, expected, descriptor, region, keep);
     return true;
   }
   if (scalar && fillNumber(value, descriptor))
     return false;
-  if (place && !scalar) {
-    // CuPy, JAX, Numba: the same memory as a torch tensor.
-    if (!py::hasattr(value, "__dlpack__") &&
-        !py::hasattr(value, "__cuda_array_interface__"))
-      what.raise("expected an array on a GPU (torch, or any with __dlpack__ or "
-                 "__cuda_array_interface__), got " +
-                 std::string(Py_TYPE(value.ptr())->tp_name));
-    py::object view = py::hasattr(value, "__dlpack__")
-                          ? torchModule().attr("from_dlpack")(value)
-                          : torchModule().attr("as_tensor")(
-                                value, py::arg("device") = "cuda");
-    keep.push_back(view);
-    fillTorch(what, view, expected, descriptor, region, keep, place);
-    return true;
-  }
   py::object array = toNumpy(what, value);
   fillNumpy(what, array, expected, descriptor, region, keep);
   keep.push_back(std::move(array));
@@ -488,19 +447,4 @@ py::object Spec::allocate(const Argument &what, const int64_t *extents,
     return array;
   py::object tensor = torchModule().attr("from_numpy")(array);
   return asBits ? tensor.attr("view")(py::handle(torchDtype(element))) : tensor;
-}
-
-/// An uninitialised tensor on the GPU of the arguments.
-py::object Spec::allocateOn(const Place &place, const int64_t *extents,
-                            int64_t *descriptor) const {
-  py::tuple shape(rank());
-  for (size_t d = 0; d < rank(); ++d)
-    shape[d] = extents[d];
-  py::object tensor = torchModule().attr("empty")(
-      shape, py::arg("dtype") = py::handle(torchDtype(element)),
-      py::arg("device") = place.torchDevice);
-  Region region;
-  describe(PyLong_AsVoidPtr(py::object(tensor.attr("data_ptr")()).ptr()),
-           extents, descriptor, region);
-  return tensor;
 }

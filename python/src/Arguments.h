@@ -3,6 +3,8 @@
 #ifndef REDFUSE_PYTHON_ARGUMENTS_H
 #define REDFUSE_PYTHON_ARGUMENTS_H
 
+#include "Exchange.h"
+
 #include <cstdint>
 #include <memory>
 #include <pybind11/pybind11.h>
@@ -63,12 +65,6 @@ private:
   pybind11::object items;
 };
 
-/// Where the arrays of a call are, if on a GPU: all on the same one.
-struct Place {
-  int device = -1; // of the first array
-  pybind11::object torchDevice;
-};
-
 /// Which argument an error is about.
 struct Argument {
   const std::string &function;
@@ -77,6 +73,33 @@ struct Argument {
   bool isOutput() const { return role[0] == 'o'; }
   /// Raises ArgumentError("argument 0 of f: TEXT", index).
   [[noreturn]] void raise(const std::string &text) const;
+};
+
+/// Where the arrays of a call on a GPU are, and whose: all on the same one.
+class Place {
+public:
+  /// `stream`: None for that which the arrays' library works on now.
+  explicit Place(pybind11::handle stream) : asked(stream) {}
+  /// Notes where an array is; raises if an earlier one is elsewhere.
+  void add(const Argument &what, pybind11::handle array, int device,
+           const FastExchange *exchange, bool torch);
+  /// The stream to launch on.
+  uintptr_t stream(pybind11::handle array = {});
+  /// For calls without arrays: the current device of torch.
+  void settle();
+  /// A result as the caller's library has it, after the launch.
+  pybind11::object finish(pybind11::object result) const;
+
+  int device = -1;        // of the first array
+  bool torch = false;     // the first array is torch's
+  bool toJax = false;     // results are made by another library
+  pybind11::object first; // keeps nothing else alive
+  const FastExchange *exchange = nullptr;
+
+private:
+  pybind11::handle asked;
+  bool known = false;
+  uintptr_t value = 0;
 };
 
 enum class Element { F64, F32, F16, BF16, I64, I32, I16, I8, I1 };
@@ -106,7 +129,8 @@ struct Spec {
   /// A new array of these extents, and its descriptor.
   pybind11::object allocate(const Argument &what, const int64_t *extents,
                             bool torch, int64_t *descriptor) const;
-  pybind11::object allocateOn(const Place &place, const int64_t *extents,
+  pybind11::object allocateOn(const Argument &what, Place &place,
+                              const int64_t *extents,
                               int64_t *descriptor) const;
 
 private:
@@ -119,12 +143,26 @@ private:
                  KeepAlive &keep) const;
   void fillTorch(const Argument &what, pybind11::handle tensor,
                  const int64_t *expected, int64_t *descriptor, Region &region,
-                 KeepAlive &keep, Place *place) const;
-  void checkPlace(const Argument &what, pybind11::handle tensor,
-                  Place *place) const;
+                 KeepAlive &keep) const;
+  void fillDevice(const Argument &what, pybind11::handle array,
+                  const int64_t *expected, int64_t *descriptor, Region &region,
+                  KeepAlive &keep, Place &place) const;
+  void fillView(const Argument &what, pybind11::handle array, const View &view,
+                const int64_t *expected, int64_t *descriptor, Region &region,
+                KeepAlive &keep) const;
   bool fillNumber(pybind11::handle value, int64_t *descriptor) const;
   pybind11::object toNumpy(const Argument &what, pybind11::handle value) const;
 };
+
+/// "4x?x8".
+std::string shapeText(size_t rank, const int64_t *shape);
+const char *numpyName(Element element);
+int elementBytes(Element element);
+/// torch.Tensor once somebody has imported torch, or null.
+PyTypeObject *torchTensor();
+pybind11::module_ torchModule();
+/// torch.float32 and so on; borrowed, lives for ever.
+PyObject *torchDtype(Element element);
 
 } // namespace redfuse_ext
 

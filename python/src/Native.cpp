@@ -26,12 +26,21 @@ struct Library {
 
 /// Device code; functions keep it alive.
 struct DeviceCode {
-  explicit DeviceCode(py::bytes image) {
-    char *data;
-    Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(image.ptr(), &data, &size))
-      throw py::error_already_set();
-    program = redfuseDeviceProgramCreate(data, size);
+  explicit DeviceCode(py::iterable images)
+      : program(redfuseDeviceProgramCreate()) {
+    for (py::handle pair : images) {
+      auto chip = py::cast<std::string>(pair[py::int_(0)]);
+      py::bytes image = py::object(pair[py::int_(1)]);
+      char *data;
+      Py_ssize_t size;
+      if (chip.rfind("sm_", 0) != 0 ||
+          PyBytes_AsStringAndSize(image.ptr(), &data, &size)) {
+        redfuseDeviceProgramDestroy(program);
+        raiseError("CacheError", "device code of '" + chip +
+                                     "': expected an architecture as sm_90a");
+      }
+      redfuseDeviceProgramAdd(program, stringRef(chip), data, size);
+    }
   }
   DeviceCode(const DeviceCode &) = delete;
   ~DeviceCode() { redfuseDeviceProgramDestroy(program); }
@@ -45,14 +54,19 @@ public:
                  std::vector<Spec> inputs, std::vector<Spec> outputs,
                  std::shared_ptr<DeviceCode> device);
 
-  py::tuple call(py::handle inputs, py::handle outputs);
+  py::tuple call(py::handle inputs, py::handle outputs, py::handle stream);
+  /// A builtin function (arguments, out, stream) -> result or tuple of them: the
+  /// same without the dispatch of a method. `threads`: for the host's pool.
+  static py::object bind(py::object self, int threads);
   std::string repr() const;
 
   const std::string name;
 
 private:
   void invoke(RedfusePackedEntry entry, void **args,
-              const Place *place = nullptr) const;
+              Place *place = nullptr) const;
+  static PyObject *callBound(PyObject *self, PyObject *const *args,
+                             Py_ssize_t count);
   /// Extents of the results for the inputs in args.
   void findShapes(void **args, std::vector<int64_t> &extents) const;
   std::string signature() const;
@@ -62,6 +76,7 @@ private:
   std::shared_ptr<DeviceCode> device;
   std::vector<Spec> inputs, outputs;
   RedfusePackedEntry entry = nullptr, shapes = nullptr;
+  int threads = 0;
   /// Words of all descriptors, and where that of each argument starts.
   size_t words = 0, outputRanks = 0;
   std::vector<size_t> starts;
@@ -103,22 +118,11 @@ NativeFunction::NativeFunction(std::shared_ptr<Library> library,
     }
 }
 
-/// The stream that the caller works on.
-static uintptr_t currentStream(int device) {
-  static PyObject *get = nullptr;
-  if (!get)
-    get = py::object(py::module_::import("torch").attr("_C").attr(
-                         "_cuda_getCurrentRawStream"))
-              .release()
-              .ptr();
-  return py::cast<uintptr_t>(py::handle(get)(device));
-}
-
 void NativeFunction::invoke(RedfusePackedEntry entry, void **args,
-                            const Place *place) const {
+                            Place *place) const {
   RedfuseBytes error{nullptr, 0};
   bool ok;
-  uintptr_t stream = place ? currentStream(place->device) : 0;
+  uintptr_t stream = place ? place->stream() : 0;
   {
     py::gil_scoped_release release;
     ok = place ? redfuseInvokeOnDevice(entry, args, device->program,
@@ -148,7 +152,8 @@ void NativeFunction::findShapes(void **args,
                                        std::to_string(extent));
 }
 
-py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
+py::tuple NativeFunction::call(py::handle inputList, py::handle outputList,
+                               py::handle stream) {
   Sequence given(inputList, "arguments");
   if (given.size() != inputs.size())
     raiseError("ArgumentError", name + " takes " +
@@ -163,7 +168,10 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
   for (size_t i = 0; i < count; ++i)
     args[i] = &memory[starts[i]];
   KeepAlive keep;
-  Place onDevice, *place = device ? &onDevice : nullptr;
+  Place onDevice(stream), *place = device ? &onDevice : nullptr;
+  if (!device && !stream.is_none())
+    raiseError("ArgumentError",
+               "stream of " + name + ": the program is for the cpu");
 
   bool torch = false;
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -193,13 +201,8 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
     size_t at = inputs.size() + i;
     Argument what{name, "out", i};
     if (allocate && place) {
-      if (place->device < 0) {
-        py::module_ torchModule = py::module_::import("torch");
-        place->device =
-            py::cast<int>(torchModule.attr("cuda").attr("current_device")());
-        place->torchDevice = torchModule.attr("device")("cuda", place->device);
-      }
-      results[i] = spec.allocateOn(*place, shape, &memory[starts[at]]);
+      place->settle();
+      results[i] = spec.allocateOn(what, *place, shape, &memory[starts[at]]);
       continue;
     }
     if (allocate) {
@@ -220,8 +223,66 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList) {
                    "; pass an array of its own");
       }
   }
+  if (place)
+    place->settle();
   invoke(entry, args.data(), place);
+  if (place && place->toJax)
+    for (size_t i = 0; i < outputs.size(); ++i)
+      results[i] = place->finish(results[i]);
   return results;
+}
+
+PyObject *NativeFunction::callBound(PyObject *self, PyObject *const *args,
+                                    Py_ssize_t count) {
+  if (count != 3) {
+    PyErr_SetString(PyExc_TypeError, "expected (arguments, out, stream)");
+    return nullptr;
+  }
+  try {
+    auto *function =
+        static_cast<NativeFunction *>(PyCapsule_GetPointer(self, nullptr));
+    if (!function->device)
+      redfuseSetNumThreads(function->threads);
+    // One array is as good as a list of one.
+    py::object out = py::reinterpret_borrow<py::object>(args[1]);
+    if (!out.is_none() && !PyTuple_Check(out.ptr()) && !PyList_Check(out.ptr()))
+      out = py::reinterpret_steal<py::object>(PyTuple_Pack(1, args[1]));
+    py::tuple results = function->call(args[0], out, args[2]);
+    if (function->outputs.size() == 1)
+      return py::object(results[0]).release().ptr();
+    return results.release().ptr();
+  } catch (py::error_already_set &error) {
+    error.restore();
+  } catch (const py::builtin_exception &error) {
+    error.set_error();
+  } catch (const std::bad_alloc &) {
+    PyErr_NoMemory();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+py::object NativeFunction::bind(py::object self, int threads) {
+  static PyMethodDef definition = {
+      "call",
+      reinterpret_cast<PyCFunction>(
+          reinterpret_cast<void (*)(void)>(&NativeFunction::callBound)),
+      METH_FASTCALL, "(arguments, out, stream) -> result or tuple of results"};
+  auto *function = py::cast<NativeFunction *>(self);
+  function->threads = threads;
+  auto capsule = py::reinterpret_steal<py::object>(
+      PyCapsule_New(function, nullptr, [](PyObject *capsule) {
+        Py_XDECREF(static_cast<PyObject *>(PyCapsule_GetContext(capsule)));
+      }));
+  if (!capsule)
+    throw py::error_already_set();
+  PyCapsule_SetContext(capsule.ptr(), self.inc_ref().ptr());
+  auto bound = py::reinterpret_steal<py::object>(
+      PyCFunction_New(&definition, capsule.ptr()));
+  if (!bound)
+    throw py::error_already_set();
+  return bound;
 }
 
 std::string NativeFunction::signature() const {
@@ -260,8 +321,8 @@ static std::vector<Spec> readSpecs(py::iterable list) {
 
 void defineNative(py::module_ &m) {
   py::class_<DeviceCode, std::shared_ptr<DeviceCode>>(
-      m, "DeviceCode", "Kernels for a GPU: a cubin or PTX.")
-      .def(py::init<py::bytes>(), py::arg("image"));
+      m, "DeviceCode", "Kernels for GPUs: (architecture, cubin or PTX) pairs.")
+      .def(py::init<py::iterable>(), py::arg("images"));
   m.def(
       "devices",
       [] {
@@ -282,16 +343,52 @@ void defineNative(py::module_ &m) {
       },
       "The GPUs of this machine: name, chip (sm_90), units (multiprocessors). "
       "Raises TargetError with the reason if there is no driver.");
+  m.def(
+      "workspace",
+      [] {
+        py::list list;
+        redfuseWorkspaceUse(
+            [](int device, uint64_t stream, bool captured, int64_t bytes,
+               void *data) {
+              static_cast<py::list *>(data)->append(py::dict(
+                  py::arg("device") = device, py::arg("stream") = stream,
+                  py::arg("captured") = captured, py::arg("bytes") = bytes));
+            },
+            &list);
+        return list;
+      },
+      "Device memory kept for intermediates: dicts of device, stream, captured "
+      "(by a graph) and bytes.");
+  m.def(
+      "trim_workspace",
+      [] {
+        RedfuseBytes error{nullptr, 0};
+        bool ok;
+        {
+          py::gil_scoped_release release;
+          ok = redfuseWorkspaceTrim(&error);
+        }
+        if (!ok)
+          raiseError("ExecutionError", takeText(error));
+      },
+      "Frees it, but for what captured graphs have; waits for the GPUs.");
   py::class_<NativeFunction>(m, "NativeFunction",
                              "An entry of loaded machine code.")
-      .def("__call__", &NativeFunction::call, py::arg("inputs"),
-           py::arg("outputs") = py::none(),
-           "Runs it on a sequence of arrays: NumPy, torch CPU tensors, or "
-           "anything with __dlpack__ in host memory; scalars for scalar "
-           "arguments. outputs: arrays to write into, or None to allocate them "
-           "(torch tensors if an argument is one). Returns the outputs as a "
-           "tuple. Raises ArgumentError (index: the argument's position) and "
-           "ExecutionError. Other Python threads run meanwhile.")
+      .def(
+          "__call__", &NativeFunction::call, py::arg("inputs"),
+          py::arg("outputs") = py::none(), py::arg("stream") = py::none(),
+          "Runs it on a sequence of arrays: NumPy, torch CPU tensors, or "
+          "anything with __dlpack__ in host memory; scalars for scalar "
+          "arguments. outputs: arrays to write into, or None to allocate them "
+          "(torch tensors if an argument is one). Returns the outputs as a "
+          "tuple. stream: what a program on a GPU is launched on; None is what "
+          "the arrays' library works on. Raises ArgumentError (index: the "
+          "argument's position) and "
+          "ExecutionError. Other Python threads run meanwhile.")
+      .def("bind", &NativeFunction::bind, py::arg("threads"),
+           "A builtin function (arguments, out, stream): the quick way to call "
+           "it. out may be one array; one result comes without a tuple. "
+           "threads: of the host's pool.")
       .def("__repr__", &NativeFunction::repr)
       .def_readonly("name", &NativeFunction::name);
   py::class_<Library, std::shared_ptr<Library>>(m, "Library",

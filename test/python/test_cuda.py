@@ -32,10 +32,12 @@ def test_cubins(chip: str) -> None:
     """Where there is a ptxas it takes the PTX; without one the driver gets the PTX itself."""
     text = ptx("softmax", chip)
     assert f".target {chip}".encode() in text
-    image, resources = cuda.image(text, chip)
+    images, resources = cuda.images(text, chip)
+    assert images[-1] == (chip, text)
     if cuda.find_ptxas() is None:
-        assert image == text
+        assert len(images) == 1
         return
+    image = images[0][1]
     assert image[:4] == b"\x7fELF"
     assert [kernel.kernel for kernel in resources] == ["main_0"]
     assert 0 < resources[0].registers <= 255
@@ -56,7 +58,7 @@ def test_ptxas_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDFUSE_PTXAS", "/no/such/ptxas")
     assert cuda.find_ptxas() == "/no/such/ptxas"
     with pytest.raises(redfuse.CompileError, match="/no/such/ptxas does not run"):
-        cuda.image(b".version 8.0", "sm_90a")
+        cuda.images(b".version 8.0", "sm_90a")
 
 
 def test_architectures() -> None:

@@ -8,8 +8,8 @@
 #ifndef REDFUSE_TARGET_DEVICE_H
 #define REDFUSE_TARGET_DEVICE_H
 
+#include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,48 +18,96 @@
 
 namespace redfuse::runtime {
 
+struct WorkspaceKey;
+
 /// What is wrong with the GPU, the driver or an image, in words; empty: nothing.
 using DeviceError = std::string;
 
-/// One image (a cubin, or PTX with a zero byte at the end) and what is loaded of
-/// it on each device.
+/// A cubin or PTX (a zero byte ends it), for an architecture as sm_90a.
+struct DeviceImage {
+  std::string chip, bytes;
+  bool isPtx() const { return bytes.compare(0, 4, "\177ELF") != 0; }
+  /// How well it suits a GPU, higher is better; 0: it does not run there. What
+  /// is made for "sm_90a" runs on sm_90 alone, machine code of sm_80 on sm_8x,
+  /// PTX on all later ones.
+  int fitness(const std::string &device) const;
+};
+
+/// Images of one program, and what is loaded of it on each device.
 class DeviceProgram {
 public:
-  explicit DeviceProgram(std::string image) : image(std::move(image)) {}
+  void add(DeviceImage image) { images.push_back(std::move(image)); }
   ~DeviceProgram();
   /// Makes it ready on a device; thread-safe.
   DeviceError load(int device);
 
 private:
   friend class DeviceCall;
+  struct Function {
+    void *handle = nullptr;
+    int64_t shared = 0; // bytes of dynamic shared memory that it may ask for
+  };
   struct Loaded {
     void *context = nullptr, *module = nullptr;
-    std::unordered_map<std::string, void *> functions;
+    std::mutex mutex;
+    std::unordered_map<std::string, Function> functions;
   };
-  std::string image;
-  std::mutex mutex;
-  std::map<int, std::unique_ptr<Loaded>> loaded;
+  static constexpr int kFewDevices = 16;
+  DeviceError loadSlowly(int device);
+  Loaded *find(int device) const {
+    return device >= 0 && device < kFewDevices
+               ? loaded[device].load(std::memory_order_acquire)
+               : nullptr;
+  }
+
+  DeviceError loadModule(int device, void *&module) const;
+
+  std::vector<DeviceImage> images;
+  std::mutex mutex; // for loading
+  std::atomic<Loaded *> loaded[kFewDevices] = {};
 };
 
 /// A call of host code whose buffers are device memory, on one stream.
 class DeviceCall {
 public:
   DeviceCall(DeviceProgram &program, int device, uintptr_t stream);
-  /// Frees what the host code left.
+  /// Gives back what the host code left.
   ~DeviceCall();
-  DeviceError begin();
+  /// Loads the program if need be, makes the device current, and runs `entry`.
+  /// Nothing of it waits for the GPU.
+  DeviceError run(void (*entry)(void **), void **args);
+
   DeviceError launch(const char *kernel, int64_t blocks, int64_t threads,
                      int64_t shared, void **arguments);
   void *allocate(int64_t bytes, DeviceError &error);
   void release(void *pointer);
 
 private:
+  DeviceError findFunction(const char *kernel, int64_t shared, void *&handle);
+
   DeviceProgram &program;
   DeviceProgram::Loaded *loaded = nullptr;
   int device;
   void *stream;
+  std::unique_ptr<WorkspaceKey> key; // of the first allocation
   std::vector<uint64_t> live;
 };
+
+/// The GPU that memory is on, or an error.
+int deviceOfPointer(const void *pointer, DeviceError &error);
+/// Work given to `stream` from now on comes after what `other` has so far.
+DeviceError orderStreams(int device, uintptr_t stream, uintptr_t other);
+
+/// Device memory that is kept for the intermediates of calls on a stream.
+struct WorkspaceUse {
+  int device;
+  uint64_t stream;
+  bool captured; // by a graph: never given back
+  int64_t bytes;
+};
+std::vector<WorkspaceUse> workspaceUse();
+/// Frees what no graph has; waits for the GPU.
+DeviceError trimWorkspace();
 
 /// GPUs that the driver knows, or an error.
 int countDevices(DeviceError &error);

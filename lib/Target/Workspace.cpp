@@ -1,0 +1,163 @@
+//===- Workspace.cpp - device memory kept between calls --------------------===//
+#include "Workspace.h"
+#include "Driver.h"
+#include "redfuse/Target/Device.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+using namespace redfuse::runtime;
+
+namespace {
+struct Pool {
+  std::multimap<int64_t, uint64_t> free; // by size
+  std::unordered_map<uint64_t, int64_t> sizes;
+  int device = 0;
+};
+
+struct Workspaces {
+  std::mutex mutex;
+  std::map<WorkspaceKey, Pool> pools;
+};
+} // namespace
+
+// Never destroyed: at the end of the process the driver may be gone first.
+static Workspaces &workspaces() {
+  static auto *instance = new Workspaces;
+  return *instance;
+}
+
+WorkspaceKey redfuse::runtime::workspaceKey(void *context, void *stream,
+                                            std::string &error) {
+  const Driver &d = driver();
+  WorkspaceKey key{context, reinterpret_cast<uint64_t>(stream), 0};
+  unsigned long long id;
+  // The default streams' handles are no pointers and need no id.
+  if (d.streamGetId && key.stream > 2 && d.streamGetId(stream, &id) == 0)
+    key.stream = id;
+  int status = 0;
+  error = d.check(d.streamIsCapturing(stream, &status),
+                  "asking for the stream's state");
+  if (!error.empty() || status == 0)
+    return key;
+  if (status != 1) {
+    error = "the capture of the stream is broken by an earlier error";
+    return key;
+  }
+  uint64_t capture = 0;
+  if (d.streamGetCaptureInfo)
+    d.streamGetCaptureInfo(stream, &status, &capture, nullptr, nullptr,
+                           nullptr);
+  key.capture = capture ? capture : UINT64_MAX;
+  return key;
+}
+
+/// A free block that is not much larger than needed.
+static uint64_t takeFree(Pool &pool, int64_t bytes) {
+  auto it = pool.free.lower_bound(bytes);
+  if (it == pool.free.end() || it->first > 2 * bytes + (1 << 20))
+    return 0;
+  uint64_t pointer = it->second;
+  pool.free.erase(it);
+  return pointer;
+}
+
+static void freeAll(Pool &pool) {
+  for (auto [size, pointer] : pool.free) {
+    driver().memoryFree(pointer);
+    pool.sizes.erase(pointer);
+  }
+  pool.free.clear();
+}
+
+uint64_t redfuse::runtime::takeWorkspace(const WorkspaceKey &key, int device,
+                                         int64_t bytes, std::string &error) {
+  const Driver &d = driver();
+  Workspaces &all = workspaces();
+  int64_t wanted = std::max<int64_t>(bytes, 1);
+  if (__builtin_add_overflow(wanted, 255, &wanted)) {
+    error = "an intermediate is larger than any memory";
+    return 0;
+  }
+  wanted &= ~int64_t(255);
+  std::lock_guard<std::mutex> lock(all.mutex);
+  Pool &pool = all.pools[key];
+  pool.device = device;
+  if (uint64_t pointer = takeFree(pool, wanted))
+    return pointer;
+  if (key.capture) {
+    // Warm blocks of the stream become the graph's.
+    WorkspaceKey eager = key;
+    eager.capture = 0;
+    if (auto it = all.pools.find(eager); it != all.pools.end())
+      if (uint64_t pointer = takeFree(it->second, wanted)) {
+        pool.sizes[pointer] = it->second.sizes[pointer];
+        it->second.sizes.erase(pointer);
+        return pointer;
+      }
+  }
+  // Allocating is not part of what is captured.
+  int mode = 2; // relaxed
+  if (key.capture)
+    d.exchangeCaptureMode(&mode);
+  uint64_t pointer = 0;
+  int result = d.memoryAllocate(&pointer, size_t(wanted));
+  if (result == 2 && !key.capture) {
+    // Freeing waits for the GPU; better than failing.
+    for (auto &[other, idle] : all.pools)
+      if (other.context == key.context && !other.capture)
+        freeAll(idle);
+    result = d.memoryAllocate(&pointer, size_t(wanted));
+  }
+  if (key.capture)
+    d.exchangeCaptureMode(&mode);
+  error = d.check(result, "allocating device memory");
+  if (!error.empty()) {
+    error += " (" + std::to_string(bytes) + " bytes for intermediates on GPU " +
+             std::to_string(device) + ")";
+    return 0;
+  }
+  pool.sizes[pointer] = wanted;
+  return pointer;
+}
+
+void redfuse::runtime::giveWorkspace(const WorkspaceKey &key,
+                                     uint64_t pointer) {
+  Workspaces &all = workspaces();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  Pool &pool = all.pools[key];
+  auto it = pool.sizes.find(pointer);
+  if (it != pool.sizes.end())
+    pool.free.emplace(it->second, pointer);
+}
+
+std::vector<WorkspaceUse> redfuse::runtime::workspaceUse() {
+  Workspaces &all = workspaces();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  std::vector<WorkspaceUse> uses;
+  for (auto &[key, pool] : all.pools) {
+    WorkspaceUse use{pool.device, key.stream, key.capture != 0, 0};
+    for (auto [pointer, size] : pool.sizes)
+      use.bytes += size;
+    if (use.bytes)
+      uses.push_back(use);
+  }
+  return uses;
+}
+
+DeviceError redfuse::runtime::trimWorkspace() {
+  Workspaces &all = workspaces();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  for (auto &[key, pool] : all.pools) {
+    if (key.capture || pool.free.empty())
+      continue;
+    void *context = key.context;
+    ContextScope scope(pool.device, context);
+    if (!scope.error.empty())
+      return scope.error;
+    freeAll(pool); // cuMemFree waits for kernels that use the memory
+  }
+  return {};
+}

@@ -1,0 +1,40 @@
+//===- Workspace.h - device memory kept between calls ------------*- C++ -*-===//
+//
+// Intermediates of programs on a GPU. Blocks belong to a stream: what a call
+// leaves is taken by the next one on the same stream, whose kernels run later,
+// so nothing waits. Blocks that a captured graph uses are its own for ever: a
+// replay may run at any time.
+//
+//===-----------------------------------------------------------------------===//
+#ifndef REDFUSE_LIB_TARGET_WORKSPACE_H
+#define REDFUSE_LIB_TARGET_WORKSPACE_H
+
+#include <cstdint>
+#include <string>
+
+namespace redfuse::runtime {
+
+/// Where a call's blocks are from.
+struct WorkspaceKey {
+  void *context = nullptr;
+  uint64_t stream = 0;  // unique in the process, where the driver can tell
+  uint64_t capture = 0; // of a capture under way; 0: none
+  bool operator<(const WorkspaceKey &o) const {
+    if (context != o.context)
+      return context < o.context;
+    return stream != o.stream ? stream < o.stream : capture < o.capture;
+  }
+};
+
+/// The key of a stream now; its context is current.
+WorkspaceKey workspaceKey(void *context, void *stream, std::string &error);
+
+/// A block of at least that many bytes, on a boundary of 256; 0 with an error.
+uint64_t takeWorkspace(const WorkspaceKey &key, int device, int64_t bytes,
+                       std::string &error);
+/// Gives a block back to its stream, or to its capture.
+void giveWorkspace(const WorkspaceKey &key, uint64_t pointer);
+
+} // namespace redfuse::runtime
+
+#endif // REDFUSE_LIB_TARGET_WORKSPACE_H

@@ -1,0 +1,93 @@
+"""Arrays that say they are on a GPU and are in host memory: for the driver of cuda.c."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+driver = ctypes.CDLL("libcuda.so.1")
+driver.fake_calls.restype = ctypes.c_long
+driver.fake_bytes.restype = ctypes.c_int64
+driver.fake_exchange.restype = ctypes.c_void_p
+driver.fake_exchange.argtypes = [ctypes.c_void_p]
+driver.fake_current.restype = ctypes.c_void_p
+driver.fake_capture.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
+driver.fake_work_stream.argtypes = [ctypes.c_uint64]
+
+_api = ctypes.pythonapi
+_api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_api.PyCapsule_New.restype = ctypes.py_object
+_api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_NAME = b"dlpack_exchange_api"
+
+
+class Launch(ctypes.Structure):
+    """What the driver was asked to launch."""
+
+    _fields_ = [("kernel", ctypes.c_char * 128), ("stream", ctypes.c_uint64),
+                ("context", ctypes.c_void_p), ("blocks", ctypes.c_uint),
+                ("threads", ctypes.c_uint), ("shared", ctypes.c_uint)]  # fmt: skip
+
+
+driver.fake_launch.restype = ctypes.POINTER(Launch)
+
+
+def last_launch() -> Launch:
+    """The latest launch."""
+    return driver.fake_launch(driver.fake_launches() - 1).contents
+
+
+def fail(name: str, code: int = 0, after: int = 0) -> None:
+    """Calls of ``name`` fail with ``code`` after so many more; 0: no longer."""
+    driver.fake_fail(name.encode(), code, after)
+
+
+def calls(name: str) -> int:
+    """How often the driver was asked."""
+    return driver.fake_calls(name.encode())
+
+
+class Interface:
+    """An array with __cuda_array_interface__."""
+
+    def __init__(self, array: np.ndarray, stream: int | None = None, read_only: bool = False):
+        self.array = array
+        self.__cuda_array_interface__ = {
+            "shape": array.shape, "typestr": array.dtype.str, "version": 3, "stream": stream,
+            "data": (array.ctypes.data, read_only),
+            "strides": None if array.flags.c_contiguous else array.strides,
+        }  # fmt: skip
+
+
+class Dlpack:
+    """An array with __dlpack__ alone."""
+
+    def __init__(self, array: np.ndarray, device: int = 0):
+        self.array, self.device, self.streams = array, device, []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, self.device
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:
+        self.streams.append(stream)
+        capsule = self.array.__dlpack__()
+        place = _api.PyCapsule_GetPointer(capsule, b"dltensor") + 8
+        ctypes.cast(place, ctypes.POINTER(ctypes.c_int32))[0] = 2
+        ctypes.cast(place, ctypes.POINTER(ctypes.c_int32))[1] = self.device
+        return capsule
+
+
+def torch_type() -> type:
+    """A type of torch tensors that its DLPack functions call tensors of a GPU."""
+    import torch
+
+    real = _api.PyCapsule_GetPointer(torch.Tensor.__dlpack_c_exchange_api__, _NAME)
+    capsule = _api.PyCapsule_New(driver.fake_exchange(real), _NAME, None)
+    return type(
+        "Tensor", (torch.Tensor,),
+        {"__torch_function__": torch._C._disabled_torch_function_impl,
+         "__dlpack_c_exchange_api__": capsule},
+    )  # fmt: skip

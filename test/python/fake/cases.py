@@ -1,0 +1,269 @@
+"""The CUDA runtime on a driver that runs nothing. test_cuda_runtime.py runs these, in a process
+that finds that driver."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import redfuse
+from arrays import Dlpack, Interface, calls, driver, fail, last_launch
+from redfuse import _ext
+from redfuse.bench import programs
+
+CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
+OPTIONS = {"cache": False}
+
+
+@pytest.fixture(scope="module")
+def softmax():
+    return redfuse.compile(programs.softmax(4, 256, "f32"), target="cuda", options=OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def spacious():
+    """A program with intermediates in device memory."""
+    return redfuse.compile(programs.gated_ffn(8, 96, 64, "f32"), target="cuda:sm_90a",
+                           options=OPTIONS)  # fmt: skip
+
+
+def aligned(shape, dtype=np.float32, offset: int = 0) -> np.ndarray:
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 64 + offset, np.uint8)
+    start = -raw.ctypes.data % 64 + offset
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+def arrays():
+    return Interface(aligned((4, 256))), Interface(aligned((4, 256)))
+
+
+def test_the_machine() -> None:
+    devices = _ext.devices()
+    assert devices[0] == {"name": "Fake 0", "chip": "sm_90", "units": 132}
+    assert redfuse.compile(programs.softmax(4, 8, "f32"), target="cuda", options=OPTIONS)
+
+
+@pytest.mark.parametrize("kind", [Interface, Dlpack])
+def test_protocols(softmax, kind) -> None:
+    x, y = kind(aligned((4, 256))), kind(aligned((4, 256)))
+    before = driver.fake_launches()
+    assert softmax(x, out=y) is y
+    assert driver.fake_launches() == before + 1
+    assert last_launch().stream == 0
+    assert softmax(x, out=[y], stream=77) is y
+    assert last_launch().stream == 77
+    if kind is Dlpack:
+        # 1 names the default stream.
+        assert x.streams == [1, 77]
+
+
+def test_streams_of_objects(softmax) -> None:
+    x, y = arrays()
+    for name in ("cuda_stream", "ptr"):
+        stream = type("Stream", (), {name: 123})()
+        softmax(x, out=y, stream=stream)
+        assert last_launch().stream == 123
+    softmax(x, out=y, stream=type("S", (), {"__cuda_stream__": lambda self: (0, 55)})())
+    assert last_launch().stream == 55
+    with pytest.raises(redfuse.ArgumentError, match="stream: expected a number"):
+        softmax(x, out=y, stream="fast")
+
+
+def test_a_producer_on_another_stream(softmax) -> None:
+    """Its work comes first, and nothing waits on the host."""
+    x, y = Interface(aligned((4, 256)), stream=9), Interface(aligned((4, 256)), stream=1)
+    waits, synchronized = calls("cuStreamWaitEvent"), calls("cuStreamSynchronize")
+    softmax(x, out=y)
+    assert calls("cuStreamWaitEvent") == waits + 1
+    softmax(x, out=y, stream=9)
+    assert calls("cuStreamWaitEvent") == waits + 2  # out is of the default stream
+    assert calls("cuStreamSynchronize") == synchronized == 0
+
+
+def test_arguments_that_do_not_fit(softmax) -> None:
+    x, y = arrays()
+    for bad, message in [
+        (Interface(aligned((4, 256), np.float64)), "expected dtype float32, got float64"),
+        (Interface(aligned((4, 256), np.int32)), "got int32"),
+        (Interface(aligned((256, 4)).T), "got strides"),
+        (Interface(aligned((4, 255))), "got 4x255"),
+        (Interface(aligned((4, 256), offset=4)), "starts at a multiple of 16 bytes; pass a copy"),
+        (3.5, "got float"),
+        (type("Broken", (), {"__cuda_array_interface__": {}})(), "does not hand out its memory"),
+    ]:
+        with pytest.raises(redfuse.ArgumentError, match=message):
+            softmax(bad, out=y)
+    with pytest.raises(redfuse.ArgumentError, match="out 0 of main: expected a writable array"):
+        softmax(x, out=Interface(aligned((4, 256)), read_only=True))
+    with pytest.raises(redfuse.ArgumentError, match="takes 1 arguments"):
+        softmax(x, x, out=y)
+    with pytest.raises(redfuse.ArgumentError, match="expected 1 arrays, got 2"):
+        softmax(x, out=(y, y))
+
+
+def test_two_gpus(softmax) -> None:
+    """Each gets the program, launches go to the arrays' own, the caller's context stays."""
+    loads = calls("cuModuleLoadDataEx")
+    x, y = Dlpack(aligned((4, 256)), 1), Dlpack(aligned((4, 256)), 1)
+    softmax(*arrays()[:1], out=arrays()[1])
+    mine = driver.fake_current()
+    softmax(x, out=y)
+    assert calls("cuModuleLoadDataEx") == loads + 1
+    assert last_launch().context == 0x1001
+    assert driver.fake_current() == mine
+    softmax(x, out=y)
+    assert calls("cuModuleLoadDataEx") == loads + 1
+    with pytest.raises(
+        redfuse.ArgumentError, match="out 0 of main: expected an array on GPU 1 .* got one on GPU 0"
+    ):
+        softmax(x, out=Dlpack(aligned((4, 256)), 0))
+    with pytest.raises(redfuse.ExecutionError, match="no GPU 7"):
+        softmax(Dlpack(aligned((4, 256)), 7), out=Dlpack(aligned((4, 256)), 7))
+
+
+def run_spacious(exe, **words) -> None:
+    args = [Interface(aligned(spec.shape)) for spec in exe.signature.inputs]
+    out = [Interface(aligned(spec.shape)) for spec in exe.signature.outputs]
+    exe(*args, out=out, **words)
+
+
+def use(stream: int, captured: bool = False) -> int:
+    return sum(
+        u["bytes"] for u in redfuse.workspace()
+        if u["stream"] == stream and u["captured"] == captured
+    )  # fmt: skip
+
+
+def test_intermediates_are_kept_by_stream(spacious) -> None:
+    run_spacious(spacious, stream=1000)
+    first = use(1000)
+    assert first > 0
+    allocations = calls("cuMemAlloc_v2")
+    for _ in range(3):
+        run_spacious(spacious, stream=1000)
+    assert calls("cuMemAlloc_v2") == allocations
+    run_spacious(spacious, stream=2000)
+    assert use(2000) == first == use(1000)
+    redfuse.trim_workspace()
+    assert use(1000) == use(2000) == 0
+
+
+def test_graphs(spacious) -> None:
+    """Nothing is allocated in a capture after a call; what a graph uses is its own."""
+    run_spacious(spacious, stream=3000)
+    allocations = calls("cuMemAlloc_v2")
+    driver.fake_capture(3000, 5)
+    run_spacious(spacious, stream=3000)
+    driver.fake_capture(0, 0)
+    assert calls("cuMemAlloc_v2") == allocations
+    assert use(3000, captured=True) > 0
+    run_spacious(spacious, stream=3000)
+    assert calls("cuMemAlloc_v2") > allocations  # the graph has the old ones
+    # A capture without a call before: allocated beside the capture, not in it.
+    driver.fake_capture(4000, 6)
+    run_spacious(spacious, stream=4000)
+    driver.fake_capture(0, 0)
+    before = use(4000, captured=True)
+    assert before > 0
+    redfuse.trim_workspace()
+    assert use(4000, captured=True) == before
+
+
+def test_the_first_call_in_a_capture() -> None:
+    exe = redfuse.compile(programs.softmax(4, 256, "f32"), target="cuda", options=OPTIONS)
+    x, y = arrays()
+    driver.fake_capture(5000, 7)
+    try:
+        exe(x, out=y, stream=5000)
+    finally:
+        driver.fake_capture(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("cuMemAlloc_v2", 2, "out of memory; free device memory"),
+        ("cuLaunchKernel", 701, "more registers or shared memory"),
+        ("cuLaunchKernel", 700, "context is lost"),
+        ("cuLaunchKernel", 9999, "error 9999 \\(main_"),
+    ],
+)
+def test_errors_of_a_call(spacious, name: str, code: int, message: str) -> None:
+    redfuse.trim_workspace()
+    held = driver.fake_bytes()
+    fail(name, code)
+    try:
+        with pytest.raises(redfuse.ExecutionError, match=message):
+            run_spacious(spacious, stream=6000)
+    finally:
+        fail(name)
+    run_spacious(spacious, stream=6000)
+    redfuse.trim_workspace()
+    assert driver.fake_bytes() == held
+
+
+def test_memory_of_other_streams_is_given_back(spacious) -> None:
+    run_spacious(spacious, stream=7000)
+    fail("cuMemAlloc_v2", 2, 0)
+    frees = calls("cuMemFree_v2")
+    with pytest.raises(redfuse.ExecutionError, match="bytes for intermediates on GPU 0"):
+        run_spacious(spacious, stream=8000)
+    fail("cuMemAlloc_v2")
+    assert calls("cuMemFree_v2") > frees
+    assert use(7000) == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [(222, "older than the program's PTX"), (209, "not for this GPU"), (2, "out of memory")],
+)
+def test_programs_that_do_not_load(code: int, message: str) -> None:
+    exe = redfuse.compile(programs.softmax(4, 256, "f32"), target="cuda", options=OPTIONS)
+    x, y = arrays()
+    fail("cuModuleLoadDataEx", code)
+    with pytest.raises(redfuse.ExecutionError, match=f"{message}.*GPU 0 is sm_90.*CUDA 13.0"):
+        exe(x, out=y)
+    fail("cuModuleLoadDataEx")
+    exe(x, out=y)
+
+
+def test_threads(softmax, spacious) -> None:
+    """Calls of several threads, on streams of their own and on one."""
+    errors = []
+
+    def work(number: int) -> None:
+        try:
+            for _ in range(20):
+                x, y = arrays()
+                softmax(x, out=y, stream=100 + number % 2)
+                run_spacious(spacious, stream=9000 + number % 2)
+        except Exception as error:
+            errors.append(error)
+
+    before = driver.fake_launches()
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert driver.fake_launches() >= min(4096, before + 6 * 20 * 2)
+
+
+def test_host_values_and_dynamic_dims() -> None:
+    exe = redfuse.compile(CORPUS / "attention_dynamic.mlir", target="cuda", options=OPTIONS)
+    shapes = [tuple(n or 33 for n in spec.shape) for spec in exe.signature.inputs]
+    args = [Interface(aligned(shape)) for shape in shapes]
+    out = [Interface(aligned(tuple(n or 33 for n in s.shape))) for s in exe.signature.outputs]
+    exe(*args, out=out)
+    with pytest.raises(redfuse.ArgumentError, match="out 0 of main: expected shape"):
+        exe(*args, out=[Interface(aligned((1, 2, 3, 4)))])
+
+
+def test_a_stream_for_the_cpu() -> None:
+    exe = redfuse.compile(programs.softmax(4, 8, "f32"), options=OPTIONS)
+    with pytest.raises(redfuse.ArgumentError, match="the program is for the cpu"):
+        exe(aligned((4, 8)), stream=3)

@@ -1,0 +1,259 @@
+// A driver that runs nothing: what tests load as libcuda.so.1 on machines without a GPU. Memory is
+// the host's; calls are counted; errors are injected by name, from the environment
+// (FAKE_CUDA="devices=2 version=12040 chip=90 shared=232448 fail=cuInit:100") or by fake_fail().
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 64
+static struct {
+  char name[64];
+  long calls;
+  int code, after; // fails with `code` from call number `after` on
+} entries[MOST];
+static int count;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int devices = 1, version = 13000, chip = 90, shared_of_block = 232448;
+static int started;
+static uint64_t capturing_stream, capture_id;
+static __thread int capture_mode; // 0 global, 2 relaxed
+static __thread void *current;
+static int64_t bytes_in_use;
+static int quiet; // no counting: for timing
+
+struct launch {
+  char kernel[128];
+  uint64_t stream;
+  void *context;
+  unsigned blocks, threads, shared;
+} launches[4096];
+static int launch_count;
+
+static int find(const char *name) {
+  for (int i = 0; i < count; ++i)
+    if (!strcmp(entries[i].name, name))
+      return i;
+  strncpy(entries[count].name, name, 63);
+  entries[count].after = -1;
+  return count++;
+}
+
+void fake_fail(const char *name, int code, int after) {
+  pthread_mutex_lock(&mutex);
+  int i = find(name);
+  entries[i].code = code;
+  entries[i].after = code ? (int)entries[i].calls + after : -1;
+  pthread_mutex_unlock(&mutex);
+}
+long fake_calls(const char *name) { return entries[find(name)].calls; }
+int64_t fake_bytes(void) { return bytes_in_use; }
+int fake_launches(void) { return launch_count; }
+struct launch *fake_launch(int i) { return &launches[i]; }
+void fake_capture(uint64_t stream, uint64_t id) {
+  capturing_stream = stream;
+  capture_id = id;
+}
+void fake_quiet(int on) { quiet = on; }
+void *fake_current(void) { return current; }
+
+static void start(void) {
+  if (started)
+    return;
+  started = 1;
+  const char *text = getenv("FAKE_CUDA");
+  char copy[512] = {0}, *rest = copy, *word;
+  strncpy(copy, text ? text : "", 511);
+  while ((word = strtok_r(rest, " ", &rest))) {
+    char name[64];
+    int code;
+    if (sscanf(word, "fail=%63[^:]:%d", name, &code) == 2)
+      fake_fail(name, code, 0);
+    sscanf(word, "devices=%d", &devices);
+    sscanf(word, "version=%d", &version);
+    sscanf(word, "chip=%d", &chip);
+    sscanf(word, "shared=%d", &shared_of_block);
+  }
+}
+
+static int called(const char *name) {
+  if (quiet)
+    return 0;
+  start();
+  pthread_mutex_lock(&mutex);
+  int i = find(name);
+  long number = entries[i].calls++;
+  int code = entries[i].after >= 0 && number >= entries[i].after ? entries[i].code : 0;
+  pthread_mutex_unlock(&mutex);
+  return code;
+}
+#define CALLED                                                                                     \
+  do {                                                                                             \
+    int code_ = called(__func__);                                                                  \
+    if (code_)                                                                                     \
+      return code_;                                                                                \
+  } while (0)
+
+int cuInit(unsigned flags) { CALLED; return 0; }
+int cuGetErrorString(int code, const char **text) {
+  *text = code == 2     ? "out of memory"
+          : code == 100 ? "no CUDA-capable device is detected"
+          : code == 222 ? "the provided PTX was compiled with an unsupported toolchain."
+          : code == 209 ? "no kernel image is available for execution on the device"
+          : code == 700 ? "an illegal memory access was encountered"
+          : code == 701 ? "too many resources requested for launch"
+                        : NULL;
+  return *text ? 0 : 1;
+}
+int cuDriverGetVersion(int *out) { CALLED; *out = version; return 0; }
+int cuDeviceGetCount(int *out) { CALLED; *out = devices; return 0; }
+int cuDeviceGet(int *out, int number) {
+  CALLED;
+  *out = number;
+  return number < devices ? 0 : 101;
+}
+int cuDeviceGetName(char *out, int size, int device) {
+  CALLED;
+  snprintf(out, size, "Fake %d", device);
+  return 0;
+}
+int cuDeviceGetAttribute(int *out, int attribute, int device) {
+  CALLED;
+  *out = attribute == 16   ? 132
+         : attribute == 75 ? chip / 10
+         : attribute == 76 ? chip % 10
+         : attribute == 97 ? shared_of_block
+                           : 0;
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(void **out, int device) {
+  CALLED;
+  *out = (void *)(uintptr_t)(0x1000 + device);
+  return 0;
+}
+int cuCtxGetCurrent(void **out) { CALLED; *out = current; return 0; }
+int cuCtxSetCurrent(void *context) { CALLED; current = context; return 0; }
+int cuModuleLoadDataEx(void **out, const void *image, unsigned n, int *options, void **values) {
+  CALLED;
+  if (capture_id && capture_mode != 2)
+    return 900;
+  *out = malloc(1);
+  return 0;
+}
+int cuModuleUnload(void *module) { CALLED; free(module); return 0; }
+int cuModuleGetFunction(void **out, void *module, const char *name) {
+  CALLED;
+  *out = strdup(name);
+  return 0;
+}
+int cuFuncSetAttribute(void *function, int attribute, int value) {
+  CALLED;
+  return attribute == 8 && value > shared_of_block ? 1 : 0;
+}
+int cuLaunchKernel(char *function, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty,
+                   unsigned tz, unsigned shared, void *stream, void **arguments, void **extra) {
+  if (quiet)
+    return 0;
+  CALLED;
+  if (!current)
+    return 201;
+  pthread_mutex_lock(&mutex);
+  if (launch_count < 4096) {
+    struct launch *l = &launches[launch_count++];
+    strncpy(l->kernel, function, 127);
+    l->stream = (uint64_t)stream;
+    l->context = current;
+    l->blocks = x;
+    l->threads = tx;
+    l->shared = shared;
+  }
+  pthread_mutex_unlock(&mutex);
+  return 0;
+}
+int cuMemAlloc_v2(uint64_t *out, size_t bytes) {
+  CALLED;
+  if (capture_id && capture_mode != 2)
+    return 900;
+  uint64_t *block = aligned_alloc(256, (bytes + 256 + 255) & ~255ull);
+  block[0] = bytes;
+  *out = (uint64_t)block + 256;
+  __sync_fetch_and_add(&bytes_in_use, (int64_t)bytes);
+  return 0;
+}
+int cuMemFree_v2(uint64_t pointer) {
+  CALLED;
+  __sync_fetch_and_sub(&bytes_in_use, *(int64_t *)(pointer - 256));
+  free((void *)(pointer - 256));
+  return 0;
+}
+int cuStreamIsCapturing(void *stream, int *out) {
+  CALLED;
+  *out = capture_id && (uint64_t)stream == capturing_stream;
+  return 0;
+}
+int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void *a, void *b, void *c) {
+  CALLED;
+  *status = capture_id && (uint64_t)stream == capturing_stream;
+  *id = capture_id;
+  return 0;
+}
+int cuStreamGetId(void *stream, unsigned long long *id) {
+  CALLED;
+  *id = (uint64_t)stream;
+  return 0;
+}
+int cuStreamSynchronize(void *stream) { CALLED; return 0; }
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+  CALLED;
+  int old = capture_mode;
+  capture_mode = *mode;
+  *mode = old;
+  return 0;
+}
+int cuPointerGetAttribute(int *out, int attribute, uint64_t pointer) {
+  CALLED;
+  *out = 0;
+  return 0;
+}
+int cuEventCreate(void **out, unsigned flags) { CALLED; *out = malloc(1); return 0; }
+int cuEventRecord(void *event, void *stream) { CALLED; return 0; }
+int cuEventDestroy_v2(void *event) { CALLED; free(event); return 0; }
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags) { CALLED; return 0; }
+
+// DLPack's C functions for arrays that a test says are on a GPU: those of a real library, with the
+// device replaced.
+typedef struct { int32_t kind, number; } device;
+typedef struct {
+  void *data;
+  device place;
+  int32_t rank;
+  uint32_t type;
+  int64_t *shape, *strides;
+  uint64_t offset;
+} tensor;
+typedef struct {
+  uint32_t major, minor;
+  void *previous, *allocate, *from, *to;
+  int (*read)(void *, tensor *);
+  int (*stream)(int32_t, int32_t, void **);
+} exchange;
+static exchange real_api, fake_api;
+static uint64_t work_stream;
+static int fake_read(void *object, tensor *out) {
+  int code = real_api.read(object, out);
+  out->place.kind = 2;
+  return code;
+}
+static int fake_stream(int32_t kind, int32_t number, void **out) {
+  *out = (void *)work_stream;
+  return 0;
+}
+void *fake_exchange(exchange *real) {
+  real_api = fake_api = *real;
+  fake_api.previous = NULL;
+  fake_api.read = fake_read;
+  fake_api.stream = fake_stream;
+  return &fake_api;
+}
+void fake_work_stream(uint64_t stream) { work_stream = stream; }
