@@ -25,6 +25,20 @@ std::optional<unsigned> StreamedDim::getDimOf(Operation *op) const {
   return it->second.position;
 }
 
+Operation *StreamedDim::findWalk(Operation *op) const {
+  std::optional<unsigned> t = getDimOf(op);
+  Operation *found = nullptr;
+  if (t)
+    op->walk([&](Operation *inner) {
+      auto reduce = dyn_cast<ReduceOp>(inner);
+      auto scan = dyn_cast<ScanOp>(inner);
+      if ((reduce && llvm::is_contained(reduce.getOver(), *t)) ||
+          (scan && scan.getDim() == *t))
+        found = inner;
+    });
+  return found;
+}
+
 int64_t StreamedDim::getScaleIn(Operation *op) const {
   auto it = dims.find(op);
   return it == dims.end() ? 1 : it->second.scale;

@@ -163,9 +163,17 @@ void TileEmitter::emitMergeTopkPoint(Env &env) {
             Value j = load(merge.getIndices(), heads[0]);
             Value w = load(merge.getOtherValues(), heads[1]);
             Value k = load(merge.getOtherIndices(), heads[1]);
-            Value wins =
-                arith::OrIOp::create(b, loc, isEmptySlot(j), isLarger(w, v));
             Value yes = constant(b.getBoolAttr(true));
+            // Lists of any elements: among equals the lowest index is first.
+            Value isBehind =
+                arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, k, j);
+            Value isSmaller = isLarger(v, w);
+            Value isAhead = arith::AndIOp::create(
+                b, loc, isBehind,
+                arith::XOrIOp::create(b, loc, isSmaller, yes));
+            Value wins = arith::OrIOp::create(
+                b, loc, isEmptySlot(j),
+                arith::OrIOp::create(b, loc, isLarger(w, v), isAhead));
             Value exists = arith::XOrIOp::create(b, loc, isEmptySlot(k), yes);
             Value takesOther = arith::AndIOp::create(b, loc, wins, exists);
             Env at = env;

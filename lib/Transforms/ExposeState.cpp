@@ -253,6 +253,12 @@ LogicalResult Cloner::clone(Operation *op) {
     return op->emitError("no state can be carried: has the streamed dim, and "
                          "what needs it has not");
   if (isa<IndexProgramOpInterface>(op)) {
+    if (Operation *walk = dim.findWalk(op))
+      return walk->emitError("no state can be carried: ")
+             << (isa<ScanOp>(walk)
+                     ? "every prefix along the streamed dim is wanted"
+                     : "a reduction over the streamed dim was not folded")
+             << ", which takes more than a state and a chunk";
     cloneProgram(op);
     return success();
   }

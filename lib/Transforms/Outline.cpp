@@ -35,8 +35,18 @@ static unsigned countInternal(Operation *op, ArrayRef<Operation *> group) {
   return pass && last && pass->second < last->second ? op->getNumResults() : 0;
 }
 
-/// What becomes one kernel: a cascade alone, a fold and what finalises it, or
-/// all the passes of one cascade.
+/// Whether it takes no state of a fold: all that the fold gives it are outputs,
+/// or nothing.
+static bool isStateless(FinalizeOp finalize) {
+  return llvm::none_of(finalize->getOperands(), [](Value operand) {
+    auto result = dyn_cast<OpResult>(operand);
+    auto fold = result ? dyn_cast<FoldOp>(result.getOwner()) : FoldOp();
+    return fold && result.getResultNumber() < fold.getNumStates();
+  });
+}
+
+/// What becomes one kernel: a cascade alone, a fold and what finalises it, a
+/// finalisation that needs no state, or all the passes of one cascade.
 static FailureOr<SmallVector<Operation *>> groupOf(Operation *root) {
   SmallVector<Operation *> group{root};
   if (auto pass = getPass(root)) {
@@ -45,7 +55,7 @@ static FailureOr<SmallVector<Operation *>> groupOf(Operation *root) {
         group.push_back(op);
     return group;
   }
-  if (isa<CascadeOp>(root))
+  if (isa<CascadeOp, FinalizeOp>(root))
     return group;
   auto fold = cast<FoldOp>(root);
   llvm::SetVector<Operation *> users;
@@ -203,6 +213,9 @@ struct Outline : public redfuse::impl::OutlineBase<Outline> {
       func.walk([&](Operation *op) {
         auto pass = getPass(op);
         if (isa<CascadeOp, FoldOp>(op) && (!pass || pass->second == 0))
+          roots.push_back(op);
+        if (auto finalize = dyn_cast<FinalizeOp>(op);
+            finalize && !pass && isStateless(finalize))
           roots.push_back(op);
       });
       for (auto [i, root] : llvm::enumerate(roots)) {

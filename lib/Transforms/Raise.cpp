@@ -98,22 +98,32 @@ Value Raiser::buildAffine(unsigned k, Reach reach, OpBuilder &b, Location loc) {
   bool isFinite =
       !isa<FloatType>(type) ||
       (matchPattern(form.scale, m_ConstantFloat(&known)) && known.isFinite());
+  SmallVector<Value> elements{scale, offset};
+  if (form.keeps)
+    elements.push_back(widen(form.keeps));
   if (init || !isFinite) {
     Value moved = createCombiner(b, loc, Reducer::Mul, scale, start);
     Value first = createCombiner(b, loc, Reducer::Add, moved, offset);
-    offset =
+    if (form.keeps) {
+      Value isReset = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                            elements[2], constant(wide, 0));
+      first = arith::SelectOp::create(b, loc, isReset, offset, first);
+    }
+    elements[1] =
         arith::SelectOp::create(b, loc, isFirstElement(b, loc), first, offset);
   }
-  ArrayAttr identities =
-      isa<FloatType>(wide)
-          ? b.getArrayAttr({b.getFloatAttr(wide, 1), b.getFloatAttr(wide, 0)})
-          : b.getArrayAttr(
-                {b.getIntegerAttr(wide, 1), b.getIntegerAttr(wide, 0)});
-  Value result =
-      combineAlong(b, loc, reach, Reducer::Declared, {scale, offset},
-                   identities, /*isOrdered=*/true, [&](Region &region) {
-                     buildAffineComposition(b, loc, region, wide, isFinite);
-                   })[1];
+  SmallVector<Attribute> identities;
+  for (int64_t value : {1, 0, 1})
+    identities.push_back(isa<FloatType>(wide)
+                             ? Attribute(b.getFloatAttr(wide, value))
+                             : b.getIntegerAttr(wide, value));
+  identities.resize(elements.size());
+  Value result = combineAlong(
+      b, loc, reach, Reducer::Declared, elements, b.getArrayAttr(identities),
+      /*isOrdered=*/true, [&](Region &region) {
+        buildAffineComposition(b, loc, region, wide, isFinite,
+                               bool(form.keeps));
+      })[1];
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   bool mayBeEmpty = llvm::any_of(reductionDims, [&](int64_t d) {
     return ShapedType::isDynamic(extents[d]) || extents[d] == 0;

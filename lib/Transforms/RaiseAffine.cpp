@@ -45,9 +45,9 @@ struct Coefficient {
   Value value;
 };
 
-/// scale * accumulator + offset.
+/// scale * accumulator + offset; keeps: whether the accumulator is there.
 struct Form {
-  Coefficient scale, offset;
+  Coefficient scale, offset, keeps;
 };
 
 class FormBuilder {
@@ -82,6 +82,13 @@ private:
     return other(
         createCombiner(b, loc, Reducer::Add, materialize(x), materialize(y)));
   }
+  Coefficient either(Coefficient x, Coefficient y) {
+    if (x.kind == Coefficient::Zero || y.kind == Coefficient::One)
+      return y;
+    if (y.kind == Coefficient::Zero || x.kind == Coefficient::One)
+      return x;
+    return other(createCombiner(b, loc, Reducer::MaximumF, x.value, y.value));
+  }
   Coefficient negate(Coefficient x) {
     if (x.kind == Coefficient::Zero)
       return x;
@@ -109,17 +116,18 @@ private:
 
 Form FormBuilder::of(Value v) {
   if (v == accumulator)
-    return {{Coefficient::One, {}}, {}};
+    return {{Coefficient::One, {}}, {}, {Coefficient::One, {}}};
   if (isFree(v))
-    return {{}, other(free(v))};
+    return {{}, other(free(v)), {}};
   Operation *op = v.getDefiningOp();
   if (isa<arith::NegFOp>(op)) {
     Form x = of(op->getOperand(0));
-    return {negate(x.scale), negate(x.offset)};
+    return {negate(x.scale), negate(x.offset), x.keeps};
   }
   if (isa<arith::AddFOp, arith::AddIOp>(op)) {
     Form x = of(op->getOperand(0)), y = of(op->getOperand(1));
-    return {add(x.scale, y.scale), add(x.offset, y.offset)};
+    return {add(x.scale, y.scale), add(x.offset, y.offset),
+            either(x.keeps, y.keeps)};
   }
   if (isa<arith::SubFOp, arith::SubIOp>(op)) {
     Form x = of(op->getOperand(0)), y = of(op->getOperand(1));
@@ -134,13 +142,13 @@ Form FormBuilder::of(Value v) {
     } else {
       offset = add(x.offset, negate(y.offset));
     }
-    return {add(x.scale, negate(y.scale)), offset};
+    return {add(x.scale, negate(y.scale)), offset, either(x.keeps, y.keeps)};
   }
   auto times = [&](Value lhs, Value rhs) {
     Value factor = isFree(lhs) ? lhs : rhs;
     Form x = of(isFree(lhs) ? rhs : lhs);
     return Form{multiply(x.scale, free(factor)),
-                multiply(x.offset, free(factor))};
+                multiply(x.offset, free(factor)), x.keeps};
   };
   if (isa<arith::MulFOp, arith::MulIOp>(op))
     return times(op->getOperand(0), op->getOperand(1));
@@ -154,7 +162,7 @@ Form FormBuilder::of(Value v) {
                        arith::DivFOp::create(b, loc, materialize(c), divisor));
     };
     Coefficient scale = divide(x.scale);
-    return {scale, divide(x.offset)};
+    return {scale, divide(x.offset), x.keeps};
   }
   if (auto fma = dyn_cast<math::FmaOp>(op)) {
     Form y = of(fma.getC());
@@ -163,9 +171,11 @@ Form FormBuilder::of(Value v) {
         isPlain
             ? Form{{},
                    other(createCombiner(b, loc, Reducer::Mul, free(fma.getA()),
-                                        free(fma.getB())))}
+                                        free(fma.getB()))),
+                   {}}
             : times(fma.getA(), fma.getB());
-    return {add(x.scale, y.scale), add(x.offset, y.offset)};
+    return {add(x.scale, y.scale), add(x.offset, y.offset),
+            either(x.keeps, y.keeps)};
   }
   auto select = cast<arith::SelectOp>(op);
   Value condition = free(select.getCondition());
@@ -177,7 +187,10 @@ Form FormBuilder::of(Value v) {
     return other(arith::SelectOp::create(b, loc, condition, t, f));
   };
   Coefficient scale = choose(x.scale, y.scale);
-  return {scale, choose(x.offset, y.offset)};
+  Coefficient offset = choose(x.offset, y.offset);
+  if (!isa<FloatType>(type))
+    return {scale, offset, {Coefficient::One, {}}};
+  return {scale, offset, choose(x.keeps, y.keeps)};
 }
 
 AffineForm redfuse::buildAffineForm(OpBuilder &b, Location loc, Value value,
@@ -191,32 +204,41 @@ AffineForm redfuse::buildAffineForm(OpBuilder &b, Location loc, Value value,
     result.scale = builder.materialize(form.scale);
   if (form.offset.kind != Coefficient::Zero)
     result.offset = builder.materialize(form.offset);
+  if (form.keeps.kind == Coefficient::Other)
+    result.keeps = form.keeps.value;
   return result;
 }
 
 void redfuse::buildAffineComposition(OpBuilder &b, Location loc, Region &region,
-                                     Type type, bool isFinite) {
+                                     Type type, bool isFinite, bool hasKeeps) {
   OpBuilder::InsertionGuard guard(b);
-  SmallVector<Type> types(4, type);
-  SmallVector<Location> locs(4, loc);
+  unsigned size = hasKeeps ? 3 : 2;
+  SmallVector<Type> types(2 * size, type);
+  SmallVector<Location> locs(2 * size, loc);
   Block *block = b.createBlock(&region, {}, types, locs);
   Value a0 = block->getArgument(0), b0 = block->getArgument(1);
-  Value a1 = block->getArgument(2), b1 = block->getArgument(3);
+  Value a1 = block->getArgument(size), b1 = block->getArgument(size + 1);
   Value scale = createCombiner(b, loc, Reducer::Mul, a0, a1);
   Value moved = createCombiner(b, loc, Reducer::Mul, a1, b0);
   Value offset = createCombiner(b, loc, Reducer::Add, moved, b1);
+  auto isEqual = [&](Value v, double value) -> Value {
+    Value constant =
+        arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v,
+                                 constant);
+  };
   if (!isFinite) {
     // The identity hands on what follows as it is: infinity * 0 is not 0.
-    auto constant = [&](double value) {
-      return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-    };
-    auto isEqual = [&](Value v, double value) -> Value {
-      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v,
-                                   constant(value));
-    };
     Value isIdentity =
         arith::AndIOp::create(b, loc, isEqual(a0, 1), isEqual(b0, 0));
     offset = arith::SelectOp::create(b, loc, isIdentity, b1, offset);
   }
-  YieldOp::create(b, loc, ValueRange{scale, offset});
+  SmallVector<Value> results{scale, offset};
+  if (hasKeeps) {
+    Value keeps0 = block->getArgument(2), keeps1 = block->getArgument(5);
+    results[1] =
+        arith::SelectOp::create(b, loc, isEqual(keeps1, 0), b1, offset);
+    results.push_back(createCombiner(b, loc, Reducer::Mul, keeps0, keeps1));
+  }
+  YieldOp::create(b, loc, results);
 }

@@ -16,9 +16,11 @@ namespace redfuse {
 bool isAffineIn(mlir::Value value, mlir::Value accumulator,
                 const llvm::DenseSet<mlir::Value> &dependent);
 
-/// a and b of a*accumulator + b; null for 1 and 0.
+/// a and b of a*accumulator + b; null for 1 and 0. `keeps`, where the program
+/// chooses between values with and without the accumulator: 1 or 0, whether it
+/// is there at all. 0*accumulator is no 0 where that is infinite.
 struct AffineForm {
-  mlir::Value scale, offset;
+  mlir::Value scale, offset, keeps;
 };
 
 /// Builds them from a value for which `isAffineIn` holds; `mapping` has what is
@@ -30,10 +32,10 @@ AffineForm buildAffineForm(mlir::OpBuilder &builder, mlir::Location loc,
 
 /// Fills a combining region with the composition of two maps (a, b), left first.
 /// `isFinite`: a is known to be finite, so that nothing special happens at the
-/// identity.
+/// identity. `hasKeeps`: the maps are (a, b, keeps).
 void buildAffineComposition(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Region &region, mlir::Type type,
-                            bool isFinite);
+                            bool isFinite, bool hasKeeps);
 
 } // namespace redfuse
 

@@ -62,3 +62,46 @@ func.func @fold(%x: tensor<6x1000xf32>) -> tensor<6xf32> {
 // CHECK:         %[[STATE:.*]] = tensor.empty
 // CHECK:         redfuse.fold {{.*}} outs(%[[STATE]]
 // CHECK:         redfuse.finalize
+
+// -----
+
+// All that the fold gives was written on the way; what takes no state of it is a
+// kernel of its own.
+
+#y = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+func.func @outputs(%x: tensor<6x1000xf32>) -> (tensor<6x1000xf32>, tensor<6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<6xf32>
+  %w = tensor.empty() : tensor<6x1000xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>
+  %s:2 = redfuse.fold {indexing_maps = [#y, #r, #y], over = array<i64: 1>, identities = [0.0 : f32],
+      schedule = #redfuse.schedule<stream, grid = [0], tiles = [2, 128], stream = [1]>}
+      ins(%x : tensor<6x1000xf32>) outs(%f, %w : tensor<6xf32>, tensor<6x1000xf32>) step {
+  ^bb0(%a: f32, %l: f32):
+    %q = redfuse.scan add %a along 1 : f32
+    %o = arith.addf %q, %l : f32
+    %p = redfuse.reduce add %a over [1] into [0] : f32
+    %n = arith.addf %l, %p : f32
+    redfuse.yield %n, %o : f32, f32
+  } merge {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.addf %a, %b : f32
+    redfuse.yield %n : f32
+  } -> tensor<6xf32>, tensor<6x1000xf32>
+  %o = redfuse.finalize {indexing_maps = [#y, #r]} ins(%x : tensor<6x1000xf32>) outs(%e : tensor<6xf32>) {
+  ^bb0(%a: f32):
+    %n = redfuse.reduce maximumf %a over [1] into [0] : f32
+    redfuse.yield %n : f32
+  } -> tensor<6xf32>
+  return %s#1, %o : tensor<6x1000xf32>, tensor<6xf32>
+}
+// CHECK-LABEL: func.func @outputs
+// CHECK:         redfuse.launch @outputs_0
+// CHECK:         redfuse.launch @outputs_1
+// CHECK:       redfuse.kernel @outputs_0
+// CHECK:         redfuse.fold
+// CHECK-NOT:     redfuse.finalize
+// CHECK:       redfuse.kernel @outputs_1
+// CHECK-NOT:     redfuse.fold
+// CHECK:         redfuse.finalize

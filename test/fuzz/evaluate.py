@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from program import DIMS, FLOATS, LARGEST, Node, Program
 from redfuse.check import ROUNDOFF
+from steps import STEPS, Line
 
 SMALLEST = {"f64": 2.3e-308, "f32": 1.2e-38, "f16": 6.2e-5, "bf16": 1.2e-38}
 # Roundoffs of a function of the mathematical library.
@@ -41,6 +42,7 @@ class Evaluation:
     def __init__(self, program: Program, arguments: list[np.ndarray], extents: dict[str, int]):
         self.program, self.extents = program, extents
         self.nodes: dict[int, Measured] = {}
+        self.stepped: dict[tuple, list[Measured]] = {}
         given = iter(arguments)
         with np.errstate(all="ignore"):
             for node in program.live():
@@ -88,6 +90,8 @@ class Evaluation:
             shape = [-1 if c == node.value else 1 for c in DIMS]
             value = np.arange(self.extents[node.value]).reshape(shape)
             return Measured(value, np.zeros(value.shape))
+        if node.op in ("steps", "prefixes"):
+            return self.steps(node)
         if node.op in ("reduce", "argmax", "argmin", "rank", "rankindex"):
             full = [self.extents[c] if c in self.program.nodes[node.operands[0]].space else 1
                     for c in DIMS]  # fmt: skip
@@ -109,14 +113,20 @@ class Evaluation:
         if node.dtype not in FLOATS:
             kind = np.bool_ if node.dtype == "i1" else np.int64
             ufunc = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
-                     "and": np.bitwise_and, "or": np.bitwise_or}[node.value]  # fmt: skip
+                     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+                     "maxu": np.maximum, "minu": np.minimum}[node.value]  # fmt: skip
             bits = 1 if node.dtype == "i1" else int(node.dtype[1:])
-            start = {"max": -(2 ** (bits - 1)), "min": 2 ** (bits - 1) - 1, "and": -1, "add": 0,
-                     "mul": 1, "or": 0}[node.value]  # fmt: skip
+            least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+            start = {"max": least, "min": most, "and": -1, "add": 0, "mul": 1, "or": 0, "xor": 0,
+                     "maxu": least, "minu": most}[node.value]  # fmt: skip
+            # Unsigned numbers have the order of signed ones with the other first bit.
+            flip = least if node.value in ("maxu", "minu") else 0
+            x = x ^ flip if flip else x
             initial = bool(start) if node.dtype == "i1" else start
             value = ufunc.reduce(x, axis=axes, keepdims=True, dtype=kind, initial=initial)
             if bits < 64 and node.dtype != "i1":
                 value = value.astype(f"int{bits}").astype(np.int64)
+            value = value ^ flip if flip else value
             return Measured(value, b.max(axis=axes, keepdims=True, initial=0))
         u = ROUNDOFF[node.dtype]
         if node.value == "add":
@@ -130,11 +140,58 @@ class Evaluation:
             # The running product must stay in range whatever the order.
             extent = np.exp(np.abs(np.log(np.abs(x))).sum(axis=axes, keepdims=True))
             return self.closed(node, value, moved * np.abs(value), [operand], extent, axes)
-        reducer = np.maximum if node.value == "max" else np.minimum
-        start = -np.inf if node.value == "max" else np.inf
+        reducer = {"max": np.maximum, "min": np.minimum, "maxnum": np.fmax,
+                   "minnum": np.fmin}[node.value]  # fmt: skip
+        start = -np.inf if node.value.startswith("max") else np.inf
         value = reducer.reduce(x, axis=axes, keepdims=True, initial=start)
         return self.closed(node, value, b.max(axis=axes, keepdims=True, initial=0), [operand],
                            axes=axes)  # fmt: skip
+
+    def steps(self, node: Node) -> Measured:
+        """A recurrence or a declared combiner, element after element."""
+        name, part, initial = node.value
+        key = (node.op, name, node.operands, node.over, initial)
+        if key in self.stepped:
+            return self.stepped[key][part]
+        step, axis = STEPS[name], DIMS.index(node.over)
+        elements = [self.nodes[n] for n in node.operands]
+        shape = np.broadcast_shapes(*(e.value.shape for e in elements))
+        count = self.extents[node.over]
+        shape = tuple(count if a == axis else n for a, n in enumerate(shape))
+        one = tuple(1 if a == axis else n for a, n in enumerate(shape))
+        wide = [Measured(*(np.broadcast_to(a, shape) for a in e)) for e in elements]
+        states = [Measured(np.full(one, value, np.longdouble), np.zeros(one)) for value in initial]
+        every: list[list[Measured]] = [[] for _ in states]
+        for at in range(count):
+            values = {f"e{i}": Measured(*(np.take(a, [at], axis) for a in e))
+                      for i, e in enumerate(wide)}  # fmt: skip
+            values |= {f"h{i}": state for i, state in enumerate(states)}
+            for line in step.lines:
+                values[line.name] = self.line(line, node.dtype, values)
+            states = [values[result] for result in step.results]
+            for seen, state in zip(every, states, strict=True):
+                seen.append(state)
+        if node.op == "prefixes":
+            nothing = tuple(0 if a == axis else n for a, n in enumerate(shape))
+            states = [
+                Measured(*(np.concatenate(a, axis) for a in zip(*seen, strict=True)))
+                if seen else Measured(np.zeros(nothing, np.longdouble), np.zeros(nothing))
+                for seen in every
+            ]  # fmt: skip
+        self.stepped[key] = states
+        return states[part]
+
+    def line(self, line: Line, dtype: str, values: dict[str, Measured]) -> Measured:
+        """A scalar operation of a step."""
+        operands = [
+            values[o] if isinstance(o, str)
+            else Measured(np.full((1,) * len(DIMS), o, np.longdouble), np.zeros((1,) * len(DIMS)))
+            for o in line.operands
+        ]  # fmt: skip
+        kind = "i1" if line.op == "cmpf" else dtype
+        node = Node(-1, line.op, (), "", kind, line.value)
+        discrete = line.op in ("cmpf", "select")
+        return self.discrete(node, operands) if discrete else self.floats(node, operands)
 
     def selected(self, node: Node, operand: Measured, axis: int) -> Measured:
         """The first index of the best value; uncertain where another is as good to the bounds, or

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from draws import DTYPES
 from program import DIMS, FLOATS, Node, Program
+from steps import COMBINERS, RECURRENCES, RUNNING, STEPS
 
 T = TypeVar("T")
 
@@ -309,7 +310,9 @@ class Generator:
                 if op == "subf" and self.choose.chance(50)
                 else self.binary(op, a, b)
             )
-        self.done.append(self.reduce(self.choose.pick(["max", "min"]), x))
+        self.done.append(
+            self.reduce(self.choose.pick(["max", "min", "max", "min", "maxnum", "minnum"]), x)
+        )
 
     def product(self) -> None:
         """A product of numbers near 1."""
@@ -344,7 +347,8 @@ class Generator:
         if self.choose.chance(40):
             x = self.cast(x, "i32") if x.dtype == "i8" else x
             x = self.binary(self.choose.pick(["muli", "addi", "maxsi"]), x, x)
-        reduced = self.reduce(self.choose.pick(["add", "max", "min", "and", "or", "mul"]), x)
+        reduced = self.reduce(self.choose.pick(
+            ["add", "max", "min", "and", "or", "mul", "xor", "maxu", "minu"]), x)  # fmt: skip
         self.whole.append(reduced)
         if reduced.dtype != "i1":
             self.done.append(self.cast(reduced, self.float))
@@ -369,6 +373,92 @@ class Generator:
         op = self.choose.pick(["argmax", "argmin"])
         self.whole.append(self.program.add(op, x, space=left, dtype="i64", over=dim))
         return None
+
+    # ---- recurrences, scans and declared combiners, along the last of the reduced dims
+
+    def decay(self) -> Node:
+        """Factors between -1 and 1."""
+        x = self.more()
+        kind = self.choose.number(0, 3)
+        if kind == 0:
+            return self.unary("exp", self.unary("negf", self.unary("absf", x)))
+        if kind == 1:
+            return self.masked(self.unary("tanh", x), self.choose.pick([0.0, 1.0]))
+        if kind == 2:
+            return self.unary("tanh", self.binary("mulf", x, self.constant(0.25)))
+        return self.unary("tanh", x)
+
+    def near_one(self) -> Node:
+        small = self.binary("mulf", self.unary("tanh", self.more()), self.constant(0.25))
+        return self.binary("addf", small, self.constant(1.0))
+
+    def small(self) -> Node:
+        return self.binary("mulf", self.unary("tanh", self.more()), self.constant(0.5))
+
+    def stepped(self, name: str, elements: list[Node], initial: tuple[float, ...]) -> None:
+        """What a step comes to, or all it was on the way; that may be reduced."""
+        dim = self.over[-1]
+        letters = {c for element in elements for c in element.space}
+        if dim not in letters:
+            return self.scaled()
+        space = "".join(c for c in DIMS if c in letters)
+        part = self.choose.number(0, len(initial) - 1)
+        value = (name, part, initial)
+        if not self.choose.chance(45):
+            left = space.replace(dim, "")
+            made = [self.program.add("steps", *elements, space=left, value=value, over=dim)]
+            if len(initial) > 1 and self.choose.chance(50):
+                value = (name, (part + 1) % len(initial), initial)
+                made.append(self.program.add("steps", *elements, space=left, value=value, over=dim))
+            (self.maps if set(self.over) & set(left) else self.done).extend(made)
+            return None
+        all_ = self.program.add("prefixes", *elements, space=space, value=value, over=dim)
+        kind = self.choose.number(0, 3)
+        others = [c for c in space if c not in self.over]
+        if kind == 1 and others:  # as a gated linear attention
+            over = self.choose.pick(others)
+            self.maps.append(
+                self.program.reduce("add", self.binary("mulf", all_, self.data[0]), over)
+            )
+        elif kind == 2:
+            self.done.append(self.reduce("add", self.binary("mulf", all_, self.more())))
+        else:
+            self.maps.append(self.unary("absf", all_) if kind == 3 else all_)
+        return None
+
+    def recurrence(self) -> None:
+        b = self.mixed() if self.done and self.choose.chance(30) else self.data_value()
+        initial = self.choose.pick([0.0, 0.0, 1.5, -2.0])
+        self.stepped(self.choose.pick(list(RECURRENCES)), [self.decay(), b], (initial,))
+
+    def running(self) -> None:
+        name = self.choose.pick(list(RUNNING))
+        x = self.near_one() if name == "product" else self.data_value()
+        initial = self.choose.pick([{"product": 1.0}.get(name, 0.0), 1.5])
+        self.stepped(name, [x], (initial,))
+
+    def declared(self) -> None:
+        name = self.choose.pick(list(COMBINERS))
+        x = self.mixed() if self.done and self.choose.chance(15) else self.data_value()
+        if name == "logsumexp":
+            elements = [x, self.unary("exp", self.unary("tanh", self.more()))]
+        elif name == "affine":
+            elements = [self.decay(), x]
+        elif name == "complex":
+            elements = [self.near_one(), self.small()]
+        elif name == "last":
+            elements = [x, self.cast(self.mask(), self.float)]
+        elif name == "two largest":
+            y = self.more()
+            elements = [self.binary("maximumf", x, y), self.binary("minimumf", x, y)]
+        elif name == "matrix":
+            elements = [self.small() for _ in range(4)]
+        else:
+            elements = [x]
+        initial = STEPS[name].identity
+        if self.choose.chance(25):
+            initial = (0.5,) * len(initial)
+        self.stepped(name, elements, initial)
 
     def has_rank(self) -> bool:
         return any(node.op.startswith("rank") for node in self.program.nodes)
@@ -431,7 +521,8 @@ class Generator:
         families = [
             self.scaled, self.exponential, self.moments, self.random, self.exponential,
             self.moments, self.random, self.extreme, self.product, self.logical, self.integers,
-            self.selection, self.barrier, self.scaled,
+            self.selection, self.barrier, self.scaled, self.recurrence, self.running,
+            self.declared, self.selection,
         ]  # fmt: skip
         for _ in range(self.choose.number(1, 3)):
             self.choose.pick(families)()

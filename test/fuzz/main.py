@@ -1,65 +1,135 @@
-"""Random cascades in numbers: ``tools/dev fuzz [--count N] [--seed S] [--jobs J] [--restart]``.
+"""Random cascades in numbers: ``tools/dev fuzz`` (``--help`` for its options).
 
-Failures are minimised and saved, as a program and its data, in ``build/fuzz``. A run that was
-stopped goes on where it was.
+Failures are written as they are found, and at the end minimised and saved, as a program and its
+data. A run that was stopped goes on where it was. On another machine, with redfuse, MLIR, NumPy
+and ml_dtypes on the path: ``python3 test/fuzz/main.py --jobs 16 --target cuda --out found.json``.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from draws import DTYPES
 from generate import Recorded, generate
-from pool import minimise, run
-from trial import try_program
+from pool import SECONDS, minimise, run
+from trial import CPU, DRAWS, Plan, try_program
 
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "fuzz"
+EVERY = 20  # programs between two writes of the record
+
+
+def parser() -> argparse.ArgumentParser:
+    """What may be asked for."""
+    made = argparse.ArgumentParser(prog="tools/dev fuzz", description=__doc__.split("\n")[0])
+    add = made.add_argument
+    add("--count", type=int, default=5000, help="programs (5000)")
+    add("--seed", type=int, default=0, help="of the first program (0)")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    add("--target", default=CPU, help="of the fused programs: cpu, cuda or cuda:ARCHITECTURE")
+    add("--more", type=int, default=99, help="ways to cut besides stream and resident (all)")
+    add("--draws", type=int, default=DRAWS, help=f"of data for a program ({DRAWS})")
+    add("--opt-level", type=int, default=0, help="of LLVM (0: compiles fast)")
+    add("--out", type=Path, help="the record (build/fuzz/...json); programs are saved beside it")
+    add("--restart", action="store_true", help="forget what an earlier run did")
+    add("--keep", type=int, default=20, help="failures to minimise and save (20)")
+    add("--minutes", type=float, default=0, help="begin no program after so long (0: no limit)")
+    add("--seconds", type=float, default=SECONDS, help=f"for one program ({SECONDS:.0f})")
+    return made
+
+
+class Record:
+    """What a run has done, kept in a file."""
+
+    def __init__(self, path: Path, restart: bool) -> None:
+        self.path = path
+        self.programs: list[int] = []
+        self.failures: list[dict] = []
+        self.tried: Counter[str] = Counter()
+        if path.exists() and not restart:
+            done = json.loads(path.read_text())
+            self.programs, self.failures = done["programs"], done["failures"]
+            self.tried.update(done["tried"])
+
+    def write(self) -> None:
+        """All of it; a run that is killed meanwhile leaves the file before."""
+        part = self.path.with_suffix(".part")
+        fields = {"failures": self.failures, "tried": self.tried, "programs": self.programs}
+        part.write_text(json.dumps(fields))
+        part.replace(self.path)
+
+    def add(self, answer: dict) -> None:
+        """One program's answer."""
+        self.programs.append(answer["id"])
+        self.tried.update(answer.pop("tried", {}))
+        if "kind" in answer:
+            if "choices" not in answer:  # it took its process with it
+                choices = Recorded(seed=answer["seed"])
+                generate(choices)
+                answer["choices"] = choices.made
+            answer["program"] = generate(Recorded(answer["choices"])).text()
+            self.failures.append(answer)
+            print(f"\r{summary(answer)}", flush=True)
+        if "kind" in answer or len(self.programs) % EVERY == 0:
+            self.write()
+
+    def closing(self) -> str:
+        """A line for people."""
+        kinds = Counter(answer["kind"] for answer in self.failures)
+        found = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
+        ways = ", ".join(f"{n} {way}" for way, n in sorted(self.tried.items()))
+        return (
+            f"{len(self.programs)} programs, {len(self.failures)} failures"
+            f"{f' ({found})' if found else ''}; of the programs: {ways}"
+        )
 
 
 def main() -> int:
     """0 if every program is right."""
-    parser = argparse.ArgumentParser(prog="tools/dev fuzz", description=__doc__.split("\n")[0])
-    parser.add_argument("--count", type=int, default=5000, help="programs (5000)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first program (0)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--opt-level", type=int, default=0, help="of LLVM (0: compiles fast)")
-    parser.add_argument("--restart", action="store_true", help="forget what an earlier run did")
-    parser.add_argument("--keep", type=int, default=20, help="failures to minimise and save (20)")
-    given = parser.parse_args()
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    record = FOLDER / f"seed-{given.seed}-opt-{given.opt_level}.json"
-    done: dict = {"programs": [], "failures": []}
-    if record.exists() and not given.restart:
-        done = json.loads(record.read_text())
-    finished = set(done["programs"])
+    given = parser().parse_args()
+    if given.target != CPU:
+        from redfuse.compiler import resolve_target
+
+        given.target = resolve_target(given.target)
+    plan = Plan(given.opt_level, given.more, draws=given.draws, target=given.target)
+    target = given.target.replace(":", "-")
+    path = given.out or FOLDER / f"{target}-seed-{given.seed}-opt-{given.opt_level}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record = Record(path, given.restart)
+    finished = set(record.programs)
     seeds = [s for s in range(given.seed, given.seed + given.count) if s not in finished]
     start = time.monotonic()
-    tasks = ({"id": s, "seed": s, "data": s, "opt": given.opt_level} for s in seeds)
-    for number, answer in enumerate(run(tasks, given.jobs), 1):
-        done["programs"].append(answer["id"])
-        if "kind" in answer:
-            done["failures"].append(answer)
-            print(f"\r{summary(answer)}")
-        if number % 20 == 0 or number == len(seeds):
-            record.write_text(json.dumps(done))
+
+    def tasks() -> Iterator[dict]:
+        for seed in seeds:
+            if given.minutes and time.monotonic() - start > 60 * given.minutes:
+                print(f"\r{given.minutes:g} minutes are over before program {seed}")
+                return
+            yield {"id": seed, "seed": seed, "data": seed, "plan": dataclasses.asdict(plan)}
+
+    for number, answer in enumerate(run(tasks(), given.jobs, seconds=given.seconds), 1):
+        record.add(answer)
+        if number % EVERY == 0 or number == len(seeds):
             rate = number / (time.monotonic() - start)
             print(
-                f"\r{len(done['programs'])} programs, {len(done['failures'])} failures, "
+                f"\r{len(record.programs)} programs, {len(record.failures)} failures, "
                 f"{rate:.1f}/s, {(len(seeds) - number) / rate:.0f} s left   ",
                 end="", flush=True,
             )  # fmt: skip
-    record.write_text(json.dumps(done))
+    record.write()
     print()
-    for answer in done["failures"][: given.keep]:
-        save(answer, given)
-    print(f"{len(done['programs'])} programs, {len(done['failures'])} failures")
-    return bool(done["failures"])
+    for answer in record.failures[: given.keep]:
+        save(answer, path.parent, plan, given.jobs)
+    print(f"{given.target}: {record.closing()}; {time.monotonic() - start:.0f} s")
+    return bool(record.failures)
 
 
 def summary(answer: dict) -> str:
@@ -68,19 +138,15 @@ def summary(answer: dict) -> str:
     return f"{answer['id']}: {answer['kind']}: " + ", ".join(w for w in words if w)
 
 
-def save(answer: dict, given: argparse.Namespace) -> None:
+def save(answer: dict, folder: Path, plan: Plan, jobs: int) -> None:
     """The smallest program found that fails the same way, and its data."""
-    if "choices" not in answer:  # it took its process with it
-        choices = Recorded(seed=answer["seed"])
-        generate(choices)
-        answer = {**answer, "choices": choices.made}
-    smallest = minimise({**answer, "data_seed": answer["id"]}, given.jobs)
+    smallest = minimise({**answer, "data_seed": answer["id"]}, jobs, dataclasses.asdict(plan))
     program = generate(Recorded(smallest["choices"]))
-    stem = FOLDER / f"failure-{answer['id']}"
+    stem = folder / f"failure-{answer['id']}"
     stem.with_suffix(".mlir").write_text(program.text())
     print(f"--- {summary({**smallest, 'id': answer['id']})}\n{program.text()}{stem}.mlir")
-    if smallest["kind"] not in ("crash", "hang", "python"):
-        failure = try_program(program, answer["id"], given.opt_level)
+    if smallest["kind"] not in ("crash", "hang", "python") and plan.target == CPU:
+        failure = try_program(program, answer["id"], plan)
         if failure and failure.arguments:
             arrays = {
                 f"in{i}": a.astype(np.float32) if a.dtype == DTYPES["bf16"] else a

@@ -15,14 +15,14 @@ from typing import Any
 
 WORKER = Path(__file__).with_name("worker.py")
 SECONDS = 120.0  # for one program; they take a fraction of one
-TASKS_OF_A_WORKER = 400  # contexts are not all freed
+TASKS_OF_A_WORKER = 200  # contexts are not all freed
 
 
 class Worker:
     """One process and what it is at."""
 
-    def __init__(self, script: Path = WORKER) -> None:
-        self.script = script
+    def __init__(self, seconds: float, script: Path = WORKER) -> None:
+        self.seconds, self.script = seconds, script
         self.task: dict | None = None
         self.start = 0.0
         self.process: subprocess.Popen | None = None
@@ -52,6 +52,8 @@ class Worker:
         line = self.process.stdout.readline()
         if line:
             answer = json.loads(line)
+            if answer.pop("restart", False):
+                self.stop()
         else:
             code = self.process.wait()
             answer = {**self.task, "kind": "crash", "where": f"exit status {code}", "data": "",
@@ -63,7 +65,7 @@ class Worker:
     def late(self) -> dict:
         """Ends a task that takes too long."""
         answer = {**self.task, "kind": "hang", "where": "", "data": "",
-                  "detail": f"no answer in {SECONDS:.0f} s"}  # fmt: skip
+                  "detail": f"no answer in {self.seconds:.0f} s"}  # fmt: skip
         self.stop()
         self.task = None
         return answer
@@ -86,12 +88,15 @@ class Worker:
             self.process = None
 
 
-def run(tasks: Iterable[dict], jobs: int, script: Path = WORKER) -> Iterator[dict]:
-    """Answers in the order in which they come; a task is ``{"id", "choices", "seed", "data"}``.
+def run(
+    tasks: Iterable[dict], jobs: int, script: Path = WORKER, seconds: float = SECONDS
+) -> Iterator[dict]:
+    """Answers in the order in which they come; what a task is, worker.py says.
 
     script: what a process runs: reads a line of JSON a task, writes one with its answer.
+    seconds: for one task; longer is a hang.
     """
-    workers = [Worker(script) for _ in range(jobs)]
+    workers = [Worker(seconds, script) for _ in range(jobs)]
     waiting = iter(tasks)
     try:
         exhausted = False
@@ -110,14 +115,14 @@ def run(tasks: Iterable[dict], jobs: int, script: Path = WORKER) -> Iterator[dic
             for stream in ready:
                 yield busy[stream].answer()
             for worker in busy.values():
-                if worker.task is not None and time.monotonic() - worker.start > SECONDS:
+                if worker.task is not None and time.monotonic() - worker.start > seconds:
                     yield worker.late()
     finally:
         for worker in workers:
             worker.stop()
 
 
-def minimise(answer: dict, jobs: int, attempts: int = 300) -> dict:
+def minimise(answer: dict, jobs: int, plan: dict | None = None, attempts: int = 300) -> dict:
     """A shorter list of choices, with smaller numbers, that fails in the same way."""
     best = dict(answer)
     wanted = answer["kind"]
@@ -139,7 +144,8 @@ def minimise(answer: dict, jobs: int, attempts: int = 300) -> dict:
         improved = False
         tried = []
         for choices in candidates(best["choices"]):
-            tried.append({"id": len(tried), "choices": choices, "data": answer.get("data_seed", 0)})
+            tried.append({"id": len(tried), "choices": choices, "plan": plan or {},
+                          "data": answer.get("data_seed", 0)})  # fmt: skip
             if len(tried) + spent >= attempts:
                 break
         for found in run(tried, jobs):

@@ -13,6 +13,8 @@ import dataclasses
 import math
 from typing import Any
 
+from steps import COMBINERS, STEPS, Line
+
 DIMS = "bijkd"
 FLOATS = ("f64", "f32", "f16", "bf16")
 BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
@@ -34,13 +36,17 @@ BINARY = {
     "addf", "subf", "mulf", "divf", "maximumf", "minimumf", "addi", "subi", "muli", "andi", "ori",
     "maxsi", "minsi",
 }  # fmt: skip
+# What reads tensors only: nothing is put into the bodies of these.
+WHOLE = ("argmax", "argmin", "rank", "rankindex", "steps", "prefixes")
 # What has no tensor of its own.
 SCALARS = ("const", "index", "extent")
 # reducer: (arith op for floats, for integers, the identity)
 REDUCERS = {
     "add": ("addf", "addi", 0), "mul": ("mulf", "muli", 1),
     "max": ("maximumf", "maxsi", -math.inf), "min": ("minimumf", "minsi", math.inf),
-    "and": (None, "andi", -1), "or": (None, "ori", 0),
+    "and": (None, "andi", -1), "or": (None, "ori", 0), "xor": (None, "xori", 0),
+    "maxnum": ("maxnumf", None, -math.inf), "minnum": ("minnumf", None, math.inf),
+    "maxu": (None, "maxui", 0), "minu": (None, "minui", -1),
 }  # fmt: skip
 
 
@@ -52,7 +58,9 @@ class Node:
         multiplied, as a float), a key of UNARY or BINARY,
         "cmpf" and "cmpi" (``value``: the predicate), "select", "cast", "reduce" (``value``: the
         reducer, ``over``), "argmax" and "argmin" (the index; operand 0 is the data), "rank" (the
-        ``value`` largest, over the last dim, which becomes "k"; "rankindex" its indices).
+        ``value`` largest, over the last dim, which becomes "k"; "rankindex" its indices), "steps"
+        (what a reduction by the step of a name comes to: ``value`` is the name, which of its
+        values, and the initial ones; the operands are elements), "prefixes" (all that it was).
     """
 
     number: int
@@ -119,6 +127,48 @@ class Program:
         return _Writer(self).text()
 
 
+def _literal(value: float | int, dtype: str) -> str:
+    """A constant with its type; infinities of integers are their ends."""
+    if dtype in FLOATS:
+        if math.isinf(value):
+            literal = (INFINITY if value > 0 else MINUS_INFINITY)[dtype]
+        else:
+            literal = f"{float(value):.17e}"
+    elif dtype == "i1":
+        literal = str(int(bool(value)))
+    else:
+        bits = int(dtype[1:])
+        if value == math.inf:
+            value = 2 ** (bits - 1) - 1
+        elif value == -math.inf:
+            value = -(2 ** (bits - 1))
+        literal = str(int(value))
+    return f"{literal} : {dtype}"
+
+
+def scalar(node: Node | Line, kind: str, names: list[str]) -> str:
+    """The scalar operation of a node on operands of these names, of the type ``kind``."""
+    if node.op in UNARY:
+        return UNARY[node.op].format(*names, t=kind)
+    if node.op in BINARY:
+        return f"arith.{node.op} {', '.join(names)} : {kind}"
+    if node.op in ("cmpf", "cmpi"):
+        return f"arith.{node.op} {node.value}, {', '.join(names)} : {kind}"
+    if node.op == "select":
+        return f"arith.select {', '.join(names)} : {kind if kind != 'i1' else node.dtype}"
+    assert node.op == "cast", node.op
+    if kind in FLOATS and node.dtype in FLOATS:
+        name = "extf" if BITS[node.dtype] > BITS[kind] else "truncf"
+    elif kind in FLOATS:
+        name = "fptosi"
+    elif node.dtype in FLOATS:
+        name = "uitofp" if kind == "i1" else "sitofp"
+    else:
+        wider = "extui" if kind == "i1" else "extsi"
+        name = wider if int(node.dtype[1:]) > int(kind[1:]) else "trunci"
+    return f"arith.{name} {names[0]} : {kind} to {node.dtype}"
+
+
 class _Writer:
     """Writes a program. A value is an SSA name and a layout: the node's space, with "1" in place
     of a dim that a reduction kept as one of extent 1."""
@@ -130,6 +180,7 @@ class _Writer:
         self.values: dict[int, tuple[str, str]] = {}
         self.sizes: dict[str, str] = {}
         self.sorts: dict[int, str] = {}
+        self.stepped: dict[tuple, list[tuple[str, str]]] = {}
         self.count = 0
 
     def text(self) -> str:
@@ -161,11 +212,7 @@ class _Writer:
     def is_inlined(self, node: Node, live: list[Node]) -> bool:
         if not node.inline or node.number in self.program.results:
             return False
-        return all(
-            user.op not in ("argmax", "argmin", "rank", "rankindex")
-            for user in live
-            if node.number in user.operands
-        )
+        return all(user.op not in WHOLE for user in live if node.number in user.operands)
 
     def type(self, layout: str, dtype: str) -> str:
         sizes = "".join(
@@ -176,21 +223,7 @@ class _Writer:
         return f"tensor<{sizes}{dtype}>"
 
     def constant(self, value: float | int, dtype: str) -> str:
-        if dtype in FLOATS:
-            if math.isinf(value):
-                literal = (INFINITY if value > 0 else MINUS_INFINITY)[dtype]
-            else:
-                literal = f"{float(value):.17e}"
-        elif dtype == "i1":
-            literal = str(int(bool(value)))
-        else:
-            bits = int(dtype[1:])
-            if value == math.inf:
-                value = 2 ** (bits - 1) - 1
-            elif value == -math.inf:
-                value = -(2 ** (bits - 1))
-            literal = str(int(value))
-        key = (literal, dtype)
+        key = (_literal(value, dtype).partition(" :")[0], dtype)
         return self.constants.setdefault(key, f"%c{len(self.constants)}")
 
     def name(self) -> str:
@@ -231,6 +264,8 @@ class _Writer:
             self.selection(node)
         elif node.op in ("rank", "rankindex"):
             self.ranking(node)
+        elif node.op in ("steps", "prefixes"):
+            self.steps(node)
         else:
             empty, kind = self.empty(node.space, node.dtype)
             leaves, body, result = self.body(node, node.space, root=True)
@@ -264,7 +299,8 @@ class _Writer:
             elif is_root or (node.number not in self.values and node.inline):
                 names = [visit(self.program.nodes[n], False) for n in node.operands]
                 result = f"%v{len(done)}"
-                lines.append(f"{result} = {self.scalar(node, names)}")
+                kind = self.program.nodes[node.operands[0]].dtype
+                lines.append(f"{result} = {scalar(node, kind, names)}")
             else:
                 result = leaf(node)
             done[node.number] = result
@@ -291,35 +327,12 @@ class _Writer:
         lines.append(f"%s{at} = arith.sitofp %z{at} : i64 to {node.dtype}")
         return f"%s{at}"
 
-    def scalar(self, node: Node, names: list[str]) -> str:
-        operand = self.program.nodes[node.operands[0]]
-        kind = operand.dtype
-        if node.op in UNARY:
-            return UNARY[node.op].format(*names, t=kind)
-        if node.op in BINARY:
-            return f"arith.{node.op} {', '.join(names)} : {kind}"
-        if node.op in ("cmpf", "cmpi"):
-            return f"arith.{node.op} {node.value}, {', '.join(names)} : {kind}"
-        if node.op == "select":
-            return f"arith.select {', '.join(names)} : {node.dtype}"
-        assert node.op == "cast", node.op
-        if kind in FLOATS and node.dtype in FLOATS:
-            name = "extf" if BITS[node.dtype] > BITS[kind] else "truncf"
-        elif kind in FLOATS:
-            name = "fptosi"
-        elif node.dtype in FLOATS:
-            name = "uitofp" if kind == "i1" else "sitofp"
-        else:
-            wider = "extui" if kind == "i1" else "extsi"
-            name = wider if int(node.dtype[1:]) > int(kind[1:]) else "trunci"
-        return f"arith.{name} {names[0]} : {kind} to {node.dtype}"
-
     def generic(
         self, node: Node, space: str, leaves: list[Node], outs: list[tuple[str, str, str, str]],
-        body: list[str], results: list[str], over: str,
-    ) -> None:  # fmt: skip
+        body: list[str], results: list[str], over: str, attributes: str = "",
+    ) -> list[tuple[str, str]]:  # fmt: skip
         """A linalg.generic; outs are (layout, name, type, dtype), and the last result is the
-        node's."""
+        node's. Names and layouts of all."""
         dims = {c: f"d{i}" for i, c in enumerate(space)}
         maps, ins, kinds, arguments = [], [], [], []
         for i, leaf in enumerate(leaves):
@@ -345,15 +358,17 @@ class _Writer:
         several = f":{len(outs)}" if len(outs) > 1 else ""
         self.lines.append(
             f"    {name}{several} = linalg.generic {{indexing_maps = [{written}], "
-            f"iterator_types = [{iterators}]}} {source}outs({targets} : {types}) {{"
+            f"iterator_types = [{iterators}]{attributes}}} {source}outs({targets} : {types}) {{"
         )
         self.lines.append(f"    ^bb0({', '.join(arguments)}):")
         self.lines += [f"      {line}" for line in body]
         self.lines.append(f"      linalg.yield {', '.join(results)} : {dtypes}")
         closing = f"({types})" if several else types
         self.lines.append(f"    }} -> {closing}")
-        result = f"{name}#{len(outs) - 1}" if several else name
-        self.values[node.number] = (result, outs[-1][0])
+        names = [f"{name}#{i}" if several else name for i in range(len(outs))]
+        made = [(result, out[0]) for result, out in zip(names, outs, strict=True)]
+        self.values[node.number] = made[-1]
+        return made
 
     def layout(self, node: Node, source: str) -> str:
         if not node.keepdim:
@@ -393,6 +408,43 @@ class _Writer:
         ]
         outs = [(node.space, start, type_, kind), (node.space, at, index_type, node.dtype)]
         self.generic(node, operand.space, [operand], outs, body, ["%m", "%k"], node.over)
+
+    def steps(self, node: Node) -> None:
+        """One loop for all values of a step and their prefixes."""
+        name, part, initial = node.value
+        elements = [self.program.nodes[n] for n in node.operands]
+        key = (node.op, name, node.operands, node.over, initial)
+        if key not in self.stepped:
+            step, dtype = STEPS[name], node.dtype
+            letters = {c for element in elements for c in element.space}
+            space = "".join(c for c in DIMS if c in letters)
+            left = space.replace(node.over, "")
+            outs = [(left, *self.filled(left, dtype, value), dtype) for value in initial]
+            if node.op == "prefixes":
+                outs += [(space, *self.empty(space, dtype), dtype) for _ in initial]
+            # A declared combiner has an input for each value of its state, also where they are one.
+            names = {f"e{i}": f"%in{i}" for i in range(len(elements))}
+            names |= {f"h{i}": f"%out{i}" for i in range(step.states)}
+            body = [self.line(line, dtype, names) for line in step.lines]
+            results = [names[result] for result in step.results]
+            if node.op == "prefixes":
+                results *= 2
+            attributes = ""
+            if name in COMBINERS:
+                values = ", ".join(_literal(value, dtype) for value in step.identity)
+                order = ", ordered" if step.ordered else ""
+                attributes = f", redfuse.combiner = {{identity = [{values}]{order}}}"
+            made = self.generic(node, space, elements, outs, body, results, node.over, attributes)
+            self.stepped[key] = made[-step.states :]
+        self.values[node.number] = self.stepped[key][part]
+
+    def line(self, line: Line, dtype: str, names: dict[str, str]) -> str:
+        """A scalar operation of a step; its name is added."""
+        operands = [
+            names[o] if isinstance(o, str) else self.constant(o, dtype) for o in line.operands
+        ]
+        names[line.name] = f"%s_{line.name}"
+        return f"{names[line.name]} = {scalar(line, dtype, operands)}"
 
     def ranking(self, node: Node) -> None:
         """Both results of a sort; a second node of the same operand reads the first's."""

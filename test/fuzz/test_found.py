@@ -9,7 +9,7 @@ import pytest
 from draws import KINDS, draw
 from judge import compare, of_the_whole
 from redfuse.reference import Reference
-from trial import build, variants
+from ways import Parsed, build, variants
 
 PROGRAMS = sorted((Path(__file__).parent / "found").glob("*.mlir"))
 OPEN = (5, 0, 1, 17)  # extents for dims that a program leaves open
@@ -18,7 +18,8 @@ OPEN = (5, 0, 1, 17)  # extents for dims that a program leaves open
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_right_on_every_schedule(path: Path) -> None:
     text = path.read_text()
-    executables = {variant.name: build(text, variant) for variant in variants(opt_level=0)}
+    source, made = Parsed(text), {}
+    executables = {v.name: build(source, v, made).executable for v in variants(opt_level=0)}
     unfused = executables.pop("unfused")
     reference = Reference(text)
     inputs = unfused.signature.inputs

@@ -22,7 +22,7 @@ COUNT = 200
 
 def test_programs() -> None:
     """Right, or refused with a reason; none crashes or hangs."""
-    tasks = [{"id": s, "seed": s, "data": s} for s in range(COUNT)]
+    tasks = ({"id": s, "seed": s, "data": s, "plan": {"more": 3}} for s in range(COUNT))
     failures = [a for a in run(tasks, min(4, os.cpu_count() or 1)) if "kind" in a]
     assert not failures, "\n".join(summary(a) for a in failures)
 

@@ -1,4 +1,9 @@
-"""A process that tries programs: a line of JSON each in (``{"id", "choices", "seed"}``) and out."""
+"""A process that tries programs: a line of JSON each in and out.
+
+In: ``{"id", "seed" or "choices", "data": seed of the data, "plan": fields of trial.Plan}``. Out: the
+choices, what was tried, and the fields of a trial.Failure if there is one; ``restart`` asks for
+another process.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import json
 import sys
 
 from generate import Recorded, generate
-from trial import try_program
+from trial import CPU, Plan, Trial
 
 
 def main() -> None:
@@ -21,10 +26,14 @@ def main() -> None:
             program = generate(choices)
             answer["choices"] = choices.made
             if program.results:
-                failure = try_program(program, task.get("data", 0), task.get("opt", 0))
+                trial = Trial(program, task.get("data", 0), Plan(**task.get("plan", {})))
+                failure = trial.run()
+                answer["tried"] = dict(trial.tried)
                 if failure:
                     answer.update(failure._asdict())
                     del answer["arguments"]
+                    # A GPU that a kernel has failed on is lost to its process.
+                    answer["restart"] = trial.plan.target != CPU
         except Exception as error:
             import traceback
 

@@ -313,3 +313,38 @@ def test_ordinary_compilation_does_not_pay() -> None:
     exe(np.ones((2, 3), np.float32))
     assert exe._state_program is None
     assert repr(exe.init()).startswith("<redfuse.State of nothing; t0 = ")
+
+
+BEST = """
+func.func @main(%x: tensor<?xf32>) -> (tensor<3xf32>, tensor<3xi64>) {
+  %zero = arith.constant 0 : index
+  %size = tensor.dim %x, %zero : tensor<?xf32>
+  %e = tensor.empty(%size) : tensor<?xi64>
+  %numbers = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} outs(%e : tensor<?xi64>) {
+  ^bb0(%o: i64):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %i : index to i64
+    linalg.yield %j : i64
+  } -> tensor<?xi64>
+  %s:2 = tm_tensor.sort dimension(0) outs(%x, %numbers : tensor<?xf32>, tensor<?xi64>) {
+  ^bb0(%a: f32, %b: f32, %i: i64, %j: i64):
+    %c = arith.cmpf oge, %a, %b : f32
+    tm_tensor.yield %c : i1
+  } -> tensor<?xf32>, tensor<?xi64>
+  %v = tensor.extract_slice %s#0[0] [3] [1] : tensor<?xf32> to tensor<3xf32>
+  %w = tensor.extract_slice %s#1[0] [3] [1] : tensor<?xi64> to tensor<3xi64>
+  return %v, %w : tensor<3xf32>, tensor<3xi64>
+}
+"""
+
+
+def test_best_values_are_merged_in_any_order() -> None:
+    """Among equals the lowest index is first, whichever state comes first."""
+    exe = redfuse.compile(BEST)
+    x = np.array([1, 5, 5, np.nan, 1, 5, np.nan, 1], np.float32)
+    parts = [exe.update(exe.init(), x[a : a + 2], offset=a) for a in (0, 2, 4, 6)]
+    for order in itertools.permutations(parts):
+        state = functools.reduce(exe.merge, order)
+        assert exe.finalize(state)[1].tolist() == [3, 6, 1]
+        assert exe.finalize(exe.merge(exe.init(), state))[1].tolist() == [3, 6, 1]

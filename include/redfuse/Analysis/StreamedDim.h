@@ -39,6 +39,9 @@ public:
   std::optional<StreamedAxis> find(mlir::Value tensor) const;
   /// The iteration dim of `op` that is this dim.
   std::optional<unsigned> getDimOf(mlir::Operation *op) const;
+  /// What goes over the whole dim inside of a body, a reduction or a scan: where
+  /// a chunk is all that there is, nothing may. Null if nothing does.
+  mlir::Operation *findWalk(mlir::Operation *op) const;
   /// Elements of that iteration dim for each element of the dim.
   int64_t getScaleIn(mlir::Operation *op) const;
   /// The axis of each function argument that has the dim.
