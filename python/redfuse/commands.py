@@ -279,14 +279,27 @@ def bench(
     ] = False,
     json: Annotated[Path | None, typer.Option(help="Write all rows here.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="On a GPU: draw the shares of the floor, SVG or PNG.")
+    ] = None,
     dtype: Annotated[
-        str, typer.Option(help="Element type where a case may choose: f32, f16, bf16.")
-    ] = "f32",
+        str,
+        typer.Option(
+            help="Element type where a case may choose: f32, f16, bf16 (f32; on a GPU bf16)."
+        ),
+    ] = "",
     seconds: Annotated[
         float, typer.Option(help="Time limit of a case, after its first rounds.")
     ] = 10.0,
     rounds: Annotated[int, typer.Option(help="Rounds at most.")] = 30,
     threads: Annotated[int, typer.Option(help="Threads of all implementations; 0: all cores.")] = 0,
+    limit: Annotated[
+        float, typer.Option(help="On a GPU: seconds after which no further case is started.")
+    ] = 0.0,
+    peer: Annotated[
+        list[str] | None,
+        typer.Option(help="On a GPU, with --peers: one of them alone, may be repeated."),
+    ] = None,
     option: Settings = None,
 ) -> int:
     """Time the workloads: median, min and max, rates, error against fp64, and PyTorch beside it."""
@@ -295,25 +308,47 @@ def bench(
     from .compiler import resolve_target
     from .errors import one_of
 
+    target = target if list_ else resolve_target(target)
+    on_gpu = target.startswith("cuda")
+    dtype = dtype or ("bf16" if on_gpu else "f32")
     if dtype not in cases.BYTES:
         raise ArgumentError("--dtype: " + one_of("element type", dtype, cases.BYTES))
+    default = cases.GPU_DEFAULT if on_gpu else cases.CPU_DEFAULT
     chosen = (
-        cases.select(names or [], dtype) if not list_ else list(cases.all_cases(dtype).values())
+        cases.select(names or [], dtype, default)
+        if not list_
+        else list(cases.all_cases(dtype).values())
     )
     if list_:
         for case in chosen:
             print(case.full_name)
         return 0
     settings = RunnerSettings(
-        target=resolve_target(target),
-        seconds=seconds,
+        target=target,
+        seconds=min(seconds, 1.0) if on_gpu else seconds,
         rounds=max(3, rounds),
         threads=threads,
         peers=peers,
         unfused=unfused,
+        limit=limit,
+        peer_names=_peer_names(peers, peer or []) if on_gpu else (),
         options=_given_options(option),
     )
+    if on_gpu:
+        return report.run_gpu(chosen, settings, json, plot)
+    if plot is not None or limit or peer:
+        raise ArgumentError("--plot, --limit and --peer are for --target cuda")
     return report.run(chosen, settings, json)
+
+
+def _peer_names(peers: bool, chosen: list[str]) -> tuple[str, ...]:
+    from .bench.gpu_peers import PEERS
+    from .errors import one_of
+
+    for name in chosen:
+        if name not in PEERS:
+            raise ArgumentError("--peer: " + one_of("peer", name, PEERS))
+    return tuple(chosen) or (PEERS if peers else ())
 
 
 def _given_options(assignments: list[str] | None) -> dict:

@@ -16,6 +16,13 @@ LENGTHS = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 # What `redfuse bench` runs on a CPU when no case is named: the acceptance cases, minutes on two
 # cores.
 CPU_DEFAULT = ("cpu_attention", "rows_cpu", "variance", "inertia")
+# On a GPU, what matters most first: a run that has to end early has it.
+GPU_DEFAULT = (
+    "rows", "variance", "inertia", "moe_routing", "attention/H7", "attention/H8", "attention/H9",
+    "attention_operators/DC_Causal_32768", "attention_operators/DC_GQA_32768",
+    "attention/H1", "attention/H2", "attention/H3", "attention/H4", "attention/H5", "attention/H6",
+    "mla_decode", "quant_gemm", "gemm_chain", "gated_ffn", "attention_prefill",
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +31,7 @@ class Case:
 
     program: makes the module text. shapes: (shape, dtype, how) an input, ``how`` naming its data.
     exact, peers: see the modules of these names. flops, nbytes: the work and the least traffic to
-        memory of one run.
+        memory of one run. kind: of an attention, its variant. topk: of a routing.
     """
 
     workload: str
@@ -36,6 +43,8 @@ class Case:
     peers: Callable[[Sequence[Any]], Any]
     flops: float
     nbytes: float
+    kind: str | None = None
+    topk: int = 0
 
     @property
     def full_name(self) -> str:
@@ -102,6 +111,7 @@ def _attention(
         tuple(shapes),
         lambda i: exact.attention(i, kind), lambda i: peers.attention(i, kind),
         4.0 * b * h * q * kv * d * seen, wide * (2.0 * b * h * q * d + 2.0 * b * hk * kv * d),
+        kind,
     )  # fmt: skip
 
 
@@ -200,6 +210,7 @@ def _other_cases(table: dict, dtype: str) -> Iterator[Case]:
             lambda i, k=topk: peers.moe_routing(i, k),
             2.0 * 2048 * hidden * experts,
             wide * (2048.0 * hidden + hidden * experts) + 12.0 * 2048 * topk,
+            topk=topk,
         )
     for name, (n, k) in table["quant_gemm"]["cases"].items():
         yield Case(
@@ -282,7 +293,9 @@ def _other_cases(table: dict, dtype: str) -> Iterator[Case]:
             )
 
 
-def select(names: Sequence[str], dtype: str = "f32") -> list[Case]:
+def select(
+    names: Sequence[str], dtype: str = "f32", default: Sequence[str] = CPU_DEFAULT
+) -> list[Case]:
     """The cases of ``WORKLOAD`` or ``WORKLOAD/CASE`` names; none means the target's own choice."""
     table = all_cases(dtype)
     workloads = list(dict.fromkeys(case.workload for case in table.values()))
@@ -291,7 +304,7 @@ def select(names: Sequence[str], dtype: str = "f32") -> list[Case]:
         "rows": ("softmax", "layernorm", "rmsnorm", "cross_entropy"),
     }
     chosen: list[Case] = []
-    for name in names or CPU_DEFAULT:
+    for name in names or default:
         workload, slash, case = name.partition("/")
         members = groups.get(workload, (workload,))
         if not set(members) <= set(workloads):

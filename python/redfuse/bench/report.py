@@ -65,6 +65,79 @@ def run(cases: Sequence[Case], settings: Settings, path: Path | None) -> int:
     return 1 if failed else 0
 
 
+GPU_HEADER = ("workload/case", "implementation", "median ms", "min", "TFLOP/s", "GB/s",
+              "of floor", "error", "compile s", "ratio", "schedule", "timed")  # fmt: skip
+
+
+def run_gpu(cases: Sequence[Case], settings: Settings, path: Path | None, plot: Path | None) -> int:
+    """The same on a GPU; ``plot``: an SVG or PNG of the shares of the floor."""
+    from . import gpu
+
+    about = gpu.circumstances()
+    print("; ".join(f"{name} {value}" for name, value in about.items()), flush=True)
+    printed = 0
+
+    def done(rows: list[Row], floors: gpu.Floors) -> None:
+        nonlocal printed
+        if not printed:
+            rates = ", ".join(f"{k} {v:.0f}" for k, v in floors.gemm_tflops.items())
+            print(f"copy {floors.copy_gb_s:.0f} GB/s; matrix products {rates} TFLOP/s")
+        for row in rows[printed:]:
+            print("  ".join(cell for cell in gpu_cells(row) if cell) + f"  {row.note}", flush=True)
+        printed = len(rows)
+        if path is not None:
+            write_gpu_json(path, rows, floors, settings, about)
+
+    rows, _, left = gpu.run(cases, settings, done)
+    console.table(GPU_HEADER, [gpu_cells(row) for row in rows if row.median_ms], range(2, 10))
+    for row in rows:
+        if row.note:
+            print(f"{row.workload}/{row.case} {row.implementation}: {row.note}")
+    for case in dict.fromkeys((row.workload, row.case) for row in rows):
+        best = headline([row for row in rows if (row.workload, row.case) == case])
+        ours = next(r for r in rows if (r.workload, r.case, r.implementation) == (*case, "redfuse"))
+        if best and ours.of_floor is not None:
+            share = f"{ours.of_floor:.2f} of the floor"
+            print(f"  {'/'.join(case)}: {share}, {best[1]:.2f} times as fast as {best[0]}")
+    if left:
+        print(f"out of time for {', '.join(left)}")
+    if plot is not None:
+        from .plot import draw
+
+        draw(rows, about, plot)
+    failed = [r for r in rows if r.implementation in ("redfuse", "all") and r.median_ms is None]
+    return 1 if failed else 0
+
+
+def gpu_cells(row: Row) -> list[str]:
+    """A row as text."""
+
+    def short(value: float | None, form: str) -> str:
+        return "" if value is None else format(value, form)
+
+    return [
+        f"{row.workload}/{row.case}", row.implementation, short(row.median_ms, ".4f"),
+        short(row.min_ms, ".4f"), short(row.tflops, ".1f"), short(row.gb_s, ".0f"),
+        short(row.of_floor, ".3f"), short(row.error, ".1e"), short(row.compile_s, ".2f"),
+        short(row.ratio, ".2f"), row.schedule, row.timed,
+    ]  # fmt: skip
+
+
+def write_gpu_json(
+    path: Path, rows: Sequence[Row], floors: Any, settings: Settings, about: dict[str, str]
+) -> None:
+    """All rows, and the run's circumstances, written atomically."""
+    from .. import __version__
+    from ..bundle import atomic_write
+
+    document: dict[str, Any] = {
+        "redfuse": __version__, "target": settings.target, **about,
+        "copy_gb_s": floors.copy_gb_s, "gemm_tflops": floors.gemm_tflops,
+        "rows": [dataclasses.asdict(row) for row in rows],
+    }  # fmt: skip
+    atomic_write(str(path), (json.dumps(document, indent=1) + "\n").encode())
+
+
 def cells(row: Row) -> list[str]:
     """A row as text."""
 

@@ -24,7 +24,8 @@ class Row:
     """One implementation of one case. Times in ms a run; error is relative to fp64 in the max norm.
 
     ratio: this implementation's median over redfuse's, timed the same way (with or without
-        ``out=``).
+        ``out=``). On a GPU, of_floor: the least time (see ``gpu.Floors``) over the median; timed:
+        by events or by replays of a graph.
     """
 
     workload: str
@@ -42,12 +43,15 @@ class Row:
     ratio: float | None = None
     rounds: int = 0
     note: str = ""
+    of_floor: float | None = None
+    timed: str = ""
 
 
 @dataclasses.dataclass
 class Settings:
     """How to time: seconds a case, rounds at most, threads, peers or not, the unfused program or
-    not, its inputs' seed."""
+    not, its inputs' seed. limit: seconds after which no further case is started, 0 for none.
+    peer_names: of those on a GPU."""
 
     target: str = "cpu"
     seconds: float = 10.0
@@ -56,6 +60,8 @@ class Settings:
     peers: bool = False
     unfused: bool = False
     seed: int = 0
+    limit: float = 0.0
+    peer_names: tuple[str, ...] = ()
     options: dict = dataclasses.field(default_factory=dict)
 
     @property

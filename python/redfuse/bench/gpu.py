@@ -1,0 +1,340 @@
+"""Times cases on a GPU: CUDA events, graph replays for what is short, sets of arrays in turn so
+that the L2 cache is cold, and what a copy and a matrix product reach in the same run."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import itertools
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..errors import Error
+from . import exact, gpu_peers
+from .cases import Case
+from .runner import Row, Settings, from_torch, schedules
+
+SHORT_MS = 0.2  # under this a graph replay takes the gaps between launches out
+MOST_SETS = 1024
+
+
+@dataclasses.dataclass
+class Floors:
+    """What this GPU reaches: GB/s of a copy (read and written), TFLOP/s of matrix products."""
+
+    copy_gb_s: float
+    gemm_tflops: dict[str, float]
+
+    def milliseconds(self, case: Case) -> float:
+        """The least time of a case."""
+        rate = self.gemm_tflops.get(case.dtype, self.gemm_tflops["f32"])
+        return max(case.flops / rate / 1e9, case.nbytes / self.copy_gb_s / 1e6)
+
+
+@dataclasses.dataclass
+class Contender:
+    """A call for each set of arrays."""
+
+    row: Row
+    calls: list[Callable[[], Any]]
+    graph: Any = None
+    samples: list[float] = dataclasses.field(default_factory=list)
+    repeat: int = 1
+
+
+def measure_floors() -> Floors:
+    """A copy of 2 GiB, and products of 8192 x 8192 matrices of random numbers."""
+    import torch
+
+    source = torch.empty(1 << 31, device="cuda", dtype=torch.uint8)
+    target = torch.empty_like(source)
+    copy = 2 * source.nbytes / _quick(lambda a=target, b=source: a.copy_(b)) / 1e6
+    del source, target
+    rates = {}
+    for name, kind in (("bf16", torch.bfloat16), ("f16", torch.float16), ("f32", torch.float32)):
+        a = torch.randn(8192, 8192, device="cuda").to(kind)
+        b = torch.randn(8192, 8192, device="cuda").to(kind)
+        out = torch.empty_like(a)
+        rates[name] = 2 * 8192**3 / _quick(lambda a=a, b=b, out=out: torch.mm(a, b, out=out)) / 1e9
+    torch.cuda.empty_cache()
+    return Floors(copy, rates)
+
+
+def _quick(call: Callable[[], Any], rounds: int = 15) -> float:
+    """Median ms of a long call."""
+    for _ in range(3):
+        call()
+    return statistics.median(_timed([call]) for _ in range(rounds))
+
+
+def _timed(calls: Sequence[Callable[[], Any]]) -> float:
+    """ms of all calls together."""
+    import torch
+
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    for call in calls:
+        call()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end)
+
+
+def run_case(case: Case, settings: Settings, floors: Floors, peers: Sequence[str]) -> list[Row]:
+    """Compiles, times and checks redfuse and the peers named. A failure becomes a row with a
+    note."""
+    import torch
+
+    first = _inputs(case, settings.seed)
+    inputs = [from_torch(tensor.cpu()) for tensor in first]
+    bytes_of_a_set = sum(t.nbytes for t in first) + 1
+    cache = torch.cuda.get_device_properties(0).L2_cache_size  # bytes
+    number = max(2, min(MOST_SETS, math.ceil(3 * cache / bytes_of_a_set)))
+    sets = [first] + [[t.clone() for t in first] for _ in range(number - 1)]
+    want = list(itertools.islice(case.exact(inputs), 2))
+    del inputs
+    rows: list[Row] = []
+
+    def row(name: str, **fields: Any) -> Row:
+        rows.append(Row(case.workload, case.name, name, case.dtype, **fields))
+        return rows[-1]
+
+    contenders = [*_redfuse(case, sets, settings, row), *_peers(case, sets, peers, row)]
+    ready = [c for c in contenders if _warm(c, want)]
+    start = time.perf_counter()
+    for turn in range(settings.rounds):
+        for contender in ready:
+            contender.samples.append(_sample(contender))
+        if turn >= 4 and time.perf_counter() - start > settings.seconds:
+            break
+    for contender in ready:
+        _summarise(contender, case, floors)
+    ours = next((c.row.median_ms for c in ready if c.row.implementation == "redfuse"), None)
+    for contender in ready:
+        if ours and contender.row.implementation != "redfuse":
+            contender.row.ratio = (contender.row.median_ms or 0.0) / ours
+    del contenders, ready, sets, first
+    gc.collect()
+    torch.cuda.empty_cache()
+    return rows
+
+
+def _inputs(case: Case, seed: int) -> list[Any]:
+    """Random tensors of the kinds that ``Case.inputs`` draws, made on the GPU."""
+    import torch
+
+    from ..runtime.specs import ELEMENT_TYPES
+
+    random = torch.Generator("cuda").manual_seed(seed)
+
+    def make(shape: tuple[int, ...], dtype: str, how: str) -> Any:
+        kind = getattr(torch, ELEMENT_TYPES[dtype][0])
+        words: dict[str, Any] = {"device": "cuda", "generator": random}
+        if how == "labels":
+            return torch.randint(0, case.shapes[0][0][1], shape, dtype=kind, **words)
+        if how == "int8":
+            return torch.randint(-127, 128, shape, dtype=kind, **words)
+        if how == "slopes":
+            heads = torch.arange(shape[0], device="cuda") + 1.0
+            return torch.exp2(-8.0 * heads / shape[0]).to(kind)
+        if how == "positive":
+            return (torch.rand(shape, **words) + 0.1).to(kind)
+        scale = 1.0 if how == "normal" else float(how)
+        return (torch.randn(shape, **words) * scale).to(kind)
+
+    return [make(*given) for given in case.shapes]
+
+
+def _redfuse(case: Case, sets: list, settings: Settings, row: Any) -> Iterator[Contender]:
+    import torch
+
+    from ..compiler import compile
+
+    try:
+        options = {**settings.options, "cache": False}
+        exe = compile(case.program(), target=settings.target, options=options)
+        spills = sum(kernel.spills for kernel in exe.resources)
+        mine = row(
+            "redfuse", compile_s=exe.compile_seconds, schedule=schedules(exe.explanation),
+            note=f"{spills} bytes are spilled" if spills else "",
+        )  # fmt: skip
+        made = exe(*sets[0])
+        made = made if isinstance(made, tuple) else (made,)
+        for tensor in made:  # what is not written must show
+            tensor.fill_(float("nan") if tensor.is_floating_point() else -77)
+        outs = [made] + [tuple(torch.empty_like(t) for t in made) for _ in sets[1:]]
+    except (Error, RuntimeError) as error:
+        row("redfuse", note=_first_line(error))
+        return
+
+    def call(arrays: list, out: tuple) -> Callable[[], Any]:
+        return lambda: exe(*arrays, out=out)
+
+    yield Contender(mine, [call(a, o) for a, o in zip(sets, outs, strict=True)])
+
+
+def _peers(case: Case, sets: list, names: Sequence[str], row: Any) -> Iterator[Contender]:
+    import torch
+
+    for name, make in gpu_peers.functions(case).items():
+        if name not in names:
+            continue
+        mine = row(f"torch {name}")
+        start = time.perf_counter()
+        try:
+            with torch.no_grad():
+                function = make()
+                function(*sets[0])
+                torch.cuda.synchronize()
+        except Exception as error:  # whatever a library raises
+            mine.note = _first_line(error)
+            continue
+        mine.compile_s = time.perf_counter() - start
+
+        def call(arrays: list, function: Any = function) -> Callable[[], Any]:
+            return lambda: function(*arrays)
+
+        yield Contender(mine, [call(arrays) for arrays in sets])
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
+
+
+def _warm(contender: Contender, want: list) -> bool:
+    """The error against fp64, the number of calls of a sample, and a graph if they are short."""
+    import torch
+
+    try:
+        with torch.no_grad():
+            results = contender.calls[0]()
+            results = list(results) if isinstance(results, (tuple, list)) else [results]
+            arrays = [from_torch(result.cpu()) for result in results]
+            contender.row.error = exact.error(iter(want), arrays)
+            del results, arrays
+            _timed(contender.calls[:2])
+            one = _timed(contender.calls[:8]) / min(8, len(contender.calls))
+            if one < SHORT_MS:
+                contender.graph = _capture(contender)
+            else:
+                contender.repeat = max(1, math.ceil(2.0 / one / len(contender.calls)))
+    except Exception as error:  # whatever a library raises
+        contender.row.note = _first_line(error)
+        return False
+    return True
+
+
+def _capture(contender: Contender) -> Any:
+    """A graph of one call for each set; None where a capture is not possible."""
+    import torch
+
+    stream = torch.cuda.Stream()
+    try:
+        with torch.cuda.stream(stream):
+            for call in contender.calls[:3]:
+                call()
+        stream.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            for call in contender.calls:
+                call()
+        graph.replay()
+        torch.cuda.synchronize()
+        return graph
+    except Exception as error:  # whatever a library raises
+        torch.cuda.synchronize()
+        contender.row.note = f"no graph: {_first_line(error)}"
+        return None
+
+
+def _sample(contender: Contender) -> float:
+    """ms of one call."""
+    import torch
+
+    with torch.no_grad():
+        if contender.graph is not None:
+            return _timed([contender.graph.replay]) / len(contender.calls)
+        calls = contender.calls * contender.repeat
+        return _timed(calls) / len(calls)
+
+
+def _summarise(contender: Contender, case: Case, floors: Floors) -> None:
+    row, samples = contender.row, contender.samples
+    median = statistics.median(samples)
+    row.median_ms, row.min_ms, row.max_ms = median, min(samples), max(samples)
+    row.tflops, row.gb_s = case.flops / median / 1e9, case.nbytes / median / 1e6
+    row.of_floor = floors.milliseconds(case) / median
+    row.rounds = len(samples)
+    row.timed = "graph" if contender.graph is not None else "events"
+
+
+# ---- a whole run --------------------------------------------------------------------------------
+
+# What takes long to compile has a pass of its own: a run that has to end early has the rest.
+PASSES = (("eager", "compile", "cudnn", "flash", "flex"), ("max-autotune",))
+
+
+def run(cases: Sequence[Case], settings: Settings, done: Callable[[list[Row], Floors], None]
+        ) -> tuple[list[Row], Floors, list[str]]:  # fmt: skip
+    """All cases; ``done`` gets the rows so far after each. Returns the rows, the floors, and what
+    the time did not suffice for."""
+    start = time.perf_counter()
+    _set_up()
+    floors = measure_floors()
+    rows: list[Row] = []
+    left: list[str] = []
+    passes = [tuple(n for n in names if n in settings.peer_names) for names in PASSES]
+    for number, names in enumerate(passes):
+        if number and not names:
+            continue
+        for case in cases:
+            if number and not set(names) & set(gpu_peers.functions(case)):
+                continue
+            if settings.limit and time.perf_counter() - start > settings.limit:
+                left.append(case.full_name + (f" ({', '.join(names)})" if number else ""))
+                continue
+            rows += _guarded(case, settings, floors, names)
+            done(rows, floors)
+    return rows, floors, left
+
+
+def _guarded(case: Case, settings: Settings, floors: Floors, names: Sequence[str]) -> list[Row]:
+    import torch
+
+    try:
+        return run_case(case, settings, floors, names)
+    except (RuntimeError, MemoryError, torch.OutOfMemoryError) as error:
+        torch.cuda.empty_cache()
+        return [Row(case.workload, case.name, "all", case.dtype, note=_first_line(error))]
+
+
+def _set_up() -> None:
+    """PyTorch as its users have it, but without its sound."""
+    import logging
+
+    import torch
+
+    if not torch.cuda.is_available():
+        raise Error("--target cuda: PyTorch sees no GPU in this process")
+    torch.manual_seed(0)
+    for name in ("torch._inductor", "torch._dynamo"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+
+
+def circumstances() -> dict[str, str]:
+    """What the numbers depend on."""
+    import torch
+
+    from .. import cuda
+
+    properties = torch.cuda.get_device_properties(0)
+    found: dict[str, str] = {
+        "gpu": properties.name, "torch": torch.__version__, "cuda": str(torch.version.cuda),
+        "cudnn": str(torch.backends.cudnn.version()), "ptxas": str(cuda.find_ptxas()),
+        "date": time.strftime("%Y-%m-%d"),
+    }  # fmt: skip
+    return found
