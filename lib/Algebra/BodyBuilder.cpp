@@ -117,6 +117,8 @@ Value BodyBuilder::isSame(Value lhs, Value rhs) {
 }
 
 Value BodyBuilder::isAbove(Value lhs, Value rhs) {
+  if (!isFloat(lhs))
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, lhs, rhs);
   return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, lhs, rhs);
 }
 
@@ -126,6 +128,17 @@ Value BodyBuilder::isNan(Value v) {
 
 Value BodyBuilder::isNumber(Value v) {
   return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, v, v);
+}
+
+Value BodyBuilder::holds(ArrayRef<std::pair<Value, bool>> masks) {
+  Value result;
+  for (auto [predicate, side] : masks) {
+    Value p = get(predicate);
+    if (!side)
+      p = arith::XOrIOp::create(b, loc, p, constant(1, p.getType()));
+    result = result ? both(result, p) : p;
+  }
+  return result;
 }
 
 Value BodyBuilder::both(Value lhs, Value rhs) {

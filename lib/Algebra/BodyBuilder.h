@@ -45,12 +45,14 @@ public:
   /// Ordered equality with a constant, of floats or integers.
   mlir::Value isEqual(mlir::Value v, double constant);
   mlir::Value isFinite(mlir::Value v);
-  /// Ordered comparison of two floats.
+  /// Ordered comparison of two floats or signed integers.
   mlir::Value isAbove(mlir::Value lhs, mlir::Value rhs);
   mlir::Value isNan(mlir::Value v);
   mlir::Value isNumber(mlir::Value v);
   /// Ordered equality of two floats or integers.
   mlir::Value isSame(mlir::Value lhs, mlir::Value rhs);
+  /// Whether all masks, predicates with the side on which they hold, do.
+  mlir::Value holds(llvm::ArrayRef<std::pair<mlir::Value, bool>> masks);
   mlir::Value both(mlir::Value lhs, mlir::Value rhs);
   /// |v| is infinite.
   mlir::Value isInfinite(mlir::Value v);

@@ -315,6 +315,13 @@ std::string Formulas::pivots(const DifferencePivot &p, StringRef prime,
 
 std::string Formulas::contribution(const Component &c) {
   std::string text;
+  if (c.reducer == Reducer::Or && !c.masks.empty()) {
+    for (auto &[predicate, side] : c.masks) {
+      std::string p = (side ? "" : "not ") + value(predicate);
+      text = text.empty() ? p : "andi(" + text + ", " + p + ")";
+    }
+    return text;
+  }
   if (!c.terms.empty())
     text = sum("", c.terms);
   if (c.exponential) {
@@ -339,8 +346,9 @@ std::string Formulas::contribution(const Component &c) {
 std::string Formulas::basis(unsigned index) {
   const Component &c = d.components[index];
   if (c.kept)
-    return state(index) + " = mean of the first segment of " +
-           sum("", d.pivots[*c.kept].data) + ", kept";
+    return state(index) + " = mean of " + sum("", d.pivots[*c.kept].data) +
+           " in the heaviest segment by " + state(d.pivots[*c.kept].weight) +
+           ", kept";
   if (c.lazyOf)
     return state(index) + " = " + state(*c.lazyOf) +
            " of an earlier segment, at most " + std::to_string(d.lazy) +
@@ -454,6 +462,8 @@ void Formulas::guard(const StageTerm &term, const std::string &text) {
     if (isRisky(roles, f) && !ends.empty())
       replace(ends, f.exponent < 0 ? atomOf(base(f)) + " == 0"
                                    : "Abs(" + base(f) + ") == oo");
+  if (term.some)
+    replace("0", "not " + state(*term.some));
 }
 
 std::string Formulas::term(const StageTerm &term) {

@@ -128,6 +128,34 @@ bool redfuse::isRisky(const Roles &roles, Factor f) {
   return f.exponent < 0 ? !roles.isNonZero(f.value) : !roles.isBounded(f.value);
 }
 
+bool Deriver::isWider(const Term &term, ArrayRef<Factor> done,
+                      ArrayRef<Factor> data) const {
+  if (llvm::none_of(done,
+                    [](Factor f) { return isa<FloatType>(f.value.getType()); }))
+    return false;
+  // What is shared by all rows is a parameter, and not large. Operands of a
+  // matrix product have dims of their own, and are worth its speed.
+  SmallBitVector rows = dimsOf(done);
+  SmallVector<std::pair<SmallBitVector, int>> degrees;
+  auto count = [&](const SmallBitVector &dims, int power) {
+    if (rows.any() && !rows.anyCommon(dims))
+      return;
+    auto *same =
+        llvm::find_if(degrees, [&](auto &d) { return d.first == dims; });
+    if (same == degrees.end())
+      degrees.push_back({dims, power});
+    else
+      same->second += power;
+  };
+  for (Factor f : data)
+    if (isa<FloatType>(f.value.getType()) && f.exponent > 0 &&
+        f.function != Factor::Function::Log && !roles.isBounded(f.value))
+      count(roles.getDims()[f.value], f.exponent);
+  for (const Difference &d : term.differences)
+    count(dimsOf(d.data), d.power);
+  return llvm::any_of(degrees, [](auto &d) { return d.second > 1; });
+}
+
 bool Deriver::addTerm(ReduceOp reduce, const Term &term, StageChoice &value) {
   Type type = getAccumulatorType(reduce.getOperands()[0].getType());
   const SmallBitVector &folded = roles.getOver();
@@ -168,6 +196,10 @@ bool Deriver::addTerm(ReduceOp reduce, const Term &term, StageChoice &value) {
                               SmallBitVector(folded.size()));
   c.data = data;
   c.masks = term.masks;
+  if (type.isF32() && isWider(term, out.done, data)) {
+    c.type = Float64Type::get(context);
+    note("products that the source scales down first are added up in f64");
+  }
   if (term.exponential) {
     const Exponential &e = *term.exponential;
     out.exponent = e.done;
@@ -212,6 +244,18 @@ void Deriver::addPart(ReduceOp reduce, Component c, StageTerm out,
     out.high = addComponent(extreme);
     extreme.reducer = Reducer::MinimumF;
     out.low = addComponent(extreme);
+  }
+  // 0 times what is infinite or NaN: where the masks leave nothing, the source
+  // has not come to that.
+  if (!c.masks.empty() &&
+      (!out.done.empty() || out.exponent || !out.shifts.empty())) {
+    SmallBitVector masked(dims.size());
+    for (auto &[predicate, side] : c.masks)
+      masked |= roles.getDims()[predicate];
+    Component some = makeComponent(Reducer::Or, IntegerType::get(context, 1),
+                                   c.over, masked);
+    some.masks = c.masks;
+    out.some = addComponent(std::move(some));
   }
   value.terms.push_back(std::move(out));
 }

@@ -66,6 +66,10 @@ private:
   bool addNothing(mlir::Value predicate, const Choice &choice,
                   const StageChoice &other, StageChoice &value);
   bool addTerm(ReduceOp reduce, const Term &term, StageChoice &value);
+  /// Whether the product of the data can leave a range that the source's, with its
+  /// reduced factors, stays in: (x/d)^2 is not x^2/d^2.
+  bool isWider(const Term &term, llvm::ArrayRef<Factor> done,
+               llvm::ArrayRef<Factor> data) const;
   /// Adds one component and its part of the finalisation.
   void addPart(ReduceOp reduce, Component c, StageTerm out, StageChoice &value);
   /// The same for all terms of the product of `differences`, expanded about
@@ -75,11 +79,20 @@ private:
   /// Whether the pivot's data is that of an exponential, and of others with
   /// running maxima: notes those.
   bool findMaxima(DifferencePivot &pivot, unsigned exponential) const;
-  unsigned addPivot(const Difference &difference, const Component &c);
+  /// The mean of some data: the sum of its product with weights (with 1, where
+  /// there are none) divided by their sum, which is a constant for `count`
+  /// elements of weight 1.
+  struct Mean {
+    llvm::SmallVector<Factor, 2> weights;
+    std::optional<double> count;
+  };
+  /// Recognises the mean of the data of `difference` in what is subtracted.
+  std::optional<Mean> findMean(const Difference &difference,
+                               const Component &c) const;
+  unsigned addPivot(const Difference &difference, mlir::Type type,
+                    const Component &c, const std::optional<Mean> &mean);
   unsigned addShift(const Difference &difference, unsigned pivot,
-                    const Component &c);
-  /// Recognises the mean of the data of `shift` with some weights.
-  void findMean(Shift &shift, const Difference &difference, const Component &c);
+                    const Component &c, const std::optional<Mean> &mean);
   /// Gives every exponential a pivot that follows its running maximum.
   void addLazyPivots();
   /// Drops stages and components that no result needs.
@@ -105,7 +118,7 @@ private:
 
   const Roles &roles;
   const DerivationOptions &options;
-  NormalForm form;
+  mutable NormalForm form;
   mlir::MLIRContext *context;
   llvm::SmallVectorImpl<RefusalReason> &why;
 };

@@ -29,8 +29,14 @@ bool Deriver::addPowers(ReduceOp reduce, ArrayRef<Difference> differences,
                   "a power of a difference of integers, which wrap",
                   "compute it in a float type");
   const Difference &difference = differences.front();
-  unsigned pivot = addPivot(difference, c);
-  unsigned shift = addShift(difference, pivot, c);
+  Type type = getAccumulatorType(reduce.getOperands()[0].getType());
+  // A mask takes away what made the mean infinite, and can leave only what is far
+  // from it.
+  std::optional<Mean> mean;
+  if (c.masks.empty())
+    mean = findMean(difference, c);
+  unsigned pivot = addPivot(difference, type, c, mean);
+  unsigned shift = addShift(difference, pivot, c, mean);
   bool isOwnMean = result.shifts[shift].numerator.has_value();
   bool isKept = !result.pivots[pivot].exponential;
   bool isWeighted = !c.data.empty() && !c.exponential;
@@ -105,19 +111,30 @@ bool Deriver::findMaxima(DifferencePivot &pivot, unsigned exponential) const {
   return true;
 }
 
-unsigned Deriver::addPivot(const Difference &difference, const Component &c) {
+unsigned Deriver::addPivot(const Difference &difference, Type type,
+                           const Component &c,
+                           const std::optional<Mean> &mean) {
   DifferencePivot pivot;
   pivot.data = difference.data;
-  pivot.type = c.type;
+  pivot.type = type;
   // Under an exponential of the same data its running maximum is the pivot.
   if (c.exponential && findMaxima(pivot, *c.exponential)) {
     pivot.exponential = c.exponential;
     pivot.component = result.exponentials[*c.exponential].pivot;
   }
-  SmallBitVector dims = dimsOf(difference.data);
-  Component state = makeComponent(Reducer::Add, c.type, c.over, dims);
+  // Of data with weights the mean is near the heaviest. Of any sign they could
+  // cancel: |weights| leave it inside the data.
+  if (mean && !pivot.exponential)
+    for (Factor f : mean->weights) {
+      if (f.exponent % 2 != 0 && !roles.isNonNegative(f.value))
+        f.function = Factor::Function::Abs;
+      pivot.weights.push_back(f);
+    }
+  SmallBitVector dims = dimsOf(difference.data) | dimsOf(pivot.weights);
+  Component state = makeComponent(Reducer::Add, type, c.over, dims);
   for (auto [i, other] : llvm::enumerate(result.pivots))
     if (other.data == pivot.data && other.type == pivot.type &&
+        other.weights == pivot.weights &&
         other.exponential == pivot.exponential &&
         other.others == pivot.others &&
         (pivot.exponential ||
@@ -127,14 +144,22 @@ unsigned Deriver::addPivot(const Difference &difference, const Component &c) {
   if (!pivot.exponential) {
     state.kept = result.pivots.size();
     pivot.component = addComponent(state);
-    pivot.count = addCount(c.over);
+    if (pivot.weights.empty()) {
+      pivot.weight = addCount(c.over);
+    } else {
+      Component weight =
+          makeComponent(Reducer::Add, type, c.over, dimsOf(pivot.weights));
+      weight.data = pivot.weights;
+      pivot.weight = addComponent(std::move(weight));
+    }
   }
   result.pivots.push_back(std::move(pivot));
   return result.pivots.size() - 1;
 }
 
 unsigned Deriver::addShift(const Difference &difference, unsigned pivot,
-                           const Component &c) {
+                           const Component &c,
+                           const std::optional<Mean> &mean) {
   for (auto [i, other] : llvm::enumerate(result.shifts))
     if (other.pivot == pivot && other.done == difference.done)
       return i;
@@ -142,8 +167,26 @@ unsigned Deriver::addShift(const Difference &difference, unsigned pivot,
   shift.pivot = pivot;
   shift.done = difference.done;
   // A running maximum is exact, and what is subtracted from it is of its size.
-  if (!result.pivots[pivot].exponential)
-    findMean(shift, difference, c);
+  if (mean && !result.pivots[pivot].exponential) {
+    auto add = [&](bool isPower) {
+      SmallBitVector dims = dimsOf(mean->weights);
+      if (isPower)
+        dims |= dimsOf(difference.data);
+      Component part = makeComponent(Reducer::Add, c.type, c.over, dims);
+      part.data = mean->weights;
+      if (isPower)
+        part.powers.push_back({pivot, 1});
+      return addComponent(std::move(part));
+    };
+    shift.numerator = add(true);
+    if (!mean->weights.empty())
+      shift.denominator = add(false);
+    else if (mean->count)
+      shift.count = *mean->count;
+    else
+      shift.denominator = addCount(c.over);
+    note("the mean is measured from the pivot, never subtracted rounded");
+  }
   result.shifts.push_back(std::move(shift));
   return result.shifts.size() - 1;
 }
@@ -165,20 +208,20 @@ static bool isPlainProduct(ArrayRef<Factor> factors) {
   });
 }
 
-void Deriver::findMean(Shift &shift, const Difference &difference,
-                       const Component &c) {
+std::optional<Deriver::Mean> Deriver::findMean(const Difference &difference,
+                                               const Component &c) const {
   // -1 * mean, of one value.
   if (difference.done.size() != 1 || difference.done[0].scale != -1 ||
       difference.done[0].factors.size() != 1 ||
       !difference.done[0].factors[0].isPlain())
-    return;
+    return std::nullopt;
   if (difference.data.size() != 1 || difference.data[0].scale != 1 ||
       !isPlainProduct(difference.data[0].factors))
-    return;
+    return std::nullopt;
   Value mean = stripCasts(difference.done[0].factors[0].value);
   auto div = mean.getDefiningOp<arith::DivFOp>();
   if (!div)
-    return;
+    return std::nullopt;
   // The numerator is the sum of the data times weights.
   auto sumOf = [&](Value v) -> std::optional<Term> {
     auto reduce = stripCasts(v).getDefiningOp<ReduceOp>();
@@ -198,7 +241,7 @@ void Deriver::findMean(Shift &shift, const Difference &difference,
   };
   std::optional<Term> numerator = sumOf(div.getLhs());
   if (!numerator)
-    return;
+    return std::nullopt;
   // A product of data is one leaf: take it apart as far as it helps here.
   auto leaves = [&](ArrayRef<Factor> factors) {
     SmallVector<Value> result;
@@ -221,50 +264,35 @@ void Deriver::findMean(Shift &shift, const Difference &difference,
   for (Value v : leaves(difference.data[0].factors)) {
     auto it = llvm::find(weights, v);
     if (it == weights.end())
-      return;
+      return std::nullopt;
     weights.erase(it);
   }
   // The denominator is the sum of the weights.
-  Component ones = makeComponent(Reducer::Add, c.type, c.over,
-                                 SmallBitVector(roles.getOver().size()));
+  Mean result;
   if (weights.empty()) {
     std::optional<double> n = getConstant(div.getRhs());
     std::optional<int64_t> count = roles.getCount(c.over);
     if (!count && roles.isCount(div.getRhs(), c.over))
-      shift.denominator = addCount(c.over);
-    else if (!n || !count || *n != static_cast<double>(*count))
-      return;
-    else
-      shift.count = *n;
-  } else {
-    std::optional<Term> denominator = sumOf(div.getRhs());
-    if (!denominator)
-      return;
-    SmallVector<Value> others = leaves(denominator->data);
-    for (Value v : weights) {
-      auto it = llvm::find(others, v);
-      if (it == others.end())
-        return;
-      others.erase(it);
-    }
-    if (!others.empty())
-      return;
-    ones.data = denominator->data;
+      return result;
+    if (!n || !count || *n != static_cast<double>(*count))
+      return std::nullopt;
+    result.count = *n;
+    return result;
   }
-  auto add = [&](Component part) {
-    SmallBitVector dims = dimsOf(part.data);
-    if (!part.powers.empty())
-      dims |= dimsOf(difference.data);
-    dims.reset(toDimSet(c.over, dims.size()));
-    part.into = toDims(dims);
-    return addComponent(std::move(part));
-  };
-  Component first = ones;
-  first.powers.push_back({shift.pivot, 1});
-  shift.numerator = add(first);
-  if (!weights.empty())
-    shift.denominator = add(ones);
-  note("the mean is measured from the pivot, never subtracted rounded");
+  std::optional<Term> denominator = sumOf(div.getRhs());
+  if (!denominator)
+    return std::nullopt;
+  SmallVector<Value> others = leaves(denominator->data);
+  for (Value v : weights) {
+    auto it = llvm::find(others, v);
+    if (it == others.end())
+      return std::nullopt;
+    others.erase(it);
+  }
+  if (!others.empty())
+    return std::nullopt;
+  result.weights = denominator->data;
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,7 +350,7 @@ struct Liveness {
     if (c.exponential)
       useComponent(d.exponentials[*c.exponential].pivot);
     if (c.kept)
-      useComponent(d.pivots[*c.kept].count);
+      useComponent(d.pivots[*c.kept].weight);
     useComponent(c.lazyOf);
     for (auto [pivot, power] : c.powers) {
       usePivot(d.pivots[pivot]);
@@ -360,6 +388,7 @@ struct Liveness {
       useComponent(term.component);
       useComponent(term.high);
       useComponent(term.low);
+      useComponent(term.some);
       for (Factor f : term.done)
         useValue(f.value);
       if (term.exponent)
@@ -423,6 +452,7 @@ static void renumber(StageChoice &choice,
     map(term.component);
     map(term.high);
     map(term.low);
+    map(term.some);
   }
 }
 
@@ -473,7 +503,7 @@ void Deriver::dropUnused(CascadeOp cascade) {
   for (DifferencePivot &p : result.pivots) {
     p.isUsed = isLive(p.component);
     p.component = position[p.component];
-    p.count = position[p.count];
+    p.weight = position[p.weight];
   }
   for (Shift &s : result.shifts) {
     s.isUsed = !s.numerator || isLive(*s.numerator);

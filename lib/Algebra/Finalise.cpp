@@ -99,6 +99,8 @@ Value Rewriter::termValue(BodyBuilder &bb, const StageTerm &term, Type type,
     Value isDegenerate = f.exponent < 0 ? bb.isEqual(v, 0) : bb.isInfinite(v);
     result = bb.select(isDegenerate, ends, result);
   }
+  if (term.some)
+    result = bb.select(state[*term.some], result, bb.constant(0, type));
   return result;
 }
 
@@ -167,11 +169,22 @@ Value Rewriter::choiceValue(BodyBuilder &bb, ReduceOp reduce,
   return overflowed(bb, choice, type, state, result);
 }
 
+/// Whether a term of `choice` is added up in f64.
+static bool usesF64(const Derivation &d, const StageChoice &choice) {
+  if (choice.predicate)
+    return usesF64(d, *choice.onTrue) || usesF64(d, *choice.onFalse);
+  return llvm::any_of(choice.terms, [&](const StageTerm &term) {
+    return term.component && d.components[*term.component].type.isF64();
+  });
+}
+
 Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
                            const State &state) {
   ReduceOp reduce = stage.reduce;
   Value operand = reduce.getOperand(0);
   Type type = getAccumulatorType(operand.getType());
+  if (stage.value && usesF64(d, *stage.value))
+    type = bb.b.getF64Type();
   Value result;
   auto nanOf = [&](Value v, Value otherwise) {
     return bb.select(bb.isNan(v), v, otherwise);
@@ -248,14 +261,7 @@ Value Rewriter::indexOrZero(BodyBuilder &bb, const Stage &stage, Value value,
   return bb.select(none, bb.constant(0, value.getType()), value);
 }
 
-void Rewriter::buildFinalize(Block &block) {
-  BodyBuilder bb(body, block, roles, loc);
-  unsigned numInputs = cascade.getInputs().size();
-  State state;
-  for (unsigned i = 0; i < numInputs; ++i)
-    bb.map(body.getArgument(i), block.getArgument(i));
-  for (unsigned i = 0; i < d.components.size(); ++i)
-    state.push_back(block.getArgument(numInputs + i));
+SmallVector<Value> Rewriter::finalised(BodyBuilder &bb, const State &state) {
   for (const Stage &stage : d.stages) {
     ReduceOp reduce = stage.reduce;
     bb.map(roles.canonical(reduce.getResult(0)), stageValue(bb, stage, state));
@@ -275,6 +281,17 @@ void Rewriter::buildFinalize(Block &block) {
   for (auto [i, v] : llvm::enumerate(yield.getValues()))
     if (!llvm::is_contained(d.outputs, i))
       results.push_back(bb.get(v));
-  YieldOp::create(bb.b, loc, results);
+  return results;
+}
+
+void Rewriter::buildFinalize(Block &block) {
+  BodyBuilder bb(body, block, roles, loc);
+  unsigned numInputs = cascade.getInputs().size();
+  State state;
+  for (unsigned i = 0; i < numInputs; ++i)
+    bb.map(body.getArgument(i), block.getArgument(i));
+  for (unsigned i = 0; i < d.components.size(); ++i)
+    state.push_back(block.getArgument(numInputs + i));
+  YieldOp::create(bb.b, loc, finalised(bb, state));
   simplifyBody(block);
 }

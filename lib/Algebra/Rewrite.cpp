@@ -81,6 +81,8 @@ Value Rewriter::contribution(BodyBuilder &bb, const Component &c,
     for (int i = 0; i < power; ++i)
       start = start ? bb.mul(start, difference) : difference;
   }
+  if (c.reducer == Reducer::Or && !c.masks.empty())
+    return bb.holds(c.masks);
   Value result = bb.product(start, c.data, 1, c.type);
   for (auto [predicate, side] : c.masks) {
     Value identity = bb.constant(c.identity);
@@ -97,6 +99,21 @@ ReduceOp Rewriter::reduceSegment(BodyBuilder &bb, const Component &c,
     return createReduce(bb.b, loc, cast<CombiningOpInterface>(c.group), values,
                         c.over, c.into);
   return ReduceOp::create(bb.b, loc, c.reducer, values, c.over, c.into);
+}
+
+SmallVector<Value> Rewriter::segmentOf(BodyBuilder &bb, const Component &c,
+                                       const Relative &relative) {
+  SmallVector<Value> elements;
+  if (c.group)
+    for (Value element : c.elements)
+      elements.push_back(bb.get(element));
+  else if (auto n = isCount(c) ? roles.getCount(c.over) : std::nullopt;
+           n && isWhole)
+    return {bb.constant(*n, c.type)};
+  else
+    elements.push_back(contribution(bb, c, relative));
+  ReduceOp segment = reduceSegment(bb, c, elements);
+  return llvm::to_vector_of<Value>(segment.getResults());
 }
 
 ArrayRef<Value> Rewriter::groupOf(unsigned first, ArrayRef<Value> state) const {
@@ -124,18 +141,27 @@ void Rewriter::mapScans(BodyBuilder &bb, const State &before) {
   }
 }
 
-Value Rewriter::keptPivot(BodyBuilder &bb, const Component &c, Value before,
-                          Value countBefore) {
-  // The plain mean of the first segment that has elements; 0 where it is not
-  // finite, so that infinite data meets the same operations as in the source.
+Value Rewriter::segmentMean(BodyBuilder &bb, const Component &c) {
+  // 0 where it is not finite, so that infinite data meets the same operations as
+  // in the source.
   const DifferencePivot &p = d.pivots[*c.kept];
-  const Component &count = d.components[p.count];
-  Value sum = reduceSegment(bb, c, bb.sum({}, p.data, p.type)).getResult(0);
-  Value n = reduceSegment(bb, count, bb.constant(1, count.type)).getResult(0);
-  Value mean = bb.div(sum, bb.cast(n, p.type));
-  Value isFinite = bb.isFinite(mean);
-  mean = bb.select(isFinite, mean, bb.constant(0, p.type));
-  return bb.select(bb.isEqual(countBefore, 0), mean, before);
+  const Component &weight = d.components[p.weight];
+  Value data = bb.product(bb.sum({}, p.data, p.type), p.weights, 1, p.type);
+  Value sum = reduceSegment(bb, c, data).getResult(0);
+  Value mean = bb.div(sum, bb.cast(segmentOf(bb, weight, {})[0], p.type));
+  return bb.select(bb.isFinite(mean), mean, bb.constant(0, p.type));
+}
+
+Value Rewriter::keptPivot(BodyBuilder &bb, const Component &c, Value before,
+                          Value weightBefore) {
+  const DifferencePivot &p = d.pivots[*c.kept];
+  const Component &weight = d.components[p.weight];
+  Value mean = segmentMean(bb, c);
+  // Of segments of equal weights the first one counts.
+  Value isLater = p.weights.empty()
+                      ? bb.isEqual(weightBefore, 0)
+                      : bb.isAbove(segmentOf(bb, weight, {})[0], weightBefore);
+  return bb.select(isLater, mean, before);
 }
 
 Value Rewriter::lazyPivot(BodyBuilder &bb, unsigned index, Value before,
@@ -151,7 +177,7 @@ Value Rewriter::lazyPivot(BodyBuilder &bb, unsigned index, Value before,
 }
 
 Rewriter::Transport Rewriter::transport(BodyBuilder &bb, const State &from,
-                                        const State &to, bool movesKept) {
+                                        const State &to, bool isMerge) {
   Transport result;
   SmallVector<Value> exponents;
   for (const PivotedExponential &e : d.exponentials) {
@@ -180,10 +206,10 @@ Rewriter::Transport Rewriter::transport(BodyBuilder &bb, const State &from,
         Value step = bb.sub(before, after);
         move = coefficient < 0 ? bb.sub(move, step) : bb.add(move, step);
       }
-    } else if (p.isUsed && movesKept) {
+    } else if (p.isUsed && (isMerge || !p.weights.empty())) {
       // The pivot of an empty state says nothing.
       Value difference = bb.sub(from[p.component], to[p.component]);
-      move = bb.select(bb.isEqual(from[p.count], 0), bb.constant(0, p.type),
+      move = bb.select(bb.isEqual(from[p.weight], 0), bb.constant(0, p.type),
                        difference);
     }
     result.moves.push_back(move);
@@ -221,6 +247,12 @@ Value Rewriter::expanded(BodyBuilder &bb, unsigned index, unsigned position,
       v = bb.mul(v, bb.constant(choose(power, k), c.type));
     result = result ? bb.add(result, v) : v;
   }
+  // Where a kept pivot stays there is nothing to add: not 0 times what is
+  // infinite.
+  if (!d.pivots[pivot].exponential) {
+    Value stays = expanded(bb, index, position + 1, from, transport);
+    result = bb.select(bb.isEqual(move, 0), stays, result);
+  }
   return result;
 }
 
@@ -238,49 +270,54 @@ Value Rewriter::transported(BodyBuilder &bb, unsigned index, const State &from,
   return bb.select(bb.isEqual(scale, 0), bb.constant(c.identity), scaled);
 }
 
-void Rewriter::buildStep(Block &step) {
-  BodyBuilder bb(body, step, roles, loc);
-  unsigned numInputs = cascade.getInputs().size();
-  State state, next(d.components.size());
-  for (unsigned i = 0; i < numInputs; ++i)
-    bb.map(body.getArgument(i), step.getArgument(i));
-  for (unsigned i = 0; i < d.components.size(); ++i)
-    state.push_back(step.getArgument(numInputs + i));
-
+State Rewriter::afterSegment(BodyBuilder &bb, const State &before) {
+  State next(d.components.size());
   for (auto [i, c] : llvm::enumerate(d.components)) {
     if (isRelative(c) || c.member != 0 || c.kept || c.lazyOf)
       continue;
-    if (c.group) {
-      SmallVector<Value> elements;
-      for (Value element : c.elements)
-        elements.push_back(bb.get(element));
-      ReduceOp segment = reduceSegment(bb, c, elements);
-      llvm::copy(bb.continueGroup(c, groupOf(i, state), segment.getResults()),
-                 next.begin() + i);
-      continue;
-    }
-    ReduceOp segment = reduceSegment(bb, c, contribution(bb, c, {}));
-    next[i] = bb.combine(c.reducer, state[i], segment.getResult(0));
+    SmallVector<Value> segment = segmentOf(bb, c, {});
+    if (c.group && !isWhole)
+      segment = bb.continueGroup(c, groupOf(i, before), segment);
+    else if (!isWhole)
+      segment[0] = bb.combine(c.reducer, before[i], segment[0]);
+    llvm::copy(segment, next.begin() + i);
   }
   for (auto [i, c] : llvm::enumerate(d.components))
     if (c.kept)
-      next[i] = keptPivot(bb, c, state[i], state[d.pivots[*c.kept].count]);
+      next[i] = isWhole ? segmentMean(bb, c)
+                        : keptPivot(bb, c, before[i],
+                                    before[d.pivots[*c.kept].weight]);
   for (auto [i, c] : llvm::enumerate(d.components))
     if (c.lazyOf)
-      next[i] = lazyPivot(bb, i, state[i], next[*c.lazyOf]);
-  // A kept pivot does not move while there is anything relative to it.
-  Transport toNext = transport(bb, state, next, /*movesKept=*/false);
+      next[i] = isWhole ? next[*c.lazyOf]
+                        : lazyPivot(bb, i, before[i], next[*c.lazyOf]);
+  Transport toNext;
+  if (!isWhole)
+    toNext = transport(bb, before, next, /*isMerge=*/false);
   Relative relative = relativeTo(bb, next);
   for (auto [i, c] : llvm::enumerate(d.components)) {
     if (!isRelative(c))
       continue;
-    ReduceOp segment = reduceSegment(bb, c, contribution(bb, c, relative));
-    next[i] = bb.combine(c.reducer, transported(bb, i, state, toNext),
-                         segment.getResult(0));
+    Value segment = segmentOf(bb, c, relative)[0];
+    next[i] = isWhole ? segment
+                      : bb.combine(c.reducer,
+                                   transported(bb, i, before, toNext), segment);
   }
   for (auto assertion : body.getOps<cf::AssertOp>())
     if (roles[assertion.getArg()] == Role::Data)
       bb.assertThat(assertion);
+  return next;
+}
+
+void Rewriter::buildStep(Block &step) {
+  BodyBuilder bb(body, step, roles, loc);
+  unsigned numInputs = cascade.getInputs().size();
+  State state;
+  for (unsigned i = 0; i < numInputs; ++i)
+    bb.map(body.getArgument(i), step.getArgument(i));
+  for (unsigned i = 0; i < d.components.size(); ++i)
+    state.push_back(step.getArgument(numInputs + i));
+  State next = afterSegment(bb, state);
   mapScans(bb, state);
   auto yield = cast<YieldOp>(body.getTerminator());
   for (unsigned i : d.outputs)
@@ -303,15 +340,15 @@ void Rewriter::buildMerge(Block &merge) {
     if (c.group)
       llvm::copy(bb.combineGroup(c, groupOf(i, left), groupOf(i, right)),
                  next.begin() + i);
-    else if (c.kept)
-      next[i] = bb.select(bb.isEqual(left[d.pivots[*c.kept].count], 0),
-                          right[i], left[i]);
-    else
+    else if (c.kept) {
+      unsigned weight = d.pivots[*c.kept].weight;
+      next[i] =
+          bb.select(bb.isAbove(right[weight], left[weight]), right[i], left[i]);
+    } else
       next[i] = bb.combine(c.reducer, left[i], right[i]);
   }
-  // The left pivot is kept, unless the left state is empty.
-  Transport fromLeft = transport(bb, left, next, /*movesKept=*/false);
-  Transport fromRight = transport(bb, right, next, /*movesKept=*/true);
+  Transport fromLeft = transport(bb, left, next, /*isMerge=*/true);
+  Transport fromRight = transport(bb, right, next, /*isMerge=*/true);
   for (auto [i, c] : llvm::enumerate(d.components)) {
     if (!isRelative(c))
       continue;
@@ -494,6 +531,40 @@ FoldAndFinalize Rewriter::run() {
       result = finalize.getResult(next++);
   rewriter.replaceOp(cascade, results);
   return {fold, finalize};
+}
+
+CascadeOp Rewriter::runWhole() {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(cascade);
+  isWhole = true;
+  auto block = std::make_unique<Block>();
+  for (BlockArgument arg : body.getArguments())
+    block->addArgument(arg.getType(), arg.getLoc());
+  auto mapInputs = [&](BodyBuilder &bb) {
+    for (BlockArgument arg : body.getArguments())
+      bb.map(arg, block->getArgument(arg.getArgNumber()));
+  };
+  BodyBuilder first(body, *block, roles, loc), last(body, *block, roles, loc);
+  mapInputs(first);
+  State state = afterSegment(first, {});
+  mapInputs(last);
+  YieldOp::create(last.b, loc, finalised(last, state));
+  simplifyBody(*block);
+  auto made = CascadeOp::create(rewriter, loc, cascade->getResultTypes(),
+                                cascade.getInputs(), cascade.getInits(),
+                                cascade.getIndexingMapsAttr(),
+                                cascade.getScheduleAttr());
+  made.getBody().push_back(block.release());
+  rewriter.replaceOp(cascade, made.getResults());
+  return made;
+}
+
+CascadeOp redfuse::rewriteWhole(RewriterBase &rewriter, CascadeOp cascade,
+                                const Derivation &derivation) {
+  FailureOr<Roles> roles =
+      Roles::compute(cast<IndexProgramOpInterface>(*cascade), derivation.over);
+  assert(succeeded(roles) && "the cascade changed since it was analysed");
+  return Rewriter(rewriter, cascade, derivation, *roles).runWhole();
 }
 
 FoldAndFinalize redfuse::rewrite(RewriterBase &rewriter, CascadeOp cascade,

@@ -27,13 +27,20 @@ public:
         numDims(cascade.getNumIterationDims()) {}
 
   FoldAndFinalize run();
+  /// One cascade that reduces to the state in one piece and finalises it.
+  CascadeOp runWhole();
 
 private:
   mlir::AffineMap stateMap(const Component &c) const;
   llvm::SmallVector<mlir::Value> makeInits();
   void buildStep(mlir::Block &step);
+  /// The state `before` with one more segment; the state of this segment alone
+  /// where the fold is in one piece.
+  State afterSegment(BodyBuilder &bb, const State &before);
   void buildMerge(mlir::Block &merge);
   void buildFinalize(mlir::Block &block);
+  /// The results that are no outputs, from the state.
+  llvm::SmallVector<mlir::Value> finalised(BodyBuilder &bb, const State &state);
 
   /// The data of exponentials and powers, relative to the pivots in `state`.
   struct Relative {
@@ -44,11 +51,16 @@ private:
                            const Relative &relative);
   ReduceOp reduceSegment(BodyBuilder &bb, const Component &c,
                          mlir::ValueRange values);
+  /// One segment's own component, or components of a group.
+  llvm::SmallVector<mlir::Value> segmentOf(BodyBuilder &bb, const Component &c,
+                                           const Relative &relative);
   /// The components of the group that begins at `first`, in `state`.
   llvm::ArrayRef<mlir::Value> groupOf(unsigned first,
                                       llvm::ArrayRef<mlir::Value> state) const;
   /// Maps the results of scans to prefixes of all elements so far.
   void mapScans(BodyBuilder &bb, const State &before);
+  /// The mean of the segment's elements, with their weights.
+  mlir::Value segmentMean(BodyBuilder &bb, const Component &c);
   mlir::Value keptPivot(BodyBuilder &bb, const Component &c, mlir::Value before,
                         mlir::Value countBefore);
   /// The pivot of exponentials that may lag behind the running maximum.
@@ -61,12 +73,17 @@ private:
   struct Transport {
     llvm::SmallVector<mlir::Value> scales, moves;
   };
+  /// In a step, kept pivots without weights stay.
   Transport transport(BodyBuilder &bb, const State &from, const State &to,
-                      bool movesKept);
+                      bool isMerge);
   mlir::Value transported(BodyBuilder &bb, unsigned component,
                           const State &from, const Transport &transport);
   mlir::Value expanded(BodyBuilder &bb, unsigned component, unsigned position,
                        const State &from, const Transport &transport);
+  static bool isCount(const Component &c) {
+    return c.type.isInteger() && c.reducer == Reducer::Add && c.data.empty() &&
+           c.masks.empty() && c.terms.empty() && !c.group;
+  }
   /// Whether a component changes with a pivot.
   static bool isRelative(const Component &c) {
     return c.exponential || !c.powers.empty();
@@ -104,6 +121,8 @@ private:
   mlir::Location loc;
   mlir::Block &body;
   unsigned numDims;
+  /// Whether there is one segment and nothing before it.
+  bool isWhole = false;
 };
 
 } // namespace redfuse

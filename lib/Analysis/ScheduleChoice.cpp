@@ -266,8 +266,10 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
       if (tile > 0 && d < numDims &&
           (llvm::is_contained(grid, d) || llvm::is_contained(stream, d)))
         tiles[d] = tile;
-    return ScheduleAttr::get(context, kind, grid, tiles, stream,
-                             StringAttr::get(context, reason), parts);
+    return ScheduleAttr::get(
+        context, kind, grid, tiles, stream, StringAttr::get(context, reason),
+        parts,
+        stream.empty() || kind == ScheduleKind::Resident ? 0 : options.lazy);
   };
   if (failed(shape))
     return make(ScheduleKind::Resident, "the body is ill-formed");
@@ -281,8 +283,7 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
   bool isSplit = options.kind == ScheduleKind::Split;
   bool isAsked = isSplit || options.kind == ScheduleKind::Stream ||
                  options.kind == ScheduleKind::MultiPass;
-  if (options.kind && !isAsked)
-    return make(ScheduleKind::Resident, "asked for");
+  bool isResident = options.kind && !isAsked;
   double blocks = countBlocks(*shape, grid, tiles);
   if (!options.kind && isWorthSplitting(*shape, target, blocks))
     isSplit = true;
@@ -290,8 +291,23 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
   if (!cascade.getBody().front().getOps<ScanOp>().empty())
     isSplit = false;
   SmallVector<int64_t> around;
-  if (!options.kind && !isSplit && !options.strict)
+  if (!isAsked && !isSplit && !options.strict)
     around = findKeptPivot(cascade, *shape);
+  if (isResident && around.empty())
+    return make(ScheduleKind::Resident, "asked for");
+  // What is folded for its accuracy alone stays whole.
+  bool isDynamic = llvm::any_of(around, [&](int64_t d) {
+    return ShapedType::isDynamic(getStaticExtents(cascade)[d]);
+  });
+  if (!around.empty() && (isResident || (resident <= budget && !isDynamic))) {
+    for (int64_t d : around)
+      tiles[d] = 0;
+    stream = around;
+    return make(ScheduleKind::Resident,
+                Twine(isResident ? "asked for; " : "") +
+                    "differences from a mean are summed around a kept value, "
+                    "which loses fewer digits");
+  }
   if (resident <= budget && !isAsked && !isSplit && around.empty())
     return make(ScheduleKind::Resident,
                 "what a block keeps (" + Twine(int64_t(resident)) +
@@ -366,17 +382,11 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
       parts = std::min<int64_t>(parts, length);
       length = std::ceil(length / parts);
     }
-    // What is folded for its accuracy alone stays whole.
-    bool isWhole = !around.empty() && resident <= budget &&
-                   !ShapedType::isDynamic(getStaticExtents(cascade)[longest]);
-    tiles[longest] = isWhole ? length : std::min<int64_t>(tile, length);
+    tiles[longest] = std::min<int64_t>(tile, length);
     std::string reason = "asked for";
     if (isSplit && !isAsked)
       reason = std::to_string(int64_t(blocks)) + " blocks are too few for " +
                std::to_string(target.getUnits()) + " units";
-    else if (isWhole)
-      reason = "differences from a mean are summed around a kept value, which "
-               "loses fewer digits";
     else if (!isAsked)
       reason = "keeping the reduced dims whole takes " +
                std::to_string(int64_t(resident)) +

@@ -58,7 +58,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
            Attribute();
   SmallVector<int64_t> grid, tiles, stream;
   StringAttr reason;
-  int64_t parts = 0;
+  int64_t parts = 0, lazy = 0;
   auto parseDims = [&](SmallVector<int64_t> &dims) {
     return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
       return parser.parseInteger(dims.emplace_back());
@@ -83,11 +83,13 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
       parsed = parseDims(stream);
     else if (keyword == "parts")
       parsed = parser.parseInteger(parts);
+    else if (keyword == "lazy")
+      parsed = parser.parseInteger(lazy);
     else if (keyword == "reason")
       parsed = parser.parseAttribute(reason);
     else
       return parser.emitError(entryLoc)
-                 << "expected grid, tiles, stream, parts or reason, got '"
+                 << "expected grid, tiles, stream, parts, lazy or reason, got '"
                  << keyword << "'",
              Attribute();
     if (failed(parsed))
@@ -96,7 +98,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   if (parser.parseGreater())
     return {};
   return parser.getChecked<ScheduleAttr>(loc, parser.getContext(), *kind, grid,
-                                         tiles, stream, reason, parts);
+                                         tiles, stream, reason, parts, lazy);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -113,6 +115,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   printDims("stream", getStream());
   if (getParts() != 0)
     printer << ", parts = " << getParts();
+  if (getLazy() != 0)
+    printer << ", lazy = " << getLazy();
   if (getReason())
     printer << ", reason = " << getReason();
   printer << ">";
@@ -122,7 +126,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ScheduleKind kind, ArrayRef<int64_t> grid,
                                    ArrayRef<int64_t> tiles,
                                    ArrayRef<int64_t> stream, StringAttr,
-                                   int64_t parts) {
+                                   int64_t parts, int64_t lazy) {
   auto inRange = [&](int64_t d) {
     return d >= 0 && d < static_cast<int64_t>(tiles.size());
   };
@@ -154,23 +158,30 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << tiles.size() << " entries";
     if (llvm::is_contained(grid, d))
       return emitError() << "dim " << d << " is both in 'grid' and 'stream'";
-    if (tiles[d] == 0)
+    bool isWhole = kind == ScheduleKind::Resident;
+    if (tiles[d] == 0 && !isWhole)
       return emitError() << "dim " << d
                          << " is in 'stream' but its tile is the whole dim";
+    if (tiles[d] != 0 && isWhole)
+      return emitError() << "a resident schedule folds whole dims, but dim "
+                         << d << " has tiles of " << tiles[d];
   }
   bool isSplit = kind == ScheduleKind::Split;
   if ((isSplit || kind == ScheduleKind::Stream) && stream.empty())
     return emitError() << "a " << stringifyScheduleKind(kind)
                        << " schedule needs dims in 'stream'";
-  if (!isSplit && kind != ScheduleKind::Stream &&
-      kind != ScheduleKind::MultiPass && !stream.empty())
-    return emitError() << "only a stream, multipass or split schedule has dims "
-                          "in 'stream'";
+  if (kind == ScheduleKind::Map && !stream.empty())
+    return emitError() << "a map has no dims in 'stream'";
   if (isSplit && parts < 1)
     return emitError() << "a split schedule needs 1 or more 'parts', got "
                        << parts;
   if (!isSplit && parts != 0)
     return emitError() << "only a split schedule has 'parts'";
+  if (lazy < 0 || lazy > kMaxLazy)
+    return emitError() << "'lazy' is 0 to " << kMaxLazy << " powers of 2, got "
+                       << lazy;
+  if (lazy != 0 && stream.empty())
+    return emitError() << "only a schedule with dims in 'stream' has 'lazy'";
   return success();
 }
 

@@ -74,9 +74,9 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
   using DeriveBase::DeriveBase;
 
   void runOnOperation() override {
-    if (lazy > kMaxLazy) {
-      getOperation()->emitError() << "option 'lazy': expected at most "
-                                  << kMaxLazy << " powers of 2, got " << lazy;
+    if (lazy < 0 || lazy > kMaxLazy) {
+      getOperation()->emitError() << "option 'lazy': expected 0 to " << kMaxLazy
+                                  << " powers of 2, got " << lazy.getValue();
       return signalPassFailure();
     }
     SmallVector<CascadeOp> cascades;
@@ -95,6 +95,11 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
       if (dims.empty())
         continue;
       llvm::sort(dims); // A schedule names the outermost loop first.
+      if (!all && schedule && schedule.getKind() == ScheduleKind::Resident &&
+          !schedule.getStream().empty()) {
+        foldWhole(cascade, dims);
+        continue;
+      }
       giveExtents(cascade, dims);
       runOnCascade(cascade, dims);
     }
@@ -107,12 +112,29 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
         Builder(&getContext()).getI64IntegerAttr(taken.count()));
   }
 
-  void runOnCascade(CascadeOp cascade, ArrayRef<int64_t> dims) {
+  /// Reduces to the state of the fold in one piece: nothing is carried.
+  void foldWhole(CascadeOp cascade, ArrayRef<int64_t> dims) {
     IRRewriter rewriter(&getContext());
+    SmallVector<RefusalReason> why;
+    FailureOr<Derivation> derivation =
+        derive(cascade, dims, why, optionsFor(cascade));
+    if (succeeded(derivation) && derivation->scans.empty())
+      cascade = rewriteWhole(rewriter, cascade, *derivation);
+    keepWhole(cascade);
+  }
+
+  DerivationOptions optionsFor(CascadeOp cascade) {
     DerivationOptions options;
     options.strict = strict;
     options.approximate = approximate;
-    options.lazy = lazy;
+    ScheduleAttr schedule = cascade.getScheduleAttr();
+    options.lazy = schedule && schedule.getLazy() ? schedule.getLazy() : lazy;
+    return options;
+  }
+
+  void runOnCascade(CascadeOp cascade, ArrayRef<int64_t> dims) {
+    IRRewriter rewriter(&getContext());
+    DerivationOptions options = optionsFor(cascade);
     SmallVector<RefusalReason> why;
     FailureOr<PassPlan> plan = planPasses(cascade, dims, why, options);
     if (succeeded(plan))
@@ -162,7 +184,7 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
     return true;
   }
 
-  /// What has no merge is not streamed.
+  /// What has no merge, or needs none, is not streamed.
   void keepWhole(CascadeOp cascade) {
     ScheduleAttr schedule = cascade.getScheduleAttr();
     if (!schedule)

@@ -21,6 +21,12 @@ struct Schedule : public redfuse::impl::ScheduleBase<Schedule> {
     options.approximate = approximate;
     options.tiles.assign(tiles.begin(), tiles.end());
     options.parts = parts;
+    options.lazy = lazy;
+    if (lazy < 0 || lazy > kMaxLazy) {
+      getOperation()->emitError() << "option 'lazy': expected 0 to " << kMaxLazy
+                                  << " powers of 2, got " << lazy.getValue();
+      return signalPassFailure();
+    }
     if (!kind.empty()) {
       options.kind = symbolizeScheduleKind(kind);
       if (!options.kind) {

@@ -232,7 +232,7 @@ LogicalResult Splitter::makeFolding() {
   tiles.push_back(1);
   made.kernel.setScheduleAttr(ScheduleAttr::get(
       b.getContext(), ScheduleKind::Split, grid, tiles, schedule.getStream(),
-      schedule.getReason(), schedule.getParts()));
+      schedule.getReason(), schedule.getParts(), schedule.getLazy()));
   partials =
       llvm::to_vector_of<Value>(end(made, store->getResults()).getResults());
   return success();
@@ -349,6 +349,7 @@ void Splitter::makeMerging() {
   }
   ScheduleRequest request;
   request.kind = ScheduleKind::Resident;
+  request.strict = true; // What merges is not derived once more.
   made.kernel.setScheduleAttr(
       chooseSchedule(cascade, getTargetOf(kernel), request));
   LaunchOp made2 = end(made, cascade.getResults());

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .errors import ArgumentError
@@ -21,7 +21,9 @@ OPTIONAL_KEYS = ("combiners", "ordered", "outputs")
 _COMBINER = re.compile(r"(\w+)\(([\w, ]+)\) = \((.+)\); identity \((.+)\)(; ordered)?$")
 _TYPED = re.compile(r"(\w+): ([\w.<>]+?)\[([\d, ]*)\](?: = (.+))?$")
 _PREFIXES = "prefixes of "
-_KEPT = re.compile(r"(\w+) = mean of the first segment of (.+), kept$")
+_KEPT = re.compile(r"(\w+) = mean of (.+) in the heaviest segment by (\w+), kept$")
+_LAZY = re.compile(r"(\w+) = (\w+) of an earlier segment, at most (\d+) powers of 2 behind$")
+_LAZILY = ", lazily"
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,25 @@ class Pivot:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """A pivot that is the mean of ``data`` in a segment: the first one, or of two that are merged
+    the one for which ``weight`` is larger. That component of the state is the sum of what each
+    element counts for in the mean."""
+
+    data: Expr
+    weight: str
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """A pivot that stays while ``maximum`` is at most ``powers`` powers of 2 ahead. In the basis it
+    is that maximum: so it begins in a segment, and so it is merged."""
+
+    maximum: str
+    powers: int
+
+
+@dataclass(frozen=True)
 class Guard:
     """``text`` (a term of a finalisation, or a reduced value) is ``instead`` where ``condition``
     holds."""
@@ -97,7 +118,8 @@ class Certificate:
     state: dict[str, Declared] = field(default_factory=dict)
     source: list[Reduction] = field(default_factory=list)
     basis: list[Reduction] = field(default_factory=list)
-    kept: dict[str, Expr] = field(default_factory=dict)
+    kept: dict[str, Kept] = field(default_factory=dict)
+    lazy: dict[str, Lazy] = field(default_factory=dict)
     pivots: dict[str, Pivot] = field(default_factory=dict)
     transport: dict[str, Expr] = field(default_factory=dict)
     finalise: dict[str, Expr] = field(default_factory=dict)
@@ -182,14 +204,22 @@ def _read_state(c: Certificate, line: str) -> None:
 
 def _read_basis(c: Certificate, line: str) -> None:
     kept = _KEPT.match(line)
+    lazy = _LAZY.match(line)
     if kept:
-        c.kept[kept[1]] = parse(kept[2])
+        c.kept[kept[1]] = Kept(parse(kept[2]), kept[3])
+    elif lazy:
+        followed = [r for r in c.basis if r.names == (lazy[2],)]
+        if not followed:
+            raise ArgumentError(f"{lazy[2]} does not come before")
+        c.lazy[lazy[1]] = Lazy(lazy[2], int(lazy[3]))
+        c.basis.append(replace(followed[0], names=(lazy[1],)))
     else:
         c.basis.append(_reduction(line))
 
 
 def _read_pivots(c: Certificate, line: str) -> None:
     left, right = _split(line, ": ")
+    right = right.removesuffix(_LAZILY)
     for what, is_kept in (("running maximum of ", False), ("kept value of ", True)):
         if right.startswith(what):
             c.pivots[left] = Pivot(left, is_kept, parse(right[len(what) :]), line)

@@ -229,7 +229,9 @@ def _schedule(cascade: Any, names: list[str]) -> dict:
     found["tile"] = {
         name: size for name, size in zip(names, lists.get("tiles", []), strict=False) if size
     }
-    found["stream"] = [names[d] for d in lists.get("stream", [])]
+    # What a resident schedule folds is in one piece.
+    is_whole = found["kind"] == "resident"
+    found["stream"] = [] if is_whole else [names[d] for d in lists.get("stream", [])]
     parts = _PARTS.search(text)
     if parts:
         found["parts"] = int(parts[1])

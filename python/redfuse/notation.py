@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .certificates import Certificate, Reduction
-from .formulas import Expr, name, number
+from .formulas import Expr, name
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -258,14 +258,17 @@ def equations(certificate: Certificate) -> list[Equation]:
         made.append(Equation("data", left, _tuple(combiner.results)))
     for key in certificate.state:
         if key in certificate.kept:
-            note = "mean of the first segment, kept"
-            made.append(Equation("state", name(key), certificate.kept[key], note))
+            note = f"mean in the segment, by {certificate.kept[key].weight}"
+            made.append(Equation("state", name(key), certificate.kept[key].data, note))
         for component in certificate.basis:
             if component.names[0] == key:
-                made.append(Equation("state", _left(component), _segment(component)))
+                lazy = certificate.lazy.get(key)
+                note = f"or at most {lazy.powers} powers of 2 less, kept" if lazy else ""
+                made.append(Equation("state", _left(component), _segment(component), note))
     for key in certificate.state:
         if key in certificate.kept:
-            note = "that of s where t is empty"
+            weight = certificate.kept[key].weight
+            note = f"or that of s, where its {weight} is larger"
             made.append(Equation("merge", name(key + "'"), name(key), note))
         for component in certificate.basis:
             if component.names[0] == key:
@@ -298,7 +301,7 @@ def _running(certificate: Certificate, scan: Reduction) -> Expr:
 
 def _used(certificate: Certificate) -> set[str]:
     """The names of data that the shown formulas need."""
-    shown = [*certificate.kept.values(), *certificate.finalise.values(),
+    shown = [*(kept.data for kept in certificate.kept.values()), *certificate.finalise.values(),
              *certificate.results.values(),
              *(o for c in certificate.basis for o in c.operands),
              *(o for s in certificate.source if s.is_scan for o in s.operands)]  # fmt: skip
@@ -340,44 +343,13 @@ def _other(e: Expr) -> Expr:
 
 def _merged(certificate: Certificate, component: Reduction) -> Expr:
     key = component.names[0]
-    ours: Expr = _left(component)
-    if key in certificate.transport:
-        ours = certificate.transport[key]
+    ours: Expr = certificate.transport.get(key, _left(component))
     theirs = _other(ours)
-    if key in certificate.transport:
-        ours = _unmoved(ours, set(certificate.kept))
     if component.reducer == "add":
         return Expr("+", (ours, theirs))
     if component.reducer == "mul":
         return Expr("*", (ours, theirs))
     return Expr("call", (ours, theirs), component.reducer)
-
-
-def _unmoved(e: Expr, kept: set[str]) -> Expr:
-    """A transport in which kept pivots stay where they are."""
-
-    def change(node: Expr) -> Expr | None:
-        is_move = node.head == "-" and all(a.head == "name" for a in node.args)
-        if is_move and node.args[0].value == node.args[1].value and node.args[0].value in kept:
-            return number(0)
-        if node.head in ("+", "*", "**"):
-            a, b = (arg.replaced(change) for arg in node.args)
-            if node.head == "+" and _is_zero(a):
-                return b
-            if node.head == "+" and _is_zero(b):
-                return a
-            if node.head == "**" and _is_zero(a):
-                return a
-            if node.head == "*" and (_is_zero(a) or _is_zero(b)):
-                return number(0)
-            return Expr(node.head, (a, b))
-        return None
-
-    return e.replaced(change)
-
-
-def _is_zero(e: Expr) -> bool:
-    return e.head == "number" and e.value == 0
 
 
 def align(found: Sequence[Equation], headings: dict[str, str]) -> str:

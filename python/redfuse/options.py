@@ -19,6 +19,8 @@ class Options:
     schedule: ``auto``, or one schedule for every cascade where it is legal: ``resident``,
         ``stream``, ``split``.
     parts: segments of a split schedule, 0 for what the cost model finds best.
+    lazy: where a reduction is streamed, the value that exponentials are taken relative to stays
+        while their running maximum grows by less than this, in powers of 2; at most 8, 0 for never.
     strict: refuse every schedule that changes the order of floating-point operations.
     approximate: take rounding to nearest and saturation for the identity where they stand in the
         way of reading the data once. Results differ by as much as these round; ``explain`` says
@@ -36,6 +38,7 @@ class Options:
     fuse: bool = True
     schedule: str = "auto"
     parts: int = 0
+    lazy: int = 0
     strict: bool = False
     approximate: bool = False
     deterministic: bool = False
@@ -50,6 +53,7 @@ class Options:
             "fuse": (bool,),
             "schedule": (str,),
             "parts": (int,),
+            "lazy": (int,),
             "strict": (bool,),
             "approximate": (bool,),
             "deterministic": (bool,),
@@ -73,6 +77,8 @@ class Options:
             raise ArgumentError(f"option 'opt_level': expected 0 to 3, got {self.opt_level}")
         if not 0 <= self.parts <= 64:
             raise ArgumentError(f"option 'parts': expected 0 to 64, got {self.parts}")
+        if not 0 <= self.lazy <= 8:
+            raise ArgumentError(f"option 'lazy': expected 0 to 8, got {self.lazy}")
         if self.along is not None:
             along = tuple(self.along)  # JSON has lists
             if len(along) != 2 or not all(type(n) is int and n >= 0 for n in along):

@@ -30,6 +30,8 @@ def fused(options: Options) -> list[tuple[str, str]]:
     kind = [] if options.schedule == "auto" else [f"kind={options.schedule}"]
     if options.parts:
         kind.append(f"parts={options.parts}")
+    if options.lazy:
+        kind.append(f"lazy={options.lazy}")
     return [
         ("normalize", "builtin.module(redfuse-normalize)"),
         ("raise", "builtin.module(redfuse-raise,redfuse-widen-accumulators)"),

@@ -62,8 +62,23 @@ module attributes {redfuse.a = #redfuse.schedule<stream, tiles = [1]>} {}
 
 // -----
 
-// expected-error @below {{only a stream, multipass or split schedule has dims in 'stream'}}
-module attributes {redfuse.a = #redfuse.schedule<resident, tiles = [1], stream = [0]>} {}
+// expected-error @below {{a map has no dims in 'stream'}}
+module attributes {redfuse.a = #redfuse.schedule<map, tiles = [1], stream = [0]>} {}
+
+// -----
+
+// expected-error @below {{a resident schedule folds whole dims, but dim 0 has tiles of 16}}
+module attributes {redfuse.a = #redfuse.schedule<resident, tiles = [16], stream = [0]>} {}
+
+// -----
+
+// expected-error @below {{'lazy' is 0 to 8 powers of 2, got 9}}
+module attributes {redfuse.a = #redfuse.schedule<stream, tiles = [1], stream = [0], lazy = 9>} {}
+
+// -----
+
+// expected-error @below {{only a schedule with dims in 'stream' has 'lazy'}}
+module attributes {redfuse.a = #redfuse.schedule<resident, tiles = [1], lazy = 2>} {}
 
 // -----
 
@@ -72,7 +87,7 @@ module attributes {redfuse.a = #redfuse.schedule<spiral>} {}
 
 // -----
 
-// expected-error @below {{expected grid, tiles, stream, parts or reason, got 'blocks'}}
+// expected-error @below {{expected grid, tiles, stream, parts, lazy or reason, got 'blocks'}}
 module attributes {redfuse.a = #redfuse.schedule<map, blocks = [1]>} {}
 
 // -----

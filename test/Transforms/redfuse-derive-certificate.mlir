@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: @variance
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = mean of the first segment of x0, kept"
+// CHECK-SAME: "t0 = mean of x0 in the heaviest segment by t1, kept"
 // CHECK-SAME: "t1 = add[1](1)"
 // CHECK-SAME: "t2 = add[1]((x0 - t0'))"
 // CHECK-SAME: "t3 = add[1]((x0 - t0')**2)"
@@ -41,10 +41,10 @@ func.func @variance(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5x
 
 // CHECK-LABEL: @covariance
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = mean of the first segment of x0, kept"
+// CHECK-SAME: "t0 = mean of x0 in the heaviest segment by t1, kept"
 // CHECK-SAME: "t1 = add[1](1)"
 // CHECK-SAME: "t2 = add[1]((x0 - t0'))"
-// CHECK-SAME: "t3 = mean of the first segment of x1, kept"
+// CHECK-SAME: "t3 = mean of x1 in the heaviest segment by t1, kept"
 // CHECK-SAME: "t4 = add[1]((x1 - t3'))"
 // CHECK-SAME: "t5 = add[1]((x0 - t0')*(x1 - t3'))"
 // CHECK-SAME: "d2 = t5 + t2*(-t4/37) + t4*(-t2/37) + 37*(-t2/37)*(-t4/37)"
@@ -73,13 +73,12 @@ func.func @covariance(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: te
 // CHECK-LABEL: @weighted_variance
 // CHECK: redfuse.fold
 // CHECK-SAME: "t0 = add[1](a0)"
-// CHECK-SAME: "t1 = mean of the first segment of x0, kept"
-// CHECK-SAME: "t2 = add[1](1)"
-// CHECK-SAME: "t3 = add[1]((x0 - t1')*a0)"
-// CHECK-SAME: "t4 = add[1]((x0 - t1')**2*a0)"
-// CHECK-SAME: "d2 = t4 + 2*t3*(-t3/t0) + t0*(-t3/t0)**2"
-// CHECK-SAME: "t3 -> t3 + (t1 - t1')*t0"
-// CHECK-SAME: "t4 -> t4 + 2*(t1 - t1')*t3 + (t1 - t1')**2*t0"
+// CHECK-SAME: "t1 = mean of x0 in the heaviest segment by t0, kept"
+// CHECK-SAME: "t2 = add[1]((x0 - t1')*a0)"
+// CHECK-SAME: "t3 = add[1]((x0 - t1')**2*a0)"
+// CHECK-SAME: "d2 = t3 + 2*t2*(-t2/t0) + t0*(-t2/t0)**2"
+// CHECK-SAME: "t2 -> t2 + (t1 - t1')*t0"
+// CHECK-SAME: "t3 -> t3 + 2*(t1 - t1')*t2 + (t1 - t1')**2*t0"
 func.func @weighted_variance(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
       ins(%in0, %in1 : tensor<5x37xf32>, tensor<5x37xf32>)
@@ -101,7 +100,7 @@ func.func @weighted_variance(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %in
 
 // CHECK-LABEL: @normalised_contraction
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = mean of the first segment of x0, kept"
+// CHECK-SAME: "t0 = mean of x0 in the heaviest segment by t1, kept"
 // CHECK-SAME: "t1 = add[2](1)"
 // CHECK-SAME: "t2 = add[2]((x0 - t0'))"
 // CHECK-SAME: "t3 = add[2]((x0 - t0')**2)"
@@ -311,7 +310,7 @@ func.func @map_after(%in0: tensor<5x37xf32>, %init0: tensor<5x37xf32>) -> (tenso
 
 // CHECK-LABEL: @moments
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = mean of the first segment of x0, kept"
+// CHECK-SAME: "t0 = mean of x0 in the heaviest segment by t1, kept"
 // CHECK-SAME: "t1 = add[1](1)"
 // CHECK-SAME: "t2 = add[1]((x0 - t0'))"
 // CHECK-SAME: "t3 = add[1]((x0 - t0')**3)"

@@ -113,7 +113,7 @@ func.func @scaled(%x: tensor<5x37xf32>, %w: tensor<37x3xf32>) -> tensor<5x3xf32>
 // (x - mu)^2: about a pivot inside the data
 // CHECK-LABEL: @variance
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = mean of the first segment of x0, kept", "t1 = add[1](1)", "t2 = add[1]((x0 - t0'))", "t3 = add[1]((x0 - t0')**2)"]
+// CHECK-SAME: basis = ["t0 = mean of x0 in the heaviest segment by t1, kept", "t1 = add[1](1)", "t2 = add[1]((x0 - t0'))", "t3 = add[1]((x0 - t0')**2)"]
 // CHECK-SAME: finalise = ["d1 = t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2"]
 // CHECK-SAME: transport = ["t2 -> t2 + (t0 - t0')*t1", "t3 -> t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"]
 func.func @variance(%x: tensor<5x37xf32>) -> tensor<5xf32> {
@@ -144,7 +144,7 @@ func.func @variance(%x: tensor<5x37xf32>) -> tensor<5xf32> {
 // (x - mu)^4
 // CHECK-LABEL: @fourth_moment
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = mean of the first segment of x0, kept", "t1 = add[1](1)", "t2 = add[1]((x0 - t0'))", "t3 = add[1]((x0 - t0')**4)", "t4 = add[1]((x0 - t0')**3)", "t5 = add[1]((x0 - t0')**2)"]
+// CHECK-SAME: basis = ["t0 = mean of x0 in the heaviest segment by t1, kept", "t1 = add[1](1)", "t2 = add[1]((x0 - t0'))", "t3 = add[1]((x0 - t0')**4)", "t4 = add[1]((x0 - t0')**3)", "t5 = add[1]((x0 - t0')**2)"]
 // CHECK-SAME: finalise = ["d1 = t3 + 4*t4*(-t2/37) + 6*t5*(-t2/37)**2 + 4*t2*(-t2/37)**3 + 37*(-t2/37)**4"]
 // CHECK-SAME: transport = ["t2 -> t2 + (t0 - t0')*t1", "t3 -> t3 + 4*(t0 - t0')*t4 + 6*(t0 - t0')**2*t5 + 4*(t0 - t0')**3*t2 + (t0 - t0')**4*t1", "t4 -> t4 + 3*(t0 - t0')*t5 + 3*(t0 - t0')**2*t2 + (t0 - t0')**3*t1", "t5 -> t5 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"]
 func.func @fourth_moment(%x: tensor<5x37xf32>) -> tensor<5xf32> {
@@ -176,7 +176,7 @@ func.func @fourth_moment(%x: tensor<5x37xf32>) -> tensor<5xf32> {
 // (x - mu)^3
 // CHECK-LABEL: @third_moment
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = mean of the first segment of x0, kept", "t1 = add[1](1)", "t2 = add[1]((x0 - t0'))", "t3 = add[1]((x0 - t0')**3)", "t4 = add[1]((x0 - t0')**2)"]
+// CHECK-SAME: basis = ["t0 = mean of x0 in the heaviest segment by t1, kept", "t1 = add[1](1)", "t2 = add[1]((x0 - t0'))", "t3 = add[1]((x0 - t0')**3)", "t4 = add[1]((x0 - t0')**2)"]
 // CHECK-SAME: finalise = ["d1 = t3 + 3*t4*(-t2/37) + 3*t2*(-t2/37)**2 + 37*(-t2/37)**3"]
 // CHECK-SAME: transport = ["t2 -> t2 + (t0 - t0')*t1", "t3 -> t3 + 3*(t0 - t0')*t4 + 3*(t0 - t0')**2*t2 + (t0 - t0')**3*t1", "t4 -> t4 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"]
 func.func @third_moment(%x: tensor<5x37xf32>) -> tensor<5xf32> {
@@ -208,7 +208,7 @@ func.func @third_moment(%x: tensor<5x37xf32>) -> tensor<5xf32> {
 // (x - mu)*(y - nu): a product of pivots
 // CHECK-LABEL: @covariance
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = mean of the first segment of x0, kept", "t1 = add[1](1)", "t2 = add[1]((x0 - t0'))", "t3 = mean of the first segment of x1, kept", "t4 = add[1]((x1 - t3'))", "t5 = add[1]((x0 - t0')*(x1 - t3'))"]
+// CHECK-SAME: basis = ["t0 = mean of x0 in the heaviest segment by t1, kept", "t1 = add[1](1)", "t2 = add[1]((x0 - t0'))", "t3 = mean of x1 in the heaviest segment by t1, kept", "t4 = add[1]((x1 - t3'))", "t5 = add[1]((x0 - t0')*(x1 - t3'))"]
 // CHECK-SAME: finalise = ["d2 = t5 + t2*(-t4/37) + t4*(-t2/37) + 37*(-t2/37)*(-t4/37)"]
 // CHECK-SAME: transport = ["t2 -> t2 + (t0 - t0')*t1", "t4 -> t4 + (t3 - t3')*t1", "t5 -> (t5 + (t3 - t3')*t2) + (t0 - t0')*(t4 + (t3 - t3')*t1)"]
 func.func @covariance(%x: tensor<5x37xf32>, %y: tensor<5x37xf32>) -> tensor<5xf32> {
@@ -249,7 +249,7 @@ func.func @covariance(%x: tensor<5x37xf32>, %y: tensor<5x37xf32>) -> tensor<5xf3
 // w*(x - c)^2, c the weighted mean
 // CHECK-LABEL: @moment_of_inertia
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = add[1](x0)", "t1 = mean of the first segment of x1, kept", "t2 = add[1](1)", "t3 = add[1]((x1 - t1')*x0)", "t4 = add[1]((x1 - t1')**2*x0)"]
+// CHECK-SAME: basis = ["t0 = add[1](x0)", "t1 = mean of x1 in the heaviest segment by t2, kept", "t2 = add[1](Abs(x0))", "t3 = add[1]((x1 - t1')*x0)", "t4 = add[1]((x1 - t1')**2*x0)"]
 // CHECK-SAME: finalise = ["d2 = t4 + 2*t3*(-t3/t0) + t0*(-t3/t0)**2"]
 // CHECK-SAME: transport = ["t3 -> t3 + (t1 - t1')*t0", "t4 -> t4 + 2*(t1 - t1')*t3 + (t1 - t1')**2*t0"]
 func.func @moment_of_inertia(%x: tensor<5x37xf32>, %y: tensor<5x37xf32>) -> tensor<5xf32> {
@@ -289,7 +289,7 @@ func.func @moment_of_inertia(%x: tensor<5x37xf32>, %y: tensor<5x37xf32>) -> tens
 // (x - mu)/sigma * w: the sum of w is a component
 // CHECK-LABEL: @normalised_product
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = mean of the first segment of x0, kept", "t1 = add[2](1)", "t2 = add[2]((x0 - t0'))", "t3 = add[2]((x0 - t0')**2)", "t4 = add[2]((x0 - t0')*x1)", "t5 = add[2](x1)"]
+// CHECK-SAME: basis = ["t0 = mean of x0 in the heaviest segment by t1, kept", "t1 = add[2](1)", "t2 = add[2]((x0 - t0'))", "t3 = add[2]((x0 - t0')**2)", "t4 = add[2]((x0 - t0')*x1)", "t5 = add[2](x1)"]
 // CHECK-SAME: finalise = ["d1 = t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2", "d2 = t4/sqrt(d1/37 + 9.9999999747524271e-07) + t5*(-t2/37)/sqrt(d1/37 + 9.9999999747524271e-07)"]
 // CHECK-SAME: transport = ["t2 -> t2 + (t0 - t0')*t1", "t3 -> t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1", "t4 -> t4 + (t0 - t0')*t5"]
 func.func @normalised_product(%x: tensor<5x37xf32>, %w: tensor<37x3xf32>) -> tensor<5x3xf32> {
@@ -480,7 +480,7 @@ func.func @divergence(%x: tensor<5x37xf32>, %y: tensor<5x37xf32>) -> tensor<5xf3
 // log(x*D), both positive
 // CHECK-LABEL: @logarithm
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = add[1](a0)", "t1 = mean of the first segment of log(a0), kept", "t2 = add[1](1)", "t3 = add[1]((log(a0) - t1'))"]
+// CHECK-SAME: basis = ["t0 = add[1](a0)", "t1 = mean of log(a0) in the heaviest segment by t2, kept", "t2 = add[1](1)", "t3 = add[1]((log(a0) - t1'))"]
 // CHECK-SAME: finalise = ["d0 = t0", "d1 = t3 + 37*(t1 + log(d0))"]
 // CHECK-SAME: transport = ["t3 -> t3 + (t1 - t1')*t2"]
 func.func @logarithm(%x: tensor<5x37xf32>) -> tensor<5xf32> {

@@ -1,6 +1,7 @@
 // RUN: redfuse-opt %s -redfuse-schedule | FileCheck %s
 // RUN: redfuse-opt %s -redfuse-schedule=kind=stream | FileCheck %s --check-prefix=STREAM
 // RUN: redfuse-opt %s "-redfuse-schedule=kind=stream tiles=0,48" | FileCheck %s --check-prefix=TILES
+// RUN: redfuse-opt %s "-redfuse-schedule=kind=stream lazy=8" -redfuse-derive | FileCheck %s --check-prefix=LAZY
 
 #x = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
@@ -11,6 +12,11 @@
 // STREAM-LABEL: func.func @rows
 // STREAM:        schedule = #redfuse.schedule<stream, grid = [0], tiles = [{{.*}}], stream = [1]
 // TILES:         tiles = [{{[0-9]+}}, 48], stream = [1]
+// What is streamed may say how far a pivot lags; the fold then has one.
+// LAZY-LABEL:    func.func @rows
+// LAZY:          redfuse.fold
+// LAZY-SAME:     stream = [1], lazy = 8, reason = "asked for"
+// LAZY:          arith.constant 5.545{{[0-9]*}} : f32
 func.func @rows(%x: tensor<64x1000xf32>, %o: tensor<64xf32>) -> tensor<64xf32> {
   %r = redfuse.cascade {indexing_maps = [#x, #r]} ins(%x : tensor<64x1000xf32>) outs(%o : tensor<64xf32>) {
   ^bb0(%a: f32):

@@ -142,4 +142,57 @@ RULES: dict[str, Cascade] = {
            %r = redfuse.reduce add %q over [j] into [i] : f32
            redfuse.yield %r : f32""",
     ),
+    "weights where a mask by the data holds": Cascade(
+        ("ij", "jd"),
+        ("id",),
+        _SOFTMAX
+        + """%zero = arith.constant 0.0 : f32
+           %keep = arith.cmpf ogt, %a, %zero : f32
+           %k = arith.select %keep, %w, %zero : f32
+           %p = arith.mulf %k, %b : f32
+           %r = redfuse.reduce add %p over [j] into [i, d] : f32
+           redfuse.yield %r : f32""",
+    ),
+    "quotients where a mask by the data does not hold": Cascade(
+        ("ij", "ij"),
+        ("i",),
+        """%zero = arith.constant 0.0 : f32
+           %drop = arith.cmpf ole, %a, %zero : f32
+           %s = redfuse.reduce add %a over [j] into [i] : f32
+           %q = arith.divf %b, %s : f32
+           %k = arith.select %drop, %zero, %q : f32
+           %r = redfuse.reduce add %k over [j] into [i] : f32
+           redfuse.yield %r : f32""",
+    ),
+    "differences where a mask by the data holds": Cascade(
+        ("ij",),
+        ("i",),
+        f"""%n = arith.constant {float(N)} : f32
+           %zero = arith.constant 0.0 : f32
+           %keep = arith.cmpf ogt, %a, %zero : f32
+           %s = redfuse.reduce add %a over [j] into [i] : f32
+           %mu = arith.divf %s, %n : f32
+           %d = arith.subf %a, %mu : f32
+           %k = arith.select %keep, %d, %zero : f32
+           %r = redfuse.reduce add %k over [j] into [i] : f32
+           redfuse.yield %r : f32""",
+    ),
+    "squares of normalised differences": Cascade(
+        ("ij",),
+        ("i",),
+        f"""%n = arith.constant {float(N)} : f32
+           %eps = arith.constant 1.0e-05 : f32
+           %s = redfuse.reduce add %a over [j] into [i] : f32
+           %mu = arith.divf %s, %n : f32
+           %d = arith.subf %a, %mu : f32
+           %q = arith.mulf %d, %d : f32
+           %qs = redfuse.reduce add %q over [j] into [i] : f32
+           %v = arith.addf %qs, %eps : f32
+           %rs = math.rsqrt %v : f32
+           %z = arith.mulf %d, %rs : f32
+           %z2 = arith.mulf %z, %z : f32
+           %z4 = arith.mulf %z2, %z2 : f32
+           %r = redfuse.reduce add %z4 over [j] into [i] : f32
+           redfuse.yield %r : f32""",
+    ),
 }

@@ -110,13 +110,13 @@ def test_the_merge_of_a_weighted_sum() -> None:
     ]
 
 
-def test_a_kept_pivot_does_not_move() -> None:
+def test_a_kept_pivot_is_that_of_the_heavier_state() -> None:
     texts = [e.text() for e in equations(certificate("variance")) if e.section == "merge"]
-    assert texts[0].startswith("t₀′ = t₀ ")
+    assert re.match(r"t₀′ = t₀ .*or that of s, where its t1 is larger", texts[0])
     assert texts[1:] == [
         "t₁′ = t₁ + s₁",
-        "t₂′ = t₂ + s₂ + (s₀ − t₀′)·s₁",
-        "t₃′ = t₃ + s₃ + 2·(s₀ − t₀′)·s₂ + (s₀ − t₀′)²·s₁",
+        "t₂′ = t₂ + (t₀ − t₀′)·t₁ + s₂ + (s₀ − t₀′)·s₁",
+        "t₃′ = t₃ + 2·(t₀ − t₀′)·t₂ + (t₀ − t₀′)²·t₁ + s₃ + 2·(s₀ − t₀′)·s₂ + (s₀ − t₀′)²·s₁",
     ]
 
 

@@ -11,7 +11,7 @@ import functools
 import numpy as np
 import pytest
 import redfuse
-from redfuse import pipelines
+from redfuse import options, pipelines
 from redfuse.bench import programs
 
 ROWS, LENGTH = 6, 1024
@@ -28,8 +28,8 @@ def error(result: object, x: np.ndarray) -> float:
     return float(np.abs(np.asarray(result, np.float64) / exact - 1).max())
 
 
-def compiled(length: int = LENGTH, **options: object) -> redfuse.Executable:
-    return redfuse.compile(programs.variance(ROWS, length), options=options)
+def compiled(length: int = LENGTH, **given: object) -> redfuse.Executable:
+    return redfuse.compile(programs.variance(ROWS, length), options=given)
 
 
 @functools.cache
@@ -37,10 +37,19 @@ def stateful() -> redfuse.Executable:
     return compiled()
 
 
-@pytest.mark.parametrize("schedule", ["auto", "stream", "split"])
+@pytest.mark.parametrize("schedule", options.SCHEDULES)
 def test_schedules(schedule: str) -> None:
     for seed in range(3):
         assert error(compiled(schedule=schedule)(rows(seed)), rows(seed)) < 1e-5
+
+
+def test_strict_keeps_the_order_of_the_source() -> None:
+    """And with it the error of a rounded mean: a resident schedule does not fold then."""
+    x = rows()
+    mean = (x.sum(axis=1, dtype=np.float32) / np.float32(LENGTH))[:, None]
+    own = error(np.square(x - mean).mean(axis=1), x)
+    found = error(compiled(schedule="resident", strict=True)(x), x)
+    assert 1e-4 < found < 8 * own
 
 
 @pytest.mark.parametrize("tile", [32, 100, 1024])
@@ -73,7 +82,10 @@ def test_split_into_few_elements(length: int) -> None:
     assert error(exe(rows(1, length)), rows(1, length)) < 1e-3
 
 
-@pytest.mark.parametrize("chunk, limit", [(1024, 1e-5), (100, 1e-5), (32, 1e-5), (1, 1e-3)])
+@pytest.mark.parametrize(
+    "chunk, limit",
+    [(1024, 1e-5), (100, 1e-5), (33, 1e-5), (32, 1e-5), (7, 1e-3), (2, 1e-3), (1, 1e-3)],
+)
 def test_chunks_of_a_state(chunk: int, limit: float) -> None:
     exe, x = stateful(), rows(2)
     state = exe.init()
@@ -92,3 +104,15 @@ def test_trees_of_merges(chunk: int, limit: float) -> None:
     while len(states) > 1:
         states = [exe.merge(*pair) for pair in zip(states[::2], states[1::2], strict=True)]
     assert error(exe.finalize(states[0]), x) < limit
+
+
+def test_a_first_element_far_from_the_others() -> None:
+    """The heavier of two states keeps its pivot: that of a single element is no match."""
+    exe = stateful()
+    x = np.random.default_rng(5).standard_normal((ROWS, LENGTH)).astype(np.float32)
+    x[:, 0] = 100
+    x[:, 1] = -1000
+    state = exe.init()
+    for start, stop in ((0, 1), (1, 2), (2, LENGTH)):
+        state = exe.update(state, np.ascontiguousarray(x[:, start:stop]))
+    assert error(exe.finalize(state), x) < 1e-6

@@ -55,15 +55,17 @@ struct DifferencePivot {
   Linear data;
   mlir::Type type;
   /// A running maximum that powers under an exponential share; else a value
-  /// inside the range of the data, the mean of the first segment, which is
-  /// kept.
+  /// inside the range of the data, the mean of a segment, which is kept: of the
+  /// first one, or of the heavier one of two that are merged.
   std::optional<unsigned> exponential;
   /// Beside it running maxima of other data that is part of this, by
   /// exponential, with coefficients: x - y is measured as (x - p) - (y - q).
   llvm::SmallVector<std::pair<unsigned, double>, 1> others;
-  /// The component that holds the pivot and, of a kept one, that which counts
-  /// elements.
-  unsigned component, count = 0;
+  /// The component that holds the pivot and, of a kept one, that which weighs the
+  /// elements: counts them, or adds up |weights|.
+  unsigned component, weight = 0;
+  /// What the elements of a mean with weights are multiplied by.
+  llvm::SmallVector<Factor, 2> weights;
   bool isUsed = true;
 };
 
@@ -81,6 +83,9 @@ struct StageTerm {
   /// The largest and smallest contribution, which tell the class of the result
   /// where a done factor is infinite or a divisor 0.
   std::optional<unsigned> high, low;
+  /// Whether the masks leave anything: where they do not, the term is 0, whatever
+  /// the rest of it is.
+  std::optional<unsigned> some;
   /// Powers of shifts that multiply the component.
   llvm::SmallVector<std::pair<unsigned, int>, 1> shifts;
   /// Other dims that it is summed over, in the finalisation.
@@ -161,10 +166,6 @@ struct Derivation {
   llvm::SmallVector<unsigned> mappedResults;
 };
 
-/// With more headroom than this, 2^lazy leaves the range of the narrowest type
-/// that a contribution may be multiplied in.
-inline constexpr unsigned kMaxLazy = 8;
-
 struct DerivationOptions {
   /// Refuse everything that changes the order of floating-point operations.
   bool strict = false;
@@ -235,6 +236,11 @@ struct FoldAndFinalize {
   FoldOp fold;
   FinalizeOp finalize;
 };
+
+/// Replaces `cascade` by one that reduces to the state in one piece and finalises
+/// it: the fold's accuracy, where there is nothing to carry. Expects no scans.
+CascadeOp rewriteWhole(mlir::RewriterBase &rewriter, CascadeOp cascade,
+                       const Derivation &derivation);
 
 /// Replaces `cascade` by a fold and a finalisation with the same iteration
 /// dims.

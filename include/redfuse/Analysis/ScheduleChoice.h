@@ -15,6 +15,8 @@ struct ScheduleRequest {
   llvm::SmallVector<int64_t> over;
   /// Segments of a split schedule; 0: the model's number.
   int64_t parts = 0;
+  /// Powers of 2 that running maxima may get ahead of pivots.
+  int64_t lazy = 0;
   bool strict = false;
   bool approximate = false;
 };

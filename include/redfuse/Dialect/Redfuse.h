@@ -20,6 +20,12 @@
 #include "redfuse/Dialect/RedfuseEnums.h.inc"
 #include "redfuse/Dialect/RedfuseInterfaces.h.inc"
 
+namespace redfuse {
+/// With more headroom than this, 2^lazy leaves the range of the narrowest type
+/// that a contribution may be multiplied in.
+inline constexpr int64_t kMaxLazy = 8;
+} // namespace redfuse
+
 #define GET_ATTRDEF_CLASSES
 #include "redfuse/Dialect/RedfuseAttrs.h.inc"
 

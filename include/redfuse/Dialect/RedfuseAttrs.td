@@ -53,8 +53,12 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     `grid` lists the dims whose tiles are the blocks of the launch, outermost
     first; `tiles` has an entry for each iteration dim: the extent of a tile, or
     0 for the whole dim at once; `stream` lists the dims that are folded tile by
-    tile with carried state (empty unless the kind is `stream` or `split`).
+    tile with carried state. A `resident` schedule keeps the reduced dims whole;
+    those in `stream` are folded in one piece.
     `reason` says in words why this schedule was chosen.
+
+    Where `lazy` is not 0 the pivot of an exponential stays in the fold while the
+    running maximum grows by less than this, in powers of 2 (at most 8).
 
     `split` is `stream` with several blocks for one fold: the first dim of
     `stream` is cut into `parts` segments of equal length (the last ones may be
@@ -75,12 +79,15 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$tiles,
     OptionalArrayRefParameter<"int64_t">:$stream,
     OptionalParameter<"::mlir::StringAttr">:$reason,
-    DefaultValuedParameter<"int64_t", "0">:$parts);
+    DefaultValuedParameter<"int64_t", "0">:$parts,
+    DefaultValuedParameter<"int64_t", "0">:$lazy);
+  let skipDefaultBuilders = 1;
   let builders = [
     AttrBuilder<(ins "ScheduleKind":$kind, "::llvm::ArrayRef<int64_t>":$grid,
                      "::llvm::ArrayRef<int64_t>":$tiles, "::llvm::ArrayRef<int64_t>":$stream,
-                     "::mlir::StringAttr":$reason),
-      [{ return $_get($_ctxt, kind, grid, tiles, stream, reason, /*parts=*/0); }]>
+                     "::mlir::StringAttr":$reason, CArg<"int64_t", "0">:$parts,
+                     CArg<"int64_t", "0">:$lazy),
+      [{ return $_get($_ctxt, kind, grid, tiles, stream, reason, parts, lazy); }]>
   ];
   // Entries after the kind may each be missing.
   let hasCustomAssemblyFormat = 1;

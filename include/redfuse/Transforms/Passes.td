@@ -230,9 +230,9 @@ def Derive : Pass<"redfuse-derive"> {
            "Refuse what changes the order of floating-point operations">,
     Option<"approximate", "approximate", "bool", "false",
            "Take rounding and saturation in the way of a merge for the identity">,
-    Option<"lazy", "lazy", "unsigned", "0",
+    Option<"lazy", "lazy", "int64_t", "0",
            "Let the pivot of an exponential stay while the running maximum grows "
-           "less than this, in powers of 2 (at most 8)">];
+           "less than this, in powers of 2 (at most 8), where the schedule does not say">];
   let dependentDialects = [
     "mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect",
     "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
@@ -289,6 +289,9 @@ def Schedule : Pass<"redfuse-schedule"> {
                "extents of tiles by iteration dim instead of the model's; 0 keeps the model's">,
     Option<"parts", "parts", "int64_t", "0",
            "segments of a split schedule; 0: the model's number">,
+    Option<"lazy", "lazy", "int64_t", "0",
+           "let the pivots of streamed exponentials stay while the running maximum "
+           "grows less than this, in powers of 2 (at most 8)">,
     Option<"strict", "strict", "bool", "false",
            "refuse everything that changes the order of floating-point operations">,
     Option<"approximate", "approximate", "bool", "false",

@@ -279,7 +279,8 @@ class Schedule:
 
     ``tiles`` has the extent of a tile for each iteration dim (0: the whole dim at once), ``grid``
     the dims whose tiles are blocks, ``stream`` those that carry state from tile to tile, ``parts``
-    the segments of a split schedule.
+    the segments of a split schedule, ``lazy`` the powers of 2 that a running maximum may get ahead
+    of the pivot of its exponentials.
     """
 
     kind: str
@@ -288,6 +289,7 @@ class Schedule:
     stream: tuple[int, ...] = ()
     reason: str | None = None
     parts: int = 0
+    lazy: int = 0
 
     @classmethod
     def of(cls, attribute: ir.Attribute | str) -> Schedule:
@@ -299,11 +301,11 @@ class Schedule:
             name: tuple(int(d) for d in values.split(","))
             for name, values in re.findall(r", (grid|tiles|stream) = \[([^\]]*)\]", head)
         }
-        parts = re.search(r", parts = (\d+)$", head)
+        counts = {name: int(count) for name, count in re.findall(r", (parts|lazy) = (\d+)", head)}
         return cls(
             kind=head.split(",")[0],
             reason=_unescape(reason[1]) if reason else None,
-            parts=int(parts[1]) if parts else 0,
+            **counts,
             **dims,
         )
 
@@ -313,8 +315,9 @@ class Schedule:
         for name in ("grid", "tiles", "stream"):
             if dims := getattr(self, name):
                 text += f", {name} = [{', '.join(map(str, dims))}]"
-        if self.parts:
-            text += f", parts = {self.parts}"
+        for name in ("parts", "lazy"):
+            if count := getattr(self, name):
+                text += f", {name} = {count}"
         if self.reason is not None:
             text += f', reason = "{_escape(self.reason)}"'
         return ir.Attribute.parse(f"#redfuse.schedule<{text}>")

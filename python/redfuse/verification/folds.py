@@ -308,12 +308,31 @@ class _Exactly:
         for formal in self.points():
             cuts = self.cuts(2)
             state = fold.identity(bodies)
-            wanted: Any = None
+            wanted: Any = {}
             for cut in cuts:
                 state = fold.step(bodies, formal.inputs, state, cut)
                 part = formal.segment(cut)
-                wanted = part if wanted is None else formal.merge(wanted, part)
+                pivots = self._free(dict(zip(self.names(), state, strict=True)), wanted, part)
+                wanted = formal.merge(wanted, part, pivots) if wanted else part
                 self._compare(formal, state, [wanted[n] for n in self.names()], self.names())
+
+    def _free(self, state: Mapping[str, Any], *parts: Mapping[str, Any]) -> dict[str, Any]:
+        """The pivots for which a step has a choice: kept ones, of one of the parts, and those that
+        lag behind their maxima within the bound."""
+        found = {}
+        for name in self.certificate.kept:
+            values = [part[name] for part in parts if part]
+            bound = _DIGITS * _largest([state[name]])
+            if not sum(np.asarray(abs(state[name] - v) <= bound, bool) for v in values).all():
+                raise Mismatch(f"{name} is the mean of neither segment")
+            found[name] = state[name]
+        for name, lazy in self.certificate.lazy.items():
+            maximum, pivot = state[lazy.maximum], state[name]
+            is_near = np.asarray((maximum - pivot <= lazy.powers) & (pivot <= maximum), bool)
+            if not (is_near | np.asarray(maximum == pivot, bool)).all():
+                raise Mismatch(f"{name} is not within {lazy.powers} powers of 2 of {lazy.maximum}")
+            found[name] = pivot
+        return found
 
     def merge(self) -> None:
         """merge, of states that the formulas make."""

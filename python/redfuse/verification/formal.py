@@ -136,11 +136,12 @@ class Formal:
         """The state of one segment of the folded dims, from its elements alone."""
         ranges = self.space.ranges(self.over, cut)
         state: State = {}
-        for name, data in self.certificate.kept.items():
-            value = self.value(data, ranges, {})
+        for name, kept in self.certificate.kept.items():
+            (weights,) = (c for c in self.certificate.basis if c.names == (kept.weight,))
+            weight = self.numbers.to_float(self.value(weights.operands[0], ranges, {}))
+            value = self.numbers.apply("mulf", self.value(kept.data, ranges, {}), weight)
             total = self._reduced("add", value, ranges)
-            count = self._reduced("add", self.numbers.number(1), ranges)
-            state[name] = self.numbers.apply("divf", total, self.numbers.to_float(count))
+            state[name] = self.numbers.apply("divf", total, self._reduced("add", weight, ranges))
         for late in (False, True):
             pivots = {f"{name}'": _safe(self, value) for name, value in state.items()}
             for component in self.certificate.basis:
@@ -205,12 +206,16 @@ class Formal:
                 return max(dims) if dims else None
         raise NotInterpretable("a top-k whose ranks have no dim in the state")
 
-    def merge(self, a: State, b: State) -> State:
-        """Two states as one; kept pivots are those of ``a``."""
-        merged: State = {name: a[name] for name in self.certificate.kept}
+    def merge(self, a: State, b: State, pivots: Mapping[str, Any] | None = None) -> State:
+        """Two states as one; kept pivots are those of the heavier one, unless ``pivots`` says."""
+        merged: State = {}
+        for name, kept in self.certificate.kept.items():
+            is_later = np.asarray(b[kept.weight] > a[kept.weight], bool)
+            merged[name] = self.numbers.apply("select", is_later, b[name], a[name])
+        merged |= dict(pivots or {})
         relative = self.certificate.transport
         for component in self.certificate.basis:
-            if component.names[0] not in relative:
+            if component.names[0] not in relative and component.names[0] not in merged:
                 merged.update(self._combined(component, a, b))
         for component in self.certificate.basis:
             (name, *_) = component.names

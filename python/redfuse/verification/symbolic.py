@@ -217,10 +217,14 @@ def missing(certificate: Certificate) -> list[str]:
     for reduction in certificate.source:
         for operand in reduction.operands:
             uses(operand, data | reduced, reduction.names[0])
-    for name, formula in [*certificate.transport.items(), *certificate.kept.items()]:
+    for name, formula in certificate.transport.items():
         uses(formula, data | state, name)
         if name not in state:
             gaps.append(f"{name} is not declared")
+    for name, kept in certificate.kept.items():
+        uses(kept.data, data, name)
+        if not any(c.names == (kept.weight,) for c in certificate.basis):
+            gaps.append(f"{kept.weight}, by which {name} is chosen, is not in the basis")
     for name, formula in certificate.finalise.items():
         uses(formula, data | state | reduced, name)
         if name not in reduced:
@@ -384,7 +388,7 @@ def _pivots(certificate: Certificate) -> Iterator[Check]:
             if pivot.is_kept:
                 if pivot.name not in certificate.kept:
                     raise Refuted(f"{pivot.name} is not kept")
-                held = certificate.kept[pivot.name]
+                held = certificate.kept[pivot.name].data
             else:
                 component = components.get(pivot.name)
                 if component is None or component.reducer not in _MAXIMA:
