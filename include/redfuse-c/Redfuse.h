@@ -99,6 +99,10 @@ REDFUSE_API RedfuseDeviceProgram *redfuseDeviceProgramCreate(void);
 REDFUSE_API void redfuseDeviceProgramAdd(RedfuseDeviceProgram *program,
                                          MlirStringRef chip, const char *data,
                                          size_t size);
+/// How well it suits GPU `device`, higher is better; 0: it does not run there,
+/// or with the reason in `error`.
+REDFUSE_API int redfuseDeviceProgramFitness(RedfuseDeviceProgram *program,
+                                            int device, RedfuseBytes *error);
 REDFUSE_API void redfuseDeviceProgramDestroy(RedfuseDeviceProgram *program);
 /// Calls a packed entry whose buffers are memory of GPU `device`; its kernels
 /// are launched on `stream` and may still run when this returns.

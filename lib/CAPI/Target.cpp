@@ -117,6 +117,13 @@ void redfuseDeviceProgramAdd(RedfuseDeviceProgram *program, MlirStringRef chip,
   program->add({unwrap(chip).str(), std::string(data, size)});
 }
 
+int redfuseDeviceProgramFitness(RedfuseDeviceProgram *program, int device,
+                                RedfuseBytes *error) {
+  runtime::DeviceError e;
+  int fitness = program->fitness(device, e);
+  return reported(e, error) ? fitness : 0;
+}
+
 void redfuseDeviceProgramDestroy(RedfuseDeviceProgram *program) {
   delete program;
 }

@@ -112,6 +112,18 @@ int DeviceImage::fitness(const std::string &device) const {
   return want / 10 == have / 10 ? 1000 + 2 * want + exact : 0;
 }
 
+int DeviceProgram::fitness(int device, DeviceError &error) const {
+  std::string chip;
+  error = driver().error;
+  if (error.empty())
+    error = chipOf(device, chip);
+  int best = 0;
+  if (error.empty())
+    for (const DeviceImage &image : images)
+      best = std::max(best, image.fitness(chip));
+  return best;
+}
+
 DeviceError DeviceProgram::loadModule(int device, void *&module) const {
   const Driver &d = driver();
   std::string chip, chips;

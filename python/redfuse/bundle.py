@@ -1,7 +1,8 @@
 """Bundles: a compiled program in one file.
 
 Layout: 8 bytes of magic, the length of the header (8 bytes, little endian), the header (JSON),
-the machine code, and SHA-256 of all before it. The header names the format, the version of
+the machine code (of a program for GPUs: for each architecture its host code and images, PTX and
+cubins), and SHA-256 of all before it. The header names the format, the version of
 redfuse, the target and the host it was made for, the signature and the options, and holds the
 source, so that ``exe.ir`` works after loading.
 """
@@ -55,17 +56,30 @@ def encode(executable: Any) -> bytes:
         "format": FORMAT,
         "version": _version(),
         "target": executable.target,
-        "host": host_key(),
+        "host": host_key(executable.target),
         "signature": executable.signature.to_json(),
         "options": dataclasses.asdict(executable.options),
         "explanation": executable.explanation,
         "source": source.text if is_text else source.text.hex(),
         "source_is_text": is_text,
         "source_name": source.name,
-        "code_bytes": len(executable.code),
+        "variants": [
+            {
+                "chip": variant.chip,
+                "code_bytes": len(variant.code),
+                "images": [(chip, len(image)) for chip, image in variant.images],
+                "resources": [dataclasses.asdict(kernel) for kernel in variant.resources],
+            }
+            for variant in executable.variants
+        ],
     }
+    code = executable.code
+    if executable.variants:
+        parts = [[v.code, *(image for _, image in v.images)] for v in executable.variants]
+        code = b"".join(part for variant in parts for part in variant)
+    header["code_bytes"] = len(code)
     text = json.dumps(header).encode()
-    body = MAGIC + len(text).to_bytes(8, "little") + text + executable.code
+    body = MAGIC + len(text).to_bytes(8, "little") + text + code
     return body + hashlib.sha256(body).digest()
 
 
@@ -115,16 +129,19 @@ def decode(data: bytes, path: str) -> Any:
                 f"{path}: made by redfuse {header['version']}, this is {_version()}; compile "
                 "and save it again"
             )
-        if header["target"] != "cpu" or header["host"] != host_key():
+        here = host_key(header["target"])
+        if header["host"] != here:
             raise TargetError(
                 f"{path}: made for {header['target']} on {header['host']}, this machine is "
-                f"{host_key()}; "
-                "compile it here"
+                f"{here}; compile it here"
             )
         if header["code_bytes"] != len(code):
             raise CacheError(
                 f"{path}: expected {header['code_bytes']} bytes of code, got {len(code)}"
             )
+        variants = _variants(header["variants"], code)
+        if variants:
+            code = variants[0].code
         text = header["source"] if header["source_is_text"] else bytes.fromhex(header["source"])
         return Executable(
             Source(text, header["source_name"]),
@@ -133,6 +150,7 @@ def decode(data: bytes, path: str) -> Any:
             Signature.from_json(header["signature"]),
             code,
             header["explanation"],
+            variants=variants,
         )
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, Error):
@@ -142,11 +160,38 @@ def decode(data: bytes, path: str) -> Any:
         ) from None
 
 
-def host_key() -> str:
-    """What machine code depends on: triple, cpu and its features, shortened."""
+def _variants(listed: list[dict], code: bytes) -> list[Any]:
+    """The programs for GPUs in the code of a bundle; raises ValueError where lengths differ."""
+    if not listed:
+        return []
+    from .cuda import Resources, Variant
+
+    at = 0
+
+    def take(count: int) -> bytes:
+        nonlocal at
+        at += count
+        return code[at - count : at]
+
+    made = []
+    for entry in listed:
+        host_code = take(entry["code_bytes"])
+        images = [(chip, take(count)) for chip, count in entry["images"]]
+        resources = [Resources(**kernel) for kernel in entry["resources"]]
+        made.append(Variant(entry["chip"], host_code, images, resources))
+    if at != len(code):
+        raise ValueError(f"{at} bytes of code are listed, there are {len(code)}")
+    return made
+
+
+def host_key(target: str = "cpu") -> str:
+    """What machine code depends on: triple, cpu and its features, shortened. The host code of
+    programs for GPUs suits any machine of the triple."""
     from . import _ext
 
     host = _ext.host()
+    if target != "cpu":
+        return str(host.get("triple", ""))
     features = str(host.get("features", ""))
     digest = hashlib.sha256(features.encode()).hexdigest()[:8]
     return f"{host.get('triple', '')}/{host.get('cpu', '')}/{digest}"

@@ -8,10 +8,12 @@ and no more.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import time
 import warnings
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from . import bundle
@@ -47,10 +49,49 @@ def key(source: Source, options: Options, target: str) -> str:
     """A name for the binary of ``source``: it changes with all that the binary depends on."""
     digest = hashlib.sha256()
     text = source.text.encode() if isinstance(source.text, str) else source.text
-    for part in (text, options.key(), target, bundle.host_key(), build_id(), source.name):
+    tools = _tools(target)
+    host = bundle.host_key(target)
+    for part in (text, options.key(), target, host, build_id(), source.name, tools):
         data = part.encode() if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()[:40]
+
+
+def _tools(target: str) -> str:
+    """What else makes code for a target: the ptxas that is found, by its place, size and time."""
+    if not target.startswith("cuda"):
+        return ""
+    from . import cuda
+
+    path = cuda.find_ptxas()
+    try:
+        status = os.stat(path) if path else None
+    except OSError:
+        status = None
+    return f"{path} {status.st_size} {status.st_mtime_ns}" if status else str(path)
+
+
+@contextlib.contextmanager
+def alone(name: str) -> Iterator[None]:
+    """Only one process compiles what has this key; others wait for it and then find it.
+
+    Where the folder or the file system has no locks, nobody waits.
+    """
+    path = os.path.join(folder(), f".redfuse-{name}.lock")
+    try:
+        os.makedirs(folder(), exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        os.close(handle)
 
 
 def build_id() -> str:

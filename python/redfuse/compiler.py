@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import re
 import time
 import warnings
@@ -25,6 +26,8 @@ from .frontends import mlir as mlir_frontend
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature
+
+LOG = logging.getLogger("redfuse")
 
 
 def compile(
@@ -56,16 +59,21 @@ def compile(
     program = mlir_frontend.read(source)
     from . import cache
 
-    # Programs for a GPU are not cached yet.
-    cached = chosen.cache and target_name == "cpu"
-    key = cache.key(program, chosen, target_name) if cached else None
+    key = cache.key(program, chosen, target_name) if chosen.cache else None
     executable = cache.find(key) if key else None
-    if executable is None:
-        executable = _compile(program, chosen, target_name)
-        if key:
-            cache.put(key, executable)
-    else:
+    if executable is not None:
         executable.adopt(program, chosen)
+    elif key is None:
+        executable = _compile(program, chosen, target_name)
+    else:
+        with cache.alone(key):
+            # Another process may have compiled it meanwhile.
+            executable = cache.find(key)
+            if executable is not None:
+                executable.adopt(program, chosen)
+            else:
+                executable = _compile(program, chosen, target_name)
+                cache.put(key, executable)
     if inputs is not None:
         from .runtime.arrays import check_examples
 
@@ -75,21 +83,41 @@ def compile(
 
 def _compile(program: Source, options: Options, target: str) -> Executable:
     start = time.perf_counter()
-    lowered = lower(program, options, target=target)
-    code = lowered.object_code(options)
+    if target == "cpu":
+        lowered = lower(program, options)
+        variants = None
+        code = lowered.object_code(options)
+    else:
+        variants = []
+        for chip in reversed(_device(target).chips_of(target)):  # the first one's facts are kept
+            lowered = lower(program, options, target=f"{target.partition(':')[0]}:{chip}")
+            code = lowered.object_code(options, host_cpu())
+            variants.insert(0, lowered.variant(chip, code))
     executable = Executable(
-        program,
-        options,
-        target,
-        lowered.signature,
-        code,
-        lowered.explanation,
-        timings=lowered.timings,
-        device=lowered.device,
-        resources=lowered.resources,
-    )
+        program, options, target, lowered.signature, code, lowered.explanation,
+        timings=lowered.timings, variants=variants,
+    )  # fmt: skip
     executable.compile_seconds = time.perf_counter() - start
+    LOG.info(
+        "compiled %s from %s for %s in %.2f s",
+        lowered.signature.name, program.name, target, executable.compile_seconds,
+    )  # fmt: skip
     return executable
+
+
+def _device(target: str) -> Any:
+    """The module of a target that is not the cpu."""
+    from . import cuda
+
+    return cuda
+
+
+def host_cpu() -> str:
+    """What the host code of programs for GPUs is made for: any machine of this kind, as it does
+    little and its bundles travel."""
+    from . import _ext
+
+    return "x86-64" if str(_ext.host()["triple"]).startswith("x86_64") else "generic"
 
 
 class Lowered:
@@ -101,16 +129,22 @@ class Lowered:
         self.explanation: dict = {"kernels": [], "refused": []}
         self.timings: dict[str, float] = {}
         # Of a program for a GPU: what the driver chooses from, its PTX, and ptxas's report.
-        self.device: list[tuple[str, bytes]] | None = None
+        self.device: list[tuple[str, bytes]] = []
         self.ptx = b""
         self.resources: list = []
 
-    def object_code(self, options: Options) -> bytes:
-        """Machine code of a fully lowered module."""
+    def variant(self, chip: str, code: bytes) -> Any:
+        """The program for one architecture, with its host code."""
+        from .cuda import Variant
+
+        return Variant(chip, code, self.device, self.resources)
+
+    def object_code(self, options: Options, cpu: str = "") -> bytes:
+        """Machine code of a fully lowered module; ``cpu``: for another processor than this."""
         from . import _ext
 
         start = time.perf_counter()
-        code = _ext.emit_object(self.module.operation, opt_level=options.opt_level)
+        code = _ext.emit_object(self.module.operation, cpu=cpu, opt_level=options.opt_level)
         self.timings["object"] = time.perf_counter() - start
         return code
 
@@ -162,7 +196,7 @@ def _lower_gpu(program: Source, options: Options, stop_after: str | None, target
             f"target {target}: fuse=False is for the cpu; expected fuse=True, which compiles what "
             "cannot be fused to a kernel an operation"
         )
-    chip = cuda.chip_of(target)
+    chip = cuda.chips_of(target)[0]
     stages = pipelines.fused_gpu(options, chip, cuda.CHIPS[chip][3])
     lowered = _lower(program, options, stages, stop_after, cuda.target_attribute(chip))
     if stop_after is None:

@@ -8,10 +8,11 @@ import re
 import shutil
 import subprocess
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
-from .errors import CompileError, TargetError, one_of
+from .errors import CodeWarning, CompileError, TargetError, one_of
 
 # What a kernel needs to know of an architecture: multiprocessors, GB/s, GFLOP/s in f32 (of the
 # largest part), and the PTX version that names it.
@@ -26,15 +27,17 @@ MODULE = "redfuse_gpu"  # the gpu.module of all kernels of a program
 
 
 def resolve(target: str) -> str:
-    """``cuda`` or ``cuda:sm_90a`` as the latter; raises TargetError.
+    """``cuda``, ``cuda:sm_90a`` or ``cuda:sm_80,sm_90a`` as one of the latter; raises TargetError.
 
     Without a name it is this machine's first GPU.
     """
-    chip = target.partition(":")[2]
-    if chip:
-        if chip not in CHIPS:
-            raise TargetError(one_of(f"target '{target}': architecture", chip, tuple(CHIPS)))
-        return f"cuda:{chip}"
+    named = target.partition(":")[2]
+    if named:
+        chips = tuple(dict.fromkeys(named.split(",")))
+        for chip in chips:
+            if chip not in CHIPS:
+                raise TargetError(one_of(f"target '{target}': architecture", chip, tuple(CHIPS)))
+        return f"cuda:{','.join(chips)}"
     from . import _ext
 
     try:
@@ -62,9 +65,9 @@ def _number(chip: str) -> int:
     return int(re.sub(r"\D", "", chip))
 
 
-def chip_of(target: str) -> str:
-    """``sm_90a`` of ``cuda:sm_90a``."""
-    return target.partition(":")[2]
+def chips_of(target: str) -> list[str]:
+    """``["sm_90a"]`` of ``cuda:sm_90a``."""
+    return target.partition(":")[2].split(",")
 
 
 def machine_text() -> str:
@@ -114,6 +117,17 @@ class Resources:
     stack: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """A program for one architecture: host code, images to choose from (see :func:`images`), and
+    what ptxas says of its kernels."""
+
+    chip: str
+    code: bytes
+    images: list[tuple[str, bytes]]
+    resources: list[Resources]
+
+
 def find_ptxas() -> str | None:
     """ptxas: ``REDFUSE_PTXAS``, of an installed package (nvidia-cuda-nvcc, triton), of a toolkit,
     or on the PATH."""
@@ -149,7 +163,26 @@ def assemble(ptx: bytes, chip: str, ptxas: str) -> tuple[bytes, list[Resources]]
             raise CompileError(f"{ptxas} does not run: {error.strerror or error}") from None
         if done.returncode != 0:
             raise CompileError(f"ptxas -arch={chip} failed:\n{(done.stderr or done.stdout)[:2000]}")
-        return cubin.read_bytes(), parse_resources(done.stderr + done.stdout)
+        report = done.stderr + done.stdout
+        resources = parse_resources(report)
+        _warn(report, resources, chip)
+        return cubin.read_bytes(), resources
+
+
+def _warn(report: str, resources: list[Resources], chip: str) -> None:
+    """What of a report should not be missed: spills, and warnings of ptxas."""
+    told = [
+        f"{kernel.kernel}: {kernel.spills} bytes of registers are spilled to memory"
+        for kernel in resources
+        if kernel.spills
+    ]
+    for line in report.splitlines():
+        found = re.search(r"ptxas (?:warning|.*Potential Performance Loss)\W*(.*)", line)
+        if found and line not in told:
+            told.append(line.strip())
+    if told:
+        text = "; ".join(dict.fromkeys(told))
+        warnings.warn(f"ptxas -arch={chip}: {text[:1000]}", CodeWarning, stacklevel=6)
 
 
 def parse_resources(text: str) -> list[Resources]:

@@ -68,6 +68,10 @@ class FusionWarning(UserWarning):
     """A stage of the fusing compiler failed; the program was compiled op by op instead."""
 
 
+class CodeWarning(UserWarning):
+    """Machine code is right but not as good as it should be: a kernel spills registers, say."""
+
+
 def one_of(what: str, got: str, known: Iterable[str]) -> str:
     """``unknown WHAT 'GOT'`` with the nearest known names, or all of them."""
     names = list(known)

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .errors import CacheError
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature
 
 if TYPE_CHECKING:
+    from .cuda import Variant
     from .state import State, StateProgram
 
 
@@ -60,27 +60,35 @@ class Executable:
     def __init__(
         self, source: Source, options: Options, target: str, signature: Signature, code: bytes,
         explanation: dict, compile_seconds: float = 0.0, timings: dict[str, float] | None = None,
-        device: list[tuple[str, bytes]] | None = None, resources: list | None = None,
+        variants: list[Variant] | None = None,
     ):  # fmt: skip
         from . import _ext
 
         self.source, self.options, self.target, self.signature = source, options, target, signature
-        self.code, self.device = code, device
+        self.code = code
+        # Of a program for GPUs: its host code and kernels by architecture.
+        self.variants = variants or []
         self.explanation = explanation
         self.compile_seconds = compile_seconds
         self.timings = timings or {}
-        # What ptxas says of each kernel of a program for a GPU (cuda.Resources).
-        self.resources = resources or []
         self.ir = Stages(source, options, target)
-        self._function = _ext.load(code).function(
+        codes = [(v.code, _ext.DeviceCode(v.images)) for v in self.variants] or [(code, None)]
+        self._function = _ext.load(codes[0][0]).function(
             signature.name,
             [spec.native for spec in signature.inputs],
             [spec.native for spec in signature.outputs],
-            device=None if device is None else _ext.DeviceCode(device),
+            device=codes[0][1],
         )
+        for more, device in codes[1:]:
+            self._function.add(_ext.load(more), device)
         self._invoke = self._function.bind(options.threads)
         self._state_program: StateProgram | None = None
         self._state_lock = threading.Lock()
+
+    @property
+    def resources(self) -> list[Any]:
+        """What ptxas says of each kernel of a program for GPUs (``cuda.Resources``)."""
+        return [kernel for variant in self.variants for kernel in variant.resources]
 
     def adopt(self, source: Source, options: Options) -> None:
         """Takes the source and options of the caller that the cache gave this program to."""
@@ -188,15 +196,14 @@ class Executable:
         """Assembly of the whole program for its target."""
         from .compiler import lower
 
-        lowered = lower(self.source, self.options, target=self.target)
-        return lowered.assembly(self.options) if self.target == "cpu" else lowered.ptx.decode()
+        if self.variants:
+            texts = [variant.images[-1][1].rstrip(b"\0").decode() for variant in self.variants]
+            return "\n".join(texts)
+        return lower(self.source, self.options, target=self.target).assembly(self.options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a bundle: one file that :func:`redfuse.load` reads, atomically. Raises
         CacheError."""
         from .bundle import write
-
-        if self.target != "cpu":
-            raise CacheError("bundles hold programs for the cpu; compile again where it runs")
 
         write(os.fspath(path), self)

@@ -61,21 +61,33 @@ public:
   std::string repr() const;
 
   const std::string name;
+  /// More code for the same entry: that for the GPU of a call is chosen.
+  void add(std::shared_ptr<Library> library,
+           std::shared_ptr<DeviceCode> device);
 
 private:
+  struct Variant {
+    std::shared_ptr<Library> library;
+    /// Where the kernels are, for a program on a GPU.
+    std::shared_ptr<DeviceCode> device;
+    RedfusePackedEntry entry = nullptr, shapes = nullptr;
+  };
+  const Variant &choose(Place *place);
   void invoke(RedfusePackedEntry entry, void **args,
-              Place *place = nullptr) const;
+              DeviceCode *device = nullptr, Place *place = nullptr) const;
   static PyObject *callBound(PyObject *self, PyObject *const *args,
                              Py_ssize_t count);
   /// Extents of the results for the inputs in args.
-  void findShapes(void **args, std::vector<int64_t> &extents) const;
+  void findShapes(RedfusePackedEntry shapes, void **args,
+                  std::vector<int64_t> &extents) const;
   std::string signature() const;
 
-  std::shared_ptr<Library> library;
-  /// Where the kernels are, for a program on a GPU.
-  std::shared_ptr<DeviceCode> device;
+  std::vector<Variant> variants;
+  /// The number of the variant for each GPU, if there are several; -1: not
+  /// chosen yet.
+  int8_t chosen[16];
+  bool isStatic = true;
   std::vector<Spec> inputs, outputs;
-  RedfusePackedEntry entry = nullptr, shapes = nullptr;
   int threads = 0;
   /// Words of all descriptors, and where that of each argument starts.
   size_t words = 0, outputRanks = 0;
@@ -87,18 +99,9 @@ NativeFunction::NativeFunction(std::shared_ptr<Library> library,
                                std::string name, std::vector<Spec> inputs,
                                std::vector<Spec> outputs,
                                std::shared_ptr<DeviceCode> device)
-    : name(std::move(name)), library(std::move(library)),
-      device(std::move(device)), inputs(std::move(inputs)),
+    : name(std::move(name)), inputs(std::move(inputs)),
       outputs(std::move(outputs)) {
-  auto find = [&](const std::string &symbol) {
-    void *address = this->library->find(symbol);
-    if (!address)
-      raiseError("CacheError",
-                 "the machine code has no function '" + symbol + "'");
-    return reinterpret_cast<RedfusePackedEntry>(address);
-  };
-  entry = find(this->name + "__packed");
-  bool isStatic = true;
+  std::fill(std::begin(chosen), std::end(chosen), int8_t(-1));
   for (const Spec &spec : this->outputs) {
     if (spec.scalar)
       raiseError("ArgumentError",
@@ -109,8 +112,7 @@ NativeFunction::NativeFunction(std::shared_ptr<Library> library,
   // It also runs the program's own checks of extents.
   for (const Spec &spec : this->inputs)
     isStatic = isStatic && spec.isStatic();
-  if (!isStatic)
-    shapes = find(this->name + "__shapes__packed");
+  add(std::move(library), std::move(device));
   for (const std::vector<Spec> *list : {&this->inputs, &this->outputs})
     for (const Spec &spec : *list) {
       starts.push_back(words);
@@ -118,8 +120,54 @@ NativeFunction::NativeFunction(std::shared_ptr<Library> library,
     }
 }
 
+void NativeFunction::add(std::shared_ptr<Library> library,
+                         std::shared_ptr<DeviceCode> device) {
+  auto find = [&](const std::string &symbol) {
+    void *address = library->find(symbol);
+    if (!address)
+      raiseError("CacheError",
+                 "the machine code has no function '" + symbol + "'");
+    return reinterpret_cast<RedfusePackedEntry>(address);
+  };
+  if (!variants.empty() && (!device || !variants[0].device))
+    raiseError("CacheError", "only programs for GPUs have several variants");
+  Variant variant;
+  variant.entry = find(name + "__packed");
+  if (!isStatic)
+    variant.shapes = find(name + "__shapes__packed");
+  variant.library = std::move(library);
+  variant.device = std::move(device);
+  variants.push_back(std::move(variant));
+}
+
+const NativeFunction::Variant &NativeFunction::choose(Place *place) {
+  if (variants.size() == 1)
+    return variants[0];
+  place->settle();
+  int number = place->device;
+  if (number < 16 && chosen[number] >= 0)
+    return variants[chosen[number]];
+  int best = 0;
+  size_t at = 0;
+  for (size_t i = 0; i < variants.size(); ++i) {
+    RedfuseBytes error{nullptr, 0};
+    int fitness = redfuseDeviceProgramFitness(variants[i].device->program,
+                                              number, &error);
+    if (error.data)
+      raiseError("ExecutionError", name + ": " + takeText(error));
+    if (fitness > best) {
+      best = fitness;
+      at = i;
+    }
+  }
+  // None fits: loading any of them says so.
+  if (number < 16 && best)
+    chosen[number] = int8_t(at);
+  return variants[at];
+}
+
 void NativeFunction::invoke(RedfusePackedEntry entry, void **args,
-                            Place *place) const {
+                            DeviceCode *device, Place *place) const {
   RedfuseBytes error{nullptr, 0};
   bool ok;
   uintptr_t stream = place ? place->stream() : 0;
@@ -133,7 +181,7 @@ void NativeFunction::invoke(RedfusePackedEntry entry, void **args,
     raiseError("ExecutionError", name + ": " + takeText(error));
 }
 
-void NativeFunction::findShapes(void **args,
+void NativeFunction::findShapes(RedfusePackedEntry shapes, void **args,
                                 std::vector<int64_t> &extents) const {
   extents.assign(outputRanks, 0);
   Descriptor<1> result;
@@ -168,8 +216,9 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList,
   for (size_t i = 0; i < count; ++i)
     args[i] = &memory[starts[i]];
   KeepAlive keep;
-  Place onDevice(stream), *place = device ? &onDevice : nullptr;
-  if (!device && !stream.is_none())
+  bool onGpu = variants[0].device != nullptr;
+  Place onDevice(stream), *place = onGpu ? &onDevice : nullptr;
+  if (!onGpu && !stream.is_none())
     raiseError("ArgumentError",
                "stream of " + name + ": the program is for the cpu");
 
@@ -179,9 +228,11 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList,
         inputs[i].fill({name, "argument", i}, given[i], inputs[i].shape.data(),
                        &memory[starts[i]], regions[i], keep, place);
 
+  const Variant &variant = choose(place);
+  RedfusePackedEntry shapes = variant.shapes;
   std::vector<int64_t> extents;
   if (shapes)
-    findShapes(args.data(), extents);
+    findShapes(shapes, args.data(), extents);
   const int64_t *next = extents.data();
   py::tuple results(outputs.size());
   bool allocate = outputList.is_none();
@@ -225,7 +276,7 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList,
   }
   if (place)
     place->settle();
-  invoke(entry, args.data(), place);
+  invoke(variant.entry, args.data(), variant.device.get(), place);
   if (place && place->toJax)
     for (size_t i = 0; i < outputs.size(); ++i)
       results[i] = place->finish(results[i]);
@@ -241,7 +292,7 @@ PyObject *NativeFunction::callBound(PyObject *self, PyObject *const *args,
   try {
     auto *function =
         static_cast<NativeFunction *>(PyCapsule_GetPointer(self, nullptr));
-    if (!function->device)
+    if (!function->variants[0].device)
       redfuseSetNumThreads(function->threads);
     // One array is as good as a list of one.
     py::object out = py::reinterpret_borrow<py::object>(args[1]);
@@ -389,6 +440,8 @@ void defineNative(py::module_ &m) {
            "A builtin function (arguments, out, stream): the quick way to call "
            "it. out may be one array; one result comes without a tuple. "
            "threads: of the host's pool.")
+      .def("add", &NativeFunction::add, py::arg("library"), py::arg("device"),
+           "More code for the same entry, for other GPUs.")
       .def("__repr__", &NativeFunction::repr)
       .def_readonly("name", &NativeFunction::name);
   py::class_<Library, std::shared_ptr<Library>>(m, "Library",

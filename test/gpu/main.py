@@ -81,7 +81,9 @@ def make_steps(given: argparse.Namespace, out: Path) -> list[Step]:
             "fuzz",
             [
                 *python, str(HERE.parent / "fuzz" / "main.py"), "--target", "cuda", "--restart",
-                "--count", str(given.fuzz), "--jobs", str(jobs),
+                "--count", str(given.fuzz), "--jobs", str(jobs), "--out", str(out / "logs" / "fuzz.json"),
+                "--minutes", f"{max(0.5, given.budget * given.checks / 60 - 1.0):.1f}",
+                "--keep", "5",
             ],
             shared=True,
         ),
@@ -154,6 +156,9 @@ def collect(steps: Sequence[Step], about: dict[str, str], out: Path) -> None:
     """All logs as one file, and a summary."""
     parts = [f"== {step.name}: {step.verdict}\n{step.text()}" for step in steps if step.log]
     (out / "log.txt").write_text("\n".join(parts))
+    record = out / "logs" / "fuzz.json"
+    if record.exists():
+        shutil.copy(record, out)
     summary = {
         **about,
         "steps": {s.name: {"verdict": s.verdict, "seconds": round(s.seconds, 1)} for s in steps},
@@ -174,7 +179,7 @@ def main() -> int:
     parser.add_argument("--checks", type=float, default=0.5,
                         help="the share of them that the untimed steps may take (0.5)")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=0, help="processes of a step; 0: by the cores")
-    parser.add_argument("--fuzz", type=int, default=200, help="random cascades (200)")
+    parser.add_argument("--fuzz", type=int, default=2000, help="random cascades at most (2000)")
     parser.add_argument("--sanitize-schedules", default="auto,stream")
     parser.add_argument("--bench", nargs="*", default=[], help="arguments of redfuse bench")
     given = parser.parse_args()

@@ -40,6 +40,8 @@ public:
   ~DeviceProgram();
   /// Makes it ready on a device; thread-safe.
   DeviceError load(int device);
+  /// How well its best image suits a device; 0: it does not run there.
+  int fitness(int device, DeviceError &error) const;
 
 private:
   friend class DeviceCall;

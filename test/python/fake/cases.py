@@ -253,6 +253,20 @@ def test_threads(softmax, spacious) -> None:
     assert driver.fake_launches() >= min(4096, before + 6 * 20 * 2)
 
 
+def test_several_architectures() -> None:
+    """The machine code that suits is loaded, PTX where the driver takes no machine code."""
+    exe = redfuse.compile(
+        programs.softmax(4, 256, "f32"), target="cuda:sm_80,sm_90a,sm_100a", options=OPTIONS
+    )
+    x, y = arrays()
+    exe(x, out=y)
+    loads = calls("cuModuleLoadDataEx")
+    other = redfuse.compile(programs.softmax(4, 256, "f32"), target="cuda:sm_100a", options=OPTIONS)
+    with pytest.raises(redfuse.ExecutionError, match="for sm_100a, GPU 0 is sm_90"):
+        other(x, out=y)
+    assert calls("cuModuleLoadDataEx") == loads
+
+
 def test_host_values_and_dynamic_dims() -> None:
     exe = redfuse.compile(CORPUS / "attention_dynamic.mlir", target="cuda", options=OPTIONS)
     shapes = [tuple(n or 33 for n in spec.shape) for spec in exe.signature.inputs]
