@@ -42,6 +42,23 @@ public:
   /// Bytes of it that the groups emitted so far need.
   int64_t mergeBytes = 0;
 
+protected:
+  using Parts = llvm::SmallVector<mlir::Value>;
+  void combineParts(ReduceOp reduce, Parts &parts,
+                    llvm::ArrayRef<mlir::Value> other);
+  void foldLanes(ReduceOp reduce, Parts &parts);
+  Parts shuffle(mlir::ValueRange parts, unsigned distance);
+  void storeWords(mlir::ValueRange parts, mlir::Value place, int64_t places);
+  Parts loadWords(mlir::TypeRange types, mlir::Value place, int64_t places);
+  void barrier();
+  mlir::Value divide(mlir::Value number, mlir::Value by, bool remainder);
+
+  void emitAssert(const Root &root, mlir::Value condition) override;
+  llvm::MaybeAlign alignmentOf(mlir::MemRefType type,
+                               mlir::AffineMap map) override;
+
+  unsigned wideLanes, threads;
+
 private:
   /// One dim of a numbering of points: `step` of its positions make one point.
   struct Axis {
@@ -73,7 +90,6 @@ private:
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
                                                          mlir::ValueRange)>
            body);
-  mlir::Value divide(mlir::Value number, mlir::Value by, bool remainder);
 
   // Nests ---------------------------------------------------------------------
   void emitReduction();
@@ -82,22 +98,8 @@ private:
   void emitContraction();
   Team chooseTeam(llvm::ArrayRef<Axis> into, llvm::ArrayRef<Axis> over) const;
 
-  // Merges --------------------------------------------------------------------
-  using Parts = llvm::SmallVector<mlir::Value>;
-  void combineParts(ReduceOp reduce, Parts &parts,
-                    llvm::ArrayRef<mlir::Value> other);
-  void foldLanes(ReduceOp reduce, Parts &parts);
   void foldTeam(ReduceOp reduce, const Team &team, Parts &parts);
-  Parts shuffle(mlir::ValueRange parts, unsigned distance);
-  void storeWords(mlir::ValueRange parts, mlir::Value place, int64_t places);
-  Parts loadWords(mlir::TypeRange types, mlir::Value place, int64_t places);
-  void barrier();
 
-  void emitAssert(const Root &root, mlir::Value condition) override;
-  llvm::MaybeAlign alignmentOf(mlir::MemRefType type,
-                               mlir::AffineMap map) override;
-
-  unsigned wideLanes, threads;
   /// The dim whose points neighbouring threads take.
   std::optional<unsigned> fastDim;
 };

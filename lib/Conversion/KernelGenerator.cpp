@@ -76,7 +76,7 @@ DenseMap<Value, BlockArgument> redfuse::findDestinations(KernelOp kernel) {
   return result;
 }
 
-LogicalResult KernelGenerator::makePrograms() {
+LogicalResult KernelGenerator::makePrograms(bool hasContractions) {
   SmallVector<TileDim> tileDims(space.numDims);
   ScheduleAttr schedule = space.schedule;
   for (unsigned d = 0; d < space.numDims; ++d) {
@@ -132,6 +132,7 @@ LogicalResult KernelGenerator::makePrograms() {
     };
     TileProgram::Options options;
     options.lanes = lanes;
+    options.hasContractions = hasContractions;
     FailureOr<std::unique_ptr<TileProgram>> program =
         TileProgram::create(op, tileDims, sourceOf, options);
     if (failed(program))

@@ -58,7 +58,7 @@ protected:
     std::function<void(TileBuffer)> give;
   };
 
-  mlir::LogicalResult makePrograms();
+  mlir::LogicalResult makePrograms(bool hasContractions = true);
   /// Extents and whole-dim tiles; `operands` are the launch's in the function.
   void makeSpace(mlir::ValueRange operands);
   /// Tells the emitter what the operands are, and clones scalar code.
@@ -88,14 +88,15 @@ protected:
   llvm::DenseMap<mlir::Operation *, llvm::DenseMap<mlir::Value, TileBuffer>>
       buffers;
 
-private:
-  mlir::LogicalResult emitProgram(IndexProgramOpInterface op);
+  virtual mlir::LogicalResult emitProgram(IndexProgramOpInterface op);
   mlir::LogicalResult emitGroups(IndexProgramOpInterface op, bool isInvariant);
-  mlir::LogicalResult overStream(IndexProgramOpInterface op, unsigned i);
   /// Starts a tile of dim d at `offset`; `length` is what is cut into tiles.
   void setTile(unsigned d, mlir::Value offset, int64_t length);
 
   llvm::SmallVector<unsigned> streamDims;
+
+private:
+  mlir::LogicalResult overStream(IndexProgramOpInterface op, unsigned i);
 };
 
 } // namespace redfuse

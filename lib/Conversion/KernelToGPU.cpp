@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "GpuEmitter.h"
 #include "KernelGenerator.h"
+#include "RegisterKernel.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -109,7 +110,7 @@ unsigned GpuKernelGenerator::chooseThreads() const {
 }
 
 /// Whether the launch may write to memory that it also reads under another name.
-static bool sharesMemory(LaunchOp launch) {
+bool redfuse::sharesMemory(LaunchOp launch) {
   auto baseOf = [](Value v) {
     while (auto view = v.getDefiningOp<ViewLikeOpInterface>())
       v = view.getViewSource();
@@ -285,6 +286,12 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       std::string name = kernel.getSymName().str();
       if (use > 0)
         name += "_" + std::to_string(use);
+      FailureOr<bool> done = generateInRegisters(
+          kernel, launch, *space, chooseLanes(launch), device, name);
+      if (failed(done))
+        return signalPassFailure();
+      if (*done)
+        continue;
       GpuKernelGenerator generator(kernel, launch, *space, chooseLanes(launch),
                                    units);
       if (failed(generator.run(device, name)))

@@ -391,26 +391,43 @@ Value TileEmitter::emitOp(Operation *def, Env &env) {
     }
     operands.push_back(valueOf(operand, env));
   }
-  if (auto extract = dyn_cast<tensor::ExtractOp>(def)) {
-    // An index from data: stay inside the tensor whatever it is; the program's
-    // own assertion, if it has one, reports it.
-    Value memref = memrefs.lookup(extract.getTensor());
-    Value bytes = asBytes(b, loc, memref);
-    SmallVector<Value> indices;
-    for (auto [i, index] : llvm::enumerate(ArrayRef(operands).drop_front())) {
-      Value size = memref::DimOp::create(b, loc, memref, i);
-      Value last = arith::SubIOp::create(b, loc, size, constantIndex(1));
-      Value low = arith::MaxSIOp::create(b, loc, index, constantIndex(0));
-      indices.push_back(arith::MinSIOp::create(b, loc, low, last));
-    }
-    Value v = memref::LoadOp::create(b, loc, bytes, indices);
-    if (bytes != memref)
-      v = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v,
-                                constant(b.getZeroAttr(v.getType())));
-    return v;
-  }
+  if (auto extract = dyn_cast<tensor::ExtractOp>(def))
+    return emitExtract(extract, operands);
   SmallVector<Value> results = emitOpOn(def, operands);
   return results.empty() ? Value() : results.front();
+}
+
+Value TileEmitter::emitExtract(tensor::ExtractOp extract,
+                               ArrayRef<Value> operands) {
+  if (llvm::any_of(operands.drop_front(),
+                   [&](Value v) { return isVector(v); })) {
+    SmallVector<Value> elements;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      SmallVector<Value> own(operands);
+      for (Value &v : MutableArrayRef(own).drop_front())
+        if (isVector(v))
+          v = vector::ExtractOp::create(b, loc, v, ArrayRef<int64_t>{lane});
+      elements.push_back(emitExtract(extract, own));
+    }
+    return vector::FromElementsOp::create(
+        b, loc, VectorType::get({lanes}, elements.front().getType()), elements);
+  }
+  // An index from data: stay inside the tensor whatever it is; the program's
+  // own assertion, if it has one, reports it.
+  Value memref = memrefs.lookup(extract.getTensor());
+  Value bytes = asBytes(b, loc, memref);
+  SmallVector<Value> indices;
+  for (auto [i, index] : llvm::enumerate(operands.drop_front())) {
+    Value size = memref::DimOp::create(b, loc, memref, i);
+    Value last = arith::SubIOp::create(b, loc, size, constantIndex(1));
+    Value low = arith::MaxSIOp::create(b, loc, index, constantIndex(0));
+    indices.push_back(arith::MinSIOp::create(b, loc, low, last));
+  }
+  Value v = memref::LoadOp::create(b, loc, bytes, indices);
+  if (bytes != memref)
+    v = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v,
+                              constant(b.getZeroAttr(v.getType())));
+  return v;
 }
 
 SmallVector<Value> TileEmitter::emitOpOn(Operation *def,
@@ -421,6 +438,8 @@ SmallVector<Value> TileEmitter::emitOpOn(Operation *def,
       mapping.map(from, to);
     return llvm::to_vector_of<Value>(b.clone(*def, mapping)->getResults());
   }
+  if (!def->hasTrait<OpTrait::Vectorizable>())
+    return emitByLane(def, operands);
   for (Value &operand : operands)
     operand = asVector(operand);
   OperationState state(def->getLoc(), def->getName());
@@ -429,6 +448,26 @@ SmallVector<Value> TileEmitter::emitOpOn(Operation *def,
     state.addTypes(VectorType::get({lanes}, type));
   state.addAttributes(def->getAttrs());
   return llvm::to_vector_of<Value>(b.create(state)->getResults());
+}
+
+/// An op that has no vector form, lane after lane.
+SmallVector<Value> TileEmitter::emitByLane(Operation *def,
+                                           ArrayRef<Value> operands) {
+  SmallVector<SmallVector<Value>> elements(def->getNumResults());
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    SmallVector<Value> own;
+    for (Value v : operands)
+      own.push_back(isVector(v) ? Value(vector::ExtractOp::create(
+                                      b, loc, v, ArrayRef<int64_t>{lane}))
+                                : v);
+    for (auto [all, v] : llvm::zip_equal(elements, emitOpOn(def, own)))
+      all.push_back(v);
+  }
+  SmallVector<Value> results;
+  for (auto [all, type] : llvm::zip_equal(elements, def->getResultTypes()))
+    results.push_back(vector::FromElementsOp::create(
+        b, loc, VectorType::get({lanes}, type), all));
+  return results;
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 
@@ -32,6 +33,8 @@ struct TileBuffer {
   /// The kernel dims of its shape, outermost first; index d is the position in
   /// the tile, not in the whole dim.
   llvm::SmallVector<unsigned> dims;
+  /// Which one, where tiles are registers and not memory.
+  unsigned id = 0;
 };
 
 /// `map` with `d mod n` as d wherever the extent of d is static and at most n.
@@ -44,8 +47,12 @@ struct Env {
   /// the vector dim: that of lane 0.
   llvm::SmallVector<mlir::Value> position;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
-  /// Set in the ragged tail of the vector dim: which lanes exist, and how many.
+  /// Set in the ragged tail of the vector dim: which lanes exist, and how many. A
+  /// scalar mask stands for the whole point.
   mlir::Value mask, lanesLeft;
+  /// For each kernel dim, where tiles are registers: which of this thread's
+  /// positions it is.
+  llvm::SmallVector<int64_t> local;
 };
 
 /// Whether a reduction carries a value and its index.
@@ -96,13 +103,17 @@ protected:
   /// `op` on other operands: as it is, or on vectors if one of them is.
   llvm::SmallVector<mlir::Value>
   emitOpOn(mlir::Operation *op, llvm::SmallVector<mlir::Value> operands);
+  llvm::SmallVector<mlir::Value> emitByLane(mlir::Operation *op,
+                                            llvm::ArrayRef<mlir::Value> operands);
+  mlir::Value emitExtract(mlir::tensor::ExtractOp extract,
+                          llvm::ArrayRef<mlir::Value> operands);
   mlir::Value loadArgument(mlir::BlockArgument arg, Env &env);
   mlir::Value loadValue(mlir::Value v, Env &env);
-  mlir::Value loadTile(const TileBuffer &buffer, Env &env);
-  mlir::Value loadAt(mlir::Value memref, mlir::AffineMap map, Env &env,
-                     bool isLocal);
-  void storeTile(const TileBuffer &buffer, mlir::Value value, Env &env);
-  void storeAt(mlir::Value memref, mlir::AffineMap map, mlir::Value value,
+  virtual mlir::Value loadTile(const TileBuffer &buffer, Env &env);
+  virtual mlir::Value loadAt(mlir::Value memref, mlir::AffineMap map, Env &env,
+                             bool isLocal);
+  virtual void storeTile(const TileBuffer &buffer, mlir::Value value, Env &env);
+  virtual void storeAt(mlir::Value memref, mlir::AffineMap map, mlir::Value value,
                Env &env, bool isLocal);
   void storeYield(const Root &root, Env &env);
   virtual void emitAssert(const Root &root, mlir::Value condition);

@@ -45,6 +45,9 @@ void TileEmitter::emitAssert(const Root &root, Value condition) {
 /// Combines the operands of all reductions at the current point into
 /// `accumulators` (one for each operand of a reduction).
 void TileEmitter::accumulate(Env &env, MutableArrayRef<Value> accumulators) {
+  auto applies = [&](Value acc) {
+    return env.mask && (isVector(acc) || !isVector(env.mask));
+  };
   unsigned next = 0;
   for (Root *root : reduces) {
     ReduceOp reduce = root->reduce;
@@ -60,7 +63,7 @@ void TileEmitter::accumulate(Env &env, MutableArrayRef<Value> accumulators) {
       }
       SmallVector<Value> combined = combineStates(reduce, own, operands);
       for (auto [a, to] : llvm::zip_equal(own, combined))
-        a = env.mask && isVector(a)
+        a = applies(a)
                 ? Value(arith::SelectOp::create(b, loc, env.mask, to, a))
                 : to;
       continue;
@@ -75,7 +78,7 @@ void TileEmitter::accumulate(Env &env, MutableArrayRef<Value> accumulators) {
       Value value = acc, at = index;
       combinePair(reduce.getReducer(), value, at, operandOf(0), operandOf(1),
                   /*isOrdered=*/true);
-      if (env.mask && isVector(acc)) {
+      if (applies(acc)) {
         value = arith::SelectOp::create(b, loc, env.mask, value, acc);
         at = arith::SelectOp::create(b, loc, env.mask, at, index);
       }
@@ -84,7 +87,7 @@ void TileEmitter::accumulate(Env &env, MutableArrayRef<Value> accumulators) {
       continue;
     }
     Value combined = combine(reduce.getReducer(), acc, operandOf(0));
-    if (env.mask && isVector(acc))
+    if (applies(acc))
       combined = arith::SelectOp::create(b, loc, env.mask, combined, acc);
     acc = combined;
   }

@@ -38,7 +38,8 @@ TileProgram::create(IndexProgramOpInterface op, ArrayRef<TileDim> dims,
     program->sources.push_back(sourceOf(arg.getArgNumber()));
   program->findRoots();
   program->computeCones();
-  program->findContractions();
+  if (options.hasContractions)
+    program->findContractions();
   program->computeCones();
   program->keepSharedValues();
   program->addKeepRoots();

@@ -104,6 +104,8 @@ class TileProgram {
 public:
   struct Options {
     unsigned lanes = 16;
+    /// Whether sums of products are nests of their own, over packed operands.
+    bool hasContractions = true;
   };
 
   static mlir::FailureOr<std::unique_ptr<TileProgram>>

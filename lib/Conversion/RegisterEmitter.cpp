@@ -1,0 +1,700 @@
+//===- RegisterEmitter.cpp - tile programs held in registers ---------------===//
+#include "RegisterEmitter.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+std::optional<unsigned>
+RegisterEmitter::laneDimOf(ArrayRef<unsigned> ofDims) const {
+  for (unsigned d : ofDims)
+    if (layout.dims[d].lanes > 1)
+      return d;
+  return std::nullopt;
+}
+
+unsigned RegisterEmitter::getBits(ArrayRef<unsigned> ofDims) const {
+  unsigned bits = 0;
+  for (unsigned d : ofDims)
+    bits |= layout.dims[d].getBits();
+  return bits;
+}
+
+int64_t RegisterEmitter::countElements(ArrayRef<unsigned> ofDims) const {
+  int64_t count = 1;
+  for (unsigned d : ofDims)
+    count *= layout.dims[d].repeats;
+  return count;
+}
+
+int64_t RegisterEmitter::indexOf(ArrayRef<unsigned> ofDims,
+                                 ArrayRef<int64_t> local) const {
+  int64_t index = 0;
+  for (unsigned d : ofDims)
+    index = index * layout.dims[d].repeats + local[d];
+  return index;
+}
+
+Value RegisterEmitter::word(int64_t value) {
+  return constant(b.getI32IntegerAttr(value));
+}
+
+Value RegisterEmitter::getThreadWord() {
+  if (!threadWord) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(thread);
+    threadWord = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), thread);
+  }
+  return threadWord;
+}
+
+/// The first position of this thread along a dim.
+Value RegisterEmitter::getStart(unsigned d) {
+  Value &start = starts[d];
+  if (start)
+    return start;
+  const DimShare &share = layout.dims[d];
+  if (share.threads == 1)
+    return start = constantIndex(0);
+  Value number = compress(getThreadWord(), share.getBits());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(number);
+  if (share.lanes != 1)
+    number = arith::MulIOp::create(b, loc, number, word(share.lanes));
+  return start = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), number);
+}
+
+/// Whether the thread is the first of those that differ in `bits`.
+Value RegisterEmitter::isFirstOf(unsigned bits) {
+  Value &first = firsts[bits];
+  if (first)
+    return first;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(getThreadWord());
+  Value own = arith::AndIOp::create(b, loc, threadWord, word(bits));
+  return first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, own,
+                                       word(0));
+}
+
+/// The bits of `v` that `mask` has, side by side.
+Value RegisterEmitter::compress(Value v, unsigned mask) {
+  OpBuilder::InsertionGuard guard(b);
+  if (v == threadWord)
+    b.setInsertionPointAfterValue(v);
+  Value result;
+  unsigned to = 0;
+  for (unsigned bit = 0; bit < 32;) {
+    if (!(mask >> bit & 1)) {
+      ++bit;
+      continue;
+    }
+    unsigned end = bit;
+    while (end < 32 && (mask >> end & 1))
+      ++end;
+    Value part = v;
+    if (bit != 0)
+      part = arith::ShRUIOp::create(b, loc, part, word(bit));
+    part = arith::AndIOp::create(b, loc, part, word((1u << (end - bit)) - 1));
+    if (to != 0)
+      part = arith::ShLIOp::create(b, loc, part, word(to));
+    result = result ? Value(arith::OrIOp::create(b, loc, result, part)) : part;
+    to += end - bit;
+    bit = end;
+  }
+  return result ? result : word(0);
+}
+
+/// The reverse: the low bits of `v` at the places of `mask`.
+Value RegisterEmitter::deposit(Value v, unsigned mask) {
+  Value result;
+  unsigned from = 0;
+  for (unsigned bit = 0; bit < 32;) {
+    if (!(mask >> bit & 1)) {
+      ++bit;
+      continue;
+    }
+    unsigned end = bit;
+    while (end < 32 && (mask >> end & 1))
+      ++end;
+    Value part = v;
+    if (from != 0)
+      part = arith::ShRUIOp::create(b, loc, part, word(from));
+    part = arith::AndIOp::create(b, loc, part, word((1u << (end - bit)) - 1));
+    if (bit != 0)
+      part = arith::ShLIOp::create(b, loc, part, word(bit));
+    result = result ? Value(arith::OrIOp::create(b, loc, result, part)) : part;
+    from += end - bit;
+    bit = end;
+  }
+  return result ? result : word(0);
+}
+
+/// Whether some thread's `repeat`-th vector may lie beyond the end of the tile.
+bool RegisterEmitter::isBeyond(unsigned d, int64_t repeat) const {
+  const DimShare &share = layout.dims[d];
+  return !dims[d].staticSize || (repeat + 1) * share.threads * share.lanes >
+                                    *dims[d].staticSize;
+}
+
+Value RegisterEmitter::maskOf(unsigned d, int64_t repeat) {
+  const DimShare &share = layout.dims[d];
+  Value at = b.createOrFold<arith::AddIOp>(
+      loc, getStart(d), constantIndex(repeat * share.threads * share.lanes));
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at,
+                               dims[d].size);
+}
+
+/// Whether the point exists, as far as it depends on `ofDims`; null if it does.
+Value RegisterEmitter::maskOf(const Env &env, ArrayRef<unsigned> ofDims) {
+  Value mask;
+  for (unsigned d : ofDims) {
+    if (!isBeyond(d, env.local[d]))
+      continue;
+    Value own = maskOf(d, env.local[d]);
+    mask = mask ? Value(arith::AndIOp::create(b, loc, mask, own)) : own;
+  }
+  return mask;
+}
+
+void RegisterEmitter::bind(Env &env, unsigned d, int64_t repeat) {
+  const DimShare &share = layout.dims[d];
+  Value at = b.createOrFold<arith::AddIOp>(
+      loc, getStart(d), constantIndex(repeat * share.threads * share.lanes));
+  if (isBeyond(d, repeat)) {
+    Value last = b.createOrFold<arith::SubIOp>(loc, dims[d].size,
+                                               constantIndex(share.lanes));
+    at = arith::MinSIOp::create(b, loc, at, last);
+  }
+  env.position[d] = at;
+  env.local[d] = repeat;
+}
+
+/// Runs `body` at all points of `ofDims` that this thread has.
+void RegisterEmitter::forPoints(const Env &from, ArrayRef<unsigned> ofDims,
+                                function_ref<void(Env &)> body) {
+  int64_t count = countElements(ofDims);
+  for (int64_t i = 0; i < count; ++i) {
+    Env env = from;
+    int64_t rest = i;
+    for (unsigned d : llvm::reverse(ofDims)) {
+      bind(env, d, rest % layout.dims[d].repeats);
+      rest /= layout.dims[d].repeats;
+    }
+    body(env);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles and memory
+//===----------------------------------------------------------------------===//
+
+Value RegisterEmitter::elementOf(const Array &array, ArrayRef<int64_t> local) {
+  return array.elements[indexOf(array.dims, local)];
+}
+
+Value RegisterEmitter::loadTile(const TileBuffer &buffer, Env &env) {
+  return elementOf(arrays.find(buffer.id)->second, env.local);
+}
+
+void RegisterEmitter::storeTile(const TileBuffer &buffer, Value value,
+                                Env &env) {
+  Array &array = arrays[buffer.id];
+  if (array.elements.empty()) {
+    array.dims = buffer.dims;
+    array.elements.resize(countElements(buffer.dims));
+  }
+  if (laneDimOf(buffer.dims))
+    value = asVector(value);
+  array.elements[indexOf(buffer.dims, env.local)] = value;
+}
+
+void RegisterEmitter::emitFill(const TileBuffer &buffer, TypedAttr value) {
+  Value scalar = constant(value);
+  if (laneDimOf(buffer.dims))
+    scalar = asVector(scalar);
+  setTile(buffer, SmallVector<Value>(countElements(buffer.dims), scalar));
+}
+
+SmallVector<Value> RegisterEmitter::takeTile(const TileBuffer &buffer) {
+  return arrays.find(buffer.id)->second.elements;
+}
+
+void RegisterEmitter::setTile(const TileBuffer &buffer,
+                              ArrayRef<Value> elements) {
+  arrays[buffer.id] = {buffer.dims, SmallVector<Value>(elements)};
+}
+
+RegisterEmitter::LoadKey RegisterEmitter::keyOf(Value memref, AffineMap map,
+                                                const Env &env) const {
+  std::vector<int64_t> at;
+  SmallBitVector ofMap = getDimsOf(map);
+  for (auto [d, position] : llvm::enumerate(env.position))
+    at.push_back(ofMap.test(d) && position ? env.local[d] : -1);
+  return {memref.getAsOpaquePointer(), map.getAsOpaquePointer(), at};
+}
+
+Value *RegisterEmitter::findLoaded(Value memref, AffineMap map,
+                                   const Env &env) {
+  LoadKey key = keyOf(memref, map, env);
+  for (auto &scope : llvm::reverse(loaded)) {
+    auto it = scope.find(key);
+    if (it != scope.end())
+      return &it->second;
+  }
+  return nullptr;
+}
+
+/// Rows of a few elements side by side, all of which this thread has, for a
+/// vector of rows: read as they lie, and sorted in registers.
+bool RegisterEmitter::loadInterleaved(Value memref, AffineMap map, Env &env) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!group->vectorDim || map.getNumResults() < 2 ||
+      !type.getLayout().isIdentity() || type.getElementType().isInteger(1))
+    return false;
+  unsigned rank = type.getRank();
+  auto inner = dyn_cast<AffineDimExpr>(map.getResult(rank - 1));
+  auto rows = dyn_cast<AffineDimExpr>(map.getResult(rank - 2));
+  if (!inner || !rows || rows.getPosition() != *group->vectorDim)
+    return false;
+  unsigned c = inner.getPosition();
+  const DimShare &share = layout.dims[c];
+  int64_t width = type.getDimSize(rank - 1);
+  if (ShapedType::isDynamic(width) || share.repeats != width || width > 8 ||
+      share.getSpan() != width || !env.position[c])
+    return false;
+  for (AffineExpr e : map.getResults().drop_back(2))
+    if (e.isFunctionOfDim(c) || e.isFunctionOfDim(*group->vectorDim))
+      return false;
+  for (int64_t extent : type.getShape().drop_front())
+    if (ShapedType::isDynamic(extent))
+      return false;
+  int64_t bytes = lanes * (type.getElementTypeBitWidth() / 8);
+  if (type.getShape()[rank - 2] * width % lanes != 0)
+    return false;
+  Value &flat = flattened[memref];
+  if (!flat) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(memref);
+    SmallVector<ReassociationIndices> groups;
+    for (unsigned d = 0; d + 2 < rank; ++d)
+      groups.push_back({d});
+    groups.push_back({rank - 2, rank - 1});
+    flat = memref::CollapseShapeOp::create(b, loc, memref, groups);
+  }
+  SmallVector<Value> indices = indicesOf(map, globalPositions(env));
+  indices.pop_back();
+  indices.back() =
+      arith::MulIOp::create(b, loc, indices.back(), constantIndex(width));
+  auto vectorType = VectorType::get({lanes}, type.getElementType());
+  SmallVector<Value> elements;
+  Value first = indices.back();
+  for (int64_t k = 0; k < width; ++k) {
+    indices.back() = b.createOrFold<arith::AddIOp>(
+        loc, first, constantIndex(k * int64_t(lanes)));
+    Value v = vector::LoadOp::create(
+        b, loc, vectorType, flat, indices, /*nontemporal=*/false,
+        llvm::MaybeAlign(llvm::Align(std::min<int64_t>(bytes, 16))));
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      elements.push_back(vector::ExtractOp::create(b, loc, v, lane));
+  }
+  Env at = env;
+  for (int64_t k = 0; k < width; ++k) {
+    SmallVector<Value> own;
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      own.push_back(elements[lane * width + k]);
+    at.local[c] = k;
+    loaded.back()[keyOf(memref, map, at)] =
+        vector::FromElementsOp::create(b, loc, vectorType, own);
+  }
+  return true;
+}
+
+Value RegisterEmitter::loadAt(Value memref, AffineMap map, Env &env,
+                              bool isLocal) {
+  if (Value *known = findLoaded(memref, map, env))
+    return *known;
+  if (loadInterleaved(memref, map, env))
+    return *findLoaded(memref, map, env);
+  Env plain = env;
+  plain.mask = Value();
+  Value v = GpuEmitter::loadAt(memref, map, plain, isLocal);
+  loaded.back()[keyOf(memref, map, env)] = v;
+  return v;
+}
+
+/// One thread stores what several have; what does not exist is not stored.
+void RegisterEmitter::storeAt(Value memref, AffineMap map, Value value,
+                              Env &env, bool isLocal) {
+  SmallVector<unsigned> ofMap;
+  for (int64_t d : toDims(getDimsOf(map)))
+    ofMap.push_back(d);
+  Value condition = maskOf(env, ofMap);
+  if (unsigned copies = (layout.threads - 1) & ~getBits(ofMap)) {
+    Value first = isFirstOf(copies);
+    condition = condition
+                    ? Value(arith::AndIOp::create(b, loc, condition, first))
+                    : first;
+  }
+  Env plain = env;
+  plain.mask = Value();
+  OpBuilder::InsertionGuard guard(b);
+  if (condition) {
+    auto branch = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
+    b.setInsertionPoint(branch.thenYield());
+  }
+  GpuEmitter::storeAt(memref, map, value, plain, isLocal);
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+static SmallVector<unsigned> bitsOf(const SmallBitVector &set) {
+  SmallVector<unsigned> result;
+  for (unsigned d : set.set_bits())
+    result.push_back(d);
+  return result;
+}
+
+LogicalResult RegisterEmitter::emitGroup(const Group &whole) {
+  Group adapted = whole;
+  SmallVector<unsigned> all = bitsOf(whole.dims);
+  adapted.contraction.reset();
+  adapted.vectorDim = laneDimOf(all);
+  selectGroup(adapted);
+  if (!reduces.empty()) {
+    emitReduction();
+  } else {
+    Env env;
+    env.position.assign(dims.size(), Value());
+    env.local.assign(dims.size(), 0);
+    forPoints(env, all, [&](Env &at) { emitPoint(at); });
+  }
+  group = nullptr;
+  return success();
+}
+
+void RegisterEmitter::prefetch(ArrayRef<const Group *> groups,
+                               const SmallBitVector &streamed, bool streams) {
+  for (const Group *whole : groups) {
+    Group adapted = *whole;
+    adapted.contraction.reset();
+    adapted.vectorDim = laneDimOf(bitsOf(whole->dims));
+    selectGroup(adapted);
+    for (Value v : needed) {
+      auto arg = dyn_cast<BlockArgument>(v);
+      if (!arg || buffers.contains(v))
+        continue;
+      unsigned i = arg.getArgNumber();
+      if (auto fold = dyn_cast<FoldOp>(op.getOperation());
+          fold && i >= fold.getInputs().size())
+        continue;
+      if (tiles.contains(op->getOperand(i)))
+        continue;
+      SmallBitVector ofMap = getDimsOf(op.getMapOfBodyArgument(i));
+      if (ofMap.anyCommon(streamed) != streams)
+        continue;
+      SmallVector<unsigned> all = bitsOf(ofMap);
+      Env env;
+      env.position.assign(dims.size(), Value());
+      env.local.assign(dims.size(), 0);
+      forPoints(env, all, [&](Env &at) { loadArgument(arg, at); });
+    }
+    group = nullptr;
+  }
+}
+
+void RegisterEmitter::emitReduction() {
+  Env env;
+  env.position.assign(dims.size(), Value());
+  env.local.assign(dims.size(), 0);
+  SmallVector<Env> points;
+  Parts all;
+  unsigned width = 0;
+  for (Root *root : reduces)
+    width += root->reduce.getNumOperands();
+  forPoints(env, intoDims, [&](Env &at) {
+    emitAvailable(at);
+    Parts accumulators;
+    for (Root *root : reduces) {
+      ReduceOp reduce = root->reduce;
+      for (auto [i, operand] : llvm::enumerate(reduce.getOperands())) {
+        Type type = operand.getType();
+        Value v = reduce.isDeclared() ? TileEmitter::getStart(*root, i, at)
+                  : i == 0 ? constant(getIdentityOf(reduce, 0))
+                           : constant(cast<TypedAttr>(b.getZeroAttr(type)));
+        accumulators.push_back(group->vectorDim ? asVector(v) : v);
+      }
+    }
+    forPoints(at, group->over, [&](Env &inner) {
+      inner.mask = maskOf(inner, group->over);
+      emitAvailable(inner);
+      accumulate(inner, accumulators);
+      inner.mask = Value();
+      emitPoint(inner);
+    });
+    bool lanesAreReduced =
+        group->vectorDim && llvm::is_contained(group->over, *group->vectorDim);
+    unsigned next = 0;
+    for (Root *root : reduces) {
+      unsigned n = root->reduce.getNumOperands();
+      Parts parts(ArrayRef<Value>(accumulators).slice(next, n));
+      next += n;
+      if (lanesAreReduced)
+        foldLanes(root->reduce, parts);
+      llvm::append_range(all, parts);
+    }
+    points.push_back(at);
+  });
+
+  combineAcross(all, getBits(group->over) & ~privateBits,
+                [&](Parts &mine, ArrayRef<Value> other) {
+                  unsigned next = 0;
+                  for (size_t p = 0; p < points.size(); ++p)
+                    for (Root *root : reduces) {
+                      unsigned n = root->reduce.getNumOperands();
+                      Parts own(ArrayRef<Value>(mine).slice(next, n));
+                      combineParts(root->reduce, own, other.slice(next, n));
+                      llvm::copy(own, mine.begin() + next);
+                      next += n;
+                    }
+                });
+
+  for (auto [p, at] : llvm::enumerate(points)) {
+    unsigned next = p * width;
+    for (Root *root : reduces)
+      for (Value to : root->getResults()) {
+        auto buffer = buffers.find(to);
+        if (buffer != buffers.end())
+          storeTile(buffer->second, all[next], at);
+        ++next;
+      }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges between threads
+//===----------------------------------------------------------------------===//
+
+static constexpr unsigned kWarpBits = 31;
+static constexpr int64_t kExchangeLimit = 40 * 1024;
+
+static int64_t countWords(ValueRange parts) {
+  int64_t words = 0;
+  for (Value part : parts) {
+    Type element = getElementTypeOrSelf(part.getType());
+    auto v = dyn_cast<VectorType>(part.getType());
+    bool isWide = element.isIndex() || element.getIntOrFloatBitWidth() > 32;
+    words += (v ? v.getNumElements() : 1) * (isWide ? 2 : 1);
+  }
+  return words;
+}
+
+/// Combines `parts` of the threads that differ in `bits` alone; all of them have
+/// the result.
+void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
+                                    Combine combine) {
+  bits &= layout.threads - 1;
+  for (unsigned bit = 0; bit < 5; ++bit)
+    if (bits >> bit & 1)
+      combine(parts, shuffle(parts, 1u << bit));
+  unsigned inWarp = bits & kWarpBits, warps = bits >> 5;
+  if (warps == 0)
+    return;
+  // One place for each of the threads of a warp that have something of their
+  // own.
+  unsigned own = kWarpBits & ~inWarp, allWarps = layout.threads / 32 - 1;
+  int64_t perWarp = int64_t(1) << llvm::popcount(own);
+  int64_t places = layout.threads / 32 * perWarp;
+  SmallVector<Type> types;
+  for (Value part : parts)
+    types.push_back(part.getType());
+  int64_t bytes = llvm::alignTo(countWords(parts) * places * 4, 16);
+  if (exchangeUsed != 0 && exchangeUsed + bytes > kExchangeLimit) {
+    barrier();
+    exchangeUsed = 0;
+  }
+  mergeOffset = exchangeUsed;
+  exchangeUsed += bytes;
+  exchangeBytes = std::max(exchangeBytes, exchangeUsed);
+  hasExchanged = true;
+  Type index = b.getIndexType();
+  Value warp =
+      arith::ShRUIOp::create(b, loc, getThreadWord(), word(5)).getResult();
+  Value lane = compress(getThreadWord(), own);
+  auto placeOf = [&](Value ofWarp) -> Value {
+    Value place = ofWarp;
+    if (perWarp != 1) {
+      place = arith::MulIOp::create(b, loc, place, word(perWarp));
+      place = arith::AddIOp::create(b, loc, place, lane);
+    }
+    return arith::IndexCastUIOp::create(b, loc, index, place);
+  };
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Value place = placeOf(warp);
+    if (inWarp != 0) {
+      auto branch =
+          scf::IfOp::create(b, loc, isFirstOf(inWarp), /*withElse=*/false);
+      b.setInsertionPoint(branch.thenYield());
+    }
+    storeWords(parts, place, places);
+  }
+  barrier();
+  Value base = arith::AndIOp::create(b, loc, warp, word(allWarps & ~warps));
+  int64_t count = int64_t(1) << llvm::popcount(warps);
+  auto load = [&](Value number) {
+    Value from =
+        arith::OrIOp::create(b, loc, base, deposit(number, warps)).getResult();
+    return loadWords(types, placeOf(from), places);
+  };
+  if (own == 0) {
+    // The lanes of a warp take what one warp has each.
+    Value number =
+        arith::AndIOp::create(b, loc, getThreadWord(), word(count - 1));
+    parts = load(number);
+    for (int64_t distance = 1; distance < count; distance *= 2)
+      combine(parts, shuffle(parts, distance));
+    return;
+  }
+  parts = load(word(0));
+  if (count * parts.size() <= 64) {
+    for (int64_t i = 1; i < count; ++i)
+      combine(parts, load(word(i)));
+    return;
+  }
+  parts = emitFor(b, loc, constantIndex(1), constantIndex(count),
+                  constantIndex(1), parts, [&](Value i, ValueRange state) {
+                    Parts next(state);
+                    combine(next, load(arith::IndexCastUIOp::create(
+                                      b, loc, b.getI32Type(), i)));
+                    return next;
+                  });
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> RegisterEmitter::takeStates(FoldOp fold) {
+  SmallVector<Value> all;
+  for (Value v : fold.getResults())
+    llvm::append_range(all, takeTile(tiles.find(v)->second));
+  return all;
+}
+
+void RegisterEmitter::setStates(FoldOp fold, ArrayRef<Value> elements) {
+  for (Value v : fold.getResults()) {
+    const TileBuffer &tile = tiles.find(v)->second;
+    int64_t n = countElements(tile.dims);
+    setTile(tile, elements.take_front(n));
+    elements = elements.drop_front(n);
+  }
+}
+
+SmallVector<RegisterEmitter::Array>
+RegisterEmitter::unflatten(FoldOp fold, ArrayRef<Value> elements) {
+  SmallVector<Array> result;
+  for (Value v : fold.getResults()) {
+    const TileBuffer &tile = tiles.find(v)->second;
+    int64_t n = countElements(tile.dims);
+    result.push_back(
+        {tile.dims, SmallVector<Value>(elements.take_front(n))});
+    elements = elements.drop_front(n);
+  }
+  return result;
+}
+
+/// The merge of a fold on all elements of two states.
+SmallVector<Value> RegisterEmitter::evaluateMerge(FoldOp fold,
+                                                  ArrayRef<Value> left,
+                                                  ArrayRef<Value> right) {
+  Block &block = fold.getMerge().front();
+  DenseMap<Value, Array> known;
+  SmallVector<Array> states = unflatten(fold, left);
+  for (Array &state : unflatten(fold, right))
+    states.push_back(std::move(state));
+  for (auto [arg, state] : llvm::zip_equal(block.getArguments(), states))
+    known[arg] = std::move(state);
+  auto arrayOf = [&](Value v) -> const Array & {
+    auto it = known.find(v);
+    if (it == known.end()) {
+      // A constant or a scalar from outside.
+      Operation *def = v.getDefiningOp();
+      Value own = def && def->hasTrait<OpTrait::ConstantLike>()
+                      ? constant(cast<TypedAttr>(def->getAttr("value")))
+                      : captured.lookup(v);
+      it = known.try_emplace(v, Array{{}, {own}}).first;
+    }
+    return it->second;
+  };
+  for (Operation &inner : block.without_terminator()) {
+    if (inner.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    SmallVector<unsigned> over;
+    for (Value v : inner.getOperands())
+      for (unsigned d : Array(arrayOf(v)).dims)
+        if (!llvm::is_contained(over, d))
+          over.push_back(d);
+    llvm::sort(over);
+    SmallVector<Array> results(inner.getNumResults(), Array{over, {}});
+    SmallVector<int64_t> local(dims.size(), 0);
+    for (int64_t i = 0, n = countElements(over); i < n; ++i) {
+      int64_t rest = i;
+      for (unsigned d : llvm::reverse(over)) {
+        local[d] = rest % layout.dims[d].repeats;
+        rest /= layout.dims[d].repeats;
+      }
+      auto at = [&](ValueRange range) {
+        return llvm::map_to_vector(
+            range, [&](Value v) { return elementOf(arrayOf(v), local); });
+      };
+      SmallVector<Value> made;
+      if (auto combine = dyn_cast<CombineOp>(inner))
+        made = emitCombine(combine.getCombine(), at(combine.getLeft()),
+                           at(combine.getRight()));
+      else
+        made = emitOpOn(&inner, at(inner.getOperands()));
+      for (auto [array, v] : llvm::zip_equal(results, made))
+        array.elements.push_back(v);
+    }
+    for (auto [v, array] : llvm::zip_equal(inner.getResults(), results))
+      known[v] = std::move(array);
+  }
+  SmallVector<Value> result;
+  for (auto [v, to] : llvm::zip_equal(
+           cast<YieldOp>(block.getTerminator()).getValues(),
+           fold.getResults())) {
+    Array from = arrayOf(v);
+    const TileBuffer &tile = tiles.find(to)->second;
+    SmallVector<int64_t> local(dims.size(), 0);
+    for (int64_t i = 0, n = countElements(tile.dims); i < n; ++i) {
+      int64_t rest = i;
+      for (unsigned d : llvm::reverse(tile.dims)) {
+        local[d] = rest % layout.dims[d].repeats;
+        rest /= layout.dims[d].repeats;
+      }
+      Value element = elementOf(from, local);
+      result.push_back(laneDimOf(tile.dims) ? asVector(element) : element);
+    }
+  }
+  return result;
+}
+
+void RegisterEmitter::mergeStates(FoldOp fold) {
+  Parts states = takeStates(fold);
+  combineAcross(states, privateBits, [&](Parts &mine, ArrayRef<Value> other) {
+    mine = evaluateMerge(fold, mine, other);
+  });
+  setStates(fold, states);
+}
+
+void RegisterEmitter::mergeWith(FoldOp fold, ArrayRef<Value> other) {
+  setStates(fold, evaluateMerge(fold, takeStates(fold), other));
+}

@@ -1,0 +1,156 @@
+//===- RegisterEmitter.h - tile programs held in registers ---------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CONVERSION_REGISTEREMITTER_H
+#define REDFUSE_LIB_CONVERSION_REGISTEREMITTER_H
+
+#include "GpuEmitter.h"
+
+namespace redfuse {
+
+/// How the positions of one dim of a tile are dealt out: position
+/// (r * threads + t) * lanes + l belongs to thread t, as lane l of its r-th
+/// vector. The number of the thread along the dim is a field of the bits of its
+/// number in the block; dims that no value has together may share bits.
+struct DimShare {
+  int64_t lanes = 1, repeats = 1, threads = 1;
+  unsigned bit = 0;
+
+  int64_t getSpan() const { return lanes * repeats * threads; }
+  unsigned getBits() const { return unsigned(threads - 1) << bit; }
+};
+
+/// One layout for all values of a kernel: a value has the positions of its dims,
+/// and every thread along another dim has a copy of it.
+struct RegisterLayout {
+  llvm::SmallVector<DimShare> dims;
+  unsigned threads = 32, lanes = 1;
+};
+
+/// Emits tile programs whose tiles are registers of the threads.
+///
+/// All that is kept between groups is in registers, laid out by one
+/// RegisterLayout; nothing but what threads exchange to combine results goes
+/// through shared memory. A reduction combines what a thread has, then what the
+/// threads along the reduced dims have; all of them get the result. Along a
+/// *private* dim (one that a fold walks) every thread has a state of its own,
+/// and reductions stop at the thread: the states are merged once, at the end.
+///
+/// Barriers and shuffles stand in code that all threads of the block reach. What
+/// lies beyond the end of a dim is masked: reductions skip it, stores leave it
+/// out, and loads read the last position instead.
+class RegisterEmitter : public GpuEmitter {
+public:
+  RegisterEmitter(mlir::OpBuilder &b, mlir::Location loc,
+                  const RegisterLayout &layout,
+                  llvm::MutableArrayRef<SpaceDim> dims)
+      : GpuEmitter(b, loc, layout.lanes, dims, layout.threads), layout(layout) {
+    loaded.emplace_back();
+  }
+
+  mlir::LogicalResult emitGroup(const Group &group) override;
+  void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
+
+  /// Loads what the groups need and is not loaded yet: all inputs that have
+  /// dims in `streamed` or (if not `streams`) none of them.
+  void prefetch(llvm::ArrayRef<const Group *> groups,
+                const llvm::SmallBitVector &streamed, bool streams);
+  /// Values loaded or kept from here on are known up to `popScope`.
+  void pushScope() { loaded.emplace_back(); }
+  void popScope() { loaded.pop_back(); }
+  /// The elements of a tile, to be carried through loops.
+  llvm::SmallVector<mlir::Value> takeTile(const TileBuffer &buffer);
+  void setTile(const TileBuffer &buffer, llvm::ArrayRef<mlir::Value> elements);
+  /// Merges the states that the threads along private dims have.
+  void mergeStates(FoldOp fold);
+  /// The states of `fold` become those of `other` merged after them.
+  void mergeWith(FoldOp fold, llvm::ArrayRef<mlir::Value> other);
+  llvm::SmallVector<mlir::Value> takeStates(FoldOp fold);
+  void setStates(FoldOp fold, llvm::ArrayRef<mlir::Value> elements);
+  /// Stores the elements of the states of `fold` in words from `place` on, and
+  /// reads them back; returns how many words they take.
+  int64_t storeStates(FoldOp fold, mlir::Value words, mlir::Value place);
+  llvm::SmallVector<mlir::Value> loadStates(FoldOp fold, mlir::Value words,
+                                            mlir::Value place);
+  int64_t countStateWords(FoldOp fold);
+  /// Whether threads have exchanged something through shared memory since the
+  /// last call; then nothing may be exchanged before a barrier.
+  bool takeExchanged() {
+    bool was = hasExchanged;
+    hasExchanged = false;
+    return was;
+  }
+  void synchronize() { barrier(); }
+  /// i32, the number of the thread.
+  mlir::Value getThreadWord();
+
+  /// Dims along which every thread has a state of its own.
+  unsigned privateBits = 0;
+  /// Bytes of shared memory that exchanges take.
+  int64_t exchangeBytes = 0;
+
+private:
+  /// The elements of a value that a thread has, by the repeats of its dims, the
+  /// last fastest; a vector each where one of the dims has lanes.
+  struct Array {
+    llvm::SmallVector<unsigned> dims;
+    llvm::SmallVector<mlir::Value> elements;
+  };
+
+  // Positions -----------------------------------------------------------------
+  std::optional<unsigned> laneDimOf(llvm::ArrayRef<unsigned> ofDims) const;
+  void forPoints(const Env &from, llvm::ArrayRef<unsigned> ofDims,
+                 llvm::function_ref<void(Env &)> body);
+  void bind(Env &env, unsigned dim, int64_t repeat);
+  bool isBeyond(unsigned dim, int64_t repeat) const;
+  mlir::Value maskOf(unsigned dim, int64_t repeat);
+  mlir::Value maskOf(const Env &env, llvm::ArrayRef<unsigned> ofDims);
+  mlir::Value getStart(unsigned dim);
+  mlir::Value isFirstOf(unsigned bits);
+  unsigned getBits(llvm::ArrayRef<unsigned> ofDims) const;
+  int64_t countElements(llvm::ArrayRef<unsigned> ofDims) const;
+  int64_t indexOf(llvm::ArrayRef<unsigned> ofDims,
+                  llvm::ArrayRef<int64_t> local) const;
+
+  // Memory --------------------------------------------------------------------
+  mlir::Value loadTile(const TileBuffer &buffer, Env &env) override;
+  void storeTile(const TileBuffer &buffer, mlir::Value value,
+                 Env &env) override;
+  mlir::Value loadAt(mlir::Value memref, mlir::AffineMap map, Env &env,
+                     bool isLocal) override;
+  void storeAt(mlir::Value memref, mlir::AffineMap map, mlir::Value value,
+               Env &env, bool isLocal) override;
+  bool loadInterleaved(mlir::Value memref, mlir::AffineMap map, Env &env);
+  mlir::Value *findLoaded(mlir::Value memref, mlir::AffineMap map,
+                          const Env &env);
+  using LoadKey =
+      std::tuple<void *, const void *, std::vector<int64_t>>;
+  LoadKey keyOf(mlir::Value memref, mlir::AffineMap map, const Env &env) const;
+
+  // Reductions ----------------------------------------------------------------
+  void emitReduction();
+  using Combine = llvm::function_ref<void(Parts &, llvm::ArrayRef<mlir::Value>)>;
+  void combineAcross(Parts &parts, unsigned bits, Combine combine);
+  mlir::Value compress(mlir::Value word, unsigned mask);
+  mlir::Value deposit(mlir::Value word, unsigned mask);
+  mlir::Value word(int64_t value);
+
+  // Merges --------------------------------------------------------------------
+  llvm::SmallVector<mlir::Value> evaluateMerge(FoldOp fold,
+                                               llvm::ArrayRef<mlir::Value> left,
+                                               llvm::ArrayRef<mlir::Value> right);
+  llvm::SmallVector<Array> unflatten(FoldOp fold,
+                                     llvm::ArrayRef<mlir::Value> elements);
+  mlir::Value elementOf(const Array &array, llvm::ArrayRef<int64_t> local);
+
+  const RegisterLayout &layout;
+  llvm::DenseMap<unsigned, Array> arrays;
+  llvm::SmallVector<std::map<LoadKey, mlir::Value>> loaded;
+  llvm::DenseMap<unsigned, mlir::Value> starts, firsts;
+  llvm::DenseMap<mlir::Value, mlir::Value> flattened;
+  mlir::Value threadWord;
+  int64_t exchangeUsed = 0;
+  bool hasExchanged = false;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_REGISTEREMITTER_H

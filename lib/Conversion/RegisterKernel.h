@@ -1,0 +1,37 @@
+//===- RegisterKernel.h - kernels whose tiles are registers --------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CONVERSION_REGISTERKERNEL_H
+#define REDFUSE_LIB_CONVERSION_REGISTERKERNEL_H
+
+#include "KernelGenerator.h"
+#include "RegisterEmitter.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace redfuse {
+
+/// The tile programs of a kernel, by op.
+using KernelPrograms =
+    llvm::DenseMap<mlir::Operation *, std::unique_ptr<TileProgram>>;
+
+/// Whether the states of a fold may only be merged in the order of their parts.
+bool isOrdered(FoldOp fold);
+
+/// A layout for all values of the kernel, if registers can hold them.
+std::optional<RegisterLayout> planRegisters(KernelOp kernel, LaunchOp launch,
+                                            const KernelSpace &space,
+                                            const KernelPrograms &programs);
+
+/// Generates the kernel with its tiles in registers and replaces the launch.
+/// Returns false, and has changed nothing, where that is not possible.
+mlir::FailureOr<bool> generateInRegisters(KernelOp kernel, LaunchOp launch,
+                                          const KernelSpace &space,
+                                          unsigned lanes,
+                                          mlir::gpu::GPUModuleOp module,
+                                          llvm::StringRef name);
+
+/// Whether a launch may write to memory that it also reads under another name.
+bool sharesMemory(LaunchOp launch);
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_REGISTERKERNEL_H

@@ -1,0 +1,416 @@
+//===- RegisterLayout.cpp - which thread holds what ------------------------===//
+#include "RegisterKernel.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Registers (of 32 bits) for data a thread may have beside what addresses and
+/// temporaries take; values computed in all nests together, for the length of
+/// the code; threads of a block.
+static constexpr int64_t kMaxRegisters = 150, kMaxCode = 6000;
+static constexpr int64_t kMaxThreads = 512, kWarp = 32;
+
+namespace {
+/// A tensor in memory that a kernel reads or writes.
+struct Access {
+  /// The dim along which neighbours are adjacent.
+  std::optional<unsigned> contiguous;
+  SmallBitVector dims;
+  int64_t bytes;
+  double size;
+  MemRefType type;
+  bool isInput;
+};
+
+class Planner {
+public:
+  Planner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
+          const KernelPrograms &programs)
+      : kernel(kernel), launch(launch), space(space), programs(programs),
+        capacity(space.numDims), together(space.numDims,
+                                          SmallBitVector(space.numDims)),
+        streamed(space.numDims), reduced(space.numDims) {}
+
+  std::optional<RegisterLayout> run();
+
+private:
+  bool findCapacities();
+  bool checkPrograms();
+  void findAccesses();
+  bool isMultiple(unsigned d, int64_t by) const;
+  void chooseLanes();
+  void giveThreads(unsigned d, int64_t threads);
+  void dealResident();
+  void dealStreamed();
+  bool chooseRepeats();
+  int64_t countRegisters();
+  int64_t countCode() const;
+  int64_t vectorsOf(unsigned d) const {
+    return llvm::divideCeil(capacity[d], layout.dims[d].lanes);
+  }
+  double localOf(const SmallBitVector &set) const {
+    double n = 1;
+    for (unsigned d : set.set_bits())
+      n *= layout.dims[d].repeats * layout.dims[d].lanes;
+    return n;
+  }
+
+  KernelOp kernel;
+  LaunchOp launch;
+  const KernelSpace &space;
+  const KernelPrograms &programs;
+  /// Positions of each dim in a tile; of a streamed dim, in all.
+  SmallVector<int64_t> capacity;
+  /// Dims that some value or nest has together with each.
+  SmallVector<SmallBitVector> together;
+  SmallBitVector streamed, reduced;
+  SmallVector<Access> accesses;
+  RegisterLayout layout;
+};
+} // namespace
+
+bool Planner::findCapacities() {
+  for (unsigned d = 0; d < space.numDims; ++d) {
+    int64_t extent = space.staticExtents[d], tile = space.tileOf(d);
+    bool isGrid =
+        space.schedule && llvm::is_contained(space.schedule.getGrid(), d);
+    bool isStream =
+        space.schedule && llvm::is_contained(space.schedule.getStream(), d);
+    capacity[d] = extent;
+    if (isStream) {
+      streamed.set(d);
+      if (ShapedType::isDynamic(extent))
+        capacity[d] = 1 << 20;
+    } else if (isGrid && tile != 0) {
+      capacity[d] =
+          ShapedType::isDynamic(extent) ? tile : std::min(tile, extent);
+    }
+    if (ShapedType::isDynamic(capacity[d]) || capacity[d] <= 0)
+      return false;
+  }
+  return true;
+}
+
+/// Whether registers can hold what the programs do; on the way, which dims occur
+/// together.
+bool Planner::checkPrograms() {
+  auto add = [&](const SmallBitVector &set) {
+    for (unsigned d : set.set_bits())
+      together[d] |= set;
+  };
+  for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+    const TileProgram &program = *programs.find(op)->second;
+    if (auto fold = dyn_cast<FoldOp>(op.getOperation())) {
+      // States of interleaved parts, merged in any order.
+      if (fold.hasOutputs() || isOrdered(fold))
+        return false;
+      for (int64_t d : fold.getOver())
+        if (!streamed.test(d))
+          return false;
+      for (Operation &inner : fold.getMerge().front().without_terminator())
+        if (isRootOp(&inner) || isa<IndexOp>(inner) ||
+            (inner.getNumRegions() != 0 && !isa<CombineOp>(inner)))
+          return false;
+    }
+    for (const Group &group : program.getGroups()) {
+      if (group.isOrdered)
+        return false;
+      add(group.dims);
+      for (Root *root : group.roots) {
+        if (root->kind == Root::Kind::Scan ||
+            root->kind == Root::Kind::MergeTopk)
+          return false;
+        if (root->kind == Root::Kind::Reduce &&
+            root->reduce.getReducer() == Reducer::TopK)
+          return false;
+        for (unsigned d : group.over) {
+          reduced.set(d);
+          // Only a fold reduces what is streamed.
+          if (streamed.test(d) && !isa<FoldOp>(op.getOperation()))
+            return false;
+        }
+        for (Value v : root->cone)
+          add(program.getDimSets()[v]);
+      }
+    }
+    for (AffineMap map : op.getIndexingMapsArray())
+      add(getDimsOf(map));
+  }
+  return true;
+}
+
+void Planner::findAccesses() {
+  DenseMap<Value, BlockArgument> destinations = findDestinations(kernel);
+  for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    unsigned numInputs = maps.size() - op.getProgramInits().size();
+    for (auto [i, map] : llvm::enumerate(maps)) {
+      auto it = destinations.find(
+          i < numInputs ? op->getOperand(i) : op->getResult(i - numInputs));
+      if (it == destinations.end())
+        continue;
+      auto type = dyn_cast<MemRefType>(
+          launch->getOperand(it->second.getArgNumber()).getType());
+      if (!type || map.getNumResults() == 0)
+        continue;
+      map = simplifyForExtents(map, space.staticExtents);
+      Access access{std::nullopt, getDimsOf(map), bytesOf(type.getElementType()),
+                    1,            type,           i < numInputs};
+      SmallVector<int64_t> strides;
+      int64_t offset;
+      auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+      if (last && succeeded(type.getStridesAndOffset(strides, offset)) &&
+          strides.back() == 1 &&
+          llvm::none_of(map.getResults().drop_back(), [&](AffineExpr e) {
+            return e.isFunctionOfDim(last.getPosition());
+          }))
+        access.contiguous = last.getPosition();
+      for (int64_t extent : type.getShape())
+        access.size *= ShapedType::isDynamic(extent) ? 1024.0 : double(extent);
+      access.size *= access.bytes;
+      accesses.push_back(std::move(access));
+    }
+  }
+  llvm::stable_sort(accesses, [](const Access &a, const Access &c) {
+    return a.size > c.size;
+  });
+}
+
+/// Whether all tiles of a dim hold a multiple of `by` and start at one.
+bool Planner::isMultiple(unsigned d, int64_t by) const {
+  int64_t extent = space.staticExtents[d];
+  if (by == 1)
+    return true;
+  if (ShapedType::isDynamic(extent) || extent % by != 0)
+    return false;
+  return streamed.test(d) || capacity[d] % by == 0;
+}
+
+void Planner::chooseLanes() {
+  int64_t lanes = 1;
+  for (const Access &access : accesses) {
+    if (!access.contiguous)
+      continue;
+    unsigned d = *access.contiguous;
+    if (capacity[d] == 1)
+      continue;
+    if (lanes == 1) {
+      // The largest tensor decides how many: 16 bytes of it.
+      int64_t most = std::clamp<int64_t>(16 / access.bytes, 1, 8);
+      while (most > 1 && !isMultiple(d, most))
+        most /= 2;
+      lanes = most;
+      if (lanes == 1)
+        return;
+    }
+    if (layout.dims[d].lanes != 1 || !isMultiple(d, lanes))
+      continue;
+    bool isAlone = true;
+    for (unsigned other : together[d].set_bits())
+      isAlone &= layout.dims[other].lanes == 1;
+    if (isAlone)
+      layout.dims[d].lanes = lanes;
+  }
+  layout.lanes = lanes;
+}
+
+/// Gives a dim the bits behind those of the dims that occur with it.
+void Planner::giveThreads(unsigned d, int64_t threads) {
+  if (threads <= 1 || layout.dims[d].threads != 1)
+    return;
+  unsigned bit = 0;
+  for (unsigned other : together[d].set_bits())
+    if (other != d && layout.dims[other].threads > 1)
+      bit = std::max<unsigned>(bit, layout.dims[other].bit +
+                                        llvm::Log2_64(layout.dims[other].threads));
+  while (threads > 1 && (threads << bit) > layout.threads)
+    threads /= 2;
+  if (threads > 1) {
+    layout.dims[d].threads = threads;
+    layout.dims[d].bit = bit;
+  }
+}
+
+/// Everything at once: rows over warps, a row over neighbouring threads.
+void Planner::dealResident() {
+  std::optional<unsigned> row;
+  for (const Access &access : accesses)
+    if (access.contiguous && capacity[*access.contiguous] > 1) {
+      row = access.contiguous;
+      break;
+    }
+  SmallBitVector all(space.numDims);
+  for (const Access &access : accesses)
+    all |= access.dims;
+  int64_t most = 1;
+  for (const Access &access : accesses) {
+    int64_t n = 1;
+    for (unsigned d : access.dims.set_bits())
+      n = std::min<int64_t>(n * vectorsOf(d), 1 << 24);
+    most = std::max(most, n);
+  }
+  int64_t each = std::max<int64_t>(1, 16 / layout.lanes);
+  int64_t threads = std::clamp<int64_t>(
+      llvm::PowerOf2Ceil(llvm::divideCeil(most, each)), kWarp, kMaxThreads);
+  if (most > threads * each * 4)
+    threads = std::min<int64_t>(threads * 2, 1024);
+  layout.threads = threads;
+  SmallVector<unsigned> order;
+  if (row) {
+    int64_t others = 1;
+    for (unsigned d : together[*row].set_bits())
+      if (d != *row)
+        others *= capacity[d];
+    int64_t own = llvm::PowerOf2Ceil(vectorsOf(*row));
+    int64_t wanted = std::max<int64_t>(
+        std::min<int64_t>(own, kWarp),
+        threads / std::max<int64_t>(1, llvm::bit_floor(uint64_t(others))));
+    giveThreads(*row, std::min(own, wanted));
+    order.push_back(*row);
+  }
+  // Lanes elsewhere, then what is kept, then what is reduced.
+  for (int pass = 0; pass < 3; ++pass)
+    for (unsigned d = space.numDims; d-- > 0;) {
+      int mine = layout.dims[d].lanes > 1 ? 0 : reduced.test(d) ? 2 : 1;
+      if (mine == pass && all.test(d) && capacity[d] > 1)
+        giveThreads(d, llvm::PowerOf2Ceil(vectorsOf(d)));
+    }
+}
+
+/// Dims that are whole in a tile first, as far as neighbours in memory ask for
+/// it; the streamed ones take the rest.
+void Planner::dealStreamed() {
+  layout.threads = 256;
+  for (unsigned d = 0; d < space.numDims; ++d) {
+    if (streamed.test(d) || layout.dims[d].lanes == 1)
+      continue;
+    int64_t vectors = vectorsOf(d);
+    int64_t threads = vectors & -vectors;
+    if (threads < 4)
+      threads = llvm::PowerOf2Ceil(vectors);
+    giveThreads(d, std::min<int64_t>(threads, kWarp));
+  }
+  // The one along which memory is contiguous, else the longest.
+  std::optional<unsigned> main;
+  for (const Access &access : accesses)
+    if (!main && access.contiguous && streamed.test(*access.contiguous))
+      main = access.contiguous;
+  for (unsigned d : streamed.set_bits())
+    if (!main || (capacity[d] > capacity[*main] &&
+                  layout.dims[*main].lanes == 1 &&
+                  !llvm::any_of(accesses, [&](const Access &a) {
+                    return a.contiguous == *main;
+                  })))
+      main = d;
+  if (main)
+    giveThreads(*main, llvm::PowerOf2Ceil(vectorsOf(*main)));
+}
+
+bool Planner::chooseRepeats() {
+  for (unsigned d = 0; d < space.numDims; ++d) {
+    DimShare &share = layout.dims[d];
+    share.repeats = 1;
+    if (!streamed.test(d))
+      share.repeats = llvm::divideCeil(capacity[d], share.lanes * share.threads);
+  }
+  if (streamed.none())
+    return true;
+  // Bytes that a thread has under way.
+  double bytes = 0;
+  std::optional<unsigned> main;
+  for (unsigned d : streamed.set_bits())
+    if (!main || layout.dims[d].getSpan() > layout.dims[*main].getSpan())
+      main = d;
+  for (const Access &access : accesses)
+    if (access.isInput && access.dims.test(*main))
+      bytes += access.bytes * localOf(access.dims);
+  DimShare &share = layout.dims[*main];
+  while (bytes > 0 && bytes * share.repeats * 2 <= 96 && share.repeats < 16 &&
+         share.getSpan() * 2 <= capacity[*main])
+    share.repeats *= 2;
+  return true;
+}
+
+int64_t Planner::countRegisters() {
+  auto words = [](Type type) {
+    return double(std::max<int64_t>(bytesOf(type), 1)) / 4;
+  };
+  double kept = 0, most = 0;
+  for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+    TileProgram &program = *programs.find(op)->second;
+    for (auto &[value, of] : program.getBuffers())
+      kept += std::max(1.0, words(value.getType())) *
+              localOf(program.getDimSets()[value]);
+    for (auto [i, arg] : llvm::enumerate(program.getBody().getArguments())) {
+      auto fold = dyn_cast<FoldOp>(op.getOperation());
+      if (fold && i >= fold.getInputs().size())
+        kept += std::max(1.0, words(arg.getType())) *
+                localOf(program.getDimSets()[arg]);
+      else
+        kept += words(arg.getType()) *
+                localOf(getDimsOf(op.getMapOfBodyArgument(i)));
+    }
+    for (const Group &group : program.getGroups()) {
+      double own = 0;
+      SmallBitVector into = group.dims;
+      for (unsigned d : group.over)
+        if (layout.dims[d].lanes == 1)
+          into.reset(d);
+      SmallBitVector lanes = into;
+      for (unsigned d : group.over)
+        if (layout.dims[d].lanes > 1)
+          lanes.reset(d);
+      double points = localOf(lanes);
+      if (lanes != into)
+        points *= layout.lanes;
+      for (Root *root : group.roots)
+        if (root->kind == Root::Kind::Reduce)
+          own += points * root->reduce.getNumOperands();
+      most = std::max(most, own);
+    }
+  }
+  return kept + most;
+}
+
+int64_t Planner::countCode() const {
+  double code = 0;
+  for (auto &[op, program] : programs)
+    for (const Group &group : program->getGroups()) {
+      double points = 1, ops = 1;
+      for (unsigned d : group.dims.set_bits())
+        points *= layout.dims[d].repeats;
+      for (Root *root : group.roots)
+        ops += root->cone.size();
+      code += points * ops;
+    }
+  return std::min(code, 1e9);
+}
+
+std::optional<RegisterLayout> Planner::run() {
+  if (!findCapacities() || !checkPrograms())
+    return std::nullopt;
+  findAccesses();
+  layout.dims.resize(space.numDims);
+  chooseLanes();
+  if (streamed.any())
+    dealStreamed();
+  else
+    dealResident();
+  unsigned end = 0;
+  for (const DimShare &share : layout.dims)
+    end = std::max<unsigned>(end, share.bit + llvm::Log2_64(share.threads));
+  layout.threads = std::max<int64_t>(kWarp, int64_t(1) << end);
+  if (!chooseRepeats() || countRegisters() > kMaxRegisters ||
+      countCode() > kMaxCode)
+    return std::nullopt;
+  return layout;
+}
+
+std::optional<RegisterLayout>
+redfuse::planRegisters(KernelOp kernel, LaunchOp launch,
+                       const KernelSpace &space,
+                       const KernelPrograms &programs) {
+  return Planner(kernel, launch, space, programs).run();
+}
