@@ -138,17 +138,71 @@ static double countBlocks(const Shape &shape, ArrayRef<int64_t> grid,
   return n;
 }
 
+/// On a GPU a block's threads hold tiles in registers, and the last block of a
+/// split to finish merges: limits are those of memory, not of a cache.
+static bool isGpu(TargetAttr target) { return target.getName() == "cuda"; }
+
+/// Elements of a tensor that the threads of a block can hold.
+static constexpr double kHeldElements = 32768;
+/// Bytes that a segment should have, to be worth a block.
+static constexpr double kSegmentBytes = 8192;
+
+/// Bytes of all tensors.
+static double countBytes(CascadeOp cascade, const Shape &shape) {
+  double bytes = 0;
+  for (auto [i, map] : llvm::enumerate(cascade.getIndexingMapsArray())) {
+    auto type = cast<RankedTensorType>(cascade->getOperand(i).getType());
+    double width = type.getElementType().isIndex()
+                       ? 64
+                       : type.getElementType().getIntOrFloatBitWidth();
+    bytes += product(shape, getDimsOf(map)) * std::max(1.0, width / 8);
+  }
+  return bytes;
+}
+
+/// Whether a block's part of some tensor is more than its threads hold, or of a
+/// size that is not known.
+static bool isTooLargeToHold(CascadeOp cascade, const Shape &shape,
+                             ArrayRef<int64_t> tiles) {
+  SmallVector<int64_t> extents = getStaticExtents(cascade);
+  for (AffineMap map : cascade.getIndexingMapsArray()) {
+    double size = 1;
+    for (unsigned d : getDimsOf(map).set_bits()) {
+      if (!tiles[d] && ShapedType::isDynamic(extents[d]))
+        return true;
+      size *= tiles[d] ? std::min<double>(tiles[d], shape.extents[d])
+                       : shape.extents[d];
+    }
+    if (size > kHeldElements)
+      return true;
+  }
+  return false;
+}
+
 /// Segments that give every unit a block, and two to even out their lengths.
-static int64_t countParts(TargetAttr target, double blocks) {
-  double wanted = std::ceil(2.0 * target.getUnits() / std::max(1.0, blocks));
-  return std::clamp<int64_t>(wanted, 2, 64);
+static int64_t countParts(TargetAttr target, double blocks, double bytes) {
+  blocks = std::max(1.0, blocks);
+  if (!isGpu(target))
+    return std::clamp<int64_t>(std::ceil(2.0 * target.getUnits() / blocks), 2,
+                               64);
+  double wanted = std::floor(2.0 * target.getUnits() / blocks);
+  return std::clamp<int64_t>(
+      std::min(wanted, std::ceil(bytes / blocks / kSegmentBytes)), 2, 256);
 }
 
 /// Whether so few blocks are so much work that two more launches pay.
 static bool isWorthSplitting(const Shape &shape, TargetAttr target,
-                             double blocks) {
+                             double blocks, double bytes) {
   if (blocks >= target.getUnits())
     return false;
+  if (isGpu(target)) {
+    if (shape.hasContraction)
+      return false;
+    // A block alone has its share of the bandwidth.
+    double all = bytes / double(target.getBandwidth());
+    double saved = all * target.getUnits() / std::max(1.0, blocks) - all;
+    return saved > target.getLaunchNs();
+  }
   double points = 1;
   for (double extent : shape.extents)
     points *= std::max(1.0, extent);
@@ -200,7 +254,7 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
   } else {
     // Points a block should have: enough to hide the cost of starting it.
     // On a GPU its threads take a few points each.
-    double wanted = target.getName() == "cuda" ? 4096 : 16384;
+    double wanted = isGpu(target) ? 4096 : 16384;
     double inner = 1;
     SmallBitVector parallel(shape.extents.size());
     for (int64_t d : grid)
@@ -217,9 +271,12 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
       double room = std::max(1.0, wanted / inner);
       int64_t tile = std::min<double>(extent(d), room);
       if (d == shape.contiguous) {
-        tile = std::max<int64_t>(tile, std::min<int64_t>(extent(d), 4 * lanes));
-        tile = std::min(tile, (tile + lanes - 1) / lanes * lanes);
-        least[d] = std::min<int64_t>(extent(d), lanes);
+        // On a GPU whole lines of memory.
+        int64_t line = isGpu(target) ? 64 : lanes;
+        tile = std::max<int64_t>(
+            tile, std::min<int64_t>(extent(d), std::max(4 * lanes, line)));
+        tile = std::min(tile, (tile + line - 1) / line * line);
+        least[d] = std::min<int64_t>(extent(d), line);
       }
       tiles[d] = std::max<int64_t>(1, tile);
       inner *= tiles[d];
@@ -295,7 +352,10 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
                  options.kind == ScheduleKind::MultiPass;
   bool isResident = options.kind && !isAsked;
   double blocks = countBlocks(*shape, grid, tiles);
-  if (!options.kind && isWorthSplitting(*shape, target, blocks))
+  double bytesInAll = countBytes(cascade, *shape);
+  bool isTooLarge = isGpu(target) && !shape->hasContraction &&
+                    isTooLargeToHold(cascade, *shape, tiles);
+  if (!options.kind && isWorthSplitting(*shape, target, blocks, bytesInAll))
     isSplit = true;
   // The prefixes of a scan are written in order.
   if (!cascade.getBody().front().getOps<ScanOp>().empty())
@@ -318,7 +378,8 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
                     "differences from a mean are summed around a kept value, "
                     "which loses fewer digits");
   }
-  if (resident <= budget && !isAsked && !isSplit && around.empty())
+  if (resident <= budget && !isAsked && !isSplit && !isTooLarge &&
+      around.empty())
     return make(ScheduleKind::Resident,
                 "what a block keeps (" + Twine(int64_t(resident)) +
                     " bytes) stays in the cache of a core");
@@ -334,7 +395,7 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
       continue;
     SmallBitVector set = toDimSet(over, numDims);
     double bytes = keptBytes(cascade, *shape, tiles, set);
-    if (bytes == 0 && !isAsked && !isSplit && around.empty())
+    if (bytes == 0 && !isAsked && !isSplit && !isTooLarge && around.empty())
       continue;
     candidates.push_back({bytes, over});
   }
@@ -359,7 +420,7 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
     size_t numPasses = plan->passes.size();
     if (numPasses > 1)
       isSplit = false;
-    bool isKept = !isAsked && !isSplit && around.empty() &&
+    bool isKept = !isAsked && !isSplit && !isTooLarge && around.empty() &&
                   resident <= target.getL2() * 4.0;
     if (isKept && numPasses > 1)
       return make(ScheduleKind::Resident,
@@ -388,7 +449,7 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
     double length = std::max(1.0, shape->extents[longest]);
     int64_t parts = 0;
     if (isSplit) {
-      parts = options.parts > 0 ? options.parts : countParts(target, blocks);
+      parts = options.parts > 0 ? options.parts : countParts(target, blocks, bytesInAll);
       parts = std::min<int64_t>(parts, length);
       length = std::ceil(length / parts);
     }
@@ -397,6 +458,8 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
     if (isSplit && !isAsked)
       reason = std::to_string(int64_t(blocks)) + " blocks are too few for " +
                std::to_string(target.getUnits()) + " units";
+    else if (!isAsked && isTooLarge)
+      reason = "the reduced dims are more than the threads of a block hold";
     else if (!isAsked)
       reason = "keeping the reduced dims whole takes " +
                std::to_string(int64_t(resident)) +

@@ -9,9 +9,11 @@
 // infinities take part in no difference; both clamps let NaN through.
 //
 //===----------------------------------------------------------------------===//
+#include "ExpandMath.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -450,6 +452,12 @@ struct ExpandMath : redfuse::impl::ExpandMathBase<ExpandMath> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
+    if (isa<gpu::GPUModuleOp>(getOperation())) {
+      redfuse::populateExpandMathGPU(patterns);
+      if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+        signalPassFailure();
+      return;
+    }
     patterns.add<Expand<math::ExpOp>>(context, &expandExp, scalef);
     patterns.add<Expand<math::Exp2Op>>(context, &expandExp2, scalef);
     patterns.add<Expand<math::ExpM1Op>>(context, &expandExpM1, scalef);

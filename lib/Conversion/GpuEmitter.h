@@ -51,6 +51,10 @@ protected:
   void storeWords(mlir::ValueRange parts, mlir::Value place, int64_t places);
   Parts loadWords(mlir::TypeRange types, mlir::Value place, int64_t places);
   void barrier();
+  /// Values of any type as words of 32 bits, and back.
+  llvm::SmallVector<mlir::Value> toWords(mlir::ValueRange parts);
+  static int64_t countWords(mlir::TypeRange types);
+  Parts fromWords(mlir::TypeRange types, llvm::ArrayRef<mlir::Value> words);
   mlir::Value divide(mlir::Value number, mlir::Value by, bool remainder);
 
   void emitAssert(const Root &root, mlir::Value condition) override;

@@ -19,7 +19,7 @@ static int64_t wordsOf(Type type) {
   return type.isIndex() || type.getIntOrFloatBitWidth() > 32 ? 2 : 1;
 }
 
-static SmallVector<Value> toWords(OpBuilder &b, Location loc, Value v) {
+static SmallVector<Value> scalarToWords(OpBuilder &b, Location loc, Value v) {
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
   if (v.getType().isIndex())
     v = arith::IndexCastOp::create(b, loc, i64, v);
@@ -36,7 +36,7 @@ static SmallVector<Value> toWords(OpBuilder &b, Location loc, Value v) {
           arith::TruncIOp::create(b, loc, i32, high)};
 }
 
-static Value fromWords(OpBuilder &b, Location loc, Type type,
+static Value scalarFromWords(OpBuilder &b, Location loc, Type type,
                        ArrayRef<Value> words) {
   Type i64 = b.getI64Type();
   unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
@@ -119,51 +119,70 @@ GpuEmitter::Parts GpuEmitter::shuffle(ValueRange parts, unsigned distance) {
   for (Value part : parts) {
     SmallVector<Value> elements;
     for (Value element : elementsOf(b, loc, part)) {
-      SmallVector<Value> words = toWords(b, loc, element);
+      SmallVector<Value> words = scalarToWords(b, loc, element);
       for (Value &word : words)
         word = gpu::ShuffleOp::create(b, loc, i32, b.getI1Type(), word, offset,
                                       width, gpu::ShuffleMode::XOR)
                    .getShuffleResult();
-      elements.push_back(fromWords(b, loc, element.getType(), words));
+      elements.push_back(scalarFromWords(b, loc, element.getType(), words));
     }
     result.push_back(fromElements(b, loc, part.getType(), elements));
   }
   return result;
 }
 
-/// Writes `parts` to shared memory: word w of place p at w*places + p, so that
-/// neighbouring places are in different banks.
-void GpuEmitter::storeWords(ValueRange parts, Value place, int64_t places) {
-  int64_t word = 0;
+SmallVector<Value> GpuEmitter::toWords(ValueRange parts) {
+  SmallVector<Value> words;
   for (Value part : parts)
     for (Value element : elementsOf(b, loc, part))
-      for (Value v : toWords(b, loc, element)) {
-        Value at = arith::AddIOp::create(
-            b, loc, place, constantIndex(mergeOffset / 4 + word++ * places));
-        memref::StoreOp::create(b, loc, v, shared, at);
-      }
-  mergeBytes = std::max(mergeBytes, word * places * 4);
+      llvm::append_range(words, scalarToWords(b, loc, element));
+  return words;
 }
 
-GpuEmitter::Parts GpuEmitter::loadWords(TypeRange types, Value place,
-                                        int64_t places) {
-  int64_t word = 0;
+GpuEmitter::Parts GpuEmitter::fromWords(TypeRange types,
+                                        ArrayRef<Value> words) {
   Parts parts;
   for (Type type : types) {
     Type element = getElementTypeOrSelf(type);
     SmallVector<Value> elements;
     for (int64_t i = 0; i < elementCount(type); ++i) {
-      SmallVector<Value> words;
-      for (int64_t w = 0; w < wordsOf(element); ++w) {
-        Value at = arith::AddIOp::create(
-            b, loc, place, constantIndex(mergeOffset / 4 + word++ * places));
-        words.push_back(memref::LoadOp::create(b, loc, shared, at));
-      }
-      elements.push_back(fromWords(b, loc, element, words));
+      int64_t n = wordsOf(element);
+      elements.push_back(scalarFromWords(b, loc, element, words.take_front(n)));
+      words = words.drop_front(n);
     }
     parts.push_back(fromElements(b, loc, type, elements));
   }
   return parts;
+}
+
+int64_t GpuEmitter::countWords(TypeRange types) {
+  int64_t words = 0;
+  for (Type type : types)
+    words += elementCount(type) * wordsOf(getElementTypeOrSelf(type));
+  return words;
+}
+
+/// Writes `parts` to shared memory: word w of place p at w*places + p, so that
+/// neighbouring places are in different banks.
+void GpuEmitter::storeWords(ValueRange parts, Value place, int64_t places) {
+  int64_t word = 0;
+  for (Value v : toWords(parts)) {
+    Value at = arith::AddIOp::create(
+        b, loc, place, constantIndex(mergeOffset / 4 + word++ * places));
+    memref::StoreOp::create(b, loc, v, shared, at);
+  }
+  mergeBytes = std::max(mergeBytes, word * places * 4);
+}
+
+GpuEmitter::Parts GpuEmitter::loadWords(TypeRange types, Value place,
+                                        int64_t places) {
+  SmallVector<Value> words;
+  for (int64_t word = 0, n = countWords(types); word < n; ++word) {
+    Value at = arith::AddIOp::create(
+        b, loc, place, constantIndex(mergeOffset / 4 + word * places));
+    words.push_back(memref::LoadOp::create(b, loc, shared, at));
+  }
+  return fromWords(types, words);
 }
 
 /// Combines what the threads of each team have; afterwards all of them have it.

@@ -292,6 +292,13 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
         return signalPassFailure();
       if (*done)
         continue;
+      if (mergesInLaunch(kernel))
+        // Registers do not hold it after all: a block folds all segments.
+        space->schedule = ScheduleAttr::get(
+            &getContext(), ScheduleKind::Stream, space->schedule.getGrid(),
+            space->schedule.getTiles(), space->schedule.getStream(),
+            space->schedule.getReason(), /*parts=*/0,
+            space->schedule.getLazy());
       GpuKernelGenerator generator(kernel, launch, *space, chooseLanes(launch),
                                    units);
       if (failed(generator.run(device, name)))

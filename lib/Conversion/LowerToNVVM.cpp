@@ -26,11 +26,15 @@ struct Options : PassPipelineOptions<Options> {
   Option<unsigned> level{*this, "opt-level",
                          llvm::cl::desc("LLVM's optimisation level"),
                          llvm::cl::init(3)};
+  Option<bool> strict{*this, "strict",
+                      llvm::cl::desc("no instructions of lower accuracy"),
+                      llvm::cl::init(false)};
 };
 } // namespace
 
 void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
-                               StringRef features, unsigned level) {
+                               StringRef features, unsigned level,
+                               bool strict) {
   GpuNVVMAttachTargetOptions target;
   target.chip = chip.str();
   target.features = features.str();
@@ -42,6 +46,8 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
   device.addPass(redfuse::createReuseValues());
   device.addPass(createCSEPass());
   device.addPass(createLoopInvariantCodeMotionPass());
+  if (!strict)
+    device.addPass(redfuse::createExpandMath());
   device.addPass(math::createMathExtendToSupportedTypes());
   device.addPass(createSCFToControlFlowPass());
   device.addPass(memref::createExpandStridedMetadataPass());
@@ -66,6 +72,7 @@ void redfuse::registerLowerToNVVMPipeline() {
       "redfuse-lower-to-nvvm",
       "lower the module's gpu.func to the NVVM dialect, with a target",
       [](OpPassManager &pm, const Options &options) {
-        buildLowerToNVVM(pm, options.chip, options.features, options.level);
+        buildLowerToNVVM(pm, options.chip, options.features, options.level,
+                         options.strict);
       });
 }

@@ -485,17 +485,6 @@ void RegisterEmitter::emitReduction() {
 static constexpr unsigned kWarpBits = 31;
 static constexpr int64_t kExchangeLimit = 40 * 1024;
 
-static int64_t countWords(ValueRange parts) {
-  int64_t words = 0;
-  for (Value part : parts) {
-    Type element = getElementTypeOrSelf(part.getType());
-    auto v = dyn_cast<VectorType>(part.getType());
-    bool isWide = element.isIndex() || element.getIntOrFloatBitWidth() > 32;
-    words += (v ? v.getNumElements() : 1) * (isWide ? 2 : 1);
-  }
-  return words;
-}
-
 /// Combines `parts` of the threads that differ in `bits` alone; all of them have
 /// the result.
 void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
@@ -515,7 +504,7 @@ void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
   SmallVector<Type> types;
   for (Value part : parts)
     types.push_back(part.getType());
-  int64_t bytes = llvm::alignTo(countWords(parts) * places * 4, 16);
+  int64_t bytes = llvm::alignTo(countWords(types) * places * 4, 16);
   if (exchangeUsed != 0 && exchangeUsed + bytes > kExchangeLimit) {
     barrier();
     exchangeUsed = 0;
@@ -697,4 +686,101 @@ void RegisterEmitter::mergeStates(FoldOp fold) {
 
 void RegisterEmitter::mergeWith(FoldOp fold, ArrayRef<Value> other) {
   setStates(fold, evaluateMerge(fold, takeStates(fold), other));
+}
+
+//===----------------------------------------------------------------------===//
+// States in memory
+//===----------------------------------------------------------------------===//
+
+/// Calls `body` with each element of the states, the bits of the threads that
+/// have it, and the number of its first word.
+template <typename Body>
+void RegisterEmitter::forStateElements(FoldOp fold, Body body) {
+  int64_t word = 0;
+  for (Value v : fold.getResults()) {
+    const TileBuffer &tile = tiles.find(v)->second;
+    Type type = cast<RankedTensorType>(v.getType()).getElementType();
+    if (laneDimOf(tile.dims))
+      type = VectorType::get({lanes}, type);
+    unsigned bits = getBits(tile.dims);
+    for (int64_t i = 0, n = countElements(tile.dims); i < n; ++i) {
+      body(type, bits, word);
+      word += countWords(type) << llvm::popcount(bits);
+    }
+  }
+}
+
+int64_t RegisterEmitter::countStateWords(FoldOp fold) {
+  int64_t words = 0;
+  forStateElements(fold, [&](Type type, unsigned bits, int64_t first) {
+    words = first + (countWords(type) << llvm::popcount(bits));
+  });
+  return words;
+}
+
+/// Where this thread's words of a state element start.
+Value RegisterEmitter::placeOf(Type type, unsigned bits, int64_t first,
+                               Value place) {
+  Value own = arith::MulIOp::create(
+      b, loc, compress(getThreadWord(), bits), word(countWords(type)));
+  own = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), own);
+  own = arith::AddIOp::create(b, loc, own, place);
+  return b.createOrFold<arith::AddIOp>(loc, own, constantIndex(first));
+}
+
+void RegisterEmitter::storeStates(FoldOp fold, Value words, Value place) {
+  SmallVector<Value> states = takeStates(fold);
+  unsigned next = 0;
+  forStateElements(fold, [&](Type type, unsigned bits, int64_t first) {
+    OpBuilder::InsertionGuard guard(b);
+    if (unsigned copies = (layout.threads - 1) & ~bits) {
+      auto branch =
+          scf::IfOp::create(b, loc, isFirstOf(copies), /*withElse=*/false);
+      b.setInsertionPoint(branch.thenYield());
+    }
+    Value at = placeOf(type, bits, first, place);
+    for (auto [i, v] : llvm::enumerate(toWords({states[next++]})))
+      memref::StoreOp::create(
+          b, loc, v, words,
+          ValueRange{b.createOrFold<arith::AddIOp>(loc, at, constantIndex(i))});
+  });
+}
+
+SmallVector<Value> RegisterEmitter::loadStates(FoldOp fold, Value words,
+                                               Value place) {
+  SmallVector<Value> states;
+  forStateElements(fold, [&](Type type, unsigned bits, int64_t first) {
+    Value at = placeOf(type, bits, first, place);
+    SmallVector<Value> own;
+    for (int64_t i = 0, n = countWords(type); i < n; ++i)
+      own.push_back(memref::LoadOp::create(
+          b, loc, words,
+          ValueRange{b.createOrFold<arith::AddIOp>(loc, at, constantIndex(i))}));
+    states.push_back(fromWords({type}, own).front());
+  });
+  return states;
+}
+
+Value RegisterEmitter::getPrivateNumber() {
+  return arith::IndexCastUIOp::create(
+      b, loc, b.getIndexType(), compress(getThreadWord(), privateBits));
+}
+
+Value RegisterEmitter::shareWord(Value v) {
+  // One word, written by the first thread.
+  barrier();
+  auto branch = scf::IfOp::create(b, loc, isFirstOf(layout.threads - 1),
+                                  /*withElse=*/false);
+  Value at = constantIndex(0);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenYield());
+    memref::StoreOp::create(b, loc, v, shared, at);
+  }
+  barrier();
+  Value all = memref::LoadOp::create(b, loc, shared, at);
+  barrier();
+  exchangeUsed = 0;
+  exchangeBytes = std::max<int64_t>(exchangeBytes, 16);
+  return all;
 }

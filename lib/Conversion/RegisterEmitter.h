@@ -65,9 +65,9 @@ public:
   void mergeWith(FoldOp fold, llvm::ArrayRef<mlir::Value> other);
   llvm::SmallVector<mlir::Value> takeStates(FoldOp fold);
   void setStates(FoldOp fold, llvm::ArrayRef<mlir::Value> elements);
-  /// Stores the elements of the states of `fold` in words from `place` on, and
-  /// reads them back; returns how many words they take.
-  int64_t storeStates(FoldOp fold, mlir::Value words, mlir::Value place);
+  /// Stores the states of `fold`, which all threads have, in words from `place`
+  /// on, and reads them back.
+  void storeStates(FoldOp fold, mlir::Value words, mlir::Value place);
   llvm::SmallVector<mlir::Value> loadStates(FoldOp fold, mlir::Value words,
                                             mlir::Value place);
   int64_t countStateWords(FoldOp fold);
@@ -79,6 +79,11 @@ public:
     return was;
   }
   void synchronize() { barrier(); }
+  /// The number of this thread among those with states of their own.
+  mlir::Value getPrivateNumber();
+  /// The i32 that the first thread has.
+  mlir::Value shareWord(mlir::Value word);
+  mlir::Value isFirstThread() { return isFirstOf(layout.threads - 1); }
   /// i32, the number of the thread.
   mlir::Value getThreadWord();
 
@@ -140,6 +145,10 @@ private:
   llvm::SmallVector<Array> unflatten(FoldOp fold,
                                      llvm::ArrayRef<mlir::Value> elements);
   mlir::Value elementOf(const Array &array, llvm::ArrayRef<int64_t> local);
+
+  template <typename Body> void forStateElements(FoldOp fold, Body body);
+  mlir::Value placeOf(mlir::Type type, unsigned bits, int64_t first,
+                      mlir::Value place);
 
   const RegisterLayout &layout;
   llvm::DenseMap<unsigned, Array> arrays;

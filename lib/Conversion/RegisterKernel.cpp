@@ -9,6 +9,7 @@
 #include "RegisterKernel.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -28,6 +29,9 @@ public:
 private:
   LogicalResult emitProgram(IndexProgramOpInterface op) override;
   LogicalResult walkStream(IndexProgramOpInterface op, unsigned i);
+  /// Stores the states of this block; the last of the blocks of a tile goes on,
+  /// with the states of all.
+  void mergeBlocks(FoldOp fold);
   LogicalResult emitStep(IndexProgramOpInterface op, unsigned i);
   SmallVector<const Group *> groupsOf(IndexProgramOpInterface op,
                                       bool isInvariant);
@@ -39,6 +43,9 @@ private:
   RegisterLayout layout;
   RegisterEmitter *own = nullptr;
   SmallBitVector streamed;
+  /// Where blocks fold a segment each and merge in this launch: the number of
+  /// the segment and of the tile, and the kernel's workspace and counters.
+  Value part, tile, workspace, counters;
 };
 } // namespace
 
@@ -124,21 +131,31 @@ LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
   if (i == 0 && space.schedule.getKind() == ScheduleKind::Split) {
     // The block's own segment, of whole vectors; the last ones may be short, or
     // empty.
-    const SpaceDim &part = dims[space.schedule.getGrid().back()];
-    int64_t parts = part.staticExtent, unit = share.lanes;
+    int64_t parts = space.schedule.getParts(), unit = share.lanes;
     if (ShapedType::isDynamic(length) || length >= parts * span)
       unit = span;
-    bool isKnown =
-        !ShapedType::isDynamic(length) && !ShapedType::isDynamic(parts);
-    Value size = arith::CeilDivUIOp::create(b, loc, whole.extent, part.extent);
+    bool isKnown = !ShapedType::isDynamic(length);
+    Value size =
+        arith::CeilDivUIOp::create(b, loc, whole.extent, constant(parts));
     size = arith::CeilDivUIOp::create(b, loc, size, constant(unit));
     size = arith::MulIOp::create(b, loc, size, constant(unit));
-    begin = arith::MulIOp::create(b, loc, part.offset, size);
+    Value number =
+        part ? part : dims[space.schedule.getGrid().back()].offset;
+    begin = arith::MulIOp::create(b, loc, number, size);
     begin = arith::MinSIOp::create(b, loc, begin, whole.extent);
     end = arith::AddIOp::create(b, loc, begin, size);
     end = arith::MinSIOp::create(b, loc, end, whole.extent);
     length = isKnown && length % (parts * unit) == 0 ? length / parts
                                                      : ShapedType::kDynamic;
+  }
+  if (!ShapedType::isDynamic(length) && length <= span) {
+    // One step: what it loads is there for whoever walks the dim again.
+    dims[d].offset = begin;
+    dims[d].size = constant(length);
+    dims[d].staticSize = length;
+    LogicalResult result = emitStep(op, i);
+    dims[d] = whole;
+    return result;
   }
   Value middle;
   bool hasRest = true;
@@ -201,9 +218,84 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
   }
   if (fold) {
     own->mergeStates(fold);
+    if (part)
+      mergeBlocks(fold);
     own->privateBits = 0;
   }
   return success();
+}
+
+void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
+  MLIRContext *context = b.getContext();
+  int64_t parts = space.schedule.getParts();
+  int64_t words = own->countStateWords(fold);
+  auto constant = [&](int64_t v) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, v);
+  };
+  Value first = arith::MulIOp::create(b, loc, tile, constant(parts));
+  auto placeOf = [&](Value number) -> Value {
+    Value at = arith::AddIOp::create(b, loc, first, number);
+    return arith::MulIOp::create(b, loc, at, constant(words));
+  };
+  own->storeStates(fold, workspace, placeOf(part));
+  // What every thread has stored is there before the block counts as done.
+  auto fence = [&] {
+    LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, "device");
+  };
+  fence();
+  own->synchronize();
+  auto ask = scf::IfOp::create(b, loc, TypeRange{b.getI32Type()},
+                               own->isFirstThread(), /*withElse=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(ask.thenBlock());
+    Value start = memref::ExtractAlignedPointerAsIndexOp::create(
+        b, loc, counters);
+    Value bytes = arith::MulIOp::create(b, loc, tile, constant(4));
+    Value address = arith::IndexCastOp::create(
+        b, loc, b.getI64Type(),
+        arith::AddIOp::create(b, loc, start, bytes).getResult());
+    Value pointer = LLVM::IntToPtrOp::create(
+        b, loc, LLVM::LLVMPointerType::get(context, 1), address);
+    // Counts up to the last block of the tile, which sets it back to zero.
+    Value before = LLVM::AtomicRMWOp::create(
+        b, loc, LLVM::AtomicBinOp::uinc_wrap, pointer,
+        arith::ConstantIntOp::create(b, loc, b.getI32Type(), parts - 1)
+            .getResult(),
+        LLVM::AtomicOrdering::acq_rel, "device");
+    scf::YieldOp::create(b, loc, before);
+    b.setInsertionPointToStart(ask.elseBlock());
+    scf::YieldOp::create(
+        b, loc,
+        arith::ConstantIntOp::create(b, loc, b.getI32Type(), 0).getResult());
+  }
+  Value before = own->shareWord(ask.getResult(0));
+  Value isLast = arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::eq, before,
+      arith::ConstantIntOp::create(b, loc, b.getI32Type(), parts - 1)
+          .getResult());
+  auto last = scf::IfOp::create(b, loc, isLast, /*withElse=*/false);
+  // All that follows is the last block's.
+  b.setInsertionPoint(last.thenYield());
+  fence();
+  for (auto [identity, result] :
+       llvm::zip_first(fold.getIdentities(), fold.getResults()))
+    own->emitFill(emitter->tiles.find(result)->second,
+                  cast<TypedAttr>(identity));
+  int64_t strangers = int64_t(1) << llvm::popcount(own->privateBits);
+  auto loop = scf::ForOp::create(b, loc, own->getPrivateNumber(),
+                                 constant(parts), constant(strangers),
+                                 own->takeStates(fold));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(loop.getBody());
+    own->setStates(fold, SmallVector<Value>(loop.getRegionIterArgs()));
+    own->mergeWith(fold, own->loadStates(fold, workspace,
+                                         placeOf(loop.getInductionVar())));
+    scf::YieldOp::create(b, loc, own->takeStates(fold));
+  }
+  own->setStates(fold, SmallVector<Value>(loop.getResults()));
+  own->mergeStates(fold);
 }
 
 FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
@@ -221,42 +313,75 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
       streamed.set(d);
 
   b.setInsertionPoint(launch);
-  Value blocks = countBlocks(b, launch, space);
+  Value tiles = countBlocks(b, launch, space), blocks = tiles, words;
   SmallVector<Value> arguments(launch->getOperands());
+  bool merges = mergesInLaunch(kernel);
+  int64_t parts = merges ? space.schedule.getParts() : 1;
+  auto wordsType = MemRefType::get({ShapedType::kDynamic}, b.getI32Type());
+  Value made;
+  if (merges) {
+    Value number = arith::ConstantIndexOp::create(b, loc, parts);
+    blocks = arith::MulIOp::create(b, loc, tiles, number);
+    // As many words as it turns out to take.
+    words = arith::ConstantIndexOp::create(b, loc, 0);
+    Value all = arith::MulIOp::create(b, loc, blocks, words);
+    made = memref::AllocOp::create(b, loc, wordsType, all,
+                                   b.getI64IntegerAttr(64));
+    auto zeroed = memref::AllocOp::create(b, loc, wordsType, tiles,
+                                          b.getI64IntegerAttr(64));
+    zeroed->setAttr("redfuse.counters", b.getUnitAttr());
+    arguments.push_back(made);
+    arguments.push_back(zeroed);
+  }
 
   b.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types = llvm::to_vector(ValueRange(arguments).getTypes());
   auto func =
       gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
   func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  if (!sharesMemory(launch))
+    func->setAttr("redfuse.reuse", b.getUnitAttr());
   func.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({int32_t(layout.threads), 1, 1}));
   Block *entry = &func.getBody().front();
   b.setInsertionPointToStart(entry);
-  makeSpace(entry->getArguments());
+  ValueRange operands =
+      entry->getArguments().take_front(launch->getNumOperands());
+  makeSpace(operands);
   auto emitting = std::make_unique<RegisterEmitter>(b, loc, layout, dims);
   own = emitting.get();
   emitter = std::move(emitting);
   emitter->entry = entry;
   own->thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
-  bindOperands(entry->getArguments());
+  bindOperands(operands);
   giveTiles();
   auto space3 = gpu::AddressSpaceAttr::get(
       b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
   auto bytesType = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
                                    MemRefLayoutAttrInterface(), space3);
   Value sharedMemory = gpu::DynamicSharedMemoryOp::create(b, loc, bytesType);
-  Value words = arith::ConstantIndexOp::create(b, loc, 16 * 1024);
+  Value exchanged = arith::ConstantIndexOp::create(b, loc, 16 * 1024);
   own->shared = memref::ViewOp::create(
       b, loc,
       MemRefType::get({ShapedType::kDynamic}, b.getI32Type(),
                       MemRefLayoutAttrInterface(), space3),
-      sharedMemory, arith::ConstantIndexOp::create(b, loc, 0), words);
+      sharedMemory, arith::ConstantIndexOp::create(b, loc, 0), exchanged);
   auto end = gpu::ReturnOp::create(b, loc);
   b.setInsertionPoint(end);
+  if (merges) {
+    Value number = arith::ConstantIndexOp::create(b, loc, parts);
+    part = arith::RemUIOp::create(b, loc, block, number);
+    block = tile = arith::DivUIOp::create(b, loc, block, number);
+    workspace = entry->getArgument(operands.size());
+    counters = entry->getArgument(operands.size() + 1);
+  }
   if (failed(emitBlock(block)))
     return failure();
+  if (merges)
+    for (auto fold : kernel.getBody().front().getOps<FoldOp>())
+      cast<arith::ConstantIndexOp>(words.getDefiningOp())
+          ->setAttr("value", b.getIndexAttr(own->countStateWords(fold)));
 
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
@@ -265,6 +390,8 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
                                              own->exchangeBytes);
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{blocks, one, one},
                             gpu::KernelDim3{width, one, one}, bytes, arguments);
+  if (made)
+    memref::DeallocOp::create(b, loc, made);
   launch.erase();
   return true;
 }

@@ -6,6 +6,7 @@
 #include "RegisterEmitter.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
 
 namespace redfuse {
 
@@ -15,6 +16,12 @@ using KernelPrograms =
 
 /// Whether the states of a fold may only be merged in the order of their parts.
 bool isOrdered(FoldOp fold);
+
+/// Whether the kernel's blocks fold a segment each and the last one to finish
+/// merges and finalises.
+inline bool mergesInLaunch(KernelOp kernel) {
+  return kernel->hasAttr(kMergesInLaunch);
+}
 
 /// A layout for all values of the kernel, if registers can hold them.
 std::optional<RegisterLayout> planRegisters(KernelOp kernel, LaunchOp launch,

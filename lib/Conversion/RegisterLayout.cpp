@@ -1,6 +1,7 @@
 //===- RegisterLayout.cpp - which thread holds what ------------------------===//
 #include "RegisterKernel.h"
 
+#include "redfuse/Analysis/FusionCost.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -11,6 +12,8 @@ using namespace redfuse;
 /// the code; threads of a block.
 static constexpr int64_t kMaxRegisters = 150, kMaxCode = 6000;
 static constexpr int64_t kMaxThreads = 512, kWarp = 32;
+/// Elements of a tensor that the threads of a block hold.
+static constexpr double kHeldElements = 32768;
 
 namespace {
 /// A tensor in memory that a kernel reads or writes.
@@ -44,7 +47,8 @@ private:
   void giveThreads(unsigned d, int64_t threads);
   void dealResident();
   void dealStreamed();
-  bool chooseRepeats();
+  void chooseRepeats();
+  bool canHoldStream() const;
   int64_t countRegisters();
   int64_t countCode() const;
   int64_t vectorsOf(unsigned d) const {
@@ -66,6 +70,8 @@ private:
   /// Dims that some value or nest has together with each.
   SmallVector<SmallBitVector> together;
   SmallBitVector streamed, reduced;
+  /// Some op that is no fold walks the streamed dims too.
+  bool isMapped = false;
   SmallVector<Access> accesses;
   RegisterLayout layout;
 };
@@ -115,6 +121,8 @@ bool Planner::checkPrograms() {
           return false;
     }
     for (const Group &group : program.getGroups()) {
+      isMapped |= !isa<FoldOp>(op.getOperation()) &&
+                  group.dims.anyCommon(streamed);
       if (group.isOrdered)
         return false;
       add(group.dims);
@@ -194,11 +202,11 @@ void Planner::chooseLanes() {
     if (!access.contiguous)
       continue;
     unsigned d = *access.contiguous;
-    if (capacity[d] == 1)
+    int64_t most = std::clamp<int64_t>(16 / access.bytes, 1, 8);
+    if (capacity[d] < most)
       continue;
     if (lanes == 1) {
       // The largest tensor decides how many: 16 bytes of it.
-      int64_t most = std::clamp<int64_t>(16 / access.bytes, 1, 8);
       while (most > 1 && !isMultiple(d, most))
         most /= 2;
       lanes = most;
@@ -264,6 +272,12 @@ void Planner::dealResident() {
       if (d != *row)
         others *= capacity[d];
     int64_t own = llvm::PowerOf2Ceil(vectorsOf(*row));
+    // A warp has a short row to itself: nothing goes through shared memory.
+    if (own * layout.lanes <= 32 * kWarp && others > 1) {
+      own = std::min<int64_t>(own, kWarp);
+      layout.threads = threads = std::clamp<int64_t>(
+          own * llvm::PowerOf2Ceil(others), kWarp, threads);
+    }
     int64_t wanted = std::max<int64_t>(
         std::min<int64_t>(own, kWarp),
         threads / std::max<int64_t>(1, llvm::bit_floor(uint64_t(others))));
@@ -283,6 +297,17 @@ void Planner::dealResident() {
 /// it; the streamed ones take the rest.
 void Planner::dealStreamed() {
   layout.threads = 256;
+  // Few blocks: each needs more bytes under way.
+  double blocks = 1;
+  for (unsigned d = 0; d < space.numDims; ++d)
+    if (space.schedule && llvm::is_contained(space.schedule.getGrid(), d))
+      blocks *= ShapedType::isDynamic(space.staticExtents[d])
+                    ? 1024.0
+                    : std::ceil(double(space.staticExtents[d]) / capacity[d]);
+  if (mergesInLaunch(kernel))
+    blocks *= space.schedule.getParts();
+  if (blocks < 2 * getTargetOf(kernel).getUnits())
+    layout.threads = 512;
   for (unsigned d = 0; d < space.numDims; ++d) {
     if (streamed.test(d) || layout.dims[d].lanes == 1)
       continue;
@@ -308,7 +333,22 @@ void Planner::dealStreamed() {
     giveThreads(*main, llvm::PowerOf2Ceil(vectorsOf(*main)));
 }
 
-bool Planner::chooseRepeats() {
+/// Whether data that is read again after the fold fits in registers whole.
+bool Planner::canHoldStream() const {
+  if (!isMapped || (space.schedule.getKind() == ScheduleKind::Split))
+    return false;
+  for (unsigned d : streamed.set_bits())
+    if (ShapedType::isDynamic(space.staticExtents[d]))
+      return false;
+  return llvm::all_of(accesses, [&](const Access &access) {
+    double n = 1;
+    for (unsigned d : access.dims.set_bits())
+      n *= capacity[d];
+    return n <= kHeldElements;
+  });
+}
+
+void Planner::chooseRepeats() {
   for (unsigned d = 0; d < space.numDims; ++d) {
     DimShare &share = layout.dims[d];
     share.repeats = 1;
@@ -316,7 +356,7 @@ bool Planner::chooseRepeats() {
       share.repeats = llvm::divideCeil(capacity[d], share.lanes * share.threads);
   }
   if (streamed.none())
-    return true;
+    return;
   // Bytes that a thread has under way.
   double bytes = 0;
   std::optional<unsigned> main;
@@ -330,7 +370,6 @@ bool Planner::chooseRepeats() {
   while (bytes > 0 && bytes * share.repeats * 2 <= 96 && share.repeats < 16 &&
          share.getSpan() * 2 <= capacity[*main])
     share.repeats *= 2;
-  return true;
 }
 
 int64_t Planner::countRegisters() {
@@ -394,6 +433,9 @@ std::optional<RegisterLayout> Planner::run() {
   findAccesses();
   layout.dims.resize(space.numDims);
   chooseLanes();
+  // What is held is not streamed.
+  if (canHoldStream())
+    streamed.reset();
   if (streamed.any())
     dealStreamed();
   else
@@ -402,8 +444,8 @@ std::optional<RegisterLayout> Planner::run() {
   for (const DimShare &share : layout.dims)
     end = std::max<unsigned>(end, share.bit + llvm::Log2_64(share.threads));
   layout.threads = std::max<int64_t>(kWarp, int64_t(1) << end);
-  if (!chooseRepeats() || countRegisters() > kMaxRegisters ||
-      countCode() > kMaxCode)
+  chooseRepeats();
+  if (countRegisters() > kMaxRegisters || countCode() > kMaxCode)
     return std::nullopt;
   return layout;
 }

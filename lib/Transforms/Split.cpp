@@ -39,10 +39,12 @@ private:
              ArrayRef<Value> sources);
   LaunchOp end(Made &made, ValueRange yielded);
   SmallVector<Value> fromOutside(ArrayRef<Operation *> ops);
-  LogicalResult makePartials();
-  LogicalResult makeFolding();
+  LogicalResult makePartials(bool isWhole);
+  LogicalResult makeFolding(bool isWhole);
   void makeMerging();
   void makeMap();
+  bool isMap() const;
+  bool mergesInLaunch();
   AffineMap withPart(AffineMap map);
   SmallVector<Value> mergeParts(ArrayRef<SmallVector<Value>> parts,
                                 const IRMapping &outside);
@@ -151,8 +153,9 @@ static SmallVector<Value> launched(LaunchOp launch, ArrayRef<Value> arguments) {
   return result;
 }
 
-/// Host memory for the states of all segments, the segment's number first.
-LogicalResult Splitter::makePartials() {
+/// Host memory for the states of all segments, the segment's number first; or
+/// for the merged one.
+LogicalResult Splitter::makePartials(bool isWhole) {
   b.setInsertionPoint(launch);
   // Extents of the state's dims, from operands of the launch.
   auto program = cast<IndexProgramOpInterface>(*fold);
@@ -175,7 +178,9 @@ LogicalResult Splitter::makePartials() {
     return {};
   };
   for (auto [map, v] : llvm::zip_equal(stateMaps, fold->getResults())) {
-    SmallVector<OpFoldResult> sizes{b.getIndexAttr(schedule.getParts())};
+    SmallVector<OpFoldResult> sizes;
+    if (!isWhole)
+      sizes.push_back(b.getIndexAttr(schedule.getParts()));
     for (AffineExpr e : map.getResults()) {
       unsigned d = cast<AffineDimExpr>(e).getPosition();
       sizes.push_back(extentOf(d));
@@ -190,10 +195,10 @@ LogicalResult Splitter::makePartials() {
   return success();
 }
 
-/// The kernel whose blocks fold a segment each.
-LogicalResult Splitter::makeFolding() {
+/// The kernel whose blocks fold a segment each, and, as a whole, merge them.
+LogicalResult Splitter::makeFolding(bool isWhole) {
   SmallVector<Value> used = fromOutside({fold});
-  Made made = begin("_parts", launched(launch, used), partials, used);
+  Made made = begin(isWhole ? "_states" : "_parts", launched(launch, used), partials, used);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(&made.kernel.getBody().front());
   for (Value init : fold.getInits())
@@ -204,15 +209,17 @@ LogicalResult Splitter::makeFolding() {
   auto folded = cast<FoldOp>(b.clone(*fold, made.mapping));
   SmallVector<AffineMap> maps;
   for (AffineMap map : folded.getIndexingMapsArray())
-    maps.push_back(withPart(map));
+    maps.push_back(isWhole ? map : withPart(map));
   folded.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
 
   unsigned part = fold.getNumIterationDims();
   maps.clear();
   for (AffineMap map : stateMaps)
-    maps.push_back(withPart(map));
+    maps.push_back(isWhole ? map : withPart(map));
   for (AffineMap map : stateMaps)
-    maps.push_back(withPart(map).insertResult(b.getAffineDimExpr(part), 0));
+    maps.push_back(
+        isWhole ? map
+                : withPart(map).insertResult(b.getAffineDimExpr(part), 0));
   ValueRange inits =
       made.kernel.getBody().getArguments().take_back(partials.size());
   auto store =
@@ -228,13 +235,18 @@ LogicalResult Splitter::makeFolding() {
     YieldOp::create(b, loc, block.getArguments());
   }
   SmallVector<int64_t> grid(schedule.getGrid()), tiles(schedule.getTiles());
-  grid.push_back(part);
-  tiles.push_back(1);
+  if (!isWhole) {
+    grid.push_back(part);
+    tiles.push_back(1);
+  }
   made.kernel.setScheduleAttr(ScheduleAttr::get(
       b.getContext(), ScheduleKind::Split, grid, tiles, schedule.getStream(),
       schedule.getReason(), schedule.getParts(), schedule.getLazy()));
-  partials =
+  if (isWhole)
+    made.kernel->setAttr(kMergesInLaunch, b.getUnitAttr());
+  SmallVector<Value> results =
       llvm::to_vector_of<Value>(end(made, store->getResults()).getResults());
+  (isWhole ? merged : partials) = results;
   return success();
 }
 
@@ -258,14 +270,20 @@ SmallVector<Value> Splitter::mergeParts(ArrayRef<SmallVector<Value>> parts,
   return result;
 }
 
+/// Whether the results have the folded dims.
+bool Splitter::isMap() const {
+  SmallBitVector over = toDimSet(FoldOp(fold).getOver(),
+                                 FoldOp(fold).getNumIterationDims());
+  return llvm::any_of(FinalizeOp(finalize).getIndexingMapsArray(),
+                      [&](AffineMap map) {
+                        return getDimsOf(map).anyCommon(over);
+                      });
+}
+
 /// The kernel that merges the states; it finalises too, unless that is a map over
 /// the folded dims.
 void Splitter::makeMerging() {
-  SmallBitVector over = toDimSet(fold.getOver(), fold.getNumIterationDims());
-  bool isMap =
-      llvm::any_of(finalize.getIndexingMapsArray(), [&](AffineMap map) {
-        return getDimsOf(map).anyCommon(over);
-      });
+  bool isMap = this->isMap();
   SmallVector<Operation *> ops = llvm::map_to_vector(
       fold.getMerge().front(), [](Operation &op) { return &op; });
   if (!isMap)
@@ -384,6 +402,30 @@ void Splitter::makeMap() {
   launch->replaceAllUsesWith(end(made, cascade.getResults()).getResults());
 }
 
+/// Whether the last block of a tile to finish merges: where blocks can count
+/// what others have done, and no dim but the cut one has an unknown extent.
+bool Splitter::mergesInLaunch() {
+  if (getTargetOf(kernel).getName() != "cuda")
+    return false;
+  auto certificate = fold->getAttrOfType<DictionaryAttr>("certificate");
+  if (certificate && certificate.contains("ordered"))
+    return false;
+  SmallVector<int64_t> extents = getStaticExtents(
+      cast<IndexProgramOpInterface>(fold.getOperation()));
+  for (auto [d, extent] : llvm::enumerate(extents))
+    if (ShapedType::isDynamic(extent) &&
+        !llvm::is_contained(schedule.getStream(), d) &&
+        !llvm::is_contained(schedule.getGrid(), d))
+      return false;
+  for (Region *region : {&fold.getStep(), &fold.getMerge()})
+    for (Operation &op : region->front())
+      if (isa<MergeTopkOp, ScanOp>(op) ||
+          (isa<ReduceOp>(op) &&
+           cast<ReduceOp>(op).getReducer() == Reducer::TopK))
+        return false;
+  return true;
+}
+
 LogicalResult Splitter::run() {
   Block &body = kernel.getBody().front();
   for (Operation &op : body) {
@@ -404,9 +446,15 @@ LogicalResult Splitter::run() {
   stateMaps.assign(llvm::map_to_vector(
       llvm::drop_begin(fold.getIndexingMapsArray(), fold.getInputs().size()),
       [](AffineMap map) { return map; }));
-  if (failed(makePartials()) || failed(makeFolding()))
+  bool isWhole = mergesInLaunch();
+  if (isWhole && !isMap()) {
+    kernel->setAttr(kMergesInLaunch, b.getUnitAttr());
+    return success();
+  }
+  if (failed(makePartials(isWhole)) || failed(makeFolding(isWhole)))
     return failure();
-  makeMerging();
+  if (!isWhole)
+    makeMerging();
   if (!merged.empty())
     makeMap();
   launch.erase();
@@ -426,11 +474,13 @@ struct Split : public redfuse::impl::SplitBase<Split> {
     for (LaunchOp launch : launches) {
       auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
       if (!kernel || !kernel.getScheduleAttr() ||
-          kernel.getScheduleAttr().getKind() != ScheduleKind::Split)
+          kernel.getScheduleAttr().getKind() != ScheduleKind::Split ||
+          kernel->hasAttr(kMergesInLaunch))
         continue;
       if (failed(Splitter(kernel, launch, symbols).run()))
         return signalPassFailure();
-      done.insert(kernel);
+      if (!kernel->hasAttr(kMergesInLaunch))
+        done.insert(kernel);
     }
     for (KernelOp kernel : done)
       symbols.erase(kernel);

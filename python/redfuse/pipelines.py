@@ -98,7 +98,8 @@ def fused_gpu(options: Options, chip: str, features: str) -> list[tuple[str, str
         (
             "nvvm",
             f"builtin.module(redfuse-lower-to-nvvm{{chip={chip} features={features} "
-            f"opt-level={options.opt_level}}},gpu-module-to-binary{{format=isa}})",
+            f"opt-level={options.opt_level} strict={str(options.strict).lower()}}},"
+            "gpu-module-to-binary{format=isa})",
         ),
         ("llvm", "builtin.module(redfuse-lower-device-launches,redfuse-lower-to-llvm)"),
     ]

@@ -6,6 +6,11 @@
 
 namespace redfuse {
 
+/// On a kernel with a split schedule: its blocks fold a segment each, and the
+/// last block of a tile to finish merges the states and finalises.
+inline constexpr llvm::StringLiteral kMergesInLaunch =
+    "redfuse.merges_in_launch";
+
 struct ScheduleRequest {
   /// Keep to one kind where it is legal; none: what the cost model finds best.
   std::optional<ScheduleKind> kind;

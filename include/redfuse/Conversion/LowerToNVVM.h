@@ -12,8 +12,10 @@ namespace redfuse {
 
 /// From `gpu.func` on memrefs to the NVVM dialect for `chip` (sm_90a) and a PTX
 /// version (`features`, +ptx83); `gpu-module-to-binary` makes PTX of it.
+/// `strict`: no instructions of lower accuracy than the functions of libdevice.
 void buildLowerToNVVM(mlir::OpPassManager &pm, llvm::StringRef chip,
-                      llvm::StringRef features, unsigned level);
+                      llvm::StringRef features, unsigned level,
+                      bool strict = false);
 void registerLowerToNVVMPipeline();
 
 } // namespace redfuse

@@ -1,0 +1,146 @@
+//===- ExpandMathGPU.cpp - math functions as instructions of a GPU ---------===//
+//
+// exp(x) = 2^(x log2 e) by the one instruction that GPUs have for powers of two.
+// The product is rounded, so that the result's relative error is |x| 2^-24, at
+// most 5e-6 where it is not zero; subnormal results are zero. That is far below
+// the rounding of the 16-bit types, and it is done only in kernels that read or
+// write one; others call libdevice's function.
+//
+// x / y with a y that many x share (it is broadcast, or a constant) is a product
+// with the reciprocal: two roundings instead of one. y is scaled by a power of
+// two where its reciprocal would overflow or be subnormal, and x with it, which
+// is exact.
+//
+//===----------------------------------------------------------------------===//
+#include "ExpandMath.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+/// Whether the kernel reads or writes floats of 16 bits or fewer.
+static bool isNarrow(Operation *op) {
+  auto func = op->getParentOfType<gpu::GPUFuncOp>();
+  return func && llvm::any_of(func.getArgumentTypes(), [](Type type) {
+           auto memref = dyn_cast<MemRefType>(type);
+           auto element =
+               memref ? dyn_cast<FloatType>(memref.getElementType()) : nullptr;
+           return element && element.getWidth() <= 16;
+         });
+}
+
+static Value splat(ImplicitLocOpBuilder &b, Type type, float value) {
+  FloatAttr element = b.getF32FloatAttr(value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(vector, TypedAttr(element)));
+  return arith::ConstantOp::create(b, element);
+}
+
+namespace {
+template <typename Op>
+struct PowerOfTwo : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!getElementTypeOrSelf(type).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32");
+    if (!isNarrow(op))
+      return rewriter.notifyMatchFailure(
+          op, "no tensor of the kernel is of 16 bits");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = op.getOperand();
+    if (std::is_same_v<Op, math::ExpOp>)
+      x = arith::MulFOp::create(b, x, splat(b, type, 1.44269504f));
+    auto power = [&](Value element) -> Value {
+      return LLVM::CallIntrinsicOp::create(
+                 b, b.getF32Type(), b.getStringAttr("llvm.nvvm.ex2.approx.ftz"),
+                 ValueRange{element})
+          .getResult(0);
+    };
+    auto vector = dyn_cast<VectorType>(type);
+    if (!vector) {
+      rewriter.replaceOp(op, power(x));
+      return success();
+    }
+    if (vector.getRank() != 1 || vector.isScalable())
+      return rewriter.notifyMatchFailure(op, "not of rank 1");
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < vector.getNumElements(); ++i)
+      elements.push_back(power(vector::ExtractOp::create(b, x, i)));
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, vector, elements);
+    return success();
+  }
+};
+
+struct SharedDivisor : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::DivFOp op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!getElementTypeOrSelf(type).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    FloatAttr known;
+    DenseElementsAttr elements;
+    if (matchPattern(op.getRhs(), m_Constant(&elements)) && elements.isSplat())
+      known = b.getF32FloatAttr(elements.getSplatValue<float>());
+    else
+      matchPattern(op.getRhs(), m_Constant(&known));
+    if (known) {
+      float y = std::abs(known.getValue().convertToFloat());
+      if (!(y > 0x1p-64f && y < 0x1p64f))
+        return rewriter.notifyMatchFailure(op, "the reciprocal is not normal");
+      APFloat one(1.0f);
+      one.divide(known.getValue(), APFloat::rmNearestTiesToEven);
+      rewriter.replaceOpWithNewOp<arith::MulFOp>(
+          op, op.getLhs(), splat(b, type, one.convertToFloat()));
+      return success();
+    }
+    auto broadcast = op.getRhs().getDefiningOp<vector::BroadcastOp>();
+    if (!broadcast || isa<VectorType>(broadcast.getSource().getType()))
+      return rewriter.notifyMatchFailure(op, "every element has its divisor");
+    if (auto constant =
+            op.getLhs().getDefiningOp<arith::ConstantOp>())
+      return rewriter.notifyMatchFailure(op, "is a reciprocal itself");
+    // Where the divisor is computed, so that all that share it share this.
+    Value y = broadcast.getSource();
+    OpBuilder::InsertionGuard guard(rewriter);
+    b.setInsertionPointAfterValue(y);
+    Type f32 = b.getF32Type();
+    Value size = math::AbsFOp::create(b, y);
+    Value isSmall = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, size,
+                                          splat(b, f32, 0x1p-64f));
+    Value isLarge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, size,
+                                          splat(b, f32, 0x1p64f));
+    Value scale = arith::SelectOp::create(
+        b, isLarge, splat(b, f32, 0x1p-64f), splat(b, f32, 1.0f));
+    scale =
+        arith::SelectOp::create(b, isSmall, splat(b, f32, 0x1p64f), scale);
+    Value scaled = arith::MulFOp::create(b, y, scale);
+    Value reciprocal =
+        arith::DivFOp::create(b, splat(b, f32, 1.0f), scaled);
+    b.setInsertionPoint(op);
+    Value all = vector::BroadcastOp::create(b, type, scale);
+    Value inverse = vector::BroadcastOp::create(b, type, reciprocal);
+    Value x = arith::MulFOp::create(b, op.getLhs(), all);
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, x, inverse);
+    return success();
+  }
+};
+} // namespace
+
+void redfuse::populateExpandMathGPU(RewritePatternSet &patterns) {
+  patterns.add<PowerOfTwo<math::ExpOp>, PowerOfTwo<math::Exp2Op>,
+               SharedDivisor>(patterns.getContext());
+}
