@@ -204,12 +204,17 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
 
   // The share of the units that work: blocks come in rounds.
   double units = target.getUnits();
+  double moving = cost.bytes / target.getBandwidth();
+  double rate = target.getFlops();
+  // A GPU's blocks can fold a segment each and merge in the same launch, where
+  // reading the data is what takes the time.
+  if (target.getName() == "cuda" && !reductions.empty() &&
+      moving > cost.work / rate)
+    cost.parallelism = std::max(cost.parallelism, units);
   double busy =
       cost.parallelism / (units * std::ceil(cost.parallelism / units));
   // One unit alone cannot draw the whole bandwidth, but more than its share.
   double drawn = std::min(1.0, 1.5 * busy);
-  double moving = cost.bytes / target.getBandwidth();
-  double rate = target.getFlops();
   cost.timeIfBusy = target.getLaunchNs() + std::max(cost.work / rate, moving);
   cost.time = target.getLaunchNs() +
               std::max(cost.work / (rate * busy), moving / drawn);

@@ -142,8 +142,9 @@ static double countBlocks(const Shape &shape, ArrayRef<int64_t> grid,
 /// split to finish merges: limits are those of memory, not of a cache.
 static bool isGpu(TargetAttr target) { return target.getName() == "cuda"; }
 
-/// Elements of a tensor that the threads of a block can hold.
-static constexpr double kHeldElements = 32768;
+/// Elements of a tensor that the threads of a block hold, to read them once; and
+/// where nothing reads them twice.
+static constexpr double kHeldElements = 16384, kSingleElements = 8192;
 /// Bytes that a segment should have, to be worth a block.
 static constexpr double kSegmentBytes = 8192;
 
@@ -164,8 +165,14 @@ static double countBytes(CascadeOp cascade, const Shape &shape) {
 /// size that is not known.
 static bool isTooLargeToHold(CascadeOp cascade, const Shape &shape,
                              ArrayRef<int64_t> tiles) {
+  SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
+  double limit = kSingleElements;
+  for (AffineMap map :
+       ArrayRef(maps).drop_front(cascade.getInputs().size()))
+    if (getDimsOf(map).anyCommon(shape.reduced))
+      limit = kHeldElements;
   SmallVector<int64_t> extents = getStaticExtents(cascade);
-  for (AffineMap map : cascade.getIndexingMapsArray()) {
+  for (AffineMap map : maps) {
     double size = 1;
     for (unsigned d : getDimsOf(map).set_bits()) {
       if (!tiles[d] && ShapedType::isDynamic(extents[d]))
@@ -173,7 +180,7 @@ static bool isTooLargeToHold(CascadeOp cascade, const Shape &shape,
       size *= tiles[d] ? std::min<double>(tiles[d], shape.extents[d])
                        : shape.extents[d];
     }
-    if (size > kHeldElements)
+    if (size > limit)
       return true;
   }
   return false;
@@ -369,7 +376,7 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
   bool isDynamic = llvm::any_of(around, [&](int64_t d) {
     return ShapedType::isDynamic(getStaticExtents(cascade)[d]);
   });
-  if (!around.empty() && (isResident || (resident <= budget && !isDynamic))) {
+  if (!around.empty() && (isResident || (resident <= budget && !isDynamic && !isTooLarge))) {
     for (int64_t d : around)
       tiles[d] = 0;
     stream = around;

@@ -107,14 +107,21 @@ struct SharedDivisor : OpRewritePattern<arith::DivFOp> {
           op, op.getLhs(), splat(b, type, one.convertToFloat()));
       return success();
     }
-    auto broadcast = op.getRhs().getDefiningOp<vector::BroadcastOp>();
-    if (!broadcast || isa<VectorType>(broadcast.getSource().getType()))
-      return rewriter.notifyMatchFailure(op, "every element has its divisor");
-    if (auto constant =
-            op.getLhs().getDefiningOp<arith::ConstantOp>())
+    Value y = op.getRhs();
+    if (isa<VectorType>(type)) {
+      auto broadcast = y.getDefiningOp<vector::BroadcastOp>();
+      if (!broadcast || isa<VectorType>(broadcast.getSource().getType()))
+        return rewriter.notifyMatchFailure(op, "every element has its divisor");
+      y = broadcast.getSource();
+    } else if (llvm::count_if(y.getUses(), [](OpOperand &use) {
+                 return isa<arith::DivFOp>(use.getOwner()) &&
+                        use.getOperandNumber() == 1;
+               }) < 4) {
+      return rewriter.notifyMatchFailure(op, "few share the divisor");
+    }
+    if (op.getLhs().getDefiningOp<arith::ConstantOp>())
       return rewriter.notifyMatchFailure(op, "is a reciprocal itself");
     // Where the divisor is computed, so that all that share it share this.
-    Value y = broadcast.getSource();
     OpBuilder::InsertionGuard guard(rewriter);
     b.setInsertionPointAfterValue(y);
     Type f32 = b.getF32Type();
@@ -131,8 +138,11 @@ struct SharedDivisor : OpRewritePattern<arith::DivFOp> {
     Value reciprocal =
         arith::DivFOp::create(b, splat(b, f32, 1.0f), scaled);
     b.setInsertionPoint(op);
-    Value all = vector::BroadcastOp::create(b, type, scale);
-    Value inverse = vector::BroadcastOp::create(b, type, reciprocal);
+    Value all = scale, inverse = reciprocal;
+    if (isa<VectorType>(type)) {
+      all = vector::BroadcastOp::create(b, type, scale);
+      inverse = vector::BroadcastOp::create(b, type, reciprocal);
+    }
     Value x = arith::MulFOp::create(b, op.getLhs(), all);
     rewriter.replaceOpWithNewOp<arith::MulFOp>(op, x, inverse);
     return success();

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "redfuse/Analysis/FusionCost.h"
@@ -248,6 +249,12 @@ static unsigned chooseLanes(LaunchOp launch) {
 namespace {
 struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
   using KernelToGPUBase::KernelToGPUBase;
+
+  // Fences and counters.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    KernelToGPUBase::getDependentDialects(registry);
+    registry.insert<LLVM::LLVMDialect>();
+  }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();

@@ -176,7 +176,11 @@ LogicalResult Lowering::lowerAlloc(memref::AllocOp op) {
     sizes.push_back(ShapedType::isDynamic(size)
                         ? Value(*dynamic++)
                         : arith::ConstantIndexOp::create(b, size));
-  auto call = func::CallOp::create(b, runtime("redfuse_rt_alloc", i64, pointer),
+  // Counters of kernels that count their blocks; they are never freed.
+  StringRef function = op->hasAttr("redfuse.counters")
+                           ? "redfuse_rt_device_counters"
+                           : "redfuse_rt_alloc";
+  auto call = func::CallOp::create(b, runtime(function, i64, pointer),
                                    TypeRange(pointer),
                                    ValueRange(bytesOf(b, type, sizes)));
   Value memory = call.getResult(0);

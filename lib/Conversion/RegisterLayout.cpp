@@ -13,7 +13,7 @@ using namespace redfuse;
 static constexpr int64_t kMaxRegisters = 150, kMaxCode = 6000;
 static constexpr int64_t kMaxThreads = 512, kWarp = 32;
 /// Elements of a tensor that the threads of a block hold.
-static constexpr double kHeldElements = 32768;
+static constexpr double kHeldElements = 16384;
 
 namespace {
 /// A tensor in memory that a kernel reads or writes.

@@ -273,13 +273,25 @@ DeviceError DeviceCall::launch(const char *kernel, int64_t blocks,
          " threads)";
 }
 
+bool DeviceCall::findKey(DeviceError &error) {
+  if (key)
+    return true;
+  key = std::make_unique<WorkspaceKey>(
+      workspaceKey(loaded->context, stream, error));
+  if (!error.empty())
+    key.reset();
+  return key != nullptr;
+}
+
+void *DeviceCall::counters(int64_t bytes, DeviceError &error) {
+  if (!findKey(error))
+    return nullptr;
+  return reinterpret_cast<void *>(countersOf(*key, device, bytes, error));
+}
+
 void *DeviceCall::allocate(int64_t bytes, DeviceError &error) {
-  if (!key) {
-    key = std::make_unique<WorkspaceKey>(
-        workspaceKey(loaded->context, stream, error));
-    if (!error.empty())
-      return key.reset(), nullptr;
-  }
+  if (!findKey(error))
+    return nullptr;
   uint64_t pointer = takeWorkspace(*key, device, bytes, error);
   if (!pointer)
     return nullptr;
@@ -310,4 +322,17 @@ void redfuse_rt_device_launch(const char *kernel, int64_t blocks,
       state->device->launch(kernel, blocks, threads, shared, arguments);
   if (!error.empty())
     state->fail(error.c_str());
+}
+
+void *redfuse_rt_device_counters(int64_t bytes) {
+  CallState *state = CallState::current();
+  if (!state->device) {
+    state->fail("a program for a GPU was called without one");
+    return nullptr;
+  }
+  DeviceError error;
+  void *pointer = state->device->counters(bytes, error);
+  if (!pointer)
+    state->fail(error.c_str());
+  return pointer;
 }

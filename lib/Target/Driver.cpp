@@ -38,6 +38,9 @@ Driver::Driver() {
   find(memoryFree, "cuMemFree_v2");
   find(streamIsCapturing, "cuStreamIsCapturing");
   find(streamSynchronize, "cuStreamSynchronize");
+  find(streamCreate, "cuStreamCreate");
+  find(streamDestroy, "cuStreamDestroy_v2");
+  find(memorySetAsync, "cuMemsetD8Async");
   find(exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode");
   find(pointerGetAttribute, "cuPointerGetAttribute");
   find(eventCreate, "cuEventCreate");

@@ -36,6 +36,9 @@ struct Driver {
   Result (*memoryFree)(uint64_t);
   Result (*streamIsCapturing)(void *, int *);
   Result (*streamSynchronize)(void *);
+  Result (*streamCreate)(void **, unsigned);
+  Result (*streamDestroy)(void *);
+  Result (*memorySetAsync)(uint64_t, unsigned char, size_t, void *);
   Result (*exchangeCaptureMode)(int *);
   Result (*pointerGetAttribute)(void *, int, uint64_t);
   Result (*eventCreate)(void **, unsigned);

@@ -17,9 +17,15 @@ struct Pool {
   int device = 0;
 };
 
+struct Counters {
+  uint64_t pointer = 0;
+  int64_t bytes = 0;
+};
+
 struct Workspaces {
   std::mutex mutex;
   std::map<WorkspaceKey, Pool> pools;
+  std::map<WorkspaceKey, Counters> counters;
 };
 } // namespace
 
@@ -131,6 +137,52 @@ void redfuse::runtime::giveWorkspace(const WorkspaceKey &key,
   auto it = pool.sizes.find(pointer);
   if (it != pool.sizes.end())
     pool.free.emplace(it->second, pointer);
+}
+
+/// Zeroes memory that no stream knows yet; not part of what is captured.
+static int zero(uint64_t pointer, int64_t bytes) {
+  const Driver &d = driver();
+  void *stream = nullptr;
+  int result = d.streamCreate(&stream, /*non-blocking*/ 1);
+  if (result != 0)
+    return result;
+  result = d.memorySetAsync(pointer, 0, size_t(bytes), stream);
+  if (result == 0)
+    result = d.streamSynchronize(stream);
+  d.streamDestroy(stream);
+  return result;
+}
+
+uint64_t redfuse::runtime::countersOf(const WorkspaceKey &key, int device,
+                                      int64_t bytes, std::string &error) {
+  const Driver &d = driver();
+  Workspaces &all = workspaces();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  Counters &known = all.counters[key];
+  if (known.bytes >= bytes)
+    return known.pointer;
+  // Kernels under way may still count in what there is: that stays as it is.
+  int64_t wanted = std::max<int64_t>(4096, 2 * bytes);
+  int mode = 2; // relaxed
+  if (key.capture)
+    d.exchangeCaptureMode(&mode);
+  uint64_t pointer = 0;
+  int result = d.memoryAllocate(&pointer, size_t(wanted));
+  if (result == 0) {
+    result = zero(pointer, wanted);
+    if (result != 0)
+      d.memoryFree(pointer);
+  }
+  if (key.capture)
+    d.exchangeCaptureMode(&mode);
+  error = d.check(result, "making counters");
+  if (!error.empty()) {
+    error += " (" + std::to_string(wanted) + " bytes on GPU " +
+             std::to_string(device) + ")";
+    return 0;
+  }
+  known = {pointer, wanted};
+  return pointer;
 }
 
 std::vector<WorkspaceUse> redfuse::runtime::workspaceUse() {

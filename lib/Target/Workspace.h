@@ -35,6 +35,11 @@ uint64_t takeWorkspace(const WorkspaceKey &key, int device, int64_t bytes,
 /// Gives a block back to its stream, or to its capture.
 void giveWorkspace(const WorkspaceKey &key, uint64_t pointer);
 
+/// The counters of a stream, or of a capture: at least that many bytes, which are
+/// zero whenever no kernel runs, because kernels leave them so. They stay.
+uint64_t countersOf(const WorkspaceKey &key, int device, int64_t bytes,
+                    std::string &error);
+
 } // namespace redfuse::runtime
 
 #endif // REDFUSE_LIB_TARGET_WORKSPACE_H

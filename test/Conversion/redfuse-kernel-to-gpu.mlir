@@ -9,7 +9,7 @@
 // CHECK-SAME: dynamic_shared_memory_size
 // CHECK-LABEL: gpu.func @row_sum_0
 // CHECK-SAME: kernel
-// CHECK: vector.load %{{.+}} {alignment = 16 : i64} : memref<64x4096xf32>, vector<4xf32>
+// CHECK: vector.load %{{.+}} {alignment = 16 : i64} : memref<64x262144xf32>, vector<4xf32>
 // CHECK: gpu.shuffle xor
 // CHECK: gpu.barrier
 // CHECK: memref.store {{.+}} : memref<?xi32, #gpu.address_space<workgroup>>
@@ -18,15 +18,15 @@
 // CHECK: memref.store {{.+}} #gpu.address_space<workgroup>>
 #x = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
-func.func @row_sum(%x: memref<64x4096xf32>, %out: memref<64xf32>) {
-  redfuse.launch @row_sum_0 ins(%x : memref<64x4096xf32>) outs(%out : memref<64xf32>)
+func.func @row_sum(%x: memref<64x262144xf32>, %out: memref<64xf32>) {
+  redfuse.launch @row_sum_0 ins(%x : memref<64x262144xf32>) outs(%out : memref<64xf32>)
   return
 }
 redfuse.kernel @row_sum_0 attributes {num_inputs = 1 : i64,
     schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0]>} {
-^bb0(%x: tensor<64x4096xf32>, %init: tensor<64xf32>):
+^bb0(%x: tensor<64x262144xf32>, %init: tensor<64xf32>):
   %0 = redfuse.cascade {indexing_maps = [#x, #r]}
-       ins(%x : tensor<64x4096xf32>) outs(%init : tensor<64xf32>) {
+       ins(%x : tensor<64x262144xf32>) outs(%init : tensor<64xf32>) {
   ^bb0(%e: f32):
     %s = redfuse.reduce add %e over [1] into [0] : f32
     redfuse.yield %s : f32

@@ -83,8 +83,11 @@ public:
                      int64_t shared, void **arguments);
   void *allocate(int64_t bytes, DeviceError &error);
   void release(void *pointer);
+  /// Memory that is zero, and that kernels leave so.
+  void *counters(int64_t bytes, DeviceError &error);
 
 private:
+  bool findKey(DeviceError &error);
   DeviceError findFunction(const char *kernel, int64_t shared, void *&handle);
 
   DeviceProgram &program;

@@ -92,6 +92,9 @@ using RedfuseBody = void (*)(void *context, int64_t begin, int64_t end);
 void redfuse_rt_parallel_for(RedfuseBody body, void *context, int64_t blocks);
 void *redfuse_rt_scratch(int64_t bytes);
 void *redfuse_rt_alloc(int64_t bytes);
+/// During a call on a GPU: memory that is zero, and that its kernels leave so; not
+/// to be freed.
+void *redfuse_rt_device_counters(int64_t bytes);
 void redfuse_rt_free(void *pointer);
 void redfuse_rt_fail(const char *message);
 /// Whether the current call has failed.

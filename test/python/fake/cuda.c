@@ -204,6 +204,13 @@ int cuStreamGetId(void *stream, unsigned long long *id) {
   return 0;
 }
 int cuStreamSynchronize(void *stream) { CALLED; return 0; }
+int cuStreamCreate(void **out, unsigned flags) { CALLED; *out = &capture_id; return 0; }
+int cuStreamDestroy_v2(void *stream) { CALLED; return 0; }
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream) {
+  CALLED;
+  memset((void *)to, value, bytes);
+  return 0;
+}
 int cuThreadExchangeStreamCaptureMode(int *mode) {
   CALLED;
   int old = capture_mode;
