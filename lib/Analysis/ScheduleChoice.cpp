@@ -167,8 +167,7 @@ static bool isTooLargeToHold(CascadeOp cascade, const Shape &shape,
                              ArrayRef<int64_t> tiles) {
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
   double limit = kSingleElements;
-  for (AffineMap map :
-       ArrayRef(maps).drop_front(cascade.getInputs().size()))
+  for (AffineMap map : ArrayRef(maps).drop_front(cascade.getInputs().size()))
     if (getDimsOf(map).anyCommon(shape.reduced))
       limit = kHeldElements;
   SmallVector<int64_t> extents = getStaticExtents(cascade);
@@ -376,7 +375,8 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
   bool isDynamic = llvm::any_of(around, [&](int64_t d) {
     return ShapedType::isDynamic(getStaticExtents(cascade)[d]);
   });
-  if (!around.empty() && (isResident || (resident <= budget && !isDynamic && !isTooLarge))) {
+  if (!around.empty() &&
+      (isResident || (resident <= budget && !isDynamic && !isTooLarge))) {
     for (int64_t d : around)
       tiles[d] = 0;
     stream = around;
@@ -456,7 +456,8 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
     double length = std::max(1.0, shape->extents[longest]);
     int64_t parts = 0;
     if (isSplit) {
-      parts = options.parts > 0 ? options.parts : countParts(target, blocks, bytesInAll);
+      parts = options.parts > 0 ? options.parts
+                                : countParts(target, blocks, bytesInAll);
       parts = std::min<int64_t>(parts, length);
       length = std::ceil(length / parts);
     }

@@ -130,13 +130,11 @@ struct SharedDivisor : OpRewritePattern<arith::DivFOp> {
                                           splat(b, f32, 0x1p-64f));
     Value isLarge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, size,
                                           splat(b, f32, 0x1p64f));
-    Value scale = arith::SelectOp::create(
-        b, isLarge, splat(b, f32, 0x1p-64f), splat(b, f32, 1.0f));
-    scale =
-        arith::SelectOp::create(b, isSmall, splat(b, f32, 0x1p64f), scale);
+    Value scale = arith::SelectOp::create(b, isLarge, splat(b, f32, 0x1p-64f),
+                                          splat(b, f32, 1.0f));
+    scale = arith::SelectOp::create(b, isSmall, splat(b, f32, 0x1p64f), scale);
     Value scaled = arith::MulFOp::create(b, y, scale);
-    Value reciprocal =
-        arith::DivFOp::create(b, splat(b, f32, 1.0f), scaled);
+    Value reciprocal = arith::DivFOp::create(b, splat(b, f32, 1.0f), scaled);
     b.setInsertionPoint(op);
     Value all = scale, inverse = reciprocal;
     if (isa<VectorType>(type)) {
@@ -151,6 +149,7 @@ struct SharedDivisor : OpRewritePattern<arith::DivFOp> {
 } // namespace
 
 void redfuse::populateExpandMathGPU(RewritePatternSet &patterns) {
-  patterns.add<PowerOfTwo<math::ExpOp>, PowerOfTwo<math::Exp2Op>,
-               SharedDivisor>(patterns.getContext());
+  patterns
+      .add<PowerOfTwo<math::ExpOp>, PowerOfTwo<math::Exp2Op>, SharedDivisor>(
+          patterns.getContext());
 }

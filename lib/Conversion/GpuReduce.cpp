@@ -37,7 +37,7 @@ static SmallVector<Value> scalarToWords(OpBuilder &b, Location loc, Value v) {
 }
 
 static Value scalarFromWords(OpBuilder &b, Location loc, Type type,
-                       ArrayRef<Value> words) {
+                             ArrayRef<Value> words) {
   Type i64 = b.getI64Type();
   unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
   Value v = words[0];

@@ -138,8 +138,8 @@ Value RegisterEmitter::deposit(Value v, unsigned mask) {
 /// Whether some thread's `repeat`-th vector may lie beyond the end of the tile.
 bool RegisterEmitter::isBeyond(unsigned d, int64_t repeat) const {
   const DimShare &share = layout.dims[d];
-  return !dims[d].staticSize || (repeat + 1) * share.threads * share.lanes >
-                                    *dims[d].staticSize;
+  return !dims[d].staticSize ||
+         (repeat + 1) * share.threads * share.lanes > *dims[d].staticSize;
 }
 
 Value RegisterEmitter::maskOf(unsigned d, int64_t repeat) {
@@ -593,8 +593,7 @@ RegisterEmitter::unflatten(FoldOp fold, ArrayRef<Value> elements) {
   for (Value v : fold.getResults()) {
     const TileBuffer &tile = tiles.find(v)->second;
     int64_t n = countElements(tile.dims);
-    result.push_back(
-        {tile.dims, SmallVector<Value>(elements.take_front(n))});
+    result.push_back({tile.dims, SmallVector<Value>(elements.take_front(n))});
     elements = elements.drop_front(n);
   }
   return result;
@@ -657,9 +656,9 @@ SmallVector<Value> RegisterEmitter::evaluateMerge(FoldOp fold,
       known[v] = std::move(array);
   }
   SmallVector<Value> result;
-  for (auto [v, to] : llvm::zip_equal(
-           cast<YieldOp>(block.getTerminator()).getValues(),
-           fold.getResults())) {
+  for (auto [v, to] :
+       llvm::zip_equal(cast<YieldOp>(block.getTerminator()).getValues(),
+                       fold.getResults())) {
     Array from = arrayOf(v);
     const TileBuffer &tile = tiles.find(to)->second;
     SmallVector<int64_t> local(dims.size(), 0);
@@ -721,8 +720,8 @@ int64_t RegisterEmitter::countStateWords(FoldOp fold) {
 /// Where this thread's words of a state element start.
 Value RegisterEmitter::placeOf(Type type, unsigned bits, int64_t first,
                                Value place) {
-  Value own = arith::MulIOp::create(
-      b, loc, compress(getThreadWord(), bits), word(countWords(type)));
+  Value own = arith::MulIOp::create(b, loc, compress(getThreadWord(), bits),
+                                    word(countWords(type)));
   own = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), own);
   own = arith::AddIOp::create(b, loc, own, place);
   return b.createOrFold<arith::AddIOp>(loc, own, constantIndex(first));
@@ -753,17 +752,18 @@ SmallVector<Value> RegisterEmitter::loadStates(FoldOp fold, Value words,
     Value at = placeOf(type, bits, first, place);
     SmallVector<Value> own;
     for (int64_t i = 0, n = countWords(type); i < n; ++i)
-      own.push_back(memref::LoadOp::create(
-          b, loc, words,
-          ValueRange{b.createOrFold<arith::AddIOp>(loc, at, constantIndex(i))}));
+      own.push_back(
+          memref::LoadOp::create(b, loc, words,
+                                 ValueRange{b.createOrFold<arith::AddIOp>(
+                                     loc, at, constantIndex(i))}));
     states.push_back(fromWords({type}, own).front());
   });
   return states;
 }
 
 Value RegisterEmitter::getPrivateNumber() {
-  return arith::IndexCastUIOp::create(
-      b, loc, b.getIndexType(), compress(getThreadWord(), privateBits));
+  return arith::IndexCastUIOp::create(b, loc, b.getIndexType(),
+                                      compress(getThreadWord(), privateBits));
 }
 
 Value RegisterEmitter::shareWord(Value v) {

@@ -126,27 +126,28 @@ private:
   bool loadInterleaved(mlir::Value memref, mlir::AffineMap map, Env &env);
   mlir::Value *findLoaded(mlir::Value memref, mlir::AffineMap map,
                           const Env &env);
-  using LoadKey =
-      std::tuple<void *, const void *, std::vector<int64_t>>;
+  using LoadKey = std::tuple<void *, const void *, std::vector<int64_t>>;
   LoadKey keyOf(mlir::Value memref, mlir::AffineMap map, const Env &env) const;
 
   // Reductions ----------------------------------------------------------------
   void emitReduction();
-  using Combine = llvm::function_ref<void(Parts &, llvm::ArrayRef<mlir::Value>)>;
+  using Combine =
+      llvm::function_ref<void(Parts &, llvm::ArrayRef<mlir::Value>)>;
   void combineAcross(Parts &parts, unsigned bits, Combine combine);
   mlir::Value compress(mlir::Value word, unsigned mask);
   mlir::Value deposit(mlir::Value word, unsigned mask);
   mlir::Value word(int64_t value);
 
   // Merges --------------------------------------------------------------------
-  llvm::SmallVector<mlir::Value> evaluateMerge(FoldOp fold,
-                                               llvm::ArrayRef<mlir::Value> left,
-                                               llvm::ArrayRef<mlir::Value> right);
+  llvm::SmallVector<mlir::Value>
+  evaluateMerge(FoldOp fold, llvm::ArrayRef<mlir::Value> left,
+                llvm::ArrayRef<mlir::Value> right);
   llvm::SmallVector<Array> unflatten(FoldOp fold,
                                      llvm::ArrayRef<mlir::Value> elements);
   mlir::Value elementOf(const Array &array, llvm::ArrayRef<int64_t> local);
 
-  template <typename Body> void forStateElements(FoldOp fold, Body body);
+  template <typename Body>
+  void forStateElements(FoldOp fold, Body body);
   mlir::Value placeOf(mlir::Type type, unsigned bits, int64_t first,
                       mlir::Value place);
 

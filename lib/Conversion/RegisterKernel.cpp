@@ -86,8 +86,7 @@ RegisterKernelGenerator::carry(IndexProgramOpInterface op, Value from, Value to,
     else
       b.setInsertionPointToEnd(loop.getBody());
     if (fold)
-      own->setStates(fold,
-                     SmallVector<Value>(loop.getRegionIterArgs()));
+      own->setStates(fold, SmallVector<Value>(loop.getRegionIterArgs()));
     own->pushScope();
     LogicalResult result = body(loop.getInductionVar());
     own->popScope();
@@ -139,8 +138,7 @@ LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
         arith::CeilDivUIOp::create(b, loc, whole.extent, constant(parts));
     size = arith::CeilDivUIOp::create(b, loc, size, constant(unit));
     size = arith::MulIOp::create(b, loc, size, constant(unit));
-    Value number =
-        part ? part : dims[space.schedule.getGrid().back()].offset;
+    Value number = part ? part : dims[space.schedule.getGrid().back()].offset;
     begin = arith::MulIOp::create(b, loc, number, size);
     begin = arith::MinSIOp::create(b, loc, begin, whole.extent);
     end = arith::AddIOp::create(b, loc, begin, size);
@@ -249,8 +247,8 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(ask.thenBlock());
-    Value start = memref::ExtractAlignedPointerAsIndexOp::create(
-        b, loc, counters);
+    Value start =
+        memref::ExtractAlignedPointerAsIndexOp::create(b, loc, counters);
     Value bytes = arith::MulIOp::create(b, loc, tile, constant(4));
     Value address = arith::IndexCastOp::create(
         b, loc, b.getI64Type(),
@@ -283,9 +281,9 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
     own->emitFill(emitter->tiles.find(result)->second,
                   cast<TypedAttr>(identity));
   int64_t strangers = int64_t(1) << llvm::popcount(own->privateBits);
-  auto loop = scf::ForOp::create(b, loc, own->getPrivateNumber(),
-                                 constant(parts), constant(strangers),
-                                 own->takeStates(fold));
+  auto loop =
+      scf::ForOp::create(b, loc, own->getPrivateNumber(), constant(parts),
+                         constant(strangers), own->takeStates(fold));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(loop.getBody());
@@ -386,8 +384,8 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value width = arith::ConstantIndexOp::create(b, loc, layout.threads);
-  Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
-                                             own->exchangeBytes);
+  Value bytes =
+      arith::ConstantIntOp::create(b, loc, b.getI32Type(), own->exchangeBytes);
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{blocks, one, one},
                             gpu::KernelDim3{width, one, one}, bytes, arguments);
   if (made)

@@ -32,8 +32,8 @@ public:
   Planner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
           const KernelPrograms &programs)
       : kernel(kernel), launch(launch), space(space), programs(programs),
-        capacity(space.numDims), together(space.numDims,
-                                          SmallBitVector(space.numDims)),
+        capacity(space.numDims),
+        together(space.numDims, SmallBitVector(space.numDims)),
         streamed(space.numDims), reduced(space.numDims) {}
 
   std::optional<RegisterLayout> run();
@@ -121,8 +121,8 @@ bool Planner::checkPrograms() {
           return false;
     }
     for (const Group &group : program.getGroups()) {
-      isMapped |= !isa<FoldOp>(op.getOperation()) &&
-                  group.dims.anyCommon(streamed);
+      isMapped |=
+          !isa<FoldOp>(op.getOperation()) && group.dims.anyCommon(streamed);
       if (group.isOrdered)
         return false;
       add(group.dims);
@@ -155,8 +155,8 @@ void Planner::findAccesses() {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     unsigned numInputs = maps.size() - op.getProgramInits().size();
     for (auto [i, map] : llvm::enumerate(maps)) {
-      auto it = destinations.find(
-          i < numInputs ? op->getOperand(i) : op->getResult(i - numInputs));
+      auto it = destinations.find(i < numInputs ? op->getOperand(i)
+                                                : op->getResult(i - numInputs));
       if (it == destinations.end())
         continue;
       auto type = dyn_cast<MemRefType>(
@@ -164,8 +164,9 @@ void Planner::findAccesses() {
       if (!type || map.getNumResults() == 0)
         continue;
       map = simplifyForExtents(map, space.staticExtents);
-      Access access{std::nullopt, getDimsOf(map), bytesOf(type.getElementType()),
-                    1,            type,           i < numInputs};
+      Access access{
+          std::nullopt, getDimsOf(map), bytesOf(type.getElementType()), 1,
+          type,         i < numInputs};
       SmallVector<int64_t> strides;
       int64_t offset;
       auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
@@ -231,8 +232,9 @@ void Planner::giveThreads(unsigned d, int64_t threads) {
   unsigned bit = 0;
   for (unsigned other : together[d].set_bits())
     if (other != d && layout.dims[other].threads > 1)
-      bit = std::max<unsigned>(bit, layout.dims[other].bit +
-                                        llvm::Log2_64(layout.dims[other].threads));
+      bit = std::max<unsigned>(bit,
+                               layout.dims[other].bit +
+                                   llvm::Log2_64(layout.dims[other].threads));
   while (threads > 1 && (threads << bit) > layout.threads)
     threads /= 2;
   if (threads > 1) {
@@ -275,8 +277,8 @@ void Planner::dealResident() {
     // A warp has a short row to itself: nothing goes through shared memory.
     if (own * layout.lanes <= 32 * kWarp && others > 1) {
       own = std::min<int64_t>(own, kWarp);
-      layout.threads = threads = std::clamp<int64_t>(
-          own * llvm::PowerOf2Ceil(others), kWarp, threads);
+      layout.threads = threads =
+          std::clamp<int64_t>(own * llvm::PowerOf2Ceil(others), kWarp, threads);
     }
     int64_t wanted = std::max<int64_t>(
         std::min<int64_t>(own, kWarp),
@@ -323,11 +325,10 @@ void Planner::dealStreamed() {
     if (!main && access.contiguous && streamed.test(*access.contiguous))
       main = access.contiguous;
   for (unsigned d : streamed.set_bits())
-    if (!main || (capacity[d] > capacity[*main] &&
-                  layout.dims[*main].lanes == 1 &&
-                  !llvm::any_of(accesses, [&](const Access &a) {
-                    return a.contiguous == *main;
-                  })))
+    if (!main ||
+        (capacity[d] > capacity[*main] && layout.dims[*main].lanes == 1 &&
+         !llvm::any_of(accesses,
+                       [&](const Access &a) { return a.contiguous == *main; })))
       main = d;
   if (main)
     giveThreads(*main, llvm::PowerOf2Ceil(vectorsOf(*main)));
@@ -353,7 +354,8 @@ void Planner::chooseRepeats() {
     DimShare &share = layout.dims[d];
     share.repeats = 1;
     if (!streamed.test(d))
-      share.repeats = llvm::divideCeil(capacity[d], share.lanes * share.threads);
+      share.repeats =
+          llvm::divideCeil(capacity[d], share.lanes * share.threads);
   }
   if (streamed.none())
     return;

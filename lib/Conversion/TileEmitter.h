@@ -103,8 +103,8 @@ protected:
   /// `op` on other operands: as it is, or on vectors if one of them is.
   llvm::SmallVector<mlir::Value>
   emitOpOn(mlir::Operation *op, llvm::SmallVector<mlir::Value> operands);
-  llvm::SmallVector<mlir::Value> emitByLane(mlir::Operation *op,
-                                            llvm::ArrayRef<mlir::Value> operands);
+  llvm::SmallVector<mlir::Value>
+  emitByLane(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
   mlir::Value emitExtract(mlir::tensor::ExtractOp extract,
                           llvm::ArrayRef<mlir::Value> operands);
   mlir::Value loadArgument(mlir::BlockArgument arg, Env &env);
@@ -113,8 +113,8 @@ protected:
   virtual mlir::Value loadAt(mlir::Value memref, mlir::AffineMap map, Env &env,
                              bool isLocal);
   virtual void storeTile(const TileBuffer &buffer, mlir::Value value, Env &env);
-  virtual void storeAt(mlir::Value memref, mlir::AffineMap map, mlir::Value value,
-               Env &env, bool isLocal);
+  virtual void storeAt(mlir::Value memref, mlir::AffineMap map,
+                       mlir::Value value, Env &env, bool isLocal);
   void storeYield(const Root &root, Env &env);
   virtual void emitAssert(const Root &root, mlir::Value condition);
   /// What is known of the alignment of vectors in a memref, where a target cares.

@@ -63,9 +63,8 @@ void TileEmitter::accumulate(Env &env, MutableArrayRef<Value> accumulators) {
       }
       SmallVector<Value> combined = combineStates(reduce, own, operands);
       for (auto [a, to] : llvm::zip_equal(own, combined))
-        a = applies(a)
-                ? Value(arith::SelectOp::create(b, loc, env.mask, to, a))
-                : to;
+        a = applies(a) ? Value(arith::SelectOp::create(b, loc, env.mask, to, a))
+                       : to;
       continue;
     }
     ++next;

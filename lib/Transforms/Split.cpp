@@ -198,7 +198,8 @@ LogicalResult Splitter::makePartials(bool isWhole) {
 /// The kernel whose blocks fold a segment each, and, as a whole, merge them.
 LogicalResult Splitter::makeFolding(bool isWhole) {
   SmallVector<Value> used = fromOutside({fold});
-  Made made = begin(isWhole ? "_states" : "_parts", launched(launch, used), partials, used);
+  Made made = begin(isWhole ? "_states" : "_parts", launched(launch, used),
+                    partials, used);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(&made.kernel.getBody().front());
   for (Value init : fold.getInits())
@@ -272,12 +273,11 @@ SmallVector<Value> Splitter::mergeParts(ArrayRef<SmallVector<Value>> parts,
 
 /// Whether the results have the folded dims.
 bool Splitter::isMap() const {
-  SmallBitVector over = toDimSet(FoldOp(fold).getOver(),
-                                 FoldOp(fold).getNumIterationDims());
-  return llvm::any_of(FinalizeOp(finalize).getIndexingMapsArray(),
-                      [&](AffineMap map) {
-                        return getDimsOf(map).anyCommon(over);
-                      });
+  SmallBitVector over =
+      toDimSet(FoldOp(fold).getOver(), FoldOp(fold).getNumIterationDims());
+  return llvm::any_of(
+      FinalizeOp(finalize).getIndexingMapsArray(),
+      [&](AffineMap map) { return getDimsOf(map).anyCommon(over); });
 }
 
 /// The kernel that merges the states; it finalises too, unless that is a map over
@@ -410,8 +410,8 @@ bool Splitter::mergesInLaunch() {
   auto certificate = fold->getAttrOfType<DictionaryAttr>("certificate");
   if (certificate && certificate.contains("ordered"))
     return false;
-  SmallVector<int64_t> extents = getStaticExtents(
-      cast<IndexProgramOpInterface>(fold.getOperation()));
+  SmallVector<int64_t> extents =
+      getStaticExtents(cast<IndexProgramOpInterface>(fold.getOperation()));
   for (auto [d, extent] : llvm::enumerate(extents))
     if (ShapedType::isDynamic(extent) &&
         !llvm::is_contained(schedule.getStream(), d) &&
