@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     add("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     add("--target", default=CPU, help="of the fused programs: cpu, cuda or cuda:ARCHITECTURE")
     add("--more", type=int, default=99, help="ways to cut besides stream and resident (all)")
-    add("--draws", type=int, default=DRAWS, help=f"of data for a program ({DRAWS})")
+    add("--draws", type=int, default=DRAWS, help=f"of data a program ({DRAWS}); 0 compiles only")
     add("--opt-level", type=int, default=0, help="of LLVM (0: compiles fast)")
     add("--out", type=Path, help="the record (build/fuzz/...json); programs are saved beside it")
     add("--restart", action="store_true", help="forget what an earlier run did")

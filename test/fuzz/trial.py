@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from devices import DeviceError, call
 from draws import KINDS, draw
 from evaluate import Measured, evaluate
 from judge import Wrong, compare
@@ -46,7 +47,8 @@ class Failure(NamedTuple):
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """How much to try: LLVM's level, ways to cut besides the three schedules, whether states are
-    held and merged, draws of data, and the target of the fused programs."""
+    held and merged, draws of data (0: the programs are compiled alone), and the target of the
+    fused programs."""
 
     opt_level: int = 0
     more: int = 3
@@ -139,10 +141,10 @@ class Trial:
         """By every way; a failing one raises redfuse.Error with its name as a note."""
         for name, executable in self.distinct.items():
             try:
-                found = executable(*data)
-            except Error as error:
+                found = call(executable, data)
+            except (Error, DeviceError) as error:
                 raise StoppedError(name, error) from None
-            yield name, list(found) if isinstance(found, tuple) else [found]
+            yield name, found
         if self.states is None:
             return
         pieces = Pieces(self.states, data)
@@ -222,7 +224,7 @@ class Trial:
 class StoppedError(Exception):
     """A way that raised an error instead of giving results."""
 
-    def __init__(self, name: str, error: Error) -> None:
+    def __init__(self, name: str, error: Exception) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
         self.name = name
 
@@ -259,7 +261,7 @@ def extents_of(program: Program, number: int) -> dict[str, int]:
 def kinds(seed: int, draws: int) -> list[str]:
     """Kinds of data for the draws of a program."""
     rng = np.random.default_rng(seed)
-    return ["normal", *rng.choice(AWKWARD, draws - 1, replace=False)]
+    return ["normal", *rng.choice(AWKWARD, max(0, draws - 1), replace=False)][:draws]
 
 
 def unfused_differs(own: np.ndarray, value: np.ndarray, bound: np.ndarray) -> str:

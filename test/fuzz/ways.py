@@ -139,7 +139,7 @@ def build(source: Source, variant: Variant, made: dict[str, Executable] | None =
             from redfuse import cuda
 
             ptx = cuda.take_ptx(lowered.module)
-            device, _ = cuda.image(ptx, cuda.chip_of(variant.target))
+            device, _ = cuda.images(ptx, cuda.chip_of(variant.target))
     code = lowered.object_code(variant.options)
     executable = Executable(
         source, variant.options, variant.target, lowered.signature, code, lowered.explanation,

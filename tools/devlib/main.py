@@ -170,7 +170,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "lint": (command_lint, "[--fix]: formatting, ruff, file lengths, machine paths"),
     "docs": (command_docs, "[--check]: pages made from the .td files and of printed output"),
     "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),
-    "fuzz": (command_fuzz, "[--count N] [--seed S] [--jobs J]: random cascades on every schedule"),
+    "fuzz": (command_fuzz, "[--count N] [--seed S] [--jobs J] [--target T]: random cascades"),
     "gpu": (command_gpu, "[--here] [FOLDER]: pack the GPU tests for a machine without a network"),
     "wheel": (wheel, "[PYTHON]: build a wheel into dist/, install it elsewhere and import it"),
     "ci": (command_ci, "[--clean]: all of the above that CI checks"),
