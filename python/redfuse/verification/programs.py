@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..check import ROUNDOFF, _compare_integers, program_type
+from ..check import ROUNDOFF, program_type
 from ..errors import Error
 from ..options import Options
 from ..runtime.specs import Signature, TensorSpec, numpy_dtype
@@ -20,6 +20,7 @@ from .report import FAILED, PASSED, UNCHECKED, Check
 FACTOR = 8.0  # How many times the unfused program's own error a fused one may show.
 _LENGTHS = (37, 1, 0)  # Of dynamic extents.
 _TILES = (16, 7)
+_PARTS = (2, 5)  # of split folds in these tiles
 
 
 def checks(source: Any, options: Options, seconds: float) -> Iterator[Check]:
@@ -60,49 +61,55 @@ def _compiled(source: Any, options: Options) -> Any:
 
 
 def _variants(source: Any, options: Options) -> Iterator[tuple[str, Any]]:
-    """The executables to compare: as compiled, resident, streamed, streamed in odd tiles."""
+    """The executables to compare: as compiled, resident, streamed and split, the latter also in
+    odd tiles and parts. Those that come to the same are compared once."""
     made: dict[str, Any] = {}
-    for schedule in (options.schedule, "resident", "stream"):
+
+    def compiled(schedule: str, tiles: Sequence[int] = (), parts: int = 0) -> Any:
+        wanted = dataclasses.replace(options, schedule=schedule, parts=parts or options.parts)
         try:
-            exe = _compiled(source, dataclasses.replace(options, schedule=schedule))
+            exe = _tiled(source, wanted, tiles) if tiles else _compiled(source, wanted)
         except Error:
-            continue
+            return None
         kinds = str([k.get("schedule") for k in exe.explanation.get("kernels", [])])
-        if kinds not in made:
-            made[kinds] = exe
+        if kinds in made:
+            return None
+        made[kinds] = exe
+        return exe
+
+    for schedule in (options.schedule, "resident", "stream", "split"):
+        exe = compiled(schedule)
+        if exe is not None:
             yield schedule, exe
-    streamed = next((e for e in made.values() if "'kind': 'stream'" in str(e.explanation)), None)
-    if streamed is None:
-        return
-    kernels = streamed.explanation["kernels"]
-    if len(kernels) != 1 or len(kernels[0]["cascades"]) != 1:
-        return
-    names = [dim["name"] for dim in kernels[0]["cascades"][0]["dims"]]
-    for tile in _TILES:
-        tiles = [tile if n in kernels[0]["schedule"].get("stream", []) else 0 for n in names]
-        try:
-            yield f"streamed in tiles of {tile}", _tiled(source, options, tiles)
-        except Error:
+    for schedule, parts in (("stream", (0, 0)), ("split", _PARTS)):
+        found = next((e for e in made.values() if f"'kind': '{schedule}'" in str(e.explanation)),
+                     None)  # fmt: skip
+        kernels = found.explanation["kernels"] if found is not None else []
+        if len(kernels) != 1 or len(kernels[0]["cascades"]) != 1:
             continue
+        names = [dim["name"] for dim in kernels[0]["cascades"][0]["dims"]]
+        for tile, count in zip(_TILES, parts, strict=True):
+            tiles = [tile if n in kernels[0]["schedule"].get("stream", []) else 0 for n in names]
+            exe = compiled(schedule, tiles, count)
+            if exe is not None:
+                how = f"{schedule}, tiles of {tile}"
+                yield f"{how}, {count} parts" if count else how, exe
 
 
 def _tiled(source: Any, options: Options, tiles: Sequence[int]) -> Any:
-    """The streamed program with tiles of its own."""
+    """A program with tiles of its own."""
     from .. import pipelines
     from ..compiler import _lower
     from ..executable import Executable
     from ..frontends.mlir import read
 
     program = read(source)
-    streamed = dataclasses.replace(options, schedule="stream")
-    listed = ",".join(map(str, tiles))
-    stages = [
-        (stage, text.replace("kind=stream", f"kind=stream tiles={listed}"))
-        for stage, text in pipelines.fused(streamed)
-    ]
-    lowered = _lower(program, streamed, stages, None)
+    kind = f"kind={options.schedule}"
+    listed = f"{kind} tiles={','.join(map(str, tiles))}"
+    stages = [(stage, text.replace(kind, listed)) for stage, text in pipelines.fused(options)]
+    lowered = _lower(program, options, stages, None)
     return Executable(
-        program, streamed, "cpu", lowered.signature, lowered.object_code(streamed),
+        program, options, "cpu", lowered.signature, lowered.object_code(options),
         lowered.explanation,
     )  # fmt: skip
 
@@ -163,18 +170,35 @@ def _results(executable: Callable[..., Any], arguments: Sequence[Any]) -> list[A
     return [np.asarray(r) for r in (results if isinstance(results, tuple) else (results,))]
 
 
-def _selects_equals(got: list, want: list, number: int) -> bool:
-    """Whether the indices in result ``number`` differ only where the values that are selected with
-    them, a float result of the same shape, are equal to f32's roundoff, or both NaN: which of
-    equal values is selected depends on rounding, and NaN has no place in an order."""
-    wrong = got[number] != want[number]
-    for ours, true in zip(got, want, strict=True):
-        if ours.dtype.kind in "iub" or ours.shape != wrong.shape:
+def _compare_integers(
+    number: int, got: Sequence[Any], own: Sequence[Any], true: Sequence[Any]
+) -> str:
+    """What is wrong with a result of integers, or "".
+
+    Each is that of the unfused program or of fp64. Where these two differ, rounding decides, and an
+    index may be a third one if what is selected with it, a float result of the same shape, is
+    equal to f32's roundoff. NaN has no place in an order: any index will do that selects one.
+    """
+    ours, plain, exact = (np.asarray(v[number]) for v in (got, own, true))
+    wrong = (ours != plain) & (ours != exact)
+    if not wrong.any():
+        return ""
+    for values in zip(got, own, true, strict=True):
+        floats = [np.asarray(v) for v in values]
+        if floats[0].dtype.kind in "iub" or floats[0].shape != wrong.shape:
             continue
-        values = [np.asarray(v)[wrong].astype(np.float64) for v in (ours, true)]
-        if np.allclose(*values, rtol=4 * ROUNDOFF["f32"], atol=1e-37, equal_nan=True):
-            return True
-    return False
+        mine, *others = (f.astype(np.float64) for f in floats)
+        for other in others:
+            both = np.isnan(mine) & np.isnan(other)
+            close = np.isclose(mine, other, rtol=4 * ROUNDOFF["f32"], atol=1e-37)
+            wrong &= ~(both | (close & (plain != exact)))
+    if not wrong.any():
+        return ""
+    at = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return (
+        f"{int(wrong.sum())} of {wrong.size} elements differ: at {list(at)} {ours[at]}, the "
+        f"unfused program has {plain[at]}, fp64 {exact[at]}"
+    )
 
 
 def _compare(
@@ -183,11 +207,7 @@ def _compare(
 ) -> float | str:  # fmt: skip
     """The error of a result, or what is wrong with it."""
     if not spec.is_float:
-        for against in (true, own):
-            outcome = _compare_integers("", spec, got[number], against[number], number, against)
-            if outcome.ok or _selects_equals(got, against, number):
-                return 0.0
-        return outcome.note
+        return _compare_integers(number, got, own, true) or 0.0
     ours, plain, want = (np.asarray(v[number]).astype(np.float64) for v in (got, own, true))
     classes = [_class(v) for v in (ours, plain, want)]
     # Where the unfused program overflows and fp64 does not, either is right.
