@@ -217,8 +217,10 @@ void Deriver::addPart(ReduceOp reduce, Component c, StageTerm out,
   SmallBitVector dims = dimsOf(c.data);
   for (auto &[predicate, side] : c.masks)
     dims |= roles.getDims()[predicate];
-  for (auto [pivot, power] : c.powers)
-    dims |= dimsOf(result.pivots[pivot].data);
+  for (auto [index, power] : c.powers) {
+    const DifferencePivot &pivot = result.pivots[index];
+    dims |= dimsOf(pivot.data) | dimsOf(pivot.weights);
+  }
   if (c.exponential)
     dims |= dimsOf(result.exponentials[*c.exponential].data);
   dims.reset(toDimSet(c.over, dims.size()));

@@ -151,6 +151,8 @@ unsigned Deriver::addPivot(const Difference &difference, Type type,
           makeComponent(Reducer::Add, type, c.over, dimsOf(pivot.weights));
       weight.data = pivot.weights;
       pivot.weight = addComponent(std::move(weight));
+      // Sums without the weights may be moved to it as well.
+      addCount(c.over);
     }
   }
   result.pivots.push_back(std::move(pivot));

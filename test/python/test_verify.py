@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import redfuse
 from cascades import CASCADES
@@ -18,7 +19,7 @@ from mlir import ir
 from mlir.passmanager import PassManager
 from redfuse.certificates import Certificate, texts_of
 from redfuse.errors import ArgumentError
-from redfuse.verification import folds, symbolic
+from redfuse.verification import folds, programs, symbolic
 from redfuse.verification.report import FAILED, UNCHECKED, Check
 
 EXTENTS = {"i": 3, "j": 37, "d": 2}
@@ -239,6 +240,36 @@ def test_programs(name: str) -> None:
     assert report.ok, report
     assert any(c.how == "run" and c.status == "passed" for c in report), report
     assert any(c.how == "algebra" for c in report)
+
+
+def test_split_folds_are_run() -> None:
+    report = redfuse.verify(CORPUS / "softmax.mlir", seconds=60)
+    ran = next(c for c in report if c.what == "results on data: both infinities")
+    assert ran.status == "passed", report
+    for way in ("resident", "stream", "split", "tiles of 7, 5 parts"):
+        assert way in ran.detail
+
+
+def test_a_wrong_index_is_wrong_where_rounding_decides_nothing() -> None:
+    """Values and indices of the unfused program (own), of fp64 (true), and of a fused one."""
+    values = np.array([3.0, 2.0, np.nan], np.float32)
+    first = np.array([4, 7, 0])
+
+    def wrong(indices: list[int], own: np.ndarray, got: np.ndarray = values) -> str:
+        return programs._compare_integers(
+            1, [got, np.array(indices)], [values, own], [values.astype(np.float64), first]
+        )
+
+    assert wrong([4, 7, 0], first) == ""
+    # An equal value, but not the first one of its kind.
+    assert "at [1] 9, the unfused program has 7, fp64 7" in wrong([4, 9, 0], first)
+    # NaN has no place in an order.
+    assert wrong([4, 7, 5], first) == ""
+    assert wrong([4, 7, 5], first, np.array([3.0, 2.0, 1.0], np.float32)) != ""
+    # Where the unfused program differs from fp64, any index of an equal value will do.
+    other = np.array([4, 8, 0])
+    assert wrong([4, 8, 0], other) == "" and wrong([4, 9, 0], other) == ""
+    assert "at [1]" in wrong([4, 9, 0], other, np.array([3.0, 2.1, np.nan], np.float32))
 
 
 def test_the_command(tmp_path: Path) -> None:
