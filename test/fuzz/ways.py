@@ -89,7 +89,7 @@ def stages(variant: Variant) -> tuple[list[tuple[str, str]], str | None]:
     else:
         from redfuse import cuda
 
-        chip = cuda.chip_of(variant.target)
+        chip = cuda.chips_of(variant.target)[0]
         pairs = pipelines.fused_gpu(variant.options, chip, cuda.CHIPS[chip][3])
         machine = cuda.target_attribute(chip)
     if variant.tile:
@@ -130,7 +130,6 @@ def build(source: Source, variant: Variant, made: dict[str, Executable] | None =
     if made is not None and key in made:
         return Built(made[key], lowered.explanation)
     after = [name for name, _ in pairs].index(shared) + 1
-    device = None
     for stage, line in pairs[after:]:
         if stage == "loops":
             compiler.loops.order(lowered.module)
@@ -138,12 +137,13 @@ def build(source: Source, variant: Variant, made: dict[str, Executable] | None =
         if stage == "nvvm":
             from redfuse import cuda
 
-            ptx = cuda.take_ptx(lowered.module)
-            device, _ = cuda.images(ptx, cuda.chip_of(variant.target))
+            chip = cuda.chips_of(variant.target)[0]
+            lowered.ptx = cuda.take_ptx(lowered.module)
+            lowered.device, lowered.resources = cuda.images(lowered.ptx, chip)
     code = lowered.object_code(variant.options)
     executable = Executable(
         source, variant.options, variant.target, lowered.signature, code, lowered.explanation,
-        device=device,
+        variants=None if variant.target == CPU else [lowered.variant(chip, code)],
     )  # fmt: skip
     if made is not None:
         made[key] = executable
