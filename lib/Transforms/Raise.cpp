@@ -205,9 +205,9 @@ Value Raiser::buildArgument(unsigned k, OpBuilder &b,
                        reductionDims, parallelDims);
   Value value = reduce.getResult(0), index = reduce.getResult(1);
   // Where nothing beats the initial value its index stays; the reduction says
-  // the lowest position, 0.
+  // that of the first element.
   Value start = fillOf(*acc.indexResult);
-  if (!matchPattern(start, m_Zero())) {
+  if (!acc.fromZero || !matchPattern(start, m_Zero())) {
     Value first = fillOf(k);
     Value beaten;
     if (isa<FloatType>(value.getType()))

@@ -2,10 +2,14 @@
 #include "RaiseAffine.h"
 #include "Raiser.h"
 
+#include "redfuse/Analysis/LinearExpr.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -154,17 +158,71 @@ matchAccumulation(Value v, BlockArgument out,
   return acc;
 }
 
-/// Whether `v` is the position along dim `d` (cast to some type).
-static bool isPositionOf(Value v, unsigned d) {
-  while (Operation *op = v.getDefiningOp()) {
-    if (auto index = dyn_cast<linalg::IndexOp>(op))
-      return index.getDim() == d;
-    if (!isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp,
-             arith::ExtSIOp, arith::ExtUIOp>(op))
-      return false;
-    v = op->getOperand(0);
+/// `v` as a sum of positions along the loops' dims, or nothing.
+static AffineExpr getPosition(Value v) {
+  MLIRContext *context = v.getContext();
+  APInt constant;
+  if (matchPattern(v, m_ConstantInt(&constant)))
+    return getAffineConstantExpr(constant.getSExtValue(), context);
+  Operation *op = v.getDefiningOp();
+  if (!op)
+    return {};
+  if (auto index = dyn_cast<linalg::IndexOp>(op))
+    return getAffineDimExpr(index.getDim(), context);
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp,
+          arith::ExtSIOp, arith::ExtUIOp>(op))
+    return getPosition(op->getOperand(0));
+  if (!isa<affine::AffineApplyOp, arith::AddIOp, arith::MulIOp>(op))
+    return {};
+  SmallVector<AffineExpr> operands =
+      llvm::map_to_vector(op->getOperands(), getPosition);
+  if (llvm::is_contained(operands, AffineExpr()))
+    return {};
+  if (auto apply = dyn_cast<affine::AffineApplyOp>(op)) {
+    AffineMap map = apply.getAffineMap();
+    ArrayRef<AffineExpr> all(operands);
+    return map.getResult(0).replaceDimsAndSymbols(
+        all.take_front(map.getNumDims()), all.drop_front(map.getNumDims()));
   }
-  return false;
+  if (isa<arith::AddIOp>(op))
+    return operands[0] + operands[1];
+  if (!isa<AffineConstantExpr>(operands[0]) &&
+      !isa<AffineConstantExpr>(operands[1]))
+    return {};
+  return operands[0] * operands[1];
+}
+
+/// Whether `index` grows from each element of the reduction to the next, the
+/// last reduction dim fastest: the lowest among equals is then the first. (What
+/// a parallel dim adds is the same for all.)
+bool Raiser::isIncreasing(Value index, bool &fromZero) {
+  AffineExpr position = getPosition(index);
+  std::optional<LinearExpr> linear;
+  if (position)
+    linear = getLinearExpr(position, op.getNumLoops());
+  if (!linear)
+    return false;
+  fromZero =
+      linear->constant == 0 && llvm::all_of(parallelDims, [&](int64_t d) {
+        return linear->coefficients[d] == 0;
+      });
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  // What the faster dims add at most; nothing where that is not known.
+  std::optional<int64_t> span = 0;
+  for (int64_t d : llvm::reverse(reductionDims)) {
+    int64_t step = linear->coefficients[d], more;
+    if (extents[d] == 1)
+      continue;
+    if (!span || step <= *span)
+      return false;
+    if (ShapedType::isDynamic(extents[d]) ||
+        llvm::MulOverflow(step, extents[d] - 1, more) ||
+        llvm::AddOverflow(*span, more, more))
+      span.reset();
+    else
+      span = more;
+  }
+  return true;
 }
 
 bool Raiser::fillIs(unsigned k, TypedAttr identity) {
@@ -313,11 +371,12 @@ bool Raiser::matchArgument(unsigned k, Reason &why, bool &refused) {
                    "compare strictly, so that ties go to the lowest index");
       return false;
     }
-    if (reductionDims.size() != 1 || !isPositionOf(index, reductionDims[0])) {
+    if (!isIncreasing(index, acc->fromZero)) {
       (void)refuse(why, "not raised",
-                   "the index of an extremum is not the position along one "
-                   "reduction dim",
-                   "select linalg.index of the reduction dim");
+                   "the index of an extremum is not known to grow from each "
+                   "element to the next",
+                   "select linalg.index of the reduction dim, or the row-major "
+                   "position over several of known extents");
       return false;
     }
     Reducer reducer = isMax ? Reducer::ArgMax : Reducer::ArgMin;

@@ -33,6 +33,8 @@ struct Accumulation {
   bool bySelect = false;
   /// For argmax and argmin: the yielded value that holds the index.
   std::optional<unsigned> indexResult;
+  /// The index of the first element is 0.
+  bool fromZero = true;
   /// This is that yielded value; another one describes it.
   bool isIndex = false;
   /// a*old + b in the old value.
@@ -71,6 +73,7 @@ private:
   mlir::LogicalResult analyseResult(unsigned k, Reason &why);
   bool matchDeclared(CombineOp combine);
   bool matchArgument(unsigned k, Reason &why, bool &refused);
+  bool isIncreasing(mlir::Value index, bool &fromZero);
   CascadeOp build();
   mlir::Value buildArgument(unsigned k, mlir::OpBuilder &b,
                             llvm::SmallVectorImpl<mlir::Value> &values);

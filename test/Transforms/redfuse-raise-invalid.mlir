@@ -32,6 +32,38 @@ func.func @last_index(%a: tensor<5x3xf32>) -> tensor<5xi64> {
 
 // -----
 
+#v = affine_map<(i, j, k) -> (i, j, k)>
+#r = affine_map<(i, j, k) -> (i)>
+#at = affine_map<()[k, j] -> (j * 6 + k)>
+
+// (0, 6) and (1, 0) have the same position.
+// CHECK-LABEL: func.func @position_twice
+// CHECK-SAME:  condition = "not raised", detail = "the index of an extremum is not known to grow
+// CHECK:       linalg.generic
+func.func @position_twice(%a: tensor<5x2x7xf32>) -> tensor<5xi64> {
+  %ninf = arith.constant 0xFF800000 : f32
+  %c0 = arith.constant 0 : i64
+  %e = tensor.empty() : tensor<5xf32>
+  %ei = tensor.empty() : tensor<5xi64>
+  %low = linalg.fill ins(%ninf : f32) outs(%e : tensor<5xf32>) -> tensor<5xf32>
+  %i0 = linalg.fill ins(%c0 : i64) outs(%ei : tensor<5xi64>) -> tensor<5xi64>
+  %r:2 = linalg.generic {indexing_maps = [#v, #r, #r], iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%a : tensor<5x2x7xf32>) outs(%low, %i0 : tensor<5xf32>, tensor<5xi64>) {
+  ^bb0(%x: f32, %out: f32, %before: i64):
+    %j = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %p = affine.apply #at()[%k, %j]
+    %q = arith.index_cast %p : index to i64
+    %m = arith.maximumf %x, %out : f32
+    %c = arith.cmpf ogt, %x, %out : f32
+    %n = arith.select %c, %q, %before : i64
+    linalg.yield %m, %n : f32, i64
+  } -> (tensor<5xf32>, tensor<5xi64>)
+  return %r#1 : tensor<5xi64>
+}
+
+// -----
+
 #v = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
 

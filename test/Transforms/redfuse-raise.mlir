@@ -78,6 +78,60 @@ func.func @initial_constant(%a: tensor<5x3xf32>) -> tensor<5xf32> {
 
 // -----
 
+#v = affine_map<(i, j, k) -> (i, j, k)>
+#r = affine_map<(i, j, k) -> (i)>
+#at = affine_map<()[k, j] -> (j * 7 + k)>
+
+// The row-major position over two dims, the outer one of any extent; one that
+// does not start from 0 is not that of an empty start.
+// CHECK-LABEL: func @argmax_of_two_dims
+// CHECK:       redfuse.cascade
+// CHECK:       %[[A:.*]] = affine.apply
+// CHECK:       %[[K:.*]] = arith.index_cast %[[A]]
+// CHECK:       %[[M:.*]]:2 = redfuse.reduce argmax %{{.*}}, %[[K]] over [1, 2] into [0] : f32, i64
+// CHECK-NEXT:  redfuse.yield %[[M]]#0, %[[M]]#1 : f32, i64
+// CHECK:       redfuse.cascade
+// CHECK:       %[[N:.*]]:2 = redfuse.reduce argmax
+// CHECK:       %[[B:.*]] = arith.cmpf une, %[[N]]#0
+// CHECK:       arith.select %[[B]], %[[N]]#1
+func.func @argmax_of_two_dims(%a: tensor<5x?x7xf32>) -> (tensor<5xi64>, tensor<5xi64>) {
+  %ninf = arith.constant 0xFF800000 : f32
+  %c0 = arith.constant 0 : i64
+  %c3 = arith.constant 3 : i64
+  %e = tensor.empty() : tensor<5xf32>
+  %ei = tensor.empty() : tensor<5xi64>
+  %low = linalg.fill ins(%ninf : f32) outs(%e : tensor<5xf32>) -> tensor<5xf32>
+  %i0 = linalg.fill ins(%c0 : i64) outs(%ei : tensor<5xi64>) -> tensor<5xi64>
+  %r:2 = linalg.generic {indexing_maps = [#v, #r, #r], iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%a : tensor<5x?x7xf32>) outs(%low, %i0 : tensor<5xf32>, tensor<5xi64>) {
+  ^bb0(%x: f32, %out: f32, %before: i64):
+    %j = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %p = affine.apply #at()[%k, %j]
+    %q = arith.index_cast %p : index to i64
+    %m = arith.maximumf %x, %out : f32
+    %c = arith.cmpf ogt, %x, %out : f32
+    %n = arith.select %c, %q, %before : i64
+    linalg.yield %m, %n : f32, i64
+  } -> (tensor<5xf32>, tensor<5xi64>)
+  %s:2 = linalg.generic {indexing_maps = [#v, #r, #r], iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%a : tensor<5x?x7xf32>) outs(%low, %i0 : tensor<5xf32>, tensor<5xi64>) {
+  ^bb0(%x: f32, %out: f32, %before: i64):
+    %j = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %p = affine.apply #at()[%k, %j]
+    %q = arith.index_cast %p : index to i64
+    %t = arith.addi %q, %c3 : i64
+    %m = arith.maximumf %x, %out : f32
+    %c = arith.cmpf ogt, %x, %out : f32
+    %n = arith.select %c, %t, %before : i64
+    linalg.yield %m, %n : f32, i64
+  } -> (tensor<5xf32>, tensor<5xi64>)
+  return %r#1, %s#1 : tensor<5xi64>, tensor<5xi64>
+}
+
+// -----
+
 #v = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
 

@@ -283,9 +283,9 @@ def cumulative_sum(p: Torch) -> str:
 
 @part
 def argmax_of_all(p: Torch) -> str:
-    """torch.argmax without a dim: of the flattened image, for each of a batch."""
+    """torch.max of the flattened image, for each of a batch, and where it is."""
     x = p.argument(3, 7, 11)
-    return p.text(p.argmax_last(p.collapse(x, [[0], [1, 2]]))[1])
+    return p.text(*p.argmax_last(p.collapse(x, [[0], [1, 2]])))
 
 
 @part

@@ -10,6 +10,14 @@ from on_schedules import disagreements, explained, random_data
 LABELS = 11
 BF16 = ("bf16_scores_attention",)
 KINDS = ("normal", "zeros", "equal", "far mean", "minus infinity end", "nan", "large", "ties")
+ONE_KERNEL = ("argmax_of_all",)
+
+
+@pytest.mark.parametrize("name", ONE_KERNEL)
+def test_is_one_kernel(name: str) -> None:
+    explanation = explained(PARTS[name]())
+    assert len(explanation["kernels"]) == 1
+    assert explanation["refused"] == []
 
 
 @pytest.mark.parametrize("name", PARTS)
