@@ -98,7 +98,11 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
   };
 
   SmallVector<ReductionWork> reductions;
-  llvm::DenseMap<Operation *, double> evaluations; // of each cascade's values
+  // Of each cascade's values: how often they are made, and at what price.
+  struct Evaluation {
+    double times = 0, work = 0;
+  };
+  llvm::MapVector<Operation *, Evaluation> evaluations;
   for (const FusionSpace::Instance &instance : space.getInstances()) {
     CascadeOp op = instance.op;
     FailureOr<DimSets> sets =
@@ -133,22 +137,34 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
       if (auto reduce = dyn_cast<ReduceOp>(inner))
         reductions.push_back(
             {variablesOf(toDimSet(reduce.getInto(), sets->getNumDims())), own});
-      else if (isa<ScanOp>(inner))
-        reductions.push_back({variablesOf((*sets)[inner->getResult(0)]), own});
+      else if (auto scan = dyn_cast<ScanOp>(inner)) {
+        SmallBitVector kept = (*sets)[inner->getResult(0)];
+        kept.reset(scan.getDim());
+        reductions.push_back({variablesOf(kept), own});
+      }
     if (!isCheapMap(op)) {
       // How many values are made, against how many there are.
       double made = points(space.getVariablesOf(instance.dims));
       double there = 1;
       for (int64_t extent : getStaticExtents(op))
         there *= extentOf(extent);
-      double &total = evaluations[op];
-      total += there > 0 ? made / there : 1;
-      if (total > cost.repeats) {
-        cost.repeats = total;
-        cost.repeated = op;
-      }
+      Evaluation &all = evaluations[op];
+      all.times += there > 0 ? made / there : 1;
+      all.work += own;
     }
   }
+  double wasted = 0, most = 0;
+  for (auto &[op, all] : evaluations) {
+    double more = all.times > 1 ? all.work * (1 - 1 / all.times) : 0;
+    wasted += more;
+    if (more > most) {
+      most = more;
+      cost.repeated = op;
+      cost.times = all.times;
+    }
+  }
+  if (wasted > 0)
+    cost.repeats = cost.work / (cost.work - wasted);
 
   llvm::DenseMap<Value, double> reads;
   for (const FusionSpace::Access &access : space.getAccesses())

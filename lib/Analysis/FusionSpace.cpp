@@ -62,6 +62,7 @@ private:
   bool mergeInstances();
   /// Makes the instances i and j one, if they are read at the same place.
   bool mergeTwo(unsigned i, unsigned j);
+  Value representative(Value tensor);
   bool mergeAccesses(bool allowMixed);
   LogicalResult checkInstances();
   void finish();
@@ -339,11 +340,16 @@ bool FusionSolver::mergeInstances() {
 bool FusionSolver::mergeTwo(unsigned i, unsigned j) {
   Instance &a = s.instances[i], &b = s.instances[j];
   SmallVector<AffineMap> maps = a.op.getIndexingMapsArray();
+  auto isNeeded = [&](const Instance &instance, AffineMap map) {
+    return llvm::any_of(instance.neededResults.set_bits(), [&](unsigned r) {
+      return maps[a.op.getInputs().size() + r] == map;
+    });
+  };
   bool same = false;
   for (unsigned r = 0; r < a.op->getNumResults() && !same; ++r) {
-    if (!a.neededResults.test(r) || !b.neededResults.test(r))
-      continue;
     AffineMap map = maps[a.op.getInputs().size() + r];
+    if (!isNeeded(a, map) || !isNeeded(b, map))
+      continue;
     same = llvm::all_of(map.getResults(), [&](AffineExpr e) {
       unsigned d = cast<AffineDimExpr>(e).getPosition();
       return canonical(a.dims[d], variableParents) ==
@@ -362,12 +368,28 @@ bool FusionSolver::mergeTwo(unsigned i, unsigned j) {
   return true;
 }
 
+/// The first result of a member that is written through the same map as `tensor`:
+/// they are made together.
+Value FusionSolver::representative(Value tensor) {
+  auto result = dyn_cast<OpResult>(tensor);
+  if (!result || !members.contains(result.getOwner()))
+    return tensor;
+  auto op = cast<CascadeOp>(result.getOwner());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  ArrayRef<AffineMap> written =
+      ArrayRef(maps).drop_front(op.getInputs().size());
+  for (OpResult other : op->getResults())
+    if (written[other.getResultNumber()] == written[result.getResultNumber()])
+      return other;
+  return tensor;
+}
+
 bool FusionSolver::mergeAccesses(bool allowMixed) {
   // By tensor, in the order of the reads; each place once.
   using Places = SmallVector<SmallVector<AffineExpr>>;
   llvm::MapVector<Value, Places> places;
   auto add = [&](Value tensor, ArrayRef<AffineExpr> index) {
-    Places &list = places[tensor];
+    Places &list = places[representative(tensor)];
     SmallVector<AffineExpr> place = canonical(index, variableParents);
     if (!llvm::is_contained(list, place))
       list.push_back(std::move(place));
@@ -407,41 +429,48 @@ static std::string describeReadAt(ArrayRef<AffineExpr> index) {
   return text;
 }
 
-/// A reduction can only be inlined where all its dims are plain and different:
-/// anything else would compute it again at other places.
+/// A reduction is inlined where what it runs over are plain dims of its own; what
+/// it keeps may be read at any index of other dims, as a window reads a
+/// convolution or a label its class: it is then computed at each. A scan, and what else lives along a
+/// dim of its own, needs all its dims.
 LogicalResult FusionSolver::checkInstances() {
   for (auto [i, instance] : llvm::enumerate(s.instances)) {
     if (findInstance(i) != i)
       continue;
     for (Operation *inner : instance.neededOps) {
-      SmallVector<int64_t> lists[2];
-      if (auto reduce = dyn_cast<ReduceOp>(inner)) {
-        lists[0] = llvm::to_vector(reduce.getOver());
-        lists[1] = llvm::to_vector(reduce.getInto());
+      SmallVector<int64_t> plain, indexed;
+      auto reduce = dyn_cast<ReduceOp>(inner);
+      if (reduce) {
+        llvm::append_range(plain, reduce.getOver());
+        llvm::append_range(reduce.getReducer() == Reducer::TopK ? plain
+                                                                : indexed,
+                           reduce.getInto());
       } else if (isa<ScanOp, MergeTopkOp>(inner)) {
         FailureOr<DimSets> sets = DimSets::compute(
             cast<IndexProgramOpInterface>(instance.op.getOperation()));
         if (failed(sets))
           return failure();
-        lists[0] = toDims((*sets)[inner->getResult(0)]);
+        plain = toDims((*sets)[inner->getResult(0)]);
       } else {
         continue;
       }
-      llvm::SmallDenseSet<unsigned, 8> seen;
-      for (auto &list : lists)
-        for (int64_t d : list) {
-          auto v = dyn_cast<AffineDimExpr>(
-              canonical(instance.dims[d], variableParents));
-          if (v && seen.insert(v.getPosition()).second)
-            continue;
-          why = {
-              instance.op, "non-injective access",
-              "its reduced result is read at " +
-                  describeReadAt(canonical(instance.dims, variableParents)) +
-                  ", not at distinct plain iteration dims",
-              "keep it in a kernel of its own, or read it element by element"};
-          return failure();
-        }
+      llvm::SmallDenseSet<unsigned, 8> kept, own;
+      for (int64_t d : indexed)
+        collectVariables(instance.dims[d], variableParents, kept);
+      bool isPlain = llvm::all_of(plain, [&](int64_t d) {
+        auto v = dyn_cast<AffineDimExpr>(
+            canonical(instance.dims[d], variableParents));
+        return v && !kept.contains(v.getPosition()) &&
+               own.insert(v.getPosition()).second;
+      });
+      if (isPlain)
+        continue;
+      why = {instance.op, "non-injective access",
+             "its reduced result is read at " +
+                 describeReadAt(canonical(instance.dims, variableParents)) +
+                 ", not at distinct plain iteration dims",
+             "keep it in a kernel of its own, or read it element by element"};
+      return failure();
     }
   }
   for (const Access &access : s.accesses) {

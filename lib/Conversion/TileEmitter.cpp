@@ -112,6 +112,62 @@ static Value asBytes(OpBuilder &b, Location loc, Value memref) {
   return UnrealizedConversionCastOp::create(b, loc, bytes, memref).getResult(0);
 }
 
+Value TileEmitter::loadContiguous(Value memref, AffineMap map,
+                                  ArrayRef<Value> indices, Env &env) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto vectorType = VectorType::get({lanes}, type.getElementType());
+  if (env.mask)
+    return vector::MaskedLoadOp::create(b, loc, vectorType, memref, indices,
+                                        env.mask,
+                                        constant(b.getZeroAttr(vectorType)));
+  return vector::LoadOp::create(b, loc, vectorType, memref, indices,
+                                /*nontemporal=*/false, alignmentOf(type, map));
+}
+
+/// Element by element. A lane that does not exist reads the last one.
+Value TileEmitter::loadLanes(Value memref, AffineMap map, SmallVector<Value> at,
+                             Env &env) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto vectorType = VectorType::get({lanes}, type.getElementType());
+  Value result = constant(b.getZeroAttr(vectorType));
+  Value base = at[*group->vectorDim];
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    Value step = constantIndex(lane);
+    if (env.lanesLeft) {
+      Value last =
+          arith::SubIOp::create(b, loc, env.lanesLeft, constantIndex(1));
+      step = arith::MinSIOp::create(b, loc, step, last);
+    }
+    at[*group->vectorDim] = arith::AddIOp::create(b, loc, base, step);
+    Value element = memref::LoadOp::create(b, loc, memref, indicesOf(map, at));
+    result = vector::InsertOp::create(b, loc, element, result,
+                                      ArrayRef<int64_t>{lane});
+  }
+  return result;
+}
+
+/// Where the last index is (vector dim + anything) mod n, whether the lanes go
+/// past n; nothing where neighbours are never adjacent.
+Value TileEmitter::wrapsAround(AffineMap map, ArrayRef<Value> at,
+                               MemRefType type) {
+  unsigned dim = *group->vectorDim;
+  if (map.getNumResults() == 0)
+    return {};
+  auto last = dyn_cast<AffineBinaryOpExpr>(map.getResults().back());
+  if (!last || last.getKind() != AffineExprKind::Mod)
+    return {};
+  auto n = dyn_cast<AffineConstantExpr>(last.getRHS());
+  SmallVector<AffineExpr> exprs(map.getResults());
+  exprs.back() = last.getLHS();
+  AffineMap inner = AffineMap::get(map.getNumDims(), 0, exprs, b.getContext());
+  if (!n || n.getValue() < 2 * int64_t(lanes) ||
+      !isContiguousIn(inner, dim, type))
+    return {};
+  Value start = affine::expandAffineExpr(b, loc, last, at, {});
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, start,
+                               constantIndex(n.getValue() - lanes));
+}
+
 Value TileEmitter::loadAt(Value memref, AffineMap map, Env &env, bool isLocal) {
   bool isBool =
       cast<MemRefType>(memref.getType()).getElementType().isInteger(1);
@@ -127,33 +183,20 @@ Value TileEmitter::loadAt(Value memref, AffineMap map, Env &env, bool isLocal) {
   } else {
     auto vectorType = VectorType::get({lanes}, type.getElementType());
     if (isContiguousIn(map, *group->vectorDim, type)) {
-      SmallVector<Value> indices = indicesOf(map, at);
-      if (env.mask) {
-        Value zero = constant(b.getZeroAttr(vectorType));
-        result = vector::MaskedLoadOp::create(b, loc, vectorType, memref,
-                                              indices, env.mask, zero);
-      } else {
-        result = vector::LoadOp::create(b, loc, vectorType, memref, indices,
-                                        /*nontemporal=*/false,
-                                        alignmentOf(type, map));
-      }
+      result = loadContiguous(memref, map, indicesOf(map, at), env);
+    } else if (Value wraps = wrapsAround(map, at, type)) {
+      // Adjacent lanes are adjacent in memory but where the index starts anew.
+      auto branch = scf::IfOp::create(b, loc, vectorType, wraps,
+                                      /*withElse=*/true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(b, loc, loadLanes(memref, map, at, env));
+      b.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(
+          b, loc, loadContiguous(memref, map, indicesOf(map, at), env));
+      result = branch.getResult(0);
     } else {
-      // Element by element. A lane that does not exist reads the last one.
-      result = constant(b.getZeroAttr(vectorType));
-      Value base = at[*group->vectorDim];
-      for (unsigned lane = 0; lane < lanes; ++lane) {
-        Value step = constantIndex(lane);
-        if (env.lanesLeft) {
-          Value last =
-              arith::SubIOp::create(b, loc, env.lanesLeft, constantIndex(1));
-          step = arith::MinSIOp::create(b, loc, step, last);
-        }
-        at[*group->vectorDim] = arith::AddIOp::create(b, loc, base, step);
-        Value element =
-            memref::LoadOp::create(b, loc, memref, indicesOf(map, at));
-        result = vector::InsertOp::create(b, loc, element, result,
-                                          ArrayRef<int64_t>{lane});
-      }
+      result = loadLanes(memref, map, at, env);
     }
   }
   if (isBool) {

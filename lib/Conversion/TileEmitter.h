@@ -112,6 +112,12 @@ protected:
   virtual mlir::Value loadTile(const TileBuffer &buffer, Env &env);
   virtual mlir::Value loadAt(mlir::Value memref, mlir::AffineMap map, Env &env,
                              bool isLocal);
+  mlir::Value loadContiguous(mlir::Value memref, mlir::AffineMap map,
+                             llvm::ArrayRef<mlir::Value> indices, Env &env);
+  mlir::Value loadLanes(mlir::Value memref, mlir::AffineMap map,
+                        llvm::SmallVector<mlir::Value> at, Env &env);
+  mlir::Value wrapsAround(mlir::AffineMap map, llvm::ArrayRef<mlir::Value> at,
+                          mlir::MemRefType type);
   virtual void storeTile(const TileBuffer &buffer, mlir::Value value, Env &env);
   virtual void storeAt(mlir::Value memref, mlir::AffineMap map,
                        mlir::Value value, Env &env, bool isLocal);

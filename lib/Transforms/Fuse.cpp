@@ -52,6 +52,7 @@ private:
   void growBesideEachOther();
   bool duplicateCheapMaps(RewriterBase &rewriter);
   void report();
+  void reportBetween(CascadeOp consumer);
 
   Block &block;
   TargetAttr target;
@@ -177,7 +178,7 @@ bool Planner::isBetter(const Group &fused, const Group &a, const Group &b,
     why = {op, "recompute",
            llvm::formatv("the value made at {0} would be computed {1:f1} times",
                          describeLocation(fused.cost.repeated->getLoc()),
-                         fused.cost.repeats)
+                         fused.cost.times)
                .str(),
            "read it at one place, or keep it in memory"};
     return false;
@@ -328,7 +329,43 @@ bool Planner::duplicateCheapMaps(RewriterBase &rewriter) {
   return false;
 }
 
+/// What stands between a cascade and what it needs of another one, where that is
+/// no cascade itself.
+void Planner::reportBetween(CascadeOp consumer) {
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  SmallVector<std::pair<Operation *, Operation *>>
+      list; // op, first of its kind
+  auto addOperands = [&](Operation *op, Operation *first) {
+    forEachUse(op, [&](Value v) {
+      Operation *def = v.getDefiningOp();
+      if (def && def->getBlock() == &block && isa<TensorType>(v.getType()) &&
+          seen.insert(def).second)
+        list.push_back({def, first ? first : def});
+    });
+  };
+  addOperands(consumer, nullptr);
+  while (!list.empty()) {
+    auto [op, first] = list.pop_back_val();
+    if (!isa<CascadeOp>(op)) {
+      // Destinations have no values.
+      if (!isa<tensor::EmptyOp>(op))
+        addOperands(op, first);
+      continue;
+    }
+    if (op == first)
+      continue; // An edge between two cascades has a reason of its own.
+    addRefusal(consumer, "not raised",
+               "'" + first->getName().getStringRef().str() + "' at " +
+                   describeLocation(first->getLoc()) +
+                   " stands between it and its producer at " +
+                   describeLocation(op->getLoc()),
+               "none: this reshape or copy is not part of a body");
+  }
+}
+
 void Planner::report() {
+  for (CascadeOp consumer : cascades)
+    reportBetween(consumer);
   for (CascadeOp consumer : cascades)
     for (OpResult edge : producersOf(consumer)) {
       Operation *producer = edge.getOwner();
@@ -391,8 +428,11 @@ struct FusePass : public redfuse::impl::FuseBase<FusePass> {
     });
     IRRewriter rewriter(&getContext());
     TargetAttr target = getTargetOf(getOperation());
-    for (Block *block : blocks)
+    for (Block *block : blocks) {
+      readRanks(rewriter, *block);
+      widenSlicedReductions(rewriter, *block);
       Planner(*block, target, maxGroup).run(rewriter);
+    }
   }
 };
 } // namespace

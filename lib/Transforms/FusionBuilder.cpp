@@ -36,6 +36,7 @@ private:
   Value input(Value tensor, AffineMap map, Location loc);
   Value indexValue(AffineExpr e, Location loc);
   void emitAssertions(unsigned instance);
+  /// The dims that the positions of an instance along `dims` depend on.
   SmallVector<int64_t> dimsOf(unsigned instance, ArrayRef<int64_t> dims,
                               bool keepOrder = false);
   void addExtentInputs(ArrayRef<CascadeOp> ops, ArrayRef<AffineMap> outMaps,
@@ -63,14 +64,15 @@ AffineExpr BodyBuilder::renumber(AffineExpr e) {
 
 SmallVector<int64_t>
 BodyBuilder::dimsOf(unsigned instance, ArrayRef<int64_t> dims, bool keepOrder) {
-  SmallVector<int64_t> result;
+  llvm::SmallSetVector<int64_t, 4> result;
   for (int64_t d : dims)
-    result.push_back(
-        cast<AffineDimExpr>(renumber(space.getInstances()[instance].dims[d]))
-            .getPosition());
+    for (unsigned v :
+         space.getVariablesOf(space.getInstances()[instance].dims[d]))
+      result.insert(numbers.lookup(v));
+  SmallVector<int64_t> list = result.takeVector();
   if (!keepOrder)
-    llvm::sort(result);
-  return result;
+    llvm::sort(list);
+  return list;
 }
 
 Value BodyBuilder::input(Value tensor, AffineMap map, Location loc) {

@@ -30,6 +30,9 @@ applyPopulated(mlir::Operation *op,
   return mlir::succeeded(mlir::applyPatternsGreedily(op, std::move(patterns)));
 }
 
+/// Concatenations become maps.
+void populateConcatPatterns(mlir::RewritePatternSet &patterns);
+
 } // namespace redfuse
 
 #endif // REDFUSE_LIB_TRANSFORMS_NORMALIZECOMMON_H

@@ -64,5 +64,6 @@ struct NormalizeGeneralize
 void redfuse::populateNormalizeGeneralizePatterns(RewritePatternSet &patterns) {
   patterns.add<GeneralizeNamedOp, DecomposeSoftmax, GenerateToGeneric>(
       patterns.getContext());
+  populateConcatPatterns(patterns);
   linalg::populateElementwiseToLinalgConversionPatterns(patterns);
 }

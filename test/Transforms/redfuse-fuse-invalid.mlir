@@ -11,8 +11,8 @@
 
 // A contraction behind a window would be computed once for every tap.
 // CHECK-LABEL: func.func @window
-// CHECK-SAME:  condition = "non-injective access"
-// CHECK-SAME:  detail = "its producer at {{.*}} stays in another kernel: its reduced result is read at
+// CHECK-SAME:  condition = "recompute"
+// CHECK-SAME:  detail = "its producer at {{.*}} stays in another kernel: the value made at {{.*}} would be computed 2.7 times"
 // CHECK-SAME:  location = "{{.*}}redfuse-fuse-invalid.mlir:27:{{.*}}"
 // CHECK-COUNT-2: redfuse.cascade
 func.func @window(%a: tensor<20x8xf32>, %b: tensor<8x6xf32>, %f: tensor<3xf32>) -> tensor<18x6xf32> {
@@ -120,4 +120,32 @@ func.func @between(%x: tensor<64x64xf32>, %at: tensor<64x1xi64>) -> tensor<64xf3
     redfuse.yield %t : f32
   } -> tensor<64xf32>
   return %1 : tensor<64xf32>
+}
+
+// -----
+
+#v = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// What is no body stands between them.
+// CHECK-LABEL: func.func @reshaped
+// CHECK-SAME:  condition = "not raised"
+// CHECK-SAME:  detail = "'tensor.collapse_shape' at {{.*}} stands between it and its producer at
+// CHECK-COUNT-2: redfuse.cascade
+func.func @reshaped(%x: tensor<4x6xf32>) -> tensor<24xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %m = tensor.empty() : tensor<4x6xf32>
+  %f = tensor.empty() : tensor<24xf32>
+  %0 = redfuse.cascade {indexing_maps = [#v, #v]} ins(%x : tensor<4x6xf32>) outs(%m : tensor<4x6xf32>) {
+  ^bb0(%a: f32):
+    %b = math.exp %a : f32
+    redfuse.yield %b : f32
+  } -> tensor<4x6xf32>
+  %c = tensor.collapse_shape %0 [[0, 1]] : tensor<4x6xf32> into tensor<24xf32>
+  %1 = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%c : tensor<24xf32>) outs(%f : tensor<24xf32>) {
+  ^bb0(%a: f32):
+    %b = math.log %a : f32
+    redfuse.yield %b : f32
+  } -> tensor<24xf32>
+  return %1 : tensor<24xf32>
 }

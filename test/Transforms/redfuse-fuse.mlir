@@ -232,3 +232,120 @@ func.func @window(%x: tensor<20xf32>, %f: tensor<3xf32>) -> tensor<18xf32> {
   } -> tensor<18xf32>
   return %1 : tensor<18xf32>
 }
+
+// -----
+
+#w = affine_map<(o, k) -> (k)>
+#x = affine_map<(o, k) -> (o + k)>
+#o = affine_map<(o, k) -> (o)>
+#at = affine_map<(p, q) -> (p * 2 + q)>
+#p = affine_map<(p, q) -> (p)>
+
+// A window reads each sum once: the sum keeps both dims of the window.
+// CHECK-LABEL: func.func @window
+// CHECK:       redfuse.cascade {indexing_maps = [#{{.*}}, #{{.*}}, #{{.*}}, #{{.*}}]}
+// CHECK:       %[[S:.*]] = redfuse.reduce add %{{.*}} over [2] into [0, 1] : f32
+// CHECK:       redfuse.reduce maximumf %[[S]] over [1] into [0] : f32
+// CHECK-NOT:   redfuse.cascade
+func.func @window(%a: tensor<14xf32>, %b: tensor<3xf32>) -> tensor<6xf32> {
+  %e = tensor.empty() : tensor<12xf32>
+  %f = tensor.empty() : tensor<6xf32>
+  %two = tensor.empty() : tensor<2xf32>
+  %0 = redfuse.cascade {indexing_maps = [#x, #w, #o]} ins(%a, %b : tensor<14xf32>, tensor<3xf32>) outs(%e : tensor<12xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = redfuse.reduce add %p over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<12xf32>
+  %1 = redfuse.cascade {indexing_maps = [#at, affine_map<(p, q) -> (q)>, #p]} ins(%0, %two : tensor<12xf32>, tensor<2xf32>) outs(%f : tensor<6xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %s = redfuse.reduce maximumf %x over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6xf32>
+  return %1 : tensor<6xf32>
+}
+
+// -----
+
+#v = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+#first = affine_map<(i, j) -> (i, j mod 47)>
+#c = affine_map<(i, j) -> (j)>
+
+// A weighted sum over the first 47 of 48 weights runs over all of them, with 0
+// for the last, so that all three reductions share the dim.
+// CHECK-LABEL: func.func @one_more
+// CHECK:       redfuse.reduce maximumf %{{.*}} over [1] into [0]
+// CHECK:       %[[E:.*]] = math.exp
+// CHECK:       redfuse.reduce add %[[E]] over [1] into [0]
+// CHECK:       %[[P:.*]] = arith.mulf
+// CHECK:       %[[M:.*]] = arith.select %{{.*}}, %[[P]], %cst
+// CHECK:       redfuse.reduce add %[[M]] over [1] into [0]
+// CHECK-NOT:   redfuse.cascade
+func.func @one_more(%a: tensor<5x48xf32>, %b: tensor<47xf32>) -> tensor<5xf32> {
+  %e = tensor.empty() : tensor<5xf32>
+  %f = tensor.empty() : tensor<5x48xf32>
+  %0 = redfuse.cascade {indexing_maps = [#v, #r]} ins(%a : tensor<5x48xf32>) outs(%e : tensor<5xf32>) {
+  ^bb0(%x: f32):
+    %s = redfuse.reduce maximumf %x over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<5xf32>
+  %1 = redfuse.cascade {indexing_maps = [#v, #r, #v]} ins(%a, %0 : tensor<5x48xf32>, tensor<5xf32>) outs(%f : tensor<5x48xf32>) {
+  ^bb0(%x: f32, %m: f32):
+    %d = arith.subf %x, %m : f32
+    %g = math.exp %d : f32
+    redfuse.yield %g : f32
+  } -> tensor<5x48xf32>
+  %2 = redfuse.cascade {indexing_maps = [#v, #r]} ins(%1 : tensor<5x48xf32>) outs(%e : tensor<5xf32>) {
+  ^bb0(%x: f32):
+    %s = redfuse.reduce add %x over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<5xf32>
+  %3 = redfuse.cascade {indexing_maps = [#v, #r, #v]} ins(%1, %2 : tensor<5x48xf32>, tensor<5xf32>) outs(%f : tensor<5x48xf32>) {
+  ^bb0(%x: f32, %l: f32):
+    %q = arith.divf %x, %l : f32
+    redfuse.yield %q : f32
+  } -> tensor<5x48xf32>
+  %4 = redfuse.cascade {indexing_maps = [#first, #c, #r]} ins(%3, %b : tensor<5x48xf32>, tensor<47xf32>) outs(%e : tensor<5xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = redfuse.reduce add %p over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<5xf32>
+  return %4 : tensor<5xf32>
+}
+
+// -----
+
+#v = affine_map<(i, j) -> (i, j)>
+#k = affine_map<(i, j, r) -> (i, r)>
+#x = affine_map<(i, j, r) -> (i, j)>
+#last = affine_map<(i, j) -> (i, 4)>
+
+// One rank of a top-k: all are read, and that one is chosen.
+// CHECK-LABEL: func.func @threshold
+// CHECK:       %[[T:.*]]:2 = redfuse.reduce topk %{{.*}}, %{{.*}} over [1] into [0, 2] : f32, i64
+// CHECK:       %[[C:.*]] = arith.select %{{.*}}, %[[T]]#0, %cst
+// CHECK:       %[[B:.*]] = redfuse.reduce maximumf %[[C]] over [2] into [0]
+// CHECK:       arith.cmpf oge, %{{.*}}, %[[B]]
+// CHECK-NOT:   redfuse.cascade
+func.func @threshold(%a: tensor<5x33xf32>) -> tensor<5x33xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<5x5xf32>
+  %ei = tensor.empty() : tensor<5x5xi64>
+  %f = tensor.empty() : tensor<5x33xf32>
+  %0:2 = redfuse.cascade {indexing_maps = [#x, #k, #k]} ins(%a : tensor<5x33xf32>) outs(%e, %ei : tensor<5x5xf32>, tensor<5x5xi64>) {
+  ^bb0(%x: f32):
+    %j = redfuse.index 1
+    %n = arith.index_cast %j : index to i64
+    %t:2 = redfuse.reduce topk %x, %n over [1] into [0, 2] : f32, i64
+    redfuse.yield %t#0, %t#1 : f32, i64
+  } -> tensor<5x5xf32>, tensor<5x5xi64>
+  %1 = redfuse.cascade {indexing_maps = [#v, #last, #v]} ins(%a, %0#0 : tensor<5x33xf32>, tensor<5x5xf32>) outs(%f : tensor<5x33xf32>) {
+  ^bb0(%x: f32, %t: f32):
+    %c = arith.cmpf oge, %x, %t : f32
+    %s = arith.select %c, %x, %zero : f32
+    redfuse.yield %s : f32
+  } -> tensor<5x33xf32>
+  return %1 : tensor<5x33xf32>
+}

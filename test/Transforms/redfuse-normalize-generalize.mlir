@@ -1,5 +1,9 @@
 // RUN: redfuse-opt %s -redfuse-normalize-generalize | FileCheck %s
 
+// CHECK-DAG: #[[FIRST:.*]] = affine_map<(d0, d1) -> (d0, d1 mod 37)>
+// CHECK-DAG: #[[NEXT:.*]] = affine_map<(d0, d1) -> (d0, (d1 + 3) mod 8)>
+// CHECK-DAG: #[[LAST:.*]] = affine_map<(d0, d1) -> (d0, 0)>
+
 // CHECK-LABEL: func.func @named
 // CHECK: linalg.fill
 // CHECK-NOT: linalg.batch_matmul
@@ -47,4 +51,40 @@ func.func @tensor_arithmetic(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   } : tensor<?xf32>
   %r = arith.mulf %x, %g : tensor<?xf32>
   return %r : tensor<?xf32>
+}
+
+// A concatenation selects by the position; each part is read within its bounds.
+// CHECK-LABEL: func.func @concat
+// CHECK-NOT: tensor.concat
+// CHECK: linalg.generic {indexing_maps = [#[[FIRST]], #[[NEXT]], #[[LAST]], #{{.*}}]
+// CHECK: %[[J:.*]] = linalg.index 1
+// CHECK: %[[L:.*]] = arith.cmpi slt, %[[J]], %c45
+// CHECK: %[[S:.*]] = arith.select %[[L]], %in_{{.*}}, %in_
+// CHECK: %[[F:.*]] = arith.cmpi slt, %[[J]], %c37
+// CHECK: arith.select %[[F]], %in, %[[S]]
+func.func @concat(%a: tensor<?x37xf32>, %b: tensor<?x8xf32>, %c: tensor<?x1xf32>) -> tensor<?x46xf32> {
+  %r = tensor.concat dim(1) %a, %b, %c : (tensor<?x37xf32>, tensor<?x8xf32>, tensor<?x1xf32>) -> tensor<?x46xf32>
+  return %r : tensor<?x46xf32>
+}
+
+// The same, written as insertions that fill an empty tensor.
+// CHECK-LABEL: func.func @insertions
+// CHECK-NOT: tensor.insert_slice
+// CHECK: linalg.generic
+// CHECK: arith.select
+func.func @insertions(%a: tensor<3x5xf32>, %b: tensor<3x2xf32>) -> tensor<3x7xf32> {
+  %e = tensor.empty() : tensor<3x7xf32>
+  %0 = tensor.insert_slice %b into %e[0, 5] [3, 2] [1, 1] : tensor<3x2xf32> into tensor<3x7xf32>
+  %1 = tensor.insert_slice %a into %0[0, 0] [3, 5] [1, 1] : tensor<3x5xf32> into tensor<3x7xf32>
+  return %1 : tensor<3x7xf32>
+}
+
+// A gap keeps what was there; parts of unknown extents are copied.
+// CHECK-LABEL: func.func @left_alone
+// CHECK: tensor.insert_slice
+// CHECK: tensor.concat
+func.func @left_alone(%a: tensor<3x5xf32>, %b: tensor<3x?xf32>, %e: tensor<3x7xf32>) -> (tensor<3x7xf32>, tensor<3x?xf32>) {
+  %1 = tensor.insert_slice %a into %e[0, 0] [3, 5] [1, 1] : tensor<3x5xf32> into tensor<3x7xf32>
+  %2 = tensor.concat dim(1) %a, %b : (tensor<3x5xf32>, tensor<3x?xf32>) -> tensor<3x?xf32>
+  return %1, %2 : tensor<3x7xf32>, tensor<3x?xf32>
 }

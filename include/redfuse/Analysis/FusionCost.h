@@ -28,14 +28,15 @@ struct GroupCost {
   /// Blocks that can run at the same time: the extents of the dims that can be
   /// cut without computing anything twice.
   double parallelism = 1;
-  /// How often the most repeated expensive value is evaluated.
+  /// The work by what it would be if every expensive value were made once.
   double repeats = 1;
   /// Nanoseconds, one launch included.
   double time = 0;
   /// The same if there were blocks for every unit all the time.
   double timeIfBusy = 0;
-  /// The cascade behind `repeats`.
+  /// The cascade behind most of `repeats`, and how often its values are made.
   mlir::Operation *repeated = nullptr;
+  double times = 1;
 };
 
 /// A dynamic extent counts as this many.

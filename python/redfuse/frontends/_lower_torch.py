@@ -23,7 +23,6 @@ PIPELINE = (
 )
 # Operations that torch-mlir has no lowering for, taken apart by PyTorch's own rules.
 DECOMPOSED = (
-    "native_group_norm",
     "native_layer_norm",
     "_log_softmax",
     "logsumexp",
@@ -33,8 +32,6 @@ DECOMPOSED = (
     "smooth_l1_loss",
     "huber_loss",
     "binary_cross_entropy_with_logits",
-    "split.Tensor",
-    "split_with_sizes",
     "addmm",
     "t",
 )
@@ -77,6 +74,39 @@ def decompositions(torch: Any) -> dict:
         result, _, _ = batch_norm(x, weight, bias, mean, var, momentum, eps)
         return result, mean, torch.rsqrt(var + eps)
 
+    def group_norm(
+        x: Any, weight: Any, bias: Any, n: int, channels: int, _: int, groups: int, eps: float
+    ) -> Any:
+        y = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+        spatial = list(x.shape[2:])
+        y = y.reshape([n, groups, channels // groups, *spatial])
+        dims = list(range(2, y.dim()))
+        mean = y.mean(dims, keepdim=True)
+        rstd = torch.rsqrt(y.var(dims, unbiased=False, keepdim=True) + eps)
+        result = (y - mean) * rstd
+        shape = [1, groups, channels // groups] + [1] * len(spatial)
+        if weight is not None:
+            result = result * weight.reshape(shape)
+        if bias is not None:
+            result = result + bias.reshape(shape)
+        result = result.reshape(x.shape).to(x.dtype)
+        return result, mean.reshape(n, groups), rstd.reshape(n, groups)
+
+    # PyTorch's own rule makes views with strides, which are lowered to tables of indices.
+    def split_with_sizes(x: Any, sizes: list[int], dim: int = 0) -> Any:
+        ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
+        starts = [end - n for end, n in zip(ends, sizes, strict=True)]
+        pairs = zip(starts, ends, strict=True)
+        return [aten.slice.Tensor(x, dim, start, end) for start, end in pairs]
+
+    def split(x: Any, size: int, dim: int = 0) -> Any:
+        whole, left = divmod(x.shape[dim], size) if size else (1, 0)
+        sizes = [size] * whole + ([left] if left else [])
+        return split_with_sizes(x, sizes or [0], dim)
+
+    table[aten.native_group_norm.default] = group_norm
+    table[aten.split.Tensor] = split
+    table[aten.split_with_sizes.default] = split_with_sizes
     table[aten.squeeze.dims] = squeeze
     table[aten._native_batch_norm_legit_no_training.default] = batch_norm
     table[aten._native_batch_norm_legit.no_stats] = batch_norm_of_itself
