@@ -170,6 +170,8 @@ LogicalResult GpuEmitter::emitGroup(const Group &whole) {
   selectGroup(adapted);
   if (group->contraction)
     emitContraction();
+  else if (group->isAlone && !reduces.empty() && canTopKByWarps())
+    emitTopKByWarps();
   else if (group->isAlone && !reduces.empty())
     spread(
         axesOf(intoDims),

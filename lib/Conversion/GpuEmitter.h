@@ -102,6 +102,17 @@ private:
   void emitContraction();
   Team chooseTeam(llvm::ArrayRef<Axis> into, llvm::ArrayRef<Axis> over) const;
 
+  /// One of the elements that a top-k selects from; number -1: none.
+  struct Candidate {
+    mlir::Value value, index, number;
+  };
+  bool canTopKByWarps() const;
+  void emitTopKByWarps();
+  void emitTopKRow(Env &row, llvm::ArrayRef<Axis> over, mlir::Value lane,
+                   mlir::Value stores);
+  mlir::Value goesBefore(const Candidate &a, const Candidate &c);
+
+  // Merges --------------------------------------------------------------------
   void foldTeam(ReduceOp reduce, const Team &team, Parts &parts);
 
   /// The dim whose points neighbouring threads take.

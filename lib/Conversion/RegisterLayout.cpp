@@ -10,7 +10,9 @@ using namespace redfuse;
 /// Registers (of 32 bits) for data a thread may have beside what addresses and
 /// temporaries take; values computed in all nests together, for the length of
 /// the code; threads of a block.
-static constexpr int64_t kMaxRegisters = 150, kMaxCode = 6000;
+static constexpr int64_t kMaxRegisters = 180, kMaxCode = 6000;
+/// Registers of a multiprocessor, and what a thread needs beside its data.
+static constexpr int64_t kRegisters = 65536, kTemporaries = 24;
 static constexpr int64_t kMaxThreads = 512, kWarp = 32;
 /// Elements of a tensor that the threads of a block hold.
 static constexpr double kHeldElements = 16384;
@@ -46,7 +48,9 @@ private:
   void chooseLanes();
   void giveThreads(unsigned d, int64_t threads);
   void dealResident();
-  void dealStreamed();
+  void dealStreamed(int64_t threads);
+  bool hasFewBlocks() const;
+  bool complete();
   void chooseRepeats();
   bool canHoldStream() const;
   int64_t countRegisters();
@@ -295,11 +299,8 @@ void Planner::dealResident() {
     }
 }
 
-/// Dims that are whole in a tile first, as far as neighbours in memory ask for
-/// it; the streamed ones take the rest.
-void Planner::dealStreamed() {
-  layout.threads = 256;
-  // Few blocks: each needs more bytes under way.
+/// Whether the blocks are so few that each needs more bytes under way.
+bool Planner::hasFewBlocks() const {
   double blocks = 1;
   for (unsigned d = 0; d < space.numDims; ++d)
     if (space.schedule && llvm::is_contained(space.schedule.getGrid(), d))
@@ -308,8 +309,13 @@ void Planner::dealStreamed() {
                     : std::ceil(double(space.staticExtents[d]) / capacity[d]);
   if (mergesInLaunch(kernel))
     blocks *= space.schedule.getParts();
-  if (blocks < 2 * getTargetOf(kernel).getUnits())
-    layout.threads = 512;
+  return blocks < 2 * getTargetOf(kernel).getUnits();
+}
+
+/// Dims that are whole in a tile first, as far as neighbours in memory ask for
+/// it; the streamed ones take the rest.
+void Planner::dealStreamed(int64_t threads) {
+  layout.threads = threads;
   for (unsigned d = 0; d < space.numDims; ++d) {
     if (streamed.test(d) || layout.dims[d].lanes == 1)
       continue;
@@ -378,6 +384,7 @@ int64_t Planner::countRegisters() {
   auto words = [](Type type) {
     return double(std::max<int64_t>(bytesOf(type), 1)) / 4;
   };
+  DenseMap<Value, BlockArgument> destinations = findDestinations(kernel);
   double kept = 0, most = 0;
   for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     TileProgram &program = *programs.find(op)->second;
@@ -389,7 +396,7 @@ int64_t Planner::countRegisters() {
       if (fold && i >= fold.getInputs().size())
         kept += std::max(1.0, words(arg.getType())) *
                 localOf(program.getDimSets()[arg]);
-      else
+      else if (destinations.contains(op->getOperand(i)))
         kept += words(arg.getType()) *
                 localOf(getDimsOf(op.getMapOfBodyArgument(i)));
     }
@@ -429,6 +436,19 @@ int64_t Planner::countCode() const {
   return std::min(code, 1e9);
 }
 
+/// Chooses the rest of a layout; whether registers hold it.
+bool Planner::complete() {
+  unsigned end = 0;
+  for (const DimShare &share : layout.dims)
+    end = std::max<unsigned>(end, share.bit + llvm::Log2_64(share.threads));
+  layout.threads = std::max<int64_t>(kWarp, int64_t(1) << end);
+  chooseRepeats();
+  // What a multiprocessor has for each thread of one block.
+  int64_t most = std::min<int64_t>(kMaxRegisters,
+                                   kRegisters / layout.threads - kTemporaries);
+  return countRegisters() <= most && countCode() <= kMaxCode;
+}
+
 std::optional<RegisterLayout> Planner::run() {
   if (!findCapacities() || !checkPrograms())
     return std::nullopt;
@@ -438,18 +458,20 @@ std::optional<RegisterLayout> Planner::run() {
   // What is held is not streamed.
   if (canHoldStream())
     streamed.reset();
-  if (streamed.any())
-    dealStreamed();
-  else
+  if (streamed.none()) {
     dealResident();
-  unsigned end = 0;
-  for (const DimShare &share : layout.dims)
-    end = std::max<unsigned>(end, share.bit + llvm::Log2_64(share.threads));
-  layout.threads = std::max<int64_t>(kWarp, int64_t(1) << end);
-  chooseRepeats();
-  if (countRegisters() > kMaxRegisters || countCode() > kMaxCode)
-    return std::nullopt;
-  return layout;
+    return complete() ? std::optional(layout) : std::nullopt;
+  }
+  RegisterLayout lanes = layout;
+  for (int64_t threads : {512, 256, 128}) {
+    if (threads == 512 && !hasFewBlocks())
+      continue;
+    layout = lanes;
+    dealStreamed(threads);
+    if (complete())
+      return layout;
+  }
+  return std::nullopt;
 }
 
 std::optional<RegisterLayout>

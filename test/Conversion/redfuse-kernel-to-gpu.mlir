@@ -62,3 +62,35 @@ redfuse.kernel @dynamic_0 attributes {num_inputs = 1 : i64,
   } -> tensor<8xf32>
   redfuse.yield %0 : tensor<8xf32>
 }
+
+// -----
+
+// A warp selects the best of a row: for each rank its lanes agree by shuffles,
+// and whoever has it lets go of it.
+
+// CHECK-LABEL: gpu.func @best_0
+// CHECK: scf.for {{.+}} iter_args(%{{.+}}, %{{.+}}) -> (i32, i32)
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: scf.if
+// CHECK: memref.store
+// CHECK: scf.yield
+#x = affine_map<(i, j, k) -> (i, j)>
+#r = affine_map<(i, j, k) -> (i, k)>
+func.func @best(%x: memref<64x50xf32>, %v: memref<64x3xf32>, %n: memref<64x3xi64>) {
+  redfuse.launch @best_0 ins(%x : memref<64x50xf32>)
+      outs(%v, %n : memref<64x3xf32>, memref<64x3xi64>)
+  return
+}
+redfuse.kernel @best_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [8, 0, 0]>} {
+^bb0(%x: tensor<64x50xf32>, %v: tensor<64x3xf32>, %n: tensor<64x3xi64>):
+  %0:2 = redfuse.cascade {indexing_maps = [#x, #r, #r]}
+       ins(%x : tensor<64x50xf32>) outs(%v, %n : tensor<64x3xf32>, tensor<64x3xi64>) {
+  ^bb0(%e: f32):
+    %j = redfuse.index 1
+    %number = arith.index_cast %j : index to i64
+    %s:2 = redfuse.reduce topk %e, %number over [1] into [0, 2] : f32, i64
+    redfuse.yield %s#0, %s#1 : f32, i64
+  } -> tensor<64x3xf32>, tensor<64x3xi64>
+  redfuse.yield %0#0, %0#1 : tensor<64x3xf32>, tensor<64x3xi64>
+}

@@ -80,6 +80,21 @@ class Dlpack:
         return capsule
 
 
+class Typed(Dlpack):
+    """One of a type that NumPy's DLPack does not know: bf16, or bool, by their bits."""
+
+    def __init__(self, array: np.ndarray):
+        self.code = {"bfloat16": 4, "bool": 6}.get(array.dtype.name)
+        super().__init__(array if self.code is None else array.view(f"i{array.itemsize}"))
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:
+        capsule = super().__dlpack__(stream=stream, max_version=max_version)
+        place = _api.PyCapsule_GetPointer(capsule, b"dltensor") + 20
+        if self.code is not None:
+            ctypes.cast(place, ctypes.POINTER(ctypes.c_uint8))[0] = self.code
+        return capsule
+
+
 def torch_type() -> type:
     """A type of torch tensors that its DLPack functions call tensors of a GPU."""
     import torch

@@ -1,0 +1,162 @@
+"""Kernels of programs for a GPU, run by a machine for PTX and compared with the fp64 references.
+test_cuda_kernels.py runs these, in a process that finds the driver of cuda.c."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import redfuse
+from arrays import Typed, driver
+from ptx_machine import Kernel
+from redfuse import check
+from redfuse.bench import programs
+from redfuse.bench.builder import Program
+from redfuse.data import random_inputs
+from redfuse.reference import Reference
+from redfuse.runtime.specs import numpy_dtype
+
+CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
+CORPUS_NAMES = ["softmax", "variance_large_mean", "attention_decode", "layernorm"]
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint,
+                        ctypes.c_void_p)  # fmt: skip
+
+
+def aligned(array: np.ndarray) -> np.ndarray:
+    """A copy at a multiple of 256 bytes."""
+    raw = np.zeros(array.nbytes + 512, np.uint8)
+    start = -raw.ctypes.data % 256
+    copy = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+class Machine:
+    """Runs what the driver is asked to launch; blocks in a random order."""
+
+    def __init__(self, exe, seed: int = 0):
+        self.ptx, self.failure, self.launched = exe.asm, None, []
+        self.random = random.Random(seed)
+        self.call = _RUN(self.run)
+
+    def run(self, name, blocks, threads, shared, arguments) -> None:
+        try:
+            order = list(range(blocks))
+            self.random.shuffle(order)
+            self.launched.append(name.decode())
+            Kernel(self.ptx, name.decode()).launch(blocks, threads, shared, arguments, order)
+        except BaseException as error:
+            self.failure = error
+
+    def __enter__(self):
+        driver.fake_machine(self.call)
+        return self
+
+    def __exit__(self, *_):
+        driver.fake_machine(None)
+        if self.failure:
+            raise self.failure
+
+
+def execute(exe, arrays, expected, seed: int = 0):
+    """The results, in memory that was not zero before; and what was launched."""
+    tensors = [
+        value if spec.scalar else Typed(aligned(np.asarray(value)))
+        for value, spec in zip(arrays, exe.signature.inputs, strict=True)
+    ]
+    outputs = []
+    for spec, like in zip(exe.signature.outputs, expected, strict=True):
+        array = aligned(np.zeros(np.shape(like), numpy_dtype(spec.dtype)))
+        array.reshape(-1).view(np.uint8)[...] = 0xFF
+        outputs.append(array)
+    with Machine(exe, seed) as machine:
+        exe(*tensors, out=[Typed(array) for array in outputs])
+    return outputs, machine.launched
+
+
+def narrow(inputs) -> bool:
+    """Whether they are of types that check does not cast to."""
+    return any(np.asarray(value).dtype.name == "bfloat16" for value in inputs)
+
+
+def verify(path, exe, inputs, expected, seed: int = 0) -> list[str]:
+    """Runs and compares; returns what was launched."""
+    arrays = inputs if narrow(inputs) else check.cast_inputs(inputs, exe.signature)
+    reference = Reference(path)
+    if expected is None:
+        expected = reference(*arrays)
+        expected = expected if isinstance(expected, tuple | list) else [expected]
+    got, launched = execute(exe, arrays, expected, seed)
+    outcomes = check.compare(
+        got, expected, exe.signature, lambda: check.movement(reference, arrays, exe.signature)
+    )
+    assert all(outcome.ok for outcome in outcomes), "; ".join(map(str, outcomes))
+    return launched
+
+
+def small(source: str, tmp_path: Path, options: dict | None = None, seed: int = 0) -> list[str]:
+    """The same of a program's text, on random data."""
+    path = tmp_path / "program.mlir"
+    path.write_text(source)
+    exe = redfuse.compile(path, target="cuda:sm_90a", options={"cache": False, **(options or {})})
+    inputs = random_inputs(exe.signature, seed)
+    return verify(path, exe, inputs, None, seed)
+
+
+@pytest.mark.parametrize("schedule", ["auto", "split"])
+@pytest.mark.parametrize("name", CORPUS_NAMES)
+def test_corpus(name: str, schedule: str) -> None:
+    path = CORPUS / f"{name}.mlir"
+    inputs, expected = check.load_npz(str(path.with_suffix(".npz")))
+    options = {"cache": False, "schedule": schedule}
+    verify(path, redfuse.compile(path, target="cuda:sm_90a", options=options), inputs, expected)
+
+
+def column_sum(rows: int, columns: int, dtype: str) -> str:
+    """The sum of each column."""
+    p = Program()
+    return p.text(p.sum(p.cast(p.argument(rows, columns, dtype=dtype), "f32"), [0]))
+
+
+ROWS = {
+    "softmax_long": programs.softmax(2, 4096, "bf16"),
+    "softmax_streamed": programs.softmax(1, 17000, "f32"),
+    "softmax_short": programs.softmax(5, 96, "f32"),
+    "softmax_odd": programs.softmax(3, 1021, "bf16"),
+    "layernorm": programs.layernorm(3, 2048, "bf16"),
+    "rmsnorm": programs.rmsnorm(2, 1000, "f32"),
+    "cross_entropy": programs.cross_entropy(3, 10240, "bf16"),
+    "variance": programs.variance(2, 9000),
+    "inertia": programs.inertia(2, 700),
+    "decode": programs.attention(1, 2, 1, 300, 128, "bf16"),
+    "decode_odd": programs.attention(1, 1, 1, 77, 80, "f32"),
+    "decode_grouped": programs.attention(1, 4, 1, 70, 64, "bf16", kv_heads=2),
+    "column_sum": column_sum(1100, 72, "bf16"),
+    "routing": programs.moe_routing(3, 40, 100, 6, "f32"),
+    "routing_narrow": programs.moe_routing(2, 33, 17, 17, "f32"),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows(name: str, tmp_path: Path) -> None:
+    small(ROWS[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", ["softmax_odd", "variance", "decode", "cross_entropy"])
+def test_split(name: str, tmp_path: Path) -> None:
+    """The last block to finish merges, whichever it is, and leaves the counters as they were."""
+    path = tmp_path / "program.mlir"
+    path.write_text(ROWS[name])
+    options = {"cache": False, "schedule": "split", "parts": 5}
+    exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
+    inputs = random_inputs(exe.signature, 1)
+    expected = Reference(path)(*inputs)
+    expected = expected if isinstance(expected, tuple | list) else [expected]
+    first, _ = execute(exe, inputs, expected, seed=1)
+    second, _ = execute(exe, inputs, expected, seed=2)
+    for a, b in zip(first, second, strict=True):
+        assert a.tobytes() == b.tobytes()
+    verify(path, exe, inputs, expected, seed=3)

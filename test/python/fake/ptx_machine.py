@@ -1,0 +1,439 @@
+"""Runs PTX on the host, slowly: the threads of a block side by side in numpy arrays.
+
+Threads with the lowest program counter go first, so that those that took different branches meet
+again behind them. Barriers wait for all threads of the block, shuffles for all of the warp. An
+access that is not aligned is an error. Blocks run one after another, in any order that the caller
+likes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+_FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+_BITS = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+_BASE = 4096
+
+
+class _Everything:
+    """All of memory from _BASE on, as bytes."""
+
+    def __init__(self) -> None:
+        self.__array_interface__ = {
+            "shape": ((1 << 47) - 2 * _BASE,),
+            "typestr": "|u1",
+            "version": 3,
+            "data": (_BASE, False),
+        }
+
+
+_MEMORY = np.asarray(_Everything())
+
+
+def _width(kind: str) -> int:
+    return 1 if kind == "pred" else int(re.sub(r"\D", "", kind.replace("bf", "")))
+
+
+def _wide(bits: np.ndarray) -> np.ndarray:
+    """f32 of bf16 bits."""
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def _brief(values: np.ndarray) -> np.ndarray:
+    """bf16 bits of f32, to nearest even."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    up = ((bits >> 16) & 1) + np.uint32(0x7FFF)
+    rounded = ((bits.astype(np.uint64) + up) >> 16).astype(np.uint16)
+    return np.where(np.isnan(values), np.uint16(0x7FC0), rounded)
+
+
+class Instruction:
+    """One line: a guard, the words of the op, operands."""
+
+    def __init__(self, text: str):
+        match = re.match(r"(?:@(!?)(%p\d+)\s+)?([\w.:]+)\s*(.*)$", text, re.S)
+        assert match, text
+        self.text = text
+        self.negated, self.guard = match[1] == "!", match[2]
+        self.op, *self.words = match[3].replace("::", ".").split(".")
+        self.operands = re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s{}\[\]]+", match[4])
+
+
+class Kernel:
+    """A kernel of a module's PTX."""
+
+    def __init__(self, ptx: str, name: str):
+        match = re.search(rf"\.entry {re.escape(name)}\((.*?)\)(.*?)\n\{{\n(.*?)\n\}}", ptx, re.S)
+        assert match, f"no kernel {name}"
+        self.parameters = [
+            (field[1], _width(field[0]) // 8)
+            for field in re.findall(r"\.param \.(\w+)(?: \.ptr[^%]*?)? (\w+)(?:,|\n|$)", match[1])
+        ]
+        self.code: list[Instruction] = []
+        self.labels: dict[str, int] = {}
+        for line in match[3].split(";"):
+            for part in line.strip().split("\n"):
+                part = re.sub(r"//.*", "", part).strip()
+                if not part or part.startswith((".reg", ".loc")):
+                    continue
+                if label := re.match(r"(\$?\w+):$", part):
+                    self.labels[label[1]] = len(self.code)
+                    continue
+                if part.startswith(".pragma"):
+                    continue
+                self.code.append(Instruction(part))
+
+    def launch(
+        self, blocks: int, threads: int, shared: int, arguments: int, order: Sequence[int] = ()
+    ) -> None:
+        """``arguments``: the address of the pointers to the values of the parameters."""
+        pointers = (ctypes.c_void_p * len(self.parameters)).from_address(arguments)
+        values = {
+            name: int.from_bytes(ctypes.string_at(pointer, size), "little")
+            for (name, size), pointer in zip(self.parameters, pointers, strict=True)
+        }
+        for block in order or range(blocks):
+            _Block(self, block, blocks, threads, shared, values).run()
+
+
+class _Block:
+    def __init__(self, kernel: Kernel, block: int, blocks: int, threads: int, shared: int, values):
+        self.kernel, self.count, self.values = kernel, threads, values
+        # What is not written is not zero.
+        self.shared = np.full(shared, 0xFF, np.uint8)
+        self.registers: dict[str, np.ndarray] = {}
+        self.pc = np.zeros(threads, np.int64)
+        self.waits = np.zeros(threads, bool)
+        self.apart = np.zeros(threads, bool)  # at a shuffle that the warp has not reached
+        self.done = np.zeros(threads, bool)
+        index = np.arange(threads, dtype=np.uint64)
+        zero = np.zeros(threads, np.uint64)
+        self.special = {
+            "%tid.x": index, "%laneid": index % 32, "%ctaid.x": zero + np.uint64(block),
+            "%ntid.x": zero + np.uint64(threads), "%nctaid.x": zero + np.uint64(blocks),
+        }  # fmt: skip
+
+    def run(self) -> None:
+        """All threads to their end."""
+        while not self.done.all():
+            ready = ~self.done & ~self.waits & ~self.apart
+            if not ready.any():
+                # All that are left have reached the barrier.
+                assert not self.apart.any(), "a shuffle that some of a warp never reach"
+                self.waits[:] = False
+                continue
+            at = self.pc[ready].min()
+            mask = ready & (self.pc == at)
+            instruction = self.kernel.code[at]
+            if instruction.op == "shfl":
+                mask = self.meet(at)
+                if not mask.any():
+                    continue
+            self.pc[mask] = at + 1
+            if instruction.guard:
+                holds = self.read(instruction.guard, "pred").astype(bool)
+                mask = mask & (~holds if instruction.negated else holds)
+                if not mask.any():
+                    continue
+            with np.errstate(all="ignore"):
+                self.execute(instruction, mask)
+
+    def meet(self, at: int) -> np.ndarray:
+        """The threads at a shuffle whose whole warp has come; the others wait."""
+        here = (self.pc == at) & ~self.done & ~self.waits
+        complete = (here | self.done).reshape(-1, 32).all(1).repeat(32) & here
+        self.apart = (self.apart & ~complete) | (here & ~complete)
+        return complete
+
+    # Operands ----------------------------------------------------------------
+    def read(self, operand: str, kind: str) -> np.ndarray:
+        """The operand in all threads, as the numpy type of ``kind``."""
+        if operand.startswith("%"):
+            bits = self.special.get(operand)
+            if bits is None:
+                bits = self.registers.get(operand)
+                if bits is None:  # read before it is written: a phi that does not matter
+                    bits = np.zeros(self.count, np.uint64)
+        elif operand.startswith(("0f", "0d")):
+            bits = np.full(self.count, int(operand[2:], 16), np.uint64)
+        elif re.match(r"-?\d|0x", operand):
+            bits = np.full(self.count, int(operand, 0) & (2**64 - 1), np.uint64)
+        else:
+            bits = np.zeros(self.count, np.uint64)  # the start of shared memory
+        if kind == "pred":
+            return bits != 0
+        own = bits.astype(_BITS[_width(kind)])
+        if kind == "bf16":
+            return _wide(own)
+        if kind in _FLOATS:
+            return own.view(_FLOATS[kind])
+        return own.view(f"i{own.itemsize}") if kind.startswith("s") else own
+
+    def write(self, register: str, values: np.ndarray, mask: np.ndarray, kind: str) -> None:
+        if register == "_":
+            return
+        if kind == "bf16":
+            values = _brief(values)
+        elif kind in _FLOATS:
+            values = np.ascontiguousarray(values, _FLOATS[kind]).view(_BITS[_width(kind)])
+        elif kind == "pred":
+            values = values.astype(np.uint8)
+        else:
+            values = values.astype(_BITS[_width(kind)])
+        bits = values.astype(np.uint64)
+        known = self.registers.get(register)
+        self.registers[register] = (
+            bits if known is None or mask.all() else np.where(mask, bits, known)
+        )
+
+    def address(self, operand: str) -> np.ndarray:
+        base, _, offset = operand.strip("[]").partition("+")
+        result = self.read(base.strip(), "s64") + np.int64(int(offset or 0))
+        return result
+
+    # Memory ------------------------------------------------------------------
+    def access(self, i: Instruction, mask: np.ndarray) -> None:
+        kind = i.words[-1]
+        size = max(1, _width(kind) // 8)
+        is_load = i.op == "ld"
+        names, place = (i.operands[0], i.operands[1]) if is_load else (i.operands[1], i.operands[0])
+        if "param" in i.words:
+            name, _, offset = place.strip("[]").partition("+")
+            assert not offset
+            self.write(names, np.full(self.count, self.values[name], np.uint64), mask, "b64")
+            return
+        registers = [name.strip() for name in names.strip("{}").split(",")]
+        memory = self.shared if "shared" in i.words else _MEMORY
+        at = self.address(place)[mask]
+        whole = size * len(registers)
+        assert (at % whole == 0).all(), f"not aligned: {i.text}"
+        if memory is _MEMORY:
+            at = at - _BASE
+        assert memory is _MEMORY or ((at >= 0) & (at + whole <= len(memory))).all(), (
+            f"beyond shared memory: {i.text}"
+        )
+        for j, register in enumerate(registers):
+            places = at[:, None] + np.arange(j * size, (j + 1) * size)
+            if is_load:
+                part = memory[places].copy().view(_BITS[size * 8])[:, 0]
+                if kind.startswith("s"):
+                    part = part.view(f"i{size}").astype(np.int64).view(np.uint64)
+                full = np.zeros(self.count, np.uint64)
+                full[mask] = part
+                self.write(register, full, mask, "b64")
+            else:
+                bits = self.read(register, f"b{size * 8}")[mask]
+                memory[places] = bits[:, None].view(np.uint8)
+
+    # Instructions ------------------------------------------------------------
+    def execute(self, i: Instruction, mask: np.ndarray) -> None:
+        op, words = i.op, i.words
+        kind = words[-1] if words else ""
+        if op in ("ld", "st"):
+            self.access(i, mask)
+        elif op == "bra":
+            self.pc[mask] = self.kernel.labels[i.operands[0]]
+        elif op in ("ret", "exit"):
+            self.done |= mask
+        elif op in ("bar", "barrier"):
+            self.waits |= mask
+        elif op in ("fence", "membar"):
+            pass
+        elif op == "atom":
+            assert words[-2] == "inc", i.text
+            old = np.zeros(self.count, np.uint32)
+            limits = self.read(i.operands[2], "b32")
+            for t, place in zip(np.flatnonzero(mask), self.address(i.operands[1])[mask],
+                                strict=True):  # fmt: skip
+                word = _MEMORY[place - _BASE : place - _BASE + 4].view(np.uint32)
+                old[t] = word[0]
+                word[0] = 0 if word[0] >= limits[t] else word[0] + 1
+            self.write(i.operands[0], old, mask, "b32")
+        elif op == "shfl":
+            target = i.operands[0].split("|")[0]
+            values = self.read(i.operands[1], "b32")
+            lanes = np.arange(self.count)
+            other = self.read(i.operands[2], "s32")
+            source = lanes ^ other if "bfly" in words else (lanes & ~31) + (other & 31)
+            self.write(target, values[source], mask, "b32")
+        elif op == "setp":
+            self.compare(i, mask)
+        elif op == "selp":
+            yes, no = (self.read(name, kind) for name in i.operands[1:3])
+            self.write(
+                i.operands[0], np.where(self.read(i.operands[3], "pred"), yes, no), mask, kind
+            )
+        elif op == "cvt":
+            self.convert(i, mask)
+        elif op in ("mov", "cvta"):
+            self.move(i, mask, kind)
+        else:
+            self.compute(i, mask, kind)
+
+    def move(self, i: Instruction, mask: np.ndarray, kind: str) -> None:
+        target, source = i.operands[:2]
+        if target.startswith("{"):  # apart
+            parts = [name.strip() for name in target.strip("{}").split(",")]
+            size = _width(kind) // len(parts)
+            bits = self.read(source, f"b{_width(kind)}").astype(np.uint64)
+            for j, part in enumerate(parts):
+                self.write(part, bits >> np.uint64(j * size), mask, f"b{size}")
+        elif source.startswith("{"):  # together
+            parts = [name.strip() for name in source.strip("{}").split(",")]
+            size = _width(kind) // len(parts)
+            bits = np.zeros(self.count, np.uint64)
+            for j, part in enumerate(parts):
+                bits |= self.read(part, f"b{size}").astype(np.uint64) << np.uint64(j * size)
+            self.write(target, bits, mask, kind)
+        else:
+            self.write(target, self.read(source, kind), mask, kind)
+
+    def compare(self, i: Instruction, mask: np.ndarray) -> None:
+        kind, relation = i.words[-1], i.words[0]
+        a, b = (self.read(name, kind) for name in i.operands[1:3])
+        unordered = np.zeros(self.count, bool)
+        if kind in _FLOATS or kind == "bf16":
+            unordered = np.isnan(a) | np.isnan(b)
+        name = (
+            relation.rstrip("u")
+            if relation in ("equ", "neu", "ltu", "leu", "gtu", "geu")
+            else relation
+        )
+        table: dict[str, Callable] = {
+            "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
+            "gt": np.greater, "ge": np.greater_equal, "lo": np.less, "ls": np.less_equal,
+            "hi": np.greater, "hs": np.greater_equal,
+        }  # fmt: skip
+        if relation in ("num", "nan"):
+            result = ~unordered if relation == "num" else unordered
+        else:
+            result = table[name](a, b)
+            result = result | unordered if name != relation else result & ~unordered
+        if len(i.words) > 2 and i.words[1] in ("and", "or"):
+            other = self.read(i.operands[3].lstrip("!"), "pred")
+            other = ~other if i.operands[3].startswith("!") else other
+            result = result & other if i.words[1] == "and" else result | other
+        self.write(i.operands[0], result, mask, "pred")
+
+    def convert(self, i: Instruction, mask: np.ndarray) -> None:
+        if i.words[-2] in ("bf16x2", "f16x2"):
+            high, low = (self.read(name, "f32") for name in i.operands[1:3])
+            half = (_brief if i.words[-2] == "bf16x2" else
+                    lambda v: v.astype(np.float16).view(np.uint16))  # fmt: skip
+            bits = (half(high).astype(np.uint32) << 16) | half(low).astype(np.uint32)
+            self.write(i.operands[0], bits, mask, "b32")
+            return
+        to, source = i.words[-2], i.words[-1]
+        values = self.read(i.operands[1], source)
+        is_float = source in _FLOATS or source == "bf16"
+        to_float = to in _FLOATS or to == "bf16"
+        if is_float and not to_float:
+            rounding = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
+            values = rounding[next(word for word in i.words if word in rounding)](values)
+            limits = np.iinfo(f"{'i' if to[0] == 's' else 'u'}{_width(to) // 8}")
+            values = np.where(np.isnan(values), 0, np.clip(values.astype(np.float64), limits.min,
+                                                           limits.max))  # fmt: skip
+            values = values.astype(np.int64)
+        elif is_float:
+            rounding = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
+            for word in i.words:
+                values = rounding[word](values) if word in rounding else values
+            if "sat" in i.words:
+                values = np.where(np.isnan(values), 0, np.clip(values, 0, 1))
+        self.write(i.operands[0], values.astype(np.float32) if to == "bf16" else
+                   values.astype(_FLOATS[to]) if to_float else values, mask, to)  # fmt: skip
+
+    def compute(self, i: Instruction, mask: np.ndarray, kind: str) -> None:
+        op, words = i.op, i.words
+        if op == "mad" or (op == "mul" and "wide" in words):
+            wide = {"u32": "u64", "s32": "s64", "u16": "u32", "s16": "s32"}
+            out = wide.get(kind, kind) if "wide" in words else kind
+            sources = [self.read(name, kind).astype(_BITS[_width(out)].__name__ if out[0] != "s"
+                                                    else f"i{_width(out) // 8}")
+                       for name in i.operands[1:3]]  # fmt: skip
+            result = sources[0] * sources[1]
+            if op == "mad":
+                result = result + self.read(i.operands[3], out)
+            self.write(i.operands[0], result, mask, out)
+            return
+        if op in ("and", "or", "xor", "not") and kind == "pred":
+            sources = [self.read(name, "pred") for name in i.operands[1:]]
+        elif op in ("shl", "shr"):
+            sources = [self.read(i.operands[1], kind), self.read(i.operands[2], "u32")]
+        else:
+            sources = [self.read(name, kind) for name in i.operands[1:]]
+        self.write(i.operands[0], _COMPUTE[op](words, kind, *sources), mask, kind)
+
+
+def _extreme(pick: Callable, quiet: Callable) -> Callable:
+    return lambda words, kind, *v: (
+        (pick if "NaN" in words else quiet)(*v) if kind in _FLOATS else pick(*v)
+    )
+
+
+def _high(words: list[str], kind: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if "hi" not in words:
+        return a * b
+    size = _width(kind)
+    wide = [int(x) * int(y) >> size for x, y in zip(a, b, strict=True)]
+    return np.array([w & (2**size - 1) for w in wide], _BITS[size])
+
+
+def _shift(values: np.ndarray, by: np.ndarray, left: bool) -> np.ndarray:
+    size = values.itemsize * 8
+    far = by >= size
+    by = np.where(far, size - 1, by).astype(values.dtype)
+    if left:
+        return np.where(far, 0, values << by)
+    return np.where(far & (values.dtype.kind == "u"), 0, values >> by)
+
+
+def _fma(words: list[str], kind: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    # f32: the product is exact in f64. f64: one rounding more than there should be.
+    result = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
+    if kind == "f32" and "rm" in words:
+        near = result.astype(np.float32)
+        return np.where(near > result, np.nextafter(near, np.float32(-np.inf)), near)
+    return result
+
+
+def _divide(words: list[str], kind: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if kind in _FLOATS:
+        return a / b
+    safe = np.where(b == 0, 1, b)
+    if kind[0] == "u":
+        return a // safe
+    return (np.abs(a) // np.abs(safe)) * np.sign(a) * np.sign(safe)
+
+
+_COMPUTE: dict[str, Callable] = {
+    "add": lambda w, k, a, b: a + b,
+    "sub": lambda w, k, a, b: a - b,
+    "mul": _high,
+    "fma": _fma,
+    "div": _divide,
+    "rem": lambda w, k, a, b: a - _divide(w, k, a, b) * b,
+    "neg": lambda w, k, a: -a if k in _FLOATS else (0 - a.astype(np.int64)),
+    "abs": lambda w, k, a: np.abs(a),
+    "min": _extreme(np.minimum, np.fmin),
+    "max": _extreme(np.maximum, np.fmax),
+    "and": lambda w, k, a, b: a & b,
+    "or": lambda w, k, a, b: a | b,
+    "xor": lambda w, k, a, b: a ^ b,
+    "not": lambda w, k, a: ~a,
+    "shl": lambda w, k, a, b: _shift(a, b, left=True),
+    "shr": lambda w, k, a, b: _shift(a, b, left=False),
+    "ex2": lambda w, k, a: np.where(
+        np.exp2(a.astype(np.float64)) < 2.0**-126, 0, np.exp2(a.astype(np.float64))),
+    "lg2": lambda w, k, a: np.log2(a.astype(np.float64)),
+    "rcp": lambda w, k, a: 1 / a,
+    "sqrt": lambda w, k, a: np.sqrt(a),
+    "rsqrt": lambda w, k, a: 1 / np.sqrt(a.astype(np.float64)),
+    "tanh": lambda w, k, a: np.tanh(a.astype(np.float64)),
+    "bfe": lambda w, k, a, b, c: (a >> b) & ((np.uint64(1) << c.astype(np.uint64)) - np.uint64(1)).astype(a.dtype),
+    "copysign": lambda w, k, a, b: np.copysign(b, a),
+}  # fmt: skip
