@@ -4,6 +4,7 @@
 #include "mlir/CAPI/IR.h"
 #include "redfuse/Conversion/LowerToLLVM.h"
 #include "redfuse/Conversion/LowerToNVVM.h"
+#include "redfuse/Conversion/LowerToROCDL.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Dialect/TMTensor.h"
 #include "redfuse/Transforms/Bufferize.h"
@@ -30,6 +31,7 @@ void redfuseRegisterPasses() {
       (redfuse::registerRedfusePasses(), redfuse::registerNormalizePipeline(),
        redfuse::registerBufferizePipeline(),
        redfuse::registerLowerToLLVMPipeline(),
-       redfuse::registerLowerToNVVMPipeline(), true);
+       redfuse::registerLowerToNVVMPipeline(),
+       redfuse::registerLowerToROCDLPipeline(), true);
   (void)once;
 }

@@ -285,7 +285,8 @@ void Planner::growBesideEachOther() {
 /// A cheap map whose value several groups read is computed in each of them
 /// rather than stored, if its inputs are no larger than its output.
 bool Planner::duplicateCheapMaps(RewriterBase &rewriter) {
-  for (CascadeOp consumer : cascades)
+  // A copy of the list, which changes with every attempt.
+  for (CascadeOp consumer : SmallVector<CascadeOp>(cascades))
     for (OpResult edge : producersOf(consumer)) {
       auto producer = cast<CascadeOp>(edge.getOwner());
       unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);

@@ -69,6 +69,7 @@ def encode(executable: Any) -> bytes:
                 "code_bytes": len(variant.code),
                 "images": [(chip, len(image)) for chip, image in variant.images],
                 "resources": [dataclasses.asdict(kernel) for kernel in variant.resources],
+                "listing": variant.listing,
             }
             for variant in executable.variants
         ],
@@ -178,7 +179,7 @@ def _variants(listed: list[dict], code: bytes) -> list[Any]:
         host_code = take(entry["code_bytes"])
         images = [(chip, take(count)) for chip, count in entry["images"]]
         resources = [Resources(**kernel) for kernel in entry["resources"]]
-        made.append(Variant(entry["chip"], host_code, images, resources))
+        made.append(Variant(entry["chip"], host_code, images, resources, entry["listing"]))
     if at != len(code):
         raise ValueError(f"{at} bytes of code are listed, there are {len(code)}")
     return made

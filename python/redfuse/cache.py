@@ -58,12 +58,13 @@ def key(source: Source, options: Options, target: str) -> str:
 
 
 def _tools(target: str) -> str:
-    """What else makes code for a target: the ptxas that is found, by its place, size and time."""
+    """What else makes code for a target: the ptxas or nvJitLink that is found, by its place, size
+    and time."""
     if not target.startswith("cuda"):
         return ""
     from . import cuda
 
-    path = cuda.find_ptxas()
+    path = cuda.assembler()
     try:
         status = os.stat(path) if path else None
     except OSError:

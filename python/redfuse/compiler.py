@@ -41,7 +41,8 @@ def compile(
 
     source: a path, MLIR text, an ``mlir.ir.Module``, or (with the extra ``torch``) a PyTorch
         function or module with example ``inputs``.
-    target: "auto" or "cpu", "cuda" (this machine's GPU) or "cuda:sm_90a" and the like. See
+    target: "auto" or "cpu", "cuda" (this machine's GPU), "cuda:sm_90a" and the like, several as
+        "cuda:sm_80,sm_90a", or "rocm:gfx942" (compiled only, not called). See
         ``redfuse targets``.
     inputs: example arrays. PyTorch sources need them; for MLIR they are checked against the
         signature.
@@ -107,9 +108,9 @@ def _compile(program: Source, options: Options, target: str) -> Executable:
 
 def _device(target: str) -> Any:
     """The module of a target that is not the cpu."""
-    from . import cuda
+    from . import cuda, rocm
 
-    return cuda
+    return rocm if target.startswith("rocm") else cuda
 
 
 def host_cpu() -> str:
@@ -131,13 +132,14 @@ class Lowered:
         # Of a program for a GPU: what the driver chooses from, its PTX, and ptxas's report.
         self.device: list[tuple[str, bytes]] = []
         self.ptx = b""
+        self.kernels_ir = self.listing = ""  # of an AMD GPU: LLVM IR, and assembly
         self.resources: list = []
 
     def variant(self, chip: str, code: bytes) -> Any:
         """The program for one architecture, with its host code."""
         from .cuda import Variant
 
-        return Variant(chip, code, self.device, self.resources)
+        return Variant(chip, code, self.device, self.resources, self.listing)
 
     def object_code(self, options: Options, cpu: str = "") -> bytes:
         """Machine code of a fully lowered module; ``cpu``: for another processor than this."""
@@ -189,20 +191,31 @@ def lower(
 
 
 def _lower_gpu(program: Source, options: Options, stop_after: str | None, target: str) -> Lowered:
-    from . import cuda
-
     if not options.fuse:
         raise UnsupportedError(
             f"target {target}: fuse=False is for the cpu; expected fuse=True, which compiles what "
             "cannot be fused to a kernel an operation"
         )
-    chip = cuda.chips_of(target)[0]
-    stages = pipelines.fused_gpu(options, chip, cuda.CHIPS[chip][3])
-    lowered = _lower(program, options, stages, stop_after, cuda.target_attribute(chip))
-    if stop_after is None:
-        start = time.perf_counter()
+    from . import cuda, rocm
+
+    device = _device(target)
+    chip = device.chips_of(target)[0]
+    if device is rocm:
+        stages = pipelines.fused_rocm(options, chip)
+    else:
+        stages = pipelines.fused_gpu(options, chip, cuda.CHIPS[chip][3])
+    lowered = _lower(program, options, stages, stop_after, device.target_attribute(chip))
+    if stop_after is not None:
+        return lowered
+    start = time.perf_counter()
+    if device is cuda:
         lowered.device, lowered.resources = cuda.images(lowered.ptx, chip)
-        lowered.timings["ptxas"] = time.perf_counter() - start
+    elif lowered.kernels_ir:
+        image, lowered.listing, lowered.resources = rocm.code_object(
+            lowered.kernels_ir, chip, options.opt_level
+        )
+        lowered.device = [(chip, image)]
+    lowered.timings["assembler"] = time.perf_counter() - start
     return lowered
 
 
@@ -266,6 +279,10 @@ def _lower(
             from . import cuda
 
             lowered.ptx = cuda.take_ptx(module)
+        if stage == "rocdl":
+            from . import rocm
+
+            lowered.kernels_ir = rocm.take_ir(module)
         if stage == stop_after:
             break
     lowered.explanation = recorder.result()
@@ -377,18 +394,21 @@ def resolve_target(target: str) -> str:
 
         return cuda.resolve(target)
     if family == "rocm":
-        raise TargetError(
-            f"target '{target}' is not in this build, which has: "
-            f"{', '.join(available_targets())}; use 'cpu'"
-        )
+        from . import rocm
+
+        return rocm.resolve(target)
     raise TargetError(one_of("target", target, ("auto", "cpu", "cuda", "rocm")))
 
 
 def available_targets() -> dict[str, str]:
     """Names of the targets that this build compiles for, each with a line about this machine."""
-    from . import _ext, cuda
+    from . import _ext, cuda, rocm
 
-    return {"cpu": host_text(_ext.host()), "cuda": cuda.machine_text()}
+    return {
+        "cpu": host_text(_ext.host()),
+        "cuda": cuda.machine_text(),
+        "rocm": rocm.machine_text(),
+    }
 
 
 def host_text(host: Mapping[str, Any]) -> str:

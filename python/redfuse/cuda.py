@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from . import nvjitlink
 from .errors import CodeWarning, CompileError, TargetError, one_of
 
 # What a kernel needs to know of an architecture: multiprocessors, GB/s, GFLOP/s in f32 (of the
@@ -119,13 +120,15 @@ class Resources:
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """A program for one architecture: host code, images to choose from (see :func:`images`), and
-    what ptxas says of its kernels."""
+    """A program for one architecture: host code, images to choose from (see :func:`images`; of an
+    AMD GPU one code object), what the assembler says of its kernels, and their assembly where it
+    is not an image."""
 
     chip: str
     code: bytes
     images: list[tuple[str, bytes]]
     resources: list[Resources]
+    listing: str = ""
 
 
 def find_ptxas() -> str | None:
@@ -151,8 +154,8 @@ def find_ptxas() -> str | None:
     return shutil.which("ptxas")
 
 
-def assemble(ptx: bytes, chip: str, ptxas: str) -> tuple[bytes, list[Resources]]:
-    """A cubin of PTX, and the resources of its kernels. Raises CompileError with ptxas's words."""
+def assemble(ptx: bytes, chip: str, ptxas: str) -> tuple[bytes, str]:
+    """A cubin of PTX, and what ptxas says. Raises CompileError with its words."""
     with tempfile.TemporaryDirectory(prefix="redfuse-") as folder:
         source, cubin = Path(folder) / "k.ptx", Path(folder) / "k.cubin"
         source.write_bytes(ptx.rstrip(b"\0"))
@@ -163,10 +166,7 @@ def assemble(ptx: bytes, chip: str, ptxas: str) -> tuple[bytes, list[Resources]]
             raise CompileError(f"{ptxas} does not run: {error.strerror or error}") from None
         if done.returncode != 0:
             raise CompileError(f"ptxas -arch={chip} failed:\n{(done.stderr or done.stdout)[:2000]}")
-        report = done.stderr + done.stdout
-        resources = parse_resources(report)
-        _warn(report, resources, chip)
-        return cubin.read_bytes(), resources
+        return cubin.read_bytes(), done.stderr + done.stdout
 
 
 def _warn(report: str, resources: list[Resources], chip: str) -> None:
@@ -208,12 +208,24 @@ def parse_resources(text: str) -> list[Resources]:
 
 
 def images(ptx: bytes, chip: str) -> tuple[list[tuple[str, bytes]], list[Resources]]:
-    """What the driver chooses from, with the architecture of each: a cubin where there is a ptxas,
-    and the PTX, which newer GPUs take; and what ptxas says of the kernels."""
+    """What the driver chooses from, with the architecture of each: a cubin where there is a ptxas
+    or nvJitLink, and the PTX, which newer GPUs take; and what is said of the kernels. Raises
+    CompileError."""
     if not ptx:
         return [], []
     ptxas = find_ptxas()
-    if ptxas is None:
+    if ptxas is not None:
+        cubin, report = assemble(ptx, chip, ptxas)
+    elif library := nvjitlink.find():
+        cubin, report = nvjitlink.link(ptx, chip, library)
+        report = report.partition("\ninfo ")[0]  # what follows is said twice
+    else:
         return [(chip, ptx)], []
-    cubin, resources = assemble(ptx, chip, ptxas)
+    resources = parse_resources(report)
+    _warn(report, resources, chip)
     return [(chip, cubin), (chip, ptx)], resources
+
+
+def assembler() -> str | None:
+    """What makes cubins here: the path of ptxas, or of nvJitLink."""
+    return find_ptxas() or nvjitlink.find()

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .errors import TargetError
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature
@@ -28,7 +29,8 @@ class Stages(Mapping):
         from . import pipelines
 
         if self._target != "cpu":
-            return pipelines.GPU_STAGES
+            rocm = self._target.startswith("rocm")
+            return pipelines.ROCM_STAGES if rocm else pipelines.GPU_STAGES
         return pipelines.STAGES if self._options.fuse else pipelines.UNFUSED_STAGES
 
     def __getitem__(self, stage: str) -> str:
@@ -48,6 +50,18 @@ class Stages(Mapping):
 
     def __len__(self) -> int:
         return len(self._names())
+
+
+def _compiled_only(target: str) -> Any:
+    """What a program for AMD GPUs does when it is called."""
+
+    def refuse(*arguments: Any) -> Any:
+        raise TargetError(
+            f"programs for {target} are compiled only: redfuse has no runtime for AMD GPUs, and "
+            "none has run them; save the program, or take exe.variants[0].images"
+        )
+
+    return refuse
 
 
 class Executable:
@@ -72,6 +86,11 @@ class Executable:
         self.compile_seconds = compile_seconds
         self.timings = timings or {}
         self.ir = Stages(source, options, target)
+        self._state_program: StateProgram | None = None
+        self._state_lock = threading.Lock()
+        if target.startswith("rocm"):
+            self._invoke = _compiled_only(target)
+            return
         codes = [(v.code, _ext.DeviceCode(v.images)) for v in self.variants] or [(code, None)]
         self._function = _ext.load(codes[0][0]).function(
             signature.name,
@@ -82,8 +101,6 @@ class Executable:
         for more, device in codes[1:]:
             self._function.add(_ext.load(more), device)
         self._invoke = self._function.bind(options.threads)
-        self._state_program: StateProgram | None = None
-        self._state_lock = threading.Lock()
 
     @property
     def resources(self) -> list[Any]:
@@ -94,7 +111,8 @@ class Executable:
         """Takes the source and options of the caller that the cache gave this program to."""
         self.source, self.options = source, options
         self.ir = Stages(source, options, self.target)
-        self._invoke = self._function.bind(options.threads)
+        if not self.target.startswith("rocm"):
+            self._invoke = self._function.bind(options.threads)
 
     def __repr__(self) -> str:
         return f"<redfuse.Executable {self.signature} for {self.target}>"
@@ -197,8 +215,11 @@ class Executable:
         from .compiler import lower
 
         if self.variants:
-            texts = [variant.images[-1][1].rstrip(b"\0").decode() for variant in self.variants]
-            return "\n".join(texts)
+            return "\n".join(
+                variant.listing or variant.images[-1][1].rstrip(b"\0").decode()
+                for variant in self.variants
+                if variant.images
+            )
         return lower(self.source, self.options, target=self.target).assembly(self.options)
 
     def save(self, path: str | os.PathLike[str]) -> None:

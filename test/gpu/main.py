@@ -128,7 +128,7 @@ def machine() -> dict[str, str]:
     """What the numbers depend on."""
     code = (
         "import redfuse, torch; from redfuse import cuda;"
-        "print(redfuse.__version__, '|', torch.__version__, '|', cuda.find_ptxas(), '|',"
+        "print(redfuse.__version__, '|', torch.__version__, '|', cuda.assembler(), '|',"
         " cuda.machine_text())"
     )
     about = {

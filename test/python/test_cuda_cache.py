@@ -150,3 +150,49 @@ def test_a_quiet_ptxas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         warnings.simplefilter("error")
         images, _ = cuda.images(b".version 8.0\0", "sm_90a")
     assert images[0][1] == b"\x7fELF"
+
+
+LINKER = """
+#include <stdint.h>
+#include <string.h>
+int __nvJitLinkCreate_13_0(void **h, uint32_t n, const char **options) {
+  *h = (void *)1;
+  return n != 3 || strcmp(options[0], "-arch=sm_90a");
+}
+int __nvJitLinkDestroy_13_0(void **h) { return 0; }
+int __nvJitLinkAddData_13_0(void *h, int kind, const char *data, size_t size, const char *name) {
+  return kind != 2 || data[size - 1] || strstr(data, "garbage") != 0;
+}
+int __nvJitLinkComplete_13_0(void *h) { return 0; }
+int __nvJitLinkGetLinkedCubinSize_13_0(void *h, size_t *n) { *n = 4; return 0; }
+int __nvJitLinkGetLinkedCubin_13_0(void *h, char *out) { memcpy(out, "\177ELF", 4); return 0; }
+static const char *info = "ptxas info : Compiling entry function 'k' for 'sm_90a'\\n"
+  "ptxas info : Used 47 registers\\ninfo : Function properties for 'k':\\n";
+int __nvJitLinkGetInfoLogSize_13_0(void *h, size_t *n) { *n = strlen(info) + 1; return 0; }
+int __nvJitLinkGetInfoLog_13_0(void *h, char *out) { strcpy(out, info); return 0; }
+int __nvJitLinkGetErrorLogSize_13_0(void *h, size_t *n) { *n = 9; return 0; }
+int __nvJitLinkGetErrorLog_13_0(void *h, char *out) { strcpy(out, "bad PTX!"); return 0; }
+"""
+
+
+def test_nvjitlink(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no ptxas."""
+    import subprocess
+
+    (tmp_path / "link.c").write_text(LINKER)
+    library = tmp_path / "libnvJitLink.so.13"
+    command = ["cc", "-shared", "-fPIC", "-o", library, tmp_path / "link.c"]
+    subprocess.run(list(map(str, command)), check=True)
+    monkeypatch.setattr(cuda, "find_ptxas", lambda: None)
+    monkeypatch.setenv("REDFUSE_NVJITLINK", str(library))
+    assert cuda.assembler() == str(library)
+    images, resources = cuda.images(b".version 8.0\0", "sm_90a")
+    assert images[0] == ("sm_90a", b"\x7fELF")
+    assert resources == [cuda.Resources("k", 47, 0, 0, 0)]
+    with pytest.raises(redfuse.CompileError, match="bad PTX!"):
+        cuda.images(b"garbage", "sm_90a")
+    with pytest.raises(redfuse.CompileError, match="does not know sm_80"):
+        cuda.images(b".version 8.0\0", "sm_80")
+    monkeypatch.setenv("REDFUSE_NVJITLINK", "/no/such/library")
+    with pytest.raises(redfuse.CompileError, match="does not load"):
+        cuda.images(b".version 8.0\0", "sm_90a")

@@ -95,12 +95,15 @@ def command_test(arguments: list[str]) -> int:
     if kind == "--torch":
         install_extra(venv, "torch")
         return run_pytest(venv, rest or [str(ROOT / "test" / "pytorch")])
+    if kind == "--rocm":
+        install_extra(venv, "rocm")
+        return run_pytest(venv, rest or [str(ROOT / "test" / "rocm")])
     if strays := [a for a in arguments if a.startswith("-")]:
         raise DevError(
             f"{strays[0]} is for lit or for pytest? Say `tools/dev test lit {strays[0]}` "
             f"or `tools/dev test pytest {strays[0]}`"
         )
-    python = [a for a in arguments if re.search(r"\.py(::|$)|test/(python|e2e|pytorch)\b", a)]
+    python = [a for a in arguments if re.search(r"\.py(::|$)|test/(python|e2e|pytorch|rocm)\b", a)]
     mlir = [a for a in arguments if a not in python]
     codes = []
     if mlir or not arguments:
@@ -166,7 +169,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "setup": (command_setup, "make .venv with the redfuse command in it"),
     "build": (command_build, "bring the C++ build in build/dev up to date"),
     "run": (command_run, "FILE.mlir: what is fused, how exact, how fast (redfuse demo)"),
-    "test": (command_test, "[lit|pytest|--torch] [ARGUMENTS or files]: run the tests"),
+    "test": (command_test, "[lit|pytest|--torch|--rocm] [ARGUMENTS or files]: run the tests"),
     "lint": (command_lint, "[--fix]: formatting, ruff, file lengths, machine paths"),
     "docs": (command_docs, "[--check]: pages made from the .td files and of printed output"),
     "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),

@@ -334,7 +334,7 @@ def circumstances() -> dict[str, str]:
     properties = torch.cuda.get_device_properties(0)
     found: dict[str, str] = {
         "gpu": properties.name, "torch": torch.__version__, "cuda": str(torch.version.cuda),
-        "cudnn": str(torch.backends.cudnn.version()), "ptxas": str(cuda.find_ptxas()),
+        "cudnn": str(torch.backends.cudnn.version()), "ptxas": str(cuda.assembler()),
         "date": time.strftime("%Y-%m-%d"),
     }  # fmt: skip
     return found

@@ -1,0 +1,64 @@
+//===- LowerToROCDL.cpp - gpu.func to the ROCDL dialect --------------------===//
+#include "redfuse/Conversion/LowerToROCDL.h"
+#include "redfuse/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace {
+struct Options : PassPipelineOptions<Options> {
+  Option<std::string> chip{*this, "chip",
+                           llvm::cl::desc("the architecture, as gfx942"),
+                           llvm::cl::init("gfx942")};
+};
+} // namespace
+
+void redfuse::buildLowerToROCDL(OpPassManager &pm, StringRef chip) {
+  OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
+  device.addPass(createCanonicalizerPass());
+  device.addPass(createCSEPass());
+  device.addPass(redfuse::createReuseValues());
+  device.addPass(createCSEPass());
+  device.addPass(createLoopInvariantCodeMotionPass());
+  device.addPass(math::createMathExtendToSupportedTypes());
+  device.addPass(redfuse::createExpandMath());
+  device.addPass(createSCFToControlFlowPass());
+  device.addPass(memref::createExpandStridedMetadataPass());
+  device.addPass(createLowerAffinePass());
+  device.addPass(createCanonicalizerPass());
+  device.addPass(createCSEPass());
+  device.addPass(createConvertVectorToLLVMPass());
+  // Before ROCDL: what LLVM has an intrinsic for needs no device library.
+  device.addPass(createConvertMathToLLVMPass());
+  ConvertGpuOpsToROCDLOpsOptions options;
+  options.chipset = chip.str();
+  options.runtime = gpu::amd::Runtime::HIP;
+  device.addPass(createConvertGpuOpsToROCDLOps(options));
+  device.addPass(createConvertVectorToLLVMPass());
+  device.addPass(createConvertMathToLLVMPass());
+  device.addPass(createConvertIndexToLLVMPass());
+  device.addPass(createArithToLLVMConversionPass());
+  device.addPass(createUBToLLVMConversionPass());
+  device.addPass(createCanonicalizerPass());
+  device.addPass(createCSEPass());
+  device.addPass(createReconcileUnrealizedCastsPass());
+  device.addPass(redfuse::createExternSharedMemory());
+}
+
+void redfuse::registerLowerToROCDLPipeline() {
+  PassPipelineRegistration<Options>(
+      "redfuse-lower-to-rocdl",
+      "lower the module's gpu.func to the ROCDL dialect",
+      [](OpPassManager &pm, const Options &options) {
+        buildLowerToROCDL(pm, options.chip);
+      });
+}

@@ -1,0 +1,219 @@
+"""AMD GPUs as targets: code objects, made without a ROCm installation.
+
+MLIR writes LLVM IR (the wheels' LLVM has no AMDGPU back end), llvmlite's LLVM makes machine code of
+it, an LLD (ROCm's, the one of the package ziglang, or of the PATH) the code object. Nothing here
+runs one: no AMD GPU has run what these functions make.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .codeobject import notes
+from .cuda import Resources
+from .errors import CompileError, TargetError, UnsupportedError, one_of
+
+# Compute units, GB/s, GFLOP/s in f32 (of a large part), lanes of a wave.
+CHIPS: dict[str, tuple[int, int, int, int]] = {
+    "gfx90a": (104, 1600, 22600, 64),
+    "gfx942": (304, 5300, 81700, 64),
+    "gfx1100": (96, 960, 61000, 32),
+}
+TRIPLE = "amdgcn-amd-amdhsa"
+# The two functions of ROCm's device libraries that kernels need, from the words that the runtime
+# puts behind a kernel's arguments (code objects of version 5): three counts of blocks, 4 bytes
+# each, then three sizes of blocks, 2 bytes each.
+_SIZES = {
+    "__ockl_get_num_groups": ("i32", 4, 0),
+    "__ockl_get_local_size": ("i16", 2, 12),
+}
+_BACKEND = """\
+import sys
+import llvmlite.binding as llvm
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+source, chip, level, listing, target = sys.argv[1:]
+machine = llvm.Target.from_triple("amdgcn-amd-amdhsa").create_target_machine(
+    cpu=chip, opt=int(level), reloc="pic")
+module = llvm.parse_assembly(open(source).read())
+module.verify()
+builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(int(level)))
+builder.getModulePassManager().run(module, builder)
+text = str(module)
+# Making code changes the module.
+open(listing, "w").write(machine.emit_assembly(llvm.parse_assembly(text)))
+open(target, "wb").write(machine.emit_object(llvm.parse_assembly(text)))
+"""
+
+
+def resolve(target: str) -> str:
+    """``rocm:gfx942``, or several as ``rocm:gfx90a,gfx942``; raises TargetError."""
+    named = target.partition(":")[2]
+    if not named:
+        raise TargetError(
+            f"target '{target}': name an architecture, as rocm:gfx942 ({', '.join(CHIPS)}); "
+            "programs for AMD GPUs are compiled only, they cannot be called"
+        )
+    chips = tuple(dict.fromkeys(named.split(",")))
+    for chip in chips:
+        if chip not in CHIPS:
+            raise TargetError(one_of(f"target '{target}': architecture", chip, tuple(CHIPS)))
+    return f"rocm:{','.join(chips)}"
+
+
+def chips_of(target: str) -> list[str]:
+    """``["gfx942"]`` of ``rocm:gfx942``."""
+    return target.partition(":")[2].split(",")
+
+
+def machine_text() -> str:
+    """One line: what programs are compiled for, and with what."""
+    missing = [] if _has_llvmlite() else ["llvmlite"]
+    if find_lld() is None:
+        missing.append("ld.lld (the package ziglang has one)")
+    needs = f"; needs {' and '.join(missing)}" if missing else ""
+    return f"compiles for {', '.join(CHIPS)}, does not run{needs}"
+
+
+def target_attribute(chip: str) -> str:
+    """What the cost model needs to know, as the text of ``#redfuse.target`` (see ``cuda``)."""
+    units, bandwidth, flops, _ = CHIPS[chip]
+    return (
+        f'#redfuse.target<"rocm", units = {units}, vector_bits = 512, l1 = 65536, l2 = 524288, '
+        f"flops = {flops}, bandwidth = {bandwidth}, launch_ns = 5000>"
+    )
+
+
+def take_ir(module: Any) -> str:
+    """LLVM IR of a module's kernels, lowered to the ROCDL dialect; empty if it has none."""
+    import mlir.ir as ir
+    from mlir.dialects import llvm
+
+    kernels = [op for op in module.body.operations if op.operation.name == "gpu.module"]
+    if not kernels:
+        return ""
+    with module.context, ir.Location.unknown():
+        alone = ir.Module.create()
+        with ir.InsertionPoint(alone.body):
+            for operation in kernels[0].regions[0].blocks[0].operations:
+                operation.operation.clone()
+        alone.operation.attributes["llvm.target_triple"] = ir.StringAttr.get(TRIPLE)
+        text = llvm.translate_module_to_llvmir(alone.operation)
+    return _with_sizes(text)
+
+
+def _with_sizes(text: str) -> str:
+    """Defines what is declared of the sizes of grid and block."""
+    for name, (kind, width, start) in _SIZES.items():
+        declared = re.search(rf"^declare [^\n]*@{name}\(i32[^\n]*$", text, re.MULTILINE)
+        if not declared:
+            continue
+        result = re.search(rf"(i\d+) @{name}", declared[0])[1]  # type: ignore[index]
+        widen = "add i32 %n, 0" if kind == result else f"zext {kind} %n to {result}"
+        text = text.replace(
+            declared[0],
+            f"define internal {result} @{name}(i32 %dim) alwaysinline {{\n"
+            "  %words = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()\n"
+            f"  %at = mul i32 %dim, {width}\n"
+            f"  %offset = add i32 %at, {start}\n"
+            "  %p = getelementptr i8, ptr addrspace(4) %words, i32 %offset\n"
+            f"  %n = load {kind}, ptr addrspace(4) %p\n"
+            f"  %r = {widen}\n"
+            f"  ret {result} %r\n"
+            "}",
+        )
+    if "@llvm.amdgcn.implicitarg.ptr()" in text:
+        text += "\ndeclare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()\n"
+    return text
+
+
+def _check(text: str) -> None:
+    """Raises UnsupportedError for what would need ROCm's device libraries."""
+    wanted = set(re.findall(r"@(__oc[mk]l_\w+)\(", text)) - set(_SIZES)
+    # In f64 the back end has no code for these, and stops the process.
+    wanted |= set(re.findall(r"@(llvm\.(?:exp|exp2|log|log2|log10|sin|cos|pow|tanh)\.f64)\(", text))
+    wanted |= set(
+        re.findall(r"@(llvm\.(?:pow|powi|tanh|sinh|cosh|tan|asin|acos|atan)\.\w+)\(", text)
+    )
+    if wanted:
+        raise UnsupportedError(
+            f"target rocm: no code for {', '.join(sorted(wanted))} without ROCm's device "
+            "libraries; compute it in f32, or for another target"
+        )
+
+
+def _has_llvmlite() -> bool:
+    return importlib.util.find_spec("llvmlite") is not None
+
+
+def find_lld() -> list[str] | None:
+    """The command of an ld.lld: ``REDFUSE_LLD``, of ROCm, of the package ziglang, or of PATH."""
+    named = os.environ.get("REDFUSE_LLD")
+    if named:
+        return [named]
+    for root in (os.environ.get("ROCM_PATH"), "/opt/rocm"):
+        path = Path(root or "") / "llvm" / "bin" / "ld.lld"
+        if root and path.is_file():
+            return [str(path)]
+    if importlib.util.find_spec("ziglang") is not None:
+        return [sys.executable, "-m", "ziglang", "ld.lld"]
+    found = shutil.which("ld.lld")
+    return [found] if found else None
+
+
+def code_object(text: str, chip: str, level: int) -> tuple[bytes, str, list[Resources]]:
+    """A code object of LLVM IR, its assembly, and the resources of its kernels.
+
+    Raises CompileError with the tools' words, UnsupportedError for what they have no code for.
+    """
+    _check(text)
+    if not _has_llvmlite():
+        raise CompileError("target rocm needs llvmlite: pip install 'redfuse[rocm]'")
+    lld = find_lld()
+    if lld is None:
+        raise CompileError(
+            "target rocm needs ld.lld: pip install 'redfuse[rocm]' (the package ziglang has one), "
+            "or name one in REDFUSE_LLD"
+        )
+    with tempfile.TemporaryDirectory(prefix="redfuse-") as folder:
+        source, listing, target, linked = (
+            Path(folder) / name for name in ("k.ll", "k.s", "k.o", "k.hsaco")
+        )
+        source.write_text(text)
+        # A process of its own: LLVM ends it when it has no code for something.
+        words = [str(source), chip, str(max(1, level)), str(listing), str(target)]
+        _run([sys.executable, "-c", _BACKEND, *words], f"LLVM's {chip} back end")
+        _run([*lld, "-shared", str(target), "-o", str(linked)], "ld.lld")
+        image = linked.read_bytes()
+        return image, listing.read_text(), resources(image)
+
+
+def _run(command: list[str], what: str) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    except OSError as error:
+        raise CompileError(f"{what} does not run: {error.strerror or error}") from None
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        told = [line for line in lines if "rror" in line] or lines[-5:]
+        raise CompileError(f"{what} failed:\n" + "\n".join(told[:10])[:2000])
+
+
+def resources(image: bytes) -> list[Resources]:
+    """What the metadata of a code object says of its kernels."""
+    return [
+        Resources(
+            kernel[".name"], kernel[".vgpr_count"], kernel[".group_segment_fixed_size"],
+            4 * (kernel.get(".vgpr_spill_count", 0) + kernel.get(".sgpr_spill_count", 0)),
+            kernel[".private_segment_fixed_size"],
+        )
+        for kernel in notes(image)["amdhsa.kernels"]
+    ]  # fmt: skip

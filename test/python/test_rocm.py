@@ -1,0 +1,66 @@
+"""AMD GPUs as targets, as far as nothing but MLIR is needed: names, LLVM IR, errors. The code
+objects are in test/rocm."""
+
+from pathlib import Path
+
+import pytest
+import redfuse
+from redfuse import codeobject, rocm
+from redfuse.compiler import lower
+from redfuse.frontends.mlir import read
+from redfuse.options import Options
+
+CORPUS = Path(__file__).parent.parent / "e2e" / "corpus"
+
+
+def kernels_ir(name: str, chip: str) -> str:
+    program = read(CORPUS / f"{name}.mlir")
+    return lower(program, Options(), stop_after="rocdl", target=f"rocm:{chip}").kernels_ir
+
+
+@pytest.mark.parametrize("name", ["softmax", "attention_dynamic", "moe_routing", "ffn_relu"])
+def test_llvm_ir(name: str) -> None:
+    text = kernels_ir(name, "gfx942")
+    assert 'target triple = "amdgcn-amd-amdhsa"' in text
+    assert "amdgpu_kernel void @main_0" in text
+    assert "declare i64 @__ockl" not in text
+    rocm._check(text)
+
+
+def test_sizes_of_the_grid() -> None:
+    """What the device libraries would say is read from the words behind the arguments."""
+    text = rocm._with_sizes(
+        "declare i64 @__ockl_get_num_groups(i32) #1\ndeclare i64 @__ockl_get_local_size(i32)\n"
+    )
+    assert "define internal i64 @__ockl_get_num_groups(i32 %dim)" in text
+    assert "mul i32 %dim, 4" in text
+    assert "load i16" in text and "add i32 %at, 12" in text
+    assert text.count("declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()") == 1
+
+
+def test_names() -> None:
+    assert rocm.resolve("rocm:gfx90a,gfx942,gfx90a") == "rocm:gfx90a,gfx942"
+    with pytest.raises(redfuse.TargetError, match="gfx943"):
+        rocm.resolve("rocm:gfx943")
+    with pytest.raises(redfuse.TargetError, match="name an architecture, as rocm:gfx942"):
+        redfuse.compile(CORPUS / "softmax.mlir", target="rocm")
+    assert "gfx942" in redfuse.available_targets()["rocm"]
+    with pytest.raises(redfuse.UnsupportedError, match="fuse=False"):
+        redfuse.compile(CORPUS / "softmax.mlir", target="rocm:gfx942", options={"fuse": False})
+
+
+def test_missing_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rocm, "_has_llvmlite", lambda: False)
+    with pytest.raises(redfuse.CompileError, match="needs llvmlite"):
+        rocm.code_object("", "gfx942", 3)
+    monkeypatch.setattr(rocm, "_has_llvmlite", lambda: True)
+    monkeypatch.setattr(rocm, "find_lld", lambda: None)
+    with pytest.raises(redfuse.CompileError, match="needs ld.lld"):
+        rocm.code_object("", "gfx942", 3)
+    assert "does not run; needs ld.lld" in rocm.machine_text()
+
+
+@pytest.mark.parametrize("image", [b"", b"\x7fELF", b"\x7fELF\x02" + bytes(100)])
+def test_what_is_no_code_object(image: bytes) -> None:
+    with pytest.raises(redfuse.CompileError, match="no AMD code object"):
+        codeobject.notes(image)

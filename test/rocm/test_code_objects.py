@@ -1,0 +1,87 @@
+"""The corpus as code objects for AMD GPUs: their metadata and instructions. No AMD GPU has run
+them."""
+
+import re
+from pathlib import Path
+
+import pytest
+import redfuse
+from redfuse import codeobject, rocm
+
+CORPUS = Path(__file__).parents[1] / "e2e" / "corpus"
+NAMES = sorted(path.stem for path in CORPUS.glob("*.mlir"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_corpus(name: str) -> None:
+    """Built for every architecture; what the metadata says is what the target has."""
+    target = f"rocm:{','.join(rocm.CHIPS)}"
+    exe = redfuse.compile(CORPUS / f"{name}.mlir", target=target, options={"cache": False})
+    assert [variant.chip for variant in exe.variants] == list(rocm.CHIPS)
+    for variant in exe.variants:
+        ((chip, image),) = variant.images
+        assert codeobject.chip(image) == chip == variant.chip
+        facts = codeobject.notes(image)
+        assert facts["amdhsa.target"].startswith(f"amdgcn-amd-amdhsa--{chip}")
+        wave = rocm.CHIPS[chip][3]
+        kernels = facts["amdhsa.kernels"]
+        assert [kernel[".name"] for kernel in kernels]
+        for kernel in kernels:
+            assert kernel[".wavefront_size"] == wave
+            assert kernel[".group_segment_fixed_size"] <= 65536
+            assert kernel[".max_flat_workgroup_size"] <= 1024
+            assert 0 < kernel[".vgpr_count"] <= 512
+            assert kernel[".vgpr_spill_count"] == 0
+            # Nothing is left to be linked, and nobody gives a pointer that a launch lacks.
+            kinds = {argument[".value_kind"] for argument in kernel[".args"]}
+            assert kinds <= {"by_value", "global_buffer"} | HIDDEN
+        assert not re.search(r"__oc[mk]l", variant.listing)
+        assert re.search(r"global_load_\w*(dwordx4|b128|dword|b32|ushort|u16|ubyte|sbyte)",
+                         variant.listing)  # fmt: skip
+
+
+# What the runtime puts behind the arguments, and the kernels read: sizes of the grid.
+HIDDEN = {f"hidden_block_count_{d}" for d in "xyz"} | {f"hidden_group_size_{d}" for d in "xyz"} | {
+    f"hidden_remainder_{d}" for d in "xyz"
+} | {f"hidden_global_offset_{d}" for d in "xyz"} | {
+    "hidden_grid_dims", "hidden_dynamic_lds_size", "hidden_hostcall_buffer",
+    "hidden_multigrid_sync_arg", "hidden_heap_v1", "hidden_default_queue",
+    "hidden_completion_action", "hidden_queue_ptr",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("chip", rocm.CHIPS)
+def test_instructions(chip: str) -> None:
+    """16 bytes a load, lanes by permutes, LDS between waves, exponentials in line."""
+    text = redfuse.compile(
+        CORPUS / "softmax.mlir", target=f"rocm:{chip}", options={"cache": False}
+    ).asm
+    for wanted in ("global_load_(dwordx4|b128)", "ds_bpermute_b32", "s_barrier", "v_fma"):
+        assert re.search(wanted, text), wanted
+
+
+def test_bundles_and_calls(tmp_path: Path) -> None:
+    exe = redfuse.compile(
+        CORPUS / "softmax.mlir", target="rocm:gfx90a,gfx942", options={"cache": False}
+    )
+    exe.save(tmp_path / "p.rfb")
+    again = redfuse.load(tmp_path / "p.rfb")
+    assert again.variants == exe.variants
+    with pytest.raises(redfuse.TargetError, match="compiled only"):
+        again(1)
+
+
+def test_what_has_no_code() -> None:
+    """f64 exponentials need ROCm's device libraries: told before the back end is asked."""
+    text = (CORPUS / "softmax.mlir").read_text().replace("f32", "f64")
+    text = text.replace("0xFF800000", "0xFFF0000000000000")
+    with pytest.raises(redfuse.UnsupportedError, match=r"llvm.exp.f64"):
+        redfuse.compile(text, target="rocm:gfx942", options={"cache": False})
+
+
+def test_tools_that_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDFUSE_LLD", "/no/such/lld")
+    with pytest.raises(redfuse.CompileError, match="ld.lld does not run"):
+        redfuse.compile(CORPUS / "softmax.mlir", target="rocm:gfx942", options={"cache": False})
+    with pytest.raises(redfuse.CompileError, match="back end failed"):
+        rocm.code_object("define void @f( {", "gfx942", 3)
