@@ -30,7 +30,8 @@ void redfuse::buildLowerToROCDL(OpPassManager &pm, StringRef chip) {
   device.addPass(createCSEPass());
   device.addPass(createLoopInvariantCodeMotionPass());
   device.addPass(math::createMathExtendToSupportedTypes());
-  device.addPass(redfuse::createExpandMath());
+  // On functions: on a module the pass means an NVIDIA GPU's instructions.
+  device.nest<gpu::GPUFuncOp>().addPass(redfuse::createExpandMath());
   device.addPass(createSCFToControlFlowPass());
   device.addPass(memref::createExpandStridedMetadataPass());
   device.addPass(createLowerAffinePass());

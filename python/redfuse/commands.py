@@ -310,6 +310,8 @@ def bench(
 
     target = target if list_ else resolve_target(target)
     on_gpu = target.startswith("cuda")
+    if target.startswith("rocm") and not list_:
+        raise ArgumentError(f"--target {target}: such programs are compiled only, they do not run")
     dtype = dtype or ("bf16" if on_gpu else "f32")
     if dtype not in cases.BYTES:
         raise ArgumentError("--dtype: " + one_of("element type", dtype, cases.BYTES))

@@ -107,7 +107,8 @@ def take_ir(module: Any) -> str:
                 operation.operation.clone()
         alone.operation.attributes["llvm.target_triple"] = ir.StringAttr.get(TRIPLE)
         text = llvm.translate_module_to_llvmir(alone.operation)
-    return _with_sizes(text)
+    # What CUDA calls the device's scope.
+    return _with_sizes(text.replace('syncscope("device")', 'syncscope("agent")'))
 
 
 def _with_sizes(text: str) -> str:

@@ -25,8 +25,7 @@ def softmax():
 @pytest.fixture(scope="module")
 def spacious():
     """A program with intermediates in device memory."""
-    return redfuse.compile(programs.gated_ffn(8, 96, 64, "f32"), target="cuda:sm_90a",
-                           options=OPTIONS)  # fmt: skip
+    return redfuse.compile(CORPUS / "conv_bias_relu.mlir", target="cuda:sm_90a", options=OPTIONS)
 
 
 def aligned(shape, dtype=np.float32, offset: int = 0) -> np.ndarray:
