@@ -94,7 +94,7 @@ def make_steps(given: argparse.Namespace, out: Path) -> list[Step]:
         environment = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
         for tool in TOOLS:
             command = [
-                sanitizer, "--tool", tool, "--error-exitcode", "9", "--kernel-name", "kns=main",
+                sanitizer, "--tool", tool, "--error-exitcode", "9", "--kernel-name", "kns=main", "--kernel-name", "kns=host_",
                 "--report-api-errors", "no", "--print-limit", "20", *python, str(HERE / "corpus.py"),
                 "--schedules", given.sanitize_schedules, *SANITIZED,
             ]  # fmt: skip
