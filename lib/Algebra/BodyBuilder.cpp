@@ -252,8 +252,18 @@ Value BodyBuilder::product(Value start, ArrayRef<Factor> factors, double scale,
     if (f.exponent < 0)
       continue;
     Value v = base(f, type);
-    for (int i = 0; i < f.exponent; ++i)
-      result = result ? mul(result, v) : v;
+    if (isFloat(v)) {
+      for (int i = 0; i < f.exponent; ++i)
+        result = result ? mul(result, v) : v;
+      continue;
+    }
+    // Squares of squares: the exponents of integers can be long.
+    for (int left = f.exponent; left > 0; left /= 2) {
+      if (left % 2)
+        result = result ? mul(result, v) : v;
+      if (left > 1)
+        v = mul(v, v);
+    }
   }
   for (Factor f : factors) {
     if (f.exponent > 0)

@@ -19,6 +19,10 @@ bool isRisky(const Roles &roles, Factor factor);
 /// Whether another order of the elements gives another rounding.
 bool changesWithOrder(CombiningOpInterface combining);
 
+/// Whether `stage` adds up powers of differences from a mean around a kept pivot:
+/// squares, or products of several.
+bool isAroundPivot(const Derivation &derivation, const Stage &stage);
+
 /// The component like `index` with another power of (data - pivot): the count
 /// for power 0 of nothing else.
 std::optional<unsigned> findLowerPower(const Derivation &derivation,
@@ -47,6 +51,7 @@ private:
   bool addStage(ReduceOp reduce);
   bool addSum(ReduceOp reduce);
   bool addProduct(ReduceOp reduce);
+  bool addIntegerProduct(ReduceOp reduce);
   bool addGroup(ReduceOp reduce);
   bool addScan(ScanOp scan);
   /// The first component of the group of `combining`.

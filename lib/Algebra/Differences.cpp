@@ -63,6 +63,9 @@ bool Deriver::addPowers(ReduceOp reduce, ArrayRef<Difference> differences,
                   "data: expanded, infinite data cancels to NaN",
                   "weight the mean in the same way");
   note("(x-d)^n is expanded about a pivot inside the data");
+  if (isKept && c.data.empty() && c.powers.empty() && c.masks.empty() &&
+      !c.exponential)
+    addCount(c.over); // The power 0, for transports.
   for (int k = difference.power; k >= 0; --k) {
     Component part = c;
     StageTerm rest = out;
@@ -325,6 +328,41 @@ std::optional<unsigned> redfuse::findLowerPower(const Derivation &d,
       return i;
   }
   return std::nullopt;
+}
+
+/// Whether a term of `choice` has a component with kept powers.
+static bool sumsKeptPowers(const Derivation &d, const StageChoice &choice) {
+  if (choice.predicate)
+    return sumsKeptPowers(d, *choice.onTrue) ||
+           sumsKeptPowers(d, *choice.onFalse);
+  return llvm::any_of(choice.terms, [&](const StageTerm &term) {
+    if (!term.component)
+      return false;
+    // A mean in a type with more digits than the data has lost nothing.
+    auto isRounded = [](const DifferencePivot &pivot) {
+      return !pivot.exponential &&
+             llvm::any_of(pivot.data, [&](const Monomial &m) {
+               return llvm::any_of(m.factors, [&](Factor f) {
+                 return !pivot.type.isF64() ||
+                        !f.value.getDefiningOp<arith::ExtFOp>();
+               });
+             });
+    };
+    int degree = 0;
+    for (auto [pivot, power] : d.components[*term.component].powers)
+      if (isRounded(d.pivots[pivot]))
+        degree += power;
+    return degree > 1;
+  });
+}
+
+bool redfuse::isAroundPivot(const Derivation &d, const Stage &stage) {
+  return stage.value && sumsKeptPowers(d, *stage.value);
+}
+
+bool redfuse::hasKeptPowers(const Derivation &d) {
+  return llvm::any_of(d.stages,
+                      [&](const Stage &s) { return isAroundPivot(d, s); });
 }
 
 namespace {

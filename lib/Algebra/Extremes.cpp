@@ -9,8 +9,48 @@
 using namespace mlir;
 using namespace redfuse;
 
+/// A reduced integer leaves the product as its n-th power: integers that wrap are
+/// a ring.
+bool Deriver::addIntegerProduct(ReduceOp reduce) {
+  RefusalReason ignored;
+  ChoiceRef choice = form.of(reduce.getOperands()[0], ignored);
+  std::optional<int64_t> count = roles.getCount(reduce.getOver());
+  if (!choice || !choice->isSum() || choice->sum.size() != 1 || !count ||
+      *count == 0 || *count > std::numeric_limits<int>::max())
+    return false;
+  const Term &term = choice->sum[0];
+  SmallBitVector over = toDimSet(reduce.getOver(), roles.getOver().size());
+  if (!term.differences.empty() || term.exponential || !term.inner.empty() ||
+      std::fabs(term.scale) != 1 || dimsOf(term.done).anyCommon(over) ||
+      llvm::any_of(term.done, [&](Factor f) {
+        return f.exponent != 1 || f.function != Factor::Function::None;
+      }))
+    return false;
+  StageTerm out;
+  out.scale = *count % 2 == 0 ? 1 : term.scale;
+  for (Factor f : term.done) {
+    f.exponent = static_cast<int>(*count);
+    out.done.push_back(f);
+  }
+  Component c = makeComponent(Reducer::Mul, reduce.getOperands()[0].getType(),
+                              reduce.getOver(), dimsOf(term.data));
+  c.data = term.data;
+  out.component = addComponent(std::move(c));
+  auto value = std::make_shared<StageChoice>();
+  value->terms.push_back(std::move(out));
+  Stage stage;
+  stage.reduce = reduce;
+  stage.value = value;
+  result.stages.push_back(std::move(stage));
+  note("a reduced integer leaves a product as a power");
+  return true;
+}
+
 bool Deriver::addProduct(ReduceOp reduce) {
   Value operand = roles.canonical(reduce.getOperands()[0]);
+  if (operand.getType().isInteger() && roles[operand] == Role::Mixed &&
+      addIntegerProduct(reduce))
+    return true;
   if (roles[operand] != Role::Data && roles[operand] != Role::Free)
     return refuse(reduce, "product",
                   "a product of values that mix data with reduced values: the "

@@ -263,6 +263,9 @@ Value Rewriter::indexOrZero(BodyBuilder &bb, const Stage &stage, Value value,
 
 SmallVector<Value> Rewriter::finalised(BodyBuilder &bb, const State &state) {
   for (const Stage &stage : d.stages) {
+    // In one piece the source's own reduction will do for the others.
+    if (isWhole && !isAroundPivot(d, stage))
+      continue;
     ReduceOp reduce = stage.reduce;
     bb.map(roles.canonical(reduce.getResult(0)), stageValue(bb, stage, state));
     if (stage.kind == Stage::Kind::Group)

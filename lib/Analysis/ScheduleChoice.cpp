@@ -310,20 +310,8 @@ static SmallVector<int64_t> findKeptPivot(CascadeOp cascade,
     FailureOr<Derivation> derivation = derive(cascade, over, why);
     if (failed(derivation))
       continue;
-    // A mean in a type with more digits than the data has lost nothing.
-    auto isRounded = [](const DifferencePivot &pivot) {
-      return llvm::any_of(pivot.data, [&](const Monomial &m) {
-        return llvm::any_of(m.factors, [&](Factor f) {
-          auto ext = f.value.getDefiningOp<arith::ExtFOp>();
-          return !ext || !pivot.type.isF64();
-        });
-      });
-    };
-    for (const Component &c : derivation->components)
-      for (auto [pivot, power] : c.powers)
-        if (power > 1 && !derivation->pivots[pivot].exponential &&
-            isRounded(derivation->pivots[pivot]))
-          return over;
+    if (hasKeptPowers(*derivation))
+      return over;
   }
   return {};
 }

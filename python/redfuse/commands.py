@@ -171,9 +171,22 @@ def run(
         return 0
     outcomes, against = _compare(executable, arrays, results, expected)
     print(f"{file}: compared with {against}")
+    rules = _approximations(executable)
+    for rule in rules:
+        print(f"{file}: {rule}")
+    if rules:
+        outcomes = checking.measured(outcomes)
     for outcome in outcomes:
         console.verdict(str(outcome), outcome.ok)
     return 0 if all(outcome.ok for outcome in outcomes) else 1
+
+
+def _approximations(executable: Any) -> list[str]:
+    """What was approximated on request, in the words of the certificates."""
+    from .explain import approximations
+
+    kernels = executable.explain(json=True).get("kernels", [])
+    return list(dict.fromkeys(rule for kernel in kernels for rule in approximations(kernel)))
 
 
 def _compare(executable: Any, arrays: list, results: list, expected: list) -> tuple[list, str]:

@@ -367,3 +367,20 @@ func.func @masked(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf3
   } -> tensor<5xf32>
   return %r#0 : tensor<5xf32>
 }
+
+// A reduced integer leaves a product as a power.
+// CHECK-LABEL: @scaled_integers
+// CHECK: redfuse.fold
+// CHECK-SAME: basis = ["t0 = add[1](x0)", "t1 = mul[1](x0)"]
+// CHECK-SAME: finalise = ["d0 = t0", "d1 = t1*d0**37"]
+func.func @scaled_integers(%x: tensor<5x37xi32>, %init: tensor<5xi32>) -> tensor<5xi32> {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%x : tensor<5x37xi32>) outs(%init : tensor<5xi32>) {
+  ^bb0(%a: i32):
+    %s = redfuse.reduce add %a over [1] into [0] : i32
+    %p = arith.muli %a, %s : i32
+    %r = redfuse.reduce mul %p over [1] into [0] : i32
+    redfuse.yield %r : i32
+  } -> tensor<5xi32>
+  return %r : tensor<5xi32>
+}

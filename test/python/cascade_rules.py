@@ -142,6 +142,16 @@ RULES: dict[str, Cascade] = {
            %r = redfuse.reduce add %q over [j] into [i] : f32
            redfuse.yield %r : f32""",
     ),
+    "a product of scaled integers": Cascade(
+        ("ij:i32", "ij:i32"),
+        ("i:i32",),
+        """%s = redfuse.reduce add %b over [j] into [i] : i32
+           %p = arith.muli %a, %s : i32
+           %k = arith.constant 0 : i32
+           %q = arith.subi %k, %p : i32
+           %r = redfuse.reduce mul %p over [j] into [i] : i32
+           redfuse.yield %r : i32""",
+    ),
     "weights where a mask by the data holds": Cascade(
         ("ij", "jd"),
         ("id",),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -235,3 +236,47 @@ def test_help_and_version() -> None:
     for command in ("compile", "run", "explain", "bench", "targets", "demo", "cache"):
         assert command in redfuse().stdout
         assert redfuse(command, "--help").returncode == 0
+
+
+ROUNDED = """
+func.func @main(%x: tensor<8x640xf32>, %w: tensor<640x16xf32>) -> tensor<8x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x640xf32>) outs(%i : tensor<8xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %b = math.absf %a : f32
+    %c = arith.maximumf %b, %acc : f32
+    linalg.yield %c : f32
+  } -> tensor<8xf32>
+  %oe = tensor.empty() : tensor<8x16xf32>
+  %oi = linalg.fill ins(%zero : f32) outs(%oe : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %o = linalg.generic {indexing_maps = [affine_map<(i, d, j) -> (i, j)>, affine_map<(i, d, j) -> (i)>, affine_map<(i, d, j) -> (j, d)>, affine_map<(i, d, j) -> (i, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %m, %w : tensor<8x640xf32>, tensor<8xf32>, tensor<640x16xf32>) outs(%oi : tensor<8x16xf32>) {
+  ^bb0(%a: f32, %s: f32, %b: f32, %acc: f32):
+    %k = arith.constant 127.0 : f32
+    %q = arith.divf %a, %s : f32
+    %q1 = arith.mulf %q, %k : f32
+    %r = math.roundeven %q1 : f32
+    %p = arith.mulf %r, %b : f32
+    %t = arith.addf %p, %acc : f32
+    linalg.yield %t : f32
+  } -> tensor<8x16xf32>
+  return %o : tensor<8x16xf32>
+}
+"""
+
+
+def test_run_tells_the_error_of_an_approximation(tmp_path: Path) -> None:
+    path = tmp_path / "rounded.mlir"
+    path.write_text(ROUNDED)
+    options = ("-O", "schedule=stream", "-O", "approximate=true")
+    done = redfuse("run", path, "--check", *options)
+    assert done.returncode == 0, done.stderr
+    assert "rounding is taken for the identity" in done.stdout
+    error = float(re.search(r"error ([\d.e-]+), .*approximated: measured", done.stdout)[1])
+    assert 1e-4 < error < 0.1
+    done = redfuse("run", path, "--check", *options[:2])
+    assert done.returncode == 0
+    assert "approximate" not in done.stdout

@@ -70,3 +70,46 @@ def test_squares_of_what_is_scaled(schedule: str, scale: float) -> None:
     ratio = a.astype(np.float64) / np.abs(b).max(1, keepdims=True)
     got = np.asarray(compiled(SCALED, schedule)(a, b), np.float64)
     assert np.abs(got / np.square(ratio).sum(1) - 1).max() < 1e-5
+
+
+TIED = f"""
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+func.func @main(%a: tensor<{ROWS}x{LENGTH}xf32>)
+    -> (tensor<{ROWS}xf32>, tensor<{ROWS}xi64>) {{
+  %o = tensor.empty() : tensor<{ROWS}xf32>
+  %p = tensor.empty() : tensor<{ROWS}xi64>
+  %r:2 = redfuse.cascade {{indexing_maps = [#x, #r, #r]}} ins(%a : tensor<{ROWS}x{LENGTH}xf32>)
+      outs(%o, %p : tensor<{ROWS}xf32>, tensor<{ROWS}xi64>) {{
+  ^bb0(%x: f32):
+    %m = redfuse.reduce maximumf %x over [1] into [0] : f32
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    %l = redfuse.reduce add %e over [1] into [0] : f32
+    %w = arith.divf %e, %l : f32
+    %j = redfuse.index 1
+    %k = arith.index_cast %j : index to i64
+    %v, %q = redfuse.reduce argmax %w, %k over [1] into [0] : f32, i64
+    redfuse.yield %v, %q : f32, i64
+  }} -> tensor<{ROWS}xf32>, tensor<{ROWS}xi64>
+  return %r#0, %r#1 : tensor<{ROWS}xf32>, tensor<{ROWS}xi64>
+}}"""
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_values_that_rounding_makes_equal(schedule: str, strict: bool) -> None:
+    """Several weights round to the largest one: the index is one of theirs, and the first with
+    ``strict``. A row with NaN has weights of NaN only: its first index, in any case."""
+    a = np.random.default_rng(2).uniform(-9, -1, (ROWS, LENGTH)).astype(np.float32)
+    a[:, 100], a[:, 400], a[:, 600] = -1e-9, 0, -2e-9  # exp(-1e-9) is 1 in f32
+    a[1, 650] = np.nan
+    a[2, 5] = np.inf
+    a[3] = -np.inf
+    exe = redfuse.compile(TIED, options={"schedule": schedule, "strict": strict})
+    value, index = (np.asarray(v) for v in exe(a))
+    assert np.isnan(value[1:4]).all()
+    assert (index[1:4] == 0).all()
+    for row in (0, 4):
+        assert np.isfinite(value[row])
+        assert index[row] in ([100] if strict else [100, 400, 600])

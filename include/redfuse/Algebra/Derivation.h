@@ -237,8 +237,13 @@ struct FoldAndFinalize {
   FinalizeOp finalize;
 };
 
-/// Replaces `cascade` by one that reduces to the state in one piece and finalises
-/// it: the fold's accuracy, where there is nothing to carry. Expects no scans.
+/// Whether a stage adds up powers of differences around a kept pivot, which loses
+/// fewer digits than the source's order.
+bool hasKeptPowers(const Derivation &derivation);
+
+/// Replaces `cascade` by one in which powers of differences are reduced around
+/// pivots, in one piece: the fold's accuracy, where there is nothing to carry.
+/// Other reductions stay. Expects no scans.
 CascadeOp rewriteWhole(mlir::RewriterBase &rewriter, CascadeOp cascade,
                        const Derivation &derivation);
 

@@ -115,6 +115,12 @@ class Formal:
             for _ in range(abs(int(count)) - 1):  # type: ignore[call-overload]
                 result = result * value
             return result if count > 0 else numbers.apply("divf", numbers.number(1.0), result)  # type: ignore
+        if getattr(count, "denominator", 0) == 1 and count > 0 and _is_whole(value):  # type: ignore
+            result, left = np.ones_like(value), int(count)  # type: ignore[call-overload]
+            while left:
+                result = result * value if left % 2 else result
+                value, left = value * value, left // 2
+            return result
         return numbers.apply("powf", value, self.value(exponent, ranges, given, identity))
 
     # ---- states ----------------------------------------------------------------------
@@ -287,6 +293,13 @@ def _safe(formal: Formal, pivot: Any) -> Any:
         return pivot
     zero = formal.numbers.number(0.0)
     return formal.numbers.apply("select", np.asarray(pivot == float("-inf"), bool), zero, pivot)
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether these are integers, which wrap or are as long as they need."""
+    if value.dtype.kind == "O":
+        return all(isinstance(v, int) for v in value.flat)
+    return bool(value.dtype.kind in "iu")
 
 
 def _is_relative(component: Reduction) -> bool:
