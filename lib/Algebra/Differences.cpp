@@ -63,9 +63,6 @@ bool Deriver::addPowers(ReduceOp reduce, ArrayRef<Difference> differences,
                   "data: expanded, infinite data cancels to NaN",
                   "weight the mean in the same way");
   note("(x-d)^n is expanded about a pivot inside the data");
-  if (isKept && c.data.empty() && c.powers.empty() && c.masks.empty() &&
-      !c.exponential)
-    addCount(c.over); // The power 0, for transports.
   for (int k = difference.power; k >= 0; --k) {
     Component part = c;
     StageTerm rest = out;
