@@ -215,6 +215,23 @@ def test_memory_of_other_streams_is_given_back(spacious) -> None:
     assert use(7000) == 0
 
 
+def test_more_shared_memory_than_there_is() -> None:
+    exe = redfuse.compile(
+        programs.gemm_chain(64, 1024, 64, 64, "f32"), target="cuda:sm_90a",
+        options={**OPTIONS, "schedule": "resident"},
+    )  # fmt: skip
+    fail("cuFuncSetAttribute", 1)
+    try:
+        with pytest.raises(
+            redfuse.ExecutionError, match="needs .* bytes of shared memory a block, GPU 0 has"
+        ):
+            run_spacious(exe)
+    finally:
+        fail("cuFuncSetAttribute")
+    run_spacious(exe)
+    assert last_launch().shared > 48 << 10
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [(222, "older than the program's PTX"), (209, "not for this GPU"), (2, "out of memory")],
