@@ -11,6 +11,7 @@ import argparse
 import dataclasses
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -77,6 +78,7 @@ def make_steps(given: argparse.Namespace, out: Path) -> list[Step]:
     jobs = given.jobs or max(1, min(12, cores // 2))
     steps = [
         Step("corpus", [*python, str(HERE / "corpus.py"), "--jobs", str(jobs)], shared=True),
+        Step("calls", [*python, str(HERE / "calls.py")], shared=True),
         Step(
             "fuzz",
             [
@@ -107,7 +109,7 @@ def make_steps(given: argparse.Namespace, out: Path) -> list[Step]:
             [
                 *python, "-m", "redfuse.cli", "bench", "--target", "cuda", "--peers",
                 "--json", str(out / "bench.json"), "--plot", str(out / "bench.svg"),
-                "--limit", "LIMIT", *given.bench,
+                "--limit", "LIMIT", *shlex.split(given.bench),
             ],
         ),
     ]  # fmt: skip
@@ -170,7 +172,7 @@ def main() -> int:
     """The command line; 0 if every step that was asked for is ok."""
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0],
-        epilog="Steps: corpus, fuzz, memcheck, racecheck, initcheck, synccheck, latency, "
+        epilog="Steps: corpus, calls, fuzz, memcheck, racecheck, initcheck, synccheck, latency, "
         "bandwidth, bench; none: all.",
     )
     parser.add_argument("steps", nargs="*")
@@ -181,7 +183,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=0, help="processes of a step; 0: by the cores")
     parser.add_argument("--fuzz", type=int, default=2000, help="random cascades at most (2000)")
     parser.add_argument("--sanitize-schedules", default="auto,stream")
-    parser.add_argument("--bench", nargs="*", default=[], help="arguments of redfuse bench")
+    parser.add_argument("--bench", default="", help="arguments of redfuse bench, as one word")
     given = parser.parse_args()
     start = time.monotonic()
     end = start + given.budget
