@@ -40,6 +40,37 @@ static double product(const Shape &shape, const SmallBitVector &set) {
   return p;
 }
 
+/// Whether a sum of products has rows and columns, each of one operand alone.
+static bool isMatrixProduct(ReduceOp reduce, const DimSets &sets,
+                            function_ref<double(unsigned)> extentOf) {
+  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  if (reduce.getReducer() != Reducer::Add ||
+      !isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul))
+    return false;
+  SmallBitVector a = sets[mul->getOperand(0)];
+  SmallBitVector c = sets[mul->getOperand(1)];
+  bool wide = false, tall = false;
+  for (int64_t d : reduce.getInto()) {
+    wide |= a.test(d) && !c.test(d) && extentOf(d) > 4;
+    tall |= c.test(d) && !a.test(d) && extentOf(d) > 4;
+  }
+  return wide && tall;
+}
+
+bool redfuse::hasMatrixProduct(IndexProgramOpInterface op) {
+  FailureOr<DimSets> sets = DimSets::compute(op);
+  if (failed(sets))
+    return false;
+  SmallVector<int64_t> extents = getStaticExtents(op);
+  for (auto reduce : op.getProgramBody()->getOps<ReduceOp>())
+    if (isMatrixProduct(reduce, *sets, [&](unsigned d) {
+          return ShapedType::isDynamic(extents[d]) ? double(kDynamicExtent)
+                                                   : double(extents[d]);
+        }))
+      return true;
+  return false;
+}
+
 static FailureOr<Shape> analyse(CascadeOp cascade) {
   FailureOr<DimSets> sets = DimSets::compute(cascade);
   if (failed(sets))
@@ -72,18 +103,8 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
         operands |= shape.sets[operand];
       common &= operands;
     }
-    if (reduce.getReducer() == Reducer::Add)
-      if (Operation *mul = reduce.getOperand(0).getDefiningOp();
-          isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul)) {
-        SmallBitVector a = shape.sets[mul->getOperand(0)];
-        SmallBitVector c = shape.sets[mul->getOperand(1)];
-        bool wide = false, tall = false;
-        for (int64_t d : reduce.getInto()) {
-          wide |= a.test(d) && !c.test(d) && shape.extents[d] > 4;
-          tall |= c.test(d) && !a.test(d) && shape.extents[d] > 4;
-        }
-        shape.hasContraction |= wide && tall;
-      }
+    shape.hasContraction |= isMatrixProduct(
+        reduce, shape.sets, [&](unsigned d) { return shape.extents[d]; });
   }
   common.reset(shape.reduced);
   for (AffineExpr e : maps[numInputs].getResults()) {

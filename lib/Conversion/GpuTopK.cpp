@@ -52,15 +52,15 @@ Value GpuEmitter::goesBefore(const Candidate &a, const Candidate &c) {
   Value smaller = isLarger(c.value, a.value);
   Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                       a.number, c.number);
-  Value equal = arith::SelectOp::create(
-      b, loc, smaller, constant(b.getBoolAttr(false)), first);
+  Value equal = arith::SelectOp::create(b, loc, smaller,
+                                        constant(b.getBoolAttr(false)), first);
   Value better = arith::OrIOp::create(b, loc, larger, equal);
   // What is there goes before what is not.
   Value none = constant(b.getI32IntegerAttr(-1));
-  Value isHere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
-                                       a.number, none);
-  Value isThere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
-                                        c.number, none);
+  Value isHere =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, a.number, none);
+  Value isThere =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, c.number, none);
   better = arith::SelectOp::create(b, loc, isThere, better,
                                    constant(b.getBoolAttr(true)));
   return arith::AndIOp::create(b, loc, isHere, better);

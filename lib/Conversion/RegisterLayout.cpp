@@ -155,6 +155,7 @@ bool Planner::checkPrograms() {
 
 void Planner::findAccesses() {
   DenseMap<Value, BlockArgument> destinations = findDestinations(kernel);
+  SmallVector<std::pair<BlockArgument, AffineMap>> known;
   for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     unsigned numInputs = maps.size() - op.getProgramInits().size();
@@ -168,6 +169,10 @@ void Planner::findAccesses() {
       if (!type || map.getNumResults() == 0)
         continue;
       map = simplifyForExtents(map, space.staticExtents);
+      // What several programs read is read once for each.
+      if (llvm::is_contained(known, std::pair(it->second, map)))
+        continue;
+      known.push_back({it->second, map});
       Access access{
           std::nullopt, getDimsOf(map), bytesOf(type.getElementType()), 1,
           type,         i < numInputs};
@@ -365,18 +370,20 @@ void Planner::chooseRepeats() {
   }
   if (streamed.none())
     return;
-  // Bytes that a thread has under way.
-  double bytes = 0;
+  // Elements that a thread has under way: what a step costs beside them is
+  // shared by them.
+  double elements = 0;
   std::optional<unsigned> main;
   for (unsigned d : streamed.set_bits())
     if (!main || layout.dims[d].getSpan() > layout.dims[*main].getSpan())
       main = d;
   for (const Access &access : accesses)
     if (access.isInput && access.dims.test(*main))
-      bytes += access.bytes * localOf(access.dims);
+      elements += localOf(access.dims);
   DimShare &share = layout.dims[*main];
-  while (bytes > 0 && bytes * share.repeats * 2 <= 96 && share.repeats < 16 &&
-         share.getSpan() * 2 <= capacity[*main])
+  double most = hasFewBlocks() ? 64 : 32;
+  while (elements > 0 && elements * share.repeats * 2 <= most &&
+         share.repeats < 16 && share.getSpan() * 2 <= capacity[*main])
     share.repeats *= 2;
 }
 

@@ -410,8 +410,11 @@ bool Splitter::mergesInLaunch() {
   auto certificate = fold->getAttrOfType<DictionaryAttr>("certificate");
   if (certificate && certificate.contains("ordered"))
     return false;
-  SmallVector<int64_t> extents =
-      getStaticExtents(cast<IndexProgramOpInterface>(fold.getOperation()));
+  auto program = cast<IndexProgramOpInterface>(fold.getOperation());
+  // More than registers hold, and work for matrix units.
+  if (hasMatrixProduct(program))
+    return false;
+  SmallVector<int64_t> extents = getStaticExtents(program);
   for (auto [d, extent] : llvm::enumerate(extents))
     if (ShapedType::isDynamic(extent) &&
         !llvm::is_contained(schedule.getStream(), d) &&

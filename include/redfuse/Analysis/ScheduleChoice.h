@@ -11,6 +11,9 @@ namespace redfuse {
 inline constexpr llvm::StringLiteral kMergesInLaunch =
     "redfuse.merges_in_launch";
 
+/// Whether some sum of products in the body has rows and columns.
+bool hasMatrixProduct(IndexProgramOpInterface op);
+
 struct ScheduleRequest {
   /// Keep to one kind where it is legal; none: what the cost model finds best.
   std::optional<ScheduleKind> kind;

@@ -161,7 +161,7 @@ class _Block:
         elif operand.startswith(("0f", "0d")):
             bits = np.full(self.count, int(operand[2:], 16), np.uint64)
         elif re.match(r"-?\d|0x", operand):
-            bits = np.full(self.count, int(operand, 0) & (2**64 - 1), np.uint64)
+            bits = np.full(self.count, int(operand.rstrip("U"), 0) & (2**64 - 1), np.uint64)
         else:
             bits = np.zeros(self.count, np.uint64)  # the start of shared memory
         if kind == "pred":
@@ -383,6 +383,21 @@ def _high(words: list[str], kind: str, a: np.ndarray, b: np.ndarray) -> np.ndarr
     return np.array([w & (2**size - 1) for w in wide], _BITS[size])
 
 
+def _permute(
+    words: list[str], kind: str, a: np.ndarray, b: np.ndarray, c: np.ndarray
+) -> np.ndarray:
+    """Bytes of a pair of words, by the digits of ``c``; the top bit of one asks for the sign."""
+    pool = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
+    result = np.zeros_like(pool)
+    for i in range(4):
+        digit = (c.astype(np.uint64) >> np.uint64(4 * i)) & np.uint64(15)
+        byte = (pool >> ((digit & np.uint64(7)) * np.uint64(8))) & np.uint64(255)
+        sign = np.where(byte & np.uint64(128), np.uint64(255), np.uint64(0))
+        byte = np.where(digit & np.uint64(8), sign, byte)
+        result |= byte << np.uint64(8 * i)
+    return result
+
+
 def _shift(values: np.ndarray, by: np.ndarray, left: bool) -> np.ndarray:
     size = values.itemsize * 8
     far = by >= size
@@ -434,6 +449,7 @@ _COMPUTE: dict[str, Callable] = {
     "sqrt": lambda w, k, a: np.sqrt(a),
     "rsqrt": lambda w, k, a: 1 / np.sqrt(a.astype(np.float64)),
     "tanh": lambda w, k, a: np.tanh(a.astype(np.float64)),
+    "prmt": _permute,
     "bfe": lambda w, k, a, b, c: (a >> b) & ((np.uint64(1) << c.astype(np.uint64)) - np.uint64(1)).astype(a.dtype),
     "copysign": lambda w, k, a, b: np.copysign(b, a),
 }  # fmt: skip
