@@ -452,6 +452,7 @@ struct ExpandMath : redfuse::impl::ExpandMathBase<ExpandMath> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
+    // The module of an NVIDIA GPU; functions of others become arithmetic.
     if (isa<gpu::GPUModuleOp>(getOperation())) {
       redfuse::populateExpandMathGPU(patterns);
       if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

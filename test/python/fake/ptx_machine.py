@@ -344,6 +344,8 @@ class _Block:
                 values = rounding[word](values) if word in rounding else values
             if "sat" in i.words:
                 values = np.where(np.isnan(values), 0, np.clip(values, 0, 1))
+        if to == "s8":  # wider registers get its sign
+            values, to = values.astype(np.int8).astype(np.int64), "s64"
         self.write(i.operands[0], values.astype(np.float32) if to == "bf16" else
                    values.astype(_FLOATS[to]) if to_float else values, mask, to)  # fmt: skip
 
@@ -381,6 +383,16 @@ def _high(words: list[str], kind: str, a: np.ndarray, b: np.ndarray) -> np.ndarr
     size = _width(kind)
     wide = [int(x) * int(y) >> size for x, y in zip(a, b, strict=True)]
     return np.array([w & (2**size - 1) for w in wide], _BITS[size])
+
+
+def _field(words: list[str], kind: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """``c`` bits of ``a`` from bit ``b`` on."""
+    wide, size = a.astype(np.uint64), c.astype(np.uint64) & np.uint64(255)
+    bits = (wide >> b.astype(np.uint64)) & ((np.uint64(1) << size) - np.uint64(1))
+    if kind[0] == "s":
+        top = np.uint64(1) << (size - np.uint64(1))
+        bits = (bits ^ top) - top
+    return bits
 
 
 def _permute(
@@ -450,6 +462,6 @@ _COMPUTE: dict[str, Callable] = {
     "rsqrt": lambda w, k, a: 1 / np.sqrt(a.astype(np.float64)),
     "tanh": lambda w, k, a: np.tanh(a.astype(np.float64)),
     "prmt": _permute,
-    "bfe": lambda w, k, a, b, c: (a >> b) & ((np.uint64(1) << c.astype(np.uint64)) - np.uint64(1)).astype(a.dtype),
+    "bfe": _field,
     "copysign": lambda w, k, a, b: np.copysign(b, a),
 }  # fmt: skip
