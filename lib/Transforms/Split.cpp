@@ -45,6 +45,9 @@ private:
   void makeMap();
   bool isMap() const;
   bool mergesInLaunch();
+  /// That of a kernel which follows the folding one: it is not derived or split
+  /// once more.
+  ScheduleAttr scheduleOf(CascadeOp cascade);
   AffineMap withPart(AffineMap map);
   SmallVector<Value> mergeParts(ArrayRef<SmallVector<Value>> parts,
                                 const IRMapping &outside);
@@ -65,6 +68,13 @@ private:
 };
 
 } // namespace
+
+ScheduleAttr Splitter::scheduleOf(CascadeOp cascade) {
+  ScheduleRequest request;
+  request.kind = ScheduleKind::Resident;
+  request.strict = true;
+  return chooseSchedule(cascade, getTargetOf(kernel), request);
+}
 
 /// A map over the dims and the number of the segment, which comes last.
 AffineMap Splitter::withPart(AffineMap map) {
@@ -365,11 +375,7 @@ void Splitter::makeMerging() {
         b.clone(op, mapping);
     }
   }
-  ScheduleRequest request;
-  request.kind = ScheduleKind::Resident;
-  request.strict = true; // What merges is not derived once more.
-  made.kernel.setScheduleAttr(
-      chooseSchedule(cascade, getTargetOf(kernel), request));
+  made.kernel.setScheduleAttr(scheduleOf(cascade));
   LaunchOp made2 = end(made, cascade.getResults());
   if (isMap)
     merged = llvm::to_vector_of<Value>(made2.getResults());
@@ -397,8 +403,7 @@ void Splitter::makeMap() {
                         copy.getInits(), copy.getIndexingMaps(), nullptr);
   cascade.getBody().takeBody(copy.getBody());
   copy.erase();
-  made.kernel.setScheduleAttr(
-      chooseSchedule(cascade, getTargetOf(kernel), ScheduleRequest()));
+  made.kernel.setScheduleAttr(scheduleOf(cascade));
   launch->replaceAllUsesWith(end(made, cascade.getResults()).getResults());
 }
 
