@@ -1,10 +1,12 @@
 """Programs for NVIDIA GPUs, as far as they can be tested without one: PTX, cubins, errors."""
 
+import re
 from pathlib import Path
 
 import pytest
 import redfuse
 from redfuse import cuda
+from redfuse.bench import programs
 from redfuse.compiler import lower
 from redfuse.frontends.mlir import read
 from redfuse.options import Options
@@ -25,6 +27,36 @@ def test_ptx(name: str) -> None:
     text = ptx(name, "sm_90a").decode()
     assert ".target sm_90a" in text
     assert ".entry main_0" in text
+
+
+MEMORY_BOUND = {
+    "softmax": programs.softmax(8192, 8192, "bf16"),
+    "softmax_long": programs.softmax(4096, 32768, "bf16"),
+    "softmax_short": programs.softmax(65536, 1024, "bf16"),
+    "layernorm": programs.layernorm(8192, 8192, "bf16"),
+    "rmsnorm": programs.rmsnorm(4096, 32768, "bf16"),
+    "cross_entropy": programs.cross_entropy(4096, 32768, "bf16"),
+    "variance": programs.variance(512, 32768),
+    "variance_one_row": programs.variance(1, 32768),
+    "inertia": programs.inertia(512, 32768),
+    "inertia_one_row": programs.inertia(1, 32768),
+    "decode": programs.attention(32, 64, 1, 4096, 128, "bf16"),
+    "decode_one": programs.attention(1, 32, 1, 32768, 128, "bf16"),
+}
+
+
+@pytest.mark.parametrize("name", MEMORY_BOUND)
+def test_memory_bound(name: str, tmp_path: Path) -> None:
+    """One launch, loads of 16 bytes alone along the data, nothing spilled."""
+    path = tmp_path / "program.mlir"
+    path.write_text(MEMORY_BOUND[name])
+    text = lower(read(path), Options(), stop_after="nvvm", target="cuda:sm_90a").ptx
+    assert text.count(b".entry") == 1
+    assert b"ld.global.v4" in text
+    # The label of a cross entropy picks an element.
+    assert len(re.findall(rb"ld\.global[.\w]*\.b16\b", text)) <= 1
+    _, resources = cuda.images(text, "sm_90a")
+    assert all(kernel.spills == 0 for kernel in resources)
 
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "sm_100a"])
