@@ -93,6 +93,11 @@ bool Planner::findCapacities() {
       streamed.set(d);
       if (ShapedType::isDynamic(extent))
         capacity[d] = 1 << 20;
+      // A block's segment.
+      if (space.schedule.getKind() == ScheduleKind::Split &&
+          d == space.schedule.getStream().front())
+        capacity[d] = llvm::divideCeil(
+            capacity[d], std::max<int64_t>(1, space.schedule.getParts()));
     } else if (isGrid && tile != 0) {
       capacity[d] =
           ShapedType::isDynamic(extent) ? tile : std::min(tile, extent);
