@@ -42,6 +42,15 @@ SCALED = """
     %q = arith.mulf %z, %z : f32
     %y = redfuse.reduce add %q over [1] into [0] : f32"""
 
+EXPONENTIALS = """
+    %m = redfuse.reduce maximumf %x over [1] into [0] : f32
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    %l = redfuse.reduce add %e over [1] into [0] : f32
+    %w = arith.divf %e, %l : f32
+    %p = arith.mulf %w, %v : f32
+    %y = redfuse.reduce add %p over [1] into [0] : f32"""
+
 
 def compiled(body: str, schedule: str) -> redfuse.Executable:
     return redfuse.compile(WEIGHTED.replace("BODY", body), options={"schedule": schedule})
@@ -113,3 +122,29 @@ def test_values_that_rounding_makes_equal(schedule: str, strict: bool) -> None:
     for row in (0, 4):
         assert np.isfinite(value[row])
         assert index[row] in ([100] if strict else [100, 400, 600])
+
+
+@pytest.mark.parametrize("lazy", [1, 8])
+@pytest.mark.parametrize("schedule", ["stream", "split"])
+def test_maxima_that_grow_slowly_and_at_once(schedule: str, lazy: int) -> None:
+    """With pivots that stay while the maximum grows by little."""
+    a = np.random.default_rng(3).standard_normal((ROWS, LENGTH)).astype(np.float32)
+    a[0] += np.linspace(0, 90, LENGTH, dtype=np.float32)
+    a[1, 350:] += 600
+    a[2, -1] = 600
+    a[3, :350] = -np.inf
+    text = WEIGHTED.replace("BODY", EXPONENTIALS)
+    given = {"schedule": schedule, "lazy": lazy, "parts": 3 if schedule == "split" else 0}
+    exe = redfuse.compile(text, options=given)
+    b = np.random.default_rng(4).standard_normal((ROWS, LENGTH)).astype(np.float32)
+    x = a.astype(np.float64)
+    e = np.exp(x - x.max(1, keepdims=True))
+    want = (e * b).sum(1) / e.sum(1)
+    assert np.abs(np.asarray(exe(a, b), np.float64) - want).max() < 1e-5
+    assert "powers of 2 less, kept" in exe.explain()
+
+
+@pytest.mark.parametrize("lazy", [-1, 9])
+def test_too_lazy(lazy: int) -> None:
+    with pytest.raises(redfuse.ArgumentError, match="'lazy': expected 0 to 8"):
+        redfuse.Options(lazy=lazy)

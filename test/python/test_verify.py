@@ -25,13 +25,15 @@ from redfuse.verification.report import FAILED, UNCHECKED, Check
 EXTENTS = {"i": 3, "j": 37, "d": 2}
 
 
-def derived(name: str) -> str:
+def derived(name: str, options: str = "") -> str:
     """The fold of a cascade, as text."""
     source = PROGRAMS.get(name) or CASCADES[name].text(EXTENTS)
     context = ir.Context()
     with context:
         module = ir.Module.parse(source)
-        PassManager.parse("builtin.module(redfuse-derive{all=true})").run(module.operation)
+        PassManager.parse(f"builtin.module(redfuse-derive{{all=true {options}}})").run(
+            module.operation
+        )
         return str(module)
 
 
@@ -161,6 +163,13 @@ WRONG_CERTIFICATES = {
     "dims of a component": (
         "weighted sum", "t2: f32[0, 1] = 0", "t2: f32[1] = 0", "50 digits: states of segments"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["weighted sum", "log-sum-exp", "entropy", "softmax"])
+def test_pivots_that_lag_behind_are_right(name: str) -> None:
+    text = derived(name, "lazy=8")
+    assert "at most 8 powers of 2 behind" in text
+    assert not [c for c in checks(text) if c.status == FAILED]
 
 
 @pytest.mark.parametrize("what", WRONG_CERTIFICATES)
