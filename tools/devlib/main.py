@@ -142,6 +142,13 @@ def command_fuzz(arguments: list[str]) -> int:
     )
 
 
+def command_verify(arguments: list[str]) -> int:
+    """The corpus and the examples, or some files: derivations and results."""
+    venv = ready(["verify", *arguments])
+    script = ROOT / "test" / "e2e" / "verified.py"
+    return call([venv.python, script, *absolute(arguments)], env=environment(venv))
+
+
 def command_gpu(arguments: list[str]) -> int:
     """Packs the compiler and its tests for a machine with a GPU, or runs them."""
     venv = ready(["gpu", *arguments])
@@ -174,6 +181,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "docs": (command_docs, "[--check]: pages made from the .td files and of printed output"),
     "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),
     "fuzz": (command_fuzz, "[--count N] [--seed S] [--jobs J] [--target T]: random cascades"),
+    "verify": (command_verify, "[--jobs J] [FILE...]: redfuse verify of the corpus and examples"),
     "gpu": (command_gpu, "[--here] [FOLDER]: pack the GPU tests for a machine without a network"),
     "wheel": (wheel, "[PYTHON]: build a wheel into dist/, install it elsewhere and import it"),
     "ci": (command_ci, "[--clean]: all of the above that CI checks"),

@@ -202,15 +202,32 @@ class Formal:
         """The dim of the ranks of a top-k: the one of its component that data lacks."""
         if reduction.reducer != "topk":
             return None
+        # A selection on other data has its indices, and makes its values of those.
+        finalised = [self.certificate.finalise.get(name) for name in reduction.names]
+        held = {f.key for f in finalised if f is not None and f.head == "name"}
         for component in self.certificate.basis:
-            if component.text == reduction.text:
+            if component.text == reduction.text or held & set(component.names):
                 dims = set(self.certificate.state[component.names[0]].dims)
-                for operand in reduction.operands:
-                    for name in operand.names():
-                        if name in self.certificate.inputs:
-                            dims -= set(self.certificate.inputs[name].dims)
+                for operand in component.operands:
+                    dims -= self._dims(operand)
                 return max(dims) if dims else None
         raise NotInterpretable("a top-k whose ranks have no dim in the state")
+
+    def _dims(self, formula: Expr) -> set[int]:
+        """The dims that a formula of data depends on."""
+        found: set[int] = set()
+        for part in formula.walk():
+            if part.head != "name":
+                continue
+            if part.key in self.certificate.inputs:
+                found |= set(self.certificate.inputs[part.key].dims)
+            elif part.key in self.certificate.where:
+                found |= self._dims(self.certificate.where[part.key])
+            elif part.key[0] == "i" and part.key[1:].isdigit():
+                found.add(int(part.key[1:]))
+        for part in formula.walk():
+            found -= set(part.dims if part.head == "reduce" else ())
+        return found
 
     def merge(self, a: State, b: State, pivots: Mapping[str, Any] | None = None) -> State:
         """Two states as one; kept pivots are those of the heavier one, unless ``pivots`` says."""
