@@ -24,6 +24,11 @@ _EXTREMES = {
     "maximumf": "Max", "maxnumf": "Max", "maxsi": "Max", "maxui": "Max",
     "minimumf": "Min", "minnumf": "Min", "minsi": "Min", "minui": "Min",
 }  # fmt: skip
+# Comparisons that tell equal values from others, and what they are for equal ones.
+_EQUAL = {
+    "==": True, "cmpf_oeq": True, "cmpf_ueq": True, "cmpi_eq": True,
+    "!=": False, "cmpf_one": False, "cmpf_une": False, "cmpi_ne": False,
+}  # fmt: skip
 _MAXIMA = ("maximumf", "maxnumf")
 
 
@@ -101,7 +106,7 @@ class Algebra:
             is_data = bool(self.dims(formula) & set(self.certificate.over))
             return self.symbol(f"r{abs(hash(formula)) % 10**8}", group if is_data else None)
         if head == "call" and formula.value in ("where", "select"):
-            holds = self._holds(formula.args[0], group)
+            holds = self._holds(formula.args[0], group, given)
             chosen = formula.args[1] if holds else (formula.args[2:] or (None,))[0]
             return identity if chosen is None else self.expression(chosen, given, group, identity)
         if head == "call":
@@ -124,15 +129,21 @@ class Algebra:
             raise Undecided(f"'{head}' in a formula")
         return operators[head]()
 
-    def _holds(self, condition: Expr, group: int) -> bool:
-        """What a condition is taken for: any value will do that is the same wherever it occurs."""
+    def _holds(self, condition: Expr, group: int, given: Mapping[str, Any]) -> bool:
+        """What a condition is taken for: any value will do that is the same wherever it occurs.
+        States that are combined are equal where they are so by algebra, as identities are, else
+        not."""
         if condition.head == "not":
-            return not self._holds(condition.args[0], group)
+            return not self._holds(condition.args[0], group, given)
         if condition.head == "name" and condition.key in self.certificate.where:
-            return self._holds(self.certificate.where[condition.key], group)
+            return self._holds(self.certificate.where[condition.key], group, given)
         if condition.head == "call" and condition.value in ("andi", "ori", "xori"):
-            a, b = (self._holds(c, group) for c in condition.args)
+            a, b = (self._holds(c, group, given) for c in condition.args)
             return {"andi": a and b, "ori": a or b, "xori": a != b}[str(condition.value)]
+        compared = condition.value if condition.head == "call" else condition.head
+        if compared in _EQUAL and any(n in given and n[0] in "lr" for n in condition.names()):
+            a, b = (self.expression(c, given, group) for c in condition.args)
+            return bool(self.sp.expand(a - b) == 0) == _EQUAL[str(compared)]
         is_data = bool(self.dims(condition) & set(self.certificate.over))
         return (sum(map(ord, repr(condition))) + (group if is_data else 0) + self.truth) % 2 == 0
 
