@@ -234,7 +234,7 @@ Value Rewriter::expanded(BodyBuilder &bb, unsigned index, unsigned position,
   if (!transport.moves[pivot])
     return expanded(bb, index, position + 1, from, transport);
   // sum (y + move)^n = sum of choose(n, k) * move^(n-k) * sum y^k
-  Value result;
+  Value result, ends;
   Value move = bb.cast(transport.moves[pivot], c.type);
   for (int k = power; k >= 0; --k) {
     unsigned lower = *findLowerPower(d, index, pivot, k);
@@ -246,7 +246,12 @@ Value Rewriter::expanded(BodyBuilder &bb, unsigned index, unsigned position,
     if (choose(power, k) != 1)
       v = bb.mul(v, bb.constant(choose(power, k), c.type));
     result = result ? bb.add(result, v) : v;
+    if (k == power || k == 0)
+      ends = ends ? bb.add(ends, v) : v;
   }
+  // Where powers overflow, those between are the same infinity with any sign.
+  if (power > 1)
+    result = bb.select(bb.isFinite(result), result, ends);
   // Where a kept pivot stays there is nothing to add: not 0 times what is
   // infinite.
   if (!d.pivots[pivot].exponential) {

@@ -21,7 +21,8 @@ _DIGITS = 1e-30  # What may be lost of 50 digits, relative to the largest number
 _LOOSE = 1e-6  # The same of f64 on awkward data: classes are what is compared there.
 _DECLARED = "a declared reducer promises nothing about infinities"
 _ROUNDOFF = 1e-13
-_LIMIT = "a known limit: sums of several terms on infinite data (docs/algebra.md, Infinities)"
+_ROUNDED = "rounding decides: differences of equal numbers are roundoff in the source, here 0"
+LIMIT = "a known limit: sums of several terms on infinite data (docs/algebra.md, Infinities)"
 
 
 class Mismatch(Exception):  # noqa: N818
@@ -490,7 +491,9 @@ class _Awkward:
                         ):
                             continue
                         if kind == points.INFINITE and certificate.kept:
-                            raise NotInterpretable(_LIMIT) from None
+                            raise NotInterpretable(LIMIT) from None
+                        if kind == "all equal" and np.isnan(a).any():
+                            raise NotInterpretable(_ROUNDED) from None
                         shown = _shown(data, self.space, certificate.over)
                         raise Mismatch(f"{error}, for {shown}, cut at {cuts}") from None
 

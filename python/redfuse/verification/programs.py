@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ..check import ROUNDOFF, program_type
+from ..check import ROUNDOFF, movement, program_type
 from ..errors import Error
 from ..options import Options
 from ..runtime.specs import Signature, TensorSpec, numpy_dtype
 from . import points
+from .folds import LIMIT
 from .report import FAILED, PASSED, UNCHECKED, Check
 
 FACTOR = 8.0  # How many times the unfused program's own error a fused one may show.
 _LENGTHS = (37, 1, 0)  # Of dynamic extents.
 _TILES = (16, 7)
+_ILL_POSED = "rounding decides: the exact result changes altogether with the data's last bits"
 _PARTS = (2, 5)  # of split folds in these tiles
 _EXACT = ("zeros", "ties", "all equal")  # data that is equal, or far apart
 
@@ -185,11 +187,29 @@ def _kinds(
             count = _reduced(executable.explanation, length)
             for number, spec in enumerate(signature.outputs):
                 verdict = _compare(spec, signature, number, got, own, true, count, is_exact)
+                if isinstance(verdict, str) and points.INFINITE in kinds and _expands(executable):
+                    return Check(what, "run", UNCHECKED, "", f"{name}: {LIMIT}")
+                if isinstance(verdict, str) and _is_ill_posed(exact, arguments, signature, number):
+                    return Check(what, "run", UNCHECKED, "", f"{name}, out{number}: {_ILL_POSED}")
                 if isinstance(verdict, str):
                     return Check(what, "run", FAILED, "", f"{name}, out{number}: {verdict}")
                 worst = max(worst, verdict)
             names.append(name)
     return Check(what, "run", PASSED, "", f"{', '.join(names)}: error {worst:.2g}")
+
+
+def _is_ill_posed(exact: Any, arguments: Sequence[Any], signature: Signature, number: int) -> bool:
+    """Whether a result changes altogether when the data changes by a roundoff."""
+    if not signature.outputs[number].is_float:
+        return False
+    moved = movement(exact, list(arguments), signature)[number]
+    return not moved <= 1.0
+
+
+def _expands(executable: Any) -> bool:
+    """Whether a sum or difference that is multiplied with data is added up term by term."""
+    lines = str([kernel["cascades"] for kernel in executable.explanation.get("kernels", [])])
+    return "(x-d)^n" in lines or "(a+b)*c" in lines
 
 
 def _results(executable: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
