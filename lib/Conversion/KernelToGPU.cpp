@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "GpuEmitter.h"
 #include "KernelGenerator.h"
+#include "MatrixGenerator.h"
 #include "RegisterKernel.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -17,6 +18,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "redfuse/Analysis/FusionCost.h"
@@ -293,19 +295,34 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       std::string name = kernel.getSymName().str();
       if (use > 0)
         name += "_" + std::to_string(use);
+      // A block that has a tile whole folds all segments of it.
+      KernelSpace whole = *space;
+      if (mergesInLaunch(kernel))
+        whole.schedule = ScheduleAttr::get(
+            &getContext(), ScheduleKind::Stream, space->schedule.getGrid(),
+            space->schedule.getTiles(), space->schedule.getStream(),
+            space->schedule.getReason(), /*parts=*/0,
+            space->schedule.getLazy());
+      if (chip == "sm_90a") {
+        std::string why;
+        if (std::optional<MatrixPlan> plan =
+                planMatrix(kernel, launch, whole, why)) {
+          MatrixGenerator matrices(kernel, launch, whole, std::move(*plan),
+                                   units);
+          if (failed(matrices.run(device, name)))
+            return signalPassFailure();
+          continue;
+        }
+        kernel.emitRemark("does not run on matrix units: ") << why;
+      }
       FailureOr<bool> done = generateInRegisters(
           kernel, launch, *space, chooseLanes(launch), device, name);
       if (failed(done))
         return signalPassFailure();
       if (*done)
         continue;
-      if (mergesInLaunch(kernel))
-        // Registers do not hold it after all: a block folds all segments.
-        space->schedule = ScheduleAttr::get(
-            &getContext(), ScheduleKind::Stream, space->schedule.getGrid(),
-            space->schedule.getTiles(), space->schedule.getStream(),
-            space->schedule.getReason(), /*parts=*/0,
-            space->schedule.getLazy());
+      // Registers do not hold it after all.
+      *space = whole;
       GpuKernelGenerator generator(kernel, launch, *space, chooseLanes(launch),
                                    units);
       if (failed(generator.run(device, name)))

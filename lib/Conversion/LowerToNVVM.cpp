@@ -63,6 +63,7 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
   device.addPass(createUBToLLVMConversionPass());
   device.addPass(createCanonicalizerPass());
   device.addPass(createCSEPass());
+  device.addPass(redfuse::createTensorMapParameters());
   device.addPass(createReconcileUnrealizedCastsPass());
   device.addPass(redfuse::createExternSharedMemory());
 }

@@ -109,7 +109,7 @@ def fused_gpu(options: Options, chip: str, features: str) -> list[tuple[str, str
     front = [pair for pair in fused(options) if pair[0] not in ("generate", "llvm")]
     return [
         *front,
-        ("generate", "builtin.module(redfuse-host-to-gpu,redfuse-kernel-to-gpu)"),
+        ("generate", f"builtin.module(redfuse-host-to-gpu,redfuse-kernel-to-gpu{{chip={chip}}})"),
         (
             "nvvm",
             f"builtin.module(redfuse-lower-to-nvvm{{chip={chip} features={features} "

@@ -377,8 +377,19 @@ def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
     and through shared memory. Tiles live in shared memory while they fit, else
     in a workspace that the host allocates around the launch. The number of
     multiprocessors is the module's `redfuse.target`'s.
+
+    With `chip=sm_90a`, a kernel whose contractions are products of 16-bit floats
+    runs on the matrix units: one warp loads tiles by tensor maps into a ring in
+    shared memory, warpgroups of 64 rows multiply, and what is computed between
+    products stays in registers as fragments. The products of a step of a fold run
+    while those of the step before are added to its states. A kernel that does
+    not fit is generated as above, and a remark at it says why.
   }];
+  let options = [Option<"chip", "chip", "std::string", /*default=*/"\"\"",
+                        "the architecture, as sm_90a: whose matrix units may be used">];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect",
+                           "mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect",
+                           "mlir::NVVM::NVVMDialect", "mlir::math::MathDialect",
                            "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
                            "mlir::scf::SCFDialect", "mlir::vector::VectorDialect",
                            "mlir::affine::AffineDialect",
@@ -418,6 +429,17 @@ def ExternSharedMemory : Pass<"redfuse-extern-shared-memory"> {
     values in registers that have changed. As an external declaration its size is
     unknown.
   }];
+}
+
+def TensorMapParameters : Pass<"redfuse-tensor-map-parameters"> {
+  let summary = "Pass tensor maps to kernels as memory";
+  let description = [{
+    A kernel takes a tensor map as a `vector<16xi64>` and uses its address: an
+    unrealized cast of the argument to a pointer. Here the argument becomes a
+    pointer to constant memory of the launch (`llvm.byval`, `nvvm.grid_constant`),
+    which is what copies by tensor map need.
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect"];
 }
 
 def LowerDeviceLaunches : Pass<"redfuse-lower-device-launches", "mlir::ModuleOp"> {

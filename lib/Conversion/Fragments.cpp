@@ -1,0 +1,515 @@
+//===- Fragments.cpp - values of a body as matrix fragments ----------------===//
+#include "Fragments.h"
+
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+using Kind = Fragment::Kind;
+
+//===----------------------------------------------------------------------===//
+// Shapes and positions
+//===----------------------------------------------------------------------===//
+
+Value FragmentEmitter::constant(TypedAttr attr) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(entry);
+  return arith::ConstantOp::create(b, loc, attr);
+}
+
+Fragment FragmentEmitter::shapeOf(const SmallBitVector &dims) const {
+  Fragment shape;
+  bool hasRows = dims.test(plan.m), hasColumns = false;
+  for (unsigned d : dims.set_bits())
+    if (d != plan.m && plan.isColumn(d)) {
+      shape.dim = d;
+      hasColumns = true;
+    }
+  shape.kind = hasRows ? (hasColumns ? Kind::Matrix : Kind::Row)
+                       : (hasColumns ? Kind::Column : Kind::Uniform);
+  return shape;
+}
+
+size_t FragmentEmitter::sizeOf(const Fragment &shape) const {
+  switch (shape.kind) {
+  case Kind::Uniform:
+    return 1;
+  case Kind::Row:
+    return 2;
+  case Kind::Column:
+    return plan.widths.lookup(shape.dim) / 4;
+  case Kind::Matrix:
+    return plan.widths.lookup(shape.dim) / 2;
+  }
+  llvm_unreachable("unknown kind");
+}
+
+Fragment FragmentEmitter::join(const Fragment &x, const Fragment &y) const {
+  bool hasRows = x.kind == Kind::Row || x.kind == Kind::Matrix ||
+                 y.kind == Kind::Row || y.kind == Kind::Matrix;
+  Fragment result;
+  bool hasColumns = false;
+  for (const Fragment *f : {&x, &y})
+    if (f->kind == Kind::Column || f->kind == Kind::Matrix) {
+      hasColumns = true;
+      result.dim = f->dim;
+    }
+  result.kind = hasRows ? (hasColumns ? Kind::Matrix : Kind::Row)
+                        : (hasColumns ? Kind::Column : Kind::Uniform);
+  return result;
+}
+
+/// Which element of `f` goes with element `i` of a fragment of shape `shape`.
+static Value elementFor(const Fragment &f, const Fragment &shape, size_t i) {
+  switch (shape.kind) {
+  case Kind::Uniform:
+    return f.values[0];
+  case Kind::Row:
+    return f.kind == Kind::Row ? f.values[i] : f.values[0];
+  case Kind::Column:
+    return f.kind == Kind::Column ? f.values[i] : f.values[0];
+  case Kind::Matrix:
+    return f.at(i);
+  }
+  llvm_unreachable("unknown kind");
+}
+
+Value FragmentEmitter::rowAt(size_t half) {
+  Value row = offsets[plan.m];
+  return half == 0 ? row
+                   : Value(arith::AddIOp::create(b, loc, row, index(8)));
+}
+
+/// `column` counts what a thread has: two of each eight.
+Value FragmentEmitter::columnAt(unsigned d, size_t column) {
+  Value t = arith::AndIOp::create(b, loc, lane, ptx.i32(3));
+  Value twice = arith::AddIOp::create(b, loc, t, t);
+  Value own = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), twice);
+  Value base = offsets[d]
+                   ? Value(arith::AddIOp::create(b, loc, offsets[d], own))
+                   : own;
+  int64_t step = int64_t(column) / 2 * 8 + int64_t(column) % 2;
+  return step == 0 ? base
+                   : Value(arith::AddIOp::create(b, loc, base, index(step)));
+}
+
+bool FragmentEmitter::isRagged(unsigned d) const {
+  int64_t extent = space.staticExtents[d];
+  if (ends[d] || ShapedType::isDynamic(extent))
+    return true;
+  int64_t tile = d == plan.m ? plan.rows() : plan.widths.lookup(d);
+  return extent % tile != 0;
+}
+
+Value FragmentEmitter::isInside(unsigned d, size_t column) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                               columnAt(d, column), endOf(d));
+}
+
+static size_t rowOf(const Fragment &shape, size_t i) {
+  return shape.kind == Kind::Matrix ? i % 4 / 2 : i;
+}
+
+static size_t columnOf(const Fragment &shape, size_t i) {
+  return shape.kind == Kind::Matrix ? i / 4 * 2 + i % 2 : i;
+}
+
+/// The index of element `i` in every dim. Clamped: inside the tensor, whether the
+/// element exists or not.
+SmallVector<Value> FragmentEmitter::positionsAt(const Fragment &shape, size_t i,
+                                                bool isClamped) {
+  SmallVector<Value> positions;
+  auto clamp = [&](unsigned d, Value at) -> Value {
+    if (!isClamped || !isRagged(d))
+      return at;
+    Value last = arith::SubIOp::create(b, loc, extents[d], index(1));
+    return arith::MinSIOp::create(b, loc, at, last);
+  };
+  bool hasRows = shape.kind == Kind::Row || shape.kind == Kind::Matrix;
+  bool hasColumns = shape.kind == Kind::Column || shape.kind == Kind::Matrix;
+  for (unsigned d = 0; d < space.numDims; ++d) {
+    if (d == plan.m && hasRows)
+      positions.push_back(clamp(d, rowAt(rowOf(shape, i))));
+    else if (hasColumns && d == shape.dim)
+      positions.push_back(clamp(d, columnAt(d, columnOf(shape, i))));
+    else
+      positions.push_back(offsets[d] ? offsets[d] : index(0));
+  }
+  return positions;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+const Fragment &FragmentEmitter::get(Value v) {
+  auto it = values.find(v);
+  if (it == values.end()) {
+    Fragment made = make(v);
+    it = values.try_emplace(v, std::move(made)).first;
+  }
+  return it->second;
+}
+
+Fragment FragmentEmitter::fill(Value v, TypedAttr value) {
+  Fragment result = shapeOf((*sets)[v]);
+  result.values.assign(sizeOf(result), constant(value));
+  return result;
+}
+
+Fragment FragmentEmitter::make(Value v) {
+  if (auto arg = dyn_cast<BlockArgument>(v);
+      arg && arg.getOwner() == op.getProgramBody())
+    return load(arg);
+  Fragment result;
+  Operation *def = v.getDefiningOp();
+  if (!def || def->getBlock() != op.getProgramBody()) {
+    if (def && def->hasTrait<OpTrait::ConstantLike>())
+      result.values = {constant(cast<TypedAttr>(def->getAttr("value")))};
+    else
+      result.values = {captured.lookup(v)};
+    return result;
+  }
+  if (def->hasTrait<OpTrait::ConstantLike>()) {
+    result.values = {constant(cast<TypedAttr>(def->getAttr("value")))};
+    return result;
+  }
+  if (auto at = dyn_cast<IndexOp>(def))
+    return indexOf(at.getDim());
+  if (auto reduction = dyn_cast<ReduceOp>(def))
+    return reduce(reduction);
+  if (isa<math::ExpOp, math::Exp2Op>(def) && v.getType().isF32())
+    return exponential(def);
+  // Operands first: `values` may grow while they are made.
+  SmallVector<Fragment> operands;
+  for (Value operand : def->getOperands())
+    operands.push_back(get(operand));
+  for (const Fragment &operand : operands)
+    result = join(result, operand);
+  size_t size = sizeOf(result);
+  for (size_t i = 0; i < size; ++i) {
+    SmallVector<Value> elements;
+    for (const Fragment &operand : operands)
+      elements.push_back(elementFor(operand, result, i));
+    result.values.push_back(emitElement(def, elements));
+  }
+  return result;
+}
+
+Value FragmentEmitter::emitElement(Operation *def, ArrayRef<Value> operands) {
+  IRMapping mapping;
+  for (auto [from, to] : llvm::zip_equal(def->getOperands(), operands))
+    mapping.map(from, to);
+  Operation *made = b.clone(*def, mapping);
+  // A product and a sum may be one instruction: one rounding less.
+  if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(made))
+    made->setAttr("fastmath",
+                  arith::FastMathFlagsAttr::get(
+                      b.getContext(), arith::FastMathFlags::contract));
+  return made->getResult(0);
+}
+
+/// exp(x) is 2 to the power of x * log2(e), of the exponential unit.
+Fragment FragmentEmitter::exponential(Operation *def) {
+  Fragment x = get(def->getOperand(0)), result = x;
+  result.values.clear();
+  Value scale = constant(b.getF32FloatAttr(1.44269504088896340736f));
+  for (Value element : x.values) {
+    if (isa<math::ExpOp>(def))
+      element = arith::MulFOp::create(b, loc, element, scale);
+    result.values.push_back(ptx.exp2(element));
+  }
+  return result;
+}
+
+Fragment FragmentEmitter::indexOf(unsigned d) {
+  SmallBitVector dims(space.numDims);
+  dims.set(d);
+  Fragment result = shapeOf(dims);
+  size_t size = sizeOf(result);
+  for (size_t i = 0; i < size; ++i)
+    result.values.push_back(positionsAt(result, i, /*isClamped=*/false)[d]);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// i1 elements take a byte in memory.
+static Value asBytes(OpBuilder &b, Location loc, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.getElementType().isInteger(1))
+    return memref;
+  auto bytes = MemRefType::get(type.getShape(), b.getI8Type(), type.getLayout(),
+                               type.getMemorySpace());
+  return UnrealizedConversionCastOp::create(b, loc, bytes, memref).getResult(0);
+}
+
+/// Whether elements of neighbouring columns are neighbours, at even places.
+static bool hasPairs(AffineMap map, unsigned column, MemRefType type) {
+  if (map.getNumResults() == 0 || !type.getLayout().isIdentity() ||
+      type.getElementType().isInteger(1) || type.getElementType().isIndex())
+    return false;
+  auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+  if (!last || last.getPosition() != column)
+    return false;
+  for (AffineExpr e : map.getResults().drop_back())
+    if (e.isFunctionOfDim(column))
+      return false;
+  int64_t extent = type.getShape().back();
+  return !ShapedType::isDynamic(extent) && extent % 2 == 0;
+}
+
+static SmallVector<Value> indicesOf(OpBuilder &b, Location loc, AffineMap map,
+                                    ArrayRef<Value> positions) {
+  SmallVector<Value> indices;
+  for (AffineExpr e : map.getResults())
+    indices.push_back(affine::expandAffineExpr(b, loc, e, positions, {}));
+  return indices;
+}
+
+Fragment FragmentEmitter::load(BlockArgument arg) {
+  SmallVector<int64_t> known(space.staticExtents);
+  AffineMap map =
+      simplifyForExtents(op.getMapOfBodyArgument(arg.getArgNumber()), known);
+  Value memref = memrefs.lookup(op->getOperand(arg.getArgNumber()));
+  auto type = cast<MemRefType>(memref.getType());
+  Fragment result = shapeOf((*sets)[arg]);
+  size_t size = sizeOf(result);
+  bool hasColumns =
+      result.kind == Kind::Column || result.kind == Kind::Matrix;
+  // An odd start of a segment would separate neighbours.
+  if (hasColumns && hasPairs(map, result.dim, type) && !ends[result.dim]) {
+    auto pair = VectorType::get({2}, type.getElementType());
+    for (size_t i = 0; i < size; i += 2) {
+      SmallVector<Value> positions =
+          positionsAt(result, i, /*isClamped=*/false);
+      Value &column = positions[result.dim];
+      if (isRagged(result.dim)) {
+        Value last = arith::SubIOp::create(b, loc, extents[result.dim],
+                                           index(2));
+        column = arith::MinSIOp::create(b, loc, column, last);
+      }
+      if (isRagged(plan.m) && result.kind == Kind::Matrix)
+        positions[plan.m] = positionsAt(result, i, true)[plan.m];
+      Value both = vector::LoadOp::create(b, loc, pair, memref,
+                                          indicesOf(b, loc, map, positions));
+      for (int64_t e : {0, 1})
+        result.values.push_back(
+            vector::ExtractOp::create(b, loc, both, ArrayRef<int64_t>{e}));
+    }
+    return result;
+  }
+  Value bytes = asBytes(b, loc, memref);
+  for (size_t i = 0; i < size; ++i) {
+    Value element = memref::LoadOp::create(
+        b, loc, bytes,
+        indicesOf(b, loc, map, positionsAt(result, i, /*isClamped=*/true)));
+    if (bytes != memref)
+      element = arith::CmpIOp::create(
+          b, loc, arith::CmpIPredicate::ne, element,
+          constant(b.getZeroAttr(element.getType())));
+    result.values.push_back(element);
+  }
+  return result;
+}
+
+void FragmentEmitter::store(Value memref, AffineMap map,
+                            const Fragment &value) {
+  auto type = cast<MemRefType>(memref.getType());
+  Value bytes = asBytes(b, loc, memref);
+  auto inMemory = [&](Value v) -> Value {
+    return bytes == memref
+               ? v
+               : Value(arith::ExtUIOp::create(b, loc, b.getI8Type(), v));
+  };
+  bool isMatrix = value.kind == Kind::Matrix;
+  size_t halves = 2;
+  bool pairs = isMatrix && hasPairs(map, value.dim, type) && !ends[value.dim];
+  for (size_t half = 0; half < halves; ++half) {
+    OpBuilder::InsertionGuard guard(b);
+    Value exists;
+    auto both = [&](Value condition) {
+      exists = exists ? Value(arith::AndIOp::create(b, loc, exists, condition))
+                      : condition;
+    };
+    if (isRagged(plan.m))
+      both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                 rowAt(half), extents[plan.m]));
+    if (!isMatrix) {
+      Value t = arith::AndIOp::create(b, loc, lane, ptx.i32(3));
+      both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, t,
+                                 ptx.i32(0)));
+    }
+    if (exists) {
+      auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
+      b.setInsertionPoint(branch.thenYield());
+    }
+    if (!isMatrix) {
+      memref::StoreOp::create(
+          b, loc, inMemory(value.values[half]), bytes,
+          indicesOf(b, loc, map, positionsAt(value, half, false)));
+      continue;
+    }
+    for (size_t i = 2 * half; i < value.values.size(); i += 4) {
+      OpBuilder::InsertionGuard inner(b);
+      if (pairs) {
+        if (isRagged(value.dim)) {
+          auto branch = scf::IfOp::create(
+              b, loc, isInside(value.dim, columnOf(value, i)), false);
+          b.setInsertionPoint(branch.thenYield());
+        }
+        Value two = vector::FromElementsOp::create(
+            b, loc, VectorType::get({2}, type.getElementType()),
+            ValueRange{value.values[i], value.values[i + 1]});
+        vector::StoreOp::create(
+            b, loc, two, memref,
+            indicesOf(b, loc, map, positionsAt(value, i, false)));
+        continue;
+      }
+      for (size_t e = i; e < i + 2; ++e) {
+        OpBuilder::InsertionGuard innermost(b);
+        if (isRagged(value.dim)) {
+          auto branch = scf::IfOp::create(
+              b, loc, isInside(value.dim, columnOf(value, e)), false);
+          b.setInsertionPoint(branch.thenYield());
+        }
+        memref::StoreOp::create(
+            b, loc, inMemory(value.values[e]), bytes,
+            indicesOf(b, loc, map, positionsAt(value, e, false)));
+      }
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and operands
+//===----------------------------------------------------------------------===//
+
+/// Over columns: in the thread, then over the four threads that share a row.
+Fragment FragmentEmitter::reduce(ReduceOp reduction) {
+  unsigned d = reduction.getOver()[0];
+  Fragment operand = get(reduction.getOperand(0));
+  Fragment shape;
+  shape.dim = d;
+  bool hasRows = operand.kind == Kind::Row || operand.kind == Kind::Matrix;
+  shape.kind = hasRows ? Kind::Matrix : Kind::Column;
+  size_t size = sizeOf(shape);
+  Value identity = constant(getIdentityOf(reduction, 0));
+  Reducer reducer = reduction.getReducer();
+  auto combine = [&](Value x, Value y) {
+    Value result = createCombiner(b, loc, reducer, x, y);
+    auto flags = arith::FastMathFlags::none;
+    if (isa<arith::MaximumFOp, arith::MinimumFOp>(result.getDefiningOp()))
+      flags = arith::FastMathFlags::nsz;
+    if (flags != arith::FastMathFlags::none)
+      result.getDefiningOp()->setAttr(
+          "fastmath", arith::FastMathFlagsAttr::get(b.getContext(), flags));
+    return result;
+  };
+  Fragment result;
+  result.kind = hasRows ? Kind::Row : Kind::Uniform;
+  for (size_t half = 0; half < (hasRows ? 2u : 1u); ++half) {
+    // Four chains, so that they overlap.
+    SmallVector<Value, 4> chains;
+    size_t count = 0;
+    for (size_t i = 0; i < size; ++i) {
+      if (hasRows && rowOf(shape, i) != half)
+        continue;
+      Value element = elementFor(operand, shape, i);
+      if (isRagged(d))
+        element = arith::SelectOp::create(
+            b, loc, isInside(d, columnOf(shape, i)), element, identity);
+      if (chains.size() < 4)
+        chains.push_back(element);
+      else
+        chains[count % 4] = combine(chains[count % 4], element);
+      ++count;
+    }
+    while (chains.size() > 1) {
+      SmallVector<Value, 4> merged;
+      for (size_t i = 0; i + 1 < chains.size(); i += 2)
+        merged.push_back(combine(chains[i], chains[i + 1]));
+      if (chains.size() % 2 == 1)
+        merged.push_back(chains.back());
+      chains = merged;
+    }
+    Value total = chains.front();
+    for (int64_t mask : {1, 2}) {
+      Type type = total.getType();
+      Value other;
+      if (type.isF32() || type.isInteger(32)) {
+        other = ptx.shuffleXor(total, mask);
+      } else if (type.isF64() || type.isInteger(64) || type.isIndex()) {
+        Value bits = total;
+        if (type.isF64())
+          bits = arith::BitcastOp::create(b, loc, b.getI64Type(), bits);
+        else if (type.isIndex())
+          bits = arith::IndexCastOp::create(b, loc, b.getI64Type(), bits);
+        Value low = arith::TruncIOp::create(b, loc, b.getI32Type(), bits);
+        Value high = arith::TruncIOp::create(
+            b, loc, b.getI32Type(),
+            arith::ShRUIOp::create(b, loc, bits, ptx.i64(32)));
+        low = arith::ExtUIOp::create(b, loc, b.getI64Type(),
+                                     ptx.shuffleXor(low, mask));
+        high = arith::ExtUIOp::create(b, loc, b.getI64Type(),
+                                      ptx.shuffleXor(high, mask));
+        other = arith::OrIOp::create(
+            b, loc, low,
+            arith::ShLIOp::create(b, loc, high, ptx.i64(32)));
+        if (type.isF64())
+          other = arith::BitcastOp::create(b, loc, type, other);
+        else if (type.isIndex())
+          other = arith::IndexCastOp::create(b, loc, type, other);
+      } else {
+        // 16 bits and fewer.
+        unsigned width = type.getIntOrFloatBitWidth();
+        Type narrow = b.getIntegerType(width);
+        Value bits = isa<FloatType>(type)
+                         ? Value(arith::BitcastOp::create(b, loc, narrow, total))
+                         : total;
+        bits = arith::ExtUIOp::create(b, loc, b.getI32Type(), bits);
+        bits = arith::TruncIOp::create(b, loc, narrow,
+                                       ptx.shuffleXor(bits, mask));
+        other = isa<FloatType>(type)
+                    ? Value(arith::BitcastOp::create(b, loc, type, bits))
+                    : bits;
+      }
+      total = combine(total, other);
+    }
+    result.values.push_back(total);
+  }
+  return result;
+}
+
+SmallVector<Value> FragmentEmitter::packLeft(const MatrixProduct &product) {
+  // Two roundings to the same type are one.
+  Value v = stripExtension(product.left);
+  if (auto narrow = v.getDefiningOp<arith::TruncFOp>();
+      narrow && narrow.getIn().getType().isF32() &&
+      v.getType() == product.element)
+    v = narrow.getIn();
+  Fragment fragment = get(v), shape;
+  shape.kind = Kind::Matrix;
+  shape.dim = product.k;
+  size_t size = sizeOf(shape);
+  SmallVector<Value> elements;
+  for (size_t i = 0; i < size; ++i) {
+    Value element = elementFor(fragment, shape, i);
+    if (isRagged(product.k))
+      element = arith::SelectOp::create(
+          b, loc, isInside(product.k, columnOf(shape, i)), element,
+          constant(b.getZeroAttr(element.getType())));
+    if (!element.getType().isF32())
+      element = arith::ExtFOp::create(b, loc, b.getF32Type(), element);
+    elements.push_back(element);
+  }
+  SmallVector<Value> packed;
+  for (size_t i = 0; i < size; i += 2)
+    packed.push_back(
+        ptx.pack(product.element, elements[i], elements[i + 1]));
+  return packed;
+}

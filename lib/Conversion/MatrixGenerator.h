@@ -1,0 +1,132 @@
+//===- MatrixGenerator.h - kernels on the matrix units of sm_90a -----*- C++ -*-===//
+#ifndef REDFUSE_LIB_CONVERSION_MATRIXGENERATOR_H
+#define REDFUSE_LIB_CONVERSION_MATRIXGENERATOR_H
+
+#include "Fragments.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace redfuse {
+
+/// Generates the function of one kernel by its plan, and its launch.
+///
+/// One warp loads tiles of all matrices into one ring of slots in shared memory,
+/// in the order in which they are used; warpgroups of 64 rows each multiply. A
+/// block takes one tile of the grid after another.
+///
+/// Rules (what keeps this free of races):
+/// 1. Loader and multipliers walk the same tiles in the same order; both advance
+///    the ring once a tile.
+/// 2. A slot is written after its `empty` barrier had an arrival of every
+///    multiplying warp, and read after its `full` barrier had all bytes.
+/// 3. A multiplying warp arrives at `empty` after it waited for the products that
+///    read the slot.
+/// 4. Accumulators and packed operands are touched after a wait for the products
+///    that have them; such a wait takes and gives them.
+/// 5. All four warps of a warpgroup reach every product: nothing that differs
+///    between threads decides about one.
+class MatrixGenerator {
+public:
+  MatrixGenerator(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
+                  MatrixPlan plan, int64_t units)
+      : kernel(kernel), launch(launch), space(space), plan(std::move(plan)),
+        units(units), b(kernel.getContext()), loc(kernel.getLoc()),
+        ptx(b, loc) {}
+
+  mlir::LogicalResult run(mlir::gpu::GPUModuleOp module, llvm::StringRef name);
+
+private:
+  /// Where the ring stands.
+  struct Ring {
+    mlir::Value slot, phase;
+  };
+  /// A tile of a matrix: a box of a tensor map, in panels.
+  struct Tile {
+    const MatrixSource *source = nullptr;
+    TileLayout layout;
+    int64_t panels = 0;
+    /// The dims of its rows or columns, and of the sum.
+    unsigned free = 0, sum = 0;
+    /// The argument of the function with its tensor map.
+    unsigned map = 0;
+    int64_t bytes() const { return panels * layout.panelBytes(); }
+  };
+  /// The tiles of a product that are loaded together.
+  struct Load {
+    std::optional<Tile> left;
+    Tile right;
+    int64_t bytes() const {
+      return right.bytes() + (left ? left->bytes() : 0);
+    }
+  };
+  /// What a step carries to the next.
+  struct Carried {
+    llvm::DenseMap<unsigned, Fragment> states;
+    llvm::SmallVector<llvm::SmallVector<mlir::Value>> packed;
+    Ring ring;
+  };
+
+  // Host ----------------------------------------------------------------------
+  mlir::Value countBlocks();
+  mlir::Value makeTensorMap(const Tile &tile);
+  // Layout --------------------------------------------------------------------
+  void layOut();
+  Tile layOutTile(const MatrixSource &source, unsigned free, unsigned sum,
+                  int64_t freeWidth, int64_t sumWidth);
+  int64_t tileOf(unsigned d) const;
+  // Ring ----------------------------------------------------------------------
+  mlir::Value fullBarrier(mlir::Value slot);
+  mlir::Value emptyBarrier(mlir::Value slot);
+  mlir::Value addressOf(mlir::Value slot);
+  Ring advance(Ring ring);
+  // Walks ---------------------------------------------------------------------
+  void placeBlock(mlir::Value block, bool isMultiplier);
+  mlir::Value stepsOf();
+  void setStep(mlir::Value step);
+  mlir::Value tilesOfSum(unsigned d);
+  void overTiles(llvm::function_ref<Ring(mlir::Value, Ring)> body);
+  // Loader --------------------------------------------------------------------
+  void emitLoader();
+  Ring loadBlock(Ring ring);
+  Ring loadProduct(unsigned product, Ring ring);
+  Ring loadTiles(const Load &load, Ring ring, mlir::Value sumTile);
+  void loadTile(const Tile &tile, mlir::Value address, mlir::Value barrier,
+                mlir::Value sumTile);
+  // Multipliers ---------------------------------------------------------------
+  void emitMultipliers();
+  Ring multiplyBlock(Ring ring);
+  Ring multiplyCascade(Ring ring);
+  void emitInvariants();
+  /// Starts a product whose left operand is in registers.
+  llvm::SmallVector<mlir::Value> start(unsigned product, mlir::Value slot,
+                                       mlir::ValueRange accumulators,
+                                       mlir::ValueRange left);
+  /// A whole product with a tiled sum; nothing runs afterwards.
+  llvm::SmallVector<mlir::Value> multiplyTiled(unsigned product, Ring &ring);
+  Carried emitStep(Carried before, bool isFirst);
+  void storeResults();
+
+  KernelOp kernel;
+  LaunchOp launch;
+  const KernelSpace &space;
+  MatrixPlan plan;
+  int64_t units;
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  Ptx ptx;
+  std::unique_ptr<FragmentEmitter> emitter;
+  std::optional<DimSets> stepSets, finalSets;
+  llvm::SmallVector<Load> loads;
+  llvm::SmallVector<unsigned> fronts, backs;
+  int64_t slotBytes = 0, slots = 0;
+  mlir::Value base, barriers, thread, warp, group, blocks;
+  mlir::Block *entry = nullptr;
+  llvm::SmallVector<mlir::Value> maps;
+  /// Where the streamed dim starts for this block.
+  mlir::Value streamBegin;
+  llvm::DenseMap<unsigned, llvm::SmallVector<mlir::Value>> leftRegisters;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_MATRIXGENERATOR_H

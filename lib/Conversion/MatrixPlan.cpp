@@ -1,0 +1,409 @@
+//===- MatrixPlan.cpp - which kernels matrix units can run -----------------===//
+#include "MatrixPlan.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+/// The widest product, and the longest sum whose left operand fits registers.
+static constexpr int64_t kMaxColumns = 256, kMaxRegisterSum = 128;
+/// 32-bit registers a thread may have for fragments.
+static constexpr int64_t kFragmentRegisters = 200;
+
+Value redfuse::stripExtension(Value v) {
+  if (auto extend = v.getDefiningOp<arith::ExtFOp>())
+    return extend.getIn();
+  return v;
+}
+
+static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
+
+namespace {
+class Planner {
+public:
+  Planner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
+          std::string &why)
+      : kernel(kernel), launch(launch), space(space), why(why) {}
+
+  std::optional<MatrixPlan> run();
+
+private:
+  bool refuse(const Twine &reason) {
+    why = reason.str();
+    return false;
+  }
+  bool findOps();
+  bool findProducts();
+  bool chooseRows();
+  bool placeOperands(MatrixProduct &product);
+  bool findSource(Value v, unsigned free, unsigned sum, MatrixSource &source);
+  bool findState(MatrixProduct &product);
+  bool checkValues();
+  bool chooseWidths();
+  std::optional<int64_t> extentOf(unsigned d) const {
+    int64_t extent = space.staticExtents[d];
+    return ShapedType::isDynamic(extent) ? std::nullopt
+                                         : std::optional<int64_t>(extent);
+  }
+
+  KernelOp kernel;
+  LaunchOp launch;
+  const KernelSpace &space;
+  std::string &why;
+  MatrixPlan plan;
+  std::optional<DimSets> sets;
+  /// The operands of each product as they stand in the body.
+  SmallVector<std::pair<Value, Value>> operands;
+};
+} // namespace
+
+bool Planner::findOps() {
+  auto ops = llvm::to_vector(
+      kernel.getBody().front().getOps<IndexProgramOpInterface>());
+  if (ops.size() == 1 && isa<CascadeOp>(ops[0].getOperation())) {
+    plan.step = ops[0];
+    return true;
+  }
+  if (ops.size() != 2 || !isa<FoldOp>(ops[0].getOperation()) ||
+      !isa<FinalizeOp>(ops[1].getOperation()))
+    return refuse("the kernel is neither one cascade nor one fold with its "
+                  "finalisation");
+  plan.step = ops[0];
+  plan.fold = cast<FoldOp>(ops[0].getOperation());
+  plan.finalize = cast<FinalizeOp>(ops[1].getOperation());
+  if (plan.fold.getOver().size() != 1)
+    return refuse("it is folded along several dims");
+  if (plan.fold.getNumResults() != plan.fold.getNumStates())
+    return refuse("the fold has outputs of its own");
+  plan.stream = plan.fold.getOver()[0];
+  return true;
+}
+
+/// Sums of products of two values with 16-bit floats on one side at least.
+bool Planner::findProducts() {
+  for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>()) {
+    if (reduce.getReducer() != Reducer::Add || reduce.getOver().size() != 1 ||
+        !reduce.getOperand(0).getType().isF32())
+      continue;
+    auto mul = reduce.getOperand(0).getDefiningOp<arith::MulFOp>();
+    if (!mul)
+      continue;
+    Value a = mul.getLhs(), c = mul.getRhs();
+    unsigned k = reduce.getOver()[0];
+    const SmallBitVector &inA = (*sets)[a], &inC = (*sets)[c];
+    if (!inA.test(k) || !inC.test(k))
+      continue;
+    bool hasRows = false, hasColumns = false;
+    for (int64_t d : reduce.getInto()) {
+      hasRows |= inA.test(d) && !inC.test(d);
+      hasColumns |= inC.test(d) && !inA.test(d);
+    }
+    if (!hasRows || !hasColumns)
+      continue;
+    MatrixProduct product;
+    product.reduce = reduce;
+    product.k = k;
+    plan.products.push_back(product);
+    operands.push_back({a, c});
+  }
+  if (plan.products.empty())
+    return refuse("it has no sum of products of matrices");
+  return true;
+}
+
+/// The dim that all products have as rows: in one operand of each, and reduced by
+/// nothing.
+bool Planner::chooseRows() {
+  SmallBitVector reduced(space.numDims);
+  for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>())
+    for (int64_t d : reduce.getOver())
+      reduced.set(d);
+  if (plan.stream)
+    reduced.set(*plan.stream);
+  double best = -1;
+  for (unsigned d = 0; d < space.numDims; ++d) {
+    if (reduced.test(d))
+      continue;
+    bool inAll = true, isFirstLeft = true;
+    for (auto [product, pair] : llvm::zip_equal(plan.products, operands)) {
+      bool inA = (*sets)[pair.first].test(d), inC = (*sets)[pair.second].test(d);
+      inAll &= inA != inC && llvm::is_contained(product.reduce.getInto(), d);
+      // The other one must be in memory as it is.
+      Value other = stripExtension(inA ? pair.second : pair.first);
+      inAll &= isa<BlockArgument>(other) && isHalf(other.getType());
+      isFirstLeft &= inA;
+    }
+    double score = double(extentOf(d).value_or(1 << 20)) + (isFirstLeft ? .5 : 0);
+    if (inAll && score > best) {
+      best = score;
+      plan.m = d;
+    }
+  }
+  if (best < 0)
+    return refuse("no dim is the rows of every product, with 16-bit floats in "
+                  "memory on the other side");
+  for (auto [product, pair] : llvm::zip_equal(plan.products, operands))
+    if (!(*sets)[pair.first].test(plan.m))
+      std::swap(pair.first, pair.second);
+  return true;
+}
+
+/// Whether tiles of v can be copied as boxes of a tensor map.
+bool Planner::findSource(Value v, unsigned free, unsigned sum,
+                         MatrixSource &source) {
+  auto arg = cast<BlockArgument>(v);
+  AffineMap map = simplifyForExtents(
+      plan.step.getMapOfBodyArgument(arg.getArgNumber()), space.staticExtents);
+  auto tensor =
+      dyn_cast<BlockArgument>(plan.step->getOperand(arg.getArgNumber()));
+  if (!tensor)
+    return refuse("a matrix is made inside the kernel");
+  auto type =
+      dyn_cast<MemRefType>(launch->getOperand(tensor.getArgNumber()).getType());
+  if (!type || type.getRank() > 5 || type.getRank() < 2 ||
+      !type.getLayout().isIdentity())
+    return refuse("a matrix is not contiguous, or has more than 5 dims");
+  int64_t last = type.getShape().back();
+  if (ShapedType::isDynamic(last) || last % 8 != 0)
+    return refuse("rows of a matrix are no multiple of 16 bytes");
+  std::optional<unsigned> freeAt, sumAt;
+  for (auto [i, e] : llvm::enumerate(map.getResults())) {
+    if (!e.isFunctionOfDim(free) && !e.isFunctionOfDim(sum))
+      continue;
+    auto d = dyn_cast<AffineDimExpr>(e);
+    if (!d || (d.getPosition() == free ? freeAt : sumAt))
+      return refuse("a matrix is read along a diagonal or by an expression");
+    (d.getPosition() == free ? freeAt : sumAt) = i;
+  }
+  if (!freeAt || !sumAt)
+    return refuse("a matrix lacks a dim");
+  source = {tensor, map, *freeAt, *sumAt};
+  if (*freeAt + 1 != map.getNumResults() && *sumAt + 1 != map.getNumResults())
+    return refuse("neither dim of a matrix is contiguous");
+  return true;
+}
+
+bool Planner::placeOperands(MatrixProduct &product) {
+  auto [a, c] = operands[&product - plan.products.data()];
+  product.right.argument = {};
+  const SmallBitVector &inA = (*sets)[a], &inC = (*sets)[c];
+  std::optional<unsigned> n;
+  for (int64_t d : product.reduce.getInto()) {
+    if (unsigned(d) == plan.m || !inC.test(d))
+      continue;
+    bool isGrid = space.schedule &&
+                  llvm::is_contained(space.schedule.getGrid(), d);
+    if (!inA.test(d) && (!isGrid || !n)) {
+      if (n && !(isGrid && false))
+        return refuse("the right operand has two dims of columns");
+      n = d;
+    }
+  }
+  if (!n)
+    return refuse("the right operand has no columns");
+  product.n = *n;
+  product.isBack = plan.stream && product.k == *plan.stream;
+  if (plan.stream && !product.isBack && product.n != *plan.stream)
+    return refuse("a product is the same in all steps");
+  Value right = stripExtension(c);
+  product.element = right.getType();
+  if (!findSource(right, product.n, product.k, product.right))
+    return false;
+  // The left operand: of the same type, or rounded to it where the program
+  // did so too.
+  product.left = a;
+  Value narrow = stripExtension(a);
+  bool isNarrow = narrow != a && narrow.getType() == product.element;
+  if (!isNarrow) {
+    bool mayNarrow = false;
+    if (plan.fold)
+      if (auto rules = dyn_cast_or_null<ArrayAttr>(
+              plan.fold.getCertificateAttr()
+                  ? plan.fold.getCertificateAttr().get("rules")
+                  : Attribute()))
+        for (Attribute rule : rules)
+          if (auto text = dyn_cast<StringAttr>(rule))
+            mayNarrow |= text.getValue().contains("narrowing");
+    if (!mayNarrow || !product.isBack)
+      return refuse("the left operand of a product has more digits than the "
+                    "right one");
+  }
+  std::optional<int64_t> k = extentOf(product.k);
+  bool inRegisters =
+      product.isBack || (k && *k <= kMaxRegisterSum && plan.fold);
+  if (!inRegisters && isNarrow && isa<BlockArgument>(narrow)) {
+    product.tiledLeft.emplace();
+    if (!findSource(narrow, plan.m, product.k, *product.tiledLeft))
+      return false;
+  } else if (!inRegisters) {
+    // A product of what was computed in the block, along a dim that it has whole.
+    if (!k || *k > kMaxColumns)
+      return refuse("the left operand of a product is computed and too long to "
+                    "be kept");
+  }
+  return true;
+}
+
+/// A back product is added to what a state becomes without it.
+bool Planner::findState(MatrixProduct &product) {
+  auto yield =
+      cast<YieldOp>(plan.step.getProgramBody()->getTerminator());
+  Value result = product.reduce.getResult(0);
+  for (auto [i, v] : llvm::enumerate(yield.getValues())) {
+    auto add = v.getDefiningOp<arith::AddFOp>();
+    if (!add || (add.getLhs() != result && add.getRhs() != result))
+      continue;
+    if (!result.hasOneUse() || !add->hasOneUse())
+      return refuse("what a product adds to a state is used elsewhere");
+    auto zero = dyn_cast<FloatAttr>(plan.fold.getIdentities()[i]);
+    if (!zero || !zero.getValue().isZero())
+      return refuse("a product is added to a state that does not start at 0");
+    product.state = i;
+    product.carried = add.getLhs() == result ? add.getRhs() : add.getLhs();
+    return true;
+  }
+  return refuse("a product over the streamed dim is not added to a state");
+}
+
+/// Every value must fit a fragment.
+bool Planner::checkValues() {
+  auto check = [&](IndexProgramOpInterface op, const DimSets &dims) {
+    DenseMap<Value, bool> isMatrixOnly;
+    for (MatrixProduct &product : plan.products) {
+      // Operands that never become fragments.
+      auto [a, c] = operands[&product - plan.products.data()];
+      for (Value v : {c, stripExtension(c), product.reduce.getOperand(0)})
+        isMatrixOnly[v] = true;
+      if (product.tiledLeft)
+        for (Value v : {a, stripExtension(a)})
+          isMatrixOnly[v] = true;
+    }
+    auto fits = [&](Value v) {
+      if (isMatrixOnly.lookup(v))
+        return true;
+      unsigned columns = 0;
+      for (unsigned d : dims[v].set_bits())
+        columns += d != plan.m && plan.isColumn(d);
+      for (unsigned d : dims[v].set_bits())
+        if (d != plan.m && !plan.isColumn(d) &&
+            !(space.schedule &&
+              llvm::is_contained(space.schedule.getGrid(), d)))
+          return refuse("a value has a dim that is neither of the grid nor of "
+                        "a product");
+      if (columns > 1)
+        return refuse("a value has two dims of columns");
+      return true;
+    };
+    for (BlockArgument arg : op.getProgramBody()->getArguments())
+      if (!arg.use_empty() && !fits(arg))
+        return false;
+    for (Operation &inner : *op.getProgramBody()) {
+      if (isa<tensor::ExtractOp, ScanOp, MergeTopkOp, CombineOp>(inner) ||
+          (inner.getNumRegions() != 0 && !isa<ReduceOp>(inner)))
+        return refuse("it has '" + inner.getName().getStringRef() + "'");
+      if (auto reduce = dyn_cast<ReduceOp>(inner)) {
+        if (reduce.isDeclared() || reduce.getReducer() == Reducer::TopK)
+          return refuse("it has a declared reducer or a top-k");
+        if (llvm::is_contained(reduce.getOver(), plan.m))
+          return refuse("a reduction is over the rows");
+        if (reduce.getOver().size() != 1 ||
+            !plan.isColumn(reduce.getOver()[0]))
+          return refuse("a reduction is over a dim that is no column");
+      }
+      for (Value v : inner.getResults())
+        if (!fits(v))
+          return false;
+    }
+    return true;
+  };
+  if (!check(plan.step, *sets))
+    return false;
+  if (!plan.finalize)
+    return true;
+  auto finalize = cast<IndexProgramOpInterface>(plan.finalize.getOperation());
+  FailureOr<DimSets> own = DimSets::compute(finalize);
+  return succeeded(own) && check(finalize, *own);
+}
+
+bool Planner::chooseWidths() {
+  int64_t fixed = 0, streamed = 0;
+  auto pad = [](int64_t extent, int64_t to) {
+    return std::max<int64_t>(to, llvm::alignTo(extent, to));
+  };
+  SmallBitVector isReduced(space.numDims);
+  for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>())
+    isReduced.set(reduce.getOver()[0]);
+  for (MatrixProduct &product : plan.products) {
+    for (unsigned d : {product.n, product.k}) {
+      if (d == plan.stream || (d == product.k && product.tiledLeft))
+        continue;
+      std::optional<int64_t> extent = extentOf(d);
+      bool isGrid = space.schedule &&
+                    llvm::is_contained(space.schedule.getGrid(), d);
+      int64_t width;
+      if (extent && *extent <= kMaxColumns)
+        width = pad(*extent, 16);
+      else if (isGrid && !isReduced.test(d))
+        width = 128;
+      else
+        return refuse("a dim of columns is dynamic or longer than 256");
+      plan.widths[d] = width;
+    }
+    if (product.isBack)
+      fixed += plan.widths[product.n] / 2;
+    else if (plan.stream && !product.tiledLeft)
+      fixed += plan.widths[product.k] / 4;
+  }
+  if (!plan.stream) {
+    for (MatrixProduct &product : plan.products)
+      streamed += plan.widths[product.n] / 2;
+    if (streamed > kFragmentRegisters)
+      return refuse("the fragments of its products do not fit registers");
+    return true;
+  }
+  // Scores, and what is packed of them; several maps of scores more.
+  int64_t fronts = 0;
+  for (MatrixProduct &product : plan.products)
+    fronts += !product.isBack;
+  int64_t longest = extentOf(*plan.stream).value_or(128);
+  for (int64_t width : {128, 96, 64, 32, 16}) {
+    if (width > pad(longest, 16))
+      continue;
+    if (fixed + width / 4 + std::max<int64_t>(fronts, 1) * width / 2 >
+        kFragmentRegisters)
+      continue;
+    plan.widths[*plan.stream] = width;
+    return true;
+  }
+  return refuse("its states do not fit registers");
+}
+
+std::optional<MatrixPlan> Planner::run() {
+  if (!findOps())
+    return std::nullopt;
+  FailureOr<DimSets> dims = DimSets::compute(plan.step);
+  if (failed(dims)) {
+    refuse("the body is ill-formed");
+    return std::nullopt;
+  }
+  sets = *dims;
+  if (!findProducts() || !chooseRows())
+    return std::nullopt;
+  for (MatrixProduct &product : plan.products)
+    if (!placeOperands(product) || (product.isBack && !findState(product)))
+      return std::nullopt;
+  if (!chooseWidths() || !checkValues())
+    return std::nullopt;
+  std::optional<int64_t> rows = extentOf(plan.m);
+  plan.consumers = rows && *rows <= 64 ? 1 : 2;
+  return plan;
+}
+
+std::optional<MatrixPlan> redfuse::planMatrix(KernelOp kernel, LaunchOp launch,
+                                              const KernelSpace &space,
+                                              std::string &why) {
+  return Planner(kernel, launch, space, why).run();
+}

@@ -1,0 +1,71 @@
+//===- MatrixPlan.h - a kernel as products of matrix fragments -------*- C++ -*-===//
+//
+// A kernel whose contractions can run on matrix units: a fold along one dim, or
+// a cascade, in which every contraction has the same rows, and every other value
+// is a scalar, a row, a column or a matrix of these rows and one other dim.
+// Nothing is asked of what is computed between the contractions.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_LIB_CONVERSION_MATRIXPLAN_H
+#define REDFUSE_LIB_CONVERSION_MATRIXPLAN_H
+
+#include "KernelGenerator.h"
+#include "Ptx.h"
+
+namespace redfuse {
+
+/// A tensor of the kernel that matrix units read from shared memory.
+struct MatrixSource {
+  mlir::BlockArgument argument;
+  mlir::AffineMap map;
+  /// The position in the tensor's index of its rows or columns, and of the
+  /// summed dim; one of them is the last.
+  unsigned free = 0, sum = 0;
+};
+
+/// A contraction: the sum over `k` of left(m, k) times right(k, n).
+struct MatrixProduct {
+  ReduceOp reduce;
+  /// The left operand in the body: 16-bit floats in memory, or any value that is
+  /// rounded to `element`.
+  mlir::Value left;
+  MatrixSource right;
+  /// Where the left operand is read from shared memory too: the sum is cut into
+  /// tiles.
+  std::optional<MatrixSource> tiledLeft;
+  unsigned n = 0, k = 0;
+  mlir::Type element;
+  /// Summed along the streamed dim: accumulates into a state of the fold.
+  bool isBack = false;
+  /// The state, and what it is before the products of the step are added.
+  unsigned state = 0;
+  mlir::Value carried;
+};
+
+struct MatrixPlan {
+  IndexProgramOpInterface step;
+  FoldOp fold;
+  FinalizeOp finalize;
+  unsigned m = 0;
+  std::optional<unsigned> stream;
+  llvm::SmallVector<MatrixProduct> products;
+  /// How many columns a block has of each column dim; padded.
+  llvm::DenseMap<unsigned, int64_t> widths;
+  /// Warpgroups that multiply, with 64 rows each.
+  int64_t consumers = 2;
+
+  bool isColumn(unsigned d) const { return widths.contains(d); }
+  int64_t rows() const { return 64 * consumers; }
+};
+
+/// The plan of a kernel, or nothing and why not.
+std::optional<MatrixPlan> planMatrix(KernelOp kernel, LaunchOp launch,
+                                     const KernelSpace &space,
+                                     std::string &why);
+
+/// Drops extensions of 16-bit floats to f32.
+mlir::Value stripExtension(mlir::Value v);
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_MATRIXPLAN_H

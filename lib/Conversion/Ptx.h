@@ -1,0 +1,110 @@
+//===- Ptx.h - instructions of sm_90a that no dialect has whole ------*- C++ -*-===//
+//
+// Matrix products of a warpgroup, barriers in shared memory, tile copies by
+// tensor map. Addresses are 32-bit addresses of shared memory. What is read after
+// a wait is an operand and a result of the wait: nothing can be moved above it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_LIB_CONVERSION_PTX_H
+#define REDFUSE_LIB_CONVERSION_PTX_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace redfuse {
+
+/// One operand of a product in shared memory: rows of 128 bytes, swizzled, in
+/// panels of 64 elements.
+struct TileLayout {
+  /// The rows of a panel.
+  int64_t rows = 0;
+  /// The summed dim is the contiguous one.
+  bool isSumContiguous = true;
+
+  /// Bytes from one panel to the next.
+  int64_t panelBytes() const { return rows * 128; }
+  /// What is added to the descriptor (units of 16 bytes) for step `k` of 16
+  /// summed elements.
+  int64_t stepOffset(int64_t k) const;
+  /// The constant bits of a descriptor.
+  uint64_t descriptorBits() const;
+};
+
+/// A product of 64 rows by `n` columns over `steps` times 16 summed elements.
+struct ProductShape {
+  int64_t n = 0, steps = 0;
+  /// bf16 or f16.
+  mlir::Type element;
+};
+
+class Ptx {
+public:
+  Ptx(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
+
+  mlir::Value i32(int64_t value);
+  mlir::Value i64(int64_t value);
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value add(mlir::Value x, int64_t y);
+  mlir::Value mul(mlir::Value x, int64_t y);
+
+  // Barriers ------------------------------------------------------------------
+  void initBarrier(mlir::Value barrier, int64_t count);
+  void fenceBarriers();
+  /// Waits until the phase of that parity is over.
+  void wait(mlir::Value barrier, mlir::Value parity);
+  /// One arrival of a warp, by its lane 0.
+  void arrive(mlir::Value barrier, mlir::Value lane);
+  /// One arrival of this thread that announces bytes.
+  void expect(mlir::Value barrier, int64_t bytes);
+  void syncNamed(mlir::Value id, int64_t threads);
+  void arriveNamed(mlir::Value id, int64_t threads);
+
+  // Copies --------------------------------------------------------------------
+  /// Loads a box at `coordinates` (innermost first) of a tensor map.
+  void loadTile(mlir::Value address, mlir::Value map,
+                mlir::ValueRange coordinates, mlir::Value barrier);
+
+  // Products ------------------------------------------------------------------
+  mlir::Value descriptor(mlir::Value address, const TileLayout &layout);
+  /// Starts a product with both operands in shared memory; without accumulators
+  /// it starts from zero.
+  llvm::SmallVector<mlir::Value>
+  multiply(const ProductShape &shape, mlir::ValueRange accumulators,
+           mlir::Value a, const TileLayout &aLayout, mlir::Value c,
+           const TileLayout &cLayout);
+  /// The same with the left operand in registers, four a step.
+  llvm::SmallVector<mlir::Value>
+  multiply(const ProductShape &shape, mlir::ValueRange accumulators,
+           mlir::ValueRange a, mlir::Value c, const TileLayout &cLayout);
+  /// Waits until at most `pending` groups of products run; `values` are theirs,
+  /// `alive` are what they read.
+  llvm::SmallVector<mlir::Value> waitProducts(int64_t pending,
+                                              mlir::ValueRange values,
+                                              mlir::ValueRange alive = {});
+
+  // Scalars -------------------------------------------------------------------
+  mlir::Value exp2(mlir::Value x);
+  /// Two f32 as one register of two 16-bit floats.
+  mlir::Value pack(mlir::Type element, mlir::Value low, mlir::Value high);
+  mlir::Value shuffleXor(mlir::Value value, int64_t mask);
+  void setRegisters(int64_t count, bool more);
+
+private:
+  llvm::SmallVector<mlir::Value>
+  emit(llvm::StringRef text, llvm::StringRef constraints,
+       mlir::ValueRange operands, mlir::TypeRange results = {},
+       bool hasEffects = true);
+  llvm::SmallVector<mlir::Value> multiply(const ProductShape &shape,
+                                          mlir::ValueRange accumulators,
+                                          mlir::ValueRange a,
+                                          const TileLayout *aLayout,
+                                          mlir::Value c,
+                                          const TileLayout &cLayout);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_PTX_H
