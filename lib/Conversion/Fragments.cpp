@@ -4,6 +4,8 @@
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace redfuse;
 
@@ -96,6 +98,8 @@ Value FragmentEmitter::columnAt(unsigned d, size_t column) {
 }
 
 bool FragmentEmitter::isRagged(unsigned d) const {
+  if (isWholeTile && d == plan.stream)
+    return false;
   int64_t extent = space.staticExtents[d];
   if (ends[d] || ShapedType::isDynamic(extent))
     return true;
@@ -180,8 +184,12 @@ Fragment FragmentEmitter::make(Value v) {
     return indexOf(at.getDim());
   if (auto reduction = dyn_cast<ReduceOp>(def))
     return reduce(reduction);
+  if (Value same = simplify(def))
+    return get(same);
   if (isa<math::ExpOp, math::Exp2Op>(def) && v.getType().isF32())
     return exponential(def);
+  if (auto div = dyn_cast<arith::DivFOp>(def); div && v.getType().isF32())
+    return divide(div);
   // Operands first: `values` may grow while they are made.
   SmallVector<Fragment> operands;
   for (Value operand : def->getOperands())
@@ -222,6 +230,94 @@ Fragment FragmentEmitter::exponential(Operation *def) {
     result.values.push_back(ptx.exp2(element));
   }
   return result;
+}
+
+/// The value that `def` is in this tile: of a decided select what it takes. A fold
+/// has given up the order of the program's roundings; rounding to 16 bits and back
+/// between a product and a reduction goes with it.
+Value FragmentEmitter::simplify(Operation *def) {
+  if (isWholeTile)
+    if (Value taken = decided.lookup(def))
+      return taken;
+  if (!plan.fold)
+    return {};
+  auto extend = dyn_cast<arith::ExtFOp>(def);
+  auto narrow =
+      extend ? extend.getIn().getDefiningOp<arith::TruncFOp>() : nullptr;
+  if (narrow && narrow.getIn().getType() == extend.getType() &&
+      extend.getIn().getType().getIntOrFloatBitWidth() == 16)
+    return narrow.getIn();
+  return {};
+}
+
+/// The constant that a value is, if its reciprocal is a normal number.
+static std::optional<float> getDivisor(Value v) {
+  auto constant = v.getDefiningOp<arith::ConstantOp>();
+  auto attr =
+      constant ? dyn_cast<FloatAttr>(constant.getValue()) : FloatAttr();
+  if (!attr || !attr.getType().isF32())
+    return std::nullopt;
+  float value = attr.getValue().convertToFloat();
+  if (!std::isnormal(value) || !std::isnormal(1.0f / value))
+    return std::nullopt;
+  return value;
+}
+
+/// Division of a whole matrix: by a constant it is a product with the reciprocal
+/// (rounded once more), else the division that is exact to two units.
+Fragment FragmentEmitter::divide(arith::DivFOp div) {
+  Fragment x = get(div.getLhs()), y = get(div.getRhs());
+  Fragment result = join(x, y);
+  std::optional<float> divisor;
+  if (plan.fold)
+    divisor = getDivisor(div.getRhs());
+  Value reciprocal;
+  if (divisor)
+    reciprocal = constant(b.getF32FloatAttr(float(1.0 / double(*divisor))));
+  for (size_t i = 0, size = sizeOf(result); i < size; ++i) {
+    Value top = elementFor(x, result, i), bottom = elementFor(y, result, i);
+    if (divisor)
+      result.values.push_back(product(top, reciprocal));
+    else if (result.kind == Kind::Matrix)
+      result.values.push_back(ptx.divide(top, bottom));
+    else
+      result.values.push_back(
+          arith::DivFOp::create(b, loc, top, bottom));
+  }
+  return result;
+}
+
+Value FragmentEmitter::product(Value x, Value y) {
+  return arith::MulFOp::create(
+      b, loc, x, y,
+      arith::FastMathFlagsAttr::get(b.getContext(),
+                                    arith::FastMathFlags::contract));
+}
+
+/// What a value is a positive multiple of, and by how much.
+std::pair<Value, Value> FragmentEmitter::scaleOf(Value v) {
+  auto positive = [&](Value c) -> Value {
+    auto constantOp = c.getDefiningOp<arith::ConstantOp>();
+    auto attr =
+        constantOp ? dyn_cast<FloatAttr>(constantOp.getValue()) : FloatAttr();
+    if (!attr || !attr.getType().isF32() ||
+        !(attr.getValue().convertToFloat() > 0) || !attr.getValue().isNormal())
+      return {};
+    return constant(attr);
+  };
+  Operation *def = v.getDefiningOp();
+  if (auto mul = dyn_cast_or_null<arith::MulFOp>(def)) {
+    if (Value scale = positive(mul.getRhs()))
+      return {mul.getLhs(), scale};
+    if (Value scale = positive(mul.getLhs()))
+      return {mul.getRhs(), scale};
+  }
+  if (auto div = dyn_cast_or_null<arith::DivFOp>(def); div && plan.fold)
+    if (std::optional<float> divisor = getDivisor(div.getRhs());
+        divisor && *divisor > 0)
+      return {div.getLhs(),
+              constant(b.getF32FloatAttr(float(1.0 / double(*divisor))))};
+  return {};
 }
 
 Fragment FragmentEmitter::indexOf(unsigned d) {
@@ -392,7 +488,20 @@ void FragmentEmitter::store(Value memref, AffineMap map,
 /// Over columns: in the thread, then over the four threads that share a row.
 Fragment FragmentEmitter::reduce(ReduceOp reduction) {
   unsigned d = reduction.getOver()[0];
-  Fragment operand = get(reduction.getOperand(0));
+  // The largest multiple is the multiple of the largest, rounded alike.
+  Value reduced = reduction.getOperand(0), scale;
+  while (Operation *def = reduced.getDefiningOp())
+    if (Value same = simplify(def))
+      reduced = same;
+    else
+      break;
+  if (reduction.getReducer() == Reducer::MaximumF ||
+      reduction.getReducer() == Reducer::MinimumF)
+    if (auto [inner, by] = scaleOf(reduced); inner) {
+      reduced = inner;
+      scale = by;
+    }
+  Fragment operand = get(reduced);
   Fragment shape;
   shape.dim = d;
   bool hasRows = operand.kind == Kind::Row || operand.kind == Kind::Matrix;
@@ -480,7 +589,7 @@ Fragment FragmentEmitter::reduce(ReduceOp reduction) {
       }
       total = combine(total, other);
     }
-    result.values.push_back(total);
+    result.values.push_back(scale ? product(total, scale) : total);
   }
   return result;
 }

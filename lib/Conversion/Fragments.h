@@ -73,6 +73,9 @@ public:
   mlir::IRMapping captured;
   mlir::Block *entry = nullptr;
   mlir::Value lane;
+  /// All columns of the streamed dim exist in this tile, and selects are decided.
+  bool isWholeTile = false;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> decided;
   /// Whole extents; where the tile of each dim starts (rows: the thread's first
   /// one); where columns end, if not at the extent.
   llvm::SmallVector<mlir::Value> extents, offsets, ends;
@@ -83,6 +86,10 @@ private:
   Fragment indexOf(unsigned d);
   Fragment reduce(ReduceOp op);
   Fragment exponential(mlir::Operation *op);
+  mlir::Value simplify(mlir::Operation *def);
+  Fragment divide(mlir::arith::DivFOp div);
+  mlir::Value product(mlir::Value x, mlir::Value y);
+  std::pair<mlir::Value, mlir::Value> scaleOf(mlir::Value v);
   mlir::Value emitElement(mlir::Operation *op,
                           llvm::ArrayRef<mlir::Value> operands);
   llvm::SmallVector<mlir::Value> positionsAt(const Fragment &shape, size_t i,

@@ -40,6 +40,11 @@ static constexpr int64_t kMaxThreads = 256, kWarp = 32;
 /// Blocks a multiprocessor of a kernel with a workspace.
 static constexpr int64_t kBlocksPerUnit = 4;
 
+/// The name of a module with products on matrix units: redfuse-lower-to-nvvm
+/// optimises it less, because global value numbering and unrolling take from
+/// ptxas the proof that descriptors are uniform.
+static constexpr StringLiteral kMatrixModule = "redfuse_gpu_matrix";
+
 namespace {
 class GpuKernelGenerator : public KernelGenerator {
 public:
@@ -275,6 +280,7 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       device = gpu::GPUModuleOp::create(b, module.getLoc(), "redfuse_gpu");
     }
     DenseMap<KernelOp, unsigned> uses;
+    bool hasMatrices = false;
     for (LaunchOp launch : launches) {
       auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
       if (!kernel) {
@@ -311,6 +317,7 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
                                    units);
           if (failed(matrices.run(device, name)))
             return signalPassFailure();
+          hasMatrices = true;
           continue;
         }
         kernel.emitRemark("does not run on matrix units: ") << why;
@@ -327,6 +334,12 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
                                    units);
       if (failed(generator.run(device, name)))
         return signalPassFailure();
+    }
+    if (hasMatrices) {
+      auto name = b.getStringAttr(kMatrixModule);
+      if (failed(SymbolTable::replaceAllSymbolUses(device, name, module)))
+        return signalPassFailure();
+      device.setSymNameAttr(name);
     }
     for (auto kernel : llvm::make_early_inc_range(module.getOps<KernelOp>()))
       kernel.erase();

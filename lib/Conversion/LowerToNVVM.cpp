@@ -39,6 +39,10 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
   target.chip = chip.str();
   target.features = features.str();
   target.optLevel = level;
+  target.moduleMatcher = "^redfuse_gpu$";
+  pm.addPass(createGpuNVVMAttachTarget(target));
+  target.optLevel = std::min(level, 1u);
+  target.moduleMatcher = "^redfuse_gpu_matrix$";
   pm.addPass(createGpuNVVMAttachTarget(target));
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
   device.addPass(createCanonicalizerPass());

@@ -14,6 +14,9 @@ static constexpr int64_t kSharedBytes = 220 * 1024, kMaxSlots = 8;
 /// Elements of a sum that a tile has where it is cut.
 static constexpr int64_t kSumTile = 64;
 static constexpr int64_t kLoaderThreads = 128;
+/// Bytes that the tiles of a group stream. More than the L2 holds: at any time
+/// they walk a part of it.
+static constexpr int64_t kCachedBytes = 64 << 20;
 
 //===----------------------------------------------------------------------===//
 // Layout
@@ -54,6 +57,12 @@ void MatrixGenerator::layOut() {
       load.left = layOutTile(*product.tiledLeft, plan.m, product.k,
                              plan.rows(), sum);
       load.left->map = nextMap++;
+    }
+    if (product.keptLeft) {
+      load.kept = layOutTile(*product.keptLeft, plan.m, product.k, plan.rows(),
+                             sum);
+      load.kept->map = nextMap++;
+      slotBytes = std::max(slotBytes, load.kept->bytes());
     }
     slotBytes = std::max<int64_t>(slotBytes, llvm::alignTo(load.bytes(), 1024));
     loads.push_back(load);
@@ -169,27 +178,90 @@ MatrixGenerator::Ring MatrixGenerator::advance(Ring ring) {
 // Walks
 //===----------------------------------------------------------------------===//
 
-/// Tells the emitter where the block's tile is in every dim. The last dim of the
-/// grid varies fastest.
+/// Tells the emitter where the block's tile is in every dim. Neighbours share
+/// what is streamed while it stays in the L2 cache: as many tiles of the other
+/// dims as fit are a group; inside of it the rows run from the last to the first,
+/// because predicates leave most to the last ones, and long tiles should not be
+/// started at the end.
 void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
   auto index = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
+  auto countOf = [&](unsigned d) -> Value {
+    return b.createOrFold<arith::CeilDivUIOp>(loc, emitter->extents[d],
+                                              index(tileOf(d)));
+  };
+  auto place = [&](unsigned d, Value position) {
+    emitter->offsets[d] =
+        b.createOrFold<arith::MulIOp>(loc, position, index(tileOf(d)));
+  };
+  // Numbers of tiles fit 32 bits, whose division is short.
+  auto divide = [&](Value &x, Value by) {
+    auto narrow = [&](Value v) {
+      return b.createOrFold<arith::IndexCastUIOp>(loc, b.getI32Type(), v);
+    };
+    auto wide = [&](Value v) {
+      return b.createOrFold<arith::IndexCastUIOp>(loc, b.getIndexType(), v);
+    };
+    Value quotient = wide(
+        b.createOrFold<arith::DivUIOp>(loc, narrow(x), narrow(by)));
+    Value taken = b.createOrFold<arith::MulIOp>(loc, quotient, by);
+    Value rest = b.createOrFold<arith::SubIOp>(loc, x, taken);
+    x = quotient;
+    return rest;
+  };
+  SmallVector<int64_t> grid(space.schedule.getGrid());
+  llvm::erase(grid, int64_t(plan.m));
   Value rest = block;
-  ArrayRef<int64_t> grid = space.schedule.getGrid();
+  if (llvm::is_contained(space.schedule.getGrid(), int64_t(plan.m))) {
+    Value rows = countOf(plan.m), others = index(1), bytes = index(0);
+    for (int64_t d : grid)
+      others = b.createOrFold<arith::MulIOp>(loc, others, countOf(d));
+    for (const MatrixProduct &product : plan.products) {
+      Value size = index(2);
+      for (unsigned d : {product.n, product.k})
+        size = b.createOrFold<arith::MulIOp>(loc, size, emitter->extents[d]);
+      bytes = b.createOrFold<arith::AddIOp>(loc, bytes, size);
+    }
+    Value some = b.createOrFold<arith::DivUIOp>(
+        loc, index(kCachedBytes),
+        b.createOrFold<arith::MaxUIOp>(loc, bytes, index(1)));
+    Value size = b.createOrFold<arith::MinUIOp>(
+        loc, b.createOrFold<arith::MaxUIOp>(loc, some, index(1)), others);
+    // Division by a constant stays uniform in the eyes of ptxas.
+    bool isEven = false;
+    if (auto count = getConstantIntValue(getAsOpFoldResult(others)))
+      if (auto most = getConstantIntValue(getAsOpFoldResult(size))) {
+        int64_t divisor = std::max<int64_t>(*most, 1);
+        while (*count % divisor != 0)
+          --divisor;
+        size = index(divisor);
+        isEven = true;
+      }
+    Value number = block;
+    Value inGroup =
+        divide(number, b.createOrFold<arith::MulIOp>(loc, size, rows));
+    Value first = b.createOrFold<arith::MulIOp>(loc, number, size);
+    // The last group may be smaller.
+    Value row = inGroup, last = size;
+    if (!isEven)
+      last = b.createOrFold<arith::MinUIOp>(
+          loc, size, b.createOrFold<arith::SubIOp>(loc, others, first));
+    Value other = divide(row, last);
+    last = b.createOrFold<arith::SubIOp>(loc, rows, index(1));
+    place(plan.m, b.createOrFold<arith::SubIOp>(loc, last, row));
+    rest = b.createOrFold<arith::AddIOp>(loc, first, other);
+  }
   for (auto [i, d] : llvm::enumerate(llvm::reverse(grid))) {
     Value position = rest;
-    if (i + 1 < grid.size()) {
-      Value count = arith::CeilDivUIOp::create(b, loc, emitter->extents[d],
-                                               index(tileOf(d)));
-      position = arith::RemUIOp::create(b, loc, rest, count);
-      rest = arith::DivUIOp::create(b, loc, rest, count);
-    }
-    emitter->offsets[d] =
-        arith::MulIOp::create(b, loc, position, index(tileOf(d)));
+    if (i + 1 < grid.size())
+      position = divide(rest, countOf(d));
+    place(d, position);
   }
   if (!emitter->offsets[plan.m])
     emitter->offsets[plan.m] = index(0);
+  firstRow = emitter->offsets[plan.m];
+  lastRow = arith::AddIOp::create(b, loc, firstRow, index(plan.rows() - 1));
   if (isMultiplier) {
     // This thread's first row: of its warpgroup, warp, and lane / 4.
     Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
@@ -207,7 +279,7 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
   if (space.schedule.getKind() != ScheduleKind::Split)
     return;
   // The block's own segment; the last ones may be short, or empty.
-  unsigned part = grid.back(), d = *plan.stream;
+  unsigned part = space.schedule.getGrid().back(), d = *plan.stream;
   Value size = arith::CeilDivUIOp::create(b, loc, emitter->extents[d],
                                           emitter->extents[part]);
   Value first = arith::MulIOp::create(b, loc, emitter->offsets[part], size);
@@ -218,17 +290,50 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
       arith::MinSIOp::create(b, loc, end, emitter->extents[d]);
 }
 
-/// Tiles of the streamed dim that the block walks: one at least, of which no
-/// element need exist.
-Value MatrixGenerator::stepsOf() {
+/// One tile at least, of which no element need exist.
+MatrixGenerator::Steps MatrixGenerator::stepsOf() {
   unsigned d = *plan.stream;
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  auto least = [&](Value x, Value y) {
+    return b.createOrFold<arith::MinSIOp>(loc, x, y);
+  };
+  auto most = [&](Value x, Value y) {
+    return b.createOrFold<arith::MaxSIOp>(loc, x, y);
+  };
+  Value tile = index(tileOf(d)), zero = index(0), one = index(1);
+  auto inTiles = [&](Value at, bool up) -> Value {
+    // Not below the start, where division would round the wrong way.
+    Value from = most(
+        b.createOrFold<arith::SubIOp>(loc, at, streamBegin), zero);
+    if (up)
+      return b.createOrFold<arith::CeilDivUIOp>(loc, from, tile);
+    return b.createOrFold<arith::DivUIOp>(loc, from, tile);
+  };
+  emitter->select(plan.step, *stepSets);
+  MatrixMasks masks(b, loc, plan, *stepSets, *emitter);
+  MatrixMasks::Range possible = masks.possible(firstRow, lastRow);
+  MatrixMasks::Range certain = masks.certain(firstRow, lastRow);
+  emitter->decided = masks.getDecided();
   Value end = emitter->ends[d] ? emitter->ends[d] : emitter->extents[d];
-  Value length = arith::SubIOp::create(b, loc, end, streamBegin);
-  Value steps = arith::CeilDivUIOp::create(
-      b, loc, length,
-      arith::ConstantIndexOp::create(b, loc, tileOf(d)));
-  return arith::MaxUIOp::create(b, loc, steps,
-                                arith::ConstantIndexOp::create(b, loc, 1));
+  Value all = most(inTiles(end, /*up=*/true), one);
+  Steps steps;
+  steps.begin = least(inTiles(possible.begin, /*up=*/false),
+                      b.createOrFold<arith::SubIOp>(loc, all, one));
+  steps.end = most(least(inTiles(possible.end, /*up=*/true), all),
+                   b.createOrFold<arith::AddIOp>(loc, steps.begin, one));
+  steps.wholeBegin = inTiles(certain.begin, /*up=*/true);
+  steps.wholeEnd = inTiles(certain.end, /*up=*/false);
+  // The first tile is walked apart from the others, with its predicates.
+  Value second = b.createOrFold<arith::AddIOp>(loc, steps.begin, one);
+  steps.noneBefore =
+      isConstantIntValue(getAsOpFoldResult(certain.begin), 0) &&
+      isConstantIntValue(getAsOpFoldResult(streamBegin), 0);
+  steps.wholeBegin = least(most(steps.wholeBegin, second), steps.end);
+  steps.wholeEnd = most(least(steps.wholeEnd, steps.end), steps.wholeBegin);
+  steps.noneBehind = masks.getDecided().empty() && !emitter->isRagged(d);
+  return steps;
 }
 
 void MatrixGenerator::setStep(Value step) {
@@ -245,10 +350,33 @@ Value MatrixGenerator::tilesOfSum(unsigned d) {
 }
 
 void MatrixGenerator::overTiles(function_ref<Ring(Value, Ring)> body) {
-  Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
-  Value step = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
-  emitFor(b, loc, block, blocks, step, {ptx.i32(0), ptx.i32(0)},
-          [&](Value at, ValueRange state) {
+  // Round after round, every other one in reverse: who had a long tile gets a
+  // short one.
+  Value own = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  Value width = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  auto placeIn = [&](Value round) -> Value {
+    Value isOdd = arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::ne,
+        arith::AndIOp::create(b, loc, round, index(1)), index(0));
+    Value last = arith::SubIOp::create(b, loc, width, index(1));
+    return arith::SelectOp::create(
+        b, loc, isOdd, arith::SubIOp::create(b, loc, last, own), own);
+  };
+  Value full = rounds;
+  Value done = arith::MulIOp::create(b, loc, full, width);
+  Value left = arith::SubIOp::create(b, loc, blocks, done);
+  Value hasOneMore = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                           placeIn(full), left);
+  Value end = arith::AddIOp::create(
+      b, loc, full,
+      arith::IndexCastUIOp::create(b, loc, b.getIndexType(), hasOneMore));
+  emitFor(b, loc, index(0), end, index(1), {ptx.i32(0), ptx.i32(0)},
+          [&](Value round, ValueRange state) {
+            Value first = arith::MulIOp::create(b, loc, round, width);
+            Value at = arith::AddIOp::create(b, loc, first, placeIn(round));
             Ring ring = body(at, {state[0], state[1]});
             return SmallVector<Value>{ring.slot, ring.phase};
           });
@@ -284,16 +412,19 @@ void MatrixGenerator::loadTile(const Tile &tile, Value address, Value barrier,
   }
 }
 
-MatrixGenerator::Ring MatrixGenerator::loadTiles(const Load &load, Ring ring,
-                                                 Value sumTile) {
+MatrixGenerator::Ring MatrixGenerator::loadTiles(ArrayRef<const Tile *> tiles,
+                                                 Ring ring, Value sumTile) {
   Value free = arith::XOrIOp::create(b, loc, ring.phase, ptx.i32(1));
   ptx.wait(emptyBarrier(ring.slot), free);
   Value barrier = fullBarrier(ring.slot), address = addressOf(ring.slot);
-  ptx.expect(barrier, load.bytes());
-  loadTile(load.right, address, barrier, sumTile);
-  if (load.left)
-    loadTile(*load.left, ptx.add(address, load.right.bytes()), barrier,
-             sumTile);
+  int64_t bytes = 0;
+  for (const Tile *tile : tiles)
+    bytes += tile->bytes();
+  ptx.expect(barrier, bytes);
+  for (const Tile *tile : tiles) {
+    loadTile(*tile, address, barrier, sumTile);
+    address = ptx.add(address, tile->bytes());
+  }
   return advance(ring);
 }
 
@@ -301,13 +432,14 @@ MatrixGenerator::Ring MatrixGenerator::loadProduct(unsigned product,
                                                    Ring ring) {
   const Load &load = loads[product];
   if (!load.left)
-    return loadTiles(load, ring, Value());
+    return loadTiles(&load.right, ring, Value());
   SmallVector<Value> next = emitFor(
       b, loc, arith::ConstantIndexOp::create(b, loc, 0),
       tilesOfSum(plan.products[product].k),
       arith::ConstantIndexOp::create(b, loc, 1), {ring.slot, ring.phase},
       [&](Value tile, ValueRange state) {
-        Ring ring = loadTiles(load, {state[0], state[1]}, tile);
+        Ring ring = loadTiles({&load.right, &*load.left},
+                              {state[0], state[1]}, tile);
         return SmallVector<Value>{ring.slot, ring.phase};
       });
   return {next[0], next[1]};
@@ -325,12 +457,17 @@ MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
   };
   // The order of emitStep: what is added to the states runs a step behind.
   bool tiled = llvm::any_of(loads, [](const Load &l) { return l.left; });
-  Value one = arith::ConstantIndexOp::create(b, loc, 1), steps = stepsOf();
-  setStep(arith::ConstantIndexOp::create(b, loc, 0));
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  emitter->values.clear();
+  Steps steps = stepsOf();
+  for (const Load &load : loads)
+    if (load.kept)
+      ring = loadTiles(&*load.kept, ring, Value());
+  setStep(steps.begin);
   all(fronts);
   SmallVector<Value> next = emitFor(
-      b, loc, one, steps, one, {ring.slot, ring.phase},
-      [&](Value step, ValueRange state) {
+      b, loc, arith::AddIOp::create(b, loc, steps.begin, one), steps.end, one,
+      {ring.slot, ring.phase}, [&](Value step, ValueRange state) {
         ring = {state[0], state[1]};
         Value before = arith::SubIOp::create(b, loc, step, one);
         if (tiled) {
@@ -346,7 +483,7 @@ MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
         return SmallVector<Value>{ring.slot, ring.phase};
       });
   ring = {next[0], next[1]};
-  setStep(arith::SubIOp::create(b, loc, steps, one));
+  setStep(arith::SubIOp::create(b, loc, steps.end, one));
   all(backs);
   return ring;
 }
@@ -373,7 +510,9 @@ SmallVector<Value> MatrixGenerator::start(unsigned i, Value slot,
                       ptx.descriptor(addressOf(slot), layout), layout);
 }
 
-SmallVector<Value> MatrixGenerator::multiplyTiled(unsigned i, Ring &ring) {
+SmallVector<Value>
+MatrixGenerator::multiplyTiled(unsigned i, Ring &ring,
+                               SmallVectorImpl<Value> &running) {
   const MatrixProduct &product = plan.products[i];
   const Load &load = loads[i];
   ProductShape shape{plan.widths.lookup(product.n), kSumTile / 16,
@@ -390,6 +529,12 @@ SmallVector<Value> MatrixGenerator::multiplyTiled(unsigned i, Ring &ring) {
                         ptx.descriptor(address, right), right);
   };
   SmallVector<Value> state = step(ring, {});
+  // What ran before is over before the loader comes to its slot again.
+  if (!running.empty())
+    ptx.waitProducts(1, {});
+  for (Value slot : running)
+    ptx.arrive(emptyBarrier(slot), emitter->lane);
+  running.clear();
   size_t n = state.size();
   state.push_back(ring.slot);
   ring = advance(ring);
@@ -414,8 +559,32 @@ SmallVector<Value> MatrixGenerator::multiplyTiled(unsigned i, Ring &ring) {
   return result;
 }
 
+/// The rows of a warp as left operands.
+SmallVector<Value> MatrixGenerator::readKept(const Tile &tile, Value slot,
+                                             int64_t steps) {
+  auto and7 = [&](Value v, int64_t mask) -> Value {
+    return arith::AndIOp::create(b, loc, v, ptx.i32(mask));
+  };
+  // Lane l has row l % 16 of the block and its chunk l / 16 of 16 bytes; chunks
+  // are swizzled by the row.
+  Value lane = emitter->lane;
+  Value row = ptx.add(ptx.add(ptx.mul(group, 64), ptx.mul(and7(warp, 3), 16)),
+                      and7(lane, 15));
+  Value half = arith::ShRUIOp::create(b, loc, lane, ptx.i32(4));
+  Value start = ptx.add(addressOf(slot), ptx.mul(row, 128));
+  SmallVector<Value> result;
+  for (int64_t k = 0; k < steps; ++k) {
+    Value chunk = arith::XOrIOp::create(
+        b, loc, ptx.add(half, k % 4 * 2), and7(lane, 7));
+    Value address = ptx.add(ptx.add(start, k / 4 * tile.layout.panelBytes()),
+                            ptx.mul(chunk, 16));
+    llvm::append_range(result, ptx.loadBlock(address));
+  }
+  return result;
+}
+
 /// Values that are the same in every step.
-void MatrixGenerator::emitInvariants() {
+MatrixGenerator::Ring MatrixGenerator::emitInvariants(Ring ring) {
   Block *body = plan.step.getProgramBody();
   llvm::DenseSet<Value> changes;
   if (plan.fold)
@@ -439,8 +608,18 @@ void MatrixGenerator::emitInvariants() {
   }
   for (unsigned i : fronts) {
     const MatrixProduct &product = plan.products[i];
-    if (!product.tiledLeft)
+    if (loads[i].kept) {
+      ptx.wait(fullBarrier(ring.slot), ring.phase);
+      leftRegisters[i] =
+          readKept(*loads[i].kept, ring.slot,
+                   plan.widths.lookup(product.k) / 16);
+      // Rule 6.
+      leftRegisters[i] = ptx.settle(leftRegisters[i]);
+      ptx.arrive(emptyBarrier(ring.slot), emitter->lane);
+      ring = advance(ring);
+    } else if (!product.tiledLeft) {
       leftRegisters[i] = emitter->packLeft(product);
+    }
   }
   // Of the rest, what is cheap to keep: scalars and rows.
   for (Operation &inner : body->without_terminator())
@@ -451,6 +630,7 @@ void MatrixGenerator::emitInvariants() {
       if (!changes.contains(v) && isSmall)
         emitter->get(v);
     }
+  return ring;
 }
 
 MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
@@ -471,7 +651,7 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
   auto startFronts = [&]() {
     for (unsigned i : fronts) {
       if (loads[i].left) {
-        made[i] = multiplyTiled(i, ring);
+        made[i] = multiplyTiled(i, ring, backSlots);
         continue;
       }
       ptx.wait(fullBarrier(ring.slot), ring.phase);
@@ -622,7 +802,7 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
   emitter->values.clear();
   emitter->select(plan.step, *stepSets);
   leftRegisters.clear();
-  emitInvariants();
+  ring = emitInvariants(ring);
   unsigned count = plan.fold.getNumStates();
   auto arguments =
       body->getArguments().drop_front(plan.fold.getInputs().size());
@@ -631,26 +811,35 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
   for (unsigned s = 0; s < count; ++s)
     carried.states[s] = emitter->fill(
         arguments[s], cast<TypedAttr>(plan.fold.getIdentities()[s]));
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Value steps = stepsOf();
-  setStep(zero);
+  Steps steps = stepsOf();
+  setStep(steps.begin);
   carried = emitStep(carried, /*isFirst=*/true);
   SmallVector<Value> list;
   flatten(carried.states, count, carried.packed, list);
   list.append({carried.ring.slot, carried.ring.phase});
-  list = emitFor(b, loc, one, steps, one, list,
-                 [&](Value step, ValueRange state) {
-                   Carried now = carried;
-                   unflatten(state, count, now.states, now.packed);
-                   now.ring = {state[state.size() - 2], state.back()};
-                   setStep(step);
-                   now = emitStep(now, /*isFirst=*/false);
-                   SmallVector<Value> next;
-                   flatten(now.states, count, now.packed, next);
-                   next.append({now.ring.slot, now.ring.phase});
-                   return next;
-                 });
+  auto walk = [&](Value from, Value to, bool isWhole) {
+    emitter->isWholeTile = isWhole;
+    list = emitFor(b, loc, from, to, one, list,
+                   [&](Value step, ValueRange state) {
+                     Carried now = carried;
+                     unflatten(state, count, now.states, now.packed);
+                     now.ring = {state[state.size() - 2], state.back()};
+                     setStep(step);
+                     now = emitStep(now, /*isFirst=*/false);
+                     SmallVector<Value> next;
+                     flatten(now.states, count, now.packed, next);
+                     next.append({now.ring.slot, now.ring.phase});
+                     return next;
+                   });
+    emitter->isWholeTile = false;
+  };
+  if (!steps.noneBefore)
+    walk(arith::AddIOp::create(b, loc, steps.begin, one), steps.wholeBegin,
+         false);
+  walk(steps.wholeBegin, steps.wholeEnd, true);
+  if (!steps.noneBehind)
+    walk(steps.wholeEnd, steps.end, false);
   unflatten(list, count, carried.states, carried.packed);
   ring = {list[list.size() - 2], list.back()};
   // What is left to add.
@@ -685,7 +874,8 @@ MatrixGenerator::Ring MatrixGenerator::multiplyCascade(Ring ring) {
     fragment.kind = Fragment::Kind::Matrix;
     fragment.dim = product.n;
     if (product.tiledLeft) {
-      fragment.values = multiplyTiled(i, ring);
+      SmallVector<Value> none;
+      fragment.values = multiplyTiled(i, ring, none);
     } else {
       SmallVector<Value> left = emitter->packLeft(product);
       ptx.wait(fullBarrier(ring.slot), ring.phase);
@@ -745,11 +935,19 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   }
   layOut();
   b.setInsertionPoint(launch);
-  SmallVector<Value> arguments{countBlocks()};
+  Value all = countBlocks();
+  Value grid = arith::MinUIOp::create(
+      b, loc, all, arith::ConstantIndexOp::create(b, loc, units));
+  Value atLeastOne = arith::MaxUIOp::create(
+      b, loc, grid, arith::ConstantIndexOp::create(b, loc, 1));
+  SmallVector<Value> arguments{
+      all, arith::DivUIOp::create(b, loc, all, atLeastOne)};
   for (Load &load : loads) {
     arguments.push_back(makeTensorMap(load.right));
     if (load.left)
       arguments.push_back(makeTensorMap(*load.left));
+    if (load.kept)
+      arguments.push_back(makeTensorMap(*load.kept));
   }
   unsigned firstOperand = arguments.size();
   llvm::append_range(arguments, launch->getOperands());
@@ -775,8 +973,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   emitter->entry = entry;
   ValueRange operands = entry->getArguments().drop_front(firstOperand);
   blocks = entry->getArgument(0);
+  rounds = entry->getArgument(1);
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-  for (Value map : entry->getArguments().slice(1, firstOperand - 1))
+  for (Value map : entry->getArguments().slice(2, firstOperand - 2))
     maps.push_back(UnrealizedConversionCastOp::create(b, loc, pointer, map)
                        .getResult(0));
   for (BlockArgument arg : kernel.getBody().front().getArguments()) {
@@ -868,8 +1067,6 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
 
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Value grid = arith::MinUIOp::create(
-      b, loc, arguments[0], arith::ConstantIndexOp::create(b, loc, units));
   Value width = arith::ConstantIndexOp::create(b, loc, threads);
   Value bytes = arith::ConstantIntOp::create(
       b, loc, b.getI32Type(), 1024 + slots * (slotBytes + 16));

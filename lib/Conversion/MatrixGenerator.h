@@ -2,7 +2,7 @@
 #ifndef REDFUSE_LIB_CONVERSION_MATRIXGENERATOR_H
 #define REDFUSE_LIB_CONVERSION_MATRIXGENERATOR_H
 
-#include "Fragments.h"
+#include "MatrixMasks.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -25,6 +25,8 @@ namespace redfuse {
 ///    that have them; such a wait takes and gives them.
 /// 5. All four warps of a warpgroup reach every product: nothing that differs
 ///    between threads decides about one.
+/// 6. What a warp has read of a slot by itself is in its registers before it
+///    arrives at `empty`: a load is not over when the next instruction starts.
 class MatrixGenerator {
 public:
   MatrixGenerator(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
@@ -54,6 +56,8 @@ private:
   /// The tiles of a product that are loaded together.
   struct Load {
     std::optional<Tile> left;
+    /// Loaded once, before all others.
+    std::optional<Tile> kept;
     Tile right;
     int64_t bytes() const {
       return right.bytes() + (left ? left->bytes() : 0);
@@ -81,7 +85,14 @@ private:
   Ring advance(Ring ring);
   // Walks ---------------------------------------------------------------------
   void placeBlock(mlir::Value block, bool isMultiplier);
-  mlir::Value stepsOf();
+  /// The tiles of the streamed dim that a block walks: from begin to end, those
+  /// from wholeBegin to wholeEnd without predicates.
+  struct Steps {
+    mlir::Value begin, end, wholeBegin, wholeEnd;
+    /// Known to be empty: the tiles before and behind the whole ones.
+    bool noneBefore = false, noneBehind = false;
+  };
+  Steps stepsOf();
   void setStep(mlir::Value step);
   mlir::Value tilesOfSum(unsigned d);
   void overTiles(llvm::function_ref<Ring(mlir::Value, Ring)> body);
@@ -89,20 +100,26 @@ private:
   void emitLoader();
   Ring loadBlock(Ring ring);
   Ring loadProduct(unsigned product, Ring ring);
-  Ring loadTiles(const Load &load, Ring ring, mlir::Value sumTile);
+  Ring loadTiles(llvm::ArrayRef<const Tile *> tiles, Ring ring,
+                 mlir::Value sumTile);
   void loadTile(const Tile &tile, mlir::Value address, mlir::Value barrier,
                 mlir::Value sumTile);
   // Multipliers ---------------------------------------------------------------
   void emitMultipliers();
   Ring multiplyBlock(Ring ring);
   Ring multiplyCascade(Ring ring);
-  void emitInvariants();
+  Ring emitInvariants(Ring ring);
+  llvm::SmallVector<mlir::Value> readKept(const Tile &tile, mlir::Value slot,
+                                          int64_t steps);
   /// Starts a product whose left operand is in registers.
   llvm::SmallVector<mlir::Value> start(unsigned product, mlir::Value slot,
                                        mlir::ValueRange accumulators,
                                        mlir::ValueRange left);
-  /// A whole product with a tiled sum; nothing runs afterwards.
-  llvm::SmallVector<mlir::Value> multiplyTiled(unsigned product, Ring &ring);
+  /// A whole product with a tiled sum; nothing runs afterwards. Releases the
+  /// slots of products that run when it is called.
+  llvm::SmallVector<mlir::Value>
+  multiplyTiled(unsigned product, Ring &ring,
+                llvm::SmallVectorImpl<mlir::Value> &running);
   Carried emitStep(Carried before, bool isFirst);
   void storeResults();
 
@@ -119,11 +136,14 @@ private:
   llvm::SmallVector<Load> loads;
   llvm::SmallVector<unsigned> fronts, backs;
   int64_t slotBytes = 0, slots = 0;
-  mlir::Value base, barriers, thread, warp, group, blocks;
+  /// Tiles of the grid, and how many every block has at least.
+  mlir::Value base, barriers, thread, warp, group, blocks, rounds;
   mlir::Block *entry = nullptr;
   llvm::SmallVector<mlir::Value> maps;
   /// Where the streamed dim starts for this block.
   mlir::Value streamBegin;
+  /// The block's rows.
+  mlir::Value firstRow, lastRow;
   llvm::DenseMap<unsigned, llvm::SmallVector<mlir::Value>> leftRegisters;
 };
 

@@ -238,6 +238,15 @@ bool Planner::placeOperands(MatrixProduct &product) {
     product.tiledLeft.emplace();
     if (!findSource(narrow, plan.m, product.k, *product.tiledLeft))
       return false;
+  } else if (inRegisters && !product.isBack && isNarrow &&
+             isa<BlockArgument>(narrow)) {
+    MatrixSource source;
+    std::string reason = why;
+    // Rows of 16 bytes along the sum; else it is loaded element by element.
+    if (findSource(narrow, plan.m, product.k, source) &&
+        source.sum + 1 == source.map.getNumResults())
+      product.keptLeft = source;
+    why = reason;
   } else if (!inRegisters) {
     // A product of what was computed in the block, along a dim that it has whole.
     if (!k || *k > kMaxColumns)
@@ -309,8 +318,11 @@ bool Planner::checkValues() {
           return refuse("it has a declared reducer or a top-k");
         if (llvm::is_contained(reduce.getOver(), plan.m))
           return refuse("a reduction is over the rows");
-        if (reduce.getOver().size() != 1 ||
-            !plan.isColumn(reduce.getOver()[0]))
+        bool isProduct = llvm::any_of(plan.products, [&](MatrixProduct &p) {
+          return p.reduce == reduce;
+        });
+        if (!isProduct && (reduce.getOver().size() != 1 ||
+                           !plan.isColumn(reduce.getOver()[0])))
           return refuse("a reduction is over a dim that is no column");
       }
       for (Value v : inner.getResults())

@@ -33,6 +33,9 @@ struct MatrixProduct {
   /// Where the left operand is read from shared memory too: the sum is cut into
   /// tiles.
   std::optional<MatrixSource> tiledLeft;
+  /// Where the left operand is the same in all steps, and comes to registers by
+  /// shared memory.
+  std::optional<MatrixSource> keptLeft;
   unsigned n = 0, k = 0;
   mlir::Type element;
   /// Summed along the streamed dim: accumulates into a state of the fold.

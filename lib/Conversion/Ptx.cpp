@@ -138,14 +138,6 @@ void Ptx::expect(Value barrier, int64_t bytes) {
        {barrier, i32(bytes)});
 }
 
-void Ptx::syncNamed(Value id, int64_t threads) {
-  emit(llvm::formatv("bar.sync $0, {0};", threads).str(), "r", id);
-}
-
-void Ptx::arriveNamed(Value id, int64_t threads) {
-  emit(llvm::formatv("bar.arrive $0, {0};", threads).str(), "r", id);
-}
-
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -254,6 +246,29 @@ SmallVector<Value> Ptx::waitProducts(int64_t pending, ValueRange values,
 Value Ptx::exp2(Value x) {
   return emit("ex2.approx.ftz.f32 $0, $1;", "=f,f", x, b.getF32Type(),
               /*hasEffects=*/false)[0];
+}
+
+Value Ptx::divide(Value x, Value y) {
+  return emit("div.full.f32 $0, $1, $2;", "=f,f,f", {x, y}, b.getF32Type(),
+              /*hasEffects=*/false)[0];
+}
+
+SmallVector<Value> Ptx::loadBlock(Value address) {
+  return emit("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, $3}, "
+              "[$4];",
+              "=r,=r,=r,=r,r", address, SmallVector<Type>(4, b.getI32Type()));
+}
+
+SmallVector<Value> Ptx::settle(ValueRange values) {
+  // The conditional use makes the instruction depend on the values.
+  std::string constraints = repeat("=r", values.size());
+  append(constraints, tied(values.size()));
+  std::string text = "{\n.reg .b32 t;\n.reg .pred p;\nmov.b32 t, $0;\n";
+  for (size_t i = 1; i < values.size(); ++i)
+    text += "xor.b32 t, t, $" + std::to_string(i) + ";\n";
+  text += "setp.eq.u32 p, t, 0x7fc1fabc;\n@p bar.warp.sync -1;\n"
+          "bar.warp.sync -1;\n}";
+  return emit(text, constraints, values, llvm::to_vector(values.getTypes()));
 }
 
 Value Ptx::pack(Type element, Value low, Value high) {

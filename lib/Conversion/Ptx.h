@@ -56,8 +56,6 @@ public:
   void arrive(mlir::Value barrier, mlir::Value lane);
   /// One arrival of this thread that announces bytes.
   void expect(mlir::Value barrier, int64_t bytes);
-  void syncNamed(mlir::Value id, int64_t threads);
-  void arriveNamed(mlir::Value id, int64_t threads);
 
   // Copies --------------------------------------------------------------------
   /// Loads a box at `coordinates` (innermost first) of a tensor map.
@@ -82,8 +80,16 @@ public:
                                               mlir::ValueRange values,
                                               mlir::ValueRange alive = {});
 
+  /// What all lanes of the warp have loaded into registers is there.
+  llvm::SmallVector<mlir::Value> settle(mlir::ValueRange values);
+
   // Scalars -------------------------------------------------------------------
   mlir::Value exp2(mlir::Value x);
+  /// x / y with an error of at most two units in the last place.
+  mlir::Value divide(mlir::Value x, mlir::Value y);
+  /// A 16 x 16 block of a tile as a left operand: four registers. `address` is
+  /// this lane's row of 16 bytes.
+  llvm::SmallVector<mlir::Value> loadBlock(mlir::Value address);
   /// Two f32 as one register of two 16-bit floats.
   mlir::Value pack(mlir::Type element, mlir::Value low, mlir::Value high);
   mlir::Value shuffleXor(mlir::Value value, int64_t mask);

@@ -1,0 +1,163 @@
+"""Products of matrices with what is between them, on a GPU: `python test/gpu/attention.py`.
+
+Compares with fp64 and with PyTorch's fused attention in the same process. One line a shape; exit
+status 1 if an error is beyond what PyTorch's own is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+
+import redfuse
+import torch
+from redfuse.bench import programs
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+# batch, heads, queries, keys, head dim, kind, key heads
+SHAPES = {
+    "small": (2, 4, 256, 384, 128, "none", 4),
+    "small-causal": (2, 4, 256, 256, 128, "causal", 4),
+    "odd": (1, 3, 257, 1000, 128, "none", 3),
+    "d64": (2, 4, 512, 512, 64, "none", 4),
+    "d80": (2, 4, 256, 256, 80, "none", 4),
+    "d96-causal": (2, 4, 320, 320, 96, "causal", 4),
+    "d256": (1, 4, 512, 512, 256, "none", 4),
+    "d32": (1, 4, 100, 300, 32, "none", 4),
+    "gqa": (2, 16, 512, 512, 128, "causal", 4),
+    "softcap": (1, 8, 512, 512, 128, "causal+softcap", 4),
+    "alibi": (1, 8, 512, 512, 128, "causal+alibi", 8),
+    "H1": (32, 8, 512, 512, 64, "none", 8),
+    "H6": (32, 16, 256, 256, 80, "none", 16),
+    "P1024": (16, 16, 1024, 1024, 128, "none", 16),
+    "P1024c": (16, 16, 1024, 1024, 128, "causal", 16),
+    "P4096": (4, 16, 4096, 4096, 128, "none", 16),
+    "P4096c": (4, 16, 4096, 4096, 128, "causal", 16),
+    "P8192d64": (2, 32, 8192, 8192, 64, "none", 32),
+    "P8192d256": (2, 8, 8192, 8192, 256, "none", 8),
+    "P16384": (1, 16, 16384, 16384, 128, "none", 16),
+    "P16384c": (1, 16, 16384, 16384, 128, "causal", 16),
+}
+
+
+def reference(q, k, v, kind, heads):
+    """fp64 of the first batch and up to 256 rows, and those rows."""
+    rows = slice(max(0, q.shape[2] - 256), q.shape[2])
+    q, k, v = q[:1, :, rows].double(), k[:1].double(), v[:1].double()
+    k, v = (x.repeat_interleave(heads // x.shape[1], 1) for x in (k, v))
+    s = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    i = torch.arange(rows.start, rows.stop, device=q.device)[:, None] + k.shape[2] - rows.stop
+    j = torch.arange(k.shape[2], device=q.device)[None]
+    if "softcap" in kind:
+        s = 50 * torch.tanh(s / 50)
+    if "alibi" in kind:
+        slopes = torch.tensor([2.0 ** (-8 * (h + 1) / heads) for h in range(heads)])
+        s = s + slopes.to(q.device).double()[None, :, None, None] * (j - i)
+    if "causal" in kind:
+        s = s.masked_fill(i < j, -math.inf)
+    return torch.softmax(s, -1) @ v, rows
+
+
+def measure(calls: dict, rounds: int = 12, inner: int = 4) -> dict:
+    """Medians in ms, candidates in turn."""
+    for call in calls.values():
+        for _ in range(2):
+            call()
+    torch.cuda.synchronize()
+    times = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in "ab")
+            start.record()
+            for _ in range(inner):
+                call()
+            end.record()
+            end.synchronize()
+            times[name].append(start.elapsed_time(end) / inner)
+    return {name: sorted(t)[len(t) // 2] for name, t in times.items()}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("shapes", nargs="*", default=list(SHAPES))
+    parser.add_argument("--target", default="cuda")
+    parser.add_argument("--schedule", default="stream")
+    parser.add_argument("--seconds", type=float, default=500)
+    parser.add_argument("--out")
+    parser.add_argument("--options", default="{}", help="more of compile's options, as JSON")
+    given = parser.parse_args()
+    failed, lines, begin = 0, [], time.time()
+    for name in given.shapes:
+        if time.time() - begin > given.seconds:
+            print(f"{name}: no time left")
+            continue
+        batch, heads, m, n, dim, kind, kv_heads = SHAPES[name]
+        text = programs.attention(batch, heads, m, n, dim, "bf16", kv_heads, kind)
+        started = time.time()
+        try:
+            options = {"schedule": given.schedule, "cache": False, **json.loads(given.options)}
+            exe = redfuse.compile(text, target=given.target, options=options)
+            compiled = time.time() - started
+            torch.manual_seed(0)
+            q = torch.randn(batch, heads, m, dim, device="cuda", dtype=torch.bfloat16)
+            k, v = (
+                torch.randn(batch, kv_heads, n, dim, device="cuda", dtype=torch.bfloat16)
+                for _ in "kv"
+            )
+            more = ()
+            if "alibi" in kind:
+                more = (torch.tensor([2.0 ** (-8 * (h + 1) / heads) for h in range(heads)]).cuda(),)
+            out = torch.full_like(q, float("nan"))
+            exe(q, k, v, *more, out=out)
+            torch.cuda.synchronize()
+            expected, rows = reference(q, k, v, kind, heads)
+            error = ((out[:1, :, rows].double() - expected).norm() / expected.norm()).item()
+            calls = {"redfuse": lambda: exe(q, k, v, *more, out=out)}
+            plain = kind in ("none", "causal")
+            if plain:
+                arguments = dict(is_causal="causal" in kind, enable_gqa=heads != kv_heads)
+
+                def peer(backend):
+                    def call():
+                        with sdpa_kernel(backend):
+                            return torch.nn.functional.scaled_dot_product_attention(
+                                q, k, v, **arguments
+                            )
+
+                    return call
+
+                if kind == "none" or m == n:
+                    calls["cudnn"] = peer(SDPBackend.CUDNN_ATTENTION)
+                    other = calls["cudnn"]()[:1, :, rows].double()
+                    theirs = ((other - expected).norm() / expected.norm()).item()
+            else:
+                theirs = 4e-3
+            first = out.clone()
+            for _ in range(20):
+                exe(q, k, v, *more, out=out)
+            same = torch.equal(first, out)
+            times = measure(calls)
+            flops = 4 * batch * heads * m * n * dim * (0.5 if "causal" in kind else 1)
+            line = {
+                "name": name, "error": error, "theirs": theirs, "same": same, "seconds": compiled,
+                **{f"{key}_tflops": flops / t / 1e9 for key, t in times.items()},
+                **{f"{key}_us": t * 1e3 for key, t in times.items()},
+                "spills": [r.spills for r in exe.resources], "kernels": len(exe.resources),
+            }  # fmt: skip
+            bad = not error < 2 * theirs or not same
+        except Exception as problem:
+            line, bad = {"name": name, "problem": f"{type(problem).__name__}: {problem}"[:600]}, True
+        failed += bad
+        lines.append(line)
+        print("FAILED" if bad else "ok", json.dumps(line, default=lambda x: x), flush=True)
+    if given.out:
+        with open(given.out, "w") as file:
+            json.dump(lines, file, indent=1)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
