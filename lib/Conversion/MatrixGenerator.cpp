@@ -1056,12 +1056,12 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       isLoader,
       [&] {
         if (plan.consumers == 2)
-          ptx.setRegisters(24, /*more=*/false);
+          ptx.setRegisters(40, /*more=*/false);
         branchOn(isEqual(thread, 0), [&] { emitLoader(); });
       },
       [&] {
         if (plan.consumers == 2)
-          ptx.setRegisters(240, /*more=*/true);
+          ptx.setRegisters(232, /*more=*/true);
         emitMultipliers();
       });
 

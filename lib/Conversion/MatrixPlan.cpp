@@ -10,6 +10,8 @@ using namespace redfuse;
 
 /// The widest product, and the longest sum whose left operand fits registers.
 static constexpr int64_t kMaxColumns = 256, kMaxRegisterSum = 128;
+/// Fewer rows leave the units idle; other kernels read memory as fast.
+static constexpr int64_t kLeastRows = 16;
 /// 32-bit registers a thread may have for fragments.
 static constexpr int64_t kFragmentRegisters = 200;
 
@@ -410,6 +412,10 @@ std::optional<MatrixPlan> Planner::run() {
   if (!chooseWidths() || !checkValues())
     return std::nullopt;
   std::optional<int64_t> rows = extentOf(plan.m);
+  if (rows && *rows < kLeastRows) {
+    refuse("it has fewer than 16 rows");
+    return std::nullopt;
+  }
   plan.consumers = rows && *rows <= 64 ? 1 : 2;
   return plan;
 }
