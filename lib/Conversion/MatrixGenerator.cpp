@@ -14,9 +14,9 @@ static constexpr int64_t kSharedBytes = 220 * 1024, kMaxSlots = 8;
 /// Elements of a sum that a tile has where it is cut.
 static constexpr int64_t kSumTile = 64;
 static constexpr int64_t kLoaderThreads = 128;
-/// Bytes that the tiles of a group stream. More than the L2 holds: at any time
-/// they walk a part of it.
-static constexpr int64_t kCachedBytes = 64 << 20;
+/// Bytes that the tiles of a group stream: they should stay in the L2, which also
+/// has to take what is written.
+static constexpr int64_t kCachedBytes = 32 << 20;
 
 //===----------------------------------------------------------------------===//
 // Layout

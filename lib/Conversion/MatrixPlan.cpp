@@ -44,6 +44,7 @@ private:
   bool findSource(Value v, unsigned free, unsigned sum, MatrixSource &source);
   bool findState(MatrixProduct &product);
   bool checkValues();
+  bool checkResults();
   bool chooseWidths();
   std::optional<int64_t> extentOf(unsigned d) const {
     int64_t extent = space.staticExtents[d];
@@ -190,19 +191,14 @@ bool Planner::findSource(Value v, unsigned free, unsigned sum,
 
 bool Planner::placeOperands(MatrixProduct &product) {
   auto [a, c] = operands[&product - plan.products.data()];
-  product.right.argument = {};
   const SmallBitVector &inA = (*sets)[a], &inC = (*sets)[c];
   std::optional<unsigned> n;
   for (int64_t d : product.reduce.getInto()) {
-    if (unsigned(d) == plan.m || !inC.test(d))
+    if (inA.test(d) || !inC.test(d))
       continue;
-    bool isGrid = space.schedule &&
-                  llvm::is_contained(space.schedule.getGrid(), d);
-    if (!inA.test(d) && (!isGrid || !n)) {
-      if (n && !(isGrid && false))
-        return refuse("the right operand has two dims of columns");
-      n = d;
-    }
+    if (n)
+      return refuse("the right operand has two dims of columns");
+    n = d;
   }
   if (!n)
     return refuse("the right operand has no columns");
@@ -342,6 +338,26 @@ bool Planner::checkValues() {
   return succeeded(own) && check(finalize, *own);
 }
 
+/// Blocks have rows of their own, and every result has them.
+bool Planner::checkResults() {
+  if (!space.schedule ||
+      !llvm::is_contained(space.schedule.getGrid(), int64_t(plan.m)))
+    return refuse("the rows are not divided between blocks");
+  IndexProgramOpInterface last =
+      plan.finalize
+          ? cast<IndexProgramOpInterface>(plan.finalize.getOperation())
+          : plan.step;
+  SmallVector<AffineMap> maps = last.getIndexingMapsArray();
+  for (AffineMap map :
+       ArrayRef(maps).take_back(last.getProgramInits().size()))
+    if (!getDimsOf(map).test(plan.m))
+      return refuse("a result has no rows");
+  for (int64_t extent : space.staticExtents)
+    if (extent == 0)
+      return refuse("a dim is empty");
+  return true;
+}
+
 bool Planner::chooseWidths() {
   int64_t fixed = 0, streamed = 0;
   auto pad = [](int64_t extent, int64_t to) {
@@ -416,6 +432,8 @@ std::optional<MatrixPlan> Planner::run() {
     refuse("it has fewer than 16 rows");
     return std::nullopt;
   }
+  if (!checkResults())
+    return std::nullopt;
   plan.consumers = rows && *rows <= 64 ? 1 : 2;
   return plan;
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <dlfcn.h>
-#include <mutex>
 
 using namespace redfuse::runtime;
 
@@ -20,6 +19,9 @@ using Encode = int (*)(void *map, int type, uint32_t rank, void *base,
 // bytes in L2, zeros outside.
 static constexpr int kFloat16 = 6, kBFloat16 = 9, kSwizzle128 = 3,
                      kPromote256 = 3;
+
+/// A row of a box.
+static constexpr int64_t kRowBytes = 128;
 
 static Encode encoder() {
   static Encode function = [] {
@@ -46,7 +48,13 @@ void redfuse_rt_tensor_map(int64_t map, int64_t base, int64_t element,
                 "cuTensorMapEncodeTiled");
     return;
   }
-  // A dim of no elements is never read; the driver takes one for the least.
+  // The driver takes one element for the least of a dim; of an empty tensor it
+  // is a zero that nobody uses.
+  if (size0 == 0 || size1 == 0 || size2 == 0 || size3 == 0 || size4 == 0) {
+    base = reinterpret_cast<int64_t>(redfuse_rt_device_counters(kRowBytes));
+    if (state->failed())
+      return;
+  }
   auto atLeastOne = [](int64_t size) {
     return uint64_t(std::max<int64_t>(size, 1));
   };
