@@ -80,8 +80,7 @@ static Value elementFor(const Fragment &f, const Fragment &shape, size_t i) {
 
 Value FragmentEmitter::rowAt(size_t half) {
   Value row = offsets[plan.m];
-  return half == 0 ? row
-                   : Value(arith::AddIOp::create(b, loc, row, index(8)));
+  return half == 0 ? row : Value(arith::AddIOp::create(b, loc, row, index(8)));
 }
 
 /// `column` counts what a thread has: two of each eight.
@@ -89,9 +88,8 @@ Value FragmentEmitter::columnAt(unsigned d, size_t column) {
   Value t = arith::AndIOp::create(b, loc, lane, ptx.i32(3));
   Value twice = arith::AddIOp::create(b, loc, t, t);
   Value own = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), twice);
-  Value base = offsets[d]
-                   ? Value(arith::AddIOp::create(b, loc, offsets[d], own))
-                   : own;
+  Value base =
+      offsets[d] ? Value(arith::AddIOp::create(b, loc, offsets[d], own)) : own;
   int64_t step = int64_t(column) / 2 * 8 + int64_t(column) % 2;
   return step == 0 ? base
                    : Value(arith::AddIOp::create(b, loc, base, index(step)));
@@ -253,8 +251,7 @@ Value FragmentEmitter::simplify(Operation *def) {
 /// The constant that a value is, if its reciprocal is a normal number.
 static std::optional<float> getDivisor(Value v) {
   auto constant = v.getDefiningOp<arith::ConstantOp>();
-  auto attr =
-      constant ? dyn_cast<FloatAttr>(constant.getValue()) : FloatAttr();
+  auto attr = constant ? dyn_cast<FloatAttr>(constant.getValue()) : FloatAttr();
   if (!attr || !attr.getType().isF32())
     return std::nullopt;
   float value = attr.getValue().convertToFloat();
@@ -281,8 +278,7 @@ Fragment FragmentEmitter::divide(arith::DivFOp div) {
     else if (result.kind == Kind::Matrix)
       result.values.push_back(ptx.divide(top, bottom));
     else
-      result.values.push_back(
-          arith::DivFOp::create(b, loc, top, bottom));
+      result.values.push_back(arith::DivFOp::create(b, loc, top, bottom));
   }
   return result;
 }
@@ -375,8 +371,7 @@ Fragment FragmentEmitter::load(BlockArgument arg) {
   auto type = cast<MemRefType>(memref.getType());
   Fragment result = shapeOf((*sets)[arg]);
   size_t size = sizeOf(result);
-  bool hasColumns =
-      result.kind == Kind::Column || result.kind == Kind::Matrix;
+  bool hasColumns = result.kind == Kind::Column || result.kind == Kind::Matrix;
   // An odd start of a segment would separate neighbours.
   if (hasColumns && hasPairs(map, result.dim, type) && !ends[result.dim]) {
     auto pair = VectorType::get({2}, type.getElementType());
@@ -385,8 +380,8 @@ Fragment FragmentEmitter::load(BlockArgument arg) {
           positionsAt(result, i, /*isClamped=*/false);
       Value &column = positions[result.dim];
       if (isRagged(result.dim)) {
-        Value last = arith::SubIOp::create(b, loc, extents[result.dim],
-                                           index(2));
+        Value last =
+            arith::SubIOp::create(b, loc, extents[result.dim], index(2));
         column = arith::MinSIOp::create(b, loc, column, last);
       }
       if (isRagged(plan.m) && result.kind == Kind::Matrix)
@@ -405,9 +400,9 @@ Fragment FragmentEmitter::load(BlockArgument arg) {
         b, loc, bytes,
         indicesOf(b, loc, map, positionsAt(result, i, /*isClamped=*/true)));
     if (bytes != memref)
-      element = arith::CmpIOp::create(
-          b, loc, arith::CmpIPredicate::ne, element,
-          constant(b.getZeroAttr(element.getType())));
+      element =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, element,
+                                constant(b.getZeroAttr(element.getType())));
     result.values.push_back(element);
   }
   return result;
@@ -433,8 +428,8 @@ void FragmentEmitter::store(Value memref, AffineMap map,
                       : condition;
     };
     if (isRagged(plan.m))
-      both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                 rowAt(half), extents[plan.m]));
+      both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, rowAt(half),
+                                 extents[plan.m]));
     if (!isMatrix) {
       Value t = arith::AndIOp::create(b, loc, lane, ptx.i32(3));
       both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, t,
@@ -567,8 +562,7 @@ Fragment FragmentEmitter::reduce(ReduceOp reduction) {
         high = arith::ExtUIOp::create(b, loc, b.getI64Type(),
                                       ptx.shuffleXor(high, mask));
         other = arith::OrIOp::create(
-            b, loc, low,
-            arith::ShLIOp::create(b, loc, high, ptx.i64(32)));
+            b, loc, low, arith::ShLIOp::create(b, loc, high, ptx.i64(32)));
         if (type.isF64())
           other = arith::BitcastOp::create(b, loc, type, other);
         else if (type.isIndex())
@@ -577,12 +571,13 @@ Fragment FragmentEmitter::reduce(ReduceOp reduction) {
         // 16 bits and fewer.
         unsigned width = type.getIntOrFloatBitWidth();
         Type narrow = b.getIntegerType(width);
-        Value bits = isa<FloatType>(type)
-                         ? Value(arith::BitcastOp::create(b, loc, narrow, total))
-                         : total;
+        Value bits =
+            isa<FloatType>(type)
+                ? Value(arith::BitcastOp::create(b, loc, narrow, total))
+                : total;
         bits = arith::ExtUIOp::create(b, loc, b.getI32Type(), bits);
-        bits = arith::TruncIOp::create(b, loc, narrow,
-                                       ptx.shuffleXor(bits, mask));
+        bits =
+            arith::TruncIOp::create(b, loc, narrow, ptx.shuffleXor(bits, mask));
         other = isa<FloatType>(type)
                     ? Value(arith::BitcastOp::create(b, loc, type, bits))
                     : bits;
@@ -618,7 +613,6 @@ SmallVector<Value> FragmentEmitter::packLeft(const MatrixProduct &product) {
   }
   SmallVector<Value> packed;
   for (size_t i = 0; i < size; i += 2)
-    packed.push_back(
-        ptx.pack(product.element, elements[i], elements[i + 1]));
+    packed.push_back(ptx.pack(product.element, elements[i], elements[i + 1]));
   return packed;
 }

@@ -1,4 +1,4 @@
-//===- Fragments.h - values of a body as matrix fragments ------------*- C++ -*-===//
+//===- Fragments.h - values as matrix fragments -----------------*- C++ -*-===//
 //
 // A warp has 16 rows of a matrix. A thread has of each 8 columns four elements:
 // rows g and g + 8, columns 2t and 2t + 1, where g = lane / 4 and t = lane % 4.
@@ -98,9 +98,7 @@ private:
   mlir::Value columnAt(unsigned d, size_t column);
   mlir::Value isInside(unsigned d, size_t column);
   mlir::Value constant(mlir::TypedAttr attr);
-  mlir::Value index(int64_t value) {
-    return constant(b.getIndexAttr(value));
-  }
+  mlir::Value index(int64_t value) { return constant(b.getIndexAttr(value)); }
   mlir::Value endOf(unsigned d) { return ends[d] ? ends[d] : extents[d]; }
   Fragment join(const Fragment &x, const Fragment &y) const;
 

@@ -9,491 +9,7 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// Shared memory of a block, for slots.
-static constexpr int64_t kSharedBytes = 220 * 1024, kMaxSlots = 8;
-/// Elements of a sum that a tile has where it is cut.
-static constexpr int64_t kSumTile = 64;
 static constexpr int64_t kLoaderThreads = 128;
-/// Bytes that the tiles of a group stream: they should stay in the L2, which also
-/// has to take what is written.
-static constexpr int64_t kCachedBytes = 32 << 20;
-
-//===----------------------------------------------------------------------===//
-// Layout
-//===----------------------------------------------------------------------===//
-
-int64_t MatrixGenerator::tileOf(unsigned d) const {
-  if (d == plan.m)
-    return plan.rows();
-  auto it = plan.widths.find(d);
-  return it == plan.widths.end() ? 1 : it->second;
-}
-
-MatrixGenerator::Tile
-MatrixGenerator::layOutTile(const MatrixSource &source, unsigned free,
-                            unsigned sum, int64_t freeWidth,
-                            int64_t sumWidth) {
-  Tile tile;
-  tile.source = &source;
-  tile.free = free;
-  tile.sum = sum;
-  bool isSumContiguous = source.sum + 1 == source.map.getNumResults();
-  tile.layout.isSumContiguous = isSumContiguous;
-  tile.layout.rows = isSumContiguous ? freeWidth : sumWidth;
-  tile.panels = llvm::divideCeil(isSumContiguous ? sumWidth : freeWidth, 64);
-  return tile;
-}
-
-void MatrixGenerator::layOut() {
-  unsigned nextMap = 1;
-  for (auto [i, product] : llvm::enumerate(plan.products)) {
-    Load load;
-    int64_t sum =
-        product.tiledLeft ? kSumTile : plan.widths.lookup(product.k);
-    load.right = layOutTile(product.right, product.n, product.k,
-                            plan.widths.lookup(product.n), sum);
-    load.right.map = nextMap++;
-    if (product.tiledLeft) {
-      load.left = layOutTile(*product.tiledLeft, plan.m, product.k,
-                             plan.rows(), sum);
-      load.left->map = nextMap++;
-    }
-    if (product.keptLeft) {
-      load.kept = layOutTile(*product.keptLeft, plan.m, product.k, plan.rows(),
-                             sum);
-      load.kept->map = nextMap++;
-      slotBytes = std::max(slotBytes, load.kept->bytes());
-    }
-    slotBytes = std::max<int64_t>(slotBytes, llvm::alignTo(load.bytes(), 1024));
-    loads.push_back(load);
-    (product.isBack ? backs : fronts).push_back(i);
-  }
-  slots = std::clamp<int64_t>(kSharedBytes / slotBytes, 2, kMaxSlots);
-}
-
-//===----------------------------------------------------------------------===//
-// Host
-//===----------------------------------------------------------------------===//
-
-Value MatrixGenerator::countBlocks() {
-  Value count = arith::ConstantIndexOp::create(b, loc, 1);
-  for (int64_t d : space.schedule.getGrid()) {
-    Value extent;
-    if (ShapedType::isDynamic(space.staticExtents[d])) {
-      ExtentSource source = *space.sources[d];
-      extent = memref::DimOp::create(
-          b, loc, launch->getOperand(source.first.getArgNumber()),
-          source.second);
-    } else {
-      extent = arith::ConstantIndexOp::create(b, loc, space.staticExtents[d]);
-    }
-    Value tile = arith::ConstantIndexOp::create(b, loc, tileOf(d));
-    count = arith::MulIOp::create(
-        b, loc, count, arith::CeilDivUIOp::create(b, loc, extent, tile));
-  }
-  return count;
-}
-
-/// A tensor map of 128 bytes, filled by the runtime on the host's stack:
-/// `redfuse_rt_tensor_map(map, base, element, rank, sizes[5], strides[4] in bytes,
-/// box[5])`, innermost first.
-Value MatrixGenerator::makeTensorMap(const Tile &tile) {
-  static constexpr StringLiteral kName = "redfuse_rt_tensor_map";
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
-  Value memref = launch->getOperand(tile.source->argument.getArgNumber());
-  auto type = cast<MemRefType>(memref.getType());
-  int64_t rank = type.getRank();
-  auto storage = MemRefType::get({16}, b.getI64Type());
-  Value map = memref::AllocaOp::create(b, loc, storage,
-                                       b.getI64IntegerAttr(64));
-  auto addressOf = [&](Value v) -> Value {
-    return memref::ExtractAlignedPointerAsIndexOp::create(b, loc, v);
-  };
-  SmallVector<Value> operands{
-      addressOf(map), addressOf(memref),
-      index(type.getElementType().isF16() ? 0 : 1), index(rank)};
-  SmallVector<Value> sizes, strides;
-  Value stride = index(2);
-  for (int64_t i = rank - 1; i >= 0; --i) {
-    Value size = type.isDynamicDim(i)
-                     ? Value(memref::DimOp::create(b, loc, memref, i))
-                     : index(type.getDimSize(i));
-    sizes.push_back(size);
-    stride = arith::MulIOp::create(b, loc, stride, size);
-    strides.push_back(stride);
-  }
-  sizes.resize(5, index(1));
-  strides.resize(4, index(16));
-  llvm::append_range(operands, sizes);
-  llvm::append_range(operands, strides);
-  unsigned rows = tile.layout.isSumContiguous ? tile.source->free
-                                              : tile.source->sum;
-  for (int64_t i = 0; i < 5; ++i) {
-    int64_t at = rank - 1 - i;
-    operands.push_back(
-        index(i == 0 ? 64 : at == int64_t(rows) ? tile.layout.rows : 1));
-  }
-  auto module = launch->getParentOfType<ModuleOp>();
-  if (!module.lookupSymbol(kName)) {
-    auto top = OpBuilder::atBlockBegin(module.getBody());
-    auto function = func::FuncOp::create(
-        top, loc, kName,
-        b.getFunctionType(SmallVector<Type>(operands.size(), b.getIndexType()),
-                          {}));
-    function.setPrivate();
-  }
-  func::CallOp::create(b, loc, kName, TypeRange(), operands);
-  return vector::LoadOp::create(b, loc, VectorType::get({16}, b.getI64Type()),
-                                map, ValueRange(index(0)));
-}
-
-//===----------------------------------------------------------------------===//
-// Ring
-//===----------------------------------------------------------------------===//
-
-Value MatrixGenerator::fullBarrier(Value slot) {
-  return ptx.add(barriers, ptx.mul(slot, 16));
-}
-
-Value MatrixGenerator::emptyBarrier(Value slot) {
-  return ptx.add(fullBarrier(slot), 8);
-}
-
-Value MatrixGenerator::addressOf(Value slot) {
-  return ptx.add(base, ptx.mul(slot, slotBytes));
-}
-
-MatrixGenerator::Ring MatrixGenerator::advance(Ring ring) {
-  Value next = ptx.add(ring.slot, 1);
-  Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next,
-                                      ptx.i32(slots));
-  Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
-  return {arith::SelectOp::create(b, loc, wraps, ptx.i32(0), next),
-          arith::XOrIOp::create(b, loc, ring.phase, flip)};
-}
-
-//===----------------------------------------------------------------------===//
-// Walks
-//===----------------------------------------------------------------------===//
-
-/// Tells the emitter where the block's tile is in every dim. Neighbours share
-/// what is streamed while it stays in the L2 cache: as many tiles of the other
-/// dims as fit are a group; inside of it the rows run from the last to the first,
-/// because predicates leave most to the last ones, and long tiles should not be
-/// started at the end.
-void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
-  auto countOf = [&](unsigned d) -> Value {
-    return b.createOrFold<arith::CeilDivUIOp>(loc, emitter->extents[d],
-                                              index(tileOf(d)));
-  };
-  auto place = [&](unsigned d, Value position) {
-    emitter->offsets[d] =
-        b.createOrFold<arith::MulIOp>(loc, position, index(tileOf(d)));
-  };
-  // Numbers of tiles fit 32 bits, whose division is short.
-  auto divide = [&](Value &x, Value by) {
-    auto narrow = [&](Value v) {
-      return b.createOrFold<arith::IndexCastUIOp>(loc, b.getI32Type(), v);
-    };
-    auto wide = [&](Value v) {
-      return b.createOrFold<arith::IndexCastUIOp>(loc, b.getIndexType(), v);
-    };
-    Value quotient = wide(
-        b.createOrFold<arith::DivUIOp>(loc, narrow(x), narrow(by)));
-    Value taken = b.createOrFold<arith::MulIOp>(loc, quotient, by);
-    Value rest = b.createOrFold<arith::SubIOp>(loc, x, taken);
-    x = quotient;
-    return rest;
-  };
-  SmallVector<int64_t> grid(space.schedule.getGrid());
-  llvm::erase(grid, int64_t(plan.m));
-  Value rest = block;
-  if (llvm::is_contained(space.schedule.getGrid(), int64_t(plan.m))) {
-    Value rows = countOf(plan.m), others = index(1), bytes = index(0);
-    for (int64_t d : grid)
-      others = b.createOrFold<arith::MulIOp>(loc, others, countOf(d));
-    for (const MatrixProduct &product : plan.products) {
-      Value size = index(2);
-      for (unsigned d : {product.n, product.k})
-        size = b.createOrFold<arith::MulIOp>(loc, size, emitter->extents[d]);
-      bytes = b.createOrFold<arith::AddIOp>(loc, bytes, size);
-    }
-    Value some = b.createOrFold<arith::DivUIOp>(
-        loc, index(kCachedBytes),
-        b.createOrFold<arith::MaxUIOp>(loc, bytes, index(1)));
-    Value size = b.createOrFold<arith::MinUIOp>(
-        loc, b.createOrFold<arith::MaxUIOp>(loc, some, index(1)), others);
-    // Division by a constant stays uniform in the eyes of ptxas.
-    bool isEven = false;
-    if (auto count = getConstantIntValue(getAsOpFoldResult(others)))
-      if (auto most = getConstantIntValue(getAsOpFoldResult(size))) {
-        int64_t divisor = std::max<int64_t>(*most, 1);
-        while (*count % divisor != 0)
-          --divisor;
-        size = index(divisor);
-        isEven = true;
-      }
-    Value number = block;
-    Value inGroup =
-        divide(number, b.createOrFold<arith::MulIOp>(loc, size, rows));
-    Value first = b.createOrFold<arith::MulIOp>(loc, number, size);
-    // The last group may be smaller.
-    Value row = inGroup, last = size;
-    if (!isEven)
-      last = b.createOrFold<arith::MinUIOp>(
-          loc, size, b.createOrFold<arith::SubIOp>(loc, others, first));
-    Value other = divide(row, last);
-    last = b.createOrFold<arith::SubIOp>(loc, rows, index(1));
-    place(plan.m, b.createOrFold<arith::SubIOp>(loc, last, row));
-    rest = b.createOrFold<arith::AddIOp>(loc, first, other);
-  }
-  for (auto [i, d] : llvm::enumerate(llvm::reverse(grid))) {
-    Value position = rest;
-    if (i + 1 < grid.size())
-      position = divide(rest, countOf(d));
-    place(d, position);
-  }
-  if (!emitter->offsets[plan.m])
-    emitter->offsets[plan.m] = index(0);
-  firstRow = emitter->offsets[plan.m];
-  lastRow = arith::AddIOp::create(b, loc, firstRow, index(plan.rows() - 1));
-  if (isMultiplier) {
-    // This thread's first row: of its warpgroup, warp, and lane / 4.
-    Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
-    Value row = ptx.add(
-        ptx.add(ptx.mul(group, 64), ptx.mul(inGroup, 16)),
-        arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
-    emitter->offsets[plan.m] = arith::AddIOp::create(
-        b, loc, emitter->offsets[plan.m],
-        arith::IndexCastUIOp::create(b, loc, b.getIndexType(), row));
-  }
-  streamBegin = Value();
-  if (!plan.stream)
-    return;
-  streamBegin = index(0);
-  if (space.schedule.getKind() != ScheduleKind::Split)
-    return;
-  // The block's own segment; the last ones may be short, or empty.
-  unsigned part = space.schedule.getGrid().back(), d = *plan.stream;
-  Value size = arith::CeilDivUIOp::create(b, loc, emitter->extents[d],
-                                          emitter->extents[part]);
-  Value first = arith::MulIOp::create(b, loc, emitter->offsets[part], size);
-  streamBegin =
-      arith::MinSIOp::create(b, loc, first, emitter->extents[d]);
-  Value end = arith::AddIOp::create(b, loc, streamBegin, size);
-  emitter->ends[d] =
-      arith::MinSIOp::create(b, loc, end, emitter->extents[d]);
-}
-
-/// One tile at least, of which no element need exist.
-MatrixGenerator::Steps MatrixGenerator::stepsOf() {
-  unsigned d = *plan.stream;
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
-  auto least = [&](Value x, Value y) {
-    return b.createOrFold<arith::MinSIOp>(loc, x, y);
-  };
-  auto most = [&](Value x, Value y) {
-    return b.createOrFold<arith::MaxSIOp>(loc, x, y);
-  };
-  Value tile = index(tileOf(d)), zero = index(0), one = index(1);
-  auto inTiles = [&](Value at, bool up) -> Value {
-    // Not below the start, where division would round the wrong way.
-    Value from = most(
-        b.createOrFold<arith::SubIOp>(loc, at, streamBegin), zero);
-    if (up)
-      return b.createOrFold<arith::CeilDivUIOp>(loc, from, tile);
-    return b.createOrFold<arith::DivUIOp>(loc, from, tile);
-  };
-  emitter->select(plan.step, *stepSets);
-  MatrixMasks masks(b, loc, plan, *stepSets, *emitter);
-  MatrixMasks::Range possible = masks.possible(firstRow, lastRow);
-  MatrixMasks::Range certain = masks.certain(firstRow, lastRow);
-  emitter->decided = masks.getDecided();
-  Value end = emitter->ends[d] ? emitter->ends[d] : emitter->extents[d];
-  Value all = most(inTiles(end, /*up=*/true), one);
-  Steps steps;
-  steps.begin = least(inTiles(possible.begin, /*up=*/false),
-                      b.createOrFold<arith::SubIOp>(loc, all, one));
-  steps.end = most(least(inTiles(possible.end, /*up=*/true), all),
-                   b.createOrFold<arith::AddIOp>(loc, steps.begin, one));
-  steps.wholeBegin = inTiles(certain.begin, /*up=*/true);
-  steps.wholeEnd = inTiles(certain.end, /*up=*/false);
-  // The first tile is walked apart from the others, with its predicates.
-  Value second = b.createOrFold<arith::AddIOp>(loc, steps.begin, one);
-  steps.noneBefore =
-      isConstantIntValue(getAsOpFoldResult(certain.begin), 0) &&
-      isConstantIntValue(getAsOpFoldResult(streamBegin), 0);
-  steps.wholeBegin = least(most(steps.wholeBegin, second), steps.end);
-  steps.wholeEnd = most(least(steps.wholeEnd, steps.end), steps.wholeBegin);
-  steps.noneBehind = masks.getDecided().empty() && !emitter->isRagged(d);
-  return steps;
-}
-
-void MatrixGenerator::setStep(Value step) {
-  unsigned d = *plan.stream;
-  Value at = arith::MulIOp::create(
-      b, loc, step, arith::ConstantIndexOp::create(b, loc, tileOf(d)));
-  emitter->offsets[d] = arith::AddIOp::create(b, loc, streamBegin, at);
-}
-
-Value MatrixGenerator::tilesOfSum(unsigned d) {
-  return arith::CeilDivUIOp::create(
-      b, loc, emitter->extents[d],
-      arith::ConstantIndexOp::create(b, loc, kSumTile));
-}
-
-void MatrixGenerator::overTiles(function_ref<Ring(Value, Ring)> body) {
-  // Round after round, every other one in reverse: who had a long tile gets a
-  // short one.
-  Value own = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
-  Value width = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
-  auto placeIn = [&](Value round) -> Value {
-    Value isOdd = arith::CmpIOp::create(
-        b, loc, arith::CmpIPredicate::ne,
-        arith::AndIOp::create(b, loc, round, index(1)), index(0));
-    Value last = arith::SubIOp::create(b, loc, width, index(1));
-    return arith::SelectOp::create(
-        b, loc, isOdd, arith::SubIOp::create(b, loc, last, own), own);
-  };
-  Value full = rounds;
-  Value done = arith::MulIOp::create(b, loc, full, width);
-  Value left = arith::SubIOp::create(b, loc, blocks, done);
-  Value hasOneMore = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                           placeIn(full), left);
-  Value end = arith::AddIOp::create(
-      b, loc, full,
-      arith::IndexCastUIOp::create(b, loc, b.getIndexType(), hasOneMore));
-  emitFor(b, loc, index(0), end, index(1), {ptx.i32(0), ptx.i32(0)},
-          [&](Value round, ValueRange state) {
-            Value first = arith::MulIOp::create(b, loc, round, width);
-            Value at = arith::AddIOp::create(b, loc, first, placeIn(round));
-            Ring ring = body(at, {state[0], state[1]});
-            return SmallVector<Value>{ring.slot, ring.phase};
-          });
-}
-
-//===----------------------------------------------------------------------===//
-// Loader
-//===----------------------------------------------------------------------===//
-
-void MatrixGenerator::loadTile(const Tile &tile, Value address, Value barrier,
-                               Value sumTile) {
-  // Where every dim stands.
-  SmallVector<Value> positions;
-  for (unsigned d = 0; d < space.numDims; ++d) {
-    Value at = emitter->offsets[d];
-    if (d == tile.sum && sumTile)
-      at = arith::MulIOp::create(
-          b, loc, sumTile, arith::ConstantIndexOp::create(b, loc, kSumTile));
-    if (!at)
-      at = arith::ConstantIndexOp::create(b, loc, 0);
-    positions.push_back(at);
-  }
-  SmallVector<Value> coordinates;
-  for (AffineExpr e : llvm::reverse(tile.source->map.getResults()))
-    coordinates.push_back(arith::IndexCastOp::create(
-        b, loc, b.getI32Type(),
-        affine::expandAffineExpr(b, loc, e, positions, {})));
-  Value first = coordinates[0];
-  for (int64_t p = 0; p < tile.panels; ++p) {
-    coordinates[0] = ptx.add(first, 64 * p);
-    ptx.loadTile(ptx.add(address, p * tile.layout.panelBytes()),
-                 maps[tile.map - 1], coordinates, barrier);
-  }
-}
-
-MatrixGenerator::Ring MatrixGenerator::loadTiles(ArrayRef<const Tile *> tiles,
-                                                 Ring ring, Value sumTile) {
-  Value free = arith::XOrIOp::create(b, loc, ring.phase, ptx.i32(1));
-  ptx.wait(emptyBarrier(ring.slot), free);
-  Value barrier = fullBarrier(ring.slot), address = addressOf(ring.slot);
-  int64_t bytes = 0;
-  for (const Tile *tile : tiles)
-    bytes += tile->bytes();
-  ptx.expect(barrier, bytes);
-  for (const Tile *tile : tiles) {
-    loadTile(*tile, address, barrier, sumTile);
-    address = ptx.add(address, tile->bytes());
-  }
-  return advance(ring);
-}
-
-MatrixGenerator::Ring MatrixGenerator::loadProduct(unsigned product,
-                                                   Ring ring) {
-  const Load &load = loads[product];
-  if (!load.left)
-    return loadTiles(&load.right, ring, Value());
-  SmallVector<Value> next = emitFor(
-      b, loc, arith::ConstantIndexOp::create(b, loc, 0),
-      tilesOfSum(plan.products[product].k),
-      arith::ConstantIndexOp::create(b, loc, 1), {ring.slot, ring.phase},
-      [&](Value tile, ValueRange state) {
-        Ring ring = loadTiles({&load.right, &*load.left},
-                              {state[0], state[1]}, tile);
-        return SmallVector<Value>{ring.slot, ring.phase};
-      });
-  return {next[0], next[1]};
-}
-
-MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
-  if (!plan.stream) {
-    for (size_t i = 0; i < plan.products.size(); ++i)
-      ring = loadProduct(i, ring);
-    return ring;
-  }
-  auto all = [&](ArrayRef<unsigned> products) {
-    for (unsigned i : products)
-      ring = loadProduct(i, ring);
-  };
-  // The order of emitStep: what is added to the states runs a step behind.
-  bool tiled = llvm::any_of(loads, [](const Load &l) { return l.left; });
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  emitter->values.clear();
-  Steps steps = stepsOf();
-  for (const Load &load : loads)
-    if (load.kept)
-      ring = loadTiles(&*load.kept, ring, Value());
-  setStep(steps.begin);
-  all(fronts);
-  SmallVector<Value> next = emitFor(
-      b, loc, arith::AddIOp::create(b, loc, steps.begin, one), steps.end, one,
-      {ring.slot, ring.phase}, [&](Value step, ValueRange state) {
-        ring = {state[0], state[1]};
-        Value before = arith::SubIOp::create(b, loc, step, one);
-        if (tiled) {
-          setStep(before);
-          all(backs);
-        }
-        setStep(step);
-        all(fronts);
-        if (!tiled) {
-          setStep(before);
-          all(backs);
-        }
-        return SmallVector<Value>{ring.slot, ring.phase};
-      });
-  ring = {next[0], next[1]};
-  setStep(arith::SubIOp::create(b, loc, steps.end, one));
-  all(backs);
-  return ring;
-}
-
-void MatrixGenerator::emitLoader() {
-  overTiles([&](Value block, Ring ring) {
-    placeBlock(block, /*isMultiplier=*/false);
-    return loadBlock(ring);
-  });
-}
 
 //===----------------------------------------------------------------------===//
 // Multipliers
@@ -521,10 +37,9 @@ MatrixGenerator::multiplyTiled(unsigned i, Ring &ring,
   auto step = [&](Ring at, ValueRange accumulators) {
     ptx.wait(fullBarrier(at.slot), at.phase);
     Value address = addressOf(at.slot);
-    Value rows = ptx.add(ptx.add(address, load.right.bytes()),
-                         ptx.mul(group, left.isSumContiguous
-                                            ? 64 * 128
-                                            : left.panelBytes()));
+    Value rows = ptx.add(
+        ptx.add(address, load.right.bytes()),
+        ptx.mul(group, left.isSumContiguous ? 64 * 128 : left.panelBytes()));
     return ptx.multiply(shape, accumulators, ptx.descriptor(rows, left), left,
                         ptx.descriptor(address, right), right);
   };
@@ -574,8 +89,8 @@ SmallVector<Value> MatrixGenerator::readKept(const Tile &tile, Value slot,
   Value start = ptx.add(addressOf(slot), ptx.mul(row, 128));
   SmallVector<Value> result;
   for (int64_t k = 0; k < steps; ++k) {
-    Value chunk = arith::XOrIOp::create(
-        b, loc, ptx.add(half, k % 4 * 2), and7(lane, 7));
+    Value chunk =
+        arith::XOrIOp::create(b, loc, ptx.add(half, k % 4 * 2), and7(lane, 7));
     Value address = ptx.add(ptx.add(start, k / 4 * tile.layout.panelBytes()),
                             ptx.mul(chunk, 16));
     llvm::append_range(result, ptx.loadBlock(address));
@@ -610,9 +125,8 @@ MatrixGenerator::Ring MatrixGenerator::emitInvariants(Ring ring) {
     const MatrixProduct &product = plan.products[i];
     if (loads[i].kept) {
       ptx.wait(fullBarrier(ring.slot), ring.phase);
-      leftRegisters[i] =
-          readKept(*loads[i].kept, ring.slot,
-                   plan.widths.lookup(product.k) / 16);
+      leftRegisters[i] = readKept(*loads[i].kept, ring.slot,
+                                  plan.widths.lookup(product.k) / 16);
       // Rule 6.
       leftRegisters[i] = ptx.settle(leftRegisters[i]);
       ptx.arrive(emptyBarrier(ring.slot), emitter->lane);
@@ -636,8 +150,7 @@ MatrixGenerator::Ring MatrixGenerator::emitInvariants(Ring ring) {
 MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
                                                    bool isFirst) {
   Block *body = plan.step.getProgramBody();
-  auto states =
-      body->getArguments().drop_front(plan.fold.getInputs().size());
+  auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
   auto yield = cast<YieldOp>(body->getTerminator());
   DenseMap<Value, Fragment> invariants = emitter->values;
   Carried after;
@@ -665,9 +178,9 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
       return;
     for (auto [at, i] : llvm::enumerate(backs)) {
       ptx.wait(fullBarrier(ring.slot), ring.phase);
-      sums[i] = start(i, ring.slot,
-                      before.states[plan.products[i].state].values,
-                      before.packed[at]);
+      sums[i] =
+          start(i, ring.slot, before.states[plan.products[i].state].values,
+                before.packed[at]);
       backSlots.push_back(ring.slot);
       ring = advance(ring);
     }
@@ -724,8 +237,7 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
           needsWide.insert(inner.getResult(0));
     while (!work.empty()) {
       Value v = work.pop_back_val();
-      if (!seen.insert(v).second || v == wide ||
-          v.getParentBlock() != body)
+      if (!seen.insert(v).second || v == wide || v.getParentBlock() != body)
         continue;
       if (!needsWide.contains(v))
         emitter->get(v);
@@ -765,10 +277,9 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
       continue;
     Fragment value = emitter->get(v), shape = before.states[s];
     for (size_t e = 0; e < shape.values.size(); ++e)
-      shape.values[e] = shape.kind == Fragment::Kind::Matrix
-                            ? value.at(e)
-                        : value.values.size() == 1 ? value.values[0]
-                                                   : value.values[e];
+      shape.values[e] = shape.kind == Fragment::Kind::Matrix ? value.at(e)
+                        : value.values.size() == 1           ? value.values[0]
+                                                             : value.values[e];
     after.states[s] = shape;
   }
   emitter->values = std::move(invariants);
@@ -820,18 +331,18 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
   list.append({carried.ring.slot, carried.ring.phase});
   auto walk = [&](Value from, Value to, bool isWhole) {
     emitter->isWholeTile = isWhole;
-    list = emitFor(b, loc, from, to, one, list,
-                   [&](Value step, ValueRange state) {
-                     Carried now = carried;
-                     unflatten(state, count, now.states, now.packed);
-                     now.ring = {state[state.size() - 2], state.back()};
-                     setStep(step);
-                     now = emitStep(now, /*isFirst=*/false);
-                     SmallVector<Value> next;
-                     flatten(now.states, count, now.packed, next);
-                     next.append({now.ring.slot, now.ring.phase});
-                     return next;
-                   });
+    list =
+        emitFor(b, loc, from, to, one, list, [&](Value step, ValueRange state) {
+          Carried now = carried;
+          unflatten(state, count, now.states, now.packed);
+          now.ring = {state[state.size() - 2], state.back()};
+          setStep(step);
+          now = emitStep(now, /*isFirst=*/false);
+          SmallVector<Value> next;
+          flatten(now.states, count, now.packed, next);
+          next.append({now.ring.slot, now.ring.phase});
+          return next;
+        });
     emitter->isWholeTile = false;
   };
   if (!steps.noneBefore)
@@ -848,15 +359,14 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
     ptx.wait(fullBarrier(ring.slot), ring.phase);
     SmallVector<Value> sum =
         start(i, ring.slot, carried.states[s].values, carried.packed[at]);
-    carried.states[s].values = llvm::to_vector<8>(
-        ptx.waitProducts(0, sum, carried.packed[at]));
+    carried.states[s].values =
+        llvm::to_vector<8>(ptx.waitProducts(0, sum, carried.packed[at]));
     ptx.arrive(emptyBarrier(ring.slot), emitter->lane);
     ring = advance(ring);
   }
   // The finalisation sees states, and tensors of its own.
   emitter->values.clear();
-  auto finalize =
-      cast<IndexProgramOpInterface>(plan.finalize.getOperation());
+  auto finalize = cast<IndexProgramOpInterface>(plan.finalize.getOperation());
   emitter->select(finalize, *finalSets);
   for (auto [i, input] : llvm::enumerate(plan.finalize.getInputs()))
     if (input.getDefiningOp() == plan.fold)
@@ -892,8 +402,9 @@ MatrixGenerator::Ring MatrixGenerator::multiplyCascade(Ring ring) {
 
 void MatrixGenerator::storeResults() {
   IndexProgramOpInterface last =
-      plan.finalize ? cast<IndexProgramOpInterface>(plan.finalize.getOperation())
-                    : plan.step;
+      plan.finalize
+          ? cast<IndexProgramOpInterface>(plan.finalize.getOperation())
+          : plan.step;
   SmallVector<AffineMap> all = last.getIndexingMapsArray();
   unsigned first = all.size() - last.getProgramInits().size();
   auto yield = cast<YieldOp>(last.getProgramBody()->getTerminator());
@@ -940,8 +451,8 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       b, loc, all, arith::ConstantIndexOp::create(b, loc, units));
   Value atLeastOne = arith::MaxUIOp::create(
       b, loc, grid, arith::ConstantIndexOp::create(b, loc, 1));
-  SmallVector<Value> arguments{
-      all, arith::DivUIOp::create(b, loc, all, atLeastOne)};
+  SmallVector<Value> arguments{all,
+                               arith::DivUIOp::create(b, loc, all, atLeastOne)};
   for (Load &load : loads) {
     arguments.push_back(makeTensorMap(load.right));
     if (load.left)
@@ -976,8 +487,8 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   rounds = entry->getArgument(1);
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   for (Value map : entry->getArguments().slice(2, firstOperand - 2))
-    maps.push_back(UnrealizedConversionCastOp::create(b, loc, pointer, map)
-                       .getResult(0));
+    maps.push_back(
+        UnrealizedConversionCastOp::create(b, loc, pointer, map).getResult(0));
   for (BlockArgument arg : kernel.getBody().front().getArguments()) {
     Value operand = operands[arg.getArgNumber()];
     if (isa<MemRefType>(operand.getType()))
@@ -1068,8 +579,8 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value width = arith::ConstantIndexOp::create(b, loc, threads);
-  Value bytes = arith::ConstantIntOp::create(
-      b, loc, b.getI32Type(), 1024 + slots * (slotBytes + 16));
+  Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
+                                             1024 + slots * (slotBytes + 16));
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
                             gpu::KernelDim3{width, one, one}, bytes, arguments);
   launch.erase();

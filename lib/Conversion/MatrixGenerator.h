@@ -1,4 +1,4 @@
-//===- MatrixGenerator.h - kernels on the matrix units of sm_90a -----*- C++ -*-===//
+//===- MatrixGenerator.h - matrix units of sm_90a ---------------*- C++ -*-===//
 #ifndef REDFUSE_LIB_CONVERSION_MATRIXGENERATOR_H
 #define REDFUSE_LIB_CONVERSION_MATRIXGENERATOR_H
 
@@ -7,6 +7,9 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace redfuse {
+
+/// Elements of a sum that a tile has where it is cut.
+constexpr int64_t kSumTile = 64;
 
 /// Generates the function of one kernel by its plan, and its launch.
 ///
@@ -59,9 +62,7 @@ private:
     /// Loaded once, before all others.
     std::optional<Tile> kept;
     Tile right;
-    int64_t bytes() const {
-      return right.bytes() + (left ? left->bytes() : 0);
-    }
+    int64_t bytes() const { return right.bytes() + (left ? left->bytes() : 0); }
   };
   /// What a step carries to the next.
   struct Carried {

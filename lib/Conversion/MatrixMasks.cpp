@@ -74,7 +74,8 @@ bool MatrixMasks::isIdentityWithout(arith::SelectOp select) {
     Class made = Unknown;
     if (isa<arith::ExtFOp, arith::TruncFOp>(op))
       made = classOf(0);
-    else if (isa<arith::MulFOp>(op) && (classOf(0) == Zero || classOf(1) == Zero))
+    else if (isa<arith::MulFOp>(op) &&
+             (classOf(0) == Zero || classOf(1) == Zero))
       made = Zero;
     else if (isa<arith::MulFOp>(op) &&
              ((classOf(0) == Lowest && isPositive(op.getOperand(1))) ||
@@ -96,9 +97,8 @@ bool MatrixMasks::isIdentityWithout(arith::SelectOp select) {
       if (!llvm::is_contained(reduce.getOver(), *plan.stream))
         continue;
       Reducer reducer = reduce.getReducer();
-      bool isIdentity =
-          (reducer == Reducer::Add && classOf(0) == Zero) ||
-          (reducer == Reducer::MaximumF && classOf(0) == Lowest);
+      bool isIdentity = (reducer == Reducer::Add && classOf(0) == Zero) ||
+                        (reducer == Reducer::MaximumF && classOf(0) == Lowest);
       if (!isIdentity)
         return false;
       continue;
@@ -127,8 +127,7 @@ Value MatrixMasks::negate(Value x) {
 
 MatrixMasks::Range MatrixMasks::whole() {
   unsigned d = *plan.stream;
-  return {index(0),
-          emitter.ends[d] ? emitter.ends[d] : emitter.extents[d]};
+  return {index(0), emitter.ends[d] ? emitter.ends[d] : emitter.extents[d]};
 }
 
 MatrixMasks::Range MatrixMasks::intersect(Range x, Range y) {

@@ -1,4 +1,4 @@
-//===- MatrixMasks.h - what a predicate leaves of the streamed dim ---*- C++ -*-===//
+//===- MatrixMasks.h - what predicates leave --------------------*- C++ -*-===//
 //
 // Selects by comparisons of affine expressions of the row and of the streamed
 // index (causal, windows, lengths, prefixes) decide about whole tiles: those in

@@ -132,14 +132,16 @@ bool Planner::chooseRows() {
       continue;
     bool inAll = true, isFirstLeft = true;
     for (auto [product, pair] : llvm::zip_equal(plan.products, operands)) {
-      bool inA = (*sets)[pair.first].test(d), inC = (*sets)[pair.second].test(d);
+      bool inA = (*sets)[pair.first].test(d),
+           inC = (*sets)[pair.second].test(d);
       inAll &= inA != inC && llvm::is_contained(product.reduce.getInto(), d);
       // The other one must be in memory as it is.
       Value other = stripExtension(inA ? pair.second : pair.first);
       inAll &= isa<BlockArgument>(other) && isHalf(other.getType());
       isFirstLeft &= inA;
     }
-    double score = double(extentOf(d).value_or(1 << 20)) + (isFirstLeft ? .5 : 0);
+    double score =
+        double(extentOf(d).value_or(1 << 20)) + (isFirstLeft ? .5 : 0);
     if (inAll && score > best) {
       best = score;
       plan.m = d;
@@ -256,8 +258,7 @@ bool Planner::placeOperands(MatrixProduct &product) {
 
 /// A back product is added to what a state becomes without it.
 bool Planner::findState(MatrixProduct &product) {
-  auto yield =
-      cast<YieldOp>(plan.step.getProgramBody()->getTerminator());
+  auto yield = cast<YieldOp>(plan.step.getProgramBody()->getTerminator());
   Value result = product.reduce.getResult(0);
   for (auto [i, v] : llvm::enumerate(yield.getValues())) {
     auto add = v.getDefiningOp<arith::AddFOp>();
@@ -348,8 +349,7 @@ bool Planner::checkResults() {
           ? cast<IndexProgramOpInterface>(plan.finalize.getOperation())
           : plan.step;
   SmallVector<AffineMap> maps = last.getIndexingMapsArray();
-  for (AffineMap map :
-       ArrayRef(maps).take_back(last.getProgramInits().size()))
+  for (AffineMap map : ArrayRef(maps).take_back(last.getProgramInits().size()))
     if (!getDimsOf(map).test(plan.m))
       return refuse("a result has no rows");
   for (int64_t extent : space.staticExtents)
@@ -371,8 +371,8 @@ bool Planner::chooseWidths() {
       if (d == plan.stream || (d == product.k && product.tiledLeft))
         continue;
       std::optional<int64_t> extent = extentOf(d);
-      bool isGrid = space.schedule &&
-                    llvm::is_contained(space.schedule.getGrid(), d);
+      bool isGrid =
+          space.schedule && llvm::is_contained(space.schedule.getGrid(), d);
       int64_t width;
       if (extent && *extent <= kMaxColumns)
         width = pad(*extent, 16);

@@ -1,4 +1,4 @@
-//===- MatrixPlan.h - a kernel as products of matrix fragments -------*- C++ -*-===//
+//===- MatrixPlan.h - products of fragments ---------------------*- C++ -*-===//
 //
 // A kernel whose contractions can run on matrix units: a fold along one dim, or
 // a cascade, in which every contraction has the same rows, and every other value

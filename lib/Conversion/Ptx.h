@@ -1,4 +1,4 @@
-//===- Ptx.h - instructions of sm_90a that no dialect has whole ------*- C++ -*-===//
+//===- Ptx.h - instructions of sm_90a ---------------------------*- C++ -*-===//
 //
 // Matrix products of a warpgroup, barriers in shared memory, tile copies by
 // tensor map. Addresses are 32-bit addresses of shared memory. What is read after
@@ -71,9 +71,10 @@ public:
            mlir::Value a, const TileLayout &aLayout, mlir::Value c,
            const TileLayout &cLayout);
   /// The same with the left operand in registers, four a step.
-  llvm::SmallVector<mlir::Value>
-  multiply(const ProductShape &shape, mlir::ValueRange accumulators,
-           mlir::ValueRange a, mlir::Value c, const TileLayout &cLayout);
+  llvm::SmallVector<mlir::Value> multiply(const ProductShape &shape,
+                                          mlir::ValueRange accumulators,
+                                          mlir::ValueRange a, mlir::Value c,
+                                          const TileLayout &cLayout);
   /// Waits until at most `pending` groups of products run; `values` are theirs,
   /// `alive` are what they read.
   llvm::SmallVector<mlir::Value> waitProducts(int64_t pending,
@@ -96,16 +97,15 @@ public:
   void setRegisters(int64_t count, bool more);
 
 private:
+  llvm::SmallVector<mlir::Value> emit(llvm::StringRef text,
+                                      llvm::StringRef constraints,
+                                      mlir::ValueRange operands,
+                                      mlir::TypeRange results = {},
+                                      bool hasEffects = true);
   llvm::SmallVector<mlir::Value>
-  emit(llvm::StringRef text, llvm::StringRef constraints,
-       mlir::ValueRange operands, mlir::TypeRange results = {},
-       bool hasEffects = true);
-  llvm::SmallVector<mlir::Value> multiply(const ProductShape &shape,
-                                          mlir::ValueRange accumulators,
-                                          mlir::ValueRange a,
-                                          const TileLayout *aLayout,
-                                          mlir::Value c,
-                                          const TileLayout &cLayout);
+  multiply(const ProductShape &shape, mlir::ValueRange accumulators,
+           mlir::ValueRange a, const TileLayout *aLayout, mlir::Value c,
+           const TileLayout &cLayout);
 
   mlir::OpBuilder &b;
   mlir::Location loc;

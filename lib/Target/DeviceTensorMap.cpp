@@ -60,18 +60,17 @@ void redfuse_rt_tensor_map(int64_t map, int64_t base, int64_t element,
   };
   uint64_t sizes[] = {atLeastOne(size0), atLeastOne(size1), atLeastOne(size2),
                       atLeastOne(size3), atLeastOne(size4)};
-  uint64_t strides[] = {std::max<uint64_t>(stride1, 16),
-                        std::max<uint64_t>(stride2, 16),
-                        std::max<uint64_t>(stride3, 16),
-                        std::max<uint64_t>(stride4, 16)};
+  uint64_t strides[] = {
+      std::max<uint64_t>(stride1, 16), std::max<uint64_t>(stride2, 16),
+      std::max<uint64_t>(stride3, 16), std::max<uint64_t>(stride4, 16)};
   uint32_t box[] = {uint32_t(box0), uint32_t(box1), uint32_t(box2),
                     uint32_t(box3), uint32_t(box4)};
   uint32_t steps[] = {1, 1, 1, 1, 1};
-  int result = encode(reinterpret_cast<void *>(map),
-                      element == 0 ? kFloat16 : kBFloat16, uint32_t(rank),
-                      reinterpret_cast<void *>(base), sizes, strides, box,
-                      steps, /*interleave=*/0, kSwizzle128, kPromote256,
-                      /*fill=*/0);
+  int result =
+      encode(reinterpret_cast<void *>(map), element == 0 ? kFloat16 : kBFloat16,
+             uint32_t(rank), reinterpret_cast<void *>(base), sizes, strides,
+             box, steps, /*interleave=*/0, kSwizzle128, kPromote256,
+             /*fill=*/0);
   if (result != 0)
     state->fail(("describing a tensor for the GPU failed: error " +
                  std::to_string(result))

@@ -157,9 +157,9 @@ static bool widenWindow(RewriterBase &rewriter, CascadeOp op, const Window &w) {
     Value before =
         arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, at,
                               constant(w.offset + w.extent));
-    isInside = isInside ? Value(arith::AndIOp::create(rewriter, loc, isInside,
-                                                      before))
-                        : before;
+    isInside =
+        isInside ? Value(arith::AndIOp::create(rewriter, loc, isInside, before))
+                 : before;
   }
   for (IndexOp index : positions)
     rewriter.replaceOp(index, local);
@@ -236,17 +236,15 @@ static CascadeOp readRank(RewriterBase &rewriter, CascadeOp op, unsigned i,
   Location loc = op.getLoc();
   BlockArgument argument = body.getArgument(i);
   Type type = argument.getType();
-  Reducer reducer =
-      isa<FloatType>(type) ? Reducer::MaximumF : Reducer::MaxSI;
+  Reducer reducer = isa<FloatType>(type) ? Reducer::MaximumF : Reducer::MaxSI;
   Value at = IndexOp::create(rewriter, loc, rewriter.getIndexType(),
                              rewriter.getI64IntegerAttr(numDims));
   Value here = arith::CmpIOp::create(
       rewriter, loc, arith::CmpIPredicate::eq, at,
       arith::ConstantIndexOp::create(rewriter, loc, constant.getValue()));
-  Value nothing = arith::ConstantOp::create(
-      rewriter, loc, getReducerIdentity(reducer, type));
-  auto chosen =
-      arith::SelectOp::create(rewriter, loc, here, argument, nothing);
+  Value nothing = arith::ConstantOp::create(rewriter, loc,
+                                            getReducerIdentity(reducer, type));
+  auto chosen = arith::SelectOp::create(rewriter, loc, here, argument, nothing);
   Value one = ReduceOp::create(rewriter, loc, reducer, ValueRange{chosen},
                                {int64_t(numDims)}, kept)
                   .getResult(0);

@@ -22,8 +22,8 @@ struct Part {
 } // namespace
 
 /// The map that `parts`, in order and without gaps, make along `dim` of `empty`.
-static Value buildSelection(PatternRewriter &rewriter, Location loc, Value empty,
-                            int64_t dim, ArrayRef<Part> parts) {
+static Value buildSelection(PatternRewriter &rewriter, Location loc,
+                            Value empty, int64_t dim, ArrayRef<Part> parts) {
   auto type = cast<RankedTensorType>(empty.getType());
   unsigned rank = type.getRank();
   SmallVector<Value> inputs;
@@ -47,12 +47,10 @@ static Value buildSelection(PatternRewriter &rewriter, Location loc, Value empty
     if (parts.size() > 1) {
       Value at = linalg::IndexOp::create(b, loc, dim);
       for (unsigned i = parts.size() - 1; i-- > 0;) {
-        Value end =
-            arith::ConstantIndexOp::create(b, loc, parts[i + 1].offset);
-        Value before = arith::CmpIOp::create(
-            b, loc, arith::CmpIPredicate::slt, at, end);
-        result =
-            arith::SelectOp::create(b, loc, before, elements[i], result);
+        Value end = arith::ConstantIndexOp::create(b, loc, parts[i + 1].offset);
+        Value before =
+            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at, end);
+        result = arith::SelectOp::create(b, loc, before, elements[i], result);
       }
     }
     linalg::YieldOp::create(b, loc, result);
@@ -84,16 +82,16 @@ struct ConcatToGeneric : OpRewritePattern<tensor::ConcatOp> {
     auto type = dyn_cast<RankedTensorType>(op.getType());
     if (!type || type.getDimSize(dim) != offset)
       return rewriter.notifyMatchFailure(op, "the extents do not add up");
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(
-        rewriter, op.getLoc(), op.getInputs().front());
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(rewriter, op.getLoc(), op.getInputs().front());
     sizes[dim] = rewriter.getIndexAttr(offset);
     for (int64_t d = 0; d < type.getRank(); ++d)
       if (!type.isDynamicDim(d))
         sizes[d] = rewriter.getIndexAttr(type.getDimSize(d));
     Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), sizes,
                                           type.getElementType());
-    rewriter.replaceOp(op, buildSelection(rewriter, op.getLoc(), empty, dim,
-                                          parts));
+    rewriter.replaceOp(
+        op, buildSelection(rewriter, op.getLoc(), empty, dim, parts));
     return success();
   }
 };
@@ -107,9 +105,8 @@ struct InsertionsToGeneric : OpRewritePattern<tensor::InsertSliceOp> {
     if (!type.hasStaticShape())
       return rewriter.notifyMatchFailure(op, "of dynamic extents");
     SmallVector<tensor::InsertSliceOp> chain{op};
-    while (auto before = chain.back()
-                             .getDest()
-                             .getDefiningOp<tensor::InsertSliceOp>()) {
+    while (auto before =
+               chain.back().getDest().getDefiningOp<tensor::InsertSliceOp>()) {
       if (!before->hasOneUse() || chain.size() == kMaxParts)
         return rewriter.notifyMatchFailure(op, "read between, or too long");
       chain.push_back(before);

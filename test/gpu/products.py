@@ -6,6 +6,7 @@ Each against fp64 and, in time, against PyTorch's product alone. Exit status 1 i
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 import redfuse
 import torch
@@ -46,7 +47,9 @@ func.func @main(%a: {a}, %b: {b}) -> {c} {{
   }} -> {c}
 """
     if kind == "relu":
-        return text + f"""
+        return (
+            text
+            + f"""
   %o = linalg.generic {{indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]}}
       ins(%p : {c}) outs(%e : {c}) {{
   ^bb0(%x: f32, %y: f32):
@@ -56,7 +59,10 @@ func.func @main(%a: {a}, %b: {b}) -> {c} {{
   return %o : {c}
 }}
 """
-    return text + f"""
+        )
+    return (
+        text
+        + f"""
   %re = tensor.empty() : {r}
   %m0 = linalg.fill ins(%low : f32) outs(%re : {r}) -> {r}
   %m = linalg.generic {{indexing_maps = [#e, #r], iterator_types = ["parallel", "reduction"]}}
@@ -88,6 +94,7 @@ func.func @main(%a: {a}, %b: {b}) -> {c} {{
   return %o : {c}
 }}
 """
+    )
 
 
 def main() -> int:
@@ -111,7 +118,8 @@ def main() -> int:
             for _ in range(20):
                 exe(a, b, out=out)
             same = torch.equal(first, out)
-            times = measure({"redfuse": lambda: exe(a, b, out=out), "torch": lambda: a @ b})
+            calls = {"redfuse": partial(exe, a, b, out=out), "torch": partial(torch.matmul, a, b)}
+            times = measure(calls)
             bad = not error < 1e-5 or not same
             units = "wgmma" in exe.asm
             print("FAILED" if bad else "ok", name, f"error {error:.1e}", f"same {same}",
