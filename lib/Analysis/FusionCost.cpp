@@ -88,6 +88,19 @@ struct ReductionWork {
 };
 } // namespace
 
+/// Whether neighbours along every dim of `expr` are apart in what it indexes, as
+/// behind a window with strides or at a position from data: such a reduction has
+/// no vectors.
+static bool isScattered(AffineExpr expr) {
+  return expr
+      .walk([](AffineExpr e) {
+        return e.getKind() == AffineExprKind::Mul || isa<AffineSymbolExpr>(e)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
   GroupCost cost;
   auto points = [&](const VariableSet &variables) {
@@ -115,7 +128,12 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
         exprs.push_back(instance.dims[d]);
       return space.getVariablesOf(exprs);
     };
-    double own = 0;
+    double own = 0, slower = 1;
+    bool isReduced = llvm::any_of(instance.neededOps, [](Operation *inner) {
+      return isa<ReduceOp>(inner);
+    });
+    if (isReduced && llvm::any_of(instance.dims, isScattered))
+      slower = std::max<double>(1, target.getVectorBits() / 32);
     for (Operation *inner : instance.neededOps) {
       SmallBitVector dims(sets->getNumDims());
       for (Value operand : inner->getOperands())
@@ -132,6 +150,7 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
       }
       own += getOpCost(inner) * points(variablesOf(dims));
     }
+    own *= slower;
     cost.work += own;
     for (Operation *inner : instance.neededOps)
       if (auto reduce = dyn_cast<ReduceOp>(inner))

@@ -41,13 +41,17 @@ static SmallVector<int64_t> getReducedDims(CascadeOp cascade) {
                             : toDims(candidates.back());
 }
 
-/// Gives every dim of `dims` an input that has it: a fold has no results of the
-/// cascade's shape, and data read at computed positions has no shape of its own.
+/// Gives every dim of `dims`, and every other reduced one, an input that has it:
+/// a fold has no results of the cascade's shape, and data read at computed
+/// positions has no shape of its own.
 static void giveExtents(CascadeOp cascade, ArrayRef<int64_t> dims) {
+  llvm::SmallSetVector<int64_t, 4> needed(dims.begin(), dims.end());
+  for (auto reduce : cascade.getBody().front().getOps<ReduceOp>())
+    needed.insert(reduce.getOver().begin(), reduce.getOver().end());
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
   auto program = cast<IndexProgramOpInterface>(*cascade);
   OpBuilder b(cascade);
-  for (int64_t d : dims) {
+  for (int64_t d : needed) {
     unsigned n = cascade.getInputs().size();
     AffineExpr dim = getAffineDimExpr(d, b.getContext());
     auto hasDim = [&](AffineMap map) {

@@ -209,3 +209,23 @@ func.func @looked_up(%table: tensor<31x16xf32>, %rows: tensor<11xi64>, %init: te
   } -> tensor<11x16xf32>
   return %r : tensor<11x16xf32>
 }
+
+// So is the extent of a window's position, which is reduced in each step.
+// CHECK-LABEL: @window
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<7xi1>
+// CHECK: redfuse.fold
+// CHECK-SAME: ins(%{{.*}}, %{{.*}}, %[[E]] : tensor<5x9xf32>, tensor<5x3xf32>, tensor<7xi1>)
+func.func @window(%a: tensor<5x9xf32>, %w: tensor<5x3xf32>, %init: tensor<7xf32>) -> tensor<7xf32> {
+  %r = redfuse.cascade {
+      indexing_maps = [affine_map<(o, c, k) -> (c, o + k)>, affine_map<(o, c, k) -> (c, k)>,
+                       affine_map<(o, c, k) -> (o)>]}
+      ins(%a, %w : tensor<5x9xf32>, tensor<5x3xf32>) outs(%init : tensor<7xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f32
+    %t = redfuse.reduce add %s over [0] into [1] : f32
+    %u = redfuse.reduce add %t over [1] into [] : f32
+    redfuse.yield %u : f32
+  } -> tensor<7xf32>
+  return %r : tensor<7xf32>
+}

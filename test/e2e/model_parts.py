@@ -430,3 +430,57 @@ def positions_only(p: Torch) -> str:
     )
     x = p.argument(9)
     return p.text(p.mul(p.sum(kept, [1]), x), p.add(p.sum(waves, [1]), x))
+
+
+@part
+def attention_with_sink(p: Torch) -> str:
+    """One more score a row, from a learned logit by concatenation, whose weight is dropped."""
+    q, k, v, sink = p.argument(2, 13, 8), p.argument(2, 21, 8), p.argument(2, 21, 8), p.argument(2)
+    logit = p.add(p.full((2, 13, 1), 0.0, "f32"), p.unsqueeze(p.unsqueeze(sink, 1), 2))
+    weights = p.softmax_last(p.concat([p.scores(q, k, 0.35), logit], 2))
+    return p.text(p.batch_matmul(p.part(weights, [0, 0, 0], [2, 13, 21]), v))
+
+
+@part
+def attention_appends_to_cache(p: Torch) -> str:
+    """A new key and value behind those of the cache, which are returned as well."""
+    q, k, v = p.argument(3, 1, 8), p.argument(3, 19, 8), p.argument(3, 19, 8)
+    keys = p.concat([k, p.argument(3, 1, 8)], 1)
+    values = p.concat([v, p.argument(3, 1, 8)], 1)
+    weights = p.softmax_last(p.scores(q, keys, 1.0))
+    return p.text(p.batch_matmul(weights, values), keys, values)
+
+
+@part
+def rotated_attention(p: Torch) -> str:
+    """Halves of the queries and keys turned by angles, then attention."""
+    q, k, v = p.argument(2, 13, 8), p.argument(2, 13, 8), p.argument(2, 13, 6)
+    cosines, sines = p.argument(13, 4), p.argument(13, 4)
+
+    def turned(x: Value) -> Value:
+        a, b = p.part(x, [0, 0, 0], [2, 13, 4]), p.part(x, [0, 0, 4], [2, 13, 4])
+        left = p.sub(p.mul(a, cosines), p.mul(b, sines))
+        return p.concat([left, p.add(p.mul(b, cosines), p.mul(a, sines))], 2)
+
+    return p.text(p.batch_matmul(p.softmax_last(p.scores(turned(q), turned(k), 1.0)), v))
+
+
+@part
+def most_likely_renormalised(p: Torch) -> str:
+    """The weights of the five most likely, which sum to 1 again, and their numbers."""
+    values, index = p.topk_last(p.softmax_last(p.argument(7, 23)), 5)
+    return p.text(p.div(values, p.sum(values, [1], keepdim=True)), index)
+
+
+@part
+def covariance(p: Torch) -> str:
+    """Of the columns: the mean is needed at rows and at columns of the result."""
+    away = p.centred(p.argument(37, 11), [0])
+    return p.text(p.mul(p.matmul(p.transposed(away), away), 1 / 36))
+
+
+@part
+def squeeze_of_convolution(p: Torch) -> str:
+    """The mean of each channel that a convolution makes, through a matrix."""
+    x, w, v = p.argument(2, 3, 8, 9), p.argument(5, 3, 3, 3), p.argument(5, 4)
+    return p.text(p.matmul(p.mean(p.relu(p.convolve(x, w)), [2, 3]), v))

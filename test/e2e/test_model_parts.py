@@ -10,7 +10,10 @@ from on_schedules import disagreements, explained, random_data
 LABELS = 11
 BF16 = ("bf16_scores_attention",)
 KINDS = ("normal", "zeros", "equal", "far mean", "minus infinity end", "nan", "large", "ties")
-ONE_KERNEL = ("argmax_of_all",)
+ONE_KERNEL = (
+    "argmax_of_all", "attention_with_sink", "attention_appends_to_cache", "rotated_attention",
+    "most_likely_renormalised", "covariance", "linear_cross_entropy", "squeeze_of_convolution",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ONE_KERNEL)
