@@ -12,8 +12,9 @@ using namespace redfuse;
 /// Shared memory of a block, for slots.
 static constexpr int64_t kSharedBytes = 220 * 1024, kMaxSlots = 8;
 /// Bytes that the tiles of a group stream: they should stay in the L2, which also
-/// has to take what is written.
-static constexpr int64_t kCachedBytes = 32 << 20;
+/// has to take what is written. Where predicates make tiles unequal, larger groups
+/// even them out, and a part of the group is in work at a time.
+static constexpr int64_t kCachedBytes = 32 << 20, kUnequalBytes = 64 << 20;
 
 //===----------------------------------------------------------------------===//
 // Layout
@@ -220,8 +221,12 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
         size = b.createOrFold<arith::MulIOp>(loc, size, emitter->extents[d]);
       bytes = b.createOrFold<arith::AddIOp>(loc, bytes, size);
     }
+    bool isUnequal =
+        plan.stream && !MatrixMasks(b, loc, plan, *stepSets, *emitter)
+                            .getDecided()
+                            .empty();
     Value some = b.createOrFold<arith::DivUIOp>(
-        loc, index(kCachedBytes),
+        loc, index(isUnequal ? kUnequalBytes : kCachedBytes),
         b.createOrFold<arith::MaxUIOp>(loc, bytes, index(1)));
     Value size = b.createOrFold<arith::MinUIOp>(
         loc, b.createOrFold<arith::MaxUIOp>(loc, some, index(1)), others);
