@@ -26,6 +26,8 @@ struct Workspaces {
   std::mutex mutex;
   std::map<WorkspaceKey, Pool> pools;
   std::map<WorkspaceKey, Counters> counters;
+  /// What streams were called when their handles were last used.
+  std::unordered_map<uint64_t, uint64_t> ids;
 };
 } // namespace
 
@@ -39,14 +41,23 @@ WorkspaceKey redfuse::runtime::workspaceKey(void *context, void *stream,
                                             std::string &error) {
   const Driver &d = driver();
   WorkspaceKey key{context, reinterpret_cast<uint64_t>(stream), 0};
-  unsigned long long id;
-  // The default streams' handles are no pointers and need no id.
-  if (d.streamGetId && key.stream > 2 && d.streamGetId(stream, &id) == 0)
-    key.stream = id;
   int status = 0;
   error = d.check(d.streamIsCapturing(stream, &status),
                   "asking for the stream's state");
-  if (!error.empty() || status == 0)
+  if (!error.empty())
+    return key;
+  // The default streams' handles are no pointers and need no id. Asking for one
+  // breaks a capture: then it is the one that the stream had before.
+  if (d.streamGetId && key.stream > 2) {
+    Workspaces &all = workspaces();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    unsigned long long id;
+    if (status == 0 && d.streamGetId(stream, &id) == 0)
+      all.ids[key.stream] = id;
+    if (auto it = all.ids.find(key.stream); it != all.ids.end())
+      key.stream = it->second;
+  }
+  if (status == 0)
     return key;
   if (status != 1) {
     error = "the capture of the stream is broken by an earlier error";

@@ -18,6 +18,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int devices = 1, version = 13000, chip = 90, shared_of_block = 232448;
 static int started;
 static uint64_t capturing_stream, capture_id;
+static int capture_lost;
 static __thread int capture_mode; // 0 global, 2 relaxed
 static __thread void *current;
 static int64_t bytes_in_use;
@@ -197,6 +198,8 @@ int cuMemFree_v2(uint64_t pointer) {
 int cuStreamIsCapturing(void *stream, int *out) {
   CALLED;
   *out = capture_id && (uint64_t)stream == capturing_stream;
+  if (*out && capture_lost)
+    *out = 2;
   return 0;
 }
 int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void *a, void *b, void *c) {
@@ -207,6 +210,11 @@ int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void *a, 
 }
 int cuStreamGetId(void *stream, unsigned long long *id) {
   CALLED;
+  // As the real one does: a capture that is asked this is lost.
+  if (capture_id && (uint64_t)stream == capturing_stream) {
+    capture_lost = 1;
+    return 900;
+  }
   *id = (uint64_t)stream;
   return 0;
 }
