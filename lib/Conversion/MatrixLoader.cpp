@@ -222,9 +222,8 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
       bytes = b.createOrFold<arith::AddIOp>(loc, bytes, size);
     }
     bool isUnequal =
-        plan.stream && !MatrixMasks(b, loc, plan, *stepSets, *emitter)
-                            .getDecided()
-                            .empty();
+        plan.stream &&
+        !MatrixMasks(b, loc, plan, *stepSets, *emitter).getDecided().empty();
     Value some = b.createOrFold<arith::DivUIOp>(
         loc, index(isUnequal ? kUnequalBytes : kCachedBytes),
         b.createOrFold<arith::MaxUIOp>(loc, bytes, index(1)));
