@@ -152,7 +152,7 @@ unsigned Deriver::addPivot(const Difference &difference, Type type,
       weight.data = pivot.weights;
       pivot.weight = addComponent(std::move(weight));
       // Sums without the weights may be moved to it as well.
-      addCount(c.over);
+      pivot.count = addCount(c.over);
     }
   }
   result.pivots.push_back(std::move(pivot));
@@ -541,6 +541,9 @@ void Deriver::dropUnused(CascadeOp cascade) {
     p.isUsed = isLive(p.component);
     p.component = position[p.component];
     p.weight = position[p.weight];
+    if (p.count && !isLive(*p.count))
+      p.count.reset();
+    map(p.count);
   }
   for (Shift &s : result.shifts) {
     s.isUsed = !s.numerator || isLive(*s.numerator);

@@ -209,8 +209,8 @@ Rewriter::Transport Rewriter::transport(BodyBuilder &bb, const State &from,
     } else if (p.isUsed && (isMerge || !p.weights.empty())) {
       // The pivot of an empty state says nothing.
       Value difference = bb.sub(from[p.component], to[p.component]);
-      move = bb.select(bb.isEqual(from[p.weight], 0), bb.constant(0, p.type),
-                       difference);
+      move = bb.select(bb.isEqual(from[p.count.value_or(p.weight)], 0),
+                       bb.constant(0, p.type), difference);
     }
     result.moves.push_back(move);
   }

@@ -483,7 +483,7 @@ void FragmentEmitter::store(Value memref, AffineMap map,
 /// Over columns: in the thread, then over the four threads that share a row.
 Fragment FragmentEmitter::reduce(ReduceOp reduction) {
   unsigned d = reduction.getOver()[0];
-  // The largest multiple is the multiple of the largest, rounded alike.
+  // The largest multiple is the multiple of the largest.
   Value reduced = reduction.getOperand(0), scale;
   while (Operation *def = reduced.getDefiningOp())
     if (Value same = simplify(def))
@@ -584,7 +584,12 @@ Fragment FragmentEmitter::reduce(ReduceOp reduction) {
       }
       total = combine(total, other);
     }
-    result.values.push_back(scale ? product(total, scale) : total);
+    // Rounded outwards: the exact multiple of an element, which a fused
+    // multiply-add sees, is never beyond it.
+    if (scale)
+      total = ptx.multiplyOutwards(total, scale,
+                                   reducer == Reducer::MaximumF);
+    result.values.push_back(total);
   }
   return result;
 }

@@ -66,6 +66,10 @@ struct DifferencePivot {
   unsigned component, weight = 0;
   /// What the elements of a mean with weights are multiplied by.
   llvm::SmallVector<Factor, 2> weights;
+  /// With weights: the component that counts the elements, if sums without the
+  /// weights are relative to the pivot too. A state may have elements and no
+  /// weight.
+  std::optional<unsigned> count;
   bool isUsed = true;
 };
 
