@@ -587,8 +587,7 @@ Fragment FragmentEmitter::reduce(ReduceOp reduction) {
     // Rounded outwards: the exact multiple of an element, which a fused
     // multiply-add sees, is never beyond it.
     if (scale)
-      total = ptx.multiplyOutwards(total, scale,
-                                   reducer == Reducer::MaximumF);
+      total = ptx.multiplyOutwards(total, scale, reducer == Reducer::MaximumF);
     result.values.push_back(total);
   }
   return result;
