@@ -29,8 +29,10 @@ createMachine(const CpuTarget &cpu, int optLevel, std::string &error) {
   if (!target)
     return nullptr;
   llvm::TargetOptions options;
-  // a * b + c may become one fused operation; nothing else is relaxed.
-  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // No a * b + c becomes one operation but those that ask for it. A value that
+  // several loops recompute must be the same in all of them: scores are
+  // subtracted from their maximum, and an unrounded product may be beyond it.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   auto level = optLevel == 0   ? llvm::CodeGenOptLevel::None
                : optLevel == 1 ? llvm::CodeGenOptLevel::Less
                : optLevel == 2 ? llvm::CodeGenOptLevel::Default

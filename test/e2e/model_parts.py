@@ -447,7 +447,7 @@ def attention_appends_to_cache(p: Torch) -> str:
     q, k, v = p.argument(3, 1, 8), p.argument(3, 19, 8), p.argument(3, 19, 8)
     keys = p.concat([k, p.argument(3, 1, 8)], 1)
     values = p.concat([v, p.argument(3, 1, 8)], 1)
-    weights = p.softmax_last(p.scores(q, keys, 1.0))
+    weights = p.softmax_last(p.scores(q, keys, 0.35))
     return p.text(p.batch_matmul(weights, values), keys, values)
 
 
@@ -462,7 +462,7 @@ def rotated_attention(p: Torch) -> str:
         left = p.sub(p.mul(a, cosines), p.mul(b, sines))
         return p.concat([left, p.add(p.mul(b, cosines), p.mul(a, sines))], 2)
 
-    return p.text(p.batch_matmul(p.softmax_last(p.scores(turned(q), turned(k), 1.0)), v))
+    return p.text(p.batch_matmul(p.softmax_last(p.scores(turned(q), turned(k), 0.35)), v))
 
 
 @part

@@ -148,3 +148,50 @@ def test_maxima_that_grow_slowly_and_at_once(schedule: str, lazy: int) -> None:
 def test_too_lazy(lazy: int) -> None:
     with pytest.raises(redfuse.ArgumentError, match="'lazy': expected 0 to 8"):
         redfuse.Options(lazy=lazy)
+
+
+@pytest.mark.parametrize("opt_level", [0, 3])
+@pytest.mark.parametrize("schedule", ["resident", "stream"])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 19), (4, 1000)])
+def test_products_beyond_their_maximum(rows, columns, schedule, opt_level) -> None:
+    """Scores near 1e12 are scaled, and subtracted from their maximum: a product that is rounded
+    in one loop and not in the other would be far above it."""
+    text = f"""
+    #s = affine_map<(i, j) -> (i, j)>
+    #r = affine_map<(i, j) -> (i)>
+    func.func @main(%x: tensor<{rows}x{columns}xf32>) -> tensor<{rows}xf32> {{
+      %c = arith.constant 0.35 : f32
+      %low = arith.constant 0xFF800000 : f32
+      %zero = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<{rows}xf32>
+      %m0 = linalg.fill ins(%low : f32) outs(%e : tensor<{rows}xf32>) -> tensor<{rows}xf32>
+      %m = linalg.generic {{indexing_maps = [#s, #r], iterator_types = ["parallel", "reduction"]}}
+          ins(%x : tensor<{rows}x{columns}xf32>) outs(%m0 : tensor<{rows}xf32>) {{
+      ^bb0(%a: f32, %o: f32):
+        %p = arith.mulf %a, %c : f32
+        %r = arith.maximumf %p, %o : f32
+        linalg.yield %r : f32
+      }} -> tensor<{rows}xf32>
+      %s0 = linalg.fill ins(%zero : f32) outs(%e : tensor<{rows}xf32>) -> tensor<{rows}xf32>
+      %s = linalg.generic {{indexing_maps = [#s, #r, #r], iterator_types = ["parallel", "reduction"]}}
+          ins(%x, %m : tensor<{rows}x{columns}xf32>, tensor<{rows}xf32>)
+          outs(%s0 : tensor<{rows}xf32>) {{
+      ^bb0(%a: f32, %b: f32, %o: f32):
+        %p = arith.mulf %a, %c : f32
+        %d = arith.subf %p, %b : f32
+        %x0 = math.exp %d : f32
+        %r = arith.addf %x0, %o : f32
+        linalg.yield %r : f32
+      }} -> tensor<{rows}xf32>
+      return %s : tensor<{rows}xf32>
+    }}
+    """
+    exe = redfuse.compile(
+        text, options={"schedule": schedule, "opt_level": opt_level, "cache": False}
+    )
+    for seed in range(5):
+        x = np.random.default_rng(seed).standard_normal((rows, columns)).astype(np.float32)
+        x *= np.float32(1e12)
+        scaled = x * np.float32(0.35)
+        exact = np.exp((scaled - scaled.max(1, keepdims=True)).astype(np.float64)).sum(1)
+        np.testing.assert_allclose(exe(x), exact, rtol=1e-6)
