@@ -52,9 +52,13 @@ unsigned Deriver::addComponent(Component component) {
       component.identity
           ? component.identity
           : getReducerIdentity(component.reducer, component.type);
-  for (auto [i, other] : llvm::enumerate(result.components))
-    if (isSame(component, other))
+  for (auto [i, other] : llvm::enumerate(result.components)) {
+    if (isSame(component, other)) {
+      if (other.narrowed != component.narrowed)
+        other.narrowed = {};
       return i;
+    }
+  }
   result.components.push_back(std::move(component));
   return result.components.size() - 1;
 }
@@ -156,7 +160,21 @@ bool Deriver::isWider(const Term &term, ArrayRef<Factor> done,
   return llvm::any_of(degrees, [](auto &d) { return d.second > 1; });
 }
 
-bool Deriver::addTerm(ReduceOp reduce, const Term &term, StageChoice &value) {
+/// The 16-bit type that a factor of what `reduce` adds up is rounded to.
+static Type getNarrowed(ReduceOp reduce) {
+  Value v = reduce.getOperands()[0];
+  SmallVector<Value> factors{v};
+  if (auto product = v.getDefiningOp<arith::MulFOp>())
+    factors = {product.getLhs(), product.getRhs()};
+  for (Value factor : factors)
+    if (auto narrow = stripExtensions(factor).getDefiningOp<arith::TruncFOp>())
+      if (narrow.getType().getIntOrFloatBitWidth() == 16)
+        return narrow.getType();
+  return {};
+}
+
+bool Deriver::addTerm(ReduceOp reduce, const Term &term, bool isOnly,
+                      StageChoice &value) {
   Type type = getAccumulatorType(reduce.getOperands()[0].getType());
   const SmallBitVector &folded = roles.getOver();
   SmallBitVector over = toDimSet(reduce.getOver(), folded.size());
@@ -207,6 +225,9 @@ bool Deriver::addTerm(ReduceOp reduce, const Term &term, StageChoice &value) {
     if (!e.data.empty())
       c.exponential = addExponential(e, type, c.over, term.masks);
   }
+  // Of several terms that cancel, each would have an error of its own.
+  if (isOnly && term.differences.empty())
+    c.narrowed = getNarrowed(reduce);
   if (!out.done.empty())
     note("factors that are free of the folded dims are taken out of the sum");
   return addPowers(reduce, term.differences, c, out, value);
@@ -399,7 +420,7 @@ bool Deriver::addChoice(ReduceOp reduce, const ChoiceRef &choice,
   for (const Term &term : terms) {
     if (isPlainZero(term))
       continue;
-    if (!addTerm(reduce, term, value))
+    if (!addTerm(reduce, term, terms.size() == 1, value))
       return false;
   }
   return true;

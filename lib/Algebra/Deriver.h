@@ -70,7 +70,8 @@ private:
   bool addChoice(ReduceOp reduce, const ChoiceRef &choice, StageChoice &value);
   bool addNothing(mlir::Value predicate, const Choice &choice,
                   const StageChoice &other, StageChoice &value);
-  bool addTerm(ReduceOp reduce, const Term &term, StageChoice &value);
+  bool addTerm(ReduceOp reduce, const Term &term, bool isOnly,
+               StageChoice &value);
   /// Whether the product of the data can leave a range that the source's, with its
   /// reduced factors, stays in: (x/d)^2 is not x^2/d^2.
   bool isWider(const Term &term, llvm::ArrayRef<Factor> done,

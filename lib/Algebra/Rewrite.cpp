@@ -98,7 +98,10 @@ ReduceOp Rewriter::reduceSegment(BodyBuilder &bb, const Component &c,
   if (c.group && c.reducer == Reducer::Declared)
     return createReduce(bb.b, loc, cast<CombiningOpInterface>(c.group), values,
                         c.over, c.into);
-  return ReduceOp::create(bb.b, loc, c.reducer, values, c.over, c.into);
+  auto reduce = ReduceOp::create(bb.b, loc, c.reducer, values, c.over, c.into);
+  if (c.narrowed)
+    reduce->setAttr(kNarrowedAttr, TypeAttr::get(c.narrowed));
+  return reduce;
 }
 
 SmallVector<Value> Rewriter::segmentOf(BodyBuilder &bb, const Component &c,

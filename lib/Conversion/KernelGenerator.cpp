@@ -401,7 +401,8 @@ LogicalResult KernelGenerator::emitBlock(Value block) {
 }
 
 Value redfuse::countBlocks(OpBuilder &b, LaunchOp launch,
-                           const KernelSpace &space) {
+                           const KernelSpace &space,
+                           function_ref<int64_t(unsigned)> tileOf) {
   Location loc = launch.getLoc();
   Value blocks = arith::ConstantIndexOp::create(b, loc, 1);
   if (!space.schedule)
@@ -416,7 +417,7 @@ Value redfuse::countBlocks(OpBuilder &b, LaunchOp launch,
     } else {
       extent = arith::ConstantIndexOp::create(b, loc, space.staticExtents[d]);
     }
-    int64_t size = space.tileOf(d);
+    int64_t size = tileOf ? tileOf(d) : space.tileOf(d);
     if (!ShapedType::isDynamic(space.staticExtents[d]))
       size = std::max<int64_t>(1, std::min(size, space.staticExtents[d]));
     Value tile = arith::ConstantIndexOp::create(b, loc, size);

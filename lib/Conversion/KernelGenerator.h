@@ -29,9 +29,11 @@ struct KernelSpace {
 
 mlir::FailureOr<KernelSpace> analyseSpace(KernelOp kernel);
 
-/// The number of blocks, computed by the host at the launch.
+/// The number of blocks, computed by the host at the launch. Tiles are those of
+/// the schedule, or else of `tileOf`.
 mlir::Value countBlocks(mlir::OpBuilder &b, LaunchOp launch,
-                        const KernelSpace &space);
+                        const KernelSpace &space,
+                        llvm::function_ref<int64_t(unsigned)> tileOf = {});
 
 /// The tensors that a kernel argument reaches: itself, and results written to it.
 llvm::DenseMap<mlir::Value, mlir::BlockArgument>

@@ -315,10 +315,12 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
                 planMatrix(kernel, launch, whole, why)) {
           MatrixGenerator matrices(kernel, launch, whole, std::move(*plan),
                                    units);
-          if (failed(matrices.run(device, name)))
-            return signalPassFailure();
-          hasMatrices = true;
-          continue;
+          if (matrices.layOut(why)) {
+            if (failed(matrices.run(device, name)))
+              return signalPassFailure();
+            hasMatrices = true;
+            continue;
+          }
         }
         kernel.emitRemark("does not run on matrix units: ") << why;
       }

@@ -444,9 +444,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       return failure();
     finalSets = *dims;
   }
-  layOut();
   b.setInsertionPoint(launch);
-  Value all = countBlocks();
+  Value all =
+      countBlocks(b, launch, space, [&](unsigned d) { return tileOf(d); });
   Value grid = arith::MinUIOp::create(
       b, loc, all, arith::ConstantIndexOp::create(b, loc, units));
   Value atLeastOne = arith::MaxUIOp::create(

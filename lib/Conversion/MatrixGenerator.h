@@ -38,6 +38,10 @@ public:
         units(units), b(kernel.getContext()), loc(kernel.getLoc()),
         ptx(b, loc) {}
 
+  /// Cuts shared memory into slots; false with `why` where there is too little.
+  bool layOut(std::string &why);
+
+  /// After layOut.
   mlir::LogicalResult run(mlir::gpu::GPUModuleOp module, llvm::StringRef name);
 
 private:
@@ -72,10 +76,8 @@ private:
   };
 
   // Host ----------------------------------------------------------------------
-  mlir::Value countBlocks();
   mlir::Value makeTensorMap(const Tile &tile);
   // Layout --------------------------------------------------------------------
-  void layOut();
   Tile layOutTile(const MatrixSource &source, unsigned free, unsigned sum,
                   int64_t freeWidth, int64_t sumWidth);
   int64_t tileOf(unsigned d) const;

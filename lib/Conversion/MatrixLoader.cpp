@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -42,8 +43,11 @@ MatrixGenerator::Tile MatrixGenerator::layOutTile(const MatrixSource &source,
   return tile;
 }
 
-void MatrixGenerator::layOut() {
+bool MatrixGenerator::layOut(std::string &why) {
   unsigned nextMap = 1;
+  // Slots that multipliers hold at a time: all products of a step, of a tiled one
+  // two. With fewer they would wait for what the loader has no place for.
+  int64_t held = 0, heldTiled = 0;
   for (auto [i, product] : llvm::enumerate(plan.products)) {
     Load load;
     int64_t sum = product.tiledLeft ? kSumTile : plan.widths.lookup(product.k);
@@ -64,32 +68,23 @@ void MatrixGenerator::layOut() {
     slotBytes = std::max<int64_t>(slotBytes, llvm::alignTo(load.bytes(), 1024));
     loads.push_back(load);
     (product.isBack ? backs : fronts).push_back(i);
+    if (product.tiledLeft)
+      heldTiled = 2;
+    else
+      held = plan.stream ? held + 1 : 1;
   }
-  slots = std::clamp<int64_t>(kSharedBytes / slotBytes, 2, kMaxSlots);
+  slots = std::min(kSharedBytes / slotBytes, kMaxSlots);
+  if (slots >= held + heldTiled)
+    return true;
+  why = llvm::formatv("its tiles take {0} slots of {1} bytes in shared memory, "
+                      "which has {2} bytes",
+                      held + heldTiled, slotBytes, kSharedBytes);
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
 // Host
 //===----------------------------------------------------------------------===//
-
-Value MatrixGenerator::countBlocks() {
-  Value count = arith::ConstantIndexOp::create(b, loc, 1);
-  for (int64_t d : space.schedule.getGrid()) {
-    Value extent;
-    if (ShapedType::isDynamic(space.staticExtents[d])) {
-      ExtentSource source = *space.sources[d];
-      extent = memref::DimOp::create(
-          b, loc, launch->getOperand(source.first.getArgNumber()),
-          source.second);
-    } else {
-      extent = arith::ConstantIndexOp::create(b, loc, space.staticExtents[d]);
-    }
-    Value tile = arith::ConstantIndexOp::create(b, loc, tileOf(d));
-    count = arith::MulIOp::create(
-        b, loc, count, arith::CeilDivUIOp::create(b, loc, extent, tile));
-  }
-  return count;
-}
 
 /// A tensor map of 128 bytes, filled by the runtime on the host's stack:
 /// `redfuse_rt_tensor_map(map, base, element, rank, sizes[5], strides[4] in bytes,

@@ -1,6 +1,8 @@
 //===- MatrixPlan.cpp - which kernels matrix units can run -----------------===//
 #include "MatrixPlan.h"
 
+#include "redfuse/Algebra/Derivation.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
@@ -218,16 +220,8 @@ bool Planner::placeOperands(MatrixProduct &product) {
   Value narrow = stripExtension(a);
   bool isNarrow = narrow != a && narrow.getType() == product.element;
   if (!isNarrow) {
-    bool mayNarrow = false;
-    if (plan.fold)
-      if (auto rules = dyn_cast_or_null<ArrayAttr>(
-              plan.fold.getCertificateAttr()
-                  ? plan.fold.getCertificateAttr().get("rules")
-                  : Attribute()))
-        for (Attribute rule : rules)
-          if (auto text = dyn_cast<StringAttr>(rule))
-            mayNarrow |= text.getValue().contains("narrowing");
-    if (!mayNarrow || !product.isBack)
+    auto narrowed = product.reduce->getAttrOfType<TypeAttr>(kNarrowedAttr);
+    if (!narrowed || narrowed.getValue() != product.element || !product.isBack)
       return refuse("the left operand of a product has more digits than the "
                     "right one");
   }

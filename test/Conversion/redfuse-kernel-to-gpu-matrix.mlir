@@ -64,8 +64,7 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
 ^bb0(%q: tensor<256x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %init: tensor<256x64xbf16>):
   %l0 = tensor.empty() : tensor<256xf32>
   %o0 = tensor.empty() : tensor<256x64xf32>
-  %state:2 = redfuse.fold {certificate = {rules = ["float narrowing of an accumulated term is dropped"]},
-      identities = [0.0 : f32, 0.0 : f32], indexing_maps = [#q, #k, #v, #r, #o], over = array<i64: 1>}
+  %state:2 = redfuse.fold {identities = [0.0 : f32, 0.0 : f32], indexing_maps = [#q, #k, #v, #r, #o], over = array<i64: 1>}
       ins(%q, %k, %v : tensor<256x64xbf16>, tensor<512x64xbf16>, tensor<512x64xbf16>)
       outs(%l0, %o0 : tensor<256xf32>, tensor<256x64xf32>) step {
   ^bb0(%a: bf16, %b: bf16, %c: bf16, %l: f32, %o: f32):
@@ -83,7 +82,7 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
     %ln = arith.addf %l, %ps : f32
     %z = arith.extf %c : bf16 to f32
     %pz = arith.mulf %p, %z : f32
-    %po = redfuse.reduce add %pz over [1] into [0, 3] : f32
+    %po = redfuse.reduce add %pz over [1] into [0, 3] {redfuse.narrowed = bf16} : f32
     %on = arith.addf %o, %po : f32
     redfuse.yield %ln, %on : f32, f32
   } merge {

@@ -104,6 +104,8 @@ func.func @own_pivot(%s: tensor<64x80xf32>, %init: tensor<64xf32>) -> tensor<64x
 // CHECK: step
 // CHECK: redfuse.reduce and
 // CHECK-NOT: truncf
+// CHECK: redfuse.reduce add {{.+}} {redfuse.narrowed = bf16}
+// CHECK-NOT: truncf
 // CHECK: redfuse.finalize
 // CHECK: arith.select
 func.func @narrowed_and_guarded(%s: tensor<64x80xf32>, %v: tensor<80x32xbf16>, %init: tensor<64x32xf32>) -> tensor<64x32xf32> {

@@ -29,6 +29,17 @@ def test_ptx(name: str) -> None:
     assert ".entry main_0" in text
 
 
+def test_strict_takes_no_matrix_units(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(programs.attention(2, 4, 256, 256, 64, "bf16"))
+    made = [
+        lower(read(path), Options(strict=strict), stop_after="nvvm", target="cuda:sm_90a").ptx
+        for strict in (False, True)
+    ]
+    assert b"wgmma" in made[0]
+    assert not any(name in made[1] for name in (b"wgmma", b"div.full"))
+
+
 MEMORY_BOUND = {
     "softmax": programs.softmax(8192, 8192, "bf16"),
     "softmax_long": programs.softmax(4096, 32768, "bf16"),

@@ -37,7 +37,14 @@ struct Component {
   /// The pivot of an exponential that follows this component, a running maximum,
   /// at a distance.
   std::optional<unsigned> lazyOf;
+  /// See kNarrowedAttr; null where there is no such factor.
+  mlir::Type narrowed;
 };
+
+/// On a reduction of a fold's step: the type to which the source rounds one factor
+/// of what is summed. The derivation dropped that rounding; where a narrower
+/// multiplication is faster, a generator may round again.
+inline constexpr llvm::StringLiteral kNarrowedAttr = "redfuse.narrowed";
 
 /// An exponential that several components share, and its running maximum.
 struct PivotedExponential {
