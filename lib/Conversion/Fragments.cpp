@@ -330,16 +330,6 @@ Fragment FragmentEmitter::indexOf(unsigned d) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// i1 elements take a byte in memory.
-static Value asBytes(OpBuilder &b, Location loc, Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  if (!type.getElementType().isInteger(1))
-    return memref;
-  auto bytes = MemRefType::get(type.getShape(), b.getI8Type(), type.getLayout(),
-                               type.getMemorySpace());
-  return UnrealizedConversionCastOp::create(b, loc, bytes, memref).getResult(0);
-}
-
 /// Whether elements of neighbouring columns are neighbours, at even places.
 static bool hasPairs(AffineMap map, unsigned column, MemRefType type) {
   if (map.getNumResults() == 0 || !type.getLayout().isIdentity() ||

@@ -354,23 +354,27 @@ void KernelGenerator::cutTiles(ArrayRef<TileRequest> requests,
 }
 
 void KernelGenerator::bindOperands(ValueRange operands) {
+  bindKernel(b, kernel, operands, emitter->memrefs, emitter->captured);
+}
+
+void redfuse::bindKernel(OpBuilder &b, KernelOp kernel, ValueRange operands,
+                         DenseMap<Value, Value> &memrefs, IRMapping &captured) {
   Block &body = kernel.getBody().front();
   for (BlockArgument arg : body.getArguments()) {
     Value operand = operands[arg.getArgNumber()];
     if (isa<MemRefType>(operand.getType()))
-      emitter->memrefs[arg] = operand;
+      memrefs[arg] = operand;
     else
-      emitter->captured.map(arg, operand);
+      captured.map(arg, operand);
   }
   for (auto [result, arg] : findDestinations(kernel))
-    emitter->memrefs[result] = operands[arg.getArgNumber()];
-  // Scalar code of the kernel (extents, constants) runs once.
+    memrefs[result] = operands[arg.getArgNumber()];
   for (Operation &op : body) {
     if (isa<IndexProgramOpInterface>(op) || isa<YieldOp>(op) ||
         llvm::any_of(op.getOperandTypes(), llvm::IsaPred<TensorType>) ||
         llvm::any_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
       continue;
-    b.clone(op, emitter->captured);
+    b.clone(op, captured);
   }
 }
 
@@ -398,6 +402,37 @@ LogicalResult KernelGenerator::emitBlock(Value block) {
     if (failed(emitProgram(op)))
       return failure();
   return success();
+}
+
+FailureOr<SmallVector<KernelLaunch>> redfuse::findLaunches(ModuleOp module) {
+  SymbolTable symbols(module);
+  SmallVector<KernelLaunch> launches;
+  DenseMap<KernelOp, unsigned> uses;
+  auto result = module.walk([&](LaunchOp launch) -> WalkResult {
+    auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
+    if (!kernel)
+      return launch.emitOpError("names no redfuse.kernel of the module");
+    if (launch->getNumResults() != 0)
+      return launch.emitOpError("works on tensors: bufferize first "
+                                "(-redfuse-bufferize)");
+    FailureOr<KernelSpace> space = analyseSpace(kernel);
+    if (failed(space))
+      return failure();
+    unsigned use = uses[kernel]++;
+    std::string name = kernel.getSymName().str();
+    if (use > 0)
+      name += "_" + std::to_string(use);
+    launches.push_back({launch, kernel, std::move(name), std::move(*space)});
+    return success();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return launches;
+}
+
+void redfuse::eraseKernels(ModuleOp module) {
+  for (auto kernel : llvm::make_early_inc_range(module.getOps<KernelOp>()))
+    kernel.erase();
 }
 
 Value redfuse::countBlocks(OpBuilder &b, LaunchOp launch,

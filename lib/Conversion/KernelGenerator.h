@@ -29,6 +29,22 @@ struct KernelSpace {
 
 mlir::FailureOr<KernelSpace> analyseSpace(KernelOp kernel);
 
+/// A launch to generate code for: `name` is the function's. A kernel launched on
+/// buffers of several layouts has a function for each.
+struct KernelLaunch {
+  LaunchOp launch;
+  KernelOp kernel;
+  std::string name;
+  KernelSpace space;
+};
+
+/// All launches of the module, which must be bufferized.
+mlir::FailureOr<llvm::SmallVector<KernelLaunch>>
+findLaunches(mlir::ModuleOp module);
+
+/// Erases the kernels, once no launch is left.
+void eraseKernels(mlir::ModuleOp module);
+
 /// The number of blocks, computed by the host at the launch. Tiles are those of
 /// the schedule, or else of `tileOf`.
 mlir::Value countBlocks(mlir::OpBuilder &b, LaunchOp launch,
@@ -38,6 +54,12 @@ mlir::Value countBlocks(mlir::OpBuilder &b, LaunchOp launch,
 /// The tensors that a kernel argument reaches: itself, and results written to it.
 llvm::DenseMap<mlir::Value, mlir::BlockArgument>
 findDestinations(KernelOp kernel);
+
+/// Binds the arguments and destinations of a kernel to `operands`, and clones its
+/// scalar code (extents, constants), which runs once.
+void bindKernel(mlir::OpBuilder &b, KernelOp kernel, mlir::ValueRange operands,
+                llvm::DenseMap<mlir::Value, mlir::Value> &memrefs,
+                mlir::IRMapping &captured);
 
 /// Bytes of an element in memory.
 int64_t bytesOf(mlir::Type element);

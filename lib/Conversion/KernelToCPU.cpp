@@ -97,49 +97,28 @@ struct KernelToCPU : public redfuse::impl::KernelToCPUBase<KernelToCPU> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SymbolTable symbols(module);
-    SmallVector<LaunchOp> launches;
-    module.walk([&](LaunchOp launch) { launches.push_back(launch); });
-    DenseMap<KernelOp, unsigned> uses;
+    FailureOr<SmallVector<KernelLaunch>> launches = findLaunches(module);
+    if (failed(launches))
+      return signalPassFailure();
     int64_t bits =
         vectorBits > 0 ? vectorBits : getTargetOf(module).getVectorBits();
-    for (LaunchOp launch : launches) {
-      auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
-      if (!kernel) {
-        launch.emitOpError("names no redfuse.kernel of the module");
-        return signalPassFailure();
-      }
-      if (launch->getNumResults() != 0) {
-        launch.emitOpError("works on tensors: bufferize first "
-                           "(-redfuse-bufferize)");
-        return signalPassFailure();
-      }
-      FailureOr<KernelSpace> space = analyseSpace(kernel);
-      if (failed(space))
-        return signalPassFailure();
-      CpuKernelGenerator generator(kernel, launch, *space,
+    for (auto &[launch, kernel, name, space] : *launches) {
+      CpuKernelGenerator generator(kernel, launch, space,
                                    std::max<int64_t>(1, bits / 32));
       FailureOr<func::FuncOp> func = generator.run();
       if (failed(func))
         return signalPassFailure();
-      // A kernel launched on buffers of several layouts has a function for
-      // each.
-      unsigned use = uses[kernel]++;
-      std::string name = kernel.getSymName().str();
-      if (use > 0)
-        name += "_" + std::to_string(use);
       (*func).setSymName(name);
 
       OpBuilder b(launch);
       Value zero = arith::ConstantIndexOp::create(b, launch.getLoc(), 0);
-      SmallVector<Value> operands{zero, countBlocks(b, launch, *space)};
+      SmallVector<Value> operands{zero, countBlocks(b, launch, space)};
       llvm::append_range(operands, launch->getOperands());
       auto call = func::CallOp::create(b, launch.getLoc(), *func, operands);
       call->setAttr("redfuse.parallel", b.getUnitAttr());
       launch.erase();
     }
-    for (auto kernel : llvm::make_early_inc_range(module.getOps<KernelOp>()))
-      kernel.erase();
+    eraseKernels(module);
   }
 };
 } // namespace

@@ -265,10 +265,10 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SymbolTable symbols(module);
-    SmallVector<LaunchOp> launches;
-    module.walk([&](LaunchOp launch) { launches.push_back(launch); });
-    if (launches.empty())
+    FailureOr<SmallVector<KernelLaunch>> launches = findLaunches(module);
+    if (failed(launches))
+      return signalPassFailure();
+    if (launches->empty())
       return;
     int64_t units = getTargetOf(module).getUnits();
     OpBuilder b(&getContext());
@@ -279,36 +279,15 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       b.setInsertionPointToEnd(module.getBody());
       device = gpu::GPUModuleOp::create(b, module.getLoc(), "redfuse_gpu");
     }
-    DenseMap<KernelOp, unsigned> uses;
     bool hasMatrices = false;
-    for (LaunchOp launch : launches) {
-      auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
-      if (!kernel) {
-        launch.emitOpError("names no redfuse.kernel of the module");
-        return signalPassFailure();
-      }
-      if (launch->getNumResults() != 0) {
-        launch.emitOpError("works on tensors: bufferize first "
-                           "(-redfuse-bufferize)");
-        return signalPassFailure();
-      }
-      FailureOr<KernelSpace> space = analyseSpace(kernel);
-      if (failed(space))
-        return signalPassFailure();
-      // A kernel launched on buffers of several layouts has a function for
-      // each.
-      unsigned use = uses[kernel]++;
-      std::string name = kernel.getSymName().str();
-      if (use > 0)
-        name += "_" + std::to_string(use);
+    for (auto &[launch, kernel, name, space] : *launches) {
       // A block that has a tile whole folds all segments of it.
-      KernelSpace whole = *space;
+      KernelSpace whole = space;
       if (mergesInLaunch(kernel))
         whole.schedule = ScheduleAttr::get(
-            &getContext(), ScheduleKind::Stream, space->schedule.getGrid(),
-            space->schedule.getTiles(), space->schedule.getStream(),
-            space->schedule.getReason(), /*parts=*/0,
-            space->schedule.getLazy());
+            &getContext(), ScheduleKind::Stream, space.schedule.getGrid(),
+            space.schedule.getTiles(), space.schedule.getStream(),
+            space.schedule.getReason(), /*parts=*/0, space.schedule.getLazy());
       if (chip == "sm_90a") {
         std::string why;
         if (std::optional<MatrixPlan> plan =
@@ -325,14 +304,14 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
         kernel.emitRemark("does not run on matrix units: ") << why;
       }
       FailureOr<bool> done = generateInRegisters(
-          kernel, launch, *space, chooseLanes(launch), device, name);
+          kernel, launch, space, chooseLanes(launch), device, name);
       if (failed(done))
         return signalPassFailure();
       if (*done)
         continue;
       // Registers do not hold it after all.
-      *space = whole;
-      GpuKernelGenerator generator(kernel, launch, *space, chooseLanes(launch),
+      space = whole;
+      GpuKernelGenerator generator(kernel, launch, space, chooseLanes(launch),
                                    units);
       if (failed(generator.run(device, name)))
         return signalPassFailure();
@@ -343,8 +322,7 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
         return signalPassFailure();
       device.setSymNameAttr(name);
     }
-    for (auto kernel : llvm::make_early_inc_range(module.getOps<KernelOp>()))
-      kernel.erase();
+    eraseKernels(module);
   }
 };
 } // namespace

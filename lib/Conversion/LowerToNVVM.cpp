@@ -1,5 +1,7 @@
 //===- LowerToNVVM.cpp - gpu.func to PTX -----------------------------------===//
 #include "redfuse/Conversion/LowerToNVVM.h"
+
+#include "DevicePipeline.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -45,28 +47,13 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
   target.moduleMatcher = "^redfuse_gpu_matrix$";
   pm.addPass(createGpuNVVMAttachTarget(target));
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
-  device.addPass(createCanonicalizerPass());
-  device.addPass(createCSEPass());
-  device.addPass(redfuse::createReuseValues());
-  device.addPass(createCSEPass());
-  device.addPass(createLoopInvariantCodeMotionPass());
+  redfuse::addDeviceCleanup(device);
   if (!strict)
     device.addPass(redfuse::createExpandMath());
   device.addPass(math::createMathExtendToSupportedTypes());
-  device.addPass(createSCFToControlFlowPass());
-  device.addPass(memref::createExpandStridedMetadataPass());
-  device.addPass(createLowerAffinePass());
-  device.addPass(createCanonicalizerPass());
-  device.addPass(createCSEPass());
-  device.addPass(createConvertVectorToLLVMPass());
+  redfuse::addDeviceControlFlow(device);
   device.addPass(createConvertGpuOpsToNVVMOps());
-  device.addPass(createConvertVectorToLLVMPass());
-  device.addPass(createConvertMathToLLVMPass());
-  device.addPass(createConvertIndexToLLVMPass());
-  device.addPass(createArithToLLVMConversionPass());
-  device.addPass(createUBToLLVMConversionPass());
-  device.addPass(createCanonicalizerPass());
-  device.addPass(createCSEPass());
+  redfuse::addDeviceToLLVM(device);
   device.addPass(redfuse::createTensorMapParameters());
   device.addPass(createReconcileUnrealizedCastsPass());
   device.addPass(redfuse::createExternSharedMemory());

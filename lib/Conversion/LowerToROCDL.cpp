@@ -1,5 +1,7 @@
 //===- LowerToROCDL.cpp - gpu.func to the ROCDL dialect --------------------===//
 #include "redfuse/Conversion/LowerToROCDL.h"
+
+#include "DevicePipeline.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -24,33 +26,18 @@ struct Options : PassPipelineOptions<Options> {
 
 void redfuse::buildLowerToROCDL(OpPassManager &pm, StringRef chip) {
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
-  device.addPass(createCanonicalizerPass());
-  device.addPass(createCSEPass());
-  device.addPass(redfuse::createReuseValues());
-  device.addPass(createCSEPass());
-  device.addPass(createLoopInvariantCodeMotionPass());
+  redfuse::addDeviceCleanup(device);
   device.addPass(math::createMathExtendToSupportedTypes());
   // On functions: on a module the pass means an NVIDIA GPU's instructions.
   device.nest<gpu::GPUFuncOp>().addPass(redfuse::createExpandMath());
-  device.addPass(createSCFToControlFlowPass());
-  device.addPass(memref::createExpandStridedMetadataPass());
-  device.addPass(createLowerAffinePass());
-  device.addPass(createCanonicalizerPass());
-  device.addPass(createCSEPass());
-  device.addPass(createConvertVectorToLLVMPass());
+  redfuse::addDeviceControlFlow(device);
   // Before ROCDL: what LLVM has an intrinsic for needs no device library.
   device.addPass(createConvertMathToLLVMPass());
   ConvertGpuOpsToROCDLOpsOptions options;
   options.chipset = chip.str();
   options.runtime = gpu::amd::Runtime::HIP;
   device.addPass(createConvertGpuOpsToROCDLOps(options));
-  device.addPass(createConvertVectorToLLVMPass());
-  device.addPass(createConvertMathToLLVMPass());
-  device.addPass(createConvertIndexToLLVMPass());
-  device.addPass(createArithToLLVMConversionPass());
-  device.addPass(createUBToLLVMConversionPass());
-  device.addPass(createCanonicalizerPass());
-  device.addPass(createCSEPass());
+  redfuse::addDeviceToLLVM(device);
   device.addPass(createReconcileUnrealizedCastsPass());
   device.addPass(redfuse::createExternSharedMemory());
 }

@@ -489,22 +489,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   for (Value map : entry->getArguments().slice(2, firstOperand - 2))
     maps.push_back(
         UnrealizedConversionCastOp::create(b, loc, pointer, map).getResult(0));
-  for (BlockArgument arg : kernel.getBody().front().getArguments()) {
-    Value operand = operands[arg.getArgNumber()];
-    if (isa<MemRefType>(operand.getType()))
-      emitter->memrefs[arg] = operand;
-    else
-      emitter->captured.map(arg, operand);
-  }
-  for (auto [result, arg] : findDestinations(kernel))
-    emitter->memrefs[result] = operands[arg.getArgNumber()];
-  for (Operation &op : kernel.getBody().front()) {
-    if (isa<IndexProgramOpInterface, YieldOp>(op) ||
-        llvm::any_of(op.getOperandTypes(), llvm::IsaPred<TensorType>) ||
-        llvm::any_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
-      continue;
-    b.clone(op, emitter->captured);
-  }
+  bindKernel(b, kernel, operands, emitter->memrefs, emitter->captured);
   for (unsigned d = 0; d < space.numDims; ++d) {
     if (ShapedType::isDynamic(space.staticExtents[d])) {
       ExtentSource source = *space.sources[d];

@@ -82,57 +82,42 @@ Value RegisterEmitter::isFirstOf(unsigned bits) {
                                        word(0));
 }
 
+Value RegisterEmitter::moveBits(Value v, unsigned mask, bool isCompressed) {
+  Value result;
+  unsigned packed = 0;
+  for (unsigned bit = 0; bit < 32;) {
+    if (!(mask >> bit & 1)) {
+      ++bit;
+      continue;
+    }
+    unsigned length = llvm::countr_one(mask >> bit);
+    unsigned from = isCompressed ? packed : bit;
+    unsigned to = isCompressed ? bit : packed;
+    Value part = v;
+    if (from != 0)
+      part = arith::ShRUIOp::create(b, loc, part, word(from));
+    part = arith::AndIOp::create(
+        b, loc, part, word(llvm::maskTrailingOnes<uint32_t>(length)));
+    if (to != 0)
+      part = arith::ShLIOp::create(b, loc, part, word(to));
+    result = result ? Value(arith::OrIOp::create(b, loc, result, part)) : part;
+    packed += length;
+    bit += length;
+  }
+  return result ? result : word(0);
+}
+
 /// The bits of `v` that `mask` has, side by side.
 Value RegisterEmitter::compress(Value v, unsigned mask) {
   OpBuilder::InsertionGuard guard(b);
   if (v == threadWord)
     b.setInsertionPointAfterValue(v);
-  Value result;
-  unsigned to = 0;
-  for (unsigned bit = 0; bit < 32;) {
-    if (!(mask >> bit & 1)) {
-      ++bit;
-      continue;
-    }
-    unsigned end = bit;
-    while (end < 32 && (mask >> end & 1))
-      ++end;
-    Value part = v;
-    if (bit != 0)
-      part = arith::ShRUIOp::create(b, loc, part, word(bit));
-    part = arith::AndIOp::create(b, loc, part, word((1u << (end - bit)) - 1));
-    if (to != 0)
-      part = arith::ShLIOp::create(b, loc, part, word(to));
-    result = result ? Value(arith::OrIOp::create(b, loc, result, part)) : part;
-    to += end - bit;
-    bit = end;
-  }
-  return result ? result : word(0);
+  return moveBits(v, mask, /*isCompressed=*/false);
 }
 
 /// The reverse: the low bits of `v` at the places of `mask`.
 Value RegisterEmitter::deposit(Value v, unsigned mask) {
-  Value result;
-  unsigned from = 0;
-  for (unsigned bit = 0; bit < 32;) {
-    if (!(mask >> bit & 1)) {
-      ++bit;
-      continue;
-    }
-    unsigned end = bit;
-    while (end < 32 && (mask >> end & 1))
-      ++end;
-    Value part = v;
-    if (from != 0)
-      part = arith::ShRUIOp::create(b, loc, part, word(from));
-    part = arith::AndIOp::create(b, loc, part, word((1u << (end - bit)) - 1));
-    if (bit != 0)
-      part = arith::ShLIOp::create(b, loc, part, word(bit));
-    result = result ? Value(arith::OrIOp::create(b, loc, result, part)) : part;
-    from += end - bit;
-    bit = end;
-  }
-  return result ? result : word(0);
+  return moveBits(v, mask, /*isCompressed=*/true);
 }
 
 /// Whether some thread's `repeat`-th vector may lie beyond the end of the tile.

@@ -134,6 +134,8 @@ private:
   using Combine =
       llvm::function_ref<void(Parts &, llvm::ArrayRef<mlir::Value>)>;
   void combineAcross(Parts &parts, unsigned bits, Combine combine);
+  /// Moves the bits of `mask` together, or from there to the places of `mask`.
+  mlir::Value moveBits(mlir::Value word, unsigned mask, bool isCompressed);
   mlir::Value compress(mlir::Value word, unsigned mask);
   mlir::Value deposit(mlir::Value word, unsigned mask);
   mlir::Value word(int64_t value);

@@ -101,9 +101,7 @@ static bool isContiguousIn(AffineMap map, unsigned dim, MemRefType type) {
 // Loads and stores
 //===----------------------------------------------------------------------===//
 
-/// i1 elements take a byte in memory; vectors of i1 are packed bits. Both are
-/// accessed as bytes.
-static Value asBytes(OpBuilder &b, Location loc, Value memref) {
+Value redfuse::asBytes(OpBuilder &b, Location loc, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   if (!type.getElementType().isInteger(1))
     return memref;

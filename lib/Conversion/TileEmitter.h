@@ -13,6 +13,10 @@
 
 namespace redfuse {
 
+/// i1 elements take a byte in memory, vectors of i1 are packed bits: both are
+/// accessed as bytes.
+mlir::Value asBytes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value memref);
+
 /// One dim of the kernel's iteration space while code is generated.
 struct SpaceDim {
   int64_t staticExtent = mlir::ShapedType::kDynamic;

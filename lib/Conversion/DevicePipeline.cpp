@@ -1,0 +1,36 @@
+//===- DevicePipeline.cpp - what pipelines of all GPUs share ---------------===//
+#include "DevicePipeline.h"
+#include "redfuse/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void redfuse::addDeviceCleanup(OpPassManager &device) {
+  device.addPass(createCanonicalizerPass());
+  device.addPass(createCSEPass());
+  device.addPass(redfuse::createReuseValues());
+  device.addPass(createCSEPass());
+  device.addPass(createLoopInvariantCodeMotionPass());
+}
+
+void redfuse::addDeviceControlFlow(OpPassManager &device) {
+  device.addPass(createSCFToControlFlowPass());
+  device.addPass(memref::createExpandStridedMetadataPass());
+  device.addPass(createLowerAffinePass());
+  device.addPass(createCanonicalizerPass());
+  device.addPass(createCSEPass());
+  device.addPass(createConvertVectorToLLVMPass());
+}
+
+void redfuse::addDeviceToLLVM(OpPassManager &device) {
+  device.addPass(createConvertVectorToLLVMPass());
+  device.addPass(createConvertMathToLLVMPass());
+  device.addPass(createConvertIndexToLLVMPass());
+  device.addPass(createArithToLLVMConversionPass());
+  device.addPass(createUBToLLVMConversionPass());
+  device.addPass(createCanonicalizerPass());
+  device.addPass(createCSEPass());
+}
