@@ -58,6 +58,17 @@ unsigned Deriver::addComponent(Component component) {
         other.narrowed = {};
       return i;
     }
+    // One sum serves both, in the wider type.
+    if (component.powers.empty() || component.type == other.type)
+      continue;
+    Component wide = component.type.isF64() ? component : other;
+    Component moved = component.type.isF64() ? other : component;
+    moved.type = wide.type;
+    if (wide.type.isF64() && isSame(moved, wide)) {
+      other.type = wide.type;
+      other.identity = wide.identity;
+      return i;
+    }
   }
   result.components.push_back(std::move(component));
   return result.components.size() - 1;
@@ -152,12 +163,22 @@ bool Deriver::isWider(const Term &term, ArrayRef<Factor> done,
       same->second += power;
   };
   for (Factor f : data)
-    if (isa<FloatType>(f.value.getType()) && f.exponent > 0 &&
-        f.function != Factor::Function::Log && !roles.isBounded(f.value))
-      count(roles.getDims()[f.value], f.exponent);
+    if (isa<FloatType>(f.value.getType()) &&
+        f.function != Factor::Function::Log &&
+        (f.exponent < 0 || !roles.isBounded(f.value)))
+      count(roles.getDims()[f.value], std::abs(f.exponent));
   for (const Difference &d : term.differences)
     count(dimsOf(d.data), d.power);
   return llvm::any_of(degrees, [](auto &d) { return d.second > 1; });
+}
+
+/// Whether powers about a pivot can leave a range that those about the mean stay
+/// in: a pivot k deviations away makes an n-th power k^n times as large.
+static bool isSteep(const Term &term) {
+  int degree = 0;
+  for (const Difference &d : term.differences)
+    degree += d.power;
+  return degree > 2 && !term.exponential;
 }
 
 /// The 16-bit type that a factor of what `reduce` adds up is rounded to.
@@ -217,6 +238,9 @@ bool Deriver::addTerm(ReduceOp reduce, const Term &term, bool isOnly,
   if (type.isF32() && isWider(term, out.done, data)) {
     c.type = Float64Type::get(context);
     note("products that the source scales down first are added up in f64");
+  } else if (type.isF32() && isSteep(term)) {
+    c.type = Float64Type::get(context);
+    note("powers about a pivot above the second are added up in f64");
   }
   if (term.exponential) {
     const Exponential &e = *term.exponential;

@@ -190,8 +190,14 @@ class Evaluation:
         ]  # fmt: skip
         kind = "i1" if line.op == "cmpf" else dtype
         node = Node(-1, line.op, (), "", kind, line.value)
-        discrete = line.op in ("cmpf", "select")
-        return self.discrete(node, operands) if discrete else self.floats(node, operands)
+        if line.op in ("cmpf", "select"):
+            return self.discrete(node, operands)
+        value, bound = self.floats(node, operands)
+        if line.op in ("addf", "subf"):
+            # As in a sum, what was added up counts: segments cancel elsewhere than prefixes.
+            gone = np.abs(operands[0].value) + np.abs(operands[1].value) - np.abs(value)
+            bound = bound + ROUNDOFF[dtype] * np.where(np.isfinite(gone), gone, 0)
+        return Measured(value, bound)
 
     def selected(self, node: Node, operand: Measured, axis: int) -> Measured:
         """The first index of the best value; uncertain where another is as good to the bounds, or
