@@ -23,6 +23,7 @@ Value FragmentEmitter::constant(TypedAttr attr) {
 
 Fragment FragmentEmitter::shapeOf(const SmallBitVector &dims) const {
   Fragment shape;
+  shape.rows = layout.rows;
   bool hasRows = dims.test(plan.m), hasColumns = false;
   for (unsigned d : dims.set_bits())
     if (d != plan.m && plan.isColumn(d)) {
@@ -39,11 +40,11 @@ size_t FragmentEmitter::sizeOf(const Fragment &shape) const {
   case Kind::Uniform:
     return 1;
   case Kind::Row:
-    return 2;
+    return layout.rows;
   case Kind::Column:
-    return plan.widths.lookup(shape.dim) / 4;
+    return plan.widths.lookup(shape.dim) / layout.lanes;
   case Kind::Matrix:
-    return plan.widths.lookup(shape.dim) / 2;
+    return layout.rows * plan.widths.lookup(shape.dim) / layout.lanes;
   }
   llvm_unreachable("unknown kind");
 }
@@ -52,6 +53,7 @@ Fragment FragmentEmitter::join(const Fragment &x, const Fragment &y) const {
   bool hasRows = x.kind == Kind::Row || x.kind == Kind::Matrix ||
                  y.kind == Kind::Row || y.kind == Kind::Matrix;
   Fragment result;
+  result.rows = layout.rows;
   bool hasColumns = false;
   for (const Fragment *f : {&x, &y})
     if (f->kind == Kind::Column || f->kind == Kind::Matrix) {
@@ -64,7 +66,8 @@ Fragment FragmentEmitter::join(const Fragment &x, const Fragment &y) const {
 }
 
 /// Which element of `f` goes with element `i` of a fragment of shape `shape`.
-static Value elementFor(const Fragment &f, const Fragment &shape, size_t i) {
+Value FragmentEmitter::elementFor(const Fragment &f, const Fragment &shape,
+                                  size_t i) {
   switch (shape.kind) {
   case Kind::Uniform:
     return f.values[0];
@@ -80,17 +83,19 @@ static Value elementFor(const Fragment &f, const Fragment &shape, size_t i) {
 
 Value FragmentEmitter::rowAt(size_t half) {
   Value row = offsets[plan.m];
-  return half == 0 ? row : Value(arith::AddIOp::create(b, loc, row, index(8)));
+  return half == 0 ? row
+                   : Value(arith::AddIOp::create(b, loc, row,
+                                                 index(32 / layout.lanes)));
 }
 
-/// `column` counts what a thread has: two of each eight.
+/// `column` counts what a thread has.
 Value FragmentEmitter::columnAt(unsigned d, size_t column) {
-  Value t = arith::AndIOp::create(b, loc, lane, ptx.i32(3));
+  Value t = arith::AndIOp::create(b, loc, lane, ptx.i32(layout.lanes - 1));
   Value twice = arith::AddIOp::create(b, loc, t, t);
   Value own = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), twice);
   Value base =
       offsets[d] ? Value(arith::AddIOp::create(b, loc, offsets[d], own)) : own;
-  int64_t step = int64_t(column) / 2 * 8 + int64_t(column) % 2;
+  int64_t step = int64_t(column) / 2 * 2 * layout.lanes + column % 2;
   return step == 0 ? base
                    : Value(arith::AddIOp::create(b, loc, base, index(step)));
 }
@@ -110,14 +115,6 @@ Value FragmentEmitter::isInside(unsigned d, size_t column) {
                                columnAt(d, column), endOf(d));
 }
 
-static size_t rowOf(const Fragment &shape, size_t i) {
-  return shape.kind == Kind::Matrix ? i % 4 / 2 : i;
-}
-
-static size_t columnOf(const Fragment &shape, size_t i) {
-  return shape.kind == Kind::Matrix ? i / 4 * 2 + i % 2 : i;
-}
-
 /// The index of element `i` in every dim. Clamped: inside the tensor, whether the
 /// element exists or not.
 SmallVector<Value> FragmentEmitter::positionsAt(const Fragment &shape, size_t i,
@@ -133,9 +130,10 @@ SmallVector<Value> FragmentEmitter::positionsAt(const Fragment &shape, size_t i,
   bool hasColumns = shape.kind == Kind::Column || shape.kind == Kind::Matrix;
   for (unsigned d = 0; d < space.numDims; ++d) {
     if (d == plan.m && hasRows)
-      positions.push_back(clamp(d, rowAt(rowOf(shape, i))));
+      positions.push_back(clamp(d, rowAt(shape.kind == Kind::Row ? i : shape.rowOf(i))));
     else if (hasColumns && d == shape.dim)
-      positions.push_back(clamp(d, columnAt(d, columnOf(shape, i))));
+      positions.push_back(clamp(
+          d, columnAt(d, shape.kind == Kind::Column ? i : shape.columnOf(i))));
     else
       positions.push_back(offsets[d] ? offsets[d] : index(0));
   }
@@ -180,8 +178,10 @@ Fragment FragmentEmitter::make(Value v) {
   }
   if (auto at = dyn_cast<IndexOp>(def))
     return indexOf(at.getDim());
-  if (auto reduction = dyn_cast<ReduceOp>(def))
-    return reduce(reduction);
+  if (auto reduction = dyn_cast<ReduceOp>(def)) {
+    reduce(reduction);
+    return values.lookup(v);
+  }
   if (Value same = simplify(def))
     return get(same);
   if (isa<math::ExpOp, math::Exp2Op>(def) && v.getType().isF32())
@@ -408,9 +408,8 @@ void FragmentEmitter::store(Value memref, AffineMap map,
                : Value(arith::ExtUIOp::create(b, loc, b.getI8Type(), v));
   };
   bool isMatrix = value.kind == Kind::Matrix;
-  size_t halves = 2;
   bool pairs = isMatrix && hasPairs(map, value.dim, type) && !ends[value.dim];
-  for (size_t half = 0; half < halves; ++half) {
+  for (size_t half = 0; half < layout.rows; ++half) {
     OpBuilder::InsertionGuard guard(b);
     Value exists;
     auto both = [&](Value condition) {
@@ -421,7 +420,7 @@ void FragmentEmitter::store(Value memref, AffineMap map,
       both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, rowAt(half),
                                  extents[plan.m]));
     if (!isMatrix) {
-      Value t = arith::AndIOp::create(b, loc, lane, ptx.i32(3));
+      Value t = arith::AndIOp::create(b, loc, lane, ptx.i32(layout.lanes - 1));
       both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, t,
                                  ptx.i32(0)));
     }
@@ -435,12 +434,12 @@ void FragmentEmitter::store(Value memref, AffineMap map,
           indicesOf(b, loc, map, positionsAt(value, half, false)));
       continue;
     }
-    for (size_t i = 2 * half; i < value.values.size(); i += 4) {
+    for (size_t i = 2 * half; i < value.values.size(); i += 2 * layout.rows) {
       OpBuilder::InsertionGuard inner(b);
       if (pairs) {
         if (isRagged(value.dim)) {
           auto branch = scf::IfOp::create(
-              b, loc, isInside(value.dim, columnOf(value, i)), false);
+              b, loc, isInside(value.dim, value.columnOf(i)), false);
           b.setInsertionPoint(branch.thenYield());
         }
         Value two = vector::FromElementsOp::create(
@@ -455,7 +454,7 @@ void FragmentEmitter::store(Value memref, AffineMap map,
         OpBuilder::InsertionGuard innermost(b);
         if (isRagged(value.dim)) {
           auto branch = scf::IfOp::create(
-              b, loc, isInside(value.dim, columnOf(value, e)), false);
+              b, loc, isInside(value.dim, value.columnOf(e)), false);
           b.setInsertionPoint(branch.thenYield());
         }
         memref::StoreOp::create(
@@ -464,149 +463,4 @@ void FragmentEmitter::store(Value memref, AffineMap map,
       }
     }
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Reductions and operands
-//===----------------------------------------------------------------------===//
-
-/// Over columns: in the thread, then over the four threads that share a row.
-Fragment FragmentEmitter::reduce(ReduceOp reduction) {
-  unsigned d = reduction.getOver()[0];
-  // The largest multiple is the multiple of the largest.
-  Value reduced = reduction.getOperand(0), scale;
-  while (Operation *def = reduced.getDefiningOp())
-    if (Value same = simplify(def))
-      reduced = same;
-    else
-      break;
-  if (reduction.getReducer() == Reducer::MaximumF ||
-      reduction.getReducer() == Reducer::MinimumF)
-    if (auto [inner, by] = scaleOf(reduced); inner) {
-      reduced = inner;
-      scale = by;
-    }
-  Fragment operand = get(reduced);
-  Fragment shape;
-  shape.dim = d;
-  bool hasRows = operand.kind == Kind::Row || operand.kind == Kind::Matrix;
-  shape.kind = hasRows ? Kind::Matrix : Kind::Column;
-  size_t size = sizeOf(shape);
-  Value identity = constant(getIdentityOf(reduction, 0));
-  Reducer reducer = reduction.getReducer();
-  auto combine = [&](Value x, Value y) {
-    Value result = createCombiner(b, loc, reducer, x, y);
-    auto flags = arith::FastMathFlags::none;
-    if (isa<arith::MaximumFOp, arith::MinimumFOp>(result.getDefiningOp()))
-      flags = arith::FastMathFlags::nsz;
-    if (flags != arith::FastMathFlags::none)
-      result.getDefiningOp()->setAttr(
-          "fastmath", arith::FastMathFlagsAttr::get(b.getContext(), flags));
-    return result;
-  };
-  Fragment result;
-  result.kind = hasRows ? Kind::Row : Kind::Uniform;
-  for (size_t half = 0; half < (hasRows ? 2u : 1u); ++half) {
-    // Four chains, so that they overlap.
-    SmallVector<Value, 4> chains;
-    size_t count = 0;
-    for (size_t i = 0; i < size; ++i) {
-      if (hasRows && rowOf(shape, i) != half)
-        continue;
-      Value element = elementFor(operand, shape, i);
-      if (isRagged(d))
-        element = arith::SelectOp::create(
-            b, loc, isInside(d, columnOf(shape, i)), element, identity);
-      if (chains.size() < 4)
-        chains.push_back(element);
-      else
-        chains[count % 4] = combine(chains[count % 4], element);
-      ++count;
-    }
-    while (chains.size() > 1) {
-      SmallVector<Value, 4> merged;
-      for (size_t i = 0; i + 1 < chains.size(); i += 2)
-        merged.push_back(combine(chains[i], chains[i + 1]));
-      if (chains.size() % 2 == 1)
-        merged.push_back(chains.back());
-      chains = merged;
-    }
-    Value total = chains.front();
-    for (int64_t mask : {1, 2}) {
-      Type type = total.getType();
-      Value other;
-      if (type.isF32() || type.isInteger(32)) {
-        other = ptx.shuffleXor(total, mask);
-      } else if (type.isF64() || type.isInteger(64) || type.isIndex()) {
-        Value bits = total;
-        if (type.isF64())
-          bits = arith::BitcastOp::create(b, loc, b.getI64Type(), bits);
-        else if (type.isIndex())
-          bits = arith::IndexCastOp::create(b, loc, b.getI64Type(), bits);
-        Value low = arith::TruncIOp::create(b, loc, b.getI32Type(), bits);
-        Value high = arith::TruncIOp::create(
-            b, loc, b.getI32Type(),
-            arith::ShRUIOp::create(b, loc, bits, ptx.i64(32)));
-        low = arith::ExtUIOp::create(b, loc, b.getI64Type(),
-                                     ptx.shuffleXor(low, mask));
-        high = arith::ExtUIOp::create(b, loc, b.getI64Type(),
-                                      ptx.shuffleXor(high, mask));
-        other = arith::OrIOp::create(
-            b, loc, low, arith::ShLIOp::create(b, loc, high, ptx.i64(32)));
-        if (type.isF64())
-          other = arith::BitcastOp::create(b, loc, type, other);
-        else if (type.isIndex())
-          other = arith::IndexCastOp::create(b, loc, type, other);
-      } else {
-        // 16 bits and fewer.
-        unsigned width = type.getIntOrFloatBitWidth();
-        Type narrow = b.getIntegerType(width);
-        Value bits =
-            isa<FloatType>(type)
-                ? Value(arith::BitcastOp::create(b, loc, narrow, total))
-                : total;
-        bits = arith::ExtUIOp::create(b, loc, b.getI32Type(), bits);
-        bits =
-            arith::TruncIOp::create(b, loc, narrow, ptx.shuffleXor(bits, mask));
-        other = isa<FloatType>(type)
-                    ? Value(arith::BitcastOp::create(b, loc, type, bits))
-                    : bits;
-      }
-      total = combine(total, other);
-    }
-    // Rounded outwards: the exact multiple of an element, which a fused
-    // multiply-add sees, is never beyond it.
-    if (scale)
-      total = ptx.multiplyOutwards(total, scale, reducer == Reducer::MaximumF);
-    result.values.push_back(total);
-  }
-  return result;
-}
-
-SmallVector<Value> FragmentEmitter::packLeft(const MatrixProduct &product) {
-  // Two roundings to the same type are one.
-  Value v = stripExtension(product.left);
-  if (auto narrow = v.getDefiningOp<arith::TruncFOp>();
-      narrow && narrow.getIn().getType().isF32() &&
-      v.getType() == product.element)
-    v = narrow.getIn();
-  Fragment fragment = get(v), shape;
-  shape.kind = Kind::Matrix;
-  shape.dim = product.k;
-  size_t size = sizeOf(shape);
-  SmallVector<Value> elements;
-  for (size_t i = 0; i < size; ++i) {
-    Value element = elementFor(fragment, shape, i);
-    if (isRagged(product.k))
-      element = arith::SelectOp::create(
-          b, loc, isInside(product.k, columnOf(shape, i)), element,
-          constant(b.getZeroAttr(element.getType())));
-    if (!element.getType().isF32())
-      element = arith::ExtFOp::create(b, loc, b.getF32Type(), element);
-    elements.push_back(element);
-  }
-  SmallVector<Value> packed;
-  for (size_t i = 0; i < size; i += 2)
-    packed.push_back(ptx.pack(product.element, elements[i], elements[i + 1]));
-  return packed;
 }

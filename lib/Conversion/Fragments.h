@@ -4,7 +4,9 @@
 // rows g and g + 8, columns 2t and 2t + 1, where g = lane / 4 and t = lane % 4.
 // This is how matrix units leave a product, and (two neighbours packed) how they
 // take a left operand, so that what one product makes can be the operand of the
-// next without a shuffle. Values of fewer dims are kept once a thread.
+// next without a shuffle. Values of fewer dims are kept once a thread. Products
+// that were exchanged through memory have a layout with fewer rows a thread, and
+// more threads a row.
 //
 //===----------------------------------------------------------------------===//
 #ifndef REDFUSE_LIB_CONVERSION_FRAGMENTS_H
@@ -14,13 +16,26 @@
 
 namespace redfuse {
 
+/// Which elements of a matrix a thread has: one row or two (32 / lanes apart), and
+/// of every 2 * lanes columns two neighbours.
+struct FragmentLayout {
+  unsigned rows = 2, lanes = 4;
+};
+
 struct Fragment {
   enum class Kind { Uniform, Row, Column, Matrix };
   Kind kind = Kind::Uniform;
   /// Column, Matrix: the dim of the columns.
   unsigned dim = 0;
-  /// Uniform: 1. Row: 2. Column: 2 for each 8 columns. Matrix: 4 for each 8.
+  /// The rows that a thread has: 2 as matrix units leave a product.
+  unsigned rows = 2;
+  /// Uniform: 1. Row: one a row. Column: the thread's columns in order. Matrix: of
+  /// each two neighbouring columns, two elements a row.
   llvm::SmallVector<mlir::Value> values;
+
+  /// The row and the column of element `i` of a matrix, counting the thread's.
+  size_t rowOf(size_t i) const { return i / 2 % rows; }
+  size_t columnOf(size_t i) const { return i / (2 * rows) * 2 + i % 2; }
 
   /// The element that goes with element `i` of a matrix.
   mlir::Value at(size_t i) const {
@@ -28,9 +43,9 @@ struct Fragment {
     case Kind::Uniform:
       return values[0];
     case Kind::Row:
-      return values[i % 4 / 2];
+      return values[rowOf(i)];
     case Kind::Column:
-      return values[i / 4 * 2 + i % 2];
+      return values[columnOf(i)];
     case Kind::Matrix:
       return values[i];
     }
@@ -73,6 +88,7 @@ public:
   mlir::IRMapping captured;
   mlir::Block *entry = nullptr;
   mlir::Value lane;
+  FragmentLayout layout;
   /// All columns of the streamed dim exist in this tile, and selects are decided.
   bool isWholeTile = false;
   llvm::DenseMap<mlir::Operation *, mlir::Value> decided;
@@ -84,7 +100,15 @@ private:
   Fragment make(mlir::Value v);
   Fragment load(mlir::BlockArgument arg);
   Fragment indexOf(unsigned d);
-  Fragment reduce(ReduceOp op);
+  /// All results of a reduction become values.
+  void reduce(ReduceOp op);
+  using State = llvm::SmallVector<mlir::Value, 2>;
+  State reduceRow(ReduceOp op, llvm::ArrayRef<Fragment> operands,
+                  const Fragment &shape, size_t row);
+  State combine(ReduceOp op, const State &x, const State &y);
+  void selectLargest(ReduceOp op);
+  mlir::Value shuffle(mlir::Value v, int64_t mask);
+  mlir::Value elementFor(const Fragment &f, const Fragment &shape, size_t i);
   Fragment exponential(mlir::Operation *op);
   mlir::Value simplify(mlir::Operation *def);
   Fragment divide(mlir::arith::DivFOp div);

@@ -291,7 +291,7 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       if (chip == "sm_90a") {
         std::string why;
         if (std::optional<MatrixPlan> plan =
-                planMatrix(kernel, launch, whole, why)) {
+                planMatrix(kernel, launch, whole, units, why)) {
           MatrixGenerator matrices(kernel, launch, whole, std::move(*plan),
                                    units);
           if (matrices.layOut(why)) {

@@ -396,8 +396,88 @@ MatrixGenerator::Ring MatrixGenerator::multiplyCascade(Ring ring) {
     }
     emitter->values[product.reduce.getResult(0)] = fragment;
   }
-  storeResults();
+  if (plan.split > 1)
+    storePartials();
+  else
+    storeResults();
   return ring;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums that several blocks share
+//===----------------------------------------------------------------------===//
+
+/// Eight rows of four threads with two elements each fall on all banks once.
+int64_t MatrixGenerator::partialStride(unsigned product) const {
+  return plan.widths.lookup(plan.products[product].n) * 4 + 32;
+}
+
+int64_t MatrixGenerator::partialOffset(unsigned product) const {
+  int64_t offset = 0;
+  for (unsigned i = 0; i < product; ++i)
+    offset += plan.rows() * partialStride(i);
+  return offset;
+}
+
+void MatrixGenerator::storePartials() {
+  // Rule 7.
+  ptx.synchronize(1, 128 * plan.consumers);
+  Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
+  Value t = arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(3));
+  Value row = ptx.add(ptx.add(ptx.mul(group, 64), ptx.mul(inGroup, 16)),
+                      arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
+  for (auto [p, product] : llvm::enumerate(plan.products)) {
+    const Fragment &sum = emitter->get(product.reduce.getResult(0));
+    int64_t stride = partialStride(p);
+    Value at = ptx.add(ptx.add(base, ptx.mul(row, stride)), ptx.mul(t, 8));
+    for (size_t i = 0; i < sum.values.size(); i += 2)
+      ptx.storePair(at,
+                    partialOffset(p) + sum.rowOf(i) * 8 * stride +
+                        int64_t(i) / 4 * 32,
+                    sum.values[i], sum.values[i + 1]);
+  }
+}
+
+/// Every block of the cluster finishes a part of the rows, in a layout in which
+/// all of its warps have some.
+void MatrixGenerator::mergePartials() {
+  FragmentLayout layout{1, unsigned(2 * plan.split)};
+  emitter->layout = layout;
+  emitter->values.clear();
+  emitter->select(plan.step, *stepSets);
+  Value own = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), rank);
+  Value row = ptx.add(
+      ptx.add(ptx.mul(own, plan.rows() / plan.split),
+              ptx.mul(ptx.add(warp, -4), 32 / layout.lanes)),
+      arith::DivUIOp::create(b, loc, emitter->lane, ptx.i32(layout.lanes)));
+  Value t = arith::AndIOp::create(b, loc, emitter->lane,
+                                  ptx.i32(layout.lanes - 1));
+  emitter->offsets[plan.m] = arith::AddIOp::create(
+      b, loc, firstRow,
+      arith::IndexCastUIOp::create(b, loc, b.getIndexType(), row));
+  for (auto [p, product] : llvm::enumerate(plan.products)) {
+    Fragment sum;
+    sum.kind = Fragment::Kind::Matrix;
+    sum.rows = layout.rows;
+    sum.dim = product.n;
+    Value at = ptx.add(ptx.add(base, ptx.mul(row, partialStride(p))),
+                       ptx.mul(t, 8));
+    SmallVector<SmallVector<Value>> parts(plan.split);
+    for (int64_t s = 0; s < plan.split; ++s) {
+      Value there = ptx.addressIn(at, s);
+      for (size_t i = 0, n = emitter->sizeOf(sum); i < n; i += 2)
+        llvm::append_range(
+            parts[s],
+            ptx.loadPair(there, partialOffset(p) + int64_t(i) * layout.lanes * 4));
+    }
+    // Always in the same order.
+    sum.values = parts[0];
+    for (ArrayRef<Value> part : ArrayRef(parts).drop_front())
+      for (auto [x, y] : llvm::zip_equal(sum.values, part))
+        x = arith::AddFOp::create(b, loc, x, y);
+    emitter->values[product.reduce.getResult(0)] = sum;
+  }
+  storeResults();
 }
 
 void MatrixGenerator::storeResults() {
@@ -449,6 +529,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       countBlocks(b, launch, space, [&](unsigned d) { return tileOf(d); });
   Value grid = arith::MinUIOp::create(
       b, loc, all, arith::ConstantIndexOp::create(b, loc, units));
+  if (plan.split > 1)
+    grid = arith::MulIOp::create(
+        b, loc, all, arith::ConstantIndexOp::create(b, loc, plan.split));
   Value atLeastOne = arith::MaxUIOp::create(
       b, loc, grid, arith::ConstantIndexOp::create(b, loc, 1));
   SmallVector<Value> arguments{all,
@@ -471,6 +554,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   int64_t threads = kLoaderThreads + 128 * plan.consumers;
   func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
   // Registers: a thread of the loader gives some to those that multiply.
+  if (plan.split > 1)
+    func->setAttr("nvvm.cluster_dim",
+                  b.getDenseI32ArrayAttr({int32_t(plan.split), 1, 1}));
   if (plan.consumers == 2)
     func->setAttr("nvvm.maxnreg", b.getI32IntegerAttr(168));
   func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));
@@ -512,7 +598,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       b, loc, b.getI32Type(),
       memref::ExtractAlignedPointerAsIndexOp::create(b, loc, shared));
   base = arith::AndIOp::create(b, loc, ptx.add(raw, 1023), ptx.i32(-1024));
-  barriers = ptx.add(base, slots * slotBytes);
+  barriers = ptx.add(base, ringBytes());
   thread = arith::IndexCastUIOp::create(
       b, loc, b.getI32Type(),
       gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x));
@@ -522,6 +608,10 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       arith::ShRUIOp::create(b, loc, thread, ptx.i32(5)), ptx.i32(0),
       ptx.i32(31), NVVM::ShflKind::idx, UnitAttr());
   group = ptx.add(arith::ShRUIOp::create(b, loc, warp, ptx.i32(2)), -1);
+  if (plan.split > 1)
+    rank = arith::AndIOp::create(
+        b, loc, gpu::BlockIdOp::create(b, loc, gpu::Dimension::x),
+        arith::ConstantIndexOp::create(b, loc, plan.split - 1));
   auto isEqual = [&](Value v, int64_t to) -> Value {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v,
                                  ptx.i32(to));
@@ -548,24 +638,36 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   gpu::BarrierOp::create(b, loc);
   Value isLoader = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                          warp, ptx.i32(4));
+  bool movesRegisters = plan.consumers == 2 && plan.split == 1;
   branchOn(
       isLoader,
       [&] {
-        if (plan.consumers == 2)
+        if (movesRegisters)
           ptx.setRegisters(40, /*more=*/false);
         branchOn(isEqual(thread, 0), [&] { emitLoader(); });
       },
       [&] {
-        if (plan.consumers == 2)
+        if (movesRegisters)
           ptx.setRegisters(232, /*more=*/true);
         emitMultipliers();
       });
+  if (plan.split > 1) {
+    ptx.synchronizeCluster();
+    branchOn(isLoader, [] {}, [&] {
+      overTiles([&](Value block, Ring ring) {
+        placeBlock(block, /*isMultiplier=*/false);
+        mergePartials();
+        return ring;
+      });
+    });
+    ptx.synchronizeCluster();
+  }
 
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value width = arith::ConstantIndexOp::create(b, loc, threads);
   Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
-                                             1024 + slots * (slotBytes + 16));
+                                             1024 + ringBytes() + slots * 16);
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
                             gpu::KernelDim3{width, one, one}, bytes, arguments);
   launch.erase();

@@ -8,9 +8,6 @@
 
 namespace redfuse {
 
-/// Elements of a sum that a tile has where it is cut.
-constexpr int64_t kSumTile = 64;
-
 /// Generates the function of one kernel by its plan, and its launch.
 ///
 /// One warp loads tiles of all matrices into one ring of slots in shared memory,
@@ -30,6 +27,9 @@ constexpr int64_t kSumTile = 64;
 ///    between threads decides about one.
 /// 6. What a warp has read of a slot by itself is in its registers before it
 ///    arrives at `empty`: a load is not over when the next instruction starts.
+/// 7. Where blocks share sums, partial ones take the ring's memory after every
+///    multiplying warp of the block is done with it, are read after all blocks of
+///    the cluster have stored theirs, and no block ends before all have read.
 class MatrixGenerator {
 public:
   MatrixGenerator(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
@@ -81,6 +81,11 @@ private:
   Tile layOutTile(const MatrixSource &source, unsigned free, unsigned sum,
                   int64_t freeWidth, int64_t sumWidth);
   int64_t tileOf(unsigned d) const;
+  /// Partial sums need its memory, too.
+  int64_t ringBytes() const {
+    return std::max(slots * slotBytes,
+                    plan.split > 1 ? partialOffset(plan.products.size()) : 0);
+  }
   // Ring ----------------------------------------------------------------------
   mlir::Value fullBarrier(mlir::Value slot);
   mlir::Value emptyBarrier(mlir::Value slot);
@@ -97,7 +102,9 @@ private:
   };
   Steps stepsOf();
   void setStep(mlir::Value step);
+  /// How many tiles of a sum the block has, and the i-th of them.
   mlir::Value tilesOfSum(unsigned d);
+  mlir::Value sumTileAt(mlir::Value i);
   void overTiles(llvm::function_ref<Ring(mlir::Value, Ring)> body);
   // Loader --------------------------------------------------------------------
   void emitLoader();
@@ -124,6 +131,12 @@ private:
   multiplyTiled(unsigned product, Ring &ring,
                 llvm::SmallVectorImpl<mlir::Value> &running);
   Carried emitStep(Carried before, bool isFirst);
+  // Shared sums ---------------------------------------------------------------
+  /// Bytes of a row of partial sums, and where those of a product start.
+  int64_t partialStride(unsigned product) const;
+  int64_t partialOffset(unsigned product) const;
+  void storePartials();
+  void mergePartials();
   void storeResults();
 
   KernelOp kernel;
@@ -140,7 +153,7 @@ private:
   llvm::SmallVector<unsigned> fronts, backs;
   int64_t slotBytes = 0, slots = 0;
   /// Tiles of the grid, and how many every block has at least.
-  mlir::Value base, barriers, thread, warp, group, blocks, rounds;
+  mlir::Value base, barriers, thread, warp, group, blocks, rounds, rank;
   mlir::Block *entry = nullptr;
   llvm::SmallVector<mlir::Value> maps;
   /// Where the streamed dim starts for this block.

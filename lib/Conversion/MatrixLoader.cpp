@@ -337,15 +337,36 @@ void MatrixGenerator::setStep(Value step) {
 }
 
 Value MatrixGenerator::tilesOfSum(unsigned d) {
-  return arith::CeilDivUIOp::create(
-      b, loc, emitter->extents[d],
+  Value count = b.createOrFold<arith::CeilDivUIOp>(
+      loc, emitter->extents[d],
       arith::ConstantIndexOp::create(b, loc, kSumTile));
+  if (plan.split == 1)
+    return count;
+  // The plan sees to it that every block of the cluster has one.
+  return b.createOrFold<arith::CeilDivUIOp>(
+      loc, b.createOrFold<arith::SubIOp>(loc, count, rank),
+      arith::ConstantIndexOp::create(b, loc, plan.split));
+}
+
+Value MatrixGenerator::sumTileAt(Value i) {
+  if (plan.split == 1)
+    return i;
+  // Neighbours in the cluster read neighbours in memory.
+  Value by = arith::ConstantIndexOp::create(b, loc, plan.split);
+  return arith::AddIOp::create(b, loc, rank,
+                               arith::MulIOp::create(b, loc, i, by));
 }
 
 void MatrixGenerator::overTiles(function_ref<Ring(Value, Ring)> body) {
   // Round after round, every other one in reverse: who had a long tile gets a
   // short one.
   Value own = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  if (plan.split > 1) {
+    // A cluster has one tile.
+    Value by = arith::ConstantIndexOp::create(b, loc, plan.split);
+    body(arith::DivUIOp::create(b, loc, own, by), {ptx.i32(0), ptx.i32(0)});
+    return;
+  }
   Value width = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
   auto index = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
@@ -431,8 +452,9 @@ MatrixGenerator::Ring MatrixGenerator::loadProduct(unsigned product,
               tilesOfSum(plan.products[product].k),
               arith::ConstantIndexOp::create(b, loc, 1),
               {ring.slot, ring.phase}, [&](Value tile, ValueRange state) {
-                Ring ring = loadTiles({&load.right, &*load.left},
-                                      {state[0], state[1]}, tile);
+                Ring ring =
+                    loadTiles({&load.right, &*load.left}, {state[0], state[1]},
+                              sumTileAt(tile));
                 return SmallVector<Value>{ring.slot, ring.phase};
               });
   return {next[0], next[1]};

@@ -7,6 +7,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace redfuse;
 
@@ -16,6 +18,12 @@ static constexpr int64_t kMaxColumns = 256, kMaxRegisterSum = 128;
 static constexpr int64_t kLeastRows = 16;
 /// 32-bit registers a thread may have for fragments.
 static constexpr int64_t kFragmentRegisters = 200;
+/// The longest list of a top-k.
+static constexpr int64_t kMaxRanks = 32;
+/// Bytes a cycle that a multiprocessor reads of memory and the L2 cache, and of the
+/// shared memory of others; cycles to start a block, and to exchange at all.
+static constexpr double kMemoryBytes = 28, kExchangeBytes = 11;
+static constexpr double kStartCycles = 3000, kExchangeCycles = 1500;
 
 Value redfuse::stripExtension(Value v) {
   if (auto extend = v.getDefiningOp<arith::ExtFOp>())
@@ -29,8 +37,8 @@ namespace {
 class Planner {
 public:
   Planner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
-          std::string &why)
-      : kernel(kernel), launch(launch), space(space), why(why) {}
+          int64_t units, std::string &why)
+      : kernel(kernel), launch(launch), space(space), units(units), why(why) {}
 
   std::optional<MatrixPlan> run();
 
@@ -48,6 +56,8 @@ private:
   bool checkValues();
   bool checkResults();
   bool chooseWidths();
+  bool addRanks();
+  void chooseBlocks();
   std::optional<int64_t> extentOf(unsigned d) const {
     int64_t extent = space.staticExtents[d];
     return ShapedType::isDynamic(extent) ? std::nullopt
@@ -57,6 +67,7 @@ private:
   KernelOp kernel;
   LaunchOp launch;
   const KernelSpace &space;
+  int64_t units;
   std::string &why;
   MatrixPlan plan;
   std::optional<DimSets> sets;
@@ -307,8 +318,8 @@ bool Planner::checkValues() {
           (inner.getNumRegions() != 0 && !isa<ReduceOp>(inner)))
         return refuse("it has '" + inner.getName().getStringRef() + "'");
       if (auto reduce = dyn_cast<ReduceOp>(inner)) {
-        if (reduce.isDeclared() || reduce.getReducer() == Reducer::TopK)
-          return refuse("it has a declared reducer or a top-k");
+        if (reduce.isDeclared() && reduce.getOrdered())
+          return refuse("it has a reducer that is not commutative");
         if (llvm::is_contained(reduce.getOver(), plan.m))
           return refuse("a reduction is over the rows");
         bool isProduct = llvm::any_of(plan.products, [&](MatrixProduct &p) {
@@ -405,6 +416,85 @@ bool Planner::chooseWidths() {
   return refuse("its states do not fit registers");
 }
 
+/// Ranks are columns too.
+bool Planner::addRanks() {
+  for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>()) {
+    if (reduce.getReducer() != Reducer::TopK)
+      continue;
+    Type value = reduce.getOperand(0).getType(),
+         number = reduce.getOperand(1).getType();
+    if (!isa<FloatType>(value) || value.getIntOrFloatBitWidth() > 32 ||
+        (!number.isIndex() && number.getIntOrFloatBitWidth() < 32))
+      return refuse("a top-k is of other than floats of up to 32 bits, numbered "
+                    "by 32 bits or 64");
+    if (reduce.getOver()[0] == plan.stream)
+      return refuse("a top-k is over the streamed dim");
+    for (unsigned d : (*sets)[reduce.getResult(0)].set_bits()) {
+      if ((*sets)[reduce.getOperand(0)].test(d) ||
+          (*sets)[reduce.getOperand(1)].test(d))
+        continue;
+      std::optional<int64_t> count = extentOf(d);
+      if (!count || *count > kMaxRanks)
+        return refuse("a top-k has an unknown number of ranks, or more than 32");
+      plan.widths[d] = llvm::alignTo(*count, 8);
+    }
+  }
+  return true;
+}
+
+/// How many rows a block has, and how many blocks share a sum. Few tiles would
+/// leave multiprocessors idle, and their share of the bandwidth with them.
+void Planner::chooseBlocks() {
+  std::optional<int64_t> rows = extentOf(plan.m);
+  plan.consumers = rows && *rows <= 64 ? 1 : 2;
+  if (plan.stream || !rows)
+    return;
+  int64_t others = 1, shortest = std::numeric_limits<int64_t>::max();
+  for (int64_t d : space.schedule.getGrid())
+    if (unsigned(d) != plan.m) {
+      std::optional<int64_t> extent = extentOf(d);
+      if (!extent)
+        return;
+      others *= plan.isColumn(d) ? llvm::divideCeil(*extent, plan.widths[d])
+                                 : *extent;
+    }
+  for (MatrixProduct &product : plan.products) {
+    std::optional<int64_t> k = extentOf(product.k);
+    if (!product.tiledLeft || !k)
+      return;
+    shortest = std::min<int64_t>(shortest, llvm::divideCeil(*k, kSumTile));
+  }
+  // Cycles of a block, by what a multiprocessor gets of memory, of other blocks'
+  // shared memory, and does in matrix units.
+  double best = std::numeric_limits<double>::infinity();
+  for (int64_t consumers : {2, 1})
+    for (int64_t split : {1, 2, 4, 8}) {
+      int64_t tiles = others * llvm::divideCeil(*rows, 64 * consumers);
+      if (split > shortest || (split > 1 && tiles * split > units))
+        continue;
+      double cycles = kStartCycles;
+      for (MatrixProduct &product : plan.products) {
+        double steps = llvm::divideCeil(
+            llvm::divideCeil(*extentOf(product.k), kSumTile), split);
+        double width = plan.widths[product.n], own = 64 * consumers;
+        cycles += steps * std::max((own + width) * kSumTile * 2 / kMemoryBytes,
+                                   consumers * width * 2);
+        if (split > 1)
+          cycles += kExchangeCycles +
+                    own * width * 4 * (split - 1) / split / kExchangeBytes;
+      }
+      cycles *= llvm::divideCeil(tiles * split, units);
+      if (cycles < best) {
+        best = cycles;
+        plan.consumers = consumers;
+        plan.split = split;
+      }
+    }
+  if (plan.split > 1)
+    for (auto &[d, width] : plan.widths)
+      width = llvm::alignTo(width, 4 * plan.split);
+}
+
 std::optional<MatrixPlan> Planner::run() {
   if (!findOps())
     return std::nullopt;
@@ -419,7 +509,7 @@ std::optional<MatrixPlan> Planner::run() {
   for (MatrixProduct &product : plan.products)
     if (!placeOperands(product) || (product.isBack && !findState(product)))
       return std::nullopt;
-  if (!chooseWidths() || !checkValues())
+  if (!chooseWidths() || !addRanks() || !checkValues())
     return std::nullopt;
   std::optional<int64_t> rows = extentOf(plan.m);
   if (rows && *rows < kLeastRows) {
@@ -428,12 +518,12 @@ std::optional<MatrixPlan> Planner::run() {
   }
   if (!checkResults())
     return std::nullopt;
-  plan.consumers = rows && *rows <= 64 ? 1 : 2;
+  chooseBlocks();
   return plan;
 }
 
 std::optional<MatrixPlan> redfuse::planMatrix(KernelOp kernel, LaunchOp launch,
                                               const KernelSpace &space,
-                                              std::string &why) {
-  return Planner(kernel, launch, space, why).run();
+                                              int64_t units, std::string &why) {
+  return Planner(kernel, launch, space, units, why).run();
 }

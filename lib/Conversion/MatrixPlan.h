@@ -14,6 +14,9 @@
 
 namespace redfuse {
 
+/// Elements of a sum that a tile has where it is cut.
+constexpr int64_t kSumTile = 64;
+
 /// A tensor of the kernel that matrix units read from shared memory.
 struct MatrixSource {
   mlir::BlockArgument argument;
@@ -56,6 +59,8 @@ struct MatrixPlan {
   llvm::DenseMap<unsigned, int64_t> widths;
   /// Warpgroups that multiply, with 64 rows each.
   int64_t consumers = 2;
+  /// Blocks, one cluster, that share the tiled sums of a tile of results.
+  int64_t split = 1;
 
   bool isColumn(unsigned d) const { return widths.contains(d); }
   int64_t rows() const { return 64 * consumers; }
@@ -63,7 +68,7 @@ struct MatrixPlan {
 
 /// The plan of a kernel, or nothing and why not.
 std::optional<MatrixPlan> planMatrix(KernelOp kernel, LaunchOp launch,
-                                     const KernelSpace &space,
+                                     const KernelSpace &space, int64_t units,
                                      std::string &why);
 
 /// Drops extensions of 16-bit floats to f32.

@@ -138,6 +138,35 @@ void Ptx::expect(Value barrier, int64_t bytes) {
        {barrier, i32(bytes)});
 }
 
+void Ptx::synchronize(int64_t barrier, int64_t threads) {
+  emit("bar.sync $0, $1;", "n,n", {i32(barrier), i32(threads)});
+}
+
+void Ptx::synchronizeCluster() {
+  emit("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;", "", {});
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+void Ptx::storePair(Value address, int64_t offset, Value x, Value y) {
+  emit("st.shared.v2.f32 [$0+" + std::to_string(offset) + "], " +
+           registers(1, 2) + ";",
+       "r,f,f", {address, x, y});
+}
+
+Value Ptx::addressIn(Value address, int64_t block) {
+  return emit("mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r",
+              {address, i32(block)}, b.getI32Type(), /*hasEffects=*/false)[0];
+}
+
+SmallVector<Value> Ptx::loadPair(Value address, int64_t offset) {
+  return emit("ld.shared::cluster.v2.f32 " + registers(0, 2) + ", [$2+" +
+                  std::to_string(offset) + "];",
+              "=f,=f,r", address, SmallVector<Type>(2, b.getF32Type()));
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//

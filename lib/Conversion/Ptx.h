@@ -57,6 +57,19 @@ public:
   /// One arrival of this thread that announces bytes.
   void expect(mlir::Value barrier, int64_t bytes);
 
+  /// All threads of that many of the block, by a barrier of that number.
+  void synchronize(int64_t barrier, int64_t threads);
+  /// All threads of all blocks of the cluster; what they stored can be read.
+  void synchronizeCluster();
+
+  // Shared memory -------------------------------------------------------------
+  void storePair(mlir::Value address, int64_t offset, mlir::Value x,
+                 mlir::Value y);
+  /// The address of the same place in a block of the cluster.
+  mlir::Value addressIn(mlir::Value address, int64_t block);
+  /// Two f32 at an address of any block of the cluster.
+  llvm::SmallVector<mlir::Value> loadPair(mlir::Value address, int64_t offset);
+
   // Copies --------------------------------------------------------------------
   /// Loads a box at `coordinates` (innermost first) of a tensor map.
   void loadTile(mlir::Value address, mlir::Value map,

@@ -544,7 +544,8 @@ bool redfuse::isPair(Reducer reducer) {
   return reducer == Reducer::ArgMax || reducer == Reducer::ArgMin;
 }
 
-Value TileEmitter::combine(Reducer reducer, Value lhs, Value rhs) {
+Value redfuse::combineValues(OpBuilder &b, Location loc, Reducer reducer,
+                             Value lhs, Value rhs) {
   Value result = createCombiner(b, loc, reducer, lhs, rhs);
   // The sign of a zero maximum is the only thing that this gives up, and it
   // halves the instructions of a maximum.
@@ -595,11 +596,9 @@ SmallVector<Value> TileEmitter::emitCombine(Region &region, ArrayRef<Value> lhs,
                              });
 }
 
-/// Keeps the pair whose value is extreme. `isOrdered`: the other index is known
-/// to be larger, so that a tie keeps what is there.
-void TileEmitter::combinePair(Reducer reducer, Value &value, Value &index,
-                              Value otherValue, Value otherIndex,
-                              bool isOrdered) {
+void redfuse::combinePair(OpBuilder &b, Location loc, Reducer reducer,
+                          Value &value, Value &index, Value otherValue,
+                          Value otherIndex, bool isOrdered) {
   bool isMax = reducer == Reducer::ArgMax;
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(value.getType()));
   Value better, equal;
@@ -628,5 +627,5 @@ void TileEmitter::combinePair(Reducer reducer, Value &value, Value &index,
   index = arith::SelectOp::create(b, loc, take, otherIndex, index);
   Reducer extreme = isFloat ? (isMax ? Reducer::MaximumF : Reducer::MinimumF)
                             : (isMax ? Reducer::MaxSI : Reducer::MinSI);
-  value = combine(extreme, value, otherValue);
+  value = combineValues(b, loc, extreme, value, otherValue);
 }

@@ -62,6 +62,15 @@ struct Env {
 /// Whether a reduction carries a value and its index.
 bool isPair(Reducer reducer);
 
+/// Combines by a reducer of one operand.
+mlir::Value combineValues(mlir::OpBuilder &b, mlir::Location loc,
+                          Reducer reducer, mlir::Value lhs, mlir::Value rhs);
+/// Keeps the pair whose value is extreme. `isOrdered`: the other index is known
+/// to be larger, so that a tie keeps what is there.
+void combinePair(mlir::OpBuilder &b, mlir::Location loc, Reducer reducer,
+                 mlir::Value &value, mlir::Value &index, mlir::Value otherValue,
+                 mlir::Value otherIndex, bool isOrdered);
+
 llvm::SmallVector<mlir::Value>
 emitFor(mlir::OpBuilder &b, mlir::Location loc, mlir::Value from,
         mlir::Value to, mlir::Value step, mlir::ValueRange state,
@@ -145,7 +154,9 @@ protected:
   // Groups and reducers -------------------------------------------------------
   /// Makes `group` the one that is emitted: what it needs, in body order.
   void selectGroup(const Group &group);
-  mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs);
+  mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs) {
+    return combineValues(b, loc, reducer, lhs, rhs);
+  }
   llvm::SmallVector<mlir::Value> emitCombine(mlir::Region &combine,
                                              llvm::ArrayRef<mlir::Value> lhs,
                                              llvm::ArrayRef<mlir::Value> rhs);
@@ -159,7 +170,10 @@ protected:
                                                llvm::ArrayRef<mlir::Value> rhs);
   void combinePair(Reducer reducer, mlir::Value &value, mlir::Value &index,
                    mlir::Value otherValue, mlir::Value otherIndex,
-                   bool isOrdered);
+                   bool isOrdered) {
+    redfuse::combinePair(b, loc, reducer, value, index, otherValue, otherIndex,
+                         isOrdered);
+  }
 
   // What one thread does inside a nest ----------------------------------------
   /// Makes the sorted list at a point of the group's kept dims.
