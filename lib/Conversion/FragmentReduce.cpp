@@ -22,7 +22,8 @@ Value FragmentEmitter::shuffle(Value v, int64_t mask) {
     return ptx.shuffleXor(v, mask);
   if (type.isIndex())
     return arith::IndexCastOp::create(
-        b, loc, type, shuffle(arith::IndexCastOp::create(b, loc, i64, v), mask));
+        b, loc, type,
+        shuffle(arith::IndexCastOp::create(b, loc, i64, v), mask));
   Type bits = b.getIntegerType(type.getIntOrFloatBitWidth());
   if (isa<FloatType>(type))
     return arith::BitcastOp::create(
@@ -37,8 +38,8 @@ Value FragmentEmitter::shuffle(Value v, int64_t mask) {
       b, loc, i32, arith::ShRUIOp::create(b, loc, v, ptx.i64(32)));
   low = arith::ExtUIOp::create(b, loc, i64, ptx.shuffleXor(low, mask));
   high = arith::ExtUIOp::create(b, loc, i64, ptx.shuffleXor(high, mask));
-  return arith::OrIOp::create(
-      b, loc, low, arith::ShLIOp::create(b, loc, high, ptx.i64(32)));
+  return arith::OrIOp::create(b, loc, low,
+                              arith::ShLIOp::create(b, loc, high, ptx.i64(32)));
 }
 
 FragmentEmitter::State FragmentEmitter::combine(ReduceOp op, const State &x,
@@ -55,9 +56,10 @@ FragmentEmitter::State FragmentEmitter::combine(ReduceOp op, const State &x,
 }
 
 /// Of one of the thread's rows; `shape` is that of the reduced values together.
-FragmentEmitter::State
-FragmentEmitter::reduceRow(ReduceOp op, ArrayRef<Fragment> operands,
-                           const Fragment &shape, size_t row) {
+FragmentEmitter::State FragmentEmitter::reduceRow(ReduceOp op,
+                                                  ArrayRef<Fragment> operands,
+                                                  const Fragment &shape,
+                                                  size_t row) {
   unsigned d = shape.dim;
   // Four chains, so that they overlap.
   SmallVector<State, 4> chains;
@@ -164,7 +166,8 @@ void FragmentEmitter::selectLargest(ReduceOp op) {
   unsigned d = op.getOver()[0], rank = 0;
   const SmallBitVector &dims = (*sets)[op.getResult(0)];
   for (unsigned r : dims.set_bits())
-    if (!(*sets)[op.getOperand(0)].test(r) && !(*sets)[op.getOperand(1)].test(r))
+    if (!(*sets)[op.getOperand(0)].test(r) &&
+        !(*sets)[op.getOperand(1)].test(r))
       rank = r;
   Type i32 = b.getI32Type(), f32 = b.getF32Type();
   auto integer = [&](int32_t v) { return constant(b.getI32IntegerAttr(v)); };
@@ -177,8 +180,7 @@ void FragmentEmitter::selectLargest(ReduceOp op) {
   auto flip = [&](Value bits) {
     // Of negative floats the larger magnitude is the smaller one.
     Value isNegative = compare(arith::CmpIPredicate::slt, bits, integer(0));
-    Value flipped =
-        arith::XOrIOp::create(b, loc, bits, integer(0x7fffffff));
+    Value flipped = arith::XOrIOp::create(b, loc, bits, integer(0x7fffffff));
     return select(isNegative, flipped, bits);
   };
   Value nothing = integer(INT32_MIN), noNumber = integer(-1);
@@ -222,9 +224,8 @@ void FragmentEmitter::selectLargest(ReduceOp op) {
   result.dim = rank;
   size_t kept = sizeOf(result);
   Type numberType = op.getOperand(1).getType();
-  Value none = isNumber
-                   ? noNumber
-                   : constant(cast<TypedAttr>(getIdentityOf(op, 1)));
+  Value none =
+      isNumber ? noNumber : constant(cast<TypedAttr>(getIdentityOf(op, 1)));
   // What is left, then the values and the numbers found.
   SmallVector<Value> state = left;
   // An empty place has the value of the identity.
@@ -242,8 +243,7 @@ void FragmentEmitter::selectLargest(ReduceOp op) {
           for (size_t i = 0; i < size; ++i) {
             if (rowOf(i) != row)
               continue;
-            Value isBetter =
-                compare(arith::CmpIPredicate::sgt, now[i], best);
+            Value isBetter = compare(arith::CmpIPredicate::sgt, now[i], best);
             best = select(isBetter, now[i], best);
             column = select(isBetter, columns[i], column);
             if (!isNumber)
@@ -270,15 +270,15 @@ void FragmentEmitter::selectLargest(ReduceOp op) {
           Value isSome = compare(arith::CmpIPredicate::ne, best, nothing);
           for (size_t i = 0; i < size; ++i)
             if (rowOf(i) == row)
-              next[i] = select(
-                  compare(arith::CmpIPredicate::eq, columns[i], column),
-                  nothing, now[i]);
+              next[i] =
+                  select(compare(arith::CmpIPredicate::eq, columns[i], column),
+                         nothing, now[i]);
           for (size_t i = 0; i < kept; ++i) {
             if ((hasRows ? result.rowOf(i) : 0) != row)
               continue;
-            Value isHere = compare(
-                arith::CmpIPredicate::eq,
-                columnAt(rank, hasRows ? result.columnOf(i) : i), at);
+            Value isHere =
+                compare(arith::CmpIPredicate::eq,
+                        columnAt(rank, hasRows ? result.columnOf(i) : i), at);
             isHere = arith::AndIOp::create(b, loc, isHere, isSome);
             next[size + i] = select(isHere, best, now[size + i]);
             next[size + kept + i] =
@@ -289,8 +289,7 @@ void FragmentEmitter::selectLargest(ReduceOp op) {
       });
   Fragment numbers = result;
   for (size_t i = 0; i < kept; ++i) {
-    Value v =
-        arith::BitcastOp::create(b, loc, f32, flip(state[size + i]));
+    Value v = arith::BitcastOp::create(b, loc, f32, flip(state[size + i]));
     if (value.values[0].getType() != f32)
       v = arith::TruncFOp::create(b, loc, value.values[0].getType(), v);
     result.values.push_back(v);

@@ -130,7 +130,8 @@ SmallVector<Value> FragmentEmitter::positionsAt(const Fragment &shape, size_t i,
   bool hasColumns = shape.kind == Kind::Column || shape.kind == Kind::Matrix;
   for (unsigned d = 0; d < space.numDims; ++d) {
     if (d == plan.m && hasRows)
-      positions.push_back(clamp(d, rowAt(shape.kind == Kind::Row ? i : shape.rowOf(i))));
+      positions.push_back(
+          clamp(d, rowAt(shape.kind == Kind::Row ? i : shape.rowOf(i))));
     else if (hasColumns && d == shape.dim)
       positions.push_back(clamp(
           d, columnAt(d, shape.kind == Kind::Column ? i : shape.columnOf(i))));

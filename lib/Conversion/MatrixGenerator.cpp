@@ -424,8 +424,9 @@ void MatrixGenerator::storePartials() {
   ptx.synchronize(1, 128 * plan.consumers);
   Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
   Value t = arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(3));
-  Value row = ptx.add(ptx.add(ptx.mul(group, 64), ptx.mul(inGroup, 16)),
-                      arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
+  Value row =
+      ptx.add(ptx.add(ptx.mul(group, 64), ptx.mul(inGroup, 16)),
+              arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
   for (auto [p, product] : llvm::enumerate(plan.products)) {
     const Fragment &sum = emitter->get(product.reduce.getResult(0));
     int64_t stride = partialStride(p);
@@ -450,8 +451,8 @@ void MatrixGenerator::mergePartials() {
       ptx.add(ptx.mul(own, plan.rows() / plan.split),
               ptx.mul(ptx.add(warp, -4), 32 / layout.lanes)),
       arith::DivUIOp::create(b, loc, emitter->lane, ptx.i32(layout.lanes)));
-  Value t = arith::AndIOp::create(b, loc, emitter->lane,
-                                  ptx.i32(layout.lanes - 1));
+  Value t =
+      arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(layout.lanes - 1));
   emitter->offsets[plan.m] = arith::AddIOp::create(
       b, loc, firstRow,
       arith::IndexCastUIOp::create(b, loc, b.getIndexType(), row));
@@ -460,15 +461,15 @@ void MatrixGenerator::mergePartials() {
     sum.kind = Fragment::Kind::Matrix;
     sum.rows = layout.rows;
     sum.dim = product.n;
-    Value at = ptx.add(ptx.add(base, ptx.mul(row, partialStride(p))),
-                       ptx.mul(t, 8));
+    Value at =
+        ptx.add(ptx.add(base, ptx.mul(row, partialStride(p))), ptx.mul(t, 8));
     SmallVector<SmallVector<Value>> parts(plan.split);
     for (int64_t s = 0; s < plan.split; ++s) {
       Value there = ptx.addressIn(at, s);
       for (size_t i = 0, n = emitter->sizeOf(sum); i < n; i += 2)
         llvm::append_range(
-            parts[s],
-            ptx.loadPair(there, partialOffset(p) + int64_t(i) * layout.lanes * 4));
+            parts[s], ptx.loadPair(there, partialOffset(p) +
+                                              int64_t(i) * layout.lanes * 4));
     }
     // Always in the same order.
     sum.values = parts[0];
@@ -653,13 +654,15 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       });
   if (plan.split > 1) {
     ptx.synchronizeCluster();
-    branchOn(isLoader, [] {}, [&] {
-      overTiles([&](Value block, Ring ring) {
-        placeBlock(block, /*isMultiplier=*/false);
-        mergePartials();
-        return ring;
-      });
-    });
+    branchOn(
+        isLoader, [] {},
+        [&] {
+          overTiles([&](Value block, Ring ring) {
+            placeBlock(block, /*isMultiplier=*/false);
+            mergePartials();
+            return ring;
+          });
+        });
     ptx.synchronizeCluster();
   }
 

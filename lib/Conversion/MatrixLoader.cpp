@@ -452,9 +452,8 @@ MatrixGenerator::Ring MatrixGenerator::loadProduct(unsigned product,
               tilesOfSum(plan.products[product].k),
               arith::ConstantIndexOp::create(b, loc, 1),
               {ring.slot, ring.phase}, [&](Value tile, ValueRange state) {
-                Ring ring =
-                    loadTiles({&load.right, &*load.left}, {state[0], state[1]},
-                              sumTileAt(tile));
+                Ring ring = loadTiles({&load.right, &*load.left},
+                                      {state[0], state[1]}, sumTileAt(tile));
                 return SmallVector<Value>{ring.slot, ring.phase};
               });
   return {next[0], next[1]};

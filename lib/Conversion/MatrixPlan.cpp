@@ -425,8 +425,9 @@ bool Planner::addRanks() {
          number = reduce.getOperand(1).getType();
     if (!isa<FloatType>(value) || value.getIntOrFloatBitWidth() > 32 ||
         (!number.isIndex() && number.getIntOrFloatBitWidth() < 32))
-      return refuse("a top-k is of other than floats of up to 32 bits, numbered "
-                    "by 32 bits or 64");
+      return refuse(
+          "a top-k is of other than floats of up to 32 bits, numbered "
+          "by 32 bits or 64");
     if (reduce.getOver()[0] == plan.stream)
       return refuse("a top-k is over the streamed dim");
     for (unsigned d : (*sets)[reduce.getResult(0)].set_bits()) {
@@ -435,7 +436,8 @@ bool Planner::addRanks() {
         continue;
       std::optional<int64_t> count = extentOf(d);
       if (!count || *count > kMaxRanks)
-        return refuse("a top-k has an unknown number of ranks, or more than 32");
+        return refuse(
+            "a top-k has an unknown number of ranks, or more than 32");
       plan.widths[d] = llvm::alignTo(*count, 8);
     }
   }

@@ -143,7 +143,8 @@ void Ptx::synchronize(int64_t barrier, int64_t threads) {
 }
 
 void Ptx::synchronizeCluster() {
-  emit("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;", "", {});
+  emit("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;", "",
+       {});
 }
 
 //===----------------------------------------------------------------------===//

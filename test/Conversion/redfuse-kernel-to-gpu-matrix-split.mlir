@@ -1,0 +1,109 @@
+// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a -redfuse-lower-to-nvvm=chip=sm_90a -split-input-file | FileCheck %s --check-prefix=NVVM
+
+// 32 tiles of rows and a long sum: clusters of eight blocks share the sum of a tile. Each
+// stores its partial sum, and finishes an eighth of the rows, with 16 threads a row.
+
+// CHECK-LABEL: func.func @largest
+// CHECK: %[[BLOCKS:.+]] = arith.muli %{{.+}}, %c8{{.*}} : index
+// CHECK: gpu.launch_func @redfuse_gpu_matrix::@largest_0 blocks in (%[[BLOCKS]],
+// CHECK-LABEL: gpu.func @largest_0
+// CHECK-SAME: nvvm.cluster_dim = array<i32: 8, 1, 1>
+// The loader's tiles of the sum: every eighth.
+// CHECK: cp.async.bulk.tensor.2d
+// CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
+// All products of the block are done, before their memory is used for sums.
+// CHECK: bar.sync
+// CHECK: st.shared.v2.f32
+// CHECK: barrier.cluster.arrive.release
+// CHECK: mapa.shared::cluster.u32
+// CHECK: ld.shared::cluster.v2.f32
+// CHECK: arith.maximumf
+// CHECK: nvvm.shfl.sync bfly
+// CHECK: ex2.approx.ftz.f32
+// Rank after rank, the largest of what is left.
+// CHECK: scf.for %{{.+}} = %c0{{.*}} to %c6
+// CHECK: arith.cmpi sgt
+// CHECK: nvvm.shfl.sync bfly
+// CHECK: scf.yield
+// CHECK: vector.store {{.+}} : memref<2048x6xf32>, vector<2xf32>
+// CHECK: vector.store {{.+}} : memref<2048x6xi64>, vector<2xi64>
+// CHECK: barrier.cluster.arrive.release
+// CHECK: gpu.return
+
+// NVVM-LABEL: llvm.func @largest_0
+// NVVM-SAME: nvvm.cluster_dim = array<i32: 8, 1, 1>
+#a = affine_map<(m, n, r, k) -> (m, k)>
+#b = affine_map<(m, n, r, k) -> (k, n)>
+#o = affine_map<(m, n, r, k) -> (m, r)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 132, vector_bits = 512, l1 = 65536, l2 = 524288, flops = 67000, bandwidth = 3300, launch_ns = 3000>} {
+func.func @largest(%x: memref<2048x8192xbf16>, %w: memref<8192x64xbf16>, %v: memref<2048x6xf32>, %i: memref<2048x6xi64>) {
+  redfuse.launch @largest_0 ins(%x, %w : memref<2048x8192xbf16>, memref<8192x64xbf16>)
+      outs(%v, %i : memref<2048x6xf32>, memref<2048x6xi64>)
+  return
+}
+redfuse.kernel @largest_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [16, 0, 0, 0]>} {
+^bb0(%x: tensor<2048x8192xbf16>, %w: tensor<8192x64xbf16>, %v: tensor<2048x6xf32>, %i: tensor<2048x6xi64>):
+  %r:2 = redfuse.cascade {indexing_maps = [#a, #b, #o, #o]}
+      ins(%x, %w : tensor<2048x8192xbf16>, tensor<8192x64xbf16>)
+      outs(%v, %i : tensor<2048x6xf32>, tensor<2048x6xi64>) {
+  ^bb0(%p: bf16, %q: bf16):
+    %1 = arith.extf %p : bf16 to f32
+    %2 = arith.extf %q : bf16 to f32
+    %3 = arith.mulf %1, %2 : f32
+    %4 = redfuse.reduce add %3 over [3] into [0, 1] : f32
+    %5 = redfuse.reduce maximumf %4 over [1] into [0] : f32
+    %6 = arith.subf %4, %5 : f32
+    %7 = math.exp %6 : f32
+    %8 = redfuse.reduce add %7 over [1] into [0] : f32
+    %9 = arith.divf %7, %8 : f32
+    %10 = redfuse.index 1
+    %11 = arith.index_cast %10 : index to i64
+    %12:2 = redfuse.reduce topk %9, %11 over [1] into [0, 2] : f32, i64
+    redfuse.yield %12#0, %12#1 : f32, i64
+  } -> tensor<2048x6xf32>, tensor<2048x6xi64>
+  redfuse.yield %r#0, %r#1 : tensor<2048x6xf32>, tensor<2048x6xi64>
+}
+}
+
+// -----
+
+// The position of the largest, of a tile for each block: no sum is shared.
+
+// CHECK-LABEL: gpu.func @position_0
+// CHECK-NOT: cluster_dim
+// CHECK-NOT: mapa
+// CHECK: wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16
+// CHECK: arith.cmpf ogt
+// CHECK: arith.cmpf oeq
+// CHECK: arith.maximumf
+// CHECK: nvvm.shfl.sync bfly
+// CHECK: memref.store {{.+}} : memref<20000xi64>
+// CHECK: gpu.return
+#c = affine_map<(m, n, k) -> (m, k)>
+#d = affine_map<(m, n, k) -> (k, n)>
+#e = affine_map<(m, n, k) -> (m)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 132, vector_bits = 512, l1 = 65536, l2 = 524288, flops = 67000, bandwidth = 3300, launch_ns = 3000>} {
+func.func @position(%x: memref<20000x512xf16>, %w: memref<512x16xf16>, %i: memref<20000xi64>) {
+  redfuse.launch @position_0 ins(%x, %w : memref<20000x512xf16>, memref<512x16xf16>) outs(%i : memref<20000xi64>)
+  return
+}
+redfuse.kernel @position_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [16, 0, 0]>} {
+^bb0(%x: tensor<20000x512xf16>, %w: tensor<512x16xf16>, %i: tensor<20000xi64>):
+  %r = redfuse.cascade {indexing_maps = [#c, #d, #e]}
+      ins(%x, %w : tensor<20000x512xf16>, tensor<512x16xf16>) outs(%i : tensor<20000xi64>) {
+  ^bb0(%p: f16, %q: f16):
+    %1 = arith.extf %p : f16 to f32
+    %2 = arith.extf %q : f16 to f32
+    %3 = arith.mulf %1, %2 : f32
+    %4 = redfuse.reduce add %3 over [2] into [0, 1] : f32
+    %5 = redfuse.index 1
+    %6 = arith.index_cast %5 : index to i64
+    %7:2 = redfuse.reduce argmax %4, %6 over [1] into [0] : f32, i64
+    redfuse.yield %7#1 : i64
+  } -> tensor<20000xi64>
+  redfuse.yield %r : tensor<20000xi64>
+}
+}
