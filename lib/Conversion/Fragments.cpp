@@ -65,7 +65,6 @@ Fragment FragmentEmitter::join(const Fragment &x, const Fragment &y) const {
   return result;
 }
 
-/// Which element of `f` goes with element `i` of a fragment of shape `shape`.
 Value FragmentEmitter::elementFor(const Fragment &f, const Fragment &shape,
                                   size_t i) {
   switch (shape.kind) {
@@ -162,8 +161,12 @@ Fragment FragmentEmitter::fill(Value v, TypedAttr value) {
 
 Fragment FragmentEmitter::make(Value v) {
   if (auto arg = dyn_cast<BlockArgument>(v);
-      arg && arg.getOwner() == op.getProgramBody())
-    return load(arg);
+      arg && arg.getOwner() == op.getProgramBody()) {
+    AffineMap map = simplifyForExtents(
+        op.getMapOfBodyArgument(arg.getArgNumber()), space.staticExtents);
+    return load(memrefs.lookup(op->getOperand(arg.getArgNumber())), map,
+                shapeOf((*sets)[arg]));
+  }
   Fragment result;
   Operation *def = v.getDefiningOp();
   if (!def || def->getBlock() != op.getProgramBody()) {
@@ -185,14 +188,20 @@ Fragment FragmentEmitter::make(Value v) {
   }
   if (Value same = simplify(def))
     return get(same);
-  if (isa<math::ExpOp, math::Exp2Op>(def) && v.getType().isF32())
-    return exponential(def);
-  if (auto div = dyn_cast<arith::DivFOp>(def); div && v.getType().isF32())
-    return divide(div);
   // Operands first: `values` may grow while they are made.
   SmallVector<Fragment> operands;
   for (Value operand : def->getOperands())
     operands.push_back(get(operand));
+  return apply(def, operands);
+}
+
+Fragment FragmentEmitter::apply(Operation *def, ArrayRef<Fragment> operands) {
+  bool isF32 = def->getResult(0).getType().isF32();
+  if (isa<math::ExpOp, math::Exp2Op>(def) && isF32)
+    return exponential(def, operands[0]);
+  if (auto div = dyn_cast<arith::DivFOp>(def); div && isF32)
+    return divide(div, operands[0], operands[1]);
+  Fragment result;
   for (const Fragment &operand : operands)
     result = join(result, operand);
   size_t size = sizeOf(result);
@@ -203,6 +212,27 @@ Fragment FragmentEmitter::make(Value v) {
     result.values.push_back(emitElement(def, elements));
   }
   return result;
+}
+
+SmallVector<Fragment> FragmentEmitter::evaluate(Block &block,
+                                                ArrayRef<Fragment> arguments) {
+  DenseMap<Value, Fragment> known;
+  for (auto [arg, fragment] : llvm::zip_equal(block.getArguments(), arguments))
+    known[arg] = fragment;
+  for (Operation &inner : block.without_terminator()) {
+    if (inner.hasTrait<OpTrait::ConstantLike>()) {
+      Fragment single;
+      single.values = {constant(cast<TypedAttr>(inner.getAttr("value")))};
+      known[inner.getResult(0)] = single;
+      continue;
+    }
+    SmallVector<Fragment> operands;
+    for (Value operand : inner.getOperands())
+      operands.push_back(known.lookup(operand));
+    known[inner.getResult(0)] = apply(&inner, operands);
+  }
+  return llvm::map_to_vector(block.getTerminator()->getOperands(),
+                             [&](Value v) { return known.lookup(v); });
 }
 
 Value FragmentEmitter::emitElement(Operation *def, ArrayRef<Value> operands) {
@@ -219,8 +249,8 @@ Value FragmentEmitter::emitElement(Operation *def, ArrayRef<Value> operands) {
 }
 
 /// exp(x) is 2 to the power of x * log2(e), of the exponential unit.
-Fragment FragmentEmitter::exponential(Operation *def) {
-  Fragment x = get(def->getOperand(0)), result = x;
+Fragment FragmentEmitter::exponential(Operation *def, const Fragment &x) {
+  Fragment result = x;
   result.values.clear();
   Value scale = constant(b.getF32FloatAttr(1.44269504088896340736f));
   for (Value element : x.values) {
@@ -263,8 +293,8 @@ static std::optional<float> getDivisor(Value v) {
 
 /// Division of a whole matrix: by a constant it is a product with the reciprocal
 /// (rounded once more), else the division that is exact to two units.
-Fragment FragmentEmitter::divide(arith::DivFOp div) {
-  Fragment x = get(div.getLhs()), y = get(div.getRhs());
+Fragment FragmentEmitter::divide(arith::DivFOp div, const Fragment &x,
+                                 const Fragment &y) {
   Fragment result = join(x, y);
   std::optional<float> divisor;
   if (plan.fold)
@@ -354,13 +384,8 @@ static SmallVector<Value> indicesOf(OpBuilder &b, Location loc, AffineMap map,
   return indices;
 }
 
-Fragment FragmentEmitter::load(BlockArgument arg) {
-  SmallVector<int64_t> known(space.staticExtents);
-  AffineMap map =
-      simplifyForExtents(op.getMapOfBodyArgument(arg.getArgNumber()), known);
-  Value memref = memrefs.lookup(op->getOperand(arg.getArgNumber()));
+Fragment FragmentEmitter::load(Value memref, AffineMap map, Fragment result) {
   auto type = cast<MemRefType>(memref.getType());
-  Fragment result = shapeOf((*sets)[arg]);
   size_t size = sizeOf(result);
   bool hasColumns = result.kind == Kind::Column || result.kind == Kind::Matrix;
   // An odd start of a segment would separate neighbours.

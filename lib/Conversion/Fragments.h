@@ -75,8 +75,15 @@ public:
   /// Of which kind a value is that depends on `dims`.
   Fragment shapeOf(const SmallBitVector &dims) const;
   size_t sizeOf(const Fragment &shape) const;
+  /// Which element of `f` goes with element `i` of a fragment of shape `shape`.
+  mlir::Value elementFor(const Fragment &f, const Fragment &shape, size_t i);
   /// The left operand of a product, as registers of two elements.
   llvm::SmallVector<mlir::Value> packLeft(const MatrixProduct &product);
+  /// The values that a block of scalar ops yields for these arguments.
+  llvm::SmallVector<Fragment> evaluate(mlir::Block &block,
+                                       llvm::ArrayRef<Fragment> arguments);
+  /// Reads the elements that a value of that shape has of a tensor.
+  Fragment load(mlir::Value memref, mlir::AffineMap map, Fragment shape);
   /// Writes elements that exist.
   void store(mlir::Value memref, mlir::AffineMap map, const Fragment &value);
   /// Whether columns of the current tile may lie beyond the dim's end.
@@ -98,7 +105,7 @@ public:
 
 private:
   Fragment make(mlir::Value v);
-  Fragment load(mlir::BlockArgument arg);
+  Fragment apply(mlir::Operation *op, llvm::ArrayRef<Fragment> operands);
   Fragment indexOf(unsigned d);
   /// All results of a reduction become values.
   void reduce(ReduceOp op);
@@ -108,10 +115,10 @@ private:
   State combine(ReduceOp op, const State &x, const State &y);
   void selectLargest(ReduceOp op);
   mlir::Value shuffle(mlir::Value v, int64_t mask);
-  mlir::Value elementFor(const Fragment &f, const Fragment &shape, size_t i);
-  Fragment exponential(mlir::Operation *op);
+  Fragment exponential(mlir::Operation *op, const Fragment &x);
   mlir::Value simplify(mlir::Operation *def);
-  Fragment divide(mlir::arith::DivFOp div);
+  Fragment divide(mlir::arith::DivFOp div, const Fragment &x,
+                  const Fragment &y);
   mlir::Value product(mlir::Value x, mlir::Value y);
   std::pair<mlir::Value, mlir::Value> scaleOf(mlir::Value v);
   mlir::Value emitElement(mlir::Operation *op,

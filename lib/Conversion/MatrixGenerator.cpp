@@ -364,6 +364,15 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
     ptx.arrive(emptyBarrier(ring.slot), emitter->lane);
     ring = advance(ring);
   }
+  if (plan.segments > 1)
+    mergeSegments(carried.states);
+  else
+    finalizeStates(carried.states);
+  return ring;
+}
+
+void MatrixGenerator::finalizeStates(
+    const DenseMap<unsigned, Fragment> &states) {
   // The finalisation sees states, and tensors of its own.
   emitter->values.clear();
   auto finalize = cast<IndexProgramOpInterface>(plan.finalize.getOperation());
@@ -371,9 +380,8 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
   for (auto [i, input] : llvm::enumerate(plan.finalize.getInputs()))
     if (input.getDefiningOp() == plan.fold)
       emitter->values[finalize.getProgramBody()->getArgument(i)] =
-          carried.states[cast<OpResult>(input).getResultNumber()];
+          states.lookup(cast<OpResult>(input).getResultNumber());
   storeResults();
-  return ring;
 }
 
 MatrixGenerator::Ring MatrixGenerator::multiplyCascade(Ring ring) {
@@ -403,84 +411,6 @@ MatrixGenerator::Ring MatrixGenerator::multiplyCascade(Ring ring) {
   return ring;
 }
 
-//===----------------------------------------------------------------------===//
-// Sums that several blocks share
-//===----------------------------------------------------------------------===//
-
-/// Eight rows of four threads with two elements each fall on all banks once.
-int64_t MatrixGenerator::partialStride(unsigned product) const {
-  return plan.widths.lookup(plan.products[product].n) * 4 + 32;
-}
-
-int64_t MatrixGenerator::partialOffset(unsigned product) const {
-  int64_t offset = 0;
-  for (unsigned i = 0; i < product; ++i)
-    offset += plan.rows() * partialStride(i);
-  return offset;
-}
-
-void MatrixGenerator::storePartials() {
-  // Rule 7.
-  ptx.synchronize(1, 128 * plan.consumers);
-  Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
-  Value t = arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(3));
-  Value row =
-      ptx.add(ptx.add(ptx.mul(group, 64), ptx.mul(inGroup, 16)),
-              arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
-  for (auto [p, product] : llvm::enumerate(plan.products)) {
-    const Fragment &sum = emitter->get(product.reduce.getResult(0));
-    int64_t stride = partialStride(p);
-    Value at = ptx.add(ptx.add(base, ptx.mul(row, stride)), ptx.mul(t, 8));
-    for (size_t i = 0; i < sum.values.size(); i += 2)
-      ptx.storePair(at,
-                    partialOffset(p) + sum.rowOf(i) * 8 * stride +
-                        int64_t(i) / 4 * 32,
-                    sum.values[i], sum.values[i + 1]);
-  }
-}
-
-/// Every block of the cluster finishes a part of the rows, in a layout in which
-/// all of its warps have some.
-void MatrixGenerator::mergePartials() {
-  FragmentLayout layout{1, unsigned(2 * plan.split)};
-  emitter->layout = layout;
-  emitter->values.clear();
-  emitter->select(plan.step, *stepSets);
-  Value own = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), rank);
-  Value row = ptx.add(
-      ptx.add(ptx.mul(own, plan.rows() / plan.split),
-              ptx.mul(ptx.add(warp, -4), 32 / layout.lanes)),
-      arith::DivUIOp::create(b, loc, emitter->lane, ptx.i32(layout.lanes)));
-  Value t =
-      arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(layout.lanes - 1));
-  emitter->offsets[plan.m] = arith::AddIOp::create(
-      b, loc, firstRow,
-      arith::IndexCastUIOp::create(b, loc, b.getIndexType(), row));
-  for (auto [p, product] : llvm::enumerate(plan.products)) {
-    Fragment sum;
-    sum.kind = Fragment::Kind::Matrix;
-    sum.rows = layout.rows;
-    sum.dim = product.n;
-    Value at =
-        ptx.add(ptx.add(base, ptx.mul(row, partialStride(p))), ptx.mul(t, 8));
-    SmallVector<SmallVector<Value>> parts(plan.split);
-    for (int64_t s = 0; s < plan.split; ++s) {
-      Value there = ptx.addressIn(at, s);
-      for (size_t i = 0, n = emitter->sizeOf(sum); i < n; i += 2)
-        llvm::append_range(
-            parts[s], ptx.loadPair(there, partialOffset(p) +
-                                              int64_t(i) * layout.lanes * 4));
-    }
-    // Always in the same order.
-    sum.values = parts[0];
-    for (ArrayRef<Value> part : ArrayRef(parts).drop_front())
-      for (auto [x, y] : llvm::zip_equal(sum.values, part))
-        x = arith::AddFOp::create(b, loc, x, y);
-    emitter->values[product.reduce.getResult(0)] = sum;
-  }
-  storeResults();
-}
-
 void MatrixGenerator::storeResults() {
   IndexProgramOpInterface last =
       plan.finalize
@@ -489,17 +419,22 @@ void MatrixGenerator::storeResults() {
   SmallVector<AffineMap> all = last.getIndexingMapsArray();
   unsigned first = all.size() - last.getProgramInits().size();
   auto yield = cast<YieldOp>(last.getProgramBody()->getTerminator());
-  for (auto [i, v] : llvm::enumerate(yield.getValues())) {
-    AffineMap map = simplifyForExtents(all[first + i], space.staticExtents);
-    Fragment value = emitter->get(v);
-    Fragment shape = emitter->shapeOf(getDimsOf(map));
-    Fragment whole = shape;
-    for (size_t e = 0, n = emitter->sizeOf(shape); e < n; ++e)
-      whole.values.push_back(shape.kind == Fragment::Kind::Matrix ? value.at(e)
-                             : value.values.size() == 1 ? value.values[0]
-                                                        : value.values[e]);
-    emitter->store(emitter->memrefs.lookup(last->getResult(i)), map, whole);
-  }
+  for (auto [i, v] : llvm::enumerate(yield.getValues()))
+    storeValue(emitter->memrefs.lookup(last->getResult(i)), all[first + i],
+               emitter->get(v));
+}
+
+/// Whole, if it depends on fewer dims than the tensor has.
+void MatrixGenerator::storeValue(Value memref, AffineMap map,
+                                 const Fragment &value) {
+  map = simplifyForExtents(map, space.staticExtents);
+  Fragment shape = emitter->shapeOf(getDimsOf(map));
+  Fragment whole = shape;
+  for (size_t e = 0, n = emitter->sizeOf(shape); e < n; ++e)
+    whole.values.push_back(shape.kind == Fragment::Kind::Matrix ? value.at(e)
+                           : value.values.size() == 1 ? value.values[0]
+                                                      : value.values[e]);
+  emitter->store(memref, map, whole);
 }
 
 void MatrixGenerator::emitMultipliers() {
@@ -530,9 +465,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       countBlocks(b, launch, space, [&](unsigned d) { return tileOf(d); });
   Value grid = arith::MinUIOp::create(
       b, loc, all, arith::ConstantIndexOp::create(b, loc, units));
-  if (plan.split > 1)
+  if (plan.shares() > 1)
     grid = arith::MulIOp::create(
-        b, loc, all, arith::ConstantIndexOp::create(b, loc, plan.split));
+        b, loc, all, arith::ConstantIndexOp::create(b, loc, plan.shares()));
   Value atLeastOne = arith::MaxUIOp::create(
       b, loc, grid, arith::ConstantIndexOp::create(b, loc, 1));
   SmallVector<Value> arguments{all,
@@ -546,6 +481,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   }
   unsigned firstOperand = arguments.size();
   llvm::append_range(arguments, launch->getOperands());
+  Value memory;
+  if (plan.segments > 1)
+    memory = allocateStates(all, arguments);
 
   b.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types = llvm::to_vector(ValueRange(arguments).getTypes());
@@ -569,7 +507,12 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   // Operands of the launch.
   emitter = std::make_unique<FragmentEmitter>(b, loc, plan, space);
   emitter->entry = entry;
-  ValueRange operands = entry->getArguments().drop_front(firstOperand);
+  ValueRange operands =
+      entry->getArguments().slice(firstOperand, launch->getNumOperands());
+  if (plan.segments > 1) {
+    workspace = entry->getArguments().drop_back().back();
+    counters = entry->getArguments().back();
+  }
   blocks = entry->getArgument(0);
   rounds = entry->getArgument(1);
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
@@ -609,10 +552,16 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       arith::ShRUIOp::create(b, loc, thread, ptx.i32(5)), ptx.i32(0),
       ptx.i32(31), NVVM::ShflKind::idx, UnitAttr());
   group = ptx.add(arith::ShRUIOp::create(b, loc, warp, ptx.i32(2)), -1);
-  if (plan.split > 1)
-    rank = arith::AndIOp::create(
-        b, loc, gpu::BlockIdOp::create(b, loc, gpu::Dimension::x),
-        arith::ConstantIndexOp::create(b, loc, plan.split - 1));
+  if (plan.shares() > 1) {
+    Value own = arith::IndexCastUIOp::create(
+        b, loc, b.getI32Type(),
+        gpu::BlockIdOp::create(b, loc, gpu::Dimension::x));
+    Value shares = ptx.i32(plan.shares());
+    rank = arith::IndexCastUIOp::create(
+        b, loc, b.getIndexType(), arith::RemUIOp::create(b, loc, own, shares));
+    tile = arith::IndexCastUIOp::create(
+        b, loc, b.getIndexType(), arith::DivUIOp::create(b, loc, own, shares));
+  }
   auto isEqual = [&](Value v, int64_t to) -> Value {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v,
                                  ptx.i32(to));
@@ -670,9 +619,12 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value width = arith::ConstantIndexOp::create(b, loc, threads);
   Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
-                                             1024 + ringBytes() + slots * 16);
+                                             1024 + ringBytes() + slots * 16 +
+                                                 (plan.segments > 1 ? 16 : 0));
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
                             gpu::KernelDim3{width, one, one}, bytes, arguments);
+  if (memory)
+    memref::DeallocOp::create(b, loc, memory);
   launch.erase();
   return success();
 }

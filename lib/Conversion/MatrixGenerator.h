@@ -137,7 +137,18 @@ private:
   int64_t partialOffset(unsigned product) const;
   void storePartials();
   void mergePartials();
+  mlir::Value takeRows(FragmentLayout layout, mlir::Value first);
+  // Segments ------------------------------------------------------------------
+  int64_t stateOffset(unsigned state) const;
+  mlir::Value allocateStates(mlir::Value tiles,
+                             llvm::SmallVectorImpl<mlir::Value> &arguments);
+  mlir::Value viewState(mlir::Value segment, unsigned state);
+  FragmentLayout layOutStates() const;
+  void mergeSegments(const llvm::DenseMap<unsigned, Fragment> &states);
+  void finalizeStates(const llvm::DenseMap<unsigned, Fragment> &states);
   void storeResults();
+  void storeValue(mlir::Value memref, mlir::AffineMap map,
+                  const Fragment &value);
 
   KernelOp kernel;
   LaunchOp launch;
@@ -153,11 +164,14 @@ private:
   llvm::SmallVector<unsigned> fronts, backs;
   int64_t slotBytes = 0, slots = 0;
   /// Tiles of the grid, and how many every block has at least.
-  mlir::Value base, barriers, thread, warp, group, blocks, rounds, rank;
+  mlir::Value base, barriers, thread, warp, group, blocks, rounds;
+  /// Where blocks share tiles: the block's tile, and which of its blocks it is.
+  mlir::Value tile, rank, workspace, counters;
   mlir::Block *entry = nullptr;
   llvm::SmallVector<mlir::Value> maps;
-  /// Where the streamed dim starts for this block.
-  mlir::Value streamBegin;
+  /// Where the streamed dim starts for this block; where it ends, if before the
+  /// dim's end.
+  mlir::Value streamBegin, streamEnd;
   /// The block's rows.
   mlir::Value firstRow, lastRow;
   llvm::DenseMap<unsigned, llvm::SmallVector<mlir::Value>> leftRegisters;

@@ -272,6 +272,18 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
   if (!plan.stream)
     return;
   streamBegin = index(0);
+  if (plan.segments > 1) {
+    // Whole tiles of it.
+    int64_t tile = tileOf(*plan.stream),
+            steps = llvm::divideCeil(
+                llvm::divideCeil(space.staticExtents[*plan.stream], tile),
+                plan.segments);
+    streamBegin = arith::MulIOp::create(b, loc, rank, index(steps * tile));
+    streamEnd = arith::MinUIOp::create(
+        b, loc, emitter->extents[*plan.stream],
+        arith::AddIOp::create(b, loc, streamBegin, index(steps * tile)));
+    return;
+  }
   if (space.schedule.getKind() != ScheduleKind::Split)
     return;
   // The block's own segment; the last ones may be short, or empty.
@@ -310,7 +322,9 @@ MatrixGenerator::Steps MatrixGenerator::stepsOf() {
   MatrixMasks::Range possible = masks.possible(firstRow, lastRow);
   MatrixMasks::Range certain = masks.certain(firstRow, lastRow);
   emitter->decided = masks.getDecided();
-  Value end = emitter->ends[d] ? emitter->ends[d] : emitter->extents[d];
+  Value end = streamEnd          ? streamEnd
+              : emitter->ends[d] ? emitter->ends[d]
+                                 : emitter->extents[d];
   Value all = most(inTiles(end, /*up=*/true), one);
   Steps steps;
   steps.begin = least(inTiles(possible.begin, /*up=*/false),
@@ -321,8 +335,7 @@ MatrixGenerator::Steps MatrixGenerator::stepsOf() {
   steps.wholeEnd = inTiles(certain.end, /*up=*/false);
   // The first tile is walked apart from the others, with its predicates.
   Value second = b.createOrFold<arith::AddIOp>(loc, steps.begin, one);
-  steps.noneBefore = isConstantIntValue(getAsOpFoldResult(certain.begin), 0) &&
-                     isConstantIntValue(getAsOpFoldResult(streamBegin), 0);
+  steps.noneBefore = isConstantIntValue(getAsOpFoldResult(certain.begin), 0);
   steps.wholeBegin = least(most(steps.wholeBegin, second), steps.end);
   steps.wholeEnd = most(least(steps.wholeEnd, steps.end), steps.wholeBegin);
   steps.noneBehind = masks.getDecided().empty() && !emitter->isRagged(d);
@@ -361,10 +374,9 @@ void MatrixGenerator::overTiles(function_ref<Ring(Value, Ring)> body) {
   // Round after round, every other one in reverse: who had a long tile gets a
   // short one.
   Value own = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
-  if (plan.split > 1) {
-    // A cluster has one tile.
-    Value by = arith::ConstantIndexOp::create(b, loc, plan.split);
-    body(arith::DivUIOp::create(b, loc, own, by), {ptx.i32(0), ptx.i32(0)});
+  if (plan.shares() > 1) {
+    // One tile, and no more.
+    body(tile, {ptx.i32(0), ptx.i32(0)});
     return;
   }
   Value width = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);

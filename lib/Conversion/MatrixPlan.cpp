@@ -14,8 +14,8 @@ using namespace redfuse;
 
 /// The widest product, and the longest sum whose left operand fits registers.
 static constexpr int64_t kMaxColumns = 256, kMaxRegisterSum = 128;
-/// Fewer rows leave the units idle; other kernels read memory as fast.
-static constexpr int64_t kLeastRows = 16;
+/// With fewer rows other kernels read memory as fast.
+static constexpr int64_t kLeastRows = 5;
 /// 32-bit registers a thread may have for fragments.
 static constexpr int64_t kFragmentRegisters = 200;
 /// The longest list of a top-k.
@@ -24,6 +24,8 @@ static constexpr int64_t kMaxRanks = 32;
 /// shared memory of others; cycles to start a block, and to exchange at all.
 static constexpr double kMemoryBytes = 28, kExchangeBytes = 11;
 static constexpr double kStartCycles = 3000, kExchangeCycles = 1500;
+/// The same for states of segments, which go through global memory.
+static constexpr double kMergeBytes = 24, kMergeCycles = 5000;
 
 Value redfuse::stripExtension(Value v) {
   if (auto extend = v.getDefiningOp<arith::ExtFOp>())
@@ -58,6 +60,7 @@ private:
   bool chooseWidths();
   bool addRanks();
   void chooseBlocks();
+  void chooseSegments(int64_t tiles, int64_t rows);
   std::optional<int64_t> extentOf(unsigned d) const {
     int64_t extent = space.staticExtents[d];
     return ShapedType::isDynamic(extent) ? std::nullopt
@@ -444,12 +447,54 @@ bool Planner::addRanks() {
   return true;
 }
 
+/// How many blocks divide the streamed dim of a tile of results between them. The
+/// last of them reads the states of all.
+void Planner::chooseSegments(int64_t tiles, int64_t rows) {
+  if (space.schedule.getKind() != ScheduleKind::Stream ||
+      llvm::any_of(space.staticExtents, ShapedType::isDynamic))
+    return;
+  double state = 0;
+  for (auto [s, arg] :
+       llvm::enumerate(plan.step.getProgramBody()->getArguments().drop_front(
+           plan.fold.getInputs().size()))) {
+    Type type = arg.getType();
+    if (!type.isF32() && !type.isF64() && !type.isInteger(32) &&
+        !type.isInteger(64))
+      return;
+    double size = rows * double(bytesOf(type));
+    for (unsigned d : (*sets)[arg].set_bits())
+      if (plan.isColumn(d))
+        size *= plan.widths[d];
+    state += size;
+  }
+  double step = 0;
+  for (MatrixProduct &product : plan.products) {
+    double size = plan.widths[product.n] * double(product.tiledLeft
+                                                      ? *extentOf(product.k)
+                                                      : plan.widths[product.k]);
+    step += std::max(size * 2 / kMemoryBytes, size * plan.consumers / 32);
+  }
+  int64_t steps = llvm::divideCeil(space.staticExtents[*plan.stream],
+                                   plan.widths[*plan.stream]);
+  double best = steps * step;
+  for (int64_t most = 2; most <= std::min(steps, units / tiles); ++most) {
+    // As many blocks as that take, none without a step.
+    int64_t each = llvm::divideCeil(steps, most);
+    double cycles = each * step + kMergeCycles +
+                    state * llvm::divideCeil(steps, each) / kMergeBytes;
+    if (cycles < best) {
+      best = cycles;
+      plan.segments = llvm::divideCeil(steps, each);
+    }
+  }
+}
+
 /// How many rows a block has, and how many blocks share a sum. Few tiles would
 /// leave multiprocessors idle, and their share of the bandwidth with them.
 void Planner::chooseBlocks() {
   std::optional<int64_t> rows = extentOf(plan.m);
   plan.consumers = rows && *rows <= 64 ? 1 : 2;
-  if (plan.stream || !rows)
+  if (!rows)
     return;
   int64_t others = 1, shortest = std::numeric_limits<int64_t>::max();
   for (int64_t d : space.schedule.getGrid())
@@ -460,6 +505,9 @@ void Planner::chooseBlocks() {
       others *= plan.isColumn(d) ? llvm::divideCeil(*extent, plan.widths[d])
                                  : *extent;
     }
+  if (plan.stream)
+    return chooseSegments(others * llvm::divideCeil(*rows, plan.rows()),
+                          std::min(*rows, plan.rows()));
   for (MatrixProduct &product : plan.products) {
     std::optional<int64_t> k = extentOf(product.k);
     if (!product.tiledLeft || !k)
@@ -515,7 +563,7 @@ std::optional<MatrixPlan> Planner::run() {
     return std::nullopt;
   std::optional<int64_t> rows = extentOf(plan.m);
   if (rows && *rows < kLeastRows) {
-    refuse("it has fewer than 16 rows");
+    refuse("it has fewer than 5 rows");
     return std::nullopt;
   }
   if (!checkResults())

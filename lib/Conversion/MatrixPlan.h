@@ -61,9 +61,13 @@ struct MatrixPlan {
   int64_t consumers = 2;
   /// Blocks, one cluster, that share the tiled sums of a tile of results.
   int64_t split = 1;
+  /// Blocks that have a part of the streamed dim each, for a tile of results.
+  int64_t segments = 1;
 
   bool isColumn(unsigned d) const { return widths.contains(d); }
   int64_t rows() const { return 64 * consumers; }
+  /// Blocks that share a tile of results, by either.
+  int64_t shares() const { return split * segments; }
 };
 
 /// The plan of a kernel, or nothing and why not.

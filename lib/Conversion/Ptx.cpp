@@ -157,6 +157,14 @@ void Ptx::storePair(Value address, int64_t offset, Value x, Value y) {
        "r,f,f", {address, x, y});
 }
 
+void Ptx::storeWord(Value address, Value word) {
+  emit("st.shared.u32 [$0], $1;", "r,r", {address, word});
+}
+
+Value Ptx::loadWord(Value address) {
+  return emit("ld.shared.u32 $0, [$1];", "=r,r", address, b.getI32Type())[0];
+}
+
 Value Ptx::addressIn(Value address, int64_t block) {
   return emit("mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r",
               {address, i32(block)}, b.getI32Type(), /*hasEffects=*/false)[0];

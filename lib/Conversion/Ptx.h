@@ -65,6 +65,8 @@ public:
   // Shared memory -------------------------------------------------------------
   void storePair(mlir::Value address, int64_t offset, mlir::Value x,
                  mlir::Value y);
+  void storeWord(mlir::Value address, mlir::Value word);
+  mlir::Value loadWord(mlir::Value address);
   /// The address of the same place in a block of the cluster.
   mlir::Value addressIn(mlir::Value address, int64_t block);
   /// Two f32 at an address of any block of the cluster.

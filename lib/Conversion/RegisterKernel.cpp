@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "RegisterKernel.h"
 
+#include "BlockCounters.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -224,7 +225,6 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
 }
 
 void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
-  MLIRContext *context = b.getContext();
   int64_t parts = space.schedule.getParts();
   int64_t words = own->countStateWords(fold);
   auto constant = [&](int64_t v) -> Value {
@@ -247,20 +247,7 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(ask.thenBlock());
-    Value start =
-        memref::ExtractAlignedPointerAsIndexOp::create(b, loc, counters);
-    Value bytes = arith::MulIOp::create(b, loc, tile, constant(4));
-    Value address = arith::IndexCastOp::create(
-        b, loc, b.getI64Type(),
-        arith::AddIOp::create(b, loc, start, bytes).getResult());
-    Value pointer = LLVM::IntToPtrOp::create(
-        b, loc, LLVM::LLVMPointerType::get(context, 1), address);
-    // Counts up to the last block of the tile, which sets it back to zero.
-    Value before = LLVM::AtomicRMWOp::create(
-        b, loc, LLVM::AtomicBinOp::uinc_wrap, pointer,
-        arith::ConstantIntOp::create(b, loc, b.getI32Type(), parts - 1)
-            .getResult(),
-        LLVM::AtomicOrdering::acq_rel, "device");
+    Value before = countBlock(b, loc, counters, tile, parts);
     scf::YieldOp::create(b, loc, before);
     b.setInsertionPointToStart(ask.elseBlock());
     scf::YieldOp::create(

@@ -11,7 +11,7 @@
 // 2. An element of a tile is written once between two barriers, by the thread
 //    that owns the point. A load with the indices of a store is that value as
 //    long as the tile was not written between later barriers.
-// 3. A tile that nothing reads is not written.
+// 3. A tile that nothing reads is not written, if it is no other block's memory.
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Transforms/Passes.h"
@@ -154,7 +154,9 @@ static void reuseTiles(Block &block) {
 /// Rule 3.
 static void eraseUnread(gpu::GPUFuncOp func) {
   func.walk([](memref::ViewOp view) {
-    if (!llvm::all_of(view->getUsers(), [&](Operation *user) {
+    // Other blocks may read memory that the kernel was given.
+    if (isa<BlockArgument>(view.getSource()) ||
+        !llvm::all_of(view->getUsers(), [&](Operation *user) {
           std::optional<Access> store = storeOf(user);
           return store && store->memref == view.getResult() &&
                  storedValue(user) != view.getResult();

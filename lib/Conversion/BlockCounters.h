@@ -1,0 +1,16 @@
+//===- BlockCounters.h - which block is the last of a tile ------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CONVERSION_BLOCKCOUNTERS_H
+#define REDFUSE_LIB_CONVERSION_BLOCKCOUNTERS_H
+
+#include "mlir/IR/Builders.h"
+
+namespace redfuse {
+
+/// Counts a block of a tile as done, by one thread: how many were before it (i32).
+/// The last one of `parts` blocks sets the counter back to zero.
+mlir::Value countBlock(mlir::OpBuilder &b, mlir::Location loc,
+                       mlir::Value counters, mlir::Value tile, int64_t parts);
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_BLOCKCOUNTERS_H

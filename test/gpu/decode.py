@@ -1,0 +1,96 @@
+"""Few queries that share many keys, on matrix units: `python test/gpu/decode.py`.
+
+One query of several heads on each key head, its keys divided between blocks. Each against fp64,
+20 launches bitwise equal, and in replays of a graph with inputs that the L2 cache does not hold,
+against the rate of a copy and PyTorch's kernel. `--quick` leaves out the times. Exit status 1 if
+one is wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+import redfuse
+import torch
+from redfuse.bench import programs
+from routing import replayed
+
+# batch, heads, key heads, keys, head dim
+TIMED = {
+    "4k": (1, 64, 8, 4096, 128),
+    "32k": (1, 64, 8, 32768, 128),
+    "128k": (1, 64, 8, 131072, 128),
+    "batch 16, 4k": (16, 64, 8, 4096, 128),
+    "one key head": (8, 32, 1, 16384, 128),
+}
+ODD = {
+    "odd": (2, 48, 8, 700, 80),
+    "head dim 64": (1, 32, 1, 4096, 64),
+    "prime keys": (1, 30, 5, 4099, 128),
+    "two tiles of rows": (1, 200, 2, 3000, 64),
+    "head dim 256": (1, 16, 2, 5000, 256),
+}
+
+
+def run(name: str, quick: bool) -> bool:
+    """Whether one shape is right; says how fast it is."""
+    batch, heads, kv_heads, keys, dim = (TIMED | ODD)[name]
+    text = programs.attention(batch, heads, 1, keys, dim, "bf16", kv_heads, "none")
+    exe = redfuse.compile(text, target="cuda", options={"cache": False})
+    torch.manual_seed(0)
+
+    def inputs() -> list[torch.Tensor]:
+        return [
+            torch.randn(batch, h, rows, dim, device="cuda", dtype=torch.bfloat16)
+            for h, rows in ((heads, 1), (kv_heads, keys), (kv_heads, keys))
+        ]
+
+    q, k, v = inputs()
+    q *= 3  # some keys matter more than others
+    out = torch.full_like(q, float("nan"))
+    exe(q, k, v, out=out)
+    wide_k, wide_v = (t.double().repeat_interleave(heads // kv_heads, 1) for t in (k, v))
+    scores = q.double() @ wide_k.transpose(-1, -2) / dim**0.5
+    expected = torch.softmax(scores, -1) @ wide_v
+    error = ((out.double() - expected).norm() / expected.norm()).item()
+    first = out.clone()
+    same = True
+    for _ in range(20):
+        out.fill_(float("nan"))
+        exe(q, k, v, out=out)
+        same &= torch.equal(first, out)
+    good = error < 5e-3 and same
+    said = [f"error {error:.1e} same {same}"]
+    if "wgmma" not in exe.asm:
+        said.append("not on matrix units")
+    if name in TIMED and not quick:
+        size = 2 * k.numel() * 2
+        sets = [inputs() for _ in range(max(3, (150 << 20) // size))]
+        copies = [(s[1], torch.empty_like(s[1])) for s in sets]
+        ours = replayed(lambda *given: exe(*given, out=out), sets)
+        sdpa = torch.nn.functional.scaled_dot_product_attention
+        theirs = replayed(partial(sdpa, enable_gqa=True), sets)
+        copy = replayed(lambda x, y: y.copy_(x), copies)
+        said.append(
+            f"{ours:.1f} us, {size / ours / 1e6:.2f} TB/s, {copy / ours:.2f} of a copy, "
+            f"{theirs / ours:.2f} of PyTorch"
+        )
+    print("ok" if good else "FAILED", name, (TIMED | ODD)[name], *said, flush=True)
+    return good
+
+
+def main() -> int:
+    failed = 0
+    quick = "--quick" in sys.argv
+    for name in [*ODD, *TIMED]:
+        try:
+            failed += not run(name, quick)
+        except Exception as problem:
+            failed += 1
+            print("FAILED", name, f"{type(problem).__name__}: {problem}"[:400], flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
