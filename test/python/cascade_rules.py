@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from cascades import Cascade, N
+from cascades import EXP, MEAN, Cascade, with_n
 
-_SOFTMAX = """%m = redfuse.reduce maximumf %a over [j] into [i] : f32
-           %c = arith.subf %a, %m : f32
-           %e = math.exp %c : f32
-           %l = redfuse.reduce add %e over [j] into [i] : f32
-           %w = arith.divf %e, %l : f32
-           """
+_SOFTMAX = EXP + "%w = arith.divf %e, %l : f32\n"
+_MEAN = with_n(MEAN)
 
 # Folded along j, whatever is reduced last.
 RULES: dict[str, Cascade] = {
@@ -44,11 +40,8 @@ RULES: dict[str, Cascade] = {
     "squares of all rows together": Cascade(
         ("ij",),
         ("",),
-        f"""%n = arith.constant {float(N)} : f32
-           %s = redfuse.reduce add %a over [j] into [i] : f32
-           %mu = arith.divf %s, %n : f32
-           %d = arith.subf %a, %mu : f32
-           %q = arith.mulf %d, %d : f32
+        _MEAN
+        + """%q = arith.mulf %d, %d : f32
            %r = redfuse.reduce add %q over [i, j] into [] : f32
            redfuse.yield %r : f32""",
     ),
@@ -100,12 +93,8 @@ RULES: dict[str, Cascade] = {
     "the logarithm of an exponential": Cascade(
         ("ij",),
         ("i",),
-        """%m = redfuse.reduce maximumf %a over [j] into [i] : f32
-           %c = arith.subf %a, %m : f32
-           %e = math.exp %c : f32
-           %l = redfuse.reduce add %e over [j] into [i] : f32
-           %w = arith.divf %e, %l : f32
-           %lw = math.log %w : f32
+        _SOFTMAX
+        + """%lw = math.log %w : f32
            %r = redfuse.reduce add %lw over [j] into [i] : f32
            redfuse.yield %r : f32""",
     ),
@@ -177,12 +166,9 @@ RULES: dict[str, Cascade] = {
     "differences where a mask by the data holds": Cascade(
         ("ij",),
         ("i",),
-        f"""%n = arith.constant {float(N)} : f32
-           %zero = arith.constant 0.0 : f32
+        _MEAN
+        + """%zero = arith.constant 0.0 : f32
            %keep = arith.cmpf ogt, %a, %zero : f32
-           %s = redfuse.reduce add %a over [j] into [i] : f32
-           %mu = arith.divf %s, %n : f32
-           %d = arith.subf %a, %mu : f32
            %k = arith.select %keep, %d, %zero : f32
            %r = redfuse.reduce add %k over [j] into [i] : f32
            redfuse.yield %r : f32""",
@@ -190,11 +176,8 @@ RULES: dict[str, Cascade] = {
     "squares of normalised differences": Cascade(
         ("ij",),
         ("i",),
-        f"""%n = arith.constant {float(N)} : f32
-           %eps = arith.constant 1.0e-05 : f32
-           %s = redfuse.reduce add %a over [j] into [i] : f32
-           %mu = arith.divf %s, %n : f32
-           %d = arith.subf %a, %mu : f32
+        _MEAN
+        + """%eps = arith.constant 1.0e-05 : f32
            %q = arith.mulf %d, %d : f32
            %qs = redfuse.reduce add %q over [j] into [i] : f32
            %v = arith.addf %qs, %eps : f32

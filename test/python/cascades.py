@@ -73,20 +73,20 @@ def _type(spec: str) -> str:
     return spec.split(":")[1] if ":" in spec else "f32"
 
 
-_EXP = """
+EXP = """
     %m = redfuse.reduce maximumf %a over [j] into [i] : f32
     %c = arith.subf %a, %m : f32
     %e = math.exp %c : f32
     %l = redfuse.reduce add %e over [j] into [i] : f32
 """
-_MEAN = """
+MEAN = """
     %n = arith.constant {n} : f32
     %s = redfuse.reduce add %a over [j] into [i] : f32
     %mu = arith.divf %s, %n : f32
     %d = arith.subf %a, %mu : f32
 """
 _VARIANCE = (
-    _MEAN
+    MEAN
     + """
     %q = arith.mulf %d, %d : f32
     %qs = redfuse.reduce add %q over [j] into [i] : f32
@@ -101,24 +101,24 @@ _VARIANCE = (
 N = 37
 
 
-def _with_n(text: str) -> str:
+def with_n(text: str) -> str:
     return text.replace("{n}", f"{float(N):.1f}")
 
 
 CASCADES: dict[str, Cascade] = {
-    "sum of exponentials": Cascade(("ij",), ("i",), _EXP + "redfuse.yield %l : f32"),
+    "sum of exponentials": Cascade(("ij",), ("i",), EXP + "redfuse.yield %l : f32"),
     "softmax": Cascade(
-        ("ij",), ("ij",), _EXP + "%w = arith.divf %e, %l : f32\nredfuse.yield %w : f32"
+        ("ij",), ("ij",), EXP + "%w = arith.divf %e, %l : f32\nredfuse.yield %w : f32"
     ),
     "log-sum-exp": Cascade(
         ("ij",),
         ("i",),
-        _EXP + "%k = math.log %l : f32\n%r = arith.addf %m, %k : f32\nredfuse.yield %r : f32",
+        EXP + "%k = math.log %l : f32\n%r = arith.addf %m, %k : f32\nredfuse.yield %r : f32",
     ),
     "weighted sum": Cascade(
         ("ij", "jd"),
         ("id",),
-        _EXP
+        EXP
         + """%w = arith.divf %e, %l : f32
              %p = arith.mulf %w, %b : f32
              %r = redfuse.reduce add %p over [j] into [d, i] : f32
@@ -127,7 +127,7 @@ CASCADES: dict[str, Cascade] = {
     "weighted sum, normalised with the log-sum-exp": Cascade(
         ("ij", "jd"),
         ("id",),
-        _EXP
+        EXP
         + """%k = math.log %l : f32
              %lse = arith.addf %m, %k : f32
              %c2 = arith.subf %a, %lse : f32
@@ -139,7 +139,7 @@ CASCADES: dict[str, Cascade] = {
     "guarded weighted sum": Cascade(
         ("ij", "jd"),
         ("id",),
-        _EXP
+        EXP
         + """%ninf = arith.constant 0xFF800000 : f32
              %zero = arith.constant 0.0 : f32
              %is = arith.cmpf oeq, %a, %ninf : f32
@@ -153,7 +153,7 @@ CASCADES: dict[str, Cascade] = {
     "narrowed weighted sum": Cascade(
         ("ij", "jd:bf16"),
         ("id",),
-        _EXP
+        EXP
         + """%w = arith.divf %e, %l : f32
              %h = arith.truncf %w : f32 to bf16
              %h32 = arith.extf %h : bf16 to f32
@@ -199,7 +199,7 @@ CASCADES: dict[str, Cascade] = {
     "root mean square, then a contraction": Cascade(
         ("ij", "jd"),
         ("id",),
-        _with_n("""%n = arith.constant {n} : f32
+        with_n("""%n = arith.constant {n} : f32
            %eps = arith.constant 1.0e-06 : f32
            %q = arith.mulf %a, %a : f32
            %s = redfuse.reduce add %q over [j] into [i] : f32
@@ -260,14 +260,14 @@ CASCADES: dict[str, Cascade] = {
            %r = arith.divf %t, %w : f32
            redfuse.yield %r : f32""",
     ),
-    "variance": Cascade(("ij",), ("i",), _with_n(_VARIANCE) + "redfuse.yield %var : f32"),
+    "variance": Cascade(("ij",), ("i",), with_n(_VARIANCE) + "redfuse.yield %var : f32"),
     "mean and variance": Cascade(
-        ("ij",), ("i", "i"), _with_n(_VARIANCE) + "redfuse.yield %mu, %var : f32, f32"
+        ("ij",), ("i", "i"), with_n(_VARIANCE) + "redfuse.yield %mu, %var : f32, f32"
     ),
     "third and fourth moment": Cascade(
         ("ij",),
         ("i", "i"),
-        _with_n(_MEAN)
+        with_n(MEAN)
         + """%d2 = arith.mulf %d, %d : f32
              %d3 = arith.mulf %d2, %d : f32
              %d4 = arith.mulf %d2, %d2 : f32
@@ -278,7 +278,7 @@ CASCADES: dict[str, Cascade] = {
     "covariance": Cascade(
         ("ij", "ij"),
         ("i",),
-        _with_n(_MEAN)
+        with_n(MEAN)
         + """%t = redfuse.reduce add %b over [j] into [i] : f32
              %nu = arith.divf %t, %n : f32
              %g = arith.subf %b, %nu : f32
@@ -303,7 +303,7 @@ CASCADES: dict[str, Cascade] = {
     "layer norm, then a contraction": Cascade(
         ("ij", "jd"),
         ("id",),
-        _with_n(_VARIANCE)
+        with_n(_VARIANCE)
         + """%x = arith.mulf %d, %rs : f32
              %p = arith.mulf %x, %b : f32
              %r = redfuse.reduce add %p over [j] into [d, i] : f32
@@ -312,7 +312,7 @@ CASCADES: dict[str, Cascade] = {
     "affine layer norm, then a contraction": Cascade(
         ("ij", "jd", "j", "j"),
         ("id",),
-        _with_n(_VARIANCE)
+        with_n(_VARIANCE)
         + """%x = arith.mulf %d, %rs : f32
              %y = arith.mulf %x, %gain : f32
              %z = arith.addf %y, %bias : f32
@@ -323,7 +323,7 @@ CASCADES: dict[str, Cascade] = {
     "entropy": Cascade(
         ("ij",),
         ("i",),
-        _EXP
+        EXP
         + """%k = math.log %l : f32
              %lp = arith.subf %c, %k : f32
              %w = arith.divf %e, %l : f32
@@ -335,7 +335,7 @@ CASCADES: dict[str, Cascade] = {
     "divergence of two distributions": Cascade(
         ("ij", "ij"),
         ("i",),
-        _EXP
+        EXP
         + """%m2 = redfuse.reduce maximumf %b over [j] into [i] : f32
              %c2 = arith.subf %b, %m2 : f32
              %e2 = math.exp %c2 : f32
