@@ -289,12 +289,7 @@ SmallVector<Value> Rewriter::finalised(BodyBuilder &bb, const State &state) {
 
 void Rewriter::buildFinalize(Block &block) {
   BodyBuilder bb(body, block, roles, loc);
-  unsigned numInputs = cascade.getInputs().size();
-  State state;
-  for (unsigned i = 0; i < numInputs; ++i)
-    bb.map(body.getArgument(i), block.getArgument(i));
-  for (unsigned i = 0; i < d.components.size(); ++i)
-    state.push_back(block.getArgument(numInputs + i));
+  State state = mapArguments(bb, block);
   YieldOp::create(bb.b, loc, finalised(bb, state));
   simplifyBody(block);
 }

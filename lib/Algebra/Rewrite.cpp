@@ -317,14 +317,16 @@ State Rewriter::afterSegment(BodyBuilder &bb, const State &before) {
   return next;
 }
 
+State Rewriter::mapArguments(BodyBuilder &bb, Block &block) {
+  for (BlockArgument arg : body.getArguments())
+    bb.map(arg, block.getArgument(arg.getArgNumber()));
+  return llvm::to_vector_of<Value>(
+      block.getArguments().drop_front(body.getNumArguments()));
+}
+
 void Rewriter::buildStep(Block &step) {
   BodyBuilder bb(body, step, roles, loc);
-  unsigned numInputs = cascade.getInputs().size();
-  State state;
-  for (unsigned i = 0; i < numInputs; ++i)
-    bb.map(body.getArgument(i), step.getArgument(i));
-  for (unsigned i = 0; i < d.components.size(); ++i)
-    state.push_back(step.getArgument(numInputs + i));
+  State state = mapArguments(bb, step);
   State next = afterSegment(bb, state);
   mapScans(bb, state);
   auto yield = cast<YieldOp>(body.getTerminator());
@@ -548,14 +550,10 @@ CascadeOp Rewriter::runWhole() {
   auto block = std::make_unique<Block>();
   for (BlockArgument arg : body.getArguments())
     block->addArgument(arg.getType(), arg.getLoc());
-  auto mapInputs = [&](BodyBuilder &bb) {
-    for (BlockArgument arg : body.getArguments())
-      bb.map(arg, block->getArgument(arg.getArgNumber()));
-  };
   BodyBuilder first(body, *block, roles, loc), last(body, *block, roles, loc);
-  mapInputs(first);
+  mapArguments(first, *block);
   State state = afterSegment(first, {});
-  mapInputs(last);
+  mapArguments(last, *block);
   YieldOp::create(last.b, loc, finalised(last, state));
   simplifyBody(*block);
   auto made = CascadeOp::create(rewriter, loc, cascade->getResultTypes(),

@@ -33,6 +33,8 @@ public:
 private:
   mlir::AffineMap stateMap(const Component &c) const;
   llvm::SmallVector<mlir::Value> makeInits();
+  /// Lets the body's inputs be the first arguments of `block`: the others.
+  State mapArguments(BodyBuilder &bb, mlir::Block &block);
   void buildStep(mlir::Block &step);
   /// The state `before` with one more segment; the state of this segment alone
   /// where the fold is in one piece.
