@@ -50,11 +50,12 @@ bool Deriver::addPowers(ReduceOp reduce, ArrayRef<Difference> differences,
                   "the mean of their data: its expansion can cancel, and turn "
                   "infinite data into NaN",
                   "subtract the mean");
-  // Weights that are shared by all rows are parameters: layer norm and then a
-  // matrix. An infinity among those can come out as NaN.
-  SmallBitVector rows = dimsOf(difference.data);
+  // A matrix that all rows share is a parameter: layer norm and then a product.
+  // An infinity in it can come out as NaN.
+  SmallBitVector rows = dimsOf(difference.data), columns = dimsOf(c.data);
   rows.reset(toDimSet(c.over, rows.size()));
-  bool isShared = rows.any() && !rows.anyCommon(dimsOf(c.data));
+  columns.reset(toDimSet(c.over, rows.size()));
+  bool isShared = rows.any() && columns.any() && !rows.anyCommon(columns);
   std::optional<unsigned> weight = result.shifts[shift].denominator;
   bool isOwnWeight = weight && result.components[*weight].data == c.data;
   if (!c.data.empty() && !isShared && !isOwnWeight)

@@ -116,7 +116,8 @@ std::optional<Sum> NormalForm::multiply(Operation *op, const Sum &lhs,
                   "the contribution has more than " +
                       std::to_string(kMaxTerms) + " terms",
                   "split the expression");
-  // Shared by all rows it is a parameter, and not infinite.
+  // Operands of a matrix product, which all rows share and which have dims of
+  // their own, are parameters, and not infinite.
   auto cancels = [&](const Sum &sum, const Sum &factor) {
     SmallBitVector rows(roles.getOver().size()), dims = rows;
     bool isWeighted = false;
@@ -129,8 +130,9 @@ std::optional<Sum> NormalForm::multiply(Operation *op, const Sum &lhs,
           isWeighted = true;
           dims |= roles.getDims()[f.value];
         }
+    dims.reset(roles.getOver());
     return sum.size() > 1 && isWeighted &&
-           (rows.none() || rows.anyCommon(dims));
+           (rows.none() || dims.none() || rows.anyCommon(dims));
   };
   if (cancels(a, b) || cancels(b, a))
     return refuse(why, op, "cancellation",

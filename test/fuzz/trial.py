@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -205,20 +206,27 @@ class Trial:
         return None
 
     def is_known(self, wrong: Wrong, data: list[np.ndarray]) -> bool:
-        """The limit that docs/algebra.md names: a product of sums, or a difference with weights,
-        is added up term by term, which makes NaN of infinite data where the source has an
+        """The limit that docs/algebra.md names: in a matrix product of sums or differences these are
+        added up term by term, which makes NaN of infinite data where the source has an
         infinity."""
         if not np.isnan(wrong.got) or all(np.isfinite(a.astype(float)).all() for a in data):
             return False
         # What is derived does not depend on the schedule; a stream says by which rules.
-        rules = [
-            rule
+        return any(
+            multiplies_matrices(certificate) and ("(x-d)^n" in rule or "(a+b)*c" in rule)
             for kernel in self.built["stream"].explanation["kernels"]
             for cascade in kernel["cascades"]
             for certificate in [cascade.get("certificate", {}), *cascade.get("passes", [])]
             for rule in certificate.get("rules", [])
-        ]
-        return any("(x-d)^n" in rule or "(a+b)*c" in rule for rule in rules)
+        )
+
+
+def multiplies_matrices(certificate: dict) -> bool:
+    """Whether two inputs share a dim and each has one that the other lacks."""
+    dims = [
+        set(re.findall(r"\d+", line.rpartition("[")[2])) for line in certificate.get("inputs", ())
+    ]
+    return any(a & b and a - b and b - a for a in dims for b in dims)
 
 
 class StoppedError(Exception):

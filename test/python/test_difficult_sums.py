@@ -195,3 +195,58 @@ def test_products_beyond_their_maximum(rows, columns, schedule, opt_level) -> No
         scaled = x * np.float32(0.35)
         exact = np.exp((scaled - scaled.max(1, keepdims=True)).astype(np.float64)).sum(1)
         np.testing.assert_allclose(exe(x), exact, rtol=1e-6)
+
+
+def normalised_times(weights: str, over: str) -> str:
+    """Rows less their means, over their deviations, times weights (columns of a matrix for "k")."""
+    extent = "5x7" if over else "5"
+    return f"""
+    #x = affine_map<(i, j, k) -> (i, j)>
+    #w = affine_map<(i, j, k) -> (j{over})>
+    #y = affine_map<(i, j, k) -> (i{over})>
+    func.func @main(%a: tensor<5x37xf32>, %b: tensor<{weights}xf32>) -> tensor<{extent}xf32> {{
+      %o = tensor.empty() : tensor<{extent}xf32>
+      %r = redfuse.cascade {{indexing_maps = [#x, #w, #y]}}
+          ins(%a, %b : tensor<5x37xf32>, tensor<{weights}xf32>) outs(%o : tensor<{extent}xf32>) {{
+      ^bb0(%x: f32, %w: f32):
+        %n = arith.constant 37.0 : f32
+        %s = redfuse.reduce add %x over [1] into [0] : f32
+        %mu = arith.divf %s, %n : f32
+        %d = arith.subf %x, %mu : f32
+        %q = arith.mulf %d, %d : f32
+        %v = redfuse.reduce add %q over [1] into [0] : f32
+        %rs = math.rsqrt %v : f32
+        %z = arith.mulf %d, %rs : f32
+        %p = arith.mulf %z, %w : f32
+        %t = redfuse.reduce add %p over [1] into [0{", 2" if over else ""}] : f32
+        redfuse.yield %t : f32
+      }} -> tensor<{extent}xf32>
+      return %r : tensor<{extent}xf32>
+    }}""".replace("(i, j, k)", "(i, j, k)" if over else "(i, j)")
+
+
+def classes_differ(text: str, options: dict, weights: np.ndarray) -> tuple[int, int]:
+    """In how many results the class is not the source's; and where it is not NaN either."""
+    x = np.random.default_rng(8).standard_normal((5, 37)).astype(np.float32)
+    z = x - x.mean(1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        want = z @ weights
+    got = np.asarray(redfuse.compile(text, options=options)(x, weights))
+    same = (np.isnan(got) & np.isnan(want)) | (np.isfinite(got) & np.isfinite(want)) | (got == want)
+    return (~same).sum(), (~same & ~np.isnan(got)).sum()
+
+
+@pytest.mark.parametrize("schedule", [*SCHEDULES, "strict"])
+@pytest.mark.parametrize("signs", [(1,), (-1,), (1, 1), (1, -1)])
+def test_infinite_weights_after_a_norm(schedule: str, signs: tuple[int, ...]) -> None:
+    """The source's class, but that the fold of a matrix product can give NaN for an infinity."""
+    options = {"strict": True} if schedule == "strict" else {"schedule": schedule}
+    for at in range(0, 36, 5):
+        vector = np.linspace(-1, 1, 37, dtype=np.float32)
+        vector[at : at + len(signs)] = np.array(signs) * np.inf
+        assert classes_differ(normalised_times("37", ""), options, vector)[0] == 0
+        matrix = np.random.default_rng(at).standard_normal((37, 7)).astype(np.float32)
+        matrix[:, 3] = vector
+        wrong, other = classes_differ(normalised_times("37x7", ", k"), options, matrix)
+        assert other == 0
+        assert wrong == 0 or schedule in ("stream", "split")
