@@ -165,7 +165,7 @@ static bool isGpu(TargetAttr target) { return target.getName() == "cuda"; }
 
 /// Elements of a tensor that the threads of a block hold, to read them once; and
 /// where nothing reads them twice.
-static constexpr double kHeldElements = 16384, kSingleElements = 8192;
+static constexpr double kHeldElements = 16384, kSingleElements = 4096;
 /// Bytes that a segment should have, to be worth a block.
 static constexpr double kSegmentBytes = 8192;
 

@@ -23,6 +23,8 @@ struct DimShare {
 struct RegisterLayout {
   llvm::SmallVector<DimShare> dims;
   unsigned threads = 32, lanes = 1;
+  /// Blocks that a multiprocessor should run at a time; 0: any number.
+  unsigned blocksPerUnit = 0;
 };
 
 /// Emits tile programs whose tiles are registers of the threads.

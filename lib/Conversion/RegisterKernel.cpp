@@ -20,6 +20,9 @@ bool redfuse::isOrdered(FoldOp fold) {
   return certificate && certificate.contains("ordered");
 }
 
+/// Of a multiprocessor: bytes of shared memory, threads.
+static constexpr int64_t kSharedOfUnit = 227 * 1024, kThreadsOfUnit = 2048;
+
 namespace {
 class RegisterKernelGenerator : public KernelGenerator {
 public:
@@ -371,8 +374,13 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value width = arith::ConstantIndexOp::create(b, loc, layout.threads);
-  Value bytes =
-      arith::ConstantIntOp::create(b, loc, b.getI32Type(), own->exchangeBytes);
+  // Shared memory that nobody uses keeps further blocks away.
+  int64_t shared = own->exchangeBytes;
+  if (layout.blocksPerUnit != 0 &&
+      (layout.blocksPerUnit + 1) * layout.threads <= kThreadsOfUnit)
+    shared = std::max<int64_t>(
+        shared, kSharedOfUnit / (layout.blocksPerUnit + 1) + 1024);
+  Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(), shared);
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{blocks, one, one},
                             gpu::KernelDim3{width, one, one}, bytes, arguments);
   if (made)

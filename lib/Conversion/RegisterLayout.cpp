@@ -13,6 +13,8 @@ using namespace redfuse;
 static constexpr int64_t kMaxRegisters = 180, kMaxCode = 6000;
 /// Registers of a multiprocessor, and what a thread needs beside its data.
 static constexpr int64_t kRegisters = 65536, kTemporaries = 24;
+/// Bytes of rows that a second reading finds in the cache.
+static constexpr double kCachedBytes = 20e6;
 static constexpr int64_t kMaxThreads = 512, kWarp = 32;
 /// Elements of a tensor that the threads of a block hold.
 static constexpr double kHeldElements = 16384;
@@ -50,6 +52,7 @@ private:
   void dealResident();
   void dealStreamed(int64_t threads);
   bool hasFewBlocks() const;
+  int64_t countCachedBlocks() const;
   bool complete();
   void chooseRepeats();
   bool canHoldStream() const;
@@ -461,6 +464,21 @@ bool Planner::complete() {
   return countRegisters() <= most && countCode() <= kMaxCode;
 }
 
+/// How many blocks of a multiprocessor can read their rows a second time from
+/// the cache.
+int64_t Planner::countCachedBlocks() const {
+  double bytes = 0;
+  for (const Access &access : accesses)
+    if (access.isInput && access.dims.anyCommon(streamed)) {
+      double own = access.bytes;
+      for (unsigned d : access.dims.set_bits())
+        own *= capacity[d];
+      bytes = std::max(bytes, own);
+    }
+  double units = getTargetOf(kernel).getUnits();
+  return std::clamp<double>(kCachedBytes / units / std::max(1.0, bytes), 2, 32);
+}
+
 std::optional<RegisterLayout> Planner::run() {
   if (!findCapacities() || !checkPrograms())
     return std::nullopt;
@@ -475,13 +493,17 @@ std::optional<RegisterLayout> Planner::run() {
     return complete() ? std::optional(layout) : std::nullopt;
   }
   RegisterLayout lanes = layout;
+  bool readsTwice = isMapped && space.schedule.getKind() != ScheduleKind::Split;
   for (int64_t threads : {512, 256, 128}) {
-    if (threads == 512 && !hasFewBlocks())
+    if (threads == 512 && !hasFewBlocks() && !readsTwice)
       continue;
     layout = lanes;
     dealStreamed(threads);
-    if (complete())
-      return layout;
+    if (!complete())
+      continue;
+    if (readsTwice)
+      layout.blocksPerUnit = countCachedBlocks();
+    return layout;
   }
   return std::nullopt;
 }
