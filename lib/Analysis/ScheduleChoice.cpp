@@ -323,8 +323,16 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
 /// data instead.
 static SmallVector<int64_t> findKeptPivot(CascadeOp cascade,
                                           const Shape &shape) {
-  if (shape.hasContraction ||
-      cascade.getBody().front().getOps<arith::SubFOp>().empty())
+  // What 16-bit floats differ by is large beside what their mean in f32 has
+  // lost.
+  auto isShort = [](Value v) {
+    auto wide = v.getDefiningOp<arith::ExtFOp>();
+    return wide && wide.getIn().getType().getIntOrFloatBitWidth() <= 16;
+  };
+  auto differences = cascade.getBody().front().getOps<arith::SubFOp>();
+  if (shape.hasContraction || llvm::all_of(differences, [&](arith::SubFOp op) {
+        return isShort(op.getLhs()) || isShort(op.getRhs());
+      }))
     return {};
   for (const SmallVector<int64_t> &over : shape.folds) {
     SmallVector<RefusalReason> why;

@@ -32,11 +32,15 @@ def fused(options: Options) -> list[tuple[str, str]]:
         kind.append(f"parts={options.parts}")
     if options.lazy:
         kind.append(f"lazy={options.lazy}")
+    narrow = "" if options.strict else "redfuse-narrow-doubles,cse,"
     return [
         ("normalize", "builtin.module(redfuse-normalize)"),
         ("raise", "builtin.module(redfuse-raise,redfuse-widen-accumulators)"),
         ("fuse", "builtin.module(redfuse-fuse)"),
-        ("schedule", f"builtin.module(redfuse-schedule{{{' '.join(kind + rules)}}})"),
+        (
+            "schedule",
+            f"builtin.module({narrow}redfuse-schedule{{{' '.join(kind + rules)}}})",
+        ),
         ("derive", f"builtin.module(redfuse-derive{{{' '.join(rules)}}})"),
         ("outline", "builtin.module(redfuse-outline,redfuse-split)"),
         ("bufferize", "builtin.module(redfuse-lower-tm-tensor,redfuse-bufferize)"),

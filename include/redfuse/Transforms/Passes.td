@@ -182,6 +182,18 @@ def WidenAccumulators : Pass<"redfuse-widen-accumulators"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect"];
 }
 
+def NarrowDoubles : Pass<"redfuse-narrow-doubles"> {
+  let summary = "Compute in f32 what only 16-bit floats go into and come out of";
+  let description = [{
+    Where every tensor of a cascade has elements of at most 16 bits, arithmetic
+    in f64 between them becomes arithmetic in f32: the results are rounded to
+    fewer digits than either has. Sums that were taken in both types are one
+    then. What compares or selects by an f64 value, or uses one from outside,
+    stays. Squares and sums beyond the range of f32 are infinite.
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect"];
+}
+
 // Layers 3 to 5: fuse, schedule, derive -----------------------------------------
 
 def Fuse : Pass<"redfuse-fuse"> {
