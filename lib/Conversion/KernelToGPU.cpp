@@ -253,6 +253,14 @@ static unsigned chooseLanes(LaunchOp launch) {
   return std::clamp<int64_t>(16 / width, 1, 8);
 }
 
+/// Shared memory of a multiprocessor that blocks can use; 0 where copies into it
+/// cannot run beside the threads.
+static int64_t sharedBytesOf(StringRef chip) {
+  if (!chip.starts_with("sm_"))
+    return 0;
+  return (chip == "sm_80" ? 163 : 227) * 1024;
+}
+
 namespace {
 struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
   using KernelToGPUBase::KernelToGPUBase;
@@ -304,7 +312,8 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
         kernel.emitRemark("does not run on matrix units: ") << why;
       }
       FailureOr<bool> done = generateInRegisters(
-          kernel, launch, space, chooseLanes(launch), device, name);
+          kernel, launch, space, chooseLanes(launch), sharedBytesOf(chip),
+          device, name);
       if (failed(done))
         return signalPassFailure();
       if (*done)

@@ -2,6 +2,8 @@
 #include "RegisterEmitter.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -304,13 +306,87 @@ Value RegisterEmitter::loadAt(Value memref, AffineMap map, Env &env,
                               bool isLocal) {
   if (Value *known = findLoaded(memref, map, env))
     return *known;
-  if (loadInterleaved(memref, map, env))
-    return *findLoaded(memref, map, env);
   Env plain = env;
   plain.mask = Value();
+  for (const KeptTile &kept : keptTiles)
+    if (kept.memref == memref && kept.map == map) {
+      plain.position = positionsInKept(kept, env);
+      Value v = GpuEmitter::loadAt(kept.tile, map, plain, /*isLocal=*/true);
+      loaded.back()[keyOf(memref, map, env)] = v;
+      return v;
+    }
+  if (loadInterleaved(memref, map, env))
+    return *findLoaded(memref, map, env);
   Value v = GpuEmitter::loadAt(memref, map, plain, isLocal);
   loaded.back()[keyOf(memref, map, env)] = v;
   return v;
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs kept in shared memory
+//===----------------------------------------------------------------------===//
+
+/// A kept tile is whole along what is streamed.
+SmallVector<Value> RegisterEmitter::positionsInKept(const KeptTile &kept,
+                                                    const Env &env) {
+  SmallVector<Value> position(env.position);
+  for (int64_t d : toDims(getDimsOf(kept.map)))
+    if (dims[d].isStream && position[d])
+      position[d] = b.createOrFold<arith::AddIOp>(loc, dims[d].offset,
+                                                  position[d]);
+  return position;
+}
+
+/// A pointer to an element.
+Value RegisterEmitter::addressOf(Value memref, ValueRange indices,
+                                 unsigned space) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  (void)type.getStridesAndOffset(strides, offset);
+  Value at = constantIndex(offset);
+  for (auto [index, stride] : llvm::zip_equal(indices, strides))
+    at = b.createOrFold<arith::AddIOp>(
+        loc, at,
+        b.createOrFold<arith::MulIOp>(loc, index, constantIndex(stride)));
+  at = b.createOrFold<arith::MulIOp>(
+      loc, at, constantIndex(type.getElementTypeBitWidth() / 8));
+  Value start = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref);
+  Value address = arith::IndexCastOp::create(
+      b, loc, b.getI64Type(),
+      arith::AddIOp::create(b, loc, start, at).getResult());
+  return LLVM::IntToPtrOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext(), space), address);
+}
+
+void RegisterEmitter::fetchKept() {
+  for (const KeptTile &kept : keptTiles) {
+    SmallVector<unsigned> all;
+    for (int64_t d : toDims(getDimsOf(kept.map)))
+      all.push_back(d);
+    Env env;
+    env.position.assign(dims.size(), Value());
+    env.local.assign(dims.size(), 0);
+    unsigned bytes =
+        lanes *
+        (cast<MemRefType>(kept.memref.getType()).getElementTypeBitWidth() / 8);
+    forPoints(env, all, [&](Env &at) {
+      Value from =
+          addressOf(kept.memref, indicesOf(kept.map, globalPositions(at)), 1);
+      Value to = addressOf(
+          kept.tile, indicesOf(kept.map, positionsInKept(kept, at)), 3);
+      // Past the first-level cache where that is possible.
+      NVVM::CpAsyncOp::create(b, loc, to, from, bytes,
+                              bytes == 16 ? NVVM::LoadCacheModifierKind::CG
+                                          : NVVM::LoadCacheModifierKind::CA,
+                              Value());
+    });
+  }
+}
+
+void RegisterEmitter::awaitKept() {
+  NVVM::CpAsyncCommitGroupOp::create(b, loc);
+  NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
 }
 
 /// One thread stores what several have; what does not exist is not stored.
@@ -366,7 +442,8 @@ LogicalResult RegisterEmitter::emitGroup(const Group &whole) {
 }
 
 void RegisterEmitter::prefetch(ArrayRef<const Group *> groups,
-                               const SmallBitVector &streamed, bool streams) {
+                               const SmallBitVector &streamed, bool streams,
+                               int64_t most) {
   for (const Group *whole : groups) {
     Group adapted = *whole;
     adapted.contraction.reset();
@@ -386,6 +463,8 @@ void RegisterEmitter::prefetch(ArrayRef<const Group *> groups,
       if (ofMap.anyCommon(streamed) != streams)
         continue;
       SmallVector<unsigned> all = bitsOf(ofMap);
+      if (countElements(all) > most)
+        continue;
       Env env;
       env.position.assign(dims.size(), Value());
       env.local.assign(dims.size(), 0);

@@ -18,13 +18,25 @@ struct DimShare {
   unsigned getBits() const { return unsigned(threads - 1) << bit; }
 };
 
+/// An input that several programs walk: a block's part of it is copied into
+/// shared memory once, by the threads that read it, and stays there.
+struct KeptInput {
+  /// The number of the argument, and where the programs read it.
+  unsigned argument;
+  mlir::AffineMap map;
+  int64_t bytes;
+};
+
 /// One layout for all values of a kernel: a value has the positions of its dims,
 /// and every thread along another dim has a copy of it.
 struct RegisterLayout {
   llvm::SmallVector<DimShare> dims;
   unsigned threads = 32, lanes = 1;
-  /// Blocks that a multiprocessor should run at a time; 0: any number.
-  unsigned blocksPerUnit = 0;
+  /// Blocks that a multiprocessor should run at a time at least; 0: any number.
+  unsigned leastBlocksPerUnit = 0;
+  /// Shared memory that a launch asks for at least.
+  int64_t leastSharedBytes = 0;
+  llvm::SmallVector<KeptInput> kept;
 };
 
 /// Emits tile programs whose tiles are registers of the threads.
@@ -52,9 +64,19 @@ public:
   void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
 
   /// Loads what the groups need and is not loaded yet: all inputs that have
-  /// dims in `streamed` or (if not `streams`) none of them.
+  /// dims in `streamed` or (if not `streams`) none of them, and of which a
+  /// thread has at most `most` elements.
   void prefetch(llvm::ArrayRef<const Group *> groups,
-                const llvm::SmallBitVector &streamed, bool streams);
+                const llvm::SmallBitVector &streamed, bool streams,
+                int64_t most = INT64_MAX);
+  /// Reads `tile` (shared memory) where `memref` is read by `map`.
+  void keep(mlir::Value memref, mlir::AffineMap map, mlir::Value tile) {
+    keptTiles.push_back({memref, map, tile});
+  }
+  /// Starts to copy what this thread reads of kept inputs in the current step.
+  void fetchKept();
+  /// Waits for all copies of this thread.
+  void awaitKept();
   /// Values loaded or kept from here on are known up to `popScope`.
   void pushScope() { loaded.emplace_back(); }
   void popScope() { loaded.pop_back(); }
@@ -126,6 +148,15 @@ private:
   void storeAt(mlir::Value memref, mlir::AffineMap map, mlir::Value value,
                Env &env, bool isLocal) override;
   bool loadInterleaved(mlir::Value memref, mlir::AffineMap map, Env &env);
+  struct KeptTile {
+    mlir::Value memref;
+    mlir::AffineMap map;
+    mlir::Value tile;
+  };
+  llvm::SmallVector<mlir::Value> positionsInKept(const KeptTile &kept,
+                                                 const Env &env);
+  mlir::Value addressOf(mlir::Value memref, mlir::ValueRange indices,
+                        unsigned space);
   mlir::Value *findLoaded(mlir::Value memref, mlir::AffineMap map,
                           const Env &env);
   using LoadKey = std::tuple<void *, const void *, std::vector<int64_t>>;
@@ -160,6 +191,7 @@ private:
   llvm::SmallVector<std::map<LoadKey, mlir::Value>> loaded;
   llvm::DenseMap<unsigned, mlir::Value> starts, firsts;
   llvm::DenseMap<mlir::Value, mlir::Value> flattened;
+  llvm::SmallVector<KeptTile> keptTiles;
   mlir::Value threadWord;
   int64_t exchangeUsed = 0;
   bool hasExchanged = false;

@@ -20,19 +20,24 @@ bool redfuse::isOrdered(FoldOp fold) {
   return certificate && certificate.contains("ordered");
 }
 
-/// Of a multiprocessor: bytes of shared memory, threads.
-static constexpr int64_t kSharedOfUnit = 227 * 1024, kThreadsOfUnit = 2048;
-
 namespace {
 class RegisterKernelGenerator : public KernelGenerator {
 public:
-  using KernelGenerator::KernelGenerator;
+  RegisterKernelGenerator(KernelOp kernel, LaunchOp launch,
+                          const KernelSpace &space, unsigned lanes,
+                          int64_t sharedBytes)
+      : KernelGenerator(kernel, launch, space, lanes),
+        sharedBytes(sharedBytes) {}
 
   FailureOr<bool> run(gpu::GPUModuleOp module, StringRef name);
 
 private:
   LogicalResult emitProgram(IndexProgramOpInterface op) override;
   LogicalResult walkStream(IndexProgramOpInterface op, unsigned i);
+  /// Copies what is kept into shared memory.
+  LogicalResult fetchKept(IndexProgramOpInterface op);
+  void placeKept(Value sharedMemory);
+  void prefetchScalars();
   /// Stores the states of this block; the last of the blocks of a tile goes on,
   /// with the states of all.
   void mergeBlocks(FoldOp fold);
@@ -47,6 +52,12 @@ private:
   RegisterLayout layout;
   RegisterEmitter *own = nullptr;
   SmallBitVector streamed;
+  /// Bytes of shared memory for inputs that are kept; whether steps are walked to
+  /// copy them.
+  int64_t keptBytes = 0;
+  bool isFetching = false;
+  /// Of a multiprocessor.
+  int64_t sharedBytes;
   /// Where blocks fold a segment each and merge in this launch: the number of
   /// the segment and of the tile, and the kernel's workspace and counters.
   Value part, tile, workspace, counters;
@@ -79,6 +90,8 @@ RegisterKernelGenerator::carry(IndexProgramOpInterface op, Value from, Value to,
                                Value step,
                                function_ref<LogicalResult(Value)> body) {
   auto fold = dyn_cast<FoldOp>(op.getOperation());
+  if (isFetching)
+    fold = FoldOp();
   SmallVector<Value> states;
   if (fold)
     states = own->takeStates(fold);
@@ -111,6 +124,10 @@ LogicalResult RegisterKernelGenerator::emitStep(IndexProgramOpInterface op,
                                                 unsigned i) {
   if (i + 1 < streamDims.size())
     return walkStream(op, i + 1);
+  if (isFetching) {
+    own->fetchKept();
+    return success();
+  }
   own->prefetch(groupsOf(op, /*isInvariant=*/false), streamed,
                 /*streams=*/true);
   for (const Group *group : groupsOf(op, /*isInvariant=*/false))
@@ -194,7 +211,54 @@ LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
   return result;
 }
 
+LogicalResult RegisterKernelGenerator::fetchKept(IndexProgramOpInterface op) {
+  isFetching = true;
+  LogicalResult result = walkStream(op, 0);
+  isFetching = false;
+  own->awaitKept();
+  return result;
+}
+
+/// Tiles of shared memory, one after another, from its start on.
+void RegisterKernelGenerator::placeKept(Value sharedMemory) {
+  for (const KeptInput &kept : layout.kept) {
+    Value memref = own->memrefs.lookup(
+        kernel.getBody().front().getArgument(kept.argument));
+    auto type = cast<MemRefType>(memref.getType());
+    SmallVector<int64_t> shape;
+    for (AffineExpr e : kept.map.getResults()) {
+      const SpaceDim &dim = dims[cast<AffineDimExpr>(e).getPosition()];
+      shape.push_back(dim.isGrid ? dim.tile : dim.staticExtent);
+    }
+    Value tile = memref::ViewOp::create(
+        b, loc,
+        MemRefType::get(
+            shape, type.getElementType(), MemRefLayoutAttrInterface(),
+            cast<MemRefType>(sharedMemory.getType()).getMemorySpace()),
+        sharedMemory, arith::ConstantIndexOp::create(b, loc, keptBytes),
+        ValueRange());
+    own->keep(memref, kept.map, tile);
+    keptBytes += kept.bytes;
+  }
+}
+
+/// What little all programs need beside what is streamed, under way from the
+/// start.
+void RegisterKernelGenerator::prefetchScalars() {
+  for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+    emitter->setProgram(op, *programs[op], buffers[op]);
+    for (bool isInvariant : {true, false})
+      own->prefetch(groupsOf(op, isInvariant), streamed, /*streams=*/false,
+                    /*most=*/2);
+  }
+}
+
 LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
+  if (op == *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin()) {
+    prefetchScalars();
+    if (!layout.kept.empty() && failed(fetchKept(op)))
+      return failure();
+  }
   auto fold = dyn_cast<FoldOp>(op.getOperation());
   if (fold) {
     for (auto [identity, result] :
@@ -291,7 +355,7 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   if (failed(makePrograms(/*hasContractions=*/false)))
     return failure();
   std::optional<RegisterLayout> found =
-      planRegisters(kernel, launch, space, programs);
+      planRegisters(kernel, launch, space, programs, sharedBytes);
   if (!found)
     return false;
   layout = std::move(*found);
@@ -331,6 +395,9 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
     func->setAttr("redfuse.reuse", b.getUnitAttr());
   func.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({int32_t(layout.threads), 1, 1}));
+  if (layout.leastBlocksPerUnit != 0)
+    func->setAttr("nvvm.minctasm",
+                  b.getI32IntegerAttr(layout.leastBlocksPerUnit));
   Block *entry = &func.getBody().front();
   b.setInsertionPointToStart(entry);
   ValueRange operands =
@@ -349,12 +416,14 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   auto bytesType = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
                                    MemRefLayoutAttrInterface(), space3);
   Value sharedMemory = gpu::DynamicSharedMemoryOp::create(b, loc, bytesType);
+  placeKept(sharedMemory);
   Value exchanged = arith::ConstantIndexOp::create(b, loc, 16 * 1024);
   own->shared = memref::ViewOp::create(
       b, loc,
       MemRefType::get({ShapedType::kDynamic}, b.getI32Type(),
                       MemRefLayoutAttrInterface(), space3),
-      sharedMemory, arith::ConstantIndexOp::create(b, loc, 0), exchanged);
+      sharedMemory, arith::ConstantIndexOp::create(b, loc, keptBytes),
+      exchanged);
   auto end = gpu::ReturnOp::create(b, loc);
   b.setInsertionPoint(end);
   if (merges) {
@@ -374,12 +443,8 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value width = arith::ConstantIndexOp::create(b, loc, layout.threads);
-  // Shared memory that nobody uses keeps further blocks away.
-  int64_t shared = own->exchangeBytes;
-  if (layout.blocksPerUnit != 0 &&
-      (layout.blocksPerUnit + 1) * layout.threads <= kThreadsOfUnit)
-    shared = std::max<int64_t>(
-        shared, kSharedOfUnit / (layout.blocksPerUnit + 1) + 1024);
+  int64_t shared =
+      std::max(keptBytes + own->exchangeBytes, layout.leastSharedBytes);
   Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(), shared);
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{blocks, one, one},
                             gpu::KernelDim3{width, one, one}, bytes, arguments);
@@ -392,8 +457,9 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
 FailureOr<bool> redfuse::generateInRegisters(KernelOp kernel, LaunchOp launch,
                                              const KernelSpace &space,
                                              unsigned lanes,
+                                             int64_t sharedBytes,
                                              gpu::GPUModuleOp module,
                                              StringRef name) {
-  return RegisterKernelGenerator(kernel, launch, space, lanes)
+  return RegisterKernelGenerator(kernel, launch, space, lanes, sharedBytes)
       .run(module, name);
 }

@@ -23,16 +23,22 @@ inline bool mergesInLaunch(KernelOp kernel) {
   return kernel->hasAttr(kMergesInLaunch);
 }
 
+/// Threads that a multiprocessor runs.
+inline constexpr int64_t kThreadsOfUnit = 2048;
+
 /// A layout for all values of the kernel, if registers can hold them.
+/// `sharedBytes` is the shared memory of a multiprocessor, if copies into it can
+/// run beside the threads; else 0.
 std::optional<RegisterLayout> planRegisters(KernelOp kernel, LaunchOp launch,
                                             const KernelSpace &space,
-                                            const KernelPrograms &programs);
+                                            const KernelPrograms &programs,
+                                            int64_t sharedBytes);
 
 /// Generates the kernel with its tiles in registers and replaces the launch.
 /// Returns false, and has changed nothing, where that is not possible.
 mlir::FailureOr<bool> generateInRegisters(KernelOp kernel, LaunchOp launch,
                                           const KernelSpace &space,
-                                          unsigned lanes,
+                                          unsigned lanes, int64_t sharedBytes,
                                           mlir::gpu::GPUModuleOp module,
                                           llvm::StringRef name);
 

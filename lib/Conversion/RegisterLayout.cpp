@@ -16,6 +16,9 @@ static constexpr int64_t kRegisters = 65536, kTemporaries = 24;
 /// Bytes of rows that a second reading finds in the cache.
 static constexpr double kCachedBytes = 20e6;
 static constexpr int64_t kMaxThreads = 512, kWarp = 32;
+/// Threads of a block that keeps inputs in shared memory, and bytes that it
+/// needs there beside.
+static constexpr int64_t kKeepingThreads = 512, kExchangeBytes = 4096;
 /// Elements of a tensor that the threads of a block hold.
 static constexpr double kHeldElements = 16384;
 
@@ -29,13 +32,18 @@ struct Access {
   double size;
   MemRefType type;
   bool isInput;
+  BlockArgument argument;
+  AffineMap map;
+  /// The programs that read it.
+  unsigned readers = 1;
 };
 
 class Planner {
 public:
   Planner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
-          const KernelPrograms &programs)
+          const KernelPrograms &programs, int64_t sharedBytes)
       : kernel(kernel), launch(launch), space(space), programs(programs),
+        sharedBytes(sharedBytes),
         capacity(space.numDims),
         together(space.numDims, SmallBitVector(space.numDims)),
         streamed(space.numDims), reduced(space.numDims) {}
@@ -53,6 +61,12 @@ private:
   void dealStreamed(int64_t threads);
   bool hasFewBlocks() const;
   int64_t countCachedBlocks() const;
+  bool chooseKept();
+  bool isKept(BlockArgument argument) const {
+    return llvm::any_of(layout.kept, [&](const KeptInput &kept) {
+      return kept.argument == argument.getArgNumber();
+    });
+  }
   bool complete();
   void chooseRepeats();
   bool canHoldStream() const;
@@ -72,6 +86,8 @@ private:
   LaunchOp launch;
   const KernelSpace &space;
   const KernelPrograms &programs;
+  /// Of a multiprocessor; 0: nothing is kept there.
+  int64_t sharedBytes;
   /// Positions of each dim in a tile; of a streamed dim, in all.
   SmallVector<int64_t> capacity;
   /// Dims that some value or nest has together with each.
@@ -163,7 +179,6 @@ bool Planner::checkPrograms() {
 
 void Planner::findAccesses() {
   DenseMap<Value, BlockArgument> destinations = findDestinations(kernel);
-  SmallVector<std::pair<BlockArgument, AffineMap>> known;
   for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     unsigned numInputs = maps.size() - op.getProgramInits().size();
@@ -178,12 +193,16 @@ void Planner::findAccesses() {
         continue;
       map = simplifyForExtents(map, space.staticExtents);
       // What several programs read is read once for each.
-      if (llvm::is_contained(known, std::pair(it->second, map)))
+      auto other = llvm::find_if(accesses, [&](const Access &access) {
+        return access.argument == it->second && access.map == map;
+      });
+      if (other != accesses.end()) {
+        ++other->readers;
         continue;
-      known.push_back({it->second, map});
+      }
       Access access{
           std::nullopt, getDimsOf(map), bytesOf(type.getElementType()), 1,
-          type,         i < numInputs};
+          type,         i < numInputs,   it->second,                       map};
       SmallVector<int64_t> strides;
       int64_t offset;
       auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
@@ -389,7 +408,7 @@ void Planner::chooseRepeats() {
     if (access.isInput && access.dims.test(*main))
       elements += localOf(access.dims);
   DimShare &share = layout.dims[*main];
-  double most = hasFewBlocks() ? 64 : 32;
+  double most = !layout.kept.empty() ? 16 : hasFewBlocks() ? 64 : 32;
   while (elements > 0 && elements * share.repeats * 2 <= most &&
          share.repeats < 16 && share.getSpan() * 2 <= capacity[*main])
     share.repeats *= 2;
@@ -411,7 +430,8 @@ int64_t Planner::countRegisters() {
       if (fold && i >= fold.getInputs().size())
         kept += std::max(1.0, words(arg.getType())) *
                 localOf(program.getDimSets()[arg]);
-      else if (destinations.contains(op->getOperand(i)))
+      else if (auto it = destinations.find(op->getOperand(i));
+               it != destinations.end() && !isKept(it->second))
         kept += words(arg.getType()) *
                 localOf(getDimsOf(op.getMapOfBodyArgument(i)));
     }
@@ -459,8 +479,12 @@ bool Planner::complete() {
   layout.threads = std::max<int64_t>(kWarp, int64_t(1) << end);
   chooseRepeats();
   // What a multiprocessor has for each thread of one block.
-  int64_t most = std::min<int64_t>(kMaxRegisters,
-                                   kRegisters / layout.threads - kTemporaries);
+  int64_t blocks = std::max<int64_t>(1, layout.leastBlocksPerUnit);
+  // What shared memory keeps can be read again.
+  int64_t temporaries = layout.kept.empty() ? kTemporaries : 0;
+  int64_t most =
+      std::min<int64_t>(kMaxRegisters,
+                        kRegisters / (layout.threads * blocks) - temporaries);
   return countRegisters() <= most && countCode() <= kMaxCode;
 }
 
@@ -479,6 +503,52 @@ int64_t Planner::countCachedBlocks() const {
   return std::clamp<double>(kCachedBytes / units / std::max(1.0, bytes), 2, 32);
 }
 
+/// Whether shared memory keeps all that is read twice, for two blocks of a
+/// multiprocessor or more: one computes while others wait for their data.
+bool Planner::chooseKept() {
+  int64_t all = 0;
+  for (const Access &access : accesses) {
+    if (!access.isInput || access.readers < 2 ||
+        !access.dims.anyCommon(streamed))
+      continue;
+    int64_t elements = 1;
+    for (AffineExpr e : access.map.getResults()) {
+      auto d = dyn_cast<AffineDimExpr>(e);
+      if (!d || (streamed.test(d.getPosition()) &&
+                 ShapedType::isDynamic(space.staticExtents[d.getPosition()])))
+        return false;
+      elements *= capacity[d.getPosition()];
+      if (elements > sharedBytes)
+        return false;
+    }
+    // Copied as whole words of the last dim.
+    int64_t vector = layout.lanes * access.bytes;
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (!access.contiguous || layout.dims[*access.contiguous].lanes == 1 ||
+        access.type.getElementTypeBitWidth() < 8 ||
+        (vector != 4 && vector != 8 && vector != 16) ||
+        failed(access.type.getStridesAndOffset(strides, offset)) ||
+        ShapedType::isDynamic(offset) || offset % layout.lanes != 0 ||
+        llvm::any_of(ArrayRef(strides).drop_back(), [&](int64_t stride) {
+          return ShapedType::isDynamic(stride) || stride % layout.lanes != 0;
+        }))
+      return false;
+    int64_t bytes = llvm::alignTo(elements * access.bytes, 128);
+    layout.kept.push_back({access.argument.getArgNumber(), access.map, bytes});
+    all += bytes;
+  }
+  // A block needs some shared memory beside, to exchange results.
+  int64_t blocks = all == 0 ? 0 : sharedBytes / (all + kExchangeBytes);
+  if (blocks < 2) {
+    layout.kept.clear();
+    return false;
+  }
+  layout.leastBlocksPerUnit =
+      std::min<int64_t>({blocks, 3, kThreadsOfUnit / kKeepingThreads});
+  return true;
+}
+
 std::optional<RegisterLayout> Planner::run() {
   if (!findCapacities() || !checkPrograms())
     return std::nullopt;
@@ -492,8 +562,14 @@ std::optional<RegisterLayout> Planner::run() {
     dealResident();
     return complete() ? std::optional(layout) : std::nullopt;
   }
-  RegisterLayout lanes = layout;
   bool readsTwice = isMapped && space.schedule.getKind() != ScheduleKind::Split;
+  RegisterLayout lanes = layout;
+  if (readsTwice && streamed.count() == 1 && chooseKept()) {
+    dealStreamed(kKeepingThreads);
+    if (complete())
+      return layout;
+    layout = lanes;
+  }
   for (int64_t threads : {512, 256, 128}) {
     if (threads == 512 && !hasFewBlocks() && !readsTwice)
       continue;
@@ -501,8 +577,11 @@ std::optional<RegisterLayout> Planner::run() {
     dealStreamed(threads);
     if (!complete())
       continue;
-    if (readsTwice)
-      layout.blocksPerUnit = countCachedBlocks();
+    // Shared memory that nobody uses keeps further blocks away.
+    int64_t blocks = countCachedBlocks() + 1;
+    if (readsTwice && sharedBytes != 0 &&
+        blocks * layout.threads <= kThreadsOfUnit)
+      layout.leastSharedBytes = sharedBytes / blocks + 1024;
     return layout;
   }
   return std::nullopt;
@@ -511,6 +590,6 @@ std::optional<RegisterLayout> Planner::run() {
 std::optional<RegisterLayout>
 redfuse::planRegisters(KernelOp kernel, LaunchOp launch,
                        const KernelSpace &space,
-                       const KernelPrograms &programs) {
-  return Planner(kernel, launch, space, programs).run();
+                       const KernelPrograms &programs, int64_t sharedBytes) {
+  return Planner(kernel, launch, space, programs, sharedBytes).run();
 }

@@ -145,6 +145,24 @@ def test_rows(name: str, tmp_path: Path) -> None:
     small(ROWS[name], tmp_path)
 
 
+KEPT = {
+    "softmax": programs.softmax(2, 17000, "bf16"),
+    "layernorm": programs.layernorm(2, 16648, "bf16"),
+    "wide": programs.softmax(1, 20484, "f32"),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_kept(name: str, tmp_path: Path) -> None:
+    """Rows that are read twice are copied into shared memory once."""
+    path = tmp_path / "program.mlir"
+    path.write_text(KEPT[name])
+    options = {"cache": False, "schedule": "stream"}
+    exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
+    assert "cp.async" in exe.asm
+    verify(path, exe, random_inputs(exe.signature, 0), None)
+
+
 @pytest.mark.parametrize("name", ["softmax_odd", "variance", "decode", "cross_entropy"])
 def test_split(name: str, tmp_path: Path) -> None:
     """The last block to finish merges, whichever it is, and leaves the counters as they were."""

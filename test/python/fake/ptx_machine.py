@@ -106,6 +106,7 @@ class _Block:
         # What is not written is not zero.
         self.shared = np.full(shared, 0xFF, np.uint8)
         self.registers: dict[str, np.ndarray] = {}
+        self.copies: list[tuple[np.ndarray, np.ndarray, np.ndarray, int]] = []
         self.pc = np.zeros(threads, np.int64)
         self.waits = np.zeros(threads, bool)
         self.apart = np.zeros(threads, bool)  # at a shuffle that the warp has not reached
@@ -229,12 +230,34 @@ class _Block:
                 bits = self.read(register, f"b{size * 8}")[mask]
                 memory[places] = bits[:, None].view(np.uint8)
 
+    def copy(self, i: Instruction, mask: np.ndarray) -> None:
+        """cp.async: as late as a thread's wait for it."""
+        if "wait_group" in i.words:
+            assert i.operands[0] == "0", i.text
+            for threads, to, start, size in self.copies:
+                now = mask[threads]
+                pieces = np.arange(size)
+                self.shared[to[now][:, None] + pieces] = _MEMORY[start[now][:, None] + pieces]
+            self.copies = [
+                (threads[~mask[threads]], to[~mask[threads]], start[~mask[threads]], size)
+                for threads, to, start, size in self.copies
+            ]
+        elif "commit_group" not in i.words:
+            size = int(i.operands[2])
+            to, start = (self.address(place)[mask] for place in i.operands[:2])
+            assert (to % size == 0).all(), f"not aligned: {i.text}"
+            assert (start % size == 0).all(), f"not aligned: {i.text}"
+            assert ((to >= 0) & (to + size <= len(self.shared))).all(), i.text
+            self.copies.append((np.flatnonzero(mask), to, start - _BASE, size))
+
     # Instructions ------------------------------------------------------------
     def execute(self, i: Instruction, mask: np.ndarray) -> None:
         op, words = i.op, i.words
         kind = words[-1] if words else ""
         if op in ("ld", "st"):
             self.access(i, mask)
+        elif op == "cp":
+            self.copy(i, mask)
         elif op == "bra":
             self.pc[mask] = self.kernel.labels[i.operands[0]]
         elif op in ("ret", "exit"):
