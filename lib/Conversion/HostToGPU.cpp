@@ -1,4 +1,5 @@
 //===- HostToGPU.cpp - what the host does to memory, on the GPU ------------===//
+#include "DeviceConstants.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -57,10 +58,22 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
       // Shapes functions write extents to memory of the host.
       if (func.isExternal() || func.getSymName().ends_with("__shapes"))
         continue;
+      moveConstants(func);
       for (Block &block : func.getBody())
         if (failed(outline(block)))
           return signalPassFailure();
     }
+  }
+
+  /// Constant tensors are copied to the GPU, once a program and GPU.
+  static void moveConstants(func::FuncOp func) {
+    func.walk([&](memref::GetGlobalOp global) {
+      auto b = OpBuilder::atBlockBegin(&func.getBody().front());
+      auto copy = memref::AllocOp::create(b, global.getLoc(), global.getType());
+      copy->setAttr(kConstantAttr, global.getNameAttr());
+      global.replaceAllUsesWith(copy.getResult());
+      global.erase();
+    });
   }
 
   /// Outlines the largest pieces of `block` that touch memory.

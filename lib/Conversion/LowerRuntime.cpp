@@ -1,4 +1,5 @@
 //===- LowerRuntime.cpp - assertions, allocations, scratch to the runtime -===//
+#include "DeviceConstants.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -176,13 +177,23 @@ LogicalResult Lowering::lowerAlloc(memref::AllocOp op) {
     sizes.push_back(ShapedType::isDynamic(size)
                         ? Value(*dynamic++)
                         : arith::ConstantIndexOp::create(b, size));
-  // Counters of kernels that count their blocks; they are never freed.
-  StringRef function = op->hasAttr("redfuse.counters")
-                           ? "redfuse_rt_device_counters"
-                           : "redfuse_rt_alloc";
-  auto call = func::CallOp::create(b, runtime(function, i64, pointer),
-                                   TypeRange(pointer),
-                                   ValueRange(bytesOf(b, type, sizes)));
+  StringRef function = "redfuse_rt_alloc";
+  SmallVector<Value> arguments{bytesOf(b, type, sizes)};
+  if (op->hasAttr("redfuse.counters")) {
+    // Of kernels that count their blocks; never freed.
+    function = "redfuse_rt_device_counters";
+  } else if (auto global = op->getAttrOfType<FlatSymbolRefAttr>(
+                 redfuse::kConstantAttr)) {
+    // The runtime's copy of a constant; it is freed with the program.
+    function = "redfuse_rt_device_constant";
+    Value host = memref::GetGlobalOp::create(b, type, global);
+    Value address = arith::IndexCastOp::create(
+        b, i64, memref::ExtractAlignedPointerAsIndexOp::create(b, host));
+    arguments.push_back(LLVM::IntToPtrOp::create(b, pointer, address));
+  }
+  auto call = func::CallOp::create(
+      b, runtime(function, ValueRange(arguments).getTypes(), pointer),
+      TypeRange(pointer), arguments);
   Value memory = call.getResult(0);
   op.replaceAllUsesWith(describe(b, type, memory, sizes));
   Value null = LLVM::ZeroOp::create(b, pointer);

@@ -92,8 +92,11 @@ DeviceProgram::~DeviceProgram() {
     if (!entry)
       continue;
     ContextScope scope(device, entry->context);
-    if (scope.error.empty())
+    if (scope.error.empty()) {
       driver().moduleUnload(entry->module);
+      for (auto [host, copy] : entry->constants)
+        driver().memoryFree(copy);
+    }
     delete entry;
   }
 }
@@ -289,6 +292,15 @@ void *DeviceCall::counters(int64_t bytes, DeviceError &error) {
   return reinterpret_cast<void *>(countersOf(*key, device, bytes, error));
 }
 
+void *DeviceCall::constant(const void *host, int64_t bytes,
+                           DeviceError &error) {
+  std::lock_guard<std::mutex> lock(loaded->mutex);
+  uint64_t &copy = loaded->constants[host];
+  if (!copy)
+    copy = uploadConstant(host, bytes, device, error);
+  return reinterpret_cast<void *>(copy);
+}
+
 void *DeviceCall::allocate(int64_t bytes, DeviceError &error) {
   if (!findKey(error))
     return nullptr;
@@ -324,15 +336,29 @@ void redfuse_rt_device_launch(const char *kernel, int64_t blocks,
     state->fail(error.c_str());
 }
 
-void *redfuse_rt_device_counters(int64_t bytes) {
+/// Memory of the GPU that the call under way is on.
+template <typename Find>
+static void *findMemory(Find find) {
   CallState *state = CallState::current();
   if (!state->device) {
     state->fail("a program for a GPU was called without one");
     return nullptr;
   }
   DeviceError error;
-  void *pointer = state->device->counters(bytes, error);
+  void *pointer = find(*state->device, error);
   if (!pointer)
     state->fail(error.c_str());
   return pointer;
+}
+
+void *redfuse_rt_device_counters(int64_t bytes) {
+  return findMemory([&](DeviceCall &call, DeviceError &error) {
+    return call.counters(bytes, error);
+  });
+}
+
+void *redfuse_rt_device_constant(int64_t bytes, const void *host) {
+  return findMemory([&](DeviceCall &call, DeviceError &error) {
+    return call.constant(host, bytes, error);
+  });
 }

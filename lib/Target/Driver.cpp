@@ -41,6 +41,7 @@ Driver::Driver() {
   find(streamCreate, "cuStreamCreate");
   find(streamDestroy, "cuStreamDestroy_v2");
   find(memorySetAsync, "cuMemsetD8Async");
+  find(memoryCopyAsync, "cuMemcpyHtoDAsync_v2");
   find(exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode");
   find(pointerGetAttribute, "cuPointerGetAttribute");
   find(eventCreate, "cuEventCreate");

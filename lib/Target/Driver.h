@@ -39,6 +39,8 @@ struct Driver {
   Result (*streamCreate)(void **, unsigned);
   Result (*streamDestroy)(void *);
   Result (*memorySetAsync)(uint64_t, unsigned char, size_t, void *);
+  /// From the host to the GPU.
+  Result (*memoryCopyAsync)(uint64_t, const void *, size_t, void *);
   Result (*exchangeCaptureMode)(int *);
   Result (*pointerGetAttribute)(void *, int, uint64_t);
   Result (*eventCreate)(void **, unsigned);

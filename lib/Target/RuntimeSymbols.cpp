@@ -89,6 +89,7 @@ redfuse::runtime::runtimeSymbols() {
       {"redfuse_rt_scratch", address(&redfuse_rt_scratch)},
       {"redfuse_rt_alloc", address(&redfuse_rt_alloc)},
       {"redfuse_rt_device_counters", address(&redfuse_rt_device_counters)},
+      {"redfuse_rt_device_constant", address(&redfuse_rt_device_constant)},
       {"redfuse_rt_free", address(&redfuse_rt_free)},
       {"redfuse_rt_fail", address(&redfuse_rt_fail)},
       {"redfuse_rt_failed", address(&redfuse_rt_failed)},

@@ -150,18 +150,37 @@ void redfuse::runtime::giveWorkspace(const WorkspaceKey &key,
     pool.free.emplace(it->second, pointer);
 }
 
-/// Zeroes memory that no stream knows yet; not part of what is captured.
-static int zero(uint64_t pointer, int64_t bytes) {
+/// Allocates memory that no stream knows yet, and fills it with `fill` on a stream
+/// of its own; not part of what is captured.
+template <typename Fill>
+static int makeFilled(uint64_t &pointer, int64_t bytes, Fill fill) {
   const Driver &d = driver();
+  int mode = 2; // relaxed
+  d.exchangeCaptureMode(&mode);
   void *stream = nullptr;
-  int result = d.streamCreate(&stream, /*non-blocking*/ 1);
-  if (result != 0)
-    return result;
-  result = d.memorySetAsync(pointer, 0, size_t(bytes), stream);
-  if (result == 0)
-    result = d.streamSynchronize(stream);
-  d.streamDestroy(stream);
+  int result = d.memoryAllocate(&pointer, size_t(bytes));
+  if (result == 0) {
+    result = d.streamCreate(&stream, /*non-blocking*/ 1);
+    if (result == 0) {
+      result = fill(stream);
+      if (result == 0)
+        result = d.streamSynchronize(stream);
+      d.streamDestroy(stream);
+    }
+    if (result != 0)
+      d.memoryFree(pointer);
+  }
+  d.exchangeCaptureMode(&mode);
   return result;
+}
+
+static std::string describe(int result, const char *what, int64_t bytes,
+                            int device) {
+  std::string error = driver().check(result, what);
+  if (!error.empty())
+    error += " (" + std::to_string(bytes) + " bytes on GPU " +
+             std::to_string(device) + ")";
+  return error;
 }
 
 uint64_t redfuse::runtime::countersOf(const WorkspaceKey &key, int device,
@@ -174,26 +193,26 @@ uint64_t redfuse::runtime::countersOf(const WorkspaceKey &key, int device,
     return known.pointer;
   // Kernels under way may still count in what there is: that stays as it is.
   int64_t wanted = std::max<int64_t>(4096, 2 * bytes);
-  int mode = 2; // relaxed
-  if (key.capture)
-    d.exchangeCaptureMode(&mode);
   uint64_t pointer = 0;
-  int result = d.memoryAllocate(&pointer, size_t(wanted));
-  if (result == 0) {
-    result = zero(pointer, wanted);
-    if (result != 0)
-      d.memoryFree(pointer);
-  }
-  if (key.capture)
-    d.exchangeCaptureMode(&mode);
-  error = d.check(result, "making counters");
-  if (!error.empty()) {
-    error += " (" + std::to_string(wanted) + " bytes on GPU " +
-             std::to_string(device) + ")";
+  int result = makeFilled(pointer, wanted, [&](void *stream) {
+    return d.memorySetAsync(pointer, 0, size_t(wanted), stream);
+  });
+  error = describe(result, "making counters", wanted, device);
+  if (!error.empty())
     return 0;
-  }
   known = {pointer, wanted};
   return pointer;
+}
+
+uint64_t redfuse::runtime::uploadConstant(const void *host, int64_t bytes,
+                                          int device, std::string &error) {
+  uint64_t pointer = 0;
+  int64_t wanted = std::max<int64_t>(bytes, 1);
+  int result = makeFilled(pointer, wanted, [&](void *stream) {
+    return driver().memoryCopyAsync(pointer, host, size_t(bytes), stream);
+  });
+  error = describe(result, "copying a constant", wanted, device);
+  return error.empty() ? pointer : 0;
 }
 
 std::vector<WorkspaceUse> redfuse::runtime::workspaceUse() {

@@ -40,6 +40,10 @@ void giveWorkspace(const WorkspaceKey &key, uint64_t pointer);
 uint64_t countersOf(const WorkspaceKey &key, int device, int64_t bytes,
                     std::string &error);
 
+/// A copy of the host's memory on the current device, complete on return.
+uint64_t uploadConstant(const void *host, int64_t bytes, int device,
+                        std::string &error);
+
 } // namespace redfuse::runtime
 
 #endif // REDFUSE_LIB_TARGET_WORKSPACE_H

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-host-to-gpu | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-host-to-gpu -split-input-file | FileCheck %s
 
 // A loop that no kernel contains is a kernel of one thread; a copy has a thread
 // an element. Shapes functions stay with the host.
@@ -41,3 +41,18 @@ func.func @main__shapes(%x: memref<16x16xf32>, %extents: memref<?xindex>) {
 // CHECK: scf.if
 // CHECK: memref.load
 // CHECK: memref.store
+
+// -----
+
+// A constant tensor is the runtime's copy of it.
+
+// CHECK-LABEL: func.func @table
+// CHECK: %[[COPY:.+]] = memref.alloc() {redfuse.constant = @values} : memref<3xf32>
+// CHECK-NOT: memref.get_global
+// CHECK: gpu.launch_func {{.+}} args(%[[COPY]] : memref<3xf32>
+memref.global "private" constant @values : memref<3xf32> = dense<[1.0, 2.0, 3.0]>
+func.func @table(%out: memref<3xf32>) {
+  %0 = memref.get_global @values : memref<3xf32>
+  memref.copy %0, %out : memref<3xf32> to memref<3xf32>
+  return
+}

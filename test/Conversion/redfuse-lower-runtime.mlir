@@ -88,3 +88,18 @@ func.func @stack(%v: f32) {
   memref.store %v, %t[%c0] : memref<4xf32>
   cf.br ^bb1
 }
+
+// -----
+
+// The copy of a constant on the GPU.
+// CHECK-LABEL: func.func @constant
+// CHECK: %[[HOST:.+]] = memref.get_global @values : memref<3xf32>
+// CHECK: memref.extract_aligned_pointer_as_index %[[HOST]]
+// CHECK: %[[POINTER:.+]] = llvm.inttoptr
+// CHECK: %[[COPY:.+]] = call @redfuse_rt_device_constant(%{{.+}}, %[[POINTER]])
+// CHECK: llvm.icmp "ne" %[[COPY]]
+memref.global "private" constant @values : memref<3xf32> = dense<[1.0, 2.0, 3.0]>
+func.func @constant() -> memref<3xf32> {
+  %0 = memref.alloc() {redfuse.constant = @values} : memref<3xf32>
+  return %0 : memref<3xf32>
+}

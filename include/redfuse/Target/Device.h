@@ -53,6 +53,8 @@ private:
     void *context = nullptr, *module = nullptr;
     std::mutex mutex;
     std::unordered_map<std::string, Function> functions;
+    /// Copies of the host's constants, by their addresses there.
+    std::unordered_map<const void *, uint64_t> constants;
   };
   static constexpr int kFewDevices = 16;
   DeviceError loadSlowly(int device);
@@ -85,6 +87,8 @@ public:
   void release(void *pointer);
   /// Memory that is zero, and that kernels leave so.
   void *counters(int64_t bytes, DeviceError &error);
+  /// The GPU's copy of a constant; the first call that asks waits for it.
+  void *constant(const void *host, int64_t bytes, DeviceError &error);
 
 private:
   bool findKey(DeviceError &error);

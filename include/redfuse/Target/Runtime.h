@@ -95,6 +95,10 @@ void *redfuse_rt_alloc(int64_t bytes);
 /// During a call on a GPU: memory that is zero, and that its kernels leave so; not
 /// to be freed.
 void *redfuse_rt_device_counters(int64_t bytes);
+
+/// During a call on a GPU, its copy of constant memory of the host; made when first
+/// asked for, kept while the program lives.
+void *redfuse_rt_device_constant(int64_t bytes, const void *host);
 void redfuse_rt_free(void *pointer);
 void redfuse_rt_fail(const char *message);
 /// Whether the current call has failed.

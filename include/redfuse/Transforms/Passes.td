@@ -415,7 +415,9 @@ def HostToGPU : Pass<"redfuse-host-to-gpu", "mlir::ModuleOp"> {
     are device memory, which the host cannot touch. Loads, stores, copies and
     loops over them that no kernel contains become `gpu.func`s: a parallel loop
     has a thread an iteration, anything else one thread. A value that is loaded
-    from a buffer and decides what the host does is refused.
+    from a buffer and decides what the host does is refused. Constant tensors
+    (`memref.get_global`) become allocations with the attribute
+    `redfuse.constant = @global`: the runtime's copy on the GPU.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
                            "mlir::linalg::LinalgDialect", "mlir::memref::MemRefDialect",

@@ -178,3 +178,24 @@ def test_split(name: str, tmp_path: Path) -> None:
     for a, b in zip(first, second, strict=True):
         assert a.tobytes() == b.tobytes()
     verify(path, exe, inputs, expected, seed=3)
+
+
+def test_constants_are_copied_once(tmp_path: Path) -> None:
+    """A table in the program is memory of the host: the GPU has a copy, made by the first call."""
+    path = tmp_path / "program.mlir"
+    path.write_text("""
+func.func @main(%x: tensor<5x4xf32>) -> tensor<5xf32> {
+  %table = arith.constant dense<[1.0, -2.0, 0.5, 3.0]> : tensor<4xf32>
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<5xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<5xf32>) -> tensor<5xf32>
+  %y = linalg.matvec ins(%x, %table : tensor<5x4xf32>, tensor<4xf32>)
+      outs(%init : tensor<5xf32>) -> tensor<5xf32>
+  return %y : tensor<5xf32>
+}
+""")
+    exe = redfuse.compile(path, target="cuda:sm_90a", options={"cache": False})
+    before = driver.fake_calls(b"cuMemcpyHtoDAsync_v2")
+    for seed in range(2):
+        verify(path, exe, random_inputs(exe.signature, seed), None, seed)
+    assert driver.fake_calls(b"cuMemcpyHtoDAsync_v2") == before + 1

@@ -226,6 +226,11 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream
   memset((void *)to, value, bytes);
   return 0;
 }
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+  CALLED;
+  memcpy((void *)to, from, bytes);
+  return 0;
+}
 int cuThreadExchangeStreamCaptureMode(int *mode) {
   CALLED;
   int old = capture_mode;
