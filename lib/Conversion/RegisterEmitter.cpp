@@ -4,6 +4,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -474,7 +475,42 @@ void RegisterEmitter::prefetch(ArrayRef<const Group *> groups,
   }
 }
 
+/// Sums of a constant at every point need nothing of other threads.
+bool RegisterEmitter::emitCount() {
+  if (reduces.size() != group->roots.size() ||
+      (getBits(group->over) & privateBits) != 0)
+    return false;
+  IntegerAttr each;
+  for (Root *root : reduces)
+    if (root->reduce.getReducer() != Reducer::Add ||
+        root->reduce.getNumOperands() != 1 ||
+        !matchPattern(root->reduce.getOperand(0), m_Constant(&each)))
+      return false;
+  Value points = constantIndex(1);
+  for (unsigned d : group->over)
+    points = b.createOrFold<arith::MulIOp>(loc, points, dims[d].size);
+  Env env;
+  env.position.assign(dims.size(), Value());
+  env.local.assign(dims.size(), 0);
+  forPoints(env, intoDims, [&](Env &at) {
+    for (Root *root : reduces) {
+      auto buffer = buffers.find(root->reduce.getResult(0));
+      if (buffer == buffers.end())
+        continue;
+      (void)matchPattern(root->reduce.getOperand(0), m_Constant(&each));
+      Value sum = points;
+      if (!each.getType().isIndex())
+        sum = b.createOrFold<arith::IndexCastOp>(loc, each.getType(), sum);
+      storeTile(buffer->second,
+                b.createOrFold<arith::MulIOp>(loc, sum, constant(each)), at);
+    }
+  });
+  return true;
+}
+
 void RegisterEmitter::emitReduction() {
+  if (emitCount())
+    return;
   Env env;
   env.position.assign(dims.size(), Value());
   env.local.assign(dims.size(), 0);

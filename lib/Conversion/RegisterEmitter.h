@@ -164,6 +164,7 @@ private:
 
   // Reductions ----------------------------------------------------------------
   void emitReduction();
+  bool emitCount();
   using Combine =
       llvm::function_ref<void(Parts &, llvm::ArrayRef<mlir::Value>)>;
   void combineAcross(Parts &parts, unsigned bits, Combine combine);

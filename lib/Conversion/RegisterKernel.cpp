@@ -33,6 +33,11 @@ public:
 
 private:
   LogicalResult emitProgram(IndexProgramOpInterface op) override;
+  int64_t unitOf(unsigned d) const;
+  int64_t lengthOf(unsigned i) const;
+  bool isOneStep() const;
+  /// Of the threads that walk different points of a fold.
+  unsigned bitsOf(FoldOp fold) const;
   LogicalResult walkStream(IndexProgramOpInterface op, unsigned i);
   /// Copies what is kept into shared memory.
   LogicalResult fetchKept(IndexProgramOpInterface op);
@@ -136,6 +141,44 @@ LogicalResult RegisterKernelGenerator::emitStep(IndexProgramOpInterface op,
   return success();
 }
 
+/// Segments of a split dim hold a multiple of this.
+int64_t RegisterKernelGenerator::unitOf(unsigned d) const {
+  const DimShare &share = layout.dims[d];
+  int64_t length = space.staticExtents[d], span = share.getSpan();
+  bool isLong = ShapedType::isDynamic(length) ||
+                length >= space.schedule.getParts() * span;
+  return isLong ? span : share.lanes;
+}
+
+/// What a block walks along the i-th streamed dim, if that is known.
+int64_t RegisterKernelGenerator::lengthOf(unsigned i) const {
+  unsigned d = streamDims[i];
+  int64_t length = space.staticExtents[d];
+  if (i != 0 || space.schedule.getKind() != ScheduleKind::Split ||
+      ShapedType::isDynamic(length))
+    return length;
+  int64_t parts = space.schedule.getParts();
+  return length % (parts * unitOf(d)) == 0 ? length / parts
+                                           : ShapedType::kDynamic;
+}
+
+/// Whether every streamed dim is walked in one step.
+bool RegisterKernelGenerator::isOneStep() const {
+  for (unsigned i = 0; i < streamDims.size(); ++i)
+    if (int64_t length = lengthOf(i);
+        ShapedType::isDynamic(length) ||
+        length > layout.dims[streamDims[i]].getSpan())
+      return false;
+  return true;
+}
+
+unsigned RegisterKernelGenerator::bitsOf(FoldOp fold) const {
+  unsigned bits = 0;
+  for (int64_t d : fold.getOver())
+    bits |= layout.dims[d].getBits();
+  return bits;
+}
+
 /// Walks the i-th streamed dim: whole steps, then what is left.
 LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
                                                   unsigned i) {
@@ -147,14 +190,11 @@ LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
     return arith::ConstantIndexOp::create(b, loc, v);
   };
   Value begin = constant(0), end = whole.extent;
-  int64_t length = whole.staticExtent;
+  int64_t length = lengthOf(i);
   if (i == 0 && space.schedule.getKind() == ScheduleKind::Split) {
     // The block's own segment, of whole vectors; the last ones may be short, or
     // empty.
-    int64_t parts = space.schedule.getParts(), unit = share.lanes;
-    if (ShapedType::isDynamic(length) || length >= parts * span)
-      unit = span;
-    bool isKnown = !ShapedType::isDynamic(length);
+    int64_t parts = space.schedule.getParts(), unit = unitOf(d);
     Value size =
         arith::CeilDivUIOp::create(b, loc, whole.extent, constant(parts));
     size = arith::CeilDivUIOp::create(b, loc, size, constant(unit));
@@ -164,8 +204,6 @@ LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
     begin = arith::MinSIOp::create(b, loc, begin, whole.extent);
     end = arith::AddIOp::create(b, loc, begin, size);
     end = arith::MinSIOp::create(b, loc, end, whole.extent);
-    length = isKnown && length % (parts * unit) == 0 ? length / parts
-                                                     : ShapedType::kDynamic;
   }
   if (!ShapedType::isDynamic(length) && length <= span) {
     // One step: what it loads is there for whoever walks the dim again.
@@ -265,9 +303,9 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
          llvm::zip_first(fold.getIdentities(), fold.getResults()))
       own->emitFill(emitter->tiles.find(result)->second,
                     cast<TypedAttr>(identity));
-    own->privateBits = 0;
-    for (int64_t d : fold.getOver())
-      own->privateBits |= layout.dims[d].getBits();
+    // What one step folds whole needs no merge: its reductions combine all
+    // threads.
+    own->privateBits = isOneStep() ? 0 : bitsOf(fold);
   }
   emitter->setProgram(op, *programs[op], buffers[op]);
   SmallVector<const Group *> varying = groupsOf(op, /*isInvariant=*/false);
@@ -284,6 +322,7 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
   }
   if (fold) {
     own->mergeStates(fold);
+    own->privateBits = bitsOf(fold);
     if (part)
       mergeBlocks(fold);
     own->privateBits = 0;

@@ -172,3 +172,62 @@ redfuse.kernel @split_0 attributes {num_inputs = 1 : i64, redfuse.merges_in_laun
   } -> tensor<2xf32>
   redfuse.yield %0 : tensor<2xf32>
 }
+
+// -----
+
+// A fold of one step: its reductions combine all threads, and nothing is left to
+// merge (what the merge alone does, a product, is nowhere). A number of points is
+// not added up.
+
+// CHECK-LABEL: gpu.func @whole_0
+// CHECK-NOT: arith.mulf
+// CHECK: vector.load %{{.+}} : memref<256x8192xf32>
+// CHECK-NOT: arith.mulf
+// CHECK: gpu.shuffle xor
+// CHECK: gpu.barrier
+// CHECK-NOT: arith.mulf
+// CHECK: arith.constant 8192 : i64
+// CHECK: arith.sitofp
+// CHECK-NOT: gpu.shuffle
+// CHECK-NOT: arith.mulf
+// CHECK: gpu.return
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+#n = affine_map<(i, j) -> ()>
+func.func @whole(%x: memref<256x8192xf32>, %out: memref<256xf32>) {
+  redfuse.launch @whole_0 ins(%x : memref<256x8192xf32>) outs(%out : memref<256xf32>)
+  return
+}
+redfuse.kernel @whole_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1]>} {
+^bb0(%x: tensor<256x8192xf32>, %init: tensor<256xf32>):
+  %m0 = tensor.empty() : tensor<256xf32>
+  %n0 = tensor.empty() : tensor<i64>
+  %st:2 = redfuse.fold {indexing_maps = [#x, #r, #n], over = array<i64: 1>,
+            identities = [0xFF800000 : f32, 0 : i64]}
+          ins(%x : tensor<256x8192xf32>) outs(%m0, %n0 : tensor<256xf32>, tensor<i64>)
+  step {
+  ^bb0(%v: f32, %m: f32, %n: i64):
+    %one = arith.constant 1 : i64
+    %ms = redfuse.reduce maximumf %v over [1] into [0] : f32
+    %m1 = arith.maximumf %m, %ms : f32
+    %ns = redfuse.reduce add %one over [1] into [] : i64
+    %n1 = arith.addi %n, %ns : i64
+    redfuse.yield %m1, %n1 : f32, i64
+  } merge {
+  ^bb0(%a: f32, %na: i64, %c: f32, %nc: i64):
+    %unit = arith.constant 1.0 : f32
+    %c1 = arith.mulf %c, %unit : f32
+    %m1 = arith.maximumf %a, %c1 : f32
+    %n1 = arith.addi %na, %nc : i64
+    redfuse.yield %m1, %n1 : f32, i64
+  } -> tensor<256xf32>, tensor<i64>
+  %0 = redfuse.finalize {indexing_maps = [#r, #n, #r]}
+       ins(%st#0, %st#1 : tensor<256xf32>, tensor<i64>) outs(%init : tensor<256xf32>) {
+  ^bb0(%m: f32, %n: i64):
+    %w = arith.sitofp %n : i64 to f32
+    %q = arith.divf %m, %w : f32
+    redfuse.yield %q : f32
+  } -> tensor<256xf32>
+  redfuse.yield %0 : tensor<256xf32>
+}
