@@ -240,8 +240,13 @@ Value FragmentEmitter::emitElement(Operation *def, ArrayRef<Value> operands) {
   for (auto [from, to] : llvm::zip_equal(def->getOperands(), operands))
     mapping.map(from, to);
   Operation *made = b.clone(*def, mapping);
-  // A product and a sum may be one instruction: one rounding less.
-  if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(made))
+  // A product and a sum may be one instruction: one rounding less. Not so a
+  // difference: a product less its own maximum would not be 0 at the maximum, but
+  // the rounding error of that, whose exponential can overflow.
+  bool isDifference = llvm::any_of(def->getOperands(), [](Value v) {
+    return v.getDefiningOp<arith::NegFOp>();
+  });
+  if (isa<arith::MulFOp, arith::AddFOp>(made) && !isDifference)
     made->setAttr("fastmath",
                   arith::FastMathFlagsAttr::get(
                       b.getContext(), arith::FastMathFlags::contract));
