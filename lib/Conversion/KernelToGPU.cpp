@@ -295,7 +295,8 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
         whole.schedule = ScheduleAttr::get(
             &getContext(), ScheduleKind::Stream, space.schedule.getGrid(),
             space.schedule.getTiles(), space.schedule.getStream(),
-            space.schedule.getReason(), /*parts=*/0, space.schedule.getLazy());
+            space.schedule.getReason(), /*parts=*/0, space.schedule.getLazy(),
+            space.schedule.getHints());
       if (chip == "sm_90a") {
         std::string why;
         if (std::optional<MatrixPlan> plan =

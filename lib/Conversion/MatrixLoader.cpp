@@ -74,6 +74,8 @@ bool MatrixGenerator::layOut(std::string &why) {
       held = plan.stream ? held + 1 : 1;
   }
   slots = std::min(kSharedBytes / slotBytes, kMaxSlots);
+  if (int64_t wanted = space.schedule.getHint("slots"))
+    slots = std::min(slots, std::max(wanted, held + heldTiled));
   if (slots >= held + heldTiled)
     return true;
   why = llvm::formatv("its tiles take {0} slots of {1} bytes in shared memory, "

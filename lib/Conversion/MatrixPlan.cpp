@@ -407,8 +407,10 @@ bool Planner::chooseWidths() {
   for (MatrixProduct &product : plan.products)
     fronts += !product.isBack;
   int64_t longest = extentOf(*plan.stream).value_or(128);
+  int64_t wanted = space.schedule ? space.schedule.getHint("columns") : 0;
   for (int64_t width : {128, 96, 64, 32, 16}) {
-    if (width > pad(longest, 16))
+    if (width > pad(longest, 16) ||
+        (wanted && width > std::max<int64_t>(wanted, 16)))
       continue;
     if (fixed + width / 4 + std::max<int64_t>(fronts, 1) * width / 2 >
         kFragmentRegisters)
@@ -476,8 +478,11 @@ void Planner::chooseSegments(int64_t tiles, int64_t rows) {
   }
   int64_t steps = llvm::divideCeil(space.staticExtents[*plan.stream],
                                    plan.widths[*plan.stream]);
-  double best = steps * step;
+  int64_t wanted = space.schedule.getHint("split");
+  double best = wanted ? std::numeric_limits<double>::infinity() : steps * step;
   for (int64_t most = 2; most <= std::min(steps, units / tiles); ++most) {
+    if (wanted && most != wanted)
+      continue;
     // As many blocks as that take, none without a step.
     int64_t each = llvm::divideCeil(steps, most);
     double cycles = each * step + kMergeCycles +
@@ -493,7 +498,10 @@ void Planner::chooseSegments(int64_t tiles, int64_t rows) {
 /// leave multiprocessors idle, and their share of the bandwidth with them.
 void Planner::chooseBlocks() {
   std::optional<int64_t> rows = extentOf(plan.m);
-  plan.consumers = rows && *rows <= 64 ? 1 : 2;
+  int64_t wantedRows = space.schedule.getHint("rows");
+  int64_t wantedSplit = space.schedule.getHint("split");
+  plan.consumers =
+      (wantedRows ? wantedRows <= 64 : rows && *rows <= 64) ? 1 : 2;
   if (!rows)
     return;
   int64_t others = 1, shortest = std::numeric_limits<int64_t>::max();
@@ -521,6 +529,9 @@ void Planner::chooseBlocks() {
     for (int64_t split : {1, 2, 4, 8}) {
       int64_t tiles = others * llvm::divideCeil(*rows, 64 * consumers);
       if (split > shortest || (split > 1 && tiles * split > units))
+        continue;
+      if ((wantedRows && consumers != (wantedRows <= 64 ? 1 : 2)) ||
+          (wantedSplit && split != wantedSplit))
         continue;
       double cycles = kStartCycles;
       for (MatrixProduct &product : plan.products) {

@@ -58,6 +58,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
            Attribute();
   SmallVector<int64_t> grid, tiles, stream;
   StringAttr reason;
+  DictionaryAttr hints;
   int64_t parts = 0, lazy = 0;
   auto parseDims = [&](SmallVector<int64_t> &dims) {
     return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
@@ -87,9 +88,12 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
       parsed = parser.parseInteger(lazy);
     else if (keyword == "reason")
       parsed = parser.parseAttribute(reason);
+    else if (keyword == "hints")
+      parsed = parser.parseAttribute(hints);
     else
       return parser.emitError(entryLoc)
-                 << "expected grid, tiles, stream, parts, lazy or reason, got '"
+                 << "expected grid, tiles, stream, parts, lazy, hints or "
+                    "reason, got '"
                  << keyword << "'",
              Attribute();
     if (failed(parsed))
@@ -98,7 +102,13 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   if (parser.parseGreater())
     return {};
   return parser.getChecked<ScheduleAttr>(loc, parser.getContext(), *kind, grid,
-                                         tiles, stream, reason, parts, lazy);
+                                         tiles, stream, reason, parts, lazy,
+                                         hints);
+}
+
+int64_t ScheduleAttr::getHint(StringRef name) const {
+  auto hint = getHints() ? getHints().getAs<IntegerAttr>(name) : IntegerAttr();
+  return hint ? hint.getInt() : 0;
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -117,6 +127,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     printer << ", parts = " << getParts();
   if (getLazy() != 0)
     printer << ", lazy = " << getLazy();
+  if (getHints())
+    printer << ", hints = " << getHints();
   if (getReason())
     printer << ", reason = " << getReason();
   printer << ">";
@@ -126,7 +138,20 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ScheduleKind kind, ArrayRef<int64_t> grid,
                                    ArrayRef<int64_t> tiles,
                                    ArrayRef<int64_t> stream, StringAttr,
-                                   int64_t parts, int64_t lazy) {
+                                   int64_t parts, int64_t lazy,
+                                   DictionaryAttr hints) {
+  static constexpr StringLiteral kHints[] = {"columns", "rows", "slots",
+                                             "split"};
+  for (NamedAttribute hint :
+       hints ? hints.getValue() : ArrayRef<NamedAttribute>()) {
+    auto value = dyn_cast<IntegerAttr>(hint.getValue());
+    if (!llvm::is_contained(kHints, hint.getName().strref()))
+      return emitError() << "no hint is called " << hint.getName()
+                         << "; expected columns, rows, slots or split";
+    if (!value || !value.getType().isInteger(64) || value.getInt() <= 0)
+      return emitError() << "hint " << hint.getName()
+                         << ": expected a positive i64";
+  }
   auto inRange = [&](int64_t d) {
     return d >= 0 && d < static_cast<int64_t>(tiles.size());
   };

@@ -198,7 +198,8 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
       tiles[d] = 0;
     cascade.setScheduleAttr(ScheduleAttr::get(
         &getContext(), ScheduleKind::Resident, schedule.getGrid(), tiles,
-        ArrayRef<int64_t>(), schedule.getReason()));
+        ArrayRef<int64_t>(), schedule.getReason(), /*parts=*/0, /*lazy=*/0,
+        schedule.getHints()));
   }
 
   int64_t numGroups = 0;

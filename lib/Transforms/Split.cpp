@@ -252,7 +252,8 @@ LogicalResult Splitter::makeFolding(bool isWhole) {
   }
   made.kernel.setScheduleAttr(ScheduleAttr::get(
       b.getContext(), ScheduleKind::Split, grid, tiles, schedule.getStream(),
-      schedule.getReason(), schedule.getParts(), schedule.getLazy()));
+      schedule.getReason(), schedule.getParts(), schedule.getLazy(),
+      schedule.getHints()));
   if (isWhole)
     made.kernel->setAttr(kMergesInLaunch, b.getUnitAttr());
   SmallVector<Value> results =

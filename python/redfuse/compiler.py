@@ -12,6 +12,8 @@ from typing import Any
 
 from . import loops, pipelines
 from .errors import (
+    ArgumentError,
+    CacheWarning,
     CompileError,
     Error,
     FusionWarning,
@@ -58,6 +60,26 @@ def compile(
 
         source = export(source, inputs)
     program = mlir_frontend.read(source)
+    from .tuning import store
+
+    tuned = store.applied(program, chosen, target_name, inputs)
+    if tuned is not chosen:
+        try:
+            return _cached(program, tuned, target_name, inputs)
+        except (CompileError, ArgumentError) as error:  # stored by another build, say
+            executable = _cached(program, chosen, target_name, inputs)
+            first = str(error).splitlines()[0]
+            warnings.warn(
+                f"the tuned schedules are not used: {first}; tune again", CacheWarning, stacklevel=2
+            )
+            return executable
+    return _cached(program, chosen, target_name, inputs)
+
+
+def _cached(
+    program: Source, chosen: Options, target_name: str, inputs: Sequence[Any] | None
+) -> Executable:
+    """From the cache, or compiled and put there."""
     from . import cache
 
     key = cache.key(program, chosen, target_name) if chosen.cache else None
@@ -172,7 +194,7 @@ def lower(
     try:
         return _lower(program, options, pipelines.fused(options), stop_after)
     except (CompileError, UnsupportedError) as error:
-        if stop_after is not None:
+        if stop_after is not None or options.schedules:
             raise
         failure = str(error)
     plain = dataclasses.replace(options, fuse=False)
@@ -272,6 +294,10 @@ def _lower(
         start = time.perf_counter()
         if stage == "loops":
             loops.order(module)
+        if stage == "schedule" and options.schedules:
+            from .tuning.schedules import pin
+
+            pin(module, options.schedules)
         run_pipeline(module, pipeline, stage)
         lowered.timings[stage] = time.perf_counter() - start
         recorder.after(stage, module)

@@ -32,6 +32,10 @@ class Options:
     threads: CPU threads for this executable's calls, 0 for all cores.
     opt_level: LLVM's optimisation level, 0 to 3.
     cache: look the binary up in the cache on disk, and put it there.
+    tuned: use the schedules that ``redfuse tune`` stored for this program and machine, if it did
+        and nothing above asks for another schedule (``deterministic`` does).
+    schedules: instead of the model's choice, ``#redfuse.schedule<...>`` for each cascade in order;
+        an empty text leaves one to the model. What ``redfuse tune`` stores.
     """
 
     entry: str | None = None
@@ -46,6 +50,8 @@ class Options:
     threads: int = 0
     opt_level: int = 3
     cache: bool = True
+    tuned: bool = True
+    schedules: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         wanted = {
@@ -61,6 +67,8 @@ class Options:
             "threads": (int,),
             "opt_level": (int,),
             "cache": (bool,),
+            "tuned": (bool,),
+            "schedules": (tuple, list),
         }
         for name, types in wanted.items():
             value = getattr(self, name)
@@ -72,6 +80,12 @@ class Options:
         if self.schedule not in SCHEDULES:
             raise ArgumentError(
                 "option 'schedule': " + one_of("schedule", self.schedule, SCHEDULES)
+            )
+        object.__setattr__(self, "schedules", tuple(self.schedules))  # JSON has lists
+        if not all(isinstance(text, str) for text in self.schedules):
+            raise ArgumentError(
+                "option 'schedules': expected texts of #redfuse.schedule attributes, got "
+                f"{self.schedules!r}"
             )
         if not 0 <= self.opt_level <= 3:
             raise ArgumentError(f"option 'opt_level': expected 0 to 3, got {self.opt_level}")
@@ -124,7 +138,7 @@ class Options:
     def key(self) -> str:
         """What of the options changes the binary, as text for a cache key."""
         values = dataclasses.asdict(self)
-        for name in ("along", "cache", "threads"):
+        for name in ("along", "cache", "threads", "tuned"):
             del values[name]
         return json.dumps(values, sort_keys=True)
 

@@ -169,7 +169,8 @@ class StateProgram:
 
         if not options.fuse:
             raise ArgumentError("the option fuse=False compiles no merge; states need fuse=True")
-        self.options = options
+        # The choice of schedules is another one: all of the program's stages are streamed.
+        self.options = options = dataclasses.replace(options, schedules=())
         stages = pipelines.state(options)
         try:
             lowered = _lower(source, options, stages, "state")

@@ -1,12 +1,14 @@
 // RUN: redfuse-opt %s -split-input-file -verify-diagnostics | FileCheck %s
 
-// CHECK: map = #redfuse.schedule<map, grid = [0, 1], tiles = [1, 64]>
+// CHECK: hints = #redfuse.schedule<stream, grid = [0], tiles = [64, 128], stream = [1], hints = {columns = 64 : i64, rows = 128 : i64, slots = 3 : i64}>
+// CHECK-SAME: map = #redfuse.schedule<map, grid = [0, 1], tiles = [1, 64]>
 // CHECK-SAME: multipass = #redfuse.schedule<multipass, grid = [0], tiles = [4, 0, 32]>
 // CHECK-SAME: resident = #redfuse.schedule<resident, reason = "fits \22l1\22">
 // CHECK-SAME: stream = #redfuse.schedule<stream, grid = [0, 1], tiles = [1, 64, 256, 0, 0], stream = [2], reason = "why">
 // CHECK-SAME: target = #redfuse.target<"cpu", units = 2, vector_bits = 512, l1 = 49152, l2 = 1048576, flops = 300, bandwidth = 40, launch_ns = 2000>
 module attributes {
   redfuse.a = {
+    hints = #redfuse.schedule<stream, hints = {slots = 3, rows = 128, columns = 64}, grid = [0], tiles = [64, 128], stream = [1]>,
     map = #redfuse.schedule<map, grid = [0, 1], tiles = [1, 64]>,
     multipass = #redfuse.schedule<multipass, grid = [0], tiles = [4, 0, 32]>,
     resident = #redfuse.schedule<resident, reason = "fits \22l1\22">,
@@ -87,8 +89,23 @@ module attributes {redfuse.a = #redfuse.schedule<spiral>} {}
 
 // -----
 
-// expected-error @below {{expected grid, tiles, stream, parts, lazy or reason, got 'blocks'}}
+// expected-error @below {{expected grid, tiles, stream, parts, lazy, hints or reason, got 'blocks'}}
 module attributes {redfuse.a = #redfuse.schedule<map, blocks = [1]>} {}
+
+// -----
+
+// expected-error @below {{no hint is called "colour"; expected columns, rows, slots or split}}
+module attributes {redfuse.a = #redfuse.schedule<map, hints = {colour = 3}>} {}
+
+// -----
+
+// expected-error @below {{hint "rows": expected a positive i64}}
+module attributes {redfuse.a = #redfuse.schedule<map, hints = {rows = -64}>} {}
+
+// -----
+
+// expected-error @below {{hint "slots": expected a positive i64}}
+module attributes {redfuse.a = #redfuse.schedule<map, hints = {slots = 3 : i32}>} {}
 
 // -----
 

@@ -66,6 +66,11 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     On a kernel, the last dim of `grid` is the number of the segment: a block
     folds that segment alone.
 
+    `hints` are for generators that choose more than tiles, by name; what is not
+    named, or cannot be had, is the generator's own choice. Of kernels on matrix
+    units: `rows` of a block, `columns` of a step, `slots` of the ring, `split`:
+    blocks that share a long sum.
+
     Example:
 
     ```mlir
@@ -80,15 +85,20 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$stream,
     OptionalParameter<"::mlir::StringAttr">:$reason,
     DefaultValuedParameter<"int64_t", "0">:$parts,
-    DefaultValuedParameter<"int64_t", "0">:$lazy);
+    DefaultValuedParameter<"int64_t", "0">:$lazy,
+    OptionalParameter<"::mlir::DictionaryAttr">:$hints);
   let skipDefaultBuilders = 1;
   let builders = [
     AttrBuilder<(ins "ScheduleKind":$kind, "::llvm::ArrayRef<int64_t>":$grid,
                      "::llvm::ArrayRef<int64_t>":$tiles, "::llvm::ArrayRef<int64_t>":$stream,
                      "::mlir::StringAttr":$reason, CArg<"int64_t", "0">:$parts,
-                     CArg<"int64_t", "0">:$lazy),
-      [{ return $_get($_ctxt, kind, grid, tiles, stream, reason, parts, lazy); }]>
+                     CArg<"int64_t", "0">:$lazy, CArg<"::mlir::DictionaryAttr", "{}">:$hints),
+      [{ return $_get($_ctxt, kind, grid, tiles, stream, reason, parts, lazy, hints); }]>
   ];
+  let extraClassDeclaration = [{
+    /// What is asked of the generator under this name; 0: nothing.
+    int64_t getHint(::llvm::StringRef name) const;
+  }];
   // Entries after the kind may each be missing.
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

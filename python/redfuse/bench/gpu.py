@@ -1,12 +1,11 @@
-"""Times cases on a GPU: CUDA events, graph replays for what is short, sets of arrays in turn so
-that the L2 cache is cold, and what a copy and a matrix product reach in the same run."""
+"""Times cases on a GPU (see ``gpu_timing``), all implementations in turn, beside what a copy and a
+matrix product reach in the same run."""
 
 from __future__ import annotations
 
 import dataclasses
 import gc
 import itertools
-import math
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,10 +14,8 @@ from typing import Any
 from ..errors import Error
 from . import exact, gpu_peers
 from .cases import Case
+from .gpu_timing import Timer, first_line, sets_of, timed
 from .runner import Row, Settings, from_torch, schedules
-
-SHORT_MS = 0.2  # under this a graph replay takes the gaps between launches out
-MOST_SETS = 1024
 
 
 @dataclasses.dataclass
@@ -40,9 +37,8 @@ class Contender:
 
     row: Row
     calls: list[Callable[[], Any]]
-    graph: Any = None
+    timer: Timer | None = None
     samples: list[float] = dataclasses.field(default_factory=list)
-    repeat: int = 1
 
 
 def measure_floors() -> Floors:
@@ -67,20 +63,7 @@ def _quick(call: Callable[[], Any], rounds: int = 15) -> float:
     """Median ms of a long call."""
     for _ in range(3):
         call()
-    return statistics.median(_timed([call]) for _ in range(rounds))
-
-
-def _timed(calls: Sequence[Callable[[], Any]]) -> float:
-    """ms of all calls together."""
-    import torch
-
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    for call in calls:
-        call()
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end)
+    return statistics.median(timed([call]) for _ in range(rounds))
 
 
 def run_case(case: Case, settings: Settings, floors: Floors, peers: Sequence[str]) -> list[Row]:
@@ -90,10 +73,7 @@ def run_case(case: Case, settings: Settings, floors: Floors, peers: Sequence[str
 
     first = _inputs(case, settings.seed)
     inputs = [from_torch(tensor.cpu()) for tensor in first]
-    bytes_of_a_set = sum(t.nbytes for t in first) + 1
-    cache = torch.cuda.get_device_properties(0).L2_cache_size  # bytes
-    number = max(2, min(MOST_SETS, math.ceil(3 * cache / bytes_of_a_set)))
-    sets = [first] + [[t.clone() for t in first] for _ in range(number - 1)]
+    sets = sets_of(first)
     want = list(itertools.islice(case.exact(inputs), 2))
     del inputs
     rows: list[Row] = []
@@ -107,7 +87,7 @@ def run_case(case: Case, settings: Settings, floors: Floors, peers: Sequence[str
     start = time.perf_counter()
     for turn in range(settings.rounds):
         for contender in ready:
-            contender.samples.append(_sample(contender))
+            contender.samples.append(contender.timer.sample())  # type: ignore[union-attr]
         if turn >= 4 and time.perf_counter() - start > settings.seconds:
             break
     for contender in ready:
@@ -167,7 +147,7 @@ def _redfuse(case: Case, sets: list, settings: Settings, row: Any) -> Iterator[C
             tensor.fill_(float("nan") if tensor.is_floating_point() else -77)
         outs = [made] + [tuple(torch.empty_like(t) for t in made) for _ in sets[1:]]
     except (Error, RuntimeError) as error:
-        row("redfuse", note=_first_line(error))
+        row("redfuse", note=first_line(error))
         return
 
     def call(arrays: list, out: tuple) -> Callable[[], Any]:
@@ -190,7 +170,7 @@ def _peers(case: Case, sets: list, names: Sequence[str], row: Any) -> Iterator[C
                 function(*sets[0])
                 torch.cuda.synchronize()
         except Exception as error:  # whatever a library raises
-            mine.note = _first_line(error)
+            mine.note = first_line(error)
             continue
         mine.compile_s = time.perf_counter() - start
 
@@ -200,13 +180,8 @@ def _peers(case: Case, sets: list, names: Sequence[str], row: Any) -> Iterator[C
         yield Contender(mine, [call(arrays) for arrays in sets])
 
 
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
-
-
 def _warm(contender: Contender, want: list) -> bool:
-    """The error against fp64, the number of calls of a sample, and a graph if they are short."""
+    """The error against fp64, and a timer."""
     import torch
 
     try:
@@ -216,50 +191,12 @@ def _warm(contender: Contender, want: list) -> bool:
             arrays = [from_torch(result.cpu()) for result in results]
             contender.row.error = exact.error(iter(want), arrays)
             del results, arrays
-            _timed(contender.calls[:2])
-            one = _timed(contender.calls[:8]) / min(8, len(contender.calls))
-            if one < SHORT_MS:
-                contender.graph = _capture(contender)
-            else:
-                contender.repeat = max(1, math.ceil(2.0 / one / len(contender.calls)))
+        contender.timer = Timer(contender.calls)
+        contender.row.note = contender.row.note or contender.timer.note
     except Exception as error:  # whatever a library raises
-        contender.row.note = _first_line(error)
+        contender.row.note = first_line(error)
         return False
     return True
-
-
-def _capture(contender: Contender) -> Any:
-    """A graph of one call for each set; None where a capture is not possible."""
-    import torch
-
-    stream = torch.cuda.Stream()
-    try:
-        with torch.cuda.stream(stream):
-            for call in contender.calls[:3]:
-                call()
-        stream.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
-            for call in contender.calls:
-                call()
-        graph.replay()
-        torch.cuda.synchronize()
-        return graph
-    except Exception as error:  # whatever a library raises
-        torch.cuda.synchronize()
-        contender.row.note = f"no graph: {_first_line(error)}"
-        return None
-
-
-def _sample(contender: Contender) -> float:
-    """ms of one call."""
-    import torch
-
-    with torch.no_grad():
-        if contender.graph is not None:
-            return _timed([contender.graph.replay]) / len(contender.calls)
-        calls = contender.calls * contender.repeat
-        return _timed(calls) / len(calls)
 
 
 def _summarise(contender: Contender, case: Case, floors: Floors) -> None:
@@ -269,7 +206,7 @@ def _summarise(contender: Contender, case: Case, floors: Floors) -> None:
     row.tflops, row.gb_s = case.flops / median / 1e9, case.nbytes / median / 1e6
     row.of_floor = floors.milliseconds(case) / median
     row.rounds = len(samples)
-    row.timed = "graph" if contender.graph is not None else "events"
+    row.timed = contender.timer.how if contender.timer else ""
 
 
 # ---- a whole run --------------------------------------------------------------------------------
@@ -309,7 +246,7 @@ def _guarded(case: Case, settings: Settings, floors: Floors, names: Sequence[str
         return run_case(case, settings, floors, names)
     except (RuntimeError, MemoryError, torch.OutOfMemoryError) as error:
         torch.cuda.empty_cache()
-        return [Row(case.workload, case.name, "all", case.dtype, note=_first_line(error))]
+        return [Row(case.workload, case.name, "all", case.dtype, note=first_line(error))]
 
 
 def _set_up() -> None:

@@ -1,0 +1,226 @@
+"""The process in which candidates are compiled and timed: one that hangs, crashes or spoils the
+GPU's context ends this process alone.
+
+Reads a JSON line that says what is tuned, then one a candidate; writes a JSON line for each (see
+``Subject``). The schedules of the first candidate make the results that others are compared with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import check
+from ..compiler import compile
+from ..errors import CodeWarning, Error, FusionWarning
+from ..frontends.mlir import Source
+from ..options import Options
+from ..runtime.specs import Signature
+
+_LOOSER = 10.0  # than the tolerance against fp64: both results have errors of their own
+_MOVED = 1e-3  # the share of integers that may differ: ranks of values that nearly tie
+
+
+class Subject:
+    """A program with arguments, on the machine that runs it.
+
+    request: ``text`` (bytecode as ``hex``), ``name``, ``target``, ``options``, ``shapes`` (one an
+        argument, empty where all are static), ``inputs`` (an .npz, or empty for random ones),
+        ``seconds`` (of timing a candidate).
+    """
+
+    def __init__(self, request: dict):
+        text = bytes.fromhex(request["hex"]) if "hex" in request else request["text"]
+        self.program = Source(text, request["name"])
+        self.target = request["target"]
+        self.options = {**request["options"], "cache": False, "tuned": False}
+        self.shapes, self.inputs_file = request["shapes"], request["inputs"]
+        self.seconds = float(request["seconds"])
+        self.sets: list[list[Any]] = []
+        self.expected: list[Any] = []
+        self.times: dict[str, float] = {}
+        self.flaws = 0
+
+    def trial(self, schedules: Sequence[str]) -> dict[str, Any]:
+        """Compiles and times. ``ms``, or ``error`` where it cannot be used; ``compile_s``;
+        ``same`` if an earlier one has the same code; ``matrices`` if kernels are for matrix
+        units."""
+        start = time.perf_counter()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            exe = compile(
+                self.program, target=self.target,
+                options=Options.of({**self.options, "schedules": list(schedules)}),
+            )  # fmt: skip
+        found: dict[str, Any] = {"compile_s": time.perf_counter() - start}
+        if any(issubclass(w.category, FusionWarning) for w in told):
+            return {**found, "error": "not fused"}
+        code = _code_of(exe)
+        key = hashlib.sha256(code).hexdigest()
+        found["matrices"] = b"wgmma" in code
+        if key in self.times:
+            return {**found, "ms": self.times[key], "same": True}
+        flaws = [str(w.message) for w in told if issubclass(w.category, CodeWarning)]
+        if not self.expected:
+            self._prepare(exe.signature)
+            self.flaws = len(flaws)
+        elif len(flaws) > self.flaws:
+            return {**found, "error": f"pruned: {flaws[0][:300]}"}
+        problem = self._wrong(exe)
+        if problem:
+            return {**found, "error": problem}
+        self.times[key] = self._time(exe)
+        return {**found, "ms": self.times[key]}
+
+    def _prepare(self, signature: Signature) -> None:
+        arrays = arguments(signature, self.shapes, self.inputs_file)
+        if self.target == "cpu":
+            self.sets = [arrays]
+            return
+        from ..bench import gpu_timing
+
+        self.sets = gpu_timing.sets_of([to_gpu(array) for array in arrays])
+
+    def _wrong(self, exe: Any) -> str:
+        """Why the results are not those of the first candidate; empty if they are."""
+        results = _listed(exe(*self.sets[0]))
+        if self.target != "cpu":
+            results = [_poisoned(result) for result in results]
+            exe(*self.sets[0], out=tuple(results))
+            results = [_to_host(result) for result in results]
+        if not self.expected:
+            self.expected = results
+            return ""
+        outcomes = check.compare(results, self.expected, exe.signature)
+        wrong = [o for o in outcomes if not o.ok and o.error > (_LOOSER * o.tolerance or _MOVED)]
+        return f"another result: {wrong[0]}" if wrong else ""
+
+    def _time(self, exe: Any) -> float:
+        """Median ms of a call."""
+        made = _listed(exe(*self.sets[0]))
+        if self.target == "cpu":
+            out = tuple(made)
+            sample = _host_sampler(lambda: exe(*self.sets[0], out=out))
+        else:
+            import torch
+
+            from ..bench.gpu_timing import Timer
+
+            outs = [tuple(torch.empty_like(t) for t in made) for _ in self.sets]
+            calls = [
+                lambda a=arrays, o=out: exe(*a, out=o)
+                for arrays, out in zip(self.sets, outs, strict=True)
+            ]
+            sample = Timer(calls).sample
+        samples: list[float] = []
+        start = time.perf_counter()
+        while len(samples) < 3 or (
+            len(samples) < 200 and time.perf_counter() - start < self.seconds
+        ):
+            samples.append(sample())
+        return statistics.median(samples)
+
+
+def _host_sampler(call: Callable[[], Any]) -> Callable[[], float]:
+    """ms of a call, of as many in a row as take 2 ms."""
+    call()
+    start = time.perf_counter()
+    call()
+    count = max(1, min(10000, int(2e-3 / max(time.perf_counter() - start, 1e-7))))
+
+    def sample() -> float:
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        return (time.perf_counter() - start) * 1e3 / count
+
+    return sample
+
+
+def _listed(results: Any) -> list[Any]:
+    return list(results) if isinstance(results, tuple) else [results]
+
+
+def _code_of(exe: Any) -> bytes:
+    parts = [exe.code]
+    for variant in exe.variants:
+        parts += [variant.code, *(image for _, image in variant.images)]
+    return b"".join(parts)
+
+
+def arguments(signature: Signature, shapes: Sequence[Sequence[int]], file: str) -> list[Any]:
+    """NumPy arrays for a signature; ``shapes`` for extents that are dynamic. Raises
+    ArgumentError."""
+    import dataclasses
+
+    from ..data import random_inputs
+
+    if file:
+        return check.cast_inputs(check.load_npz(file)[0], signature)
+    if shapes:
+        specs = tuple(
+            dataclasses.replace(spec, shape=tuple(shape))
+            for spec, shape in zip(signature.inputs, shapes, strict=True)
+        )
+        signature = dataclasses.replace(signature, inputs=specs)
+    return random_inputs(signature)
+
+
+def to_gpu(array: Any) -> Any:
+    """A torch tensor on the current GPU."""
+    from ..bench.runner import to_torch
+
+    return to_torch(array).cuda() if getattr(array, "shape", None) is not None else array
+
+
+def _poisoned(tensor: Any) -> Any:
+    return tensor.fill_(float("nan") if tensor.is_floating_point() else 1)
+
+
+def _to_host(tensor: Any) -> Any:
+    from ..bench.runner import from_torch
+
+    return from_torch(tensor.cpu())
+
+
+def _is_alive(target: str) -> bool:
+    """Whether the GPU still takes work: a kernel's illegal access spoils the whole context."""
+    if target == "cpu":
+        return True
+    import torch
+
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError:
+        return False
+    return True
+
+
+def main() -> int:
+    """The other process."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is no answer
+    subject = Subject(json.loads(sys.stdin.readline()))
+    for line in sys.stdin:
+        try:
+            found = subject.trial(json.loads(line))
+        except (Error, RuntimeError, MemoryError) as error:
+            words = str(error).strip().splitlines() or [""]
+            found = {"error": f"{type(error).__name__}: {words[0][:300]}"}
+        alive = _is_alive(subject.target)
+        answers.write(json.dumps(found) + "\n")
+        answers.flush()
+        if not alive:
+            return 3
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,102 @@
+"""The other side of ``measure``: starts that process, asks it, and ends it when it hangs."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import Error
+
+
+class WorkerError(Error):
+    """The process ended, or did not answer in time."""
+
+
+class Worker:
+    """One process that measures candidates; started again after it ended.
+
+    request: see ``measure.Subject``. default: the schedules that results are compared with.
+    """
+
+    def __init__(self, request: dict, default: Sequence[str]):
+        self._request, self._default = request, list(default)
+        self._process: subprocess.Popen[str] | None = None
+        self._errors: Any = None
+
+    def first(self, seconds: float) -> dict[str, Any]:
+        """Starts the process; what it says of the default schedules. Raises WorkerError."""
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        self._errors = tempfile.TemporaryFile("w+")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "redfuse.tuning.measure"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
+            env=environment,
+        )  # fmt: skip
+        self._say(self._request)
+        return self._ask(self._default, seconds)
+
+    def trial(self, schedules: Sequence[str], seconds: float) -> dict[str, Any]:
+        """What ``Subject.trial`` answers; an ``error`` also where the process ends or takes
+        longer."""
+        try:
+            if self._process is None:
+                self.first(4 * seconds)
+            return self._ask(schedules, seconds)
+        except WorkerError as error:
+            return {"error": str(error)}
+
+    def close(self) -> None:
+        """Ends the process."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, self._errors):
+            if stream is not None:
+                stream.close()
+
+    def _say(self, value: Any) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(value) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it ended: reading says so
+
+    def _ask(self, schedules: Sequence[str], seconds: float) -> dict[str, Any]:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        self._say(list(schedules))
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            start = time.monotonic()
+            while not selector.select(max(0.0, start + seconds - time.monotonic())):
+                if time.monotonic() - start >= seconds:
+                    self.close()
+                    raise WorkerError(f"no result in {seconds:.0f} s")
+        line = self._process.stdout.readline()
+        if not line:
+            why = self._why()
+            self.close()
+            raise WorkerError(f"the process that measures ended: {why}")
+        found = json.loads(line)
+        if self._process.poll() is not None:
+            self.close()
+        return found
+
+    def _why(self) -> str:
+        assert self._process is not None
+        code = self._process.wait()
+        self._errors.seek(0)
+        lines = [line.strip() for line in self._errors.read().splitlines() if line.strip()]
+        said = next((line for line in reversed(lines) if "rror" in line or "ssert" in line), "")
+        return f"{'signal' if code < 0 else 'exit code'} {abs(code)}; {said[:300]}"
