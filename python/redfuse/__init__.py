@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .options import Options
     from .rewriting import rewrite
     from .state import State
+    from .tuning import tune
     from .verification import verify
 
 __version__ = "0.1.0"
@@ -66,6 +67,7 @@ __all__ = [
     "rewrite",
     "scan",
     "trim_workspace",
+    "tune",
     "verify",
     "workspace",
 ]
@@ -84,6 +86,7 @@ _LAZY = {
     "scan": "combining",
     "State": "state",
     "rewrite": "rewriting",
+    "tune": "tuning",
     "verify": "verification",
     "pattern_names": "rewriting",
 }

@@ -37,6 +37,9 @@ def make_app(_typer: Any) -> Any:
     )  # fmt: skip
     for command in (compile_, run, explain, verify, bench, targets, demo):
         app.command(name=command.__name__.rstrip("_"))(command)
+    from .tuning.command import tune
+
+    app.command(name="tune")(tune)
     cache_app = typer.Typer(
         help="Shows or empties the cache of compiled programs.", no_args_is_help=True
     )

@@ -197,7 +197,8 @@ class _Search:
 
     def _new(self, number: int, schedule: Schedule) -> Iterator[tuple[str, ...]]:
         best = self.result.schedules
-        schedules = (*best[:number], schedule.text, *best[number + 1 :])
+        text = "" if schedule == self.places[number].starts[0] else schedule.text
+        schedules = (*best[:number], text, *best[number + 1 :])
         if schedules not in self.seen:
             yield schedules
 
@@ -215,9 +216,9 @@ class _Search:
         if "ms" not in again or "ms" not in best:
             self.result.schedules, self.result.ms = self.default, self.result.default_ms
             return
-        self.result.default_ms, self.result.ms = again["ms"], best["ms"]
-        if best["ms"] >= _BETTER * again["ms"]:
-            self.result.schedules, self.result.ms = self.default, again["ms"]
+        self.result.ms = best["ms"]
+        if best["ms"] >= _BETTER * self.result.default_ms:
+            self.result.schedules, self.result.ms = self.default, self.result.default_ms
 
     def _store(self) -> None:
         result = self.result
@@ -252,8 +253,7 @@ def _checked(
         )
     for number, (spec, shape) in enumerate(zip(signature.inputs, shapes, strict=True)):
         fits = len(shape) == len(spec.shape) and all(
-            want in (None, got) and got >= 0
-            for want, got in zip(spec.shape, shape, strict=True)
+            want in (None, got) and got >= 0 for want, got in zip(spec.shape, shape, strict=True)
         )
         if not fits:
             raise ArgumentError(f"shape of argument {number}: expected {spec}, got {list(shape)}")

@@ -46,6 +46,8 @@ class Subject:
         self.sets: list[list[Any]] = []
         self.expected: list[Any] = []
         self.times: dict[str, float] = {}
+        self.first: Callable[[], float] | None = None
+        self.first_ms = 0.0
         self.flaws = 0
 
     def trial(self, schedules: Sequence[str]) -> dict[str, Any]:
@@ -76,7 +78,7 @@ class Subject:
         problem = self._wrong(exe)
         if problem:
             return {**found, "error": problem}
-        self.times[key] = self._time(exe)
+        self.times[key] = self._time(self._sampler(exe))
         return {**found, "ms": self.times[key]}
 
     def _prepare(self, signature: Signature) -> None:
@@ -102,30 +104,45 @@ class Subject:
         wrong = [o for o in outcomes if not o.ok and o.error > (_LOOSER * o.tolerance or _MOVED)]
         return f"another result: {wrong[0]}" if wrong else ""
 
-    def _time(self, exe: Any) -> float:
-        """Median ms of a call."""
+    def _sampler(self, exe: Any) -> Callable[[], float]:
+        """ms of a call, when called."""
         made = _listed(exe(*self.sets[0]))
         if self.target == "cpu":
             out = tuple(made)
-            sample = _host_sampler(lambda: exe(*self.sets[0], out=out))
-        else:
-            import torch
+            return _host_sampler(lambda: exe(*self.sets[0], out=out))
+        import torch
 
-            from ..bench.gpu_timing import Timer
+        from ..bench.gpu_timing import Timer
 
-            outs = [tuple(torch.empty_like(t) for t in made) for _ in self.sets]
-            calls = [
+        outs = [tuple(torch.empty_like(t) for t in made) for _ in self.sets]
+        return Timer(
+            [
                 lambda a=arrays, o=out: exe(*a, out=o)
                 for arrays, out in zip(self.sets, outs, strict=True)
             ]
-            sample = Timer(calls).sample
-        samples: list[float] = []
-        start = time.perf_counter()
-        while len(samples) < 3 or (
-            len(samples) < 200 and time.perf_counter() - start < self.seconds
-        ):
-            samples.append(sample())
-        return statistics.median(samples)
+        ).sample
+
+    def _time(self, sample: Callable[[], float]) -> float:
+        """Median ms of a call. The first candidate is timed in turn with every other, so that a
+        slow minute of the machine slows both: what counts is the ratio."""
+        if self.first is None:
+            self.first, self.first_ms = (
+                sample,
+                statistics.median(_samples([sample], self.seconds)[0]),
+            )
+            return self.first_ms
+        mine, first = _samples([sample, self.first], self.seconds)
+        return self.first_ms * statistics.median(mine) / statistics.median(first)
+
+
+def _samples(samplers: Sequence[Callable[[], float]], seconds: float) -> list[list[float]]:
+    """Of each, in turn."""
+    found: list[list[float]] = [[] for _ in samplers]
+    start = time.perf_counter()
+    while len(found[0]) < 5 or (len(found[0]) < 200 and time.perf_counter() - start < seconds):
+        for sampler, samples in zip(samplers, found, strict=True):
+            samples.append(sampler())
+    return found
 
 
 def _host_sampler(call: Callable[[], Any]) -> Callable[[], float]:

@@ -29,18 +29,23 @@ class Worker:
         self._request, self._default = request, list(default)
         self._process: subprocess.Popen[str] | None = None
         self._errors: Any = None
+        self._first_ms = self._scale = 0.0  # times of a later process are in the first one's terms
 
     def first(self, seconds: float) -> dict[str, Any]:
         """Starts the process; what it says of the default schedules. Raises WorkerError."""
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-        self._errors = tempfile.TemporaryFile("w+")
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (the process writes to it)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "redfuse.tuning.measure"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
             env=environment,
         )  # fmt: skip
         self._say(self._request)
-        return self._ask(self._default, seconds)
+        found = self._ask(self._default, seconds)
+        if "ms" in found:
+            self._first_ms = self._first_ms or found["ms"]
+            self._scale = self._first_ms / found["ms"]
+        return found
 
     def trial(self, schedules: Sequence[str], seconds: float) -> dict[str, Any]:
         """What ``Subject.trial`` answers; an ``error`` also where the process ends or takes
@@ -48,7 +53,8 @@ class Worker:
         try:
             if self._process is None:
                 self.first(4 * seconds)
-            return self._ask(schedules, seconds)
+            found = self._ask(schedules, seconds)
+            return {**found, "ms": found["ms"] * self._scale} if "ms" in found else found
         except WorkerError as error:
             return {"error": str(error)}
 

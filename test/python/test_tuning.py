@@ -1,0 +1,345 @@
+"""Tuning: the space of schedules, the search, what is stored and who uses it, and a process that
+measures, crashes or hangs."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import redfuse
+from redfuse import tuning
+from redfuse.bench import programs
+from redfuse.frontends import mlir as mlir_frontend
+from redfuse.options import Options
+from redfuse.tuning import schedules, space, store, worker
+
+SOFTMAX = programs.softmax(67, 193, "f32")
+DYNAMIC = """
+func.func @main(%x: tensor<?x193xf32>) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %rows = tensor.dim %x, %c0 : tensor<?x193xf32>
+  %e = tensor.empty(%rows) : tensor<?xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %r = linalg.reduce {arith.addf} ins(%x : tensor<?x193xf32>) outs(%i : tensor<?xf32>) dimensions = [1]
+  return %r : tensor<?xf32>
+}
+"""
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    e = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def schedule_of(exe: redfuse.Executable) -> dict:
+    return exe.explanation["kernels"][0]["schedule"]
+
+
+def rows_of(exe: redfuse.Executable) -> int:
+    """The rows of a block."""
+    return schedule_of(exe)["tile"]["i0"]
+
+
+# ---- schedules ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "map",
+        'resident, grid = [0], tiles = [4, 0], reason = "fits, l1"',
+        "stream, grid = [0, 1], tiles = [1, 64, 32], stream = [2], lazy = 3",
+        "split, grid = [0], tiles = [1, 64], stream = [1], parts = 7",
+        "map, hints = {columns = 64 : i64, rows = 128 : i64}",
+    ],
+)
+def test_schedules_are_read_and_written_as_mlir_does(text: str) -> None:
+    import mlir.ir as ir
+
+    with ir.Context() as context:
+        redfuse.register_dialect(context)
+        attribute = ir.Attribute.parse(f"#redfuse.schedule<{text}>")
+        held = schedules.Schedule.of(str(attribute))
+        again = ir.Attribute.parse(held.text)
+        assert schedules.Schedule.of(str(again)) == held
+        assert held.kind == text.partition(",")[0]
+
+
+def test_hints_come_and_go() -> None:
+    plain = schedules.Schedule("stream", (0,), (4, 64), (1,))
+    hinted = plain.with_hint("rows", 64).with_hint("columns", 32)
+    assert hinted.hints == (("columns", 32), ("rows", 64))
+    assert hinted.with_hint("rows", 0).with_hint("columns", 0) == plain
+    assert hinted.short() == "stream tiles 4x64 columns 32 rows 64"
+
+
+# ---- schedules by name --------------------------------------------------------------------------
+
+
+def test_a_pinned_schedule_is_used() -> None:
+    text = "#redfuse.schedule<stream, grid = [0], tiles = [3, 17], stream = [1]>"
+    exe = redfuse.compile(SOFTMAX, options={"schedules": [text]})
+    found = schedule_of(exe)
+    assert (found["kind"], found["tile"]) == ("stream", {"i0": 3, "i1": 17})
+    x = np.random.default_rng(0).standard_normal((67, 193), dtype=np.float32)
+    assert np.abs(exe(x) - softmax(x)).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["", ""], "expected one for each of the 1 cascades of the program, got 2"),
+        (["#redfuse.schedule<spiral>"], "is no schedule: .*expected map, resident"),
+        (["nonsense"], "is no schedule"),
+        (["42 : i64"], "expected #redfuse.schedule"),
+        (["#redfuse.schedule<resident, grid = [0], tiles = [4]>"], "has 1 tiles, expected .* 2"),
+        ([3], "expected texts"),
+        ("x", "expected tuple or list"),
+    ],
+)
+def test_what_is_no_schedule_of_the_program(given: object, message: str) -> None:
+    with pytest.raises(redfuse.ArgumentError, match=message):
+        redfuse.compile(SOFTMAX, options={"schedules": given})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#redfuse.schedule<stream, grid = [1], tiles = [0, 4]>",  # a reduced dim
+        "#redfuse.schedule<stream, grid = [0], tiles = [100000, 0]>",
+        "#redfuse.schedule<split, grid = [0], tiles = [4, 16], stream = [1], parts = 3000>",
+    ],
+)
+def test_odd_schedules_are_refused_or_right(text: str) -> None:
+    x = np.random.default_rng(0).standard_normal((67, 193), dtype=np.float32)
+    try:
+        exe = redfuse.compile(SOFTMAX, options={"schedules": [text]})
+    except redfuse.Error:
+        return
+    assert np.abs(exe(x) - softmax(x)).max() < 1e-6
+
+
+def test_states_choose_for_themselves() -> None:
+    text = "#redfuse.schedule<resident, grid = [0], tiles = [3, 0]>"
+    exe = redfuse.compile(SOFTMAX, options={"schedules": [text]})
+    x = np.random.default_rng(0).standard_normal((67, 193), dtype=np.float32)
+    state = exe.update(exe.init(), x)
+    assert np.abs(exe.finalize(state, x, offset=0) - softmax(x)).max() < 1e-6
+
+
+# ---- the space ----------------------------------------------------------------------------------
+
+
+def test_every_start_is_right_and_neighbours_differ() -> None:
+    source = mlir_frontend.read(SOFTMAX)
+    (place,) = space.places(source, Options(), "cpu")
+    assert place.extents == [67, 193]
+    assert {"resident", "stream", "split"} <= {s.kind for s in place.starts}
+    x = np.random.default_rng(0).standard_normal((67, 193), dtype=np.float32)
+    tried = [*place.starts[:4], *(s for _, s in place.neighbours(place.starts[-1], False))]
+    for schedule in tried[:8]:
+        exe = redfuse.compile(SOFTMAX, options={"schedules": [schedule.text]})
+        assert np.abs(exe(x) - softmax(x)).max() < 1e-6
+    for start in place.starts:
+        for _, one in place.neighbours(start, True):
+            assert one != start
+
+
+def test_options_bound_the_space() -> None:
+    source = mlir_frontend.read(SOFTMAX)
+    (place,) = space.places(source, Options(schedule="split", parts=5), "cpu")
+    assert [(s.kind, s.parts) for s in place.starts] == [("split", 5)]
+
+
+def test_idle_machines_are_not_tried() -> None:
+    own = schedules.Schedule("resident", (0,), (1, 0))
+    place = space.Place([4096, 128], [own], units=128)
+    assert place.is_worth_trying(own.with_tile(0, 8))
+    assert not place.is_worth_trying(own.with_tile(0, 1024))
+
+
+# ---- the search, with times made up -------------------------------------------------------------
+
+
+class FakeWorker:
+    """Times that favour a tile of the rows of 2, and streams that fail."""
+
+    asked: ClassVar[list[tuple[str, ...]]] = []
+
+    def __init__(self, request: dict, default: object):
+        self.request = request
+
+    def first(self, seconds: float) -> dict:
+        return {"ms": 10.0, "compile_s": 0.1, "matrices": False}
+
+    def trial(self, texts: tuple[str, ...], seconds: float) -> dict:
+        FakeWorker.asked.append(tuple(texts))
+        held = schedules.Schedule.of(texts[0])
+        if held.kind == "stream":
+            return {"error": "pruned: spills"}
+        return {"ms": 5.0 + abs(held.tiles[0] - 2) + held.parts / 8}
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def made_up(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    FakeWorker.asked = []
+    monkeypatch.setattr(tuning, "Worker", FakeWorker)
+    return cache
+
+
+def test_the_search_finds_the_best_and_compile_uses_it(made_up: Path) -> None:
+    assert rows_of(redfuse.compile(SOFTMAX)) != 2
+    result = redfuse.tune(SOFTMAX, limit=60)
+    assert result.complete
+    assert (result.ms, result.default_ms) == (5.0, 10.0)
+    best = schedules.Schedule.of(result.schedules[0])
+    assert (best.kind, best.tiles[0]) == ("resident", 2)
+    assert rows_of(redfuse.compile(SOFTMAX)) == 2
+    for options in ({"tuned": False}, {"deterministic": True}, {"strict": True}):
+        assert rows_of(redfuse.compile(SOFTMAX, options=options)) != 2
+    exe = redfuse.compile(SOFTMAX, options={"schedule": "split"})
+    assert schedule_of(exe)["kind"] == "split"
+
+
+def test_failures_are_remembered(made_up: Path) -> None:
+    first = redfuse.tune(SOFTMAX)
+    failed = [t for t in first.trials if t.ms is None]
+    assert failed
+    assert all(t.note == "pruned: spills" for t in failed)
+    FakeWorker.asked = []
+    second = redfuse.tune(SOFTMAX)
+    assert second.schedules == first.schedules
+    assert not any(schedules.Schedule.of(t[0]).kind == "stream" for t in FakeWorker.asked)
+    assert any(t.note.startswith("failed before: pruned") for t in second.trials)
+    # What was found before comes first.
+    assert FakeWorker.asked[0] == first.schedules
+
+
+def test_time_is_bounded(made_up: Path) -> None:
+    result = redfuse.tune(SOFTMAX, limit=0)
+    assert not result.complete
+    assert len(result.trials) == 1
+    assert store.read(result.path).schedules == []
+
+
+def test_noise_is_not_stored(made_up: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is better once and no longer when it is measured again."""
+    times = iter([5.0])
+    monkeypatch.setattr(FakeWorker, "trial", lambda *_: {"ms": next(times, 12.0)})
+    result = redfuse.tune(SOFTMAX)
+    assert result.schedules == ("",)
+    assert result.ms == result.default_ms == 10.0
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}\nabc\n", b'{"format": 1}\n' + b"0" * 64])
+def test_damaged_results_are_reported_and_ignored(made_up: Path, damage: bytes) -> None:
+    result = redfuse.tune(SOFTMAX)
+    Path(result.path).write_bytes(damage)
+    with pytest.warns(redfuse.CacheWarning, match="is damaged"):
+        exe = redfuse.compile(SOFTMAX)
+    assert rows_of(exe) != 2
+
+
+def test_results_that_no_longer_fit_are_not_used(made_up: Path) -> None:
+    result = redfuse.tune(SOFTMAX)
+    record = store.read(result.path)
+    store.write(result.path, dataclasses.replace(record, schedules=["", ""]))
+    with pytest.warns(redfuse.CacheWarning, match="tuned schedules are not used: .*tune again"):
+        exe = redfuse.compile(SOFTMAX)
+    assert rows_of(exe) != 2
+
+
+def test_shapes_have_results_of_their_own(made_up: Path) -> None:
+    narrow = redfuse.tune(DYNAMIC, shapes=[[5, 193]])
+    wide = redfuse.tune(DYNAMIC, shapes=[[5000, 193]])
+    assert narrow.path != wide.path
+    record = store.read(narrow.path)
+    tile = [schedules.Schedule.of(record.schedules[0]).with_tile(0, 3).text]
+    store.write(narrow.path, dataclasses.replace(record, schedules=tile))
+    x = np.zeros((5, 193), np.float32)
+    assert rows_of(redfuse.compile(DYNAMIC, inputs=[x])) == 3
+    assert rows_of(redfuse.compile(DYNAMIC)) == 2  # of the latest
+
+
+def test_bad_requests(made_up: Path) -> None:
+    with pytest.raises(redfuse.ArgumentError, match="expected a shape for each of the arguments"):
+        redfuse.tune(DYNAMIC)
+    with pytest.raises(redfuse.ArgumentError, match="shape of argument 0: expected .*193"):
+        redfuse.tune(DYNAMIC, shapes=[[4, 5]])
+    with pytest.raises(redfuse.ArgumentError, match="fuse=False has no schedules"):
+        redfuse.tune(SOFTMAX, options={"fuse": False})
+    with pytest.raises(redfuse.ArgumentError, match="does not run on this machine"):
+        redfuse.tune(SOFTMAX, target="rocm:gfx942")
+    with pytest.raises(redfuse.UnsupportedError, match="no cascade"):
+        redfuse.tune("func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
+                     "  return %x : tensor<3xf32>\n}")  # fmt: skip
+
+
+# ---- the process --------------------------------------------------------------------------------
+
+
+def request(text: str = SOFTMAX) -> dict:
+    return {"text": text, "name": "-", "target": "cpu", "shapes": [], "inputs": "", "seconds": 0.01,
+            "options": dataclasses.asdict(Options(tuned=False))}  # fmt: skip
+
+
+def test_the_process_measures_and_refuses_wrong_results() -> None:
+    held = worker.Worker(request(), [""])
+    try:
+        assert held.first(120)["ms"] > 0
+        stream = "#redfuse.schedule<stream, grid = [0], tiles = [3, 64], stream = [1]>"
+        found = held.trial([stream], 120)
+        assert found["ms"] > 0
+        assert held.trial([stream], 120)["same"]
+        assert "is no schedule" in held.trial(["nonsense"], 120)["error"]
+        assert held.trial([""], 120)["ms"] > 0  # it goes on
+    finally:
+        held.close()
+
+
+def test_a_process_that_crashes_or_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = worker.Worker(request(), [""])
+    try:
+        held.first(120)
+        held._process.kill()
+        assert "ended: signal 9" in held.trial([""], 120)["error"]
+        assert held.trial([""], 120)["ms"] > 0  # a new one
+        assert held.trial([""], 0.0)["error"] == "no result in 0 s"
+    finally:
+        held.close()
+
+
+def test_another_result_is_an_error() -> None:
+    from redfuse.tuning.measure import Subject
+
+    subject = Subject(request())
+    assert subject.trial([""])["ms"] > 0
+    subject.expected[0] = subject.expected[0] * np.float32(1.01)
+    found = subject.trial(["#redfuse.schedule<resident, grid = [0], tiles = [5, 0]>"])
+    assert found["error"].startswith("another result: out0 f32: error 0.0")
+
+
+def test_the_command(tmp_path: Path, cache: Path) -> None:
+    from test_cli import redfuse as command
+
+    (tmp_path / "softmax.mlir").write_text(SOFTMAX)
+    done = command(
+        "tune", tmp_path / "softmax.mlir", "--limit", "1", "--seconds", "0.01", "--json",
+        tmp_path / "all.json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "schedules tried" in done.stdout
+    assert "the model's choice" in done.stdout
+    assert "[1] the model's: " in done.stderr
+    assert json.loads((tmp_path / "all.json").read_text())["trials"]
+    done = command("tune", tmp_path / "softmax.mlir", "--forget")
+    assert "1 results removed" in done.stdout
+    done = command("tune", tmp_path / "softmax.mlir", "--shape", "4,5")
+    assert done.returncode == 2
+    assert "--shape 4,5: expected extents, as 4096x128" in done.stderr
