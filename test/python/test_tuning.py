@@ -96,6 +96,7 @@ def test_a_pinned_schedule_is_used() -> None:
         (["nonsense"], "is no schedule"),
         (["42 : i64"], "expected #redfuse.schedule"),
         (["#redfuse.schedule<resident, grid = [0], tiles = [4]>"], "has 1 tiles, expected .* 2"),
+        (["#redfuse.schedule<split, tiles = [0, 4], stream = [1], parts = 3000>"], "at most 256"),
         ([3], "expected texts"),
         ("x", "expected tuple or list"),
     ],
@@ -110,7 +111,7 @@ def test_what_is_no_schedule_of_the_program(given: object, message: str) -> None
     [
         "#redfuse.schedule<stream, grid = [1], tiles = [0, 4]>",  # a reduced dim
         "#redfuse.schedule<stream, grid = [0], tiles = [100000, 0]>",
-        "#redfuse.schedule<split, grid = [0], tiles = [4, 16], stream = [1], parts = 3000>",
+        "#redfuse.schedule<split, grid = [0], tiles = [4, 1], stream = [1], parts = 40>",
     ],
 )
 def test_odd_schedules_are_refused_or_right(text: str) -> None:
@@ -165,7 +166,7 @@ def test_idle_machines_are_not_tried() -> None:
 
 
 class FakeWorker:
-    """Times that favour a tile of the rows of 2, and streams that fail."""
+    """Times that favour few rows a block, and streams that fail."""
 
     asked: ClassVar[list[tuple[str, ...]]] = []
 
@@ -173,14 +174,14 @@ class FakeWorker:
         self.request = request
 
     def first(self, seconds: float) -> dict:
-        return {"ms": 10.0, "compile_s": 0.1, "matrices": False}
+        return {"ms": 1000.0, "compile_s": 0.1, "matrices": False}
 
     def trial(self, texts: tuple[str, ...], seconds: float) -> dict:
         FakeWorker.asked.append(tuple(texts))
         held = schedules.Schedule.of(texts[0])
         if held.kind == "stream":
             return {"error": "pruned: spills"}
-        return {"ms": 5.0 + abs(held.tiles[0] - 2) + held.parts / 8}
+        return {"ms": float(held.tiles[0] + 100 * held.parts)}
 
     def close(self) -> None:
         pass
@@ -194,15 +195,15 @@ def made_up(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_search_finds_the_best_and_compile_uses_it(made_up: Path) -> None:
-    assert rows_of(redfuse.compile(SOFTMAX)) != 2
+    assert rows_of(redfuse.compile(SOFTMAX)) != 1
     result = redfuse.tune(SOFTMAX, limit=60)
     assert result.complete
-    assert (result.ms, result.default_ms) == (5.0, 10.0)
+    assert (result.ms, result.default_ms) == (1.0, 1000.0)
     best = schedules.Schedule.of(result.schedules[0])
-    assert (best.kind, best.tiles[0]) == ("resident", 2)
-    assert rows_of(redfuse.compile(SOFTMAX)) == 2
+    assert (best.kind, best.tiles[0]) == ("resident", 1)
+    assert rows_of(redfuse.compile(SOFTMAX)) == 1
     for options in ({"tuned": False}, {"deterministic": True}, {"strict": True}):
-        assert rows_of(redfuse.compile(SOFTMAX, options=options)) != 2
+        assert rows_of(redfuse.compile(SOFTMAX, options=options)) != 1
     exe = redfuse.compile(SOFTMAX, options={"schedule": "split"})
     assert schedule_of(exe)["kind"] == "split"
 
@@ -230,11 +231,11 @@ def test_time_is_bounded(made_up: Path) -> None:
 
 def test_noise_is_not_stored(made_up: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is better once and no longer when it is measured again."""
-    times = iter([5.0])
-    monkeypatch.setattr(FakeWorker, "trial", lambda *_: {"ms": next(times, 12.0)})
+    times = iter([50.0])
+    monkeypatch.setattr(FakeWorker, "trial", lambda *_: {"ms": next(times, 1200.0)})
     result = redfuse.tune(SOFTMAX)
     assert result.schedules == ("",)
-    assert result.ms == result.default_ms == 10.0
+    assert result.ms == result.default_ms == 1000.0
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}\nabc\n", b'{"format": 1}\n' + b"0" * 64])
@@ -243,19 +244,20 @@ def test_damaged_results_are_reported_and_ignored(made_up: Path, damage: bytes) 
     Path(result.path).write_bytes(damage)
     with pytest.warns(redfuse.CacheWarning, match="is damaged"):
         exe = redfuse.compile(SOFTMAX)
-    assert rows_of(exe) != 2
+    assert rows_of(exe) != 1
 
 
 def test_results_that_no_longer_fit_are_not_used(made_up: Path) -> None:
     result = redfuse.tune(SOFTMAX)
     record = store.read(result.path)
-    store.write(result.path, dataclasses.replace(record, schedules=["", ""]))
+    store.write(result.path, dataclasses.replace(record, schedules=record.schedules * 2))
     with pytest.warns(redfuse.CacheWarning, match="tuned schedules are not used: .*tune again"):
         exe = redfuse.compile(SOFTMAX)
-    assert rows_of(exe) != 2
+    assert rows_of(exe) != 1
 
 
 def test_shapes_have_results_of_their_own(made_up: Path) -> None:
+    model = rows_of(redfuse.compile(DYNAMIC))
     narrow = redfuse.tune(DYNAMIC, shapes=[[5, 193]])
     wide = redfuse.tune(DYNAMIC, shapes=[[5000, 193]])
     assert narrow.path != wide.path
@@ -264,7 +266,7 @@ def test_shapes_have_results_of_their_own(made_up: Path) -> None:
     store.write(narrow.path, dataclasses.replace(record, schedules=tile))
     x = np.zeros((5, 193), np.float32)
     assert rows_of(redfuse.compile(DYNAMIC, inputs=[x])) == 3
-    assert rows_of(redfuse.compile(DYNAMIC)) == 2  # of the latest
+    assert rows_of(redfuse.compile(DYNAMIC)) not in (3, model)  # of the latest
 
 
 def test_bad_requests(made_up: Path) -> None:

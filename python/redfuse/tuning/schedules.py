@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 
+MOST_PARTS = 256  # their merges are spelled out
 DYNAMIC = 1 << 12  # what a dynamic extent is taken for
 
 _KIND = re.compile(r"schedule<\s*(\w+)")
@@ -117,7 +118,12 @@ def pin(module: Any, texts: Sequence[str]) -> None:
             ) from None
         if not str(attribute).startswith("#redfuse.schedule<"):
             raise ArgumentError(f"option 'schedules': expected #redfuse.schedule<...>, got {text}")
-        tiles = Schedule.of(str(attribute)).tiles
+        schedule = Schedule.of(str(attribute))
+        tiles = schedule.tiles
+        if schedule.parts > MOST_PARTS:
+            raise ArgumentError(
+                f"option 'schedules': {text} has {schedule.parts} parts, at most {MOST_PARTS}"
+            )
         extents = extents_of(op)
         if len(tiles) != len(extents):
             raise ArgumentError(
