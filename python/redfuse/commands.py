@@ -316,6 +316,9 @@ def bench(
         list[str] | None,
         typer.Option(help="On a GPU, with --peers: one of them alone, may be repeated."),
     ] = None,
+    peer_seconds: Annotated[
+        float, typer.Option(help="On a GPU: how long a peer may take to be ready; 0: for ever.")
+    ] = 120.0,
     option: Settings = None,
 ) -> int:
     """Time the workloads: median, min and max, rates, error against fp64, and PyTorch beside it."""
@@ -350,6 +353,7 @@ def bench(
         unfused=unfused,
         limit=limit,
         peer_names=_peer_names(peers, peer or []) if on_gpu else (),
+        peer_seconds=peer_seconds,
         options=_given_options(option),
     )
     if on_gpu:

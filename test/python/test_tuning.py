@@ -174,7 +174,7 @@ class FakeWorker:
         self.request = request
 
     def first(self, seconds: float) -> dict:
-        return {"ms": 1000.0, "compile_s": 0.1, "matrices": False}
+        return {"ms": 60.0, "compile_s": 0.1, "matrices": False}
 
     def trial(self, texts: tuple[str, ...], seconds: float) -> dict:
         FakeWorker.asked.append(tuple(texts))
@@ -198,12 +198,12 @@ def test_the_search_finds_the_best_and_compile_uses_it(made_up: Path) -> None:
     assert rows_of(redfuse.compile(SOFTMAX)) != 1
     result = redfuse.tune(SOFTMAX, limit=60)
     assert result.complete
-    assert (result.ms, result.default_ms) == (1.0, 1000.0)
+    assert (result.ms, result.default_ms) == (1.0, 60.0)
     best = schedules.Schedule.of(result.schedules[0])
     assert (best.kind, best.tiles[0]) == ("resident", 1)
     assert rows_of(redfuse.compile(SOFTMAX)) == 1
     for options in ({"tuned": False}, {"deterministic": True}, {"strict": True}):
-        assert rows_of(redfuse.compile(SOFTMAX, options=options)) != 1
+        assert redfuse.compile(SOFTMAX, options=options).options.schedules == ()
     exe = redfuse.compile(SOFTMAX, options={"schedule": "split"})
     assert schedule_of(exe)["kind"] == "split"
 
@@ -232,10 +232,10 @@ def test_time_is_bounded(made_up: Path) -> None:
 def test_noise_is_not_stored(made_up: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is better once and no longer when it is measured again."""
     times = iter([50.0])
-    monkeypatch.setattr(FakeWorker, "trial", lambda *_: {"ms": next(times, 1200.0)})
+    monkeypatch.setattr(FakeWorker, "trial", lambda *_: {"ms": next(times, 70.0)})
     result = redfuse.tune(SOFTMAX)
     assert result.schedules == ("",)
-    assert result.ms == result.default_ms == 1000.0
+    assert result.ms == result.default_ms == 60.0
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}\nabc\n", b'{"format": 1}\n' + b"0" * 64])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from redfuse.bench import cases, gpu, gpu_peers, plot, report
+from redfuse.bench import cases, gpu, gpu_peers, gpu_timing, plot, report
 from redfuse.bench.runner import Settings
 
 
@@ -52,7 +52,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "_set_up", lambda: None)
     floors = gpu.Floors(10.0, {"f32": 1.0, "bf16": 2.0})
     monkeypatch.setattr(gpu, "measure_floors", lambda: floors)
-    monkeypatch.setattr(gpu, "_capture", lambda contender: None)
+    monkeypatch.setattr(gpu_timing.Timer, "_capture", lambda timer: None)
 
 
 def small(name: str) -> cases.Case:
@@ -117,7 +117,7 @@ def test_a_picture_needs_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     import redfuse
 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(redfuse.Error, match="pip install matplotlib"):
+    with pytest.raises(redfuse.Error, match=r"pip install .redfuse\[plot\]"):
         plot.draw([], {}, tmp_path / "x.svg")
 
 

@@ -3,10 +3,13 @@ matrix product reach in the same run."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
 import itertools
+import signal
 import statistics
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -82,7 +85,10 @@ def run_case(case: Case, settings: Settings, floors: Floors, peers: Sequence[str
         rows.append(Row(case.workload, case.name, name, case.dtype, **fields))
         return rows[-1]
 
-    contenders = [*_redfuse(case, sets, settings, row), *_peers(case, sets, peers, row)]
+    contenders = [
+        *_redfuse(case, sets, settings, row),
+        *_peers(case, sets, peers, settings.peer_seconds, row),
+    ]
     ready = [c for c in contenders if _warm(c, want)]
     start = time.perf_counter()
     for turn in range(settings.rounds):
@@ -156,16 +162,38 @@ def _redfuse(case: Case, sets: list, settings: Settings, row: Any) -> Iterator[C
     yield Contender(mine, [call(a, o) for a, o in zip(sets, outs, strict=True)])
 
 
-def _peers(case: Case, sets: list, names: Sequence[str], row: Any) -> Iterator[Contender]:
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Ends what takes longer with a TimeoutError, where Python's own code runs every now and then
+    and this is the main thread; 0: no limit."""
+    if not seconds or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: Any) -> None:
+        raise TimeoutError(f"it was not ready after {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _peers(
+    case: Case, sets: list, names: Sequence[str], seconds: float, row: Any
+) -> Iterator[Contender]:
     import torch
 
     for name, make in gpu_peers.functions(case).items():
         if name not in names:
             continue
-        mine = row(f"torch {name}")
+        mine = row(f"torch {name}" if name != "fa4" else name)
         start = time.perf_counter()
         try:
-            with torch.no_grad():
+            with torch.no_grad(), at_most(seconds):
                 function = make()
                 function(*sets[0])
                 torch.cuda.synchronize()
@@ -212,7 +240,7 @@ def _summarise(contender: Contender, case: Case, floors: Floors) -> None:
 # ---- a whole run --------------------------------------------------------------------------------
 
 # What takes long to compile has a pass of its own: a run that has to end early has the rest.
-PASSES = (("eager", "compile", "cudnn", "flash", "flex"), ("max-autotune",))
+PASSES = (("eager", "compile", "cudnn", "flash", "flex", "fa4"), ("max-autotune",))
 
 
 def run(cases: Sequence[Case], settings: Settings, done: Callable[[list[Row], Floors], None]

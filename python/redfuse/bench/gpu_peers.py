@@ -1,5 +1,6 @@
 """The same work by PyTorch on a GPU, as functions of tensors: eager, torch.compile with and without
-max-autotune, and for attention the fused kernels that PyTorch offers and FlexAttention."""
+max-autotune, and for attention the fused kernels that PyTorch offers, FlexAttention, and
+FlashAttention-4 where it is installed."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from typing import Any
 from .cases import Case
 
 Function = Callable[..., Any]
-PEERS = ("eager", "compile", "max-autotune", "cudnn", "flash", "flex")
+PEERS = ("eager", "compile", "max-autotune", "cudnn", "flash", "flex", "fa4")
+DEVICE = "cuda"
 _EAGER_ELEMENTS = 1 << 31  # of a score matrix; more than this is not spelled out
 
 
@@ -28,6 +30,8 @@ def functions(case: Case) -> dict[str, Callable[[], Function]]:
             made["cudnn"] = lambda: _sdpa("CUDNN_ATTENTION", kind, q, k)
             made["flash"] = lambda: _sdpa("FLASH_ATTENTION", kind, q, k)
         made["flex"] = lambda: _flex(kind, q, k)
+        if "alibi" not in kind:
+            made["fa4"] = lambda: _flash4(kind)
     return made
 
 
@@ -155,7 +159,7 @@ def _flex(kind: str, q_shape: tuple, k_shape: tuple) -> Function:
             ok = i + shift >= j
             return ok & (i + shift - j < 4096) if window else ok
 
-        mask = create_block_mask(seen, None, None, rows, kv, device="cuda")
+        mask = create_block_mask(seen, None, None, rows, kv, device=DEVICE)
 
     def attention(q: Any, k: Any, v: Any, slopes: Any = None) -> Any:
         def score(s: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
@@ -169,5 +173,26 @@ def _flex(kind: str, q_shape: tuple, k_shape: tuple) -> Function:
         return compiled(
             q, k, v, score_mod=None if plain else score, block_mask=mask, enable_gqa=grouped
         )
+
+    return attention
+
+
+def _flash4(kind: str) -> Function:
+    """FlashAttention-4's CuTe kernels; they take rows before heads. Causal is aligned to the last
+    row, as in ``programs.attention``."""
+    import torch
+    from flash_attn.cute import flash_attn_func
+
+    words = kind.split("+")
+    chosen: dict[str, Any] = {"causal": "causal" in words}
+    if "softcap" in words:
+        chosen["softcap"] = 50.0
+    if "window" in words:
+        chosen["window_size"] = (4095, 0)
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        out = flash_attn_func(*(x.transpose(1, 2) for x in (q, k, v)), **chosen)
+        out = out[0] if isinstance(out, tuple) else out
+        return torch.transpose(out, 1, 2)
 
     return attention

@@ -16,7 +16,7 @@ def draw(rows: Sequence[Row], about: dict[str, str], path: Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise Error("--plot needs matplotlib: pip install matplotlib") from None
+        raise Error("--plot needs matplotlib: pip install 'redfuse[plot]'") from None
     timed = [row for row in rows if row.of_floor is not None]
     cases = list(dict.fromkeys(f"{row.workload}/{row.case}" for row in timed))
     names = list(dict.fromkeys(row.implementation for row in timed))

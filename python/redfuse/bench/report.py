@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import console
 from ..compiler import host_text
+from . import groups
 from .cases import Case
 from .runner import Row, Settings, copy_rate, headline, run_case
 
@@ -86,7 +87,7 @@ def run_gpu(cases: Sequence[Case], settings: Settings, path: Path | None, plot: 
             print("  ".join(cell for cell in gpu_cells(row) if cell) + f"  {row.note}", flush=True)
         printed = len(rows)
         if path is not None:
-            write_gpu_json(path, rows, floors, settings, about)
+            write_gpu_json(path, rows, floors, settings, about, groups.means(rows, cases))
 
     rows, _, left = gpu.run(cases, settings, done)
     console.table(GPU_HEADER, [gpu_cells(row) for row in rows if row.median_ms], range(2, 10))
@@ -99,6 +100,7 @@ def run_gpu(cases: Sequence[Case], settings: Settings, path: Path | None, plot: 
         if best and ours.of_floor is not None:
             share = f"{ours.of_floor:.2f} of the floor"
             print(f"  {'/'.join(case)}: {share}, {best[1]:.2f} times as fast as {best[0]}")
+    _print_means(groups.means(rows, cases))
     if left:
         print(f"out of time for {', '.join(left)}")
     if plot is not None:
@@ -107,6 +109,20 @@ def run_gpu(cases: Sequence[Case], settings: Settings, path: Path | None, plot: 
         draw(rows, about, plot)
     failed = [r for r in rows if r.implementation in ("redfuse", "all") and r.median_ms is None]
     return 1 if failed else 0
+
+
+def _print_means(means: Sequence[groups.Mean]) -> None:
+    """Geometric means by group."""
+    if not means:
+        return
+    console.heading(
+        "Geometric means (speed beside a peer, over 1: redfuse is faster; of floor: share)"
+    )
+    header = ("group", "beside", "cases", "mean", "least", "of")
+    cells = [
+        [m.group, m.peer, m.cases, f"{m.mean:.3f}", f"{m.least:.3f}", m.least_case] for m in means
+    ]
+    console.table(header, cells, (2, 3, 4))
 
 
 def gpu_cells(row: Row) -> list[str]:
@@ -124,15 +140,17 @@ def gpu_cells(row: Row) -> list[str]:
 
 
 def write_gpu_json(
-    path: Path, rows: Sequence[Row], floors: Any, settings: Settings, about: dict[str, str]
-) -> None:
-    """All rows, and the run's circumstances, written atomically."""
+    path: Path, rows: Sequence[Row], floors: Any, settings: Settings, about: dict[str, str],
+    means: Sequence[groups.Mean],
+) -> None:  # fmt: skip
+    """All rows, their means, and the run's circumstances, written atomically."""
     from .. import __version__
     from ..bundle import atomic_write
 
     document: dict[str, Any] = {
         "redfuse": __version__, "target": settings.target, **about,
         "copy_gb_s": floors.copy_gb_s, "gemm_tflops": floors.gemm_tflops,
+        "means": [dataclasses.asdict(mean) for mean in means],
         "rows": [dataclasses.asdict(row) for row in rows],
     }  # fmt: skip
     atomic_write(str(path), (json.dumps(document, indent=1) + "\n").encode())

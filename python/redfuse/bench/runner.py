@@ -51,7 +51,7 @@ class Row:
 class Settings:
     """How to time: seconds a case, rounds at most, threads, peers or not, the unfused program or
     not, its inputs' seed. limit: seconds after which no further case is started, 0 for none.
-    peer_names: of those on a GPU."""
+    peer_names: of those on a GPU; peer_seconds: that one of them may take to be ready."""
 
     target: str = "cpu"
     seconds: float = 10.0
@@ -62,6 +62,7 @@ class Settings:
     seed: int = 0
     limit: float = 0.0
     peer_names: tuple[str, ...] = ()
+    peer_seconds: float = 120.0
     options: dict = dataclasses.field(default_factory=dict)
 
     @property
@@ -276,7 +277,9 @@ def _ratios(contenders: Sequence[Contender]) -> None:
 def headline(rows: Sequence[Row]) -> tuple[str, float] | None:
     """The fastest peer of a case and its ratio to redfuse (over 1: redfuse is faster)."""
     peers = [
-        row for row in rows if row.implementation.startswith("torch") and row.ratio is not None
+        row
+        for row in rows
+        if not row.implementation.startswith(("redfuse", "unfused")) and row.ratio is not None
     ]
     if not peers:
         return None
