@@ -80,8 +80,11 @@ def run_lit(venv: Venv, arguments: list[str]) -> int:
     return call([venv.python, "-c", code, "-v", *arguments], env=environment(venv))
 
 
-def run_pytest(venv: Venv, arguments: list[str]) -> int:
-    return call([venv.python, "-m", "pytest", *absolute(arguments)], env=environment(venv))
+def run_pytest(venv: Venv, arguments: list[str], workers: int = 1) -> int:
+    """Tests share nothing but the build: each process has a cache of its own (test/conftest.py)."""
+    several = workers > 1 and (venv.site / "xdist").is_dir()
+    spread = ["-n", str(workers), "--dist", "worksteal"] if several else []
+    return call([venv.python, "-m", "pytest", *spread, *absolute(arguments)], env=environment(venv))
 
 
 def command_test(arguments: list[str]) -> int:
@@ -167,7 +170,7 @@ def command_ci(arguments: list[str]) -> int:
             "lint": lambda: checks.lint(venv, fix=False),
             "docs": lambda: docs.docs(venv, check=True),
             "lit": lambda: run_lit(venv, []),
-            "pytest": lambda: run_pytest(venv, []),
+            "pytest": lambda: run_pytest(venv, [], workers=min(8, len(os.sched_getaffinity(0)))),
         }
     )
 

@@ -1,0 +1,163 @@
+"""The machine code of kernels for NVIDIA GPUs, without a GPU: what ptxas and nvdisasm say of it.
+
+With a ptxas (a toolkit, the extra ``cuda``): no warning (C75xx: serialised matrix instructions), no
+spills, time to a cubin. With nvdisasm too (the extra ``test``): how often a matrix kernel moves
+registers to uniform ones (R2UR), which is what it does where ptxas cannot prove addresses to be the
+same for all threads. Without ptxas the PTX alone is looked at, and the output says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import resource
+import shutil
+import subprocess
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+import redfuse
+from redfuse import cuda
+from redfuse.bench import cases, programs
+
+TARGET = "cuda:sm_90a"
+# More uniform moves than this are in the loops of products, not in what is done once.
+MOST_MOVES = 60
+
+
+def attention(*shape: int, kind: str = "none", kv_heads: int | None = None) -> str:
+    batch, heads, rows, keys, dim = shape
+    return programs.attention(batch, heads, rows, keys, dim, "bf16", kv_heads, kind)
+
+
+def routing(name: str) -> str:
+    return cases.all_cases("bf16")[f"moe_routing/{name}"].program()
+
+
+MATRIX = {
+    "d128": lambda: attention(4, 16, 4096, 4096, 128),
+    "d128-causal": lambda: attention(4, 16, 4096, 4096, 128, kind="causal"),
+    "d64": lambda: attention(2, 32, 8192, 8192, 64),
+    "d64-causal": lambda: attention(2, 32, 8192, 8192, 64, kind="causal"),
+    "d80": lambda: attention(32, 16, 256, 256, 80),
+    "d256": lambda: attention(2, 8, 8192, 8192, 256),
+    "odd": lambda: attention(1, 3, 257, 1000, 128),
+    "gqa-causal": lambda: attention(2, 16, 512, 512, 128, kind="causal", kv_heads=4),
+    "softcap": lambda: attention(1, 8, 512, 512, 128, kind="causal+softcap", kv_heads=4),
+    "alibi": lambda: attention(1, 8, 512, 512, 128, kind="causal+alibi"),
+    "window": lambda: attention(1, 8, 8192, 8192, 128, kind="causal+window+softcap"),
+    "ffn": lambda: programs.gemm_chain(128, 256, 64, 64, "bf16"),
+    "routing": lambda: routing("R5"),
+}
+MEMORY = {
+    "softmax": lambda: programs.softmax(8192, 8192, "bf16"),
+    "softmax-f32": lambda: programs.softmax(8192, 8192, "f32"),
+    "softmax-long": lambda: programs.softmax(64, 131072, "bf16"),
+    "layernorm": lambda: programs.layernorm(8192, 8192, "bf16"),
+    "rmsnorm": lambda: programs.rmsnorm(8192, 8192, "bf16"),
+    "cross-entropy": lambda: programs.cross_entropy(8192, 32768, "bf16"),
+    "variance": lambda: programs.variance(16, 1 << 20),
+    "inertia": lambda: programs.inertia(32, 1 << 16),
+    "decode": lambda: attention(32, 32, 1, 4096, 128),
+}
+
+
+def cpu_seconds() -> float:
+    """Of this process and of those it started: a busy machine slows clocks, not these."""
+    mine, theirs = (resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return mine.ru_utime + mine.ru_stime + theirs.ru_utime + theirs.ru_stime
+
+
+@functools.cache
+def compiled(name: str) -> tuple[redfuse.Executable, list[str], float]:
+    """A program, the warnings of its compilation, and the processor's seconds that it took."""
+    text = {**MATRIX, **MEMORY}[name]()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        start = cpu_seconds()
+        exe = redfuse.compile(text, target=TARGET, options={"cache": False, "tuned": False})
+        took = cpu_seconds() - start
+    return exe, [str(w.message) for w in told], took
+
+
+def has_cubins() -> bool:
+    if cuda.assembler() is None:
+        print("no ptxas: PTX alone is looked at")
+        return False
+    return True
+
+
+def find_nvdisasm() -> str | None:
+    spec = importlib.util.find_spec("nvidia")
+    places = (
+        [Path(p) / "cu13" / "bin" for p in (spec.submodule_search_locations or [])] if spec else []
+    )
+    places += [
+        Path(root) / "bin" for root in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if root
+    ]
+    found = next((p / "nvdisasm" for p in places if (p / "nvdisasm").is_file()), None)
+    return str(found) if found else shutil.which("nvdisasm")
+
+
+@pytest.mark.parametrize("name", [*MATRIX, *MEMORY])
+def test_nothing_is_spilled_or_serialised(name: str) -> None:
+    exe, told, _ = compiled(name)
+    assert told == []
+    assert exe.variants[0].images
+    assert [kernel for kernel in exe.resources if kernel.spills] == []
+    if has_cubins():
+        assert exe.resources
+        assert max(kernel.registers for kernel in exe.resources) <= 255
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_contractions_are_on_matrix_units(name: str) -> None:
+    assert "wgmma.mma_async" in compiled(name)[0].asm
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_addresses_are_uniform(name: str, tmp_path: Path) -> None:
+    tool = find_nvdisasm()
+    if tool is None or not has_cubins():
+        print("no nvdisasm or no ptxas: R2UR is not counted")
+        return
+    _, cubin = compiled(name)[0].variants[0].images[0]
+    (tmp_path / "k.cubin").write_bytes(cubin)
+    listing = subprocess.run(
+        [tool, "-c", str(tmp_path / "k.cubin")], capture_output=True, text=True, check=True
+    ).stdout
+    assert "HGMMA" in listing
+    moves = len(re.findall(r"\bR2UR\b", listing))
+    print(f"{name}: {moves} R2UR")
+    assert moves <= MOST_MOVES
+
+
+@pytest.mark.parametrize(("names", "limit"), [(list(MATRIX), 3.0), (list(MEMORY), 1.5)])
+def test_time_to_a_cubin(names: list[str], limit: float) -> None:
+    """Processor's seconds; what is over the limit is tried again, as caches were cold."""
+    slow = {}
+    for name in names:
+        took = compiled(name)[2]
+        if took > limit:
+            compiled.cache_clear()
+            took = min(took, compiled(name)[2])
+        if took > limit:
+            slow[name] = round(took, 2)
+    assert slow == {}
+
+
+@pytest.mark.parametrize("name", ["d128-causal", "softmax"])
+def test_a_load_from_the_cache_takes_milliseconds(name: str, cache: Path) -> None:
+    text = {**MATRIX, **MEMORY}[name]()
+    redfuse.compile(text, target=TARGET)
+    times = []
+    for _ in range(10):
+        start = time.perf_counter()
+        exe = redfuse.compile(text, target=TARGET)
+        times.append(time.perf_counter() - start)
+        assert exe.compile_seconds == 0.0
+    assert min(times) < 0.020
