@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace redfuse;
@@ -195,7 +196,43 @@ Fragment FragmentEmitter::make(Value v) {
   return apply(def, operands);
 }
 
-Fragment FragmentEmitter::apply(Operation *def, ArrayRef<Fragment> operands) {
+/// What an integer made of indices cannot exceed in magnitude.
+double FragmentEmitter::boundOf(Value v) const {
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  Operation *def = v.getDefiningOp();
+  if (auto at = dyn_cast_or_null<IndexOp>(def)) {
+    // Tiles reach beyond the end.
+    int64_t extent = space.staticExtents[at.getDim()];
+    return ShapedType::isDynamic(extent) ? kUnknown : double(extent) + 4096;
+  }
+  if (auto value = getConstantIntValue(getAsOpFoldResult(v)))
+    return std::abs(double(*value));
+  if (isa_and_nonnull<arith::IndexCastOp, arith::ExtSIOp>(def))
+    return boundOf(def->getOperand(0));
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(def))
+    return boundOf(def->getOperand(0)) + boundOf(def->getOperand(1));
+  return kUnknown;
+}
+
+/// Comparisons of positions take half the instructions in 32 bits.
+void FragmentEmitter::narrowPositions(arith::CmpIOp cmp,
+                                      MutableArrayRef<Fragment> operands) {
+  Type type = cmp.getLhs().getType(), i32 = b.getI32Type();
+  if (!type.isIndex() && !type.isInteger(64))
+    return;
+  for (Value v : cmp.getOperands())
+    if (!(boundOf(v) < double(1 << 30)))
+      return;
+  for (Fragment &operand : operands)
+    for (Value &v : operand.values)
+      v = type.isIndex() ? Value(arith::IndexCastOp::create(b, loc, i32, v))
+                         : Value(arith::TruncIOp::create(b, loc, i32, v));
+}
+
+Fragment FragmentEmitter::apply(Operation *def, ArrayRef<Fragment> given) {
+  SmallVector<Fragment> operands(given);
+  if (auto cmp = dyn_cast<arith::CmpIOp>(def))
+    narrowPositions(cmp, operands);
   bool isF32 = def->getResult(0).getType().isF32();
   if (isa<math::ExpOp, math::Exp2Op>(def) && isF32)
     return exponential(def, operands[0]);
@@ -297,7 +334,8 @@ static std::optional<float> getDivisor(Value v) {
 }
 
 /// Division of a whole matrix: by a constant it is a product with the reciprocal
-/// (rounded once more), else the division that is exact to two units.
+/// (rounded once more), and by what a row shares it becomes one
+/// (redfuse-expand-math); else the division that is exact to two units.
 Fragment FragmentEmitter::divide(arith::DivFOp div, const Fragment &x,
                                  const Fragment &y) {
   Fragment result = join(x, y);
@@ -311,7 +349,8 @@ Fragment FragmentEmitter::divide(arith::DivFOp div, const Fragment &x,
     Value top = elementFor(x, result, i), bottom = elementFor(y, result, i);
     if (divisor)
       result.values.push_back(product(top, reciprocal));
-    else if (result.kind == Kind::Matrix)
+    else if (result.kind == Kind::Matrix && y.kind != Kind::Row &&
+             y.kind != Kind::Uniform)
       result.values.push_back(ptx.divide(top, bottom));
     else
       result.values.push_back(arith::DivFOp::create(b, loc, top, bottom));
@@ -360,138 +399,4 @@ Fragment FragmentEmitter::indexOf(unsigned d) {
   for (size_t i = 0; i < size; ++i)
     result.values.push_back(positionsAt(result, i, /*isClamped=*/false)[d]);
   return result;
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-/// Whether elements of neighbouring columns are neighbours, at even places.
-static bool hasPairs(AffineMap map, unsigned column, MemRefType type) {
-  if (map.getNumResults() == 0 || !type.getLayout().isIdentity() ||
-      type.getElementType().isInteger(1) || type.getElementType().isIndex())
-    return false;
-  auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
-  if (!last || last.getPosition() != column)
-    return false;
-  for (AffineExpr e : map.getResults().drop_back())
-    if (e.isFunctionOfDim(column))
-      return false;
-  int64_t extent = type.getShape().back();
-  return !ShapedType::isDynamic(extent) && extent % 2 == 0;
-}
-
-static SmallVector<Value> indicesOf(OpBuilder &b, Location loc, AffineMap map,
-                                    ArrayRef<Value> positions) {
-  SmallVector<Value> indices;
-  for (AffineExpr e : map.getResults())
-    indices.push_back(affine::expandAffineExpr(b, loc, e, positions, {}));
-  return indices;
-}
-
-Fragment FragmentEmitter::load(Value memref, AffineMap map, Fragment result) {
-  auto type = cast<MemRefType>(memref.getType());
-  size_t size = sizeOf(result);
-  bool hasColumns = result.kind == Kind::Column || result.kind == Kind::Matrix;
-  // An odd start of a segment would separate neighbours.
-  if (hasColumns && hasPairs(map, result.dim, type) && !ends[result.dim]) {
-    auto pair = VectorType::get({2}, type.getElementType());
-    for (size_t i = 0; i < size; i += 2) {
-      SmallVector<Value> positions =
-          positionsAt(result, i, /*isClamped=*/false);
-      Value &column = positions[result.dim];
-      if (isRagged(result.dim)) {
-        Value last =
-            arith::SubIOp::create(b, loc, extents[result.dim], index(2));
-        column = arith::MinSIOp::create(b, loc, column, last);
-      }
-      if (isRagged(plan.m) && result.kind == Kind::Matrix)
-        positions[plan.m] = positionsAt(result, i, true)[plan.m];
-      Value both = vector::LoadOp::create(b, loc, pair, memref,
-                                          indicesOf(b, loc, map, positions));
-      for (int64_t e : {0, 1})
-        result.values.push_back(
-            vector::ExtractOp::create(b, loc, both, ArrayRef<int64_t>{e}));
-    }
-    return result;
-  }
-  Value bytes = asBytes(b, loc, memref);
-  for (size_t i = 0; i < size; ++i) {
-    Value element = memref::LoadOp::create(
-        b, loc, bytes,
-        indicesOf(b, loc, map, positionsAt(result, i, /*isClamped=*/true)));
-    if (bytes != memref)
-      element =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, element,
-                                constant(b.getZeroAttr(element.getType())));
-    result.values.push_back(element);
-  }
-  return result;
-}
-
-void FragmentEmitter::store(Value memref, AffineMap map,
-                            const Fragment &value) {
-  auto type = cast<MemRefType>(memref.getType());
-  Value bytes = asBytes(b, loc, memref);
-  auto inMemory = [&](Value v) -> Value {
-    return bytes == memref
-               ? v
-               : Value(arith::ExtUIOp::create(b, loc, b.getI8Type(), v));
-  };
-  bool isMatrix = value.kind == Kind::Matrix;
-  bool pairs = isMatrix && hasPairs(map, value.dim, type) && !ends[value.dim];
-  for (size_t half = 0; half < layout.rows; ++half) {
-    OpBuilder::InsertionGuard guard(b);
-    Value exists;
-    auto both = [&](Value condition) {
-      exists = exists ? Value(arith::AndIOp::create(b, loc, exists, condition))
-                      : condition;
-    };
-    if (isRagged(plan.m))
-      both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, rowAt(half),
-                                 extents[plan.m]));
-    if (!isMatrix) {
-      Value t = arith::AndIOp::create(b, loc, lane, ptx.i32(layout.lanes - 1));
-      both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, t,
-                                 ptx.i32(0)));
-    }
-    if (exists) {
-      auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
-      b.setInsertionPoint(branch.thenYield());
-    }
-    if (!isMatrix) {
-      memref::StoreOp::create(
-          b, loc, inMemory(value.values[half]), bytes,
-          indicesOf(b, loc, map, positionsAt(value, half, false)));
-      continue;
-    }
-    for (size_t i = 2 * half; i < value.values.size(); i += 2 * layout.rows) {
-      OpBuilder::InsertionGuard inner(b);
-      if (pairs) {
-        if (isRagged(value.dim)) {
-          auto branch = scf::IfOp::create(
-              b, loc, isInside(value.dim, value.columnOf(i)), false);
-          b.setInsertionPoint(branch.thenYield());
-        }
-        Value two = vector::FromElementsOp::create(
-            b, loc, VectorType::get({2}, type.getElementType()),
-            ValueRange{value.values[i], value.values[i + 1]});
-        vector::StoreOp::create(
-            b, loc, two, memref,
-            indicesOf(b, loc, map, positionsAt(value, i, false)));
-        continue;
-      }
-      for (size_t e = i; e < i + 2; ++e) {
-        OpBuilder::InsertionGuard innermost(b);
-        if (isRagged(value.dim)) {
-          auto branch = scf::IfOp::create(
-              b, loc, isInside(value.dim, value.columnOf(e)), false);
-          b.setInsertionPoint(branch.thenYield());
-        }
-        memref::StoreOp::create(
-            b, loc, inMemory(value.values[e]), bytes,
-            indicesOf(b, loc, map, positionsAt(value, e, false)));
-      }
-    }
-  }
 }

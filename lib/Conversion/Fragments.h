@@ -105,6 +105,12 @@ public:
 
 private:
   Fragment make(mlir::Value v);
+  size_t storePieces(mlir::Value memref, mlir::AffineMap map,
+                     const Fragment &value);
+  mlir::Value packPair(mlir::Value low, mlir::Value high);
+  double boundOf(mlir::Value v) const;
+  void narrowPositions(mlir::arith::CmpIOp cmp,
+                       llvm::MutableArrayRef<Fragment> operands);
   Fragment apply(mlir::Operation *op, llvm::ArrayRef<Fragment> operands);
   Fragment indexOf(unsigned d);
   /// All results of a reduction become values.

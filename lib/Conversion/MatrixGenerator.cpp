@@ -82,7 +82,7 @@ SmallVector<Value> MatrixGenerator::readKept(const Tile &tile, Value slot,
   };
   // Lane l has row l % 16 of the block and its chunk l / 16 of 16 bytes; chunks
   // are swizzled by the row.
-  Value lane = emitter->lane;
+  Value lane = ptx.readLane();
   Value row = ptx.add(ptx.add(ptx.mul(group, 64), ptx.mul(and7(warp, 3), 16)),
                       and7(lane, 15));
   Value half = arith::ShRUIOp::create(b, loc, lane, ptx.i32(4));

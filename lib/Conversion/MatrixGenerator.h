@@ -93,8 +93,8 @@ private:
   Ring advance(Ring ring);
   // Walks ---------------------------------------------------------------------
   void placeBlock(mlir::Value block, bool isMultiplier);
-  /// The tiles of the streamed dim that a block walks: from begin to end, those
-  /// from wholeBegin to wholeEnd without predicates.
+  /// The tiles of the streamed dim that a block walks, or steps to them: from begin
+  /// to end, those from wholeBegin to wholeEnd without predicates.
   struct Steps {
     mlir::Value begin, end, wholeBegin, wholeEnd;
     /// Known to be empty: the tiles before and behind the whole ones.
@@ -172,6 +172,9 @@ private:
   /// Where the streamed dim starts for this block; where it ends, if before the
   /// dim's end.
   mlir::Value streamBegin, streamEnd;
+  /// Where tiles are walked from the last to the first: the sum of a step and its
+  /// tile.
+  mlir::Value mirror;
   /// The block's rows.
   mlir::Value firstRow, lastRow;
   llvm::DenseMap<unsigned, llvm::SmallVector<mlir::Value>> leftRegisters;

@@ -1,5 +1,6 @@
 //===- MatrixLoader.cpp - tiles, the ring, and the warp that fills it ------===//
 #include "MatrixGenerator.h"
+#include "RegisterKernel.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -335,17 +336,31 @@ MatrixGenerator::Steps MatrixGenerator::stepsOf() {
                    b.createOrFold<arith::AddIOp>(loc, steps.begin, one));
   steps.wholeBegin = inTiles(certain.begin, /*up=*/true);
   steps.wholeEnd = inTiles(certain.end, /*up=*/false);
-  // The first tile is walked apart from the others, with its predicates.
-  Value second = b.createOrFold<arith::AddIOp>(loc, steps.begin, one);
   steps.noneBefore = isConstantIntValue(getAsOpFoldResult(certain.begin), 0);
-  steps.wholeBegin = least(most(steps.wholeBegin, second), steps.end);
-  steps.wholeEnd = most(least(steps.wholeEnd, steps.end), steps.wholeBegin);
   steps.noneBehind = masks.getDecided().empty() && !emitter->isRagged(d);
+  steps.wholeBegin = least(most(steps.wholeBegin, steps.begin), steps.end);
+  steps.wholeEnd = most(least(steps.wholeEnd, steps.end), steps.wholeBegin);
+  // The first tile is walked apart from the others, with its predicates: the last
+  // one, if only the last ones need them.
+  mirror = Value();
+  if (steps.noneBefore && !steps.noneBehind && !isOrdered(plan.fold)) {
+    Value sum = b.createOrFold<arith::AddIOp>(loc, steps.begin, steps.end);
+    mirror = b.createOrFold<arith::SubIOp>(loc, sum, one);
+    Value before = b.createOrFold<arith::SubIOp>(loc, sum, steps.wholeEnd);
+    steps.wholeEnd = b.createOrFold<arith::SubIOp>(loc, sum, steps.wholeBegin);
+    steps.wholeBegin = before;
+    std::swap(steps.noneBefore, steps.noneBehind);
+  }
+  Value second = b.createOrFold<arith::AddIOp>(loc, steps.begin, one);
+  steps.wholeBegin = least(most(steps.wholeBegin, second), steps.end);
+  steps.wholeEnd = most(steps.wholeEnd, steps.wholeBegin);
   return steps;
 }
 
 void MatrixGenerator::setStep(Value step) {
   unsigned d = *plan.stream;
+  if (mirror)
+    step = arith::SubIOp::create(b, loc, mirror, step);
   Value at = arith::MulIOp::create(
       b, loc, step, arith::ConstantIndexOp::create(b, loc, tileOf(d)));
   emitter->offsets[d] = arith::AddIOp::create(b, loc, streamBegin, at);

@@ -321,6 +321,10 @@ Value Ptx::pack(Type element, Value low, Value high) {
               /*hasEffects=*/false)[0];
 }
 
+Value Ptx::readLane() {
+  return emit("mov.u32 $0, %laneid;", "=r", {}, b.getI32Type())[0];
+}
+
 Value Ptx::shuffleXor(Value value, int64_t mask) {
   return NVVM::ShflOp::create(b, loc, value.getType(), i32(-1), value,
                               i32(mask), i32(31), NVVM::ShflKind::bfly,

@@ -110,6 +110,9 @@ public:
   llvm::SmallVector<mlir::Value> loadBlock(mlir::Value address);
   /// Two f32 as one register of two 16-bit floats.
   mlir::Value pack(mlir::Type element, mlir::Value low, mlir::Value high);
+  /// The thread's number in its warp, read here and now: what is made of it is not
+  /// kept in registers from before.
+  mlir::Value readLane();
   mlir::Value shuffleXor(mlir::Value value, int64_t mask);
   void setRegisters(int64_t count, bool more);
 

@@ -23,13 +23,17 @@
 // The left operand of the first product stays in registers.
 // CHECK: setmaxnreg.inc
 // CHECK: ldmatrix.sync.aligned.m8n8.x4
-// The first step, with the predicate.
+// The first step is the last tile, which has the diagonal.
 // CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
 // CHECK: wgmma.wait_group.sync.aligned 0
-// CHECK: arith.cmpi sge
+// CHECK: arith.cmpi sge, {{.+}} : i32
 // CHECK: arith.select
 // CHECK: ex2.approx.ftz.f32
 // CHECK: cvt.rn.bf16x2.f32
+// What the diagonal has besides.
+// CHECK: scf.for
+// CHECK: arith.select
+// CHECK: scf.yield
 // Steps in which nothing is masked: both products are started, one waits.
 // CHECK: scf.for
 // CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
@@ -38,10 +42,7 @@
 // CHECK-NOT: arith.select {{.+}} : f32
 // CHECK: wgmma.wait_group.sync.aligned 0
 // CHECK: scf.yield
-// The diagonal.
-// CHECK: scf.for
-// CHECK: arith.select
-// CHECK: vector.store {{.+}} : memref<256x64xbf16>, vector<2xbf16>
+// CHECK: vector.store {{.+}} {alignment = 16 : i64} : memref<256x64xbf16>, vector<8xbf16>
 
 // NVVM-LABEL: llvm.func @weighted_rows_0
 // NVVM-SAME: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
