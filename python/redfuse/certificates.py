@@ -282,6 +282,18 @@ _READERS = {
 }
 
 
+def expands_matrices(lines: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a sum or difference that multiplies a matrix was expanded: the case in which infinite
+    data can come out as NaN (docs/algebra.md, Infinities).
+
+    lines: a certificate's, by key. Two inputs are operands of a matrix product that share a dim
+        and have each one that the other lacks.
+    """
+    rules = [rule for rule in lines.get("rules", ()) if "(x-d)^n" in rule or "(a+b)*c" in rule]
+    dims = [set(re.findall(r"\d+", line.rpartition("[")[2])) for line in lines.get("inputs", ())]
+    return bool(rules) and any(a & b and a - b and b - a for a in dims for b in dims)
+
+
 def texts_of(attribute: Any) -> dict[str, Sequence[str]]:
     """The entries of a fold's ``certificate`` attribute as texts."""
     found: dict[str, Sequence[str]] = {}

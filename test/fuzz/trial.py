@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from evaluate import Measured, evaluate
 from judge import Wrong, compare
 from pieces import Pieces
 from program import FLOATS, LARGEST, Program
+from redfuse.certificates import expands_matrices
 from redfuse.errors import Error, UnsupportedError
 from redfuse.executable import Executable
 from redfuse.state import StateProgram
@@ -213,20 +213,11 @@ class Trial:
             return False
         # What is derived does not depend on the schedule; a stream says by which rules.
         return any(
-            multiplies_matrices(certificate) and ("(x-d)^n" in rule or "(a+b)*c" in rule)
+            expands_matrices(certificate)
             for kernel in self.built["stream"].explanation["kernels"]
             for cascade in kernel["cascades"]
             for certificate in [cascade.get("certificate", {}), *cascade.get("passes", [])]
-            for rule in certificate.get("rules", [])
         )
-
-
-def multiplies_matrices(certificate: dict) -> bool:
-    """Whether two inputs share a dim and each has one that the other lacks."""
-    dims = [
-        set(re.findall(r"\d+", line.rpartition("[")[2])) for line in certificate.get("inputs", ())
-    ]
-    return any(a & b and a - b and b - a for a in dims for b in dims)
 
 
 class StoppedError(Exception):

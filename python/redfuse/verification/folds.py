@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates import Certificate
+from ..certificates import Certificate, expands_matrices
 from . import points
 from .arithmetic import Arithmetic, Double, Exact, NotInterpretable
 from .bodies import Bodies, FoldOps
@@ -490,7 +490,7 @@ class _Awkward:
                             self.is_as_good(kind, number, a, b)
                         ):
                             continue
-                        if kind == points.INFINITE and certificate.kept:
+                        if kind == points.INFINITE and expands_matrices(self.certificate.lines):
                             raise NotInterpretable(LIMIT) from None
                         if kind == "all equal" and np.isnan(a).any():
                             raise NotInterpretable(_ROUNDED) from None

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..certificates import expands_matrices
 from ..check import ROUNDOFF, movement, program_type
 from ..errors import Error
 from ..options import Options
@@ -23,6 +24,7 @@ _LENGTHS = (37, 1, 0)  # Of dynamic extents.
 _TILES = (16, 7)
 _ILL_POSED = "rounding decides: the exact result changes altogether with the data's last bits"
 _PARTS = (2, 5)  # of split folds in these tiles
+_SLAB = 1 << 20  # elements that are compared at once
 _EXACT = ("zeros", "ties", "all equal")  # data that is equal, or far apart
 
 
@@ -207,9 +209,14 @@ def _is_ill_posed(exact: Any, arguments: Sequence[Any], signature: Signature, nu
 
 
 def _expands(executable: Any) -> bool:
-    """Whether a sum or difference that is multiplied with data is added up term by term."""
-    lines = str([kernel["cascades"] for kernel in executable.explanation.get("kernels", [])])
-    return "(x-d)^n" in lines or "(a+b)*c" in lines
+    """Whether a sum or difference that is the operand of a matrix product is added up term by
+    term."""
+    return any(
+        expands_matrices(certificate)
+        for kernel in executable.explanation.get("kernels", [])
+        for cascade in kernel["cascades"]
+        for certificate in [cascade.get("certificate", {}), *cascade.get("passes", [])]
+    )
 
 
 def _results(executable: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
@@ -257,32 +264,39 @@ def _compare(
     """The error of a result, or what is wrong with it."""
     if not spec.is_float:
         return _compare_integers(number, got, own, true, is_exact) or 0.0
-    ours, plain, want = (np.asarray(v[number]).astype(np.float64) for v in (got, own, true))
-    classes = [_class(v) for v in (ours, plain, want)]
-    # Where the unfused program overflows and fp64 does not, either is right.
-    wrong = (classes[0] != classes[1]) & (classes[0] != classes[2])
-    if wrong.any():
-        at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        return (
-            f"{int(wrong.sum())} of {want.size} elements differ in class: at {list(at)} "
-            f"{ours[at]:g}, the unfused program has {plain[at]:g}"
-        )
-    finite = np.isfinite(ours) & np.isfinite(plain) & np.isfinite(want)
-    if not finite.any():
-        return 0.0
-    scale = float(np.abs(want[finite]).max()) or 1.0
-    error, allowed = (float(np.abs(v - want)[finite].max()) / scale for v in (ours, plain))
-    allowed = max(FACTOR * allowed, ROUNDOFF[program_type(signature)] * math.sqrt(count))
+    flat = [np.asarray(v[number]).reshape(-1) for v in (got, own, true)]
+    shape = np.shape(true[number])
+    scale, errors, farthest = 0.0, [0.0, 0.0], 0
+    for start in range(0, flat[0].size, _SLAB):
+        ours, plain, want = (v[start : start + _SLAB].astype(np.float64) for v in flat)
+        classes = [_class(v) for v in (ours, plain, want)]
+        # Where the unfused program overflows and fp64 does not, either is right.
+        wrong = (classes[0] != classes[1]) & (classes[0] != classes[2])
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            at = [int(i) for i in np.unravel_index(start + first, shape)]
+            return (
+                f"elements differ in class: at {at} {ours[first]:g}, the unfused program has "
+                f"{plain[first]:g}"
+            )
+        finite = np.isfinite(ours) & np.isfinite(plain) & np.isfinite(want)
+        if not finite.any():
+            continue
+        scale = max(scale, float(np.abs(want[finite]).max()))
+        away = np.where(finite, np.abs(ours - want), 0)
+        if float(away.max()) > errors[0]:
+            farthest = start + int(np.argmax(away))
+        errors[0] = max(errors[0], float(away.max()))
+        errors[1] = max(errors[1], float(np.abs(plain - want)[finite].max()))
+    error, own_error = (e / (scale or 1.0) for e in errors)
+    allowed = max(FACTOR * own_error, ROUNDOFF[program_type(signature)] * math.sqrt(count))
     if error <= allowed:
         return error
-    at = tuple(
-        int(i) for i in np.unravel_index(int(np.argmax(np.where(finite, np.abs(ours - want), 0))),
-                                         want.shape)
-    )  # fmt: skip
+    at = [int(i) for i in np.unravel_index(farthest, shape)]
     return (
         f"error {error:.3g} of the largest result, allowed {allowed:.3g} (the unfused program: "
-        f"{float(np.abs(plain - want)[finite].max()) / scale:.3g}): at {list(at)} {ours[at]:.9g} "
-        f"instead of {want[at]:.9g}"
+        f"{own_error:.3g}): at {at} {float(flat[0][farthest]):.9g} instead of "
+        f"{float(flat[2][farthest]):.9g}"
     )
 
 
