@@ -27,8 +27,6 @@ from redfuse.bench import cases, programs
 TARGET = "cuda:sm_90a"
 # More uniform moves than this are in the loops of products, not in what is done once.
 MOST_MOVES = 60
-# Bytes, of kernels that spill; to be lowered.
-SPILLED = {"window": 504}
 
 
 def attention(*shape: int, kind: str = "none", kv_heads: int | None = None) -> str:
@@ -108,10 +106,9 @@ def find_nvdisasm() -> str | None:
 @pytest.mark.parametrize("name", [*MATRIX, *MEMORY])
 def test_nothing_is_spilled_or_serialised(name: str) -> None:
     exe, told, _ = compiled(name)
-    spilled = sum(kernel.spills for kernel in exe.resources)
-    assert spilled <= SPILLED.get(name, 0)
-    assert [text for text in told if not spilled or "C75" in text] == []
+    assert told == []
     assert exe.variants[0].images
+    assert [kernel for kernel in exe.resources if kernel.spills] == []
     if has_cubins():
         assert exe.resources
         assert max(kernel.registers for kernel in exe.resources) <= 255
