@@ -73,7 +73,7 @@ def test_hints_come_and_go() -> None:
     hinted = plain.with_hint("rows", 64).with_hint("columns", 32)
     assert hinted.hints == (("columns", 32), ("rows", 64))
     assert hinted.with_hint("rows", 0).with_hint("columns", 0) == plain
-    assert hinted.short() == "stream tiles 4x64 columns 32 rows 64"
+    assert hinted.short() == "stream tiles 4,64 columns 32 rows 64"
 
 
 # ---- schedules by name --------------------------------------------------------------------------

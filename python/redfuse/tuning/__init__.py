@@ -249,7 +249,8 @@ def _checked(
     if len(shapes) != len(signature.inputs):
         raise ArgumentError(
             f"expected a shape for each of the arguments "
-            f"({', '.join(map(str, signature.inputs))}), got {len(shapes)}"
+            f"({', '.join(map(str, signature.inputs))}), got {len(shapes)}: some extents are "
+            "dynamic; give shapes (--shape, one an argument) or arrays (--inputs)"
         )
     for number, (spec, shape) in enumerate(zip(signature.inputs, shapes, strict=True)):
         fits = len(shape) == len(spec.shape) and all(

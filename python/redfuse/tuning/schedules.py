@@ -68,10 +68,10 @@ class Schedule:
         return f"#redfuse.schedule<{', '.join(parts)}>"
 
     def short(self) -> str:
-        """For people: ``stream tiles 1x128 parts 4``."""
+        """For people: ``stream tiles 1,128 parts 4``."""
         words = [self.kind]
         if self.tiles:
-            words.append("tiles " + "x".join(str(n) if n else "all" for n in self.tiles))
+            words.append("tiles " + ",".join(str(n) if n else "all" for n in self.tiles))
         words += [f"{n} {v}" for n, v in (("parts", self.parts), ("lazy", self.lazy)) if v]
         words += [f"{name} {value}" for name, value in self.hints]
         return " ".join(words)
