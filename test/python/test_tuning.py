@@ -345,3 +345,20 @@ def test_the_command(tmp_path: Path, cache: Path) -> None:
     done = command("tune", tmp_path / "softmax.mlir", "--shape", "4,5")
     assert done.returncode == 2
     assert "--shape 4,5: expected extents, as 4096x128" in done.stderr
+
+
+def test_a_spoilt_context_costs_one_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = worker.Worker(request(), [""])
+    try:
+        assert held.first(120)["ms"] > 0
+        first = held._process.pid
+        monkeypatch.setattr(
+            worker.json, "loads", lambda text: {**json.JSONDecoder().decode(text), "over": True}
+        )
+        assert "ms" in held.trial([""], 120)
+        assert held._process is None
+        monkeypatch.undo()
+        assert held.trial([""], 120)["ms"] > 0
+        assert held._process.pid != first
+    finally:
+        held.close()

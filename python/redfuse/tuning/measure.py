@@ -246,10 +246,10 @@ def main() -> int:
         except (Error, RuntimeError, MemoryError) as error:
             words = str(error).strip().splitlines() or [""]
             found = {"error": f"{type(error).__name__}: {words[0][:300]}"}
-        alive = _is_alive(subject.target)
+        found["over"] = not _is_alive(subject.target)
         answers.write(json.dumps(found) + "\n")
         answers.flush()
-        if not alive:
+        if found["over"]:
             return 3
     return 0
 

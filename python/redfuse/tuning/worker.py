@@ -95,7 +95,7 @@ class Worker:
             self.close()
             raise WorkerError(f"the process that measures ended: {why}")
         found = json.loads(line)
-        if self._process.poll() is not None:
+        if found.pop("over", False):  # the GPU's context is spoilt: the next one needs another
             self.close()
         return found
 
