@@ -69,15 +69,9 @@ void MatrixGenerator::mergePartials() {
   emitter->values.clear();
   emitter->select(plan.step, *stepSets);
   Value own = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), rank);
-  Value row = ptx.add(
-      ptx.add(ptx.mul(own, plan.rows() / plan.split),
-              ptx.mul(ptx.add(warp, -4), 32 / layout.lanes)),
-      arith::DivUIOp::create(b, loc, emitter->lane, ptx.i32(layout.lanes)));
+  Value row = takeRows(layout, ptx.mul(own, plan.rows() / plan.split));
   Value t =
       arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(layout.lanes - 1));
-  emitter->offsets[plan.m] = arith::AddIOp::create(
-      b, loc, firstRow,
-      arith::IndexCastUIOp::create(b, loc, b.getIndexType(), row));
   for (auto [p, product] : llvm::enumerate(plan.products)) {
     Fragment sum;
     sum.kind = Fragment::Kind::Matrix;

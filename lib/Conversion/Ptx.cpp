@@ -143,8 +143,10 @@ void Ptx::synchronize(int64_t barrier, int64_t threads) {
 }
 
 void Ptx::synchronizeCluster() {
-  emit("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;", "",
-       {});
+  // A warp arrives once: a thread that comes later must not arrive again.
+  emit("bar.warp.sync -1;\nbarrier.cluster.arrive.release.aligned;\n"
+       "barrier.cluster.wait.acquire.aligned;",
+       "", {});
 }
 
 //===----------------------------------------------------------------------===//

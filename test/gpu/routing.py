@@ -78,7 +78,7 @@ def run(name: str, quick: bool) -> bool:
     )
     exe(x, w, out=out)
     p = torch.softmax(x.double() @ w.double(), -1)
-    order = torch.sort(p, -1, descending=True, stable=True)
+    order = torch.sort(p, dim=-1, descending=True, stable=True)
     values, indices = order.values[:, :kept], order.indices[:, :kept]
     numbers = torch.arange(rows, device="cuda") != rows // 2
     error = ((out[0] - values)[numbers].norm() / values[numbers].norm()).item()
