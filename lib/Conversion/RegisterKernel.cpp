@@ -292,7 +292,8 @@ void RegisterKernelGenerator::prefetchScalars() {
 }
 
 LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
-  if (op == *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin()) {
+  if (op ==
+      *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin()) {
     prefetchScalars();
     if (!layout.kept.empty() && failed(fetchKept(op)))
       return failure();
@@ -493,12 +494,9 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   return true;
 }
 
-FailureOr<bool> redfuse::generateInRegisters(KernelOp kernel, LaunchOp launch,
-                                             const KernelSpace &space,
-                                             unsigned lanes,
-                                             int64_t sharedBytes,
-                                             gpu::GPUModuleOp module,
-                                             StringRef name) {
+FailureOr<bool> redfuse::generateInRegisters(
+    KernelOp kernel, LaunchOp launch, const KernelSpace &space, unsigned lanes,
+    int64_t sharedBytes, gpu::GPUModuleOp module, StringRef name) {
   return RegisterKernelGenerator(kernel, launch, space, lanes, sharedBytes)
       .run(module, name);
 }

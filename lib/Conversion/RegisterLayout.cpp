@@ -43,8 +43,7 @@ public:
   Planner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
           const KernelPrograms &programs, int64_t sharedBytes)
       : kernel(kernel), launch(launch), space(space), programs(programs),
-        sharedBytes(sharedBytes),
-        capacity(space.numDims),
+        sharedBytes(sharedBytes), capacity(space.numDims),
         together(space.numDims, SmallBitVector(space.numDims)),
         streamed(space.numDims), reduced(space.numDims) {}
 
@@ -200,9 +199,14 @@ void Planner::findAccesses() {
         ++other->readers;
         continue;
       }
-      Access access{
-          std::nullopt, getDimsOf(map), bytesOf(type.getElementType()), 1,
-          type,         i < numInputs,   it->second,                       map};
+      Access access{std::nullopt,
+                    getDimsOf(map),
+                    bytesOf(type.getElementType()),
+                    1,
+                    type,
+                    i < numInputs,
+                    it->second,
+                    map};
       SmallVector<int64_t> strides;
       int64_t offset;
       auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
@@ -482,9 +486,8 @@ bool Planner::complete() {
   int64_t blocks = std::max<int64_t>(1, layout.leastBlocksPerUnit);
   // What shared memory keeps can be read again.
   int64_t temporaries = layout.kept.empty() ? kTemporaries : 0;
-  int64_t most =
-      std::min<int64_t>(kMaxRegisters,
-                        kRegisters / (layout.threads * blocks) - temporaries);
+  int64_t most = std::min<int64_t>(
+      kMaxRegisters, kRegisters / (layout.threads * blocks) - temporaries);
   return countRegisters() <= most && countCode() <= kMaxCode;
 }
 
@@ -589,7 +592,7 @@ std::optional<RegisterLayout> Planner::run() {
 
 std::optional<RegisterLayout>
 redfuse::planRegisters(KernelOp kernel, LaunchOp launch,
-                       const KernelSpace &space,
-                       const KernelPrograms &programs, int64_t sharedBytes) {
+                       const KernelSpace &space, const KernelPrograms &programs,
+                       int64_t sharedBytes) {
   return Planner(kernel, launch, space, programs, sharedBytes).run();
 }
