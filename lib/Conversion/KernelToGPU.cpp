@@ -261,6 +261,23 @@ static int64_t sharedBytesOf(StringRef chip) {
   return (chip == "sm_80" ? 163 : 227) * 1024;
 }
 
+/// Lets the next kernel of the stream get ready while this one runs, and waits at
+/// once for the one before: what it wrote is read below. Launches ask for that
+/// where all kernels of a module wait.
+static void overlapLaunches(gpu::GPUModuleOp device) {
+  for (auto func : device.getOps<gpu::GPUFuncOp>()) {
+    OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
+    for (StringRef text :
+         {"griddepcontrol.launch_dependents;", "griddepcontrol.wait;"})
+      LLVM::InlineAsmOp::create(
+          b, func.getLoc(), TypeRange(), ValueRange(), text, "~{memory}",
+          /*has_side_effects=*/true, /*is_align_stack=*/false,
+          LLVM::TailCallKind::None,
+          LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
+          ArrayAttr());
+  }
+}
+
 namespace {
 struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
   using KernelToGPUBase::KernelToGPUBase;
@@ -312,9 +329,9 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
         }
         kernel.emitRemark("does not run on matrix units: ") << why;
       }
-      FailureOr<bool> done = generateInRegisters(
-          kernel, launch, space, chooseLanes(launch), sharedBytesOf(chip),
-          device, name);
+      FailureOr<bool> done =
+          generateInRegisters(kernel, launch, space, chooseLanes(launch),
+                              sharedBytesOf(chip), device, name);
       if (failed(done))
         return signalPassFailure();
       if (*done)
@@ -326,6 +343,11 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       if (failed(generator.run(device, name)))
         return signalPassFailure();
     }
+    int version = 0;
+    if (StringRef digits(chip); digits.consume_front("sm_") &&
+                                !digits.consumeInteger(10, version) &&
+                                version >= 90)
+      overlapLaunches(device);
     if (hasMatrices) {
       auto name = b.getStringAttr(kMatrixModule);
       if (failed(SymbolTable::replaceAllSymbolUses(device, name, module)))

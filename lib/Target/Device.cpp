@@ -127,7 +127,18 @@ int DeviceProgram::fitness(int device, DeviceError &error) const {
   return best;
 }
 
-DeviceError DeviceProgram::loadModule(int device, void *&module) const {
+/// Whether all kernels of an image wait for the kernel before themselves: the
+/// PTX beside it says so.
+bool DeviceProgram::canOverlap(const DeviceImage &image) const {
+  return driver().launchKernelEx &&
+         std::any_of(images.begin(), images.end(), [&](const DeviceImage &i) {
+           return i.isPtx() && i.chip == image.chip &&
+                  i.bytes.find("griddepcontrol.wait") != std::string::npos;
+         });
+}
+
+DeviceError DeviceProgram::loadModule(int device, void *&module,
+                                      bool &overlaps) const {
   const Driver &d = driver();
   std::string chip, chips;
   if (DeviceError e = chipOf(device, chip); !e.empty())
@@ -158,8 +169,10 @@ DeviceError DeviceProgram::loadModule(int device, void *&module) const {
     int result =
         d.moduleLoadDataEx(&module, image->bytes.data(), 2, options, values);
     d.exchangeCaptureMode(&mode);
-    if (result == 0)
+    if (result == 0) {
+      overlaps = canOverlap(*image);
       return {};
+    }
     // A driver that does not take the machine code may take the PTX.
     if (!first.empty())
       continue;
@@ -188,7 +201,8 @@ DeviceError DeviceProgram::loadSlowly(int device) {
   ContextScope scope(device, fresh->context);
   if (!scope.error.empty())
     return scope.error;
-  if (DeviceError e = loadModule(device, fresh->module); !e.empty())
+  if (DeviceError e = loadModule(device, fresh->module, fresh->overlaps);
+      !e.empty())
     return e;
   loaded[device].store(fresh.release(), std::memory_order_release);
   return {};
@@ -266,9 +280,20 @@ DeviceError DeviceCall::launch(const char *kernel, int64_t blocks,
     return std::string(kernel) +
            " has more blocks than a GPU takes: " + std::to_string(blocks);
   const Driver &d = driver();
-  int result =
-      d.launchKernel(function, unsigned(blocks), 1, 1, unsigned(threads), 1, 1,
-                     unsigned(shared), stream, arguments, nullptr);
+  int result;
+  if (loaded->overlaps) {
+    LaunchAttribute overlap;
+    LaunchConfig config{{unsigned(blocks), 1, 1},
+                        {unsigned(threads), 1, 1},
+                        unsigned(shared),
+                        stream,
+                        &overlap,
+                        1};
+    result = d.launchKernelEx(&config, function, arguments, nullptr);
+  } else {
+    result = d.launchKernel(function, unsigned(blocks), 1, 1, unsigned(threads),
+                            1, 1, unsigned(shared), stream, arguments, nullptr);
+  }
   if (result == 0)
     return {};
   return d.check(result, "launching") + " (" + kernel + ", " +

@@ -50,6 +50,11 @@ Driver::Driver() {
   find(streamWaitEvent, "cuStreamWaitEvent");
   find(streamGetId, "cuStreamGetId", /*needed=*/false);
   find(streamGetCaptureInfo, "cuStreamGetCaptureInfo_v2", /*needed=*/false);
+  find(launchKernelEx, "cuLaunchKernelEx", /*needed=*/false);
+  // Older ones do not take overlapping launches in graphs.
+  int version = 0;
+  if (error.empty() && (getVersion(&version) != 0 || version < 12030))
+    launchKernelEx = nullptr;
   if (error.empty())
     error = check(init(0), "starting the NVIDIA driver");
 }

@@ -13,6 +13,22 @@
 namespace redfuse::runtime {
 
 /// Entry points, as the driver's ABI has them.
+/// CUlaunchAttribute: here whether a kernel may start before the one before it
+/// has ended.
+struct alignas(8) LaunchAttribute {
+  int id = 6; // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+  int unused = 0;
+  int value[16] = {1};
+};
+
+/// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned blocks[3], threads[3], shared;
+  void *stream;
+  LaunchAttribute *attributes;
+  unsigned numAttributes;
+};
+
 struct Driver {
   using Result = int;
   Result (*init)(unsigned);
@@ -49,6 +65,7 @@ struct Driver {
   Result (*streamWaitEvent)(void *, void *, unsigned);
   /// Of newer drivers; may be null.
   Result (*streamGetId)(void *, unsigned long long *);
+  Result (*launchKernelEx)(const LaunchConfig *, void *, void **, void **);
   Result (*streamGetCaptureInfo)(void *, int *, uint64_t *, void *, void *,
                                  void *);
 

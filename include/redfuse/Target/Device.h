@@ -51,6 +51,8 @@ private:
   };
   struct Loaded {
     void *context = nullptr, *module = nullptr;
+    /// Kernels may start before the one before them has ended.
+    bool overlaps = false;
     std::mutex mutex;
     std::unordered_map<std::string, Function> functions;
     /// Copies of the host's constants, by their addresses there.
@@ -64,7 +66,8 @@ private:
                : nullptr;
   }
 
-  DeviceError loadModule(int device, void *&module) const;
+  DeviceError loadModule(int device, void *&module, bool &overlaps) const;
+  bool canOverlap(const DeviceImage &image) const;
 
   std::vector<DeviceImage> images;
   std::mutex mutex; // for loading

@@ -145,6 +145,19 @@ def test_rows(name: str, tmp_path: Path) -> None:
     small(ROWS[name], tmp_path)
 
 
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+def test_overlap(chip: str, tmp_path: Path) -> None:
+    """A kernel that waits for the one before it may be started early; no other."""
+    path = tmp_path / "program.mlir"
+    path.write_text(ROWS["softmax_short"])
+    exe = redfuse.compile(path, target=f"cuda:{chip}", options={"cache": False})
+    before = driver.fake_overlapping()
+    verify(path, exe, random_inputs(exe.signature, 0), None)
+    waits = "griddepcontrol.wait" in exe.asm
+    assert waits == (chip == "sm_90a")
+    assert (driver.fake_overlapping() > before) == waits
+
+
 KEPT = {
     "softmax": programs.softmax(2, 17000, "bf16"),
     "layernorm": programs.layernorm(2, 16648, "bf16"),

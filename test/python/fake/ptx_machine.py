@@ -264,7 +264,7 @@ class _Block:
             self.done |= mask
         elif op in ("bar", "barrier"):
             self.waits |= mask
-        elif op in ("fence", "membar"):
+        elif op in ("fence", "membar", "griddepcontrol"):
             pass
         elif op == "atom":
             assert words[-2] == "inc", i.text

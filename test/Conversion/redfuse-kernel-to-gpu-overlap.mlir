@@ -1,0 +1,27 @@
+// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_80 | FileCheck %s --check-prefix=OLD
+
+// A kernel waits for the one before it before it does anything else.
+
+// CHECK-LABEL: gpu.func @sum_0
+// CHECK-NEXT: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.launch_dependents;", "~{memory}"
+// CHECK-NEXT: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.wait;", "~{memory}"
+// OLD-NOT: griddepcontrol
+
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+func.func @sum(%x: memref<64x1024xf32>, %out: memref<64xf32>) {
+  redfuse.launch @sum_0 ins(%x : memref<64x1024xf32>) outs(%out : memref<64xf32>)
+  return
+}
+redfuse.kernel @sum_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0]>} {
+^bb0(%x: tensor<64x1024xf32>, %init: tensor<64xf32>):
+  %0 = redfuse.cascade {indexing_maps = [#x, #r]}
+       ins(%x : tensor<64x1024xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%v: f32):
+    %s = redfuse.reduce add %v over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<64xf32>
+  redfuse.yield %0 : tensor<64xf32>
+}
