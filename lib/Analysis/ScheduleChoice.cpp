@@ -166,8 +166,6 @@ static bool isGpu(TargetAttr target) { return target.getName() == "cuda"; }
 /// Elements of a tensor that the threads of a block hold, to read them once; and
 /// where nothing reads them twice.
 static constexpr double kHeldElements = 16384, kSingleElements = 4096;
-/// Of a unit's bandwidth, what one block draws.
-static constexpr double kAloneShare = 0.75;
 /// Bytes that a segment should have, to be worth a block.
 static constexpr double kSegmentBytes = 8192;
 
@@ -227,11 +225,9 @@ static bool isWorthSplitting(const Shape &shape, TargetAttr target,
   if (isGpu(target)) {
     if (shape.hasContraction)
       return false;
-    // A block that has its unit alone draws less than its share of the
-    // bandwidth: it waits and computes in turn.
+    // A block alone has its share of the bandwidth.
     double all = bytes / double(target.getBandwidth());
-    double share = kAloneShare * blocks / target.getUnits();
-    double saved = all / std::max(share, 1e-9) - all;
+    double saved = all * target.getUnits() / std::max(1.0, blocks) - all;
     return saved > target.getLaunchNs();
   }
   double points = 1;
