@@ -23,6 +23,7 @@ import pytest
 import redfuse
 from redfuse import cuda
 from redfuse.bench import cases, programs
+from redfuse.bench.builder import Program
 
 TARGET = "cuda:sm_90a"
 # More uniform moves than this are in the loops of products, not in what is done once.
@@ -36,6 +37,14 @@ def attention(*shape: int, kind: str = "none", kv_heads: int | None = None) -> s
 
 def routing(name: str) -> str:
     return cases.all_cases("bf16")[f"moe_routing/{name}"].program()
+
+
+def product(rows: int, columns: int, length: int, then: str) -> str:
+    """A product in f32 of 16-bit matrices, and what follows it."""
+    p = Program()
+    a, b = p.argument(rows, length, dtype="bf16"), p.argument(length, columns, dtype="bf16")
+    made = p.cast(p.matmul(a, b), "f32")
+    return p.text(p.relu(made) if then == "relu" else p.softmax_last(made))
 
 
 MATRIX = {
@@ -52,6 +61,11 @@ MATRIX = {
     "window": lambda: attention(1, 8, 8192, 8192, 128, kind="causal+window+softcap"),
     "ffn": lambda: programs.gemm_chain(128, 256, 64, 64, "bf16"),
     "routing": lambda: routing("R5"),
+    "routing-wide": lambda: routing("R8"),
+    "product": lambda: product(4096, 4096, 4096, "relu"),
+    "product-odd": lambda: product(129, 1000, 520, "relu"),
+    "product-shared": lambda: product(2048, 128, 768, "relu"),
+    "head": lambda: product(1000, 256, 1024, "softmax"),
 }
 MEMORY = {
     "softmax": lambda: programs.softmax(8192, 8192, "bf16"),
