@@ -135,10 +135,10 @@ void FragmentEmitter::reduce(ReduceOp op) {
   }
   for (size_t row = 0; row < (hasRows ? layout.rows : 1); ++row) {
     State total = reduceRow(op, operands, shape, row);
-    // Rounded outwards: the exact multiple of an element, which a fused
-    // multiply-add sees, is never beyond it.
+    // Rounded as the multiple of each element is: the largest one less this is 0.
+    // (Next to 2^40 a unit in the last place is more than exponentials survive.)
     if (scale)
-      total[0] = ptx.multiplyOutwards(total[0], scale, isMax);
+      total[0] = arith::MulFOp::create(b, loc, total[0], scale);
     for (auto [result, v] : llvm::zip_equal(results, total))
       result.values.push_back(v);
   }

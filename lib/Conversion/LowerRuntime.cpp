@@ -182,8 +182,8 @@ LogicalResult Lowering::lowerAlloc(memref::AllocOp op) {
   if (op->hasAttr("redfuse.counters")) {
     // Of kernels that count their blocks; never freed.
     function = "redfuse_rt_device_counters";
-  } else if (auto global = op->getAttrOfType<FlatSymbolRefAttr>(
-                 redfuse::kConstantAttr)) {
+  } else if (auto global =
+                 op->getAttrOfType<FlatSymbolRefAttr>(redfuse::kConstantAttr)) {
     // The runtime's copy of a constant; it is freed with the program.
     function = "redfuse_rt_device_constant";
     Value host = memref::GetGlobalOp::create(b, type, global);

@@ -25,7 +25,7 @@ static constexpr int64_t kMaxRanks = 32;
 static constexpr double kMemoryBytes = 28, kExchangeBytes = 11;
 static constexpr double kStartCycles = 3000, kExchangeCycles = 1500;
 /// The same for states of segments, which go through global memory.
-static constexpr double kMergeBytes = 24, kMergeCycles = 5000;
+static constexpr double kMergeBytes = 14, kMergeCycles = 5000;
 
 Value redfuse::stripExtension(Value v) {
   if (auto extend = v.getDefiningOp<arith::ExtFOp>())

@@ -288,11 +288,6 @@ Value Ptx::exp2(Value x) {
               /*hasEffects=*/false)[0];
 }
 
-Value Ptx::multiplyOutwards(Value x, Value y, bool up) {
-  return emit(up ? "mul.rp.f32 $0, $1, $2;" : "mul.rm.f32 $0, $1, $2;",
-              "=f,f,f", {x, y}, b.getF32Type(), /*hasEffects=*/false)[0];
-}
-
 Value Ptx::divide(Value x, Value y) {
   return emit("div.full.f32 $0, $1, $2;", "=f,f,f", {x, y}, b.getF32Type(),
               /*hasEffects=*/false)[0];

@@ -101,8 +101,6 @@ public:
 
   // Scalars -------------------------------------------------------------------
   mlir::Value exp2(mlir::Value x);
-  /// x * y rounded up, or down.
-  mlir::Value multiplyOutwards(mlir::Value x, mlir::Value y, bool up);
   /// x / y with an error of at most two units in the last place.
   mlir::Value divide(mlir::Value x, mlir::Value y);
   /// A 16 x 16 block of a tile as a left operand: four registers. `address` is
