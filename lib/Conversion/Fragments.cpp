@@ -189,6 +189,8 @@ Fragment FragmentEmitter::make(Value v) {
   }
   if (Value same = simplify(def))
     return get(same);
+  if (def->hasAttr(kPivotAttr))
+    return powerOfPivot(def, [&](Value v) { return get(v); });
   // Operands first: `values` may grow while they are made.
   SmallVector<Fragment> operands;
   for (Value operand : def->getOperands())
@@ -263,6 +265,11 @@ SmallVector<Fragment> FragmentEmitter::evaluate(Block &block,
       known[inner.getResult(0)] = single;
       continue;
     }
+    if (inner.hasAttr(kPivotAttr)) {
+      known[inner.getResult(0)] =
+          powerOfPivot(&inner, [&](Value v) { return known.lookup(v); });
+      continue;
+    }
     SmallVector<Fragment> operands;
     for (Value operand : inner.getOperands())
       operands.push_back(known.lookup(operand));
@@ -299,6 +306,54 @@ Fragment FragmentEmitter::exponential(Operation *def, const Fragment &x) {
     if (isa<math::ExpOp>(def))
       element = arith::MulFOp::create(b, loc, element, scale);
     result.values.push_back(ptx.exp2(element));
+  }
+  return result;
+}
+
+/// exp(c * (x - p)) is 2 to the power of x * k - p * k, k = c * log2(e), with one
+/// rounding. So it is relative to p * k as rounded, in every tile alike, which is
+/// as good a pivot as p. It would not be where the rounding error of p * k is a
+/// large exponent itself: there k is a power of 2, and p * k exact. Neighbours
+/// among the values of x are so far apart then that their powers are 0.
+Fragment FragmentEmitter::powerOfPivot(Operation *def,
+                                       function_ref<Fragment(Value)> of) {
+  constexpr float kExact = 1 << 29;
+  float k = isa<math::ExpOp>(def) ? 1.44269504088896340736f : 1.0f;
+  Value exponent = def->getOperand(0);
+  if (auto scaled = matchScaled(exponent)) {
+    k = float(double(k) * scaled->by);
+    exponent = scaled->value;
+  }
+  auto sub = exponent.getDefiningOp<arith::SubFOp>();
+  Fragment x = of(sub.getLhs()), p = of(sub.getRhs());
+  Fragment scale = p, pivot = p;
+  scale.values.clear();
+  pivot.values.clear();
+  Value exact = constant(b.getF32FloatAttr(k));
+  Value power =
+      constant(b.getF32FloatAttr(std::exp2(std::floor(std::log2(k)))));
+  Value limit = constant(b.getF32FloatAttr(kExact));
+  for (Value v : p.values) {
+    Value most =
+        math::AbsFOp::create(b, loc, arith::MulFOp::create(b, loc, v, exact));
+    Value isNear =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, most, limit);
+    Value by = arith::SelectOp::create(b, loc, isNear, exact, power);
+    scale.values.push_back(by);
+    pivot.values.push_back(
+        arith::NegFOp::create(b, loc, arith::MulFOp::create(b, loc, v, by)));
+  }
+  Fragment result = join(x, p);
+  for (size_t i = 0, size = sizeOf(result); i < size; ++i) {
+    Value by = elementFor(scale, result, i),
+          from = elementFor(pivot, result, i);
+    Value of = elementFor(x, result, i);
+    // Rows are pivots before: rounded as they were then.
+    Value y = result.kind == Fragment::Kind::Matrix
+                  ? Value(math::FmaOp::create(b, loc, of, by, from))
+                  : Value(arith::AddFOp::create(
+                        b, loc, arith::MulFOp::create(b, loc, of, by), from));
+    result.values.push_back(ptx.exp2(y));
   }
   return result;
 }

@@ -122,6 +122,9 @@ private:
   void selectLargest(ReduceOp op);
   mlir::Value shuffle(mlir::Value v, int64_t mask);
   Fragment exponential(mlir::Operation *op, const Fragment &x);
+  /// An exponential that pullPivots marked; `of` gives the values it is made of.
+  Fragment powerOfPivot(mlir::Operation *op,
+                        llvm::function_ref<Fragment(mlir::Value)> of);
   mlir::Value simplify(mlir::Operation *def);
   Fragment divide(mlir::arith::DivFOp div, const Fragment &x,
                   const Fragment &y);

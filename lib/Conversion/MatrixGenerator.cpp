@@ -449,6 +449,7 @@ void MatrixGenerator::emitMultipliers() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
+  pullPivots(kernel);
   FailureOr<DimSets> dims = DimSets::compute(plan.step);
   if (failed(dims))
     return failure();

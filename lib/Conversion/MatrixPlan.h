@@ -75,6 +75,24 @@ std::optional<MatrixPlan> planMatrix(KernelOp kernel, LaunchOp launch,
                                      const KernelSpace &space, int64_t units,
                                      std::string &why);
 
+/// On an exponential of a difference, or of a constant's multiple of one: what is
+/// subtracted is a running maximum (or 0 where that is infinite), and every use of
+/// the exponential is relative to it.
+inline constexpr llvm::StringLiteral kPivotAttr = "redfuse.pivot";
+
+/// Where the running maximum of a fold is one of positive multiples, the state
+/// becomes the maximum of what is multiplied: c * s - max(c * s) is
+/// c * (s - max(s)), which is 0 at the maximum whatever is rounded. Marks the
+/// exponentials of distances from running maxima.
+void pullPivots(KernelOp kernel);
+
+/// A constant's multiple of a value; a quotient by a constant is one, too.
+struct ScaledValue {
+  mlir::Value value;
+  float by;
+};
+std::optional<ScaledValue> matchScaled(mlir::Value v);
+
 /// Drops extensions of 16-bit floats to f32.
 mlir::Value stripExtension(mlir::Value v);
 
