@@ -128,7 +128,7 @@ def run(name: str, target: str, options: dict) -> dict:
     times = measure(calls)
     return {
         "name": name,
-        "ok": error < 1.2 * theirs and same,
+        "ok": error <= 1.2 * theirs and same,
         "error": error,
         "theirs": theirs,
         "same": same,
