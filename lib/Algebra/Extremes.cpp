@@ -103,7 +103,11 @@ static std::optional<Monotone> peel(const Roles &roles, Value value,
               m.isDecreasing ^= sub.getRhs() == mixed;
               return m.needsBothEnds = true;
             })
-            .Case([&](arith::MulFOp) { return m.needsBothEnds = true; })
+            .Case([&](arith::MulFOp) {
+              m.needsBothEnds = true;
+              // As below: 0 times what is infinite is NaN.
+              return roles.isBounded(other) || roles.isNonNegative(mixed);
+            })
             .Case([&](arith::DivFOp div) {
               m.needsBothEnds = true;
               // Between values of both signs there may be a 0, and 0/0 is NaN.

@@ -109,8 +109,13 @@ Value Raiser::buildAffine(unsigned k, Reach reach, OpBuilder &b, Location loc) {
                                             elements[2], constant(wide, 0));
       first = arith::SelectOp::create(b, loc, isReset, offset, first);
     }
-    elements[1] =
-        arith::SelectOp::create(b, loc, isFirstElement(b, loc), first, offset);
+    Value isFirst = isFirstElement(b, loc);
+    elements[1] = arith::SelectOp::create(b, loc, isFirst, first, offset);
+    // Nothing comes before it. One that leaves a start of 0 as it is would
+    // else be taken for the identity, and what follows it not be multiplied.
+    if (!isFinite)
+      elements[0] =
+          arith::SelectOp::create(b, loc, isFirst, constant(wide, 0), scale);
   }
   SmallVector<Attribute> identities;
   for (int64_t value : {1, 0, 1})

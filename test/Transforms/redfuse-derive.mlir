@@ -163,6 +163,26 @@ func.func @scaled_maximum(%s: tensor<64x80xf32>, %init: tensor<64xf32>) -> tenso
       ins(%s : tensor<64x80xf32>) outs(%init : tensor<64xf32>) {
   ^bb0(%x: f32):
     %d = redfuse.reduce add %x over [1] into [0] : f32
+    %t = math.tanh %d : f32
+    %y = arith.mulf %x, %t : f32
+    %m = redfuse.reduce maximumf %y over [1] into [0] : f32
+    redfuse.yield %m : f32
+  } -> tensor<64xf32>
+  return %l : tensor<64xf32>
+}
+
+// An infinite factor makes NaN of a 0 that is no end of the range: the sum comes
+// first, in a pass of its own.
+// CHECK-LABEL: @maximum_times_infinity
+// CHECK-SAME: condition = "not monotone"
+// CHECK: redfuse.fold
+// CHECK: redfuse.finalize
+// CHECK: redfuse.fold
+func.func @maximum_times_infinity(%s: tensor<64x80xf32>, %init: tensor<64xf32>) -> tensor<64xf32> {
+  %l = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%s : tensor<64x80xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%x: f32):
+    %d = redfuse.reduce add %x over [1] into [0] : f32
     %y = arith.mulf %x, %d : f32
     %m = redfuse.reduce maximumf %y over [1] into [0] : f32
     redfuse.yield %m : f32

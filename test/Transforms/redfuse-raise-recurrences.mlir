@@ -15,7 +15,9 @@ func.func @affine(%a: tensor<5x7xf32>, %b: tensor<5x7xf32>) -> tensor<5xf32> {
   // CHECK: %[[J:.*]] = redfuse.index 1
   // CHECK: %[[IS:.*]] = arith.cmpi eq, %[[J]], %{{.*}} : index
   // CHECK: %[[OFFSET:.*]] = arith.select %[[IS]], %[[FIRST]], %[[B]] : f32
-  // CHECK: %[[H:.*]]:2 = redfuse.reduce declared %[[A]], %[[OFFSET]] over [1] into [0] {identities = [1.000000e+00 : f32, 0.000000e+00 : f32], ordered} : f32, f32 combine {
+  // Its own factor is 0, for nothing comes before it: (1, 0) is the identity.
+  // CHECK: %[[SCALE:.*]] = arith.select %[[IS]], %{{.*}}, %[[A]] : f32
+  // CHECK: %[[H:.*]]:2 = redfuse.reduce declared %[[SCALE]], %[[OFFSET]] over [1] into [0] {identities = [1.000000e+00 : f32, 0.000000e+00 : f32], ordered} : f32, f32 combine {
   // CHECK: ^bb0(%[[A0:.*]]: f32, %[[B0:.*]]: f32, %[[A1:.*]]: f32, %[[B1:.*]]: f32):
   // CHECK: %[[AA:.*]] = arith.mulf %[[A0]], %[[A1]] : f32
   // CHECK: %[[T:.*]] = arith.mulf %[[A1]], %[[B0]] : f32

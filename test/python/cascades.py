@@ -231,7 +231,8 @@ CASCADES: dict[str, Cascade] = {
         ("ij", "ij"),
         ("i",),
         """%s = redfuse.reduce add %b over [j] into [i] : f32
-           %q = arith.mulf %a, %s : f32
+           %t = math.tanh %s : f32
+           %q = arith.mulf %a, %t : f32
            %r = redfuse.reduce maximumf %q over [j] into [i] : f32
            redfuse.yield %r : f32""",
     ),
