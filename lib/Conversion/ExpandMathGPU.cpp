@@ -135,14 +135,26 @@ struct SharedDivisor : OpRewritePattern<arith::DivFOp> {
     scale = arith::SelectOp::create(b, isSmall, splat(b, f32, 0x1p64f), scale);
     Value scaled = arith::MulFOp::create(b, y, scale);
     Value reciprocal = arith::DivFOp::create(b, splat(b, f32, 1.0f), scaled);
-    b.setInsertionPoint(op);
-    Value all = scale, inverse = reciprocal;
-    if (isa<VectorType>(type)) {
-      all = vector::BroadcastOp::create(b, type, scale);
-      inverse = vector::BroadcastOp::create(b, type, reciprocal);
+    // All of them at once: equal elements stay equal.
+    SmallVector<arith::DivFOp> divisions{op};
+    if (!isa<VectorType>(type))
+      for (Operation *user : y.getUsers())
+        if (auto other = dyn_cast<arith::DivFOp>(user);
+            other && other.getRhs() == y &&
+            !llvm::is_contained(divisions, other) &&
+            !other.getLhs().getDefiningOp<arith::ConstantOp>())
+          divisions.push_back(other);
+    for (arith::DivFOp division : divisions) {
+      b.setInsertionPoint(division);
+      Value all = scale, inverse = reciprocal;
+      if (isa<VectorType>(type)) {
+        all = vector::BroadcastOp::create(b, type, scale);
+        inverse = vector::BroadcastOp::create(b, type, reciprocal);
+      }
+      Value x = arith::MulFOp::create(b, division.getLhs(), all);
+      rewriter.replaceOp(division,
+                         arith::MulFOp::create(b, x, inverse).getResult());
     }
-    Value x = arith::MulFOp::create(b, op.getLhs(), all);
-    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, x, inverse);
     return success();
   }
 };

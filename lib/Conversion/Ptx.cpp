@@ -200,6 +200,8 @@ void Ptx::loadTile(Value address, Value map, ValueRange coordinates,
 //===----------------------------------------------------------------------===//
 
 Value Ptx::descriptor(Value address, const TileLayout &layout) {
+  if (isInCluster)
+    address = arith::AndIOp::create(b, loc, address, i32((1 << 18) - 1));
   Value units = arith::ShRUIOp::create(b, loc, address, i32(4));
   Value wide = arith::ExtUIOp::create(b, loc, b.getI64Type(), units);
   return arith::OrIOp::create(b, loc, wide, i64(layout.descriptorBits()));

@@ -78,7 +78,10 @@ public:
                 mlir::ValueRange coordinates, mlir::Value barrier);
 
   // Products ------------------------------------------------------------------
+  /// Descriptors have 18 bits of an address; in a cluster there are more, which say
+  /// which block it is.
   mlir::Value descriptor(mlir::Value address, const TileLayout &layout);
+  bool isInCluster = false;
   /// Starts a product with both operands in shared memory; without accumulators
   /// it starts from zero.
   llvm::SmallVector<mlir::Value>
