@@ -362,3 +362,21 @@ def test_a_spoilt_context_costs_one_candidate(monkeypatch: pytest.MonkeyPatch) -
         assert held._process.pid != first
     finally:
         held.close()
+
+
+def test_hints_of_matrix_kernels_come_first(made_up: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two values of a hint that change nothing end it; one may be the model's own."""
+
+    def trial(self: FakeWorker, texts: tuple[str, ...], seconds: float) -> dict:
+        hints = dict(schedules.Schedule.of(texts[0]).hints)
+        FakeWorker.asked.append(tuple(hints.items()))
+        if hints.get("rows") == 128:
+            return {"ms": 30.0}
+        return {"ms": 60.0, "same": True}
+
+    monkeypatch.setattr(FakeWorker, "first", lambda *_: {"ms": 60.0, "matrices": True})
+    monkeypatch.setattr(FakeWorker, "trial", trial)
+    result = redfuse.tune(SOFTMAX)
+    assert dict(schedules.Schedule.of(result.schedules[0]).hints)["rows"] == 128
+    assert FakeWorker.asked[:2] == [(("rows", 64),), (("rows", 128),)]
+    assert sum("slots" in dict(asked) for asked in FakeWorker.asked) == 2

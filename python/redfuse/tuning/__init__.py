@@ -6,6 +6,7 @@ until none is better or the time is over. Candidates are compiled and timed in a
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from ..frontends import mlir as mlir_frontend
 from ..options import Options
 from . import store
 from .schedules import Schedule
-from .space import Place, places
+from .space import Place, hinted, places
 from .worker import Worker
 
 _BETTER = 0.98  # of the best time so far: less is noise
@@ -125,7 +126,8 @@ class _Search:
         self.seen: dict[tuple[str, ...], float | None] = {}
         self.result: Tuning
         self.matrices = False
-        self.idle: set[tuple[int, str]] = set()  # choices of cascades that change nothing
+        # How often a choice of a cascade changed nothing.
+        self.idle: collections.Counter[tuple[int, str]] = collections.Counter()
 
     def run(self, end: float, report: Callable[[Trial, Tuning], None] | None) -> Tuning:
         began = time.monotonic()
@@ -177,6 +179,9 @@ class _Search:
         under all requests, then neighbours of the best, of one cascade after another."""
         if len(self.known) == len(self.places) and any(self.known):
             yield self.known
+        if self.matrices:  # what is most likely to help
+            for number, place in enumerate(self.places):
+                yield from self._varied(number, hinted(place.starts[0]))
         for number, place in enumerate(self.places):
             for schedule in place.starts[1:]:
                 yield from self._new(number, schedule)
@@ -185,15 +190,20 @@ class _Search:
             for number, place in enumerate(self.places):
                 at = self.result.schedules[number]
                 now = Schedule.of(at) if at else place.starts[0]
-                for choice, schedule in place.neighbours(now, self.matrices):
-                    if (number, choice) in self.idle:
-                        continue
-                    for made in self._new(number, schedule):
-                        yield made
-                        if self.result.trials[-1].note == _SAME:  # the generator does not care
-                            self.idle.add((number, choice))
+                yield from self._varied(number, place.neighbours(now, self.matrices))
             if best == self.result.schedules:
                 return
+
+    def _varied(self, number: int, neighbours: Iterator[tuple[str, Schedule]]
+                ) -> Iterator[tuple[str, ...]]:  # fmt: skip
+        """Those of the neighbours that may make a difference."""
+        for choice, schedule in neighbours:
+            if self.idle[number, choice] > 1:  # one may be what the model chose itself
+                continue
+            for made in self._new(number, schedule):
+                yield made
+                if self.result.trials[-1].note == _SAME:
+                    self.idle[number, choice] += 1
 
     def _new(self, number: int, schedule: Schedule) -> Iterator[tuple[str, ...]]:
         best = self.result.schedules

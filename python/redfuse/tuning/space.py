@@ -55,10 +55,7 @@ class Place:
         """Schedules that differ from this one in one choice, and the name of that choice.
         has_matrices: the hints of matrix kernels too."""
         if has_matrices:
-            for name, values in HINTS.items():
-                for value in values:
-                    if dict(schedule.hints).get(name) != value:
-                        yield name, schedule.with_hint(name, value)
+            yield from hinted(schedule)
         for what, one in (*self._tiles(schedule), *_parts(schedule)):
             if one != schedule and self.is_worth_trying(one):
                 yield what, one
@@ -72,6 +69,14 @@ class Place:
                 tile = min(extent, int(now * factor))
                 if tile >= 1 and tile != now:
                     yield f"tile {dim}", schedule.with_tile(dim, tile)
+
+
+def hinted(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
+    """The neighbours that differ in a hint, and its name."""
+    for name, values in HINTS.items():
+        for value in values:
+            if dict(schedule.hints).get(name) != value:
+                yield name, schedule.with_hint(name, value)
 
 
 def _parts(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
