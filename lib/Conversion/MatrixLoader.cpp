@@ -75,6 +75,11 @@ bool MatrixGenerator::layOut(std::string &why) {
       held = plan.stream ? held + 1 : 1;
   }
   slots = std::min(kSharedBytes / slotBytes, kMaxSlots);
+  // Clusters are placed whole, and leave multiprocessors empty; with room for two
+  // blocks on one, all clusters find a place at once.
+  if (plan.split > 1)
+    slots = std::min(slots,
+                     std::max(kSharedBytes / 2 / slotBytes, held + heldTiled));
   if (int64_t wanted = space.schedule.getHint("slots"))
     slots = std::min(slots, std::max(wanted, held + heldTiled));
   if (slots >= held + heldTiled)

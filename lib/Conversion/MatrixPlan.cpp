@@ -533,6 +533,13 @@ void Planner::chooseBlocks() {
       if ((wantedRows && consumers != (wantedRows <= 64 ? 1 : 2)) ||
           (wantedSplit && split != wantedSplit))
         continue;
+      // Clusters are placed whole: registers should be left for a second block on
+      // a multiprocessor.
+      if (!wantedRows && split > 1 && consumers == 2 &&
+          llvm::any_of(plan.products, [&](MatrixProduct &product) {
+            return plan.widths[product.n] > 64;
+          }))
+        continue;
       double cycles = kStartCycles;
       for (MatrixProduct &product : plan.products) {
         double steps = llvm::divideCeil(
