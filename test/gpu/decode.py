@@ -14,7 +14,7 @@ from functools import partial
 import redfuse
 import torch
 from redfuse.bench import programs
-from routing import replayed
+from routing import replayed, run_all
 
 # batch, heads, key heads, keys, head dim
 TIMED = {
@@ -80,17 +80,5 @@ def run(name: str, quick: bool) -> bool:
     return good
 
 
-def main() -> int:
-    failed = 0
-    quick = "--quick" in sys.argv
-    for name in [*ODD, *TIMED]:
-        try:
-            failed += not run(name, quick)
-        except Exception as problem:
-            failed += 1
-            print("FAILED", name, f"{type(problem).__name__}: {problem}"[:400], flush=True)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all([*ODD, *TIMED], run))

@@ -8,6 +8,7 @@ against torch.compile. `--quick` leaves out the times. Exit status 1 if one is w
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 
 import redfuse
 import torch
@@ -113,10 +114,11 @@ def run(name: str, quick: bool) -> bool:
     return good
 
 
-def main() -> int:
+def run_all(names: Iterable[str], run: Callable[[str, bool], bool]) -> int:
+    """Runs every case; the exit status."""
     failed = 0
     quick = "--quick" in sys.argv
-    for name in [*ODD, *TIMED]:
+    for name in names:
         try:
             failed += not run(name, quick)
         except Exception as problem:
@@ -126,4 +128,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all([*ODD, *TIMED], run))
