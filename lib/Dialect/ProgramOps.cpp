@@ -278,10 +278,11 @@ LogicalResult FinalizeOp::verifyRegions() {
   if (failed(verifyPlainBody(*this)))
     return failure();
   // The elements along folded dims are gone, all but those that a map reads
-  // again, which are walked tile by tile.
+  // again, which are walked tile by tile. Only the fold whose state this takes
+  // has the same dims; what another one writes out is a tensor like any other.
   for (Value input : getInputs()) {
     auto fold = input.getDefiningOp<FoldOp>();
-    if (!fold)
+    if (!fold || cast<OpResult>(input).getResultNumber() >= fold.getNumStates())
       continue;
     for (Operation &inner : getBody().front()) {
       SmallVector<int64_t> dims;

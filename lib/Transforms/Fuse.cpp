@@ -132,15 +132,42 @@ bool Planner::isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
     before |= behind[position.lookup(op)];
   }
   before.reset(members);
-  for (unsigned p : before.set_bits()) {
+  auto isBetween = [&](unsigned p) {
     if (!behind[p].anyCommon(members))
-      continue;
+      return false;
     why = {ops.back(), "convexity",
            "'" + opAt[p]->getName().getStringRef().str() + "' at " +
                describeLocation(opAt[p]->getLoc()) +
                " uses one part of the group and feeds another",
            "remove that op or make it fusable"};
-    return false;
+    return true;
+  };
+  // A group runs as one: what any of its members needs comes before all of it.
+  SmallVector<unsigned> list(before.set_bits());
+  while (!list.empty()) {
+    unsigned p = list.pop_back_val();
+    if (isBetween(p))
+      return false;
+    auto it = groupOf.find(opAt[p]);
+    if (it == groupOf.end() || !groups[it->second])
+      continue;
+    for (CascadeOp mate : groups[it->second]->ops) {
+      unsigned m = position.lookup(mate);
+      if (before.test(m) || members.test(m))
+        continue;
+      if (isBetween(m)) {
+        why.detail += ", in one kernel with '" +
+                      opAt[p]->getName().getStringRef().str() + "' at " +
+                      describeLocation(opAt[p]->getLoc());
+        why.remedy = "none: two kernels would wait for each other";
+        return false;
+      }
+      llvm::BitVector more(behind[m]);
+      more.set(m);
+      more.reset(before);
+      llvm::append_range(list, more.set_bits());
+      before |= more;
+    }
   }
   return true;
 }

@@ -145,3 +145,26 @@ func.func @lists(%x: tensor<5x70xf32>, %e: tensor<5x4xf32>, %f: tensor<5x4xindex
   } -> tensor<5x4xf32>, tensor<5x4xindex>
   return %o#0, %o#1 : tensor<5x4xf32>, tensor<5x4xindex>
 }
+
+// What the first fold writes out is reduced where the second one is finalised,
+// over a dim of its own that has the number of the one that the first folded.
+// CHECK-LABEL: func @other_fold
+func.func @other_fold(%x: tensor<5x33xf32>, %y: tensor<5x31xf32>, %e: tensor<5x33xf32>, %f: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
+  // CHECK: %[[A:.*]]:2 = redfuse.fold
+  // CHECK: %[[B:.*]] = redfuse.fold {{.*}} ins(%[[A]]#1, %{{.*}}
+  // CHECK: redfuse.finalize {{.*}} ins(%[[A]]#1, %[[B]] :
+  // CHECK: redfuse.reduce add %{{.*}} over [1] into [0]
+  %0 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 8], stream = [1]>} ins(%x : tensor<5x33xf32>) outs(%e : tensor<5x33xf32>) {
+  ^bb0(%u: f32):
+    %s = redfuse.scan add %u along 1 : f32
+    redfuse.yield %s : f32
+  } -> tensor<5x33xf32>
+  %1:2 = redfuse.cascade {indexing_maps = [affine_map<(i, k, j) -> (i, k)>, affine_map<(i, k, j) -> (i, j)>, affine_map<(i, k, j) -> (i)>, affine_map<(i, k, j) -> (i)>], schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 0, 8], stream = [2]>} ins(%0, %y : tensor<5x33xf32>, tensor<5x31xf32>) outs(%f, %f : tensor<5xf32>, tensor<5xf32>) {
+  ^bb0(%u: f32, %v: f32):
+    %s = redfuse.reduce add %u over [1] into [0] : f32
+    %p = arith.mulf %s, %v : f32
+    %t = redfuse.reduce add %p over [2] into [0] : f32
+    redfuse.yield %s, %t : f32, f32
+  } -> tensor<5xf32>, tensor<5xf32>
+  return %1#0, %1#1 : tensor<5xf32>, tensor<5xf32>
+}

@@ -349,3 +349,50 @@ func.func @threshold(%a: tensor<5x33xf32>) -> tensor<5x33xf32> {
   } -> tensor<5x33xf32>
   return %1 : tensor<5x33xf32>
 }
+
+// -----
+
+#s = affine_map<(i, j, k) -> (i, j, k)>
+#p = affine_map<(i, j, k) -> (i, k)>
+#n = affine_map<(i, j, k) -> ()>
+#v = affine_map<(i) -> (i)>
+#c = affine_map<(i) -> ()>
+#q = affine_map<(i, k) -> (i, k)>
+#z = affine_map<(i, k) -> ()>
+
+// The first and the last read one tensor and could be one kernel, but then it and
+// the kernel between them, which needs the one and feeds the other, would each
+// have to come first.
+// CHECK-LABEL: func.func @both_ways
+// CHECK:       %[[P:.*]] = redfuse.cascade
+// CHECK:         redfuse.reduce mul
+// CHECK:       %[[M:.*]]:2 = redfuse.cascade {{.*}} %[[P]] :
+// CHECK:         redfuse.reduce add
+// CHECK:         arith.divf
+// CHECK:       %[[D:.*]] = redfuse.cascade {{.*}} %[[M]]#0 :
+// CHECK:         arith.subf
+// CHECK:       return %[[M]]#1, %[[D]]
+func.func @both_ways(%x: tensor<?x?x3xf32>, %y: tensor<?xf32>, %f: tensor<?x?x3xf32>, %e: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<?x?x3xf32>) {
+  %g = tensor.empty() : tensor<f32>
+  %0 = redfuse.cascade {indexing_maps = [#s, #p]} ins(%x : tensor<?x?x3xf32>) outs(%e : tensor<?x3xf32>) {
+  ^bb0(%a: f32):
+    %t = redfuse.reduce mul %a over [1] into [0, 2] : f32
+    redfuse.yield %t : f32
+  } -> tensor<?x3xf32>
+  %1 = redfuse.cascade {indexing_maps = [#v, #c]} ins(%y : tensor<?xf32>) outs(%g : tensor<f32>) {
+  ^bb0(%a: f32):
+    %t = redfuse.reduce add %a over [0] into [] : f32
+    redfuse.yield %t : f32
+  } -> tensor<f32>
+  %2 = redfuse.cascade {indexing_maps = [#z, #q, #q]} ins(%1, %0 : tensor<f32>, tensor<?x3xf32>) outs(%e : tensor<?x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %t = arith.divf %a, %b : f32
+    redfuse.yield %t : f32
+  } -> tensor<?x3xf32>
+  %3 = redfuse.cascade {indexing_maps = [#s, #n, #s]} ins(%x, %1 : tensor<?x?x3xf32>, tensor<f32>) outs(%f : tensor<?x?x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %t = arith.subf %a, %b : f32
+    redfuse.yield %t : f32
+  } -> tensor<?x?x3xf32>
+  return %2, %3 : tensor<?x3xf32>, tensor<?x?x3xf32>
+}
