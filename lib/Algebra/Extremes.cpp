@@ -174,7 +174,10 @@ bool Deriver::addExtreme(ReduceOp reduce) {
     return false;
   }
   std::optional<Reducer> opposite = getOpposite(reducer);
-  if ((m->needsBothEnds || m->isDecreasing) && !opposite)
+  bool isPlain = roles.canonical(reduce.getOperands()[0]) == m->data;
+  // A reduced value that is NaN makes all elements NaN, all of them dropped.
+  if (!isPlain && !opposite &&
+      isa<FloatType>(reduce.getOperands()[0].getType()))
     return refuse(reduce, "not monotone",
                   "'" + stringifyReducer(reducer).str() +
                       "' drops NaN, so that the ends of the data do not tell "
@@ -193,7 +196,6 @@ bool Deriver::addExtreme(ReduceOp reduce) {
   stage.first = addComponent(m->isDecreasing && !m->needsBothEnds ? other : c);
   if (m->needsBothEnds)
     stage.second = addComponent(other);
-  bool isPlain = roles.canonical(reduce.getOperands()[0]) == m->data;
   if (!isPlain && roles.canBeEmpty(reduce.getOver()))
     stage.count = addCount(reduce.getOver());
   result.stages.push_back(stage);

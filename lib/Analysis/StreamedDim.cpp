@@ -220,11 +220,15 @@ static bool isHarmless(Operation *op) {
          (op->hasTrait<OpTrait::ConstantLike>() && op->getNumOperands() == 0);
 }
 
-FailureOr<StreamedDim> StreamedDim::follow(func::FuncOp func, unsigned argument,
-                                           unsigned position, Obstacle &why) {
+FailureOr<StreamedDim> StreamedDim::follow(
+    func::FuncOp func, ArrayRef<std::pair<unsigned, unsigned>> arguments,
+    Obstacle &why, const DenseMap<Operation *, StreamedAxis> &ops) {
   StreamedDim dim(func);
+  dim.dims = ops;
   Block &body = func.getBody().front();
-  bool ok = dim.mark(body.getArgument(argument), {position, 1});
+  bool ok = true;
+  for (auto [argument, position] : arguments)
+    ok = ok && dim.mark(body.getArgument(argument), {position, 1});
   do {
     dim.changed = false;
     for (Operation &op : body)

@@ -353,7 +353,7 @@ LogicalResult Exposer::choose(ArrayRef<int64_t> along) {
   for (auto [argument, axis] : candidates) {
     StreamedDim::Obstacle why;
     FailureOr<StreamedDim> found =
-        StreamedDim::follow(func, argument, axis, why);
+        StreamedDim::follow(func, ArgumentAxis(argument, axis), why);
     if (failed(found)) {
       if (!first.op)
         first = why;
@@ -389,8 +389,10 @@ LogicalResult Exposer::choose(ArrayRef<int64_t> along) {
 /// Makes folds of the cascades that reduce over the dim.
 LogicalResult Exposer::derive() {
   IRRewriter rewriter(func.getContext());
+  DenseMap<Operation *, StreamedAxis> walked;
   for (CascadeOp cascade : llvm::to_vector(dim->getReducing())) {
     unsigned t = *dim->getDimOf(cascade);
+    StreamedAxis here{t, dim->getScaleIn(cascade)};
     // What the last reduction ranges over, or all that is reduced.
     SmallVector<SmallVector<int64_t>> candidates(1);
     for (auto reduce : cascade.getBody().front().getOps<ReduceOp>())
@@ -433,16 +435,17 @@ LogicalResult Exposer::derive() {
     DictionaryAttr info = describeCascade(cascade);
     folds.push_back(rewrite(rewriter, cascade, *derivation).fold);
     folds.back()->setAttr(kInfoAttr, info);
+    walked[folds.back()] = here;
     if (folds.back().hasOutputs())
       return folds.back().emitError(
           "no state can be carried: every prefix along the streamed dim is a "
           "result, so there is nothing to finish from a state alone");
   }
-  // The ops have changed; what has the dim has not.
+  // The ops have changed; what has the dim has not, though nothing may be left
+  // that walks two arguments together.
   StreamedDim::Obstacle why;
-  ArgumentAxis seed = dim->getArguments().front();
   FailureOr<StreamedDim> again =
-      StreamedDim::follow(func, seed.first, seed.second, why);
+      StreamedDim::follow(func, dim->getArguments(), why, walked);
   if (failed(again))
     return (why.op ? why.op : func.getOperation())->emitError() << why.reason;
   dim = *again;

@@ -134,3 +134,23 @@ func.func @twice(%s: tensor<64x80xf32>, %init: tensor<64xf32>) -> tensor<64xf32>
   } -> tensor<64xf32>
   return %l : tensor<64xf32>
 }
+
+// A reduced value that is NaN makes all elements NaN, and maxnumf drops them all: the ends of the
+// data do not tell that.
+// CHECK-LABEL: @dropped
+// CHECK: %[[M:.*]] = redfuse.fold
+// CHECK: redfuse.reduce maximumf
+// CHECK: redfuse.fold
+// CHECK: %[[V:.*]] = arith.maximumf
+// CHECK-NEXT: redfuse.reduce maxnumf %[[V]] over [1]
+func.func @dropped(%s: tensor<64x80xf32>, %init: tensor<64xf32>) -> tensor<64xf32> {
+  %l = redfuse.cascade {indexing_maps = [#ij, #i]}
+      ins(%s : tensor<64x80xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%x: f32):
+    %m = redfuse.reduce maximumf %x over [1] into [0] : f32
+    %v = arith.maximumf %x, %m : f32
+    %d = redfuse.reduce maxnumf %v over [1] into [0] : f32
+    redfuse.yield %d : f32
+  } -> tensor<64xf32>
+  return %l : tensor<64xf32>
+}

@@ -74,3 +74,22 @@ func.func @mapped(%x: tensor<6x4xf32>) -> tensor<6x4xf32> {
   %o = tensor.expand_shape %r [[0, 1]] output_shape [6, 4] : tensor<24xf32> into tensor<6x4xf32>
   return %o : tensor<6x4xf32>
 }
+
+// The cascade walks two arguments, its reduction reads one of them: both come in chunks all the same.
+// CHECK-LABEL: func.func @apart__update(
+// CHECK-SAME:      %{{.*}}: tensor<?xf32>, %[[Y:.*]]: tensor<?xf32>, %{{.*}}: tensor<f32>, %{{.*}}: index) -> tensor<f32>
+// CHECK:         redfuse.fold {{.*}} ins(%[[Y]] : tensor<?xf32>)
+// CHECK-LABEL: func.func @apart__finalize(
+// CHECK-SAME:      streamed = [array<i64: 0, 0>, array<i64: 1, 0>]
+func.func @apart(%x: tensor<11xf32>, %y: tensor<11xf32>) -> (tensor<11xf32>, tensor<f32>) {
+  %e = tensor.empty() : tensor<11xf32>
+  %f = tensor.empty() : tensor<f32>
+  %r:2 = redfuse.cascade {indexing_maps = [#y, #y, #y, #0]} ins(%x, %y : tensor<11xf32>, tensor<11xf32>)
+      outs(%e, %f : tensor<11xf32>, tensor<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.negf %a : f32
+    %s = redfuse.reduce add %b over [0] into [] : f32
+    redfuse.yield %n, %s : f32, f32
+  } -> tensor<11xf32>, tensor<f32>
+  return %r#0, %r#1 : tensor<11xf32>, tensor<f32>
+}

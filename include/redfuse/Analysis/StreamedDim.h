@@ -31,10 +31,12 @@ public:
     std::string reason;
   };
 
-  /// Follows axis `position` of argument `argument`.
-  static mlir::FailureOr<StreamedDim> follow(mlir::func::FuncOp func,
-                                             unsigned argument,
-                                             unsigned position, Obstacle &why);
+  /// Follows the (argument, axis) pairs `arguments`, and the iteration dims of
+  /// `ops`, which are known to be one dim.
+  static mlir::FailureOr<StreamedDim>
+  follow(mlir::func::FuncOp func,
+         llvm::ArrayRef<std::pair<unsigned, unsigned>> arguments, Obstacle &why,
+         const llvm::DenseMap<mlir::Operation *, StreamedAxis> &ops = {});
 
   std::optional<StreamedAxis> find(mlir::Value tensor) const;
   /// The iteration dim of `op` that is this dim.
