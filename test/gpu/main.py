@@ -95,9 +95,12 @@ def make_steps(given: argparse.Namespace, out: Path) -> list[Step]:
         # Allocations of their own, so that the checker sees where each array ends.
         environment = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
         for tool in TOOLS:
+            # What the kernels that are left out have written counts as never written: copies of
+            # that to the host are not to be checked.
+            copies = ["--check-api-memory-access", "no"] if tool == "initcheck" else []
             command = [
                 sanitizer, "--tool", tool, "--error-exitcode", "9", "--kernel-name", "kns=main", "--kernel-name", "kns=host_",
-                "--report-api-errors", "no", "--print-limit", "20", *python, str(HERE / "corpus.py"),
+                "--report-api-errors", "no", *copies, "--print-limit", "20", *python, str(HERE / "corpus.py"),
                 "--schedules", given.sanitize_schedules, *SANITIZED,
             ]  # fmt: skip
             steps.append(Step(tool, command, shared=True, environment=environment))
