@@ -435,8 +435,7 @@ def Redfuse_MergeTopkOp : Redfuse_Op<"merge_topk", [Pure,
   let description = [{
     Merges two lists along dim `dim`, the rank, as `redfuse.reduce topk` makes
     them: values from largest to smallest with their indices. Among equal values
-    those of the first list come first, so that it is the list of the earlier
-    elements. A slot whose index is negative is empty and comes last. NaN is
+    the one with the lowest index comes first, whichever list has it. A slot whose index is negative is empty and comes last. NaN is
     larger than every number, and two of them are equal.
 
     Example: `%b, %k = redfuse.merge_topk %v, %i, %w, %j along 2 : f32, index`
