@@ -167,10 +167,12 @@ void redfuse::pullPivots(KernelOp kernel) {
   for (unsigned s = 0; s < count; ++s) {
     auto identity = dyn_cast<FloatAttr>(fold.getIdentities()[s]);
     arith::MaximumFOp max = nextMaximum(step, s, states[s]);
+    arith::MaximumFOp merged = nextMaximum(merge, s, merge.getArgument(s));
+    Value later = merge.getArgument(count + s);
     if (!identity || !identity.getType().isF32() ||
         !identity.getValue().isInfinity() ||
-        !identity.getValue().isNegative() || !max ||
-        !nextMaximum(merge, s, merge.getArgument(s)))
+        !identity.getValue().isNegative() || !max || !merged ||
+        (merged.getLhs() != later && merged.getRhs() != later))
       continue;
     Value other = max.getLhs() == states[s] ? max.getRhs() : max.getLhs();
     auto scaled = matchScaled(other);

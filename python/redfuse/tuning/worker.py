@@ -33,7 +33,10 @@ class Worker:
 
     def first(self, seconds: float) -> dict[str, Any]:
         """Starts the process; what it says of the default schedules. Raises WorkerError."""
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, sys.path))),
+        }
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (the process writes to it)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "redfuse.tuning.measure"],
