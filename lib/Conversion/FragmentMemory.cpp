@@ -9,12 +9,12 @@ using namespace redfuse;
 using Kind = Fragment::Kind;
 
 /// The widest access; memory of tensors is aligned to it.
-static constexpr int64_t kAccessBytes = 16;
+static constexpr int64_t kStoreBytes = 16;
 
 /// What two neighbours in memory are known to be aligned to.
 static llvm::MaybeAlign alignmentOfPairs(MemRefType type) {
   int64_t bytes = 2 * bytesOf(type.getElementType());
-  return llvm::MaybeAlign(std::min<int64_t>(bytes, kAccessBytes));
+  return llvm::MaybeAlign(std::min<int64_t>(bytes, kStoreBytes));
 }
 
 /// Whether elements of neighbouring columns are neighbours, at even places.
@@ -156,7 +156,7 @@ size_t FragmentEmitter::storePieces(Value memref, AffineMap map,
           b, loc, VectorType::get({8}, type.getElementType()), piece);
       vector::StoreOp::create(
           b, loc, piece, memref, indicesOf(b, loc, map, positions),
-          /*nontemporal=*/false, llvm::MaybeAlign(kAccessBytes));
+          /*nontemporal=*/false, llvm::MaybeAlign(kStoreBytes));
     }
   }
   return p;

@@ -1,4 +1,5 @@
 //===- LowerDeviceLaunches.cpp - gpu.launch_func to the runtime's calls ----===//
+#include "DeviceStub.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,8 +13,6 @@ namespace redfuse {
 } // namespace redfuse
 
 using namespace mlir;
-
-static constexpr StringLiteral kDevice = "redfuse.device";
 
 static void lowerLaunch(ModuleOp module, gpu::LaunchFuncOp launch) {
   OpBuilder b(launch);
@@ -37,10 +36,10 @@ static void lowerLaunch(ModuleOp module, gpu::LaunchFuncOp launch) {
         b.getFunctionType(llvm::to_vector(ValueRange(operands).getTypes()),
                           {}));
     stub.setPrivate();
-    stub->setAttr(kDevice, kernel);
+    stub->setAttr(redfuse::kDeviceAttr, kernel);
   }
   auto call = func::CallOp::create(b, loc, stub, operands);
-  call->setAttr(kDevice, kernel);
+  call->setAttr(redfuse::kDeviceAttr, kernel);
   launch.erase();
 }
 

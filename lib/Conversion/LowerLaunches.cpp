@@ -1,4 +1,5 @@
 //===- LowerLaunches.cpp - parallel calls to the thread pool --------------===//
+#include "DeviceStub.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,7 +16,6 @@ using namespace mlir;
 
 static constexpr StringLiteral kParallel = "redfuse.parallel";
 static constexpr StringLiteral kParallelFor = "redfuse_rt_parallel_for";
-static constexpr StringLiteral kDevice = "redfuse.device";
 static constexpr StringLiteral kDeviceLaunch = "redfuse_rt_device_launch";
 
 /// `void body(ptr context, i64 begin, i64 end)`: unpacks the structure and
@@ -107,12 +107,12 @@ static LogicalResult lowerDeviceLaunch(ModuleOp module, LLVM::CallOp call) {
   MLIRContext *context = module.getContext();
   auto i64 = IntegerType::get(context, 64);
   auto pointer = LLVM::LLVMPointerType::get(context);
-  auto name = call->getAttrOfType<StringAttr>(kDevice);
+  auto name = call->getAttrOfType<StringAttr>(redfuse::kDeviceAttr);
   if (!name || call.getNumResults() != 0 || call.getNumOperands() < 3 ||
       llvm::any_of(call.getOperands().take_front(3),
                    [&](Value v) { return v.getType() != i64; }))
     return call.emitError("a call with '")
-           << kDevice
+           << redfuse::kDeviceAttr
            << "' must be of the form @kernel(%blocks : index, %threads : "
               "index, %shared : index, ...) without results";
   auto caller = call->getParentOfType<LLVM::LLVMFuncOp>();
@@ -159,7 +159,7 @@ struct LowerLaunches : redfuse::impl::LowerLaunchesBase<LowerLaunches> {
     module.walk([&](LLVM::CallOp call) {
       if (call->hasAttr(kParallel))
         launches.push_back(call);
-      else if (call->hasAttr(kDevice))
+      else if (call->hasAttr(redfuse::kDeviceAttr))
         deviceLaunches.push_back(call);
     });
     if (launches.empty() && deviceLaunches.empty())
@@ -187,7 +187,7 @@ struct LowerLaunches : redfuse::impl::LowerLaunchesBase<LowerLaunches> {
     // What is not called any more has no body either.
     for (auto func :
          llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>()))
-      if (func->hasAttr(kDevice) && func.isExternal())
+      if (func->hasAttr(redfuse::kDeviceAttr) && func.isExternal())
         func.erase();
   }
 };

@@ -17,7 +17,7 @@
 using namespace mlir;
 
 namespace {
-struct Options : PassPipelineOptions<Options> {
+struct LLVMOptions : PassPipelineOptions<LLVMOptions> {
   Option<std::string> cpu{*this, "cpu",
                           llvm::cl::desc("the processor (this machine's)"),
                           llvm::cl::init("")};
@@ -77,7 +77,7 @@ void redfuse::registerLowerToLLVMPipeline() {
       "entries",
       [](OpPassManager &pm, StringRef text,
          function_ref<LogicalResult(const Twine &)> fail) -> LogicalResult {
-        Options options;
+        LLVMOptions options;
         if (failed(options.parseFromString(text)))
           return failure();
         CpuTarget target;
@@ -87,7 +87,7 @@ void redfuse::registerLowerToLLVMPipeline() {
         buildLowerToLLVM(pm, target);
         return success();
       },
-      [](function_ref<void(const detail::PassOptions &)> handle) {
-        handle(Options());
+      [](function_ref<void(const mlir::detail::PassOptions &)> handle) {
+        handle(LLVMOptions());
       });
 }

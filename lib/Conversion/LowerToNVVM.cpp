@@ -18,7 +18,7 @@
 using namespace mlir;
 
 namespace {
-struct Options : PassPipelineOptions<Options> {
+struct NVVMOptions : PassPipelineOptions<NVVMOptions> {
   Option<std::string> chip{*this, "chip",
                            llvm::cl::desc("the architecture, as sm_90a"),
                            llvm::cl::init("sm_90a")};
@@ -60,10 +60,10 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
 }
 
 void redfuse::registerLowerToNVVMPipeline() {
-  PassPipelineRegistration<Options>(
+  PassPipelineRegistration<NVVMOptions>(
       "redfuse-lower-to-nvvm",
       "lower the module's gpu.func to the NVVM dialect, with a target",
-      [](OpPassManager &pm, const Options &options) {
+      [](OpPassManager &pm, const NVVMOptions &options) {
         buildLowerToNVVM(pm, options.chip, options.features, options.level,
                          options.strict);
       });

@@ -17,7 +17,7 @@
 using namespace mlir;
 
 namespace {
-struct Options : PassPipelineOptions<Options> {
+struct ROCDLOptions : PassPipelineOptions<ROCDLOptions> {
   Option<std::string> chip{*this, "chip",
                            llvm::cl::desc("the architecture, as gfx942"),
                            llvm::cl::init("gfx942")};
@@ -43,10 +43,10 @@ void redfuse::buildLowerToROCDL(OpPassManager &pm, StringRef chip) {
 }
 
 void redfuse::registerLowerToROCDLPipeline() {
-  PassPipelineRegistration<Options>(
+  PassPipelineRegistration<ROCDLOptions>(
       "redfuse-lower-to-rocdl",
       "lower the module's gpu.func to the ROCDL dialect",
-      [](OpPassManager &pm, const Options &options) {
+      [](OpPassManager &pm, const ROCDLOptions &options) {
         buildLowerToROCDL(pm, options.chip);
       });
 }

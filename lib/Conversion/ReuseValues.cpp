@@ -30,35 +30,36 @@ using namespace mlir;
 
 namespace {
 /// An access to an element or a vector of a memref.
-struct Access {
+struct MemoryAccess {
   Value memref;
   SmallVector<Value> indices;
   Type type;
 
-  bool operator==(const Access &other) const {
+  bool operator==(const MemoryAccess &other) const {
     return memref == other.memref && indices == other.indices &&
            type == other.type;
   }
 };
 } // namespace
 
-static std::optional<Access> loadOf(Operation *op) {
+static std::optional<MemoryAccess> loadOf(Operation *op) {
   if (auto load = dyn_cast<memref::LoadOp>(op))
-    return Access{load.getMemRef(), SmallVector<Value>(load.getIndices()),
-                  load.getType()};
+    return MemoryAccess{load.getMemRef(), SmallVector<Value>(load.getIndices()),
+                        load.getType()};
   if (auto load = dyn_cast<vector::LoadOp>(op))
-    return Access{load.getBase(), SmallVector<Value>(load.getIndices()),
-                  load.getVectorType()};
+    return MemoryAccess{load.getBase(), SmallVector<Value>(load.getIndices()),
+                        load.getVectorType()};
   return std::nullopt;
 }
 
-static std::optional<Access> storeOf(Operation *op) {
+static std::optional<MemoryAccess> storeOf(Operation *op) {
   if (auto store = dyn_cast<memref::StoreOp>(op))
-    return Access{store.getMemRef(), SmallVector<Value>(store.getIndices()),
-                  store.getValueToStore().getType()};
+    return MemoryAccess{store.getMemRef(),
+                        SmallVector<Value>(store.getIndices()),
+                        store.getValueToStore().getType()};
   if (auto store = dyn_cast<vector::StoreOp>(op))
-    return Access{store.getBase(), SmallVector<Value>(store.getIndices()),
-                  store.getVectorType()};
+    return MemoryAccess{store.getBase(), SmallVector<Value>(store.getIndices()),
+                        store.getVectorType()};
   return std::nullopt;
 }
 
@@ -82,9 +83,9 @@ static void reuseInputs(gpu::GPUFuncOp func) {
   for (BlockArgument arg : func.getArguments()) {
     if (!isa<MemRefType>(arg.getType()) || !isOnlyRead(arg))
       continue;
-    SmallVector<std::pair<Access, Operation *>> loads;
+    SmallVector<std::pair<MemoryAccess, Operation *>> loads;
     func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      std::optional<Access> access = loadOf(op);
+      std::optional<MemoryAccess> access = loadOf(op);
       if (!access || access->memref != arg)
         return;
       for (auto &[known, load] : loads)
@@ -102,7 +103,7 @@ namespace {
 struct Known {
   /// The stretch between barriers in which it was stored.
   unsigned stretch = 0;
-  SmallVector<std::pair<Access, Value>> values;
+  SmallVector<std::pair<MemoryAccess, Value>> values;
 };
 } // namespace
 
@@ -120,13 +121,13 @@ static void reuseTiles(Block &block) {
     if (op.getNumRegions() != 0) {
       // What is stored inside is not known here; barriers inside count too.
       op.walk([&](Operation *inner) {
-        if (std::optional<Access> store = storeOf(inner))
+        if (std::optional<MemoryAccess> store = storeOf(inner))
           known.erase(store->memref);
       });
       ++stretch;
       continue;
     }
-    if (std::optional<Access> store = storeOf(&op)) {
+    if (std::optional<MemoryAccess> store = storeOf(&op)) {
       if (!isTile(store->memref))
         continue;
       Known &tile = known[store->memref];
@@ -136,7 +137,7 @@ static void reuseTiles(Block &block) {
       tile.values.push_back({*store, storedValue(&op)});
       continue;
     }
-    std::optional<Access> load = loadOf(&op);
+    std::optional<MemoryAccess> load = loadOf(&op);
     if (!load)
       continue;
     auto it = known.find(load->memref);
@@ -157,7 +158,7 @@ static void eraseUnread(gpu::GPUFuncOp func) {
     // Other blocks may read memory that the kernel was given.
     if (isa<BlockArgument>(view.getSource()) ||
         !llvm::all_of(view->getUsers(), [&](Operation *user) {
-          std::optional<Access> store = storeOf(user);
+          std::optional<MemoryAccess> store = storeOf(user);
           return store && store->memref == view.getResult() &&
                  storedValue(user) != view.getResult();
         }))

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace redfuse;
 
-static bool isPair(Reducer reducer) {
+static bool hasPairs(Reducer reducer) {
   return llvm::is_contained({Reducer::ArgMax, Reducer::ArgMin, Reducer::TopK},
                             reducer);
 }
@@ -187,7 +187,7 @@ static LogicalResult verifyCombining(CombiningOpInterface op) {
     return op->emitOpError("expected the results to have the operands' types");
   unsigned n = op->getNumOperands();
   if (!op.isDeclared()) {
-    unsigned expected = isPair(reducer) ? 2 : 1;
+    unsigned expected = hasPairs(reducer) ? 2 : 1;
     if (n != expected)
       return op->emitOpError() << name << " takes " << expected << " operand"
                                << (expected == 1 ? "" : "s") << ", got " << n;
@@ -210,7 +210,7 @@ LogicalResult ReduceOp::verify() {
     return failure();
   if (getOver().empty())
     return emitOpError("'over' must name at least one dim");
-  if (isPair(getReducer()) && !getOperand(1).getType().isIntOrIndex())
+  if (hasPairs(getReducer()) && !getOperand(1).getType().isIntOrIndex())
     return emitOpError() << "the second operand of "
                          << stringifyReducer(getReducer())
                          << " is an index, got " << getOperand(1).getType();
@@ -220,7 +220,7 @@ LogicalResult ReduceOp::verify() {
 LogicalResult ReduceOp::verifyRegions() { return verifyCombiningRegion(*this); }
 
 LogicalResult ScanOp::verify() {
-  if (isPair(getReducer()))
+  if (hasPairs(getReducer()))
     return emitOpError() << "does not take " << stringifyReducer(getReducer());
   return verifyCombining(*this);
 }

@@ -21,7 +21,7 @@
 
 using namespace redfuse::runtime;
 
-static inline void pause() {
+static inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -70,20 +70,20 @@ static int defaultThreads() {
 static thread_local bool insideLaunch = false;
 
 namespace {
-class Pool {
+class ThreadPool {
 public:
-  explicit Pool(int threads) : threads(threads) {
+  explicit ThreadPool(int threads) : threads(threads) {
     // A worker that cannot be started is one fewer, not an error: the calling
     // thread alone can do all the work. (No exceptions here: pthreads.)
     for (int i = 1; i < threads; ++i) {
       pthread_t id;
-      if (pthread_create(&id, nullptr, &Pool::start, this))
+      if (pthread_create(&id, nullptr, &ThreadPool::start, this))
         break;
       workers.push_back(id);
     }
   }
 
-  ~Pool() {
+  ~ThreadPool() {
     stopping.store(true);
     {
       std::lock_guard<std::mutex> lock(sleepMutex);
@@ -114,7 +114,7 @@ public:
     // Nobody new may enter; those inside finish their last range.
     state.fetch_and(~kOpen);
     for (int spin = 0; state.load(std::memory_order_acquire) & kCount; ++spin) {
-      pause();
+      relax();
       if (spin > 4000)
         sched_yield();
     }
@@ -139,7 +139,7 @@ private:
   };
 
   static void *start(void *pool) {
-    static_cast<Pool *>(pool)->work();
+    static_cast<ThreadPool *>(pool)->work();
     return nullptr;
   }
 
@@ -173,7 +173,7 @@ private:
       bool entered = enter(lastEpoch);
       while (!entered && std::chrono::steady_clock::now() < until) {
         for (int i = 0; i < 32 && !entered; ++i) {
-          pause();
+          relax();
           entered = enter(lastEpoch);
         }
       }
@@ -207,7 +207,7 @@ private:
 /// The pool of the process, and who is using it.
 struct PoolSlot {
   std::mutex mutex;
-  Pool *pool = nullptr;
+  ThreadPool *pool = nullptr;
   int users = 0;
   int requested = 0;
 };
@@ -233,7 +233,7 @@ static PoolSlot &slot() {
   return *instance;
 }
 
-static Pool *acquirePool() {
+static ThreadPool *acquirePool() {
   PoolSlot &s = slot();
   std::lock_guard<std::mutex> lock(s.mutex);
   int wanted = s.requested > 0 ? s.requested : defaultThreads();
@@ -242,7 +242,7 @@ static Pool *acquirePool() {
     s.pool = nullptr;
   }
   if (!s.pool)
-    s.pool = new Pool(wanted);
+    s.pool = new ThreadPool(wanted);
   ++s.users;
   return s.pool;
 }
@@ -273,7 +273,7 @@ void redfuse_rt_parallel_for(RedfuseBody body, void *context, int64_t blocks) {
     body(context, 0, blocks);
     return;
   }
-  Pool *pool = acquirePool();
+  ThreadPool *pool = acquirePool();
   bool done = pool->threads > 1 && pool->tryRun(body, context, blocks);
   releasePool();
   if (!done) // one thread only, or another thread's launch has the pool

@@ -185,9 +185,9 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
       clone->removeAttr("schedule");
     }
   }
-  YieldOp::create(b, loc, llvm::map_to_vector(results, [&](Value v) {
-                    return mapping.lookup(v);
-                  }));
+  redfuse::YieldOp::create(b, loc, llvm::map_to_vector(results, [&](Value v) {
+                             return mapping.lookup(v);
+                           }));
 
   b.setInsertionPoint(last);
   auto launch =

@@ -18,14 +18,14 @@ from .shell import BUILD, ROOT, DevError, alone, call, say
 from .wheel import wheel
 
 
-def ready(arguments: list[str]) -> Venv:
-    """Everything set up and built."""
+def ready(arguments: list[str], *, joined: bool = False) -> Venv:
+    """Everything set up and built (``joined``: as `build` says)."""
     venv = Venv()
     if venv.owned:
         ensure_supported_python(arguments)
     with alone():
         setup(venv)
-        build(venv)
+        build(venv, joined=joined)
     return venv
 
 
@@ -164,7 +164,7 @@ def command_ci(arguments: list[str]) -> int:
         shutil.rmtree(BUILD, ignore_errors=True)
         if Venv().owned:
             shutil.rmtree(Venv().path, ignore_errors=True)
-    venv = ready(["ci", *(a for a in arguments if a != "--clean")])
+    venv = ready(["ci", *(a for a in arguments if a != "--clean")], joined=True)
     return checks.ci(
         {
             "lint": lambda: checks.lint(venv, fix=False),
