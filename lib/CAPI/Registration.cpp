@@ -7,6 +7,7 @@
 #include "redfuse/Conversion/LowerToROCDL.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Dialect/TMTensor.h"
+#include "redfuse/Dialect/Tile.h"
 #include "redfuse/Transforms/Bufferize.h"
 #include "redfuse/Transforms/Normalize.h"
 #include "redfuse/Transforms/Passes.h"
@@ -16,7 +17,8 @@ using namespace mlir;
 void redfuseRegisterDialects(MlirDialectRegistry registry) {
   redfuse::registerBufferizableOpInterfaceModels(*unwrap(registry));
   unwrap(registry)
-      ->insert<redfuse::RedfuseDialect, redfuse::tm_tensor::TMTensorDialect>();
+      ->insert<redfuse::RedfuseDialect, redfuse::tm_tensor::TMTensorDialect,
+               redfuse::tile::TileDialect>();
 }
 
 void redfuseLoadDialects(MlirContext context) {

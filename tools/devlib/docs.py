@@ -14,6 +14,11 @@ PAGES = {
         "include/redfuse/Dialect/RedfuseOps.td",
         ["-gen-dialect-doc", "-dialect=redfuse"],
     ),
+    "tile.md": (
+        "The tile dialect",
+        "include/redfuse/Dialect/TileOps.td",
+        ["-gen-dialect-doc", "-dialect=tile"],
+    ),
     "passes.md": (
         "The passes",
         "include/redfuse/Transforms/Passes.td",

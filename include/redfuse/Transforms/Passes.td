@@ -445,6 +445,22 @@ def ExternSharedMemory : Pass<"redfuse-extern-shared-memory"> {
   }];
 }
 
+def LowerTiles : Pass<"redfuse-lower-tiles"> {
+  let summary = "Lower the tile dialect to instructions";
+  let description = [{
+    Every op of the [tile dialect](tile.md) becomes the instructions of the target
+    `chip`: an op of the NVVM dialect where that says all, else inline PTX. Values
+    of its types become registers: addresses of shared memory, and one value for
+    each register of accumulators and operands, which loops and conditions carry.
+    Instructions appear in the order of the ops. An op that `chip` does not have is
+    an error.
+  }];
+  let options = [Option<"chip", "chip", "std::string", /*default=*/"\"sm_90a\"",
+                        "the architecture, as sm_90a">];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::LLVM::LLVMDialect",
+                           "mlir::NVVM::NVVMDialect", "mlir::scf::SCFDialect"];
+}
+
 def TensorMapParameters : Pass<"redfuse-tensor-map-parameters"> {
   let summary = "Pass tensor maps to kernels as memory";
   let description = [{

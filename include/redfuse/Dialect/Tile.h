@@ -1,0 +1,32 @@
+//===- Tile.h - tiles in shared memory and registers ------------*- C++ -*-===//
+#ifndef REDFUSE_DIALECT_TILE_H
+#define REDFUSE_DIALECT_TILE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "redfuse/Dialect/TileDialect.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "redfuse/Dialect/TileTypes.h.inc"
+
+namespace redfuse::tile {
+/// The targets that have an op: sm_80 and later, sm_90 and later, sm_90a.
+template <typename OpTy>
+class Sm80 : public mlir::OpTrait::TraitBase<OpTy, Sm80> {};
+template <typename OpTy>
+class Sm90 : public mlir::OpTrait::TraitBase<OpTy, Sm90> {};
+template <typename OpTy>
+class Sm90a : public mlir::OpTrait::TraitBase<OpTy, Sm90a> {};
+} // namespace redfuse::tile
+
+#define GET_OP_CLASSES
+#include "redfuse/Dialect/TileOps.h.inc"
+
+#endif // REDFUSE_DIALECT_TILE_H

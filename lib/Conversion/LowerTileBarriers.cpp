@@ -1,0 +1,166 @@
+//===- LowerTileBarriers.cpp - barriers and rings in shared memory ---------===//
+//
+// Inline PTX rather than nvvm.mbarrier ops: those take pointers, and addresses of
+// 64 bits cost the registers of the threads that load.
+//
+//===----------------------------------------------------------------------===//
+#include "TileLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace redfuse;
+using namespace redfuse::tile;
+
+/// Bytes of the two barriers of a slot.
+static constexpr int64_t kBarrierBytes = 8;
+
+namespace {
+
+struct LowerBarrier : OpConversionPattern<BarrierOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(BarrierOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, adaptor.getAddress());
+    return success();
+  }
+};
+
+struct LowerRing : OpConversionPattern<RingOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(RingOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> parts{adaptor.getTiles(), adaptor.getBarriers()};
+    rewriter.replaceOpWithMultiple(op, ArrayRef{ValueRange(parts)});
+    return success();
+  }
+};
+
+/// `full` and `empty`.
+template <typename OpTy> struct LowerRingBarrier : OpConversionPattern<OpTy> {
+  using OpConversionPattern<OpTy>::OpConversionPattern;
+  using OneToN = typename OpConversionPattern<OpTy>::OneToNOpAdaptor;
+  LogicalResult
+  matchAndRewrite(OpTy op, OneToN adaptor,
+                  ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value slot = adaptor.getSlot().front(), base = adaptor.getRing()[1];
+    Value full = addI32(b, loc, base, mulI32(b, loc, slot, 2 * kBarrierBytes));
+    b.replaceOp(op, std::is_same_v<OpTy, FullOp>
+                        ? full
+                        : addI32(b, loc, full, kBarrierBytes));
+    return success();
+  }
+};
+
+struct LowerSlot : OpConversionPattern<SlotOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(SlotOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value start = addI32(b, loc, adaptor.getRing()[0],
+                         mulI32(b, loc, adaptor.getSlot().front(),
+                                op.getRing().getType().getBytes()));
+    b.replaceOp(op, addI32(b, loc, start, op.getOffset()));
+    return success();
+  }
+};
+
+struct LowerAdvance : OpConversionPattern<AdvanceOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(AdvanceOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value next = addI32(b, loc, adaptor.getSlot().front(), 1);
+    Value wraps = arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::eq, next,
+        constantI32(b, loc, op.getRing().getType().getSlots()));
+    Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
+    Value slot = arith::SelectOp::create(b, loc, wraps, constantI32(b, loc, 0),
+                                         next);
+    Value phase =
+        arith::XOrIOp::create(b, loc, adaptor.getPhase().front(), flip);
+    b.replaceOp(op, {slot, phase});
+    return success();
+  }
+};
+
+struct LowerInitBarrier : OpConversionPattern<InitBarrierOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(InitBarrierOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &b) const override {
+    emitPtx(b, op.getLoc(), "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r",
+            {adaptor.getBarrier(),
+             constantI32(b, op.getLoc(), op.getArrivals())});
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerFenceBarriers : OpConversionPattern<FenceBarriersOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(FenceBarriersOp op, OpAdaptor,
+                  ConversionPatternRewriter &b) const override {
+    emitPtx(b, op.getLoc(), "fence.mbarrier_init.release.cluster;", "", {});
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerWaitBarrier : OpConversionPattern<WaitBarrierOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(WaitBarrierOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &b) const override {
+    emitPtx(b, op.getLoc(),
+            "{\n.reg .pred p;\nL_WAIT:\n"
+            "mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n"
+            "@p bra L_DONE;\nbra L_WAIT;\nL_DONE:\n}",
+            "r,r", {adaptor.getBarrier(), adaptor.getParity()});
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerArrive : OpConversionPattern<ArriveOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(ArriveOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &b) const override {
+    emitPtx(b, op.getLoc(),
+            "{\n.reg .pred p;\nsetp.eq.u32 p, $1, 0;\n"
+            "@p mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
+            "r,r", {adaptor.getBarrier(), adaptor.getLane()});
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerExpect : OpConversionPattern<ExpectOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(ExpectOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &b) const override {
+    emitPtx(b, op.getLoc(),
+            "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r",
+            {adaptor.getBarrier(), constantI32(b, op.getLoc(), op.getBytes())});
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void tile::populateBarrierPatterns(const TypeConverter &types,
+                                   RewritePatternSet &patterns) {
+  patterns.add<LowerBarrier, LowerRing, LowerRingBarrier<FullOp>,
+               LowerRingBarrier<EmptyOp>, LowerSlot, LowerAdvance,
+               LowerInitBarrier, LowerFenceBarriers, LowerWaitBarrier,
+               LowerArrive, LowerExpect>(types, patterns.getContext());
+}

@@ -1,0 +1,141 @@
+//===- LowerTiles.cpp - the tile dialect to instructions -------------------===//
+#include "TileLowering.h"
+
+#include "redfuse/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_LOWERTILES
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+//===----------------------------------------------------------------------===//
+// Pieces of all patterns
+//===----------------------------------------------------------------------===//
+
+Value tile::constantI32(OpBuilder &b, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(b, loc, b.getI32Type(), value);
+}
+
+Value tile::addI32(OpBuilder &b, Location loc, Value x, Value y) {
+  return b.createOrFold<arith::AddIOp>(loc, x, y);
+}
+
+Value tile::addI32(OpBuilder &b, Location loc, Value x, int64_t y) {
+  return y == 0 ? x : addI32(b, loc, x, constantI32(b, loc, y));
+}
+
+Value tile::mulI32(OpBuilder &b, Location loc, Value x, int64_t y) {
+  return b.createOrFold<arith::MulIOp>(loc, x, constantI32(b, loc, y));
+}
+
+SmallVector<Value> redfuse::emitPtx(OpBuilder &b, Location loc, StringRef text,
+                                    StringRef constraints, ValueRange operands,
+                                    TypeRange results, bool hasEffects) {
+  std::string clobbers = constraints.str();
+  if (hasEffects)
+    clobbers += clobbers.empty() ? "~{memory}" : ",~{memory}";
+  Type type = results.size() == 1 ? results.front() : Type();
+  if (results.size() > 1)
+    type = LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                            llvm::to_vector(results));
+  auto op = LLVM::InlineAsmOp::create(
+      b, loc, type ? TypeRange(type) : TypeRange(), operands, text, clobbers,
+      hasEffects, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
+      ArrayAttr());
+  if (results.size() <= 1)
+    return llvm::to_vector_of<Value>(op->getResults());
+  SmallVector<Value> values;
+  for (size_t i = 0; i < results.size(); ++i)
+    values.push_back(LLVM::ExtractValueOp::create(
+        b, loc, op->getResult(0), ArrayRef<int64_t>{int64_t(i)}));
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Values as registers: addresses are 32 bits; what stands for several registers
+/// becomes as many values.
+class RegisterTypes : public TypeConverter {
+public:
+  explicit RegisterTypes(MLIRContext *context) {
+    Builder b(context);
+    Type i32 = b.getI32Type(), f32 = b.getF32Type();
+    addConversion([](Type type) { return type; });
+    addConversion([i32](tile::BarrierType) -> Type { return i32; });
+    addConversion([i32](tile::SharedType) -> Type { return i32; });
+    addConversion([i32](tile::RingType, SmallVectorImpl<Type> &into) {
+      into.append(2, i32);
+      return success();
+    });
+    addConversion(
+        [f32](tile::AccumulatorsType type, SmallVectorImpl<Type> &into) {
+          into.append(type.getSize(), f32);
+          return success();
+        });
+    addConversion([i32](tile::OperandType type, SmallVectorImpl<Type> &into) {
+      into.append(type.getSize(), i32);
+      return success();
+    });
+  }
+};
+
+struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
+  using LowerTilesBase::LowerTilesBase;
+
+  /// Says of the first op that `chip` lacks what it needs.
+  LogicalResult checkTargets() {
+    StringRef number = chip;
+    int architecture = 0;
+    bool isNvidia = number.consume_front("sm_") &&
+                    !number.consumeInteger(10, architecture);
+    auto result = getOperation()->walk([&](Operation *op) {
+      if (!isa_and_nonnull<tile::TileDialect>(op->getDialect()))
+        return WalkResult::advance();
+      StringRef needed;
+      if (op->hasTrait<tile::Sm80>() && architecture < 80)
+        needed = "sm_80 or later";
+      else if (op->hasTrait<tile::Sm90>() && architecture < 90)
+        needed = "sm_90 or later";
+      else if (op->hasTrait<tile::Sm90a>() && chip != "sm_90a")
+        needed = "sm_90a";
+      if (needed.empty())
+        return WalkResult::advance();
+      (void)isNvidia;
+      op->emitOpError() << "needs " << needed << "; the target is '" << chip
+                        << "'";
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  void runOnOperation() override {
+    if (failed(checkTargets()))
+      return signalPassFailure();
+    MLIRContext *context = &getContext();
+    RegisterTypes types(context);
+    RewritePatternSet patterns(context);
+    ConversionTarget target(*context);
+    tile::populateBarrierPatterns(types, patterns);
+    target.addIllegalDialect<tile::TileDialect>();
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    scf::populateSCFStructuralTypeConversionsAndLegality(types, patterns,
+                                                         target);
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
