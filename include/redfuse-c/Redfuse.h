@@ -92,10 +92,14 @@ typedef void (*RedfusePackedEntry)(void **args);
 REDFUSE_API bool redfuseInvoke(RedfusePackedEntry entry, void **args,
                                RedfuseBytes *error);
 
-/// Device code: cubins and PTX of one program, for any number of architectures.
+/// Whose GPUs: NVIDIA's by CUDA's driver, AMD's by HIP.
+typedef enum { REDFUSE_CUDA, REDFUSE_ROCM } RedfuseVendor;
+/// Device code: cubins and PTX, or AMD code objects, of one program, for any
+/// number of architectures.
 typedef struct RedfuseDeviceProgram RedfuseDeviceProgram;
-REDFUSE_API RedfuseDeviceProgram *redfuseDeviceProgramCreate(void);
-/// Adds an image; `chip` as sm_90a. Before the first call.
+REDFUSE_API RedfuseDeviceProgram *
+redfuseDeviceProgramCreate(RedfuseVendor vendor);
+/// Adds an image; `chip` as sm_90a or gfx942. Before the first call.
 REDFUSE_API void redfuseDeviceProgramAdd(RedfuseDeviceProgram *program,
                                          MlirStringRef chip, const char *data,
                                          size_t size);
@@ -111,20 +115,23 @@ REDFUSE_API bool redfuseInvokeOnDevice(RedfusePackedEntry entry, void **args,
                                        int device, uintptr_t stream,
                                        RedfuseBytes *error);
 /// The number of GPUs; 0 with the reason in `error`.
-REDFUSE_API int redfuseDeviceCount(RedfuseBytes *error);
+REDFUSE_API int redfuseDeviceCount(RedfuseVendor vendor, RedfuseBytes *error);
 typedef struct {
-  RedfuseBytes name, chip; // the chip as sm_90
-  int units;               // multiprocessors
+  RedfuseBytes name, chip; // the chip as sm_90 or gfx942
+  int units;               // multiprocessors, compute units
 } RedfuseDeviceInfo;
-REDFUSE_API bool redfuseDeviceDescribe(int device, RedfuseDeviceInfo *info,
+REDFUSE_API bool redfuseDeviceDescribe(RedfuseVendor vendor, int device,
+                                       RedfuseDeviceInfo *info,
                                        RedfuseBytes *error);
 
 /// The GPU that memory is on; -1 with the reason in `error`.
-REDFUSE_API int redfuseDeviceOfPointer(const void *pointer,
+REDFUSE_API int redfuseDeviceOfPointer(RedfuseVendor vendor,
+                                       const void *pointer,
                                        RedfuseBytes *error);
 /// Work given to `stream` from now on comes after what `other` has so far.
-REDFUSE_API bool redfuseOrderStreams(int device, uintptr_t stream,
-                                     uintptr_t other, RedfuseBytes *error);
+REDFUSE_API bool redfuseOrderStreams(RedfuseVendor vendor, int device,
+                                     uintptr_t stream, uintptr_t other,
+                                     RedfuseBytes *error);
 /// Device memory kept for intermediates: calls back with GPU, stream (a number
 /// of the driver's), whether a captured graph has it, and bytes.
 REDFUSE_API void redfuseWorkspaceUse(void (*callback)(int, uint64_t, bool,

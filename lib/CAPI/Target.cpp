@@ -105,10 +105,16 @@ static bool reported(const runtime::DeviceError &e, RedfuseBytes *error) {
   return e.empty();
 }
 
-struct RedfuseDeviceProgram : runtime::DeviceProgram {};
+struct RedfuseDeviceProgram : runtime::DeviceProgram {
+  using runtime::DeviceProgram::DeviceProgram;
+};
 
-RedfuseDeviceProgram *redfuseDeviceProgramCreate() {
-  return new RedfuseDeviceProgram;
+static runtime::Vendor unwrap(RedfuseVendor vendor) {
+  return vendor == REDFUSE_CUDA ? runtime::Vendor::Cuda : runtime::Vendor::Rocm;
+}
+
+RedfuseDeviceProgram *redfuseDeviceProgramCreate(RedfuseVendor vendor) {
+  return new RedfuseDeviceProgram(unwrap(vendor));
 }
 
 void redfuseDeviceProgramAdd(RedfuseDeviceProgram *program, MlirStringRef chip,
@@ -135,15 +141,17 @@ bool redfuseInvokeOnDevice(RedfusePackedEntry entry, void **args,
   return reported(call.run(entry, args), error);
 }
 
-int redfuseDeviceOfPointer(const void *pointer, RedfuseBytes *error) {
+int redfuseDeviceOfPointer(RedfuseVendor vendor, const void *pointer,
+                           RedfuseBytes *error) {
   runtime::DeviceError e;
-  int device = runtime::deviceOfPointer(pointer, e);
+  int device = runtime::deviceOfPointer(unwrap(vendor), pointer, e);
   return reported(e, error) ? device : -1;
 }
 
-bool redfuseOrderStreams(int device, uintptr_t stream, uintptr_t other,
-                         RedfuseBytes *error) {
-  return reported(runtime::orderStreams(device, stream, other), error);
+bool redfuseOrderStreams(RedfuseVendor vendor, int device, uintptr_t stream,
+                         uintptr_t other, RedfuseBytes *error) {
+  return reported(runtime::orderStreams(unwrap(vendor), device, stream, other),
+                  error);
 }
 
 void redfuseWorkspaceUse(void (*callback)(int, uint64_t, bool, int64_t, void *),
@@ -156,20 +164,20 @@ bool redfuseWorkspaceTrim(RedfuseBytes *error) {
   return reported(runtime::trimWorkspace(), error);
 }
 
-int redfuseDeviceCount(RedfuseBytes *error) {
+int redfuseDeviceCount(RedfuseVendor vendor, RedfuseBytes *error) {
   runtime::DeviceError e;
-  int count = runtime::countDevices(e);
+  int count = runtime::countDevices(unwrap(vendor), e);
   if (!e.empty())
     *error = toBytes(e);
   return count;
 }
 
-bool redfuseDeviceDescribe(int device, RedfuseDeviceInfo *info,
-                           RedfuseBytes *error) {
+bool redfuseDeviceDescribe(RedfuseVendor vendor, int device,
+                           RedfuseDeviceInfo *info, RedfuseBytes *error) {
   std::string name, chip;
   info->units = 0;
-  if (runtime::DeviceError e =
-          runtime::describeDevice(device, name, chip, info->units);
+  if (runtime::DeviceError e = runtime::describeDevice(unwrap(vendor), device,
+                                                       name, chip, info->units);
       !e.empty()) {
     *error = toBytes(e);
     return false;

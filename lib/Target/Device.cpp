@@ -1,4 +1,4 @@
-//===- Device.cpp - programs on an NVIDIA GPU, through its driver ----------===//
+//===- Device.cpp - programs on a GPU, through its driver ------------------===//
 #include "redfuse/Target/Device.h"
 #include "Driver.h"
 #include "Workspace.h"
@@ -10,14 +10,10 @@
 
 using namespace redfuse::runtime;
 
-// Attributes of devices and functions, by the driver's numbers.
-static constexpr int kUnits = 16, kMajor = 75, kMinor = 76;
-static constexpr int kSharedOfBlock = 97; // with opting in
-static constexpr int kMaxDynamicShared = 8;
 static constexpr int64_t kSharedByDefault = 48 * 1024;
 
-int redfuse::runtime::countDevices(DeviceError &error) {
-  const Driver &d = driver();
+int redfuse::runtime::countDevices(Vendor vendor, DeviceError &error) {
+  const Driver &d = driver(vendor);
   int count = 0;
   error = d.error.empty()
               ? d.check(d.deviceGetCount(&count), "cuDeviceGetCount")
@@ -25,51 +21,53 @@ int redfuse::runtime::countDevices(DeviceError &error) {
   return error.empty() ? count : 0;
 }
 
-static DeviceError chipOf(int device, std::string &chip) {
-  const Driver &d = driver();
-  int handle, major = 0, minor = 0;
+static DeviceError chipOf(const Driver &d, int device, std::string &chip) {
+  int handle;
+  char text[64] = {};
   if (DeviceError e = d.check(d.deviceGet(&handle, device), "cuDeviceGet");
       !e.empty())
     return e;
-  d.deviceGetAttribute(&major, kMajor, handle);
-  d.deviceGetAttribute(&minor, kMinor, handle);
-  chip = "sm_" + std::to_string(major * 10 + minor);
-  return {};
+  DeviceError error = d.check(d.deviceGetChip(text, sizeof(text), handle),
+                              "asking for the GPU's architecture");
+  chip = text;
+  return error;
 }
 
-DeviceError redfuse::runtime::describeDevice(int device, std::string &name,
+DeviceError redfuse::runtime::describeDevice(Vendor vendor, int device,
+                                             std::string &name,
                                              std::string &chip, int &units) {
-  const Driver &d = driver();
+  const Driver &d = driver(vendor);
   if (!d.error.empty())
     return d.error;
-  if (DeviceError e = chipOf(device, chip); !e.empty())
+  if (DeviceError e = chipOf(d, device, chip); !e.empty())
     return e;
   int handle;
   char text[256] = {};
   d.deviceGet(&handle, device);
   d.deviceGetName(text, sizeof(text) - 1, handle);
-  d.deviceGetAttribute(&units, kUnits, handle);
+  d.deviceGetAttribute(&units, d.unitsAttribute, handle);
   name = text;
   return {};
 }
 
-int redfuse::runtime::deviceOfPointer(const void *pointer, DeviceError &error) {
-  const Driver &d = driver();
+int redfuse::runtime::deviceOfPointer(Vendor vendor, const void *pointer,
+                                      DeviceError &error) {
+  const Driver &d = driver(vendor);
   error = d.error;
   if (!error.empty())
     return -1;
   int device = -1;
-  // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+  // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, HIP's has the same number.
   error = d.check(d.pointerGetAttribute(&device, 9, uint64_t(pointer)),
                   "asking for the GPU of an address");
   return device;
 }
 
-DeviceError redfuse::runtime::orderStreams(int device, uintptr_t stream,
-                                           uintptr_t other) {
-  const Driver &d = driver();
+DeviceError redfuse::runtime::orderStreams(Vendor vendor, int device,
+                                           uintptr_t stream, uintptr_t other) {
+  const Driver &d = driver(vendor);
   void *context = nullptr, *event = nullptr;
-  ContextScope scope(device, context);
+  ContextScope scope(d, device, context);
   if (!scope.error.empty())
     return scope.error;
   int result = d.eventCreate(&event, /*without timing*/ 2);
@@ -86,12 +84,16 @@ DeviceError redfuse::runtime::orderStreams(int device, uintptr_t stream,
 // Programs
 //===----------------------------------------------------------------------===//
 
+const Driver &DeviceProgram::driver() const {
+  return redfuse::runtime::driver(vendor);
+}
+
 DeviceProgram::~DeviceProgram() {
   for (int device = 0; device < kFewDevices; ++device) {
     Loaded *entry = loaded[device].load();
     if (!entry)
       continue;
-    ContextScope scope(device, entry->context);
+    ContextScope scope(driver(), device, entry->context);
     if (scope.error.empty()) {
       driver().moduleUnload(entry->module);
       for (auto [host, copy] : entry->constants)
@@ -106,6 +108,8 @@ DeviceError DeviceProgram::load(int device) {
 }
 
 int DeviceImage::fitness(const std::string &device) const {
+  if (chip.rfind("sm_", 0) != 0 || device.rfind("sm_", 0) != 0)
+    return chip == device;
   int have = atoi(device.c_str() + 3), want = atoi(chip.c_str() + 3);
   bool exact = !isdigit(static_cast<unsigned char>(chip.back()));
   if (want > have || (exact && want != have))
@@ -119,7 +123,7 @@ int DeviceProgram::fitness(int device, DeviceError &error) const {
   std::string chip;
   error = driver().error;
   if (error.empty())
-    error = chipOf(device, chip);
+    error = chipOf(driver(), device, chip);
   int best = 0;
   if (error.empty())
     for (const DeviceImage &image : images)
@@ -141,7 +145,7 @@ DeviceError DeviceProgram::loadModule(int device, void *&module,
                                       bool &overlaps) const {
   const Driver &d = driver();
   std::string chip, chips;
-  if (DeviceError e = chipOf(device, chip); !e.empty())
+  if (DeviceError e = chipOf(d, device, chip); !e.empty())
     return e;
   std::vector<const DeviceImage *> fitting;
   for (const DeviceImage &image : images) {
@@ -155,8 +159,8 @@ DeviceError DeviceProgram::loadModule(int device, void *&module,
   });
   if (fitting.empty())
     return "loading the program: the program is for " + chips + ", GPU " +
-           std::to_string(device) + " is " + chip +
-           "; compile for target='cuda' on this machine";
+           std::to_string(device) + " is " + chip + "; compile for target='" +
+           vendorName() + "' on this machine";
   DeviceError first;
   for (const DeviceImage *image : fitting) {
     // CU_JIT_ERROR_LOG_BUFFER and its size, for PTX.
@@ -166,8 +170,8 @@ DeviceError DeviceProgram::loadModule(int device, void *&module,
     // A program may be called for the first time while its stream is captured.
     int mode = 2;
     d.exchangeCaptureMode(&mode);
-    int result =
-        d.moduleLoadDataEx(&module, image->bytes.data(), 2, options, values);
+    int result = d.moduleLoadDataEx(&module, image->bytes.data(), d.loadOptions,
+                                    options, values);
     d.exchangeCaptureMode(&mode);
     if (result == 0) {
       overlaps = canOverlap(*image);
@@ -179,9 +183,8 @@ DeviceError DeviceProgram::loadModule(int device, void *&module,
     int version = 0;
     d.getVersion(&version);
     first = d.check(result, "loading the program") + " (GPU " +
-            std::to_string(device) + " is " + chip +
-            ", its driver is for CUDA " + std::to_string(version / 1000) + "." +
-            std::to_string(version % 1000 / 10) + ")" +
+            std::to_string(device) + " is " + chip + ", its driver is for " +
+            d.versionText(version) + ")" +
             (log[0] ? ": " + std::string(log) : "");
   }
   return first;
@@ -198,7 +201,7 @@ DeviceError DeviceProgram::loadSlowly(int device) {
   if (find(device))
     return {};
   auto fresh = std::make_unique<Loaded>();
-  ContextScope scope(device, fresh->context);
+  ContextScope scope(d, device, fresh->context);
   if (!scope.error.empty())
     return scope.error;
   if (DeviceError e = loadModule(device, fresh->module, fresh->overlaps);
@@ -213,7 +216,7 @@ DeviceError DeviceProgram::loadSlowly(int device) {
 //===----------------------------------------------------------------------===//
 
 DeviceCall::DeviceCall(DeviceProgram &program, int device, uintptr_t stream)
-    : program(program), device(device),
+    : program(program), driver(program.driver()), device(device),
       stream(reinterpret_cast<void *>(stream)) {}
 
 DeviceCall::~DeviceCall() {
@@ -225,7 +228,7 @@ DeviceError DeviceCall::run(void (*entry)(void **), void **args) {
   if (DeviceError e = program.load(device); !e.empty())
     return e;
   loaded = program.find(device);
-  ContextScope scope(device, loaded->context);
+  ContextScope scope(driver, device, loaded->context);
   if (!scope.error.empty())
     return scope.error;
   CallState state;
@@ -239,7 +242,7 @@ DeviceError DeviceCall::run(void (*entry)(void **), void **args) {
 
 DeviceError DeviceCall::findFunction(const char *kernel, int64_t shared,
                                      void *&handle) {
-  const Driver &d = driver();
+  const Driver &d = driver;
   std::lock_guard<std::mutex> lock(loaded->mutex);
   DeviceProgram::Function &known = loaded->functions[kernel];
   if (!known.handle) {
@@ -252,15 +255,15 @@ DeviceError DeviceCall::findFunction(const char *kernel, int64_t shared,
     known = {found, kSharedByDefault};
   }
   if (shared > known.shared) {
-    if (d.functionSetAttribute(known.handle, kMaxDynamicShared, int(shared))) {
+    if (d.functionSetShared(known.handle, int(shared))) {
       int most = 0, number = 0;
       d.deviceGet(&number, device);
-      d.deviceGetAttribute(&most, kSharedOfBlock, number);
+      d.deviceGetAttribute(&most, d.sharedAttribute, number);
       return std::string(kernel) + " needs " + std::to_string(shared) +
              " bytes of shared memory a block, GPU " + std::to_string(device) +
-             " has " + std::to_string(most) +
-             "; compile for target='cuda' on this machine, or with another "
-             "schedule option";
+             " has " + std::to_string(most) + "; compile for target='" +
+             program.vendorName() +
+             "' on this machine, or with another schedule option";
     }
     known.shared = shared;
   }
@@ -276,10 +279,10 @@ DeviceError DeviceCall::launch(const char *kernel, int64_t blocks,
   void *function = nullptr;
   if (DeviceError e = findFunction(kernel, shared, function); !e.empty())
     return e;
-  if (blocks > INT32_MAX)
+  const Driver &d = driver;
+  if (blocks > INT32_MAX || blocks > d.mostThreads / threads)
     return std::string(kernel) +
            " has more blocks than a GPU takes: " + std::to_string(blocks);
-  const Driver &d = driver();
   int result;
   if (loaded->overlaps) {
     LaunchAttribute overlap;
@@ -305,7 +308,7 @@ bool DeviceCall::findKey(DeviceError &error) {
   if (key)
     return true;
   key = std::make_unique<WorkspaceKey>(
-      workspaceKey(loaded->context, stream, error));
+      workspaceKey(driver, loaded->context, stream, error));
   if (!error.empty())
     key.reset();
   return key != nullptr;
@@ -322,7 +325,7 @@ void *DeviceCall::constant(const void *host, int64_t bytes,
   std::lock_guard<std::mutex> lock(loaded->mutex);
   uint64_t &copy = loaded->constants[host];
   if (!copy)
-    copy = uploadConstant(host, bytes, device, error);
+    copy = uploadConstant(driver, host, bytes, device, error);
   return reinterpret_cast<void *>(copy);
 }
 

@@ -1,24 +1,37 @@
-//===- Driver.cpp - the NVIDIA driver, found at run time -------------------===//
+//===- Driver.cpp - drivers of GPUs, found at run time ---------------------===//
 #include "Driver.h"
+#include "FindFunctions.h"
 
-#include <dlfcn.h>
-#include <type_traits>
+#include <cstdio>
 
 using namespace redfuse::runtime;
 
-Driver::Driver() {
-  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    error = "no NVIDIA driver on this machine (libcuda.so.1 was not found)";
-    return;
-  }
-  auto find = [&](auto &function, const char *name, bool needed = true) {
-    void *address = dlsym(library, name);
-    if (!address && needed && error.empty())
-      error = std::string("the NVIDIA driver is too old: it has no ") + name +
-              "; expected one for CUDA 11.4 or later";
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(address);
-  };
+namespace {
+/// What functions in between call.
+struct Cuda {
+  int (*deviceGetAttribute)(int *, int, int);
+  int (*functionSetAttribute)(void *, int, int);
+};
+} // namespace
+static Cuda cuda;
+
+static int cudaChip(char *text, int size, int device) {
+  int major = 0, minor = 0;
+  int result = cuda.deviceGetAttribute(&major, 75, device);
+  if (result == 0)
+    result = cuda.deviceGetAttribute(&minor, 76, device);
+  snprintf(text, size_t(size), "sm_%d", major * 10 + minor);
+  return result;
+}
+
+static int cudaSetShared(void *function, int bytes) {
+  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+  return cuda.functionSetAttribute(function, 8, bytes);
+}
+
+void Driver::findCuda() {
+  FindFunctions find({"libcuda.so.1"}, "NVIDIA driver",
+                     "expected one for CUDA 11.4 or later", error);
   find(init, "cuInit");
   find(getErrorString, "cuGetErrorString");
   find(getVersion, "cuDriverGetVersion");
@@ -32,7 +45,7 @@ Driver::Driver() {
   find(moduleLoadDataEx, "cuModuleLoadDataEx");
   find(moduleUnload, "cuModuleUnload");
   find(moduleGetFunction, "cuModuleGetFunction");
-  find(functionSetAttribute, "cuFuncSetAttribute");
+  find(cuda.functionSetAttribute, "cuFuncSetAttribute");
   find(launchKernel, "cuLaunchKernel");
   find(memoryAllocate, "cuMemAlloc_v2");
   find(memoryFree, "cuMemFree_v2");
@@ -51,27 +64,47 @@ Driver::Driver() {
   find(streamGetId, "cuStreamGetId", /*needed=*/false);
   find(streamGetCaptureInfo, "cuStreamGetCaptureInfo_v2", /*needed=*/false);
   find(launchKernelEx, "cuLaunchKernelEx", /*needed=*/false);
+  cuda.deviceGetAttribute = deviceGetAttribute;
+  deviceGetChip = cudaChip;
+  functionSetShared = cudaSetShared;
+  unitsAttribute = 16;
+  sharedAttribute = 97; // with opting in
+  loadOptions = 2;
   // Older ones do not take overlapping launches in graphs.
   int version = 0;
   if (error.empty() && (getVersion(&version) != 0 || version < 12030))
     launchKernelEx = nullptr;
+}
+
+Driver::Driver(Vendor vendor) : vendor(vendor) {
+  if (vendor == Vendor::Cuda)
+    findCuda();
+  else
+    findHip();
   if (error.empty())
-    error = check(init(0), "starting the NVIDIA driver");
+    error =
+        check(init(0), vendor == Vendor::Cuda ? "starting the NVIDIA driver"
+                                              : "starting the AMD GPU runtime");
 }
 
 /// What a user can do about an error, by the driver's numbers.
-static const char *remedy(int result) {
+static const char *remedy(int result, Vendor vendor) {
+  bool cuda = vendor == Vendor::Cuda;
   switch (result) {
   case 2:
     return "free device memory (torch.cuda.empty_cache() gives back what "
            "PyTorch keeps) or use smaller inputs";
   case 100:
-    return "is there a GPU, and does CUDA_VISIBLE_DEVICES show it?";
+    return cuda ? "is there a GPU, and does CUDA_VISIBLE_DEVICES show it?"
+                : "is there a GPU, does HIP_VISIBLE_DEVICES show it, and may "
+                  "this user open /dev/kfd?";
   case 200:
   case 209:
   case 218:
-    return "the binary is not for this GPU or driver; compile for "
-           "target='cuda' on this machine";
+    return cuda ? "the binary is not for this GPU or driver; compile for "
+                  "target='cuda' on this machine"
+                : "the binary is not for this GPU or runtime; compile for "
+                  "target='rocm' on this machine";
   case 222:
     return "the driver is older than the program's PTX; update it, or install "
            "a ptxas that it knows (REDFUSE_PTXAS)";
@@ -83,9 +116,13 @@ static const char *remedy(int result) {
   case 717:
   case 718:
   case 719:
-    return "an earlier kernel of this process failed, and its GPU context is "
-           "lost: start the process again; CUDA_LAUNCH_BLOCKING=1 or "
-           "compute-sanitizer show which kernel";
+    return cuda
+               ? "an earlier kernel of this process failed, and its GPU "
+                 "context is lost: start the process again; "
+                 "CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer show which kernel"
+               : "an earlier kernel of this process failed, and its GPU "
+                 "context is lost: start the process again; "
+                 "AMD_SERIALIZE_KERNEL=3 shows which kernel";
   case 701:
     return "the kernel needs more registers or shared memory than a block of "
            "this GPU has; compile with another schedule option";
@@ -106,18 +143,30 @@ std::string Driver::check(Result result, const char *what) const {
   getErrorString(result, &text);
   std::string message = std::string(what) + " failed: " +
                         (text ? text : "error " + std::to_string(result));
-  if (const char *help = remedy(result))
+  if (const char *help = remedy(result, vendor))
     message += std::string("; ") + help;
   return message;
 }
 
-const Driver &redfuse::runtime::driver() {
-  static Driver instance;
+std::string Driver::versionText(int version) const {
+  bool cuda = vendor == Vendor::Cuda;
+  int major = version / (cuda ? 1000 : 10000000);
+  int minor = cuda ? version % 1000 / 10 : version / 100000 % 100;
+  return (cuda ? "CUDA " : "HIP ") + std::to_string(major) + "." +
+         std::to_string(minor);
+}
+
+const Driver &redfuse::runtime::driver(Vendor vendor) {
+  if (vendor == Vendor::Rocm) {
+    static Driver instance(Vendor::Rocm);
+    return instance;
+  }
+  static Driver instance(Vendor::Cuda);
   return instance;
 }
 
-ContextScope::ContextScope(int device, void *&context) {
-  const Driver &d = driver();
+ContextScope::ContextScope(const Driver &d, int device, void *&context)
+    : driver(d) {
   error = d.error;
   if (!error.empty())
     return;
@@ -143,5 +192,5 @@ ContextScope::ContextScope(int device, void *&context) {
 ContextScope::~ContextScope() {
   // A thread that had no context keeps this one: so do the frameworks.
   if (changed && outer)
-    driver().contextSetCurrent(outer);
+    driver.contextSetCurrent(outer);
 }

@@ -1,18 +1,18 @@
-//===- Driver.h - the NVIDIA driver, found at run time -----------*- C++ -*-===//
+//===- Driver.h - drivers of GPUs, found at run time -------------*- C++ -*-===//
 //
-// The part of the driver's API that the runtime calls. Nothing links to CUDA.
+// What the runtime calls of CUDA's driver, or of HIP's runtime, as one table.
+// Nothing links to either.
 //
 //===-----------------------------------------------------------------------===//
 #ifndef REDFUSE_LIB_TARGET_DRIVER_H
 #define REDFUSE_LIB_TARGET_DRIVER_H
 
+#include "redfuse/Target/Device.h"
+
 #include <cstddef>
-#include <cstdint>
-#include <string>
 
 namespace redfuse::runtime {
 
-/// Entry points, as the driver's ABI has them.
 /// CUlaunchAttribute: here whether a kernel may start before the one before it
 /// has ended.
 struct alignas(8) LaunchAttribute {
@@ -29,6 +29,8 @@ struct LaunchConfig {
   unsigned numAttributes;
 };
 
+/// Entry points, as CUDA's ABI has them; HIP's differ in a few, for which there
+/// are functions in between. Numbers of results, capture modes and flags agree.
 struct Driver {
   using Result = int;
   Result (*init)(unsigned);
@@ -38,13 +40,16 @@ struct Driver {
   Result (*deviceGet)(int *, int);
   Result (*deviceGetName)(char *, int, int);
   Result (*deviceGetAttribute)(int *, int, int);
+  /// The architecture of a device: sm_90, gfx942.
+  Result (*deviceGetChip)(char *, int, int);
   Result (*primaryContextRetain)(void **, int);
   Result (*contextGetCurrent)(void **);
   Result (*contextSetCurrent)(void *);
   Result (*moduleLoadDataEx)(void **, const void *, unsigned, int *, void **);
   Result (*moduleUnload)(void *);
   Result (*moduleGetFunction)(void **, void *, const char *);
-  Result (*functionSetAttribute)(void *, int, int);
+  /// Lets a function ask for that much dynamic shared memory.
+  Result (*functionSetShared)(void *, int);
   Result (*launchKernel)(void *, unsigned, unsigned, unsigned, unsigned,
                          unsigned, unsigned, unsigned, void *, void **,
                          void **);
@@ -69,29 +74,44 @@ struct Driver {
   Result (*streamGetCaptureInfo)(void *, int *, uint64_t *, void *, void *,
                                  void *);
 
+  const Vendor vendor;
+  /// Numbers of attributes of devices: units, bytes of shared memory a block.
+  int unitsAttribute = 0, sharedAttribute = 0;
+  /// Options of moduleLoadDataEx that it understands: a log and its size, or none.
+  unsigned loadOptions = 0;
+  /// The most threads of a launch.
+  int64_t mostThreads = INT64_MAX;
   /// Why there is no driver to use; empty if there is.
   std::string error;
 
   /// "", or "WHAT failed: ", the driver's words and what may help.
   std::string check(Result result, const char *what) const;
 
-  Driver();
+  /// "CUDA 13.0", "HIP 6.2".
+  std::string versionText(int version) const;
+
+  explicit Driver(Vendor vendor);
+
+private:
+  void findCuda();
+  void findHip();
 };
 
 /// The driver of this process; loaded when first asked for.
-const Driver &driver();
+const Driver &driver(Vendor vendor);
 
 /// Makes the primary context of a device current for a scope, and the caller's
 /// again afterwards.
 class ContextScope {
 public:
   /// `context` is retained and kept there if it is null.
-  ContextScope(int device, void *&context);
+  ContextScope(const Driver &driver, int device, void *&context);
   ~ContextScope();
   ContextScope(const ContextScope &) = delete;
   std::string error;
 
 private:
+  const Driver &driver;
   void *outer = nullptr;
   bool changed = false;
 };

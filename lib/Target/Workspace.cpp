@@ -37,10 +37,9 @@ static Workspaces &workspaces() {
   return *instance;
 }
 
-WorkspaceKey redfuse::runtime::workspaceKey(void *context, void *stream,
-                                            std::string &error) {
-  const Driver &d = driver();
-  WorkspaceKey key{context, reinterpret_cast<uint64_t>(stream), 0};
+WorkspaceKey redfuse::runtime::workspaceKey(const Driver &d, void *context,
+                                            void *stream, std::string &error) {
+  WorkspaceKey key{&d, context, reinterpret_cast<uint64_t>(stream), 0};
   int status = 0;
   error = d.check(d.streamIsCapturing(stream, &status),
                   "asking for the stream's state");
@@ -81,9 +80,9 @@ static uint64_t takeFree(Pool &pool, int64_t bytes) {
   return pointer;
 }
 
-static void freeAll(Pool &pool) {
+static void freeAll(const Driver &d, Pool &pool) {
   for (auto [size, pointer] : pool.free) {
-    driver().memoryFree(pointer);
+    d.memoryFree(pointer);
     pool.sizes.erase(pointer);
   }
   pool.free.clear();
@@ -91,7 +90,7 @@ static void freeAll(Pool &pool) {
 
 uint64_t redfuse::runtime::takeWorkspace(const WorkspaceKey &key, int device,
                                          int64_t bytes, std::string &error) {
-  const Driver &d = driver();
+  const Driver &d = *key.driver;
   Workspaces &all = workspaces();
   int64_t wanted = std::max<int64_t>(bytes, 1);
   if (__builtin_add_overflow(wanted, 255, &wanted)) {
@@ -124,8 +123,9 @@ uint64_t redfuse::runtime::takeWorkspace(const WorkspaceKey &key, int device,
   if (result == 2 && !key.capture) {
     // Freeing waits for the GPU; better than failing.
     for (auto &[other, idle] : all.pools)
-      if (other.context == key.context && !other.capture)
-        freeAll(idle);
+      if (other.driver == key.driver && other.context == key.context &&
+          !other.capture)
+        freeAll(d, idle);
     result = d.memoryAllocate(&pointer, size_t(wanted));
   }
   if (key.capture)
@@ -153,8 +153,8 @@ void redfuse::runtime::giveWorkspace(const WorkspaceKey &key,
 /// Allocates memory that no stream knows yet, and fills it with `fill` on a stream
 /// of its own; not part of what is captured.
 template <typename Fill>
-static int makeFilled(uint64_t &pointer, int64_t bytes, Fill fill) {
-  const Driver &d = driver();
+static int makeFilled(const Driver &d, uint64_t &pointer, int64_t bytes,
+                      Fill fill) {
   int mode = 2; // relaxed
   d.exchangeCaptureMode(&mode);
   void *stream = nullptr;
@@ -174,9 +174,9 @@ static int makeFilled(uint64_t &pointer, int64_t bytes, Fill fill) {
   return result;
 }
 
-static std::string describe(int result, const char *what, int64_t bytes,
-                            int device) {
-  std::string error = driver().check(result, what);
+static std::string describe(const Driver &d, int result, const char *what,
+                            int64_t bytes, int device) {
+  std::string error = d.check(result, what);
   if (!error.empty())
     error += " (" + std::to_string(bytes) + " bytes on GPU " +
              std::to_string(device) + ")";
@@ -185,7 +185,7 @@ static std::string describe(int result, const char *what, int64_t bytes,
 
 uint64_t redfuse::runtime::countersOf(const WorkspaceKey &key, int device,
                                       int64_t bytes, std::string &error) {
-  const Driver &d = driver();
+  const Driver &d = *key.driver;
   Workspaces &all = workspaces();
   std::lock_guard<std::mutex> lock(all.mutex);
   Counters &known = all.counters[key];
@@ -194,24 +194,25 @@ uint64_t redfuse::runtime::countersOf(const WorkspaceKey &key, int device,
   // Kernels under way may still count in what there is: that stays as it is.
   int64_t wanted = std::max<int64_t>(4096, 2 * bytes);
   uint64_t pointer = 0;
-  int result = makeFilled(pointer, wanted, [&](void *stream) {
+  int result = makeFilled(d, pointer, wanted, [&](void *stream) {
     return d.memorySetAsync(pointer, 0, size_t(wanted), stream);
   });
-  error = describe(result, "making counters", wanted, device);
+  error = describe(d, result, "making counters", wanted, device);
   if (!error.empty())
     return 0;
   known = {pointer, wanted};
   return pointer;
 }
 
-uint64_t redfuse::runtime::uploadConstant(const void *host, int64_t bytes,
-                                          int device, std::string &error) {
+uint64_t redfuse::runtime::uploadConstant(const Driver &d, const void *host,
+                                          int64_t bytes, int device,
+                                          std::string &error) {
   uint64_t pointer = 0;
   int64_t wanted = std::max<int64_t>(bytes, 1);
-  int result = makeFilled(pointer, wanted, [&](void *stream) {
-    return driver().memoryCopyAsync(pointer, host, size_t(bytes), stream);
+  int result = makeFilled(d, pointer, wanted, [&](void *stream) {
+    return d.memoryCopyAsync(pointer, host, size_t(bytes), stream);
   });
-  error = describe(result, "copying a constant", wanted, device);
+  error = describe(d, result, "copying a constant", wanted, device);
   return error.empty() ? pointer : 0;
 }
 
@@ -236,10 +237,10 @@ DeviceError redfuse::runtime::trimWorkspace() {
     if (key.capture || pool.free.empty())
       continue;
     void *context = key.context;
-    ContextScope scope(pool.device, context);
+    ContextScope scope(*key.driver, pool.device, context);
     if (!scope.error.empty())
       return scope.error;
-    freeAll(pool); // cuMemFree waits for kernels that use the memory
+    freeAll(*key.driver, pool); // freeing waits for kernels that use the memory
   }
   return {};
 }

@@ -14,12 +14,17 @@
 
 namespace redfuse::runtime {
 
+struct Driver;
+
 /// Where a call's blocks are from.
 struct WorkspaceKey {
+  const Driver *driver = nullptr;
   void *context = nullptr;
   uint64_t stream = 0;  // unique in the process, where the driver can tell
   uint64_t capture = 0; // of a capture under way; 0: none
   bool operator<(const WorkspaceKey &o) const {
+    if (driver != o.driver)
+      return driver < o.driver;
     if (context != o.context)
       return context < o.context;
     return stream != o.stream ? stream < o.stream : capture < o.capture;
@@ -27,7 +32,8 @@ struct WorkspaceKey {
 };
 
 /// The key of a stream now; its context is current.
-WorkspaceKey workspaceKey(void *context, void *stream, std::string &error);
+WorkspaceKey workspaceKey(const Driver &driver, void *context, void *stream,
+                          std::string &error);
 
 /// A block of at least that many bytes, on a boundary of 256; 0 with an error.
 uint64_t takeWorkspace(const WorkspaceKey &key, int device, int64_t bytes,
@@ -41,8 +47,8 @@ uint64_t countersOf(const WorkspaceKey &key, int device, int64_t bytes,
                     std::string &error);
 
 /// A copy of the host's memory on the current device, complete on return.
-uint64_t uploadConstant(const void *host, int64_t bytes, int device,
-                        std::string &error);
+uint64_t uploadConstant(const Driver &driver, const void *host, int64_t bytes,
+                        int device, std::string &error);
 
 } // namespace redfuse::runtime
 

@@ -330,7 +330,7 @@ def bench(
     target = target if list_ else resolve_target(target)
     on_gpu = target.startswith("cuda")
     if target.startswith("rocm") and not list_:
-        raise ArgumentError(f"--target {target}: such programs are compiled only, they do not run")
+        raise ArgumentError(f"--target {target}: expected cpu or cuda; AMD GPUs are not timed")
     dtype = dtype or ("bf16" if on_gpu else "f32")
     if dtype not in cases.BYTES:
         raise ArgumentError("--dtype: " + one_of("element type", dtype, cases.BYTES))

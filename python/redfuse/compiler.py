@@ -44,7 +44,7 @@ def compile(
     source: a path, MLIR text, an ``mlir.ir.Module``, or (with the extra ``torch``) a PyTorch
         function or module with example ``inputs``.
     target: "auto" or "cpu", "cuda" (this machine's GPU), "cuda:sm_90a" and the like, several as
-        "cuda:sm_80,sm_90a", or "rocm:gfx942" (compiled only, not called). See
+        "cuda:sm_80,sm_90a", or "rocm", "rocm:gfx942" and the like for AMD GPUs. See
         ``redfuse targets``.
     inputs: example arrays. PyTorch sources need them; for MLIR they are checked against the
         signature.

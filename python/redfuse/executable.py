@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .errors import TargetError
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature
@@ -52,18 +51,6 @@ class Stages(Mapping):
         return len(self._names())
 
 
-def _compiled_only(target: str) -> Any:
-    """What a program for AMD GPUs does when it is called."""
-
-    def refuse(*arguments: Any) -> Any:
-        raise TargetError(
-            f"programs for {target} are compiled only: redfuse has no runtime for AMD GPUs, and "
-            "none has run them; save the program, or take exe.variants[0].images"
-        )
-
-    return refuse
-
-
 class Executable:
     """A compiled program. Thread-safe: several threads may call it at once.
 
@@ -88,10 +75,9 @@ class Executable:
         self.ir = Stages(source, options, target)
         self._state_program: StateProgram | None = None
         self._state_lock = threading.Lock()
-        if target.startswith("rocm"):
-            self._invoke = _compiled_only(target)
-            return
-        codes = [(v.code, _ext.DeviceCode(v.images)) for v in self.variants] or [(code, None)]
+        family = target.partition(":")[0]
+        codes = [(v.code, _ext.DeviceCode(v.images, family)) for v in self.variants]
+        codes = codes or [(code, None)]
         self._function = _ext.load(codes[0][0]).function(
             signature.name,
             [spec.native for spec in signature.inputs],
@@ -111,8 +97,7 @@ class Executable:
         """Takes the source and options of the caller that the cache gave this program to."""
         self.source, self.options = source, options
         self.ir = Stages(source, options, self.target)
-        if not self.target.startswith("rocm"):
-            self._invoke = self._function.bind(options.threads)
+        self._invoke = self._function.bind(options.threads)
 
     def __repr__(self) -> str:
         return f"<redfuse.Executable {self.signature} for {self.target}>"

@@ -1,8 +1,8 @@
 """AMD GPUs as targets: code objects, made without a ROCm installation.
 
 MLIR writes LLVM IR (the wheels' LLVM has no AMDGPU back end), llvmlite's LLVM makes machine code of
-it, an LLD (ROCm's, the one of the package ziglang, or of the PATH) the code object. Nothing here
-runs one: no AMD GPU has run what these functions make.
+it, an LLD (ROCm's, the one of the package ziglang, or of the PATH) the code object. The runtime
+launches it through HIP, which is tested without a GPU: no AMD GPU has run any of this.
 """
 
 from __future__ import annotations
@@ -55,18 +55,39 @@ open(target, "wb").write(machine.emit_object(llvm.parse_assembly(text)))
 
 
 def resolve(target: str) -> str:
-    """``rocm:gfx942``, or several as ``rocm:gfx90a,gfx942``; raises TargetError."""
+    """``rocm``, ``rocm:gfx942``, or several as ``rocm:gfx90a,gfx942`` as one of the latter; raises
+    TargetError.
+
+    Without a name it is this machine's first AMD GPU.
+    """
     named = target.partition(":")[2]
     if not named:
-        raise TargetError(
-            f"target '{target}': name an architecture, as rocm:gfx942 ({', '.join(CHIPS)}); "
-            "programs for AMD GPUs are compiled only, they cannot be called"
-        )
+        named = _first_chip(target)
     chips = tuple(dict.fromkeys(named.split(",")))
     for chip in chips:
         if chip not in CHIPS:
             raise TargetError(one_of(f"target '{target}': architecture", chip, tuple(CHIPS)))
     return f"rocm:{','.join(chips)}"
+
+
+def _first_chip(target: str) -> str:
+    from . import _ext
+
+    try:
+        devices = _ext.devices("rocm")
+    except TargetError as error:
+        raise TargetError(
+            f"target '{target}': {error}; to compile for a GPU elsewhere name its architecture, "
+            f"as rocm:gfx942 ({', '.join(CHIPS)})"
+        ) from None
+    if not devices:
+        raise TargetError(f"target '{target}': the AMD GPU runtime sees no GPU")
+    chip = devices[0]["chip"]
+    if chip not in CHIPS:
+        raise TargetError(
+            f"target '{target}': {devices[0]['name']} is {chip}, expected {' or '.join(CHIPS)}"
+        )
+    return chip
 
 
 def chips_of(target: str) -> list[str]:
@@ -75,12 +96,19 @@ def chips_of(target: str) -> list[str]:
 
 
 def machine_text() -> str:
-    """One line: what programs are compiled for, and with what."""
+    """One line: this machine's AMD GPUs, what programs are compiled for, and what that lacks."""
+    from . import _ext
+
+    try:
+        devices = _ext.devices("rocm")
+        found = ", ".join(f"{d['name']} ({d['chip']}, {d['units']} units)" for d in devices)
+    except TargetError as error:
+        found = str(error)
     missing = [] if _has_llvmlite() else ["llvmlite"]
     if find_lld() is None:
         missing.append("ld.lld (the package ziglang has one)")
     needs = f"; needs {' and '.join(missing)}" if missing else ""
-    return f"compiles for {', '.join(CHIPS)}, does not run{needs}"
+    return f"{found or 'no GPU'}; compiles for {', '.join(CHIPS)}{needs}"
 
 
 def target_attribute(chip: str) -> str:

@@ -4,6 +4,7 @@
 #define REDFUSE_PYTHON_ARGUMENTS_H
 
 #include "Exchange.h"
+#include "redfuse-c/Redfuse.h"
 
 #include <cstdint>
 #include <memory>
@@ -79,7 +80,8 @@ struct Argument {
 class Place {
 public:
   /// `stream`: None for that which the arrays' library works on now.
-  explicit Place(pybind11::handle stream) : asked(stream) {}
+  Place(RedfuseVendor vendor, pybind11::handle stream)
+      : vendor(vendor), asked(stream) {}
   /// Notes where an array is; raises if an earlier one is elsewhere.
   void add(const Argument &what, pybind11::handle array, int device,
            const FastExchange *exchange, bool torch);
@@ -90,6 +92,10 @@ public:
   /// A result as the caller's library has it, after the launch.
   pybind11::object finish(pybind11::object result) const;
 
+  /// The kind of GPU that arrays are to be on.
+  DlKind kind() const { return vendor == REDFUSE_CUDA ? kDlCuda : kDlRocm; }
+
+  const RedfuseVendor vendor;
   int device = -1;        // of the first array
   bool torch = false;     // the first array is torch's
   bool toJax = false;     // results are made by another library
@@ -148,8 +154,8 @@ private:
                   const int64_t *expected, int64_t *descriptor, Region &region,
                   KeepAlive &keep, Place &place) const;
   void fillView(const Argument &what, pybind11::handle array, const View &view,
-                const int64_t *expected, int64_t *descriptor, Region &region,
-                KeepAlive &keep) const;
+                DlKind gpu, const int64_t *expected, int64_t *descriptor,
+                Region &region, KeepAlive &keep) const;
   bool fillNumber(pybind11::handle value, int64_t *descriptor) const;
   pybind11::object toNumpy(const Argument &what, pybind11::handle value) const;
 };

@@ -59,9 +59,10 @@ uintptr_t Place::stream(py::handle array) {
   py::handle of = first ? py::handle(first) : array;
   if (!asked.is_none()) {
     value = streamNumber(asked);
-  } else if (exchange) {
-    value = exchange->stream(device);
+  } else if (exchange && !(torch && vendor == REDFUSE_ROCM)) {
+    value = exchange->stream(kind(), device);
   } else if (torch && device >= 0) {
+    // Also for AMD's GPUs, of which torch's C function says nothing certain.
     value = py::cast<uintptr_t>(
         torchModule().attr("_C").attr("_cuda_getCurrentRawStream")(device));
   } else if (of && libraryOf(of) == "cupy") {
@@ -86,7 +87,8 @@ void Place::settle() {
 //===----------------------------------------------------------------------===//
 
 /// A tensor of a torch without DLPack's C functions.
-static void readTorch(const Argument &what, py::handle tensor, View &view) {
+static void readTorch(const Argument &what, DlKind gpu, py::handle tensor,
+                      View &view) {
   py::object layout = tensor.attr("layout");
   if (!layout.is(torchModule().attr("strided")))
     what.raise("expected a dense tensor, got layout " + textOf(layout) +
@@ -104,8 +106,9 @@ static void readTorch(const Argument &what, py::handle tensor, View &view) {
   t.data = PyLong_AsVoidPtr(py::object(tensor.attr("data_ptr")()).ptr());
   if (PyErr_Occurred())
     throw py::error_already_set();
+  // A torch is made for one vendor; it calls either's GPUs cuda.
   bool cuda = py::cast<bool>(tensor.attr("is_cuda"));
-  t.device = {cuda ? kDlCuda : kDlCpu,
+  t.device = {cuda ? gpu : kDlCpu,
               cuda ? py::cast<int>(tensor.attr("get_device")()) : 0};
   std::string name = textOf(tensor.attr("dtype")).substr(strlen("torch."));
   int bits = 8 * py::cast<int>(tensor.attr("itemsize"));
@@ -152,9 +155,10 @@ void Spec::fillDevice(const Argument &what, py::handle array,
     if (fast)
       fast->read(array.ptr(), view);
     else if (torch)
-      readTorch(what, array, view);
+      readTorch(what, place.kind(), array, view);
     else if (numpy.PyArray_Check_(array.ptr()) ||
-             !readByProtocol(array, place.stream(array), view, owner))
+             !readByProtocol(array, place.kind(), place.stream(array), view,
+                             owner))
       what.raise("expected an array on a GPU (torch, or any with __dlpack__ or "
                  "__cuda_array_interface__), got " +
                  std::string(Py_TYPE(array.ptr())->tp_name) +
@@ -173,8 +177,15 @@ void Spec::fillDevice(const Argument &what, py::handle array,
   if (owner)
     keep.push_back(std::move(owner));
   DlTensor &t = view.tensor;
-  if (t.device.kind != kDlCuda && t.device.kind != kDlCudaManaged) {
-    bool cpu = t.device.kind == kDlCpu || t.device.kind == kDlCudaHost;
+  if (!isOn(t.device, place.kind())) {
+    if (isOn(t.device, kDlCuda) || isOn(t.device, kDlRocm))
+      what.raise(place.vendor == REDFUSE_CUDA
+                     ? "expected an array on an NVIDIA GPU, got one on an AMD "
+                       "GPU; compile for target='rocm'"
+                     : "expected an array on an AMD GPU, got one on an NVIDIA "
+                       "GPU; compile for target='cuda'");
+    bool cpu = t.device.kind == kDlCpu || t.device.kind == kDlCudaHost ||
+               t.device.kind == kDlRocmHost;
     what.raise(
         "expected an array on a GPU, got one " +
         (torch ? "on " + textOf(array.attr("device"))
@@ -184,7 +195,7 @@ void Spec::fillDevice(const Argument &what, py::handle array,
   }
   if (t.device.number < 0 && t.data) {
     RedfuseBytes error{nullptr, 0};
-    t.device.number = redfuseDeviceOfPointer(t.data, &error);
+    t.device.number = redfuseDeviceOfPointer(place.vendor, t.data, &error);
     if (error.data)
       what.raise(takeText(error));
   }
@@ -192,11 +203,11 @@ void Spec::fillDevice(const Argument &what, py::handle array,
     place.add(what, array, std::max(t.device.number, 0), fast, torch);
   if (view.producer && *view.producer != place.stream()) {
     RedfuseBytes error{nullptr, 0};
-    if (!redfuseOrderStreams(place.device, place.stream(), *view.producer,
-                             &error))
+    if (!redfuseOrderStreams(place.vendor, place.device, place.stream(),
+                             *view.producer, &error))
       what.raise(takeText(error));
   }
-  fillView(what, array, view, expected, descriptor, region, keep);
+  fillView(what, array, view, place.kind(), expected, descriptor, region, keep);
 }
 
 /// Whether memory of this type holds elements of a program's.
@@ -210,7 +221,7 @@ static bool isElement(DlType type, Element element) {
 }
 
 void Spec::fillView(const Argument &what, py::handle array, const View &view,
-                    const int64_t *expected, int64_t *descriptor,
+                    DlKind gpu, const int64_t *expected, int64_t *descriptor,
                     Region &region, KeepAlive &keep) const {
   const DlTensor &t = view.tensor;
   std::string wanted;
@@ -262,9 +273,9 @@ void Spec::fillView(const Argument &what, py::handle array, const View &view,
     if (fast)
       fast->read(copy.ptr(), fresh);
     else if (view.torch)
-      readTorch(what, copy, fresh);
+      readTorch(what, gpu, copy, fresh);
     else
-      readByProtocol(copy, 0, fresh, owner);
+      readByProtocol(copy, gpu, 0, fresh, owner);
     if (owner)
       keep.push_back(std::move(owner));
     data = static_cast<char *>(fresh.tensor.data) + fresh.tensor.byteOffset;
@@ -332,9 +343,9 @@ py::object Spec::allocateOn(const Argument &what, Place &place,
   if (const FastExchange *fast = FastExchange::of(Py_TYPE(array.ptr())))
     fast->read(array.ptr(), view);
   else if (library == "cupy")
-    readByProtocol(array, place.stream(), view, owner);
+    readByProtocol(array, place.kind(), place.stream(), view, owner);
   else
-    readTorch(what, array, view);
+    readTorch(what, place.kind(), array, view);
   if (view.tensor.device.kind == kDlCpu)
     what.raise("torch has no GPU in this process");
   Region region;

@@ -103,9 +103,9 @@ void FastExchange::read(PyObject *object, View &view) const {
   }
 }
 
-uintptr_t FastExchange::stream(int device) const {
+uintptr_t FastExchange::stream(DlKind kind, int device) const {
   void *stream = nullptr;
-  if (api->stream(kDlCuda, device, &stream) != 0)
+  if (api->stream(kind, device, &stream) != 0)
     throw py::error_already_set();
   return reinterpret_cast<uintptr_t>(stream);
 }
@@ -135,10 +135,10 @@ static void takeManaged(py::object capsule, const char *name, const char *used,
     view.readOnly = managed->flags & kReadOnly;
 }
 
-static void readDlpack(py::handle object, uintptr_t stream, View &view,
-                       py::object &owner) {
-  // 1 names the default stream, whose handle is 0.
-  py::int_ number(stream ? stream : 1);
+static void readDlpack(py::handle object, DlKind gpu, uintptr_t stream,
+                       View &view, py::object &owner) {
+  // The default stream, whose handle is 0: CUDA's is named 1, ROCm's 0.
+  py::int_ number(stream || gpu == kDlRocm ? stream : 1);
   py::object make = object.attr("__dlpack__");
   py::object capsule;
   try {
@@ -181,7 +181,8 @@ static DlType typeOf(const std::string &text) {
   }
 }
 
-static void readInterface(py::handle object, View &view, py::object &owner) {
+static void readInterface(py::handle object, DlKind gpu, View &view,
+                          py::object &owner) {
   py::dict facts = object.attr("__cuda_array_interface__");
   py::tuple data = facts["data"], shape = facts["shape"];
   if (shape.size() > kMaxRank)
@@ -212,26 +213,26 @@ static void readInterface(py::handle object, View &view, py::object &owner) {
     view.producer = stream == 1 ? 0 : stream;
   }
   // The interface does not say which GPU: the runtime asks the driver.
-  tensor.device = {kDlCuda, -1};
+  tensor.device = {gpu, -1};
   owner = std::move(facts);
 }
 
-bool redfuse_ext::readByProtocol(py::handle object, uintptr_t stream,
-                                 View &view, py::object &owner) {
+bool redfuse_ext::readByProtocol(py::handle object, DlKind gpu,
+                                 uintptr_t stream, View &view,
+                                 py::object &owner) {
   if (py::hasattr(object, "__dlpack__")) {
     if (py::hasattr(object, "__dlpack_device__")) {
       py::tuple device = object.attr("__dlpack_device__")();
       view.tensor.device = {py::cast<int32_t>(py::int_(py::object(device[0]))),
                             py::cast<int32_t>(py::int_(py::object(device[1])))};
-      if (view.tensor.device.kind != kDlCuda &&
-          view.tensor.device.kind != kDlCudaManaged)
+      if (!isOn(view.tensor.device, gpu))
         return true; // the caller looks at the device first
     }
-    readDlpack(object, stream, view, owner);
+    readDlpack(object, gpu, stream, view, owner);
     return true;
   }
   if (!py::hasattr(object, "__cuda_array_interface__"))
     return false;
-  readInterface(object, view, owner);
+  readInterface(object, gpu, view, owner);
   return true;
 }

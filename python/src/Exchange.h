@@ -30,7 +30,14 @@ struct DlTensor {
   int64_t *shape, *strides;
   uint64_t byteOffset;
 };
-enum DlKind { kDlCpu = 1, kDlCuda = 2, kDlCudaHost = 3, kDlCudaManaged = 13 };
+enum DlKind {
+  kDlCpu = 1,
+  kDlCuda = 2,
+  kDlCudaHost = 3,
+  kDlRocm = 10,
+  kDlRocmHost = 11,
+  kDlCudaManaged = 13
+};
 enum DlCode {
   kDlInt = 0,
   kDlUInt = 1,
@@ -50,6 +57,12 @@ struct View {
   int64_t steps[64];
 };
 
+/// Whether memory is a GPU's of that kind.
+inline bool isOn(DlDevice device, DlKind gpu) {
+  return device.kind == gpu ||
+         (gpu == kDlCuda && device.kind == kDlCudaManaged);
+}
+
 /// "float32", "bfloat16", "uint8"...
 std::string typeText(DlType type);
 
@@ -59,18 +72,19 @@ public:
   static const FastExchange *of(PyTypeObject *type);
   /// Fills the view without taking anything; throws what the library raised.
   void read(PyObject *object, View &view) const;
-  uintptr_t stream(int device) const;
+  uintptr_t stream(DlKind kind, int device) const;
 
 private:
   struct Api;
   const Api *api = nullptr;
 };
 
-/// Reads an array by __dlpack__ or __cuda_array_interface__. `stream`: what the
-/// reader works on, for the library to order its own work before; `owner`: to
-/// be kept while the view is used. False if the object has neither.
-bool readByProtocol(pybind11::handle object, uintptr_t stream, View &view,
-                    pybind11::object &owner);
+/// Reads an array by __dlpack__ or __cuda_array_interface__. `gpu`: the kind of
+/// GPU that it should be on; `stream`: what the reader works on, for the library
+/// to order its own work before; `owner`: to be kept while the view is used.
+/// False if the object has neither.
+bool readByProtocol(pybind11::handle object, DlKind gpu, uintptr_t stream,
+                    View &view, pybind11::object &owner);
 
 } // namespace redfuse_ext
 

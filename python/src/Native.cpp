@@ -26,24 +26,27 @@ struct Library {
 
 /// Device code; functions keep it alive.
 struct DeviceCode {
-  explicit DeviceCode(py::iterable images)
-      : program(redfuseDeviceProgramCreate()) {
+  DeviceCode(py::iterable images, RedfuseVendor vendor)
+      : vendor(vendor), program(redfuseDeviceProgramCreate(vendor)) {
+    const std::string family = vendor == REDFUSE_CUDA ? "sm_" : "gfx";
     for (py::handle pair : images) {
       auto chip = py::cast<std::string>(pair[py::int_(0)]);
       py::bytes image = py::object(pair[py::int_(1)]);
       char *data;
       Py_ssize_t size;
-      if (chip.rfind("sm_", 0) != 0 ||
+      if (chip.rfind(family, 0) != 0 ||
           PyBytes_AsStringAndSize(image.ptr(), &data, &size)) {
         redfuseDeviceProgramDestroy(program);
         raiseError("CacheError", "device code of '" + chip +
-                                     "': expected an architecture as sm_90a");
+                                     "': expected an architecture as " +
+                                     family + "90a");
       }
       redfuseDeviceProgramAdd(program, stringRef(chip), data, size);
     }
   }
   DeviceCode(const DeviceCode &) = delete;
   ~DeviceCode() { redfuseDeviceProgramDestroy(program); }
+  const RedfuseVendor vendor;
   RedfuseDeviceProgram *program;
 };
 
@@ -217,7 +220,8 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList,
     args[i] = &memory[starts[i]];
   KeepAlive keep;
   bool onGpu = variants[0].device != nullptr;
-  Place onDevice(stream), *place = onGpu ? &onDevice : nullptr;
+  Place onDevice(onGpu ? variants[0].device->vendor : REDFUSE_CUDA, stream);
+  Place *place = onGpu ? &onDevice : nullptr;
   if (!onGpu && !stream.is_none())
     raiseError("ArgumentError",
                "stream of " + name + ": the program is for the cpu");
@@ -370,21 +374,35 @@ static std::vector<Spec> readSpecs(py::iterable list) {
   return specs;
 }
 
+/// "cuda" or "rocm", as targets are named.
+static RedfuseVendor vendorOf(const std::string &family) {
+  if (family != "cuda" && family != "rocm")
+    raiseError("TargetError",
+               "GPUs of '" + family + "': expected 'cuda' or 'rocm'");
+  return family == "cuda" ? REDFUSE_CUDA : REDFUSE_ROCM;
+}
+
 void defineNative(py::module_ &m) {
   py::class_<DeviceCode, std::shared_ptr<DeviceCode>>(
-      m, "DeviceCode", "Kernels for GPUs: (architecture, cubin or PTX) pairs.")
-      .def(py::init<py::iterable>(), py::arg("images"));
+      m, "DeviceCode",
+      "Kernels for GPUs: pairs of an architecture and a cubin, PTX or code "
+      "object; family: 'cuda' or 'rocm'.")
+      .def(py::init([](py::iterable images, const std::string &family) {
+             return std::make_shared<DeviceCode>(images, vendorOf(family));
+           }),
+           py::arg("images"), py::arg("family") = "cuda");
   m.def(
       "devices",
-      [] {
+      [](const std::string &family) {
         RedfuseBytes error{nullptr, 0};
-        int count = redfuseDeviceCount(&error);
+        RedfuseVendor vendor = vendorOf(family);
+        int count = redfuseDeviceCount(vendor, &error);
         if (error.data)
           raiseError("TargetError", takeText(error));
         py::list list;
         for (int i = 0; i < count; ++i) {
           RedfuseDeviceInfo info;
-          if (!redfuseDeviceDescribe(i, &info, &error))
+          if (!redfuseDeviceDescribe(vendor, i, &info, &error))
             raiseError("TargetError", takeText(error));
           list.append(py::dict(py::arg("name") = takeText(info.name),
                                py::arg("chip") = takeText(info.chip),
@@ -392,8 +410,10 @@ void defineNative(py::module_ &m) {
         }
         return list;
       },
-      "The GPUs of this machine: name, chip (sm_90), units (multiprocessors). "
-      "Raises TargetError with the reason if there is no driver.");
+      py::arg("family") = "cuda",
+      "The GPUs of this machine, NVIDIA's or (\"rocm\") AMD's: name, chip "
+      "(sm_90), units (multiprocessors). Raises TargetError with the reason if "
+      "there is no driver.");
   m.def(
       "workspace",
       [] {

@@ -10,9 +10,9 @@ from pathlib import Path
 FAKE = Path(__file__).parent / "fake"
 
 
-def build(folder: Path, source: Path = FAKE / "cuda.c") -> Path:
-    """The driver, as libcuda.so.1 in ``folder``."""
-    command = ["cc", "-O1", "-shared", "-fPIC", "-o", folder / "libcuda.so.1", source, "-lpthread"]
+def build(folder: Path, source: Path = FAKE / "cuda.c", name: str = "libcuda.so.1") -> Path:
+    """The driver, by that name in ``folder``."""
+    command = ["cc", "-O1", "-shared", "-fPIC", "-o", folder / name, source, "-lpthread"]
     subprocess.run([str(word) for word in command], check=True)
     return folder
 
@@ -27,11 +27,11 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
     )
 
 
-def run_cases(folder: Path, name: str) -> None:
+def run_cases(folder: Path, name: str, **environment: str) -> None:
     """The tests of a file of ``fake``."""
     done = run(
         folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(FAKE / name),
-        FAKE_CUDA="devices=2",
+        **(environment or {"FAKE_CUDA": "devices=2"}),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert "passed" in done.stdout

@@ -26,8 +26,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("driver"))
 
 
-def test_cases(folder: Path) -> None:
-    run_cases(folder, "cases.py")
+@pytest.mark.parametrize("name", ["cases.py", "cases_cuda.py"])
+def test_cases(folder: Path, name: str) -> None:
+    run_cases(folder, name)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ them."""
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import redfuse
 from redfuse import codeobject, rocm
@@ -71,8 +72,8 @@ def test_bundles_and_calls(tmp_path: Path) -> None:
     exe.save(tmp_path / "p.rfb")
     again = redfuse.load(tmp_path / "p.rfb")
     assert again.variants == exe.variants
-    with pytest.raises(redfuse.TargetError, match="compiled only"):
-        again(1)
+    with pytest.raises(redfuse.ArgumentError, match="expected an array on a GPU"):
+        again(np.zeros((4, 8), np.float32))
 
 
 def test_what_has_no_code() -> None:

@@ -1,8 +1,8 @@
 //===- Device.h - programs on a GPU ------------------------------*- C++ -*-===//
 //
 // Loads device code and launches its kernels for one call of host code. Plain
-// C++ without MLIR, and without CUDA's headers: the driver is found when the
-// first program is loaded.
+// C++ without MLIR, and without headers of CUDA or HIP: the driver is found when
+// the first program is loaded.
 //
 //===-----------------------------------------------------------------------===//
 #ifndef REDFUSE_TARGET_DEVICE_H
@@ -19,23 +19,29 @@
 namespace redfuse::runtime {
 
 struct WorkspaceKey;
+struct Driver;
+
+/// Whose GPUs, and so whose driver.
+enum class Vendor { Cuda, Rocm };
 
 /// What is wrong with the GPU, the driver or an image, in words; empty: nothing.
 using DeviceError = std::string;
 
-/// A cubin or PTX (a zero byte ends it), for an architecture as sm_90a.
+/// A cubin or PTX (a zero byte ends it), for an architecture as sm_90a; or an AMD
+/// code object, for one as gfx942.
 struct DeviceImage {
   std::string chip, bytes;
   bool isPtx() const { return bytes.compare(0, 4, "\177ELF") != 0; }
   /// How well it suits a GPU, higher is better; 0: it does not run there. What
   /// is made for "sm_90a" runs on sm_90 alone, machine code of sm_80 on sm_8x,
-  /// PTX on all later ones.
+  /// PTX on all later ones, a code object on its own.
   int fitness(const std::string &device) const;
 };
 
 /// Images of one program, and what is loaded of it on each device.
 class DeviceProgram {
 public:
+  explicit DeviceProgram(Vendor vendor) : vendor(vendor) {}
   void add(DeviceImage image) { images.push_back(std::move(image)); }
   ~DeviceProgram();
   /// Makes it ready on a device; thread-safe.
@@ -43,8 +49,15 @@ public:
   /// How well its best image suits a device; 0: it does not run there.
   int fitness(int device, DeviceError &error) const;
 
+  const Vendor vendor;
+  /// Of the target that it is made for.
+  std::string vendorName() const {
+    return vendor == Vendor::Cuda ? "cuda" : "rocm";
+  }
+
 private:
   friend class DeviceCall;
+  const Driver &driver() const;
   struct Function {
     void *handle = nullptr;
     int64_t shared = 0; // bytes of dynamic shared memory that it may ask for
@@ -98,6 +111,7 @@ private:
   DeviceError findFunction(const char *kernel, int64_t shared, void *&handle);
 
   DeviceProgram &program;
+  const Driver &driver;
   DeviceProgram::Loaded *loaded = nullptr;
   int device;
   void *stream;
@@ -106,9 +120,10 @@ private:
 };
 
 /// The GPU that memory is on, or an error.
-int deviceOfPointer(const void *pointer, DeviceError &error);
+int deviceOfPointer(Vendor vendor, const void *pointer, DeviceError &error);
 /// Work given to `stream` from now on comes after what `other` has so far.
-DeviceError orderStreams(int device, uintptr_t stream, uintptr_t other);
+DeviceError orderStreams(Vendor vendor, int device, uintptr_t stream,
+                         uintptr_t other);
 
 /// Device memory that is kept for the intermediates of calls on a stream.
 struct WorkspaceUse {
@@ -122,10 +137,10 @@ std::vector<WorkspaceUse> workspaceUse();
 DeviceError trimWorkspace();
 
 /// GPUs that the driver knows, or an error.
-int countDevices(DeviceError &error);
-/// The name of a GPU and its architecture, as sm_90.
-DeviceError describeDevice(int device, std::string &name, std::string &chip,
-                           int &units);
+int countDevices(Vendor vendor, DeviceError &error);
+/// The name of a GPU and its architecture, as sm_90 or gfx942.
+DeviceError describeDevice(Vendor vendor, int device, std::string &name,
+                           std::string &chip, int &units);
 
 } // namespace redfuse::runtime
 

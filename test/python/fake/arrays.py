@@ -1,13 +1,28 @@
-"""Arrays that say they are on a GPU and are in host memory: for the driver of cuda.c."""
+"""Arrays that say they are on a GPU and are in host memory: for the driver of cuda.c, or of hip.c
+where FAKE_FAMILY is rocm."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import Any
 
 import numpy as np
+import redfuse.rocm
 
-driver = ctypes.CDLL("libcuda.so.1")
+FAMILY = os.environ.get("FAKE_FAMILY", "cuda")
+IS_CUDA = FAMILY == "cuda"
+TARGET = "cuda:sm_90a" if IS_CUDA else "rocm:gfx942"
+KIND = 2 if IS_CUDA else 10  # of the device, in DLPack
+driver = ctypes.CDLL("libcuda.so.1" if IS_CUDA else "libamdhip64.so")
+if not IS_CUDA:
+    # The tools that make code objects are not needed where nothing runs.
+    redfuse.rocm.code_object = lambda text, chip, level: (b"\x7fELF of " + chip.encode(), "", [])
+HIP_NAMES = {
+    "cuModuleLoadDataEx": "hipModuleLoadDataEx", "cuLaunchKernel": "hipModuleLaunchKernel",
+    "cuMemAlloc_v2": "hipMalloc", "cuMemFree_v2": "hipFree",
+    "cuStreamWaitEvent": "hipStreamWaitEvent", "cuStreamSynchronize": "hipStreamSynchronize",
+}  # fmt: skip
 driver.fake_calls.restype = ctypes.c_long
 driver.fake_bytes.restype = ctypes.c_int64
 driver.fake_exchange.restype = ctypes.c_void_p
@@ -42,12 +57,17 @@ def last_launch() -> Launch:
 
 def fail(name: str, code: int = 0, after: int = 0) -> None:
     """Calls of ``name`` fail with ``code`` after so many more; 0: no longer."""
-    driver.fake_fail(name.encode(), code, after)
+    driver.fake_fail(_spelled(name), code, after)
 
 
 def calls(name: str) -> int:
     """How often the driver was asked."""
-    return driver.fake_calls(name.encode())
+    return driver.fake_calls(_spelled(name))
+
+
+def _spelled(name: str) -> bytes:
+    """A function of CUDA as the driver at hand calls it."""
+    return (name if IS_CUDA else HIP_NAMES[name]).encode()
 
 
 class Interface:
@@ -69,13 +89,13 @@ class Dlpack:
         self.array, self.device, self.streams = array, device, []
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return 2, self.device
+        return KIND, self.device
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:
         self.streams.append(stream)
         capsule = self.array.__dlpack__()
         place = _api.PyCapsule_GetPointer(capsule, b"dltensor") + 8
-        ctypes.cast(place, ctypes.POINTER(ctypes.c_int32))[0] = 2
+        ctypes.cast(place, ctypes.POINTER(ctypes.c_int32))[0] = KIND
         ctypes.cast(place, ctypes.POINTER(ctypes.c_int32))[1] = self.device
         return capsule
 

@@ -1,4 +1,5 @@
-// A driver that runs nothing: what tests load as libcuda.so.1 on machines without a GPU. Memory is
+// A driver that runs nothing: what tests load as libcuda.so.1 on machines without a GPU (hip.c makes
+// AMD's of it). Memory is
 // the host's; calls are counted; errors are injected by name, from the environment
 // (FAKE_CUDA="devices=2 version=12040 chip=90 shared=232448 fail=cuInit:100") or by fake_fail().
 #include <pthread.h>
@@ -6,6 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+// What hip.c has in other ways.
+#ifndef SETTINGS
+#define SETTINGS "FAKE_CUDA"
+#define VERSION 13000
+#define FIRST_CONTEXT 0
+#define DEVICE_KIND 2
+#define UNITS 16
+#define SHARED 97
+#endif
 
 #define MOST 64
 static struct {
@@ -15,12 +26,13 @@ static struct {
 } entries[MOST];
 static int count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int devices = 1, version = 13000, chip = 90, shared_of_block = 232448;
+static char arch[64] = "gfx942";
+static int devices = 1, version = VERSION, chip = 90, shared_of_block = 232448;
 static int started;
 static uint64_t capturing_stream, capture_id;
 static int capture_lost;
 static __thread int capture_mode; // 0 global, 2 relaxed
-static __thread void *current;
+static __thread void *current = (void *)FIRST_CONTEXT;
 static int64_t bytes_in_use;
 static int quiet; // no counting: for timing
 
@@ -63,7 +75,7 @@ static void start(void) {
   if (started)
     return;
   started = 1;
-  const char *text = getenv("FAKE_CUDA");
+  const char *text = getenv(SETTINGS);
   char copy[512] = {0}, *rest = copy, *word;
   strncpy(copy, text ? text : "", 511);
   while ((word = strtok_r(rest, " ", &rest))) {
@@ -74,6 +86,7 @@ static void start(void) {
     sscanf(word, "devices=%d", &devices);
     sscanf(word, "version=%d", &version);
     sscanf(word, "chip=%d", &chip);
+    sscanf(word, "arch=%63s", arch);
     sscanf(word, "shared=%d", &shared_of_block);
   }
 }
@@ -121,11 +134,11 @@ int cuDeviceGetName(char *out, int size, int device) {
 }
 int cuDeviceGetAttribute(int *out, int attribute, int device) {
   CALLED;
-  *out = attribute == 16   ? 132
-         : attribute == 75 ? chip / 10
-         : attribute == 76 ? chip % 10
-         : attribute == 97 ? shared_of_block
-                           : 0;
+  *out = attribute == UNITS    ? 132
+         : attribute == SHARED ? shared_of_block
+         : attribute == 75     ? chip / 10
+         : attribute == 76     ? chip % 10
+                               : 0;
   return 0;
 }
 int cuDevicePrimaryCtxRetain(void **out, int device) {
@@ -295,7 +308,7 @@ static exchange real_api, fake_api;
 static uint64_t work_stream;
 static int fake_read(void *object, tensor *out) {
   int code = real_api.read(object, out);
-  out->place.kind = 2;
+  out->place.kind = DEVICE_KIND;
   return code;
 }
 static int fake_stream(int32_t kind, int32_t number, void **out) {
