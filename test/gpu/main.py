@@ -26,6 +26,9 @@ TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SANITIZED = ("softmax", "layernorm", "attention_causal", "attention_dynamic", "moe_routing",
              "quant_int8_gemm", "cross_entropy", "multi_consumer")  # fmt: skip
 
+# Kernels for matrix units.
+UNITS = ("units.py", "--repeat", "1")
+
 
 @dataclasses.dataclass
 class Step:
@@ -79,6 +82,7 @@ def make_steps(given: argparse.Namespace, out: Path) -> list[Step]:
     steps = [
         Step("corpus", [*python, str(HERE / "corpus.py"), "--jobs", str(jobs)], shared=True),
         Step("calls", [*python, str(HERE / "calls.py")], shared=True),
+        Step("twice", [*python, str(HERE / "units.py"), "--repeat", "300"], shared=True),
         Step(
             "fuzz",
             [
@@ -100,10 +104,12 @@ def make_steps(given: argparse.Namespace, out: Path) -> list[Step]:
             copies = ["--check-api-memory-access", "no"] if tool == "initcheck" else []
             command = [
                 sanitizer, "--tool", tool, "--error-exitcode", "9", "--kernel-name", "kns=main", "--kernel-name", "kns=host_",
-                "--report-api-errors", "no", *copies, "--print-limit", "20", *python, str(HERE / "corpus.py"),
-                "--schedules", given.sanitize_schedules, *SANITIZED,
+                "--report-api-errors", "no", *copies, "--print-limit", "20", *python,
             ]  # fmt: skip
-            steps.append(Step(tool, command, shared=True, environment=environment))
+            corpus = ["corpus.py", "--schedules", given.sanitize_schedules, *SANITIZED]
+            for name, (script, *words) in {tool: corpus, f"{tool}-units": UNITS}.items():
+                whole = [*command, str(HERE / script), *words]
+                steps.append(Step(name, whole, shared=True, environment=environment))
     steps += [
         Step("latency", [*python, str(HERE / "latency.py"), "--json", str(out / "latency.json")]),
         Step("bandwidth", [*python, str(HERE / "bandwidth.py")]),
@@ -175,8 +181,8 @@ def main() -> int:
     """The command line; 0 if every step that was asked for is ok."""
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0],
-        epilog="Steps: corpus, calls, fuzz, memcheck, racecheck, initcheck, synccheck, latency, "
-        "bandwidth, bench; none: all.",
+        epilog="Steps: corpus, calls, twice, fuzz, memcheck, racecheck, initcheck, synccheck and "
+        "the same with -units (kernels for matrix units), latency, bandwidth, bench; none: all.",
     )
     parser.add_argument("steps", nargs="*")
     parser.add_argument("--out", type=Path, default=Path("build/gpu/results"))
@@ -199,7 +205,7 @@ def main() -> int:
     if unknown:
         words = ", ".join(sorted(unknown))
         print(f"not run: {words}; there are {', '.join(s.name for s in every)}", file=sys.stderr)
-        if unknown - set(TOOLS):
+        if unknown - {name for tool in TOOLS for name in (tool, f"{tool}-units")}:
             return 2
     steps = [step for step in every if not given.steps or step.name in given.steps]
     about = machine()

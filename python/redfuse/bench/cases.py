@@ -85,7 +85,7 @@ class Case:
         return made
 
 
-def _attention(
+def attention_case(
     workload: str,
     name: str,
     dtype: str,
@@ -97,6 +97,8 @@ def _attention(
     kv_heads: int | None = None,
     kind: str = "none",
 ) -> Case:
+    """An attention: batch, heads, queries, keys, head dim, heads of the keys, and what is done to
+    the scores (``programs.attention``)."""
     from . import exact, peers, programs
 
     hk = kv_heads or h
@@ -147,18 +149,18 @@ def all_cases(dtype: str = "f32") -> dict[str, Case]:
 
 
 def _cpu_cases() -> Iterator[Case]:
-    yield _attention("cpu_attention", "1x8x1024x1024x64", "f32", 1, 8, 1024, 1024, 64)
-    yield _attention("cpu_attention", "1x8x2048x2048x128", "f32", 1, 8, 2048, 2048, 128)
+    yield attention_case("cpu_attention", "1x8x1024x1024x64", "f32", 1, 8, 1024, 1024, 64)
+    yield attention_case("cpu_attention", "1x8x2048x2048x128", "f32", 1, 8, 2048, 2048, 128)
     for op in ("softmax", "layernorm"):
         yield _rows("rows_cpu", f"{op}_8192x8192", op, 8192, 8192, "f32")
 
 
 def _attention_cases(table: dict, dtype: str) -> Iterator[Case]:
     for name, (b, h, q, kv, d) in table["attention"]["cases"].items():
-        yield _attention("attention", name, dtype, b, h, q, kv, d)
+        yield attention_case("attention", name, dtype, b, h, q, kv, d)
     for name, (b, h, q, kv, d) in table["attention_prefill"]["cases"].items():
-        yield _attention("attention_prefill", name, dtype, b, h, q, kv, d)
-        yield _attention(
+        yield attention_case("attention_prefill", name, dtype, b, h, q, kv, d)
+        yield attention_case(
             "attention_prefill", name + "_causal", dtype, b, h, q, kv, d, kind="causal"
         )
     kinds = {
@@ -169,7 +171,7 @@ def _attention_cases(table: dict, dtype: str) -> Iterator[Case]:
     for name, (heads, kv_heads, _) in table["attention_operators"]["cases"].items():
         for length in LENGTHS:
             q = 1 if name.startswith("DC") else length
-            yield _attention(
+            yield attention_case(
                 "attention_operators",
                 f"{name}_{length}",
                 dtype,
