@@ -1,4 +1,5 @@
 //===- HostToGPU.cpp - what the host does to memory, on the GPU ------------===//
+#include "BooleanMemory.h"
 #include "DeviceConstants.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
@@ -12,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace redfuse {
@@ -62,6 +64,12 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
       for (Block &block : func.getBody())
         if (failed(outline(block)))
           return signalPassFailure();
+    }
+    for (auto device : module.getOps<gpu::GPUModuleOp>()) {
+      RewritePatternSet patterns(&getContext());
+      redfuse::populateBooleanMemoryPatterns(patterns);
+      if (failed(applyPatternsGreedily(device, std::move(patterns))))
+        return signalPassFailure();
     }
   }
 

@@ -56,3 +56,17 @@ func.func @table(%out: memref<3xf32>) {
   memref.copy %0, %out : memref<3xf32> to memref<3xf32>
   return
 }
+
+// -----
+
+// An i1 in memory is a byte.
+
+// CHECK: gpu.func @host_0
+// CHECK: %[[BYTE:.*]] = memref.load {{.*}} : memref<3xi8>
+// CHECK: %[[BIT:.*]] = arith.cmpi ne, %[[BYTE]]
+// CHECK: %[[WIDE:.*]] = arith.extui %[[BIT]] : i1 to i8
+// CHECK: memref.store %[[WIDE]], {{.*}} : memref<3xi8>
+func.func @main(%x: memref<3xi1>, %out: memref<3xi1>) {
+  memref.copy %x, %out : memref<3xi1> to memref<3xi1>
+  return
+}
