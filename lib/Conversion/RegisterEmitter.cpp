@@ -29,6 +29,19 @@ unsigned RegisterEmitter::getBits(ArrayRef<unsigned> ofDims) const {
   return bits;
 }
 
+unsigned RegisterEmitter::getCombinedBits() const {
+  unsigned bits = 0;
+  for (unsigned d : group->over)
+    if (!llvm::is_contained(privateDims, d))
+      bits |= layout.dims[d].getBits();
+  return bits;
+}
+
+void RegisterEmitter::setPrivate(ArrayRef<int64_t> ofDims) {
+  privateDims.assign(ofDims.begin(), ofDims.end());
+  privateBits = getBits(privateDims);
+}
+
 int64_t RegisterEmitter::countElements(ArrayRef<unsigned> ofDims) const {
   int64_t count = 1;
   for (unsigned d : ofDims)
@@ -478,7 +491,7 @@ void RegisterEmitter::prefetch(ArrayRef<const Group *> groups,
 /// Sums of a constant at every point need nothing of other threads.
 bool RegisterEmitter::emitCount() {
   if (reduces.size() != group->roots.size() ||
-      (getBits(group->over) & privateBits) != 0)
+      getCombinedBits() != getBits(group->over))
     return false;
   IntegerAttr each;
   for (Root *root : reduces)
@@ -553,7 +566,7 @@ void RegisterEmitter::emitReduction() {
     points.push_back(at);
   });
 
-  combineAcross(all, getBits(group->over) & ~privateBits,
+  combineAcross(all, getCombinedBits(),
                 [&](Parts &mine, ArrayRef<Value> other) {
                   unsigned next = 0;
                   for (size_t p = 0; p < points.size(); ++p)

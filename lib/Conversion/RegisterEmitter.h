@@ -111,7 +111,10 @@ public:
   /// i32, the number of the thread.
   mlir::Value getThreadWord();
 
-  /// Dims along which every thread has a state of its own.
+  /// Every thread has a state of its own along these dims: reductions along them
+  /// stay in a thread. Other dims may have the same bits of the thread's number.
+  void setPrivate(llvm::ArrayRef<int64_t> ofDims);
+  llvm::SmallVector<unsigned> privateDims;
   unsigned privateBits = 0;
   /// Bytes of shared memory that exchanges take.
   int64_t exchangeBytes = 0;
@@ -135,6 +138,8 @@ private:
   mlir::Value getStart(unsigned dim);
   mlir::Value isFirstOf(unsigned bits);
   unsigned getBits(llvm::ArrayRef<unsigned> ofDims) const;
+  /// Of the dims that the group reduces, all that threads combine.
+  unsigned getCombinedBits() const;
   int64_t countElements(llvm::ArrayRef<unsigned> ofDims) const;
   int64_t indexOf(llvm::ArrayRef<unsigned> ofDims,
                   llvm::ArrayRef<int64_t> local) const;

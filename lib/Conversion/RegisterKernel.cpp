@@ -37,7 +37,6 @@ private:
   int64_t lengthOf(unsigned i) const;
   bool isOneStep() const;
   /// Of the threads that walk different points of a fold.
-  unsigned bitsOf(FoldOp fold) const;
   LogicalResult walkStream(IndexProgramOpInterface op, unsigned i);
   /// Copies what is kept into shared memory.
   LogicalResult fetchKept(IndexProgramOpInterface op);
@@ -172,13 +171,6 @@ bool RegisterKernelGenerator::isOneStep() const {
   return true;
 }
 
-unsigned RegisterKernelGenerator::bitsOf(FoldOp fold) const {
-  unsigned bits = 0;
-  for (int64_t d : fold.getOver())
-    bits |= layout.dims[d].getBits();
-  return bits;
-}
-
 /// Walks the i-th streamed dim: whole steps, then what is left.
 LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
                                                   unsigned i) {
@@ -306,7 +298,7 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
                     cast<TypedAttr>(identity));
     // What one step folds whole needs no merge: its reductions combine all
     // threads.
-    own->privateBits = isOneStep() ? 0 : bitsOf(fold);
+    own->setPrivate(isOneStep() ? ArrayRef<int64_t>() : fold.getOver());
   }
   emitter->setProgram(op, *programs[op], buffers[op]);
   SmallVector<const Group *> varying = groupsOf(op, /*isInvariant=*/false);
@@ -323,10 +315,10 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
   }
   if (fold) {
     own->mergeStates(fold);
-    own->privateBits = bitsOf(fold);
+    own->setPrivate(fold.getOver());
     if (part)
       mergeBlocks(fold);
-    own->privateBits = 0;
+    own->setPrivate({});
   }
   return success();
 }

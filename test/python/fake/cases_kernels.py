@@ -212,3 +212,12 @@ func.func @main(%x: tensor<5x4xf32>) -> tensor<5xf32> {
     for seed in range(2):
         verify(path, exe, random_inputs(exe.signature, seed), None, seed)
     assert driver.fake_calls(b"cuMemcpyHtoDAsync_v2") == before + 1
+
+
+@pytest.mark.parametrize("parts", [3, 5])
+def test_steps_that_reduce_another_dim(parts: int) -> None:
+    """A step of a fold reduces a dim whose threads are those of the streamed one."""
+    path = Path(__file__).parents[2] / "fuzz" / "found" / "sum_of_all_in_each_segment.mlir"
+    options = {"cache": False, "schedule": "split", "parts": parts}
+    exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
+    verify(path, exe, random_inputs(exe.signature, 2), None)
