@@ -11,6 +11,11 @@ namespace redfuse {
 mlir::Value countBlock(mlir::OpBuilder &b, mlir::Location loc,
                        mlir::Value counters, mlir::Value tile, int64_t parts);
 
+/// Adds one to a counter that starts again at zero after `last` (i32); what it was
+/// before.
+mlir::Value countOne(mlir::OpBuilder &b, mlir::Location loc,
+                     mlir::Value counters, mlir::Value at, mlir::Value last);
+
 } // namespace redfuse
 
 #endif // REDFUSE_LIB_CONVERSION_BLOCKCOUNTERS_H

@@ -191,6 +191,10 @@ Fragment FragmentEmitter::make(Value v) {
     return get(same);
   if (def->hasAttr(kPivotAttr))
     return powerOfPivot(def, [&](Value v) { return get(v); });
+  auto lazy = def->getAttrOfType<FloatAttr>(kLazyAttr);
+  if (lazy && mayStay)
+    return keepPivot(cast<arith::MaximumFOp>(def),
+                     lazy.getValue().convertToFloat());
   // Operands first: `values` may grow while they are made.
   SmallVector<Fragment> operands;
   for (Value operand : def->getOperands())
@@ -356,6 +360,30 @@ Fragment FragmentEmitter::powerOfPivot(Operation *def,
     result.values.push_back(ptx.exp2(y));
   }
   return result;
+}
+
+/// The pivot before, where the maximum is not far above it in any row of the warp.
+/// NaN, and what is infinite in both, moves.
+Fragment FragmentEmitter::keepPivot(arith::MaximumFOp max, float scale) {
+  bool isLeft = isa<BlockArgument>(max.getLhs());
+  Fragment before = get(isLeft ? max.getLhs() : max.getRhs());
+  Fragment other = get(isLeft ? max.getRhs() : max.getLhs());
+  Fragment after = apply(max, {before, other});
+  Value headroom = constant(b.getF32FloatAttr(kHeadroom / scale));
+  Value isFar;
+  for (size_t i = 0; i < after.values.size(); ++i) {
+    Value ahead = arith::SubFOp::create(b, loc, after.values[i],
+                                        elementFor(before, after, i));
+    Value one = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, ahead,
+                                      headroom);
+    isFar = isFar ? Value(arith::OrIOp::create(b, loc, isFar, one)) : one;
+  }
+  isFar = ptx.isAny(isFar);
+  for (size_t i = 0; i < after.values.size(); ++i)
+    after.values[i] = arith::SelectOp::create(b, loc, isFar, after.values[i],
+                                              elementFor(before, after, i));
+  moved = moved ? Value(arith::OrIOp::create(b, loc, moved, isFar)) : isFar;
+  return after;
 }
 
 /// The value that `def` is in this tile: of a decided select what it takes. A fold

@@ -96,6 +96,11 @@ public:
   mlir::Block *entry = nullptr;
   mlir::Value lane;
   FragmentLayout layout;
+  /// Lazy pivots stay where no value of the warp's rows is far above; then what is
+  /// transported stays, too. `moved` (i1, the same in a warp) is null, or says
+  /// whether a pivot of this step did not stay.
+  bool mayStay = false;
+  mlir::Value moved;
   /// All columns of the streamed dim exist in this tile, and selects are decided.
   bool isWholeTile = false;
   llvm::DenseMap<mlir::Operation *, mlir::Value> decided;
@@ -125,6 +130,7 @@ private:
   /// An exponential that pullPivots marked; `of` gives the values it is made of.
   Fragment powerOfPivot(mlir::Operation *op,
                         llvm::function_ref<Fragment(mlir::Value)> of);
+  Fragment keepPivot(mlir::arith::MaximumFOp max, float scale);
   mlir::Value simplify(mlir::Operation *def);
   Fragment divide(mlir::arith::DivFOp div, const Fragment &x,
                   const Fragment &y);

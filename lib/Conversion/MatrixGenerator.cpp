@@ -153,6 +153,8 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
   auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
   auto yield = cast<YieldOp>(body->getTerminator());
   DenseMap<Value, Fragment> invariants = emitter->values;
+  emitter->mayStay = !isFirst;
+  emitter->moved = Value();
   Carried after;
   Ring ring = before.ring;
   bool tiled = llvm::any_of(loads, [](const Load &l) { return l.left; });
@@ -254,24 +256,27 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
       ptx.arrive(emptyBarrier(slot), emitter->lane);
   }
   for (unsigned i : backs) {
-    const MatrixProduct &product = plan.products[i];
-    unsigned s = product.state;
-    if (isFirst) {
-      // Transport takes the identity to itself.
-      after.states[s] = before.states[s];
+    unsigned s = plan.products[i].state;
+    // Transport takes the identity to itself.
+    after.states[s] = before.states[s];
+    if (isFirst)
       continue;
-    }
-    Fragment sum = before.states[s];
-    sum.values = sums[i];
-    emitter->values[states[s]] = sum;
-    Fragment carried = emitter->get(product.carried);
-    Fragment scaled = sum;
-    for (size_t e = 0; e < sum.values.size(); ++e)
-      scaled.values[e] = carried.at(e);
-    after.states[s] = scaled;
+    after.states[s].values = sums[i];
+    emitter->values[states[s]] = after.states[s];
   }
+  // What stays in most steps is transported last, apart from the rest.
+  auto transportAll = [&] {
+    if (!isFirst)
+      for (unsigned i : backs)
+        transport(plan.products[i], states,
+                  after.states[plan.products[i].state]);
+  };
+  if (!emitter->moved)
+    transportAll();
   for (unsigned i : backs)
     after.packed.push_back(emitter->packLeft(plan.products[i]));
+  if (emitter->moved)
+    transportAll();
   for (auto [s, v] : llvm::enumerate(yield.getValues())) {
     if (after.states.contains(s))
       continue;
@@ -284,6 +289,58 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
   }
   emitter->values = std::move(invariants);
   return after;
+}
+
+/// Whether a product's state is multiplied by the power of a lazy pivot's move,
+/// and by nothing else: 1 where it stays.
+static bool isPureTransport(const MatrixProduct &product, Value wide,
+                            ValueRange states) {
+  auto mul = product.carried.getDefiningOp<arith::MulFOp>();
+  if (!mul || (mul.getLhs() != wide && mul.getRhs() != wide))
+    return false;
+  Value factor = mul.getLhs() == wide ? mul.getRhs() : mul.getLhs();
+  Operation *power = factor.getDefiningOp();
+  if (!power || !power->hasAttr(kPivotAttr))
+    return false;
+  Value exponent = power->getOperand(0);
+  if (auto scaled = matchScaled(exponent))
+    exponent = scaled->value;
+  auto sub = exponent.getDefiningOp<arith::SubFOp>();
+  if (!sub || !llvm::is_contained(states, sub.getLhs()))
+    return false;
+  Value pivot = sub.getRhs();
+  if (auto select = pivot.getDefiningOp<arith::SelectOp>())
+    pivot = select.getFalseValue();
+  auto max = pivot.getDefiningOp<arith::MaximumFOp>();
+  return max && max->hasAttr(kLazyAttr) &&
+         (max.getLhs() == sub.getLhs() || max.getRhs() == sub.getLhs());
+}
+
+/// Takes a state to the pivots of this step. `state` has the sums so far.
+void MatrixGenerator::transport(const MatrixProduct &product, ValueRange states,
+                                Fragment &state) {
+  auto scale = [&] {
+    const Fragment &carried = emitter->get(product.carried);
+    SmallVector<Value> values;
+    for (size_t e = 0; e < state.values.size(); ++e)
+      values.push_back(carried.at(e));
+    return values;
+  };
+  if (!emitter->moved ||
+      !isPureTransport(product, states[product.state], states)) {
+    state.values = scale();
+    return;
+  }
+  auto branch = scf::IfOp::create(b, loc, ValueRange(state.values).getTypes(),
+                                  emitter->moved, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  DenseMap<Value, Fragment> outside = emitter->values;
+  scf::YieldOp::create(b, loc, scale());
+  emitter->values = std::move(outside);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc, state.values);
+  state.values.assign(branch.getResults().begin(), branch.getResults().end());
 }
 
 /// States as a list of values, and back.
@@ -438,7 +495,7 @@ void MatrixGenerator::storeValue(Value memref, AffineMap map,
 }
 
 void MatrixGenerator::emitMultipliers() {
-  overTiles([&](Value block, Ring ring) {
+  overTiles(/*isMultiplier=*/true, [&](Value block, Ring ring) {
     placeBlock(block, /*isMultiplier=*/true);
     return plan.stream ? multiplyBlock(ring) : multiplyCascade(ring);
   });
@@ -450,6 +507,8 @@ void MatrixGenerator::emitMultipliers() {
 
 LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   pullPivots(kernel);
+  if (space.schedule.getHint("lazy") != 1)
+    markLazyPivots(kernel);
   FailureOr<DimSets> dims = DimSets::compute(plan.step);
   if (failed(dims))
     return failure();
@@ -460,6 +519,14 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     if (failed(dims))
       return failure();
     finalSets = *dims;
+  }
+  emitter = std::make_unique<FragmentEmitter>(b, loc, plan, space);
+  if (plan.stream && plan.shares() == 1) {
+    int64_t wanted = space.schedule.getHint("queue");
+    hasQueue = wanted ? wanted == 2
+                      : !MatrixMasks(b, loc, plan, *stepSets, *emitter)
+                             .getDecided()
+                             .empty();
   }
   b.setInsertionPoint(launch);
   Value all =
@@ -482,9 +549,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   }
   unsigned firstOperand = arguments.size();
   llvm::append_range(arguments, launch->getOperands());
-  Value memory;
-  if (plan.segments > 1)
-    memory = allocateStates(all, arguments);
+  SmallVector<Value> memory;
+  if (plan.segments > 1 || hasQueue)
+    allocateStates(all, arguments, memory);
 
   b.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types = llvm::to_vector(ValueRange(arguments).getTypes());
@@ -507,14 +574,13 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   b.setInsertionPoint(end);
 
   // Operands of the launch.
-  emitter = std::make_unique<FragmentEmitter>(b, loc, plan, space);
   emitter->entry = entry;
   ValueRange operands =
       entry->getArguments().slice(firstOperand, launch->getNumOperands());
-  if (plan.segments > 1) {
+  if (plan.segments > 1)
     workspace = entry->getArguments().drop_back().back();
+  if (plan.segments > 1 || hasQueue)
     counters = entry->getArguments().back();
-  }
   blocks = entry->getArgument(0);
   rounds = entry->getArgument(1);
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
@@ -585,6 +651,11 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       ptx.initBarrier(fullBarrier(ptx.i32(s)), 1);
       ptx.initBarrier(emptyBarrier(ptx.i32(s)), 4 * plan.consumers);
     }
+    if (hasQueue) {
+      // Who reads an answer: the loader, and every multiplying warp.
+      ptx.initBarrier(queueBarrier(/*isFull=*/true), 1);
+      ptx.initBarrier(queueBarrier(/*isFull=*/false), 1 + 4 * plan.consumers);
+    }
     ptx.fenceBarriers();
   });
   gpu::BarrierOp::create(b, loc);
@@ -597,6 +668,8 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
         if (movesRegisters)
           ptx.setRegisters(40, /*more=*/false);
         branchOn(isEqual(thread, 0), [&] { emitLoader(); });
+        if (hasQueue)
+          branchOn(isEqual(thread, 32), [&] { emitQueue(); });
       },
       [&] {
         if (movesRegisters)
@@ -608,7 +681,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     branchOn(
         isLoader, [] {},
         [&] {
-          overTiles([&](Value block, Ring ring) {
+          overTiles(/*isMultiplier=*/true, [&](Value block, Ring ring) {
             placeBlock(block, /*isMultiplier=*/false);
             mergePartials();
             return ring;
@@ -622,11 +695,12 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   Value width = arith::ConstantIndexOp::create(b, loc, threads);
   Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
                                              1024 + ringBytes() + slots * 16 +
-                                                 (plan.segments > 1 ? 16 : 0));
+                                                 (plan.segments > 1 ? 16 : 0) +
+                                                 (hasQueue ? 32 : 0));
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
                             gpu::KernelDim3{width, one, one}, bytes, arguments);
-  if (memory)
-    memref::DeallocOp::create(b, loc, memory);
+  for (Value v : memory)
+    memref::DeallocOp::create(b, loc, v);
   launch.erase();
   return success();
 }

@@ -30,6 +30,10 @@ namespace redfuse {
 /// 7. Where blocks share sums, partial ones take the ring's memory after every
 ///    multiplying warp of the block is done with it, are read after all blocks of
 ///    the cluster have stored theirs, and no block ends before all have read.
+/// 8. Where tiles are taken from a queue, one thread asks for the next while this
+///    one is in work; loader and multiplying warps read every answer once, before
+///    it is overwritten, the last one (no tile) too. A launch asks as often as it
+///    has tiles, so that the counter is zero again at its end.
 class MatrixGenerator {
 public:
   MatrixGenerator(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
@@ -105,7 +109,14 @@ private:
   /// How many tiles of a sum the block has, and the i-th of them.
   mlir::Value tilesOfSum(unsigned d);
   mlir::Value sumTileAt(mlir::Value i);
-  void overTiles(llvm::function_ref<Ring(mlir::Value, Ring)> body);
+  void overTiles(bool isMultiplier,
+                 llvm::function_ref<Ring(mlir::Value, Ring)> body);
+  void overQueue(bool isMultiplier,
+                 llvm::function_ref<Ring(mlir::Value, Ring)> body);
+  void emitQueue();
+  mlir::Value queueBarrier(bool isFull) {
+    return ptx.add(barriers, slots * 16 + (isFull ? 16 : 24));
+  }
   // Loader --------------------------------------------------------------------
   void emitLoader();
   Ring loadBlock(Ring ring);
@@ -131,6 +142,8 @@ private:
   multiplyTiled(unsigned product, Ring &ring,
                 llvm::SmallVectorImpl<mlir::Value> &running);
   Carried emitStep(Carried before, bool isFirst);
+  void transport(const MatrixProduct &product, mlir::ValueRange states,
+                 Fragment &state);
   // Shared sums ---------------------------------------------------------------
   /// Bytes of a row of partial sums, and where those of a product start.
   int64_t partialStride(unsigned product) const;
@@ -140,8 +153,9 @@ private:
   mlir::Value takeRows(FragmentLayout layout, mlir::Value first);
   // Segments ------------------------------------------------------------------
   int64_t stateOffset(unsigned state) const;
-  mlir::Value allocateStates(mlir::Value tiles,
-                             llvm::SmallVectorImpl<mlir::Value> &arguments);
+  void allocateStates(mlir::Value tiles,
+                      llvm::SmallVectorImpl<mlir::Value> &arguments,
+                      llvm::SmallVectorImpl<mlir::Value> &memory);
   mlir::Value viewState(mlir::Value segment, unsigned state);
   FragmentLayout layOutStates() const;
   void mergeSegments(const llvm::DenseMap<unsigned, Fragment> &states);
@@ -163,6 +177,9 @@ private:
   llvm::SmallVector<Load> loads;
   llvm::SmallVector<unsigned> fronts, backs;
   int64_t slotBytes = 0, slots = 0;
+  /// Tiles differ in how long they take: blocks take the next one when they are
+  /// done with one.
+  bool hasQueue = false;
   /// Tiles of the grid, and how many every block has at least.
   mlir::Value base, barriers, thread, warp, group, blocks, rounds;
   /// Where blocks share tiles: the block's tile, and which of its blocks it is.

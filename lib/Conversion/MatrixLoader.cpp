@@ -1,4 +1,5 @@
 //===- MatrixLoader.cpp - tiles, the ring, and the warp that fills it ------===//
+#include "BlockCounters.h"
 #include "MatrixGenerator.h"
 #include "RegisterKernel.h"
 
@@ -227,8 +228,11 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
     bool isUnequal =
         plan.stream &&
         !MatrixMasks(b, loc, plan, *stepSets, *emitter).getDecided().empty();
+    int64_t cached = isUnequal && !hasQueue ? kUnequalBytes : kCachedBytes;
+    if (int64_t wanted = space.schedule.getHint("cached"))
+      cached = wanted << 20;
     Value some = b.createOrFold<arith::DivUIOp>(
-        loc, index(isUnequal ? kUnequalBytes : kCachedBytes),
+        loc, index(cached),
         b.createOrFold<arith::MaxUIOp>(loc, bytes, index(1)));
     Value size = b.createOrFold<arith::MinUIOp>(
         loc, b.createOrFold<arith::MaxUIOp>(loc, some, index(1)), others);
@@ -392,7 +396,10 @@ Value MatrixGenerator::sumTileAt(Value i) {
                                arith::MulIOp::create(b, loc, i, by));
 }
 
-void MatrixGenerator::overTiles(function_ref<Ring(Value, Ring)> body) {
+void MatrixGenerator::overTiles(bool isMultiplier,
+                                function_ref<Ring(Value, Ring)> body) {
+  if (hasQueue)
+    return overQueue(isMultiplier, body);
   // Round after round, every other one in reverse: who had a long tile gets a
   // short one.
   Value own = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
@@ -428,6 +435,69 @@ void MatrixGenerator::overTiles(function_ref<Ring(Value, Ring)> body) {
             Ring ring = body(at, {state[0], state[1]});
             return SmallVector<Value>{ring.slot, ring.phase};
           });
+}
+
+/// The block's own number is its first tile; the others are answers of the queue.
+void MatrixGenerator::overQueue(bool isMultiplier,
+                                function_ref<Ring(Value, Ring)> body) {
+  auto cast = [&](Value v) -> Value {
+    return arith::IndexCastUIOp::create(b, loc, b.getI32Type(), v);
+  };
+  Value own = cast(gpu::BlockIdOp::create(b, loc, gpu::Dimension::x));
+  Value count = cast(blocks), zero = ptx.i32(0);
+  SmallVector<Value> initial{own, zero, zero, zero};
+  auto types = ValueRange(initial).getTypes();
+  scf::WhileOp::create(
+      b, loc, types, initial,
+      [&](OpBuilder &, Location, ValueRange state) {
+        Value isTile = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                             state[0], count);
+        scf::ConditionOp::create(b, loc, isTile, state);
+      },
+      [&](OpBuilder &, Location, ValueRange state) {
+        Value at =
+            arith::IndexCastUIOp::create(b, loc, b.getIndexType(), state[0]);
+        Ring ring = body(at, {state[1], state[2]});
+        // Rule 8.
+        ptx.wait(queueBarrier(/*isFull=*/true), state[3]);
+        Value next = ptx.loadWord(ptx.add(barriers, slots * 16));
+        if (isMultiplier)
+          next = ptx.first(ptx.settle(next)[0]);
+        ptx.arrive(queueBarrier(/*isFull=*/false),
+                   isMultiplier ? emitter->lane : zero);
+        Value phase = arith::XOrIOp::create(b, loc, state[3], ptx.i32(1));
+        scf::YieldOp::create(b, loc,
+                             ValueRange{next, ring.slot, ring.phase, phase});
+      });
+}
+
+/// Asks for tiles, a thread of its own, until there are none.
+void MatrixGenerator::emitQueue() {
+  auto cast = [&](Value v) -> Value {
+    return arith::IndexCastUIOp::create(b, loc, b.getI32Type(), v);
+  };
+  Value count = cast(blocks);
+  Value width = cast(gpu::GridDimOp::create(b, loc, gpu::Dimension::x));
+  SmallVector<Value> initial{ptx.i32(0), ptx.i32(1)};
+  auto types = ValueRange(initial).getTypes();
+  scf::WhileOp::create(
+      b, loc, types, initial,
+      [&](OpBuilder &, Location, ValueRange state) {
+        Value answer = countOne(b, loc, counters,
+                                arith::ConstantIndexOp::create(b, loc, 0),
+                                ptx.add(count, -1));
+        Value tile = ptx.add(answer, width);
+        ptx.wait(queueBarrier(/*isFull=*/false), state[1]);
+        ptx.storeWord(ptx.add(barriers, slots * 16), tile);
+        ptx.arrive(queueBarrier(/*isFull=*/true), ptx.i32(0));
+        Value isTile = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                             tile, count);
+        Value phase = arith::XOrIOp::create(b, loc, state[1], ptx.i32(1));
+        scf::ConditionOp::create(b, loc, isTile, ValueRange{tile, phase});
+      },
+      [&](OpBuilder &, Location, ValueRange state) {
+        scf::YieldOp::create(b, loc, state);
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -537,7 +607,7 @@ MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
 }
 
 void MatrixGenerator::emitLoader() {
-  overTiles([&](Value block, Ring ring) {
+  overTiles(/*isMultiplier=*/false, [&](Value block, Ring ring) {
     placeBlock(block, /*isMultiplier=*/false);
     return loadBlock(ring);
   });

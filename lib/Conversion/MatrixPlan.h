@@ -86,6 +86,17 @@ inline constexpr llvm::StringLiteral kPivotAttr = "redfuse.pivot";
 /// exponentials of distances from running maxima.
 void pullPivots(KernelOp kernel);
 
+/// On a running maximum that is only a pivot, in the step of a fold: by what a
+/// distance from it is multiplied to be a power of 2.
+inline constexpr llvm::StringLiteral kLazyAttr = "redfuse.lazy";
+
+/// How far, in powers of 2, values may be above a pivot that stays.
+inline constexpr float kHeadroom = 8;
+
+/// After pullPivots: marks running maxima that may lag behind, because step, merge
+/// and finalisation give the same for any pivot.
+void markLazyPivots(KernelOp kernel);
+
 /// A constant's multiple of a value; a quotient by a constant is one, too.
 struct ScaledValue {
   mlir::Value value;

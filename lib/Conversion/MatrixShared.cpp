@@ -113,21 +113,27 @@ int64_t MatrixGenerator::stateOffset(unsigned state) const {
   return offset;
 }
 
-/// On the host: the states of all segments, and a counter for each tile.
-Value MatrixGenerator::allocateStates(Value tiles,
-                                      SmallVectorImpl<Value> &arguments) {
+/// On the host: the states of all segments and a counter for each tile, or one for
+/// the queue.
+void MatrixGenerator::allocateStates(Value tiles,
+                                     SmallVectorImpl<Value> &arguments,
+                                     SmallVectorImpl<Value> &memory) {
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
   auto make = [&](Type element, Value size) {
     auto type = MemRefType::get({ShapedType::kDynamic}, element);
     return memref::AllocOp::create(b, loc, type, size, b.getI64IntegerAttr(64));
   };
-  auto states =
-      make(b.getI8Type(),
-           arith::ConstantIndexOp::create(
-               b, loc, plan.segments * stateOffset(plan.fold.getNumStates())));
-  auto zeroed = make(b.getI32Type(), tiles);
+  if (plan.segments > 1) {
+    memory.push_back(
+        make(b.getI8Type(),
+             index(plan.segments * stateOffset(plan.fold.getNumStates()))));
+    arguments.push_back(memory.back());
+  }
+  auto zeroed = make(b.getI32Type(), plan.segments > 1 ? tiles : index(1));
   zeroed->setAttr("redfuse.counters", b.getUnitAttr());
-  arguments.append({states, zeroed});
-  return states;
+  arguments.push_back(zeroed);
 }
 
 Value MatrixGenerator::viewState(Value segment, unsigned state) {

@@ -330,6 +330,16 @@ Value Ptx::shuffleXor(Value value, int64_t mask) {
                               UnitAttr());
 }
 
+Value Ptx::isAny(Value condition) {
+  return NVVM::VoteSyncOp::create(b, loc, b.getI1Type(), i32(-1), condition,
+                                  NVVM::VoteSyncKind::any);
+}
+
+Value Ptx::first(Value value) {
+  return NVVM::ShflOp::create(b, loc, value.getType(), i32(-1), value, i32(0),
+                              i32(31), NVVM::ShflKind::idx, UnitAttr());
+}
+
 void Ptx::setRegisters(int64_t count, bool more) {
   emit(llvm::formatv("setmaxnreg.{0}.sync.aligned.u32 {1};",
                      more ? "inc" : "dec", count)

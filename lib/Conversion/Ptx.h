@@ -115,6 +115,10 @@ public:
   /// kept in registers from before.
   mlir::Value readLane();
   mlir::Value shuffleXor(mlir::Value value, int64_t mask);
+  /// Whether it is true for any thread of the warp.
+  mlir::Value isAny(mlir::Value condition);
+  /// The value of the warp's first thread.
+  mlir::Value first(mlir::Value value);
   void setRegisters(int64_t count, bool more);
 
 private:

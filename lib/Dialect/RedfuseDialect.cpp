@@ -140,14 +140,16 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> stream, StringAttr,
                                    int64_t parts, int64_t lazy,
                                    DictionaryAttr hints) {
-  static constexpr StringLiteral kHints[] = {"columns", "rows", "slots",
-                                             "split"};
+  static constexpr StringLiteral kHints[] = {"cached",  "columns", "lazy",
+                                             "operand", "queue",   "rows",
+                                             "slots",   "split"};
   for (NamedAttribute hint :
        hints ? hints.getValue() : ArrayRef<NamedAttribute>()) {
     auto value = dyn_cast<IntegerAttr>(hint.getValue());
     if (!llvm::is_contained(kHints, hint.getName().strref()))
       return emitError() << "no hint is called " << hint.getName()
-                         << "; expected columns, rows, slots or split";
+                         << "; expected cached, columns, lazy, operand, queue, "
+                            "rows, slots or split";
     if (!value || !value.getType().isInteger(64) || value.getInt() <= 0)
       return emitError() << "hint " << hint.getName()
                          << ": expected a positive i64";

@@ -94,7 +94,7 @@ module attributes {redfuse.a = #redfuse.schedule<map, blocks = [1]>} {}
 
 // -----
 
-// expected-error @below {{no hint is called "colour"; expected columns, rows, slots or split}}
+// expected-error @below {{no hint is called "colour"; expected cached, columns, lazy, operand, queue, rows, slots or split}}
 module attributes {redfuse.a = #redfuse.schedule<map, hints = {colour = 3}>} {}
 
 // -----

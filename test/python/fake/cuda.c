@@ -274,7 +274,13 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *base, const
                            const void *strides, const void *box, const void *steps, int interleave,
                            int swizzle, int promotion, int fill) {
   CALLED;
+  // What matrix_machine.py reads: base, rank, sizes[5], strides[4], box[5].
   memset(map, 0, 128);
+  *(uint64_t *)map = (uint64_t)base;
+  ((uint64_t *)map)[1] = rank;
+  memcpy((char *)map + 16, sizes, rank * 8);
+  memcpy((char *)map + 56, strides, (rank - 1) * 8);
+  memcpy((char *)map + 88, box, rank * 4);
   return 0;
 }
 int cuPointerGetAttribute(int *out, int attribute, uint64_t pointer) {

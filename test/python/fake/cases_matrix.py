@@ -1,0 +1,80 @@
+"""Kernels on matrix units, run by the machine of matrix_machine.py and compared with the fp64
+references. test_cuda_matrix.py runs these, in a process that finds the driver of cuda.c."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import cases_kernels
+import numpy as np
+import pytest
+import redfuse
+from cases_kernels import execute
+from matrix_machine import MatrixKernel
+from redfuse.bench import programs
+from redfuse.data import random_inputs
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases_kernels, "Kernel", MatrixKernel)
+
+
+def attention(q, k, v, kind: str) -> np.ndarray:
+    """fp64, [batch, heads, rows, dim]."""
+    q, k, v = (np.asarray(x).astype(np.float64) for x in (q, k, v))
+    k, v = (x.repeat(q.shape[1] // x.shape[1], 1) for x in (k, v))
+    s = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    i, j = np.indices(s.shape[-2:])
+    if "causal" in kind:
+        s = np.where(i >= j, s, -np.inf)
+    p = np.exp(s - s.max(-1, keepdims=True))
+    return p / p.sum(-1, keepdims=True) @ v
+
+
+# batch, heads, rows, keys, dim, kind, key heads, what queries are multiplied by, hints
+CASES = {
+    "d128": (1, 1, 128, 384, 128, "none", 1, 1, {}),
+    "causal": (1, 2, 256, 256, 128, "causal", 2, 1, {}),
+    "queue": (1, 3, 320, 320, 128, "causal", 3, 1, {"blocks": 2}),
+    "queue-odd": (1, 2, 300, 300, 64, "causal", 1, 8, {"blocks": 3}),
+    "odd": (1, 1, 70, 300, 80, "none", 1, 1, {}),
+    "d64": (1, 2, 128, 512, 64, "none", 1, 8, {}),
+    "growing": (1, 1, 128, 512, 64, "none", 1, -1, {}),
+    "huge": (1, 1, 128, 384, 64, "none", 1, 1e12, {}),
+    "d256": (1, 1, 128, 192, 256, "none", 1, 1, {}),
+    "few": (1, 8, 8, 512, 64, "none", 1, 1, {}),
+}
+
+
+def run(name: str, batch, heads, rows, keys, dim, kind, kv_heads, scale, options, tmp: Path) -> float:
+    """The error, relative, 2-norm."""
+    path = tmp / f"{name}.mlir"
+    path.write_text(programs.attention(batch, heads, rows, keys, dim, "bf16", kv_heads, kind))
+    options = {"cache": False, "tuned": False, "schedule": "stream", **options}
+    MatrixKernel.most_blocks = options.pop("blocks", 1 << 30)
+    exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
+    assert "wgmma.mma_async" in exe.asm
+    q, k, v = random_inputs(exe.signature, 7)
+    if scale < 0:  # scores grow towards the last keys
+        k = (np.asarray(k).astype(np.float32) * np.linspace(0, 16, keys)[:, None]).astype(k.dtype)
+    else:
+        q = (np.asarray(q).astype(np.float32) * scale).astype(q.dtype)
+    expected = attention(q, k, v, kind)
+    (got,), _ = execute(exe, [q, k, v], [expected])
+    got = got.astype(np.float64)
+    return float(np.linalg.norm(got - expected) / np.linalg.norm(expected))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_attention(name: str, tmp_path: Path) -> None:
+    *shape, hints = CASES[name]
+    assert run(name, *shape, hints, tmp_path) < 3e-3
+
+
+if __name__ == "__main__":
+    cases_kernels.Kernel = MatrixKernel
+    for name in sys.argv[1:]:
+        *shape, hints = CASES[name]
+        print(name, run(name, *shape, hints, Path("/tmp")), flush=True)
