@@ -507,7 +507,10 @@ void MatrixGenerator::emitMultipliers() {
 
 LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   pullPivots(kernel);
-  if (space.schedule.getHint("lazy") != 1)
+  // Beside a loop over a long sum, ptxas would not see that addresses are uniform.
+  bool isTiled = llvm::any_of(
+      plan.products, [](const MatrixProduct &p) { return bool(p.tiledLeft); });
+  if (!isTiled && space.schedule.getHint("lazy") != 1)
     markLazyPivots(kernel);
   FailureOr<DimSets> dims = DimSets::compute(plan.step);
   if (failed(dims))

@@ -345,7 +345,13 @@ MatrixGenerator::Steps MatrixGenerator::stepsOf() {
                    b.createOrFold<arith::AddIOp>(loc, steps.begin, one));
   steps.wholeBegin = inTiles(certain.begin, /*up=*/true);
   steps.wholeEnd = inTiles(certain.end, /*up=*/false);
-  steps.noneBefore = isConstantIntValue(getAsOpFoldResult(certain.begin), 0);
+  // Of all rows at once, where that can be said: a window as long as the rows.
+  MatrixMasks::Range everywhere = certain;
+  if (int64_t rows = space.staticExtents[plan.m]; !ShapedType::isDynamic(rows))
+    everywhere = masks.certain(zero, index(rows - 1));
+  auto begin = getConstantIntValue(getAsOpFoldResult(everywhere.begin));
+  steps.noneBefore = isConstantIntValue(getAsOpFoldResult(certain.begin), 0) ||
+                     (begin && *begin <= 0);
   steps.noneBehind = masks.getDecided().empty() && !emitter->isRagged(d);
   steps.wholeBegin = least(most(steps.wholeBegin, steps.begin), steps.end);
   steps.wholeEnd = most(least(steps.wholeEnd, steps.end), steps.wholeBegin);

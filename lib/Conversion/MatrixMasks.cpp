@@ -157,7 +157,7 @@ std::optional<MatrixMasks::Linear> MatrixMasks::linear(Value v) {
     return std::nullopt;
   Value value = emitter.get(v).values[0];
   if (!value.getType().isIndex())
-    value = arith::IndexCastOp::create(b, loc, b.getIndexType(), value);
+    value = b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), value);
   return Linear{0, 0, value};
 }
 

@@ -48,7 +48,9 @@ CASES = {
 }
 
 
-def run(name: str, batch, heads, rows, keys, dim, kind, kv_heads, scale, options, tmp: Path) -> float:
+def run(
+    name: str, batch, heads, rows, keys, dim, kind, kv_heads, scale, options, tmp: Path
+) -> float:
     """The error, relative, 2-norm."""
     path = tmp / f"{name}.mlir"
     path.write_text(programs.attention(batch, heads, rows, keys, dim, "bf16", kv_heads, kind))

@@ -48,7 +48,7 @@ class MatrixKernel(Kernel):
         ptx = re.sub(r"\.param \.align \d+ \.b8 (\w+)\[\d+\]", r".param .u64 \1", ptx)
         super().__init__(ptx, name)
 
-    def launch(self, blocks, threads, shared, arguments, order=()):  # noqa: D102
+    def launch(self, blocks, threads, shared, arguments, order=()):
         pointers = (ctypes.c_void_p * len(self.parameters)).from_address(arguments)
         values = {}
         for (name, size), pointer in zip(self.parameters, pointers, strict=True):
@@ -138,7 +138,10 @@ class _MatrixBlock(_Block):
             pass
         elif op == "vote":
             given = self.read(i.operands[1], "pred") & mask
-            every = {"any": given.reshape(-1, 32).any(1), "all": (given | ~mask).reshape(-1, 32).all(1)}
+            every = {
+                "any": given.reshape(-1, 32).any(1),
+                "all": (given | ~mask).reshape(-1, 32).all(1),
+            }
             self.write(i.operands[0], every[words[1]].repeat(32), mask, "pred")
         elif op in ("ldmatrix", "stmatrix"):
             self.fragment(i, mask)

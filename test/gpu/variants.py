@@ -1,0 +1,95 @@
+"""What the choices of kernels on matrix units are worth, on a GPU: `python test/gpu/variants.py P4096c P1024`.
+
+Shapes of attention.py, each with several hints, timed in turn in one process beside PyTorch's cuDNN
+kernel; errors against fp64. One line a shape.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from functools import partial
+
+import attention
+import redfuse
+import torch
+from redfuse.bench import programs
+from redfuse.frontends.mlir import read
+from redfuse.options import Options
+from redfuse.tuning.space import places
+from torch.nn.attention import SDPBackend
+
+# Names of what is tried, with the hints.
+VARIANTS = {
+    "own": {},
+    "eager": {"lazy": 1},
+    "dealt": {"queue": 1},
+    "queue": {"queue": 2},
+    "cached16": {"cached": 16},
+    "cached64": {"cached": 64},
+    "rows192": {"rows": 192, "columns": 80},
+    "shared": {"operand": 2},
+}
+
+
+def hinted(text: str, target: str, hints: dict[str, int]) -> tuple[str, ...]:
+    """The model's schedule with hints."""
+    (place,) = places(read(text), Options(schedule="stream", cache=False), target)
+    schedule = place.starts[0]
+    for name, value in hints.items():
+        schedule = schedule.with_hint(name, value)
+    return (schedule.text,)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("shapes", nargs="+")
+    parser.add_argument("--variants", default="own,eager,dealt")
+    parser.add_argument("--repeat", type=int, default=20, help="launches that have to agree")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    ok = True
+    for name in given.shapes:
+        batch, heads, m, n, dim, kind, kv_heads = attention.SHAPES[name]
+        text = programs.attention(batch, heads, m, n, dim, "bf16", kv_heads, kind)
+        torch.manual_seed(0)
+        q, k, v = (
+            torch.randn(batch, h, rows, dim, device="cuda", dtype=torch.bfloat16)
+            for h, rows in ((heads, m), (kv_heads, n), (kv_heads, n))
+        )
+        calls, notes = {}, {}
+        expected, rows = attention.reference(q, k, v, kind, heads)
+        for variant in given.variants.split(","):
+            out = torch.full_like(q, float("nan"))
+            try:
+                schedules = hinted(text, "cuda", VARIANTS[variant])
+                options = {"cache": False, "schedules": schedules}
+                exe = redfuse.compile(text, target="cuda", options=options)
+                call = partial(exe, q, k, v, out=out)
+                call()
+                first = out.clone()
+                for _ in range(given.repeat):
+                    call()
+                error = ((out[:1, :, rows].double() - expected).norm() / expected.norm()).item()
+                same, spills = torch.equal(first, out), sum(r.spills for r in exe.resources)
+                if error > 3e-3 or not same or spills:
+                    ok &= error <= 3e-3 and same
+                    notes[variant] = f"error {error:.2g}, equal {same}, spills {spills}"
+                calls[variant] = call
+            except Exception as problem:
+                notes[variant] = f"{type(problem).__name__}: {str(problem)[:200]}"
+                ok = False
+        arguments = {"is_causal": kind == "causal", "enable_gqa": heads != kv_heads}
+        cudnn = SDPBackend.CUDNN_ATTENTION
+        calls["cudnn"] = partial(attention.peer, cudnn, q, k, v, **arguments)
+        times = attention.measure(calls)
+        flops = 4 * batch * heads * m * n * dim * (0.5 if "causal" in kind else 1)
+        rates = {key: round(flops / t / 1e9) for key, t in times.items()}
+        print(name, json.dumps(rates), json.dumps(notes) if notes else "", flush=True)
+    return 0 if ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
