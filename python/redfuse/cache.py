@@ -1,5 +1,9 @@
 """Compiled programs on disk: bundles named by a hash of everything that their code depends on.
 
+What the program is, is its canonical text: parsed, reduced to the entry function, and printed
+without positions, names of values and aliases, so that two spellings of a program share an entry.
+A file of 40 bytes beside it says which entry a spelling has, so that finding it parses nothing.
+
 The folder is ``$REDFUSE_CACHE_DIR``, else ``$XDG_CACHE_HOME/redfuse``, else ``~/.cache/redfuse``.
 A damaged entry is reported once and compiled again; a folder that cannot be used costs a warning
 and no more.
@@ -11,6 +15,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import time
 import warnings
 from collections.abc import Iterator
@@ -22,6 +27,7 @@ from .frontends.mlir import Source
 from .options import Options
 
 SUFFIX = ".rfb"
+SPELLING = ".key"
 MAX_BYTES = 2 << 30  # the oldest entries go when the folder grows over this
 _warned: set[str] = set()
 _build: str | None = None
@@ -45,13 +51,21 @@ def folder() -> str:
     return os.path.join(base, "redfuse")
 
 
-def key(source: Source, options: Options, target: str) -> str:
-    """A name for the binary of ``source``: it changes with all that the binary depends on."""
+def key(canonical: str, options: Options, target: str) -> str:
+    """A name for the binary of a program (``compiler.canonical``): it changes with all that the
+    binary depends on."""
+    return _hash(canonical, options, target)
+
+
+def spelling(source: Source, options: Options, target: str) -> str:
+    """A name for the source as it is written."""
+    return _hash(source.text, options, target, source.name)
+
+
+def _hash(text: str | bytes, options: Options, target: str, *more: str) -> str:
     digest = hashlib.sha256()
-    text = source.text.encode() if isinstance(source.text, str) else source.text
-    tools = _tools(target)
-    host = bundle.host_key(target)
-    for part in (text, options.key(), target, host, build_id(), source.name, tools):
+    tools, host = _tools(target), bundle.host_key(target)
+    for part in (text, options.key(), target, host, build_id(), tools, *more):
         data = part.encode() if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()[:40]
@@ -124,6 +138,23 @@ def build_id() -> str:
     return _build
 
 
+def follow(name: str) -> str | None:
+    """The key that the source of that spelling has; ``None`` where nobody has compiled it here."""
+    try:
+        with open(os.path.join(folder(), name + SPELLING), encoding="ascii") as file:
+            found = file.read(64)
+    except (OSError, UnicodeDecodeError):
+        return None
+    return found if re.fullmatch("[0-9a-f]{40}", found) else None
+
+
+def refer(name: str, to: str) -> None:
+    """Notes the key of a spelling, where that is possible."""
+    with contextlib.suppress(CacheError, OSError):
+        os.makedirs(folder(), exist_ok=True)
+        bundle.atomic_write(os.path.join(folder(), name + SPELLING), to.encode())
+
+
 def find(name: str) -> Any:
     """The executable of that key, or ``None``. A damaged entry is removed with a warning."""
     path = os.path.join(folder(), name + SUFFIX)
@@ -193,6 +224,7 @@ def clear() -> int:
             raise CacheError(f"cannot remove {entry.path}: {error.strerror or error}") from None
         removed += 1
     _remove_left_overs()
+    _remove_spellings()
     return removed
 
 
@@ -211,17 +243,30 @@ def _remove_left_overs() -> None:
             continue
 
 
+def _remove_spellings() -> None:
+    """Those of entries that are gone."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder()):
+            of = follow(name.removesuffix(SPELLING)) if name.endswith(SPELLING) else ""
+            if of is None or (of and not os.path.exists(os.path.join(folder(), of + SUFFIX))):
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(folder(), name))
+
+
 def _trim() -> None:
     try:
         found = entries()
     except CacheError:
         return
     total = sum(entry.nbytes for entry in found)
+    if total <= MAX_BYTES:
+        return
     while total > MAX_BYTES and len(found) > 1:
         oldest = found.pop()
         with contextlib.suppress(OSError):
             os.unlink(oldest.path)
         total -= oldest.nbytes
+    _remove_spellings()
 
 
 def _warn(message: str) -> None:

@@ -82,26 +82,51 @@ def _cached(
     """From the cache, or compiled and put there."""
     from . import cache
 
-    key = cache.key(program, chosen, target_name) if chosen.cache else None
-    executable = cache.find(key) if key else None
-    if executable is not None:
+    if chosen.cache:
+        spelling = cache.spelling(program, chosen, target_name)
+        known = cache.follow(spelling)
+        executable = cache.find(known) if known else None
+        if executable is None:
+            key = cache.key(canonical(program, chosen), chosen, target_name)
+            executable = _found_or_made(key, program, chosen, target_name)
+            cache.refer(spelling, key)
         executable.adopt(program, chosen)
-    elif key is None:
-        executable = _compile(program, chosen, target_name)
     else:
-        with cache.alone(key):
-            # Another process may have compiled it meanwhile.
-            executable = cache.find(key)
-            if executable is not None:
-                executable.adopt(program, chosen)
-            else:
-                executable = _compile(program, chosen, target_name)
-                cache.put(key, executable)
+        executable = _compile(program, chosen, target_name)
     if inputs is not None:
         from .runtime.arrays import check_examples
 
         check_examples(inputs, executable.signature)
     return executable
+
+
+def _found_or_made(key: str, program: Source, options: Options, target: str) -> Executable:
+    from . import cache
+
+    executable = cache.find(key)
+    if executable is None:
+        with cache.alone(key):
+            # Another process may have compiled it meanwhile.
+            executable = cache.find(key)
+            if executable is None:
+                executable = _compile(program, options, target)
+                cache.put(key, executable)
+    return executable
+
+
+def canonical(program: Source, options: Options) -> str:
+    """What of a source decides the code: the entry function as it is compiled, without positions
+    and without what the source calls values and aliases.
+
+    Positions are left where a program says them while it runs: in the messages of the checks of
+    dynamic extents.
+    """
+    module = program.parse()
+    _prepare(module, mlir_frontend.find_entry(module, options.entry).name.value)
+    if "sym_name" in module.operation.attributes:
+        del module.operation.attributes["sym_name"]
+    # Not in local scope, which leaves out the data of resources.
+    return module.operation.get_asm(print_generic_op_form=True)
 
 
 def _compile(program: Source, options: Options, target: str) -> Executable:
@@ -279,8 +304,7 @@ def _lower(
     lowered.timings["source"] = time.perf_counter() - start
     if stop_after == "source":
         return lowered
-    _keep_only(module, signature.name)
-    _shape_checks(module, signature.name)
+    _prepare(module, signature.name)
     if not options.fuse:
         from .destinations import to_destination_style
 
@@ -351,9 +375,11 @@ def _no_calls(operation: Any, entry: str) -> None:
                 _no_calls(inner.operation, entry)
 
 
-def _shape_checks(module: Any, entry: str) -> None:
+def _prepare(module: Any, entry: str) -> None:
+    """A parsed module as the first stage takes it: one function, with checks of its extents."""
     from . import shapechecks
 
+    _keep_only(module, entry)
     shapechecks.insert(module, mlir_frontend.find_entry(module, entry))
 
 

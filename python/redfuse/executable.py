@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +55,8 @@ class Stages(Mapping):
 class Executable:
     """A compiled program. Thread-safe: several threads may call it at once.
 
-    signature: argument and result types. explanation: the object of docs/explain.md.
-    compile_seconds: from the source to callable code; 0 if it came from the cache.
+    signature: argument and result types. compile_seconds: from the source to callable code; 0 if
+    it came from the cache.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Executable:
         self.code = code
         # Of a program for GPUs: its host code and kernels by architecture.
         self.variants = variants or []
-        self.explanation = explanation
+        self._explanation: dict | None = explanation
         self.compile_seconds = compile_seconds
         self.timings = timings or {}
         self.ir = Stages(source, options, target)
@@ -93,8 +94,25 @@ class Executable:
         """What ptxas says of each kernel of a program for GPUs (``cuda.Resources``)."""
         return [kernel for variant in self.variants for kernel in variant.resources]
 
+    @property
+    def explanation(self) -> dict:
+        """The object of docs/explain.md."""
+        if self._explanation is None:
+            from .compiler import lower
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                lowered = lower(self.source, self.options, target=self.target)
+            self._explanation = lowered.explanation
+        return self._explanation
+
     def adopt(self, source: Source, options: Options) -> None:
-        """Takes the source and options of the caller that the cache gave this program to."""
+        """Takes the source and options of the caller that the cache gave this program to.
+
+        An explanation of another spelling names other positions: it is made again when asked for.
+        """
+        if source != self.source:
+            self._explanation = None
         self.source, self.options = source, options
         self.ir = Stages(source, options, self.target)
         self._invoke = self._function.bind(options.threads)
