@@ -39,12 +39,12 @@ struct LowerRing : OpConversionPattern<RingOp> {
 };
 
 /// `full` and `empty`.
-template <typename OpTy> struct LowerRingBarrier : OpConversionPattern<OpTy> {
+template <typename OpTy>
+struct LowerRingBarrier : OpConversionPattern<OpTy> {
   using OpConversionPattern<OpTy>::OpConversionPattern;
   using OneToN = typename OpConversionPattern<OpTy>::OneToNOpAdaptor;
-  LogicalResult
-  matchAndRewrite(OpTy op, OneToN adaptor,
-                  ConversionPatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(OpTy op, OneToN adaptor,
+                                ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
     Value slot = adaptor.getSlot().front(), base = adaptor.getRing()[1];
     Value full = addI32(b, loc, base, mulI32(b, loc, slot, 2 * kBarrierBytes));
@@ -57,9 +57,8 @@ template <typename OpTy> struct LowerRingBarrier : OpConversionPattern<OpTy> {
 
 struct LowerSlot : OpConversionPattern<SlotOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(SlotOp op, OneToNOpAdaptor adaptor,
-                  ConversionPatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(SlotOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
     Value start = addI32(b, loc, adaptor.getRing()[0],
                          mulI32(b, loc, adaptor.getSlot().front(),
@@ -71,17 +70,16 @@ struct LowerSlot : OpConversionPattern<SlotOp> {
 
 struct LowerAdvance : OpConversionPattern<AdvanceOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(AdvanceOp op, OneToNOpAdaptor adaptor,
-                  ConversionPatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(AdvanceOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
     Value next = addI32(b, loc, adaptor.getSlot().front(), 1);
     Value wraps = arith::CmpIOp::create(
         b, loc, arith::CmpIPredicate::eq, next,
         constantI32(b, loc, op.getRing().getType().getSlots()));
     Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
-    Value slot = arith::SelectOp::create(b, loc, wraps, constantI32(b, loc, 0),
-                                         next);
+    Value slot =
+        arith::SelectOp::create(b, loc, wraps, constantI32(b, loc, 0), next);
     Value phase =
         arith::XOrIOp::create(b, loc, adaptor.getPhase().front(), flip);
     b.replaceOp(op, {slot, phase});
@@ -91,12 +89,11 @@ struct LowerAdvance : OpConversionPattern<AdvanceOp> {
 
 struct LowerInitBarrier : OpConversionPattern<InitBarrierOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(InitBarrierOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &b) const override {
-    emitPtx(b, op.getLoc(), "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r",
-            {adaptor.getBarrier(),
-             constantI32(b, op.getLoc(), op.getArrivals())});
+  LogicalResult matchAndRewrite(InitBarrierOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    emitPtx(
+        b, op.getLoc(), "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r",
+        {adaptor.getBarrier(), constantI32(b, op.getLoc(), op.getArrivals())});
     b.eraseOp(op);
     return success();
   }
@@ -104,9 +101,8 @@ struct LowerInitBarrier : OpConversionPattern<InitBarrierOp> {
 
 struct LowerFenceBarriers : OpConversionPattern<FenceBarriersOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(FenceBarriersOp op, OpAdaptor,
-                  ConversionPatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(FenceBarriersOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
     emitPtx(b, op.getLoc(), "fence.mbarrier_init.release.cluster;", "", {});
     b.eraseOp(op);
     return success();
@@ -115,9 +111,8 @@ struct LowerFenceBarriers : OpConversionPattern<FenceBarriersOp> {
 
 struct LowerWaitBarrier : OpConversionPattern<WaitBarrierOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(WaitBarrierOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(WaitBarrierOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
     emitPtx(b, op.getLoc(),
             "{\n.reg .pred p;\nL_WAIT:\n"
             "mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n"
@@ -130,9 +125,8 @@ struct LowerWaitBarrier : OpConversionPattern<WaitBarrierOp> {
 
 struct LowerArrive : OpConversionPattern<ArriveOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(ArriveOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(ArriveOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
     emitPtx(b, op.getLoc(),
             "{\n.reg .pred p;\nsetp.eq.u32 p, $1, 0;\n"
             "@p mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
@@ -144,9 +138,8 @@ struct LowerArrive : OpConversionPattern<ArriveOp> {
 
 struct LowerExpect : OpConversionPattern<ExpectOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(ExpectOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(ExpectOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
     emitPtx(b, op.getLoc(),
             "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r",
             {adaptor.getBarrier(), constantI32(b, op.getLoc(), op.getBytes())});
@@ -159,8 +152,9 @@ struct LowerExpect : OpConversionPattern<ExpectOp> {
 
 void tile::populateBarrierPatterns(const TypeConverter &types,
                                    RewritePatternSet &patterns) {
-  patterns.add<LowerBarrier, LowerRing, LowerRingBarrier<FullOp>,
-               LowerRingBarrier<EmptyOp>, LowerSlot, LowerAdvance,
-               LowerInitBarrier, LowerFenceBarriers, LowerWaitBarrier,
-               LowerArrive, LowerExpect>(types, patterns.getContext());
+  patterns
+      .add<LowerBarrier, LowerRing, LowerRingBarrier<FullOp>,
+           LowerRingBarrier<EmptyOp>, LowerSlot, LowerAdvance, LowerInitBarrier,
+           LowerFenceBarriers, LowerWaitBarrier, LowerArrive, LowerExpect>(
+          types, patterns.getContext());
 }

@@ -99,8 +99,8 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
   LogicalResult checkTargets() {
     StringRef number = chip;
     int architecture = 0;
-    bool isNvidia = number.consume_front("sm_") &&
-                    !number.consumeInteger(10, architecture);
+    bool isNvidia =
+        number.consume_front("sm_") && !number.consumeInteger(10, architecture);
     auto result = getOperation()->walk([&](Operation *op) {
       if (!isa_and_nonnull<tile::TileDialect>(op->getDialect()))
         return WalkResult::advance();

@@ -45,11 +45,10 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 /// `<64x128xbf16>`.
-static Type parseMatrix(
-    AsmParser &parser,
-    function_ref<Type(function_ref<InFlightDiagnostic()>, int64_t, int64_t,
-                      Type)>
-        make) {
+static Type parseMatrix(AsmParser &parser,
+                        function_ref<Type(function_ref<InFlightDiagnostic()>,
+                                          int64_t, int64_t, Type)>
+                            make) {
   SMLoc loc = parser.getCurrentLocation();
   SmallVector<int64_t> shape;
   Type element;
@@ -58,15 +57,15 @@ static Type parseMatrix(
       parser.parseType(element) || parser.parseGreater())
     return {};
   if (shape.size() != 2)
-    return parser.emitError(loc)
-               << "expected rows and columns, got " << shape.size()
-               << " extents",
+    return parser.emitError(loc) << "expected rows and columns, got "
+                                 << shape.size() << " extents",
            Type();
   return make([&] { return parser.emitError(loc); }, shape[0], shape[1],
               element);
 }
 
-template <typename T> static Type parseMatrix(AsmParser &parser) {
+template <typename T>
+static Type parseMatrix(AsmParser &parser) {
   return parseMatrix(parser, [&](function_ref<InFlightDiagnostic()> emitError,
                                  int64_t rows, int64_t columns, Type element) {
     return T::getChecked(emitError, parser.getContext(), rows, columns,
@@ -74,7 +73,8 @@ template <typename T> static Type parseMatrix(AsmParser &parser) {
   });
 }
 
-template <typename T> static void printMatrix(AsmPrinter &printer, T type) {
+template <typename T>
+static void printMatrix(AsmPrinter &printer, T type) {
   printer << "<" << type.getRows() << "x" << type.getColumns() << "x"
           << type.getElement() << ">";
 }
@@ -153,8 +153,8 @@ LogicalResult SlotOp::verify() {
                          << kTileAlignment << " bytes, got " << offset;
   if (offset + getType().getBytes() > bytes)
     return emitOpError() << "the tile ends at byte "
-                         << offset + getType().getBytes()
-                         << " of a slot of " << bytes;
+                         << offset + getType().getBytes() << " of a slot of "
+                         << bytes;
   return success();
 }
 

@@ -32,7 +32,7 @@ def attention(
     words = kind.split("+")
     slopes = p.argument(heads, dtype="f32") if "alibi" in words else None
     if kv_heads != heads:
-        key, value = _repeat_heads(p, key, heads), _repeat_heads(p, value, heads)
+        key, value = repeat_heads(p, key, heads), repeat_heads(p, value, heads)
     scores = p.bmm4(query, p.transpose(key, [0, 1, 3, 2]))
     scores = p.with_scalar("divf", p.cast(scores, "f32"), math.sqrt(dim))
     if "softcap" in words:
@@ -53,7 +53,8 @@ def attention(
     return p.text(p.bmm4(weights, value))
 
 
-def _repeat_heads(p: Program, a: Value, heads: int) -> Value:
+def repeat_heads(p: Program, a: Value, heads: int) -> Value:
+    """``a`` of shape batch x kv_heads x rows x dim, each of its heads several times in a row."""
     batch, kv_heads, rows, dim = a.shape
     out = p.empty([batch, kv_heads, heads // kv_heads, rows, dim], a.dtype)
     wide = p.generic(
@@ -62,7 +63,7 @@ def _repeat_heads(p: Program, a: Value, heads: int) -> Value:
     return p.collapse(wide, [[0], [1, 2], [3], [4]])
 
 
-def _positions(p: Program, q: int, kv: int) -> tuple[Value, Value]:
+def positions(p: Program, q: int, kv: int) -> tuple[Value, Value]:
     """Row and column numbers as i64 of shapes q x 1 and 1 x kv; the last row sees the last
     column."""
     rows = p.arange(q)
@@ -74,7 +75,7 @@ def _positions(p: Program, q: int, kv: int) -> tuple[Value, Value]:
 
 def _mask(p: Program, q: int, kv: int, causal: bool, window: int | None) -> Value:
     """i1 of shape q x kv: where a score is not wanted."""
-    rows, columns = _positions(p, q, kv)
+    rows, columns = positions(p, q, kv)
     parts = []
     if causal:
         parts.append(
@@ -91,7 +92,7 @@ def _mask(p: Program, q: int, kv: int, causal: bool, window: int | None) -> Valu
 
 def _alibi(p: Program, slopes: Value, q: int, kv: int) -> Value:
     """slope[h] * (j - i) of shape heads x q x kv."""
-    rows, columns = _positions(p, q, kv)
+    rows, columns = positions(p, q, kv)
     distance = p.pointwise([columns, rows], ["%r = arith.subi %in0, %in1 : i64"], "%r")
     heads = slopes.shape[0]
     tall = p.expand(slopes, [[0, 1, 2]], [heads, 1, 1])
