@@ -211,7 +211,9 @@ bool Planner::isBetter(const Group &fused, const Group &a, const Group &b,
     return false;
   }
   double parts = a.cost.time + b.cost.time;
-  if (fused.cost.time <= parts)
+  // What the model cannot tell apart is fused: there are no intermediates then.
+  constexpr double doubt = 1.05;
+  if (fused.cost.time <= doubt * parts)
     return true;
   // Would it be better if only there were enough blocks?
   double most = std::max(a.cost.parallelism, b.cost.parallelism);

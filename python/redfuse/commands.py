@@ -284,7 +284,7 @@ def verify(
 def bench(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="WORKLOAD or WORKLOAD/CASE; none: the default set."),
+        typer.Argument(help="WORKLOAD or WORKLOAD/CASE (* for any text); none: the default set."),
     ] = None,
     target: Target = "auto",
     peers: Annotated[
@@ -337,7 +337,7 @@ def bench(
     default = cases.GPU_DEFAULT if on_gpu else cases.CPU_DEFAULT
     chosen = (
         cases.select(names or [], dtype, default)
-        if not list_
+        if names or not list_
         else list(cases.all_cases(dtype).values())
     )
     if list_:

@@ -81,6 +81,9 @@ def test_the_default_set_and_groups() -> None:
     assert {case.workload for case in cases.select([])} == set(cases.CPU_DEFAULT)
     assert len(cases.select(["variance_and_inertia"])) == 16
     assert [case.full_name for case in cases.select(["attention/H3"])] == ["attention/H3"]
+    assert [case.name for case in cases.select(["attention_operators/DC_*_512"])] == [
+        "DC_Causal_512", "DC_GQA_512", "DC_ALiBi_512", "DC_SoftCap_512",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -2.5, 1e-12, 5.656854249492381, 1e300, 0.1])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import redfuse
 from redfuse import cuda
-from redfuse.bench import programs
+from redfuse.bench import cases, programs
 from redfuse.compiler import lower
 from redfuse.frontends.mlir import read
 from redfuse.options import Options
@@ -125,3 +125,14 @@ def test_arguments_on_the_host() -> None:
     exe = redfuse.compile(CORPUS / "softmax.mlir", target="cuda:sm_90a", options={"cache": False})
     with pytest.raises(redfuse.ArgumentError, match="expected an array on a GPU"):
         exe(numpy.zeros((24, 1000), numpy.float32))
+
+
+@pytest.mark.parametrize("length", [512, 32768])
+def test_attention_operators_are_one_kernel(length: int) -> None:
+    """Also where two kernels would have more blocks: the scores would fill the memory."""
+    for case in cases.select([f"attention_operators/*_{length}"], "bf16"):
+        lowered = lower(
+            read(case.program()), Options(), stop_after="schedule", target="cuda:sm_90a"
+        )
+        assert len(lowered.explanation["kernels"]) == 1, case.name
+        assert not lowered.explanation["refused"], case.name

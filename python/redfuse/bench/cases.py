@@ -4,6 +4,7 @@ peers."""
 from __future__ import annotations
 
 import dataclasses
+import fnmatch
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -168,8 +169,9 @@ def _attention_cases(table: dict, dtype: str) -> Iterator[Case]:
         "PF_SoftCap": "causal+softcap", "PF_Window": "causal+window+softcap", "DC_Causal": "none",
         "DC_GQA": "none", "DC_ALiBi": "alibi", "DC_SoftCap": "softcap",
     }  # fmt: skip
-    for name, (heads, kv_heads, _) in table["attention_operators"]["cases"].items():
-        for length in LENGTHS:
+    # All operators of a length, then the next: a run that has to end early has whole lengths.
+    for length in LENGTHS:
+        for name, (heads, kv_heads, _) in table["attention_operators"]["cases"].items():
             q = 1 if name.startswith("DC") else length
             yield attention_case(
                 "attention_operators",
@@ -298,7 +300,8 @@ def _other_cases(table: dict, dtype: str) -> Iterator[Case]:
 def select(
     names: Sequence[str], dtype: str = "f32", default: Sequence[str] = CPU_DEFAULT
 ) -> list[Case]:
-    """The cases of ``WORKLOAD`` or ``WORKLOAD/CASE`` names; none means the target's own choice."""
+    """The cases of ``WORKLOAD`` or ``WORKLOAD/CASE`` names, where ``*`` and ``?`` of a case stand
+    for any text and any letter; none means the target's own choice."""
     table = all_cases(dtype)
     workloads = list(dict.fromkeys(case.workload for case in table.values()))
     groups = {
@@ -313,7 +316,7 @@ def select(
             raise ArgumentError(one_of("workload", workload, [*workloads, *groups]))
         of_workload = [c for c in table.values() if c.workload in members]
         if slash:
-            matching = [c for c in of_workload if c.name == case]
+            matching = [c for c in of_workload if fnmatch.fnmatchcase(c.name, case)]
             if not matching:
                 raise ArgumentError(
                     one_of(f"case of {workload}", case, [c.name for c in of_workload])
