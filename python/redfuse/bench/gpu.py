@@ -74,7 +74,7 @@ def run_case(case: Case, settings: Settings, floors: Floors, peers: Sequence[str
     note."""
     import torch
 
-    first = inputs_on_gpu(case, settings.seed)
+    first = _inputs(case, settings.seed)
     inputs = [from_torch(tensor.cpu()) for tensor in first]
     sets = sets_of(first)
     want = list(itertools.islice(case.exact(inputs), 2))
@@ -108,7 +108,7 @@ def run_case(case: Case, settings: Settings, floors: Floors, peers: Sequence[str
     return rows
 
 
-def inputs_on_gpu(case: Case, seed: int) -> list[Any]:
+def _inputs(case: Case, seed: int) -> list[Any]:
     """Random tensors of the kinds that ``Case.inputs`` draws, made on the GPU."""
     import torch
 
