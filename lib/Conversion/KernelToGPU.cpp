@@ -253,22 +253,28 @@ static unsigned chooseLanes(LaunchOp launch) {
   return std::clamp<int64_t>(16 / width, 1, 8);
 }
 
-/// Shared memory of a multiprocessor that blocks can use; 0 where copies into it
-/// cannot run beside the threads.
-static int64_t sharedBytesOf(StringRef chip) {
-  if (!chip.starts_with("sm_"))
-    return 0;
-  return (chip == "sm_80" ? 163 : 227) * 1024;
+static DeviceLimits limitsOf(StringRef chip) {
+  DeviceLimits limits;
+  int version = 0;
+  if (StringRef digits(chip);
+      !digits.consume_front("sm_") || digits.consumeInteger(10, version))
+    return limits;
+  limits.sharedBytes = (chip == "sm_80" ? 163 : 227) * 1024;
+  limits.overlapsLaunches = version >= 90;
+  limits.cluster = version >= 90 ? 8 : 1;
+  return limits;
 }
 
-/// Lets the next kernel of the stream get ready while this one runs, and waits at
-/// once for the one before: what it wrote is read below. Launches ask for that
-/// where all kernels of a module wait.
+/// Lets the next kernel of the stream get ready while this one runs, and waits for
+/// the one before, whose results are read below, at once where the kernel does not
+/// do so itself. Launches ask for that where all kernels of a module wait.
 static void overlapLaunches(gpu::GPUModuleOp device) {
   for (auto func : device.getOps<gpu::GPUFuncOp>()) {
     OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
-    for (StringRef text :
-         {"griddepcontrol.launch_dependents;", "griddepcontrol.wait;"})
+    SmallVector<StringRef> texts{"griddepcontrol.launch_dependents;"};
+    if (!func->hasAttr(kWaits))
+      texts.push_back("griddepcontrol.wait;");
+    for (StringRef text : texts)
       LLVM::InlineAsmOp::create(
           b, func.getLoc(), TypeRange(), ValueRange(), text, "~{memory}",
           /*has_side_effects=*/true, /*is_align_stack=*/false,
@@ -304,6 +310,7 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       b.setInsertionPointToEnd(module.getBody());
       device = gpu::GPUModuleOp::create(b, module.getLoc(), "redfuse_gpu");
     }
+    DeviceLimits limits = limitsOf(chip);
     bool hasMatrices = false;
     for (auto &[launch, kernel, name, space] : *launches) {
       // A block that has a tile whole folds all segments of it.
@@ -329,11 +336,19 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
         }
         kernel.emitRemark("does not run on matrix units: ") << why;
       }
-      FailureOr<bool> done =
-          generateInRegisters(kernel, launch, space, chooseLanes(launch),
-                              sharedBytesOf(chip), device, name);
-      if (failed(done))
-        return signalPassFailure();
+      // A cluster may do what the segments of several blocks are for.
+      SmallVector<const KernelSpace *> ways{&space};
+      if (mergesInLaunch(kernel) && limits.cluster > 1)
+        ways.insert(ways.begin(), &whole);
+      FailureOr<bool> done = false;
+      for (const KernelSpace *way : ways) {
+        done = generateInRegisters(kernel, launch, *way, chooseLanes(launch),
+                                   limits, device, name);
+        if (failed(done))
+          return signalPassFailure();
+        if (*done)
+          break;
+      }
       if (*done)
         continue;
       // Registers do not hold it after all.
@@ -343,10 +358,7 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       if (failed(generator.run(device, name)))
         return signalPassFailure();
     }
-    int version = 0;
-    if (StringRef digits(chip); digits.consume_front("sm_") &&
-                                !digits.consumeInteger(10, version) &&
-                                version >= 90)
+    if (limits.overlapsLaunches)
       overlapLaunches(device);
     if (hasMatrices) {
       auto name = b.getStringAttr(kMatrixModule);

@@ -55,6 +55,7 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
   device.addPass(createConvertGpuOpsToNVVMOps());
   redfuse::addDeviceToLLVM(device);
   device.addPass(redfuse::createTensorMapParameters());
+  device.addPass(redfuse::createStreamedAccesses());
   device.addPass(createReconcileUnrealizedCastsPass());
   device.addPass(redfuse::createExternSharedMemory());
 }

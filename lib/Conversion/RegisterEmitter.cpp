@@ -1,6 +1,8 @@
 //===- RegisterEmitter.cpp - tile programs held in registers ---------------===//
 #include "RegisterEmitter.h"
 
+#include "Cluster.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -332,6 +334,9 @@ Value RegisterEmitter::loadAt(Value memref, AffineMap map, Env &env,
   if (loadInterleaved(memref, map, env))
     return *findLoaded(memref, map, env);
   Value v = GpuEmitter::loadAt(memref, map, plain, isLocal);
+  if (auto load = v.getDefiningOp<vector::LoadOp>();
+      load && movedOnce.contains(memref))
+    load.setNontemporal(true);
   loaded.back()[keyOf(memref, map, env)] = v;
   return v;
 }
@@ -398,6 +403,19 @@ void RegisterEmitter::fetchKept() {
   }
 }
 
+void RegisterEmitter::fetchAhead(Value memref, AffineMap map) {
+  SmallVector<unsigned> all;
+  for (int64_t d : toDims(getDimsOf(map)))
+    all.push_back(d);
+  Env env;
+  env.position.assign(dims.size(), Value());
+  env.local.assign(dims.size(), 0);
+  forPoints(env, all, [&](Env &at) {
+    emitPrefetch(
+        b, loc, addressOf(memref, indicesOf(map, globalPositions(at)), 1));
+  });
+}
+
 void RegisterEmitter::awaitKept() {
   NVVM::CpAsyncCommitGroupOp::create(b, loc);
   NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
@@ -424,6 +442,11 @@ void RegisterEmitter::storeAt(Value memref, AffineMap map, Value value,
     b.setInsertionPoint(branch.thenYield());
   }
   GpuEmitter::storeAt(memref, map, value, plain, isLocal);
+  auto at = b.getInsertionPoint();
+  if (at == b.getInsertionBlock()->begin() || !movedOnce.contains(memref))
+    return;
+  if (auto store = dyn_cast<vector::StoreOp>(*std::prev(at)))
+    store.setNontemporal(true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -475,6 +498,11 @@ void RegisterEmitter::prefetch(ArrayRef<const Group *> groups,
         continue;
       SmallBitVector ofMap = getDimsOf(op.getMapOfBodyArgument(i));
       if (ofMap.anyCommon(streamed) != streams)
+        continue;
+      // What all blocks read is near, and takes no registers before it is used.
+      if (layout.loadsSharedLate && llvm::none_of(ofMap.set_bits(), [&](unsigned d) {
+            return dims[d].isGrid;
+          }))
         continue;
       SmallVector<unsigned> all = bitsOf(ofMap);
       if (countElements(all) > most)
@@ -589,93 +617,4 @@ void RegisterEmitter::emitReduction() {
         ++next;
       }
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Exchanges between threads
-//===----------------------------------------------------------------------===//
-
-static constexpr unsigned kWarpBits = 31;
-static constexpr int64_t kExchangeLimit = 40 * 1024;
-
-/// Combines `parts` of the threads that differ in `bits` alone; all of them have
-/// the result.
-void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
-                                    Combine combine) {
-  bits &= layout.threads - 1;
-  for (unsigned bit = 0; bit < 5; ++bit)
-    if (bits >> bit & 1)
-      combine(parts, shuffle(parts, 1u << bit));
-  unsigned inWarp = bits & kWarpBits, warps = bits >> 5;
-  if (warps == 0)
-    return;
-  // One place for each of the threads of a warp that have something of their
-  // own.
-  unsigned own = kWarpBits & ~inWarp, allWarps = layout.threads / 32 - 1;
-  int64_t perWarp = int64_t(1) << llvm::popcount(own);
-  int64_t places = layout.threads / 32 * perWarp;
-  SmallVector<Type> types;
-  for (Value part : parts)
-    types.push_back(part.getType());
-  int64_t bytes = llvm::alignTo(countWords(types) * places * 4, 16);
-  if (exchangeUsed != 0 && exchangeUsed + bytes > kExchangeLimit) {
-    barrier();
-    exchangeUsed = 0;
-  }
-  mergeOffset = exchangeUsed;
-  exchangeUsed += bytes;
-  exchangeBytes = std::max(exchangeBytes, exchangeUsed);
-  hasExchanged = true;
-  Type index = b.getIndexType();
-  Value warp =
-      arith::ShRUIOp::create(b, loc, getThreadWord(), word(5)).getResult();
-  Value lane = compress(getThreadWord(), own);
-  auto placeOf = [&](Value ofWarp) -> Value {
-    Value place = ofWarp;
-    if (perWarp != 1) {
-      place = arith::MulIOp::create(b, loc, place, word(perWarp));
-      place = arith::AddIOp::create(b, loc, place, lane);
-    }
-    return arith::IndexCastUIOp::create(b, loc, index, place);
-  };
-  {
-    OpBuilder::InsertionGuard guard(b);
-    Value place = placeOf(warp);
-    if (inWarp != 0) {
-      auto branch =
-          scf::IfOp::create(b, loc, isFirstOf(inWarp), /*withElse=*/false);
-      b.setInsertionPoint(branch.thenYield());
-    }
-    storeWords(parts, place, places);
-  }
-  barrier();
-  Value base = arith::AndIOp::create(b, loc, warp, word(allWarps & ~warps));
-  int64_t count = int64_t(1) << llvm::popcount(warps);
-  auto load = [&](Value number) {
-    Value from =
-        arith::OrIOp::create(b, loc, base, deposit(number, warps)).getResult();
-    return loadWords(types, placeOf(from), places);
-  };
-  if (own == 0) {
-    // The lanes of a warp take what one warp has each.
-    Value number =
-        arith::AndIOp::create(b, loc, getThreadWord(), word(count - 1));
-    parts = load(number);
-    for (int64_t distance = 1; distance < count; distance *= 2)
-      combine(parts, shuffle(parts, distance));
-    return;
-  }
-  parts = load(word(0));
-  if (count * parts.size() <= 64) {
-    for (int64_t i = 1; i < count; ++i)
-      combine(parts, load(word(i)));
-    return;
-  }
-  parts = emitFor(b, loc, constantIndex(1), constantIndex(count),
-                  constantIndex(1), parts, [&](Value i, ValueRange state) {
-                    Parts next(state);
-                    combine(next, load(arith::IndexCastUIOp::create(
-                                      b, loc, b.getI32Type(), i)));
-                    return next;
-                  });
 }

@@ -20,6 +20,7 @@ struct DimShare {
 
 /// An input that several programs walk: a block's part of it is copied into
 /// shared memory once, by the threads that read it, and stays there.
+/// Also one of which the cache is asked for a part.
 struct KeptInput {
   /// The number of the argument, and where the programs read it.
   unsigned argument;
@@ -32,11 +33,23 @@ struct KeptInput {
 struct RegisterLayout {
   llvm::SmallVector<DimShare> dims;
   unsigned threads = 32, lanes = 1;
+  /// Blocks that share a tile of the grid: `threads` are theirs together, numbered
+  /// block after block.
+  unsigned cluster = 1;
+  unsigned getThreadsOfBlock() const { return threads / cluster; }
   /// Blocks that a multiprocessor should run at a time at least; 0: any number.
   unsigned leastBlocksPerUnit = 0;
   /// Shared memory that a launch asks for at least.
   int64_t leastSharedBytes = 0;
   llvm::SmallVector<KeptInput> kept;
+  /// Arguments that go past the first-level cache, as others are to stay there.
+  llvm::SmallVector<unsigned> movedOnce;
+  /// What all blocks read is loaded where it is used: it is near.
+  bool loadsSharedLate = false;
+  /// Inputs that a block asks the second-level cache for before it waits for the
+  /// kernel before it, and how many steps of them.
+  llvm::SmallVector<KeptInput> ahead;
+  int64_t aheadSteps = 0;
 };
 
 /// Emits tile programs whose tiles are registers of the threads.
@@ -47,6 +60,11 @@ struct RegisterLayout {
 /// threads along the reduced dims have; all of them get the result. Along a
 /// *private* dim (one that a fold walks) every thread has a state of its own,
 /// and reductions stop at the thread: the states are merged once, at the end.
+///
+/// In a cluster, threads that differ in the block exchange by storing to the
+/// shared memory of each block: all have read what was there before, as a barrier
+/// of the cluster stands between two exchanges in the same place, and none has
+/// ended, as one stands behind every exchange.
 ///
 /// Barriers and shuffles stand in code that all threads of the block reach. What
 /// lies beyond the end of a dim is masked: reductions skip it, stores leave it
@@ -69,6 +87,9 @@ public:
   void prefetch(llvm::ArrayRef<const Group *> groups,
                 const llvm::SmallBitVector &streamed, bool streams,
                 int64_t most = INT64_MAX);
+  /// Memrefs of which every element is moved once: they need no place in a cache
+  /// that others use.
+  llvm::DenseSet<mlir::Value> movedOnce;
   /// Reads `tile` (shared memory) where `memref` is read by `map`.
   void keep(mlir::Value memref, mlir::AffineMap map, mlir::Value tile) {
     keptTiles.push_back({memref, map, tile});
@@ -103,13 +124,20 @@ public:
     return was;
   }
   void synchronize() { barrier(); }
+  /// In a cluster: says that this block runs, and waits until all do.
+  void startCluster();
+  void awaitCluster();
+  /// Asks the second-level cache for what this thread reads of an input in the
+  /// current step.
+  void fetchAhead(mlir::Value memref, mlir::AffineMap map);
   /// The number of this thread among those with states of their own.
   mlir::Value getPrivateNumber();
   /// The i32 that the first thread has.
   mlir::Value shareWord(mlir::Value word);
   mlir::Value isFirstThread() { return isFirstOf(layout.threads - 1); }
-  /// i32, the number of the thread.
+  /// i32, the number of the thread in all blocks of the cluster, and in its warp.
   mlir::Value getThreadWord();
+  mlir::Value getLane();
 
   /// Every thread has a state of its own along these dims: reductions along them
   /// stay in a thread. Other dims may have the same bits of the thread's number.
@@ -173,6 +201,9 @@ private:
   using Combine =
       llvm::function_ref<void(Parts &, llvm::ArrayRef<mlir::Value>)>;
   void combineAcross(Parts &parts, unsigned bits, Combine combine);
+  void barrier();
+  void sendWords(mlir::ValueRange parts, mlir::Value place, int64_t places,
+                 mlir::Value block);
   /// Moves the bits of `mask` together, or from there to the places of `mask`.
   mlir::Value moveBits(mlir::Value word, unsigned mask, bool isCompressed);
   mlir::Value compress(mlir::Value word, unsigned mask);
@@ -201,6 +232,8 @@ private:
   mlir::Value threadWord;
   int64_t exchangeUsed = 0;
   bool hasExchanged = false;
+  /// Whether blocks of the cluster may still have to start.
+  bool isStarting = false;
 };
 
 } // namespace redfuse

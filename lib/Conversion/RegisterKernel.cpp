@@ -9,6 +9,7 @@
 #include "RegisterKernel.h"
 
 #include "BlockCounters.h"
+#include "Cluster.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -25,9 +26,8 @@ class RegisterKernelGenerator : public KernelGenerator {
 public:
   RegisterKernelGenerator(KernelOp kernel, LaunchOp launch,
                           const KernelSpace &space, unsigned lanes,
-                          int64_t sharedBytes)
-      : KernelGenerator(kernel, launch, space, lanes),
-        sharedBytes(sharedBytes) {}
+                          const DeviceLimits &limits)
+      : KernelGenerator(kernel, launch, space, lanes), limits(limits) {}
 
   FailureOr<bool> run(gpu::GPUModuleOp module, StringRef name);
 
@@ -38,6 +38,8 @@ private:
   bool isOneStep() const;
   /// Of the threads that walk different points of a fold.
   LogicalResult walkStream(IndexProgramOpInterface op, unsigned i);
+  /// Asks the cache for what the block reads first.
+  void fetchAhead();
   /// Copies what is kept into shared memory.
   LogicalResult fetchKept(IndexProgramOpInterface op);
   void placeKept(Value sharedMemory);
@@ -60,8 +62,7 @@ private:
   /// copy them.
   int64_t keptBytes = 0;
   bool isFetching = false;
-  /// Of a multiprocessor.
-  int64_t sharedBytes;
+  DeviceLimits limits;
   /// Where blocks fold a segment each and merge in this launch: the number of
   /// the segment and of the tile, and the kernel's workspace and counters.
   Value part, tile, workspace, counters;
@@ -99,6 +100,7 @@ RegisterKernelGenerator::carry(IndexProgramOpInterface op, Value from, Value to,
   SmallVector<Value> states;
   if (fold)
     states = own->takeStates(fold);
+  own->awaitCluster();
   auto loop = scf::ForOp::create(b, loc, from, to, step, states);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -241,6 +243,26 @@ LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
   return result;
 }
 
+/// The kernel before may still write to it: what the cache has by then follows.
+void RegisterKernelGenerator::fetchAhead() {
+  SmallVector<SpaceDim> before(dims.begin(), dims.end());
+  for (int64_t step = 0; step < layout.aheadSteps; ++step) {
+    for (unsigned d : streamDims) {
+      int64_t length = lengthOf(0), span = layout.dims[d].getSpan();
+      if (length > span) {
+        dims[d].offset = arith::ConstantIndexOp::create(b, loc, step * span);
+        dims[d].size = arith::ConstantIndexOp::create(b, loc, span);
+        dims[d].staticSize = span;
+      }
+    }
+    for (const KeptInput &input : layout.ahead)
+      own->fetchAhead(own->memrefs.lookup(
+                          kernel.getBody().front().getArgument(input.argument)),
+                      input.map);
+  }
+  llvm::copy(before, dims.begin());
+}
+
 LogicalResult RegisterKernelGenerator::fetchKept(IndexProgramOpInterface op) {
   isFetching = true;
   LogicalResult result = walkStream(op, 0);
@@ -286,6 +308,10 @@ void RegisterKernelGenerator::prefetchScalars() {
 LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
   if (op ==
       *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin()) {
+    fetchAhead();
+    if (limits.overlapsLaunches)
+      emitLaunchWait(b, loc);
+    own->startCluster();
     prefetchScalars();
     if (!layout.kept.empty() && failed(fetchKept(op)))
       return failure();
@@ -387,7 +413,7 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   if (failed(makePrograms(/*hasContractions=*/false)))
     return failure();
   std::optional<RegisterLayout> found =
-      planRegisters(kernel, launch, space, programs, sharedBytes);
+      planRegisters(kernel, launch, space, programs, limits);
   if (!found)
     return false;
   layout = std::move(*found);
@@ -399,7 +425,7 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   b.setInsertionPoint(launch);
   Value tiles = countBlocks(b, launch, space), blocks = tiles, words;
   SmallVector<Value> arguments(launch->getOperands());
-  bool merges = mergesInLaunch(kernel);
+  bool merges = mergesInLaunch(kernel, space);
   int64_t parts = merges ? space.schedule.getParts() : 1;
   auto wordsType = MemRefType::get({ShapedType::kDynamic}, b.getI32Type());
   Value made;
@@ -425,8 +451,13 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   if (!sharesMemory(launch))
     func->setAttr("redfuse.reuse", b.getUnitAttr());
-  func.setKnownBlockSizeAttr(
-      b.getDenseI32ArrayAttr({int32_t(layout.threads), 1, 1}));
+  if (limits.overlapsLaunches)
+    func->setAttr(kWaits, b.getUnitAttr());
+  int64_t threads = layout.getThreadsOfBlock();
+  func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
+  if (layout.cluster > 1)
+    func->setAttr("nvvm.cluster_dim",
+                  b.getDenseI32ArrayAttr({int32_t(layout.cluster), 1, 1}));
   if (layout.leastBlocksPerUnit != 0)
     func->setAttr("nvvm.minctasm",
                   b.getI32IntegerAttr(layout.leastBlocksPerUnit));
@@ -441,7 +472,17 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   emitter->entry = entry;
   own->thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  if (layout.cluster > 1) {
+    Value share = arith::ConstantIndexOp::create(b, loc, layout.cluster);
+    Value rank = arith::RemUIOp::create(b, loc, block, share);
+    block = arith::DivUIOp::create(b, loc, block, share);
+    rank = arith::MulIOp::create(
+        b, loc, rank, arith::ConstantIndexOp::create(b, loc, threads));
+    own->thread = arith::AddIOp::create(b, loc, own->thread, rank);
+  }
   bindOperands(operands);
+  for (unsigned i : layout.movedOnce)
+    own->movedOnce.insert(operands[i]);
   giveTiles();
   auto space3 = gpu::AddressSpaceAttr::get(
       b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
@@ -467,6 +508,7 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   }
   if (failed(emitBlock(block)))
     return failure();
+  own->awaitCluster();
   if (merges)
     for (auto fold : kernel.getBody().front().getOps<FoldOp>())
       cast<arith::ConstantIndexOp>(words.getDefiningOp())
@@ -474,7 +516,11 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
 
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Value width = arith::ConstantIndexOp::create(b, loc, layout.threads);
+  Value width = arith::ConstantIndexOp::create(b, loc, threads);
+  if (layout.cluster > 1)
+    blocks = arith::MulIOp::create(
+        b, loc, blocks,
+        arith::ConstantIndexOp::create(b, loc, layout.cluster));
   int64_t shared =
       std::max(keptBytes + own->exchangeBytes, layout.leastSharedBytes);
   Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(), shared);
@@ -488,7 +534,7 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
 
 FailureOr<bool> redfuse::generateInRegisters(
     KernelOp kernel, LaunchOp launch, const KernelSpace &space, unsigned lanes,
-    int64_t sharedBytes, gpu::GPUModuleOp module, StringRef name) {
-  return RegisterKernelGenerator(kernel, launch, space, lanes, sharedBytes)
+    const DeviceLimits &limits, gpu::GPUModuleOp module, StringRef name) {
+  return RegisterKernelGenerator(kernel, launch, space, lanes, limits)
       .run(module, name);
 }

@@ -22,23 +22,42 @@ bool isOrdered(FoldOp fold);
 inline bool mergesInLaunch(KernelOp kernel) {
   return kernel->hasAttr(kMergesInLaunch);
 }
+/// The same of a kernel generated for `space`: one where blocks fold all of a tile
+/// merges nothing.
+inline bool mergesInLaunch(KernelOp kernel, const KernelSpace &space) {
+  return mergesInLaunch(kernel) && space.schedule &&
+         space.schedule.getKind() == ScheduleKind::Split;
+}
+
+/// What a device can do beyond what all of them can.
+struct DeviceLimits {
+  /// Shared memory of a multiprocessor, if copies into it can run beside the
+  /// threads; else 0.
+  int64_t sharedBytes = 0;
+  /// Blocks of a cluster at most.
+  int64_t cluster = 1;
+  /// Kernels wait for those before them in the stream themselves.
+  bool overlapsLaunches = false;
+};
+
+/// On a function: it waits for the kernels before it where that is best.
+inline constexpr llvm::StringLiteral kWaits = "redfuse.waits";
 
 /// Threads that a multiprocessor runs.
 inline constexpr int64_t kThreadsOfUnit = 2048;
 
 /// A layout for all values of the kernel, if registers can hold them.
-/// `sharedBytes` is the shared memory of a multiprocessor, if copies into it can
-/// run beside the threads; else 0.
 std::optional<RegisterLayout> planRegisters(KernelOp kernel, LaunchOp launch,
                                             const KernelSpace &space,
                                             const KernelPrograms &programs,
-                                            int64_t sharedBytes);
+                                            const DeviceLimits &limits);
 
 /// Generates the kernel with its tiles in registers and replaces the launch.
 /// Returns false, and has changed nothing, where that is not possible.
 mlir::FailureOr<bool> generateInRegisters(KernelOp kernel, LaunchOp launch,
                                           const KernelSpace &space,
-                                          unsigned lanes, int64_t sharedBytes,
+                                          unsigned lanes,
+                                          const DeviceLimits &limits,
                                           mlir::gpu::GPUModuleOp module,
                                           llvm::StringRef name);
 

@@ -19,8 +19,19 @@ static constexpr int64_t kMaxThreads = 512, kWarp = 32;
 /// Threads of a block that keeps inputs in shared memory, and bytes that it
 /// needs there beside.
 static constexpr int64_t kKeepingThreads = 512, kExchangeBytes = 4096;
-/// Elements of a tensor that the threads of a block hold.
-static constexpr double kHeldElements = 16384;
+/// Elements of a tensor that the threads of a block hold; and of a block where a
+/// cluster shares them.
+static constexpr double kHeldElements = 16384, kClusterElements = 8192;
+/// Bytes that a block of a cluster should have of a tile at least, and can have at
+/// most where the cluster does what blocks with a segment each would do.
+static constexpr double kShareBytes = 32768, kMostShareBytes = 131072;
+/// Threads of a block in a cluster that streams.
+static constexpr int64_t kClusterThreads = 256;
+/// Bytes that blocks ask the second-level cache for at their start, in all.
+static constexpr double kAheadBytes = 24e6;
+/// Bytes of an input that all blocks read, to be worth a place in the first-level
+/// cache.
+static constexpr double kSharedInputBytes = 1024;
 
 namespace {
 /// A tensor in memory that a kernel reads or writes.
@@ -41,9 +52,10 @@ struct Access {
 class Planner {
 public:
   Planner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
-          const KernelPrograms &programs, int64_t sharedBytes)
+          const KernelPrograms &programs, const DeviceLimits &limits)
       : kernel(kernel), launch(launch), space(space), programs(programs),
-        sharedBytes(sharedBytes), capacity(space.numDims),
+        limits(limits), sharedBytes(limits.sharedBytes),
+        capacity(space.numDims),
         together(space.numDims, SmallBitVector(space.numDims)),
         streamed(space.numDims), reduced(space.numDims) {}
 
@@ -58,7 +70,21 @@ private:
   void giveThreads(unsigned d, int64_t threads);
   void dealResident();
   void dealStreamed(int64_t threads);
+  int64_t hintOf(StringRef name) const {
+    return space.schedule ? space.schedule.getHint(name) : 0;
+  }
+  bool isGrid(unsigned d) const {
+    return space.schedule && llvm::is_contained(space.schedule.getGrid(), d);
+  }
+  double countTiles() const;
   bool hasFewBlocks() const;
+  double bytesOfTile(const Access &access) const;
+  bool isSharedByBlocks(const Access &access) const;
+  bool chooseCluster(bool isHeld);
+  void chooseOccupancy();
+  void chooseCaching();
+  void chooseAhead();
+  std::optional<RegisterLayout> finish();
   int64_t countCachedBlocks() const;
   bool chooseKept();
   bool isKept(BlockArgument argument) const {
@@ -85,6 +111,7 @@ private:
   LaunchOp launch;
   const KernelSpace &space;
   const KernelPrograms &programs;
+  DeviceLimits limits;
   /// Of a multiprocessor; 0: nothing is kept there.
   int64_t sharedBytes;
   /// Positions of each dim in a tile; of a streamed dim, in all.
@@ -303,9 +330,13 @@ void Planner::dealResident() {
   }
   int64_t each = std::max<int64_t>(1, 16 / layout.lanes);
   int64_t threads = std::clamp<int64_t>(
-      llvm::PowerOf2Ceil(llvm::divideCeil(most, each)), kWarp, kMaxThreads);
+      llvm::PowerOf2Ceil(llvm::divideCeil(most, each)),
+      int64_t(kWarp) * layout.cluster, kMaxThreads * layout.cluster);
   if (most > threads * each * 4)
-    threads = std::min<int64_t>(threads * 2, 1024);
+    threads = std::min<int64_t>(threads * 2, 1024 * layout.cluster);
+  if (int64_t asked = hintOf("threads"))
+    threads = std::clamp<int64_t>(llvm::bit_floor(uint64_t(asked)), kWarp, 1024) *
+              layout.cluster;
   layout.threads = threads;
   SmallVector<unsigned> order;
   if (row) {
@@ -335,23 +366,44 @@ void Planner::dealResident() {
     }
 }
 
+/// Tiles of the grid.
+double Planner::countTiles() const {
+  double tiles = 1;
+  for (unsigned d = 0; d < space.numDims; ++d)
+    if (isGrid(d))
+      tiles *= ShapedType::isDynamic(space.staticExtents[d])
+                   ? 1024.0
+                   : std::ceil(double(space.staticExtents[d]) / capacity[d]);
+  return tiles;
+}
+
 /// Whether the blocks are so few that each needs more bytes under way.
 bool Planner::hasFewBlocks() const {
-  double blocks = 1;
-  for (unsigned d = 0; d < space.numDims; ++d)
-    if (space.schedule && llvm::is_contained(space.schedule.getGrid(), d))
-      blocks *= ShapedType::isDynamic(space.staticExtents[d])
-                    ? 1024.0
-                    : std::ceil(double(space.staticExtents[d]) / capacity[d]);
-  if (mergesInLaunch(kernel))
+  double blocks = countTiles();
+  if (mergesInLaunch(kernel, space))
     blocks *= space.schedule.getParts();
   return blocks < 2 * getTargetOf(kernel).getUnits();
+}
+
+/// Of a tile of the grid.
+double Planner::bytesOfTile(const Access &access) const {
+  double bytes = access.bytes;
+  for (unsigned d : access.dims.set_bits())
+    bytes *= capacity[d];
+  return bytes;
+}
+
+/// Whether all blocks read the same.
+bool Planner::isSharedByBlocks(const Access &access) const {
+  return access.isInput && countTiles() > 1 &&
+         llvm::none_of(access.dims.set_bits(),
+                       [&](unsigned d) { return isGrid(d); });
 }
 
 /// Dims that are whole in a tile first, as far as neighbours in memory ask for
 /// it; the streamed ones take the rest.
 void Planner::dealStreamed(int64_t threads) {
-  layout.threads = threads;
+  layout.threads = threads * layout.cluster;
   for (unsigned d = 0; d < space.numDims; ++d) {
     if (streamed.test(d) || layout.dims[d].lanes == 1)
       continue;
@@ -387,7 +439,7 @@ bool Planner::canHoldStream() const {
     double n = 1;
     for (unsigned d : access.dims.set_bits())
       n *= capacity[d];
-    return n <= kHeldElements;
+    return n <= std::max(kHeldElements, kClusterElements * limits.cluster);
   });
 }
 
@@ -480,14 +532,16 @@ bool Planner::complete() {
   unsigned end = 0;
   for (const DimShare &share : layout.dims)
     end = std::max<unsigned>(end, share.bit + llvm::Log2_64(share.threads));
-  layout.threads = std::max<int64_t>(kWarp, int64_t(1) << end);
+  layout.threads =
+      std::max<int64_t>(kWarp * layout.cluster, int64_t(1) << end);
   chooseRepeats();
   // What a multiprocessor has for each thread of one block.
   int64_t blocks = std::max<int64_t>(1, layout.leastBlocksPerUnit);
   // What shared memory keeps can be read again.
   int64_t temporaries = layout.kept.empty() ? kTemporaries : 0;
   int64_t most = std::min<int64_t>(
-      kMaxRegisters, kRegisters / (layout.threads * blocks) - temporaries);
+      kMaxRegisters,
+      kRegisters / (layout.getThreadsOfBlock() * blocks) - temporaries);
   return countRegisters() <= most && countCode() <= kMaxCode;
 }
 
@@ -552,29 +606,182 @@ bool Planner::chooseKept() {
   return true;
 }
 
+//===----------------------------------------------------------------------===//
+// Clusters and caches
+//===----------------------------------------------------------------------===//
+
+/// How many blocks share a tile; whether there is a way. `isHeld`: registers are
+/// to hold all of a tile.
+bool Planner::chooseCluster(bool isHeld) {
+  bool isSplit =
+      space.schedule && space.schedule.getKind() == ScheduleKind::Split;
+  // Blocks with segments of their own are the other way.
+  bool hasOtherWay = mergesInLaunch(kernel) && !isSplit;
+  double bytes = 0, elements = 0;
+  bool isShared = false;
+  for (const Access &access : accesses) {
+    if (access.isInput)
+      bytes += bytesOfTile(access);
+    elements = std::max(elements, bytesOfTile(access) / access.bytes);
+    isShared |=
+        isSharedByBlocks(access) && bytesOfTile(access) > kSharedInputBytes;
+  }
+  int64_t cluster = 1;
+  if (isHeld) {
+    while (elements > kHeldElements && cluster * kClusterElements < elements)
+      cluster *= 2;
+    // What nothing but rows take of the cache is kept in shared memory as well.
+    if (cluster > 1 && !isShared && hintOf("cluster") == 0)
+      return false;
+  } else if (!isSplit && streamed.count() == 1) {
+    bool isDynamic = llvm::any_of(streamed.set_bits(), [&](unsigned d) {
+      return ShapedType::isDynamic(space.staticExtents[d]);
+    });
+    double enough = 2 * getTargetOf(kernel).getUnits();
+    while (!isDynamic && !isMapped && cluster < limits.cluster &&
+           countTiles() * cluster < enough &&
+           bytes / (2 * cluster) >= kShareBytes)
+      cluster *= 2;
+  }
+  if (int64_t asked = hintOf("cluster"); asked != 0 && !isSplit) {
+    asked = llvm::bit_floor(uint64_t(asked));
+    if (isHeld && asked < cluster)
+      return false;
+    cluster = asked;
+  }
+  if (cluster > limits.cluster)
+    return false;
+  layout.cluster = cluster;
+  return !hasOtherWay || (cluster > 1 && bytes / cluster <= kMostShareBytes);
+}
+
+/// So many blocks on a multiprocessor that all run at once, where they are few.
+void Planner::chooseOccupancy() {
+  int64_t threads = layout.getThreadsOfBlock();
+  int64_t most = kThreadsOfUnit / threads;
+  if (int64_t asked = hintOf("blocks")) {
+    layout.leastBlocksPerUnit = std::min(asked, most);
+    return;
+  }
+  double units = getTargetOf(kernel).getUnits();
+  double each = std::ceil(countTiles() * layout.cluster / units);
+  if (layout.cluster > 1 && streamed.any() && each <= double(most) &&
+      countRegisters() + kTemporaries <= kRegisters / (threads * each))
+    layout.leastBlocksPerUnit = each;
+}
+
+/// Where all blocks read the same, the first-level cache is for that.
+void Planner::chooseCaching() {
+  if (llvm::none_of(accesses, [&](const Access &access) {
+        return isSharedByBlocks(access) &&
+               bytesOfTile(access) >= kSharedInputBytes;
+      }))
+    return;
+  layout.loadsSharedLate = hintOf("early") != 2;
+  for (const Access &access : accesses) {
+    bool isOwn = true;
+    for (unsigned d = 0; d < space.numDims; ++d)
+      if (isGrid(d) && capacity[d] < space.staticExtents[d])
+        isOwn &= access.dims.test(d);
+    // What shared memory keeps is not read by loads; what programs walk twice is
+    // read twice.
+    bool isOnce = llvm::count_if(accesses, [&](const Access &other) {
+                    return other.argument == access.argument;
+                  }) == 1;
+    isOnce &= access.readers == 1 || streamed.none();
+    if (isOwn && isOnce && access.contiguous)
+      layout.movedOnce.push_back(access.argument.getArgNumber());
+  }
+}
+
+/// Before a short kernel waits for the one before it, it can ask the second-level
+/// cache for its data.
+void Planner::chooseAhead() {
+  bool isSplit =
+      space.schedule && space.schedule.getKind() == ScheduleKind::Split;
+  double blocks = countTiles() * layout.cluster;
+  if (!limits.overlapsLaunches || isSplit || streamed.count() > 1 ||
+      !layout.kept.empty() ||
+      blocks * layout.getThreadsOfBlock() >
+          double(kThreadsOfUnit) * getTargetOf(kernel).getUnits())
+    return;
+  for (unsigned d = 0; d < space.numDims; ++d)
+    if (ShapedType::isDynamic(space.staticExtents[d]))
+      return;
+  double bytes = 0, steps = 1;
+  for (const Access &access : accesses) {
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (!access.isInput || isSharedByBlocks(access) || !access.contiguous ||
+        layout.dims[*access.contiguous].lanes == 1 ||
+        access.type.getElementTypeBitWidth() < 8 ||
+        failed(access.type.getStridesAndOffset(strides, offset)) ||
+        ShapedType::isDynamic(offset) ||
+        llvm::any_of(strides, ShapedType::isDynamic) ||
+        llvm::any_of(access.map.getResults(),
+                     [](AffineExpr e) { return !isa<AffineDimExpr>(e); }))
+      continue;
+    double own = access.bytes;
+    for (unsigned d : access.dims.set_bits())
+      own *= std::min(layout.dims[d].getSpan(), capacity[d]);
+    bytes += own * countTiles();
+    layout.ahead.push_back({access.argument.getArgNumber(), access.map, 0});
+  }
+  for (unsigned d : streamed.set_bits())
+    steps = std::max<double>(1, capacity[d] / layout.dims[d].getSpan());
+  if (bytes > 0)
+    layout.aheadSteps = std::clamp(std::floor(kAheadBytes / bytes), 0.0,
+                                   std::min(steps, 4.0));
+}
+
+/// What follows from where the elements are.
+std::optional<RegisterLayout> Planner::finish() {
+  if (layout.leastBlocksPerUnit == 0)
+    chooseOccupancy();
+  chooseCaching();
+  chooseAhead();
+  return layout;
+}
+
 std::optional<RegisterLayout> Planner::run() {
   if (!findCapacities() || !checkPrograms())
     return std::nullopt;
   findAccesses();
   layout.dims.resize(space.numDims);
   chooseLanes();
+  RegisterLayout lanes = layout;
   // What is held is not streamed.
+  SmallBitVector walked = streamed;
   if (canHoldStream())
     streamed.reset();
   if (streamed.none()) {
-    dealResident();
-    return complete() ? std::optional(layout) : std::nullopt;
-  }
-  bool readsTwice = isMapped && space.schedule.getKind() != ScheduleKind::Split;
-  RegisterLayout lanes = layout;
-  if (readsTwice && streamed.count() == 1 && chooseKept()) {
-    dealStreamed(kKeepingThreads);
-    if (complete())
-      return layout;
+    if (chooseCluster(/*isHeld=*/true)) {
+      dealResident();
+      if (complete())
+        return finish();
+    }
+    if (walked.none())
+      return std::nullopt;
+    streamed = walked;
     layout = lanes;
   }
-  for (int64_t threads : {512, 256, 128}) {
-    if (threads == 512 && !hasFewBlocks() && !readsTwice)
+  if (!chooseCluster(/*isHeld=*/false))
+    return std::nullopt;
+  lanes = layout;
+  bool readsTwice = isMapped && space.schedule.getKind() != ScheduleKind::Split;
+  if (readsTwice && streamed.count() == 1 && layout.cluster == 1 &&
+      chooseKept()) {
+    dealStreamed(kKeepingThreads);
+    if (complete())
+      return finish();
+    layout = lanes;
+  }
+  int64_t asked = hintOf("threads");
+  for (int64_t threads : {1024, 512, 256, 128}) {
+    if (asked != 0 ? threads > std::max<int64_t>(asked, 128)
+                   : threads == 1024 ||
+                         (threads == 512 && !hasFewBlocks() && !readsTwice) ||
+                         (layout.cluster > 1 && threads > kClusterThreads))
       continue;
     layout = lanes;
     dealStreamed(threads);
@@ -585,7 +792,7 @@ std::optional<RegisterLayout> Planner::run() {
     if (readsTwice && sharedBytes != 0 &&
         blocks * layout.threads <= kThreadsOfUnit)
       layout.leastSharedBytes = sharedBytes / blocks + 1024;
-    return layout;
+    return finish();
   }
   return std::nullopt;
 }
@@ -593,6 +800,6 @@ std::optional<RegisterLayout> Planner::run() {
 std::optional<RegisterLayout>
 redfuse::planRegisters(KernelOp kernel, LaunchOp launch,
                        const KernelSpace &space, const KernelPrograms &programs,
-                       int64_t sharedBytes) {
-  return Planner(kernel, launch, space, programs, sharedBytes).run();
+                       const DeviceLimits &limits) {
+  return Planner(kernel, launch, space, programs, limits).run();
 }

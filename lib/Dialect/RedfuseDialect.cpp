@@ -10,6 +10,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FoldInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -140,16 +141,15 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> stream, StringAttr,
                                    int64_t parts, int64_t lazy,
                                    DictionaryAttr hints) {
-  static constexpr StringLiteral kHints[] = {"cached",  "columns", "lazy",
-                                             "operand", "queue",   "rows",
-                                             "slots",   "split"};
+  static constexpr StringLiteral kHints[] = {
+      "blocks", "cached",  "cluster", "columns", "early", "lazy",
+      "operand", "queue",  "rows",    "slots",   "split", "threads"};
   for (NamedAttribute hint :
        hints ? hints.getValue() : ArrayRef<NamedAttribute>()) {
     auto value = dyn_cast<IntegerAttr>(hint.getValue());
     if (!llvm::is_contained(kHints, hint.getName().strref()))
       return emitError() << "no hint is called " << hint.getName()
-                         << "; expected cached, columns, lazy, operand, queue, "
-                            "rows, slots or split";
+                         << "; expected one of " << llvm::join(ArrayRef(kHints), ", ");
     if (!value || !value.getType().isInteger(64) || value.getInt() <= 0)
       return emitError() << "hint " << hint.getName()
                          << ": expected a positive i64";

@@ -1,11 +1,15 @@
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a | FileCheck %s
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_80 | FileCheck %s --check-prefix=OLD
 
-// A kernel waits for the one before it before it does anything else.
+// A kernel waits for the one before it before it reads anything; what it will read first it asks the
+// second-level cache for before that.
 
 // CHECK-LABEL: gpu.func @sum_0
 // CHECK-NEXT: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.launch_dependents;", "~{memory}"
-// CHECK-NEXT: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.wait;", "~{memory}"
+// CHECK-NOT: load
+// CHECK: llvm.inline_asm {{.*}} "prefetch.global.L2 [$0];", "l"
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.wait;", "~{memory}"
+// CHECK: vector.load
 // OLD-NOT: griddepcontrol
 
 #x = affine_map<(i, j) -> (i, j)>

@@ -3,7 +3,8 @@
 Threads with the lowest program counter go first, so that those that took different branches meet
 again behind them. Barriers wait for all threads of the block, shuffles for all of the warp. An
 access that is not aligned is an error. Blocks run one after another, in any order that the caller
-likes.
+likes; those of a cluster side by side, like one block with as many shared memories, of which each
+is reached from the others at addresses that mapa makes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import numpy as np
 _FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 _BITS = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 _BASE = 4096
+# Addresses of shared memory: what mapa makes says which block it is.
+_FAR = 1 << 20
 
 
 class _Everything:
@@ -73,6 +76,8 @@ class Kernel:
             (field[1], _width(field[0]) // 8)
             for field in re.findall(r"\.param \.(\w+)(?: \.ptr[^%]*?)? (\w+)(?:,|\n|$)", match[1])
         ]
+        cluster = re.search(r"\.reqnctapercluster (\d+), 1, 1", match[2])
+        self.cluster = int(cluster[1]) if cluster else 1
         self.code: list[Instruction] = []
         self.labels: dict[str, int] = {}
         for line in match[3].split(";"):
@@ -96,26 +101,33 @@ class Kernel:
             name: int.from_bytes(ctypes.string_at(pointer, size), "little")
             for (name, size), pointer in zip(self.parameters, pointers, strict=True)
         }
-        for block in order or range(blocks):
+        assert blocks % self.cluster == 0, "parts of a cluster"
+        firsts = [block for block in order or range(blocks) if block % self.cluster == 0]
+        for block in firsts:
             _Block(self, block, blocks, threads, shared, values).run()
 
 
 class _Block:
     def __init__(self, kernel: Kernel, block: int, blocks: int, threads: int, shared: int, values):
-        self.kernel, self.count, self.values = kernel, threads, values
+        cluster, self.size = kernel.cluster, shared
+        self.kernel, self.count, self.values = kernel, threads * cluster, values
         # What is not written is not zero.
-        self.shared = np.full(shared, 0xFF, np.uint8)
+        self.shared = np.full(shared * cluster, 0xFF, np.uint8)
+        self.rank = np.arange(self.count) // threads
+        threads = self.count
         self.registers: dict[str, np.ndarray] = {}
         self.copies: list[tuple[np.ndarray, np.ndarray, np.ndarray, int]] = []
         self.pc = np.zeros(threads, np.int64)
         self.waits = np.zeros(threads, bool)
         self.apart = np.zeros(threads, bool)  # at a shuffle that the warp has not reached
         self.done = np.zeros(threads, bool)
+        of_block = np.uint64(threads // cluster)
         index = np.arange(threads, dtype=np.uint64)
         zero = np.zeros(threads, np.uint64)
         self.special = {
-            "%tid.x": index, "%laneid": index % 32, "%ctaid.x": zero + np.uint64(block),
-            "%ntid.x": zero + np.uint64(threads), "%nctaid.x": zero + np.uint64(blocks),
+            "%tid.x": index % of_block, "%laneid": index % 32,
+            "%ctaid.x": self.rank.astype(np.uint64) + np.uint64(block),
+            "%ntid.x": zero + of_block, "%nctaid.x": zero + np.uint64(blocks),
         }  # fmt: skip
 
     def run(self) -> None:
@@ -210,6 +222,8 @@ class _Block:
         registers = [name.strip() for name in names.strip("{}").split(",")]
         memory = self.shared if "shared" in i.words else _MEMORY
         at = self.address(place)[mask]
+        if memory is self.shared:
+            at = self.place(at, self.rank[mask])
         whole = size * len(registers)
         assert (at % whole == 0).all(), f"not aligned: {i.text}"
         if memory is _MEMORY:
@@ -230,6 +244,12 @@ class _Block:
                 bits = self.read(register, f"b{size * 8}")[mask]
                 memory[places] = bits[:, None].view(np.uint8)
 
+    def place(self, at: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """Where addresses of shared memory are, for threads of the blocks ``own``."""
+        block, near = np.where(at >= _FAR, at // _FAR - 1, own), at % _FAR
+        assert (near < self.size).all(), "beyond the shared memory of a block"
+        return block * self.size + near
+
     def copy(self, i: Instruction, mask: np.ndarray) -> None:
         """cp.async: as late as a thread's wait for it."""
         if "wait_group" in i.words:
@@ -245,6 +265,7 @@ class _Block:
         elif "commit_group" not in i.words:
             size = int(i.operands[2])
             to, start = (self.address(place)[mask] for place in i.operands[:2])
+            to = self.place(to, self.rank[mask])
             assert (to % size == 0).all(), f"not aligned: {i.text}"
             assert (start % size == 0).all(), f"not aligned: {i.text}"
             assert ((to >= 0) & (to + size <= len(self.shared))).all(), i.text
@@ -263,8 +284,15 @@ class _Block:
         elif op in ("ret", "exit"):
             self.done |= mask
         elif op in ("bar", "barrier"):
-            self.waits |= mask
-        elif op in ("fence", "membar", "griddepcontrol"):
+            # A warp's own needs nothing: what it has stored is there.
+            if "warp" not in words and "arrive" not in words:
+                self.waits |= mask
+        elif op == "mapa":
+            near = self.read(i.operands[1], "u32").astype(np.int64) % _FAR
+            block = self.read(i.operands[2], "u32").astype(np.int64)
+            assert (block[mask] < self.kernel.cluster).all(), i.text
+            self.write(i.operands[0], near + (block + 1) * _FAR, mask, "b32")
+        elif op in ("fence", "membar", "griddepcontrol", "prefetch"):
             pass
         elif op == "atom":
             assert words[-2] == "inc", i.text

@@ -1,0 +1,45 @@
+//===- Cluster.cpp - blocks that run together ------------------------------===//
+#include "Cluster.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+static Operation *emit(OpBuilder &b, Location loc, StringRef text,
+                       StringRef constraints, ValueRange operands,
+                       TypeRange results = {}) {
+  return LLVM::InlineAsmOp::create(
+      b, loc, results, operands, text, constraints,
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
+      ArrayAttr());
+}
+
+void redfuse::emitClusterArrive(OpBuilder &b, Location loc) {
+  emit(b, loc, "barrier.cluster.arrive.relaxed.aligned;", "~{memory}", {});
+}
+
+void redfuse::emitClusterWait(OpBuilder &b, Location loc) {
+  // A warp waits once, for all of its threads.
+  emit(b, loc, "bar.warp.sync -1;\nbarrier.cluster.wait.acquire.aligned;",
+       "~{memory}", {});
+}
+
+void redfuse::emitStoreInCluster(OpBuilder &b, Location loc, Value address,
+                                 Value block, Value word) {
+  Value there =
+      emit(b, loc, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r",
+           {address, block}, b.getI32Type())
+          ->getResult(0);
+  emit(b, loc, "st.shared::cluster.b32 [$0], $1;", "r,r,~{memory}",
+       {there, word});
+}
+
+void redfuse::emitLaunchWait(OpBuilder &b, Location loc) {
+  emit(b, loc, "griddepcontrol.wait;", "~{memory}", {});
+}
+
+void redfuse::emitPrefetch(OpBuilder &b, Location loc, Value pointer) {
+  emit(b, loc, "prefetch.global.L2 [$0];", "l", pointer);
+}

@@ -1,0 +1,32 @@
+//===- Cluster.h - blocks that run together ------------------------*- C++ -*-===//
+//
+// Blocks of a cluster (sm_90 and later) can write to each other's shared memory;
+// addresses are 32-bit addresses of it. What orders memory is not moved over.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_LIB_CONVERSION_CLUSTER_H
+#define REDFUSE_LIB_CONVERSION_CLUSTER_H
+
+#include "mlir/IR/Builders.h"
+
+namespace redfuse {
+
+/// Says that this block runs; and waits until all of the cluster do. By all threads,
+/// once each.
+void emitClusterArrive(mlir::OpBuilder &b, mlir::Location loc);
+void emitClusterWait(mlir::OpBuilder &b, mlir::Location loc);
+
+/// Stores a word at the same place of a block of the cluster.
+void emitStoreInCluster(mlir::OpBuilder &b, mlir::Location loc,
+                        mlir::Value address, mlir::Value block,
+                        mlir::Value word);
+
+/// Waits until the kernels before this one in the stream have ended.
+void emitLaunchWait(mlir::OpBuilder &b, mlir::Location loc);
+
+/// Asks the second-level cache for the line of global memory at `pointer`.
+void emitPrefetch(mlir::OpBuilder &b, mlir::Location loc, mlir::Value pointer);
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_CLUSTER_H

@@ -1,0 +1,159 @@
+//===- RegisterExchange.cpp - what threads combine with each other --------===//
+#include "Cluster.h"
+#include "Ptx.h"
+#include "RegisterEmitter.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+static constexpr unsigned kWarpBits = 31;
+static constexpr int64_t kExchangeLimit = 40 * 1024;
+
+/// Combines `parts` of the threads that differ in `bits` alone; all of them have
+/// the result.
+void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
+                                    Combine combine) {
+  bits &= layout.threads - 1;
+  for (unsigned bit = 0; bit < 5; ++bit)
+    if (bits >> bit & 1)
+      combine(parts, shuffle(parts, 1u << bit));
+  unsigned inWarp = bits & kWarpBits, warps = bits >> 5;
+  if (warps == 0)
+    return;
+  // One place for each of the threads of a warp that have something of their
+  // own.
+  unsigned own = kWarpBits & ~inWarp, allWarps = layout.threads / 32 - 1;
+  int64_t perWarp = int64_t(1) << llvm::popcount(own);
+  int64_t places = layout.threads / 32 * perWarp;
+  SmallVector<Type> types;
+  for (Value part : parts)
+    types.push_back(part.getType());
+  int64_t bytes = llvm::alignTo(countWords(types) * places * 4, 16);
+  if (exchangeUsed != 0 && exchangeUsed + bytes > kExchangeLimit) {
+    barrier();
+    exchangeUsed = 0;
+  }
+  // Whether blocks of the cluster exchange.
+  unsigned inBlock = layout.getThreadsOfBlock() - 1;
+  bool isFar = bits & ~inBlock;
+  if (isFar)
+    awaitCluster();
+  mergeOffset = exchangeUsed;
+  exchangeUsed += bytes;
+  exchangeBytes = std::max(exchangeBytes, exchangeUsed);
+  hasExchanged = true;
+  Type index = b.getIndexType();
+  Value warp =
+      arith::ShRUIOp::create(b, loc, getThreadWord(), word(5)).getResult();
+  Value lane = compress(getThreadWord(), own);
+  auto placeOf = [&](Value ofWarp) -> Value {
+    Value place = ofWarp;
+    if (perWarp != 1) {
+      place = arith::MulIOp::create(b, loc, place, word(perWarp));
+      place = arith::AddIOp::create(b, loc, place, lane);
+    }
+    return arith::IndexCastUIOp::create(b, loc, index, place);
+  };
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Value place = placeOf(warp);
+    // Where all threads of a warp have the same, each sends it to one block.
+    bool sendsByLane = isFar && own == 0;
+    if (inWarp != 0) {
+      Value stores = isFirstOf(inWarp);
+      if (sendsByLane)
+        stores = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                       getLane(), word(layout.cluster));
+      auto branch = scf::IfOp::create(b, loc, stores, /*withElse=*/false);
+      b.setInsertionPoint(branch.thenYield());
+    }
+    if (!isFar)
+      storeWords(parts, place, places);
+    else if (sendsByLane)
+      sendWords(parts, place, places, getLane());
+    else
+      for (unsigned block = 0; block < layout.cluster; ++block)
+        sendWords(parts, place, places, word(block));
+  }
+  barrier();
+  Value base = arith::AndIOp::create(b, loc, warp, word(allWarps & ~warps));
+  int64_t count = int64_t(1) << llvm::popcount(warps);
+  auto load = [&](Value number) {
+    Value from =
+        arith::OrIOp::create(b, loc, base, deposit(number, warps)).getResult();
+    return loadWords(types, placeOf(from), places);
+  };
+  if (own == 0) {
+    // The lanes of a warp take what one warp has each, or several have.
+    int64_t taken = std::min<int64_t>(count, 32);
+    Value number =
+        arith::AndIOp::create(b, loc, getThreadWord(), word(taken - 1));
+    parts = load(number);
+    for (int64_t more = taken; more < count; more += taken)
+      combine(parts, load(arith::AddIOp::create(b, loc, number, word(more))));
+    for (int64_t distance = 1; distance < taken; distance *= 2)
+      combine(parts, shuffle(parts, distance));
+    return;
+  }
+  parts = load(word(0));
+  if (count * parts.size() <= 64) {
+    for (int64_t i = 1; i < count; ++i)
+      combine(parts, load(word(i)));
+    return;
+  }
+  parts = emitFor(b, loc, constantIndex(1), constantIndex(count),
+                  constantIndex(1), parts, [&](Value i, ValueRange state) {
+                    Parts next(state);
+                    combine(next, load(arith::IndexCastUIOp::create(
+                                      b, loc, b.getI32Type(), i)));
+                    return next;
+                  });
+}
+
+//===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+Value RegisterEmitter::getLane() {
+  return arith::AndIOp::create(b, loc, getThreadWord(), word(31));
+}
+
+void RegisterEmitter::startCluster() {
+  if (layout.cluster == 1)
+    return;
+  emitClusterArrive(b, loc);
+  isStarting = true;
+}
+
+void RegisterEmitter::awaitCluster() {
+  if (!isStarting)
+    return;
+  emitClusterWait(b, loc);
+  isStarting = false;
+}
+
+/// Also where only threads of a block have exchanged: the next ones to write
+/// there may be others.
+void RegisterEmitter::barrier() {
+  if (layout.cluster == 1)
+    return GpuEmitter::barrier();
+  awaitCluster();
+  Ptx(b, loc).synchronizeCluster();
+}
+
+/// As storeWords, into the shared memory of a block of the cluster.
+void RegisterEmitter::sendWords(ValueRange parts, Value place, int64_t places,
+                                Value block) {
+  Ptx ptx(b, loc);
+  Value start = arith::IndexCastUIOp::create(
+      b, loc, b.getI32Type(),
+      memref::ExtractAlignedPointerAsIndexOp::create(b, loc, shared));
+  Value at = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), place);
+  at = ptx.add(start, ptx.mul(at, 4));
+  int64_t number = 0;
+  for (Value v : toWords(parts))
+    emitStoreInCluster(
+        b, loc, ptx.add(at, mergeOffset + number++ * places * 4), block, v);
+}
