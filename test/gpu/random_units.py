@@ -198,7 +198,9 @@ def exact(shape: Shape, given: list) -> tuple[list, list]:
         weights_off @ value.abs() + rounding * out.abs().nan_to_num(0) + 2.0**-20 * spread
     )
     if shape.logsum:
-        total = torch.logsumexp(s, -1, keepdim=True)
+        # As it is written: a row that is masked whole is minus infinity less itself.
+        top = s.amax(-1, keepdim=True)
+        total = (s - top).exp().sum(-1, keepdim=True).log() + top
         results.append(total)
         bounds.append(off.nan_to_num(0).amax(-1, keepdim=True) + 1e-5 * (1 + total.abs()))
     return results, bounds
