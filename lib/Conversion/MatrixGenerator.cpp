@@ -21,9 +21,16 @@ SmallVector<Value> MatrixGenerator::start(unsigned i, Value slot,
   const MatrixProduct &product = plan.products[i];
   ProductShape shape{plan.widths.lookup(product.n),
                      plan.widths.lookup(product.k) / 16, product.element};
-  const TileLayout &layout = loads[i].right.layout;
-  return ptx.multiply(shape, accumulators, left,
-                      ptx.descriptor(addressOf(slot), layout), layout);
+  const Load &load = loads[i];
+  const TileLayout &layout = load.right.layout;
+  Value right = ptx.descriptor(addressOf(slot), layout);
+  if (!load.isResident)
+    return ptx.multiply(shape, accumulators, left, right, layout);
+  const TileLayout &kept = load.kept->layout;
+  Value rows = ptx.add(ptx.add(base, ringBytes() + load.residentAt),
+                       ptx.mul(group, 64 * 128));
+  return ptx.multiply(shape, accumulators, ptx.descriptor(rows, kept), kept,
+                      right, layout);
 }
 
 SmallVector<Value>
@@ -123,6 +130,8 @@ MatrixGenerator::Ring MatrixGenerator::emitInvariants(Ring ring) {
   }
   for (unsigned i : fronts) {
     const MatrixProduct &product = plan.products[i];
+    if (loads[i].isResident)
+      continue;
     if (loads[i].kept) {
       ptx.wait(fullBarrier(ring.slot), ring.phase);
       leftRegisters[i] = readKept(*loads[i].kept, ring.slot,
@@ -135,6 +144,8 @@ MatrixGenerator::Ring MatrixGenerator::emitInvariants(Ring ring) {
       leftRegisters[i] = emitter->packLeft(product);
     }
   }
+  if (residentBytes)
+    ptx.wait(residentBarrier(/*isFull=*/true), turn);
   // Of the rest, what is cheap to keep: scalars and rows.
   for (Operation &inner : body->without_terminator())
     for (Value v : inner.getResults()) {
@@ -410,6 +421,8 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
     walk(steps.wholeEnd, steps.end, false);
   unflatten(list, count, carried.states, carried.packed);
   ring = {list[list.size() - 2], list.back()};
+  if (residentBytes)
+    ptx.arrive(residentBarrier(/*isFull=*/false), emitter->lane);
   // What is left to add.
   for (auto [at, i] : llvm::enumerate(backs)) {
     unsigned s = plan.products[i].state;
@@ -568,8 +581,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   if (plan.split > 1)
     func->setAttr("nvvm.cluster_dim",
                   b.getDenseI32ArrayAttr({int32_t(plan.split), 1, 1}));
-  if (plan.consumers == 2)
-    func->setAttr("nvvm.maxnreg", b.getI32IntegerAttr(168));
+  if (plan.consumers > 1)
+    func->setAttr("nvvm.maxnreg",
+                  b.getI32IntegerAttr(plan.consumers == 2 ? 168 : 128));
   func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));
   entry = &func.getBody().front();
   b.setInsertionPointToStart(entry);
@@ -613,7 +627,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       b, loc, b.getI32Type(),
       memref::ExtractAlignedPointerAsIndexOp::create(b, loc, shared));
   base = arith::AndIOp::create(b, loc, ptx.add(raw, 1023), ptx.i32(-1024));
-  barriers = ptx.add(base, ringBytes());
+  barriers = ptx.add(base, ringBytes() + residentBytes);
   thread = arith::IndexCastUIOp::create(
       b, loc, b.getI32Type(),
       gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x));
@@ -654,6 +668,10 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       ptx.initBarrier(fullBarrier(ptx.i32(s)), 1);
       ptx.initBarrier(emptyBarrier(ptx.i32(s)), 4 * plan.consumers);
     }
+    if (residentBytes) {
+      ptx.initBarrier(residentBarrier(/*isFull=*/true), 1);
+      ptx.initBarrier(residentBarrier(/*isFull=*/false), 4 * plan.consumers);
+    }
     if (hasQueue) {
       // Who reads an answer: the loader, and every multiplying warp.
       ptx.initBarrier(queueBarrier(/*isFull=*/true), 1);
@@ -664,19 +682,19 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   gpu::BarrierOp::create(b, loc);
   Value isLoader = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                          warp, ptx.i32(4));
-  bool movesRegisters = plan.consumers == 2 && plan.split == 1;
+  bool movesRegisters = plan.consumers > 1 && plan.split == 1;
   branchOn(
       isLoader,
       [&] {
         if (movesRegisters)
-          ptx.setRegisters(40, /*more=*/false);
+          ptx.setRegisters(plan.consumers == 2 ? 40 : 32, /*more=*/false);
         branchOn(isEqual(thread, 0), [&] { emitLoader(); });
         if (hasQueue)
           branchOn(isEqual(thread, 32), [&] { emitQueue(); });
       },
       [&] {
         if (movesRegisters)
-          ptx.setRegisters(232, /*more=*/true);
+          ptx.setRegisters(plan.consumers == 2 ? 232 : 160, /*more=*/true);
         emitMultipliers();
       });
   if (plan.split > 1) {
@@ -696,10 +714,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value width = arith::ConstantIndexOp::create(b, loc, threads);
-  Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
-                                             1024 + ringBytes() + slots * 16 +
-                                                 (plan.segments > 1 ? 16 : 0) +
-                                                 (hasQueue ? 32 : 0));
+  Value bytes = arith::ConstantIntOp::create(
+      b, loc, b.getI32Type(),
+      1024 + ringBytes() + residentBytes + slots * 16 + kControlBytes);
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
                             gpu::KernelDim3{width, one, one}, bytes, arguments);
   for (Value v : memory)

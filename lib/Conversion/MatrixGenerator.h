@@ -30,7 +30,10 @@ namespace redfuse {
 /// 7. Where blocks share sums, partial ones take the ring's memory after every
 ///    multiplying warp of the block is done with it, are read after all blocks of
 ///    the cluster have stored theirs, and no block ends before all have read.
-/// 8. Where tiles are taken from a queue, one thread asks for the next while this
+/// 8. What stays in shared memory for a tile of results has a pair of barriers like
+///    a slot, whose phase is over once a tile; its place is free after the last
+///    product that reads it.
+/// 9. Where tiles are taken from a queue, one thread asks for the next while this
 ///    one is in work; loader and multiplying warps read every answer once, before
 ///    it is overwritten, the last one (no tile) too. A launch asks as often as it
 ///    has tiles, so that the counter is zero again at its end.
@@ -67,8 +70,11 @@ private:
   /// The tiles of a product that are loaded together.
   struct Load {
     std::optional<Tile> left;
-    /// Loaded once, before all others.
+    /// Loaded once for a tile of results: to registers, or into shared memory of
+    /// its own, `residentAt` bytes from its start.
     std::optional<Tile> kept;
+    bool isResident = false;
+    int64_t residentAt = 0;
     Tile right;
     int64_t bytes() const { return right.bytes() + (left ? left->bytes() : 0); }
   };
@@ -114,13 +120,20 @@ private:
   void overQueue(bool isMultiplier,
                  llvm::function_ref<Ring(mlir::Value, Ring)> body);
   void emitQueue();
+  /// Behind the ring's barriers: a word, barriers of the queue and of what stays.
+  static constexpr int64_t kControlBytes = 48;
+  mlir::Value controlWord() { return ptx.add(barriers, slots * 16); }
   mlir::Value queueBarrier(bool isFull) {
     return ptx.add(barriers, slots * 16 + (isFull ? 16 : 24));
+  }
+  mlir::Value residentBarrier(bool isFull) {
+    return ptx.add(barriers, slots * 16 + (isFull ? 32 : 40));
   }
   // Loader --------------------------------------------------------------------
   void emitLoader();
   Ring loadBlock(Ring ring);
   Ring loadProduct(unsigned product, Ring ring);
+  void loadResidents();
   Ring loadTiles(llvm::ArrayRef<const Tile *> tiles, Ring ring,
                  mlir::Value sumTile);
   void loadTile(const Tile &tile, mlir::Value address, mlir::Value barrier,
@@ -176,7 +189,9 @@ private:
   std::optional<DimSets> stepSets, finalSets;
   llvm::SmallVector<Load> loads;
   llvm::SmallVector<unsigned> fronts, backs;
-  int64_t slotBytes = 0, slots = 0;
+  int64_t slotBytes = 0, slots = 0, residentBytes = 0;
+  /// Whether the block's tile is an odd one, by its own count (i32).
+  mlir::Value turn;
   /// Tiles differ in how long they take: blocks take the next one when they are
   /// done with one.
   bool hasQueue = false;

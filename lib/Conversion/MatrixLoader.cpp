@@ -12,8 +12,7 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// Shared memory of a block, for slots.
-static constexpr int64_t kSharedBytes = 220 * 1024, kMaxSlots = 8;
+static constexpr int64_t kMaxSlots = 8;
 /// Bytes that the tiles of a group stream: they should stay in the L2, which also
 /// has to take what is written. Where predicates make tiles unequal, larger groups
 /// even them out, and a part of the group is in work at a time.
@@ -65,7 +64,12 @@ bool MatrixGenerator::layOut(std::string &why) {
       load.kept =
           layOutTile(*product.keptLeft, plan.m, product.k, plan.rows(), sum);
       load.kept->map = nextMap++;
-      slotBytes = std::max(slotBytes, load.kept->bytes());
+      load.isResident = product.isResident;
+      load.residentAt = residentBytes;
+      if (load.isResident)
+        residentBytes += llvm::alignTo(load.kept->bytes(), 1024);
+      else
+        slotBytes = std::max(slotBytes, load.kept->bytes());
     }
     slotBytes = std::max<int64_t>(slotBytes, llvm::alignTo(load.bytes(), 1024));
     loads.push_back(load);
@@ -75,19 +79,20 @@ bool MatrixGenerator::layOut(std::string &why) {
     else
       held = plan.stream ? held + 1 : 1;
   }
-  slots = std::min(kSharedBytes / slotBytes, kMaxSlots);
+  slots = std::min((kMatrixSharedBytes - residentBytes) / slotBytes, kMaxSlots);
   // Clusters are placed whole, and leave multiprocessors empty; with room for two
   // blocks on one, all clusters find a place at once.
   if (plan.split > 1)
     slots = std::min(slots,
-                     std::max(kSharedBytes / 2 / slotBytes, held + heldTiled));
+                     std::max(kMatrixSharedBytes / 2 / slotBytes, held + heldTiled));
   if (int64_t wanted = space.schedule.getHint("slots"))
     slots = std::min(slots, std::max(wanted, held + heldTiled));
   if (slots >= held + heldTiled)
     return true;
-  why = llvm::formatv("its tiles take {0} slots of {1} bytes in shared memory, "
-                      "which has {2} bytes",
-                      held + heldTiled, slotBytes, kSharedBytes);
+  why =
+      llvm::formatv("its tiles take {0} slots of {1} bytes in shared memory, "
+                    "which has {2} bytes",
+                    held + heldTiled, slotBytes, kMatrixSharedBytes - residentBytes);
   return false;
 }
 
@@ -411,6 +416,7 @@ void MatrixGenerator::overTiles(bool isMultiplier,
   Value own = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
   if (plan.shares() > 1) {
     // One tile, and no more.
+    turn = ptx.i32(0);
     body(tile, {ptx.i32(0), ptx.i32(0)});
     return;
   }
@@ -438,6 +444,10 @@ void MatrixGenerator::overTiles(bool isMultiplier,
           [&](Value round, ValueRange state) {
             Value first = arith::MulIOp::create(b, loc, round, width);
             Value at = arith::AddIOp::create(b, loc, first, placeIn(round));
+            turn = arith::AndIOp::create(
+                b, loc,
+                arith::IndexCastUIOp::create(b, loc, b.getI32Type(), round),
+                ptx.i32(1));
             Ring ring = body(at, {state[0], state[1]});
             return SmallVector<Value>{ring.slot, ring.phase};
           });
@@ -463,10 +473,11 @@ void MatrixGenerator::overQueue(bool isMultiplier,
       [&](OpBuilder &, Location, ValueRange state) {
         Value at =
             arith::IndexCastUIOp::create(b, loc, b.getIndexType(), state[0]);
+        turn = state[3];
         Ring ring = body(at, {state[1], state[2]});
-        // Rule 8.
+        // Rule 9.
         ptx.wait(queueBarrier(/*isFull=*/true), state[3]);
-        Value next = ptx.loadWord(ptx.add(barriers, slots * 16));
+        Value next = ptx.loadWord(controlWord());
         if (isMultiplier)
           next = ptx.first(ptx.settle(next)[0]);
         ptx.arrive(queueBarrier(/*isFull=*/false),
@@ -494,7 +505,7 @@ void MatrixGenerator::emitQueue() {
                                 ptx.add(count, -1));
         Value tile = ptx.add(answer, width);
         ptx.wait(queueBarrier(/*isFull=*/false), state[1]);
-        ptx.storeWord(ptx.add(barriers, slots * 16), tile);
+        ptx.storeWord(controlWord(), tile);
         ptx.arrive(queueBarrier(/*isFull=*/true), ptx.i32(0));
         Value isTile = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                              tile, count);
@@ -569,6 +580,23 @@ MatrixGenerator::Ring MatrixGenerator::loadProduct(unsigned product,
   return {next[0], next[1]};
 }
 
+/// Behind the first tiles of the stream: these have a place already while the last
+/// products of the tile before still read what stays.
+void MatrixGenerator::loadResidents() {
+  Value free = arith::XOrIOp::create(b, loc, turn, ptx.i32(1));
+  ptx.wait(residentBarrier(/*isFull=*/false), free);
+  Value barrier = residentBarrier(/*isFull=*/true);
+  int64_t bytes = 0;
+  for (const Load &load : loads)
+    if (load.isResident)
+      bytes += load.kept->bytes();
+  ptx.expect(barrier, bytes);
+  for (const Load &load : loads)
+    if (load.isResident)
+      loadTile(*load.kept, ptx.add(base, ringBytes() + load.residentAt),
+               barrier, Value());
+}
+
 MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
   if (!plan.stream) {
     for (size_t i = 0; i < plan.products.size(); ++i)
@@ -585,10 +613,12 @@ MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
   emitter->values.clear();
   Steps steps = stepsOf();
   for (const Load &load : loads)
-    if (load.kept)
+    if (load.kept && !load.isResident)
       ring = loadTiles(&*load.kept, ring, Value());
   setStep(steps.begin);
   all(fronts);
+  if (residentBytes)
+    loadResidents();
   SmallVector<Value> next = emitFor(
       b, loc, arith::AddIOp::create(b, loc, steps.begin, one), steps.end, one,
       {ring.slot, ring.phase}, [&](Value step, ValueRange state) {

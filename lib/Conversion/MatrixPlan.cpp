@@ -16,8 +16,14 @@ using namespace redfuse;
 static constexpr int64_t kMaxColumns = 256, kMaxRegisterSum = 128;
 /// With fewer rows other kernels read memory as fast.
 static constexpr int64_t kLeastRows = 5;
-/// 32-bit registers a thread may have for fragments.
-static constexpr int64_t kFragmentRegisters = 200;
+/// 32-bit registers a thread may have for fragments; where three warpgroups
+/// multiply, it has 160 in all.
+static constexpr int64_t kFragmentRegisters = 200, kRegistersOfThree = 128;
+/// How much faster three warpgroups are than two, with shorter tiles of columns,
+/// where the rows are whole tiles of either; and how long the streamed dim has to be
+/// where predicates cut tiles.
+static constexpr double kGainOfThree = 1.08;
+static constexpr int64_t kLongStream = 8192;
 /// The longest list of a top-k.
 static constexpr int64_t kMaxRanks = 32;
 /// Bytes a cycle that a multiprocessor reads of memory and the L2 cache, and of the
@@ -58,6 +64,10 @@ private:
   bool checkValues();
   bool checkResults();
   bool chooseWidths();
+  std::optional<int64_t> streamWidth(int64_t registers);
+  void chooseThree();
+  bool hasPredicates();
+  bool isWorthThree(int64_t rows, int64_t length);
   bool addRanks();
   void chooseBlocks();
   void chooseSegments(int64_t tiles, int64_t rows);
@@ -242,6 +252,18 @@ bool Planner::placeOperands(MatrixProduct &product) {
   std::optional<int64_t> k = extentOf(product.k);
   bool inRegisters =
       product.isBack || (k && *k <= kMaxRegisterSum && plan.fold);
+  if (!product.isBack && plan.fold && k && *k > kMaxRegisterSum &&
+      *k <= kMaxColumns && isNarrow && isa<BlockArgument>(narrow)) {
+    MatrixSource source;
+    std::string reason = why;
+    if (findSource(narrow, plan.m, product.k, source) &&
+        source.sum + 1 == source.map.getNumResults()) {
+      product.keptLeft = source;
+      product.isResident = true;
+      return true;
+    }
+    why = reason;
+  }
   if (!inRegisters && isNarrow && isa<BlockArgument>(narrow)) {
     product.tiledLeft.emplace();
     if (!findSource(narrow, plan.m, product.k, *product.tiledLeft))
@@ -367,7 +389,6 @@ bool Planner::checkResults() {
 }
 
 bool Planner::chooseWidths() {
-  int64_t fixed = 0, streamed = 0;
   auto pad = [](int64_t extent, int64_t to) {
     return std::max<int64_t>(to, llvm::alignTo(extent, to));
   };
@@ -390,35 +411,121 @@ bool Planner::chooseWidths() {
         return refuse("a dim of columns is dynamic or longer than 256");
       plan.widths[d] = width;
     }
-    if (product.isBack)
-      fixed += plan.widths[product.n] / 2;
-    else if (plan.stream && !product.tiledLeft)
-      fixed += plan.widths[product.k] / 4;
   }
   if (!plan.stream) {
+    int64_t registers = 0;
     for (MatrixProduct &product : plan.products)
-      streamed += plan.widths[product.n] / 2;
-    if (streamed > kFragmentRegisters)
+      registers += plan.widths[product.n] / 2;
+    if (registers > kFragmentRegisters)
       return refuse("the fragments of its products do not fit registers");
     return true;
   }
-  // Scores, and what is packed of them; several maps of scores more.
+  if (std::optional<int64_t> width = streamWidth(kFragmentRegisters)) {
+    plan.widths[*plan.stream] = *width;
+    return true;
+  }
+  return refuse("its states do not fit registers");
+}
+
+/// The columns of a step: as many as registers and shared memory have room for.
+std::optional<int64_t> Planner::streamWidth(int64_t registers) {
+  int64_t resident = 0, widest = 0;
+  for (MatrixProduct &product : plan.products) {
+    int64_t other = product.isBack      ? plan.widths[product.n]
+                    : product.tiledLeft ? kSumTile
+                                        : plan.widths[product.k];
+    widest = std::max<int64_t>(widest, llvm::alignTo(other, 64));
+    if (product.isBack)
+      registers -= plan.widths[product.n] / 2;
+    else if (product.isResident)
+      resident += plan.rows() * llvm::alignTo(plan.widths[product.k], 64) * 2;
+    else if (!product.tiledLeft)
+      registers -= plan.widths[product.k] / 4;
+  }
+  // Scores, and what is packed of them; several maps of scores more. Two slots for
+  // each product.
   int64_t fronts = 0;
   for (MatrixProduct &product : plan.products)
     fronts += !product.isBack;
   int64_t longest = extentOf(*plan.stream).value_or(128);
   int64_t wanted = space.schedule ? space.schedule.getHint("columns") : 0;
-  for (int64_t width : {128, 96, 64, 32, 16}) {
-    if (width > pad(longest, 16) ||
+  for (int64_t width : {128, 112, 96, 80, 64, 48, 32, 16}) {
+    if (width > std::max<int64_t>(16, llvm::alignTo(longest, 16)) ||
         (wanted && width > std::max<int64_t>(wanted, 16)))
       continue;
-    if (fixed + width / 4 + std::max<int64_t>(fronts, 1) * width / 2 >
-        kFragmentRegisters)
+    if (width / 4 + std::max<int64_t>(fronts, 1) * width / 2 > registers)
       continue;
-    plan.widths[*plan.stream] = width;
-    return true;
+    if (resident &&
+        resident + 2 * int64_t(plan.products.size()) * width * widest * 2 >
+            kMatrixSharedBytes)
+      continue;
+    return width;
   }
-  return refuse("its states do not fit registers");
+  return std::nullopt;
+}
+
+/// Three warpgroups with 64 rows each, instead of two: while one computes, two
+/// multiply. Their left operands stay in shared memory, and a step is shorter.
+void Planner::chooseThree() {
+  int64_t wantedRows = space.schedule.getHint("rows");
+  bool isAsked = wantedRows > 128;
+  if (space.schedule.getHint("operand") == 2 || isAsked || !wantedRows)
+    for (MatrixProduct &product : plan.products)
+      if (!product.isBack && !product.keptLeft)
+        return;
+  if (!plan.stream || plan.shares() > 1 || plan.consumers != 2)
+    return;
+  if (space.schedule.getHint("operand") == 2)
+    for (MatrixProduct &product : plan.products)
+      product.isResident = product.keptLeft.has_value();
+  std::optional<int64_t> rows = extentOf(plan.m),
+                         length = extentOf(*plan.stream);
+  if (wantedRows ? !isAsked : !rows || !length)
+    return;
+  if (!isAsked && !isWorthThree(*rows, *length))
+    return;
+  MatrixPlan two = plan;
+  plan.consumers = 3;
+  for (MatrixProduct &product : plan.products)
+    product.isResident = product.keptLeft.has_value();
+  // Predicates take some.
+  std::optional<int64_t> width =
+      streamWidth(kRegistersOfThree - (hasPredicates() ? 4 : 0));
+  // With fewer columns the matrix unit waits for the exponentials.
+  if (width && (isAsked || *width >= std::min<int64_t>(80, *length)))
+    plan.widths[*plan.stream] = *width;
+  else
+    plan = two;
+}
+
+/// Whether values depend on comparisons along the streamed dim.
+bool Planner::hasPredicates() {
+  return llvm::any_of(plan.step.getProgramBody()->getOps<arith::SelectOp>(),
+                      [&](arith::SelectOp select) {
+                        return (*sets)[select.getCondition()].test(
+                            *plan.stream);
+                      });
+}
+
+/// By the rows of all rounds of tiles, or of all tiles where they are unequal.
+bool Planner::isWorthThree(int64_t rows, int64_t length) {
+  bool isCut = hasPredicates();
+  if (isCut && length < kLongStream)
+    return false;
+  int64_t others = 1;
+  for (int64_t d : space.schedule.getGrid())
+    if (unsigned(d) != plan.m) {
+      std::optional<int64_t> extent = extentOf(d);
+      if (!extent)
+        return false;
+      others *= *extent;
+    }
+  auto rowsOfAll = [&](int64_t tile) {
+    int64_t tiles = others * llvm::divideCeil(rows, tile);
+    return double(tile) *
+           (isCut ? tiles : units * llvm::divideCeil(tiles, units));
+  };
+  return rowsOfAll(192) < kGainOfThree * rowsOfAll(128);
 }
 
 /// Ranks are columns too.
@@ -587,6 +694,7 @@ std::optional<MatrixPlan> Planner::run() {
   if (!checkResults())
     return std::nullopt;
   chooseBlocks();
+  chooseThree();
   return plan;
 }
 

@@ -17,6 +17,9 @@ namespace redfuse {
 /// Elements of a sum that a tile has where it is cut.
 constexpr int64_t kSumTile = 64;
 
+/// Shared memory of a block for tiles of matrices.
+constexpr int64_t kMatrixSharedBytes = 224 * 1024;
+
 /// A tensor of the kernel that matrix units read from shared memory.
 struct MatrixSource {
   mlir::BlockArgument argument;
@@ -37,8 +40,9 @@ struct MatrixProduct {
   /// tiles.
   std::optional<MatrixSource> tiledLeft;
   /// Where the left operand is the same in all steps, and comes to registers by
-  /// shared memory.
+  /// shared memory, or stays there (`isResident`).
   std::optional<MatrixSource> keptLeft;
+  bool isResident = false;
   unsigned n = 0, k = 0;
   mlir::Type element;
   /// Summed along the streamed dim: accumulates into a state of the fold.

@@ -185,7 +185,7 @@ void MatrixGenerator::mergeSegments(
   fence();
   int64_t threads = 128 * plan.consumers;
   ptx.synchronize(1, threads);
-  Value word = ptx.add(barriers, slots * 16);
+  Value word = controlWord();
   Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                         thread, ptx.i32(128));
   auto ask = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);

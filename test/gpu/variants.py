@@ -29,8 +29,11 @@ VARIANTS = {
     "queue": {"queue": 2},
     "cached16": {"cached": 16},
     "cached64": {"cached": 64},
-    "rows192": {"rows": 192, "columns": 80},
-    "shared": {"operand": 2},
+    "rows128": {"rows": 128},
+    "rows192": {"rows": 192},
+    "shared": {"rows": 128, "operand": 2},
+    "columns64": {"columns": 64},
+    "columns96": {"columns": 96},
 }
 
 
@@ -64,7 +67,7 @@ def main() -> int:
         for variant in given.variants.split(","):
             out = torch.full_like(q, float("nan"))
             try:
-                schedules = hinted(text, "cuda", VARIANTS[variant])
+                schedules = hinted(text, "cuda:sm_90a", VARIANTS[variant])
                 options = {"cache": False, "schedules": schedules}
                 exe = redfuse.compile(text, target="cuda", options=options)
                 call = partial(exe, q, k, v, out=out)

@@ -14,6 +14,9 @@ from cases_kernels import execute
 from matrix_machine import MatrixKernel
 from redfuse.bench import programs
 from redfuse.data import random_inputs
+from redfuse.frontends.mlir import read
+from redfuse.options import Options
+from redfuse.tuning.space import places
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +47,10 @@ CASES = {
     "growing": (1, 1, 128, 512, 64, "none", 1, -1, {}),
     "huge": (1, 1, 128, 384, 64, "none", 1, 1e12, {}),
     "d256": (1, 1, 128, 192, 256, "none", 1, 1, {}),
+    "d192-causal": (1, 1, 150, 150, 192, "causal", 1, 4, {}),
+    "three": (1, 1, 384, 400, 128, "none", 1, 4, {"hints": {"rows": 192}}),
+    "three-queue": (1, 2, 500, 500, 64, "causal", 1, 4, {"hints": {"rows": 192}, "blocks": 2}),
+    "resident": (1, 2, 256, 256, 64, "causal", 2, 1, {"hints": {"operand": 2}, "blocks": 1}),
     "few": (1, 8, 8, 512, 64, "none", 1, 1, {}),
 }
 
@@ -56,6 +63,12 @@ def run(
     path.write_text(programs.attention(batch, heads, rows, keys, dim, "bf16", kv_heads, kind))
     options = {"cache": False, "tuned": False, "schedule": "stream", **options}
     MatrixKernel.most_blocks = options.pop("blocks", 1 << 30)
+    if hints := options.pop("hints", {}):
+        (place,) = places(read(path), Options(schedule="stream"), "cuda:sm_90a")
+        schedule = place.starts[0]
+        for key, value in hints.items():
+            schedule = schedule.with_hint(key, value)
+        options = {"cache": False, "schedules": (schedule.text,)}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     assert "wgmma.mma_async" in exe.asm
     q, k, v = random_inputs(exe.signature, 7)

@@ -1,0 +1,163 @@
+// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a -split-input-file | FileCheck %s
+
+// Left operands that are the same in all steps and stay in shared memory. Three
+// warpgroups with 64 rows each, where that leaves multiprocessors less idle: they
+// have 160 registers a thread, so a step has fewer columns.
+
+// CHECK-LABEL: gpu.func @weighted_rows_0
+// CHECK-SAME: known_block_size = array<i32: 512, 1, 1>
+// CHECK-SAME: nvvm.maxnreg = 128
+// CHECK: setmaxnreg.dec.sync.aligned.u32 32
+// The first tile of the stream, then what stays, once its place is free.
+// CHECK: cp.async.bulk.tensor
+// CHECK: mbarrier.try_wait
+// CHECK: cp.async.bulk.tensor
+// CHECK: setmaxnreg.inc.sync.aligned.u32 160
+// CHECK-NOT: ldmatrix
+// CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}, $64, $65, q, 1, 1, 0, 0;
+// CHECK: scf.for
+// CHECK: wgmma.wait_group.sync.aligned 1
+// CHECK: scf.yield
+// Its place is free before the last product onto the state.
+// CHECK: mbarrier.arrive
+// CHECK: wgmma.mma_async
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#r = affine_map<(i, j, d, e) -> (i)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+func.func @weighted_rows(%q: memref<25344x64xbf16>, %k: memref<4096x64xbf16>, %v: memref<4096x64xbf16>, %out: memref<25344x64xbf16>) {
+  redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<25344x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
+      outs(%out : memref<25344x64xbf16>)
+  return
+}
+redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1]>} {
+^bb0(%q: tensor<25344x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %init: tensor<25344x64xbf16>):
+  %r0 = tensor.empty() : tensor<25344xf32>
+  %o0 = tensor.empty() : tensor<25344x64xf32>
+  %state:3 = redfuse.fold {identities = [0xFF800000 : f32, 0.0 : f32, 0.0 : f32], indexing_maps = [#q, #k, #v, #r, #r, #o],
+      over = array<i64: 1>}
+      ins(%q, %k, %v : tensor<25344x64xbf16>, tensor<4096x64xbf16>, tensor<4096x64xbf16>)
+      outs(%r0, %r0, %o0 : tensor<25344xf32>, tensor<25344xf32>, tensor<25344x64xf32>) step {
+  ^bb0(%a: bf16, %b: bf16, %c: bf16, %m: f32, %l: f32, %o: f32):
+    %scale = arith.constant 0.25 : f32
+    %x = arith.extf %a : bf16 to f32
+    %y = arith.extf %b : bf16 to f32
+    %xy = arith.mulf %x, %y : f32
+    %s = redfuse.reduce add %xy over [2] into [0, 1] : f32
+    %t = arith.mulf %s, %scale : f32
+    %top = redfuse.reduce maximumf %t over [1] into [0] : f32
+    %mn = arith.maximumf %m, %top : f32
+    %old = arith.subf %m, %mn : f32
+    %alpha = math.exp %old : f32
+    %d = arith.subf %t, %mn : f32
+    %p = math.exp %d : f32
+    %ps = redfuse.reduce add %p over [1] into [0] : f32
+    %la = arith.mulf %l, %alpha : f32
+    %ln = arith.addf %la, %ps : f32
+    %z = arith.extf %c : bf16 to f32
+    %pz = arith.mulf %p, %z : f32
+    %po = redfuse.reduce add %pz over [1] into [0, 3] {redfuse.narrowed = bf16} : f32
+    %oa = arith.mulf %o, %alpha : f32
+    %on = arith.addf %oa, %po : f32
+    redfuse.yield %mn, %ln, %on : f32, f32, f32
+  } merge {
+  ^bb0(%ma: f32, %la: f32, %oa: f32, %mb: f32, %lb: f32, %ob: f32):
+    %m = arith.maximumf %ma, %mb : f32
+    %da = arith.subf %ma, %m : f32
+    %ea = math.exp %da : f32
+    %db = arith.subf %mb, %m : f32
+    %eb = math.exp %db : f32
+    %lx = arith.mulf %la, %ea : f32
+    %ly = arith.mulf %lb, %eb : f32
+    %l = arith.addf %lx, %ly : f32
+    %ox = arith.mulf %oa, %ea : f32
+    %oy = arith.mulf %ob, %eb : f32
+    %o = arith.addf %ox, %oy : f32
+    redfuse.yield %m, %l, %o : f32, f32, f32
+  } -> tensor<25344xf32>, tensor<25344xf32>, tensor<25344x64xf32>
+  %res = redfuse.finalize {indexing_maps = [#r, #o, #o]} ins(%state#1, %state#2 : tensor<25344xf32>, tensor<25344x64xf32>)
+      outs(%init : tensor<25344x64xbf16>) {
+  ^bb0(%l: f32, %o: f32):
+    %n = arith.divf %o, %l : f32
+    %t = arith.truncf %n : f32 to bf16
+    redfuse.yield %t : bf16
+  } -> tensor<25344x64xbf16>
+  redfuse.yield %res : tensor<25344x64xbf16>
+}
+
+// -----
+
+// A sum of 256 does not fit registers.
+
+// CHECK-LABEL: gpu.func @wide_0
+// CHECK-SAME: known_block_size = array<i32: 384, 1, 1>
+// CHECK-NOT: ldmatrix
+// CHECK: wgmma.mma_async.sync.aligned.m64n80k16.f32.bf16.bf16 {{.*}}, $40, $41, q, 1, 1, 0, 0;
+// CHECK: scf.for
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#r = affine_map<(i, j, d, e) -> (i)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+func.func @wide(%q: memref<256x256xbf16>, %k: memref<512x256xbf16>, %v: memref<512x256xbf16>, %out: memref<256x256xbf16>) {
+  redfuse.launch @wide_0 ins(%q, %k, %v : memref<256x256xbf16>, memref<512x256xbf16>, memref<512x256xbf16>)
+      outs(%out : memref<256x256xbf16>)
+  return
+}
+redfuse.kernel @wide_0 attributes {num_inputs = 3 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1]>} {
+^bb0(%q: tensor<256x256xbf16>, %k: tensor<512x256xbf16>, %v: tensor<512x256xbf16>, %init: tensor<256x256xbf16>):
+  %r0 = tensor.empty() : tensor<256xf32>
+  %o0 = tensor.empty() : tensor<256x256xf32>
+  %state:3 = redfuse.fold {identities = [0xFF800000 : f32, 0.0 : f32, 0.0 : f32], indexing_maps = [#q, #k, #v, #r, #r, #o],
+      over = array<i64: 1>}
+      ins(%q, %k, %v : tensor<256x256xbf16>, tensor<512x256xbf16>, tensor<512x256xbf16>)
+      outs(%r0, %r0, %o0 : tensor<256xf32>, tensor<256xf32>, tensor<256x256xf32>) step {
+  ^bb0(%a: bf16, %b: bf16, %c: bf16, %m: f32, %l: f32, %o: f32):
+    %scale = arith.constant 0.25 : f32
+    %x = arith.extf %a : bf16 to f32
+    %y = arith.extf %b : bf16 to f32
+    %xy = arith.mulf %x, %y : f32
+    %s = redfuse.reduce add %xy over [2] into [0, 1] : f32
+    %t = arith.mulf %s, %scale : f32
+    %top = redfuse.reduce maximumf %t over [1] into [0] : f32
+    %mn = arith.maximumf %m, %top : f32
+    %old = arith.subf %m, %mn : f32
+    %alpha = math.exp %old : f32
+    %d = arith.subf %t, %mn : f32
+    %p = math.exp %d : f32
+    %ps = redfuse.reduce add %p over [1] into [0] : f32
+    %la = arith.mulf %l, %alpha : f32
+    %ln = arith.addf %la, %ps : f32
+    %z = arith.extf %c : bf16 to f32
+    %pz = arith.mulf %p, %z : f32
+    %po = redfuse.reduce add %pz over [1] into [0, 3] {redfuse.narrowed = bf16} : f32
+    %oa = arith.mulf %o, %alpha : f32
+    %on = arith.addf %oa, %po : f32
+    redfuse.yield %mn, %ln, %on : f32, f32, f32
+  } merge {
+  ^bb0(%ma: f32, %la: f32, %oa: f32, %mb: f32, %lb: f32, %ob: f32):
+    %m = arith.maximumf %ma, %mb : f32
+    %da = arith.subf %ma, %m : f32
+    %ea = math.exp %da : f32
+    %db = arith.subf %mb, %m : f32
+    %eb = math.exp %db : f32
+    %lx = arith.mulf %la, %ea : f32
+    %ly = arith.mulf %lb, %eb : f32
+    %l = arith.addf %lx, %ly : f32
+    %ox = arith.mulf %oa, %ea : f32
+    %oy = arith.mulf %ob, %eb : f32
+    %o = arith.addf %ox, %oy : f32
+    redfuse.yield %m, %l, %o : f32, f32, f32
+  } -> tensor<256xf32>, tensor<256xf32>, tensor<256x256xf32>
+  %res = redfuse.finalize {indexing_maps = [#r, #o, #o]} ins(%state#1, %state#2 : tensor<256xf32>, tensor<256x256xf32>)
+      outs(%init : tensor<256x256xbf16>) {
+  ^bb0(%l: f32, %o: f32):
+    %n = arith.divf %o, %l : f32
+    %t = arith.truncf %n : f32 to bf16
+    redfuse.yield %t : bf16
+  } -> tensor<256x256xbf16>
+  redfuse.yield %res : tensor<256x256xbf16>
+}
