@@ -152,6 +152,7 @@ def run(
     """Run a program on arrays from a file; exit with 1 if a result is wrong."""
     from . import check as checking
     from .data import random_inputs
+    from .runtime.tensors import call
 
     options = _options(entry, no_fuse, option)
     held, expected = checking.load_npz(str(inputs)) if inputs is not None else ([], [])
@@ -160,8 +161,7 @@ def run(
     arrays = (
         checking.cast_inputs(held, signature) if inputs is not None else random_inputs(signature)
     )
-    results = executable(*arrays)
-    results = list(results) if isinstance(results, tuple) else [results]
+    results = call(executable, arrays, f"running a program for {executable.target}")
     if save is not None:
         _save_npz(save, results)
     if expected and len(expected) != len(results):

@@ -17,7 +17,7 @@ import redfuse
 import torch
 from corpus import poison, to_gpu
 from redfuse.bench import cases, exact, programs
-from redfuse.bench.runner import from_torch
+from redfuse.runtime.tensors import to_host
 
 # Largest difference over the largest exact value: roundings to the type of the results.
 TOLERANCES = {"bf16": 1.5e-2, "f16": 2e-3}
@@ -101,7 +101,7 @@ def run(case: cases.Case, target: str, repeat: int) -> bool:
                 first = [result.clone() for result in results]
             differ += not all(map(torch.equal, first, results))
         torch.cuda.synchronize()
-        arrays = [from_torch(result.cpu()) for result in results]
+        arrays = [to_host(result) for result in results]
         error = exact.error(itertools.islice(case.exact(host), 8), arrays)
     except Exception as problem:
         text = " ".join(str(problem).split())[:400]

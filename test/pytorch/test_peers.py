@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from redfuse.bench import exact, programs, runner
 from redfuse.bench.cases import Case
+from redfuse.runtime import tensors
 from small_cases import SMALL, inputs_of
 
 
@@ -15,12 +16,12 @@ from small_cases import SMALL, inputs_of
 def test_peers_do_the_same_work(name: str) -> None:
     _, shapes, expected, peer = SMALL[name]
     inputs = inputs_of(shapes)
-    for call_name, (call, _) in peer([runner.to_torch(array) for array in inputs]).items():
+    for call_name, (call, _) in peer([tensors.to_torch(array) for array in inputs]).items():
         if "_int_mm" in call_name:
             continue  # an integer matmul of PyTorch's, with limits on shapes of its own
         results = call()
         results = list(results) if isinstance(results, (tuple, list)) else [results]
-        assert exact.error(expected(inputs), [runner.from_torch(r) for r in results]) < 1e-5
+        assert exact.error(expected(inputs), [tensors.from_torch(r) for r in results]) < 1e-5
 
 
 def test_a_failing_case_is_a_row_and_not_the_end() -> None:

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..errors import Error
+from ..runtime.tensors import need_gpu, to_host
 from . import exact, gpu_peers
 from .cases import Case
 from .gpu_timing import Timer, first_line, sets_of, timed
-from .runner import Row, Settings, from_torch, schedules
+from .runner import Row, Settings, schedules
 
 
 @dataclasses.dataclass
@@ -75,7 +76,7 @@ def run_case(case: Case, settings: Settings, floors: Floors, peers: Sequence[str
     import torch
 
     first = _inputs(case, settings.seed)
-    inputs = [from_torch(tensor.cpu()) for tensor in first]
+    inputs = [to_host(tensor) for tensor in first]
     sets = sets_of(first)
     want = list(itertools.islice(case.exact(inputs), 2))
     del inputs
@@ -216,7 +217,7 @@ def _warm(contender: Contender, want: list) -> bool:
         with torch.no_grad():
             results = contender.calls[0]()
             results = list(results) if isinstance(results, (tuple, list)) else [results]
-            arrays = [from_torch(result.cpu()) for result in results]
+            arrays = [to_host(result) for result in results]
             contender.row.error = exact.error(iter(want), arrays)
             del results, arrays
         contender.timer = Timer(contender.calls)
@@ -283,18 +284,16 @@ def _set_up() -> None:
 
     import torch
 
-    if not torch.cuda.is_available():
-        raise Error("--target cuda: PyTorch sees no GPU in this process")
     torch.manual_seed(0)
     for name in ("torch._inductor", "torch._dynamo"):
         logging.getLogger(name).setLevel(logging.ERROR)
 
 
 def circumstances() -> dict[str, str]:
-    """What the numbers depend on."""
-    import torch
-
+    """What the numbers depend on. Raises Error without a GPU, or PyTorch."""
     from .. import cuda
+
+    torch = need_gpu("--target cuda")
 
     properties = torch.cuda.get_device_properties(0)
     found: dict[str, str] = {

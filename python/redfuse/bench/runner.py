@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..errors import Error
+from ..runtime.tensors import from_torch, to_torch
 from . import exact
 from .cases import Case
 
@@ -180,23 +181,6 @@ def schedules(explanation: dict) -> str:
         if kind and kind not in kinds:
             kinds.append(kind)
     return "+".join(kinds)
-
-
-def to_torch(array: Any) -> Any:
-    """A tensor on the same memory."""
-    import numpy
-    import torch
-
-    if array.dtype.name == "bfloat16":
-        return torch.from_numpy(array.view(numpy.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
-
-
-def from_torch(value: Any) -> Any:
-    """A NumPy array of a result; bf16 becomes f32, which holds it exactly."""
-    import torch
-
-    return (value.float() if value.dtype == torch.bfloat16 else value).numpy()
 
 
 def _peers(case: Case, inputs: list, settings: Settings, row: Any) -> Iterator[Contender]:

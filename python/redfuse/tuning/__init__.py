@@ -16,6 +16,7 @@ from .. import cache
 from ..errors import ArgumentError, Error, UnsupportedError
 from ..frontends import mlir as mlir_frontend
 from ..options import Options
+from ..runtime.tensors import need_gpu
 from . import store
 from .schedules import Schedule
 from .space import Place, hinted, places
@@ -101,6 +102,8 @@ class _Search:
             raise ArgumentError(
                 f"target '{target}' does not run on this machine; expected one that does"
             )
+        if target != "cpu":
+            need_gpu(f"tuning for {target}")
         if not options.fuse:
             raise ArgumentError("fuse=False has no schedules: nothing to tune")
         self.shapes = _checked(program, options, shapes, inputs)

@@ -23,6 +23,7 @@ from ..errors import CodeWarning, Error, FusionWarning
 from ..frontends.mlir import Source
 from ..options import Options
 from ..runtime.specs import Signature
+from ..runtime.tensors import to_gpu, to_host
 
 _LOOSER = 10.0  # than the tolerance against fp64: both results have errors of their own
 _HOPELESS = 5.0  # times the first candidate's time: one call is enough to know
@@ -101,7 +102,7 @@ class Subject:
         if self.target != "cpu":
             results = [_poisoned(result) for result in results]
             exe(*self.sets[0], out=tuple(results))
-            results = [_to_host(result) for result in results]
+            results = [to_host(result) for result in results]
         if not self.expected:
             self.expected = results
             return ""
@@ -205,21 +206,8 @@ def arguments(signature: Signature, shapes: Sequence[Sequence[int]], file: str) 
     return random_inputs(signature)
 
 
-def to_gpu(array: Any) -> Any:
-    """A torch tensor on the current GPU."""
-    from ..bench.runner import to_torch
-
-    return to_torch(array).cuda() if getattr(array, "shape", None) is not None else array
-
-
 def _poisoned(tensor: Any) -> Any:
     return tensor.fill_(float("nan") if tensor.is_floating_point() else 1)
-
-
-def _to_host(tensor: Any) -> Any:
-    from ..bench.runner import from_torch
-
-    return from_torch(tensor.cpu())
 
 
 def _is_alive(target: str) -> bool:
