@@ -168,7 +168,9 @@ LogicalResult GpuEmitter::emitGroup(const Group &whole) {
   if (lanes == 1 && !adapted.contraction)
     adapted.vectorDim.reset();
   selectGroup(adapted);
-  if (group->contraction)
+  if (group->contraction && group->contraction->matrix)
+    emitMatrixContraction();
+  else if (group->contraction)
     emitContraction();
   else if (group->isAlone && !reduces.empty() && canTopKByWarps())
     emitTopKByWarps();

@@ -26,14 +26,16 @@ namespace redfuse {
 class GpuEmitter : public TileEmitter {
 public:
   GpuEmitter(mlir::OpBuilder &b, mlir::Location loc, unsigned lanes,
-             llvm::MutableArrayRef<SpaceDim> dims, unsigned threads)
-      : TileEmitter(b, loc, lanes, dims), wideLanes(lanes), threads(threads) {}
+             llvm::MutableArrayRef<SpaceDim> dims, unsigned threads = 0)
+      : TileEmitter(b, loc, lanes, dims), threads(threads), wideLanes(lanes) {}
 
   mlir::LogicalResult emitGroup(const Group &group) override;
   void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
 
   /// Every block folds a segment of its own of the streamed dims.
   bool isSplit = false;
+  /// The threads of a block, in whole warps.
+  unsigned threads;
   /// The number of this thread in its block.
   mlir::Value thread;
   /// Shared memory for merges, as words, and where it starts there.
@@ -41,6 +43,9 @@ public:
   int64_t mergeOffset = 0;
   /// Bytes of it that the groups emitted so far need.
   int64_t mergeBytes = 0;
+
+  /// The threads that a contraction by matrix instructions can use.
+  int64_t threadsOf(const Group &group) const;
 
 protected:
   using Parts = llvm::SmallVector<mlir::Value>;
@@ -61,7 +66,7 @@ protected:
   llvm::MaybeAlign alignmentOf(mlir::MemRefType type,
                                mlir::AffineMap map) override;
 
-  unsigned wideLanes, threads;
+  unsigned wideLanes;
 
 private:
   /// One dim of a numbering of points: `step` of its positions make one point.
@@ -101,6 +106,18 @@ private:
                  llvm::ArrayRef<Axis> over, mlir::Value base);
   void emitContraction();
   Team chooseTeam(llvm::ArrayRef<Axis> into, llvm::ArrayRef<Axis> over) const;
+
+  // Matrix instructions: GpuMatrix.cpp ------------------------------------------
+  struct MatrixWalk;
+  struct Fragment;
+  void emitMatrixContraction();
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>>
+  loadFragment(const MatrixWalk &walk, const Fragment &fragment,
+               mlir::Value sum, bool isTail);
+  void storeFragments(const MatrixWalk &walk, const Env &tile, mlir::Value row,
+                      mlir::Value column,
+                      llvm::ArrayRef<mlir::Value> accumulators);
+  mlir::Value partOf(LaneField field, mlir::Value lane);
 
   /// One of the elements that a top-k selects from; number -1: none.
   struct Candidate {

@@ -76,7 +76,7 @@ DenseMap<Value, BlockArgument> redfuse::findDestinations(KernelOp kernel) {
   return result;
 }
 
-LogicalResult KernelGenerator::makePrograms(bool hasContractions) {
+LogicalResult KernelGenerator::makePrograms(bool hasContractions, StringRef chip) {
   SmallVector<TileDim> tileDims(space.numDims);
   ScheduleAttr schedule = space.schedule;
   for (unsigned d = 0; d < space.numDims; ++d) {
@@ -133,6 +133,7 @@ LogicalResult KernelGenerator::makePrograms(bool hasContractions) {
     TileProgram::Options options;
     options.lanes = lanes;
     options.hasContractions = hasContractions;
+    options.chip = chip.str();
     FailureOr<std::unique_ptr<TileProgram>> program =
         TileProgram::create(op, tileDims, sourceOf, options);
     if (failed(program))

@@ -82,7 +82,9 @@ protected:
     std::function<void(TileBuffer)> give;
   };
 
-  mlir::LogicalResult makePrograms(bool hasContractions = true);
+  /// `chip`: whose matrix instructions may be used.
+  mlir::LogicalResult makePrograms(bool hasContractions = true,
+                                   llvm::StringRef chip = {});
   /// Extents and whole-dim tiles; `operands` are the launch's in the function.
   void makeSpace(mlir::ValueRange operands);
   /// Tells the emitter what the operands are, and clones scalar code.

@@ -36,7 +36,10 @@ using namespace redfuse;
 /// Bytes of shared memory for tiles; two blocks a multiprocessor fit on all
 /// targets (an sm_80 has 164 KiB of it).
 static constexpr int64_t kSharedBytes = 64 * 1024;
-static constexpr int64_t kMaxThreads = 256, kWarp = 32;
+static constexpr int64_t kMaxThreads = 256;
+/// Products of fewer rows or columns are not for matrix instructions, if registers
+/// hold them; tiles of blocks that they make.
+static constexpr int64_t kLeastRows = 8, kLeastTile = 16, kMostTile = 128;
 /// Blocks a multiprocessor of a kernel with a workspace.
 static constexpr int64_t kBlocksPerUnit = 4;
 
@@ -49,22 +52,100 @@ namespace {
 class GpuKernelGenerator : public KernelGenerator {
 public:
   GpuKernelGenerator(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
-                     unsigned lanes, int64_t units)
-      : KernelGenerator(kernel, launch, space, lanes), units(units) {}
+                     unsigned lanes, int64_t units, StringRef chip)
+      : KernelGenerator(kernel, launch, space, lanes), units(units),
+        chip(chip) {}
 
+  /// The space with tiles for matrix instructions, if contractions are better
+  /// done by them than in registers.
+  FailureOr<std::optional<KernelSpace>> planMatrices();
   LogicalResult run(gpu::GPUModuleOp module, StringRef name);
 
 private:
   void divideTiles();
   void placeShared();
-  unsigned chooseThreads() const;
+  unsigned chooseThreads(const GpuEmitter &emitter) const;
   void synchronize() override { gpu::BarrierOp::create(b, loc); }
 
   int64_t units;
+  StringRef chip;
   SmallVector<TileRequest, 0> inShared, inWorkspace;
   int64_t sharedBytes = 0;
 };
 } // namespace
+
+FailureOr<std::optional<KernelSpace>> GpuKernelGenerator::planMatrices() {
+  if (failed(makePrograms(/*hasContractions=*/true, chip)))
+    return failure();
+  KernelSpace result = space;
+  bool isWorthwhile = false, hasBuffers = false;
+  SmallBitVector free(space.numDims);
+  auto extentOf = [&](ArrayRef<unsigned> dimsOf) {
+    double extent = 1;
+    for (unsigned d : dimsOf)
+      extent *= ShapedType::isDynamic(space.staticExtents[d])
+                    ? 1024.0
+                    : double(space.staticExtents[d]);
+    return extent;
+  };
+  for (auto &[op, program] : programs) {
+    hasBuffers |= !program->getBuffers().empty();
+    for (const Group &group : program->getGroups()) {
+      if (!group.contraction || !group.contraction->matrix)
+        continue;
+      const MatrixForm &form = *group.contraction->matrix;
+      isWorthwhile |=
+          std::min(extentOf(form.rows), extentOf(form.columns)) >= kLeastRows;
+      for (ArrayRef<unsigned> side :
+           {ArrayRef(form.rows), ArrayRef(form.columns)})
+        for (unsigned d : side)
+          free.set(d);
+    }
+  }
+  if (!isWorthwhile)
+    return std::optional<KernelSpace>();
+  if (!space.schedule)
+    return std::optional(result);
+  // Tiles as high and wide as an instruction; where a block keeps nothing but
+  // them, larger ones while there are two for each multiprocessor.
+  SmallVector<int64_t> tiles(space.schedule.getTiles());
+  SmallVector<unsigned> cut;
+  for (int64_t d : space.schedule.getGrid())
+    if (free.test(d) && tiles[d] != 0)
+      cut.push_back(d);
+  auto fits = [&](unsigned d) {
+    return ShapedType::isDynamic(space.staticExtents[d]) ||
+           tiles[d] < space.staticExtents[d];
+  };
+  for (unsigned d : cut)
+    while (tiles[d] < kLeastTile && fits(d) && extentOf(d) >= kLeastTile)
+      tiles[d] *= 2;
+  auto countTiles = [&] {
+    double count = 1;
+    for (int64_t d : space.schedule.getGrid())
+      count *= std::ceil(extentOf(unsigned(d)) / double(tiles[d]));
+    return count;
+  };
+  for (bool isLarger = !hasBuffers; isLarger;) {
+    isLarger = false;
+    for (unsigned d : cut) {
+      if (tiles[d] * 2 > kMostTile || !fits(d))
+        continue;
+      tiles[d] *= 2;
+      if (countTiles() < 2.0 * units) {
+        tiles[d] /= 2;
+        continue;
+      }
+      isLarger = true;
+    }
+  }
+  result.schedule = ScheduleAttr::get(
+      kernel.getContext(), space.schedule.getKind(), space.schedule.getGrid(),
+      tiles, space.schedule.getStream(), space.schedule.getReason(),
+      space.schedule.getParts(), space.schedule.getLazy(),
+      space.schedule.getHints());
+  return std::optional(result);
+}
 
 /// Which tiles go to shared memory: smallest first.
 void GpuKernelGenerator::divideTiles() {
@@ -99,8 +180,8 @@ void GpuKernelGenerator::divideTiles() {
 }
 
 /// As many threads as the largest nest has points, in whole warps.
-unsigned GpuKernelGenerator::chooseThreads() const {
-  int64_t most = kWarp;
+unsigned GpuKernelGenerator::chooseThreads(const GpuEmitter &gpuEmitter) const {
+  int64_t most = lanesOf(chip);
   for (auto &[op, program] : programs)
     for (const Group &group : program->getGroups()) {
       int64_t points = 1;
@@ -110,7 +191,9 @@ unsigned GpuKernelGenerator::chooseThreads() const {
         points =
             std::min<int64_t>(points * std::max<int64_t>(size, 1), 1 << 24);
       }
-      if (group.vectorDim)
+      if (group.contraction && group.contraction->matrix)
+        points = gpuEmitter.threadsOf(group);
+      else if (group.vectorDim)
         points /= lanes;
       most = std::max(most, points);
     }
@@ -136,8 +219,12 @@ bool redfuse::sharesMemory(LaunchOp launch) {
 }
 
 LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
-  if (failed(makePrograms()))
+  if (failed(makePrograms(/*hasContractions=*/true, chip)))
     return failure();
+  for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>())
+    for (auto [reduce, why] : programs[op]->getScalarProducts())
+      mlir::emitRemark(reduce.getLoc())
+          << "no matrix instructions for this sum of products: " << why;
   // On the host: the grid, and the workspace.
   b.setInsertionPoint(launch);
   Value blocks = countBlocks(b, launch, space), grid = blocks;
@@ -172,11 +259,11 @@ LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   b.setInsertionPointToStart(entry);
   ValueRange operands = entry->getArguments().drop_front(first);
   makeSpace(operands);
-  unsigned threads = chooseThreads();
-  func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
-  auto gpuEmitter = std::make_unique<GpuEmitter>(b, loc, lanes, dims, threads);
+  auto gpuEmitter = std::make_unique<GpuEmitter>(b, loc, lanes, dims);
   GpuEmitter *own = gpuEmitter.get();
   emitter = std::move(gpuEmitter);
+  unsigned threads = own->threads = chooseThreads(*own);
+  func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
   emitter->entry = entry;
   own->isSplit =
       space.schedule && space.schedule.getKind() == ScheduleKind::Split;
@@ -336,6 +423,22 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
         }
         kernel.emitRemark("does not run on matrix units: ") << why;
       }
+      // The last of the blocks that share a fold merges in registers.
+      if (!mergesInLaunch(kernel) && !chip.empty()) {
+        GpuKernelGenerator planner(kernel, launch, whole, chooseLanes(launch),
+                                   units, chip);
+        FailureOr<std::optional<KernelSpace>> tiled = planner.planMatrices();
+        if (failed(tiled))
+          return signalPassFailure();
+        if (*tiled) {
+          space = **tiled;
+          GpuKernelGenerator generator(kernel, launch, space,
+                                       chooseLanes(launch), units, chip);
+          if (failed(generator.run(device, name)))
+            return signalPassFailure();
+          continue;
+        }
+      }
       // A cluster may do what the segments of several blocks are for.
       SmallVector<const KernelSpace *> ways{&space};
       if (mergesInLaunch(kernel) && limits.cluster > 1)
@@ -354,7 +457,7 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       // Registers do not hold it after all.
       space = whole;
       GpuKernelGenerator generator(kernel, launch, space, chooseLanes(launch),
-                                   units);
+                                   units, chip);
       if (failed(generator.run(device, name)))
         return signalPassFailure();
     }

@@ -322,6 +322,23 @@ void TileProgram::findContractions() {
   for (auto &root : roots) {
     if (root->kind != Root::Kind::Reduce)
       continue;
+    std::string why;
+    if (std::optional<MatrixForm> form = matchMatrix(root->reduce, why)) {
+      Contraction c;
+      c.root = root.get();
+      for (Value operand : {form->left, form->right})
+        if (!isa<BlockArgument>(operand)) {
+          kept.insert(operand);
+          innermost.try_emplace(operand, form->sums.back());
+        }
+      c.n = form->columns.back();
+      innermost.try_emplace(root->reduce.getResult(0), c.n);
+      c.matrix = std::move(form);
+      contractions[root.get()] = std::move(c);
+      continue;
+    }
+    if (!why.empty())
+      scalarProducts.push_back({root->reduce, why});
     std::optional<Contraction> c = matchContraction(*root);
     if (!c)
       continue;
@@ -731,6 +748,14 @@ void TileProgram::chooseVectorDims() {
           layOut(result);
     }
   }
+}
+
+std::optional<unsigned> TileProgram::getContiguous(Value v) const {
+  auto it = buffers.find(v);
+  if (it == buffers.end())
+    return sources[cast<BlockArgument>(v).getArgNumber()].contiguous;
+  return it->second.empty() ? std::nullopt
+                            : std::optional<unsigned>(it->second.back());
 }
 
 void TileProgram::layOutBuffers() {

@@ -13,6 +13,7 @@
 #define REDFUSE_CONVERSION_TILEPROGRAM_H
 
 #include "redfuse/Analysis/DimSets.h"
+#include "redfuse/Conversion/MatrixInstruction.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace redfuse {
@@ -68,6 +69,19 @@ struct Root {
   llvm::SmallSetVector<mlir::Value, 8> cone;
 };
 
+/// A contraction as products of small matrices by an instruction: its rows are the
+/// dims of the result that the left operand alone has, its columns those of the
+/// right one; the last of each runs fastest.
+struct MatrixForm {
+  MatrixInstruction instruction;
+  /// What is loaded: arguments and kept values, whose elements the instruction has
+  /// as they are or after a conversion.
+  mlir::Value left, right;
+  /// Whether integers of operands that become floats have a sign.
+  bool leftIsSigned = true, rightIsSigned = true;
+  llvm::SmallVector<unsigned> batch, rows, columns, sums;
+};
+
 /// A contraction: reduce add of a product of two plain operands.
 struct Contraction {
   Root *root = nullptr;
@@ -81,6 +95,8 @@ struct Contraction {
   llvm::SmallVector<unsigned> k;
   /// The other dims of the result: outer loops.
   llvm::SmallVector<unsigned> outer;
+  /// Set where a matrix instruction does it; else the above is register tiles.
+  std::optional<MatrixForm> matrix;
 };
 
 /// Roots that share one loop nest.
@@ -106,6 +122,8 @@ public:
     unsigned lanes = 16;
     /// Whether sums of products are nests of their own, over packed operands.
     bool hasContractions = true;
+    /// The architecture whose matrix instructions may be used; empty: none.
+    std::string chip;
   };
 
   static mlir::FailureOr<std::unique_ptr<TileProgram>>
@@ -125,6 +143,14 @@ public:
     return buffers;
   }
 
+  /// Sums of products of which matrix instructions make none, and why.
+  llvm::ArrayRef<std::pair<ReduceOp, std::string>> getScalarProducts() const {
+    return scalarProducts;
+  }
+  /// The dim along which neighbouring elements of a value that is loaded are
+  /// adjacent.
+  std::optional<unsigned> getContiguous(mlir::Value v) const;
+
 private:
   TileProgram(IndexProgramOpInterface op, DimSets sets)
       : op(op), body(op.getProgramBody()), dimSets(std::move(sets)) {}
@@ -141,6 +167,8 @@ private:
   void layOutBuffers();
 
   std::optional<Contraction> matchContraction(Root &root);
+  /// TileMatrices.cpp.
+  std::optional<MatrixForm> matchMatrix(ReduceOp reduce, std::string &why);
   std::optional<unsigned> chooseVectorDim(const Group &group) const;
   double capacityOf(const SmallBitVector &set) const;
   bool isStateArgument(mlir::Value v) const;
@@ -165,6 +193,7 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> innermost;
   llvm::SmallVector<Group, 0> groups;
   llvm::MapVector<mlir::Value, llvm::SmallVector<unsigned>> buffers;
+  llvm::SmallVector<std::pair<ReduceOp, std::string>> scalarProducts;
 };
 
 /// Whether an op makes its results by a nest of its own.

@@ -13,6 +13,7 @@ import ctypes
 import re
 from collections.abc import Callable, Sequence
 
+import ml_dtypes
 import numpy as np
 
 _FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
@@ -81,6 +82,7 @@ class Kernel:
         self.code: list[Instruction] = []
         self.labels: dict[str, int] = {}
         for line in match[3].split(";"):
+            text = ""
             for part in line.strip().split("\n"):
                 part = re.sub(r"//.*", "", part).strip()
                 if not part or part.startswith((".reg", ".loc")):
@@ -90,7 +92,9 @@ class Kernel:
                     continue
                 if part.startswith(".pragma"):
                     continue
-                self.code.append(Instruction(part))
+                text += part
+            if text:
+                self.code.append(Instruction(text))
 
     def launch(
         self, blocks: int, threads: int, shared: int, arguments: int, order: Sequence[int] = ()
@@ -142,7 +146,7 @@ class _Block:
             at = self.pc[ready].min()
             mask = ready & (self.pc == at)
             instruction = self.kernel.code[at]
-            if instruction.op == "shfl":
+            if instruction.op in ("shfl", "mma"):
                 mask = self.meet(at)
                 if not mask.any():
                     continue
@@ -304,6 +308,8 @@ class _Block:
                 old[t] = word[0]
                 word[0] = 0 if word[0] >= limits[t] else word[0] + 1
             self.write(i.operands[0], old, mask, "b32")
+        elif op == "mma":
+            self.multiply(i, mask)
         elif op == "shfl":
             target = i.operands[0].split("|")[0]
             values = self.read(i.operands[1], "b32")
@@ -324,6 +330,57 @@ class _Block:
             self.move(i, mask, kind)
         else:
             self.compute(i, mask, kind)
+
+    def multiply(self, i: Instruction, mask: np.ndarray) -> None:
+        """mma.sync, by the fragments of the PTX ISA; f32 sums are rounded once an instruction."""
+        assert mask.reshape(-1, 32).all(1).sum() * 32 == mask.sum(), f"not a whole warp: {i.text}"
+        shape = next(word for word in i.words if re.match(r"m\d+n\d+k\d+$", word))
+        rows, columns, sums = (int(n) for n in re.findall(r"\d+", shape))
+        to, left, right, added = i.words[-4:]
+        names = [[name.strip() for name in group.strip("{}").split(",")] for group in i.operands]
+        warps = self.count // 32
+        a = np.zeros((warps, rows, sums), np.float64)
+        b = np.zeros((warps, sums, columns), np.float64)
+        c = np.zeros((warps, rows, columns), np.float64)
+        lane = np.arange(self.count) % 32
+        warp, group, member = np.arange(self.count) // 32, lane // 4, lane % 4
+        # Registers go along rows first; each has neighbouring sums.
+        each = max(1, 32 // _width(left))
+        for j, name in enumerate(names[1]):
+            high, along = j % (rows // 8), j // (rows // 8)
+            for e, values in enumerate(self.elements(name, left)):
+                a[warp, group + 8 * high, each * (member + 4 * along) + e] = values
+        for j, name in enumerate(names[2]):
+            for e, values in enumerate(self.elements(name, right)):
+                b[warp, each * (member + 4 * j) + e, group] = values
+        for j, name in enumerate(names[3]):
+            c[warp, group + 8 * (j // 2), 2 * member + j % 2] = self.read(name, added)
+        made = c + a @ b
+        for j, name in enumerate(names[0]):
+            values = made[warp, group + 8 * (j // 2), 2 * member + j % 2]
+            if to == "s32":
+                values = values.astype(np.int64)
+            self.write(name, values, mask, to)
+
+    def elements(self, name: str, kind: str) -> list[np.ndarray]:
+        """The numbers that a register holds, the low one first."""
+        if kind == "f64":
+            return [self.read(name, kind)]
+        bits = _width({"e4m3": "b8", "e5m2": "b8"}.get(kind, kind))
+        word = self.read(name, "b32")
+        result = []
+        for j in range(32 // bits):
+            part = (word >> np.uint32(j * bits)).astype(_BITS[bits])
+            if kind == "bf16":
+                result.append(_wide(part))
+            elif kind == "s8":
+                result.append(part.view(np.int8))
+            elif kind in ("e4m3", "e5m2"):
+                small = ml_dtypes.float8_e4m3fn if kind == "e4m3" else ml_dtypes.float8_e5m2
+                result.append(part.view(small))
+            else:
+                result.append(part.view(_FLOATS[kind]) if kind in _FLOATS else part)
+        return [values.astype(np.float64) for values in result]
 
     def move(self, i: Instruction, mask: np.ndarray, kind: str) -> None:
         target, source = i.operands[:2]
