@@ -56,9 +56,9 @@ public:
       : KernelGenerator(kernel, launch, space, lanes), units(units),
         chip(chip) {}
 
-  /// The space with tiles for matrix instructions, if contractions are better
-  /// done by them than in registers.
-  FailureOr<std::optional<KernelSpace>> planMatrices();
+  /// `result` with tiles for matrix instructions, if contractions are better done
+  /// by them than in registers; this space has tiles as high and wide as those.
+  FailureOr<std::optional<KernelSpace>> planMatrices(KernelSpace result);
   LogicalResult run(gpu::GPUModuleOp module, StringRef name);
 
 private:
@@ -74,10 +74,29 @@ private:
 };
 } // namespace
 
-FailureOr<std::optional<KernelSpace>> GpuKernelGenerator::planMatrices() {
+static ScheduleAttr withTiles(ScheduleAttr schedule, ArrayRef<int64_t> tiles) {
+  return ScheduleAttr::get(schedule.getContext(), schedule.getKind(),
+                           schedule.getGrid(), tiles, schedule.getStream(),
+                           schedule.getReason(), schedule.getParts(),
+                           schedule.getLazy(), schedule.getHints());
+}
+
+/// The space with all tiles of the grid at least as long as an instruction's.
+static KernelSpace widenTiles(KernelSpace space) {
+  if (!space.schedule)
+    return space;
+  SmallVector<int64_t> tiles(space.schedule.getTiles());
+  for (int64_t d : space.schedule.getGrid())
+    if (tiles[d] != 0)
+      tiles[d] = std::max(tiles[d], kLeastTile);
+  space.schedule = withTiles(space.schedule, tiles);
+  return space;
+}
+
+FailureOr<std::optional<KernelSpace>>
+GpuKernelGenerator::planMatrices(KernelSpace result) {
   if (failed(makePrograms(/*hasContractions=*/true, chip)))
     return failure();
-  KernelSpace result = space;
   bool isWorthwhile = false, hasBuffers = false;
   SmallBitVector free(space.numDims);
   auto extentOf = [&](ArrayRef<unsigned> dimsOf) {
@@ -108,7 +127,7 @@ FailureOr<std::optional<KernelSpace>> GpuKernelGenerator::planMatrices() {
     return std::optional(result);
   // Tiles as high and wide as an instruction; where a block keeps nothing but
   // them, larger ones while there are two for each multiprocessor.
-  SmallVector<int64_t> tiles(space.schedule.getTiles());
+  SmallVector<int64_t> tiles(result.schedule.getTiles());
   SmallVector<unsigned> cut;
   for (int64_t d : space.schedule.getGrid())
     if (free.test(d) && tiles[d] != 0)
@@ -118,7 +137,7 @@ FailureOr<std::optional<KernelSpace>> GpuKernelGenerator::planMatrices() {
            tiles[d] < space.staticExtents[d];
   };
   for (unsigned d : cut)
-    while (tiles[d] < kLeastTile && fits(d) && extentOf(d) >= kLeastTile)
+    while (tiles[d] < kLeastTile && fits(d))
       tiles[d] *= 2;
   auto countTiles = [&] {
     double count = 1;
@@ -139,11 +158,7 @@ FailureOr<std::optional<KernelSpace>> GpuKernelGenerator::planMatrices() {
       isLarger = true;
     }
   }
-  result.schedule = ScheduleAttr::get(
-      kernel.getContext(), space.schedule.getKind(), space.schedule.getGrid(),
-      tiles, space.schedule.getStream(), space.schedule.getReason(),
-      space.schedule.getParts(), space.schedule.getLazy(),
-      space.schedule.getHints());
+  result.schedule = withTiles(result.schedule, tiles);
   return std::optional(result);
 }
 
@@ -425,9 +440,11 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       }
       // The last of the blocks that share a fold merges in registers.
       if (!mergesInLaunch(kernel) && !chip.empty()) {
-        GpuKernelGenerator planner(kernel, launch, whole, chooseLanes(launch),
+        KernelSpace wide = widenTiles(whole);
+        GpuKernelGenerator planner(kernel, launch, wide, chooseLanes(launch),
                                    units, chip);
-        FailureOr<std::optional<KernelSpace>> tiled = planner.planMatrices();
+        FailureOr<std::optional<KernelSpace>> tiled =
+            planner.planMatrices(whole);
         if (failed(tiled))
           return signalPassFailure();
         if (*tiled) {

@@ -1,0 +1,162 @@
+"""Contractions by mma.sync: any extents, layouts and types. test_cuda_matrices.py runs these, in a
+process that finds the driver of cuda.c."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import redfuse
+from cases_kernels import CORPUS, execute, verify
+from redfuse import check
+from redfuse.bench import programs
+from redfuse.bench.builder import Program
+from redfuse.data import random_inputs
+from redfuse.runtime.specs import numpy_dtype
+
+# rows, columns, length of the sum, type; then which operands are transposed in memory
+PRODUCTS = {
+    "whole": (64, 48, 32, "bf16", ""),
+    "odd": (33, 47, 61, "bf16", ""),
+    "prime": (17, 13, 7, "f16", ""),
+    "rows": (130, 8, 24, "f16", ""),
+    "columns": (8, 200, 40, "bf16", ""),
+    "short": (40, 30, 3, "bf16", ""),
+    "long": (19, 9, 1000, "f16", ""),
+    "left_transposed": (48, 40, 64, "bf16", "a"),
+    "right_transposed": (48, 40, 64, "bf16", "b"),
+    "both_transposed": (50, 36, 20, "f16", "ab"),
+    "odd_transposed": (51, 37, 21, "bf16", "ab"),
+}
+
+
+def product(
+    rows: int, columns: int, length: int, dtype: str, swapped: str = "", batch: int = 0
+) -> str:
+    """A product in f32, and what follows it."""
+    p = Program()
+    front = [batch] if batch else []
+    last = [*range(len(front)), len(front) + 1, len(front)]
+
+    def operand(a: int, b: int, name: str):
+        shape = (b, a) if name in swapped else (a, b)
+        value = p.argument(*front, *shape, dtype=dtype)
+        return p.transpose(value, last) if name in swapped else value
+
+    a, b = operand(rows, length, "a"), operand(length, columns, "b")
+    made = p.batch_matmul(a, b) if batch else p.matmul(a, b)
+    return p.text(p.relu(p.cast(made, "f32")))
+
+
+def compiled(source: str, folder: Path, chip: str = "sm_80", **options: object):
+    path = folder / "program.mlir"
+    path.write_text(source)
+    return path, redfuse.compile(path, target=f"cuda:{chip}", options={"cache": False, **options})
+
+
+def runs(source: str, folder: Path, least: int = 1, chip: str = "sm_80", **options: object) -> None:
+    """Right, and by at least so many instructions."""
+    path, exe = compiled(source, folder, chip, **options)
+    assert exe.asm.count("mma.sync") >= least
+    for kernel in exe.resources:
+        assert kernel.spills == 0
+    verify(path, exe, random_inputs(exe.signature, 0), None)
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products(name: str, chip: str, tmp_path: Path) -> None:
+    *shape, swapped = PRODUCTS[name]
+    runs(product(*shape, swapped=swapped), tmp_path, chip=chip)
+
+
+@pytest.mark.parametrize("swapped", ["", "a", "b"])
+def test_batches(swapped: str, tmp_path: Path) -> None:
+    runs(product(18, 20, 35, "bf16", swapped, batch=3), tmp_path)
+
+
+def test_sums_beyond_the_end_are_not_read(tmp_path: Path) -> None:
+    """What lies behind a row is the next one: infinite there, and no result has it."""
+    _, exe = compiled(product(20, 24, 19, "f16", "b"), tmp_path)
+    a, b = random_inputs(exe.signature, 3)
+    a, b = np.array(a), np.array(b)
+    a[7, :], b[5, :] = np.inf, np.nan
+    with np.errstate(all="ignore"):
+        expected = np.maximum(a.astype(np.float64) @ b.astype(np.float64).T, 0)
+        expected[np.isnan(a.astype(np.float64) @ b.astype(np.float64).T)] = np.nan
+    (got,), _ = execute(exe, [a, b], [expected.astype(np.float32)])
+    clean = np.ones((20, 24), bool)
+    clean[7, :] = clean[:, 5] = False
+    assert np.isfinite(got[clean]).all()
+    np.testing.assert_allclose(got[clean], expected[clean], rtol=2e-3, atol=2e-3)
+
+
+ATTENTION = {
+    "plain": (1, 2, 33, 50, 32, "bf16"),
+    "wide": (1, 1, 20, 37, 80, "f16"),
+    "decoding": (1, 8, 1, 70, 64, "bf16", 1),
+    "shared": (1, 4, 9, 40, 64, "bf16", 2),
+    "causal": (1, 1, 40, 40, 32, "bf16", None, "causal"),
+}
+
+
+@pytest.mark.parametrize("schedule", ["auto", "stream"])
+@pytest.mark.parametrize("name", ATTENTION)
+def test_attention(name: str, schedule: str, tmp_path: Path) -> None:
+    least = 0 if name == "decoding" else 2
+    runs(programs.attention(*ATTENTION[name]), tmp_path, least, schedule=schedule)
+
+
+def test_chain(tmp_path: Path) -> None:
+    runs(programs.gemm_chain(33, 40, 24, 18, "bf16"), tmp_path, 2)
+
+
+@pytest.mark.parametrize("schedule", ["auto", "stream"])
+@pytest.mark.parametrize("name", ["attention_bf16"])
+def test_corpus(name: str, schedule: str, tmp_path: Path) -> None:
+    path = CORPUS / f"{name}.mlir"
+    inputs, _ = check.load_npz(str(path.with_suffix(".npz")))
+    options = {"cache": False, "schedule": schedule}
+    exe = redfuse.compile(path, target="cuda:sm_80", options=options)
+    assert exe.asm.count("mma.sync") >= 2
+    arrays = [
+        np.asarray(value).astype(numpy_dtype(spec.dtype))
+        for value, spec in zip(inputs, exe.signature.inputs, strict=True)
+    ]
+    verify(path, exe, arrays, None)
+
+
+def test_strict_has_none(tmp_path: Path) -> None:
+    _, exe = compiled(product(64, 64, 64, "bf16"), tmp_path, strict=True)
+    assert "mma.sync" not in exe.asm
+
+
+DYNAMIC = """
+func.func @main(%a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>) -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %m = tensor.dim %a, %c0 : tensor<?x?xbf16>
+  %n = tensor.dim %b, %c1 : tensor<?x?xbf16>
+  %empty = tensor.empty(%m, %n) : tensor<?x?xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %y = linalg.matmul ins(%a, %b : tensor<?x?xbf16>, tensor<?x?xbf16>)
+      outs(%init : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("shape", [(33, 17, 40), (1, 1, 1), (64, 64, 64), (5, 70, 0), (16, 3, 15)])
+def test_dynamic(shape: tuple[int, int, int], tmp_path: Path) -> None:
+    _, exe = compiled(DYNAMIC, tmp_path)
+    assert "mma.sync" in exe.asm
+    rng = np.random.default_rng(0)
+    m, n, k = shape
+    half = numpy_dtype("bf16")
+    a = rng.standard_normal((m, k)).astype(half)
+    b = rng.standard_normal((k, n)).astype(half)
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    (got,), _ = execute(exe, [a, b], [expected.astype(np.float32)])
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
