@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..compiler import lower, run_pipeline
+from ..compiler import lower, resolve_target, run_pipeline
 from ..frontends.mlir import Source
 from ..options import Options
 from .schedules import Schedule, cascades, extents_of
@@ -93,7 +93,7 @@ def _busy(blocks: int, units: int) -> float:
 
 def places(program: Source, options: Options, target: str) -> list[Place]:
     """The space of each cascade of a program."""
-    fused = lower(program, options, stop_after="fuse", target=target).module
+    fused = lower(program, options, stop_after="fuse", target=resolve_target(target)).module
     found = cascades(fused)
     made = [Place(extents_of(op), [], 1) for op in found]
     rules = [f"{name}=true" for name in ("strict", "approximate") if getattr(options, name)]
