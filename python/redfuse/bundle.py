@@ -84,6 +84,22 @@ def encode(executable: Any) -> bytes:
     return body + hashlib.sha256(body).digest()
 
 
+def describe(path: str) -> str:
+    """One line about a bundle: its function, target and source; "damaged" where it does not
+    read. Nothing is loaded."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(16)
+            length = int.from_bytes(start[8:16], "little")
+            header = json.loads(file.read(length)) if length <= _LIMIT else {}
+        if not start.startswith(MAGIC):
+            return "damaged"
+        signature, target = header["signature"], header["target"]
+        return f"{signature['name']} for {target}, from {header['source_name']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "damaged"
+
+
 def read(path: str) -> Any:
     """The :class:`Executable` in a bundle.
 

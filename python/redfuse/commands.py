@@ -16,7 +16,10 @@ from .errors import ArgumentError, Error
 File = Annotated[
     Path, typer.Argument(help="A program: MLIR text or bytecode, or a bundle of `redfuse compile`.")
 ]
-Target = Annotated[str, typer.Option(help="What to compile for; see `redfuse targets`.")]
+Target = Annotated[
+    str,
+    typer.Option(help="cpu, cuda, rocm, or architectures as cuda:sm_90a; see `redfuse targets`."),
+]
 Entry = Annotated[
     str | None, typer.Option(help="The function to compile, if it is not the only one or main.")
 ]
@@ -314,7 +317,7 @@ def bench(
     ] = 0.0,
     peer: Annotated[
         list[str] | None,
-        typer.Option(help="On a GPU, with --peers: one of them alone, may be repeated."),
+        typer.Option(help="On a GPU: this peer only (cudnn, flex, compile, ...); may be repeated."),
     ] = None,
     peer_seconds: Annotated[
         float, typer.Option(help="On a GPU: how long a peer may take to be ready; 0: for ever.")
@@ -410,12 +413,12 @@ def cache_list() -> None:
     """List the cached programs, the latest used first."""
     import time
 
-    from . import cache
+    from . import bundle, cache
 
     found = cache.entries()
     for entry in found:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
-        print(f"{entry.key}  {entry.nbytes:>10}  {when}")
+        print(f"{entry.key[:12]}  {entry.nbytes:>10}  {when}  {bundle.describe(entry.path)}")
     total = sum(entry.nbytes for entry in found)
     print(f"{len(found)} programs, {total} bytes in {cache.folder()}")
 

@@ -202,7 +202,8 @@ def test_cache_commands(program: Path, tmp_path: Path) -> None:
     assert "0 programs" in redfuse("cache", "list", REDFUSE_CACHE_DIR=folder).stdout
     assert redfuse("compile", program, REDFUSE_CACHE_DIR=folder).returncode == 0
     assert "from the cache" in redfuse("compile", program, REDFUSE_CACHE_DIR=folder).stdout
-    assert "1 programs" in redfuse("cache", "list", REDFUSE_CACHE_DIR=folder).stdout
+    listed = redfuse("cache", "list", REDFUSE_CACHE_DIR=folder).stdout
+    assert "1 programs" in listed and f" for cpu, from {program}" in listed
     assert "1 programs removed" in redfuse("cache", "clear", REDFUSE_CACHE_DIR=folder).stdout
     unusable = str(program / "cache")
     done = redfuse("run", program, "--check", REDFUSE_CACHE_DIR=unusable)
