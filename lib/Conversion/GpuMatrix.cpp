@@ -159,11 +159,12 @@ GpuEmitter::loadFragment(const MatrixWalk &walk, const Fragment &fragment,
       v = convert(b, loc, v, typeOf(fragment.element, b.getContext()),
                   fragment.isSigned);
       // Zeros and words of any type.
-      if (!isa<IntegerType>(getElementTypeOrSelf(v.getType()))) {
+      if (!isa<IntegerType>(getElementTypeOrSelf(v.getType())) &&
+          (bits < 32 || isTail)) {
         if (auto vector = dyn_cast<VectorType>(v.getType()))
           v = vector::BitCastOp::create(
               b, loc, VectorType::get(vector.getShape(), integer), v);
-        else if (bits < 64 || isTail)
+        else
           v = arith::BitcastOp::create(b, loc, integer, v);
       }
       if (exists)

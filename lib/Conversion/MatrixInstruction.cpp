@@ -15,6 +15,8 @@ unsigned redfuse::elementBits(Element element) {
   switch (element) {
   case Element::F64:
     return 64;
+  case Element::F32:
+    return 32;
   case Element::BF16:
   case Element::F16:
     return 16;
@@ -37,6 +39,8 @@ Type redfuse::typeOf(Element element, MLIRContext *context) {
     return Float8E4M3FNUZType::get(context);
   case Element::E5M2FNUZ:
     return Float8E5M2FNUZType::get(context);
+  case Element::F32:
+    return Float32Type::get(context);
   case Element::F64:
     return Float64Type::get(context);
   case Element::S8:
@@ -91,6 +95,15 @@ static void layOutMfma(MatrixInstruction &x, int64_t sums) {
     x.results.push_back({row, 0, 0});
 }
 
+/// That of f64: the rows of a lane's result are four apart.
+static void layOutDoubleMfma(MatrixInstruction &x) {
+  layOutMfma(x, 4);
+  x.resultRow = {16, 4};
+  x.results.clear();
+  for (int64_t row = 0; row < 4; ++row)
+    x.results.push_back({4 * row, 0, 0});
+}
+
 /// WMMA of RDNA 3: both halves of a wave have all of both operands.
 static void layOutWmma(MatrixInstruction &x) {
   x.lanes = 32;
@@ -123,6 +136,8 @@ static StringRef nameOf(Element element) {
     return "fp8";
   case Element::E5M2FNUZ:
     return "bf8";
+  case Element::F32:
+    return "f32";
   case Element::F64:
     return "f64";
   }
@@ -163,7 +178,6 @@ static bool describeMma(MatrixInstruction &x, int version) {
                   nameOf(right).str() + ".f32";
   } else if (left == right && left == Element::F64 && x.sum.isF64()) {
     layOutDoubleMma(x);
-    x.form = Form::Double;
     x.intrinsic = name + "m8n8k4.row.col.f64";
   } else {
     return false;
@@ -194,6 +208,14 @@ static bool describeMfma(MatrixInstruction &x, StringRef chip) {
     x.form = Form::Integer;
     x.intrinsic =
         name + "f32.16x16x32." + nameOf(left).str() + "." + nameOf(right).str();
+  } else if (left == right && left == Element::F32 && x.sum.isF32()) {
+    layOutMfma(x, 4);
+    x.form = Form::Scalar;
+    x.intrinsic = name + "f32.16x16x4f32";
+  } else if (left == right && left == Element::F64 && x.sum.isF64()) {
+    layOutDoubleMfma(x);
+    x.form = Form::Scalar;
+    x.intrinsic = name + "f64.16x16x4f64";
   } else {
     return false;
   }
@@ -250,8 +272,7 @@ redfuse::findMatrixInstruction(StringRef chip, ArrayRef<Element> left,
 
 /// NVIDIA's have a register for each element of a sum, AMD's one vector.
 static bool hasVectors(const MatrixInstruction &x) {
-  return x.form != Form::Words && x.form != Form::Pairs &&
-         x.form != Form::Double;
+  return x.form != Form::Words && x.form != Form::Pairs;
 }
 
 SmallVector<Value> MatrixInstruction::makeZero(OpBuilder &b,
@@ -284,7 +305,7 @@ SmallVector<Value> MatrixInstruction::multiply(OpBuilder &b, Location loc,
     Type type;
     switch (form) {
     case Form::Words:
-    case Form::Double:
+    case Form::Scalar:
       return words.front();
     case Form::Pairs:
       type = VectorType::get({2}, b.getF16Type());

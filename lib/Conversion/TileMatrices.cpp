@@ -4,6 +4,11 @@
 #include "redfuse/Algebra/Derivation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace redfuse;
@@ -24,35 +29,125 @@ static std::optional<MatrixElement> elementOf(Type type) {
   for (MatrixElement element :
        {MatrixElement::BF16, MatrixElement::F16, MatrixElement::E4M3,
         MatrixElement::E5M2, MatrixElement::E4M3FNUZ, MatrixElement::E5M2FNUZ,
-        MatrixElement::F64})
+        MatrixElement::F32, MatrixElement::F64})
     if (typeOf(element, type.getContext()) == type)
       return element;
   return std::nullopt;
 }
 
+namespace {
+/// What is known of a float.
+struct Bounds {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool isInteger = false;
+};
+} // namespace
+
+static Bounds rangeOf(Value v, unsigned depth = 0);
+
+/// `bounds` of `v` where a comparison is true, or false: then it is at most, or at
+/// least, what `v` is compared with, or NaN.
+static Bounds refine(Bounds bounds, Value v, arith::CmpFOp cmp, bool isTrue) {
+  if (!cmp || (cmp.getLhs() != v && cmp.getRhs() != v))
+    return bounds;
+  using Predicate = arith::CmpFPredicate;
+  bool isLess;
+  switch (cmp.getPredicate()) {
+  case Predicate::OLT:
+  case Predicate::OLE:
+  case Predicate::ULT:
+  case Predicate::ULE:
+    isLess = true;
+    break;
+  case Predicate::OGT:
+  case Predicate::OGE:
+  case Predicate::UGT:
+  case Predicate::UGE:
+    isLess = false;
+    break;
+  default:
+    return bounds;
+  }
+  bool isLeft = cmp.getLhs() == v;
+  Bounds bound = rangeOf(isLeft ? cmp.getRhs() : cmp.getLhs(), 8);
+  if ((isLess == isLeft) == isTrue)
+    bounds.high = std::min(bounds.high, bound.high);
+  else
+    bounds.low = std::max(bounds.low, bound.low);
+  return bounds;
+}
+
+static Bounds rangeOf(Value v, unsigned depth) {
+  Bounds none;
+  FloatAttr constant;
+  if (matchPattern(v, m_Constant(&constant))) {
+    double x = constant.getValueAsDouble();
+    return {x, x, x == std::floor(x)};
+  }
+  Operation *def = v.getDefiningOp();
+  if (!def || depth > 8)
+    return none;
+  auto of = [&](unsigned i) { return rangeOf(def->getOperand(i), depth + 1); };
+  if (isa<math::RoundEvenOp, math::FloorOp, math::CeilOp, math::TruncOp,
+          math::RoundOp>(def)) {
+    Bounds x = of(0);
+    return {std::floor(x.low), std::ceil(x.high), true};
+  }
+  if (isa<arith::ExtFOp>(def))
+    return of(0);
+  if (isa<arith::MaximumFOp, arith::MaxNumFOp>(def)) {
+    Bounds x = of(0), y = of(1);
+    return {std::max(x.low, y.low), std::max(x.high, y.high),
+            x.isInteger && y.isInteger};
+  }
+  if (isa<arith::MinimumFOp, arith::MinNumFOp>(def)) {
+    Bounds x = of(0), y = of(1);
+    return {std::min(x.low, y.low), std::min(x.high, y.high),
+            x.isInteger && y.isInteger};
+  }
+  if (auto select = dyn_cast<arith::SelectOp>(def)) {
+    auto cmp = select.getCondition().getDefiningOp<arith::CmpFOp>();
+    Value onTrue = select.getTrueValue(), onFalse = select.getFalseValue();
+    Bounds x = refine(rangeOf(onTrue, depth + 1), onTrue, cmp, true),
+          y = refine(rangeOf(onFalse, depth + 1), onFalse, cmp, false);
+    return {std::min(x.low, y.low), std::max(x.high, y.high),
+            x.isInteger && y.isInteger};
+  }
+  return none;
+}
+
 static Multiplicand analyseMultiplicand(Value v) {
-  Multiplicand factor{v, true, {}};
+  using Element = MatrixElement;
+  Multiplicand result{v, true, {}};
   Operation *def = v.getDefiningOp();
   if (isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp,
                       arith::UIToFPOp>(def) &&
       def->getOperand(0).getType().isInteger(8)) {
-    factor.source = def->getOperand(0);
-    factor.isSigned = isa<arith::ExtSIOp, arith::SIToFPOp>(def);
+    result.source = def->getOperand(0);
+    result.isSigned = isa<arith::ExtSIOp, arith::SIToFPOp>(def);
     if (isa<arith::ExtSIOp, arith::ExtUIOp>(def))
-      factor.exact = {factor.isSigned ? MatrixElement::S8 : MatrixElement::U8};
-    else // 8 bits are what a bf16 has
-      factor.exact = {MatrixElement::BF16, MatrixElement::F16};
-    return factor;
+      result.exact = {result.isSigned ? Element::S8 : Element::U8};
+    else // a bf16 has 8 bits
+      result.exact = {Element::BF16, Element::F16, Element::F32};
+    return result;
   }
   if (isa_and_nonnull<arith::ExtFOp>(def))
-    factor.source = def->getOperand(0);
-  std::optional<MatrixElement> own = elementOf(factor.source.getType());
+    result.source = def->getOperand(0);
+  std::optional<Element> own = elementOf(result.source.getType());
   if (!own)
-    return factor;
-  factor.exact = {*own};
+    return result;
+  Bounds bounds = rangeOf(result.source);
+  if (*own == Element::F32 && bounds.isInteger && bounds.low >= -256 &&
+      bounds.high <= 256)
+    result.exact = {Element::BF16, Element::F16};
+  else
+    result.exact = {*own};
   if (elementBits(*own) == 8)
-    llvm::append_values(factor.exact, MatrixElement::F16, MatrixElement::BF16);
-  return factor;
+    llvm::append_values(result.exact, Element::F16, Element::BF16);
+  if (*own != Element::F64 && result.exact.back() != Element::F32)
+    result.exact.push_back(Element::F32);
+  return result;
 }
 
 static std::string nameOf(Type type) {
@@ -101,9 +196,8 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
           factor->exact = {*element};
   for (const Multiplicand &factor : factors)
     if (factor.exact.empty())
-      return refuse("a factor has the digits of " +
-                    nameOf(factor.source.getType()) +
-                    ", which no matrix instruction keeps");
+      return refuse("no matrix instruction takes factors of " +
+                    nameOf(factor.source.getType()));
   // The right operand of most instructions has fewer columns than the left one
   // has rows; of equals the program's own order.
   Type sum = reduce.getOperand(0).getType();

@@ -95,10 +95,11 @@ ROCM_STAGES = (*STAGES[:-1], "rocdl", "llvm")
 def fused_rocm(options: Options, chip: str) -> list[tuple[str, str]]:
     """The same for an AMD GPU: "rocdl" leaves kernels in the ROCDL dialect, of which LLVM IR is
     made, "llvm" the host code."""
+    units = "" if options.strict else f"{{chip={chip}}}"
     front = [pair for pair in fused(options) if pair[0] not in ("generate", "llvm")]
     return [
         *front,
-        ("generate", "builtin.module(redfuse-host-to-gpu,redfuse-kernel-to-gpu)"),
+        ("generate", f"builtin.module(redfuse-host-to-gpu,redfuse-kernel-to-gpu{units})"),
         ("rocdl", f"builtin.module(redfuse-lower-to-rocdl{{chip={chip}}})"),
         ("llvm", "builtin.module(redfuse-lower-device-launches,redfuse-lower-to-llvm)"),
     ]

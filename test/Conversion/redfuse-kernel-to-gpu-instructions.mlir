@@ -88,7 +88,8 @@ redfuse.kernel @bytes_0 attributes {num_inputs = 2 : i64,
 // f64 where NVIDIA has it.
 // CHECK-LABEL: gpu.func @double_0
 // SM80: "llvm.nvvm.mma.m8n8k4.row.col.f64"({{.*}}) : (f64, f64, f64, f64)
-// GFX90A-NOT: mfma.f64
+// GFX90A: "llvm.amdgcn.mfma.f64.16x16x4f64"
+// GFX942: "llvm.amdgcn.mfma.f64.16x16x4f64"
 // GFX11-NOT: wmma.f64
 func.func @double(%a: memref<64x80xf64>, %b: memref<80x48xf64>, %out: memref<64x48xf64>) {
   redfuse.launch @double_0 ins(%a, %b : memref<64x80xf64>, memref<80x48xf64>) outs(%out : memref<64x48xf64>)

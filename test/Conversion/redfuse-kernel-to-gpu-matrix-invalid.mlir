@@ -22,7 +22,7 @@ redfuse.kernel @wide_0 attributes {num_inputs = 2 : i64,
   ^bb0(%x: f32, %c: bf16, %o: f32):
     %z = arith.extf %c : bf16 to f32
     %pz = arith.mulf %x, %z : f32
-    // expected-remark @below {{no matrix instructions for this sum of products: a factor has the digits of f32, which no matrix instruction keeps}}
+    // expected-remark @below {{no matrix instructions for this sum of products: sm_90a has no matrix instruction for sums in f32 of products of f32 and bf16}}
     %po = redfuse.reduce add %pz over [1] into [0, 2] : f32
     %on = arith.addf %o, %po : f32
     redfuse.yield %on : f32

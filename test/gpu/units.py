@@ -1,133 +1,134 @@
-"""Small programs of matrix units on a GPU, against fp64: `python test/gpu/units.py [--repeat 300] [NAMES]`.
+"""Contractions by matrix instructions of a warp, on a GPU: `python test/gpu/units.py`.
 
-Of every way in which kernels with contractions are generated, and small enough for a checker of
-memory. Results are poisoned before each of the repeated launches, and all launches must agree in
-every bit. One line a program; exit status 1 if one is wrong.
+Compiled for sm_90, which has no matrix units of a warpgroup: everything else is what the GPU
+has. Each against fp64 and, in time, against PyTorch. Exit status 1 if one is wrong.
 """
 
 from __future__ import annotations
 
-import argparse
-import itertools
-import re
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 
 import redfuse
 import torch
-from corpus import poison, to_gpu
-from redfuse.bench import cases, exact, programs
-from redfuse.runtime.tensors import to_host
+from attention import measure
+from redfuse.bench import programs
+from redfuse.bench.builder import Program
 
-# Largest difference over the largest exact value: roundings to the type of the results.
-TOLERANCES = {"bf16": 1.5e-2, "f16": 2e-3}
-
-
-def attention(name: str, *shape: int, dtype: str = "bf16", **words) -> cases.Case:
-    """batch, heads, queries, keys, head dim."""
-    return cases.attention_case("units", name, dtype, *shape, **words)
+BF16 = torch.bfloat16
 
 
-def routing(name: str, rows: int, hidden: int, experts: int, topk: int) -> cases.Case:
-    """Products, their softmax and the largest, of which the values are compared: near ties may
-    have other places (``routing.py`` has exact ones)."""
-    return cases.Case(
-        "units", name, "bf16",
-        lambda: programs.moe_routing(rows, hidden, experts, topk, "bf16"),
-        (((rows, hidden), "bf16", "normal"), ((hidden, experts), "bf16", "0.05")),
-        lambda i: (piece for piece in exact.moe_routing(i, topk) if piece[0] == 0),
-        lambda i: None, 0.0, 0.0,
-    )  # fmt: skip
+def product(rows: int, columns: int, length: int, dtype: str = "bf16", swapped: str = "") -> str:
+    """A product, in f32; ``swapped`` operands are transposed in memory."""
+    p = Program()
 
+    def operand(a: int, b: int, name: str):
+        value = p.argument(*((b, a) if name in swapped else (a, b)), dtype=dtype)
+        return p.transpose(value, [1, 0]) if name in swapped else value
 
-def chain(name: str, m: int, n: int, k: int, last: int) -> cases.Case:
-    """Two products with a map between them."""
-    shapes = (((m, k), "bf16", "0.1"), ((k, n), "bf16", "0.05"), ((n, last), "bf16", "0.05"))
-    return cases.Case(
-        "units", name, "bf16", lambda: programs.gemm_chain(m, n, k, last, "bf16"), shapes,
-        exact.gemm_chain, lambda i: None, 0.0, 0.0,
-    )  # fmt: skip
-
-
-def gated(name: str, m: int, n: int, k: int) -> cases.Case:
-    """Two products of one matrix, multiplied, times a third."""
-    weight = ((k, n), "bf16", "0.05")
-    return cases.Case(
-        "units", name, "bf16", lambda: programs.gated_ffn(m, n, k, "bf16"),
-        (((m, k), "bf16", "0.1"), weight, weight, ((n, k), "bf16", "0.05")),
-        exact.gated_ffn, lambda i: None, 0.0, 0.0,
-    )  # fmt: skip
-
-
-CASES = (
-    attention("plain", 2, 4, 256, 384, 128),
-    attention("causal", 2, 4, 256, 256, 128, kind="causal"),
-    attention("odd lengths", 1, 3, 257, 1000, 128),
-    attention("f16", 1, 2, 200, 300, 64, dtype="f16"),
-    attention("dim 64", 1, 4, 300, 300, 64, kind="causal"),
-    attention("dim 80", 1, 2, 130, 250, 80),
-    attention("dim 96", 1, 2, 320, 320, 96, kind="causal"),
-    attention("dim 256", 1, 2, 200, 200, 256),
-    attention("shared heads", 1, 8, 192, 192, 128, kv_heads=2, kind="causal"),
-    attention("soft cap", 1, 2, 256, 256, 128, kind="causal+softcap"),
-    attention("slopes", 1, 4, 256, 256, 128, kind="causal+alibi"),
-    attention("more keys", 1, 2, 100, 700, 128, kind="causal"),
-    attention("segments", 1, 40, 1, 3001, 128, kv_heads=4),
-    attention("one query", 2, 4, 1, 1500, 128),
-    routing("routing", 300, 2048, 64, 6),
-    routing("odd routing", 37, 520, 40, 3),
-    routing("wide routing", 129, 1024, 128, 8),
-    chain("chain", 128, 512, 64, 128),
-    chain("odd chain", 100, 250, 72, 40),
-    gated("gated", 96, 256, 128),
-)
-
-
-def run(case: cases.Case, target: str, repeat: int) -> bool:
-    """Whether one program is right, every time; says how."""
-    start = time.perf_counter()
-    try:
-        exe = redfuse.compile(case.program(), target=target, options={"cache": False})
-        # Copied there: what other kernels write a checker takes for never written.
-        host = case.inputs(0)
-        inputs = [to_gpu(array) for array in host]
-        results = exe(*inputs)
-        results = results if isinstance(results, tuple) else (results,)
-        first = None
-        differ = 0
-        for _ in range(repeat):
-            exe(*inputs, out=tuple(poison(result) for result in results))
-            if first is None:
-                first = [result.clone() for result in results]
-            differ += not all(map(torch.equal, first, results))
-        torch.cuda.synchronize()
-        arrays = [to_host(result) for result in results]
-        error = exact.error(itertools.islice(case.exact(host), 8), arrays)
-    except Exception as problem:
-        text = " ".join(str(problem).split())[:400]
-        print(f"FAIL {case.name}: {type(problem).__name__}: {text}", flush=True)
-        return False
-    good = error <= TOLERANCES[case.dtype] and not differ
-    instructions = sorted(set(re.findall(r"\b(wgmma|mma\.sync)", exe.asm))) or ["no matrix units"]
-    print(
-        f"{'ok  ' if good else 'FAIL'} {case.name}: error {error:.1e}, {differ} of {repeat} differ, "
-        f"{' '.join(instructions)}, {time.perf_counter() - start:.1f} s",
-        flush=True,
+    return p.text(
+        p.relu(p.cast(p.matmul(operand(rows, length, "a"), operand(length, columns, "b")), "f32"))
     )
-    return good
+
+
+def products(rows: int, columns: int, length: int, swapped: str = "") -> tuple:
+    a = torch.randn(length, rows) if "a" in swapped else torch.randn(rows, length)
+    b = torch.randn(columns, length) if "b" in swapped else torch.randn(length, columns)
+
+    def reference(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return ((a.T if "a" in swapped else a) @ (b.T if "b" in swapped else b)).relu()
+
+    text = product(rows, columns, length, swapped=swapped)
+    return text, [a.to(BF16), b.to(BF16)], reference
+
+
+def attention(batch: int, heads: int, rows: int, keys: int, dim: int, kind: str = "none") -> tuple:
+    tensors = [torch.randn(batch, heads, n, dim).to(BF16) for n in (rows, keys, keys)]
+    reference = partial(
+        torch.nn.functional.scaled_dot_product_attention, is_causal=kind == "causal"
+    )
+    return programs.attention(batch, heads, rows, keys, dim, "bf16", None, kind), tensors, reference
+
+
+def chain(m: int, n: int, k: int, last: int) -> tuple:
+    tensors = [torch.randn(*shape).to(BF16) for shape in ((m, k), (k, n), (n, last))]
+
+    def reference(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
+        return (a @ b).relu() @ c
+
+    return programs.gemm_chain(m, n, k, last, "bf16"), tensors, reference
+
+
+def quantised(m: int, n: int, k: int) -> tuple:
+    weights = torch.randint(-128, 128, (k, n), dtype=torch.int8)
+    tensors = [torch.randn(m, k), weights, torch.rand(n)]
+
+    def reference(x: torch.Tensor, w: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        largest = x.abs().amax(1, keepdim=True).clamp_min(1e-12)
+        rounded = (x * (1 / largest * 127)).round().clamp(-127, 127)
+        return rounded @ w.to(x.dtype) * (largest / 127) * scale
+
+    return programs.quant_gemm(m, n, k), tensors, reference
+
+
+CASES: dict[str, Callable[[], tuple]] = {
+    "4096x4096x4096": lambda: products(4096, 4096, 4096),
+    "4096x4096x4096 b": lambda: products(4096, 4096, 4096, "b"),
+    "2048x1024x4096 a": lambda: products(2048, 1024, 4096, "a"),
+    "64x4096x4096 b": lambda: products(64, 4096, 4096, "b"),
+    "1001x513x777": lambda: products(1001, 513, 777),
+    "1001x513x777 ab": lambda: products(1001, 513, 777, "ab"),
+    "attention 4x16x2048x64": lambda: attention(4, 16, 2048, 2048, 64),
+    "attention 2x16x2048x128": lambda: attention(2, 16, 2048, 2048, 128),
+    "attention causal": lambda: attention(2, 16, 2048, 2048, 64, "causal"),
+    "attention 1x3x257x1000x80": lambda: attention(1, 3, 257, 1000, 80),
+    "chain": lambda: chain(4096, 256, 256, 64),
+    "quantised": lambda: quantised(1024, 1024, 1024),
+}
+
+
+def run(name: str, schedule: str) -> bool:
+    torch.manual_seed(0)
+    source, tensors, reference = CASES[name]()
+    start = time.perf_counter()
+    exe = redfuse.compile(
+        source, target="cuda:sm_90", options={"cache": False, "schedule": schedule}
+    )
+    seconds = time.perf_counter() - start
+    tensors = [tensor.cuda() for tensor in tensors]
+    got = exe(*tensors)
+    wide = [t.double() if t.is_floating_point() else t for t in tensors]
+    expected = reference(*wide)
+    error = ((got.double() - expected).norm() / expected.norm()).item()
+    same = all(torch.equal(got, exe(*tensors)) for _ in range(5))
+    calls = {"redfuse": partial(exe, *tensors, out=torch.empty_like(got)),
+             "torch": partial(reference, *tensors)}  # fmt: skip
+    times = measure(calls, rounds=5, inner=3)
+    bad = not error < 6e-3 or not same
+    ratio = times["torch"] / times["redfuse"]
+    registers = max(r.registers for r in exe.resources)
+    print("FAILED" if bad else "ok", f"{name:26} {schedule:8} error {error:.1e}"
+          f" {times['redfuse'] * 1e3:9.1f} us, torch {times['torch'] * 1e3:9.1f},"
+          f" ratio {ratio:.3f}, {exe.asm.count('mma.sync')} mma, {registers} registers,"
+          f" compiled in {seconds:.2f} s", flush=True)  # fmt: skip
+    return bad
 
 
 def main() -> int:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--target", default="cuda")
-    parser.add_argument("--repeat", type=int, default=3, help="launches of each (3)")
-    given = parser.parse_args()
-    chosen = [case for case in CASES if not given.names or case.name in given.names]
-    good = [run(case, given.target, max(1, given.repeat)) for case in chosen]
-    print(f"{len(good) - sum(good)} failed of {len(good)} programs, {given.repeat} launches each")
-    return 0 if all(good) and good else 1
+    wanted = sys.argv[1:]
+    failed = 0
+    for name in CASES:
+        if wanted and not any(word in name for word in wanted):
+            continue
+        for schedule in ("auto", "stream") if "attention" in name else ("auto",):
+            try:
+                failed += run(name, schedule)
+            except Exception as problem:
+                failed += 1
+                print("FAILED", name, f"{type(problem).__name__}: {problem}"[:400], flush=True)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ enum class MatrixElement {
   E5M2,
   E4M3FNUZ,
   E5M2FNUZ,
+  F32,
   F64
 };
 
@@ -82,7 +83,7 @@ struct MatrixInstruction {
               llvm::ArrayRef<mlir::Value> sums) const;
 
   /// How registers are handed to the intrinsic.
-  enum class Form { Words, Pairs, Halves, Shorts, Integer, Integers, Double };
+  enum class Form { Words, Pairs, Halves, Shorts, Integer, Integers, Scalar };
   Form form = Form::Words;
 };
 

@@ -132,6 +132,79 @@ def test_strict_has_none(tmp_path: Path) -> None:
     assert "mma.sync" not in exe.asm
 
 
+def sums(
+    kind: str, wide: str, extend: tuple[str, str], rows: int, columns: int, length: int
+) -> str:
+    """A product of narrow numbers that are made wide by these ops."""
+    a, b, c = f"{rows}x{length}x{kind}", f"{length}x{columns}x{kind}", f"{rows}x{columns}x{wide}"
+    mul, add = ("muli", "addi") if wide[0] == "i" else ("mulf", "addf")
+    zero = "0" if wide[0] == "i" else "0.0"
+    lines = [
+        f"%{to} = arith.{op} %{of} : {kind} to {wide}"
+        for of, to, op in zip("xy", "uv", extend, strict=True)
+        if op
+    ]
+    u, v = ("u", "v") if lines else ("x", "y")
+    body = "\n    ".join(lines)
+    return f"""
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func @main(%a: tensor<{a}>, %b: tensor<{b}>) -> tensor<{c}> {{
+  %zero = arith.constant {zero} : {wide}
+  %e = tensor.empty() : tensor<{c}>
+  %z = linalg.fill ins(%zero : {wide}) outs(%e : tensor<{c}>) -> tensor<{c}>
+  %p = linalg.generic {{indexing_maps = [#a, #b, #c],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%a, %b : tensor<{a}>, tensor<{b}>) outs(%z : tensor<{c}>) {{
+  ^bb0(%x: {kind}, %y: {kind}, %s: {wide}):
+    {body}
+    %w = arith.{mul} %{u}, %{v} : {wide}
+    %t = arith.{add} %s, %w : {wide}
+    linalg.yield %t : {wide}
+  }} -> tensor<{c}>
+  return %p : tensor<{c}>
+}}
+"""
+
+
+SHAPES = [(33, 17, 70), (16, 32, 64), (9, 40, 31)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("extend", [("extsi", "extsi"), ("extui", "extui"), ("extui", "extsi")])
+def test_integers(extend: tuple[str, str], shape: tuple[int, int, int], tmp_path: Path) -> None:
+    """All bytes, the extreme ones too; sums are exact."""
+    _, exe = compiled(sums("i8", "i32", extend, *shape), tmp_path)
+    assert "mma.sync" in exe.asm
+    rng = np.random.default_rng(1)
+    rows, columns, length = shape
+    a = rng.integers(-128, 128, (rows, length)).astype(np.int8)
+    b = rng.integers(-128, 128, (length, columns)).astype(np.int8)
+    a[0], b[:, 0] = -128, -128
+    wide = [x.view(np.uint8) if op == "extui" else x for x, op in zip((a, b), extend, strict=True)]
+    expected = wide[0].astype(np.int32) @ wide[1].astype(np.int32)
+    (got,), _ = execute(exe, [a, b], [expected])
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_doubles(shape: tuple[int, int, int], tmp_path: Path) -> None:
+    _, exe = compiled(sums("f64", "f64", ("", ""), *shape), tmp_path)
+    assert "mma.sync.aligned.m8n8k4" in exe.asm
+    a, b = random_inputs(exe.signature, 2)
+    expected = np.asarray(a) @ np.asarray(b)
+    (got,), _ = execute(exe, [a, b], [expected])
+    np.testing.assert_allclose(got, expected, rtol=1e-13, atol=1e-13)
+
+
+def test_rounded_integers_are_bytes(tmp_path: Path) -> None:
+    """What was rounded and clamped to a byte's range has the digits of a 16-bit float."""
+    path, exe = compiled(programs.quant_gemm(33, 48, 70), tmp_path)
+    assert "mma.sync" in exe.asm
+    verify(path, exe, random_inputs(exe.signature, 0), None)
+
+
 DYNAMIC = """
 func.func @main(%a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>) -> tensor<?x?xf32> {
   %c0 = arith.constant 0 : index
