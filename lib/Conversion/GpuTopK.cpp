@@ -11,22 +11,22 @@
 using namespace mlir;
 using namespace redfuse;
 
-static constexpr unsigned kWarp = 32;
+static constexpr unsigned kTeam = 32;
 /// Candidates that a lane holds at most.
 static constexpr int64_t kHeld = 16;
 
 bool GpuEmitter::canTopKByWarps() const {
   std::optional<int64_t> count = staticCountOf(axesOf(group->over));
-  return threads >= kWarp && count && *count > 1 && *count <= kHeld * kWarp;
+  return threads >= kTeam && count && *count > 1 && *count <= kHeld * kTeam;
 }
 
 void GpuEmitter::emitTopKByWarps() {
   Axes into = axesOf(intoDims), over = axesOf(group->over);
-  Value by = constantIndex(kWarp);
+  Value by = constantIndex(kTeam);
   Value warp = divide(thread, by, /*remainder=*/false);
   Value lane = divide(thread, by, /*remainder=*/true);
   Value count = countOf(into);
-  emitFor(b, loc, constantIndex(0), count, constantIndex(threads / kWarp), {},
+  emitFor(b, loc, constantIndex(0), count, constantIndex(threads / kTeam), {},
           [&](Value base, ValueRange) {
             // Warps beyond the end go through the motions and store nothing.
             Value number = arith::AddIOp::create(b, loc, base, warp);
@@ -77,17 +77,17 @@ void GpuEmitter::emitTopKRow(Env &row, ArrayRef<Axis> over, Value lane,
   Value none = constant(b.getI32IntegerAttr(-1));
   SmallVector<Candidate> held;
   SmallVector<Value> numbers;
-  for (int64_t start = 0; start < n; start += kWarp) {
+  for (int64_t start = 0; start < n; start += kTeam) {
     Value point =
         b.createOrFold<arith::AddIOp>(loc, lane, constantIndex(start));
     Value at = point;
-    if (start + kWarp > n)
+    if (start + kTeam > n)
       at = arith::MinUIOp::create(b, loc, point, constantIndex(n - 1));
     Env env = row;
     bindAxes(env, over, at);
     emitAvailable(env);
     Value number = arith::IndexCastOp::create(b, loc, i32, point);
-    if (start + kWarp > n) {
+    if (start + kTeam > n) {
       Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                            point, constantIndex(n));
       number = arith::SelectOp::create(b, loc, exists, number, none);
@@ -113,7 +113,7 @@ void GpuEmitter::emitTopKRow(Env &row, ArrayRef<Axis> over, Value lane,
             };
             for (auto [candidate, number] : llvm::zip_equal(held, left))
               take({candidate.value, candidate.index, number});
-            for (unsigned distance = 1; distance < kWarp; distance *= 2) {
+            for (unsigned distance = 1; distance < kTeam; distance *= 2) {
               Parts other =
                   shuffle({best.value, best.index, best.number}, distance);
               take({other[0], other[1], other[2]});

@@ -36,10 +36,10 @@ using namespace redfuse;
 /// Bytes of shared memory for tiles; two blocks a multiprocessor fit on all
 /// targets (an sm_80 has 164 KiB of it).
 static constexpr int64_t kSharedBytes = 64 * 1024;
-static constexpr int64_t kMaxThreads = 256;
+static constexpr int64_t kMostThreads = 256;
 /// Products of fewer rows or columns are not for matrix instructions, if registers
 /// hold them; tiles of blocks that they make.
-static constexpr int64_t kLeastRows = 8, kLeastTile = 16, kMostTile = 128;
+static constexpr int64_t kRowsOfProducts = 8, kLeastTile = 16, kMostTile = 128;
 /// Blocks a multiprocessor of a kernel with a workspace.
 static constexpr int64_t kBlocksPerUnit = 4;
 
@@ -113,8 +113,8 @@ GpuKernelGenerator::planMatrices(KernelSpace result) {
       if (!group.contraction || !group.contraction->matrix)
         continue;
       const MatrixForm &form = *group.contraction->matrix;
-      isWorthwhile |=
-          std::min(extentOf(form.rows), extentOf(form.columns)) >= kLeastRows;
+      isWorthwhile |= std::min(extentOf(form.rows), extentOf(form.columns)) >=
+                      kRowsOfProducts;
       for (ArrayRef<unsigned> side :
            {ArrayRef(form.rows), ArrayRef(form.columns)})
         for (unsigned d : side)
@@ -202,7 +202,7 @@ unsigned GpuKernelGenerator::chooseThreads(const GpuEmitter &gpuEmitter) const {
       int64_t points = 1;
       for (unsigned d : group.dims.set_bits()) {
         int64_t size =
-            getConstantIntValue(dims[d].capacity).value_or(kMaxThreads);
+            getConstantIntValue(dims[d].capacity).value_or(kMostThreads);
         points =
             std::min<int64_t>(points * std::max<int64_t>(size, 1), 1 << 24);
       }
@@ -212,7 +212,7 @@ unsigned GpuKernelGenerator::chooseThreads(const GpuEmitter &gpuEmitter) const {
         points /= lanes;
       most = std::max(most, points);
     }
-  return std::min<int64_t>(kMaxThreads, llvm::PowerOf2Ceil(most));
+  return std::min<int64_t>(kMostThreads, llvm::PowerOf2Ceil(most));
 }
 
 /// Whether the launch may write to memory that it also reads under another name.

@@ -24,7 +24,7 @@ namespace redfuse {
 using namespace mlir;
 
 static constexpr StringLiteral kScratchView = "redfuse_rt_scratch_view";
-static constexpr int64_t kAlignment = 64;
+static constexpr int64_t kHeapAlignment = 64;
 
 namespace {
 class Lowering {
@@ -167,9 +167,9 @@ LogicalResult Lowering::lowerAlloc(memref::AllocOp op) {
   if (!type.getLayout().isIdentity())
     return op.emitError("an allocation must be contiguous and row-major, got ")
            << type;
-  if (op.getAlignment().value_or(1) > uint64_t(kAlignment))
+  if (op.getAlignment().value_or(1) > uint64_t(kHeapAlignment))
     return op.emitError("allocations are aligned to ")
-           << kAlignment << " bytes, got alignment " << *op.getAlignment();
+           << kHeapAlignment << " bytes, got alignment " << *op.getAlignment();
   ImplicitLocOpBuilder b(op.getLoc(), op);
   SmallVector<Value> sizes;
   auto dynamic = op.getDynamicSizes().begin();

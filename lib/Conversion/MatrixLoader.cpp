@@ -16,7 +16,7 @@ static constexpr int64_t kMaxSlots = 8;
 /// Bytes that the tiles of a group stream: they should stay in the L2, which also
 /// has to take what is written. Where predicates make tiles unequal, larger groups
 /// even them out, and a part of the group is in work at a time.
-static constexpr int64_t kCachedBytes = 32 << 20, kUnequalBytes = 64 << 20;
+static constexpr int64_t kSharedCacheBytes = 32 << 20, kUnequalBytes = 64 << 20;
 
 //===----------------------------------------------------------------------===//
 // Layout
@@ -83,16 +83,16 @@ bool MatrixGenerator::layOut(std::string &why) {
   // Clusters are placed whole, and leave multiprocessors empty; with room for two
   // blocks on one, all clusters find a place at once.
   if (plan.split > 1)
-    slots = std::min(slots,
-                     std::max(kMatrixSharedBytes / 2 / slotBytes, held + heldTiled));
+    slots = std::min(
+        slots, std::max(kMatrixSharedBytes / 2 / slotBytes, held + heldTiled));
   if (int64_t wanted = space.schedule.getHint("slots"))
     slots = std::min(slots, std::max(wanted, held + heldTiled));
   if (slots >= held + heldTiled)
     return true;
-  why =
-      llvm::formatv("its tiles take {0} slots of {1} bytes in shared memory, "
-                    "which has {2} bytes",
-                    held + heldTiled, slotBytes, kMatrixSharedBytes - residentBytes);
+  why = llvm::formatv("its tiles take {0} slots of {1} bytes in shared memory, "
+                      "which has {2} bytes",
+                      held + heldTiled, slotBytes,
+                      kMatrixSharedBytes - residentBytes);
   return false;
 }
 
@@ -233,7 +233,7 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
     bool isUnequal =
         plan.stream &&
         !MatrixMasks(b, loc, plan, *stepSets, *emitter).getDecided().empty();
-    int64_t cached = isUnequal && !hasQueue ? kUnequalBytes : kCachedBytes;
+    int64_t cached = isUnequal && !hasQueue ? kUnequalBytes : kSharedCacheBytes;
     if (int64_t wanted = space.schedule.getHint("cached"))
       cached = wanted << 20;
     Value some = b.createOrFold<arith::DivUIOp>(

@@ -42,10 +42,10 @@ Value redfuse::stripExtension(Value v) {
 static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
 
 namespace {
-class Planner {
+class MatrixPlanner {
 public:
-  Planner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
-          int64_t units, std::string &why)
+  MatrixPlanner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
+                int64_t units, std::string &why)
       : kernel(kernel), launch(launch), space(space), units(units), why(why) {}
 
   std::optional<MatrixPlan> run();
@@ -89,7 +89,7 @@ private:
 };
 } // namespace
 
-bool Planner::findOps() {
+bool MatrixPlanner::findOps() {
   auto ops = llvm::to_vector(
       kernel.getBody().front().getOps<IndexProgramOpInterface>());
   if (ops.size() == 1 && isa<CascadeOp>(ops[0].getOperation())) {
@@ -112,7 +112,7 @@ bool Planner::findOps() {
 }
 
 /// Sums of products of two values with 16-bit floats on one side at least.
-bool Planner::findProducts() {
+bool MatrixPlanner::findProducts() {
   for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>()) {
     if (reduce.getReducer() != Reducer::Add || reduce.getOver().size() != 1 ||
         !reduce.getOperand(0).getType().isF32())
@@ -145,7 +145,7 @@ bool Planner::findProducts() {
 
 /// The dim that all products have as rows: in one operand of each, and reduced by
 /// nothing.
-bool Planner::chooseRows() {
+bool MatrixPlanner::chooseRows() {
   SmallBitVector reduced(space.numDims);
   for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>())
     for (int64_t d : reduce.getOver())
@@ -183,8 +183,8 @@ bool Planner::chooseRows() {
 }
 
 /// Whether tiles of v can be copied as boxes of a tensor map.
-bool Planner::findSource(Value v, unsigned free, unsigned sum,
-                         MatrixSource &source) {
+bool MatrixPlanner::findSource(Value v, unsigned free, unsigned sum,
+                               MatrixSource &source) {
   auto arg = cast<BlockArgument>(v);
   AffineMap map = simplifyForExtents(
       plan.step.getMapOfBodyArgument(arg.getArgNumber()), space.staticExtents);
@@ -217,7 +217,7 @@ bool Planner::findSource(Value v, unsigned free, unsigned sum,
   return true;
 }
 
-bool Planner::placeOperands(MatrixProduct &product) {
+bool MatrixPlanner::placeOperands(MatrixProduct &product) {
   auto [a, c] = operands[&product - plan.products.data()];
   const SmallBitVector &inA = (*sets)[a], &inC = (*sets)[c];
   std::optional<unsigned> n;
@@ -287,7 +287,7 @@ bool Planner::placeOperands(MatrixProduct &product) {
 }
 
 /// A back product is added to what a state becomes without it.
-bool Planner::findState(MatrixProduct &product) {
+bool MatrixPlanner::findState(MatrixProduct &product) {
   auto yield = cast<YieldOp>(plan.step.getProgramBody()->getTerminator());
   Value result = product.reduce.getResult(0);
   for (auto [i, v] : llvm::enumerate(yield.getValues())) {
@@ -307,7 +307,7 @@ bool Planner::findState(MatrixProduct &product) {
 }
 
 /// Every value must fit a fragment.
-bool Planner::checkValues() {
+bool MatrixPlanner::checkValues() {
   auto check = [&](IndexProgramOpInterface op, const DimSets &dims) {
     DenseMap<Value, bool> isMatrixOnly;
     for (MatrixProduct &product : plan.products) {
@@ -370,7 +370,7 @@ bool Planner::checkValues() {
 }
 
 /// Blocks have rows of their own, and every result has them.
-bool Planner::checkResults() {
+bool MatrixPlanner::checkResults() {
   if (!space.schedule ||
       !llvm::is_contained(space.schedule.getGrid(), int64_t(plan.m)))
     return refuse("the rows are not divided between blocks");
@@ -388,7 +388,7 @@ bool Planner::checkResults() {
   return true;
 }
 
-bool Planner::chooseWidths() {
+bool MatrixPlanner::chooseWidths() {
   auto pad = [](int64_t extent, int64_t to) {
     return std::max<int64_t>(to, llvm::alignTo(extent, to));
   };
@@ -428,7 +428,7 @@ bool Planner::chooseWidths() {
 }
 
 /// The columns of a step: as many as registers and shared memory have room for.
-std::optional<int64_t> Planner::streamWidth(int64_t registers) {
+std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers) {
   int64_t resident = 0, widest = 0;
   for (MatrixProduct &product : plan.products) {
     int64_t other = product.isBack      ? plan.widths[product.n]
@@ -466,7 +466,7 @@ std::optional<int64_t> Planner::streamWidth(int64_t registers) {
 
 /// Three warpgroups with 64 rows each, instead of two: while one computes, two
 /// multiply. Their left operands stay in shared memory, and a step is shorter.
-void Planner::chooseThree() {
+void MatrixPlanner::chooseThree() {
   int64_t wantedRows = space.schedule.getHint("rows");
   bool isAsked = wantedRows > 128;
   if (space.schedule.getHint("operand") == 2 || isAsked || !wantedRows)
@@ -499,7 +499,7 @@ void Planner::chooseThree() {
 }
 
 /// Whether values depend on comparisons along the streamed dim.
-bool Planner::hasPredicates() {
+bool MatrixPlanner::hasPredicates() {
   return llvm::any_of(plan.step.getProgramBody()->getOps<arith::SelectOp>(),
                       [&](arith::SelectOp select) {
                         return (*sets)[select.getCondition()].test(
@@ -508,7 +508,7 @@ bool Planner::hasPredicates() {
 }
 
 /// By the rows of all rounds of tiles, or of all tiles where they are unequal.
-bool Planner::isWorthThree(int64_t rows, int64_t length) {
+bool MatrixPlanner::isWorthThree(int64_t rows, int64_t length) {
   bool isCut = hasPredicates();
   if (isCut && length < kLongStream)
     return false;
@@ -529,7 +529,7 @@ bool Planner::isWorthThree(int64_t rows, int64_t length) {
 }
 
 /// Ranks are columns too.
-bool Planner::addRanks() {
+bool MatrixPlanner::addRanks() {
   for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>()) {
     if (reduce.getReducer() != Reducer::TopK)
       continue;
@@ -558,7 +558,7 @@ bool Planner::addRanks() {
 
 /// How many blocks divide the streamed dim of a tile of results between them. The
 /// last of them reads the states of all.
-void Planner::chooseSegments(int64_t tiles, int64_t rows) {
+void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
   if (space.schedule.getKind() != ScheduleKind::Stream ||
       llvm::any_of(space.staticExtents, ShapedType::isDynamic))
     return;
@@ -603,7 +603,7 @@ void Planner::chooseSegments(int64_t tiles, int64_t rows) {
 
 /// How many rows a block has, and how many blocks share a sum. Few tiles would
 /// leave multiprocessors idle, and their share of the bandwidth with them.
-void Planner::chooseBlocks() {
+void MatrixPlanner::chooseBlocks() {
   std::optional<int64_t> rows = extentOf(plan.m);
   int64_t wantedRows = space.schedule.getHint("rows");
   int64_t wantedSplit = space.schedule.getHint("split");
@@ -670,7 +670,7 @@ void Planner::chooseBlocks() {
       width = llvm::alignTo(width, 4 * plan.split);
 }
 
-std::optional<MatrixPlan> Planner::run() {
+std::optional<MatrixPlan> MatrixPlanner::run() {
   if (!findOps())
     return std::nullopt;
   FailureOr<DimSets> dims = DimSets::compute(plan.step);
@@ -701,5 +701,5 @@ std::optional<MatrixPlan> Planner::run() {
 std::optional<MatrixPlan> redfuse::planMatrix(KernelOp kernel, LaunchOp launch,
                                               const KernelSpace &space,
                                               int64_t units, std::string &why) {
-  return Planner(kernel, launch, space, units, why).run();
+  return MatrixPlanner(kernel, launch, space, units, why).run();
 }

@@ -49,18 +49,18 @@ struct Product {
 
 /// Dims [sourceBegin, sourceEnd) hold as many elements as target dims
 /// [targetBegin, targetEnd).
-struct Group {
+struct DimGroup {
   ReassociationIndices source, target;
 };
 
 /// Cuts both shapes into the shortest runs of equal products; nothing if they
 /// do not match.
-std::optional<SmallVector<Group>> matchShapes(ArrayRef<Extent> source,
-                                              ArrayRef<Extent> target) {
-  SmallVector<Group> groups;
+std::optional<SmallVector<DimGroup>> matchShapes(ArrayRef<Extent> source,
+                                                 ArrayRef<Extent> target) {
+  SmallVector<DimGroup> groups;
   size_t s = 0, t = 0;
   while (s < source.size() && t < target.size()) {
-    Group group;
+    DimGroup group;
     Product sourceProduct, targetProduct;
     auto takeSource = [&] {
       group.source.push_back(s);
@@ -121,12 +121,12 @@ struct ReshapeToExpandCollapse : OpRewritePattern<tensor::ReshapeOp> {
       target.push_back(resultType.isDynamicDim(d)
                            ? redfuse::getExtentOf(elements.getElements()[d])
                            : Extent{resultType.getDimSize(d), Value(), -1});
-    std::optional<SmallVector<Group>> groups = matchShapes(source, target);
+    std::optional<SmallVector<DimGroup>> groups = matchShapes(source, target);
     if (!groups)
       return rewriter.notifyMatchFailure(op, kUnmatched);
 
     SmallVector<ReassociationIndices> collapse, expand;
-    for (Group &group : *groups) {
+    for (DimGroup &group : *groups) {
       collapse.push_back(group.source);
       expand.push_back(group.target);
     }

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from . import names
 from .setup import Venv
 from .shell import ROOT, call, say, tracked
 
@@ -44,7 +45,7 @@ def _house_rules() -> list[str]:
         for number, line in enumerate(lines, 1):
             if MACHINE_PATH.search(line):
                 problems.append(f"{name}:{number}: a path of one machine: {line.strip()[:80]}")
-    return problems
+    return problems + names.problems()
 
 
 def lint(venv: Venv, *, fix: bool) -> int:
