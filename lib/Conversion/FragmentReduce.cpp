@@ -308,7 +308,7 @@ void FragmentEmitter::selectLargest(ReduceOp op) {
 // Operands
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> FragmentEmitter::packLeft(const MatrixProduct &product) {
+Value FragmentEmitter::packLeft(const MatrixProduct &product) {
   // Two roundings to the same type are one.
   Value v = stripExtension(product.left);
   if (auto narrow = v.getDefiningOp<arith::TruncFOp>();
@@ -330,8 +330,7 @@ SmallVector<Value> FragmentEmitter::packLeft(const MatrixProduct &product) {
       element = arith::ExtFOp::create(b, loc, b.getF32Type(), element);
     elements.push_back(element);
   }
-  SmallVector<Value> packed;
-  for (size_t i = 0; i < size; i += 2)
-    packed.push_back(ptx.pack(product.element, elements[i], elements[i + 1]));
-  return packed;
+  auto type = tile::OperandType::get(
+      b.getContext(), 64, plan.widths.lookup(product.k), product.element);
+  return tile::PackOp::create(b, loc, type, elements);
 }

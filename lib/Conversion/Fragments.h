@@ -77,8 +77,8 @@ public:
   size_t sizeOf(const Fragment &shape) const;
   /// Which element of `f` goes with element `i` of a fragment of shape `shape`.
   mlir::Value elementFor(const Fragment &f, const Fragment &shape, size_t i);
-  /// The left operand of a product, as registers of two elements.
-  llvm::SmallVector<mlir::Value> packLeft(const MatrixProduct &product);
+  /// The left operand of a product (!tile.operand).
+  mlir::Value packLeft(const MatrixProduct &product);
   /// The values that a block of scalar ops yields for these arguments.
   llvm::SmallVector<Fragment> evaluate(mlir::Block &block,
                                        llvm::ArrayRef<Fragment> arguments);

@@ -390,10 +390,10 @@ namespace {
 struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
   using KernelToGPUBase::KernelToGPUBase;
 
-  // Fences and counters.
+  // Fences and counters; tiles.
   void getDependentDialects(DialectRegistry &registry) const override {
     KernelToGPUBase::getDependentDialects(registry);
-    registry.insert<LLVM::LLVMDialect>();
+    registry.insert<LLVM::LLVMDialect, tile::TileDialect>();
   }
 
   void runOnOperation() override {

@@ -17,10 +17,12 @@ static constexpr int64_t kBarrierBytes = 8;
 
 namespace {
 
-struct LowerBarrier : OpConversionPattern<BarrierOp> {
-  using OpConversionPattern::OpConversionPattern;
+/// A barrier or a tile is its address.
+template <typename OpTy>
+struct LowerAddress : OpConversionPattern<OpTy> {
+  using OpConversionPattern<OpTy>::OpConversionPattern;
   LogicalResult
-  matchAndRewrite(BarrierOp op, OpAdaptor adaptor,
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOp(op, adaptor.getAddress());
     return success();
@@ -152,9 +154,9 @@ struct LowerExpect : OpConversionPattern<ExpectOp> {
 
 void tile::populateBarrierPatterns(const TypeConverter &types,
                                    RewritePatternSet &patterns) {
-  patterns
-      .add<LowerBarrier, LowerRing, LowerRingBarrier<FullOp>,
-           LowerRingBarrier<EmptyOp>, LowerSlot, LowerAdvance, LowerInitBarrier,
-           LowerFenceBarriers, LowerWaitBarrier, LowerArrive, LowerExpect>(
-          types, patterns.getContext());
+  patterns.add<LowerAddress<BarrierOp>, LowerAddress<ViewOp>, LowerRing,
+               LowerRingBarrier<FullOp>, LowerRingBarrier<EmptyOp>, LowerSlot,
+               LowerAdvance, LowerInitBarrier, LowerFenceBarriers,
+               LowerWaitBarrier, LowerArrive, LowerExpect>(
+      types, patterns.getContext());
 }

@@ -37,30 +37,6 @@ Value tile::mulI32(OpBuilder &b, Location loc, Value x, int64_t y) {
   return b.createOrFold<arith::MulIOp>(loc, x, constantI32(b, loc, y));
 }
 
-SmallVector<Value> redfuse::emitPtx(OpBuilder &b, Location loc, StringRef text,
-                                    StringRef constraints, ValueRange operands,
-                                    TypeRange results, bool hasEffects) {
-  std::string clobbers = constraints.str();
-  if (hasEffects)
-    clobbers += clobbers.empty() ? "~{memory}" : ",~{memory}";
-  Type type = results.size() == 1 ? results.front() : Type();
-  if (results.size() > 1)
-    type = LLVM::LLVMStructType::getLiteral(b.getContext(),
-                                            llvm::to_vector(results));
-  auto op = LLVM::InlineAsmOp::create(
-      b, loc, type ? TypeRange(type) : TypeRange(), operands, text, clobbers,
-      hasEffects, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
-      ArrayAttr());
-  if (results.size() <= 1)
-    return llvm::to_vector_of<Value>(op->getResults());
-  SmallVector<Value> values;
-  for (size_t i = 0; i < results.size(); ++i)
-    values.push_back(LLVM::ExtractValueOp::create(
-        b, loc, op->getResult(0), ArrayRef<int64_t>{int64_t(i)}));
-  return values;
-}
-
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -99,8 +75,8 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
   LogicalResult checkTargets() {
     StringRef number = chip;
     int architecture = 0;
-    bool isNvidia =
-        number.consume_front("sm_") && !number.consumeInteger(10, architecture);
+    if (number.consume_front("sm_") && number.consumeInteger(10, architecture))
+      architecture = 0;
     auto result = getOperation()->walk([&](Operation *op) {
       if (!isa_and_nonnull<tile::TileDialect>(op->getDialect()))
         return WalkResult::advance();
@@ -113,7 +89,6 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
         needed = "sm_90a";
       if (needed.empty())
         return WalkResult::advance();
-      (void)isNvidia;
       op->emitOpError() << "needs " << needed << "; the target is '" << chip
                         << "'";
       return WalkResult::interrupt();
@@ -129,6 +104,9 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
     RewritePatternSet patterns(context);
     ConversionTarget target(*context);
     tile::populateBarrierPatterns(types, patterns);
+    tile::populateCopyPatterns(types, patterns);
+    tile::populateProductPatterns(types, patterns);
+    tile::populateRolePatterns(types, patterns);
     target.addIllegalDialect<tile::TileDialect>();
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     scf::populateSCFStructuralTypeConversionsAndLegality(types, patterns,

@@ -47,6 +47,7 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
   target.moduleMatcher = "^redfuse_gpu_matrix$";
   pm.addPass(createGpuNVVMAttachTarget(target));
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
+  device.addPass(redfuse::createLowerTiles({chip.str()}));
   redfuse::addDeviceCleanup(device);
   if (!strict)
     device.addPass(redfuse::createExpandMath());

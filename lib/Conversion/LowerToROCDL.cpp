@@ -26,6 +26,7 @@ struct ROCDLOptions : PassPipelineOptions<ROCDLOptions> {
 
 void redfuse::buildLowerToROCDL(OpPassManager &pm, StringRef chip) {
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
+  device.addPass(redfuse::createLowerTiles({chip.str()}));
   redfuse::addDeviceCleanup(device);
   device.addPass(math::createMathExtendToSupportedTypes());
   // On functions: on a module the pass means an NVIDIA GPU's instructions.

@@ -10,99 +10,77 @@ using namespace mlir;
 using namespace redfuse;
 
 static constexpr int64_t kLoaderThreads = 128;
+/// Registers of a thread by the number of multiplying warpgroups: as compiled, and
+/// of who loads and who multiplies. One warpgroup has enough as it is.
+struct RegisterBudget {
+  int64_t whole, loader, multiplier;
+};
+static constexpr RegisterBudget kBudgets[] = {
+    {0, 0, 0}, {168, 40, 232}, {128, 32, 160}};
 
 //===----------------------------------------------------------------------===//
 // Multipliers
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> MatrixGenerator::start(unsigned i, Value slot,
-                                          ValueRange accumulators,
-                                          ValueRange left) {
+Value MatrixGenerator::start(unsigned i, Value slot, ValueRange elements,
+                             Value left) {
   const MatrixProduct &product = plan.products[i];
-  ProductShape shape{plan.widths.lookup(product.n),
-                     plan.widths.lookup(product.k) / 16, product.element};
   const Load &load = loads[i];
-  const TileLayout &layout = load.right.layout;
-  Value right = ptx.descriptor(addressOf(slot), layout);
-  if (!load.isResident)
-    return ptx.multiply(shape, accumulators, left, right, layout);
-  const TileLayout &kept = load.kept->layout;
-  Value rows = ptx.add(ptx.add(base, ringBytes() + load.residentAt),
-                       ptx.mul(group, 64 * 128));
-  return ptx.multiply(shape, accumulators, ptx.descriptor(rows, kept), kept,
-                      right, layout);
+  Value accumulators = elements.empty() ? Value() : ptx.accumulate(elements);
+  Ptx::Factor factor{left};
+  if (load.isResident)
+    factor = {residentTile(load), load.kept->isByRows, group};
+  return ptx.multiply(plan.widths.lookup(product.n),
+                      plan.widths.lookup(product.k), accumulators, factor,
+                      {tileIn(slot, load.right), load.right.isByRows});
 }
 
 SmallVector<Value>
 MatrixGenerator::multiplyTiled(unsigned i, Ring &ring,
                                SmallVectorImpl<Value> &running) {
   const MatrixProduct &product = plan.products[i];
-  const Load &load = loads[i];
-  ProductShape shape{plan.widths.lookup(product.n), kSumTile / 16,
-                     product.element};
-  const TileLayout &left = load.left->layout, &right = load.right.layout;
-  auto step = [&](Ring at, ValueRange accumulators) {
+  const Tile &left = *loads[i].left, &right = loads[i].right;
+  auto step = [&](Ring at, Value accumulators) {
     ptx.wait(fullBarrier(at.slot), at.phase);
-    Value address = addressOf(at.slot);
-    Value rows = ptx.add(
-        ptx.add(address, load.right.bytes()),
-        ptx.mul(group, left.isSumContiguous ? 64 * 128 : left.panelBytes()));
-    return ptx.multiply(shape, accumulators, ptx.descriptor(rows, left), left,
-                        ptx.descriptor(address, right), right);
+    Value rows = tileIn(at.slot, left, right.bytes());
+    return ptx.multiply(plan.widths.lookup(product.n), kSumTile, accumulators,
+                        {rows, left.isByRows, group},
+                        {tileIn(at.slot, right), right.isByRows});
   };
-  SmallVector<Value> state = step(ring, {});
+  Value sum = step(ring, {});
   // What ran before is over before the loader comes to its slot again.
   if (!running.empty())
     ptx.waitProducts(1, {});
   for (Value slot : running)
     ptx.arrive(emptyBarrier(slot), emitter->lane);
   running.clear();
-  size_t n = state.size();
-  state.push_back(ring.slot);
+  SmallVector<Value> state{sum, ring.slot};
   ring = advance(ring);
-  state.push_back(ring.slot);
-  state.push_back(ring.phase);
+  state.append({ring.slot, ring.phase});
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  state = emitFor(b, loc, one, tilesOfSum(product.k), one, state,
-                  [&](Value, ValueRange carried) {
-                    Ring at{carried[n + 1], carried[n + 2]};
-                    SmallVector<Value> next = step(at, carried.take_front(n));
-                    ptx.waitProducts(1, {});
-                    ptx.arrive(emptyBarrier(carried[n]), emitter->lane);
-                    next.push_back(at.slot);
-                    at = advance(at);
-                    next.append({at.slot, at.phase});
-                    return next;
-                  });
-  ring = {state[n + 1], state[n + 2]};
-  SmallVector<Value> result =
-      ptx.waitProducts(0, ArrayRef<Value>(state).take_front(n));
-  ptx.arrive(emptyBarrier(state[n]), emitter->lane);
+  state =
+      emitFor(b, loc, one, tilesOfSum(product.k), one, state,
+              [&](Value, ValueRange carried) {
+                Ring at{carried[2], carried[3]};
+                Value next = step(at, carried[0]);
+                ptx.waitProducts(1, {});
+                ptx.arrive(emptyBarrier(carried[1]), emitter->lane);
+                Ring then = advance(at);
+                return SmallVector<Value>{next, at.slot, then.slot, then.phase};
+              });
+  ring = {state[2], state[3]};
+  SmallVector<Value> result = ptx.waitProducts(0, state[0]);
+  ptx.arrive(emptyBarrier(state[1]), emitter->lane);
   return result;
 }
 
-/// The rows of a warp as left operands.
-SmallVector<Value> MatrixGenerator::readKept(const Tile &tile, Value slot,
-                                             int64_t steps) {
-  auto and7 = [&](Value v, int64_t mask) -> Value {
-    return arith::AndIOp::create(b, loc, v, ptx.i32(mask));
-  };
-  // Lane l has row l % 16 of the block and its chunk l / 16 of 16 bytes; chunks
-  // are swizzled by the row.
-  Value lane = ptx.readLane();
-  Value row = ptx.add(ptx.add(ptx.mul(group, 64), ptx.mul(and7(warp, 3), 16)),
-                      and7(lane, 15));
-  Value half = arith::ShRUIOp::create(b, loc, lane, ptx.i32(4));
-  Value start = ptx.add(addressOf(slot), ptx.mul(row, 128));
-  SmallVector<Value> result;
-  for (int64_t k = 0; k < steps; ++k) {
-    Value chunk =
-        arith::XOrIOp::create(b, loc, ptx.add(half, k % 4 * 2), and7(lane, 7));
-    Value address = ptx.add(ptx.add(start, k / 4 * tile.layout.panelBytes()),
-                            ptx.mul(chunk, 16));
-    llvm::append_range(result, ptx.loadBlock(address));
-  }
-  return result;
+/// The rows of a warp as a left operand.
+Value MatrixGenerator::readKept(const Tile &tile, Value slot, int64_t columns) {
+  Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
+  Value row = ptx.add(ptx.mul(group, 64), ptx.mul(inGroup, 16));
+  auto type = tile::OperandType::get(b.getContext(), 64, columns,
+                                     tile.type.getElement());
+  return tile::ReadOperandOp::create(b, loc, type, tileIn(slot, tile), row);
 }
 
 /// Values that are the same in every step.
@@ -134,14 +112,14 @@ MatrixGenerator::Ring MatrixGenerator::emitInvariants(Ring ring) {
       continue;
     if (loads[i].kept) {
       ptx.wait(fullBarrier(ring.slot), ring.phase);
-      leftRegisters[i] = readKept(*loads[i].kept, ring.slot,
-                                  plan.widths.lookup(product.k) / 16);
+      Value read =
+          readKept(*loads[i].kept, ring.slot, plan.widths.lookup(product.k));
       // Rule 6.
-      leftRegisters[i] = ptx.settle(leftRegisters[i]);
+      leftOperands[i] = ptx.settle(read)[0];
       ptx.arrive(emptyBarrier(ring.slot), emitter->lane);
       ring = advance(ring);
     } else if (!product.tiledLeft) {
-      leftRegisters[i] = emitter->packLeft(product);
+      leftOperands[i] = emitter->packLeft(product);
     }
   }
   if (residentBytes)
@@ -172,8 +150,8 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
 
   // Products of this step, and those of the last one onto the states.
   SmallVector<Value> frontSlots, backSlots;
-  DenseMap<unsigned, SmallVector<Value>> made;
-  DenseMap<unsigned, SmallVector<Value>> sums;
+  DenseMap<unsigned, SmallVector<Value>> made, sums;
+  DenseMap<unsigned, Value> runningFronts, runningBacks;
   auto startFronts = [&]() {
     for (unsigned i : fronts) {
       if (loads[i].left) {
@@ -181,7 +159,7 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
         continue;
       }
       ptx.wait(fullBarrier(ring.slot), ring.phase);
-      made[i] = start(i, ring.slot, {}, leftRegisters[i]);
+      runningFronts[i] = start(i, ring.slot, {}, leftOperands[i]);
       frontSlots.push_back(ring.slot);
       ring = advance(ring);
     }
@@ -191,7 +169,7 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
       return;
     for (auto [at, i] : llvm::enumerate(backs)) {
       ptx.wait(fullBarrier(ring.slot), ring.phase);
-      sums[i] =
+      runningBacks[i] =
           start(i, ring.slot, before.states[plan.products[i].state].values,
                 before.packed[at]);
       backSlots.push_back(ring.slot);
@@ -207,21 +185,26 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
   }
   after.ring = ring;
   auto waitFor = [&](ArrayRef<unsigned> products,
+                     const DenseMap<unsigned, Value> &running,
                      DenseMap<unsigned, SmallVector<Value>> &results,
                      int64_t pending, ArrayRef<Value> alive) {
-    SmallVector<Value> all;
+    SmallVector<unsigned> which;
+    SmallVector<Value> accumulators;
     for (unsigned i : products)
-      llvm::append_range(all, results[i]);
-    all = ptx.waitProducts(pending, all, alive);
+      if (Value v = running.lookup(i)) {
+        which.push_back(i);
+        accumulators.push_back(v);
+      }
+    SmallVector<Value> all = ptx.waitProducts(pending, accumulators, alive);
     ArrayRef<Value> rest = all;
-    for (unsigned i : products) {
-      size_t n = results[i].size();
+    for (auto [i, v] : llvm::zip_equal(which, accumulators)) {
+      size_t n = cast<tile::AccumulatorsType>(v.getType()).getSize();
       results[i].assign(rest.begin(), rest.begin() + n);
       rest = rest.drop_front(n);
     }
   };
   if (!frontSlots.empty()) {
-    waitFor(fronts, made, isFirst ? 0 : backs.size(), {});
+    waitFor(fronts, runningFronts, made, isFirst ? 0 : backs.size(), {});
     for (Value slot : frontSlots)
       ptx.arrive(emptyBarrier(slot), emitter->lane);
   }
@@ -259,10 +242,7 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
     }
   }
   if (!isFirst) {
-    SmallVector<Value> alive;
-    for (const SmallVector<Value> &packed : before.packed)
-      llvm::append_range(alive, packed);
-    waitFor(backs, sums, 0, alive);
+    waitFor(backs, runningBacks, sums, 0, before.packed);
     for (Value slot : backSlots)
       ptx.arrive(emptyBarrier(slot), emitter->lane);
   }
@@ -356,31 +336,28 @@ void MatrixGenerator::transport(const MatrixProduct &product, ValueRange states,
 
 /// States as a list of values, and back.
 static void flatten(const DenseMap<unsigned, Fragment> &states, unsigned count,
-                    ArrayRef<SmallVector<Value>> packed,
-                    SmallVectorImpl<Value> &list) {
+                    ArrayRef<Value> packed, SmallVectorImpl<Value> &list) {
   for (unsigned s = 0; s < count; ++s)
     llvm::append_range(list, states.lookup(s).values);
-  for (const SmallVector<Value> &p : packed)
-    llvm::append_range(list, p);
+  llvm::append_range(list, packed);
 }
 
 static void unflatten(ValueRange list, unsigned count,
                       DenseMap<unsigned, Fragment> &states,
-                      MutableArrayRef<SmallVector<Value>> packed) {
+                      MutableArrayRef<Value> packed) {
   size_t next = 0;
   for (unsigned s = 0; s < count; ++s)
     for (Value &v : states[s].values)
       v = list[next++];
-  for (SmallVector<Value> &p : packed)
-    for (Value &v : p)
-      v = list[next++];
+  for (Value &v : packed)
+    v = list[next++];
 }
 
 MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
   Block *body = plan.step.getProgramBody();
   emitter->values.clear();
   emitter->select(plan.step, *stepSets);
-  leftRegisters.clear();
+  leftOperands.clear();
   ring = emitInvariants(ring);
   unsigned count = plan.fold.getNumStates();
   auto arguments =
@@ -427,10 +404,9 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
   for (auto [at, i] : llvm::enumerate(backs)) {
     unsigned s = plan.products[i].state;
     ptx.wait(fullBarrier(ring.slot), ring.phase);
-    SmallVector<Value> sum =
+    Value sum =
         start(i, ring.slot, carried.states[s].values, carried.packed[at]);
-    carried.states[s].values =
-        llvm::to_vector<8>(ptx.waitProducts(0, sum, carried.packed[at]));
+    carried.states[s].values = ptx.waitProducts(0, sum, carried.packed[at]);
     ptx.arrive(emptyBarrier(ring.slot), emitter->lane);
     ring = advance(ring);
   }
@@ -465,7 +441,7 @@ MatrixGenerator::Ring MatrixGenerator::multiplyCascade(Ring ring) {
       SmallVector<Value> none;
       fragment.values = multiplyTiled(i, ring, none);
     } else {
-      SmallVector<Value> left = emitter->packLeft(product);
+      Value left = emitter->packLeft(product);
       ptx.wait(fullBarrier(ring.slot), ring.phase);
       fragment.values =
           ptx.waitProducts(0, start(i, ring.slot, {}, left), left);
@@ -574,16 +550,15 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   auto func =
       gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
   func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  ptx.isInCluster = plan.split > 1;
   int64_t threads = kLoaderThreads + 128 * plan.consumers;
   func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
   // Registers: a thread of the loader gives some to those that multiply.
   if (plan.split > 1)
     func->setAttr("nvvm.cluster_dim",
                   b.getDenseI32ArrayAttr({int32_t(plan.split), 1, 1}));
-  if (plan.consumers > 1)
-    func->setAttr("nvvm.maxnreg",
-                  b.getI32IntegerAttr(plan.consumers == 2 ? 168 : 128));
+  const RegisterBudget &budget = kBudgets[plan.consumers - 1];
+  if (budget.whole)
+    func->setAttr("nvvm.maxnreg", b.getI32IntegerAttr(budget.whole));
   func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));
   entry = &func.getBody().front();
   b.setInsertionPointToStart(entry);
@@ -600,10 +575,8 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     counters = entry->getArguments().back();
   blocks = entry->getArgument(0);
   rounds = entry->getArgument(1);
-  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-  for (Value map : entry->getArguments().slice(2, firstOperand - 2))
-    maps.push_back(
-        UnrealizedConversionCastOp::create(b, loc, pointer, map).getResult(0));
+  maps = llvm::to_vector_of<Value>(
+      entry->getArguments().slice(2, firstOperand - 2));
   bindKernel(b, kernel, operands, emitter->memrefs, emitter->captured);
   for (unsigned d = 0; d < space.numDims; ++d) {
     if (ShapedType::isDynamic(space.staticExtents[d])) {
@@ -628,6 +601,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       memref::ExtractAlignedPointerAsIndexOp::create(b, loc, shared));
   base = arith::AndIOp::create(b, loc, ptx.add(raw, 1023), ptx.i32(-1024));
   barriers = ptx.add(base, ringBytes() + residentBytes);
+  slotRing = tile::RingOp::create(
+      b, loc, tile::RingType::get(b.getContext(), slots, slotBytes), base,
+      barriers);
   thread = arith::IndexCastUIOp::create(
       b, loc, b.getI32Type(),
       gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x));
@@ -651,17 +627,11 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v,
                                  ptx.i32(to));
   };
-  auto branchOn = [&](Value condition, function_ref<void()> then,
-                      function_ref<void()> otherwise = {}) {
-    auto branch =
-        scf::IfOp::create(b, loc, condition, /*withElse=*/bool(otherwise));
+  auto branchOn = [&](Value condition, function_ref<void()> then) {
+    auto branch = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenYield());
     then();
-    if (otherwise) {
-      b.setInsertionPoint(branch.elseYield());
-      otherwise();
-    }
   };
   branchOn(isEqual(thread, 0), [&] {
     for (int64_t s = 0; s < slots; ++s) {
@@ -680,27 +650,32 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     ptx.fenceBarriers();
   });
   gpu::BarrierOp::create(b, loc);
-  Value isLoader = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                         warp, ptx.i32(4));
-  bool movesRegisters = plan.consumers > 1 && plan.split == 1;
-  branchOn(
-      isLoader,
+  auto takeRoles = [&](bool movesRegisters, function_ref<void()> loader,
+                       function_ref<void()> multipliers) {
+    SmallVector<int64_t> budgets;
+    if (movesRegisters)
+      budgets = {budget.loader, budget.multiplier};
+    auto roles = tile::RolesOp::create(
+        b, loc, warp, {kLoaderThreads / 32, 4 * plan.consumers},
+        movesRegisters ? budget.whole : 0, budgets);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(&roles.getBodies()[0].front());
+    loader();
+    b.setInsertionPointToEnd(&roles.getBodies()[1].front());
+    multipliers();
+  };
+  takeRoles(
+      budget.whole && plan.split == 1,
       [&] {
-        if (movesRegisters)
-          ptx.setRegisters(plan.consumers == 2 ? 40 : 32, /*more=*/false);
         branchOn(isEqual(thread, 0), [&] { emitLoader(); });
         if (hasQueue)
           branchOn(isEqual(thread, 32), [&] { emitQueue(); });
       },
-      [&] {
-        if (movesRegisters)
-          ptx.setRegisters(plan.consumers == 2 ? 232 : 160, /*more=*/true);
-        emitMultipliers();
-      });
+      [&] { emitMultipliers(); });
   if (plan.split > 1) {
     ptx.synchronizeCluster();
-    branchOn(
-        isLoader, [] {},
+    takeRoles(
+        false, [] {},
         [&] {
           overTiles(/*isMultiplier=*/true, [&](Value block, Ring ring) {
             placeBlock(block, /*isMultiplier=*/false);

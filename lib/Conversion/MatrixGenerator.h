@@ -22,7 +22,8 @@ namespace redfuse {
 /// 3. A multiplying warp arrives at `empty` after it waited for the products that
 ///    read the slot.
 /// 4. Accumulators and packed operands are touched after a wait for the products
-///    that have them; such a wait takes and gives them.
+///    that have them; such a wait takes and gives them. (The types of the tile
+///    dialect see to it for accumulators.)
 /// 5. All four warps of a warpgroup reach every product: nothing that differs
 ///    between threads decides about one.
 /// 6. What a warp has read of a slot by itself is in its registers before it
@@ -59,13 +60,14 @@ private:
   /// A tile of a matrix: a box of a tensor map, in panels.
   struct Tile {
     const MatrixSource *source = nullptr;
-    TileLayout layout;
-    int64_t panels = 0;
+    tile::SharedType type;
+    /// The sum runs along its rows.
+    bool isByRows = false;
     /// The dims of its rows or columns, and of the sum.
     unsigned free = 0, sum = 0;
     /// The argument of the function with its tensor map.
     unsigned map = 0;
-    int64_t bytes() const { return panels * layout.panelBytes(); }
+    int64_t bytes() const { return type.getBytes(); }
   };
   /// The tiles of a product that are loaded together.
   struct Load {
@@ -81,7 +83,7 @@ private:
   /// What a step carries to the next.
   struct Carried {
     llvm::DenseMap<unsigned, Fragment> states;
-    llvm::SmallVector<llvm::SmallVector<mlir::Value>> packed;
+    llvm::SmallVector<mlir::Value> packed;
     Ring ring;
   };
 
@@ -99,7 +101,9 @@ private:
   // Ring ----------------------------------------------------------------------
   mlir::Value fullBarrier(mlir::Value slot);
   mlir::Value emptyBarrier(mlir::Value slot);
-  mlir::Value addressOf(mlir::Value slot);
+  /// A tile in a slot, that many bytes into it.
+  mlir::Value tileIn(mlir::Value slot, const Tile &tile, int64_t offset = 0);
+  mlir::Value residentTile(const Load &load);
   Ring advance(Ring ring);
   // Walks ---------------------------------------------------------------------
   void placeBlock(mlir::Value block, bool isMultiplier);
@@ -124,10 +128,10 @@ private:
   static constexpr int64_t kControlBytes = 48;
   mlir::Value controlWord() { return ptx.add(barriers, slots * 16); }
   mlir::Value queueBarrier(bool isFull) {
-    return ptx.add(barriers, slots * 16 + (isFull ? 16 : 24));
+    return ptx.barrierAt(ptx.add(barriers, slots * 16 + (isFull ? 16 : 24)));
   }
   mlir::Value residentBarrier(bool isFull) {
-    return ptx.add(barriers, slots * 16 + (isFull ? 32 : 40));
+    return ptx.barrierAt(ptx.add(barriers, slots * 16 + (isFull ? 32 : 40)));
   }
   // Loader --------------------------------------------------------------------
   void emitLoader();
@@ -136,19 +140,17 @@ private:
   void loadResidents();
   Ring loadTiles(llvm::ArrayRef<const Tile *> tiles, Ring ring,
                  mlir::Value sumTile);
-  void loadTile(const Tile &tile, mlir::Value address, mlir::Value barrier,
+  void loadTile(const Tile &tile, mlir::Value into, mlir::Value barrier,
                 mlir::Value sumTile);
   // Multipliers ---------------------------------------------------------------
   void emitMultipliers();
   Ring multiplyBlock(Ring ring);
   Ring multiplyCascade(Ring ring);
   Ring emitInvariants(Ring ring);
-  llvm::SmallVector<mlir::Value> readKept(const Tile &tile, mlir::Value slot,
-                                          int64_t steps);
-  /// Starts a product whose left operand is in registers.
-  llvm::SmallVector<mlir::Value> start(unsigned product, mlir::Value slot,
-                                       mlir::ValueRange accumulators,
-                                       mlir::ValueRange left);
+  mlir::Value readKept(const Tile &tile, mlir::Value slot, int64_t columns);
+  /// Starts a product whose left operand is in registers, from zero or elements.
+  mlir::Value start(unsigned product, mlir::Value slot,
+                    mlir::ValueRange elements, mlir::Value left);
   /// A whole product with a tiled sum; nothing runs afterwards. Releases the
   /// slots of products that run when it is called.
   llvm::SmallVector<mlir::Value>
@@ -196,7 +198,7 @@ private:
   /// done with one.
   bool hasQueue = false;
   /// Tiles of the grid, and how many every block has at least.
-  mlir::Value base, barriers, thread, warp, group, blocks, rounds;
+  mlir::Value base, barriers, slotRing, thread, warp, group, blocks, rounds;
   /// Where blocks share tiles: the block's tile, and which of its blocks it is.
   mlir::Value tile, rank, workspace, counters;
   mlir::Block *entry = nullptr;
@@ -209,7 +211,7 @@ private:
   mlir::Value mirror;
   /// The block's rows.
   mlir::Value firstRow, lastRow;
-  llvm::DenseMap<unsigned, llvm::SmallVector<mlir::Value>> leftRegisters;
+  llvm::DenseMap<unsigned, mlir::Value> leftOperands;
 };
 
 } // namespace redfuse

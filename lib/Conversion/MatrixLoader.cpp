@@ -37,10 +37,13 @@ MatrixGenerator::Tile MatrixGenerator::layOutTile(const MatrixSource &source,
   tile.source = &source;
   tile.free = free;
   tile.sum = sum;
-  bool isSumContiguous = source.sum + 1 == source.map.getNumResults();
-  tile.layout.isSumContiguous = isSumContiguous;
-  tile.layout.rows = isSumContiguous ? freeWidth : sumWidth;
-  tile.panels = llvm::divideCeil(isSumContiguous ? sumWidth : freeWidth, 64);
+  tile.isByRows = source.sum + 1 != source.map.getNumResults();
+  int64_t rows = tile.isByRows ? sumWidth : freeWidth;
+  int64_t columns = tile.isByRows ? freeWidth : sumWidth;
+  auto memref = cast<ShapedType>(source.argument.getType());
+  tile.type =
+      tile::SharedType::get(b.getContext(), rows, llvm::alignTo(columns, 64),
+                            memref.getElementType());
   return tile;
 }
 
@@ -134,12 +137,11 @@ Value MatrixGenerator::makeTensorMap(const Tile &tile) {
   strides.resize(4, index(16));
   llvm::append_range(operands, sizes);
   llvm::append_range(operands, strides);
-  unsigned rows =
-      tile.layout.isSumContiguous ? tile.source->free : tile.source->sum;
+  unsigned rows = tile.isByRows ? tile.source->sum : tile.source->free;
   for (int64_t i = 0; i < 5; ++i) {
     int64_t at = rank - 1 - i;
     operands.push_back(index(i == 0                ? 64
-                             : at == int64_t(rows) ? tile.layout.rows
+                             : at == int64_t(rows) ? tile.type.getRows()
                                                    : 1));
   }
   auto module = launch->getParentOfType<ModuleOp>();
@@ -161,24 +163,25 @@ Value MatrixGenerator::makeTensorMap(const Tile &tile) {
 //===----------------------------------------------------------------------===//
 
 Value MatrixGenerator::fullBarrier(Value slot) {
-  return ptx.add(barriers, ptx.mul(slot, 16));
+  return tile::FullOp::create(b, loc, slotRing, slot);
 }
 
 Value MatrixGenerator::emptyBarrier(Value slot) {
-  return ptx.add(fullBarrier(slot), 8);
+  return tile::EmptyOp::create(b, loc, slotRing, slot);
 }
 
-Value MatrixGenerator::addressOf(Value slot) {
-  return ptx.add(base, ptx.mul(slot, slotBytes));
+Value MatrixGenerator::tileIn(Value slot, const Tile &tile, int64_t offset) {
+  return tile::SlotOp::create(b, loc, tile.type, slotRing, slot, offset);
+}
+
+Value MatrixGenerator::residentTile(const Load &load) {
+  Value address = ptx.add(base, ringBytes() + load.residentAt);
+  return tile::ViewOp::create(b, loc, load.kept->type, address);
 }
 
 MatrixGenerator::Ring MatrixGenerator::advance(Ring ring) {
-  Value next = ptx.add(ring.slot, 1);
-  Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next,
-                                      ptx.i32(slots));
-  Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
-  return {arith::SelectOp::create(b, loc, wraps, ptx.i32(0), next),
-          arith::XOrIOp::create(b, loc, ring.phase, flip)};
+  auto next = tile::AdvanceOp::create(b, loc, slotRing, ring.slot, ring.phase);
+  return {next.getNextSlot(), next.getNextPhase()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -521,7 +524,7 @@ void MatrixGenerator::emitQueue() {
 // Loader
 //===----------------------------------------------------------------------===//
 
-void MatrixGenerator::loadTile(const Tile &tile, Value address, Value barrier,
+void MatrixGenerator::loadTile(const Tile &tile, Value into, Value barrier,
                                Value sumTile) {
   // Where every dim stands.
   SmallVector<Value> positions;
@@ -539,26 +542,22 @@ void MatrixGenerator::loadTile(const Tile &tile, Value address, Value barrier,
     coordinates.push_back(arith::IndexCastOp::create(
         b, loc, b.getI32Type(),
         affine::expandAffineExpr(b, loc, e, positions, {})));
-  Value first = coordinates[0];
-  for (int64_t p = 0; p < tile.panels; ++p) {
-    coordinates[0] = ptx.add(first, 64 * p);
-    ptx.loadTile(ptx.add(address, p * tile.layout.panelBytes()),
-                 maps[tile.map - 1], coordinates, barrier);
-  }
+  tile::CopyOp::create(b, loc, maps[tile.map - 1], coordinates, into, barrier);
 }
 
 MatrixGenerator::Ring MatrixGenerator::loadTiles(ArrayRef<const Tile *> tiles,
                                                  Ring ring, Value sumTile) {
   Value free = arith::XOrIOp::create(b, loc, ring.phase, ptx.i32(1));
   ptx.wait(emptyBarrier(ring.slot), free);
-  Value barrier = fullBarrier(ring.slot), address = addressOf(ring.slot);
+  Value barrier = fullBarrier(ring.slot);
   int64_t bytes = 0;
   for (const Tile *tile : tiles)
     bytes += tile->bytes();
   ptx.expect(barrier, bytes);
+  int64_t offset = 0;
   for (const Tile *tile : tiles) {
-    loadTile(*tile, address, barrier, sumTile);
-    address = ptx.add(address, tile->bytes());
+    loadTile(*tile, tileIn(ring.slot, *tile, offset), barrier, sumTile);
+    offset += tile->bytes();
   }
   return advance(ring);
 }
@@ -593,8 +592,7 @@ void MatrixGenerator::loadResidents() {
   ptx.expect(barrier, bytes);
   for (const Load &load : loads)
     if (load.isResident)
-      loadTile(*load.kept, ptx.add(base, ringBytes() + load.residentAt),
-               barrier, Value());
+      loadTile(*load.kept, residentTile(load), barrier, Value());
 }
 
 MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {

@@ -1,41 +1,18 @@
-//===- Ptx.h - instructions of sm_90a ---------------------------*- C++ -*-===//
+//===- Ptx.h - builders for kernels on matrix units -------------*- C++ -*-===//
 //
-// Matrix products of a warpgroup, barriers in shared memory, tile copies by
-// tensor map. Addresses are 32-bit addresses of shared memory. What is read after
-// a wait is an operand and a result of the wait: nothing can be moved above it.
+// Short names for the ops of the tile dialect, and for a few instructions on
+// single elements that no dialect has.
 //
 //===----------------------------------------------------------------------===//
 #ifndef REDFUSE_LIB_CONVERSION_PTX_H
 #define REDFUSE_LIB_CONVERSION_PTX_H
 
+#include "redfuse/Dialect/Tile.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace redfuse {
-
-/// One operand of a product in shared memory: rows of 128 bytes, swizzled, in
-/// panels of 64 elements.
-struct TileLayout {
-  /// The rows of a panel.
-  int64_t rows = 0;
-  /// The summed dim is the contiguous one.
-  bool isSumContiguous = true;
-
-  /// Bytes from one panel to the next.
-  int64_t panelBytes() const { return rows * 128; }
-  /// What is added to the descriptor (units of 16 bytes) for step `k` of 16
-  /// summed elements.
-  int64_t stepOffset(int64_t k) const;
-  /// The constant bits of a descriptor.
-  uint64_t descriptorBits() const;
-};
-
-/// A product of 64 rows by `n` columns over `steps` times 16 summed elements.
-struct ProductShape {
-  int64_t n = 0, steps = 0;
-  /// bf16 or f16.
-  mlir::Type element;
-};
 
 class Ptx {
 public:
@@ -48,6 +25,7 @@ public:
   mlir::Value mul(mlir::Value x, int64_t y);
 
   // Barriers ------------------------------------------------------------------
+  mlir::Value barrierAt(mlir::Value address);
   void initBarrier(mlir::Value barrier, int64_t count);
   void fenceBarriers();
   /// Waits until the phase of that parity is over.
@@ -72,43 +50,33 @@ public:
   /// Two f32 at an address of any block of the cluster.
   llvm::SmallVector<mlir::Value> loadPair(mlir::Value address, int64_t offset);
 
-  // Copies --------------------------------------------------------------------
-  /// Loads a box at `coordinates` (innermost first) of a tensor map.
-  void loadTile(mlir::Value address, mlir::Value map,
-                mlir::ValueRange coordinates, mlir::Value barrier);
-
   // Products ------------------------------------------------------------------
-  /// Descriptors have 18 bits of an address; in a cluster there are more, which say
-  /// which block it is.
-  mlir::Value descriptor(mlir::Value address, const TileLayout &layout);
-  bool isInCluster = false;
-  /// Starts a product with both operands in shared memory; without accumulators
-  /// it starts from zero.
-  llvm::SmallVector<mlir::Value>
-  multiply(const ProductShape &shape, mlir::ValueRange accumulators,
-           mlir::Value a, const TileLayout &aLayout, mlir::Value c,
-           const TileLayout &cLayout);
-  /// The same with the left operand in registers, four a step.
-  llvm::SmallVector<mlir::Value> multiply(const ProductShape &shape,
-                                          mlir::ValueRange accumulators,
-                                          mlir::ValueRange a, mlir::Value c,
-                                          const TileLayout &cLayout);
-  /// Waits until at most `pending` groups of products run; `values` are theirs,
-  /// `alive` are what they read.
+  /// Starts a product (tile.multiply) of as many columns over `sum` elements,
+  /// added to `accumulators` if there are any.
+  struct Factor {
+    /// A tile in shared memory, or a left operand in registers.
+    mlir::Value value;
+    bool isByRows = false;
+    /// Which 64 rows of the left one.
+    mlir::Value part = {};
+  };
+  mlir::Value multiply(int64_t columns, int64_t sum, mlir::Value accumulators,
+                       Factor left, Factor right);
+  /// Elements as accumulators.
+  mlir::Value accumulate(mlir::ValueRange elements);
+  /// Waits until at most `pending` products run; `alive` are operands that those
+  /// read whose accumulators become elements.
   llvm::SmallVector<mlir::Value> waitProducts(int64_t pending,
-                                              mlir::ValueRange values,
+                                              mlir::ValueRange accumulators,
                                               mlir::ValueRange alive = {});
-
-  /// What all lanes of the warp have loaded into registers is there.
+  /// What all lanes of the warp have loaded into registers (words, or operands) is
+  /// there.
   llvm::SmallVector<mlir::Value> settle(mlir::ValueRange values);
 
   // Scalars -------------------------------------------------------------------
   mlir::Value exp2(mlir::Value x);
   /// x / y with an error of at most two units in the last place.
   mlir::Value divide(mlir::Value x, mlir::Value y);
-  /// A 16 x 16 block of a tile as a left operand: four registers. `address` is
-  /// this lane's row of 16 bytes.
-  llvm::SmallVector<mlir::Value> loadBlock(mlir::Value address);
   /// Two f32 as one register of two 16-bit floats.
   mlir::Value pack(mlir::Type element, mlir::Value low, mlir::Value high);
   /// The thread's number in its warp, read here and now: what is made of it is not
@@ -119,19 +87,8 @@ public:
   mlir::Value isAny(mlir::Value condition);
   /// The value of the warp's first thread.
   mlir::Value first(mlir::Value value);
-  void setRegisters(int64_t count, bool more);
 
 private:
-  llvm::SmallVector<mlir::Value> emit(llvm::StringRef text,
-                                      llvm::StringRef constraints,
-                                      mlir::ValueRange operands,
-                                      mlir::TypeRange results = {},
-                                      bool hasEffects = true);
-  llvm::SmallVector<mlir::Value>
-  multiply(const ProductShape &shape, mlir::ValueRange accumulators,
-           mlir::ValueRange a, const TileLayout *aLayout, mlir::Value c,
-           const TileLayout &cLayout);
-
   mlir::OpBuilder &b;
   mlir::Location loc;
 };

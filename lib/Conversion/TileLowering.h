@@ -2,19 +2,12 @@
 #ifndef REDFUSE_LIB_CONVERSION_TILELOWERING_H
 #define REDFUSE_LIB_CONVERSION_TILELOWERING_H
 
+#include "InlinePtx.h"
+
 #include "mlir/Transforms/DialectConversion.h"
 #include "redfuse/Dialect/Tile.h"
 
-namespace redfuse {
-
-/// Inline PTX: `$0` and on are results, then operands. `constraints` is LLVM's
-/// (`=f,r,l`); results are those of its struct.
-llvm::SmallVector<mlir::Value>
-emitPtx(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef text,
-        llvm::StringRef constraints, mlir::ValueRange operands,
-        mlir::TypeRange results = {}, bool hasEffects = true);
-
-namespace tile {
+namespace redfuse::tile {
 
 /// 32-bit arithmetic on addresses, folded where it can be.
 mlir::Value constantI32(mlir::OpBuilder &b, mlir::Location loc, int64_t value);
@@ -29,7 +22,16 @@ mlir::Value mulI32(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
 void populateBarrierPatterns(const mlir::TypeConverter &types,
                              mlir::RewritePatternSet &patterns);
 
-} // namespace tile
-} // namespace redfuse
+/// Copies, and single words of shared memory.
+void populateCopyPatterns(const mlir::TypeConverter &types,
+                          mlir::RewritePatternSet &patterns);
+/// Products of a warpgroup.
+void populateProductPatterns(const mlir::TypeConverter &types,
+                             mlir::RewritePatternSet &patterns);
+/// Roles of warps, and barriers of whole warps.
+void populateRolePatterns(const mlir::TypeConverter &types,
+                          mlir::RewritePatternSet &patterns);
+
+} // namespace redfuse::tile
 
 #endif // REDFUSE_LIB_CONVERSION_TILELOWERING_H

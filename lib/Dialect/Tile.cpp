@@ -1,4 +1,4 @@
-//===- Tile.cpp - types and ops of the tile dialect ------------------------===//
+//===- Tile.cpp - the tile dialect and its types ---------------------------===//
 #include "redfuse/Dialect/Tile.h"
 
 #include "mlir/IR/Builders.h"
@@ -26,9 +26,6 @@ void TileDialect::initialize() {
 #include "redfuse/Dialect/TileOps.cpp.inc"
       >();
 }
-
-/// A tile, and a panel of one, start at multiples of this.
-static constexpr int64_t kTileAlignment = 1024;
 
 //===----------------------------------------------------------------------===//
 // Types
@@ -139,38 +136,5 @@ LogicalResult OperandType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "columns must be a multiple of 16, got " << columns;
   if (!element.isBF16() && !element.isF16())
     return emitError() << "elements must be bf16 or f16, got " << element;
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Barriers and rings
-//===----------------------------------------------------------------------===//
-
-LogicalResult SlotOp::verify() {
-  int64_t offset = getOffset(), bytes = getRing().getType().getBytes();
-  if (offset < 0 || offset % kTileAlignment != 0)
-    return emitOpError() << "the tile must start at a multiple of "
-                         << kTileAlignment << " bytes, got " << offset;
-  if (offset + getType().getBytes() > bytes)
-    return emitOpError() << "the tile ends at byte "
-                         << offset + getType().getBytes() << " of a slot of "
-                         << bytes;
-  return success();
-}
-
-/// Arrivals and bytes of a phase have 20 bits.
-static constexpr int64_t kMaxCount = (1 << 20) - 1;
-
-LogicalResult InitBarrierOp::verify() {
-  if (getArrivals() < 1 || getArrivals() > kMaxCount)
-    return emitOpError() << "expected 1 to " << kMaxCount
-                         << " arrivals a phase, got " << getArrivals();
-  return success();
-}
-
-LogicalResult ExpectOp::verify() {
-  if (getBytes() < 0 || getBytes() > kMaxCount)
-    return emitOpError() << "a phase counts up to " << kMaxCount
-                         << " bytes, got " << getBytes();
   return success();
 }

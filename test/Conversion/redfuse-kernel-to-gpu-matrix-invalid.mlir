@@ -4,7 +4,7 @@
 
 // A left operand that the source does not round is not rounded.
 // CHECK-LABEL: gpu.func @wide_0
-// CHECK-NOT: wgmma
+// CHECK-NOT: tile.multiply
 #s = affine_map<(i, j, e) -> (i, j)>
 #v = affine_map<(i, j, e) -> (j, e)>
 #o = affine_map<(i, j, e) -> (i, e)>

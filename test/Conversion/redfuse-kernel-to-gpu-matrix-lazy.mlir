@@ -5,13 +5,13 @@
 
 // CHECK-LABEL: gpu.func @weighted_rows_0
 // CHECK: scf.for
-// CHECK: wgmma.wait_group.sync.aligned 1
+// CHECK: tile.wait_products 1
 // CHECK: %[[AHEAD:.+]] = arith.subf %[[MAX:.+]], %[[OLD:.+]] : f32
 // CHECK-NEXT: arith.cmpf ugt, %[[AHEAD]]
 // CHECK: %[[MOVED:.+]] = nvvm.vote.sync any
 // CHECK: arith.select %[[MOVED]], %[[MAX]], %[[OLD]] : f32
-// CHECK: wgmma.wait_group.sync.aligned 0
-// CHECK: cvt.rn.bf16x2.f32
+// CHECK: tile.wait_products 0
+// CHECK: tile.pack
 // CHECK: scf.if %[[MOVED]]
 // CHECK-COUNT-32: arith.mulf
 // CHECK: scf.yield

@@ -12,24 +12,24 @@
 // CHECK: scf.while
 // CHECK: arith.cmpi ult
 // CHECK: scf.condition
-// CHECK: cp.async.bulk.tensor
-// CHECK: ld.shared.u32
-// CHECK: mbarrier.arrive
+// CHECK: tile.copy
+// CHECK: tile.load
+// CHECK: tile.arrive
 // CHECK: scf.yield
 // Who asks.
 // CHECK: scf.while
 // CHECK: llvm.atomicrmw uinc_wrap
-// CHECK: mbarrier.try_wait
-// CHECK: st.shared.u32
-// CHECK: mbarrier.arrive
+// CHECK: tile.wait_barrier
+// CHECK: tile.store
+// CHECK: tile.arrive
 // CHECK: scf.condition
 // Who multiplies.
 // CHECK: scf.while
-// CHECK: wgmma.mma_async
-// CHECK: ld.shared.u32
-// CHECK: bar.warp.sync
+// CHECK: tile.multiply
+// CHECK: tile.load
+// CHECK: tile.settle
 // CHECK: nvvm.shfl.sync  idx
-// CHECK: mbarrier.arrive
+// CHECK: tile.arrive
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
 #v = affine_map<(i, j, d, e) -> (j, e)>

@@ -7,20 +7,20 @@
 // CHECK-LABEL: gpu.func @weighted_rows_0
 // CHECK-SAME: known_block_size = array<i32: 512, 1, 1>
 // CHECK-SAME: nvvm.maxnreg = 128
-// CHECK: setmaxnreg.dec.sync.aligned.u32 32
+// CHECK: role warps 4 registers 32
 // The first tile of the stream, then what stays, once its place is free.
-// CHECK: cp.async.bulk.tensor
-// CHECK: mbarrier.try_wait
-// CHECK: cp.async.bulk.tensor
-// CHECK: setmaxnreg.inc.sync.aligned.u32 160
-// CHECK-NOT: ldmatrix
-// CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}, $64, $65, q, 1, 1, 0, 0;
+// CHECK: tile.copy
+// CHECK: tile.wait_barrier
+// CHECK: tile.copy
+// CHECK: role warps 12 registers 160
+// CHECK-NOT: tile.read_operand
+// CHECK: tile.multiply {{.+}}, {{.+}} over 64 : !tile.shared<{{.+}} -> !tile.accumulators<64x128xf32>
 // CHECK: scf.for
-// CHECK: wgmma.wait_group.sync.aligned 1
+// CHECK: tile.wait_products 1
 // CHECK: scf.yield
 // Its place is free before the last product onto the state.
-// CHECK: mbarrier.arrive
-// CHECK: wgmma.mma_async
+// CHECK: tile.arrive
+// CHECK: tile.multiply
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
 #v = affine_map<(i, j, d, e) -> (j, e)>
@@ -93,8 +93,8 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
 
 // CHECK-LABEL: gpu.func @wide_0
 // CHECK-SAME: known_block_size = array<i32: 384, 1, 1>
-// CHECK-NOT: ldmatrix
-// CHECK: wgmma.mma_async.sync.aligned.m64n80k16.f32.bf16.bf16 {{.*}}, $40, $41, q, 1, 1, 0, 0;
+// CHECK-NOT: tile.read_operand
+// CHECK: tile.multiply {{.+}} : !tile.shared<{{.+}} -> !tile.accumulators<64x80xf32>
 // CHECK: scf.for
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>

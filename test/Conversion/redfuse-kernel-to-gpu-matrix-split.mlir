@@ -10,14 +10,14 @@
 // CHECK-LABEL: gpu.func @largest_0
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 8, 1, 1>
 // The loader's tiles of the sum: every eighth.
-// CHECK: cp.async.bulk.tensor.2d
-// CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
+// CHECK: tile.copy
+// CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x64xf32>
 // All products of the block are done, before their memory is used for sums.
-// CHECK: bar.sync
-// CHECK: st.shared.v2.f32
-// CHECK: barrier.cluster.arrive.release
-// CHECK: mapa.shared::cluster.u32
-// CHECK: ld.shared::cluster.v2.f32
+// CHECK: tile.synchronize
+// CHECK: tile.store
+// CHECK: tile.synchronize_cluster
+// CHECK: tile.address_in
+// CHECK: tile.load cluster
 // CHECK: arith.maximumf
 // CHECK: nvvm.shfl.sync bfly
 // CHECK: ex2.approx.ftz.f32
@@ -28,7 +28,7 @@
 // CHECK: scf.yield
 // CHECK: vector.store {{.+}} : memref<2048x6xf32>, vector<2xf32>
 // CHECK: vector.store {{.+}} : memref<2048x6xi64>, vector<2xi64>
-// CHECK: barrier.cluster.arrive.release
+// CHECK: tile.synchronize_cluster
 // CHECK: gpu.return
 
 // NVVM-LABEL: llvm.func @largest_0
@@ -73,8 +73,8 @@ redfuse.kernel @largest_0 attributes {num_inputs = 2 : i64,
 
 // CHECK-LABEL: gpu.func @position_0
 // CHECK-NOT: cluster_dim
-// CHECK-NOT: mapa
-// CHECK: wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16
+// CHECK-NOT: tile.address_in
+// CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x16xf32>
 // CHECK: arith.cmpf ogt
 // CHECK: arith.cmpf oeq
 // CHECK: arith.maximumf
@@ -120,17 +120,17 @@ redfuse.kernel @position_0 attributes {num_inputs = 2 : i64,
 // CHECK: memref.dealloc %[[STATES]]
 // CHECK-LABEL: gpu.func @weighted_0
 // Whole tiles from the segment's first on.
-// CHECK: cp.async.bulk.tensor.2d
-// CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
-// CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
+// CHECK: tile.copy
+// CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x128xf32>
+// CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x64xf32>
 // CHECK: memref.view
 // CHECK: scf.if
 // CHECK: memref.store {{.+}} : memref<8xf32>
 // CHECK: vector.store {{.+}} : memref<8x64xf32>, vector<2xf32>
 // CHECK: llvm.fence syncscope("device") acq_rel
-// CHECK: bar.sync
+// CHECK: tile.synchronize
 // CHECK: llvm.atomicrmw uinc_wrap
-// CHECK: bar.sync
+// CHECK: tile.synchronize
 // CHECK: scf.if
 // CHECK: llvm.fence syncscope("device") acq_rel
 // CHECK: scf.for

@@ -15,32 +15,32 @@
 // CHECK-LABEL: gpu.func @weighted_rows_0
 // CHECK-SAME: vector<16xi64>
 // CHECK-SAME: known_block_size = array<i32: 384, 1, 1>
-// CHECK: mbarrier.init
+// CHECK: tile.init_barrier
 // CHECK: gpu.barrier
 // The loader.
-// CHECK: setmaxnreg.dec
-// CHECK: cp.async.bulk.tensor.2d
+// CHECK: role warps 4 registers 40
+// CHECK: tile.copy
 // The left operand of the first product stays in registers.
-// CHECK: setmaxnreg.inc
-// CHECK: ldmatrix.sync.aligned.m8n8.x4
+// CHECK: role warps 8 registers 232
+// CHECK: tile.read_operand
 // The first step is the last tile, which has the diagonal.
-// CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
-// CHECK: wgmma.wait_group.sync.aligned 0
+// CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x128xf32>
+// CHECK: tile.wait_products 0
 // CHECK: arith.cmpi sge, {{.+}} : i32
 // CHECK: arith.select
 // CHECK: ex2.approx.ftz.f32
-// CHECK: cvt.rn.bf16x2.f32
+// CHECK: tile.pack
 // What the diagonal has besides.
 // CHECK: scf.for
 // CHECK: arith.select
 // CHECK: scf.yield
 // Steps in which nothing is masked: both products are started, one waits.
 // CHECK: scf.for
-// CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
-// CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
-// CHECK: wgmma.wait_group.sync.aligned 1
+// CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x128xf32>
+// CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x64xf32>
+// CHECK: tile.wait_products 1
 // CHECK-NOT: arith.select {{.+}} : f32
-// CHECK: wgmma.wait_group.sync.aligned 0
+// CHECK: tile.wait_products 0
 // CHECK: scf.yield
 // CHECK: vector.store {{.+}} {alignment = 16 : i64} : memref<256x64xbf16>, vector<8xbf16>
 
@@ -49,7 +49,7 @@
 // NVVM-SAME: nvvm.maxnreg = 168
 
 // PLAIN-LABEL: gpu.func @weighted_rows_0
-// PLAIN-NOT: wgmma
+// PLAIN-NOT: tile.multiply
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
 #v = affine_map<(i, j, d, e) -> (j, e)>
@@ -109,12 +109,12 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
 
 // CHECK-LABEL: gpu.func @product_0
 // CHECK: scf.for
-// CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
-// CHECK: wgmma.wait_group.sync.aligned 1
+// CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x64xf32>
+// CHECK: tile.wait_products 1
 // CHECK: arith.maximumf
 // CHECK: gpu.return
 // PLAIN-LABEL: gpu.func @product_0
-// PLAIN-NOT: wgmma
+// PLAIN-NOT: tile.multiply
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>

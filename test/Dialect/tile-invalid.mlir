@@ -94,3 +94,278 @@ func.func @too_many(%b: !tile.barrier) {
   tile.expect %b bytes 1048576
   return
 }
+
+// -----
+
+func.func @block(%a: i32) {
+  // expected-error@+1 {{a cluster has up to 16 blocks, got number 16}}
+  %b = tile.address_in %a block 16
+  return
+}
+
+// -----
+
+func.func @barrier() {
+  // expected-error@+1 {{a block has barriers 0 to 15, got 16}}
+  tile.synchronize barrier 16 threads 32
+  return
+}
+
+// -----
+
+func.func @threads() {
+  // expected-error@+1 {{expected whole warps, 32 to 1024 threads, got 40}}
+  tile.notify barrier 1 threads 40
+  return
+}
+
+// -----
+
+func.func @nobody(%warp: i32) {
+  // expected-error@+1 {{expected one role or more}}
+  tile.roles of %warp
+  return
+}
+
+// -----
+
+func.func @empty(%warp: i32) {
+  // expected-error@+1 {{a role has one warp or more, got 0}}
+  tile.roles of %warp role warps 0 {}
+  return
+}
+
+// -----
+
+func.func @too_many(%warp: i32) {
+  // expected-error@+1 {{a block has up to 32 warps, got 36}}
+  tile.roles of %warp role warps 4 {} role warps 32 {}
+  return
+}
+
+// -----
+
+func.func @some(%warp: i32) {
+  // expected-error@+1 {{expected registers of the kernel and of each role, or of none}}
+  tile.roles of %warp registers 168 role warps 4 registers 24 {} role warps 8 {}
+  return
+}
+
+// -----
+
+func.func @odd(%warp: i32) {
+  // expected-error@+1 {{a thread's registers must be a multiple of 8 from 24 to 256, got 20}}
+  tile.roles of %warp registers 168 role warps 4 registers 20 {}
+  return
+}
+
+// -----
+
+func.func @part(%warp: i32) {
+  // expected-error@+1 {{registers are those of whole warpgroups, of 4 warps each; got a role of 2}}
+  tile.roles of %warp registers 168 role warps 2 registers 24 {}
+  return
+}
+
+// -----
+
+func.func @pool(%warp: i32) {
+  // expected-error@+1 {{roles take 66560 registers of 64512 that the block has}}
+  tile.roles of %warp registers 168 role warps 4 registers 40 {} role warps 8 registers 240 {}
+  return
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @block(%warp: i32) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    // expected-error@+1 {{roles of 12 warps in a block of 256 threads}}
+    tile.roles of %warp role warps 4 {} role warps 8 {}
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @three(%a: i32, %x: f32) {
+  // expected-error@+1 {{expected 1, 2 or 4 words, got 3}}
+  tile.store %a, %x, %x, %x : f32, f32, f32
+  return
+}
+
+// -----
+
+func.func @mixed(%a: i32, %x: f32) {
+  // expected-error@+1 {{words must be of one type}}
+  tile.store %a, %x, %a : f32, i32
+  return
+}
+
+// -----
+
+func.func @misplaced(%a: i32) {
+  // expected-error@+1 {{the offset must be a multiple of 8 bytes, got 4}}
+  %x, %y = tile.load %a at 4 : f32, f32
+  return
+}
+
+// -----
+
+func.func @rank(%map: vector<16xi64>, %x: i32, %t: !tile.shared<64x64xbf16>, %b: !tile.barrier) {
+  // expected-error@+1 {{a tensor map has 1 to 5 dims, got 6 coordinates}}
+  tile.copy %map[%x, %x, %x, %x, %x, %x] to %t signal %b : !tile.shared<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @box(%map: vector<16xi64>, %x: i32, %t: !tile.shared<264x64xbf16>) {
+  // expected-error@+1 {{a box has up to 256 rows, got 264}}
+  tile.copy_out %t to %map[%x] : !tile.shared<264x64xbf16>
+  return
+}
+
+// -----
+
+func.func @groups() {
+  // expected-error@+1 {{waits until 0 to 7 groups run, got 8}}
+  tile.wait_copies 8
+  return
+}
+
+// -----
+
+func.func @column(%r: i32, %t: !tile.shared<64x64xbf16>) {
+  // expected-error@+1 {{expected a multiple of 16 below 64 as column, got 64}}
+  tile.store_block %r, %r, %r, %r to %t[%r] column 64 : !tile.shared<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @bytes(%r: i32, %t: !tile.shared<64x128xi8>) {
+  // expected-error@+1 {{expected elements of 16 bits, got 'i8'}}
+  tile.store_block %r, %r, %r, %r to %t[%r] column 0 : !tile.shared<64x128xi8>
+  return
+}
+
+// -----
+
+func.func @few(%x: f32) {
+  // expected-error@+1 {{a thread has 4 elements of it, got 2}}
+  %c = tile.accumulators %x, %x : !tile.accumulators<64x8xf32>
+  return
+}
+
+// -----
+
+func.func @few(%x: f32) {
+  // expected-error@+1 {{a thread has 8 elements of it, got 2}}
+  %p = tile.pack %x, %x : !tile.operand<64x16xbf16>
+  return
+}
+
+// -----
+
+func.func @type(%t: !tile.shared<64x64xbf16>, %r: i32) {
+  // expected-error@+1 {{reads elements of 'bf16' as 'f16'}}
+  %p = tile.read_operand %t[%r] : !tile.shared<64x64xbf16> -> !tile.operand<64x64xf16>
+  return
+}
+
+// -----
+
+func.func @large(%t: !tile.shared<64x64xbf16>, %r: i32) {
+  // expected-error@+1 {{a tile of 64 x 64 does not have the 64 x 128 of the operand}}
+  %p = tile.read_operand %t[%r] : !tile.shared<64x64xbf16> -> !tile.operand<64x128xbf16>
+  return
+}
+
+// -----
+
+func.func @nothing() {
+  // expected-error@+1 {{expected one value or more}}
+  "tile.settle"() : () -> ()
+  return
+}
+
+// -----
+
+func.func @sum(%a: !tile.shared<64x64xbf16>, %b: !tile.shared<64x64xbf16>) {
+  // expected-error@+1 {{sums over a multiple of 16, got 40}}
+  %c = tile.multiply %a, %b over 40 : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @element(%a: !tile.shared<64x128xi8>, %b: !tile.shared<64x128xi8>) {
+  // expected-error@+1 {{elements must be bf16 or f16, got 'i8'}}
+  %c = tile.multiply %a, %b over 64 : !tile.shared<64x128xi8>, !tile.shared<64x128xi8> -> !tile.accumulators<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @long(%a: !tile.shared<64x64xbf16>, %b: !tile.shared<64x64xbf16>) {
+  // expected-error@+1 {{sums over 128 elements, of which the right operand has 64}}
+  %c = tile.multiply %a, %b over 128 : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @wide(%a: !tile.shared<64x64xbf16>, %b: !tile.shared<128x64xbf16>) {
+  // expected-error@+1 {{the result has 128 columns, the right operand 64}}
+  %c = tile.multiply %a, %b rows over 64 : !tile.shared<64x64xbf16>, !tile.shared<128x64xbf16> -> !tile.accumulators<64x128xf32>
+  return
+}
+
+// -----
+
+func.func @low(%a: !tile.shared<32x64xbf16>, %b: !tile.shared<64x64xbf16>) {
+  // expected-error@+1 {{the result has 64 rows, the left operand 32}}
+  %c = tile.multiply %a, %b over 64 : !tile.shared<32x64xbf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @kinds(%a: !tile.operand<64x64xf16>, %b: !tile.shared<64x64xbf16>) {
+  // expected-error@+1 {{operands are of 'f16' and of 'bf16'}}
+  %c = tile.multiply %a, %b over 64 : !tile.operand<64x64xf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @left(%a: !tile.operand<64x32xbf16>, %b: !tile.shared<64x64xbf16>) {
+  // expected-error@+1 {{sums over 64 elements, of which the left operand has 32}}
+  %c = tile.multiply %a, %b over 64 : !tile.operand<64x32xbf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @part(%a: !tile.operand<64x64xbf16>, %b: !tile.shared<64x64xbf16>, %i: i32) {
+  // expected-error@+1 {{a left operand in registers is taken as it is}}
+  %c = tile.multiply %a[%i], %b over 64 : !tile.operand<64x64xbf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @other(%a: !tile.operand<64x64xbf16>, %b: !tile.shared<64x64xbf16>, %s: !tile.accumulators<64x32xf32>) {
+  // expected-error@+1 {{adds to '!tile.accumulators<64x32xf32>', and gives '!tile.accumulators<64x64xf32>'}}
+  %c = tile.multiply %a, %b over 64 plus %s : !tile.operand<64x64xbf16>, !tile.shared<64x64xbf16> plus !tile.accumulators<64x32xf32> -> !tile.accumulators<64x64xf32>
+  return
+}
+
+// -----
+
+// What may still run cannot be computed with.
+func.func @touched(%s: !tile.accumulators<64x8xf32>) {
+  // expected-error@+1 {{operand #0 must be floating-point-like, but got '!tile.accumulators<64x8xf32>'}}
+  %x = arith.addf %s, %s : !tile.accumulators<64x8xf32>
+  return
+}

@@ -24,6 +24,18 @@ template <typename OpTy>
 class Sm90 : public mlir::OpTrait::TraitBase<OpTy, Sm90> {};
 template <typename OpTy>
 class Sm90a : public mlir::OpTrait::TraitBase<OpTy, Sm90a> {};
+
+/// Whether values of a type are tensor maps of 128 bytes.
+inline bool isTensorMap(mlir::Type type) {
+  auto vector = mlir::dyn_cast<mlir::VectorType>(type);
+  return vector && vector.getRank() == 1 && vector.getDimSize(0) == 16 &&
+         vector.getElementType().isInteger(64);
+}
+
+/// A tile, and a panel of one, start at multiples of this.
+inline constexpr int64_t kTileAlignment = 1024;
+/// Registers that a thread of a block may have.
+inline constexpr int64_t kMinRegisters = 24, kMaxRegisters = 256;
 } // namespace redfuse::tile
 
 #define GET_OP_CLASSES

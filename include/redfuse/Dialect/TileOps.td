@@ -205,6 +205,18 @@ def Tile_SlotOp : Tile_Op<"slot", [Tile_Sm90, Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_ViewOp : Tile_Op<"view", [Pure]> {
+  let summary = "the tile at an address";
+  let description = [{
+    Outside of a ring; the address is a multiple of 1024.
+
+        %t = tile.view at %address : !tile.shared<64x128xbf16>
+  }];
+  let arguments = (ins I32:$address);
+  let results = (outs Tile_SharedType:$result);
+  let assemblyFormat = "`at` $address attr-dict `:` qualified(type($result))";
+}
+
 def Tile_AdvanceOp : Tile_Op<"advance", [Tile_Sm90, Pure]> {
   let summary = "the next slot of a ring, and its phase";
   let description = [{
@@ -271,6 +283,321 @@ def Tile_ExpectOp : Tile_Op<"expect", [Tile_Sm90, Tile_Shared]> {
   }];
   let arguments = (ins Tile_BarrierType:$barrier, I64Attr:$bytes);
   let assemblyFormat = "$barrier `bytes` $bytes attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_AddressInOp : Tile_Op<"address_in", [Tile_Sm90, Pure]> {
+  let summary = "the address of the same place in a block of the cluster";
+  let description = [{
+    Of that number; for `tile.load ... cluster`.
+
+        %there = tile.address_in %address block 3
+  }];
+  let arguments = (ins I32:$address, I64Attr:$block);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$address `block` $block attr-dict";
+  let hasVerifier = 1;
+}
+
+// Threads ------------------------------------------------------------------------
+
+class Tile_NamedBarrierOp<string mnemonic>
+    : Tile_Op<mnemonic, [Tile_Sm80, Tile_Shared]> {
+  let arguments = (ins I64Attr:$barrier, I64Attr:$threads);
+  let assemblyFormat = "`barrier` $barrier `threads` $threads attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_SynchronizeOp : Tile_NamedBarrierOp<"synchronize"> {
+  let summary = "waits for threads of the block by a numbered barrier";
+  let description = [{
+    Until that many threads, whole warps, have come to the barrier, those that
+    only notify it included. Number 0 is that of `gpu.barrier`.
+
+        tile.synchronize barrier 1 threads 256
+  }];
+}
+
+def Tile_NotifyOp : Tile_NamedBarrierOp<"notify"> {
+  let summary = "comes to a numbered barrier and goes on";
+  let description = [{
+        tile.notify barrier 1 threads 256
+  }];
+}
+
+def Tile_SynchronizeClusterOp
+    : Tile_Op<"synchronize_cluster", [Tile_Sm90, Tile_Shared]> {
+  let summary = "waits for all threads of all blocks of the cluster";
+  let description = "What they stored before can be read.";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_RolesOp : Tile_Op<"roles", [
+    Tile_Sm90, NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "what the warps of a block do, by their number";
+  let description = [{
+    The first warps of the block take the first region, and so on; `warp` is the
+    thread's, the same value for all threads of a warp. With register budgets
+    (sm_90a) a warp gives registers away or takes more when its role begins: from
+    what `registers` the kernel was compiled for, to its role's. Budgets are
+    multiples of 8 from 24 to 256, of whole warpgroups, and all roles together have
+    as many as the block had.
+
+        tile.roles of %warp registers 168
+          role warps 4 registers 24 {
+            // loads
+          }
+          role warps 8 registers 240 {
+            // multiplies
+          }
+  }];
+  let arguments = (ins I32:$warp, OptionalAttr<I64Attr>:$registers,
+                       DenseI64ArrayAttr:$warps,
+                       OptionalAttr<DenseI64ArrayAttr>:$budgets);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$bodies);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$warp, "::llvm::ArrayRef<int64_t>":$warps,
+                   CArg<"int64_t", "0">:$registers,
+                   CArg<"::llvm::ArrayRef<int64_t>", "{}">:$budgets)>];
+}
+
+// Words of shared memory -----------------------------------------------------------
+
+def Tile_Word : AnyTypeOf<[F32, I32]>;
+
+def Tile_StoreOp : Tile_Op<"store", [Tile_Sm80, Tile_Shared]> {
+  let summary = "stores one, two or four words in shared memory";
+  let description = [{
+    At `offset` bytes behind the address, a multiple of the size of all words.
+
+        tile.store %address at 32, %x, %y : f32, f32
+  }];
+  let arguments = (ins I32:$address, DefaultValuedAttr<I64Attr, "0">:$offset,
+                       Variadic<Tile_Word>:$words);
+  let assemblyFormat = [{
+    $address (`at` $offset^)? `,` $words attr-dict `:` type($words)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_LoadOp : Tile_Op<"load", [Tile_Sm80, Tile_Shared]> {
+  let summary = "loads one, two or four words of shared memory";
+  let description = [{
+    With `cluster` the address is that of any block of the cluster
+    (`tile.address_in`).
+
+        %x, %y = tile.load cluster %there at 32 : f32, f32
+  }];
+  let arguments = (ins I32:$address, DefaultValuedAttr<I64Attr, "0">:$offset,
+                       UnitAttr:$cluster);
+  let results = (outs Variadic<Tile_Word>:$words);
+  let assemblyFormat = [{
+    (`cluster` $cluster^)? $address (`at` $offset^)? attr-dict `:` type($words)
+  }];
+  let hasVerifier = 1;
+}
+
+// Copies -----------------------------------------------------------------------------
+
+def Tile_Map
+    : Type<CPred<"::redfuse::tile::isTensorMap($_self)">, "tensor map",
+           "::mlir::VectorType">,
+      BuildableType<"::mlir::VectorType::get({16}, $_builder.getI64Type())">;
+
+def Tile_CopyOp : Tile_Op<"copy", [Tile_Sm90, Tile_Shared]> {
+  let summary = "starts the copy of a tile from global memory";
+  let description = [{
+    By one thread. The tensor map, an argument of the kernel of type
+    `vector<16xi64>`, has boxes of one panel: as many rows as the tile, 128 bytes
+    of columns, with 128-byte swizzle; `coordinates` are those of the first
+    element, innermost first. Elements outside of the tensor are zero. The bytes
+    count in the barrier's phase (`tile.expect`).
+
+        tile.copy %map[%column, %row, %head] to %t signal %full : !tile.shared<128x128xbf16>
+  }];
+  let arguments = (ins Tile_Map:$map, Variadic<I32>:$coordinates,
+                       Tile_SharedType:$tile, Tile_BarrierType:$barrier);
+  let assemblyFormat = [{
+    $map `[` $coordinates `]` `to` $tile `signal` $barrier attr-dict
+    `:` qualified(type($tile))
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_CopyOutOp : Tile_Op<"copy_out", [Tile_Sm90, Tile_Shared]> {
+  let summary = "starts the copy of a tile to global memory";
+  let description = [{
+    By one thread, after `tile.fence_copies` and a synchronisation with the threads
+    that wrote the tile. The map is as for `tile.copy`; what is outside of the
+    tensor is not written. The tile may be written again after `tile.wait_copies`.
+
+        tile.copy_out %t to %map[%column, %row] : !tile.shared<64x128xbf16>
+  }];
+  let arguments = (ins Tile_SharedType:$tile, Tile_Map:$map,
+                       Variadic<I32>:$coordinates);
+  let assemblyFormat = [{
+    $tile `to` $map `[` $coordinates `]` attr-dict `:` qualified(type($tile))
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_FenceCopiesOp : Tile_Op<"fence_copies", [Tile_Sm90, Tile_Shared]> {
+  let summary = "shows what this thread stored in shared memory to copies";
+  let description = "Products read it, too, only after this.";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_CommitCopiesOp : Tile_Op<"commit_copies", [Tile_Sm90, Tile_Shared]> {
+  let summary = "makes one group of the copies to global memory that this thread started";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_WaitCopiesOp : Tile_Op<"wait_copies", [Tile_Sm90, Tile_Shared]> {
+  let summary = "waits until at most that many groups of copies run";
+  let description = [{
+    Until they have read shared memory; what they wrote need not be visible.
+
+        tile.wait_copies 0
+  }];
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_StoreBlockOp : Tile_Op<"store_block", [Tile_Sm90, Tile_Shared]> {
+  let summary = "stores 16 rows of 16 elements of a warp in a tile";
+  let description = [{
+    The four registers of each thread are those of 16 columns of a
+    `!tile.operand`: the block's rows start at `row`, its columns at `column`, a
+    multiple of 16 (`stmatrix`).
+
+        tile.store_block %r0, %r1, %r2, %r3 to %t[%row] column 32 : !tile.shared<64x128xbf16>
+  }];
+  let arguments = (ins I32:$r0, I32:$r1, I32:$r2, I32:$r3, Tile_SharedType:$tile,
+                       I32:$row, I64Attr:$column);
+  let assemblyFormat = [{
+    $r0 `,` $r1 `,` $r2 `,` $r3 `to` $tile `[` $row `]` `column` $column attr-dict
+    `:` qualified(type($tile))
+  }];
+  let hasVerifier = 1;
+}
+
+// Products of a warpgroup --------------------------------------------------------------
+
+def Tile_AccumulatorsOp : Tile_Op<"accumulators", [Pure]> {
+  let summary = "elements as accumulators";
+  let description = [{
+        %c = tile.accumulators %c0, %c1, %c2, %c3 : !tile.accumulators<64x8xf32>
+  }];
+  let arguments = (ins Variadic<F32>:$values);
+  let results = (outs Tile_AccumulatorsType:$result);
+  let assemblyFormat = "$values attr-dict `:` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+def Tile_PackOp : Tile_Op<"pack", [Tile_Sm80, Pure]> {
+  let summary = "elements of accumulators as a left operand, rounded";
+  let description = [{
+    Two neighbours a register, to nearest even; nothing is exchanged.
+
+        %p = tile.pack %p0, %p1, %p2, %p3, %p4, %p5, %p6, %p7 : !tile.operand<64x16xbf16>
+  }];
+  let arguments = (ins Variadic<F32>:$values);
+  let results = (outs Tile_OperandType:$result);
+  let assemblyFormat = "$values attr-dict `:` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+def Tile_ReadOperandOp : Tile_Op<"read_operand", [Tile_Sm80, Tile_Shared]> {
+  let summary = "reads a left operand of a tile";
+  let description = [{
+    The 16 rows of the warp start at row `row` of the tile (`ldmatrix`).
+
+        %q = tile.read_operand %t[%row] : !tile.shared<128x128xbf16> -> !tile.operand<64x128xbf16>
+  }];
+  let arguments = (ins Tile_SharedType:$tile, I32:$row);
+  let results = (outs Tile_OperandType:$result);
+  let assemblyFormat = [{
+    $tile `[` $row `]` attr-dict `:` qualified(type($tile)) `->` qualified(type($result))
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_SettleOp : Tile_Op<"settle", [
+    Tile_Sm80, Tile_Shared,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "waits until all lanes of the warp have read what they hold";
+  let description = [{
+    A load is not over when the next instruction starts: before a warp gives a slot
+    back that it has read by itself, what it has read must be in its registers.
+
+        %there = tile.settle %q : !tile.operand<64x128xbf16>
+  }];
+  let arguments = (ins Variadic<AnyTypeOf<[I32, Tile_OperandType]>>:$values);
+  let results = (outs Variadic<AnyTypeOf<[I32, Tile_OperandType]>>:$results);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let hasVerifier = 1;
+}
+
+def Tile_MultiplyOp : Tile_Op<"multiply", [
+    Tile_Sm90a, Tile_Shared, AttrSizedOperandSegments]> {
+  let summary = "starts a product of a warpgroup";
+  let description = [{
+    All four warps of a warpgroup come here. 64 rows of the left operand by the
+    columns of the right one, over `sum` elements, a multiple of 16; added to
+    `accumulators`, or to zero. The product runs until a `tile.wait_products` says
+    that it is over; then what it reads may be written again. Each product is a
+    group of its own, in order.
+
+    The sum runs along the columns of a tile, or with `rows` along its rows. Of a
+    left operand in shared memory rows from 64 times `part` on are taken.
+
+        %s = tile.multiply %q, %k over 128
+            : !tile.operand<64x128xbf16>, !tile.shared<128x128xbf16>
+            -> !tile.accumulators<64x128xf32>
+        %o = tile.multiply %p, %v rows over 128 plus %before : ...
+        %c = tile.multiply %a[%group], %b rows over 64 : !tile.shared<128x64xbf16>, ...
+  }];
+  let arguments = (ins AnyTypeOf<[Tile_OperandType, Tile_SharedType]>:$left,
+                       Optional<I32>:$part, UnitAttr:$left_rows,
+                       Tile_SharedType:$right, UnitAttr:$right_rows,
+                       I64Attr:$sum,
+                       Optional<Tile_AccumulatorsType>:$accumulators);
+  let results = (outs Tile_AccumulatorsType:$result);
+  let assemblyFormat = [{
+    $left (`[` $part^ `]`)? (`rows` $left_rows^)? `,`
+    $right (`rows` $right_rows^)? `over` $sum (`plus` $accumulators^)? attr-dict
+    `:` qualified(type($left)) `,` qualified(type($right)) (`plus` qualified(type($accumulators))^)? `->`
+    qualified(type($result))
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_WaitProductsOp : Tile_Op<"wait_products", [
+    Tile_Sm90a, Tile_Shared, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "waits until at most that many products run";
+  let description = [{
+    The elements of `accumulators`, whose products are over then, can be computed
+    with. `alive` are operands in registers that these products read.
+
+        %s:64 = tile.wait_products 1 of %running : !tile.accumulators<64x128xf32>
+        %o:64 = tile.wait_products 0 of %sum alive %p
+            : !tile.accumulators<64x128xf32> alive !tile.operand<64x128xbf16>
+        tile.wait_products 0
+  }];
+  let arguments = (ins I64Attr:$pending,
+                       Variadic<Tile_AccumulatorsType>:$accumulators,
+                       Variadic<Tile_OperandType>:$alive);
+  let results = (outs Variadic<F32>:$elements);
+  let assemblyFormat = [{
+    $pending (`of` $accumulators^ (`alive` $alive^)? `:`
+    qualified(type($accumulators)) (`alive` qualified(type($alive))^)?)?
+    attr-dict
+  }];
   let hasVerifier = 1;
 }
 
