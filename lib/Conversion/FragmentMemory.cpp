@@ -162,7 +162,6 @@ size_t FragmentEmitter::storePieces(Value memref, AffineMap map,
   return p;
 }
 
-/// Two 16-bit floats as one register.
 Value FragmentEmitter::packPair(Value low, Value high) {
   auto first = low.getDefiningOp<arith::TruncFOp>(),
        second = high.getDefiningOp<arith::TruncFOp>();

@@ -86,6 +86,8 @@ public:
   Fragment load(mlir::Value memref, mlir::AffineMap map, Fragment shape);
   /// Writes elements that exist.
   void store(mlir::Value memref, mlir::AffineMap map, const Fragment &value);
+  /// Two 16-bit floats as one register.
+  mlir::Value packPair(mlir::Value low, mlir::Value high);
   /// Whether columns of the current tile may lie beyond the dim's end.
   bool isRagged(unsigned d) const;
 
@@ -112,7 +114,6 @@ private:
   Fragment make(mlir::Value v);
   size_t storePieces(mlir::Value memref, mlir::AffineMap map,
                      const Fragment &value);
-  mlir::Value packPair(mlir::Value low, mlir::Value high);
   double boundOf(mlir::Value v) const;
   void narrowPositions(mlir::arith::CmpIOp cmp,
                        llvm::MutableArrayRef<Fragment> operands);

@@ -17,6 +17,8 @@ struct RegisterBudget {
 };
 static constexpr RegisterBudget kBudgets[] = {
     {0, 0, 0}, {168, 40, 232}, {128, 32, 160}};
+/// Streamed dims from which on pivots are lazy.
+static constexpr int64_t kLazyLength = 2048;
 
 //===----------------------------------------------------------------------===//
 // Multipliers
@@ -465,9 +467,14 @@ void MatrixGenerator::storeResults() {
   SmallVector<AffineMap> all = last.getIndexingMapsArray();
   unsigned first = all.size() - last.getProgramInits().size();
   auto yield = cast<YieldOp>(last.getProgramBody()->getTerminator());
-  for (auto [i, v] : llvm::enumerate(yield.getValues()))
-    storeValue(emitter->memrefs.lookup(last->getResult(i)), all[first + i],
-               emitter->get(v));
+  for (auto [i, v] : llvm::enumerate(yield.getValues())) {
+    if (staged && i == stagedResult &&
+        emitter->get(v).kind == Fragment::Kind::Matrix)
+      storeStaged(emitter->get(v));
+    else
+      storeValue(emitter->memrefs.lookup(last->getResult(i)), all[first + i],
+                 emitter->get(v));
+  }
 }
 
 /// Whole, if it depends on fewer dims than the tensor has.
@@ -488,6 +495,8 @@ void MatrixGenerator::emitMultipliers() {
     placeBlock(block, /*isMultiplier=*/true);
     return plan.stream ? multiplyBlock(ring) : multiplyCascade(ring);
   });
+  if (staged)
+    waitForCopies(ptx.readLane());
 }
 
 //===----------------------------------------------------------------------===//
@@ -496,10 +505,15 @@ void MatrixGenerator::emitMultipliers() {
 
 LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   pullPivots(kernel);
-  // Beside a loop over a long sum, ptxas would not see that addresses are uniform.
+  // Beside a loop over a long sum, ptxas would not see that addresses are uniform;
+  // in few steps maxima are seldom close to the last ones yet.
   bool isTiled = llvm::any_of(
       plan.products, [](const MatrixProduct &p) { return bool(p.tiledLeft); });
-  if (!isTiled && space.schedule.getHint("lazy") != 1)
+  int64_t length = plan.stream ? space.staticExtents[*plan.stream] : 0;
+  int64_t lazy = space.schedule.getHint("lazy");
+  if (!isTiled &&
+      (lazy ? lazy > 1
+            : ShapedType::isDynamic(length) || length >= kLazyLength))
     markLazyPivots(kernel);
   FailureOr<DimSets> dims = DimSets::compute(plan.step);
   if (failed(dims))
@@ -539,6 +553,8 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     if (load.kept)
       arguments.push_back(makeTensorMap(*load.kept));
   }
+  if (staged)
+    arguments.push_back(makeTensorMap(*staged));
   unsigned firstOperand = arguments.size();
   llvm::append_range(arguments, launch->getOperands());
   SmallVector<Value> memory;
@@ -600,7 +616,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       b, loc, b.getI32Type(),
       memref::ExtractAlignedPointerAsIndexOp::create(b, loc, shared));
   base = arith::AndIOp::create(b, loc, ptx.add(raw, 1023), ptx.i32(-1024));
-  barriers = ptx.add(base, ringBytes() + residentBytes);
+  barriers = ptx.add(base, ringBytes() + residentBytes + stagedBytes);
   slotRing = tile::RingOp::create(
       b, loc, tile::RingType::get(b.getContext(), slots, slotBytes), base,
       barriers);
@@ -689,9 +705,10 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value width = arith::ConstantIndexOp::create(b, loc, threads);
-  Value bytes = arith::ConstantIntOp::create(
-      b, loc, b.getI32Type(),
-      1024 + ringBytes() + residentBytes + slots * 16 + kControlBytes);
+  Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
+                                             1024 + ringBytes() +
+                                                 residentBytes + stagedBytes +
+                                                 slots * 16 + kControlBytes);
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
                             gpu::KernelDim3{width, one, one}, bytes, arguments);
   for (Value v : memory)

@@ -34,7 +34,9 @@ namespace redfuse {
 /// 8. What stays in shared memory for a tile of results has a pair of barriers like
 ///    a slot, whose phase is over once a tile; its place is free after the last
 ///    product that reads it.
-/// 9. Where tiles are taken from a queue, one thread asks for the next while this
+/// 9. A warp writes its part of shared memory for results after its last copy from
+///    there has been read, and ends after its last one, too.
+/// 10. Where tiles are taken from a queue, one thread asks for the next while this
 ///    one is in work; loader and multiplying warps read every answer once, before
 ///    it is overwritten, the last one (no tile) too. A launch asks as often as it
 ///    has tiles, so that the counter is zero again at its end.
@@ -176,6 +178,10 @@ private:
   void mergeSegments(const llvm::DenseMap<unsigned, Fragment> &states);
   void finalizeStates(const llvm::DenseMap<unsigned, Fragment> &states);
   void storeResults();
+  void chooseStaged(int64_t held, unsigned &nextMap);
+  void storeStaged(const Fragment &value);
+  void byFirstLane(mlir::Value lane, llvm::function_ref<void()> body);
+  void waitForCopies(mlir::Value lane);
   void storeValue(mlir::Value memref, mlir::AffineMap map,
                   const Fragment &value);
 
@@ -191,7 +197,11 @@ private:
   std::optional<DimSets> stepSets, finalSets;
   llvm::SmallVector<Load> loads;
   llvm::SmallVector<unsigned> fronts, backs;
-  int64_t slotBytes = 0, slots = 0, residentBytes = 0;
+  int64_t slotBytes = 0, slots = 0, residentBytes = 0, stagedBytes = 0;
+  /// What a warp copies of the result of that number.
+  std::optional<Tile> staged;
+  MatrixSource stagedSource;
+  unsigned stagedResult = 0;
   /// Whether the block's tile is an odd one, by its own count (i32).
   mlir::Value turn;
   /// Tiles differ in how long they take: blocks take the next one when they are

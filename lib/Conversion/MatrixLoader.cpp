@@ -82,7 +82,10 @@ bool MatrixGenerator::layOut(std::string &why) {
     else
       held = plan.stream ? held + 1 : 1;
   }
-  slots = std::min((kMatrixSharedBytes - residentBytes) / slotBytes, kMaxSlots);
+  chooseStaged(held + heldTiled, nextMap);
+  slots =
+      std::min((kMatrixSharedBytes - residentBytes - stagedBytes) / slotBytes,
+               kMaxSlots);
   // Clusters are placed whole, and leave multiprocessors empty; with room for two
   // blocks on one, all clusters find a place at once.
   if (plan.split > 1)
@@ -478,7 +481,7 @@ void MatrixGenerator::overQueue(bool isMultiplier,
             arith::IndexCastUIOp::create(b, loc, b.getIndexType(), state[0]);
         turn = state[3];
         Ring ring = body(at, {state[1], state[2]});
-        // Rule 9.
+        // Rule 10.
         ptx.wait(queueBarrier(/*isFull=*/true), state[3]);
         Value next = ptx.loadWord(controlWord());
         if (isMultiplier)

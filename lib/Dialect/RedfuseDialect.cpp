@@ -142,14 +142,15 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t parts, int64_t lazy,
                                    DictionaryAttr hints) {
   static constexpr StringLiteral kHints[] = {
-      "blocks", "cached",  "cluster", "columns", "early", "lazy",
-      "operand", "queue",  "rows",    "slots",   "split", "threads"};
+      "blocks",  "cached", "cluster", "columns", "early", "lazy",
+      "operand", "queue",  "rows",    "slots",   "split", "store", "threads"};
   for (NamedAttribute hint :
        hints ? hints.getValue() : ArrayRef<NamedAttribute>()) {
     auto value = dyn_cast<IntegerAttr>(hint.getValue());
     if (!llvm::is_contained(kHints, hint.getName().strref()))
       return emitError() << "no hint is called " << hint.getName()
-                         << "; expected one of " << llvm::join(ArrayRef(kHints), ", ");
+                         << "; expected one of "
+                         << llvm::join(ArrayRef(kHints), ", ");
     if (!value || !value.getType().isInteger(64) || value.getInt() <= 0)
       return emitError() << "hint " << hint.getName()
                          << ": expected a positive i64";

@@ -20,19 +20,19 @@
 #v = affine_map<(i, j, d, e) -> (j, e)>
 #r = affine_map<(i, j, d, e) -> (i)>
 #o = affine_map<(i, j, d, e) -> (i, e)>
-func.func @weighted_rows(%q: memref<256x64xbf16>, %k: memref<512x64xbf16>, %v: memref<512x64xbf16>, %out: memref<256x64xbf16>) {
-  redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
+func.func @weighted_rows(%q: memref<256x64xbf16>, %k: memref<4096x64xbf16>, %v: memref<4096x64xbf16>, %out: memref<256x64xbf16>) {
+  redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
       outs(%out : memref<256x64xbf16>)
   return
 }
 redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
     schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1]>} {
-^bb0(%q: tensor<256x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %init: tensor<256x64xbf16>):
+^bb0(%q: tensor<256x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %init: tensor<256x64xbf16>):
   %r0 = tensor.empty() : tensor<256xf32>
   %o0 = tensor.empty() : tensor<256x64xf32>
   %state:3 = redfuse.fold {identities = [0xFF800000 : f32, 0.0 : f32, 0.0 : f32], indexing_maps = [#q, #k, #v, #r, #r, #o],
       over = array<i64: 1>}
-      ins(%q, %k, %v : tensor<256x64xbf16>, tensor<512x64xbf16>, tensor<512x64xbf16>)
+      ins(%q, %k, %v : tensor<256x64xbf16>, tensor<4096x64xbf16>, tensor<4096x64xbf16>)
       outs(%r0, %r0, %o0 : tensor<256xf32>, tensor<256xf32>, tensor<256x64xf32>) step {
   ^bb0(%a: bf16, %b: bf16, %c: bf16, %m: f32, %l: f32, %o: f32):
     %scale = arith.constant 0.25 : f32
@@ -92,19 +92,19 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
 #v = affine_map<(i, j, d, e) -> (j, e)>
 #r = affine_map<(i, j, d, e) -> (i)>
 #o = affine_map<(i, j, d, e) -> (i, e)>
-func.func @logs(%q: memref<256x64xbf16>, %k: memref<512x64xbf16>, %v: memref<512x64xbf16>, %out: memref<256x64xbf16>) {
-  redfuse.launch @logs_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
+func.func @logs(%q: memref<256x64xbf16>, %k: memref<4096x64xbf16>, %v: memref<4096x64xbf16>, %out: memref<256x64xbf16>) {
+  redfuse.launch @logs_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
       outs(%out : memref<256x64xbf16>)
   return
 }
 redfuse.kernel @logs_0 attributes {num_inputs = 3 : i64,
     schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1]>} {
-^bb0(%q: tensor<256x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %init: tensor<256x64xbf16>):
+^bb0(%q: tensor<256x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %init: tensor<256x64xbf16>):
   %r0 = tensor.empty() : tensor<256xf32>
   %o0 = tensor.empty() : tensor<256x64xf32>
   %state:3 = redfuse.fold {identities = [0xFF800000 : f32, 0.0 : f32, 0.0 : f32], indexing_maps = [#q, #k, #v, #r, #r, #o],
       over = array<i64: 1>}
-      ins(%q, %k, %v : tensor<256x64xbf16>, tensor<512x64xbf16>, tensor<512x64xbf16>)
+      ins(%q, %k, %v : tensor<256x64xbf16>, tensor<4096x64xbf16>, tensor<4096x64xbf16>)
       outs(%r0, %r0, %o0 : tensor<256xf32>, tensor<256xf32>, tensor<256x64xf32>) step {
   ^bb0(%a: bf16, %b: bf16, %c: bf16, %m: f32, %l: f32, %o: f32):
     %scale = arith.constant 0.25 : f32
@@ -168,19 +168,19 @@ redfuse.kernel @logs_0 attributes {num_inputs = 3 : i64,
 #v = affine_map<(i, j, d, e) -> (j, e)>
 #r = affine_map<(i, j, d, e) -> (i)>
 #o = affine_map<(i, j, d, e) -> (i, e)>
-func.func @sums(%q: memref<256x64xbf16>, %k: memref<512x64xbf16>, %v: memref<512x64xbf16>, %out: memref<256x64xbf16>) {
-  redfuse.launch @sums_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
+func.func @sums(%q: memref<256x64xbf16>, %k: memref<4096x64xbf16>, %v: memref<4096x64xbf16>, %out: memref<256x64xbf16>) {
+  redfuse.launch @sums_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
       outs(%out : memref<256x64xbf16>)
   return
 }
 redfuse.kernel @sums_0 attributes {num_inputs = 3 : i64,
     schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1]>} {
-^bb0(%q: tensor<256x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %init: tensor<256x64xbf16>):
+^bb0(%q: tensor<256x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %init: tensor<256x64xbf16>):
   %r0 = tensor.empty() : tensor<256xf32>
   %o0 = tensor.empty() : tensor<256x64xf32>
   %state:3 = redfuse.fold {identities = [0xFF800000 : f32, 0.0 : f32, 0.0 : f32], indexing_maps = [#q, #k, #v, #r, #r, #o],
       over = array<i64: 1>}
-      ins(%q, %k, %v : tensor<256x64xbf16>, tensor<512x64xbf16>, tensor<512x64xbf16>)
+      ins(%q, %k, %v : tensor<256x64xbf16>, tensor<4096x64xbf16>, tensor<4096x64xbf16>)
       outs(%r0, %r0, %o0 : tensor<256xf32>, tensor<256xf32>, tensor<256x64xf32>) step {
   ^bb0(%a: bf16, %b: bf16, %c: bf16, %m: f32, %l: f32, %o: f32):
     %scale = arith.constant 0.25 : f32

@@ -37,9 +37,15 @@ SHAPES = {
     "H6": (32, 16, 256, 256, 80, "none", 16),
     "P1024": (16, 16, 1024, 1024, 128, "none", 16),
     "P1024c": (16, 16, 1024, 1024, 128, "causal", 16),
+    "P2048": (8, 16, 2048, 2048, 128, "none", 16),
+    "P2048c": (8, 16, 2048, 2048, 128, "causal", 16),
+    "P8192": (2, 16, 8192, 8192, 128, "none", 16),
+    "P8192c": (2, 16, 8192, 8192, 128, "causal", 16),
     "P4096": (4, 16, 4096, 4096, 128, "none", 16),
     "P4096c": (4, 16, 4096, 4096, 128, "causal", 16),
     "P8192d64": (2, 32, 8192, 8192, 64, "none", 32),
+    "P8192d64c": (2, 32, 8192, 8192, 64, "causal", 32),
+    "P8192d256c": (2, 8, 8192, 8192, 256, "causal", 8),
     "P8192d256": (2, 8, 8192, 8192, 256, "none", 8),
     "P16384": (1, 16, 16384, 16384, 128, "none", 16),
     "P16384c": (1, 16, 16384, 16384, 128, "causal", 16),
@@ -89,7 +95,7 @@ def peer(backend: SDPBackend, *tensors: torch.Tensor, **arguments: bool) -> torc
         return torch.nn.functional.scaled_dot_product_attention(*tensors, **arguments)
 
 
-def run(name: str, target: str, options: dict) -> dict:
+def run(name: str, target: str, options: dict, repeat: int = 20) -> dict:
     """Compiles one shape, compares it with fp64, repeats it, and times it."""
     batch, heads, m, n, dim, kind, kv_heads = SHAPES[name]
     started = time.time()
@@ -121,7 +127,7 @@ def run(name: str, target: str, options: dict) -> dict:
         calls["cudnn"] = partial(peer, cudnn, q, k, v, **arguments)
         theirs = error_of(calls["cudnn"]())
     first = out.clone()
-    for _ in range(20):
+    for _ in range(repeat):
         ours()
     same = torch.equal(first, out)
     flops = 4 * batch * heads * m * n * dim * (0.5 if "causal" in kind else 1)
@@ -144,12 +150,14 @@ def main() -> int:
     parser.add_argument("shapes", nargs="*", default=list(SHAPES))
     parser.add_argument("--target", default="cuda")
     parser.add_argument("--options", default='{"schedule": "stream"}', help="as JSON")
+    parser.add_argument("--repeat", type=int, default=20, help="launches that have to agree")
     parser.add_argument("--out", help="a file for the lines, as JSON")
     given = parser.parse_args()
     lines = []
     for name in given.shapes:
         try:
-            line = run(name, given.target, {"cache": False, **json.loads(given.options)})
+            options = {"cache": False, **json.loads(given.options)}
+            line = run(name, given.target, options, given.repeat)
         except Exception as problem:
             text = f"{type(problem).__name__}: {problem}"
             line = {"name": name, "ok": False, "problem": text[:600]}

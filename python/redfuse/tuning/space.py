@@ -17,7 +17,8 @@ from .schedules import Schedule, cascades, extents_of
 PARTS = (2, 4, 8, 16, 32, 64)
 # Hints of kernels on matrix units, see #redfuse.schedule.
 HINTS = {"rows": (64, 128, 192), "columns": (32, 64, 80, 96, 128), "queue": (1, 2),
-         "cached": (16, 32, 64), "operand": (1, 2), "lazy": (1, 2), "split": (1, 2, 4, 8, 16, 32),
+         "cached": (16, 32, 64), "operand": (1, 2), "store": (1, 2), "lazy": (1, 2),
+         "split": (1, 2, 4, 8, 16, 32),
          "slots": (2, 3, 4, 6, 8)}  # fmt: skip
 _LEAST_BUSY = 0.25  # of the units that the model's own choice keeps busy
 _MOST_BLOCKS = 64  # a unit, where the model has fewer
