@@ -1,6 +1,7 @@
 //===- LowerTiles.cpp - the tile dialect to instructions -------------------===//
 #include "TileLowering.h"
 
+#include "redfuse/Analysis/TileRules.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -97,7 +98,7 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
   }
 
   void runOnOperation() override {
-    if (failed(checkTargets()))
+    if (failed(checkTargets()) || failed(tile::checkRules(getOperation())))
       return signalPassFailure();
     MLIRContext *context = &getContext();
     RegisterTypes types(context);

@@ -14,7 +14,8 @@ namespace redfuse {
 /// in the order in which they are used; warpgroups of 64 rows each multiply. A
 /// block takes one tile of the grid after another.
 ///
-/// Rules (what keeps this free of races):
+/// Rules (what keeps this free of races; redfuse-lower-tiles checks 3, 4 and 6 as far
+/// as it can follow slots):
 /// 1. Loader and multipliers walk the same tiles in the same order; both advance
 ///    the ring once a tile.
 /// 2. A slot is written after its `empty` barrier had an arrival of every
@@ -22,8 +23,7 @@ namespace redfuse {
 /// 3. A multiplying warp arrives at `empty` after it waited for the products that
 ///    read the slot.
 /// 4. Accumulators and packed operands are touched after a wait for the products
-///    that have them; such a wait takes and gives them. (The types of the tile
-///    dialect see to it for accumulators.)
+///    that have them; such a wait takes and gives them.
 /// 5. All four warps of a warpgroup reach every product: nothing that differs
 ///    between threads decides about one.
 /// 6. What a warp has read of a slot by itself is in its registers before it

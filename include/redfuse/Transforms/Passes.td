@@ -453,7 +453,9 @@ def LowerTiles : Pass<"redfuse-lower-tiles"> {
     of its types become registers: addresses of shared memory, and one value for
     each register of accumulators and operands, which loops and conditions carry.
     Instructions appear in the order of the ops. An op that `chip` does not have is
-    an error.
+    an error. So is one that breaks a rule that can be seen: a wait that gives elements of
+    a product which may still run, or a slot given back while a product, or the warp
+    itself, may still read it.
   }];
   let options = [Option<"chip", "chip", "std::string", /*default=*/"\"sm_90a\"",
                         "the architecture, as sm_90a">];
