@@ -107,6 +107,10 @@ REDFUSE_API void redfuseDeviceProgramAdd(RedfuseDeviceProgram *program,
 /// or with the reason in `error`.
 REDFUSE_API int redfuseDeviceProgramFitness(RedfuseDeviceProgram *program,
                                             int device, RedfuseBytes *error);
+/// False with the message in `error` if an assertion of a kernel has failed since
+/// this was asked, or the program called, last. Waits for nothing.
+REDFUSE_API bool redfuseDeviceProgramCheck(RedfuseDeviceProgram *program,
+                                           RedfuseBytes *error);
 REDFUSE_API void redfuseDeviceProgramDestroy(RedfuseDeviceProgram *program);
 /// Calls a packed entry whose buffers are memory of GPU `device`; its kernels
 /// are launched on `stream` and may still run when this returns.

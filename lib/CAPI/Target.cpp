@@ -130,6 +130,11 @@ int redfuseDeviceProgramFitness(RedfuseDeviceProgram *program, int device,
   return reported(e, error) ? fitness : 0;
 }
 
+bool redfuseDeviceProgramCheck(RedfuseDeviceProgram *program,
+                               RedfuseBytes *error) {
+  return reported(program->takeReport(), error);
+}
+
 void redfuseDeviceProgramDestroy(RedfuseDeviceProgram *program) {
   delete program;
 }

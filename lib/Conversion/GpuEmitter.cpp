@@ -244,10 +244,6 @@ void GpuEmitter::emitContraction() {
       /*unrolled=*/1);
 }
 
-/// What the program asserts of its data is the host's to check on the CPU; a
-/// GPU thread cannot stop the program. Reads stay inside their tensors.
-void GpuEmitter::emitAssert(const Root &, Value) {}
-
 /// Vectors start at multiples of `lanes`; so do they in memory if every stride
 /// is one. Buffers and arguments start at multiples of 16 bytes.
 llvm::MaybeAlign GpuEmitter::alignmentOf(MemRefType type, AffineMap map) {

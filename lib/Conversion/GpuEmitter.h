@@ -62,7 +62,11 @@ protected:
   Parts fromWords(mlir::TypeRange types, llvm::ArrayRef<mlir::Value> words);
   mlir::Value divide(mlir::Value number, mlir::Value by, bool remainder);
 
-  void emitAssert(const Root &root, mlir::Value condition) override;
+  void emitAssert(const Root &root, mlir::Value condition, Env &env) override;
+  /// Whether the point of `env` exists along these dims; null: it does.
+  virtual mlir::Value existsAt(const Env &env, const llvm::SmallBitVector &) {
+    return env.mask;
+  }
   llvm::MaybeAlign alignmentOf(mlir::MemRefType type,
                                mlir::AffineMap map) override;
 

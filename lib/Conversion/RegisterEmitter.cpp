@@ -460,6 +460,10 @@ static SmallVector<unsigned> bitsOf(const SmallBitVector &set) {
   return result;
 }
 
+Value RegisterEmitter::existsAt(const Env &env, const SmallBitVector &ofDims) {
+  return maskOf(env, bitsOf(ofDims));
+}
+
 LogicalResult RegisterEmitter::emitGroup(const Group &whole) {
   Group adapted = whole;
   SmallVector<unsigned> all = bitsOf(whole.dims);

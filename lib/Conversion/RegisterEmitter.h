@@ -180,6 +180,8 @@ private:
                      bool isLocal) override;
   void storeAt(mlir::Value memref, mlir::AffineMap map, mlir::Value value,
                Env &env, bool isLocal) override;
+  mlir::Value existsAt(const Env &env,
+                       const llvm::SmallBitVector &ofDims) override;
   bool loadInterleaved(mlir::Value memref, mlir::AffineMap map, Env &env);
   struct KeptTile {
     mlir::Value memref;

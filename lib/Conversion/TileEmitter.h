@@ -135,7 +135,7 @@ protected:
   virtual void storeAt(mlir::Value memref, mlir::AffineMap map,
                        mlir::Value value, Env &env, bool isLocal);
   void storeYield(const Root &root, Env &env);
-  virtual void emitAssert(const Root &root, mlir::Value condition);
+  virtual void emitAssert(const Root &root, mlir::Value condition, Env &env);
   /// What is known of the alignment of vectors in a memref, where a target cares.
   virtual llvm::MaybeAlign alignmentOf(mlir::MemRefType type,
                                        mlir::AffineMap map) {

@@ -33,11 +33,11 @@ void TileEmitter::emitPoint(Env &env) {
     else if (root->kind == Root::Kind::Yield)
       storeYield(*root, env);
     else if (root->kind == Root::Kind::Assert)
-      emitAssert(*root, valueOf(root->value, env));
+      emitAssert(*root, valueOf(root->value, env), env);
   }
 }
 
-void TileEmitter::emitAssert(const Root &root, Value condition) {
+void TileEmitter::emitAssert(const Root &root, Value condition, Env &) {
   cf::AssertOp::create(b, root.assertion->getLoc(), condition,
                        cast<cf::AssertOp>(root.assertion).getMsg());
 }

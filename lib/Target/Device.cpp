@@ -96,6 +96,8 @@ DeviceProgram::~DeviceProgram() {
     ContextScope scope(driver(), device, entry->context);
     if (scope.error.empty()) {
       driver().moduleUnload(entry->module);
+      if (entry->report)
+        driver().hostMemoryFree(const_cast<int *>(entry->report));
       for (auto [host, copy] : entry->constants)
         driver().memoryFree(copy);
     }
@@ -207,7 +209,74 @@ DeviceError DeviceProgram::loadSlowly(int device) {
   if (DeviceError e = loadModule(device, fresh->module, fresh->overlaps);
       !e.empty())
     return e;
+  if (DeviceError e = setUpReports(*fresh); !e.empty())
+    return e;
   loaded[device].store(fresh.release(), std::memory_order_release);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Assertions of kernels
+//===----------------------------------------------------------------------===//
+
+/// Gives kernels with assertions a word of the host's memory to report to.
+DeviceError DeviceProgram::setUpReports(Loaded &entry) const {
+  const Driver &d = driver();
+  uint64_t global = 0;
+  size_t bytes = 0;
+  if (d.moduleGetGlobal(&global, &bytes, entry.module, "redfuse_report") != 0 ||
+      bytes != sizeof(void *))
+    return {};
+  int mode = 2; // relaxed: a program may be loaded while its stream is captured
+  d.exchangeCaptureMode(&mode);
+  void *word = nullptr;
+  // CU_MEMHOSTALLOC_PORTABLE and _DEVICEMAP; HIP's have the same numbers.
+  int result = d.hostMemoryAllocate(&word, sizeof(int64_t), 3);
+  d.exchangeCaptureMode(&mode);
+  if (result == 0) {
+    *static_cast<int64_t *>(word) = 0;
+    result = writeThere(d, global, &word, sizeof(word));
+  }
+  if (result == 0)
+    entry.report = static_cast<int *>(word);
+  else if (word)
+    d.hostMemoryFree(word);
+  return d.check(result, "preparing the reports of kernels");
+}
+
+DeviceError DeviceProgram::takeReport(Loaded &entry) const {
+  int number = *entry.report;
+  if (number == 0)
+    return {};
+  *entry.report = 0;
+  const Driver &d = driver();
+  uint64_t global = 0;
+  size_t bytes = 0;
+  std::string text;
+  if (d.moduleGetGlobal(&global, &bytes, entry.module, "redfuse_messages") == 0)
+    text.resize(bytes);
+  std::string message = "assertion " + std::to_string(number);
+  if (!text.empty() && readBack(d, text.data(), global, bytes) == 0) {
+    size_t start = 0;
+    for (int i = 1; i < number && start != std::string::npos; ++i)
+      start = text.find('\0', start) == std::string::npos
+                  ? std::string::npos
+                  : text.find('\0', start) + 1;
+    if (start != std::string::npos && start < text.size())
+      message = text.c_str() + start;
+  }
+  return message + " (in a kernel of an earlier call, whose results are not "
+                   "to be used)";
+}
+
+DeviceError DeviceProgram::takeReport() {
+  for (int device = 0; device < kFewDevices; ++device) {
+    Loaded *entry = find(device);
+    if (!entry || !entry->report || *entry->report == 0)
+      continue;
+    ContextScope scope(driver(), device, entry->context);
+    return scope.error.empty() ? takeReport(*entry) : scope.error;
+  }
   return {};
 }
 
@@ -231,6 +300,8 @@ DeviceError DeviceCall::run(void (*entry)(void **), void **args) {
   ContextScope scope(driver, device, loaded->context);
   if (!scope.error.empty())
     return scope.error;
+  if (loaded->report && *loaded->report != 0)
+    return program.takeReport(*loaded);
   CallState state;
   state.device = this;
   {

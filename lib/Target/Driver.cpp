@@ -55,6 +55,10 @@ void Driver::findCuda() {
   find(streamDestroy, "cuStreamDestroy_v2");
   find(memorySetAsync, "cuMemsetD8Async");
   find(memoryCopyAsync, "cuMemcpyHtoDAsync_v2");
+  find(memoryCopyBackAsync, "cuMemcpyDtoHAsync_v2");
+  find(hostMemoryAllocate, "cuMemHostAlloc");
+  find(hostMemoryFree, "cuMemFreeHost");
+  find(moduleGetGlobal, "cuModuleGetGlobal_v2");
   find(exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode");
   find(pointerGetAttribute, "cuPointerGetAttribute");
   find(eventCreate, "cuEventCreate");

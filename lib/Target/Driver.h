@@ -62,6 +62,11 @@ struct Driver {
   Result (*memorySetAsync)(uint64_t, unsigned char, size_t, void *);
   /// From the host to the GPU.
   Result (*memoryCopyAsync)(uint64_t, const void *, size_t, void *);
+  Result (*memoryCopyBackAsync)(void *, uint64_t, size_t, void *);
+  /// The host's memory that kernels can write, at the same address.
+  Result (*hostMemoryAllocate)(void **, size_t, unsigned);
+  Result (*hostMemoryFree)(void *);
+  Result (*moduleGetGlobal)(uint64_t *, size_t *, void *, const char *);
   Result (*exchangeCaptureMode)(int *);
   Result (*pointerGetAttribute)(void *, int, uint64_t);
   Result (*eventCreate)(void **, unsigned);

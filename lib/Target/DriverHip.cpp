@@ -111,6 +111,10 @@ void Driver::findHip() {
   find(streamDestroy, "hipStreamDestroy");
   find(memorySetAsync, "hipMemsetD8Async");
   find(memoryCopyAsync, "hipMemcpyHtoDAsync");
+  find(memoryCopyBackAsync, "hipMemcpyDtoHAsync");
+  find(hostMemoryAllocate, "hipHostMalloc");
+  find(hostMemoryFree, "hipHostFree");
+  find(moduleGetGlobal, "hipModuleGetGlobal");
   find(exchangeCaptureMode, "hipThreadExchangeStreamCaptureMode");
   find(pointerGetAttribute, "hipPointerGetAttribute");
   find(eventCreate, "hipEventCreateWithFlags");

@@ -150,28 +150,51 @@ void redfuse::runtime::giveWorkspace(const WorkspaceKey &key,
     pool.free.emplace(it->second, pointer);
 }
 
-/// Allocates memory that no stream knows yet, and fills it with `fill` on a stream
-/// of its own; not part of what is captured.
-template <typename Fill>
-static int makeFilled(const Driver &d, uint64_t &pointer, int64_t bytes,
-                      Fill fill) {
+/// Does something on a stream of its own and waits for it; not part of what is
+/// captured.
+template <typename Work>
+static int doAside(const Driver &d, Work work) {
   int mode = 2; // relaxed
   d.exchangeCaptureMode(&mode);
   void *stream = nullptr;
-  int result = d.memoryAllocate(&pointer, size_t(bytes));
+  int result = d.streamCreate(&stream, /*non-blocking*/ 1);
   if (result == 0) {
-    result = d.streamCreate(&stream, /*non-blocking*/ 1);
-    if (result == 0) {
-      result = fill(stream);
-      if (result == 0)
-        result = d.streamSynchronize(stream);
-      d.streamDestroy(stream);
-    }
-    if (result != 0)
-      d.memoryFree(pointer);
+    result = work(stream);
+    if (result == 0)
+      result = d.streamSynchronize(stream);
+    d.streamDestroy(stream);
   }
   d.exchangeCaptureMode(&mode);
   return result;
+}
+
+/// Allocates memory that no stream knows yet, and fills it with `fill`.
+template <typename Fill>
+static int makeFilled(const Driver &d, uint64_t &pointer, int64_t bytes,
+                      Fill fill) {
+  return doAside(d, [&](void *stream) {
+    int result = d.memoryAllocate(&pointer, size_t(bytes));
+    if (result != 0)
+      return result;
+    result = fill(stream);
+    if (result != 0)
+      d.memoryFree(pointer);
+    return result;
+  });
+}
+
+int redfuse::runtime::readBack(const Driver &d, void *host, uint64_t from,
+                               size_t bytes) {
+  return doAside(d, [&](void *stream) {
+    return d.memoryCopyBackAsync(host, from, bytes, stream);
+  });
+}
+
+int redfuse::runtime::writeThere(const Driver &d, uint64_t to, const void *host,
+                                 size_t bytes) {
+  return doAside(d, [&](void *stream) {
+    return d.memoryCopyAsync(to, host, bytes, stream);
+  });
 }
 
 static std::string describe(const Driver &d, int result, const char *what,

@@ -50,6 +50,12 @@ uint64_t countersOf(const WorkspaceKey &key, int device, int64_t bytes,
 uint64_t uploadConstant(const Driver &driver, const void *host, int64_t bytes,
                         int device, std::string &error);
 
+/// The device's memory, copied to the host; waits for that copy alone.
+int readBack(const Driver &driver, void *host, uint64_t from, size_t bytes);
+/// The host's memory, copied to the device, likewise.
+int writeThere(const Driver &driver, uint64_t to, const void *host,
+               size_t bytes);
+
 } // namespace redfuse::runtime
 
 #endif // REDFUSE_LIB_TARGET_WORKSPACE_H

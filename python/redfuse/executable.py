@@ -139,6 +139,16 @@ class Executable:
         """
         return self._invoke(arguments, out, stream)
 
+    def check(self) -> None:
+        """Raises ExecutionError if an assertion in a kernel on a GPU (an index out of range) has
+        failed in an earlier call.
+
+        A kernel cannot stop its program: it goes on with reads that stay inside their tensors, and
+        the next call of this program, or this, says what failed. It waits for nothing: to know of
+        all calls, synchronise first. On the CPU the call itself raises.
+        """
+        self._function.check()
+
     # ---- states: the program's reductions, piece by piece ---------------------------
 
     @property

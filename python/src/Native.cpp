@@ -64,6 +64,8 @@ public:
   std::string repr() const;
 
   const std::string name;
+  /// Raises what an assertion of a kernel has reported.
+  void check() const;
   /// More code for the same entry: that for the GPU of a call is chosen.
   void add(std::shared_ptr<Library> library,
            std::shared_ptr<DeviceCode> device);
@@ -141,6 +143,15 @@ void NativeFunction::add(std::shared_ptr<Library> library,
   variant.library = std::move(library);
   variant.device = std::move(device);
   variants.push_back(std::move(variant));
+}
+
+void NativeFunction::check() const {
+  for (const Variant &variant : variants) {
+    RedfuseBytes error{nullptr, 0};
+    if (variant.device &&
+        !redfuseDeviceProgramCheck(variant.device->program, &error))
+      raiseError("ExecutionError", name + ": " + takeText(error));
+  }
 }
 
 const NativeFunction::Variant &NativeFunction::choose(Place *place) {
@@ -460,6 +471,10 @@ void defineNative(py::module_ &m) {
            "A builtin function (arguments, out, stream): the quick way to call "
            "it. out may be one array; one result comes without a tuple. "
            "threads: of the host's pool.")
+      .def("check", &NativeFunction::check,
+           "Raises ExecutionError if an assertion of a kernel on a GPU has "
+           "failed since this was asked, or the function called, last. Waits "
+           "for nothing.")
       .def("add", &NativeFunction::add, py::arg("library"), py::arg("device"),
            "More code for the same entry, for other GPUs.")
       .def("__repr__", &NativeFunction::repr)

@@ -46,6 +46,9 @@ public:
   ~DeviceProgram();
   /// Makes it ready on a device; thread-safe.
   DeviceError load(int device);
+  /// The message of an assertion of a kernel that has failed on any device since
+  /// this was asked last; waits for nothing.
+  DeviceError takeReport();
   /// How well its best image suits a device; 0: it does not run there.
   int fitness(int device, DeviceError &error) const;
 
@@ -70,7 +73,12 @@ private:
     std::unordered_map<std::string, Function> functions;
     /// Copies of the host's constants, by their addresses there.
     std::unordered_map<const void *, uint64_t> constants;
+    /// Where kernels store the number of an assertion that fails; null if they
+    /// have none. The host's memory.
+    volatile int *report = nullptr;
   };
+  DeviceError setUpReports(Loaded &entry) const;
+  DeviceError takeReport(Loaded &entry) const;
   static constexpr int kFewDevices = 16;
   DeviceError loadSlowly(int device);
   Loaded *find(int device) const {

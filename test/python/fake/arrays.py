@@ -28,6 +28,8 @@ driver.fake_bytes.restype = ctypes.c_int64
 driver.fake_exchange.restype = ctypes.c_void_p
 driver.fake_exchange.argtypes = [ctypes.c_void_p]
 driver.fake_current.restype = ctypes.c_void_p
+driver.fake_global.restype = ctypes.c_void_p
+driver.fake_global.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64]
 driver.fake_capture.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
 driver.fake_work_stream.argtypes = [ctypes.c_uint64]
 

@@ -3,6 +3,7 @@ test_rocm_runtime.py run these, in processes that find that driver."""
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from pathlib import Path
 
@@ -245,3 +246,28 @@ def test_a_stream_for_the_cpu() -> None:
     exe = redfuse.compile(programs.softmax(4, 8, "f32"), options=OPTIONS)
     with pytest.raises(redfuse.ArgumentError, match="the program is for the cpu"):
         exe(aligned((4, 8)), stream=3)
+
+
+def test_reports_of_kernels() -> None:
+    """Their word is the host's; what is in it is the number of a message."""
+    report = driver.fake_global(b"redfuse_report", bytes(8), 8)
+    driver.fake_global(b"redfuse_messages", b"too large\0too small\0", 20)
+    exe = redfuse.compile(programs.softmax(4, 256, "f32"), target=TARGET, options=OPTIONS)
+    x, y = arrays()
+    exe(x, out=y)
+    driver.fake_no_globals()
+    word = ctypes.c_int.from_address(ctypes.c_uint64.from_address(report).value)
+    assert word.value == 0
+    exe.check()
+    for number, message in ((1, "too large"), (2, "too small"), (3, "assertion 3")):
+        word.value = number
+        driver.fake_global(b"redfuse_messages", b"too large\0too small\0", 20)
+        before = driver.fake_launches()
+        with pytest.raises(redfuse.ExecutionError, match=f"main: {message} \\(in a kernel of an"):
+            exe(x, out=y)
+        assert driver.fake_launches() == before
+        exe(x, out=y)
+        word.value = number
+        with pytest.raises(redfuse.ExecutionError, match=f"main: {message}"):
+            exe.check()
+        driver.fake_no_globals()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,7 @@ class Machine:
 
     def __init__(self, exe, seed: int = 0):
         self.ptx, self.failure, self.launched = exe.asm, None, []
+        self.globals: dict[str, int] = {}
         self.random = random.Random(seed)
         self.call = _RUN(self.run)
 
@@ -47,7 +49,8 @@ class Machine:
             order = list(range(blocks))
             self.random.shuffle(order)
             self.launched.append(name.decode())
-            Kernel(self.ptx, name.decode()).launch(blocks, threads, shared, arguments, order)
+            kernel = Kernel(self.ptx, name.decode(), self.globals)
+            kernel.launch(blocks, threads, shared, arguments, order)
         except BaseException as error:
             self.failure = error
 
@@ -248,3 +251,91 @@ def test_steps_that_reduce_another_dim(parts: int) -> None:
     options = {"cache": False, "schedule": "split", "parts": parts}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     verify(path, exe, random_inputs(exe.signature, 2), None)
+
+
+def gather(rows: int, columns: int, dtype: str = "f32") -> str:
+    """Of each row the logarithm of a softmax at a position from data, which is asserted to be in
+    the row."""
+    wide, index, out = (
+        f"tensor<{rows}x{columns}x{dtype}>",
+        f"tensor<{rows}xi64>",
+        f"tensor<{rows}xf32>",
+    )
+    return f"""
+    #row = affine_map<(i) -> (i)>
+    #of = affine_map<(i, j) -> (i, j)>
+    #in = affine_map<(i, j) -> (i)>
+    func.func @main(%x: {wide}, %at: {index}) -> {out} {{
+      %zero = arith.constant 0.0 : f32
+      %count = arith.constant {columns} : index
+      %none = arith.constant 0 : i64
+      %e = tensor.empty() : {out}
+      %z = linalg.fill ins(%zero : f32) outs(%e : {out}) -> {out}
+      %s = linalg.generic {{indexing_maps = [#of, #in], iterator_types = ["parallel", "reduction"]}}
+          ins(%x : {wide}) outs(%z : {out}) {{
+      ^bb0(%v: f32, %acc: f32):
+        %p = math.exp %v : f32
+        %n = arith.addf %p, %acc : f32
+        linalg.yield %n : f32
+      }} -> {out}
+      %r = linalg.generic {{indexing_maps = [#row, #row, #row], iterator_types = ["parallel"]}}
+          ins(%at, %s : {index}, {out}) outs(%e : {out}) {{
+      ^bb0(%k: i64, %sum: f32, %o: f32):
+        %i = linalg.index 0 : index
+        %j = arith.index_cast %k : i64 to index
+        %small = arith.cmpi slt, %j, %count : index
+        cf.assert %small, "the label is too large"
+        %large = arith.cmpi sge, %k, %none : i64
+        cf.assert %large, "the label is negative"
+        %v = tensor.extract %x[%i, %j] : {wide}
+        %l = math.log %sum : f32
+        %d = arith.subf %v, %l : f32
+        linalg.yield %d : f32
+      }} -> {out}
+      return %r : {out}
+    }}
+    """
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(5, 64), (13, 203), (3, 5000)])
+@pytest.mark.parametrize("schedule", ["auto", "stream", "split"])
+def test_assertions(rows: int, columns: int, schedule: str) -> None:
+    """Reported by the next call, or when asked for; of rows that do not exist nothing is."""
+    exe = redfuse.compile(
+        gather(rows, columns), target="cuda:sm_90a", options={"cache": False, "schedule": schedule}
+    )
+    random = np.random.default_rng(0)
+    x = random.standard_normal((rows, columns), np.float32)
+    labels = random.integers(0, columns, rows)
+    (messages,) = re.findall(r"redfuse_messages\[\d+\] = \{(.*?)\}", exe.asm)
+    place = {
+        "redfuse_report": driver.fake_global(b"redfuse_report", bytes(8), 8),
+        "redfuse_messages": driver.fake_global(
+            b"redfuse_messages", bytes(map(int, messages.split(","))), messages.count(",") + 1
+        ),
+    }
+    out = aligned(np.zeros(rows, np.float32))
+    want = x[np.arange(rows), labels] - np.log(np.exp(x.astype(np.float64)).sum(1))
+
+    def call(at: np.ndarray) -> None:
+        with Machine(exe) as machine:
+            machine.globals = place
+            exe(Typed(aligned(x)), Typed(aligned(at)), out=Typed(out))
+
+    try:
+        for value, message in ((columns, "the label is too large"), (-1, "the label is negative")):
+            call(labels)
+            exe.check()
+            np.testing.assert_allclose(out, want, rtol=1e-5, atol=1e-5)
+            wrong = labels.copy()
+            wrong[rows - 1] = value
+            call(wrong)
+            with pytest.raises(redfuse.ExecutionError, match=f"main: {message} \\(in a kernel"):
+                call(labels)
+            call(wrong)
+            with pytest.raises(redfuse.ExecutionError, match=message):
+                exe.check()
+        call(labels)
+        exe.check()
+    finally:
+        driver.fake_no_globals()

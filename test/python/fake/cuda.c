@@ -258,6 +258,42 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream
   memset((void *)to, value, bytes);
   return 0;
 }
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
+  CALLED;
+  memcpy(to, (void *)from, bytes);
+  return 0;
+}
+int cuMemHostAlloc(void **out, size_t bytes, unsigned flags) {
+  CALLED;
+  *out = aligned_alloc(64, (bytes + 63) & ~63ull);
+  return flags == 3 ? 0 : 1;
+}
+int cuMemFreeHost(void *pointer) { CALLED; free(pointer); return 0; }
+// Globals of modules, of which a test says the contents; all modules have the same.
+static struct global {
+  char name[64];
+  uint64_t bytes;
+  _Alignas(8) char contents[1024];
+} globals[8];
+static int global_count;
+void *fake_global(const char *name, const char *contents, uint64_t bytes) {
+  struct global *g = &globals[global_count++ & 7];
+  strncpy(g->name, name, 63);
+  g->bytes = bytes;
+  memcpy(g->contents, contents, bytes);
+  return g->contents;
+}
+void fake_no_globals(void) { global_count = 0; }
+int cuModuleGetGlobal_v2(uint64_t *out, size_t *bytes, void *module, const char *name) {
+  CALLED;
+  for (int i = 0; i < global_count; ++i)
+    if (!strcmp(globals[i].name, name)) {
+      *out = (uint64_t)globals[i].contents;
+      *bytes = globals[i].bytes;
+      return 0;
+    }
+  return 500;
+}
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
   CALLED;
   memcpy((void *)to, from, bytes);

@@ -23,6 +23,10 @@
 #define cuStreamCreate hipStreamCreateWithFlags
 #define cuStreamDestroy_v2 hipStreamDestroy
 #define cuMemsetD8Async hipMemsetD8Async
+#define cuMemcpyDtoHAsync_v2 hipMemcpyDtoHAsync
+#define cuMemHostAlloc hipHostMalloc
+#define cuMemFreeHost hipHostFree
+#define cuModuleGetGlobal_v2 hipModuleGetGlobal
 #define cuMemcpyHtoDAsync_v2 hipMemcpyHtoDAsync
 #define cuThreadExchangeStreamCaptureMode hipThreadExchangeStreamCaptureMode
 #define cuPointerGetAttribute hipPointerGetAttribute

@@ -70,7 +70,8 @@ class Instruction:
 class Kernel:
     """A kernel of a module's PTX."""
 
-    def __init__(self, ptx: str, name: str):
+    def __init__(self, ptx: str, name: str, globals: dict[str, int] | None = None):
+        self.globals = globals or {}  # addresses by name
         match = re.search(rf"\.entry {re.escape(name)}\((.*?)\)(.*?)\n\{{\n(.*?)\n\}}", ptx, re.S)
         assert match, f"no kernel {name}"
         self.parameters = [
@@ -179,6 +180,8 @@ class _Block:
             bits = np.full(self.count, int(operand[2:], 16), np.uint64)
         elif re.match(r"-?\d|0x", operand):
             bits = np.full(self.count, int(operand.rstrip("U"), 0) & (2**64 - 1), np.uint64)
+        elif operand in self.kernel.globals:
+            bits = np.full(self.count, self.kernel.globals[operand], np.uint64)
         else:
             bits = np.zeros(self.count, np.uint64)  # the start of shared memory
         if kind == "pred":
