@@ -174,6 +174,34 @@ def check_errors() -> None:
         raise AssertionError("wrote over its argument")
 
 
+def check_assertions() -> None:
+    """A label out of range: the kernel ends, the next call says so; also of a graph's replay."""
+    exe = redfuse.compile(CORPUS / "cross_entropy.mlir", target="cuda")
+    x = torch.randn(exe.signature.inputs[0].shape, device="cuda")
+    labels = torch.randint(0, x.shape[1], (x.shape[0],), device="cuda")
+    out = exe(x, labels)
+    wrong = labels.clone()
+    wrong[-1] = x.shape[1]
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        exe(x, wrong, out=out)
+    torch.cuda.synchronize()
+    exe.check()  # nothing has run
+    for run in (lambda: exe(x, wrong, out=out), graph.replay):
+        for find in (exe.check, lambda: exe(x, labels, out=out)):
+            run()
+            torch.cuda.synchronize()
+            try:
+                find()
+            except redfuse.ExecutionError as error:
+                assert "index must be smaller than dim size" in str(error), error
+            else:
+                raise AssertionError("an index out of range was not reported")
+    exe(x, labels, out=out)
+    torch.cuda.synchronize()
+    exe.check()
+
+
 def check_several_gpus() -> None:
     """Where there are two: the same program on both, the caller's device stays."""
     if torch.cuda.device_count() < 2:
