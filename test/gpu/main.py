@@ -27,7 +27,7 @@ SANITIZED = ("softmax", "layernorm", "attention_causal", "attention_dynamic", "m
              "quant_int8_gemm", "cross_entropy", "multi_consumer")  # fmt: skip
 
 # Kernels for matrix units.
-UNITS = ("units.py", "--repeat", "1")
+UNITS = ("checked.py", "--repeat", "1")
 
 
 @dataclasses.dataclass
@@ -82,7 +82,7 @@ def make_steps(given: argparse.Namespace, out: Path) -> list[Step]:
     steps = [
         Step("corpus", [*python, str(HERE / "corpus.py"), "--jobs", str(jobs)], shared=True),
         Step("calls", [*python, str(HERE / "calls.py")], shared=True),
-        Step("twice", [*python, str(HERE / "units.py"), "--repeat", "300"], shared=True),
+        Step("twice", [*python, str(HERE / "checked.py"), "--repeat", "300"], shared=True),
         Step(
             "fuzz",
             [
