@@ -1,5 +1,6 @@
 //===- DevicePipeline.cpp - what pipelines of all GPUs share ---------------===//
 #include "DevicePipeline.h"
+#include "ExpandSmallFloats.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -17,6 +18,7 @@ void redfuse::addDeviceCleanup(OpPassManager &device) {
 }
 
 void redfuse::addDeviceControlFlow(OpPassManager &device) {
+  addSmallFloats(device);
   device.addPass(createSCFToControlFlowPass());
   device.addPass(memref::createExpandStridedMetadataPass());
   device.addPass(createLowerAffinePass());

@@ -1,5 +1,6 @@
 //===- LowerToLLVM.cpp - the pipeline from memrefs to the LLVM dialect ----===//
 #include "redfuse/Conversion/LowerToLLVM.h"
+#include "ExpandSmallFloats.h"
 #include "redfuse/Target/Host.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -31,6 +32,7 @@ struct LLVMOptions : PassPipelineOptions<LLVMOptions> {
 void redfuse::buildLowerToLLVM(OpPassManager &pm, const CpuTarget &target) {
   // Math: half precision in f32, then polynomials, the rest is libm's.
   pm.addPass(createInterfaces());
+  addSmallFloats(pm);
   pm.addPass(math::createMathExtendToSupportedTypes());
   pm.addPass(createExpandMath(ExpandMathOptions{target.scalef}));
   // Vectors to one dimension, loops to blocks.
@@ -70,6 +72,7 @@ void redfuse::buildLowerToLLVM(OpPassManager &pm, const CpuTarget &target) {
 }
 
 void redfuse::registerLowerToLLVMPipeline() {
+  registerExpandSmallFloats();
   // By hand, because a PassPipelineRegistration cannot refuse a processor.
   registerPassPipeline(
       "redfuse-lower-to-llvm",

@@ -110,7 +110,7 @@ static Bounds rangeOf(Value v, unsigned depth) {
     auto cmp = select.getCondition().getDefiningOp<arith::CmpFOp>();
     Value onTrue = select.getTrueValue(), onFalse = select.getFalseValue();
     Bounds x = refine(rangeOf(onTrue, depth + 1), onTrue, cmp, true),
-          y = refine(rangeOf(onFalse, depth + 1), onFalse, cmp, false);
+           y = refine(rangeOf(onFalse, depth + 1), onFalse, cmp, false);
     return {std::min(x.low, y.low), std::max(x.high, y.high),
             x.isInteger && y.isInteger};
   }

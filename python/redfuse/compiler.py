@@ -250,7 +250,8 @@ def _lower_gpu(program: Source, options: Options, stop_after: str | None, target
     if device is rocm:
         stages = pipelines.fused_rocm(options, chip)
     else:
-        stages = pipelines.fused_gpu(options, chip, cuda.CHIPS[chip][3])
+        text = program.text if isinstance(program.text, str) else str(program.parse())
+        stages = pipelines.fused_gpu(options, chip, cuda.features(chip, text))
     lowered = _lower(program, options, stages, stop_after, device.target_attribute(chip))
     if stop_after is not None:
         return lowered

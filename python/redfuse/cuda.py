@@ -27,6 +27,13 @@ CHIPS: dict[str, tuple[int, int, int, str]] = {
 MODULE = "redfuse_gpu"  # the gpu.module of all kernels of a program
 
 
+def features(chip: str, text: str) -> str:
+    """The PTX version for a program's text: products of floats of 8 bits came with 8.4 (CUDA
+    12.4)."""
+    named = CHIPS[chip][3]
+    return max(named, "+ptx84") if "f8E" in text and chip != "sm_80" else named
+
+
 def resolve(target: str) -> str:
     """``cuda``, ``cuda:sm_90a`` or ``cuda:sm_80,sm_90a`` as one of the latter; raises TargetError.
 

@@ -20,9 +20,19 @@ struct ElementInfo {
 
 // By Element; "index" is I64 too.
 static constexpr ElementInfo kElements[] = {
-    {"f64", "float64", 8},   {"f32", "float32", 4}, {"f16", "float16", 2},
-    {"bf16", "bfloat16", 2}, {"i64", "int64", 8},   {"i32", "int32", 4},
-    {"i16", "int16", 2},     {"i8", "int8", 1},     {"i1", "bool", 1}};
+    {"f64", "float64", 8},
+    {"f32", "float32", 4},
+    {"f16", "float16", 2},
+    {"bf16", "bfloat16", 2},
+    {"i64", "int64", 8},
+    {"i32", "int32", 4},
+    {"i16", "int16", 2},
+    {"i8", "int8", 1},
+    {"i1", "bool", 1},
+    {"f8E4M3FN", "float8_e4m3fn", 1},
+    {"f8E5M2", "float8_e5m2", 1},
+    {"f8E4M3FNUZ", "float8_e4m3fnuz", 1},
+    {"f8E5M2FNUZ", "float8_e5m2fnuz", 1}};
 static constexpr int kElementCount = sizeof(kElements) / sizeof(*kElements);
 
 static const ElementInfo &infoOf(Element element) {
@@ -100,19 +110,26 @@ std::string Spec::text() const {
   return text + typeName + ">";
 }
 
-/// The NumPy dtype; borrowed, lives for ever. Null for bf16 without ml_dtypes.
+/// Whether NumPy has the type from ml_dtypes.
+static bool isFromMlDtypes(Element element) {
+  return element == Element::BF16 || element > Element::I1;
+}
+
+/// The NumPy dtype; borrowed, lives for ever. Null where ml_dtypes is missing.
 static PyObject *dtypeOf(Element element) {
   static PyObject *cache[kElementCount] = {};
   PyObject *&entry = cache[int(element)];
   if (entry)
     return entry;
   py::module_ numpy = py::module_::import("numpy");
-  if (element == Element::BF16) {
+  if (isFromMlDtypes(element)) {
     try {
-      entry = py::object(numpy.attr("dtype")(
-                             py::module_::import("ml_dtypes").attr("bfloat16")))
-                  .release()
-                  .ptr();
+      entry =
+          py::object(
+              numpy.attr("dtype")(
+                  py::module_::import("ml_dtypes").attr(infoOf(element).numpy)))
+              .release()
+              .ptr();
     } catch (py::error_already_set &error) {
       if (!error.matches(PyExc_ImportError))
         throw;
@@ -127,7 +144,8 @@ static PyObject *dtypeOf(Element element) {
 static PyObject *requireDtype(const Argument &what, Element element) {
   PyObject *dtype = dtypeOf(element);
   if (!dtype)
-    what.raise("bf16 arrays in NumPy need the package ml_dtypes: pip install "
+    what.raise(std::string(infoOf(element).mlir) +
+               " arrays in NumPy need the package ml_dtypes: pip install "
                "ml_dtypes (or pass torch tensors)");
   return dtype;
 }
@@ -334,7 +352,7 @@ py::object Spec::toNumpy(const Argument &what, py::handle value) const {
       what.raise(text() + " does not fit " + typeName + ": " +
                  py::cast<std::string>(py::str(error.value())));
     }
-    bool isFloat = element <= Element::BF16;
+    bool isFloat = element <= Element::BF16 || element > Element::I1;
     if (!isFloat && !py::object(array.attr("item")()).equal(value))
       what.raise("expected " + typeName + ", got " + text());
     return array;
@@ -435,10 +453,11 @@ py::object Spec::allocate(const Argument &what, const int64_t *extents,
       raiseError("ExecutionError", what.function + ": a result of shape " +
                                        shapeText(rank(), extents) +
                                        " is larger than any memory");
-  // torch takes NumPy's types but for bf16: bits first, the type afterwards.
-  bool asBits = torch && element == Element::BF16;
+  // torch takes NumPy's own types: bits first, the type afterwards.
+  bool asBits = torch && isFromMlDtypes(element);
   PyObject *dtype =
-      asBits ? dtypeOf(Element::I16) : requireDtype(what, element);
+      asBits ? dtypeOf(element == Element::BF16 ? Element::I16 : Element::I8)
+             : requireDtype(what, element);
   py::object array = newArray(what, dtype, int(rank()), extents, bytes);
   Region region;
   describe(py::detail::array_proxy(array.ptr())->data, extents, descriptor,

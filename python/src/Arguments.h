@@ -108,7 +108,21 @@ private:
   uintptr_t value = 0;
 };
 
-enum class Element { F64, F32, F16, BF16, I64, I32, I16, I8, I1 };
+enum class Element {
+  F64,
+  F32,
+  F16,
+  BF16,
+  I64,
+  I32,
+  I16,
+  I8,
+  I1,
+  F8E4M3FN,
+  F8E5M2,
+  F8E4M3FNUZ,
+  F8E5M2FNUZ
+};
 
 /// The type of an argument.
 struct Spec {

@@ -114,6 +114,10 @@ static void readTorch(const Argument &what, DlKind gpu, py::handle tensor,
   int bits = 8 * py::cast<int>(tensor.attr("itemsize"));
   DlCode code = name == "bool"                ? kDlBool
                 : name == "bfloat16"          ? kDlBfloat
+                : name == "float8_e4m3fn"     ? kDlFloat8E4M3FN
+                : name == "float8_e4m3fnuz"   ? kDlFloat8E4M3FNUZ
+                : name == "float8_e5m2"       ? kDlFloat8E5M2
+                : name == "float8_e5m2fnuz"   ? kDlFloat8E5M2FNUZ
                 : name.rfind("float", 0) == 0 ? kDlFloat
                 : name.rfind("int", 0) == 0   ? kDlInt
                                               : kDlUInt;
@@ -213,9 +217,13 @@ void Spec::fillDevice(const Argument &what, py::handle array,
 /// Whether memory of this type holds elements of a program's.
 static bool isElement(DlType type, Element element) {
   static constexpr DlType kTypes[] = {
-      {kDlFloat, 64, 1},  {kDlFloat, 32, 1}, {kDlFloat, 16, 1},
-      {kDlBfloat, 16, 1}, {kDlInt, 64, 1},   {kDlInt, 32, 1},
-      {kDlInt, 16, 1},    {kDlInt, 8, 1},    {kDlBool, 8, 1}};
+      {kDlFloat, 64, 1},        {kDlFloat, 32, 1},
+      {kDlFloat, 16, 1},        {kDlBfloat, 16, 1},
+      {kDlInt, 64, 1},          {kDlInt, 32, 1},
+      {kDlInt, 16, 1},          {kDlInt, 8, 1},
+      {kDlBool, 8, 1},          {kDlFloat8E4M3FN, 8, 1},
+      {kDlFloat8E5M2, 8, 1},    {kDlFloat8E4M3FNUZ, 8, 1},
+      {kDlFloat8E5M2FNUZ, 8, 1}};
   const DlType &want = kTypes[int(element)];
   return type.code == want.code && type.bits == want.bits && type.lanes == 1;
 }
@@ -297,7 +305,7 @@ py::object Spec::allocateOn(const Argument &what, Place &place,
   if (place.torch)
     library = "torch";
   py::object array;
-  if (library == "cupy" && element != Element::BF16) {
+  if (library == "cupy" && element != Element::BF16 && element <= Element::I1) {
     py::module_ cupy = py::module_::import("cupy");
     py::object on = cupy.attr("cuda").attr("Device")(place.device);
     on.attr("__enter__")();

@@ -49,6 +49,14 @@ std::string redfuse_ext::typeText(DlType type) {
     return "bfloat" + bits + lanes;
   case kDlBool:
     return "bool" + lanes;
+  case kDlFloat8E4M3FN:
+    return "float8_e4m3fn" + lanes;
+  case kDlFloat8E4M3FNUZ:
+    return "float8_e4m3fnuz" + lanes;
+  case kDlFloat8E5M2:
+    return "float8_e5m2" + lanes;
+  case kDlFloat8E5M2FNUZ:
+    return "float8_e5m2fnuz" + lanes;
   default:
     return "DLPack type " + std::to_string(type.code) + " of " + bits +
            " bits" + lanes;

@@ -43,7 +43,11 @@ enum DlCode {
   kDlUInt = 1,
   kDlFloat = 2,
   kDlBfloat = 4,
-  kDlBool = 6
+  kDlBool = 6,
+  kDlFloat8E4M3FN = 10,
+  kDlFloat8E4M3FNUZ = 11,
+  kDlFloat8E5M2 = 12,
+  kDlFloat8E5M2FNUZ = 13
 };
 
 /// An array of a GPU; it lives as long as the Python object, or `owner`.

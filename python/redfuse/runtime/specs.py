@@ -7,7 +7,8 @@ import re
 
 from ..errors import UnsupportedError
 
-# MLIR element type -> (NumPy name, bytes). bf16 is ml_dtypes' in NumPy. i1 takes a byte in memory.
+# MLIR element type -> (NumPy name, bytes). bf16 and floats of 8 bits are ml_dtypes' in NumPy. i1
+# takes a byte in memory.
 ELEMENT_TYPES: dict[str, tuple[str, int]] = {
     "f64": ("float64", 8),
     "f32": ("float32", 4),
@@ -18,10 +19,15 @@ ELEMENT_TYPES: dict[str, tuple[str, int]] = {
     "i16": ("int16", 2),
     "i8": ("int8", 1),
     "i1": ("bool", 1),
+    "f8E4M3FN": ("float8_e4m3fn", 1),
+    "f8E5M2": ("float8_e5m2", 1),
+    "f8E4M3FNUZ": ("float8_e4m3fnuz", 1),
+    "f8E5M2FNUZ": ("float8_e5m2fnuz", 1),
     "index": ("int64", 8),
 }
-FLOATS = ("f64", "f32", "f16", "bf16")
-_TENSOR = re.compile(r"^tensor<((?:(?:\d+|\?)x)*)([a-z]+\d*)>$")
+SMALL_FLOATS = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
+FLOATS = ("f64", "f32", "f16", "bf16", *SMALL_FLOATS)
+_TENSOR = re.compile(r"^tensor<((?:(?:\d+|\?)x)*)([a-z]\w*)>$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,16 +112,16 @@ class Signature:
 
 
 def numpy_dtype(dtype: str):
-    """The NumPy dtype of an MLIR element type; bf16 needs ml_dtypes."""
+    """The NumPy dtype of an MLIR element type; bf16 and floats of 8 bits need ml_dtypes."""
     import numpy
 
-    if dtype == "bf16":
+    if dtype == "bf16" or dtype in SMALL_FLOATS:
         try:
             import ml_dtypes
         except ImportError:
             raise UnsupportedError(
-                "bf16 arrays in NumPy need the package ml_dtypes: pip install ml_dtypes (or "
+                f"{dtype} arrays in NumPy need the package ml_dtypes: pip install ml_dtypes (or "
                 "pass torch tensors)"
             ) from None
-        return numpy.dtype(ml_dtypes.bfloat16)
+        return numpy.dtype(getattr(ml_dtypes, ELEMENT_TYPES[dtype][0]))
     return numpy.dtype(ELEMENT_TYPES[dtype][0])

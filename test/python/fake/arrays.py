@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import redfuse.rocm
@@ -103,10 +103,13 @@ class Dlpack:
 
 
 class Typed(Dlpack):
-    """One of a type that NumPy's DLPack does not know: bf16, or bool, by their bits."""
+    """One of a type that NumPy's DLPack does not know, by its bits."""
+
+    CODES: ClassVar = {"bfloat16": 4, "bool": 6, "float8_e4m3fn": 10, "float8_e4m3fnuz": 11,
+                       "float8_e5m2": 12, "float8_e5m2fnuz": 13}  # fmt: skip
 
     def __init__(self, array: np.ndarray):
-        self.code = {"bfloat16": 4, "bool": 6}.get(array.dtype.name)
+        self.code = self.CODES.get(array.dtype.name)
         super().__init__(array if self.code is None else array.view(f"i{array.itemsize}"))
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:

@@ -205,6 +205,25 @@ def test_rounded_integers_are_bytes(tmp_path: Path) -> None:
     verify(path, exe, random_inputs(exe.signature, 0), None)
 
 
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", ["f8E4M3FN", "f8E5M2"])
+def test_small_floats(kind: str, shape: tuple[int, int, int], chip: str, tmp_path: Path) -> None:
+    """From sm_89 on as they are, before as f16, which has all of them."""
+    _, exe = compiled(sums(kind, "f32", ("extf", "extf"), *shape), tmp_path, chip)
+    own = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}[kind]
+    assert ("mma.sync.aligned.m16n8k16.row.col.f32.f16" if chip == "sm_80" else
+            f"mma.sync.aligned.m16n8k32.row.col.f32.{own}") in exe.asm  # fmt: skip
+    rng = np.random.default_rng(1)
+    rows, columns, length = shape
+    small = numpy_dtype(kind)
+    a = rng.standard_normal((rows, length)).astype(small)
+    b = rng.standard_normal((length, columns)).astype(small)
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    (got,), _ = execute(exe, [a, b], [expected.astype(np.float32)])
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
+
+
 DYNAMIC = """
 func.func @main(%a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>) -> tensor<?x?xf32> {
   %c0 = arith.constant 0 : index

@@ -39,6 +39,8 @@ _MEMORY = np.asarray(_Everything())
 
 
 def _width(kind: str) -> int:
+    if kind in ("e4m3", "e5m2"):
+        return 8
     return 1 if kind == "pred" else int(re.sub(r"\D", "", kind.replace("bf", "")))
 
 
@@ -369,7 +371,7 @@ class _Block:
         """The numbers that a register holds, the low one first."""
         if kind == "f64":
             return [self.read(name, kind)]
-        bits = _width({"e4m3": "b8", "e5m2": "b8"}.get(kind, kind))
+        bits = _width(kind)
         word = self.read(name, "b32")
         result = []
         for j in range(32 // bits):
