@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import redfuse
+from redfuse import bundle
 from redfuse import cache as cache_module
 from redfuse.bench import programs
 from redfuse.compiler import canonical
@@ -176,3 +177,15 @@ def test_what_points_nowhere_is_not_followed(cache: Path) -> None:
         assert re.fullmatch("[0-9a-f]{40}", spelling.read_text())
     assert cache_module.clear() == 1
     assert not list(cache.iterdir())
+
+
+def test_lists_say_what_is_damaged(cache: Path) -> None:
+    redfuse.compile(PROGRAM)
+    (entry,) = cache_module.entries()
+    assert bundle.describe(entry.path) == "main for cpu, from -"
+    data = Path(entry.path).read_bytes()
+    other = cache / "other.rfb"
+    for damaged in (b"", b"RFB", data[:20], b"x" * 100, data[:8] + b"\xff" * 8 + data[16:]):
+        other.write_bytes(damaged)
+        assert bundle.describe(str(other)) == "damaged"
+    assert bundle.describe(str(cache / "none.rfb")) == "damaged"
