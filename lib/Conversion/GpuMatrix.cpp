@@ -27,6 +27,9 @@ using namespace redfuse;
 
 /// Registers of a lane for sums, and bytes of one access.
 static constexpr int64_t kSums = 64, kAccessBytes = 16;
+/// Registers of a lane for what is loaded a step ahead, and the steps of a sum that
+/// make it worth while.
+static constexpr int64_t kAhead = 64, kLeastAhead = 4;
 
 /// How a contraction is dealt out.
 struct GpuEmitter::MatrixWalk {
@@ -408,6 +411,9 @@ void GpuEmitter::emitMatrixContraction() {
     std::optional<int64_t> count = staticCountOf(axes);
     return count && *count % by == 0;
   };
+  auto isFar = [&](const MatrixForm &of) {
+    return !buffers.contains(of.left) || !buffers.contains(of.right);
+  };
 
   auto emitTile = [&](Value number) {
     Value column = divide(number, columnBlocks, /*remainder=*/true);
@@ -438,25 +444,36 @@ void GpuEmitter::emitMatrixContraction() {
     for (int64_t i = 0; i < plan.rowTiles * plan.columnTiles; ++i)
       llvm::append_range(accumulators, zero);
     int64_t perTile = zero.size(), words = x.wordsPerRow();
-    auto addStep = [&](Value sum, ValueRange state, bool isTail) {
+    // The words of a step: those of the left rows, then those of the columns.
+    int64_t laneWords = plan.sumTiles * words;
+    auto loadStep = [&](Value sum, bool isTail) {
+      SmallVector<Value> loaded;
+      for (const Fragment *fragment : {&left, &right})
+        for (ArrayRef<Value> row : loadFragment(plan, *fragment, sum, isTail))
+          llvm::append_range(loaded, row);
+      return loaded;
+    };
+    auto multiplyStep = [&](ArrayRef<Value> loaded, ArrayRef<Value> state) {
       SmallVector<Value> next(state);
-      SmallVector<SmallVector<Value>> a = loadFragment(plan, left, sum, isTail),
-                                      d = loadFragment(plan, right, sum,
-                                                       isTail);
+      auto wordsOf = [&](int64_t row, int64_t st) {
+        return loaded.slice(row * laneWords + st * words, words);
+      };
       for (int64_t st = 0; st < plan.sumTiles; ++st)
         for (int64_t rt = 0; rt < plan.rowTiles; ++rt)
           for (int64_t ct = 0; ct < plan.columnTiles; ++ct) {
             SmallVector<ArrayRef<Value>> rows;
             for (int64_t i = 0; i < x.rowsPerLane; ++i)
-              rows.push_back(
-                  ArrayRef(a[rt * x.rowsPerLane + i]).slice(st * words, words));
+              rows.push_back(wordsOf(rt * x.rowsPerLane + i, st));
             int64_t from = (rt * plan.columnTiles + ct) * perTile;
-            SmallVector<Value> sumsOf = x.multiply(
-                b, loc, rows, ArrayRef(d[ct]).slice(st * words, words),
-                ArrayRef(next).slice(from, perTile));
+            SmallVector<Value> sumsOf =
+                x.multiply(b, loc, rows, wordsOf(plan.laneRows() + ct, st),
+                           ArrayRef(next).slice(from, perTile));
             llvm::copy(sumsOf, next.begin() + from);
           }
       return next;
+    };
+    auto addStep = [&](Value sum, ArrayRef<Value> state, bool isTail) {
+      return multiplyStep(loadStep(sum, isTail), state);
     };
     // Whole steps, then what is left.
     std::optional<int64_t> known = staticCountOf(plan.sums);
@@ -471,10 +488,29 @@ void GpuEmitter::emitMatrixContraction() {
     }
     if (known && *known / step == 1)
       accumulators = addStep(constantIndex(0), accumulators, /*isTail=*/false);
-    else if (!known || *known >= step)
+    else if (known && *known / step >= kLeastAhead && isFar(form) &&
+             (plan.laneRows() + plan.columnTiles) * laneWords <= kAhead) {
+      // What comes from afar is loaded a step ahead.
+      SmallVector<Value> state = loadStep(constantIndex(0), /*isTail=*/false);
+      int64_t ahead = state.size();
+      llvm::append_range(state, accumulators);
+      state = emitFor(
+          b, loc, constantIndex(step), end, constantIndex(step), state,
+          [&](Value sum, ValueRange carried) {
+            SmallVector<Value> current(carried);
+            SmallVector<Value> next = loadStep(sum, /*isTail=*/false);
+            llvm::append_range(
+                next, multiplyStep(ArrayRef(current).take_front(ahead),
+                                   ArrayRef(current).drop_front(ahead)));
+            return next;
+          });
+      accumulators = multiplyStep(ArrayRef(state).take_front(ahead),
+                                  ArrayRef(state).drop_front(ahead));
+    } else if (!known || *known >= step)
       accumulators = emitFor(b, loc, constantIndex(0), end, constantIndex(step),
-                             accumulators, [&](Value sum, ValueRange state) {
-                               return addStep(sum, state, /*isTail=*/false);
+                             accumulators, [&](Value sum, ValueRange carried) {
+                               return addStep(sum, SmallVector<Value>(carried),
+                                              /*isTail=*/false);
                              });
     if (known && *known % step != 0) {
       accumulators = addStep(end, accumulators, /*isTail=*/true);
