@@ -43,8 +43,10 @@ def render(explanation: Mapping[str, Any]) -> str:
         lines.append(f"Not fused ({len(refused)}):")
         for refusal in refused:
             lines += refusal_lines(refusal)
-    else:
+    elif kernels:
         lines.append("Every reduction was fused or needed nothing to fuse with.")
+    else:
+        lines.append("There is nothing in it to fuse.")
     return "\n".join(lines)
 
 

@@ -114,7 +114,7 @@ def test_what_is_no_source(source: object) -> None:
         ("func.func private @main(tensor<4xf32>)\n", ["nothing to compile"]),
         ("func.func @main(%a: tensor<*xf32>) {\n  return\n}", ["argument 0", "tensor<*xf32>"]),
         ("func.func @main(%a: tensor<4xcomplex<f32>>) {\n  return\n}", ["argument 0", "complex"]),
-        ("func.func @main(%a: tensor<4xf8E4M3FN>) {\n  return\n}", ["argument 0", "f8E4M3FN"]),
+        ("func.func @main(%a: tensor<4xf8E3M4>) {\n  return\n}", ["argument 0", "f8E3M4"]),
         ("func.func @main(%a: memref<4xf32>) {\n  return\n}", ["argument 0", "memref"]),
         (
             "func.func private @g(tensor<4xf32>) -> tensor<4xf32>\n"
