@@ -1,5 +1,6 @@
 //===- MatrixGenerator.cpp - kernels on the matrix units of sm_90a ---------===//
 #include "MatrixGenerator.h"
+#include "RegisterKernel.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -17,6 +18,8 @@ struct RegisterBudget {
 };
 static constexpr RegisterBudget kBudgets[] = {
     {0, 0, 0}, {168, 40, 232}, {128, 32, 160}};
+/// Of one multiplying warpgroup, where two blocks are on a multiprocessor.
+static constexpr RegisterBudget kHalfBudget = {128, 40, 216};
 /// Streamed dims from which on pivots are lazy.
 static constexpr int64_t kLazyLength = 2048;
 
@@ -572,7 +575,8 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   if (plan.split > 1)
     func->setAttr("nvvm.cluster_dim",
                   b.getDenseI32ArrayAttr({int32_t(plan.split), 1, 1}));
-  const RegisterBudget &budget = kBudgets[plan.consumers - 1];
+  const RegisterBudget &budget =
+      plan.isHalf ? kHalfBudget : kBudgets[plan.consumers - 1];
   if (budget.whole)
     func->setAttr("nvvm.maxnreg", b.getI32IntegerAttr(budget.whole));
   func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));
@@ -665,6 +669,14 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     }
     ptx.fenceBarriers();
   });
+  // From here on memory is read that the launch before may have written.
+  func->setAttr(kWaits, b.getUnitAttr());
+  LLVM::InlineAsmOp::create(
+      b, loc, TypeRange(), ValueRange(), "griddepcontrol.wait;", "~{memory}",
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
+      ArrayAttr());
   gpu::BarrierOp::create(b, loc);
   auto takeRoles = [&](bool movesRegisters, function_ref<void()> loader,
                        function_ref<void()> multipliers) {

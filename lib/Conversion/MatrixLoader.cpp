@@ -13,6 +13,8 @@ using namespace mlir;
 using namespace redfuse;
 
 static constexpr int64_t kMaxSlots = 8;
+/// What a block has of it where two are on a multiprocessor.
+static constexpr int64_t kHalfSharedBytes = 110 * 1024;
 /// Bytes that the tiles of a group stream: they should stay in the L2, which also
 /// has to take what is written. Where predicates make tiles unequal, larger groups
 /// even them out, and a part of the group is in work at a time.
@@ -51,7 +53,7 @@ bool MatrixGenerator::layOut(std::string &why) {
   unsigned nextMap = 1;
   // Slots that multipliers hold at a time: all products of a step, of a tiled one
   // two. With fewer they would wait for what the loader has no place for.
-  int64_t held = 0, heldTiled = 0;
+  int64_t held = 0, heldTiled = 0, sharedBytes = kMatrixSharedBytes;
   for (auto [i, product] : llvm::enumerate(plan.products)) {
     Load load;
     int64_t sum = product.tiledLeft ? kSumTile : plan.widths.lookup(product.k);
@@ -83,9 +85,10 @@ bool MatrixGenerator::layOut(std::string &why) {
       held = plan.stream ? held + 1 : 1;
   }
   chooseStaged(held + heldTiled, nextMap);
-  slots =
-      std::min((kMatrixSharedBytes - residentBytes - stagedBytes) / slotBytes,
-               kMaxSlots);
+  if (plan.isHalf)
+    sharedBytes = kHalfSharedBytes;
+  slots = std::min((sharedBytes - residentBytes - stagedBytes) / slotBytes,
+                   kMaxSlots);
   // Clusters are placed whole, and leave multiprocessors empty; with room for two
   // blocks on one, all clusters find a place at once.
   if (plan.split > 1)

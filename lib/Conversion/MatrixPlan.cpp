@@ -587,7 +587,7 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
                                    plan.widths[*plan.stream]);
   int64_t wanted = space.schedule.getHint("split");
   double best = wanted ? std::numeric_limits<double>::infinity() : steps * step;
-  for (int64_t most = 2; most <= std::min(steps, units / tiles); ++most) {
+  for (int64_t most = 2; most <= std::min(steps, wanted ? steps : units / tiles); ++most) {
     if (wanted && most != wanted)
       continue;
     // As many blocks as that take, none without a step.
@@ -695,6 +695,8 @@ std::optional<MatrixPlan> MatrixPlanner::run() {
     return std::nullopt;
   chooseBlocks();
   chooseThree();
+  int64_t blocks = space.schedule.getHint("blocks");
+  plan.isHalf = plan.segments > 1 && plan.consumers == 1 && blocks == 2;
   return plan;
 }
 

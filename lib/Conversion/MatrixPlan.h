@@ -68,6 +68,9 @@ struct MatrixPlan {
   /// Blocks that have a part of the streamed dim each, for a tile of results.
   int64_t segments = 1;
 
+  /// Two blocks fit a multiprocessor: the next launch is there when this one ends.
+  bool isHalf = false;
+
   bool isColumn(unsigned d) const { return widths.contains(d); }
   int64_t rows() const { return 64 * consumers; }
   /// Blocks that share a tile of results, by either.

@@ -10,7 +10,7 @@ using namespace redfuse;
 
 /// Values of states that a thread may have loaded and not merged; where a block has
 /// one multiplying warpgroup, and so more registers a thread.
-static constexpr int64_t kLoadedValues = 96, kLoadedByFew = 144;
+static constexpr int64_t kLoadedValues = 96, kLoadedByFew = 160;
 
 /// Distributes the block's rows from `first` on over all of its warps; returns the
 /// thread's first one.
@@ -217,7 +217,7 @@ void MatrixGenerator::mergeSegments(
   }
   // The loads of several segments at a time.
   int64_t some = 1, most = plan.consumers == 1 ? kLoadedByFew : kLoadedValues;
-  for (int64_t n : {8, 6, 5, 4, 3, 2})
+  for (int64_t n : {16, 8, 6, 5, 4, 3, 2})
     if (plan.segments % n == 0 && n * int64_t(list.size()) <= most) {
       some = n;
       break;

@@ -52,6 +52,7 @@ CASES = {
     "three": (1, 1, 384, 400, 128, "none", 1, 4, {"hints": {"rows": 192}}),
     "three-queue": (1, 2, 500, 500, 64, "causal", 1, 4, {"hints": {"rows": 192}, "blocks": 2}),
     "resident": (1, 2, 256, 256, 64, "causal", 2, 1, {"hints": {"operand": 2}, "blocks": 1}),
+    "few-half": (1, 16, 1, 1024, 64, "none", 1, 1, {"hints": {"blocks": 2, "split": 4}}),
     "few": (1, 8, 8, 512, 64, "none", 1, 1, {}),
 }
 
