@@ -19,6 +19,8 @@ static constexpr int64_t kHalfSharedBytes = 110 * 1024;
 /// has to take what is written. Where predicates make tiles unequal, larger groups
 /// even them out, and a part of the group is in work at a time.
 static constexpr int64_t kSharedCacheBytes = 32 << 20, kUnequalBytes = 64 << 20;
+/// Tiles of a group for each multiprocessor, where they are unequal.
+static constexpr int64_t kLeastRounds = 3;
 
 //===----------------------------------------------------------------------===//
 // Layout

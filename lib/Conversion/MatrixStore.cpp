@@ -10,11 +10,12 @@ using namespace redfuse;
 /// Rows that a warp has.
 static constexpr int64_t kWarpRows = 16;
 
-/// The first result that boxes of a tensor map can write: 16-bit floats of the rows
+/// Where asked for (direct stores are as fast, and faster where sequences are
+/// short): the first result that boxes of a tensor map can write, 16-bit floats of the rows
 /// and of columns that are contiguous. `held` slots of the ring are in use at a
 /// time; twice as many should be left.
 void MatrixGenerator::chooseStaged(int64_t held, unsigned &nextMap) {
-  if (!plan.stream || plan.shares() > 1 || space.schedule.getHint("store") == 1)
+  if (!plan.stream || plan.shares() > 1 || space.schedule.getHint("store") != 2)
     return;
   auto last = cast<IndexProgramOpInterface>(plan.finalize.getOperation());
   SmallVector<AffineMap> all = last.getIndexingMapsArray();

@@ -32,7 +32,7 @@ VARIANTS = {
     "rows128": {"rows": 128},
     "rows192": {"rows": 192},
     "shared": {"rows": 128, "operand": 2},
-    "direct": {"store": 1},
+    "staged": {"store": 2},
     "columns64": {"columns": 64},
     "columns96": {"columns": 96},
 }

@@ -42,6 +42,8 @@ CASES = {
     "causal": (1, 2, 256, 256, 128, "causal", 2, 1, {}),
     "queue": (1, 3, 320, 320, 128, "causal", 3, 1, {"blocks": 2}),
     "queue-odd": (1, 2, 300, 300, 64, "causal", 1, 8, {"blocks": 3}),
+    "staged": (1, 1, 200, 200, 80, "causal", 1, 1, {"hints": {"store": 2}}),
+    "staged-three": (1, 2, 256, 192, 64, "none", 1, 1, {"hints": {"store": 2, "rows": 192}}),
     "odd": (1, 1, 70, 300, 80, "none", 1, 1, {}),
     "d64": (1, 2, 128, 512, 64, "none", 1, 8, {}),
     "lazy": (1, 1, 128, 512, 64, "none", 1, 1, {"hints": {"lazy": 2}}),
