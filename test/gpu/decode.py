@@ -2,8 +2,8 @@
 
 One query of several heads on each key head, its keys divided between blocks. Each against fp64,
 20 launches bitwise equal, and in replays of a graph with inputs that the L2 cache does not hold,
-against the rate of a copy and PyTorch's kernel. `--quick` leaves out the times. Exit status 1 if
-one is wrong.
+against the rate of a copy and PyTorch's kernel. `--quick` leaves out the times; `--variants` times
+hints instead. Exit status 1 if one is wrong.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import redfuse
 import torch
 from redfuse.bench import programs
 from routing import replayed, run_all
+from variants import hinted
 
 # batch, heads, key heads, keys, head dim
 TIMED = {
@@ -31,6 +32,50 @@ ODD = {
     "two tiles of rows": (1, 200, 2, 3000, 64),
     "head dim 256": (1, 16, 2, 5000, 256),
 }
+
+
+# What is asked of the generator, by name: `--variants` times them side by side.
+HINTS = {
+    "own": {},
+    "half": {"blocks": 2},
+    "half, 64 columns": {"blocks": 2, "columns": 64},
+    "half, twice as many": {"blocks": 2, "split": 33},
+    "half, 64 columns, twice": {"blocks": 2, "columns": 64, "split": 33},
+    "64 columns": {"columns": 64},
+    "8 parts": {"split": 8},
+    "4 slots": {"slots": 4},
+}
+
+
+def compare(name: str) -> bool:
+    """Times of one shape by hints, against a copy; whether all are right."""
+    batch, heads, kv_heads, keys, dim = TIMED[name]
+    text = programs.attention(batch, heads, 1, keys, dim, "bf16", kv_heads, "none")
+    sizes = ((heads, 1), (kv_heads, keys), (kv_heads, keys))
+    number = max(3, (150 << 20) // (4 * batch * kv_heads * keys * dim))
+    sets = [
+        [torch.randn(batch, h, r, dim, device="cuda", dtype=torch.bfloat16) for h, r in sizes]
+        for _ in range(number)
+    ]
+    copies = [(s[1], torch.empty_like(s[1])) for s in sets]
+    copy = replayed(lambda x, y: y.copy_(x), copies)
+    said, good, expected = [f"copy {copy:.1f} us"], True, None
+    for what, hints in HINTS.items():
+        try:
+            (schedule,) = hinted(text, "cuda:sm_90a", hints)
+            options = {"cache": False, "schedules": (schedule,)}
+            exe = redfuse.compile(text, target="cuda", options=options)
+            out = torch.full_like(sets[0][0], float("nan"))
+            exe(*sets[0], out=out)
+            expected = out.clone() if expected is None else expected
+            error = ((out.double() - expected.double()).norm() / expected.double().norm()).item()
+            good &= error < 1e-2
+            ours = replayed(lambda *given, exe=exe, out=out: exe(*given, out=out), sets)
+            said.append(f"{what} {ours:.1f}" + (f" (error {error:.1g})" if error >= 1e-2 else ""))
+        except Exception as problem:
+            said.append(f"{what}: {type(problem).__name__} {str(problem)[:80]}")
+    print(name, TIMED[name], "; ".join(said), flush=True)
+    return good
 
 
 def run(name: str, quick: bool) -> bool:
@@ -81,4 +126,6 @@ def run(name: str, quick: bool) -> bool:
 
 
 if __name__ == "__main__":
+    if "--variants" in sys.argv:
+        sys.exit(run_all(["4k", "one key head", "32k"], lambda name, _: compare(name)))
     sys.exit(run_all([*ODD, *TIMED], run))

@@ -37,7 +37,7 @@ class MatrixKernel(Kernel):
 
     most_blocks = 1 << 30
 
-    def __init__(self, ptx: str, name: str):
+    def __init__(self, ptx: str, name: str, globals: dict[str, int] | None = None):
         ptx = re.sub(r"// begin inline asm\n(.*?)// end inline asm", _plain, ptx, flags=re.S)
         head = re.search(rf"\.entry {re.escape(name)}\((.*?)\)", ptx, re.S)
         assert head, f"no kernel {name}"
@@ -46,7 +46,7 @@ class MatrixKernel(Kernel):
             for field in re.findall(r"\.param \.align (\d+) \.b8 (\w+)\[(\d+)\]", head[1])
         }
         ptx = re.sub(r"\.param \.align \d+ \.b8 (\w+)\[\d+\]", r".param .u64 \1", ptx)
-        super().__init__(ptx, name)
+        super().__init__(ptx, name, globals)
 
     def launch(self, blocks, threads, shared, arguments, order=()):
         pointers = (ctypes.c_void_p * len(self.parameters)).from_address(arguments)
