@@ -379,7 +379,7 @@ void redfuse::bindKernel(OpBuilder &b, KernelOp kernel, ValueRange operands,
   }
 }
 
-LogicalResult KernelGenerator::emitBlock(Value block) {
+void KernelGenerator::placeBlock(Value block) {
   // Where a block stands in the grid: the last dim of `grid` varies fastest.
   Value rest = block;
   ArrayRef<int64_t> grid =
@@ -395,6 +395,10 @@ LogicalResult KernelGenerator::emitBlock(Value block) {
     setTile(d, arith::MulIOp::create(b, loc, position, tile),
             dims[d].staticExtent);
   }
+}
+
+LogicalResult KernelGenerator::emitBlock(Value block) {
+  placeBlock(block);
   streamDims.clear();
   if (space.schedule)
     for (int64_t d : space.schedule.getStream())

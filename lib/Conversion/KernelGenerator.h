@@ -97,6 +97,8 @@ protected:
   /// Cuts them from a memref<?xi8>.
   void cutTiles(llvm::ArrayRef<TileRequest> requests,
                 llvm::ArrayRef<mlir::Value> offsets, mlir::Value bytes);
+  /// Sets the dims of the grid to the tile of a block.
+  void placeBlock(mlir::Value block);
   /// Runs all programs for one block of the grid.
   mlir::LogicalResult emitBlock(mlir::Value block);
   /// What was stored by any thread of the block can be read by all from here on.

@@ -245,12 +245,24 @@ RegisterEmitter::LoadKey RegisterEmitter::keyOf(Value memref, AffineMap map,
 Value *RegisterEmitter::findLoaded(Value memref, AffineMap map,
                                    const Env &env) {
   LoadKey key = keyOf(memref, map, env);
-  for (auto &scope : llvm::reverse(loaded)) {
-    auto it = scope.find(key);
-    if (it != scope.end())
+  for (Scope &scope : llvm::reverse(loaded)) {
+    auto it = scope.values.find(key);
+    if (it != scope.values.end())
       return &it->second;
   }
   return nullptr;
+}
+
+SmallVector<Value> RegisterEmitter::takeLoaded() {
+  SmallVector<Value> values;
+  for (const LoadKey &key : loaded.back().order)
+    values.push_back(loaded.back().values.at(key));
+  return values;
+}
+
+void RegisterEmitter::setLoaded(ArrayRef<Value> values) {
+  for (auto [key, value] : llvm::zip_equal(loaded.back().order, values))
+    loaded.back().values[key] = value;
 }
 
 /// Rows of a few elements side by side, all of which this thread has, for a
@@ -312,8 +324,8 @@ bool RegisterEmitter::loadInterleaved(Value memref, AffineMap map, Env &env) {
     for (unsigned lane = 0; lane < lanes; ++lane)
       own.push_back(elements[lane * width + k]);
     at.local[c] = k;
-    loaded.back()[keyOf(memref, map, at)] =
-        vector::FromElementsOp::create(b, loc, vectorType, own);
+    remember(keyOf(memref, map, at),
+             vector::FromElementsOp::create(b, loc, vectorType, own));
   }
   return true;
 }
@@ -328,7 +340,7 @@ Value RegisterEmitter::loadAt(Value memref, AffineMap map, Env &env,
     if (kept.memref == memref && kept.map == map) {
       plain.position = positionsInKept(kept, env);
       Value v = GpuEmitter::loadAt(kept.tile, map, plain, /*isLocal=*/true);
-      loaded.back()[keyOf(memref, map, env)] = v;
+      remember(keyOf(memref, map, env), v);
       return v;
     }
   if (loadInterleaved(memref, map, env))
@@ -337,7 +349,9 @@ Value RegisterEmitter::loadAt(Value memref, AffineMap map, Env &env,
   if (auto load = v.getDefiningOp<vector::LoadOp>();
       load && movedOnce.contains(memref))
     load.setNontemporal(true);
-  loaded.back()[keyOf(memref, map, env)] = v;
+  if (auto load = v.getDefiningOp<memref::LoadOp>(); load && pinsLoads)
+    load.setNontemporal(true);
+  remember(keyOf(memref, map, env), v);
   return v;
 }
 
@@ -503,10 +517,9 @@ void RegisterEmitter::prefetch(ArrayRef<const Group *> groups,
       SmallBitVector ofMap = getDimsOf(op.getMapOfBodyArgument(i));
       if (ofMap.anyCommon(streamed) != streams)
         continue;
-      // What all blocks read is near, and takes no registers before it is used.
-      if (layout.loadsSharedLate && llvm::none_of(ofMap.set_bits(), [&](unsigned d) {
-            return dims[d].isGrid;
-          }))
+      bool isOwn = llvm::any_of(ofMap.set_bits(),
+                                [&](unsigned d) { return dims[d].isGrid; });
+      if (whose != Whose::All && isOwn != (whose == Whose::Own))
         continue;
       SmallVector<unsigned> all = bitsOf(ofMap);
       if (countElements(all) > most)

@@ -46,6 +46,9 @@ struct RegisterLayout {
   llvm::SmallVector<unsigned> movedOnce;
   /// What all blocks read is loaded where it is used: it is near.
   bool loadsSharedLate = false;
+  /// Blocks walk tiles of the grid in a loop, that many of them on a
+  /// multiprocessor: the next tile is loaded before this one is computed.
+  unsigned loopingBlocks = 0;
   /// Inputs that a block asks the second-level cache for before it waits for the
   /// kernel before it, and how many steps of them.
   llvm::SmallVector<KeptInput> ahead;
@@ -76,6 +79,8 @@ public:
                   llvm::MutableArrayRef<SpaceDim> dims)
       : GpuEmitter(b, loc, layout.lanes, dims, layout.threads), layout(layout) {
     loaded.emplace_back();
+    if (layout.loadsSharedLate)
+      whose = Whose::Own;
   }
 
   mlir::LogicalResult emitGroup(const Group &group) override;
@@ -90,6 +95,13 @@ public:
   /// Memrefs of which every element is moved once: they need no place in a cache
   /// that others use.
   llvm::DenseSet<mlir::Value> movedOnce;
+  /// Which inputs are loaded ahead: those that blocks have for themselves, those
+  /// that all have, or both.
+  enum class Whose { Own, Shared, All } whose = Whose::All;
+  /// Loads of single elements stay where they are emitted.
+  bool pinsLoads = false;
+  /// Exchanges through shared memory so far.
+  unsigned numExchanges = 0;
   /// Reads `tile` (shared memory) where `memref` is read by `map`.
   void keep(mlir::Value memref, mlir::AffineMap map, mlir::Value tile) {
     keptTiles.push_back({memref, map, tile});
@@ -101,6 +113,10 @@ public:
   /// Values loaded or kept from here on are known up to `popScope`.
   void pushScope() { loaded.emplace_back(); }
   void popScope() { loaded.pop_back(); }
+  /// What has been loaded in this scope, in the order of the loads; and the same
+  /// again, of another tile.
+  llvm::SmallVector<mlir::Value> takeLoaded();
+  void setLoaded(llvm::ArrayRef<mlir::Value> values);
   /// The elements of a tile, to be carried through loops.
   llvm::SmallVector<mlir::Value> takeTile(const TileBuffer &buffer);
   void setTile(const TileBuffer &buffer, llvm::ArrayRef<mlir::Value> elements);
@@ -196,6 +212,15 @@ private:
                           const Env &env);
   using LoadKey = std::tuple<void *, const void *, std::vector<int64_t>>;
   LoadKey keyOf(mlir::Value memref, mlir::AffineMap map, const Env &env) const;
+  void remember(LoadKey key, mlir::Value value) {
+    loaded.back().values[key] = value;
+    loaded.back().order.push_back(std::move(key));
+  }
+  /// Values by what they were loaded from, and the order of the loads.
+  struct Scope {
+    std::map<LoadKey, mlir::Value> values;
+    std::vector<LoadKey> order;
+  };
 
   // Reductions ----------------------------------------------------------------
   void emitReduction();
@@ -227,7 +252,7 @@ private:
 
   const RegisterLayout &layout;
   llvm::DenseMap<unsigned, Array> arrays;
-  llvm::SmallVector<std::map<LoadKey, mlir::Value>> loaded;
+  std::vector<Scope> loaded;
   llvm::DenseMap<unsigned, mlir::Value> starts, firsts;
   llvm::DenseMap<mlir::Value, mlir::Value> flattened;
   llvm::SmallVector<KeptTile> keptTiles;

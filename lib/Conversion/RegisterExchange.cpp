@@ -44,6 +44,7 @@ void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
   exchangeUsed += bytes;
   exchangeBytes = std::max(exchangeBytes, exchangeUsed);
   hasExchanged = true;
+  ++numExchanges;
   Type index = b.getIndexType();
   Value warp =
       arith::ShRUIOp::create(b, loc, getThreadWord(), word(5)).getResult();

@@ -12,6 +12,7 @@
 #include "Cluster.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "redfuse/Analysis/FusionCost.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -44,6 +45,10 @@ private:
   LogicalResult fetchKept(IndexProgramOpInterface op);
   void placeKept(Value sharedMemory);
   void prefetchScalars();
+  /// Tile after tile of the grid, from `block` on: what a block has of the next is
+  /// under way while it computes this one.
+  LogicalResult emitRounds(Value block, Value tiles);
+  void loadAhead(RegisterEmitter::Whose whose);
   /// Stores the states of this block; the last of the blocks of a tile goes on,
   /// with the states of all.
   void mergeBlocks(FoldOp fold);
@@ -297,17 +302,81 @@ void RegisterKernelGenerator::placeKept(Value sharedMemory) {
 /// What little all programs need beside what is streamed, under way from the
 /// start.
 void RegisterKernelGenerator::prefetchScalars() {
+  own->pinsLoads = true;
   for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     emitter->setProgram(op, *programs[op], buffers[op]);
     for (bool isInvariant : {true, false})
       own->prefetch(groupsOf(op, isInvariant), streamed, /*streams=*/false,
                     /*most=*/2);
   }
+  own->pinsLoads = false;
+}
+
+void RegisterKernelGenerator::loadAhead(RegisterEmitter::Whose whose) {
+  RegisterEmitter::Whose before = own->whose;
+  own->whose = whose;
+  for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+    emitter->setProgram(op, *programs[op], buffers[op]);
+    for (bool isInvariant : {true, false})
+      own->prefetch(groupsOf(op, isInvariant), streamed, /*streams=*/false);
+  }
+  own->whose = before;
+}
+
+LogicalResult RegisterKernelGenerator::emitRounds(Value block, Value tiles) {
+  using Whose = RegisterEmitter::Whose;
+  if (limits.overlapsLaunches)
+    emitLaunchWait(b, loc);
+  own->startCluster();
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value step = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
+  if (layout.cluster > 1)
+    step = arith::DivUIOp::create(
+        b, loc, step,
+        arith::ConstantIndexOp::create(b, loc, layout.cluster));
+  Value last = arith::SubIOp::create(b, loc, tiles, one);
+  own->pinsLoads = true;
+  own->pushScope();
+  placeBlock(block);
+  loadAhead(Whose::Own);
+  SmallVector<Value> first = own->takeLoaded();
+  own->popScope();
+  if (own->whose == Whose::All)
+    loadAhead(Whose::Shared);
+  own->awaitCluster();
+  auto loop = scf::ForOp::create(b, loc, block, tiles, step, first);
+  OpBuilder::InsertionGuard guard(b);
+  if (first.empty())
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+  else
+    b.setInsertionPointToEnd(loop.getBody());
+  own->pushScope();
+  Value next =
+      arith::AddIOp::create(b, loc, loop.getInductionVar(), step).getResult();
+  placeBlock(arith::MinUIOp::create(b, loc, next, last));
+  loadAhead(Whose::Own);
+  own->pinsLoads = false;
+  SmallVector<Value> following = own->takeLoaded();
+  own->setLoaded(SmallVector<Value>(loop.getRegionIterArgs()));
+  unsigned exchanges = own->numExchanges;
+  if (failed(emitBlock(loop.getInductionVar())))
+    return failure();
+  own->popScope();
+  // Where threads exchange twice, all have read the first before the second: the
+  // next round may write there.
+  if (own->numExchanges == exchanges + 1)
+    own->synchronize();
+  if (!first.empty())
+    scf::YieldOp::create(b, loc, following);
+  return success();
 }
 
 LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
-  if (op ==
-      *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin()) {
+  if (op == *kernel.getBody()
+                 .front()
+                 .getOps<IndexProgramOpInterface>()
+                 .begin() &&
+      layout.loopingBlocks == 0) {
     fetchAhead();
     if (limits.overlapsLaunches)
       emitLaunchWait(b, loc);
@@ -443,6 +512,15 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
     arguments.push_back(made);
     arguments.push_back(zeroed);
   }
+  if (layout.loopingBlocks != 0) {
+    // No more than run at a time.
+    int64_t most = getTargetOf(kernel).getUnits() * layout.loopingBlocks;
+    arguments.push_back(tiles);
+    blocks = arith::MinUIOp::create(
+        b, loc, tiles,
+        arith::ConstantIndexOp::create(
+            b, loc, std::max<int64_t>(1, most / layout.cluster)));
+  }
 
   b.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types = llvm::to_vector(ValueRange(arguments).getTypes());
@@ -506,7 +584,9 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
     workspace = entry->getArgument(operands.size());
     counters = entry->getArgument(operands.size() + 1);
   }
-  if (failed(emitBlock(block)))
+  if (failed(layout.loopingBlocks == 0
+                 ? emitBlock(block)
+                 : emitRounds(block, entry->getArguments().back())))
     return failure();
   own->awaitCluster();
   if (merges)

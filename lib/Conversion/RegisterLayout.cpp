@@ -82,6 +82,7 @@ private:
   bool isSharedByBlocks(const Access &access) const;
   bool chooseCluster(bool isHeld);
   void chooseOccupancy();
+  void chooseRounds();
   void chooseCaching();
   void chooseAhead();
   std::optional<RegisterLayout> finish();
@@ -670,9 +671,29 @@ void Planner::chooseOccupancy() {
     layout.leastBlocksPerUnit = each;
 }
 
+/// Whether blocks walk tiles in a loop, and how many of them there are.
+void Planner::chooseRounds() {
+  if (streamed.any() || hintOf("loop") == 0 || mergesInLaunch(kernel))
+    return;
+  double next = 0;
+  for (const Access &access : accesses)
+    if (access.isInput && !isSharedByBlocks(access))
+      next += double(access.bytes) / 4 * localOf(access.dims);
+  double all = double(countRegisters()) + next + kTemporaries;
+  int64_t threads = layout.getThreadsOfBlock();
+  int64_t blocks = std::min<int64_t>(kRegisters / (all * threads),
+                                     kThreadsOfUnit / threads);
+  if (int64_t asked = hintOf("blocks"))
+    blocks = std::min(asked, kThreadsOfUnit / threads);
+  if (blocks < 1)
+    return;
+  layout.loopingBlocks = layout.leastBlocksPerUnit = blocks;
+}
+
 /// Where all blocks read the same, the first-level cache is for that.
 void Planner::chooseCaching() {
-  if (llvm::none_of(accesses, [&](const Access &access) {
+  if (layout.loopingBlocks == 0 &&
+      llvm::none_of(accesses, [&](const Access &access) {
         return isSharedByBlocks(access) &&
                bytesOfTile(access) >= kSharedInputBytes;
       }))
@@ -736,10 +757,12 @@ void Planner::chooseAhead() {
 
 /// What follows from where the elements are.
 std::optional<RegisterLayout> Planner::finish() {
+  chooseRounds();
   if (layout.leastBlocksPerUnit == 0)
     chooseOccupancy();
   chooseCaching();
-  chooseAhead();
+  if (layout.loopingBlocks == 0)
+    chooseAhead();
   return layout;
 }
 

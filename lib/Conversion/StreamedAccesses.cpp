@@ -17,7 +17,8 @@ static std::optional<unsigned> countWords(Type type,
     bits = type.getIntOrFloatBitWidth();
   if (bits != 32 && bits != 64 && bits != 128)
     return std::nullopt;
-  if (!alignment || *alignment * 8 < uint64_t(bits))
+  // Numbers are where their type wants them to be.
+  if (isa<VectorType>(type) && (!alignment || *alignment * 8 < uint64_t(bits)))
     return std::nullopt;
   return bits / 32;
 }

@@ -142,8 +142,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t parts, int64_t lazy,
                                    DictionaryAttr hints) {
   static constexpr StringLiteral kHints[] = {
-      "blocks",  "cached", "cluster", "columns", "early", "lazy",
-      "operand", "queue",  "rows",    "slots",   "split", "store", "threads"};
+      "ahead", "blocks",  "cached", "cluster", "columns", "early", "lazy",
+      "loop",  "operand", "queue",  "rows",    "slots",   "split", "step",
+      "store", "threads"};
   for (NamedAttribute hint :
        hints ? hints.getValue() : ArrayRef<NamedAttribute>()) {
     auto value = dyn_cast<IntegerAttr>(hint.getValue());

@@ -206,6 +206,26 @@ def test_cluster(name: str, tmp_path: Path) -> None:
     assert "cluster" not in old.asm
 
 
+ROUNDS = {
+    "layernorm": (programs.layernorm(300, 256, "bf16"), ""),
+    # One exchange between threads a round: the next one must not overtake it.
+    "rmsnorm": (programs.rmsnorm(137, 1536, "bf16"), ""),
+    "softmax": (programs.softmax(140, 2056, "f32"), ""),
+    "cross_entropy": (programs.cross_entropy(270, 129, "f32"), ""),
+    "cluster": (programs.layernorm(67, 1048, "bf16"), ", cluster = 2"),
+}
+
+
+@pytest.mark.parametrize("early", [1, 2])
+@pytest.mark.parametrize("name", ROUNDS)
+def test_rounds(name: str, early: int, tmp_path: Path) -> None:
+    """Blocks that walk the tiles of the grid, each loaded before the one before it is done."""
+    source, more = ROUNDS[name]
+    hints = f"loop = 1, blocks = 1, early = {early}{more}"
+    text = f"#redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {{{hints}}}>"
+    small(source, tmp_path, {"schedules": (text,)})
+
+
 @pytest.mark.parametrize("name", ["softmax_odd", "variance", "decode", "cross_entropy"])
 def test_split(name: str, tmp_path: Path) -> None:
     """The last block to finish merges, whichever it is, and leaves the counters as they were."""
