@@ -40,6 +40,8 @@ void redfuse::emitLaunchWait(OpBuilder &b, Location loc) {
   emit(b, loc, "griddepcontrol.wait;", "~{memory}", {});
 }
 
-void redfuse::emitPrefetch(OpBuilder &b, Location loc, Value pointer) {
-  emit(b, loc, "prefetch.global.L2 [$0];", "l", pointer);
+void redfuse::emitPrefetch(OpBuilder &b, Location loc, Value pointer,
+                           Value bytes) {
+  emit(b, loc, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r",
+       {pointer, bytes});
 }

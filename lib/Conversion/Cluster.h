@@ -24,8 +24,9 @@ void emitStoreInCluster(mlir::OpBuilder &b, mlir::Location loc,
 /// Waits until the kernels before this one in the stream have ended.
 void emitLaunchWait(mlir::OpBuilder &b, mlir::Location loc);
 
-/// Asks the second-level cache for the line of global memory at `pointer`.
-void emitPrefetch(mlir::OpBuilder &b, mlir::Location loc, mlir::Value pointer);
+/// Asks the second-level cache for bytes of global memory: multiples of 16.
+void emitPrefetch(mlir::OpBuilder &b, mlir::Location loc, mlir::Value pointer,
+                  mlir::Value bytes);
 
 } // namespace redfuse
 

@@ -359,6 +359,9 @@ Value RegisterEmitter::loadAt(Value memref, AffineMap map, Env &env,
 // Inputs kept in shared memory
 //===----------------------------------------------------------------------===//
 
+/// Bytes that one thread asks the second-level cache for.
+static constexpr int64_t kPieceBytes = 2048;
+
 /// A kept tile is whole along what is streamed.
 SmallVector<Value> RegisterEmitter::positionsInKept(const KeptTile &kept,
                                                     const Env &env) {
@@ -417,17 +420,27 @@ void RegisterEmitter::fetchKept() {
   }
 }
 
-void RegisterEmitter::fetchAhead(Value memref, AffineMap map) {
-  SmallVector<unsigned> all;
-  for (int64_t d : toDims(getDimsOf(map)))
-    all.push_back(d);
+void RegisterEmitter::fetchAhead(Value memref, AffineMap map, int64_t bytes) {
+  // A piece for each of the first threads.
+  int64_t pieces = llvm::divideCeil(bytes, kPieceBytes);
+  pieces = std::min<int64_t>(pieces, layout.threads);
+  int64_t piece = llvm::alignTo(llvm::divideCeil(bytes, pieces), 16);
+  pieces = bytes / piece;
+  OpBuilder::InsertionGuard guard(b);
+  Value own = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                    getThreadWord(), word(pieces));
+  auto branch = scf::IfOp::create(b, loc, own, /*withElse=*/false);
+  b.setInsertionPoint(branch.thenYield());
   Env env;
-  env.position.assign(dims.size(), Value());
-  env.local.assign(dims.size(), 0);
-  forPoints(env, all, [&](Env &at) {
-    emitPrefetch(
-        b, loc, addressOf(memref, indicesOf(map, globalPositions(at)), 1));
-  });
+  env.position.assign(dims.size(), constantIndex(0));
+  Value first = addressOf(memref, indicesOf(map, globalPositions(env)), 1);
+  Value offset = arith::ExtUIOp::create(
+      b, loc, b.getI64Type(),
+      arith::MulIOp::create(b, loc, getThreadWord(), word(piece)));
+  emitPrefetch(b, loc,
+               LLVM::GEPOp::create(b, loc, first.getType(), b.getI8Type(),
+                                   first, ValueRange{offset}),
+               word(piece));
 }
 
 void RegisterEmitter::awaitKept() {

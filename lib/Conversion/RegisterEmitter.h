@@ -49,10 +49,11 @@ struct RegisterLayout {
   /// Blocks walk tiles of the grid in a loop, that many of them on a
   /// multiprocessor: the next tile is loaded before this one is computed.
   unsigned loopingBlocks = 0;
-  /// Inputs that a block asks the second-level cache for before it waits for the
-  /// kernel before it, and how many steps of them.
+  /// Inputs of whose tiles a block asks the second-level cache for that many bytes
+  /// before it waits for the kernel before it.
   llvm::SmallVector<KeptInput> ahead;
-  int64_t aheadSteps = 0;
+  /// What a step of a loop reads is loaded before the one before it is computed.
+  bool loadsStepsAhead = false;
 };
 
 /// Emits tile programs whose tiles are registers of the threads.
@@ -143,9 +144,9 @@ public:
   /// In a cluster: says that this block runs, and waits until all do.
   void startCluster();
   void awaitCluster();
-  /// Asks the second-level cache for what this thread reads of an input in the
-  /// current step.
-  void fetchAhead(mlir::Value memref, mlir::AffineMap map);
+  /// Asks the second-level cache for the first bytes of the block's tile of an
+  /// input, which lie one after another.
+  void fetchAhead(mlir::Value memref, mlir::AffineMap map, int64_t bytes);
   /// The number of this thread among those with states of their own.
   mlir::Value getPrivateNumber();
   /// The i32 that the first thread has.

@@ -57,8 +57,13 @@ private:
                                       bool isInvariant);
   void giveTiles();
   /// A loop or branch that carries the states of the op, if it is a fold.
+  /// With `ahead`, which sets the step that starts somewhere, steps are whole and
+  /// there is one at least: what a step reads is loaded before the one before it is
+  /// computed.
   LogicalResult carry(IndexProgramOpInterface op, Value from, Value to,
-                      Value step, function_ref<LogicalResult(Value)> body);
+                      Value step, function_ref<LogicalResult(Value)> body,
+                      function_ref<void(Value)> ahead = {});
+  void loadStep(IndexProgramOpInterface op);
 
   RegisterLayout layout;
   RegisterEmitter *own = nullptr;
@@ -98,7 +103,8 @@ RegisterKernelGenerator::groupsOf(IndexProgramOpInterface op,
 LogicalResult
 RegisterKernelGenerator::carry(IndexProgramOpInterface op, Value from, Value to,
                                Value step,
-                               function_ref<LogicalResult(Value)> body) {
+                               function_ref<LogicalResult(Value)> body,
+                               function_ref<void(Value)> ahead) {
   auto fold = dyn_cast<FoldOp>(op.getOperation());
   if (isFetching)
     fold = FoldOp();
@@ -106,6 +112,14 @@ RegisterKernelGenerator::carry(IndexProgramOpInterface op, Value from, Value to,
   if (fold)
     states = own->takeStates(fold);
   own->awaitCluster();
+  size_t numStates = states.size();
+  if (ahead) {
+    own->pushScope();
+    ahead(from);
+    loadStep(op);
+    llvm::append_range(states, own->takeLoaded());
+    own->popScope();
+  }
   auto loop = scf::ForOp::create(b, loc, from, to, step, states);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -113,9 +127,18 @@ RegisterKernelGenerator::carry(IndexProgramOpInterface op, Value from, Value to,
       b.setInsertionPoint(loop.getBody()->getTerminator());
     else
       b.setInsertionPointToEnd(loop.getBody());
+    SmallVector<Value> carried(loop.getRegionIterArgs()), following;
     if (fold)
-      own->setStates(fold, SmallVector<Value>(loop.getRegionIterArgs()));
+      own->setStates(fold, ArrayRef(carried).take_front(numStates));
     own->pushScope();
+    if (ahead) {
+      Value next = arith::AddIOp::create(b, loc, loop.getInductionVar(), step);
+      Value last = arith::SubIOp::create(b, loc, to, step);
+      ahead(arith::MinUIOp::create(b, loc, next, last));
+      loadStep(op);
+      following = own->takeLoaded();
+      own->setLoaded(ArrayRef(carried).drop_front(numStates));
+    }
     LogicalResult result = body(loop.getInductionVar());
     own->popScope();
     if (failed(result))
@@ -123,12 +146,25 @@ RegisterKernelGenerator::carry(IndexProgramOpInterface op, Value from, Value to,
     // The next step writes where this one reads.
     if (own->takeExchanged())
       own->synchronize();
-    if (!states.empty())
-      scf::YieldOp::create(b, loc, own->takeStates(fold));
+    if (!states.empty()) {
+      SmallVector<Value> yielded;
+      if (fold)
+        yielded = own->takeStates(fold);
+      llvm::append_range(yielded, following);
+      scf::YieldOp::create(b, loc, yielded);
+    }
   }
   if (fold)
-    own->setStates(fold, SmallVector<Value>(loop.getResults()));
+    own->setStates(
+        fold, SmallVector<Value>(loop.getResults().take_front(numStates)));
   return success();
+}
+
+/// What the groups read in the current step.
+void RegisterKernelGenerator::loadStep(IndexProgramOpInterface op) {
+  emitter->setProgram(op, *programs[op], buffers[op]);
+  own->prefetch(groupsOf(op, /*isInvariant=*/false), streamed,
+                /*streams=*/true);
 }
 
 LogicalResult RegisterKernelGenerator::emitStep(IndexProgramOpInterface op,
@@ -226,13 +262,23 @@ LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
     middle = arith::AddIOp::create(b, loc, begin, walked);
   }
   LogicalResult result = success();
+  auto place = [&](Value at) {
+    dims[d].offset = at;
+    dims[d].size = constant(span);
+    dims[d].staticSize = span;
+  };
+  bool loadsAhead = layout.loadsStepsAhead && !isFetching &&
+                    i + 1 == streamDims.size() &&
+                    !ShapedType::isDynamic(length);
   if (ShapedType::isDynamic(length) || length >= span)
-    result = carry(op, begin, middle, constant(span), [&](Value at) {
-      dims[d].offset = at;
-      dims[d].size = constant(span);
-      dims[d].staticSize = span;
-      return emitStep(op, i);
-    });
+    result = carry(
+        op, begin, middle, constant(span),
+        [&](Value at) {
+          place(at);
+          return emitStep(op, i);
+        },
+        loadsAhead ? function_ref<void(Value)>(place)
+                   : function_ref<void(Value)>());
   if (hasRest && succeeded(result))
     result = carry(op, middle, end, constant(span), [&](Value at) {
       dims[d].offset = at;
@@ -250,22 +296,10 @@ LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
 
 /// The kernel before may still write to it: what the cache has by then follows.
 void RegisterKernelGenerator::fetchAhead() {
-  SmallVector<SpaceDim> before(dims.begin(), dims.end());
-  for (int64_t step = 0; step < layout.aheadSteps; ++step) {
-    for (unsigned d : streamDims) {
-      int64_t length = lengthOf(0), span = layout.dims[d].getSpan();
-      if (length > span) {
-        dims[d].offset = arith::ConstantIndexOp::create(b, loc, step * span);
-        dims[d].size = arith::ConstantIndexOp::create(b, loc, span);
-        dims[d].staticSize = span;
-      }
-    }
-    for (const KeptInput &input : layout.ahead)
-      own->fetchAhead(own->memrefs.lookup(
-                          kernel.getBody().front().getArgument(input.argument)),
-                      input.map);
-  }
-  llvm::copy(before, dims.begin());
+  for (const KeptInput &input : layout.ahead)
+    own->fetchAhead(own->memrefs.lookup(kernel.getBody().front().getArgument(
+                        input.argument)),
+                    input.map, input.bytes);
 }
 
 LogicalResult RegisterKernelGenerator::fetchKept(IndexProgramOpInterface op) {

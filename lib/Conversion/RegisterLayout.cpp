@@ -29,6 +29,8 @@ static constexpr double kShareBytes = 32768, kMostShareBytes = 131072;
 static constexpr int64_t kClusterThreads = 256;
 /// Bytes that blocks ask the second-level cache for at their start, in all.
 static constexpr double kAheadBytes = 24e6;
+/// Bytes of a tile that are worth asking for.
+static constexpr int64_t kPieceBytes = 2048;
 /// Bytes of an input that all blocks read, to be worth a place in the first-level
 /// cache.
 static constexpr double kSharedInputBytes = 1024;
@@ -83,8 +85,10 @@ private:
   bool chooseCluster(bool isHeld);
   void chooseOccupancy();
   void chooseRounds();
+  void chooseStepsAhead();
   void chooseCaching();
   void chooseAhead();
+  bool isInOnePiece(const Access &access) const;
   std::optional<RegisterLayout> finish();
   int64_t countCachedBlocks() const;
   bool chooseKept();
@@ -92,6 +96,12 @@ private:
     return llvm::any_of(layout.kept, [&](const KeptInput &kept) {
       return kept.argument == argument.getArgNumber();
     });
+  }
+  /// All blocks read it, and each where it is used.
+  bool isLoadedLate(BlockArgument argument) const {
+    return hintOf("early") != 2 && llvm::all_of(accesses, [&](const Access &a) {
+             return a.argument != argument || isSharedByBlocks(a);
+           });
   }
   bool complete();
   void chooseRepeats();
@@ -466,6 +476,8 @@ void Planner::chooseRepeats() {
       elements += localOf(access.dims);
   DimShare &share = layout.dims[*main];
   double most = !layout.kept.empty() ? 16 : hasFewBlocks() ? 64 : 32;
+  if (int64_t asked = hintOf("step"))
+    most = asked;
   while (elements > 0 && elements * share.repeats * 2 <= most &&
          share.repeats < 16 && share.getSpan() * 2 <= capacity[*main])
     share.repeats *= 2;
@@ -488,7 +500,8 @@ int64_t Planner::countRegisters() {
         kept += std::max(1.0, words(arg.getType())) *
                 localOf(program.getDimSets()[arg]);
       else if (auto it = destinations.find(op->getOperand(i));
-               it != destinations.end() && !isKept(it->second))
+               it != destinations.end() && !isKept(it->second) &&
+               !isLoadedLate(it->second))
         kept += words(arg.getType()) *
                 localOf(getDimsOf(op.getMapOfBodyArgument(i)));
     }
@@ -619,32 +632,27 @@ bool Planner::chooseCluster(bool isHeld) {
   // Blocks with segments of their own are the other way.
   bool hasOtherWay = mergesInLaunch(kernel) && !isSplit;
   double bytes = 0, elements = 0;
-  bool isShared = false;
   for (const Access &access : accesses) {
     if (access.isInput)
       bytes += bytesOfTile(access);
     elements = std::max(elements, bytesOfTile(access) / access.bytes);
-    isShared |=
-        isSharedByBlocks(access) && bytesOfTile(access) > kSharedInputBytes;
   }
-  int64_t cluster = 1;
+  // Blocks wait for each other: where there are tiles for all multiprocessors, a
+  // block that waits for nobody is faster.
+  int64_t cluster = 1, asked = isSplit ? 0 : hintOf("cluster");
   if (isHeld) {
-    while (elements > kHeldElements && cluster * kClusterElements < elements)
+    double most = hintOf("loop") ? 2 * kHeldElements : kHeldElements;
+    while (elements > most && cluster * kClusterElements < elements)
       cluster *= 2;
-    // What nothing but rows take of the cache is kept in shared memory as well.
-    if (cluster > 1 && !isShared && hintOf("cluster") == 0)
+    if (cluster > 1 && asked == 0)
       return false;
-  } else if (!isSplit && streamed.count() == 1) {
-    bool isDynamic = llvm::any_of(streamed.set_bits(), [&](unsigned d) {
-      return ShapedType::isDynamic(space.staticExtents[d]);
-    });
+  } else if (hasOtherWay && streamed.count() == 1 && !isMapped) {
     double enough = 2 * getTargetOf(kernel).getUnits();
-    while (!isDynamic && !isMapped && cluster < limits.cluster &&
-           countTiles() * cluster < enough &&
+    while (cluster < limits.cluster && countTiles() * cluster < enough &&
            bytes / (2 * cluster) >= kShareBytes)
       cluster *= 2;
   }
-  if (int64_t asked = hintOf("cluster"); asked != 0 && !isSplit) {
+  if (asked != 0) {
     asked = llvm::bit_floor(uint64_t(asked));
     if (isHeld && asked < cluster)
       return false;
@@ -656,7 +664,8 @@ bool Planner::chooseCluster(bool isHeld) {
   return !hasOtherWay || (cluster > 1 && bytes / cluster <= kMostShareBytes);
 }
 
-/// So many blocks on a multiprocessor that all run at once, where they are few.
+/// As many blocks on a multiprocessor as have threads there, where what they await
+/// leaves registers for that.
 void Planner::chooseOccupancy() {
   int64_t threads = layout.getThreadsOfBlock();
   int64_t most = kThreadsOfUnit / threads;
@@ -664,11 +673,15 @@ void Planner::chooseOccupancy() {
     layout.leastBlocksPerUnit = std::min(asked, most);
     return;
   }
-  double units = getTargetOf(kernel).getUnits();
-  double each = std::ceil(countTiles() * layout.cluster / units);
-  if (layout.cluster > 1 && streamed.any() && each <= double(most) &&
-      countRegisters() + kTemporaries <= kRegisters / (threads * each))
-    layout.leastBlocksPerUnit = each;
+  // What all blocks read takes no registers while other data is awaited.
+  if (streamed.any() || !layout.loadsSharedLate)
+    return;
+  double own = kTemporaries;
+  for (const Access &access : accesses)
+    if (access.isInput && !isSharedByBlocks(access))
+      own += double(access.bytes) / 4 * localOf(access.dims);
+  if (own <= double(kRegisters) / kThreadsOfUnit)
+    layout.leastBlocksPerUnit = most;
 }
 
 /// Whether blocks walk tiles in a loop, and how many of them there are.
@@ -720,49 +733,66 @@ void Planner::chooseCaching() {
 void Planner::chooseAhead() {
   bool isSplit =
       space.schedule && space.schedule.getKind() == ScheduleKind::Split;
-  double blocks = countTiles() * layout.cluster;
-  if (!limits.overlapsLaunches || isSplit || streamed.count() > 1 ||
-      !layout.kept.empty() ||
-      blocks * layout.getThreadsOfBlock() >
+  double tiles = countTiles();
+  if (!limits.overlapsLaunches || isSplit || !layout.kept.empty() ||
+      hintOf("ahead") == 1 ||
+      tiles * layout.threads >
           double(kThreadsOfUnit) * getTargetOf(kernel).getUnits())
     return;
-  for (unsigned d = 0; d < space.numDims; ++d)
-    if (ShapedType::isDynamic(space.staticExtents[d]))
-      return;
-  double bytes = 0, steps = 1;
-  for (const Access &access : accesses) {
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    if (!access.isInput || isSharedByBlocks(access) || !access.contiguous ||
-        layout.dims[*access.contiguous].lanes == 1 ||
-        access.type.getElementTypeBitWidth() < 8 ||
-        failed(access.type.getStridesAndOffset(strides, offset)) ||
-        ShapedType::isDynamic(offset) ||
-        llvm::any_of(strides, ShapedType::isDynamic) ||
-        llvm::any_of(access.map.getResults(),
-                     [](AffineExpr e) { return !isa<AffineDimExpr>(e); }))
-      continue;
-    double own = access.bytes;
-    for (unsigned d : access.dims.set_bits())
-      own *= std::min(layout.dims[d].getSpan(), capacity[d]);
-    bytes += own * countTiles();
-    layout.ahead.push_back({access.argument.getArgNumber(), access.map, 0});
+  for (const Access &access : accesses)
+    if (access.isInput && !isSharedByBlocks(access) && isInOnePiece(access))
+      layout.ahead.push_back({access.argument.getArgNumber(), access.map,
+                              int64_t(bytesOfTile(access))});
+  // No more than the cache holds, the same part of each.
+  double bytes = 0;
+  for (const KeptInput &input : layout.ahead)
+    bytes += tiles * input.bytes;
+  for (KeptInput &input : layout.ahead)
+    if (bytes > kAheadBytes)
+      input.bytes = int64_t(input.bytes * (kAheadBytes / bytes)) / 16 * 16;
+}
+
+/// Whether a tile of a tensor lies in one piece of memory, from a multiple of 16
+/// bytes on.
+bool Planner::isInOnePiece(const Access &access) const {
+  int64_t bytes = access.bytes;
+  bool isWhole = true;
+  for (unsigned i = access.map.getNumResults(); i-- > 0;) {
+    auto d = dyn_cast<AffineDimExpr>(access.map.getResult(i));
+    int64_t extent = access.type.getDimSize(i);
+    if (!d || ShapedType::isDynamic(extent))
+      return false;
+    int64_t own = capacity[d.getPosition()];
+    if ((!isWhole && own != 1) || extent % own != 0)
+      return false;
+    isWhole &= own == extent;
+    bytes *= own;
   }
-  for (unsigned d : streamed.set_bits())
-    steps = std::max<double>(1, capacity[d] / layout.dims[d].getSpan());
-  if (bytes > 0)
-    layout.aheadSteps = std::clamp(std::floor(kAheadBytes / bytes), 0.0,
-                                   std::min(steps, 4.0));
+  return access.type.getLayout().isIdentity() && bytes % 16 == 0 &&
+         bytes >= kPieceBytes && access.type.getElementTypeBitWidth() >= 8;
+}
+
+/// Where registers hold two steps, one is loaded while the other is computed.
+void Planner::chooseStepsAhead() {
+  layout.loadsStepsAhead = streamed.count() == 1 && layout.kept.empty() &&
+                           !isMapped && hintOf("loop") != 0;
+  if (!layout.loadsStepsAhead)
+    return;
+  for (const Access &access : accesses)
+    if (access.isInput && access.dims.anyCommon(streamed) &&
+        !isSharedByBlocks(access) && access.contiguous)
+      layout.movedOnce.push_back(access.argument.getArgNumber());
 }
 
 /// What follows from where the elements are.
 std::optional<RegisterLayout> Planner::finish() {
   chooseRounds();
+  chooseCaching();
   if (layout.leastBlocksPerUnit == 0)
     chooseOccupancy();
-  chooseCaching();
   if (layout.loopingBlocks == 0)
     chooseAhead();
+  chooseStepsAhead();
   return layout;
 }
 

@@ -7,7 +7,7 @@
 // CHECK-LABEL: gpu.func @sum_0
 // CHECK-NEXT: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.launch_dependents;", "~{memory}"
 // CHECK-NOT: load
-// CHECK: llvm.inline_asm {{.*}} "prefetch.global.L2 [$0];", "l"
+// CHECK: llvm.inline_asm {{.*}} "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r"
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.wait;", "~{memory}"
 // CHECK: vector.load
 // OLD-NOT: griddepcontrol

@@ -26,28 +26,32 @@ from redfuse.tuning.space import places
 
 # Hints and, as `tile`, rows of a block; the model's choice is the first.
 WAYS: dict[str, tuple[dict[str, int], ...]] = {
-    "layernorm/S1": ({}, {"blocks": 4}, {"early": 2}, {"threads": 1024}, {"cluster": 2},
-                     {"tile": 2}, {"loop": 1, "blocks": 2}, {"loop": 1, "early": 2}),
-    "layernorm/S2": ({}, {"cluster": 8}, {"cluster": 2}, {"cluster": 1},
-                     {"loop": 1, "blocks": 2}),
-    "layernorm/S3": ({}, {"blocks": 9}, {"tile": 16}, {"loop": 1}, {"loop": 1, "blocks": 7},
-                     {"tile": 16, "loop": 1}),
-    "cross_entropy/S3": ({}, {"tile": 16}, {"loop": 1}, {"loop": 1, "blocks": 8},
+    "layernorm/S1": ({}, {"loop": 1, "blocks": 2}, {"loop": 1, "blocks": 3},
+                     {"loop": 1, "early": 2}, {"loop": 1, "threads": 1024}),
+    "layernorm/S2": ({}, {"loop": 1, "threads": 512},
+                     {"loop": 1, "cluster": 4, "blocks": 2}),
+    "layernorm/S3": ({}, {"blocks": 9}, {"loop": 1}, {"loop": 1, "blocks": 7},
+                     {"tile": 16, "loop": 1}, {"tile": 2}),
+    "cross_entropy/S3": ({}, {"loop": 1}, {"loop": 1, "blocks": 8}, {"tile": 2},
                          {"tile": 16, "loop": 1}),
-    "rmsnorm/S2": ({}, {"cluster": 8}, {"cluster": 1}, {"loop": 1, "blocks": 3}),
-    "variance/V4": ({}, {"cluster": 1}, {"cluster": 2}, {"cluster": 8}),
-    "variance/V2": ({}, {"cluster": 8}, {"cluster": 2}, {"cluster": 4, "threads": 1024}),
-    "inertia/I2": ({}, {"cluster": 8, "threads": 512}, {"cluster": 4}),
-    "inertia/I1": ({}, {"cluster": 8}, {"cluster": 2}),
-    "inertia/I4": ({}, {"cluster": 1}, {"cluster": 2}, {"cluster": 8}),
-    "variance/V6": ({}, {"cluster": 2}, {"cluster": 4}),
-    "softmax/S3": ({}, {"tile": 16}, {"loop": 1}, {"loop": 1, "blocks": 7}),
-    "rmsnorm/S3": ({}, {"loop": 1}, {"loop": 1, "blocks": 8}),
-    "cross_entropy/S1": ({}, {"threads": 512}, {"cluster": 2}),
-    "softmax/S1": ({}, {"cluster": 2}, {"loop": 1, "blocks": 2}),
-    "rmsnorm/S1": ({}, {"cluster": 2}, {"loop": 1, "blocks": 2}),
-    "softmax/S2": ({}, {"cluster": 4}, {"cluster": 8}),
-    "inertia/I6": ({}, {"cluster": 2}, {"cluster": 4}),
+    "variance/V4": ({}, {"ahead": 1}, {"blocks": 2, "step": 32}, {"loop": 1, "step": 32, "blocks": 2},
+                    {"loop": 1, "step": 16, "blocks": 2}, {"ahead": 1, "loop": 1, "step": 32}),
+    "variance/V6": ({}, {"ahead": 1}, {"loop": 1, "step": 16}, {"loop": 1, "step": 32},
+                    {"loop": 1, "step": 16, "threads": 512}, {"threads": 512}),
+    "inertia/I4": ({}, {"ahead": 1}, {"loop": 1, "step": 16, "threads": 512},
+                   {"loop": 1, "step": 32, "threads": 256}, {"loop": 1, "step": 16, "threads": 1024},
+                   {"cluster": 2, "ahead": 1}),
+    "rmsnorm/S2": ({}, {"loop": 1, "threads": 512}),
+    "rmsnorm/S3": ({}, {"loop": 1}, {"loop": 1, "blocks": 8}, {"tile": 2}),
+    "softmax/S3": ({}, {"loop": 1}, {"loop": 1, "blocks": 7}, {"tile": 2}),
+    "cross_entropy/S1": ({}, {"loop": 1, "step": 16}, {"loop": 1, "step": 32}),
+    "rmsnorm/S1": ({}, {"loop": 1, "blocks": 2}, {"loop": 1, "blocks": 3}),
+    "softmax/S1": ({}, {"loop": 1, "blocks": 2}, {"loop": 1, "blocks": 3}),
+    "softmax/S2": ({}, {"loop": 1, "threads": 512}),
+    "variance/V2": ({}, {"cluster": 1, "threads": 1024}),
+    "inertia/I2": ({},),
+    "inertia/I1": ({},),
+    "inertia/I6": ({}, {"loop": 1, "step": 16}, {"ahead": 1}),
 }  # fmt: skip
 
 
@@ -67,7 +71,7 @@ def schedules_of(case: Case, asked: dict[str, int]) -> tuple[str, ...]:
     if not asked:
         return ()
     texts = []
-    for place in places(Source(case.program()), Options(), "cuda"):
+    for place in places(Source(case.program()), Options(), "cuda:sm_90a"):
         one = place.starts[0]
         for name, value in asked.items():
             one = (
