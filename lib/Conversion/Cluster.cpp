@@ -28,10 +28,9 @@ void redfuse::emitClusterWait(OpBuilder &b, Location loc) {
 
 void redfuse::emitStoreInCluster(OpBuilder &b, Location loc, Value address,
                                  Value block, Value word) {
-  Value there =
-      emit(b, loc, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r",
-           {address, block}, b.getI32Type())
-          ->getResult(0);
+  Value there = emit(b, loc, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r",
+                     {address, block}, b.getI32Type())
+                    ->getResult(0);
   emit(b, loc, "st.shared::cluster.b32 [$0], $1;", "r,r,~{memory}",
        {there, word});
 }

@@ -155,6 +155,6 @@ void RegisterEmitter::sendWords(ValueRange parts, Value place, int64_t places,
   at = ptx.add(start, ptx.mul(at, 4));
   int64_t number = 0;
   for (Value v : toWords(parts))
-    emitStoreInCluster(
-        b, loc, ptx.add(at, mergeOffset + number++ * places * 4), block, v);
+    emitStoreInCluster(b, loc, ptx.add(at, mergeOffset + number++ * places * 4),
+                       block, v);
 }

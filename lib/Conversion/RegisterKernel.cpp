@@ -100,11 +100,9 @@ RegisterKernelGenerator::groupsOf(IndexProgramOpInterface op,
   return result;
 }
 
-LogicalResult
-RegisterKernelGenerator::carry(IndexProgramOpInterface op, Value from, Value to,
-                               Value step,
-                               function_ref<LogicalResult(Value)> body,
-                               function_ref<void(Value)> ahead) {
+LogicalResult RegisterKernelGenerator::carry(
+    IndexProgramOpInterface op, Value from, Value to, Value step,
+    function_ref<LogicalResult(Value)> body, function_ref<void(Value)> ahead) {
   auto fold = dyn_cast<FoldOp>(op.getOperation());
   if (isFetching)
     fold = FoldOp();
@@ -155,8 +153,8 @@ RegisterKernelGenerator::carry(IndexProgramOpInterface op, Value from, Value to,
     }
   }
   if (fold)
-    own->setStates(
-        fold, SmallVector<Value>(loop.getResults().take_front(numStates)));
+    own->setStates(fold,
+                   SmallVector<Value>(loop.getResults().take_front(numStates)));
   return success();
 }
 
@@ -297,8 +295,8 @@ LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
 /// The kernel before may still write to it: what the cache has by then follows.
 void RegisterKernelGenerator::fetchAhead() {
   for (const KeptInput &input : layout.ahead)
-    own->fetchAhead(own->memrefs.lookup(kernel.getBody().front().getArgument(
-                        input.argument)),
+    own->fetchAhead(own->memrefs.lookup(
+                        kernel.getBody().front().getArgument(input.argument)),
                     input.map, input.bytes);
 }
 
@@ -336,7 +334,8 @@ void RegisterKernelGenerator::placeKept(Value sharedMemory) {
 /// What little all programs need beside what is streamed, under way from the
 /// start.
 void RegisterKernelGenerator::prefetchScalars() {
-  own->pinsLoads = true;
+  // Beside a long walk their registers cost more than waiting for them once.
+  own->pinsLoads = streamDims.empty();
   for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     emitter->setProgram(op, *programs[op], buffers[op]);
     for (bool isInvariant : {true, false})
@@ -366,8 +365,7 @@ LogicalResult RegisterKernelGenerator::emitRounds(Value block, Value tiles) {
   Value step = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
   if (layout.cluster > 1)
     step = arith::DivUIOp::create(
-        b, loc, step,
-        arith::ConstantIndexOp::create(b, loc, layout.cluster));
+        b, loc, step, arith::ConstantIndexOp::create(b, loc, layout.cluster));
   Value last = arith::SubIOp::create(b, loc, tiles, one);
   own->pinsLoads = true;
   own->pushScope();
@@ -406,10 +404,8 @@ LogicalResult RegisterKernelGenerator::emitRounds(Value block, Value tiles) {
 }
 
 LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
-  if (op == *kernel.getBody()
-                 .front()
-                 .getOps<IndexProgramOpInterface>()
-                 .begin() &&
+  if (op ==
+          *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin() &&
       layout.loopingBlocks == 0) {
     fetchAhead();
     if (limits.overlapsLaunches)
@@ -633,8 +629,7 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   Value width = arith::ConstantIndexOp::create(b, loc, threads);
   if (layout.cluster > 1)
     blocks = arith::MulIOp::create(
-        b, loc, blocks,
-        arith::ConstantIndexOp::create(b, loc, layout.cluster));
+        b, loc, blocks, arith::ConstantIndexOp::create(b, loc, layout.cluster));
   int64_t shared =
       std::max(keptBytes + own->exchangeBytes, layout.leastSharedBytes);
   Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(), shared);

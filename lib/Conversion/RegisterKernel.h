@@ -54,12 +54,10 @@ std::optional<RegisterLayout> planRegisters(KernelOp kernel, LaunchOp launch,
 
 /// Generates the kernel with its tiles in registers and replaces the launch.
 /// Returns false, and has changed nothing, where that is not possible.
-mlir::FailureOr<bool> generateInRegisters(KernelOp kernel, LaunchOp launch,
-                                          const KernelSpace &space,
-                                          unsigned lanes,
-                                          const DeviceLimits &limits,
-                                          mlir::gpu::GPUModuleOp module,
-                                          llvm::StringRef name);
+mlir::FailureOr<bool>
+generateInRegisters(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
+                    unsigned lanes, const DeviceLimits &limits,
+                    mlir::gpu::GPUModuleOp module, llvm::StringRef name);
 
 /// Whether a launch may write to memory that it also reads under another name.
 bool sharesMemory(LaunchOp launch);

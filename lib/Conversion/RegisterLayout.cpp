@@ -346,8 +346,9 @@ void Planner::dealResident() {
   if (most > threads * each * 4)
     threads = std::min<int64_t>(threads * 2, 1024 * layout.cluster);
   if (int64_t asked = hintOf("threads"))
-    threads = std::clamp<int64_t>(llvm::bit_floor(uint64_t(asked)), kWarp, 1024) *
-              layout.cluster;
+    threads =
+        std::clamp<int64_t>(llvm::bit_floor(uint64_t(asked)), kWarp, 1024) *
+        layout.cluster;
   layout.threads = threads;
   SmallVector<unsigned> order;
   if (row) {
@@ -546,8 +547,7 @@ bool Planner::complete() {
   unsigned end = 0;
   for (const DimShare &share : layout.dims)
     end = std::max<unsigned>(end, share.bit + llvm::Log2_64(share.threads));
-  layout.threads =
-      std::max<int64_t>(kWarp * layout.cluster, int64_t(1) << end);
+  layout.threads = std::max<int64_t>(kWarp * layout.cluster, int64_t(1) << end);
   chooseRepeats();
   // What a multiprocessor has for each thread of one block.
   int64_t blocks = std::max<int64_t>(1, layout.leastBlocksPerUnit);
@@ -694,8 +694,8 @@ void Planner::chooseRounds() {
       next += double(access.bytes) / 4 * localOf(access.dims);
   double all = double(countRegisters()) + next + kTemporaries;
   int64_t threads = layout.getThreadsOfBlock();
-  int64_t blocks = std::min<int64_t>(kRegisters / (all * threads),
-                                     kThreadsOfUnit / threads);
+  int64_t blocks =
+      std::min<int64_t>(kRegisters / (all * threads), kThreadsOfUnit / threads);
   if (int64_t asked = hintOf("blocks"))
     blocks = std::min(asked, kThreadsOfUnit / threads);
   if (blocks < 1)
@@ -729,13 +729,14 @@ void Planner::chooseCaching() {
 }
 
 /// Before a short kernel waits for the one before it, it can ask the second-level
-/// cache for its data.
+/// cache for its data. Where that needs registers of a second kernel's blocks beside
+/// the first one's, it has not paid.
 void Planner::chooseAhead() {
   bool isSplit =
       space.schedule && space.schedule.getKind() == ScheduleKind::Split;
   double tiles = countTiles();
   if (!limits.overlapsLaunches || isSplit || !layout.kept.empty() ||
-      hintOf("ahead") == 1 ||
+      hintOf("ahead") == 1 || (layout.cluster == 1 && hintOf("ahead") != 2) ||
       tiles * layout.threads >
           double(kThreadsOfUnit) * getTargetOf(kernel).getUnits())
     return;

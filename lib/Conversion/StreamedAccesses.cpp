@@ -70,16 +70,16 @@ static void lowerLoad(LLVM::LoadOp load) {
   std::string constraints;
   for (unsigned i = 0; i < *words; ++i)
     constraints += "=r,";
-  Type result =
-      *words == 1 ? i32
-                  : Type(LLVM::LLVMStructType::getLiteral(
-                        b.getContext(), SmallVector<Type>(*words, i32)));
-  Value made = emit(b, loc, result, pointer,
-                    "ld.global.L1::no_allocate" + suffix(*words) +
-                        placeholders(0, *words) + ", [$" +
-                        std::to_string(*words) + "];",
-                    constraints + "l")
-                   ->getResult(0);
+  Type result = *words == 1
+                    ? i32
+                    : Type(LLVM::LLVMStructType::getLiteral(
+                          b.getContext(), SmallVector<Type>(*words, i32)));
+  Value made =
+      emit(b, loc, result, pointer,
+           "ld.global.L1::no_allocate" + suffix(*words) +
+               placeholders(0, *words) + ", [$" + std::to_string(*words) + "];",
+           constraints + "l")
+          ->getResult(0);
   if (*words > 1) {
     auto type = VectorType::get({*words}, i32);
     Value all = LLVM::PoisonOp::create(b, loc, type);

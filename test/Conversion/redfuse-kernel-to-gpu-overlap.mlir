@@ -2,7 +2,7 @@
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_80 | FileCheck %s --check-prefix=OLD
 
 // A kernel waits for the one before it before it reads anything; what it will read first it asks the
-// second-level cache for before that.
+// second-level cache for before that (hint `ahead`).
 
 // CHECK-LABEL: gpu.func @sum_0
 // CHECK-NEXT: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.launch_dependents;", "~{memory}"
@@ -19,7 +19,7 @@ func.func @sum(%x: memref<64x1024xf32>, %out: memref<64xf32>) {
   return
 }
 redfuse.kernel @sum_0 attributes {num_inputs = 1 : i64,
-    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0]>} {
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {ahead = 2}>} {
 ^bb0(%x: tensor<64x1024xf32>, %init: tensor<64xf32>):
   %0 = redfuse.cascade {indexing_maps = [#x, #r]}
        ins(%x : tensor<64x1024xf32>) outs(%init : tensor<64xf32>) {

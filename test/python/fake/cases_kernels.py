@@ -174,30 +174,32 @@ def test_kept(name: str, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(KEPT[name])
     options = {"cache": False, "schedule": "stream"}
-    # With clusters, registers hold rows beside what all rows read.
-    chip = "sm_80" if name == "layernorm" else "sm_90a"
-    exe = redfuse.compile(path, target=f"cuda:{chip}", options=options)
+    exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     assert "cp.async" in exe.asm
     verify(path, exe, random_inputs(exe.signature, 0), None)
 
 
+_HELD = (
+    "#redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1], hints = {cluster = 4}>"
+)
 CLUSTERS = {
-    # Rows that registers of one block do not hold, beside what all rows read.
-    "layernorm": programs.layernorm(2, 17000, "bf16"),
-    "rmsnorm": programs.rmsnorm(3, 33333, "f32"),
+    # Rows that registers of one block do not hold.
+    "layernorm": (programs.layernorm(2, 17000, "bf16"), (_HELD,)),
+    "softmax": (programs.softmax(3, 16385, "f32"), (_HELD,)),
     # One long row, several states.
-    "variance": programs.variance(1, 40000),
-    "inertia": programs.inertia(1, 9001),
-    "variance_rows": programs.variance(5, 20000),
+    "variance": (programs.variance(1, 40000), ()),
+    "inertia": (programs.inertia(1, 9001), ()),
+    "variance_rows": (programs.variance(5, 20000), ()),
 }
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_cluster(name: str, tmp_path: Path) -> None:
     """Blocks that share a row."""
+    source, schedules = CLUSTERS[name]
     path = tmp_path / "program.mlir"
-    path.write_text(CLUSTERS[name])
-    options = {"cache": False, "schedule": "stream" if "norm" in name else "auto"}
+    path.write_text(source)
+    options = {"cache": False, "schedules": schedules}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     assert "mapa" in exe.asm
     verify(path, exe, random_inputs(exe.signature, 0), None)
