@@ -13,6 +13,15 @@ CORPUS = Path(__file__).parents[1] / "e2e" / "corpus"
 NAMES = sorted(path.stem for path in CORPUS.glob("*.mlir"))
 
 
+# Sums of products of matrices: MFMA takes f32 too, WMMA 16 bits and bytes.
+PRODUCTS = {
+    *(n for n in NAMES if n.startswith("attention") and n != "attention_decode"), "conv_bias_relu",
+    "ffn_relu", "ffn_swiglu", "mla_decode", "moe_routing", "multi_consumer", "quant_int8_gemm",
+    "rmsnorm_gemm", "sdpa",
+}  # fmt: skip
+SHORT_PRODUCTS = {"attention_bf16", "quant_int8_gemm"}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_corpus(name: str) -> None:
     """Built for every architecture; what the metadata says is what the target has."""
@@ -38,6 +47,10 @@ def test_the_corpus(name: str) -> None:
             kinds = {argument[".value_kind"] for argument in kernel[".args"]}
             assert kinds <= {"by_value", "global_buffer"} | HIDDEN
         assert not re.search(r"__oc[mk]l", variant.listing)
+        if chip == "gfx1100":
+            assert ("v_wmma_" in variant.listing) == (name in SHORT_PRODUCTS)
+        else:
+            assert ("v_mfma_" in variant.listing) == (name in PRODUCTS)
         assert re.search(r"global_load_\w*(dwordx4|b128|dword|b32|ushort|u16|ubyte|sbyte)",
                          variant.listing)  # fmt: skip
 

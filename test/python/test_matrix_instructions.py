@@ -1,0 +1,54 @@
+"""Which instructions products become, without a GPU: PTX, and with nvdisasm the machine code."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import redfuse
+from matrix_programs import sums
+from test_machine_code import find_nvdisasm, has_cubins
+
+# Type of the factors, of the sums, what makes them wide; the instruction of each architecture.
+KINDS = {
+    "bf16": ("bf16", "f32", "extf", "HMMA"),
+    "f16": ("f16", "f32", "extf", "HMMA"),
+    "bytes": ("i8", "i32", "extsi", "IMMA"),
+    # Assemblers make them f16 where the machine has no instruction of a warp for them.
+    "small": ("f8E4M3FN", "f32", "extf", "[HQ]MMA"),
+    "double": ("f64", "f64", "", "DMMA"),
+}
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90", "sm_100a"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_instructions(kind: str, chip: str, tmp_path: Path) -> None:
+    narrow, wide, extend, instruction = KINDS[kind]
+    exe = redfuse.compile(
+        sums(narrow, wide, (extend, extend), 256, 192, 160),
+        target=f"cuda:{chip}", options={"cache": False},
+    )  # fmt: skip
+    assert "mma.sync.aligned" in exe.asm
+    assert sum(kernel.spills for kernel in exe.resources) == 0
+    tool = find_nvdisasm()
+    if tool is None or not has_cubins():
+        print("no nvdisasm or no ptxas: PTX alone is looked at")
+        return
+    _, cubin = exe.variants[0].images[0]
+    (tmp_path / "k.cubin").write_bytes(cubin)
+    listing = subprocess.run(
+        [tool, "-c", str(tmp_path / "k.cubin")], capture_output=True, text=True, check=True
+    ).stdout
+    assert re.search(rf"\b{instruction}\b", listing)
+
+
+@pytest.mark.parametrize("narrow", ["f32", "f64"])
+def test_digits_are_kept(narrow: str) -> None:
+    """What no instruction multiplies without losing digits is multiplied by the threads."""
+    exe = redfuse.compile(
+        sums("f32", narrow, ("extf", "extf") if narrow == "f64" else ("", ""), 64, 64, 64),
+        target="cuda:sm_80", options={"cache": False},
+    )  # fmt: skip
+    assert "mma.sync" not in exe.asm
