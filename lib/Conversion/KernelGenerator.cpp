@@ -76,7 +76,8 @@ DenseMap<Value, BlockArgument> redfuse::findDestinations(KernelOp kernel) {
   return result;
 }
 
-LogicalResult KernelGenerator::makePrograms(bool hasContractions, StringRef chip) {
+LogicalResult KernelGenerator::makePrograms(bool hasContractions,
+                                            StringRef chip) {
   SmallVector<TileDim> tileDims(space.numDims);
   ScheduleAttr schedule = space.schedule;
   for (unsigned d = 0; d < space.numDims; ++d) {
