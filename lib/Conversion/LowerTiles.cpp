@@ -88,6 +88,8 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
         needed = "sm_90 or later";
       else if (op->hasTrait<tile::Sm90a>() && chip != "sm_90a")
         needed = "sm_90a";
+      if (auto product = dyn_cast<tile::MmaOp>(op))
+        return WalkResult(tile::checkInstruction(product, chip));
       if (needed.empty())
         return WalkResult::advance();
       op->emitOpError() << "needs " << needed << "; the target is '" << chip
@@ -106,6 +108,7 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
     ConversionTarget target(*context);
     tile::populateBarrierPatterns(types, patterns);
     tile::populateCopyPatterns(types, patterns);
+    tile::populateInstructionPatterns(types, patterns, chip);
     tile::populateProductPatterns(types, patterns);
     tile::populateRolePatterns(types, patterns);
     target.addIllegalDialect<tile::TileDialect>();

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "redfuse/Dialect/Tile.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -48,6 +49,23 @@ Type redfuse::typeOf(Element element, MLIRContext *context) {
     return IntegerType::get(context, 8);
   }
   llvm_unreachable("no such element");
+}
+
+Type redfuse::nameOf(Element element, MLIRContext *context) {
+  if (element == Element::S8)
+    return IntegerType::get(context, 8, IntegerType::Signed);
+  if (element == Element::U8)
+    return IntegerType::get(context, 8, IntegerType::Unsigned);
+  return typeOf(element, context);
+}
+
+std::optional<Element> redfuse::findMatrixElement(Type name) {
+  for (Element element : {Element::BF16, Element::F16, Element::S8, Element::U8,
+                          Element::E4M3, Element::E5M2, Element::E4M3FNUZ,
+                          Element::E5M2FNUZ, Element::F32, Element::F64})
+    if (nameOf(element, name.getContext()) == name)
+      return element;
+  return std::nullopt;
 }
 
 int64_t redfuse::lanesOf(StringRef chip) {
@@ -270,14 +288,9 @@ redfuse::findMatrixInstruction(StringRef chip, ArrayRef<Element> left,
 // Code
 //===----------------------------------------------------------------------===//
 
-/// NVIDIA's have a register for each element of a sum, AMD's one vector.
-static bool hasVectors(const MatrixInstruction &x) {
-  return x.form != Form::Words && x.form != Form::Pairs;
-}
-
 SmallVector<Value> MatrixInstruction::makeZero(OpBuilder &b,
                                                Location loc) const {
-  if (hasVectors(*this)) {
+  if (hasVectors()) {
     auto type = VectorType::get({int64_t(results.size())}, sum);
     return {arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type))};
   }
@@ -287,7 +300,7 @@ SmallVector<Value> MatrixInstruction::makeZero(OpBuilder &b,
 
 SmallVector<Value> MatrixInstruction::getElements(OpBuilder &b, Location loc,
                                                   ArrayRef<Value> sums) const {
-  if (!hasVectors(*this))
+  if (!hasVectors())
     return SmallVector<Value>(sums);
   SmallVector<Value> elements;
   for (int64_t i = 0; i < int64_t(results.size()); ++i)
@@ -299,8 +312,21 @@ SmallVector<Value> MatrixInstruction::multiply(OpBuilder &b, Location loc,
                                                ArrayRef<ArrayRef<Value>> left,
                                                ArrayRef<Value> right,
                                                ArrayRef<Value> sums) const {
+  SmallVector<Value> words;
+  for (ArrayRef<Value> row : left)
+    llvm::append_range(words, row);
+  return tile::MmaOp::create(b, loc, ValueRange(sums).getTypes(),
+                             nameOf(this->left, b.getContext()),
+                             nameOf(this->right, b.getContext()), words, right,
+                             sums)
+      .getResults();
+}
+
+SmallVector<Value> MatrixInstruction::emit(OpBuilder &b, Location loc,
+                                           ValueRange left, ValueRange right,
+                                           ValueRange sums) const {
   // One register of all words, or of each.
-  auto asRegister = [&](ArrayRef<Value> words) -> Value {
+  auto asRegister = [&](ValueRange words) -> Value {
     int64_t n = words.size();
     Type type;
     switch (form) {
@@ -332,13 +358,13 @@ SmallVector<Value> MatrixInstruction::multiply(OpBuilder &b, Location loc,
                : Value(LLVM::BitcastOp::create(b, loc, type, all));
   };
   SmallVector<Value> operands, leftRegisters, rightRegisters;
-  if (hasVectors(*this)) {
-    leftRegisters.push_back(asRegister(left.front()));
+  if (hasVectors()) {
+    leftRegisters.push_back(asRegister(left));
     rightRegisters.push_back(asRegister(right));
   } else {
     for (int64_t word = 0; word < wordsPerRow(); ++word) {
-      for (ArrayRef<Value> row : left)
-        leftRegisters.push_back(asRegister(row[word]));
+      for (int64_t row = 0; row < rowsPerLane; ++row)
+        leftRegisters.push_back(asRegister(left[row * wordsPerRow() + word]));
       rightRegisters.push_back(asRegister(right[word]));
     }
   }
@@ -362,13 +388,13 @@ SmallVector<Value> MatrixInstruction::multiply(OpBuilder &b, Location loc,
       operands.append(3, flag(b.getI32Type(), 0));
   }
   Type made = sums.front().getType();
-  if (!hasVectors(*this))
+  if (!hasVectors())
     made = LLVM::LLVMStructType::getLiteral(
         b.getContext(), SmallVector<Type>(results.size(), sum));
   Value result = LLVM::CallIntrinsicOp::create(b, loc, made,
                                                b.getStringAttr(name), operands)
                      .getResult(0);
-  if (hasVectors(*this))
+  if (hasVectors())
     return {result};
   SmallVector<Value> parts;
   for (int64_t i = 0; i < int64_t(results.size()); ++i)

@@ -25,6 +25,12 @@ void populateBarrierPatterns(const mlir::TypeConverter &types,
 /// Copies, and single words of shared memory.
 void populateCopyPatterns(const mlir::TypeConverter &types,
                           mlir::RewritePatternSet &patterns);
+/// Says if `chip` has no such instruction, or one of other registers.
+llvm::LogicalResult checkInstruction(MmaOp op, llvm::StringRef chip);
+/// Products of a warp or wave, by the instructions of `chip`.
+void populateInstructionPatterns(const mlir::TypeConverter &types,
+                                 mlir::RewritePatternSet &patterns,
+                                 llvm::StringRef chip);
 /// Products of a warpgroup.
 void populateProductPatterns(const mlir::TypeConverter &types,
                              mlir::RewritePatternSet &patterns);

@@ -150,7 +150,7 @@ static Multiplicand analyseMultiplicand(Value v) {
   return result;
 }
 
-static std::string nameOf(Type type) {
+static std::string spellingOf(Type type) {
   std::string name;
   llvm::raw_string_ostream(name) << type;
   return name;
@@ -197,7 +197,7 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
   for (const Multiplicand &factor : factors)
     if (factor.exact.empty())
       return refuse("no matrix instruction takes factors of " +
-                    nameOf(factor.source.getType()));
+                    spellingOf(factor.source.getType()));
   // The right operand of most instructions has fewer columns than the left one
   // has rows; of equals the program's own order.
   Type sum = reduce.getOperand(0).getType();
@@ -227,9 +227,9 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
   }
   if (!best)
     return refuse(options.chip + " has no matrix instruction for sums in " +
-                  nameOf(sum) + " of products of " +
-                  nameOf(factors[0].source.getType()) + " and " +
-                  nameOf(factors[1].source.getType()));
+                  spellingOf(sum) + " of products of " +
+                  spellingOf(factors[0].source.getType()) + " and " +
+                  spellingOf(factors[1].source.getType()));
   // What is adjacent in memory runs fastest.
   auto order = [&](SmallVector<unsigned> &dimsOf, Value v) {
     auto arg = dyn_cast<BlockArgument>(v);

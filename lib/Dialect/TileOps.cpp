@@ -262,6 +262,42 @@ LogicalResult StoreBlockOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Products of a warp
+//===----------------------------------------------------------------------===//
+
+LogicalResult MmaOp::verify() {
+  if (getLeft().empty() || getRight().empty() || getSums().empty())
+    return emitOpError("expected words of both operands, and sums");
+  if (getLeft().size() % getRight().size() != 0)
+    return emitOpError() << "the lane's rows have " << getLeft().size()
+                         << " words, its column " << getRight().size()
+                         << "; expected as many for each row";
+  auto verifyWords = [&](ValueRange words, Type element) -> LogicalResult {
+    if (!element.isIntOrFloat() || element.isSignlessInteger())
+      return emitOpError() << "elements must be floats, si8 or ui8, got "
+                           << element;
+    unsigned bits = element.getIntOrFloatBitWidth();
+    for (Type type : words.getTypes())
+      if (bits < 32 ? !type.isInteger(32) : type != element)
+        return emitOpError()
+               << "elements of " << element << " come as "
+               << (bits < 32 ? "i32" : "they are") << ", got " << type;
+    return success();
+  };
+  if (failed(verifyWords(getLeft(), getLeftElement())) ||
+      failed(verifyWords(getRight(), getRightElement())))
+    return failure();
+  for (Type type : getSums().getTypes()) {
+    Type element = type;
+    if (auto vector = dyn_cast<VectorType>(type))
+      element = vector.getElementType();
+    if (!element.isF32() && !element.isF64() && !element.isInteger(32))
+      return emitOpError() << "sums must be f32, f64 or i32, got " << type;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Products of a warpgroup
 //===----------------------------------------------------------------------===//
 

@@ -369,3 +369,43 @@ func.func @touched(%s: !tile.accumulators<64x8xf32>) {
   %x = arith.addf %s, %s : !tile.accumulators<64x8xf32>
   return
 }
+
+// -----
+
+func.func @nothing(%a: i32, %x: f32) {
+  // expected-error@+1 {{expected words of both operands, and sums}}
+  %m = "tile.mma"(%a, %x) <{left_element = bf16, right_element = bf16, operandSegmentSizes = array<i32: 1, 0, 1>}> : (i32, f32) -> f32
+  return
+}
+
+// -----
+
+func.func @uneven(%a: i32, %x: f32) {
+  // expected-error@+1 {{the lane's rows have 3 words, its column 2; expected as many for each row}}
+  %m = tile.mma bf16(%a, %a, %a) by bf16(%a, %a) plus %x : (i32, i32, i32), (i32, i32) -> f32
+  return
+}
+
+// -----
+
+func.func @signless(%a: i32, %x: i32) {
+  // expected-error@+1 {{elements must be floats, si8 or ui8, got 'i8'}}
+  %m = tile.mma i8(%a) by i8(%a) plus %x : (i32), (i32) -> i32
+  return
+}
+
+// -----
+
+func.func @unpacked(%a: bf16, %x: f32) {
+  // expected-error@+1 {{elements of 'bf16' come as i32, got 'bf16'}}
+  %m = tile.mma bf16(%a) by bf16(%a) plus %x : (bf16), (bf16) -> f32
+  return
+}
+
+// -----
+
+func.func @sums(%a: i32, %x: f16) {
+  // expected-error@+1 {{sums must be f32, f64 or i32, got 'f16'}}
+  %m = tile.mma bf16(%a) by bf16(%a) plus %x : (i32), (i32) -> f16
+  return
+}

@@ -120,3 +120,14 @@ func.func @products(%a: !tile.shared<128x64xf16>, %b: !tile.shared<64x64xf16>, %
   %p = tile.pack %e#0, %e#1, %e#2, %e#3, %e#4, %e#5, %e#6, %e#7 : !tile.operand<64x16xbf16>
   return %e#0 : f32
 }
+
+// CHECK-LABEL: func @warp(
+func.func @warp(%a: i32, %x: f32, %v: vector<4xi32>, %d: f64) {
+  // CHECK: %{{.*}}:4 = tile.mma bf16(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) by bf16(%{{.*}}, %{{.*}}) plus %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (i32, i32, i32, i32), (i32, i32) -> f32, f32, f32, f32
+  %m:4 = tile.mma bf16(%a, %a, %a, %a) by bf16(%a, %a) plus %x, %x, %x, %x : (i32, i32, i32, i32), (i32, i32) -> f32, f32, f32, f32
+  // CHECK: %{{.*}} = tile.mma si8(%{{.*}}) by ui8(%{{.*}}) plus %{{.*}} : (i32), (i32) -> vector<4xi32>
+  %n = tile.mma si8(%a) by ui8(%a) plus %v : (i32), (i32) -> vector<4xi32>
+  // CHECK: %{{.*}}:2 = tile.mma f64(%{{.*}}) by f64(%{{.*}}) plus %{{.*}}, %{{.*}} : (f64), (f64) -> f64, f64
+  %e:2 = tile.mma f64(%d) by f64(%d) plus %d, %d : (f64), (f64) -> f64, f64
+  return
+}

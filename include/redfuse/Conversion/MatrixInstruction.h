@@ -32,6 +32,9 @@ enum class MatrixElement {
 
 /// Bits of one.
 unsigned elementBits(MatrixElement element);
+/// Its name as the type of an element; integers have a sign, or none.
+mlir::Type nameOf(MatrixElement element, mlir::MLIRContext *context);
+std::optional<MatrixElement> findMatrixElement(mlir::Type name);
 /// The type of one; integers have no sign.
 mlir::Type typeOf(MatrixElement element, mlir::MLIRContext *context);
 
@@ -70,13 +73,18 @@ struct MatrixInstruction {
   /// Sums start here.
   llvm::SmallVector<mlir::Value> makeZero(mlir::OpBuilder &b,
                                           mlir::Location loc) const;
-  /// Adds a product: `left` has the words of the lane's rows, `right` those of its
-  /// column; `sums` as makeZero has made them.
+  /// Adds a product (tile.mma): `left` has the words of the lane's rows, `right`
+  /// those of its column; `sums` as makeZero has made them.
   llvm::SmallVector<mlir::Value>
   multiply(mlir::OpBuilder &b, mlir::Location loc,
            llvm::ArrayRef<llvm::ArrayRef<mlir::Value>> left,
            llvm::ArrayRef<mlir::Value> right,
            llvm::ArrayRef<mlir::Value> sums) const;
+  /// The instruction itself; `left` has the words of all rows.
+  llvm::SmallVector<mlir::Value> emit(mlir::OpBuilder &b, mlir::Location loc,
+                                      mlir::ValueRange left,
+                                      mlir::ValueRange right,
+                                      mlir::ValueRange sums) const;
   /// The elements of sums, as many as `results`.
   llvm::SmallVector<mlir::Value>
   getElements(mlir::OpBuilder &b, mlir::Location loc,
@@ -85,6 +93,8 @@ struct MatrixInstruction {
   /// How registers are handed to the intrinsic.
   enum class Form { Words, Pairs, Halves, Shorts, Integer, Integers, Scalar };
   Form form = Form::Words;
+  /// NVIDIA's have a register for each element of a sum, AMD's one vector.
+  bool hasVectors() const { return form != Form::Words && form != Form::Pairs; }
 };
 
 /// The instruction of an architecture (sm_90a, gfx942) for operands that are any of

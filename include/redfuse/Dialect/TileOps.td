@@ -485,6 +485,35 @@ def Tile_StoreBlockOp : Tile_Op<"store_block", [Tile_Sm90, Tile_Shared]> {
   let hasVerifier = 1;
 }
 
+// Products of a warp --------------------------------------------------------------------
+
+def Tile_MmaOp : Tile_Op<"mma", [
+    Pure, AttrSizedOperandSegments, AllTypesMatch<["sums", "results"]>]> {
+  let summary = "adds a product of small matrices, of a warp or wave";
+  let description = [{
+    All lanes come here. Which instruction it is (`mma.sync`, MFMA, WMMA), and so
+    which lane has which elements, follows from the target and the types of the
+    elements; `redfuse/Conversion/MatrixInstruction.h` has the table. `left` are the
+    words of the lane's rows, row after row, `right` those of its column: 32 bits of
+    packed elements each, or one element where that is longer. `sums` are the lane's
+    elements of the result, or one vector of them (AMD). Integers say whether they
+    have a sign.
+
+        %d:4 = tile.mma bf16(%a0, %a1, %a2, %a3) by bf16(%b0, %b1) plus %c0, %c1, %c2, %c3
+            : (i32, i32, i32, i32), (i32, i32) -> f32, f32, f32, f32
+        %e = tile.mma si8(%a) by si8(%b) plus %v : (i32), (i32) -> vector<4xi32>
+  }];
+  let arguments = (ins TypeAttr:$left_element, TypeAttr:$right_element,
+                       Variadic<AnyType>:$left, Variadic<AnyType>:$right,
+                       Variadic<AnyType>:$sums);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = [{
+    $left_element `(` $left `)` `by` $right_element `(` $right `)` `plus` $sums
+    attr-dict `:` `(` type($left) `)` `,` `(` type($right) `)` `->` type($sums)
+  }];
+  let hasVerifier = 1;
+}
+
 // Products of a warpgroup --------------------------------------------------------------
 
 def Tile_AccumulatorsOp : Tile_Op<"accumulators", [Pure]> {
