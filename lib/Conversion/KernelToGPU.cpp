@@ -12,7 +12,6 @@
 #include "KernelGenerator.h"
 #include "MatrixGenerator.h"
 #include "RegisterKernel.h"
-#include "WideExtremes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -22,7 +21,6 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Transforms/Passes.h"
 #include "llvm/Support/MathExtras.h"
@@ -489,9 +487,6 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       device.setSymNameAttr(name);
     }
     eraseKernels(module);
-    RewritePatternSet patterns(&getContext());
-    redfuse::populateWideExtremesPatterns(patterns);
-    walkAndApplyPatterns(device, std::move(patterns));
   }
 };
 } // namespace
