@@ -13,6 +13,9 @@ void addDeviceCleanup(mlir::OpPassManager &device);
 void addDeviceControlFlow(mlir::OpPassManager &device);
 /// Loads and stores marked `nontemporal` keep out of a multiprocessor's cache.
 std::unique_ptr<mlir::Pass> createStreamedAccesses();
+
+/// Low words of f64 are taken by an instruction that ptxas cannot mistake.
+std::unique_ptr<mlir::Pass> createLowWords();
 /// What no conversion to a target's dialect has taken.
 void addDeviceToLLVM(mlir::OpPassManager &device);
 

@@ -57,6 +57,7 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
   redfuse::addDeviceToLLVM(device);
   device.addPass(redfuse::createTensorMapParameters());
   device.addPass(redfuse::createStreamedAccesses());
+  device.addPass(redfuse::createLowWords());
   device.addPass(createReconcileUnrealizedCastsPass());
   device.addPass(redfuse::createExternSharedMemory());
 }

@@ -587,7 +587,8 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
                                    plan.widths[*plan.stream]);
   int64_t wanted = space.schedule.getHint("split");
   double best = wanted ? std::numeric_limits<double>::infinity() : steps * step;
-  for (int64_t most = 2; most <= std::min(steps, wanted ? steps : units / tiles); ++most) {
+  for (int64_t most = 2;
+       most <= std::min(steps, wanted ? steps : units / tiles); ++most) {
     if (wanted && most != wanted)
       continue;
     // As many blocks as that take, none without a step.

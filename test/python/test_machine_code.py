@@ -125,6 +125,18 @@ def find_nvdisasm() -> str | None:
     return str(found) if found else shutil.which("nvdisasm")
 
 
+def disassemble(exe: redfuse.Executable, folder: Path) -> str | None:
+    """The instructions of the first cubin; None without the tools."""
+    tool = find_nvdisasm()
+    if tool is None or not has_cubins():
+        print("no nvdisasm or no ptxas: instructions are not looked at")
+        return None
+    _, cubin = exe.variants[0].images[0]
+    (folder / "k.cubin").write_bytes(cubin)
+    command = [tool, "-c", str(folder / "k.cubin")]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.parametrize("name", [*MATRIX, *MEMORY])
 def test_nothing_is_spilled_or_serialised(name: str) -> None:
     exe, told, _ = compiled(name)
@@ -144,19 +156,22 @@ def test_contractions_are_on_matrix_units(name: str) -> None:
 
 @pytest.mark.parametrize("name", MATRIX)
 def test_addresses_are_uniform(name: str, tmp_path: Path) -> None:
-    tool = find_nvdisasm()
-    if tool is None or not has_cubins():
-        print("no nvdisasm or no ptxas: R2UR is not counted")
+    listing = disassemble(compiled(name)[0], tmp_path)
+    if listing is None:
         return
-    _, cubin = compiled(name)[0].variants[0].images[0]
-    (tmp_path / "k.cubin").write_bytes(cubin)
-    listing = subprocess.run(
-        [tool, "-c", str(tmp_path / "k.cubin")], capture_output=True, text=True, check=True
-    ).stdout
     assert "HGMMA" in listing
     moves = len(re.findall(r"\bR2UR\b", listing))
     print(f"{name}: {moves} R2UR")
     assert moves <= MOST_MOVES
+
+
+def test_words_of_doubles_are_moved(tmp_path: Path) -> None:
+    """A store of the low word of an f64 is no conversion, which ptxas made of LLVM's PTX."""
+    path = Path(__file__).parents[1] / "fuzz" / "found" / "maxima_of_doubles.mlir"
+    listing = disassemble(redfuse.compile(path, target=TARGET, options={"cache": False}), tmp_path)
+    if listing is not None:
+        assert "DSETP" in listing
+        assert "F2I" not in listing
 
 
 @pytest.mark.parametrize(("names", "limit"), [(list(MATRIX), 3.0), (list(MEMORY), 1.5)])
