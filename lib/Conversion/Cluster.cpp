@@ -5,9 +5,9 @@
 
 using namespace mlir;
 
-static Operation *emit(OpBuilder &b, Location loc, StringRef text,
-                       StringRef constraints, ValueRange operands,
-                       TypeRange results = {}) {
+static Operation *emitOrder(OpBuilder &b, Location loc, StringRef text,
+                            StringRef constraints, ValueRange operands,
+                            TypeRange results = {}) {
   return LLVM::InlineAsmOp::create(
       b, loc, results, operands, text, constraints,
       /*has_side_effects=*/true, /*is_align_stack=*/false,
@@ -17,30 +17,30 @@ static Operation *emit(OpBuilder &b, Location loc, StringRef text,
 }
 
 void redfuse::emitClusterArrive(OpBuilder &b, Location loc) {
-  emit(b, loc, "barrier.cluster.arrive.relaxed.aligned;", "~{memory}", {});
+  emitOrder(b, loc, "barrier.cluster.arrive.relaxed.aligned;", "~{memory}", {});
 }
 
 void redfuse::emitClusterWait(OpBuilder &b, Location loc) {
   // A warp waits once, for all of its threads.
-  emit(b, loc, "bar.warp.sync -1;\nbarrier.cluster.wait.acquire.aligned;",
-       "~{memory}", {});
+  emitOrder(b, loc, "bar.warp.sync -1;\nbarrier.cluster.wait.acquire.aligned;",
+            "~{memory}", {});
 }
 
 void redfuse::emitStoreInCluster(OpBuilder &b, Location loc, Value address,
                                  Value block, Value word) {
-  Value there = emit(b, loc, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r",
-                     {address, block}, b.getI32Type())
+  Value there = emitOrder(b, loc, "mapa.shared::cluster.u32 $0, $1, $2;",
+                          "=r,r,r", {address, block}, b.getI32Type())
                     ->getResult(0);
-  emit(b, loc, "st.shared::cluster.b32 [$0], $1;", "r,r,~{memory}",
-       {there, word});
+  emitOrder(b, loc, "st.shared::cluster.b32 [$0], $1;", "r,r,~{memory}",
+            {there, word});
 }
 
 void redfuse::emitLaunchWait(OpBuilder &b, Location loc) {
-  emit(b, loc, "griddepcontrol.wait;", "~{memory}", {});
+  emitOrder(b, loc, "griddepcontrol.wait;", "~{memory}", {});
 }
 
 void redfuse::emitPrefetch(OpBuilder &b, Location loc, Value pointer,
                            Value bytes) {
-  emit(b, loc, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r",
-       {pointer, bytes});
+  emitOrder(b, loc, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r",
+            {pointer, bytes});
 }

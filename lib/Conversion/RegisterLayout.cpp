@@ -1,7 +1,6 @@
 //===- RegisterLayout.cpp - which thread holds what ------------------------===//
-#include "RegisterKernel.h"
+#include "RegisterPlanner.h"
 
-#include "redfuse/Analysis/FusionCost.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -11,133 +10,16 @@ using namespace redfuse;
 /// temporaries take; values computed in all nests together, for the length of
 /// the code; threads of a block.
 static constexpr int64_t kMaxRegisters = 180, kMaxCode = 6000;
-/// Registers of a multiprocessor, and what a thread needs beside its data.
-static constexpr int64_t kRegisters = 65536, kTemporaries = 24;
 /// Bytes of rows that a second reading finds in the cache.
 static constexpr double kCachedBytes = 20e6;
 static constexpr int64_t kMaxThreads = 512, kWarp = 32;
 /// Threads of a block that keeps inputs in shared memory, and bytes that it
 /// needs there beside.
 static constexpr int64_t kKeepingThreads = 512, kExchangeBytes = 4096;
-/// Elements of a tensor that the threads of a block hold; and of a block where a
-/// cluster shares them.
-static constexpr double kHeldElements = 16384, kClusterElements = 8192;
-/// Bytes that a block of a cluster should have of a tile at least, and can have at
-/// most where the cluster does what blocks with a segment each would do.
-static constexpr double kShareBytes = 32768, kMostShareBytes = 131072;
 /// Threads of a block in a cluster that streams.
 static constexpr int64_t kClusterThreads = 256;
-/// Bytes that blocks ask the second-level cache for at their start, in all.
-static constexpr double kAheadBytes = 24e6;
-/// Bytes of a tile that are worth asking for.
-static constexpr int64_t kPieceBytes = 2048;
-/// Bytes of an input that all blocks read, to be worth a place in the first-level
-/// cache.
-static constexpr double kSharedInputBytes = 1024;
 
-namespace {
-/// A tensor in memory that a kernel reads or writes.
-struct Access {
-  /// The dim along which neighbours are adjacent.
-  std::optional<unsigned> contiguous;
-  SmallBitVector dims;
-  int64_t bytes;
-  double size;
-  MemRefType type;
-  bool isInput;
-  BlockArgument argument;
-  AffineMap map;
-  /// The programs that read it.
-  unsigned readers = 1;
-};
-
-class Planner {
-public:
-  Planner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
-          const KernelPrograms &programs, const DeviceLimits &limits)
-      : kernel(kernel), launch(launch), space(space), programs(programs),
-        limits(limits), sharedBytes(limits.sharedBytes),
-        capacity(space.numDims),
-        together(space.numDims, SmallBitVector(space.numDims)),
-        streamed(space.numDims), reduced(space.numDims) {}
-
-  std::optional<RegisterLayout> run();
-
-private:
-  bool findCapacities();
-  bool checkPrograms();
-  void findAccesses();
-  bool isMultiple(unsigned d, int64_t by) const;
-  void chooseLanes();
-  void giveThreads(unsigned d, int64_t threads);
-  void dealResident();
-  void dealStreamed(int64_t threads);
-  int64_t hintOf(StringRef name) const {
-    return space.schedule ? space.schedule.getHint(name) : 0;
-  }
-  bool isGrid(unsigned d) const {
-    return space.schedule && llvm::is_contained(space.schedule.getGrid(), d);
-  }
-  double countTiles() const;
-  bool hasFewBlocks() const;
-  double bytesOfTile(const Access &access) const;
-  bool isSharedByBlocks(const Access &access) const;
-  bool chooseCluster(bool isHeld);
-  void chooseOccupancy();
-  void chooseRounds();
-  void chooseStepsAhead();
-  void chooseCaching();
-  void chooseAhead();
-  bool isInOnePiece(const Access &access) const;
-  std::optional<RegisterLayout> finish();
-  int64_t countCachedBlocks() const;
-  bool chooseKept();
-  bool isKept(BlockArgument argument) const {
-    return llvm::any_of(layout.kept, [&](const KeptInput &kept) {
-      return kept.argument == argument.getArgNumber();
-    });
-  }
-  /// All blocks read it, and each where it is used.
-  bool isLoadedLate(BlockArgument argument) const {
-    return hintOf("early") != 2 && llvm::all_of(accesses, [&](const Access &a) {
-             return a.argument != argument || isSharedByBlocks(a);
-           });
-  }
-  bool complete();
-  void chooseRepeats();
-  bool canHoldStream() const;
-  int64_t countRegisters();
-  int64_t countCode() const;
-  int64_t vectorsOf(unsigned d) const {
-    return llvm::divideCeil(capacity[d], layout.dims[d].lanes);
-  }
-  double localOf(const SmallBitVector &set) const {
-    double n = 1;
-    for (unsigned d : set.set_bits())
-      n *= layout.dims[d].repeats * layout.dims[d].lanes;
-    return n;
-  }
-
-  KernelOp kernel;
-  LaunchOp launch;
-  const KernelSpace &space;
-  const KernelPrograms &programs;
-  DeviceLimits limits;
-  /// Of a multiprocessor; 0: nothing is kept there.
-  int64_t sharedBytes;
-  /// Positions of each dim in a tile; of a streamed dim, in all.
-  SmallVector<int64_t> capacity;
-  /// Dims that some value or nest has together with each.
-  SmallVector<SmallBitVector> together;
-  SmallBitVector streamed, reduced;
-  /// Some op that is no fold walks the streamed dims too.
-  bool isMapped = false;
-  SmallVector<Access> accesses;
-  RegisterLayout layout;
-};
-} // namespace
-
-bool Planner::findCapacities() {
+bool RegisterPlanner::findCapacities() {
   for (unsigned d = 0; d < space.numDims; ++d) {
     int64_t extent = space.staticExtents[d], tile = space.tileOf(d);
     bool isGrid =
@@ -166,7 +48,7 @@ bool Planner::findCapacities() {
 
 /// Whether registers can hold what the programs do; on the way, which dims occur
 /// together.
-bool Planner::checkPrograms() {
+bool RegisterPlanner::checkPrograms() {
   auto add = [&](const SmallBitVector &set) {
     for (unsigned d : set.set_bits())
       together[d] |= set;
@@ -214,7 +96,7 @@ bool Planner::checkPrograms() {
   return true;
 }
 
-void Planner::findAccesses() {
+void RegisterPlanner::findAccesses() {
   DenseMap<Value, BlockArgument> destinations = findDestinations(kernel);
   for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
@@ -230,21 +112,21 @@ void Planner::findAccesses() {
         continue;
       map = simplifyForExtents(map, space.staticExtents);
       // What several programs read is read once for each.
-      auto other = llvm::find_if(accesses, [&](const Access &access) {
+      auto other = llvm::find_if(accesses, [&](const TensorAccess &access) {
         return access.argument == it->second && access.map == map;
       });
       if (other != accesses.end()) {
         ++other->readers;
         continue;
       }
-      Access access{std::nullopt,
-                    getDimsOf(map),
-                    bytesOf(type.getElementType()),
-                    1,
-                    type,
-                    i < numInputs,
-                    it->second,
-                    map};
+      TensorAccess access{std::nullopt,
+                          getDimsOf(map),
+                          bytesOf(type.getElementType()),
+                          1,
+                          type,
+                          i < numInputs,
+                          it->second,
+                          map};
       SmallVector<int64_t> strides;
       int64_t offset;
       auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
@@ -260,13 +142,13 @@ void Planner::findAccesses() {
       accesses.push_back(std::move(access));
     }
   }
-  llvm::stable_sort(accesses, [](const Access &a, const Access &c) {
+  llvm::stable_sort(accesses, [](const TensorAccess &a, const TensorAccess &c) {
     return a.size > c.size;
   });
 }
 
 /// Whether all tiles of a dim hold a multiple of `by` and start at one.
-bool Planner::isMultiple(unsigned d, int64_t by) const {
+bool RegisterPlanner::isMultiple(unsigned d, int64_t by) const {
   int64_t extent = space.staticExtents[d];
   if (by == 1)
     return true;
@@ -275,9 +157,9 @@ bool Planner::isMultiple(unsigned d, int64_t by) const {
   return streamed.test(d) || capacity[d] % by == 0;
 }
 
-void Planner::chooseLanes() {
+void RegisterPlanner::chooseLanes() {
   int64_t lanes = 1;
-  for (const Access &access : accesses) {
+  for (const TensorAccess &access : accesses) {
     if (!access.contiguous)
       continue;
     unsigned d = *access.contiguous;
@@ -304,7 +186,7 @@ void Planner::chooseLanes() {
 }
 
 /// Gives a dim the bits behind those of the dims that occur with it.
-void Planner::giveThreads(unsigned d, int64_t threads) {
+void RegisterPlanner::giveThreads(unsigned d, int64_t threads) {
   if (threads <= 1 || layout.dims[d].threads != 1)
     return;
   unsigned bit = 0;
@@ -322,18 +204,18 @@ void Planner::giveThreads(unsigned d, int64_t threads) {
 }
 
 /// Everything at once: rows over warps, a row over neighbouring threads.
-void Planner::dealResident() {
+void RegisterPlanner::dealResident() {
   std::optional<unsigned> row;
-  for (const Access &access : accesses)
+  for (const TensorAccess &access : accesses)
     if (access.contiguous && capacity[*access.contiguous] > 1) {
       row = access.contiguous;
       break;
     }
   SmallBitVector all(space.numDims);
-  for (const Access &access : accesses)
+  for (const TensorAccess &access : accesses)
     all |= access.dims;
   int64_t most = 1;
-  for (const Access &access : accesses) {
+  for (const TensorAccess &access : accesses) {
     int64_t n = 1;
     for (unsigned d : access.dims.set_bits())
       n = std::min<int64_t>(n * vectorsOf(d), 1 << 24);
@@ -379,7 +261,7 @@ void Planner::dealResident() {
 }
 
 /// Tiles of the grid.
-double Planner::countTiles() const {
+double RegisterPlanner::countTiles() const {
   double tiles = 1;
   for (unsigned d = 0; d < space.numDims; ++d)
     if (isGrid(d))
@@ -390,7 +272,7 @@ double Planner::countTiles() const {
 }
 
 /// Whether the blocks are so few that each needs more bytes under way.
-bool Planner::hasFewBlocks() const {
+bool RegisterPlanner::hasFewBlocks() const {
   double blocks = countTiles();
   if (mergesInLaunch(kernel, space))
     blocks *= space.schedule.getParts();
@@ -398,7 +280,7 @@ bool Planner::hasFewBlocks() const {
 }
 
 /// Of a tile of the grid.
-double Planner::bytesOfTile(const Access &access) const {
+double RegisterPlanner::bytesOfTile(const TensorAccess &access) const {
   double bytes = access.bytes;
   for (unsigned d : access.dims.set_bits())
     bytes *= capacity[d];
@@ -406,7 +288,7 @@ double Planner::bytesOfTile(const Access &access) const {
 }
 
 /// Whether all blocks read the same.
-bool Planner::isSharedByBlocks(const Access &access) const {
+bool RegisterPlanner::isSharedByBlocks(const TensorAccess &access) const {
   return access.isInput && countTiles() > 1 &&
          llvm::none_of(access.dims.set_bits(),
                        [&](unsigned d) { return isGrid(d); });
@@ -414,7 +296,7 @@ bool Planner::isSharedByBlocks(const Access &access) const {
 
 /// Dims that are whole in a tile first, as far as neighbours in memory ask for
 /// it; the streamed ones take the rest.
-void Planner::dealStreamed(int64_t threads) {
+void RegisterPlanner::dealStreamed(int64_t threads) {
   layout.threads = threads * layout.cluster;
   for (unsigned d = 0; d < space.numDims; ++d) {
     if (streamed.test(d) || layout.dims[d].lanes == 1)
@@ -427,35 +309,36 @@ void Planner::dealStreamed(int64_t threads) {
   }
   // The one along which memory is contiguous, else the longest.
   std::optional<unsigned> main;
-  for (const Access &access : accesses)
+  for (const TensorAccess &access : accesses)
     if (!main && access.contiguous && streamed.test(*access.contiguous))
       main = access.contiguous;
   for (unsigned d : streamed.set_bits())
     if (!main ||
         (capacity[d] > capacity[*main] && layout.dims[*main].lanes == 1 &&
-         !llvm::any_of(accesses,
-                       [&](const Access &a) { return a.contiguous == *main; })))
+         !llvm::any_of(accesses, [&](const TensorAccess &a) {
+           return a.contiguous == *main;
+         })))
       main = d;
   if (main)
     giveThreads(*main, llvm::PowerOf2Ceil(vectorsOf(*main)));
 }
 
 /// Whether data that is read again after the fold fits in registers whole.
-bool Planner::canHoldStream() const {
+bool RegisterPlanner::canHoldStream() const {
   if (!isMapped || (space.schedule.getKind() == ScheduleKind::Split))
     return false;
   for (unsigned d : streamed.set_bits())
     if (ShapedType::isDynamic(space.staticExtents[d]))
       return false;
-  return llvm::all_of(accesses, [&](const Access &access) {
+  return llvm::all_of(accesses, [&](const TensorAccess &access) {
     double n = 1;
     for (unsigned d : access.dims.set_bits())
       n *= capacity[d];
-    return n <= std::max(kHeldElements, kClusterElements * limits.cluster);
+    return n <= std::max(kBlockElements, kClusterElements * limits.cluster);
   });
 }
 
-void Planner::chooseRepeats() {
+void RegisterPlanner::chooseRepeats() {
   for (unsigned d = 0; d < space.numDims; ++d) {
     DimShare &share = layout.dims[d];
     share.repeats = 1;
@@ -472,7 +355,7 @@ void Planner::chooseRepeats() {
   for (unsigned d : streamed.set_bits())
     if (!main || layout.dims[d].getSpan() > layout.dims[*main].getSpan())
       main = d;
-  for (const Access &access : accesses)
+  for (const TensorAccess &access : accesses)
     if (access.isInput && access.dims.test(*main))
       elements += localOf(access.dims);
   DimShare &share = layout.dims[*main];
@@ -484,7 +367,7 @@ void Planner::chooseRepeats() {
     share.repeats *= 2;
 }
 
-int64_t Planner::countRegisters() {
+int64_t RegisterPlanner::countRegisters() {
   auto words = [](Type type) {
     return double(std::max<int64_t>(bytesOf(type), 1)) / 4;
   };
@@ -528,7 +411,7 @@ int64_t Planner::countRegisters() {
   return kept + most;
 }
 
-int64_t Planner::countCode() const {
+int64_t RegisterPlanner::countCode() const {
   double code = 0;
   for (auto &[op, program] : programs)
     for (const Group &group : program->getGroups()) {
@@ -543,7 +426,7 @@ int64_t Planner::countCode() const {
 }
 
 /// Chooses the rest of a layout; whether registers hold it.
-bool Planner::complete() {
+bool RegisterPlanner::complete() {
   unsigned end = 0;
   for (const DimShare &share : layout.dims)
     end = std::max<unsigned>(end, share.bit + llvm::Log2_64(share.threads));
@@ -561,9 +444,9 @@ bool Planner::complete() {
 
 /// How many blocks of a multiprocessor can read their rows a second time from
 /// the cache.
-int64_t Planner::countCachedBlocks() const {
+int64_t RegisterPlanner::countCachedBlocks() const {
   double bytes = 0;
-  for (const Access &access : accesses)
+  for (const TensorAccess &access : accesses)
     if (access.isInput && access.dims.anyCommon(streamed)) {
       double own = access.bytes;
       for (unsigned d : access.dims.set_bits())
@@ -576,9 +459,9 @@ int64_t Planner::countCachedBlocks() const {
 
 /// Whether shared memory keeps all that is read twice, for two blocks of a
 /// multiprocessor or more: one computes while others wait for their data.
-bool Planner::chooseKept() {
+bool RegisterPlanner::chooseKept() {
   int64_t all = 0;
-  for (const Access &access : accesses) {
+  for (const TensorAccess &access : accesses) {
     if (!access.isInput || access.readers < 2 ||
         !access.dims.anyCommon(streamed))
       continue;
@@ -620,184 +503,7 @@ bool Planner::chooseKept() {
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// Clusters and caches
-//===----------------------------------------------------------------------===//
-
-/// How many blocks share a tile; whether there is a way. `isHeld`: registers are
-/// to hold all of a tile.
-bool Planner::chooseCluster(bool isHeld) {
-  bool isSplit =
-      space.schedule && space.schedule.getKind() == ScheduleKind::Split;
-  // Blocks with segments of their own are the other way.
-  bool hasOtherWay = mergesInLaunch(kernel) && !isSplit;
-  double bytes = 0, elements = 0;
-  for (const Access &access : accesses) {
-    if (access.isInput)
-      bytes += bytesOfTile(access);
-    elements = std::max(elements, bytesOfTile(access) / access.bytes);
-  }
-  // Blocks wait for each other: where there are tiles for all multiprocessors, a
-  // block that waits for nobody is faster.
-  int64_t cluster = 1, asked = isSplit ? 0 : hintOf("cluster");
-  if (isHeld) {
-    double most = hintOf("loop") ? 2 * kHeldElements : kHeldElements;
-    while (elements > most && cluster * kClusterElements < elements)
-      cluster *= 2;
-    if (cluster > 1 && asked == 0)
-      return false;
-  } else if (hasOtherWay && streamed.count() == 1 && !isMapped) {
-    double enough = 2 * getTargetOf(kernel).getUnits();
-    while (cluster < limits.cluster && countTiles() * cluster < enough &&
-           bytes / (2 * cluster) >= kShareBytes)
-      cluster *= 2;
-  }
-  if (asked != 0) {
-    asked = llvm::bit_floor(uint64_t(asked));
-    if (isHeld && asked < cluster)
-      return false;
-    cluster = asked;
-  }
-  if (cluster > limits.cluster)
-    return false;
-  layout.cluster = cluster;
-  return !hasOtherWay || (cluster > 1 && bytes / cluster <= kMostShareBytes);
-}
-
-/// As many blocks on a multiprocessor as have threads there, where what they await
-/// leaves registers for that.
-void Planner::chooseOccupancy() {
-  int64_t threads = layout.getThreadsOfBlock();
-  int64_t most = kThreadsOfUnit / threads;
-  if (int64_t asked = hintOf("blocks")) {
-    layout.leastBlocksPerUnit = std::min(asked, most);
-    return;
-  }
-  // What all blocks read takes no registers while other data is awaited.
-  if (streamed.any() || !layout.loadsSharedLate)
-    return;
-  double own = kTemporaries;
-  for (const Access &access : accesses)
-    if (access.isInput && !isSharedByBlocks(access))
-      own += double(access.bytes) / 4 * localOf(access.dims);
-  if (own <= double(kRegisters) / kThreadsOfUnit)
-    layout.leastBlocksPerUnit = most;
-}
-
-/// Whether blocks walk tiles in a loop, and how many of them there are.
-void Planner::chooseRounds() {
-  if (streamed.any() || hintOf("loop") == 0 || mergesInLaunch(kernel))
-    return;
-  double next = 0;
-  for (const Access &access : accesses)
-    if (access.isInput && !isSharedByBlocks(access))
-      next += double(access.bytes) / 4 * localOf(access.dims);
-  double all = double(countRegisters()) + next + kTemporaries;
-  int64_t threads = layout.getThreadsOfBlock();
-  int64_t blocks =
-      std::min<int64_t>(kRegisters / (all * threads), kThreadsOfUnit / threads);
-  if (int64_t asked = hintOf("blocks"))
-    blocks = std::min(asked, kThreadsOfUnit / threads);
-  if (blocks < 1)
-    return;
-  layout.loopingBlocks = layout.leastBlocksPerUnit = blocks;
-}
-
-/// Where all blocks read the same, the first-level cache is for that.
-void Planner::chooseCaching() {
-  if (layout.loopingBlocks == 0 &&
-      llvm::none_of(accesses, [&](const Access &access) {
-        return isSharedByBlocks(access) &&
-               bytesOfTile(access) >= kSharedInputBytes;
-      }))
-    return;
-  layout.loadsSharedLate = hintOf("early") != 2;
-  for (const Access &access : accesses) {
-    bool isOwn = true;
-    for (unsigned d = 0; d < space.numDims; ++d)
-      if (isGrid(d) && capacity[d] < space.staticExtents[d])
-        isOwn &= access.dims.test(d);
-    // What shared memory keeps is not read by loads; what programs walk twice is
-    // read twice.
-    bool isOnce = llvm::count_if(accesses, [&](const Access &other) {
-                    return other.argument == access.argument;
-                  }) == 1;
-    isOnce &= access.readers == 1 || streamed.none();
-    if (isOwn && isOnce && access.contiguous)
-      layout.movedOnce.push_back(access.argument.getArgNumber());
-  }
-}
-
-/// Before a short kernel waits for the one before it, it can ask the second-level
-/// cache for its data. Where that needs registers of a second kernel's blocks beside
-/// the first one's, it has not paid.
-void Planner::chooseAhead() {
-  bool isSplit =
-      space.schedule && space.schedule.getKind() == ScheduleKind::Split;
-  double tiles = countTiles();
-  if (!limits.overlapsLaunches || isSplit || !layout.kept.empty() ||
-      hintOf("ahead") == 1 || (layout.cluster == 1 && hintOf("ahead") != 2) ||
-      tiles * layout.threads >
-          double(kThreadsOfUnit) * getTargetOf(kernel).getUnits())
-    return;
-  for (const Access &access : accesses)
-    if (access.isInput && !isSharedByBlocks(access) && isInOnePiece(access))
-      layout.ahead.push_back({access.argument.getArgNumber(), access.map,
-                              int64_t(bytesOfTile(access))});
-  // No more than the cache holds, the same part of each.
-  double bytes = 0;
-  for (const KeptInput &input : layout.ahead)
-    bytes += tiles * input.bytes;
-  for (KeptInput &input : layout.ahead)
-    if (bytes > kAheadBytes)
-      input.bytes = int64_t(input.bytes * (kAheadBytes / bytes)) / 16 * 16;
-}
-
-/// Whether a tile of a tensor lies in one piece of memory, from a multiple of 16
-/// bytes on.
-bool Planner::isInOnePiece(const Access &access) const {
-  int64_t bytes = access.bytes;
-  bool isWhole = true;
-  for (unsigned i = access.map.getNumResults(); i-- > 0;) {
-    auto d = dyn_cast<AffineDimExpr>(access.map.getResult(i));
-    int64_t extent = access.type.getDimSize(i);
-    if (!d || ShapedType::isDynamic(extent))
-      return false;
-    int64_t own = capacity[d.getPosition()];
-    if ((!isWhole && own != 1) || extent % own != 0)
-      return false;
-    isWhole &= own == extent;
-    bytes *= own;
-  }
-  return access.type.getLayout().isIdentity() && bytes % 16 == 0 &&
-         bytes >= kPieceBytes && access.type.getElementTypeBitWidth() >= 8;
-}
-
-/// Where registers hold two steps, one is loaded while the other is computed.
-void Planner::chooseStepsAhead() {
-  layout.loadsStepsAhead = streamed.count() == 1 && layout.kept.empty() &&
-                           !isMapped && hintOf("loop") != 0;
-  if (!layout.loadsStepsAhead)
-    return;
-  for (const Access &access : accesses)
-    if (access.isInput && access.dims.anyCommon(streamed) &&
-        !isSharedByBlocks(access) && access.contiguous)
-      layout.movedOnce.push_back(access.argument.getArgNumber());
-}
-
-/// What follows from where the elements are.
-std::optional<RegisterLayout> Planner::finish() {
-  chooseRounds();
-  chooseCaching();
-  if (layout.leastBlocksPerUnit == 0)
-    chooseOccupancy();
-  if (layout.loopingBlocks == 0)
-    chooseAhead();
-  chooseStepsAhead();
-  return layout;
-}
-
-std::optional<RegisterLayout> Planner::run() {
+std::optional<RegisterLayout> RegisterPlanner::run() {
   if (!findCapacities() || !checkPrograms())
     return std::nullopt;
   findAccesses();
@@ -855,5 +561,5 @@ std::optional<RegisterLayout>
 redfuse::planRegisters(KernelOp kernel, LaunchOp launch,
                        const KernelSpace &space, const KernelPrograms &programs,
                        const DeviceLimits &limits) {
-  return Planner(kernel, launch, space, programs, limits).run();
+  return RegisterPlanner(kernel, launch, space, programs, limits).run();
 }

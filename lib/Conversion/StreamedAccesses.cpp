@@ -8,8 +8,8 @@
 using namespace mlir;
 
 /// How many words of 32 bits a value has, if it is moved as such: 1, 2 or 4.
-static std::optional<unsigned> countWords(Type type,
-                                          std::optional<uint64_t> alignment) {
+static std::optional<unsigned>
+countWordsMoved(Type type, std::optional<uint64_t> alignment) {
   int64_t bits = 0;
   if (auto v = dyn_cast<VectorType>(type))
     bits = v.getNumElements() * v.getElementTypeBitWidth();
@@ -35,9 +35,9 @@ static std::string suffix(unsigned words) {
   return words == 1 ? ".b32 " : ".v" + std::to_string(words) + ".b32 ";
 }
 
-static Operation *emit(OpBuilder &b, Location loc, TypeRange results,
-                       ValueRange operands, StringRef text,
-                       StringRef constraints) {
+static Operation *emitAssembly(OpBuilder &b, Location loc, TypeRange results,
+                               ValueRange operands, StringRef text,
+                               StringRef constraints) {
   // Not moved over waits for other kernels, and not repeated.
   return LLVM::InlineAsmOp::create(
       b, loc, results, operands, text, constraints,
@@ -60,7 +60,7 @@ static Value asGlobal(OpBuilder &b, Location loc, Value pointer) {
 
 static void lowerLoad(LLVM::LoadOp load) {
   std::optional<unsigned> words =
-      countWords(load.getType(), load.getAlignment());
+      countWordsMoved(load.getType(), load.getAlignment());
   OpBuilder b(load);
   Location loc = load.getLoc();
   Value pointer = words ? asGlobal(b, loc, load.getAddr()) : Value();
@@ -74,12 +74,12 @@ static void lowerLoad(LLVM::LoadOp load) {
                     ? i32
                     : Type(LLVM::LLVMStructType::getLiteral(
                           b.getContext(), SmallVector<Type>(*words, i32)));
-  Value made =
-      emit(b, loc, result, pointer,
-           "ld.global.L1::no_allocate" + suffix(*words) +
-               placeholders(0, *words) + ", [$" + std::to_string(*words) + "];",
-           constraints + "l")
-          ->getResult(0);
+  Value made = emitAssembly(b, loc, result, pointer,
+                            "ld.global.L1::no_allocate" + suffix(*words) +
+                                placeholders(0, *words) + ", [$" +
+                                std::to_string(*words) + "];",
+                            constraints + "l")
+                   ->getResult(0);
   if (*words > 1) {
     auto type = VectorType::get({*words}, i32);
     Value all = LLVM::PoisonOp::create(b, loc, type);
@@ -99,7 +99,7 @@ static void lowerLoad(LLVM::LoadOp load) {
 static void lowerStore(LLVM::StoreOp store) {
   Value value = store.getValue();
   std::optional<unsigned> words =
-      countWords(value.getType(), store.getAlignment());
+      countWordsMoved(value.getType(), store.getAlignment());
   OpBuilder b(store);
   Location loc = store.getLoc();
   Value pointer = words ? asGlobal(b, loc, store.getAddr()) : Value();
@@ -121,10 +121,10 @@ static void lowerStore(LLVM::StoreOp store) {
                   LLVM::ConstantOp::create(b, loc, i32, b.getI32IntegerAttr(i)))
                   .getResult());
   }
-  emit(b, loc, {}, operands,
-       "st.global.L1::no_allocate" + suffix(*words) + "[$0], " +
-           placeholders(1, *words) + ";",
-       constraints + ",~{memory}");
+  emitAssembly(b, loc, {}, operands,
+               "st.global.L1::no_allocate" + suffix(*words) + "[$0], " +
+                   placeholders(1, *words) + ";",
+               constraints + ",~{memory}");
   store.erase();
 }
 

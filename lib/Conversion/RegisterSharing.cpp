@@ -1,0 +1,189 @@
+//===- RegisterSharing.cpp - what blocks share, and how many run -----------===//
+#include "RegisterPlanner.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Bytes that a block of a cluster should have of a tile at least, and can have at
+/// most where the cluster does what blocks with a segment each would do.
+static constexpr double kShareBytes = 32768, kMostShareBytes = 131072;
+/// Bytes that blocks ask the second-level cache for at their start, in all.
+static constexpr double kAheadBytes = 24e6;
+/// Bytes of a tile that are worth asking for.
+static constexpr int64_t kAskedBytes = 2048;
+/// Bytes of an input that all blocks read, to be worth a place in the first-level
+/// cache.
+static constexpr double kSharedInputBytes = 1024;
+
+/// How many blocks share a tile; whether there is a way. `isHeld`: registers are
+/// to hold all of a tile.
+bool RegisterPlanner::chooseCluster(bool isHeld) {
+  bool isSplit =
+      space.schedule && space.schedule.getKind() == ScheduleKind::Split;
+  // Blocks with segments of their own are the other way.
+  bool hasOtherWay = mergesInLaunch(kernel) && !isSplit;
+  double bytes = 0, elements = 0;
+  for (const TensorAccess &access : accesses) {
+    if (access.isInput)
+      bytes += bytesOfTile(access);
+    elements = std::max(elements, bytesOfTile(access) / access.bytes);
+  }
+  // Blocks wait for each other: where there are tiles for all multiprocessors, a
+  // block that waits for nobody is faster.
+  int64_t cluster = 1, asked = isSplit ? 0 : hintOf("cluster");
+  if (isHeld) {
+    double most = hintOf("loop") ? 2 * kBlockElements : kBlockElements;
+    while (elements > most && cluster * kClusterElements < elements)
+      cluster *= 2;
+    if (cluster > 1 && asked == 0)
+      return false;
+  } else if (hasOtherWay && streamed.count() == 1 && !isMapped) {
+    double enough = 2 * getTargetOf(kernel).getUnits();
+    while (cluster < limits.cluster && countTiles() * cluster < enough &&
+           bytes / (2 * cluster) >= kShareBytes)
+      cluster *= 2;
+  }
+  if (asked != 0) {
+    asked = llvm::bit_floor(uint64_t(asked));
+    if (isHeld && asked < cluster)
+      return false;
+    cluster = asked;
+  }
+  if (cluster > limits.cluster)
+    return false;
+  layout.cluster = cluster;
+  return !hasOtherWay || (cluster > 1 && bytes / cluster <= kMostShareBytes);
+}
+
+/// As many blocks on a multiprocessor as have threads there, where what they await
+/// leaves registers for that.
+void RegisterPlanner::chooseOccupancy() {
+  int64_t threads = layout.getThreadsOfBlock();
+  int64_t most = kThreadsOfUnit / threads;
+  if (int64_t asked = hintOf("blocks")) {
+    layout.leastBlocksPerUnit = std::min(asked, most);
+    return;
+  }
+  // What all blocks read takes no registers while other data is awaited.
+  if (streamed.any() || !layout.loadsSharedLate)
+    return;
+  double own = kTemporaries;
+  for (const TensorAccess &access : accesses)
+    if (access.isInput && !isSharedByBlocks(access))
+      own += double(access.bytes) / 4 * localOf(access.dims);
+  if (own <= double(kRegisters) / kThreadsOfUnit)
+    layout.leastBlocksPerUnit = most;
+}
+
+/// Whether blocks walk tiles in a loop, and how many of them there are.
+void RegisterPlanner::chooseRounds() {
+  if (streamed.any() || hintOf("loop") == 0 || mergesInLaunch(kernel))
+    return;
+  double next = 0;
+  for (const TensorAccess &access : accesses)
+    if (access.isInput && !isSharedByBlocks(access))
+      next += double(access.bytes) / 4 * localOf(access.dims);
+  double all = double(countRegisters()) + next + kTemporaries;
+  int64_t threads = layout.getThreadsOfBlock();
+  int64_t blocks =
+      std::min<int64_t>(kRegisters / (all * threads), kThreadsOfUnit / threads);
+  if (int64_t asked = hintOf("blocks"))
+    blocks = std::min(asked, kThreadsOfUnit / threads);
+  if (blocks < 1)
+    return;
+  layout.loopingBlocks = layout.leastBlocksPerUnit = blocks;
+}
+
+/// Where all blocks read the same, the first-level cache is for that.
+void RegisterPlanner::chooseCaching() {
+  if (layout.loopingBlocks == 0 &&
+      llvm::none_of(accesses, [&](const TensorAccess &access) {
+        return isSharedByBlocks(access) &&
+               bytesOfTile(access) >= kSharedInputBytes;
+      }))
+    return;
+  layout.loadsSharedLate = hintOf("early") != 2;
+  for (const TensorAccess &access : accesses) {
+    bool isOwn = true;
+    for (unsigned d = 0; d < space.numDims; ++d)
+      if (isGrid(d) && capacity[d] < space.staticExtents[d])
+        isOwn &= access.dims.test(d);
+    // What shared memory keeps is not read by loads; what programs walk twice is
+    // read twice.
+    bool isOnce = llvm::count_if(accesses, [&](const TensorAccess &other) {
+                    return other.argument == access.argument;
+                  }) == 1;
+    isOnce &= access.readers == 1 || streamed.none();
+    if (isOwn && isOnce && access.contiguous)
+      layout.movedOnce.push_back(access.argument.getArgNumber());
+  }
+}
+
+/// Before a short kernel waits for the one before it, it can ask the second-level
+/// cache for its data. Where that needs registers of a second kernel's blocks beside
+/// the first one's, it has not paid.
+void RegisterPlanner::chooseAhead() {
+  bool isSplit =
+      space.schedule && space.schedule.getKind() == ScheduleKind::Split;
+  double tiles = countTiles();
+  if (!limits.overlapsLaunches || isSplit || !layout.kept.empty() ||
+      hintOf("ahead") == 1 || (layout.cluster == 1 && hintOf("ahead") != 2) ||
+      tiles * layout.threads >
+          double(kThreadsOfUnit) * getTargetOf(kernel).getUnits())
+    return;
+  for (const TensorAccess &access : accesses)
+    if (access.isInput && !isSharedByBlocks(access) && isInOnePiece(access))
+      layout.ahead.push_back({access.argument.getArgNumber(), access.map,
+                              int64_t(bytesOfTile(access))});
+  // No more than the cache holds, the same part of each.
+  double bytes = 0;
+  for (const KeptInput &input : layout.ahead)
+    bytes += tiles * input.bytes;
+  for (KeptInput &input : layout.ahead)
+    if (bytes > kAheadBytes)
+      input.bytes = int64_t(input.bytes * (kAheadBytes / bytes)) / 16 * 16;
+}
+
+/// Whether a tile of a tensor lies in one piece of memory, from a multiple of 16
+/// bytes on.
+bool RegisterPlanner::isInOnePiece(const TensorAccess &access) const {
+  int64_t bytes = access.bytes;
+  bool isWhole = true;
+  for (unsigned i = access.map.getNumResults(); i-- > 0;) {
+    auto d = dyn_cast<AffineDimExpr>(access.map.getResult(i));
+    int64_t extent = access.type.getDimSize(i);
+    if (!d || ShapedType::isDynamic(extent))
+      return false;
+    int64_t own = capacity[d.getPosition()];
+    if ((!isWhole && own != 1) || extent % own != 0)
+      return false;
+    isWhole &= own == extent;
+    bytes *= own;
+  }
+  return access.type.getLayout().isIdentity() && bytes % 16 == 0 &&
+         bytes >= kAskedBytes && access.type.getElementTypeBitWidth() >= 8;
+}
+
+/// Where registers hold two steps, one is loaded while the other is computed.
+void RegisterPlanner::chooseStepsAhead() {
+  layout.loadsStepsAhead = streamed.count() == 1 && layout.kept.empty() &&
+                           !isMapped && hintOf("loop") != 0;
+  if (!layout.loadsStepsAhead)
+    return;
+  for (const TensorAccess &access : accesses)
+    if (access.isInput && access.dims.anyCommon(streamed) &&
+        !isSharedByBlocks(access) && access.contiguous)
+      layout.movedOnce.push_back(access.argument.getArgNumber());
+}
+
+/// What follows from where the elements are.
+std::optional<RegisterLayout> RegisterPlanner::finish() {
+  chooseRounds();
+  chooseCaching();
+  if (layout.leastBlocksPerUnit == 0)
+    chooseOccupancy();
+  if (layout.loopingBlocks == 0)
+    chooseAhead();
+  chooseStepsAhead();
+  return layout;
+}
