@@ -29,6 +29,8 @@ struct Shape {
   std::optional<unsigned> contiguous;
   /// A sum of products of operands with dims of their own: a matrix product.
   bool hasContraction = false;
+  /// Some result has a dim that is reduced: whole rows are written.
+  bool writesRows = false;
 };
 
 } // namespace
@@ -106,6 +108,8 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
     shape.hasContraction |= isMatrixProduct(
         reduce, shape.sets, [&](unsigned d) { return shape.extents[d]; });
   }
+  for (AffineMap map : ArrayRef(maps).drop_front(numInputs))
+    shape.writesRows |= getDimsOf(map).anyCommon(shape.reduced);
   common.reset(shape.reduced);
   for (AffineExpr e : maps[numInputs].getResults()) {
     unsigned d = cast<AffineDimExpr>(e).getPosition();
@@ -279,9 +283,6 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
       }
     }
   } else {
-    // Points a block should have: enough to hide the cost of starting it.
-    // On a GPU its threads take a few points each.
-    double wanted = isGpu(target) ? 4096 : 16384;
     double inner = 1;
     SmallBitVector parallel(shape.extents.size());
     for (int64_t d : grid)
@@ -289,6 +290,12 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
     for (unsigned d = 0; d < shape.extents.size(); ++d)
       if (!parallel.test(d))
         inner *= std::max(1.0, shape.extents[d]);
+    // Points a block should have: enough to hide the cost of starting it. On a
+    // GPU its threads take a few points each, fewer where they are written too:
+    // then blocks that end make room for others' loads (test/gpu/rows.py).
+    double wanted = !isGpu(target)                     ? 16384
+                    : shape.writesRows && inner >= 512 ? 2048
+                                                       : 4096;
     // Neighbours in memory first, then outwards.
     SmallVector<int64_t> order(llvm::reverse(grid));
     llvm::stable_sort(order, [&](int64_t a, int64_t b) {
