@@ -69,7 +69,14 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     `hints` are for generators that choose more than tiles, by name; what is not
     named, or cannot be had, is the generator's own choice. Of kernels on matrix
     units: `rows` of a block, `columns` of a step, `slots` of the ring, `split`:
-    blocks that share a long sum.
+    blocks that share a long sum, `queue` (1: tiles are dealt out before the launch,
+    2: a block asks for the next one), `cached`: MiB that a group of tiles streams,
+    `operand` (2: left operands in shared memory), `lazy` (1: pivots are maxima, 2:
+    they may lag), `store` (2: results by bulk copies). Of kernels in registers:
+    `threads` of a block, `blocks` of a multiprocessor, `cluster`: blocks that share
+    a tile, `loop` (1: a block walks tiles or steps and loads the next one ahead),
+    `step`: elements of one, `early` (2: what blocks share is loaded first), `ahead`
+    (2: the L2 cache is asked before the kernel waits for the one before it).
 
     Example:
 
