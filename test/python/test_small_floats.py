@@ -95,19 +95,6 @@ def test_truncation(small: str, wide: str) -> None:
     same(exe(x), expected)
 
 
-@pytest.mark.parametrize("small", ["f8E4M3FN", "f8E5M2"])
-def test_torch(small: str) -> None:
-    torch = pytest.importorskip("torch")
-    name = {"f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2"}[small]
-    x = torch.randn(300)
-    exe = redfuse.compile(conversion("f32", small, 300), target="cpu", options={"cache": False})
-    got = exe(x)
-    assert got.dtype == getattr(torch, name)
-    assert torch.equal(got.view(torch.uint8), x.to(got.dtype).view(torch.uint8))
-    back = redfuse.compile(conversion(small, "f32", 300), target="cpu", options={"cache": False})
-    assert torch.equal(back(got), got.float())
-
-
 def test_wrong_type() -> None:
     exe = redfuse.compile(conversion("f8E4M3FN", "f32", 4), target="cpu", options={"cache": False})
     with pytest.raises(redfuse.ArgumentError, match="float8_e4m3fn"):
