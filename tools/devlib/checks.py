@@ -15,15 +15,9 @@ MAX_LINES = 800
 CODE = ("*.cpp", "*.h", "*.td", "*.py", "tools/dev")
 # Paths of one machine: a home, or a top-level folder that no system has.
 MACHINE_PATH = re.compile(r"(?<![\w.$}/])/(?:work|root|farm|Users|home)/\w")
-# In two halves, or this file would be the first to match.
+# Spelled so that this file is not the first to match.
 LEFT_OVER = re.compile(
-    r"\b(?:TO"
-    r"DO|FIX"
-    r"ME|XFA"
-    r"IL)\b|pytest\.(?:mark\.)?(?:sk"
-    r"ip|xf"
-    r"ail|importorsk"
-    r"ip)"
+    r"\b(?:[T]ODO|[F]IXME|[X]FAIL)\b|pytest\.(?:mark\.)?(?:[s]kip|[x]fail|[i]mportorskip)"
 )
 
 
