@@ -99,14 +99,25 @@ static Value addressOfMap(OpBuilder &b, Location loc, Value map) {
   return UnrealizedConversionCastOp::create(b, loc, pointer, map).getResult(0);
 }
 
-/// Calls `copy` with the address and the coordinates of each panel.
-static void overPanels(OpBuilder &b, Location loc, SharedType type,
-                       Value address, ValueRange coordinates,
-                       function_ref<void(Value, ArrayRef<Value>)> copy) {
+/// Emits `text` for each panel of a tile: its address, the tensor map, `more`
+/// operands, and the panel's coordinates.
+template <typename OpTy>
+static void copyPanels(OpBuilder &b, OpTy op, typename OpTy::Adaptor adaptor,
+                       StringRef text, ValueRange more) {
+  Location loc = op.getLoc();
+  SharedType type = op.getTile().getType();
+  ValueRange coordinates = adaptor.getCoordinates();
+  Value map = addressOfMap(b, loc, adaptor.getMap());
+  std::string constraints =
+      "r,l," + repeatConstraint("r", more.size() + coordinates.size());
   SmallVector<Value> at(coordinates);
   for (int64_t p = 0; p < type.getPanels(); ++p) {
     at[0] = addI32(b, loc, coordinates[0], p * type.getPanelColumns());
-    copy(addI32(b, loc, address, p * type.getPanelBytes()), at);
+    SmallVector<Value> operands{
+        addI32(b, loc, adaptor.getTile(), p * type.getPanelBytes()), map};
+    llvm::append_range(operands, more);
+    llvm::append_range(operands, at);
+    emitPtx(b, loc, text, constraints, operands);
   }
 }
 
@@ -114,22 +125,12 @@ struct LowerCopy : OpConversionPattern<CopyOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(CopyOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
-    Location loc = op.getLoc();
-    ValueRange coordinates = adaptor.getCoordinates();
-    size_t rank = coordinates.size();
-    Value map = addressOfMap(b, loc, adaptor.getMap());
+    size_t rank = adaptor.getCoordinates().size();
     std::string text =
         llvm::formatv("cp.async.bulk.tensor.{0}d.shared::cluster.global.tile."
                       "mbarrier::complete_tx::bytes [$0], [$1, {1}], [$2];",
                       rank, registerList(3, rank));
-    overPanels(b, loc, op.getTile().getType(), adaptor.getTile(), coordinates,
-               [&](Value address, ArrayRef<Value> at) {
-                 SmallVector<Value> operands{address, map,
-                                             adaptor.getBarrier()};
-                 llvm::append_range(operands, at);
-                 emitPtx(b, loc, text, "r,l,r," + repeatConstraint("r", rank),
-                         operands);
-               });
+    copyPanels(b, op, adaptor, text, adaptor.getBarrier());
     b.eraseOp(op);
     return success();
   }
@@ -139,21 +140,12 @@ struct LowerCopyOut : OpConversionPattern<CopyOutOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(CopyOutOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
-    Location loc = op.getLoc();
-    ValueRange coordinates = adaptor.getCoordinates();
-    size_t rank = coordinates.size();
-    Value map = addressOfMap(b, loc, adaptor.getMap());
+    size_t rank = adaptor.getCoordinates().size();
     std::string text =
         llvm::formatv("cp.async.bulk.tensor.{0}d.global.shared::cta.tile."
                       "bulk_group [$1, {1}], [$0];",
                       rank, registerList(2, rank));
-    overPanels(b, loc, op.getTile().getType(), adaptor.getTile(), coordinates,
-               [&](Value address, ArrayRef<Value> at) {
-                 SmallVector<Value> operands{address, map};
-                 llvm::append_range(operands, at);
-                 emitPtx(b, loc, text, "r,l," + repeatConstraint("r", rank),
-                         operands);
-               });
+    copyPanels(b, op, adaptor, text, {});
     b.eraseOp(op);
     return success();
   }

@@ -11,30 +11,22 @@ using namespace redfuse::tile;
 
 namespace {
 
-struct LowerSynchronize : OpConversionPattern<SynchronizeOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(SynchronizeOp op, OpAdaptor,
+/// Named barriers: their number and their threads are constants.
+template <typename OpTy>
+struct LowerNamedBarrier : OpConversionPattern<OpTy> {
+  LowerNamedBarrier(const TypeConverter &types, MLIRContext *context,
+                    StringRef text)
+      : OpConversionPattern<OpTy>(types, context), text(text) {}
+  LogicalResult matchAndRewrite(OpTy op, typename OpTy::Adaptor,
                                 ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
-    emitPtx(b, loc, "bar.sync $0, $1;", "n,n",
+    emitPtx(b, loc, text, "n,n",
             {constantI32(b, loc, op.getBarrier()),
              constantI32(b, loc, op.getThreads())});
     b.eraseOp(op);
     return success();
   }
-};
-
-struct LowerNotify : OpConversionPattern<NotifyOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(NotifyOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
-    Location loc = op.getLoc();
-    emitPtx(b, loc, "bar.arrive $0, $1;", "n,n",
-            {constantI32(b, loc, op.getBarrier()),
-             constantI32(b, loc, op.getThreads())});
-    b.eraseOp(op);
-    return success();
-  }
+  StringRef text;
 };
 
 struct LowerSynchronizeCluster : OpConversionPattern<SynchronizeClusterOp> {
@@ -94,7 +86,10 @@ struct LowerRoles : OpConversionPattern<RolesOp> {
 
 void tile::populateRolePatterns(const TypeConverter &types,
                                 RewritePatternSet &patterns) {
-  patterns
-      .add<LowerSynchronize, LowerNotify, LowerSynchronizeCluster, LowerRoles>(
-          types, patterns.getContext());
+  MLIRContext *context = patterns.getContext();
+  patterns.add<LowerSynchronizeCluster, LowerRoles>(types, context);
+  patterns.add<LowerNamedBarrier<SynchronizeOp>>(types, context,
+                                                 "bar.sync $0, $1;");
+  patterns.add<LowerNamedBarrier<NotifyOp>>(types, context,
+                                            "bar.arrive $0, $1;");
 }
