@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import redfuse
+from small_float_programs import conversion
 
 TYPES = {
     "f8E4M3FN": ml_dtypes.float8_e4m3fn,
@@ -15,25 +16,6 @@ TYPES = {
     "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
 }
 WIDE = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
-
-
-def conversion(source: str, target: str, count: int) -> str:
-    """Each element converted."""
-    op = "extf" if source.startswith("f8") else "truncf"
-    a, b = f"tensor<{count}x{source}>", f"tensor<{count}x{target}>"
-    return f"""
-#map = affine_map<(i) -> (i)>
-func.func @main(%x: {a}) -> {b} {{
-  %e = tensor.empty() : {b}
-  %y = linalg.generic {{indexing_maps = [#map, #map], iterator_types = ["parallel"]}}
-      ins(%x : {a}) outs(%e : {b}) {{
-  ^bb0(%p: {source}, %q: {target}):
-    %r = arith.{op} %p : {source} to {target}
-    linalg.yield %r : {target}
-  }} -> {b}
-  return %y : {b}
-}}
-"""
 
 
 def same(got: np.ndarray, expected: np.ndarray) -> None:
