@@ -52,6 +52,8 @@ struct RegisterLayout {
   /// Inputs of whose tiles a block asks the second-level cache for that many bytes
   /// before it waits for the kernel before it.
   llvm::SmallVector<KeptInput> ahead;
+  /// The first so many tiles alone; 0: all.
+  int64_t aheadTiles = 0;
   /// What a step of a loop reads is loaded before the one before it is computed.
   bool loadsStepsAhead = false;
 };

@@ -294,6 +294,18 @@ LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
 
 /// The kernel before may still write to it: what the cache has by then follows.
 void RegisterKernelGenerator::fetchAhead() {
+  if (layout.ahead.empty())
+    return;
+  OpBuilder::InsertionGuard guard(b);
+  if (layout.aheadTiles != 0) {
+    Value isFirst =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                              gpu::BlockIdOp::create(b, loc, gpu::Dimension::x),
+                              arith::ConstantIndexOp::create(
+                                  b, loc, layout.aheadTiles * layout.cluster));
+    b.setInsertionPoint(
+        scf::IfOp::create(b, loc, isFirst, /*withElse=*/false).thenYield());
+  }
   for (const KeptInput &input : layout.ahead)
     own->fetchAhead(own->memrefs.lookup(
                         kernel.getBody().front().getArgument(input.argument)),

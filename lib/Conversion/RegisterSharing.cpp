@@ -119,29 +119,40 @@ void RegisterPlanner::chooseCaching() {
   }
 }
 
-/// Before a short kernel waits for the one before it, it can ask the second-level
-/// cache for its data. Where that needs registers of a second kernel's blocks beside
-/// the first one's, it has not paid.
+/// Before a kernel waits for the one before it, its first blocks can ask the
+/// second-level cache for their data: as the blocks of the one before end, these
+/// take their place.
 void RegisterPlanner::chooseAhead() {
   bool isSplit =
       space.schedule && space.schedule.getKind() == ScheduleKind::Split;
-  double tiles = countTiles();
-  if (!limits.overlapsLaunches || isSplit || !layout.kept.empty() ||
-      hintOf("ahead") == 1 || (layout.cluster == 1 && hintOf("ahead") != 2) ||
-      tiles * layout.threads >
-          double(kThreadsOfUnit) * getTargetOf(kernel).getUnits())
+  int64_t asked = hintOf("ahead");
+  if (!limits.overlapsLaunches || isSplit || asked == 1 ||
+      (layout.cluster == 1 && asked < 2))
     return;
+  double bytes = 0;
   for (const TensorAccess &access : accesses)
-    if (access.isInput && !isSharedByBlocks(access) && isInOnePiece(access))
+    if (access.isInput && !isSharedByBlocks(access) && isInOnePiece(access)) {
       layout.ahead.push_back({access.argument.getArgNumber(), access.map,
                               int64_t(bytesOfTile(access))});
-  // No more than the cache holds, the same part of each.
-  double bytes = 0;
-  for (const KeptInput &input : layout.ahead)
-    bytes += tiles * input.bytes;
+      bytes += bytesOfTile(access);
+    }
+  if (layout.ahead.empty())
+    return;
+  // Those that run at a time, and no more than the cache holds; where all run, the
+  // same part of each tile.
+  double tiles = countTiles(),
+         most = asked > 2 ? double(asked) * 1e6 : kAheadBytes;
+  double running =
+      std::max<double>(layout.leastBlocksPerUnit,
+                       kThreadsOfUnit / layout.getThreadsOfBlock()) *
+      getTargetOf(kernel).getUnits() / layout.cluster;
+  if (tiles > running) {
+    layout.aheadTiles = std::clamp(most / bytes, 1.0, running);
+    return;
+  }
   for (KeptInput &input : layout.ahead)
-    if (bytes > kAheadBytes)
-      input.bytes = int64_t(input.bytes * (kAheadBytes / bytes)) / 16 * 16;
+    if (bytes * tiles > most)
+      input.bytes = int64_t(input.bytes * (most / (bytes * tiles))) / 16 * 16;
 }
 
 /// Whether a tile of a tensor lies in one piece of memory, from a multiple of 16

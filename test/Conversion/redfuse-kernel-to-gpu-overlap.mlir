@@ -1,5 +1,5 @@
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_80 | FileCheck %s --check-prefix=OLD
+// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_80 -split-input-file | FileCheck %s --check-prefix=OLD
 
 // A kernel waits for the one before it before it reads anything; what it will read first it asks the
 // second-level cache for before that (hint `ahead`).
@@ -28,4 +28,39 @@ redfuse.kernel @sum_0 attributes {num_inputs = 1 : i64,
     redfuse.yield %s : f32
   } -> tensor<64xf32>
   redfuse.yield %0 : tensor<64xf32>
+}
+
+// -----
+
+// More rows than run at a time: those of the first blocks alone, whose place in the multiprocessors
+// is that of the last blocks of the kernel before.
+
+// CHECK-LABEL: gpu.func @rows_0
+// CHECK-NEXT: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.launch_dependents;", "~{memory}"
+// CHECK-NOT: load
+// CHECK: %[[FIRST:.+]] = arith.constant 8 : index
+// CHECK: %[[IS:.+]] = arith.cmpi ult, %{{.+}}, %[[FIRST]]
+// CHECK: scf.if %[[IS]] {
+// CHECK: llvm.inline_asm {{.*}} "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r"
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.wait;", "~{memory}"
+// CHECK: vector.load
+// OLD-NOT: griddepcontrol
+
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+func.func @rows(%x: memref<6400x8192xbf16>, %out: memref<6400xf32>) {
+  redfuse.launch @rows_0 ins(%x : memref<6400x8192xbf16>) outs(%out : memref<6400xf32>)
+  return
+}
+redfuse.kernel @rows_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {ahead = 2}>} {
+^bb0(%x: tensor<6400x8192xbf16>, %init: tensor<6400xf32>):
+  %0 = redfuse.cascade {indexing_maps = [#x, #r]}
+       ins(%x : tensor<6400x8192xbf16>) outs(%init : tensor<6400xf32>) {
+  ^bb0(%h: bf16):
+    %v = arith.extf %h : bf16 to f32
+    %s = redfuse.reduce add %v over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6400xf32>
+  redfuse.yield %0 : tensor<6400xf32>
 }

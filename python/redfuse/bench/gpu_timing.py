@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 SHORT_MS = 0.2  # under this a graph replay takes the gaps between launches out
+REPLAY_MS = 2.0  # of calls in a graph, so that the start of its replay is not what is measured
 MOST_SETS = 1024
 
 Call = Callable[[], Any]
@@ -54,11 +55,13 @@ class Timer:
             timed(self.calls[:2])
             one = timed(self.calls[:8]) / min(8, len(self.calls))
             if one < SHORT_MS:
-                self._capture()
+                whole = max(1e-3, one) * len(self.calls)  # ms of all sets once
+                self._capture(max(1, math.ceil(REPLAY_MS / whole)))
         if self.graph is None:
             self._repeat = max(1, math.ceil(2.0 / max(one, 1e-6) / len(self.calls)))
 
-    def _capture(self) -> None:
+    def _capture(self, repeat: int) -> None:
+        """A graph of all calls in turn, `repeat` times."""
         import torch
 
         stream = torch.cuda.Stream()
@@ -69,11 +72,11 @@ class Timer:
             stream.synchronize()
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, stream=stream):
-                for call in self.calls:
+                for call in self.calls * repeat:
                     call()
             graph.replay()
             torch.cuda.synchronize()
-            self.graph = graph
+            self.graph, self._repeat = graph, repeat
         except Exception as error:  # whatever a library raises
             torch.cuda.synchronize()
             self.note = f"no graph: {first_line(error)}"
@@ -89,7 +92,7 @@ class Timer:
 
         with torch.no_grad():
             if self.graph is not None:
-                return timed([self.graph.replay]) / len(self.calls)
+                return timed([self.graph.replay]) / (len(self.calls) * self._repeat)
             calls = self.calls * self._repeat
             return timed(calls) / len(calls)
 

@@ -228,6 +228,18 @@ def test_rounds(name: str, early: int, tmp_path: Path) -> None:
     small(source, tmp_path, {"schedules": (text,)})
 
 
+@pytest.mark.parametrize("rows", [37, 600])
+def test_ahead(rows: int, tmp_path: Path) -> None:
+    """The first blocks ask for their rows before they wait for the kernel before them."""
+    text = "#redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {ahead = 2}>"
+    path = tmp_path / "program.mlir"
+    path.write_text(programs.rmsnorm(rows, 2048, "bf16"))
+    options = {"cache": False, "schedules": (text,)}
+    exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
+    assert "cp.async.bulk.prefetch" in exe.asm
+    verify(path, exe, random_inputs(exe.signature, 0), None)
+
+
 @pytest.mark.parametrize("name", ["softmax_odd", "variance", "decode", "cross_entropy"])
 def test_split(name: str, tmp_path: Path) -> None:
     """The last block to finish merges, whichever it is, and leaves the counters as they were."""
