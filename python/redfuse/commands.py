@@ -322,6 +322,12 @@ def bench(
     peer_seconds: Annotated[
         float, typer.Option(help="On a GPU: how long a peer may take to be ready; 0: for ever.")
     ] = 120.0,
+    warm: Annotated[
+        int,
+        typer.Option(
+            help="On a GPU: compile peers in that many processes before anything is timed."
+        ),
+    ] = 0,
     option: Settings = None,
 ) -> int:
     """Time the workloads: median, min and max, rates, error against fp64, and PyTorch beside it."""
@@ -357,12 +363,13 @@ def bench(
         limit=limit,
         peer_names=_peer_names(peers, peer or []) if on_gpu else (),
         peer_seconds=peer_seconds,
+        warm=max(0, warm),
         options=_given_options(option),
     )
     if on_gpu:
         return report.run_gpu(chosen, settings, json, plot)
-    if plot is not None or limit or peer:
-        raise ArgumentError("--plot, --limit and --peer are for --target cuda")
+    if plot is not None or limit or peer or warm:
+        raise ArgumentError("--plot, --limit, --peer and --warm are for --target cuda")
     return report.run(chosen, settings, json)
 
 

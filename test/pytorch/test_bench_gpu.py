@@ -1,12 +1,13 @@
 """`redfuse bench --target cuda` where there is no GPU: tensors stay on the CPU, events are clocks."""
 
 import json
+import re
 import time
 from pathlib import Path
 
 import pytest
 import torch
-from redfuse.bench import cases, gpu, gpu_peers, gpu_timing, plot, report
+from redfuse.bench import cases, gpu, gpu_peers, gpu_timing, plot, report, warming
 from redfuse.bench.runner import Settings
 
 
@@ -49,6 +50,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda number: Properties)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(gpu_peers, "DEVICE", "cpu")
     monkeypatch.setattr(gpu, "_set_up", lambda: None)
     floors = gpu.Floors(10.0, {"f32": 1.0, "bf16": 2.0})
     monkeypatch.setattr(gpu, "measure_floors", lambda: floors)
@@ -62,8 +64,8 @@ def small(name: str) -> cases.Case:
         "cross_entropy": lambda: cases._rows(
             "cross_entropy", "small", "cross_entropy", 8, 96, "f32"
         ),
-        "attention": lambda: cases._attention("attention", "small", "f32", 1, 2, 32, 32, 16),
-        "causal": lambda: cases._attention(
+        "attention": lambda: cases.attention_case("attention", "small", "f32", 1, 2, 32, 32, 16),
+        "causal": lambda: cases.attention_case(
             "attention", "small_causal", "f32", 1, 4, 32, 32, 16, 2, "causal+softcap"
         ),
     }
@@ -81,6 +83,8 @@ def test_a_case(on_cpu: None, name: str) -> None:
         assert row.median_ms > 0 and row.of_floor > 0
         assert row.error < (0.02 if row.dtype == "bf16" else 1e-5)
         assert row.timed == "events"
+        is_memory = gpu.measure_floors().is_short_copy(small(name))
+        assert (row.of_copy is not None and row.of_copy > 0) == is_memory
     assert by_name["torch eager"].ratio > 0
     if "torch cudnn" in by_name:  # no such kernel here: told, not raised
         assert by_name["torch cudnn"].note
@@ -105,10 +109,37 @@ def test_a_run(on_cpu: None, tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     document = json.loads((tmp_path / "b.json").read_text())
     assert document["copy_gb_s"] == 10.0
     assert len(document["rows"]) == 4
-    assert "of the floor" in capsys.readouterr().out
+    assert document["rows"][0]["of_copy"] > 0
+    assert {"of floor", "of a copy of its size"} <= {mean["peer"] for mean in document["means"]}
+    assert re.search(r"of the floor, \d+\.\d\d of a copy of its size", capsys.readouterr().out)
     settings.limit = 1e-9
     report.run_gpu(chosen, settings, None, None)
     assert "out of time for softmax/small, attention/small" in capsys.readouterr().out
+
+
+def test_compiling_ahead() -> None:
+    """In processes; those that fail or take too long are told of, and none is left."""
+    chosen = cases.select(["softmax/S1", "attention/H1"], "bf16")
+    work = warming.work(chosen, ("eager", "compile", "max-autotune", "flex", "cudnn"))
+    assert [peer for *_, peer in work[:2]] == ["max-autotune", "max-autotune"]
+    assert {peer for *_, peer in work} == {"compile", "max-autotune", "flex"}
+    assert warming.warm(chosen, ("eager",), 4) == "nothing to compile ahead"
+    told = warming.warm(chosen, ("compile",), 2, prepare=prepared)
+    assert told.startswith("compiled ahead 1 of 2 peers; one failed: no attention"), told
+    start = time.perf_counter()
+    told = warming.warm(chosen, ("compile",), 2, 2.0, prepare=endless)
+    assert told.startswith("compiled ahead 0 of 2 peers, 2 processes") and "failed" not in told
+    assert time.perf_counter() - start < 30
+
+
+def prepared(name: str, dtype: str, peer: str, seed: int) -> str:
+    assert (dtype, peer, seed) == ("bf16", "compile", 0)
+    return "no attention" if name.startswith("attention") else ""
+
+
+def endless(*_: object) -> str:
+    time.sleep(600)
+    return ""
 
 
 def test_a_picture_needs_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

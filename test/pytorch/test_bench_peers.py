@@ -54,7 +54,7 @@ def on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_attention(kind: str, peer: str, on_the_cpu: None) -> None:
     rows, keys = (64, 4160) if "window" in kind else (96, 96) if "causal" in kind else (1, 96)
-    case = cases._attention("attention_operators", "X", "f32", 1, 4, rows, keys, 16, 2, kind)
+    case = cases.attention_case("attention_operators", "X", "f32", 1, 4, rows, keys, 16, 2, kind)
     inputs = case.inputs()
     made = gpu_peers.functions(case)
     if "alibi" in kind:

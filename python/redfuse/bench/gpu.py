@@ -16,9 +16,9 @@ from typing import Any
 
 from ..errors import Error
 from ..runtime.tensors import need_gpu, to_host
-from . import exact, gpu_peers
+from . import exact, gpu_peers, warming
 from .cases import Case
-from .gpu_timing import Timer, first_line, sets_of, timed
+from .gpu_timing import SHORT_MS, Timer, first_line, sets_of, timed
 from .runner import Row, Settings, schedules
 
 
@@ -31,8 +31,18 @@ class Floors:
 
     def milliseconds(self, case: Case) -> float:
         """The least time of a case."""
-        rate = self.gemm_tflops.get(case.dtype, self.gemm_tflops["f32"])
-        return max(case.flops / rate / 1e9, case.nbytes / self.copy_gb_s / 1e6)
+        return max(self._products(case), self._copy(case))
+
+    def is_short_copy(self, case: Case) -> bool:
+        """Whether the case is a matter of memory, and so short that the rate of a long copy is not
+        what memory allows it: starting and ending take a part."""
+        return self._products(case) < self._copy(case) < SHORT_MS
+
+    def _products(self, case: Case) -> float:
+        return case.flops / self.gemm_tflops.get(case.dtype, self.gemm_tflops["f32"]) / 1e9
+
+    def _copy(self, case: Case) -> float:
+        return case.nbytes / self.copy_gb_s / 1e6
 
 
 @dataclasses.dataclass
@@ -91,19 +101,23 @@ def run_case(case: Case, settings: Settings, floors: Floors, peers: Sequence[str
         *_peers(case, sets, peers, settings.peer_seconds, row),
     ]
     ready = [c for c in contenders if _warm(c, want)]
+    copy = _copy(case) if floors.is_short_copy(case) else None
     start = time.perf_counter()
     for turn in range(settings.rounds):
-        for contender in ready:
+        for contender in [*ready, copy] if copy else ready:
             contender.samples.append(contender.timer.sample())  # type: ignore[union-attr]
         if turn >= 4 and time.perf_counter() - start > settings.seconds:
             break
     for contender in ready:
         _summarise(contender, case, floors)
+        if copy:
+            median = statistics.median(copy.samples)
+            contender.row.of_copy = median / statistics.median(contender.samples)
     ours = next((c.row.median_ms for c in ready if c.row.implementation == "redfuse"), None)
     for contender in ready:
         if ours and contender.row.implementation != "redfuse":
             contender.row.ratio = (contender.row.median_ms or 0.0) / ours
-    del contenders, ready, sets, first
+    del contenders, ready, copy, sets, first
     gc.collect()
     torch.cuda.empty_cache()
     return rows
@@ -161,6 +175,21 @@ def _redfuse(case: Case, sets: list, settings: Settings, row: Any) -> Iterator[C
         return lambda: exe(*arrays, out=out)
 
     yield Contender(mine, [call(a, o) for a, o in zip(sets, outs, strict=True)])
+
+
+def _copy(case: Case) -> Contender:
+    """A copy that moves as many bytes as the case, half of them read and half written; the cache is
+    as cold as for the others."""
+    import torch
+
+    source = torch.zeros(max(1, int(case.nbytes) // 2), dtype=torch.uint8, device=gpu_peers.DEVICE)
+    sets = sets_of([source, torch.zeros_like(source)])
+
+    def call(source: Any, target: Any) -> Callable[[], Any]:
+        return lambda: target.copy_(source)
+
+    calls = [call(*pair) for pair in sets]
+    return Contender(Row(case.workload, case.name, "copy", "u8"), calls, Timer(calls))
 
 
 @contextlib.contextmanager
@@ -250,6 +279,11 @@ def run(cases: Sequence[Case], settings: Settings, done: Callable[[list[Row], Fl
     the time did not suffice for."""
     start = time.perf_counter()
     _set_up()
+    if settings.warm:
+        told = warming.warm(
+            cases, settings.peer_names, settings.warm, settings.limit / 2, settings.seed
+        )
+        print(told, flush=True)
     floors = measure_floors()
     rows: list[Row] = []
     left: list[str] = []

@@ -12,13 +12,15 @@ from .cases import Case
 from .runner import Row
 
 FUSED = ("torch cudnn", "fa4")  # kernels written by hand for attention
+SHARES = ("of floor", "of a copy of its size")
 FASTER = "the faster of cudnn and fa4"
 
 
 @dataclasses.dataclass(frozen=True)
 class Mean:
     """A peer's time over redfuse's (over 1: redfuse is faster) in a group: the geometric mean, and
-    the least, of which case. ``peer`` may be "of floor": redfuse's share of it."""
+    the least, of which case. ``peer`` may be "of floor" or "of a copy of its size": redfuse's share
+    of it."""
 
     group: str
     peer: str
@@ -48,7 +50,7 @@ def means(rows: Sequence[Row], cases: Iterable[Case]) -> list[Mean]:
     def add(group: str, peer: str, case: str, value: float) -> None:
         held = found.setdefault((group, peer), {})
         # Several passes time redfuse and some peers again: the best of each.
-        held[case] = max(value, held.get(case, 0.0)) if peer == "of floor" else min(
+        held[case] = max(value, held.get(case, 0.0)) if peer in SHARES else min(
             value, held.get(case, math.inf)
         )  # fmt: skip
 
@@ -58,8 +60,9 @@ def means(rows: Sequence[Row], cases: Iterable[Case]) -> list[Mean]:
         if group is None or not row.median_ms:
             continue
         if row.implementation == "redfuse":
-            if row.of_floor:
-                add(group, "of floor", name, row.of_floor)
+            for share, value in zip(SHARES, (row.of_floor, row.of_copy), strict=True):
+                if value:
+                    add(group, share, name, value)
         elif row.ratio:
             add(group, row.implementation, name, row.ratio)
             add(group, "the fastest peer", name, row.ratio)

@@ -32,6 +32,14 @@ def draw(rows: Sequence[Row], about: dict[str, str], path: Path) -> None:
                 best[key] = max(best.get(key, 0.0), row.of_floor)
         places = [number + at * height for number, case in enumerate(cases) if case in best]
         axes.barh(places, [best[case] for case in cases if case in best], height, label=name)
+    # Where a copy of as many bytes would be.
+    copies = {f"{r.workload}/{r.case}": r.of_floor / r.of_copy for r in timed if r.of_copy}
+    places = [n for n, case in enumerate(cases) if case in copies]
+    axes.vlines(
+        [copies[cases[n]] for n in places], [n - height / 2 for n in places],
+        [n + WIDTH - height / 2 for n in places], colors="black", linewidth=1.5,
+        label="a copy of its size" if places else None,
+    )  # fmt: skip
     axes.set_yticks([n + WIDTH / 2 - height / 2 for n in range(len(cases))], cases, fontsize=7)
     axes.invert_yaxis()
     axes.axvline(1.0, color="black", linewidth=0.5)

@@ -67,7 +67,8 @@ def run(cases: Sequence[Case], settings: Settings, path: Path | None) -> int:
 
 
 GPU_HEADER = ("workload/case", "implementation", "median ms", "min", "TFLOP/s", "GB/s",
-              "of floor", "error", "compile s", "ratio", "schedule", "timed")  # fmt: skip
+              "of floor", "of copy", "error", "compile s", "ratio", "schedule",
+              "timed")  # fmt: skip
 
 
 def run_gpu(cases: Sequence[Case], settings: Settings, path: Path | None, plot: Path | None) -> int:
@@ -90,7 +91,7 @@ def run_gpu(cases: Sequence[Case], settings: Settings, path: Path | None, plot: 
             write_gpu_json(path, rows, floors, settings, about, groups.means(rows, cases))
 
     rows, _, left = gpu.run(cases, settings, done)
-    console.table(GPU_HEADER, [gpu_cells(row) for row in rows if row.median_ms], range(2, 10))
+    console.table(GPU_HEADER, [gpu_cells(row) for row in rows if row.median_ms], range(2, 11))
     for row in rows:
         if row.note:
             print(f"{row.workload}/{row.case} {row.implementation}: {row.note}")
@@ -99,6 +100,8 @@ def run_gpu(cases: Sequence[Case], settings: Settings, path: Path | None, plot: 
         ours = next(r for r in rows if (r.workload, r.case, r.implementation) == (*case, "redfuse"))
         if best and ours.of_floor is not None:
             share = f"{ours.of_floor:.2f} of the floor"
+            if ours.of_copy is not None:
+                share += f", {ours.of_copy:.2f} of a copy of its size"
             print(f"  {'/'.join(case)}: {share}, {best[1]:.2f} times as fast as {best[0]}")
     _print_means(groups.means(rows, cases))
     if left:
@@ -134,8 +137,9 @@ def gpu_cells(row: Row) -> list[str]:
     return [
         f"{row.workload}/{row.case}", row.implementation, short(row.median_ms, ".4f"),
         short(row.min_ms, ".4f"), short(row.tflops, ".1f"), short(row.gb_s, ".0f"),
-        short(row.of_floor, ".3f"), short(row.error, ".1e"), short(row.compile_s, ".2f"),
-        short(row.ratio, ".2f"), row.schedule, row.timed,
+        short(row.of_floor, ".3f"), short(row.of_copy, ".3f"),
+        short(row.error, ".1e"), short(row.compile_s, ".2f"), short(row.ratio, ".2f"),
+        row.schedule, row.timed,
     ]  # fmt: skip
 
 

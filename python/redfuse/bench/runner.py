@@ -25,8 +25,9 @@ class Row:
     """One implementation of one case. Times in ms a run; error is relative to fp64 in the max norm.
 
     ratio: this implementation's median over redfuse's, timed the same way (with or without
-        ``out=``). On a GPU, of_floor: the least time (see ``gpu.Floors``) over the median; timed:
-        by events or by replays of a graph.
+        ``out=``). On a GPU, of_floor: the least time (see ``gpu.Floors``) over the median;
+        of_copy: where memory limits a short case, the time of a copy of as many bytes, timed in the
+        same way, over the median; timed: by events or by replays of a graph.
     """
 
     workload: str
@@ -45,6 +46,7 @@ class Row:
     rounds: int = 0
     note: str = ""
     of_floor: float | None = None
+    of_copy: float | None = None
     timed: str = ""
 
 
@@ -52,7 +54,8 @@ class Row:
 class Settings:
     """How to time: seconds a case, rounds at most, threads, peers or not, the unfused program or
     not, its inputs' seed. limit: seconds after which no further case is started, 0 for none.
-    peer_names: of those on a GPU; peer_seconds: that one of them may take to be ready."""
+    peer_names: of those on a GPU; peer_seconds: that one of them may take to be ready; warm:
+    processes that compile them ahead, 0 for none."""
 
     target: str = "cpu"
     seconds: float = 10.0
@@ -64,6 +67,7 @@ class Settings:
     limit: float = 0.0
     peer_names: tuple[str, ...] = ()
     peer_seconds: float = 120.0
+    warm: int = 0
     options: dict = dataclasses.field(default_factory=dict)
 
     @property
