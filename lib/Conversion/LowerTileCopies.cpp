@@ -136,6 +136,29 @@ struct LowerCopy : OpConversionPattern<CopyOp> {
   }
 };
 
+/// By panels, too: that is how large the map's boxes are.
+struct LowerPrefetch : OpConversionPattern<PrefetchOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(PrefetchOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    auto type = cast<SharedType>(op.getTile());
+    SmallVector<Value> at(adaptor.getCoordinates());
+    std::string text = llvm::formatv(
+        "cp.async.bulk.prefetch.tensor.{0}d.L2.global.tile [$0, {1}];",
+        at.size(), registerList(1, at.size()));
+    Value map = addressOfMap(b, loc, adaptor.getMap()), first = at[0];
+    for (int64_t p = 0; p < type.getPanels(); ++p) {
+      at[0] = addI32(b, loc, first, p * type.getPanelColumns());
+      SmallVector<Value> operands{map};
+      llvm::append_range(operands, at);
+      emitPtx(b, loc, text, "l," + repeatConstraint("r", at.size()), operands);
+    }
+    b.eraseOp(op);
+    return success();
+  }
+};
+
 struct LowerCopyOut : OpConversionPattern<CopyOutOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(CopyOutOp op, OpAdaptor adaptor,
@@ -217,8 +240,8 @@ struct LowerWaitCopies : OpConversionPattern<WaitCopiesOp> {
 void tile::populateCopyPatterns(const TypeConverter &types,
                                 RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<LowerStore, LowerLoad, LowerAddressIn, LowerCopy, LowerCopyOut,
-               LowerStoreBlock, LowerWaitCopies>(types, context);
+  patterns.add<LowerStore, LowerLoad, LowerAddressIn, LowerCopy, LowerPrefetch,
+               LowerCopyOut, LowerStoreBlock, LowerWaitCopies>(types, context);
   patterns.add<LowerToText<FenceCopiesOp>>(types, context,
                                            "fence.proxy.async.shared::cta;");
   patterns.add<LowerToText<CommitCopiesOp>>(types, context,

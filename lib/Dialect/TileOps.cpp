@@ -233,6 +233,11 @@ LogicalResult CopyOp::verify() {
   return verifyCopy(*this, getTile().getType(), getCoordinates().size());
 }
 
+LogicalResult PrefetchOp::verify() {
+  return verifyCopy(*this, cast<SharedType>(getTile()),
+                    getCoordinates().size());
+}
+
 LogicalResult CopyOutOp::verify() {
   return verifyCopy(*this, getTile().getType(), getCoordinates().size());
 }

@@ -427,6 +427,20 @@ def Tile_CopyOp : Tile_Op<"copy", [Tile_Sm90, Tile_Shared]> {
   let hasVerifier = 1;
 }
 
+def Tile_PrefetchOp : Tile_Op<"prefetch", [Tile_Sm90, Tile_Shared]> {
+  let summary = "asks the second-level cache for a tile of global memory";
+  let description = [{
+    By one thread. What is there when the tile is copied is what is copied, whoever
+    has written it since. Map and coordinates are as for `tile.copy`.
+
+        tile.prefetch %map[%column, %row, %head] : !tile.shared<128x128xbf16>
+  }];
+  let arguments = (ins Tile_Map:$map, Variadic<I32>:$coordinates,
+                       TypeAttrOf<Tile_SharedType>:$tile);
+  let assemblyFormat = "$map `[` $coordinates `]` attr-dict `:` $tile";
+  let hasVerifier = 1;
+}
+
 def Tile_CopyOutOp : Tile_Op<"copy_out", [Tile_Sm90, Tile_Shared]> {
   let summary = "starts the copy of a tile to global memory";
   let description = [{
