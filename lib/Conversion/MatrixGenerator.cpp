@@ -561,7 +561,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   unsigned firstOperand = arguments.size();
   llvm::append_range(arguments, launch->getOperands());
   SmallVector<Value> memory;
-  if (plan.segments > 1 || hasQueue)
+  if (plan.groups() > 1 || hasQueue)
     allocateStates(all, arguments, memory);
 
   b.setInsertionPointToEnd(module.getBody());
@@ -572,9 +572,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   int64_t threads = kLoaderThreads + 128 * plan.consumers;
   func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
   // Registers: a thread of the loader gives some to those that multiply.
-  if (plan.split > 1)
+  if (int64_t cluster = std::max(plan.split, plan.cluster); cluster > 1)
     func->setAttr("nvvm.cluster_dim",
-                  b.getDenseI32ArrayAttr({int32_t(plan.split), 1, 1}));
+                  b.getDenseI32ArrayAttr({int32_t(cluster), 1, 1}));
   const RegisterBudget &budget =
       plan.isHalf ? kHalfBudget : kBudgets[plan.consumers - 1];
   if (budget.whole)
@@ -589,9 +589,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   emitter->entry = entry;
   ValueRange operands =
       entry->getArguments().slice(firstOperand, launch->getNumOperands());
-  if (plan.segments > 1)
+  if (plan.groups() > 1)
     workspace = entry->getArguments().drop_back().back();
-  if (plan.segments > 1 || hasQueue)
+  if (plan.groups() > 1 || hasQueue)
     counters = entry->getArguments().back();
   blocks = entry->getArgument(0);
   rounds = entry->getArgument(1);
@@ -642,6 +642,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
         b, loc, b.getIndexType(), arith::RemUIOp::create(b, loc, own, shares));
     tile = arith::IndexCastUIOp::create(
         b, loc, b.getIndexType(), arith::DivUIOp::create(b, loc, own, shares));
+    Value cluster = arith::ConstantIndexOp::create(b, loc, plan.cluster);
+    inCluster = b.createOrFold<arith::RemUIOp>(loc, rank, cluster);
+    inGroups = b.createOrFold<arith::DivUIOp>(loc, rank, cluster);
   }
   auto isEqual = [&](Value v, int64_t to) -> Value {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v,
@@ -669,6 +672,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     }
     ptx.fenceBarriers();
   });
+  branchOn(isEqual(thread, 32), [&] { fetchAhead(); });
   // From here on memory is read that the launch before may have written.
   func->setAttr(kWaits, b.getUnitAttr());
   LLVM::InlineAsmOp::create(

@@ -28,9 +28,10 @@ namespace redfuse {
 ///    between threads decides about one.
 /// 6. What a warp has read of a slot by itself is in its registers before it
 ///    arrives at `empty`: a load is not over when the next instruction starts.
-/// 7. Where blocks share sums, partial ones take the ring's memory after every
-///    multiplying warp of the block is done with it, are read after all blocks of
-///    the cluster have stored theirs, and no block ends before all have read.
+/// 7. Where blocks of a cluster share sums or merge states, partial ones take the
+///    ring's memory after every multiplying warp of the block is done with it, are
+///    read after all blocks of the cluster have stored theirs, and no block ends
+///    before all have read.
 /// 8. What stays in shared memory for a tile of results has a pair of barriers like
 ///    a slot, whose phase is over once a tile; its place is free after the last
 ///    product that reads it.
@@ -97,8 +98,10 @@ private:
   int64_t tileOf(unsigned d) const;
   /// Partial sums need its memory, too.
   int64_t ringBytes() const {
-    return std::max(slots * slotBytes,
-                    plan.split > 1 ? partialOffset(plan.products.size()) : 0);
+    return std::max(
+        {slots * slotBytes,
+         plan.split > 1 ? partialOffset(plan.products.size()) : 0,
+         plan.cluster > 1 ? sharedOffset(-1) : 0});
   }
   // Ring ----------------------------------------------------------------------
   mlir::Value fullBarrier(mlir::Value slot);
@@ -136,12 +139,15 @@ private:
     return ptx.barrierAt(ptx.add(barriers, slots * 16 + (isFull ? 32 : 40)));
   }
   // Loader --------------------------------------------------------------------
+  void fetchAhead();
   void emitLoader();
   Ring loadBlock(Ring ring);
   Ring loadProduct(unsigned product, Ring ring);
   void loadResidents();
   Ring loadTiles(llvm::ArrayRef<const Tile *> tiles, Ring ring,
                  mlir::Value sumTile);
+  llvm::SmallVector<mlir::Value> coordinatesOf(const Tile &tile,
+                                               mlir::Value sumTile);
   void loadTile(const Tile &tile, mlir::Value into, mlir::Value barrier,
                 mlir::Value sumTile);
   // Multipliers ---------------------------------------------------------------
@@ -169,12 +175,23 @@ private:
   void mergePartials();
   mlir::Value takeRows(FragmentLayout layout, mlir::Value first);
   // Segments ------------------------------------------------------------------
+  using States = llvm::SmallVector<Fragment>;
+  int64_t sharedStride(unsigned state) const;
+  /// Where a state starts; behind all of them, of number -1.
+  int64_t sharedOffset(unsigned state) const;
+  void storeShared(const llvm::DenseMap<unsigned, Fragment> &states);
+  States loadShared(mlir::Value row, int64_t block);
+  States mergeAll(llvm::SmallVector<States> parts);
+  llvm::DenseMap<unsigned, Fragment> mergeStored();
+  Fragment shapeOfState(unsigned state) const;
+  void storeStates(const llvm::DenseMap<unsigned, Fragment> &states);
+  mlir::Value countSegment();
   int64_t stateOffset(unsigned state) const;
   void allocateStates(mlir::Value tiles,
                       llvm::SmallVectorImpl<mlir::Value> &arguments,
                       llvm::SmallVectorImpl<mlir::Value> &memory);
   mlir::Value viewState(mlir::Value segment, unsigned state);
-  FragmentLayout layOutStates() const;
+  FragmentLayout layOutStates(int64_t rows) const;
   void mergeSegments(const llvm::DenseMap<unsigned, Fragment> &states);
   void finalizeStates(const llvm::DenseMap<unsigned, Fragment> &states);
   void storeResults();
@@ -211,6 +228,9 @@ private:
   mlir::Value base, barriers, slotRing, thread, warp, group, blocks, rounds;
   /// Where blocks share tiles: the block's tile, and which of its blocks it is.
   mlir::Value tile, rank, workspace, counters;
+  /// Of the blocks with segments: which cluster of the tile, and which of its
+  /// blocks (index).
+  mlir::Value inGroups, inCluster;
   mlir::Block *entry = nullptr;
   llvm::SmallVector<mlir::Value> maps;
   /// Where the streamed dim starts for this block; where it ends, if before the

@@ -19,6 +19,8 @@ static constexpr int64_t kHalfSharedBytes = 110 * 1024;
 /// has to take what is written. Where predicates make tiles unequal, larger groups
 /// even them out, and a part of the group is in work at a time.
 static constexpr int64_t kSharedCacheBytes = 32 << 20, kUnequalBytes = 64 << 20;
+/// Bytes that blocks ask the second-level cache for at their start, in all.
+static constexpr int64_t kAheadBytes = 24 << 20;
 /// Tiles of a group for each multiprocessor, where they are unequal.
 static constexpr int64_t kLeastRounds = 3;
 
@@ -532,9 +534,9 @@ void MatrixGenerator::emitQueue() {
 // Loader
 //===----------------------------------------------------------------------===//
 
-void MatrixGenerator::loadTile(const Tile &tile, Value into, Value barrier,
-                               Value sumTile) {
-  // Where every dim stands.
+/// Where a tile starts, by where every dim stands.
+SmallVector<Value> MatrixGenerator::coordinatesOf(const Tile &tile,
+                                                  Value sumTile) {
   SmallVector<Value> positions;
   for (unsigned d = 0; d < space.numDims; ++d) {
     Value at = emitter->offsets[d];
@@ -550,7 +552,13 @@ void MatrixGenerator::loadTile(const Tile &tile, Value into, Value barrier,
     coordinates.push_back(arith::IndexCastOp::create(
         b, loc, b.getI32Type(),
         affine::expandAffineExpr(b, loc, e, positions, {})));
-  tile::CopyOp::create(b, loc, maps[tile.map - 1], coordinates, into, barrier);
+  return coordinates;
+}
+
+void MatrixGenerator::loadTile(const Tile &tile, Value into, Value barrier,
+                               Value sumTile) {
+  tile::CopyOp::create(b, loc, maps[tile.map - 1], coordinatesOf(tile, sumTile),
+                       into, barrier);
 }
 
 MatrixGenerator::Ring MatrixGenerator::loadTiles(ArrayRef<const Tile *> tiles,
@@ -646,6 +654,50 @@ MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
   setStep(arith::SubIOp::create(b, loc, steps.end, one));
   all(backs);
   return ring;
+}
+
+/// Before the kernel waits for the one before it: what the block reads first comes
+/// to the second-level cache meanwhile. Where rows are few, memory is what takes
+/// time. Nothing is read here, and so no predicate known.
+void MatrixGenerator::fetchAhead() {
+  int64_t wanted = space.schedule.getHint("ahead");
+  if (!plan.stream || wanted == 1 || (plan.consumers > 1 && wanted != 2))
+    return;
+  int64_t bytes = 0;
+  for (const Load &load : loads) {
+    if (load.left)
+      return;
+    bytes += load.right.bytes();
+  }
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  unsigned d = *plan.stream;
+  SmallVector<Value> offsets = emitter->offsets, ends = emitter->ends;
+  placeBlock(plan.shares() > 1
+                 ? tile
+                 : gpu::BlockIdOp::create(b, loc, gpu::Dimension::x),
+             /*isMultiplier=*/false);
+  Value end = streamEnd          ? streamEnd
+              : emitter->ends[d] ? emitter->ends[d]
+                                 : emitter->extents[d];
+  Value width = index(tileOf(d)),
+        most = index(std::max<int64_t>(1, kAheadBytes / (units * bytes)) *
+                     tileOf(d));
+  Value first = streamBegin;
+  end = arith::MinUIOp::create(b, loc, end,
+                               arith::AddIOp::create(b, loc, first, most));
+  emitFor(b, loc, first, end, width, {}, [&](Value at, ValueRange) {
+    emitter->offsets[d] = at;
+    for (const Load &load : loads)
+      tile::PrefetchOp::create(b, loc, maps[load.right.map - 1],
+                               coordinatesOf(load.right, Value()),
+                               load.right.type);
+    return SmallVector<Value>();
+  });
+  emitter->offsets = std::move(offsets);
+  emitter->ends = std::move(ends);
+  streamEnd = Value();
 }
 
 void MatrixGenerator::emitLoader() {

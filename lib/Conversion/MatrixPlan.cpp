@@ -563,6 +563,8 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
       llvm::any_of(space.staticExtents, ShapedType::isDynamic))
     return;
   double state = 0;
+  // What goes through the shared memory of a cluster: floats with rows.
+  bool isShared = true;
   for (auto [s, arg] :
        llvm::enumerate(plan.step.getProgramBody()->getArguments().drop_front(
            plan.fold.getInputs().size()))) {
@@ -571,6 +573,7 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
         !type.isInteger(64))
       return;
     double size = rows * double(bytesOf(type));
+    isShared &= type.isF32() && (*sets)[arg].test(plan.m);
     for (unsigned d : (*sets)[arg].set_bits())
       if (plan.isColumn(d))
         size *= plan.widths[d];
@@ -585,19 +588,34 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
   }
   int64_t steps = llvm::divideCeil(space.staticExtents[*plan.stream],
                                    plan.widths[*plan.stream]);
-  int64_t wanted = space.schedule.getHint("split");
-  double best = wanted ? std::numeric_limits<double>::infinity() : steps * step;
-  for (int64_t most = 2;
-       most <= std::min(steps, wanted ? steps : units / tiles); ++most) {
+  int64_t wanted = space.schedule.getHint("split"),
+          wantedCluster = space.schedule.getHint("cluster");
+  double best =
+      wanted ? std::numeric_limits<double>::infinity() : steps * step;
+  int64_t last = wanted ? steps : std::min(steps, units / tiles);
+  for (int64_t most = 2; most <= last; ++most) {
     if (wanted && most != wanted)
       continue;
     // As many blocks as that take, none without a step.
-    int64_t each = llvm::divideCeil(steps, most);
-    double cycles = each * step + kMergeCycles +
-                    state * llvm::divideCeil(steps, each) / kMergeBytes;
-    if (cycles < best) {
-      best = cycles;
-      plan.segments = llvm::divideCeil(steps, each);
+    int64_t each = llvm::divideCeil(steps, most),
+            segments = llvm::divideCeil(steps, each);
+    for (int64_t cluster : {1, 2, 4, 8}) {
+      if (segments % cluster != 0 || (cluster > 1 && !isShared) ||
+          (wantedCluster ? cluster != std::min(wantedCluster,
+                                               segments & -segments)
+                         : cluster > 1))
+        continue;
+      int64_t groups = segments / cluster;
+      double cycles = each * step;
+      if (cluster > 1)
+        cycles += kExchangeCycles + state / kExchangeBytes;
+      if (groups > 1)
+        cycles += kMergeCycles + state / cluster * groups / kMergeBytes;
+      if (cycles < best) {
+        best = cycles;
+        plan.segments = segments;
+        plan.cluster = cluster;
+      }
     }
   }
 }

@@ -67,6 +67,9 @@ struct MatrixPlan {
   int64_t split = 1;
   /// Blocks that have a part of the streamed dim each, for a tile of results.
   int64_t segments = 1;
+  /// As many of these, one after another, are a cluster, and merge their states
+  /// before others do.
+  int64_t cluster = 1;
 
   /// Two blocks fit a multiprocessor: the next launch is there when this one ends.
   bool isHalf = false;
@@ -75,6 +78,8 @@ struct MatrixPlan {
   int64_t rows() const { return 64 * consumers; }
   /// Blocks that share a tile of results, by either.
   int64_t shares() const { return split * segments; }
+  /// Blocks that merge what clusters have merged.
+  int64_t groups() const { return segments / cluster; }
 };
 
 /// The plan of a kernel, or nothing and why not.

@@ -125,13 +125,16 @@ void MatrixGenerator::allocateStates(Value tiles,
     auto type = MemRefType::get({ShapedType::kDynamic}, element);
     return memref::AllocOp::create(b, loc, type, size, b.getI64IntegerAttr(64));
   };
-  if (plan.segments > 1) {
+  if (plan.groups() > 1) {
     memory.push_back(
         make(b.getI8Type(),
-             index(plan.segments * stateOffset(plan.fold.getNumStates()))));
+             index(plan.groups() * stateOffset(plan.fold.getNumStates()))));
     arguments.push_back(memory.back());
   }
-  auto zeroed = make(b.getI32Type(), plan.segments > 1 ? tiles : index(1));
+  Value counted = index(1);
+  if (plan.groups() > 1)
+    counted = b.createOrFold<arith::MulIOp>(loc, tiles, index(plan.cluster));
+  auto zeroed = make(b.getI32Type(), counted);
   zeroed->setAttr("redfuse.counters", b.getUnitAttr());
   arguments.push_back(zeroed);
 }
@@ -151,9 +154,8 @@ Value MatrixGenerator::viewState(Value segment, unsigned state) {
       workspace, offset, ValueRange());
 }
 
-/// A layout in which all warps of the block have some of the rows that exist.
-FragmentLayout MatrixGenerator::layOutStates() const {
-  int64_t rows = std::min(space.staticExtents[plan.m], plan.rows());
+/// A layout in which all warps of the block have some of that many rows.
+FragmentLayout MatrixGenerator::layOutStates(int64_t rows) const {
   for (int64_t lanes : {32, 16, 8, 4}) {
     if (4 * plan.consumers * 32 / lanes < rows)
       continue;
@@ -165,24 +167,132 @@ FragmentLayout MatrixGenerator::layOutStates() const {
   return {};
 }
 
-/// Every block stores its states; the last one of a tile reads those of all, in
-/// the order of their segments, merges them, and finalises.
-void MatrixGenerator::mergeSegments(
-    const DenseMap<unsigned, Fragment> &states) {
+Fragment MatrixGenerator::shapeOfState(unsigned state) const {
   FoldOp fold = plan.fold;
-  unsigned count = fold.getNumStates();
-  SmallVector<AffineMap> maps = llvm::map_to_vector(
-      llvm::drop_begin(fold.getIndexingMapsArray(), fold.getInputs().size()),
-      [&](AffineMap map) {
-        return simplifyForExtents(map, space.staticExtents);
-      });
-  for (unsigned s = 0; s < count; ++s)
-    storeValue(viewState(rank, s), maps[s], states.lookup(s));
-  // What every thread has stored is there before the block counts as done.
-  auto fence = [&] {
-    LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, "device");
-  };
-  fence();
+  AffineMap map = fold.getIndexingMapsArray()[fold.getInputs().size() + state];
+  return emitter->shapeOf(
+      getDimsOf(simplifyForExtents(map, space.staticExtents)));
+}
+
+/// One state of parts that follow each other, in their order: neighbours first, so
+/// that no merge waits for all before it.
+MatrixGenerator::States MatrixGenerator::mergeAll(SmallVector<States> parts) {
+  while (parts.size() > 1) {
+    SmallVector<States> next;
+    for (size_t i = 0; i + 1 < parts.size(); i += 2) {
+      States both = std::move(parts[i]);
+      llvm::append_range(both, parts[i + 1]);
+      States merged = emitter->evaluate(plan.fold.getMerge().front(), both);
+      for (auto [s, state] : llvm::enumerate(merged)) {
+        Fragment whole = both[s];
+        for (size_t e = 0; e < whole.values.size(); ++e)
+          whole.values[e] = emitter->elementFor(state, both[s], e);
+        state = std::move(whole);
+      }
+      next.push_back(std::move(merged));
+    }
+    if (parts.size() % 2 != 0)
+      next.push_back(std::move(parts.back()));
+    parts = std::move(next);
+  }
+  return parts.front();
+}
+
+//===----------------------------------------------------------------------===//
+// States in shared memory
+//===----------------------------------------------------------------------===//
+
+/// Bytes of a row of a state: of a matrix as of partial sums, else two floats of
+/// which one counts.
+int64_t MatrixGenerator::sharedStride(unsigned state) const {
+  Fragment shape = shapeOfState(state);
+  return shape.kind == Fragment::Kind::Matrix
+             ? plan.widths.lookup(shape.dim) * 4 + 32
+             : 8;
+}
+
+int64_t MatrixGenerator::sharedOffset(unsigned state) const {
+  int64_t offset = 0;
+  FoldOp fold = plan.fold;
+  for (unsigned s = 0; s < std::min<unsigned>(state, fold.getNumStates()); ++s)
+    offset += plan.rows() * sharedStride(s);
+  return offset;
+}
+
+/// The rows that exist, each by the threads that have it.
+void MatrixGenerator::storeShared(const DenseMap<unsigned, Fragment> &states) {
+  // Rule 7.
+  ptx.synchronize(1, 128 * plan.consumers);
+  Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
+  Value t = arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(3));
+  Value row =
+      ptx.add(ptx.add(ptx.mul(group, 64), ptx.mul(inGroup, 16)),
+              arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
+  Value rest = arith::IndexCastUIOp::create(
+      b, loc, b.getI32Type(),
+      arith::SubIOp::create(b, loc, emitter->extents[plan.m], firstRow));
+  for (unsigned half : {0, 1}) {
+    Value own = ptx.add(row, 8 * half);
+    Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, own,
+                                         rest);
+    auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenYield());
+    for (unsigned s = 0; s < plan.fold.getNumStates(); ++s) {
+      const Fragment state = states.lookup(s);
+      Value at = ptx.add(base, ptx.mul(own, sharedStride(s)));
+      if (state.kind == Fragment::Kind::Row) {
+        // By all four threads that have it.
+        ptx.storePair(at, sharedOffset(s), state.values[half],
+                      state.values[half]);
+        continue;
+      }
+      at = ptx.add(at, ptx.mul(t, 8));
+      for (size_t i = 0; i < state.values.size(); i += 2)
+        if (state.rowOf(i) == half)
+          ptx.storePair(at, sharedOffset(s) + int64_t(i) / 4 * 32,
+                        state.values[i], state.values[i + 1]);
+    }
+  }
+}
+
+/// Of a block of the cluster, in the current layout.
+MatrixGenerator::States MatrixGenerator::loadShared(Value row, int64_t block) {
+  Value there = ptx.addressIn(base, block);
+  int64_t lanes = emitter->layout.lanes;
+  Value t = arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(lanes - 1));
+  States states;
+  for (unsigned s = 0; s < plan.fold.getNumStates(); ++s) {
+    Fragment state = shapeOfState(s);
+    Value at = ptx.add(there, ptx.mul(row, sharedStride(s)));
+    if (state.kind == Fragment::Kind::Row) {
+      state.values.push_back(ptx.loadPair(at, sharedOffset(s))[0]);
+    } else {
+      at = ptx.add(at, ptx.mul(t, 8));
+      for (size_t i = 0, n = emitter->sizeOf(state); i < n; i += 2)
+        llvm::append_range(
+            state.values,
+            ptx.loadPair(at, sharedOffset(s) + int64_t(i) * lanes * 4));
+    }
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
+//===----------------------------------------------------------------------===//
+// States in global memory
+//===----------------------------------------------------------------------===//
+
+void MatrixGenerator::storeStates(const DenseMap<unsigned, Fragment> &states) {
+  SmallVector<AffineMap> maps = plan.fold.getIndexingMapsArray();
+  for (unsigned s = 0; s < plan.fold.getNumStates(); ++s)
+    storeValue(viewState(inGroups, s), maps[plan.fold.getInputs().size() + s],
+               states.lookup(s));
+}
+
+/// Counts what the block has stored; whether all others have stored theirs.
+Value MatrixGenerator::countSegment() {
+  LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, "device");
   int64_t threads = 128 * plan.consumers;
   ptx.synchronize(1, threads);
   Value word = controlWord();
@@ -192,72 +302,134 @@ void MatrixGenerator::mergeSegments(
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(ask.thenYield());
-    ptx.storeWord(word, countBlock(b, loc, counters, tile, plan.segments));
+    Value number = arith::MulIOp::create(
+        b, loc, tile, arith::ConstantIndexOp::create(b, loc, plan.cluster));
+    number = arith::AddIOp::create(b, loc, number, inCluster);
+    ptx.storeWord(word,
+                  countBlock(b, loc, counters, number, plan.groups()));
   }
   ptx.synchronize(1, threads);
-  Value isLast =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                            ptx.loadWord(word), ptx.i32(plan.segments - 1));
-  auto last = scf::IfOp::create(b, loc, isLast, /*withElse=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(last.thenYield());
-  fence();
-  FragmentLayout before = emitter->layout;
-  takeRows(layOutStates(), Value());
-  emitter->values.clear();
-  emitter->select(plan.step, *stepSets);
-  auto arguments = plan.step.getProgramBody()->getArguments().drop_front(
-      fold.getInputs().size());
-  DenseMap<unsigned, Fragment> total;
-  SmallVector<Value> list;
-  for (unsigned s = 0; s < count; ++s) {
-    total[s] =
-        emitter->fill(arguments[s], cast<TypedAttr>(fold.getIdentities()[s]));
-    llvm::append_range(list, total[s].values);
-  }
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                               ptx.loadWord(word), ptx.i32(plan.groups() - 1));
+}
+
+/// The states of all groups, in the current layout.
+DenseMap<unsigned, Fragment> MatrixGenerator::mergeStored() {
+  FoldOp fold = plan.fold;
+  unsigned count = fold.getNumStates();
+  int64_t groups = plan.groups(), held = 0;
+  for (unsigned s = 0; s < count; ++s)
+    held += emitter->sizeOf(shapeOfState(s));
   // The loads of several segments at a time.
   int64_t some = 1, most = plan.consumers == 1 ? kLoadedByFew : kLoadedValues;
-  for (int64_t n : {16, 8, 6, 5, 4, 3, 2})
-    if (plan.segments % n == 0 && n * int64_t(list.size()) <= most) {
+  for (int64_t n : {16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2})
+    if (groups % n == 0 && n * held <= most) {
       some = n;
       break;
     }
   auto index = [&](int64_t v) -> Value {
     return arith::ConstantIndexOp::create(b, loc, v);
   };
+  SmallVector<AffineMap> maps = fold.getIndexingMapsArray();
+  auto loadSome = [&](Value first) {
+    SmallVector<States> parts(some);
+    for (int64_t k = 0; k < some; ++k)
+      for (unsigned s = 0; s < count; ++s) {
+        AffineMap map = simplifyForExtents(maps[fold.getInputs().size() + s],
+                                           space.staticExtents);
+        Value at = arith::AddIOp::create(b, loc, first, index(k));
+        parts[k].push_back(
+            emitter->load(viewState(at, s), map, shapeOfState(s)));
+      }
+    return parts;
+  };
+  States total = mergeAll(loadSome(index(0)));
+  SmallVector<Value> list;
+  for (Fragment &state : total)
+    llvm::append_range(list, state.values);
   auto take = [&](ValueRange values) {
-    for (unsigned s = 0; s < count; ++s) {
-      size_t n = total[s].values.size();
-      total[s].values.assign(values.begin(), values.begin() + n);
+    for (Fragment &state : total) {
+      size_t n = state.values.size();
+      state.values.assign(values.begin(), values.begin() + n);
       values = values.drop_front(n);
     }
   };
-  list = emitFor(b, loc, index(0), index(plan.segments), index(some), list,
+  if (some < groups)
+    take(emitFor(b, loc, index(some), index(groups), index(some), list,
                  [&](Value segment, ValueRange carried) {
                    take(carried);
-                   SmallVector<SmallVector<Fragment>> loaded(some);
-                   for (int64_t k = 0; k < some; ++k)
-                     for (unsigned s = 0; s < count; ++s) {
-                       Value at =
-                           arith::AddIOp::create(b, loc, segment, index(k));
-                       loaded[k].push_back(
-                           emitter->load(viewState(at, s), maps[s],
-                                         emitter->shapeOf(getDimsOf(maps[s]))));
-                     }
-                   SmallVector<Fragment> now;
-                   for (unsigned s = 0; s < count; ++s)
-                     now.push_back(total[s]);
-                   for (SmallVector<Fragment> &part : loaded) {
-                     llvm::append_range(now, part);
-                     now = emitter->evaluate(fold.getMerge().front(), now);
-                   }
-                   SmallVector<Value> next;
-                   for (unsigned s = 0; s < count; ++s)
-                     for (size_t e = 0; e < total[s].values.size(); ++e)
-                       next.push_back(emitter->elementFor(now[s], total[s], e));
-                   return next;
-                 });
-  take(list);
-  finalizeStates(total);
+                   SmallVector<States> parts = loadSome(segment);
+                   States next = mergeAll({total, mergeAll(std::move(parts))});
+                   SmallVector<Value> values;
+                   for (Fragment &state : next)
+                     llvm::append_range(values, state.values);
+                   return values;
+                 }));
+  DenseMap<unsigned, Fragment> result;
+  for (auto [s, state] : llvm::enumerate(total))
+    result[s] = std::move(state);
+  return result;
+}
+
+/// The blocks of a cluster merge their states through shared memory, a part of the
+/// rows each; where there are several clusters, or none, every block stores what it
+/// has, and the last one reads that of all, in the order of segments, and merges it.
+void MatrixGenerator::mergeSegments(
+    const DenseMap<unsigned, Fragment> &states) {
+  auto select = [&] {
+    emitter->values.clear();
+    emitter->select(plan.step, *stepSets);
+  };
+  FragmentLayout before = emitter->layout;
+  auto inBranch = [&](Value condition, function_ref<void()> body) {
+    auto branch = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenYield());
+    select();
+    body();
+  };
+  if (plan.cluster == 1) {
+    storeStates(states);
+    inBranch(countSegment(), [&] {
+      LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, "device");
+      takeRows(layOutStates(std::min(space.staticExtents[plan.m], plan.rows())),
+               Value());
+      finalizeStates(mergeStored());
+    });
+    emitter->layout = before;
+    return;
+  }
+  storeShared(states);
+  ptx.synchronizeCluster();
+  int64_t rows = llvm::divideCeil(
+      std::min(space.staticExtents[plan.m], plan.rows()), plan.cluster);
+  FragmentLayout layout = layOutStates(rows);
+  int64_t ofWarp = 32 / layout.lanes;
+  rows = llvm::alignTo(rows, ofWarp);
+  Value own = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), inCluster);
+  select();
+  Value row = takeRows(layout, ptx.mul(own, rows));
+  // Other warps have no rows.
+  Value hasRows = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                        warp, ptx.i32(4 + rows / ofWarp));
+  bool isAll = plan.groups() == 1;
+  inBranch(hasRows, [&] {
+    SmallVector<States> parts;
+    for (int64_t i = 0; i < plan.cluster; ++i)
+      parts.push_back(loadShared(row, i));
+    DenseMap<unsigned, Fragment> merged;
+    for (auto [s, state] : llvm::enumerate(mergeAll(std::move(parts))))
+      merged[s] = state;
+    if (isAll)
+      finalizeStates(merged);
+    else
+      storeStates(merged);
+  });
+  if (!isAll)
+    inBranch(countSegment(), [&] {
+      LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, "device");
+      inBranch(hasRows, [&] { finalizeStates(mergeStored()); });
+    });
+  ptx.synchronizeCluster();
   emitter->layout = before;
 }

@@ -55,6 +55,11 @@ CASES = {
     "three-queue": (1, 2, 500, 500, 64, "causal", 1, 4, {"hints": {"rows": 192}, "blocks": 2}),
     "resident": (1, 2, 256, 256, 64, "causal", 2, 1, {"hints": {"operand": 2}, "blocks": 1}),
     "few-half": (1, 16, 1, 1024, 64, "none", 1, 1, {"hints": {"blocks": 2, "split": 4}}),
+    "few-cluster": (2, 12, 1, 1100, 64, "none", 2, 1,
+                    {"hints": {"split": 8, "cluster": 8, "columns": 64}}),
+    "few-clusters": (1, 18, 1, 1000, 80, "none", 2, 1,
+                     {"hints": {"split": 8, "cluster": 4, "columns": 64, "blocks": 2}}),
+    "rows-clusters": (1, 40, 3, 530, 64, "none", 2, 1, {"hints": {"split": 4, "cluster": 2}}),
     "few": (1, 8, 8, 512, 64, "none", 1, 1, {}),
 }
 

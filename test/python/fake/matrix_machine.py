@@ -55,7 +55,9 @@ class MatrixKernel(Kernel):
             data = ctypes.string_at(pointer, self.arrays.get(name, size))
             values[name] = data if name in self.arrays else int.from_bytes(data, "little")
         blocks = min(blocks, self.most_blocks)
-        for block in [b for b in order or range(blocks) if b < blocks]:
+        assert blocks % self.cluster == 0, "parts of a cluster"
+        firsts = [b for b in order or range(blocks) if b < blocks and b % self.cluster == 0]
+        for block in firsts:
             _MatrixBlock(self, block, blocks, threads, shared, values).run()
 
 
@@ -71,14 +73,16 @@ class _Barrier:
 
 
 class _MatrixBlock(_Block):
-    """Threads are ready, or wait: for a phase of a barrier in shared memory (``held``), for others
-    of their warp or warpgroup (``apart``), at a numbered barrier (``named``)."""
+    """The blocks of a cluster. Threads are ready, or wait: for a phase of a barrier in shared memory
+    (``held``), for others of their warp or warpgroup (``apart``), at a numbered barrier
+    (``named``), for all threads of the cluster that have not ended (``together``)."""
 
     def __init__(self, kernel, block, blocks, threads, shared, values):
-        super().__init__(kernel, block, blocks, threads, shared + 1024, values)
-        self.barriers: dict[int, _Barrier] = {}
-        self.held = np.zeros(threads, bool)
-        self.named: dict[str, tuple[np.ndarray, int]] = {}
+        super().__init__(kernel, block, blocks, threads, (shared + 2047) // 1024 * 1024, values)
+        self.barriers: dict[tuple[int, int], _Barrier] = {}
+        self.held = np.zeros(self.count, bool)
+        self.together = np.zeros(self.count, bool)
+        self.named: dict[tuple[int, str], tuple[np.ndarray, int]] = {}
         self.maps = {}
         for name, value in values.items():
             if isinstance(value, bytes):
@@ -88,6 +92,10 @@ class _MatrixBlock(_Block):
     def run(self) -> None:
         while not self.done.all():
             ready = ~self.done & ~self.waits & ~self.apart & ~self.held
+            if not ready.any() and (self.together == ~self.done).all():
+                self.waits &= ~self.together
+                self.together[:] = False
+                continue
             if not ready.any():
                 at = {self.kernel.code[p].text for p in self.pc[~self.done]}
                 raise AssertionError(f"all threads wait: {sorted(at)}")
@@ -152,35 +160,44 @@ class _MatrixBlock(_Block):
     def numbered(self, i: Instruction, mask: np.ndarray) -> None:
         if "warp" in i.words:
             return
-        number = i.operands[0]
-        need = int(i.operands[1]) if len(i.operands) > 1 else self.count
-        waiting, arrived = self.named.get(number, (np.zeros(self.count, bool), 0))
-        arrived += int(mask.sum())
-        if "arrive" not in i.words:
-            waiting = waiting | mask
-            self.waits |= mask
-        assert arrived <= need, f"more threads than {need} at {i.text}"
-        if arrived == need:
-            self.waits &= ~waiting
-            waiting, arrived = np.zeros(self.count, bool), 0
-        self.named[number] = (waiting, arrived)
+        if "cluster" in i.words:  # whoever arrives waits next
+            if "wait" in i.words:
+                self.together |= mask
+                self.waits |= mask
+            return
+        for rank in np.unique(self.rank[mask]):
+            own, key = mask & (self.rank == rank), (int(rank), i.operands[0])
+            need = int(i.operands[1]) if len(i.operands) > 1 else int((self.rank == rank).sum())
+            waiting, arrived = self.named.get(key, (np.zeros(self.count, bool), 0))
+            arrived += int(own.sum())
+            if "arrive" not in i.words:
+                waiting = waiting | own
+                self.waits |= own
+            assert arrived <= need, f"more threads than {need} at {i.text}"
+            if arrived == need:
+                self.waits &= ~waiting
+                waiting, arrived = np.zeros(self.count, bool), 0
+            self.named[key] = (waiting, arrived)
+
+    def barrier_of(self, t: int, place: int) -> _Barrier:
+        return self.barriers[int(self.rank[t]), int(place)]
 
     def barrier(self, i: Instruction, mask: np.ndarray) -> None:
         places = self.address(next(o for o in i.operands if o.startswith("[")))
         if "init" in i.words:
             for t in np.flatnonzero(mask):
                 count = int(self.read(i.operands[1], "u32")[t])
-                self.barriers[int(places[t])] = _Barrier(count)
+                self.barriers[int(self.rank[t]), int(places[t])] = _Barrier(count)
         elif "hold" in i.words:
             parity = self.read(i.operands[1], "u32")
             for t in np.flatnonzero(mask):
                 # A phase of the other parity is the one before.
-                if self.barriers[int(places[t])].phase % 2 == parity[t]:
+                if self.barrier_of(t, places[t]).phase % 2 == parity[t]:
                     self.held[t] = True
                     self.pc[t] -= 1
         else:
             for t in np.flatnonzero(mask):
-                bar = self.barriers[int(places[t])]
+                bar = self.barrier_of(t, places[t])
                 if "expect_tx" in i.words:
                     bar.bytes += int(self.read(i.operands[-1], "u32")[t])
                 assert bar.left > 0, f"an arrival too many: {i.text}"
@@ -193,7 +210,7 @@ class _MatrixBlock(_Block):
 
     # Copies ------------------------------------------------------------------
     def bulk(self, i: Instruction, mask: np.ndarray) -> None:
-        if "commit_group" in i.words or "wait_group" in i.words:
+        if {"commit_group", "wait_group", "prefetch"} & set(i.words):
             return
         threads = np.flatnonzero(mask)
         to_shared = "mbarrier" in i.words
@@ -217,7 +234,8 @@ class _MatrixBlock(_Block):
             offset = base - _BASE + index[:, 0] * 2 + (index[:, 1:] * strides).sum(1)
             spot = at + np.arange(len(index)) * 2
             spot ^= ((spot >> 7) & 7) << 4
-            assert spot.max() + 2 <= len(self.shared), f"beyond shared memory: {i.text}"
+            assert spot.max() + 2 <= self.size, f"beyond shared memory: {i.text}"
+            spot += self.rank[t] * self.size
             for byte in range(2):
                 if to_shared:
                     self.shared[spot + byte] = 0
@@ -225,7 +243,7 @@ class _MatrixBlock(_Block):
                 else:
                     _MEMORY[offset[inside] + byte] = self.shared[spot[inside] + byte]
             if to_shared:
-                bar = self.barriers[int(self.address(f"[{inner[2][0]}]")[t])]
+                bar = self.barrier_of(t, self.address(f"[{inner[2][0]}]")[t])
                 bar.bytes -= 2 * len(index)
                 self.settle(bar)
 
@@ -235,7 +253,7 @@ class _MatrixBlock(_Block):
         assert "x4" in i.words and "trans" not in i.words, i.text
         names, place = (i.operands[0], i.operands[1]) if is_load else (i.operands[1], i.operands[0])
         registers = [name.strip() for name in names.strip("{}").split(",")]
-        addresses = self.address(place).reshape(-1, 4, 8)
+        addresses = (self.address(place) + self.rank * self.size).reshape(-1, 4, 8)
         for warp in np.flatnonzero(mask.reshape(-1, 32).any(1)):
             lanes = slice(32 * warp, 32 * warp + 32)
             for j, register in enumerate(registers):
@@ -252,8 +270,10 @@ class _MatrixBlock(_Block):
                     words = self.read(register, "b32")[lanes].reshape(8, 4)
                     self.shared[spots] = np.ascontiguousarray(words).view(np.uint8)
 
-    def matrix(self, descriptor: int, free: int, is_sum_contiguous: bool) -> np.ndarray:
-        """[free, 16] bits of 16-bit floats."""
+    def matrix(
+        self, descriptor: int, free: int, is_sum_contiguous: bool, thread: int
+    ) -> np.ndarray:
+        """[free, 16] bits of 16-bit floats in the block of that thread."""
         start = (descriptor & 0x3FFF) << 4
         leading, stride = ((descriptor >> s & 0x3FFF) << 4 for s in (16, 32))
         assert descriptor >> 62 == 1
@@ -262,7 +282,7 @@ class _MatrixBlock(_Block):
             at = start + n // 8 * stride + n % 8 * 128 + k * 2
         else:
             at = start + n // 64 * leading + k // 8 * stride + k % 8 * 128 + n % 64 * 2
-        at = at ^ (((at >> 7) & 7) << 4)
+        at = (at ^ (((at >> 7) & 7) << 4)) + self.rank[thread] * self.size
         return self.shared[at].astype(np.uint16) | (self.shared[at + 1].astype(np.uint16) << 8)
 
     def product(self, i: Instruction, group: slice) -> None:
@@ -289,11 +309,11 @@ class _MatrixBlock(_Block):
         else:
             place = self.read(left, "u64")[group]
             assert (place == place[0]).all(), "descriptors differ between threads"
-            a = self.matrix(int(place[0]), 64, scales[0] == 0)
+            a = self.matrix(int(place[0]), 64, scales[0] == 0, group.start)
             trans = scales[1]
         place = self.read(right, "u64")[group]
         assert (place == place[0]).all(), "descriptors differ between threads"
-        c = self.matrix(int(place[0]), columns, trans == 0)
+        c = self.matrix(int(place[0]), columns, trans == 0, group.start)
         made = floats(a).astype(np.float64) @ floats(c).astype(np.float64).T
         mask = np.zeros(self.count, bool)
         mask[group] = True
