@@ -210,6 +210,22 @@ static bool isTooLargeToHold(CascadeOp cascade, const Shape &shape,
   return false;
 }
 
+/// Columns that a row of a GPU's matrix units has at most.
+static constexpr double kMatrixColumns = 256;
+
+/// Whether a row that is kept between reductions is longer than that: matrix units
+/// can only walk it.
+static bool hasLongRows(CascadeOp cascade, const Shape &shape) {
+  SmallVector<int64_t> extents = getStaticExtents(cascade);
+  for (ReduceOp reduce : shape.reduces)
+    for (Value v : reduce.getResults())
+      for (unsigned d : shape.sets[v].set_bits())
+        if (shape.reduced.test(d) && !ShapedType::isDynamic(extents[d]) &&
+            extents[d] > kMatrixColumns)
+          return true;
+  return false;
+}
+
 /// Segments that give every unit a block, and two to even out their lengths.
 static int64_t countParts(TargetAttr target, double blocks, double bytes) {
   blocks = std::max(1.0, blocks);
@@ -385,6 +401,8 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
   double bytesInAll = countBytes(cascade, *shape);
   bool isTooLarge = isGpu(target) && !shape->hasContraction &&
                     isTooLargeToHold(cascade, *shape, tiles);
+  bool isLong = isGpu(target) && shape->hasContraction &&
+                hasLongRows(cascade, *shape);
   if (!options.kind && isWorthSplitting(*shape, target, blocks, bytesInAll))
     isSplit = true;
   // The prefixes of a scan are written in order.
@@ -409,7 +427,7 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
                     "differences from a mean are summed around a kept value, "
                     "which loses fewer digits");
   }
-  if (resident <= budget && !isAsked && !isSplit && !isTooLarge &&
+  if (resident <= budget && !isAsked && !isSplit && !isTooLarge && !isLong &&
       around.empty())
     return make(ScheduleKind::Resident,
                 "what a block keeps (" + Twine(int64_t(resident)) +
@@ -490,6 +508,9 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
     if (isSplit && !isAsked)
       reason = std::to_string(int64_t(blocks)) + " blocks are too few for " +
                std::to_string(target.getUnits()) + " units";
+    else if (!isAsked && isLong && resident <= budget)
+      reason = "rows of more than " + std::to_string(int64_t(kMatrixColumns)) +
+               " columns are walked by matrix units";
     else if (!isAsked && isTooLarge)
       reason = "the reduced dims are more than the threads of a block hold";
     else if (!isAsked)

@@ -98,6 +98,43 @@ void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
       combine(parts, shuffle(parts, distance));
     return;
   }
+  if (!isFar && count >= 4) {
+    // The lower half of the warps combines what the upper half has with its own,
+    // and so on; then all take the result of the first: less work than if each
+    // combined all. Who stores now does so where nobody reads before a barrier.
+    Value number = compress(warp, warps), stores = isFirstOf(inWarp);
+    auto inBranch = [&](Value condition, function_ref<Parts()> body) {
+      auto branch = scf::IfOp::create(b, loc, types, condition, true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(b, loc, body());
+      b.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(b, loc, parts);
+      return Parts(branch.getResults());
+    };
+    for (int64_t half = count / 2; half >= 1; half /= 2) {
+      Value isLower = arith::CmpIOp::create(
+          b, loc, arith::CmpIPredicate::ult, number, word(half));
+      parts = inBranch(isLower, [&] {
+        Parts both = parts;
+        combine(both, load(arith::AddIOp::create(b, loc, number, word(half))));
+        return both;
+      });
+      Value isNext = arith::CmpIOp::create(
+          b, loc, arith::CmpIPredicate::uge, number, word(half / 2));
+      isNext = arith::AndIOp::create(
+          b, loc, arith::AndIOp::create(b, loc, isNext, isLower), stores);
+      auto branch = scf::IfOp::create(b, loc, isNext, /*withElse=*/false);
+      {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPoint(branch.thenYield());
+        storeWords(parts, placeOf(warp), places);
+      }
+      barrier();
+    }
+    parts = load(word(0));
+    return;
+  }
   parts = load(word(0));
   if (count * parts.size() <= 64) {
     for (int64_t i = 1; i < count; ++i)

@@ -7,6 +7,9 @@ using namespace redfuse;
 /// Bytes that a block of a cluster should have of a tile at least, and can have at
 /// most where the cluster does what blocks with a segment each would do.
 static constexpr double kShareBytes = 32768, kMostShareBytes = 131072;
+/// Bytes of a tile's results up to which its states are few enough to be sent to all
+/// blocks of a cluster.
+static constexpr double kLittleBytes = 64;
 /// Bytes that blocks ask the second-level cache for at their start, in all.
 static constexpr double kAheadBytes = 24e6;
 /// Bytes of a tile that are worth asking for.
@@ -22,10 +25,9 @@ bool RegisterPlanner::chooseCluster(bool isHeld) {
       space.schedule && space.schedule.getKind() == ScheduleKind::Split;
   // Blocks with segments of their own are the other way.
   bool hasOtherWay = mergesInLaunch(kernel) && !isSplit;
-  double bytes = 0, elements = 0;
+  double bytes = 0, elements = 0, results = 0;
   for (const TensorAccess &access : accesses) {
-    if (access.isInput)
-      bytes += bytesOfTile(access);
+    (access.isInput ? bytes : results) += bytesOfTile(access);
     elements = std::max(elements, bytesOfTile(access) / access.bytes);
   }
   // Blocks wait for each other: where there are tiles for all multiprocessors, a
@@ -37,7 +39,8 @@ bool RegisterPlanner::chooseCluster(bool isHeld) {
       cluster *= 2;
     if (cluster > 1 && asked == 0)
       return false;
-  } else if (hasOtherWay && streamed.count() == 1 && !isMapped) {
+  } else if (hasOtherWay && streamed.count() == 1 && !isMapped &&
+             results <= kLittleBytes) {
     double enough = 2 * getTargetOf(kernel).getUnits();
     while (cluster < limits.cluster && countTiles() * cluster < enough &&
            bytes / (2 * cluster) >= kShareBytes)

@@ -34,22 +34,49 @@ ODD = {
 }
 
 
-# What is asked of the generator, by name: `--variants` times them side by side.
+# What is asked of the generator, by name: `--variants` times them side by side. The first ones are
+# of kernels on matrix units, the others of those in registers.
 HINTS = {
     "own": {},
-    "half": {"blocks": 2},
-    "half, 64 columns": {"blocks": 2, "columns": 64},
-    "half, twice as many": {"blocks": 2, "split": 33},
-    "half, 64 columns, twice": {"blocks": 2, "columns": 64, "split": 33},
-    "64 columns": {"columns": 64},
-    "8 parts": {"split": 8},
-    "4 slots": {"slots": 4},
+    "not ahead": {"ahead": 1},
+    "64": {"columns": 64},
+    "64 half": {"columns": 64, "blocks": 2},
+    "64 half not ahead": {"columns": 64, "blocks": 2, "ahead": 1},
+    "64 half c8": {"columns": 64, "blocks": 2, "cluster": 8},
+    "64 half c8 not ahead": {"columns": 64, "blocks": 2, "cluster": 8, "ahead": 1},
+    "64 c8": {"columns": 64, "cluster": 8},
+    "64 c4": {"columns": 64, "cluster": 4},
+    "64 half c4": {"columns": 64, "blocks": 2, "cluster": 4},
+    "8 parts c8": {"split": 8, "cluster": 8},
+    "64 8 parts c8": {"split": 8, "cluster": 8, "columns": 64},
+    "64 half 32 parts c8": {"columns": 64, "blocks": 2, "split": 32, "cluster": 8},
+}
+REGISTER_HINTS = {
+    "own": {},
+    "loop": {"loop": 1},
+    "256 threads": {"threads": 256},
+    "256 threads, loop": {"threads": 256, "loop": 1},
+    "step 32": {"step": 32},
+    "4 parts": {"parts": 4},
+    "16 parts": {"parts": 16},
+    "16 parts, 256 threads": {"parts": 16, "threads": 256},
+    "cluster 4": {"cluster": 4},
+}
+COMPARED = {
+    "4k": (1, 64, 8, 4096, 128),
+    "512": (1, 64, 8, 512, 128),
+    "1k": (1, 64, 8, 1024, 128),
+    "one key head": (8, 32, 1, 16384, 128),
+    "32k": (1, 64, 8, 32768, 128),
+    "own keys, 512": (1, 32, 32, 512, 128),
+    "own keys, 1k": (1, 32, 32, 1024, 128),
+    "own keys, 4k": (1, 32, 32, 4096, 128),
 }
 
 
 def compare(name: str) -> bool:
     """Times of one shape by hints, against a copy; whether all are right."""
-    batch, heads, kv_heads, keys, dim = TIMED[name]
+    batch, heads, kv_heads, keys, dim = COMPARED[name]
     text = programs.attention(batch, heads, 1, keys, dim, "bf16", kv_heads, "none")
     sizes = ((heads, 1), (kv_heads, keys), (kv_heads, keys))
     number = max(3, (150 << 20) // (4 * batch * kv_heads * keys * dim))
@@ -60,9 +87,10 @@ def compare(name: str) -> bool:
     copies = [(s[1], torch.empty_like(s[1])) for s in sets]
     copy = replayed(lambda x, y: y.copy_(x), copies)
     said, good, expected = [f"copy {copy:.1f} us"], True, None
-    for what, hints in HINTS.items():
+    has_rows = heads // kv_heads > 4
+    for what, hints in (HINTS if has_rows else REGISTER_HINTS).items():
         try:
-            (schedule,) = hinted(text, "cuda:sm_90a", hints)
+            (schedule,) = hinted(text, "cuda:sm_90a", hints, "stream" if has_rows else "split")
             options = {"cache": False, "schedules": (schedule,)}
             exe = redfuse.compile(text, target="cuda", options=options)
             out = torch.full_like(sets[0][0], float("nan"))
@@ -74,7 +102,7 @@ def compare(name: str) -> bool:
             said.append(f"{what} {ours:.1f}" + (f" (error {error:.1g})" if error >= 1e-2 else ""))
         except Exception as problem:
             said.append(f"{what}: {type(problem).__name__} {str(problem)[:80]}")
-    print(name, TIMED[name], "; ".join(said), flush=True)
+    print(name, COMPARED[name], "; ".join(said), flush=True)
     return good
 
 
@@ -127,5 +155,5 @@ def run(name: str, quick: bool) -> bool:
 
 if __name__ == "__main__":
     if "--variants" in sys.argv:
-        sys.exit(run_all(["4k", "one key head", "32k"], lambda name, _: compare(name)))
+        sys.exit(run_all(list(COMPARED), lambda name, _: compare(name)))
     sys.exit(run_all([*ODD, *TIMED], run))

@@ -38,12 +38,17 @@ VARIANTS = {
 }
 
 
-def hinted(text: str, target: str, hints: dict[str, int]) -> tuple[str, ...]:
-    """The model's schedule with hints."""
-    (place,) = places(read(text), Options(schedule="stream", cache=False), target)
+def hinted(
+    text: str, target: str, hints: dict[str, int], kind: str = "stream"
+) -> tuple[str, ...]:
+    """The model's schedule of that kind with hints; `parts` is no hint."""
+    parts = hints.get("parts", 0)
+    options = Options(schedule=kind, cache=False, parts=parts)
+    (place,) = places(read(text), options, target)
     schedule = place.starts[0]
     for name, value in hints.items():
-        schedule = schedule.with_hint(name, value)
+        if name != "parts":
+            schedule = schedule.with_hint(name, value)
     return (schedule.text,)
 
 
