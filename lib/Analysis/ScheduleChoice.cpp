@@ -401,8 +401,8 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
   double bytesInAll = countBytes(cascade, *shape);
   bool isTooLarge = isGpu(target) && !shape->hasContraction &&
                     isTooLargeToHold(cascade, *shape, tiles);
-  bool isLong = isGpu(target) && shape->hasContraction &&
-                hasLongRows(cascade, *shape);
+  bool isLong =
+      isGpu(target) && shape->hasContraction && hasLongRows(cascade, *shape);
   if (!options.kind && isWorthSplitting(*shape, target, blocks, bytesInAll))
     isSplit = true;
   // The prefixes of a scan are written in order.

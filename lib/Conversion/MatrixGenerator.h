@@ -98,10 +98,9 @@ private:
   int64_t tileOf(unsigned d) const;
   /// Partial sums need its memory, too.
   int64_t ringBytes() const {
-    return std::max(
-        {slots * slotBytes,
-         plan.split > 1 ? partialOffset(plan.products.size()) : 0,
-         plan.cluster > 1 ? sharedOffset(-1) : 0});
+    return std::max({slots * slotBytes,
+                     plan.split > 1 ? partialOffset(plan.products.size()) : 0,
+                     plan.cluster > 1 ? sharedOffset(-1) : 0});
   }
   // Ring ----------------------------------------------------------------------
   mlir::Value fullBarrier(mlir::Value slot);

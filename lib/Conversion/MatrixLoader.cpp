@@ -20,7 +20,7 @@ static constexpr int64_t kHalfSharedBytes = 110 * 1024;
 /// even them out, and a part of the group is in work at a time.
 static constexpr int64_t kSharedCacheBytes = 32 << 20, kUnequalBytes = 64 << 20;
 /// Bytes that blocks ask the second-level cache for at their start, in all.
-static constexpr int64_t kAheadBytes = 24 << 20;
+static constexpr int64_t kFetchedBytes = 24 << 20;
 /// Tiles of a group for each multiprocessor, where they are unequal.
 static constexpr int64_t kLeastRounds = 3;
 
@@ -682,7 +682,7 @@ void MatrixGenerator::fetchAhead() {
               : emitter->ends[d] ? emitter->ends[d]
                                  : emitter->extents[d];
   Value width = index(tileOf(d)),
-        most = index(std::max<int64_t>(1, kAheadBytes / (units * bytes)) *
+        most = index(std::max<int64_t>(1, kFetchedBytes / (units * bytes)) *
                      tileOf(d));
   Value first = streamBegin;
   end = arith::MinUIOp::create(b, loc, end,

@@ -590,8 +590,7 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
                                    plan.widths[*plan.stream]);
   int64_t wanted = space.schedule.getHint("split"),
           wantedCluster = space.schedule.getHint("cluster");
-  double best =
-      wanted ? std::numeric_limits<double>::infinity() : steps * step;
+  double best = wanted ? std::numeric_limits<double>::infinity() : steps * step;
   int64_t last = wanted ? steps : std::min(steps, units / tiles);
   for (int64_t most = 2; most <= last; ++most) {
     if (wanted && most != wanted)
@@ -601,9 +600,9 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
             segments = llvm::divideCeil(steps, each);
     for (int64_t cluster : {1, 2, 4, 8}) {
       if (segments % cluster != 0 || (cluster > 1 && !isShared) ||
-          (wantedCluster ? cluster != std::min(wantedCluster,
-                                               segments & -segments)
-                         : cluster > 1))
+          (wantedCluster
+               ? cluster != std::min(wantedCluster, segments & -segments)
+               : cluster > 1))
         continue;
       int64_t groups = segments / cluster;
       double cycles = each * step;

@@ -233,8 +233,8 @@ void MatrixGenerator::storeShared(const DenseMap<unsigned, Fragment> &states) {
       arith::SubIOp::create(b, loc, emitter->extents[plan.m], firstRow));
   for (unsigned half : {0, 1}) {
     Value own = ptx.add(row, 8 * half);
-    Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, own,
-                                         rest);
+    Value exists =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, own, rest);
     auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenYield());
@@ -305,8 +305,7 @@ Value MatrixGenerator::countSegment() {
     Value number = arith::MulIOp::create(
         b, loc, tile, arith::ConstantIndexOp::create(b, loc, plan.cluster));
     number = arith::AddIOp::create(b, loc, number, inCluster);
-    ptx.storeWord(word,
-                  countBlock(b, loc, counters, number, plan.groups()));
+    ptx.storeWord(word, countBlock(b, loc, counters, number, plan.groups()));
   }
   ptx.synchronize(1, threads);
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
@@ -410,8 +409,8 @@ void MatrixGenerator::mergeSegments(
   select();
   Value row = takeRows(layout, ptx.mul(own, rows));
   // Other warps have no rows.
-  Value hasRows = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                        warp, ptx.i32(4 + rows / ofWarp));
+  Value hasRows = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, warp,
+                                        ptx.i32(4 + rows / ofWarp));
   bool isAll = plan.groups() == 1;
   inBranch(hasRows, [&] {
     SmallVector<States> parts;

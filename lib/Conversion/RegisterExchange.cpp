@@ -113,15 +113,15 @@ void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
       return Parts(branch.getResults());
     };
     for (int64_t half = count / 2; half >= 1; half /= 2) {
-      Value isLower = arith::CmpIOp::create(
-          b, loc, arith::CmpIPredicate::ult, number, word(half));
+      Value isLower = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                            number, word(half));
       parts = inBranch(isLower, [&] {
         Parts both = parts;
         combine(both, load(arith::AddIOp::create(b, loc, number, word(half))));
         return both;
       });
-      Value isNext = arith::CmpIOp::create(
-          b, loc, arith::CmpIPredicate::uge, number, word(half / 2));
+      Value isNext = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                           number, word(half / 2));
       isNext = arith::AndIOp::create(
           b, loc, arith::AndIOp::create(b, loc, isNext, isLower), stores);
       auto branch = scf::IfOp::create(b, loc, isNext, /*withElse=*/false);

@@ -38,9 +38,7 @@ VARIANTS = {
 }
 
 
-def hinted(
-    text: str, target: str, hints: dict[str, int], kind: str = "stream"
-) -> tuple[str, ...]:
+def hinted(text: str, target: str, hints: dict[str, int], kind: str = "stream") -> tuple[str, ...]:
     """The model's schedule of that kind with hints; `parts` is no hint."""
     parts = hints.get("parts", 0)
     options = Options(schedule=kind, cache=False, parts=parts)
