@@ -161,10 +161,18 @@ def run(
     held, expected = checking.load_npz(str(inputs)) if inputs is not None else ([], [])
     executable = _load(file, target, options)
     signature = executable.signature
-    arrays = (
-        checking.cast_inputs(held, signature) if inputs is not None else random_inputs(signature)
-    )
-    results = call(executable, arrays, f"running a program for {executable.target}")
+    try:
+        arrays = (
+            checking.cast_inputs(held, signature)
+            if inputs is not None
+            else random_inputs(signature)
+        )
+        results = call(executable, arrays, f"running a program for {executable.target}")
+    except ArgumentError as error:
+        if inputs is None:
+            raise
+        which = "in0, in1, ..." if error.index is None else f"in{error.index}"
+        raise ArgumentError(f"{error} ({which} of {inputs})") from None
     if save is not None:
         _save_npz(save, results)
     if expected and len(expected) != len(results):

@@ -82,6 +82,7 @@ def make_steps(given: argparse.Namespace, out: Path) -> list[Step]:
     steps = [
         Step("corpus", [*python, str(HERE / "corpus.py"), "--jobs", str(jobs)], shared=True),
         Step("calls", [*python, str(HERE / "calls.py")], shared=True),
+        Step("commands", [*python, str(HERE / "commands.py")], shared=True),
         Step("twice", [*python, str(HERE / "checked.py"), "--repeat", "300"], shared=True),
         Step(
             "fuzz",
@@ -181,7 +182,7 @@ def main() -> int:
     """The command line; 0 if every step that was asked for is ok."""
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0],
-        epilog="Steps: corpus, calls, twice, fuzz, memcheck, racecheck, initcheck, synccheck and "
+        epilog="Steps: corpus, calls, commands, twice, fuzz, memcheck, racecheck, initcheck, synccheck and "
         "the same with -units (kernels for matrix units), latency, bandwidth, bench; none: all.",
     )
     parser.add_argument("steps", nargs="*")

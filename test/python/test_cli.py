@@ -80,10 +80,11 @@ def test_floats_are_cast_to_the_programs_type(scale: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("held", "words"),
     [
-        ({"in0": X}, ["takes 2 arguments", "got 1"]),
+        ({"in0": X}, ["takes 2 arguments", "got 1", "in0, in1, ... of", "in.npz"]),
         ({"in0": X, "in1": Y, "in2": Y}, ["takes 2 arguments", "got 3"]),
-        ({"in0": Y, "in1": Y}, ["argument 0", "shape"]),
-        ({"in0": X, "in1": Y.astype(np.int64)}, ["argument 1", "int64"]),
+        ({"in0": Y, "in1": Y}, ["argument 0", "shape", "(in0 of", "in.npz"]),
+        ({"in0": X[:0], "in1": Y}, ["expected shape 3x5", "got 0x5", "(in0 of"]),
+        ({"in0": X, "in1": Y.astype(np.int64)}, ["argument 1", "int64", "(in1 of"]),
         ({"in0": X, "in1": Y, "x": Y}, ["named in0", "x"]),
         ({"in0": X, "in1": Y, "out0": X, "out1": X}, ["expected 1 outputs"]),
     ],
