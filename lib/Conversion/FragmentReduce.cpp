@@ -318,6 +318,7 @@ Value FragmentEmitter::packLeft(const MatrixProduct &product) {
   Fragment fragment = get(v), shape;
   shape.kind = Kind::Matrix;
   shape.dim = product.k;
+  shape.rows = layout.rows;
   size_t size = sizeOf(shape);
   SmallVector<Value> elements;
   for (size_t i = 0; i < size; ++i) {
@@ -330,7 +331,8 @@ Value FragmentEmitter::packLeft(const MatrixProduct &product) {
       element = arith::ExtFOp::create(b, loc, b.getF32Type(), element);
     elements.push_back(element);
   }
-  auto type = tile::OperandType::get(
-      b.getContext(), 64, plan.widths.lookup(product.k), product.element);
+  auto type =
+      tile::OperandType::get(b.getContext(), plan.groupRows,
+                             plan.widths.lookup(product.k), product.element);
   return tile::PackOp::create(b, loc, type, elements);
 }

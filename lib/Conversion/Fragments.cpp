@@ -84,8 +84,8 @@ Value FragmentEmitter::elementFor(const Fragment &f, const Fragment &shape,
 Value FragmentEmitter::rowAt(size_t half) {
   Value row = offsets[plan.m];
   return half == 0 ? row
-                   : Value(arith::AddIOp::create(b, loc, row,
-                                                 index(32 / layout.lanes)));
+                   : Value(arith::AddIOp::create(
+                         b, loc, row, index(half * (32 / layout.lanes))));
 }
 
 /// `column` counts what a thread has.

@@ -1,7 +1,8 @@
 //===- Fragments.h - values as matrix fragments -----------------*- C++ -*-===//
 //
 // A warp has 16 rows of a matrix. A thread has of each 8 columns four elements:
-// rows g and g + 8, columns 2t and 2t + 1, where g = lane / 4 and t = lane % 4.
+// rows g and g + 8, columns 2t and 2t + 1, where g = lane / 4 and t = lane % 4. (Or
+// 32 rows, and of each 8 columns rows g + 16 and g + 24, too.)
 // This is how matrix units leave a product, and (two neighbours packed) how they
 // take a left operand, so that what one product makes can be the operand of the
 // next without a shuffle. Values of fewer dims are kept once a thread. Products
@@ -16,8 +17,8 @@
 
 namespace redfuse {
 
-/// Which elements of a matrix a thread has: one row or two (32 / lanes apart), and
-/// of every 2 * lanes columns two neighbours.
+/// Which elements of a matrix a thread has: one row, two or four (32 / lanes apart),
+/// and of every 2 * lanes columns two neighbours.
 struct FragmentLayout {
   unsigned rows = 2, lanes = 4;
 };

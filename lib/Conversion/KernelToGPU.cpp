@@ -423,10 +423,10 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
             space.schedule.getTiles(), space.schedule.getStream(),
             space.schedule.getReason(), /*parts=*/0, space.schedule.getLazy(),
             space.schedule.getHints());
-      if (chip == "sm_90a") {
+      if (std::optional<MatrixTarget> target = findMatrixTarget(chip)) {
         std::string why;
         if (std::optional<MatrixPlan> plan =
-                planMatrix(kernel, launch, whole, units, why)) {
+                planMatrix(kernel, launch, whole, *target, units, why)) {
           MatrixGenerator matrices(kernel, launch, whole, std::move(*plan),
                                    units);
           if (matrices.layOut(why)) {

@@ -249,8 +249,13 @@ struct LowerWaitProducts : OpConversionPattern<WaitProductsOp> {
 
 } // namespace
 
+void tile::populateOperandPatterns(const TypeConverter &types,
+                                   RewritePatternSet &patterns) {
+  patterns.add<LowerAccumulators, LowerPack, LowerReadOperand, LowerSettle>(
+      types, patterns.getContext());
+}
+
 void tile::populateProductPatterns(const TypeConverter &types,
                                    RewritePatternSet &patterns) {
-  patterns.add<LowerAccumulators, LowerPack, LowerReadOperand, LowerSettle,
-               LowerMultiply, LowerWaitProducts>(types, patterns.getContext());
+  patterns.add<LowerMultiply, LowerWaitProducts>(types, patterns.getContext());
 }

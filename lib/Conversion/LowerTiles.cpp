@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 
@@ -72,6 +73,22 @@ public:
 struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
   using LowerTilesBase::LowerTilesBase;
 
+  // Addresses of tensors.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    LowerTilesBase::getDependentDialects(registry);
+    registry.insert<memref::MemRefDialect>();
+  }
+
+  /// Whether the op gives registers of a matrix of so many rows.
+  static bool hasRows(Operation *op, int64_t rows) {
+    return llvm::any_of(op->getResultTypes(), [&](Type type) {
+      auto accumulators = dyn_cast<tile::AccumulatorsType>(type);
+      auto operand = dyn_cast<tile::OperandType>(type);
+      return (accumulators && accumulators.getRows() == rows) ||
+             (operand && operand.getRows() == rows);
+    });
+  }
+
   /// Says of the first op that `chip` lacks what it needs.
   LogicalResult checkTargets() {
     StringRef number = chip;
@@ -86,12 +103,16 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
         needed = "sm_80 or later";
       else if (op->hasTrait<tile::Sm90>() && architecture < 90)
         needed = "sm_90 or later";
-      else if (op->hasTrait<tile::Sm90a>() && chip != "sm_90a")
-        needed = "sm_90a";
+      else if (hasRows(op, 128) && tile::hasWarpgroups(chip))
+        needed = "products of single warps";
       if (auto product = dyn_cast<tile::MmaOp>(op))
         return WalkResult(tile::checkInstruction(product, chip));
-      if (needed.empty())
+      if (needed.empty()) {
+        auto product = dyn_cast<tile::MultiplyOp>(op);
+        if (product && !tile::hasWarpgroups(chip))
+          return WalkResult(tile::checkWarpProduct(product));
         return WalkResult::advance();
+      }
       op->emitOpError() << "needs " << needed << "; the target is '" << chip
                         << "'";
       return WalkResult::interrupt();
@@ -109,7 +130,12 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
     tile::populateBarrierPatterns(types, patterns);
     tile::populateCopyPatterns(types, patterns);
     tile::populateInstructionPatterns(types, patterns, chip);
-    tile::populateProductPatterns(types, patterns);
+    tile::populateOperandPatterns(types, patterns);
+    if (tile::hasWarpgroups(chip))
+      tile::populateProductPatterns(types, patterns);
+    else
+      tile::populateWarpProductPatterns(types, patterns, chip);
+    tile::populateRowPatterns(types, patterns);
     tile::populateRolePatterns(types, patterns);
     target.addIllegalDialect<tile::TileDialect>();
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });

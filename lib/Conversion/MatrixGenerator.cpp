@@ -1,16 +1,15 @@
-//===- MatrixGenerator.cpp - kernels on the matrix units of sm_90a ---------===//
+//===- MatrixGenerator.cpp - kernels on matrix units -----------------------===//
 #include "MatrixGenerator.h"
+#include "InlinePtx.h"
 #include "RegisterKernel.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace redfuse;
 
-static constexpr int64_t kLoaderThreads = 128;
 /// Registers of a thread by the number of multiplying warpgroups: as compiled, and
 /// of who loads and who multiplies. One warpgroup has enough as it is.
 struct RegisterBudget {
@@ -31,13 +30,32 @@ Value MatrixGenerator::start(unsigned i, Value slot, ValueRange elements,
                              Value left) {
   const MatrixProduct &product = plan.products[i];
   const Load &load = loads[i];
-  Value accumulators = elements.empty() ? Value() : ptx.accumulate(elements);
+  Value accumulators =
+      elements.empty() ? Value() : ptx.accumulate(elements, plan.groupRows);
   Ptx::Factor factor{left};
   if (load.isResident)
     factor = {residentTile(load), load.kept->isByRows, group};
   return ptx.multiply(plan.widths.lookup(product.n),
                       plan.widths.lookup(product.k), accumulators, factor,
-                      {tileIn(slot, load.right), load.right.isByRows});
+                      {tileIn(slot, load.right), load.right.isByRows},
+                      plan.groupRows);
+}
+
+Value MatrixGenerator::rowOfWarp() {
+  Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
+  return ptx.add(ptx.mul(group, plan.groupRows),
+                 ptx.mul(inGroup, plan.groupRows / 4));
+}
+
+/// The result of a product.
+Fragment MatrixGenerator::asFragment(unsigned product,
+                                     ValueRange elements) const {
+  Fragment fragment;
+  fragment.kind = Fragment::Kind::Matrix;
+  fragment.dim = plan.products[product].n;
+  fragment.rows = emitter->layout.rows;
+  fragment.values.assign(elements.begin(), elements.end());
+  return fragment;
 }
 
 SmallVector<Value>
@@ -81,11 +99,10 @@ MatrixGenerator::multiplyTiled(unsigned i, Ring &ring,
 
 /// The rows of a warp as a left operand.
 Value MatrixGenerator::readKept(const Tile &tile, Value slot, int64_t columns) {
-  Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
-  Value row = ptx.add(ptx.mul(group, 64), ptx.mul(inGroup, 16));
   auto type = tile::OperandType::get(b.getContext(), 64, columns,
                                      tile.type.getElement());
-  return tile::ReadOperandOp::create(b, loc, type, tileIn(slot, tile), row);
+  return tile::ReadOperandOp::create(b, loc, type, tileIn(slot, tile),
+                                     rowOfWarp());
 }
 
 /// Values that are the same in every step.
@@ -127,7 +144,7 @@ MatrixGenerator::Ring MatrixGenerator::emitInvariants(Ring ring) {
       leftOperands[i] = emitter->packLeft(product);
     }
   }
-  if (residentBytes)
+  if (residentBytes && plan.target.hasWarpgroups)
     ptx.wait(residentBarrier(/*isFull=*/true), turn);
   // Of the rest, what is cheap to keep: scalars and rows.
   for (Operation &inner : body->without_terminator())
@@ -145,7 +162,6 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
                                                    bool isFirst) {
   Block *body = plan.step.getProgramBody();
   auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
-  auto yield = cast<YieldOp>(body->getTerminator());
   DenseMap<Value, Fragment> invariants = emitter->values;
   emitter->mayStay = !isFirst;
   emitter->moved = Value();
@@ -213,13 +229,9 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
     for (Value slot : frontSlots)
       ptx.arrive(emptyBarrier(slot), emitter->lane);
   }
-  for (unsigned i : fronts) {
-    Fragment fragment;
-    fragment.kind = Fragment::Kind::Matrix;
-    fragment.dim = plan.products[i].n;
-    fragment.values = made[i];
-    emitter->values[plan.products[i].reduce.getResult(0)] = fragment;
-  }
+  for (unsigned i : fronts)
+    emitter->values[plan.products[i].reduce.getResult(0)] =
+        asFragment(i, made[i]);
   for (auto [s, arg] : llvm::enumerate(states)) {
     bool isWide = llvm::any_of(
         backs, [&](unsigned i) { return plan.products[i].state == s; });
@@ -273,18 +285,24 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
     after.packed.push_back(emitter->packLeft(plan.products[i]));
   if (emitter->moved)
     transportAll();
+  yieldOthers(before, after);
+  emitter->values = std::move(invariants);
+  return after;
+}
+
+/// States that no product is added to.
+void MatrixGenerator::yieldOthers(const Carried &before, Carried &after) {
+  auto yield = cast<YieldOp>(plan.step.getProgramBody()->getTerminator());
   for (auto [s, v] : llvm::enumerate(yield.getValues())) {
     if (after.states.contains(s))
       continue;
-    Fragment value = emitter->get(v), shape = before.states[s];
+    Fragment value = emitter->get(v), shape = before.states.lookup(s);
     for (size_t e = 0; e < shape.values.size(); ++e)
       shape.values[e] = shape.kind == Fragment::Kind::Matrix ? value.at(e)
                         : value.values.size() == 1           ? value.values[0]
                                                              : value.values[e];
     after.states[s] = shape;
   }
-  emitter->values = std::move(invariants);
-  return after;
 }
 
 /// Whether a product's state is multiplied by the power of a lazy pivot's move,
@@ -374,8 +392,15 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
         arguments[s], cast<TypedAttr>(plan.fold.getIdentities()[s]));
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Steps steps = stepsOf();
-  setStep(steps.begin);
-  carried = emitStep(carried, /*isFirst=*/true);
+  auto emit = [&](Carried before, bool isFirst, Value step) {
+    setStep(step);
+    return plan.target.hasWarpgroups
+               ? emitStep(before, isFirst)
+               : emitStepInOrder(before, isFirst, step, steps.end);
+  };
+  if (!plan.target.hasWarpgroups)
+    startStream(steps);
+  carried = emit(carried, /*isFirst=*/true, steps.begin);
   SmallVector<Value> list;
   flatten(carried.states, count, carried.packed, list);
   list.append({carried.ring.slot, carried.ring.phase});
@@ -386,8 +411,7 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
           Carried now = carried;
           unflatten(state, count, now.states, now.packed);
           now.ring = {state[state.size() - 2], state.back()};
-          setStep(step);
-          now = emitStep(now, /*isFirst=*/false);
+          now = emit(now, /*isFirst=*/false, step);
           SmallVector<Value> next;
           flatten(now.states, count, now.packed, next);
           next.append({now.ring.slot, now.ring.phase});
@@ -403,10 +427,11 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
     walk(steps.wholeEnd, steps.end, false);
   unflatten(list, count, carried.states, carried.packed);
   ring = {list[list.size() - 2], list.back()};
-  if (residentBytes)
+  if (residentBytes && plan.target.hasWarpgroups)
     ptx.arrive(residentBarrier(/*isFull=*/false), emitter->lane);
-  // What is left to add.
-  for (auto [at, i] : llvm::enumerate(backs)) {
+  // What is left to add: one operand for each product, if a step leaves any.
+  for (auto [at, i] :
+       llvm::enumerate(ArrayRef(backs).take_front(carried.packed.size()))) {
     unsigned s = plan.products[i].state;
     ptx.wait(fullBarrier(ring.slot), ring.phase);
     Value sum =
@@ -439,21 +464,18 @@ MatrixGenerator::Ring MatrixGenerator::multiplyCascade(Ring ring) {
   emitter->values.clear();
   emitter->select(plan.step, *stepSets);
   for (auto [i, product] : llvm::enumerate(plan.products)) {
-    Fragment fragment;
-    fragment.kind = Fragment::Kind::Matrix;
-    fragment.dim = product.n;
+    SmallVector<Value> elements;
     if (product.tiledLeft) {
       SmallVector<Value> none;
-      fragment.values = multiplyTiled(i, ring, none);
+      elements = multiplyTiled(i, ring, none);
     } else {
       Value left = emitter->packLeft(product);
       ptx.wait(fullBarrier(ring.slot), ring.phase);
-      fragment.values =
-          ptx.waitProducts(0, start(i, ring.slot, {}, left), left);
+      elements = ptx.waitProducts(0, start(i, ring.slot, {}, left), left);
       ptx.arrive(emptyBarrier(ring.slot), emitter->lane);
       ring = advance(ring);
     }
-    emitter->values[product.reduce.getResult(0)] = fragment;
+    emitter->values[product.reduce.getResult(0)] = asFragment(i, elements);
   }
   if (plan.split > 1)
     storePartials();
@@ -530,7 +552,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     finalSets = *dims;
   }
   emitter = std::make_unique<FragmentEmitter>(b, loc, plan, space);
-  if (plan.stream && plan.shares() == 1) {
+  emitter->layout.rows = plan.groupRows / 32;
+  bool hasWarpgroups = plan.target.hasWarpgroups;
+  if (plan.stream && plan.shares() == 1 && hasWarpgroups) {
     int64_t wanted = space.schedule.getHint("queue");
     hasQueue = wanted ? wanted == 2
                       : !MatrixMasks(b, loc, plan, *stepSets, *emitter)
@@ -540,8 +564,10 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   b.setInsertionPoint(launch);
   Value all =
       countBlocks(b, launch, space, [&](unsigned d) { return tileOf(d); });
-  Value grid = arith::MinUIOp::create(
-      b, loc, all, arith::ConstantIndexOp::create(b, loc, units));
+  Value grid = all;
+  if (hasWarpgroups)
+    grid = arith::MinUIOp::create(
+        b, loc, all, arith::ConstantIndexOp::create(b, loc, units));
   if (plan.shares() > 1)
     grid = arith::MulIOp::create(
         b, loc, all, arith::ConstantIndexOp::create(b, loc, plan.shares()));
@@ -549,7 +575,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       b, loc, grid, arith::ConstantIndexOp::create(b, loc, 1));
   SmallVector<Value> arguments{all,
                                arith::DivUIOp::create(b, loc, all, atLeastOne)};
-  for (Load &load : loads) {
+  for (Load &load : hasWarpgroups ? loads : SmallVector<Load>()) {
     arguments.push_back(makeTensorMap(load.right));
     if (load.left)
       arguments.push_back(makeTensorMap(*load.left));
@@ -569,17 +595,20 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   auto func =
       gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
   func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  int64_t threads = kLoaderThreads + 128 * plan.consumers;
+  int64_t threads = plan.threads();
   func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
   // Registers: a thread of the loader gives some to those that multiply.
   if (int64_t cluster = std::max(plan.split, plan.cluster); cluster > 1)
     func->setAttr("nvvm.cluster_dim",
                   b.getDenseI32ArrayAttr({int32_t(cluster), 1, 1}));
-  const RegisterBudget &budget =
+  RegisterBudget budget =
       plan.isHalf ? kHalfBudget : kBudgets[plan.consumers - 1];
+  if (!hasWarpgroups)
+    budget = {};
   if (budget.whole)
     func->setAttr("nvvm.maxnreg", b.getI32IntegerAttr(budget.whole));
-  func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));
+  func->setAttr("nvvm.minctasm",
+                b.getI32IntegerAttr(!hasWarpgroups && threads == 128 ? 2 : 1));
   entry = &func.getBody().front();
   b.setInsertionPointToStart(entry);
   auto end = gpu::ReturnOp::create(b, loc);
@@ -619,7 +648,10 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   Value raw = arith::IndexCastUIOp::create(
       b, loc, b.getI32Type(),
       memref::ExtractAlignedPointerAsIndexOp::create(b, loc, shared));
-  base = arith::AndIOp::create(b, loc, ptx.add(raw, 1023), ptx.i32(-1024));
+  // Where tensor maps and descriptors swizzle, they do so by the address.
+  base = raw;
+  if (hasWarpgroups)
+    base = arith::AndIOp::create(b, loc, ptx.add(raw, 1023), ptx.i32(-1024));
   barriers = ptx.add(base, ringBytes() + residentBytes + stagedBytes);
   slotRing = tile::RingOp::create(
       b, loc, tile::RingType::get(b.getContext(), slots, slotBytes), base,
@@ -632,7 +664,8 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       b, loc, b.getI32Type(), ptx.i32(-1),
       arith::ShRUIOp::create(b, loc, thread, ptx.i32(5)), ptx.i32(0),
       ptx.i32(31), NVVM::ShflKind::idx, UnitAttr());
-  group = ptx.add(arith::ShRUIOp::create(b, loc, warp, ptx.i32(2)), -1);
+  group = ptx.add(arith::ShRUIOp::create(b, loc, warp, ptx.i32(2)),
+                  -plan.target.loaderWarps() / 4);
   if (plan.shares() > 1) {
     Value own = arith::IndexCastUIOp::create(
         b, loc, b.getI32Type(),
@@ -656,7 +689,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     b.setInsertionPoint(branch.thenYield());
     then();
   };
-  branchOn(isEqual(thread, 0), [&] {
+  auto prepareBarriers = [&] {
     for (int64_t s = 0; s < slots; ++s) {
       ptx.initBarrier(fullBarrier(ptx.i32(s)), 1);
       ptx.initBarrier(emptyBarrier(ptx.i32(s)), 4 * plan.consumers);
@@ -671,24 +704,25 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       ptx.initBarrier(queueBarrier(/*isFull=*/false), 1 + 4 * plan.consumers);
     }
     ptx.fenceBarriers();
-  });
-  branchOn(isEqual(thread, 32), [&] { fetchAhead(); });
+  };
+  if (hasWarpgroups) {
+    branchOn(isEqual(thread, 0), prepareBarriers);
+    branchOn(isEqual(thread, 32), [&] { fetchAhead(); });
+  }
   // From here on memory is read that the launch before may have written.
-  func->setAttr(kWaits, b.getUnitAttr());
-  LLVM::InlineAsmOp::create(
-      b, loc, TypeRange(), ValueRange(), "griddepcontrol.wait;", "~{memory}",
-      /*has_side_effects=*/true, /*is_align_stack=*/false,
-      LLVM::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
-      ArrayAttr());
-  gpu::BarrierOp::create(b, loc);
+  if (plan.target.overlapsLaunches) {
+    func->setAttr(kWaits, b.getUnitAttr());
+    emitPtx(b, loc, "griddepcontrol.wait;", "", {});
+  }
+  if (hasWarpgroups)
+    gpu::BarrierOp::create(b, loc);
   auto takeRoles = [&](bool movesRegisters, function_ref<void()> loader,
                        function_ref<void()> multipliers) {
     SmallVector<int64_t> budgets;
     if (movesRegisters)
       budgets = {budget.loader, budget.multiplier};
     auto roles = tile::RolesOp::create(
-        b, loc, warp, {kLoaderThreads / 32, 4 * plan.consumers},
+        b, loc, warp, {plan.target.loaderWarps(), 4 * plan.consumers},
         movesRegisters ? budget.whole : 0, budgets);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(&roles.getBodies()[0].front());
@@ -696,14 +730,17 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     b.setInsertionPointToEnd(&roles.getBodies()[1].front());
     multipliers();
   };
-  takeRoles(
-      budget.whole && plan.split == 1,
-      [&] {
-        branchOn(isEqual(thread, 0), [&] { emitLoader(); });
-        if (hasQueue)
-          branchOn(isEqual(thread, 32), [&] { emitQueue(); });
-      },
-      [&] { emitMultipliers(); });
+  if (hasWarpgroups)
+    takeRoles(
+        budget.whole && plan.split == 1,
+        [&] {
+          branchOn(isEqual(thread, 0), [&] { emitLoader(); });
+          if (hasQueue)
+            branchOn(isEqual(thread, 32), [&] { emitQueue(); });
+        },
+        [&] { emitMultipliers(); });
+  else
+    emitWarps();
   if (plan.split > 1) {
     ptx.synchronizeCluster();
     takeRoles(
@@ -721,10 +758,10 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value width = arith::ConstantIndexOp::create(b, loc, threads);
+  int64_t control = hasWarpgroups ? 1024 + slots * 16 + kControlBytes : 64;
   Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
-                                             1024 + ringBytes() +
-                                                 residentBytes + stagedBytes +
-                                                 slots * 16 + kControlBytes);
+                                             ringBytes() + residentBytes +
+                                                 stagedBytes + control);
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
                             gpu::KernelDim3{width, one, one}, bytes, arguments);
   for (Value v : memory)

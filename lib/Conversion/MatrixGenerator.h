@@ -1,4 +1,4 @@
-//===- MatrixGenerator.h - matrix units of sm_90a ---------------*- C++ -*-===//
+//===- MatrixGenerator.h - kernels on matrix units --------------*- C++ -*-===//
 #ifndef REDFUSE_LIB_CONVERSION_MATRIXGENERATOR_H
 #define REDFUSE_LIB_CONVERSION_MATRIXGENERATOR_H
 
@@ -10,9 +10,10 @@ namespace redfuse {
 
 /// Generates the function of one kernel by its plan, and its launch.
 ///
-/// One warp loads tiles of all matrices into one ring of slots in shared memory,
-/// in the order in which they are used; warpgroups of 64 rows each multiply. A
-/// block takes one tile of the grid after another.
+/// Where there are warpgroups (sm_90a), one warp loads tiles of all matrices into one
+/// ring of slots in shared memory, in the order in which they are used; warpgroups of
+/// 64 rows each multiply. A block takes one tile of the grid after another. Elsewhere
+/// all warps do both, for one tile of the grid: MatrixWarps.cpp, with rules of its own.
 ///
 /// Rules (what keeps this free of races; redfuse-lower-tiles checks 3, 4 and 6 as far
 /// as it can follow slots):
@@ -166,6 +167,26 @@ private:
   Carried emitStep(Carried before, bool isFirst);
   void transport(const MatrixProduct &product, mlir::ValueRange states,
                  Fragment &state);
+  void yieldOthers(const Carried &before, Carried &after);
+  Fragment asFragment(unsigned product, mlir::ValueRange elements) const;
+  /// The warp's first row in the block.
+  mlir::Value rowOfWarp();
+  // Warps that multiply by themselves -------------------------------------------
+  bool layOutByWarps(std::string &why);
+  void emitWarps();
+  void copyRows(const Tile &tile, mlir::Value into, mlir::Value sumTile);
+  bool hasAllRows(const Tile &tile) const;
+  mlir::Value slotBefore(mlir::Value slot);
+  void synchronizeRows(int64_t pending);
+  void copyAhead(mlir::Value slot, size_t position, mlir::Value step,
+                 mlir::Value end);
+  void startStream(Steps steps);
+  mlir::Value takeTile(Ring &ring, size_t position, mlir::Value step,
+                       mlir::Value end);
+  Carried emitStepInOrder(Carried before, bool isFirst, mlir::Value step,
+                          mlir::Value end);
+  llvm::SmallVector<mlir::Value> multiplyRows(unsigned product);
+  void multiplyCascadeByWarps();
   // Shared sums ---------------------------------------------------------------
   /// Bytes of a row of partial sums, and where those of a product start.
   int64_t partialStride(unsigned product) const;

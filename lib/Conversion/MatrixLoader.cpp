@@ -57,7 +57,7 @@ bool MatrixGenerator::layOut(std::string &why) {
   unsigned nextMap = 1;
   // Slots that multipliers hold at a time: all products of a step, of a tiled one
   // two. With fewer they would wait for what the loader has no place for.
-  int64_t held = 0, heldTiled = 0, sharedBytes = kMatrixSharedBytes;
+  int64_t held = 0, heldTiled = 0, sharedBytes = plan.target.sharedBytes;
   for (auto [i, product] : llvm::enumerate(plan.products)) {
     Load load;
     int64_t sum = product.tiledLeft ? kSumTile : plan.widths.lookup(product.k);
@@ -91,13 +91,15 @@ bool MatrixGenerator::layOut(std::string &why) {
   chooseStaged(held + heldTiled, nextMap);
   if (plan.isHalf)
     sharedBytes = kHalfSharedBytes;
+  if (!plan.target.hasWarpgroups)
+    return layOutByWarps(why);
   slots = std::min((sharedBytes - residentBytes - stagedBytes) / slotBytes,
                    kMaxSlots);
   // Clusters are placed whole, and leave multiprocessors empty; with room for two
   // blocks on one, all clusters find a place at once.
   if (plan.split > 1)
-    slots = std::min(
-        slots, std::max(kMatrixSharedBytes / 2 / slotBytes, held + heldTiled));
+    slots = std::min(slots, std::max(plan.target.sharedBytes / 2 / slotBytes,
+                                     held + heldTiled));
   if (int64_t wanted = space.schedule.getHint("slots"))
     slots = std::min(slots, std::max(wanted, held + heldTiled));
   if (slots >= held + heldTiled)
@@ -105,7 +107,7 @@ bool MatrixGenerator::layOut(std::string &why) {
   why = llvm::formatv("its tiles take {0} slots of {1} bytes in shared memory, "
                       "which has {2} bytes",
                       held + heldTiled, slotBytes,
-                      kMatrixSharedBytes - residentBytes);
+                      plan.target.sharedBytes - residentBytes);
   return false;
 }
 
@@ -289,11 +291,9 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
   firstRow = emitter->offsets[plan.m];
   lastRow = arith::AddIOp::create(b, loc, firstRow, index(plan.rows() - 1));
   if (isMultiplier) {
-    // This thread's first row: of its warpgroup, warp, and lane / 4.
-    Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
-    Value row =
-        ptx.add(ptx.add(ptx.mul(group, 64), ptx.mul(inGroup, 16)),
-                arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
+    // This thread's first row: of its warp, and lane / 4.
+    Value row = ptx.add(
+        rowOfWarp(), arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
     emitter->offsets[plan.m] = arith::AddIOp::create(
         b, loc, emitter->offsets[plan.m],
         arith::IndexCastUIOp::create(b, loc, b.getIndexType(), row));

@@ -16,9 +16,9 @@ using namespace redfuse;
 static constexpr int64_t kMaxColumns = 256, kMaxRegisterSum = 128;
 /// With fewer rows other kernels read memory as fast.
 static constexpr int64_t kLeastRows = 5;
-/// 32-bit registers a thread may have for fragments; where three warpgroups
-/// multiply, it has 160 in all.
-static constexpr int64_t kFragmentRegisters = 200, kRegistersOfThree = 128;
+/// 32-bit registers a thread may have for fragments where three warpgroups
+/// multiply: it has 160 in all.
+static constexpr int64_t kRegistersOfThree = 128;
 /// How much faster three warpgroups are than two, with shorter tiles of columns,
 /// where the rows are whole tiles of either; and how long the streamed dim has to be
 /// where predicates cut tiles.
@@ -45,8 +45,10 @@ namespace {
 class MatrixPlanner {
 public:
   MatrixPlanner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
-                int64_t units, std::string &why)
-      : kernel(kernel), launch(launch), space(space), units(units), why(why) {}
+                const MatrixTarget &target, int64_t units, std::string &why)
+      : kernel(kernel), launch(launch), space(space), units(units), why(why) {
+    plan.target = target;
+  }
 
   std::optional<MatrixPlan> run();
 
@@ -412,15 +414,18 @@ bool MatrixPlanner::chooseWidths() {
       plan.widths[d] = width;
     }
   }
+  if (!plan.target.hasWarpgroups)
+    return chooseByWarps(plan, space, units, why);
   if (!plan.stream) {
     int64_t registers = 0;
     for (MatrixProduct &product : plan.products)
       registers += plan.widths[product.n] / 2;
-    if (registers > kFragmentRegisters)
+    if (registers > plan.target.fragmentRegisters)
       return refuse("the fragments of its products do not fit registers");
     return true;
   }
-  if (std::optional<int64_t> width = streamWidth(kFragmentRegisters)) {
+  if (std::optional<int64_t> width =
+          streamWidth(plan.target.fragmentRegisters)) {
     plan.widths[*plan.stream] = *width;
     return true;
   }
@@ -457,7 +462,7 @@ std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers) {
       continue;
     if (resident &&
         resident + 2 * int64_t(plan.products.size()) * width * widest * 2 >
-            kMatrixSharedBytes)
+            plan.target.sharedBytes)
       continue;
     return width;
   }
@@ -702,6 +707,8 @@ std::optional<MatrixPlan> MatrixPlanner::run() {
   for (MatrixProduct &product : plan.products)
     if (!placeOperands(product) || (product.isBack && !findState(product)))
       return std::nullopt;
+  if (!plan.target.hasWarpgroups && !placeByWarps(plan, why))
+    return std::nullopt;
   if (!chooseWidths() || !addRanks() || !checkValues())
     return std::nullopt;
   std::optional<int64_t> rows = extentOf(plan.m);
@@ -711,6 +718,8 @@ std::optional<MatrixPlan> MatrixPlanner::run() {
   }
   if (!checkResults())
     return std::nullopt;
+  if (!plan.target.hasWarpgroups)
+    return plan;
   chooseBlocks();
   chooseThree();
   int64_t blocks = space.schedule.getHint("blocks");
@@ -720,6 +729,7 @@ std::optional<MatrixPlan> MatrixPlanner::run() {
 
 std::optional<MatrixPlan> redfuse::planMatrix(KernelOp kernel, LaunchOp launch,
                                               const KernelSpace &space,
+                                              const MatrixTarget &target,
                                               int64_t units, std::string &why) {
-  return MatrixPlanner(kernel, launch, space, units, why).run();
+  return MatrixPlanner(kernel, launch, space, target, units, why).run();
 }

@@ -10,15 +10,13 @@
 #define REDFUSE_LIB_CONVERSION_MATRIXPLAN_H
 
 #include "KernelGenerator.h"
+#include "MatrixTarget.h"
 #include "Ptx.h"
 
 namespace redfuse {
 
 /// Elements of a sum that a tile has where it is cut.
 constexpr int64_t kSumTile = 64;
-
-/// Shared memory of a block for tiles of matrices.
-constexpr int64_t kMatrixSharedBytes = 224 * 1024;
 
 /// A tensor of the kernel that matrix units read from shared memory.
 struct MatrixSource {
@@ -53,6 +51,7 @@ struct MatrixProduct {
 };
 
 struct MatrixPlan {
+  MatrixTarget target;
   IndexProgramOpInterface step;
   FoldOp fold;
   FinalizeOp finalize;
@@ -61,8 +60,8 @@ struct MatrixPlan {
   llvm::SmallVector<MatrixProduct> products;
   /// How many columns a block has of each column dim; padded.
   llvm::DenseMap<unsigned, int64_t> widths;
-  /// Warpgroups that multiply, with 64 rows each.
-  int64_t consumers = 2;
+  /// Warpgroups (four warps) that multiply, and the rows of each.
+  int64_t consumers = 2, groupRows = 64;
   /// Blocks, one cluster, that share the tiled sums of a tile of results.
   int64_t split = 1;
   /// Blocks that have a part of the streamed dim each, for a tile of results.
@@ -75,7 +74,17 @@ struct MatrixPlan {
   bool isHalf = false;
 
   bool isColumn(unsigned d) const { return widths.contains(d); }
-  int64_t rows() const { return 64 * consumers; }
+  int64_t rows() const { return groupRows * consumers; }
+  /// Threads of a block.
+  int64_t threads() const {
+    return 32 * target.loaderWarps() + 128 * consumers;
+  }
+  /// Elements of a product of so many columns, and words of a left operand, in
+  /// each thread.
+  int64_t elementsOf(int64_t columns) const {
+    return columns * groupRows / 128;
+  }
+  int64_t wordsOf(int64_t columns) const { return columns * groupRows / 256; }
   /// Blocks that share a tile of results, by either.
   int64_t shares() const { return split * segments; }
   /// Blocks that merge what clusters have merged.
@@ -84,8 +93,17 @@ struct MatrixPlan {
 
 /// The plan of a kernel, or nothing and why not.
 std::optional<MatrixPlan> planMatrix(KernelOp kernel, LaunchOp launch,
-                                     const KernelSpace &space, int64_t units,
+                                     const KernelSpace &space,
+                                     const MatrixTarget &target, int64_t units,
                                      std::string &why);
+
+// Where warps multiply by themselves: MatrixWarpPlan.cpp.
+
+/// Where operands are; false, and why, if they cannot be there.
+bool placeByWarps(MatrixPlan &plan, std::string &why);
+/// Rows of a block and columns of a step; after the columns of all other dims.
+bool chooseByWarps(MatrixPlan &plan, const KernelSpace &space, int64_t units,
+                   std::string &why);
 
 /// On an exponential of a difference, or of a constant's multiple of one: what is
 /// subtracted is a running maximum (or 0 where that is infinite), and every use of

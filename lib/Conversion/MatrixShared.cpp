@@ -17,7 +17,8 @@ static constexpr int64_t kLoadedValues = 96, kLoadedByFew = 160;
 Value MatrixGenerator::takeRows(FragmentLayout layout, Value first) {
   emitter->layout = layout;
   Value row = ptx.add(
-      ptx.mul(ptx.add(warp, -4), 32 / layout.lanes * layout.rows),
+      ptx.mul(ptx.add(warp, -plan.target.loaderWarps()),
+              32 / layout.lanes * layout.rows),
       arith::DivUIOp::create(b, loc, emitter->lane, ptx.i32(layout.lanes)));
   if (first)
     row = ptx.add(row, first);
@@ -46,11 +47,9 @@ int64_t MatrixGenerator::partialOffset(unsigned product) const {
 void MatrixGenerator::storePartials() {
   // Rule 7.
   ptx.synchronize(1, 128 * plan.consumers);
-  Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
   Value t = arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(3));
-  Value row =
-      ptx.add(ptx.add(ptx.mul(group, 64), ptx.mul(inGroup, 16)),
-              arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
+  Value row = ptx.add(
+      rowOfWarp(), arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
   for (auto [p, product] : llvm::enumerate(plan.products)) {
     const Fragment &sum = emitter->get(product.reduce.getResult(0));
     int64_t stride = partialStride(p);
@@ -296,8 +295,9 @@ Value MatrixGenerator::countSegment() {
   int64_t threads = 128 * plan.consumers;
   ptx.synchronize(1, threads);
   Value word = controlWord();
-  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                        thread, ptx.i32(128));
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, thread,
+                            ptx.i32(32 * plan.target.loaderWarps()));
   auto ask = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
   {
     OpBuilder::InsertionGuard guard(b);

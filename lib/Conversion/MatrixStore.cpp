@@ -15,7 +15,8 @@ static constexpr int64_t kWarpRows = 16;
 /// and of columns that are contiguous. `held` slots of the ring are in use at a
 /// time; twice as many should be left.
 void MatrixGenerator::chooseStaged(int64_t held, unsigned &nextMap) {
-  if (!plan.stream || plan.shares() > 1 || space.schedule.getHint("store") != 2)
+  if (!plan.target.hasWarpgroups || !plan.stream || plan.shares() > 1 ||
+      space.schedule.getHint("store") != 2)
     return;
   auto last = cast<IndexProgramOpInterface>(plan.finalize.getOperation());
   SmallVector<AffineMap> all = last.getIndexingMapsArray();
@@ -64,7 +65,7 @@ void MatrixGenerator::chooseStaged(int64_t held, unsigned &nextMap) {
         tile::SharedType::get(b.getContext(), kWarpRows,
                               llvm::alignTo(width, 64), type.getElementType());
     int64_t bytes = 4 * plan.consumers * tileType.getBytes();
-    if (residentBytes + bytes + 2 * held * slotBytes > kMatrixSharedBytes)
+    if (residentBytes + bytes + 2 * held * slotBytes > plan.target.sharedBytes)
       continue;
     stagedSource = {argument, map, *rowsAt, unsigned(map.getNumResults() - 1)};
     staged.emplace();

@@ -96,17 +96,18 @@ SmallVector<Value> Ptx::loadPair(Value address, int64_t offset) {
 //===----------------------------------------------------------------------===//
 
 Value Ptx::multiply(int64_t columns, int64_t sum, Value accumulators,
-                    Factor left, Factor right) {
-  auto type =
-      tile::AccumulatorsType::get(b.getContext(), 64, columns, b.getF32Type());
+                    Factor left, Factor right, int64_t rows) {
+  auto type = tile::AccumulatorsType::get(b.getContext(), rows, columns,
+                                          b.getF32Type());
   return tile::MultiplyOp::create(b, loc, type, left.value, left.part,
                                   left.isByRows, right.value, right.isByRows,
                                   sum, accumulators);
 }
 
-Value Ptx::accumulate(ValueRange elements) {
-  auto type = tile::AccumulatorsType::get(
-      b.getContext(), 64, int64_t(elements.size()) * 2, b.getF32Type());
+Value Ptx::accumulate(ValueRange elements, int64_t rows) {
+  auto type = tile::AccumulatorsType::get(b.getContext(), rows,
+                                          int64_t(elements.size()) * 128 / rows,
+                                          b.getF32Type());
   return tile::AccumulatorsOp::create(b, loc, type, elements);
 }
 

@@ -57,13 +57,13 @@ public:
     /// A tile in shared memory, or a left operand in registers.
     mlir::Value value;
     bool isByRows = false;
-    /// Which 64 rows of the left one.
+    /// Which of the left one's rows: this many times those of the result on.
     mlir::Value part = {};
   };
   mlir::Value multiply(int64_t columns, int64_t sum, mlir::Value accumulators,
-                       Factor left, Factor right);
+                       Factor left, Factor right, int64_t rows = 64);
   /// Elements as accumulators.
-  mlir::Value accumulate(mlir::ValueRange elements);
+  mlir::Value accumulate(mlir::ValueRange elements, int64_t rows = 64);
   /// Waits until at most `pending` products run; `alive` are operands that those
   /// read whose accumulators become elements.
   llvm::SmallVector<mlir::Value> waitProducts(int64_t pending,

@@ -31,9 +31,21 @@ llvm::LogicalResult checkInstruction(MmaOp op, llvm::StringRef chip);
 void populateInstructionPatterns(const mlir::TypeConverter &types,
                                  mlir::RewritePatternSet &patterns,
                                  llvm::StringRef chip);
-/// Products of a warpgroup.
+/// Operands and accumulators in registers.
+void populateOperandPatterns(const mlir::TypeConverter &types,
+                             mlir::RewritePatternSet &patterns);
+/// Products of a warpgroup (sm_90a).
 void populateProductPatterns(const mlir::TypeConverter &types,
                              mlir::RewritePatternSet &patterns);
+/// Says what products of warps are not.
+llvm::LogicalResult checkWarpProduct(MultiplyOp op);
+/// Products of a warpgroup, each warp by itself.
+void populateWarpProductPatterns(const mlir::TypeConverter &types,
+                                 mlir::RewritePatternSet &patterns,
+                                 llvm::StringRef chip);
+/// Copies of rows by many threads.
+void populateRowPatterns(const mlir::TypeConverter &types,
+                         mlir::RewritePatternSet &patterns);
 /// Roles of warps, and barriers of whole warps.
 void populateRolePatterns(const mlir::TypeConverter &types,
                           mlir::RewritePatternSet &patterns);

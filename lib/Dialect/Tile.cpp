@@ -118,8 +118,8 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult
 AccumulatorsType::verify(function_ref<InFlightDiagnostic()> emitError,
                          int64_t rows, int64_t columns, Type element) {
-  if (rows != 64)
-    return emitError() << "a warpgroup has 64 rows, got " << rows;
+  if (rows != 64 && rows != 128)
+    return emitError() << "a warpgroup has 64 rows, or 128, got " << rows;
   if (columns < 8 || columns > 256 || columns % 8 != 0)
     return emitError() << "columns must be a multiple of 8 up to 256, got "
                        << columns;
@@ -130,8 +130,8 @@ AccumulatorsType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult OperandType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t rows, int64_t columns, Type element) {
-  if (rows != 64)
-    return emitError() << "a warpgroup has 64 rows, got " << rows;
+  if (rows != 64 && rows != 128)
+    return emitError() << "a warpgroup has 64 rows, or 128, got " << rows;
   if (columns < 16 || columns % 16 != 0)
     return emitError() << "columns must be a multiple of 16, got " << columns;
   if (!element.isBF16() && !element.isF16())

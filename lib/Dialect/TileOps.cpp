@@ -253,6 +253,35 @@ LogicalResult WaitCopiesOp::verify() {
   return verifyPending(*this, getPending());
 }
 
+LogicalResult CopyRowsOp::verify() {
+  auto type = cast<MemRefType>(getSource().getType());
+  SharedType tile = getTile().getType();
+  int64_t rank = type.getRank(), along = getAlong();
+  if (int64_t(getIndices().size()) != rank)
+    return emitOpError() << "expected " << rank << " indices, got "
+                         << getIndices().size();
+  if (along < 0 || along + 1 >= rank)
+    return emitOpError() << "rows must be a dim before the last of " << rank
+                         << ", got " << along;
+  if (type.getElementType() != tile.getElement())
+    return emitOpError() << "copies elements of " << type.getElementType()
+                         << " to a tile of " << tile.getElement();
+  int64_t bytes = tile.getElement().getIntOrFloatBitWidth() / 8;
+  if (!type.getLayout().isIdentity() || type.isDynamicDim(rank - 1) ||
+      type.getDimSize(rank - 1) * bytes % 16 != 0)
+    return emitOpError() << "expected a contiguous tensor with rows of a "
+                            "multiple of 16 bytes, got "
+                         << type;
+  if (getThreads() < 8 || getThreads() > 1024 || getThreads() % 8 != 0)
+    return emitOpError() << "threads must be a multiple of 8 up to 1024, got "
+                         << getThreads();
+  return success();
+}
+
+LogicalResult WaitRowsOp::verify() {
+  return verifyPending(*this, getPending());
+}
+
 /// Rows start in the tile, and blocks of 16 elements end in it.
 LogicalResult StoreBlockOp::verify() {
   SharedType tile = getTile().getType();
@@ -325,6 +354,8 @@ LogicalResult ReadOperandOp::verify() {
   if (tile.getElement() != getType().getElement())
     return emitOpError() << "reads elements of " << tile.getElement() << " as "
                          << getType().getElement();
+  if (getType().getRows() != 64)
+    return emitOpError() << "reads 64 rows, got " << getType().getRows();
   if (tile.getRows() < 64 || getType().getColumns() > tile.getColumns())
     return emitOpError() << "a tile of " << tile.getRows() << " x "
                          << tile.getColumns() << " does not have the 64 x "
@@ -383,6 +414,9 @@ LogicalResult MultiplyOp::verify() {
     if (operand.getElement() != element)
       return emitOpError() << "operands are of " << operand.getElement()
                            << " and of " << element;
+    if (operand.getRows() != result.getRows())
+      return emitOpError() << "the result has " << result.getRows()
+                           << " rows, the left operand " << operand.getRows();
     if (operand.getColumns() != sum)
       return emitOpError() << "sums over " << sum
                            << " elements, of which the left operand has "

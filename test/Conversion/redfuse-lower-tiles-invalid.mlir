@@ -7,3 +7,13 @@ func.func @old(%at: i32) {
   tile.init_barrier %b arrivals 8
   return
 }
+
+// -----
+
+func.func @narrow(%a: i32, %b: i32) {
+  %left = tile.view at %a : !tile.shared<64x64xf16>
+  %right = tile.view at %b : !tile.shared<32x64xf16>
+  // expected-error@+1 {{has 8 columns; products of warps have a multiple of 16}}
+  %s = tile.multiply %left, %right rows over 32 : !tile.shared<64x64xf16>, !tile.shared<32x64xf16> -> !tile.accumulators<64x8xf32>
+  return
+}

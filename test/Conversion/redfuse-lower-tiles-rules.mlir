@@ -164,3 +164,13 @@ func.func @queue(%tiles: i32, %barriers: i32, %first: i32, %lane: i32) {
   }
   return
 }
+
+// -----
+
+func.func @high(%a: i32, %b: i32) {
+  %left = tile.view at %a : !tile.shared<128x64xf16>
+  %right = tile.view at %b : !tile.shared<32x64xf16>
+  // expected-error@+1 {{needs products of single warps; the target is 'sm_90a'}}
+  %s = tile.multiply %left, %right rows over 32 : !tile.shared<128x64xf16>, !tile.shared<32x64xf16> -> !tile.accumulators<128x16xf32>
+  return
+}

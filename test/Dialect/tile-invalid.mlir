@@ -35,8 +35,8 @@ func.func private @bytes(!tile.shared<64x64xf8E4M3FN>)
 
 // -----
 
-// expected-error@+1 {{a warpgroup has 64 rows, got 128}}
-func.func private @rows(!tile.accumulators<128x64xf32>)
+// expected-error@+1 {{a warpgroup has 64 rows, or 128, got 256}}
+func.func private @rows(!tile.accumulators<256x64xf32>)
 
 // -----
 
@@ -50,7 +50,7 @@ func.func private @element(!tile.accumulators<64x64xf16>)
 
 // -----
 
-// expected-error@+1 {{a warpgroup has 64 rows, got 32}}
+// expected-error@+1 {{a warpgroup has 64 rows, or 128, got 32}}
 func.func private @rows(!tile.operand<32x64xbf16>)
 
 // -----
@@ -407,5 +407,45 @@ func.func @unpacked(%a: bf16, %x: f32) {
 func.func @sums(%a: i32, %x: f16) {
   // expected-error@+1 {{sums must be f32, f64 or i32, got 'f16'}}
   %m = tile.mma bf16(%a) by bf16(%a) plus %x : (i32), (i32) -> f16
+  return
+}
+
+// -----
+
+func.func @copied(%m: memref<64x20xbf16>, %t: !tile.shared<64x64xbf16>, %at: index, %thread: i32) {
+  // expected-error@+1 {{expected a contiguous tensor with rows of a multiple of 16 bytes, got 'memref<64x20xbf16>'}}
+  tile.copy_rows %m[%at, %at] along 0 to %t thread %thread of 128 : memref<64x20xbf16>, !tile.shared<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @copied(%m: memref<64x24xbf16>, %t: !tile.shared<64x64xbf16>, %at: index, %thread: i32) {
+  // expected-error@+1 {{rows must be a dim before the last of 2, got 1}}
+  tile.copy_rows %m[%at, %at] along 1 to %t thread %thread of 128 : memref<64x24xbf16>, !tile.shared<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @copied(%m: memref<64x24xf16>, %t: !tile.shared<64x64xbf16>, %at: index, %thread: i32) {
+  // expected-error@+1 {{copies elements of 'f16' to a tile of 'bf16'}}
+  tile.copy_rows %m[%at, %at] along 0 to %t thread %thread of 128 : memref<64x24xf16>, !tile.shared<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @copied(%m: memref<64x24xbf16>, %t: !tile.shared<64x64xbf16>, %at: index, %thread: i32) {
+  // expected-error@+1 {{expected 2 indices, got 1}}
+  tile.copy_rows %m[%at] along 0 to %t thread %thread of 128 : memref<64x24xbf16>, !tile.shared<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @copied(%m: memref<64x24xbf16>, %t: !tile.shared<64x64xbf16>, %at: index, %thread: i32) {
+  // expected-error@+1 {{threads must be a multiple of 8 up to 1024, got 100}}
+  tile.copy_rows %m[%at, %at] along 0 to %t thread %thread of 100 : memref<64x24xbf16>, !tile.shared<64x64xbf16>
   return
 }

@@ -17,13 +17,11 @@
 #include "redfuse/Dialect/TileTypes.h.inc"
 
 namespace redfuse::tile {
-/// The targets that have an op: sm_80 and later, sm_90 and later, sm_90a.
+/// The targets that have an op: sm_80 and later, sm_90 and later.
 template <typename OpTy>
 class Sm80 : public mlir::OpTrait::TraitBase<OpTy, Sm80> {};
 template <typename OpTy>
 class Sm90 : public mlir::OpTrait::TraitBase<OpTy, Sm90> {};
-template <typename OpTy>
-class Sm90a : public mlir::OpTrait::TraitBase<OpTy, Sm90a> {};
 
 /// Whether values of a type are tensor maps of 128 bytes.
 inline bool isTensorMap(mlir::Type type) {
@@ -31,6 +29,9 @@ inline bool isTensorMap(mlir::Type type) {
   return vector && vector.getRank() == 1 && vector.getDimSize(0) == 16 &&
          vector.getElementType().isInteger(64);
 }
+
+/// Whether products of `chip` are those of warpgroups, which go on meanwhile.
+inline bool hasWarpgroups(llvm::StringRef chip) { return chip == "sm_90a"; }
 
 /// A tile, and a panel of one, start at multiples of this.
 inline constexpr int64_t kTileAlignment = 1024;

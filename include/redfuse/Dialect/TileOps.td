@@ -30,8 +30,8 @@ def Tile_Dialect : Dialect {
     makes elements of it.
 
     An address is a 32-bit address of shared memory, `i32`. An op with
-    a trait `Sm80` or `Sm90` needs an NVIDIA GPU of that or a later architecture,
-    one with `Sm90a` exactly that; for others `redfuse-lower-tiles` refuses it.
+    a trait `Sm80` or `Sm90` needs an NVIDIA GPU of that or a later architecture;
+    for others `redfuse-lower-tiles` refuses it.
   }];
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = [];
@@ -98,7 +98,9 @@ def Tile_AccumulatorsType : Tile_MatrixType<"Accumulators", "accumulators"> {
     `!tile.accumulators<64x128xf32>`: registers of the 128 threads of a warpgroup
     while products may still run. Each thread has an element of every 128; in
     groups of four: of rows g and g + 8 of its warp's 16, columns 2t and 2t + 1 of
-    each eight, g = lane / 4, t = lane mod 4.
+    each eight, g = lane / 4, t = lane mod 4. Where products are those of single
+    warps, four of them may have 128 rows, each 32: groups are of eight elements, of
+    rows g, g + 8, g + 16 and g + 24.
   }];
   let extraClassDeclaration = [{
     /// Elements of a thread.
@@ -110,13 +112,14 @@ def Tile_OperandType : Tile_MatrixType<"Operand", "operand"> {
   let summary = "the left operand of a warpgroup's products in registers";
   let description = [{
     `!tile.operand<64x128xbf16>`: four registers of two elements for every 16
-    columns. A thread has the same elements as of `!tile.accumulators`, two
-    neighbours of a row in a register, so that one product's result becomes the
-    operand of the next without an exchange (`tile.pack`).
+    columns, or eight for 128 rows. A thread has the same elements as of
+    `!tile.accumulators`, two neighbours of a row in a register, so that one
+    product's result becomes the operand of the next without an exchange
+    (`tile.pack`).
   }];
   let extraClassDeclaration = [{
     /// Registers of a thread.
-    int64_t getSize() const { return getColumns() / 4; }
+    int64_t getSize() const { return getRows() * getColumns() / 256; }
   }];
 }
 
@@ -128,10 +131,9 @@ def Tile_OperandType : Tile_MatrixType<"Operand", "operand"> {
 class Tile_Target<string name> : NativeOpTrait<name> {
   let cppNamespace = "::redfuse::tile";
 }
-// sm_80 and later, sm_90 and later, and sm_90a alone.
+// sm_80 and later, and sm_90 and later.
 def Tile_Sm80 : Tile_Target<"Sm80">;
 def Tile_Sm90 : Tile_Target<"Sm90">;
-def Tile_Sm90a : Tile_Target<"Sm90a">;
 
 class Tile_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tile_Dialect, mnemonic, traits>;
@@ -153,11 +155,12 @@ def Tile_BarrierOp : Tile_Op<"barrier", [Tile_Sm90, Pure]> {
   let assemblyFormat = "`at` $address attr-dict";
 }
 
-def Tile_RingOp : Tile_Op<"ring", [Tile_Sm90, Pure]> {
+def Tile_RingOp : Tile_Op<"ring", [Tile_Sm80, Pure]> {
   let summary = "a ring of slots at an address";
   let description = [{
     Slots follow each other from `tiles` on, a multiple of 1024; slot s has its
-    `full` barrier at `barriers` + 16 s, and `empty` 8 bytes behind.
+    `full` barrier at `barriers` + 16 s, and `empty` 8 bytes behind, if they are
+    used at all.
 
         %ring = tile.ring slots %tiles barriers %barriers : !tile.ring<4 x 32768>
   }];
@@ -188,7 +191,7 @@ def Tile_EmptyOp : Tile_RingBarrierOp<"empty"> {
   }];
 }
 
-def Tile_SlotOp : Tile_Op<"slot", [Tile_Sm90, Pure]> {
+def Tile_SlotOp : Tile_Op<"slot", [Tile_Sm80, Pure]> {
   let summary = "a tile in a slot of a ring";
   let description = [{
     The tile starts `offset` bytes into the slot, at a multiple of 1024, and ends
@@ -217,7 +220,7 @@ def Tile_ViewOp : Tile_Op<"view", [Pure]> {
   let assemblyFormat = "`at` $address attr-dict `:` qualified(type($result))";
 }
 
-def Tile_AdvanceOp : Tile_Op<"advance", [Tile_Sm90, Pure]> {
+def Tile_AdvanceOp : Tile_Op<"advance", [Tile_Sm80, Pure]> {
   let summary = "the next slot of a ring, and its phase";
   let description = [{
         %next, %phase = tile.advance %ring[%slot], %now : !tile.ring<4 x 32768>
@@ -481,6 +484,51 @@ def Tile_WaitCopiesOp : Tile_Op<"wait_copies", [Tile_Sm90, Tile_Shared]> {
   let hasVerifier = 1;
 }
 
+def Tile_CopyRowsOp : Tile_Op<"copy_rows", [Tile_Sm80, Tile_Shared]> {
+  let summary = "starts the copy of a tile from global memory, by many threads";
+  let description = [{
+    By `threads` threads, a multiple of 8, of which this one is `thread`: each
+    copies pieces of 16 bytes (`cp.async`). Columns of the tile run along the last
+    dim of the tensor, whose rows are multiples of 16 bytes, and its rows along the
+    dim `along`; `indices` are those of the first element. Elements that lie outside
+    of the tensor along these two are zero; with `inside` there are none.
+
+    The tile can be read after `tile.wait_rows` and a synchronisation of these
+    threads.
+
+        tile.copy_rows %m[%head, %row, %c0] along 1 to %t thread %thread of 128
+            : memref<8x?x80xbf16>, !tile.shared<64x128xbf16>
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
+                       I64Attr:$along, Tile_SharedType:$tile, I32:$thread,
+                       I64Attr:$threads, UnitAttr:$inside);
+  let assemblyFormat = [{
+    $source `[` $indices `]` `along` $along `to` $tile `thread` $thread
+    `of` $threads (`inside` $inside^)? attr-dict
+    `:` type($source) `,` qualified(type($tile))
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_CommitRowsOp : Tile_Op<"commit_rows", [Tile_Sm80, Tile_Shared]> {
+  let summary = "makes one group of the copies of rows that this thread started";
+  let description = "Of those since the last group, or an empty one.";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_WaitRowsOp : Tile_Op<"wait_rows", [Tile_Sm80, Tile_Shared]> {
+  let summary = "waits until at most that many groups of copies of rows run";
+  let description = [{
+    Of this thread's own: what others have copied can be read after a
+    synchronisation with them.
+
+        tile.wait_rows 1
+  }];
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+  let hasVerifier = 1;
+}
+
 def Tile_StoreBlockOp : Tile_Op<"store_block", [Tile_Sm90, Tile_Shared]> {
   let summary = "stores 16 rows of 16 elements of a warp in a tile";
   let description = [{
@@ -586,7 +634,7 @@ def Tile_SettleOp : Tile_Op<"settle", [
 }
 
 def Tile_MultiplyOp : Tile_Op<"multiply", [
-    Tile_Sm90a, Tile_Shared, AttrSizedOperandSegments]> {
+    Tile_Sm80, Tile_Shared, AttrSizedOperandSegments]> {
   let summary = "starts a product of a warpgroup";
   let description = [{
     All four warps of a warpgroup come here. 64 rows of the left operand by the
@@ -595,8 +643,13 @@ def Tile_MultiplyOp : Tile_Op<"multiply", [
     that it is over; then what it reads may be written again. Each product is a
     group of its own, in order.
 
+    On sm_90a that is `wgmma`. On other targets every warp multiplies by itself
+    (`ldmatrix` and `mma.sync`), and its product is over at once; there the four may
+    have 128 rows, and columns are a multiple of 16.
+
     The sum runs along the columns of a tile, or with `rows` along its rows. Of a
-    left operand in shared memory rows from 64 times `part` on are taken.
+    left operand in shared memory as many rows as the result has are taken, from
+    `part` times that on.
 
         %s = tile.multiply %q, %k over 128
             : !tile.operand<64x128xbf16>, !tile.shared<128x128xbf16>
@@ -620,7 +673,7 @@ def Tile_MultiplyOp : Tile_Op<"multiply", [
 }
 
 def Tile_WaitProductsOp : Tile_Op<"wait_products", [
-    Tile_Sm90a, Tile_Shared, AttrSizedOperandSegments,
+    Tile_Sm80, Tile_Shared, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "waits until at most that many products run";
   let description = [{

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cases_kernels
 import numpy as np
 import pytest
 import redfuse
 from cases_kernels import CORPUS, execute, verify
+from matrix_machine import MatrixKernel
 from matrix_programs import sums
 from redfuse import check
 from redfuse.bench import programs
@@ -30,6 +32,11 @@ PRODUCTS = {
     "both_transposed": (50, 36, 20, "f16", "ab"),
     "odd_transposed": (51, 37, 21, "bf16", "ab"),
 }
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases_kernels, "Kernel", MatrixKernel)
 
 
 def product(

@@ -1,5 +1,5 @@
-"""The machine of ptx_machine.py for kernels on the matrix units of sm_90a: barriers in shared memory,
-copies by tensor maps, products of warpgroups.
+"""The machine of ptx_machine.py for kernels on matrix units: of sm_90a (barriers in shared memory, copies
+by tensor maps, products of warpgroups) and of others (operands by ldmatrix).
 
 A copy is done when it is started, and so is a product; a barrier whose phase is not over holds its
 threads. Threads that all wait are an error that says where they are.
@@ -102,7 +102,8 @@ class _MatrixBlock(_Block):
             at = self.pc[ready].min()
             mask = ready & (self.pc == at)
             instruction = self.kernel.code[at]
-            group = {"shfl": 32, "vote": 32, "ldmatrix": 32, "stmatrix": 32}.get(instruction.op)
+            warps = ("shfl", "vote", "mma", "ldmatrix", "stmatrix")
+            group = 32 if instruction.op in warps else 0
             if instruction.op == "wgmma" and "mma_async" in instruction.words:
                 group = 128
             if group:
@@ -250,7 +251,9 @@ class _MatrixBlock(_Block):
     # Matrices ----------------------------------------------------------------
     def fragment(self, i: Instruction, mask: np.ndarray) -> None:
         is_load = i.op == "ldmatrix"
-        assert "x4" in i.words and "trans" not in i.words, i.text
+        assert "x4" in i.words, i.text
+        is_transposed = "trans" in i.words
+        assert is_load or not is_transposed, i.text
         names, place = (i.operands[0], i.operands[1]) if is_load else (i.operands[1], i.operands[0])
         registers = [name.strip() for name in names.strip("{}").split(",")]
         addresses = (self.address(place) + self.rank * self.size).reshape(-1, 4, 8)
@@ -262,7 +265,8 @@ class _MatrixBlock(_Block):
                 own = np.zeros(self.count, bool)
                 own[lanes] = True
                 if is_load:
-                    rows = self.shared[spots].copy().view(np.uint32)  # 8 rows of 4 words
+                    rows = self.shared[spots].copy().view(np.uint16)  # 8 rows of 8 elements
+                    rows = np.ascontiguousarray(rows.T if is_transposed else rows).view(np.uint32)
                     full = np.zeros(self.count, np.uint32)
                     full[lanes] = rows.reshape(-1)
                     self.write(register, full, own, "b32")

@@ -123,7 +123,9 @@ class _Block:
         self.rank = np.arange(self.count) // threads
         threads = self.count
         self.registers: dict[str, np.ndarray] = {}
-        self.copies: list[tuple[np.ndarray, np.ndarray, np.ndarray, int]] = []
+        # Threads, their groups, to, from, bytes, whether there is something to copy or zeros.
+        self.copies: list[tuple] = []
+        self.groups = np.zeros(threads, np.int64)
         self.pc = np.zeros(threads, np.int64)
         self.waits = np.zeros(threads, bool)
         self.apart = np.zeros(threads, bool)  # at a shuffle that the warp has not reached
@@ -260,25 +262,32 @@ class _Block:
         return block * self.size + near
 
     def copy(self, i: Instruction, mask: np.ndarray) -> None:
-        """cp.async: as late as a thread's wait for it."""
+        """cp.async: as late as a thread's wait for its group."""
         if "wait_group" in i.words:
-            assert i.operands[0] == "0", i.text
-            for threads, to, start, size in self.copies:
-                now = mask[threads]
+            pending, left = int(i.operands[0]), []
+            for threads, group, to, start, size, there in self.copies:
+                now = mask[threads] & (group < self.groups[threads] - pending)
                 pieces = np.arange(size)
-                self.shared[to[now][:, None] + pieces] = _MEMORY[start[now][:, None] + pieces]
-            self.copies = [
-                (threads[~mask[threads]], to[~mask[threads]], start[~mask[threads]], size)
-                for threads, to, start, size in self.copies
-            ]
-        elif "commit_group" not in i.words:
+                self.shared[to[now][:, None] + pieces] = 0
+                full = now & there
+                self.shared[to[full][:, None] + pieces] = _MEMORY[start[full][:, None] + pieces]
+                rest = [part[~now] for part in (threads, group, to, start)]
+                left.append((*rest, size, there[~now]))
+            self.copies = [copy for copy in left if len(copy[0])]
+        elif "commit_group" in i.words:
+            self.groups[mask] += 1
+        else:
             size = int(i.operands[2])
             to, start = (self.address(place)[mask] for place in i.operands[:2])
+            given = self.read(i.operands[-1], "u32")[mask]
+            assert np.isin(given, (0, size)).all(), i.text
             to = self.place(to, self.rank[mask])
             assert (to % size == 0).all(), f"not aligned: {i.text}"
             assert (start % size == 0).all(), f"not aligned: {i.text}"
             assert ((to >= 0) & (to + size <= len(self.shared))).all(), i.text
-            self.copies.append((np.flatnonzero(mask), to, start - _BASE, size))
+            threads = np.flatnonzero(mask)
+            group = self.groups[threads].copy()
+            self.copies.append((threads, group, to, start - _BASE, size, given > 0))
 
     # Instructions ------------------------------------------------------------
     def execute(self, i: Instruction, mask: np.ndarray) -> None:

@@ -1,0 +1,40 @@
+//===- MatrixTarget.h - what matrix units are like ---------------*- C++ -*-===//
+//
+// As far as the form of a kernel depends on it. What the fragments of products are
+// does not: they are the same for all targets here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_LIB_CONVERSION_MATRIXTARGET_H
+#define REDFUSE_LIB_CONVERSION_MATRIXTARGET_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace redfuse {
+
+struct MatrixTarget {
+  /// Four warps multiply together while they go on; one more warp copies tiles by
+  /// tensor maps, barriers in shared memory say when. Otherwise all warps copy, and
+  /// each multiplies by itself.
+  bool hasWarpgroups = false;
+  /// Shared memory of a block for tiles of matrices, and of a multiprocessor.
+  int64_t sharedBytes = 0, unitBytes = 0;
+  /// 32-bit registers a thread may have for fragments.
+  int64_t fragmentRegisters = 0;
+  /// Kernels start while the one before still runs, and wait for it themselves.
+  bool overlapsLaunches = false;
+
+  /// Warps in front of those that multiply.
+  int64_t loaderWarps() const { return hasWarpgroups ? 4 : 0; }
+  /// Shared memory of a block where two are on a multiprocessor.
+  int64_t halfBytes() const { return sharedBytes - unitBytes / 2; }
+};
+
+/// Of an architecture (sm_90a), if there is a generator for its matrix units.
+std::optional<MatrixTarget> findMatrixTarget(llvm::StringRef chip);
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_MATRIXTARGET_H
