@@ -2,11 +2,13 @@
 #include "redfuse/Analysis/Extents.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using redfuse::Extent;
+using redfuse::ExtentProduct;
 
 static Extent constantExtent(int64_t extent) { return {extent, Value(), -1}; }
 
@@ -40,6 +42,29 @@ Extent redfuse::getExtentOf(OpFoldResult size) {
   if (auto value = dyn_cast<Value>(size))
     return getExtentOf(value);
   return constantExtent(*getConstantIntValue(size));
+}
+
+/// The extent of what an scf.if yields: that of both its branches, or that of
+/// the other branch where the condition of the first is that it is the same.
+static std::optional<Extent> getExtentOfChoice(scf::IfOp choice,
+                                               OpResult result, int64_t dim) {
+  auto extentIn = [&](Block *block) {
+    Operation *yield = block->getTerminator();
+    return redfuse::getExtentOf(yield->getOperand(result.getResultNumber()),
+                                dim);
+  };
+  Extent first = extentIn(choice.thenBlock());
+  Extent other = extentIn(choice.elseBlock());
+  if (first == other)
+    return other;
+  auto compare = choice.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
+    return std::nullopt;
+  Extent left = redfuse::getExtentOf(compare.getLhs());
+  Extent right = redfuse::getExtentOf(compare.getRhs());
+  bool same =
+      (left == first && right == other) || (left == other && right == first);
+  return same ? std::optional(other) : std::nullopt;
 }
 
 Extent redfuse::getExtentOf(Value tensor, int64_t dim) {
@@ -91,6 +116,9 @@ Extent redfuse::getExtentOf(Value tensor, int64_t dim) {
         return getExtentOf(shape.getElements()[dim]);
       return unknown;
     }
+    if (auto choice = dyn_cast<scf::IfOp>(op))
+      return getExtentOfChoice(choice, cast<OpResult>(tensor), dim)
+          .value_or(unknown);
     if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
       OpOperand *init = destination.getTiedOpOperand(cast<OpResult>(tensor));
       tensor = init->get();
@@ -98,6 +126,60 @@ Extent redfuse::getExtentOf(Value tensor, int64_t dim) {
     }
     return unknown;
   }
+}
+
+bool ExtentProduct::isSize() const {
+  return constant >= 0 && llvm::all_of(factors, [](const Extent &factor) {
+           return factor.dim >= 0;
+         });
+}
+
+bool ExtentProduct::operator==(const ExtentProduct &other) const {
+  return constant == other.constant && factors.size() == other.factors.size() &&
+         redfuse::divide({1, factors}, {1, other.factors});
+}
+
+std::optional<ExtentProduct> redfuse::divide(ExtentProduct product,
+                                             const ExtentProduct &divisor) {
+  if (divisor.constant <= 0 || product.constant % divisor.constant != 0)
+    return std::nullopt;
+  product.constant /= divisor.constant;
+  for (const Extent &factor : divisor.factors) {
+    auto *found = llvm::find(product.factors, factor);
+    if (found == product.factors.end())
+      return std::nullopt;
+    product.factors.erase(found);
+  }
+  return product;
+}
+
+ExtentProduct redfuse::getExtentProduct(const Extent &extent) {
+  ExtentProduct product;
+  SmallVector<Extent> left{extent};
+  while (!left.empty()) {
+    Extent factor = left.pop_back_val();
+    Operation *op = factor.value ? factor.value.getDefiningOp() : nullptr;
+    if (auto multiply = dyn_cast_or_null<arith::MulIOp>(op)) {
+      left.push_back(getExtentOf(multiply.getLhs()));
+      left.push_back(getExtentOf(multiply.getRhs()));
+    } else if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op)) {
+      for (int64_t dim : collapse.getReassociationIndices()[factor.dim])
+        left.push_back(getExtentOf(collapse.getSrc(), dim));
+    } else {
+      product.multiply(factor);
+    }
+  }
+  return product;
+}
+
+Value redfuse::materialize(OpBuilder &b, Location loc, const Extent &extent) {
+  if (extent.isConstant())
+    return arith::ConstantIndexOp::create(b, loc, extent.constant);
+  if (extent.dim >= 0)
+    return tensor::DimOp::create(b, loc, extent.value, extent.dim);
+  if (extent.value.getType().isIndex())
+    return extent.value;
+  return arith::IndexCastOp::create(b, loc, b.getIndexType(), extent.value);
 }
 
 std::optional<Extent> redfuse::getLoopExtent(linalg::LinalgOp op,

@@ -70,17 +70,6 @@ std::optional<Access> matchAccess(linalg::GenericOp op, Value index) {
   return std::nullopt;
 }
 
-/// The extent as an index at the builder's position.
-Value materialize(OpBuilder &b, Location loc, const Extent &extent) {
-  if (extent.isConstant())
-    return arith::ConstantIndexOp::create(b, loc, extent.constant);
-  if (extent.dim >= 0)
-    return tensor::DimOp::create(b, loc, extent.value, extent.dim);
-  if (extent.value.getType().isIndex())
-    return extent.value;
-  return arith::IndexCastOp::create(b, loc, b.getIndexType(), extent.value);
-}
-
 /// `tensor` with dim `dim` as long as `wanted`: itself if it is that long
 /// already, else a copy that repeats its only element along the dim. Made in
 /// front of the generic, so that its body reads without a condition.
@@ -88,7 +77,7 @@ Value broadcastInFront(PatternRewriter &rewriter, Location loc, Value tensor,
                        int64_t dim, const Extent &wanted) {
   auto type = cast<RankedTensorType>(tensor.getType());
   Value have = tensor::DimOp::create(rewriter, loc, tensor, dim);
-  Value want = materialize(rewriter, loc, wanted);
+  Value want = redfuse::materialize(rewriter, loc, wanted);
   Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
   using P = arith::CmpIPredicate;
   Value same = arith::CmpIOp::create(rewriter, loc, P::eq, have, want);
@@ -224,7 +213,7 @@ struct ExtractToOperand : OpRewritePattern<tensor::ExtractOp> {
         if (part)
           size = part->isConstant()
                      ? OpFoldResult(rewriter.getIndexAttr(part->constant))
-                     : OpFoldResult(materialize(rewriter, loc, *part));
+                     : OpFoldResult(redfuse::materialize(rewriter, loc, *part));
       tensor = tensor::ExtractSliceOp::create(rewriter, loc, tensor, offsets,
                                               sizes, strides);
     }

@@ -16,6 +16,7 @@ void redfuse::buildNormalizePipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   // Extents are not negative: that proves most assertions about shapes.
   pm.addPass(arith::createIntRangeOptimizationsPass());
+  pm.addPass(createNormalizeExtents());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 

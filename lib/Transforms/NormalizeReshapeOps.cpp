@@ -13,45 +13,30 @@ namespace redfuse {
 
 using namespace mlir;
 using redfuse::Extent;
+using redfuse::ExtentProduct;
 
 static constexpr llvm::StringLiteral kUnmatched =
     "the shapes of a reshape cannot be matched";
 
 namespace {
 
-/// A product of extents.
-struct Product {
-  int64_t constant = 1;
-  SmallVector<Extent> factors;
-
-  void multiply(const Extent &extent) {
-    if (extent.isConstant())
-      constant *= extent.constant;
-    else
-      factors.push_back(extent);
-  }
-  /// Is every factor of `other` one of this?
-  bool hasFactorsOf(const Product &other) const {
-    SmallVector<Extent> left(factors);
-    for (const Extent &factor : other.factors) {
-      auto *found = llvm::find(left, factor);
-      if (found == left.end())
-        return false;
-      left.erase(found);
-    }
-    return true;
-  }
-  bool operator==(const Product &other) const {
-    return constant == other.constant &&
-           factors.size() == other.factors.size() && hasFactorsOf(other);
-  }
-};
-
 /// Dims [sourceBegin, sourceEnd) hold as many elements as target dims
 /// [targetBegin, targetEnd).
 struct DimGroup {
   ReassociationIndices source, target;
 };
+
+void multiply(ExtentProduct &product, const Extent &extent) {
+  ExtentProduct other = redfuse::getExtentProduct(extent);
+  product.constant *= other.constant;
+  llvm::append_range(product.factors, other.factors);
+}
+
+/// Is every factor of `other` that is no constant one of `product`?
+bool hasFactorsOf(const ExtentProduct &product, ExtentProduct other) {
+  other.constant = 1;
+  return redfuse::divide(product, other).has_value();
+}
 
 /// Cuts both shapes into the shortest runs of equal products; nothing if they
 /// do not match.
@@ -61,20 +46,20 @@ std::optional<SmallVector<DimGroup>> matchShapes(ArrayRef<Extent> source,
   size_t s = 0, t = 0;
   while (s < source.size() && t < target.size()) {
     DimGroup group;
-    Product sourceProduct, targetProduct;
+    ExtentProduct sourceProduct, targetProduct;
     auto takeSource = [&] {
       group.source.push_back(s);
-      sourceProduct.multiply(source[s++]);
+      multiply(sourceProduct, source[s++]);
     };
     auto takeTarget = [&] {
       group.target.push_back(t);
-      targetProduct.multiply(target[t++]);
+      multiply(targetProduct, target[t++]);
     };
     takeSource();
     takeTarget();
     while (!(sourceProduct == targetProduct)) {
-      bool sourceLacks = !sourceProduct.hasFactorsOf(targetProduct);
-      bool targetLacks = !targetProduct.hasFactorsOf(sourceProduct);
+      bool sourceLacks = !hasFactorsOf(sourceProduct, targetProduct);
+      bool targetLacks = !hasFactorsOf(targetProduct, sourceProduct);
       bool growSource =
           sourceLacks ||
           (!targetLacks && sourceProduct.constant < targetProduct.constant);

@@ -1,5 +1,6 @@
 //===- NormalizeReshapes.cpp - reshapes to the function's edges -----------===//
 #include "NormalizeCommon.h"
+#include "redfuse/Analysis/Extents.h"
 
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 
@@ -33,6 +34,27 @@ bool foldsThrough(OpOperand *operand) {
   return true;
 }
 
+/// What is collapsed and then expanded to the extents it had. Upstream folds
+/// the pair where types show that.
+struct ExpandOfCollapse : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto collapse = op.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!collapse || collapse.getSrcType() != op.getType() ||
+        collapse.getReassociationIndices() != op.getReassociationIndices())
+      return rewriter.notifyMatchFailure(op, "does not undo a collapse");
+    for (auto [dim, size] : llvm::enumerate(op.getMixedOutputShape())) {
+      redfuse::Extent had = redfuse::getExtentOf(collapse.getSrc(), dim);
+      redfuse::Extent has = redfuse::getExtentOf(size);
+      if (!(redfuse::getExtentProduct(had) == redfuse::getExtentProduct(has)))
+        return rewriter.notifyMatchFailure(op, "an extent may be another one");
+    }
+    rewriter.replaceOp(op, collapse.getSrc());
+    return success();
+  }
+};
+
 struct NormalizeReshapes
     : redfuse::impl::NormalizeReshapesBase<NormalizeReshapes> {
   void runOnOperation() override {
@@ -48,6 +70,7 @@ void redfuse::populateNormalizeReshapesPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, foldsThrough);
   tensor::populateReassociativeReshapeFoldingPatterns(patterns);
+  patterns.add<ExpandOfCollapse>(context);
   tensor::populateBubbleUpExpandShapePatterns(patterns);
   tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);

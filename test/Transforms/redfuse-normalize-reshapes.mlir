@@ -63,3 +63,31 @@ func.func @grouped(%q: tensor<8x5xf32>, %k: tensor<2x5xf32>) -> tensor<8x5xf32> 
   } -> tensor<8x5xf32>
   return %r : tensor<8x5xf32>
 }
+
+// Collapsed and expanded again, by extents that are known to be the same: the
+// first may come from a choice whose condition says so.
+// CHECK-LABEL: func.func @expand_of_collapse
+// CHECK-SAME: %[[X:[^:]+]]: tensor<?x?x?xf32>
+// CHECK: %[[CHOICE:.+]] = scf.if
+// CHECK-NOT: tensor.collapse_shape
+// CHECK-NOT: tensor.expand_shape
+// CHECK: return %[[CHOICE]]
+func.func @expand_of_collapse(%x: tensor<?x?x?xf32>, %y: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %have = tensor.dim %x, %c0 : tensor<?x?x?xf32>
+  %want = tensor.dim %y, %c0 : tensor<?x?x?xf32>
+  %d1 = tensor.dim %x, %c1 : tensor<?x?x?xf32>
+  %d2 = tensor.dim %x, %c2 : tensor<?x?x?xf32>
+  %same = arith.cmpi eq, %have, %want : index
+  %long = scf.if %same -> tensor<?x?x?xf32> {
+    scf.yield %x : tensor<?x?x?xf32>
+  } else {
+    %e = tensor.empty(%want, %d1, %d2) : tensor<?x?x?xf32>
+    scf.yield %e : tensor<?x?x?xf32>
+  }
+  %flat = tensor.collapse_shape %long [[0, 1], [2]] : tensor<?x?x?xf32> into tensor<?x?xf32>
+  %back = tensor.expand_shape %flat [[0, 1], [2]] output_shape [%want, %d1, %d2] : tensor<?x?xf32> into tensor<?x?x?xf32>
+  return %back : tensor<?x?x?xf32>
+}

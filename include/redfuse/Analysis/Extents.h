@@ -34,6 +34,35 @@ Extent getExtentOf(mlir::Value tensor, int64_t dim);
 Extent getExtentOf(mlir::Value scalar);
 Extent getExtentOf(mlir::OpFoldResult size);
 
+/// A product of extents: a constant, and factors that are not, in no order.
+struct ExtentProduct {
+  int64_t constant = 1;
+  llvm::SmallVector<Extent> factors;
+
+  void multiply(const Extent &extent) {
+    if (extent.isConstant())
+      constant *= extent.constant;
+    else
+      factors.push_back(extent);
+  }
+  /// Are all factors extents of tensors, and the constant no less than 0? Then
+  /// the product is no less either: as a number of elements it does not wrap.
+  bool isSize() const;
+  bool operator==(const ExtentProduct &other) const;
+};
+
+/// `product` without the factors of `divisor`, where it has them all and its
+/// constant is a multiple of the other's; nothing otherwise.
+std::optional<ExtentProduct> divide(ExtentProduct product,
+                                    const ExtentProduct &divisor);
+
+/// The extent as a product. Looks through multiplications and collapsed dims.
+ExtentProduct getExtentProduct(const Extent &extent);
+
+/// The extent as an index at the builder's position.
+mlir::Value materialize(mlir::OpBuilder &b, mlir::Location loc,
+                        const Extent &extent);
+
 /// The extent of loop `loop` of `op`, from the first operand that has it as a
 /// dim; nothing if none has.
 std::optional<Extent> getLoopExtent(mlir::linalg::LinalgOp op, unsigned loop);

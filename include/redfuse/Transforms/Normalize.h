@@ -35,6 +35,9 @@ void populateNormalizeReshapesPatterns(mlir::RewritePatternSet &patterns);
 /// Copies, transposes, broadcasts and slices into indexing maps.
 void populateNormalizeViewsPatterns(mlir::RewritePatternSet &patterns);
 
+/// Arithmetic on extents that is known, to constants and products.
+void populateNormalizeExtentsPatterns(mlir::RewritePatternSet &patterns);
+
 /// tensor.reshape between shapes that match, to expand_shape and
 /// collapse_shape.
 void populateNormalizeReshapeOpsPatterns(mlir::RewritePatternSet &patterns);

@@ -102,6 +102,23 @@ def NormalizeCombiners : NormalizePass<"combiners"> {
   let dependentDialects = ["::redfuse::RedfuseDialect"];
 }
 
+def NormalizeExtents : NormalizePass<"extents"> {
+  let summary = "arithmetic on extents that is known";
+  let description = [{
+    Extents and their products, numbers of elements, are not negative and do not
+    wrap; a product divided by some of its factors is the product of the others.
+    So the sizes of dynamic reshapes and the assertions about them, which ask
+    for a dim of -1 wherever there could be one, become products of extents:
+
+    ```mlir
+    %0 = arith.muli %rows, %heads : i64             // both of tensor.dim
+    %1 = arith.cmpi slt, %0, %c0 : i64              // false
+    %2 = arith.muli %0, %columns : i64
+    %3 = arith.divsi %2, %rows : i64                // %heads * %columns
+    ```
+  }];
+}
+
 def NormalizeReshapeOps : NormalizePass<"reshape-ops"> {
   let summary = "tensor.reshape between matching shapes as expand and collapse";
   let description = [{
