@@ -1,6 +1,7 @@
 //===- Extents.cpp - which extents are the same ---------------------------===//
 #include "redfuse/Analysis/Extents.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -153,6 +154,35 @@ std::optional<ExtentProduct> redfuse::divide(ExtentProduct product,
   return product;
 }
 
+/// Appends the factors of an affine.apply that only multiplies, as upstream
+/// writes the extent of collapsed dims.
+static bool appendFactors(affine::AffineApplyOp apply,
+                          SmallVectorImpl<Extent> &factors) {
+  AffineMap map = apply.getAffineMap();
+  SmallVector<Extent> found;
+  SmallVector<AffineExpr> left{map.getResult(0)};
+  while (!left.empty()) {
+    AffineExpr expr = left.pop_back_val();
+    if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+        binary && expr.getKind() == AffineExprKind::Mul) {
+      left.push_back(binary.getLHS());
+      left.push_back(binary.getRHS());
+    } else if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+      found.push_back(constantExtent(constant.getValue()));
+    } else if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+      found.push_back(
+          redfuse::getExtentOf(apply.getMapOperands()[dim.getPosition()]));
+    } else if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+      found.push_back(redfuse::getExtentOf(
+          apply.getMapOperands()[map.getNumDims() + symbol.getPosition()]));
+    } else {
+      return false;
+    }
+  }
+  llvm::append_range(factors, found);
+  return true;
+}
+
 ExtentProduct redfuse::getExtentProduct(const Extent &extent) {
   ExtentProduct product;
   SmallVector<Extent> left{extent};
@@ -165,6 +195,9 @@ ExtentProduct redfuse::getExtentProduct(const Extent &extent) {
     } else if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op)) {
       for (int64_t dim : collapse.getReassociationIndices()[factor.dim])
         left.push_back(getExtentOf(collapse.getSrc(), dim));
+    } else if (auto apply = dyn_cast_or_null<affine::AffineApplyOp>(op);
+               apply && appendFactors(apply, left)) {
+      continue;
     } else {
       product.multiply(factor);
     }

@@ -50,6 +50,20 @@ func.func @inferred_dim(%x: tensor<?x?xf32>) -> (index, i1) {
   return %rest, %same : index, i1
 }
 
+// Upstream's form of the extent of collapsed dims.
+// CHECK-LABEL: func.func @affine_product
+// CHECK-SAME: %[[X:[^:]+]]: tensor<?x4xf32>
+// CHECK: %[[D0:.+]] = tensor.dim %[[X]], %{{.+}}
+// CHECK: return %[[D0]]
+func.func @affine_product(%x: tensor<?x4xf32>) -> index {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %d0 = tensor.dim %x, %c0 : tensor<?x4xf32>
+  %n = affine.apply affine_map<()[s0] -> (s0 * 4)>()[%d0]
+  %rows = arith.divsi %n, %c4 : index
+  return %rows : index
+}
+
 // What is no extent may be negative or wrap; what is no factor does not divide.
 // CHECK-LABEL: func.func @unknown
 // CHECK: arith.cmpi slt
