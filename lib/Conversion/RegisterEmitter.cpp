@@ -395,8 +395,17 @@ Value RegisterEmitter::addressOf(Value memref, ValueRange indices,
       b, loc, LLVM::LLVMPointerType::get(b.getContext(), space), address);
 }
 
-void RegisterEmitter::fetchKept() {
+void RegisterEmitter::keep(Value memref, AffineMap map, Value tile) {
+  SmallBitVector ofMap = getDimsOf(map);
+  bool isShared = llvm::none_of(ofMap.set_bits(),
+                                [&](unsigned d) { return dims[d].isGrid; });
+  keptTiles.push_back({memref, map, tile, isShared});
+}
+
+void RegisterEmitter::fetchKept(Whose which) {
   for (const KeptTile &kept : keptTiles) {
+    if (which != Whose::All && kept.isShared != (which == Whose::Shared))
+      continue;
     SmallVector<unsigned> all;
     for (int64_t d : toDims(getDimsOf(kept.map)))
       all.push_back(d);
@@ -443,9 +452,17 @@ void RegisterEmitter::fetchAhead(Value memref, AffineMap map, int64_t bytes) {
                word(piece));
 }
 
-void RegisterEmitter::awaitKept() {
+void RegisterEmitter::commitKept() {
   NVVM::CpAsyncCommitGroupOp::create(b, loc);
+}
+
+void RegisterEmitter::awaitKept() {
   NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
+}
+
+void RegisterEmitter::finishReads() {
+  // Threads read what they copy themselves.
+  NVVM::SyncWarpOp::create(b, loc, word(-1));
 }
 
 /// One thread stores what several have; what does not exist is not stored.
@@ -491,7 +508,40 @@ Value RegisterEmitter::existsAt(const Env &env, const SmallBitVector &ofDims) {
   return maskOf(env, bitsOf(ofDims));
 }
 
+/// What was computed of loaded vectors of short floats is not known to be the same
+/// when it is computed again.
+void RegisterEmitter::forgetExtended() {
+  for (Scope &scope : loaded)
+    for (auto &[key, value] : scope.values) {
+      auto type = dyn_cast<VectorType>(value.getType());
+      if (!type || type.getElementTypeBitWidth() >= 32)
+        continue;
+      int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+      if (bits % 32 != 0)
+        continue;
+      auto words = VectorType::get({bits / 32}, b.getI32Type());
+      Value whole = vector::BitCastOp::create(b, loc, words, value);
+      SmallVector<Value> same;
+      for (int64_t i = 0; i < bits / 32; ++i)
+        same.push_back(LLVM::InlineAsmOp::create(
+                           b, loc, b.getI32Type(),
+                           Value(vector::ExtractOp::create(b, loc, whole, i)),
+                           "", "=r,0",
+                           /*has_side_effects=*/true, /*is_align_stack=*/false,
+                           LLVM::TailCallKind::None,
+                           LLVM::AsmDialectAttr::get(b.getContext(),
+                                                     LLVM::AsmDialect::AD_ATT),
+                           ArrayAttr())
+                           ->getResult(0));
+      value = vector::BitCastOp::create(
+          b, loc, type,
+          vector::FromElementsOp::create(b, loc, words, same).getResult());
+    }
+}
+
 LogicalResult RegisterEmitter::emitGroup(const Group &whole) {
+  if (layout.staysPacked)
+    forgetExtended();
   Group adapted = whole;
   SmallVector<unsigned> all = bitsOf(whole.dims);
   adapted.contraction.reset();

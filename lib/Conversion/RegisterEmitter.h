@@ -18,8 +18,9 @@ struct DimShare {
   unsigned getBits() const { return unsigned(threads - 1) << bit; }
 };
 
-/// An input that several programs walk: a block's part of it is copied into
-/// shared memory once, by the threads that read it, and stays there.
+/// An input of which a block's part is copied into shared memory, by the threads
+/// that read it: one that several programs walk; or, where blocks walk tiles of the
+/// grid in a loop, what all tiles read, and the next tile's part.
 /// Also one of which the cache is asked for a part.
 struct KeptInput {
   /// The number of the argument, and where the programs read it.
@@ -54,6 +55,9 @@ struct RegisterLayout {
   llvm::SmallVector<KeptInput> ahead;
   /// The first so many tiles alone; 0: all.
   int64_t aheadTiles = 0;
+  /// Short floats stay as they were loaded from one group of ops to the next, and
+  /// are extended again for each.
+  bool staysPacked = false;
   /// What a step of a loop reads is loaded before the one before it is computed.
   bool loadsStepsAhead = false;
 };
@@ -106,13 +110,15 @@ public:
   /// Exchanges through shared memory so far.
   unsigned numExchanges = 0;
   /// Reads `tile` (shared memory) where `memref` is read by `map`.
-  void keep(mlir::Value memref, mlir::AffineMap map, mlir::Value tile) {
-    keptTiles.push_back({memref, map, tile});
-  }
-  /// Starts to copy what this thread reads of kept inputs in the current step.
-  void fetchKept();
-  /// Waits for all copies of this thread.
+  void keep(mlir::Value memref, mlir::AffineMap map, mlir::Value tile);
+  /// Starts to copy what this thread reads of kept inputs in the current step, of
+  /// those that `which` names.
+  void fetchKept(Whose which = Whose::All);
+  /// Ends a group of copies; waits for all copies of this thread.
+  void commitKept();
   void awaitKept();
+  /// Copies to where threads have read follow what they have read.
+  void finishReads();
   /// Values loaded or kept from here on are known up to `popScope`.
   void pushScope() { loaded.emplace_back(); }
   void popScope() { loaded.pop_back(); }
@@ -206,6 +212,8 @@ private:
     mlir::Value memref;
     mlir::AffineMap map;
     mlir::Value tile;
+    /// All blocks have the same.
+    bool isShared;
   };
   llvm::SmallVector<mlir::Value> positionsInKept(const KeptTile &kept,
                                                  const Env &env);
@@ -219,6 +227,7 @@ private:
     loaded.back().values[key] = value;
     loaded.back().order.push_back(std::move(key));
   }
+  void forgetExtended();
   /// Values by what they were loaded from, and the order of the loads.
   struct Scope {
     std::map<LoadKey, mlir::Value> values;

@@ -48,6 +48,11 @@ private:
   /// Tile after tile of the grid, from `block` on: what a block has of the next is
   /// under way while it computes this one.
   LogicalResult emitRounds(Value block, Value tiles);
+  /// The same, by way of shared memory.
+  LogicalResult emitStagedRounds(Value block, Value tiles, Value step);
+  /// Of the loop's body, whose insertion point this is.
+  LogicalResult emitRound(Value block);
+  void placeTile(Value block);
   void loadAhead(RegisterEmitter::Whose whose);
   /// Stores the states of this block; the last of the blocks of a tile goes on,
   /// with the states of all.
@@ -316,6 +321,7 @@ LogicalResult RegisterKernelGenerator::fetchKept(IndexProgramOpInterface op) {
   isFetching = true;
   LogicalResult result = walkStream(op, 0);
   isFetching = false;
+  own->commitKept();
   own->awaitKept();
   return result;
 }
@@ -360,6 +366,8 @@ void RegisterKernelGenerator::prefetchScalars() {
 void RegisterKernelGenerator::loadAhead(RegisterEmitter::Whose whose) {
   RegisterEmitter::Whose before = own->whose;
   own->whose = whose;
+  // Registers hold all that is walked.
+  SmallBitVector streamed(space.numDims);
   for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     emitter->setProgram(op, *programs[op], buffers[op]);
     for (bool isInvariant : {true, false})
@@ -368,8 +376,63 @@ void RegisterKernelGenerator::loadAhead(RegisterEmitter::Whose whose) {
   own->whose = before;
 }
 
+/// A tile of the grid, and all that is walked in it.
+void RegisterKernelGenerator::placeTile(Value block) {
+  placeBlock(block);
+  for (unsigned d :
+       space.schedule ? space.schedule.getStream() : ArrayRef<int64_t>()) {
+    dims[d].offset = arith::ConstantIndexOp::create(b, loc, 0);
+    dims[d].size =
+        arith::ConstantIndexOp::create(b, loc, space.staticExtents[d]);
+    dims[d].staticSize = space.staticExtents[d];
+  }
+}
+
+LogicalResult RegisterKernelGenerator::emitRound(Value block) {
+  unsigned exchanges = own->numExchanges;
+  if (failed(emitBlock(block)))
+    return failure();
+  own->popScope();
+  // Where threads exchange twice, all have read the first before the second: the
+  // next round may write there.
+  if (own->numExchanges == exchanges + 1)
+    own->synchronize();
+  return success();
+}
+
+LogicalResult RegisterKernelGenerator::emitStagedRounds(Value block,
+                                                        Value tiles,
+                                                        Value step) {
+  using Whose = RegisterEmitter::Whose;
+  own->fetchKept();
+  own->commitKept();
+  auto loop = scf::ForOp::create(b, loc, block, tiles, step);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(loop.getBody()->getTerminator());
+  own->pushScope();
+  own->awaitKept();
+  placeTile(loop.getInductionVar());
+  loadAhead(Whose::Own);
+  own->finishReads();
+  Value next =
+      arith::AddIOp::create(b, loc, loop.getInductionVar(), step).getResult();
+  Value hasNext =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, next, tiles);
+  auto branch = scf::IfOp::create(b, loc, hasNext, /*withElse=*/false);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenYield());
+    placeTile(next);
+    own->fetchKept(Whose::Own);
+  }
+  own->commitKept();
+  return emitRound(loop.getInductionVar());
+}
+
 LogicalResult RegisterKernelGenerator::emitRounds(Value block, Value tiles) {
   using Whose = RegisterEmitter::Whose;
+  placeTile(block);
+  fetchAhead();
   if (limits.overlapsLaunches)
     emitLaunchWait(b, loc);
   own->startCluster();
@@ -378,10 +441,11 @@ LogicalResult RegisterKernelGenerator::emitRounds(Value block, Value tiles) {
   if (layout.cluster > 1)
     step = arith::DivUIOp::create(
         b, loc, step, arith::ConstantIndexOp::create(b, loc, layout.cluster));
+  if (!layout.kept.empty())
+    return emitStagedRounds(block, tiles, step);
   Value last = arith::SubIOp::create(b, loc, tiles, one);
   own->pinsLoads = true;
   own->pushScope();
-  placeBlock(block);
   loadAhead(Whose::Own);
   SmallVector<Value> first = own->takeLoaded();
   own->popScope();
@@ -397,19 +461,13 @@ LogicalResult RegisterKernelGenerator::emitRounds(Value block, Value tiles) {
   own->pushScope();
   Value next =
       arith::AddIOp::create(b, loc, loop.getInductionVar(), step).getResult();
-  placeBlock(arith::MinUIOp::create(b, loc, next, last));
+  placeTile(arith::MinUIOp::create(b, loc, next, last));
   loadAhead(Whose::Own);
   own->pinsLoads = false;
   SmallVector<Value> following = own->takeLoaded();
   own->setLoaded(SmallVector<Value>(loop.getRegionIterArgs()));
-  unsigned exchanges = own->numExchanges;
-  if (failed(emitBlock(loop.getInductionVar())))
+  if (failed(emitRound(loop.getInductionVar())))
     return failure();
-  own->popScope();
-  // Where threads exchange twice, all have read the first before the second: the
-  // next round may write there.
-  if (own->numExchanges == exchanges + 1)
-    own->synchronize();
   if (!first.empty())
     scf::YieldOp::create(b, loc, following);
   return success();

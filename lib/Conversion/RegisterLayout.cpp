@@ -16,6 +16,8 @@ static constexpr int64_t kMaxThreads = 512, kWarp = 32;
 /// Threads of a block that keeps inputs in shared memory, and bytes that it
 /// needs there beside.
 static constexpr int64_t kKeepingThreads = 512, kExchangeBytes = 4096;
+/// Tiles that a block walks at least, where all of them read the same.
+static constexpr int64_t kRounds = 4;
 /// Threads of a block in a cluster that streams.
 static constexpr int64_t kClusterThreads = 256;
 
@@ -384,7 +386,7 @@ int64_t RegisterPlanner::countRegisters() {
         kept += std::max(1.0, words(arg.getType())) *
                 localOf(program.getDimSets()[arg]);
       else if (auto it = destinations.find(op->getOperand(i));
-               it != destinations.end() && !isKept(it->second) &&
+               it != destinations.end() && (isStaged || !isKept(it->second)) &&
                !isLoadedLate(it->second))
         kept += words(arg.getType()) *
                 localOf(getDimsOf(op.getMapOfBodyArgument(i)));
@@ -457,6 +459,76 @@ int64_t RegisterPlanner::countCachedBlocks() const {
   return std::clamp<double>(kCachedBytes / units / std::max(1.0, bytes), 2, 32);
 }
 
+/// A block's part of an input, if it can be copied into shared memory.
+std::optional<KeptInput>
+RegisterPlanner::keptInputOf(const TensorAccess &access) const {
+  int64_t elements = 1;
+  for (AffineExpr e : access.map.getResults()) {
+    auto d = dyn_cast<AffineDimExpr>(e);
+    if (!d || (!isGrid(d.getPosition()) &&
+               ShapedType::isDynamic(space.staticExtents[d.getPosition()])))
+      return std::nullopt;
+    elements *= capacity[d.getPosition()];
+    if (elements > sharedBytes)
+      return std::nullopt;
+  }
+  // Copied as whole words of the last dim.
+  int64_t vector = layout.lanes * access.bytes;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!access.contiguous || layout.dims[*access.contiguous].lanes == 1 ||
+      access.type.getElementTypeBitWidth() < 8 ||
+      (vector != 4 && vector != 8 && vector != 16) ||
+      failed(access.type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset) || offset % layout.lanes != 0 ||
+      llvm::any_of(ArrayRef(strides).drop_back(), [&](int64_t stride) {
+        return ShapedType::isDynamic(stride) || stride % layout.lanes != 0;
+      }))
+    return std::nullopt;
+  return KeptInput{access.argument.getArgNumber(), access.map,
+                   int64_t(llvm::alignTo(elements * access.bytes, 128))};
+}
+
+/// Whether blocks stay and walk tiles: shared memory keeps what all of them read,
+/// and has the next tile under way while registers hold this one. Where a tile is
+/// more than the registers of one of several blocks, what all read would come from
+/// the second-level cache for every tile.
+bool RegisterPlanner::chooseStaged() {
+  int64_t asked = hintOf("loop");
+  double elements = 0;
+  bool isShared = false;
+  for (const TensorAccess &access : accesses) {
+    elements = std::max(elements, bytesOfTile(access) / access.bytes);
+    isShared |= isSharedByBlocks(access);
+  }
+  if (sharedBytes == 0 || asked == 1 || hintOf("cluster") > 1 ||
+      mergesInLaunch(kernel) || elements > 2 * kBlockElements ||
+      (space.schedule && space.schedule.getKind() == ScheduleKind::Split) ||
+      (asked != 2 && (!isShared || elements <= kBlockElements ||
+                      countTiles() < kRounds * getTargetOf(kernel).getUnits())))
+    return false;
+  int64_t all = kExchangeBytes;
+  bool hasOwn = false;
+  for (const TensorAccess &access : accesses) {
+    if (!access.isInput)
+      continue;
+    std::optional<KeptInput> kept = keptInputOf(access);
+    if (!kept)
+      continue;
+    all += kept->bytes;
+    hasOwn |= !isSharedByBlocks(access);
+    layout.kept.push_back(*kept);
+  }
+  int64_t blocks = sharedBytes / all;
+  if (!hasOwn || blocks == 0) {
+    layout.kept.clear();
+    return false;
+  }
+  layout.leastBlocksPerUnit = std::min<int64_t>(
+      blocks, hintOf("blocks") ? hintOf("blocks") : kThreadsOfUnit / 512);
+  return isStaged = true;
+}
+
 /// Whether shared memory keeps all that is read twice, for two blocks of a
 /// multiprocessor or more: one computes while others wait for their data.
 bool RegisterPlanner::chooseKept() {
@@ -465,32 +537,11 @@ bool RegisterPlanner::chooseKept() {
     if (!access.isInput || access.readers < 2 ||
         !access.dims.anyCommon(streamed))
       continue;
-    int64_t elements = 1;
-    for (AffineExpr e : access.map.getResults()) {
-      auto d = dyn_cast<AffineDimExpr>(e);
-      if (!d || (streamed.test(d.getPosition()) &&
-                 ShapedType::isDynamic(space.staticExtents[d.getPosition()])))
-        return false;
-      elements *= capacity[d.getPosition()];
-      if (elements > sharedBytes)
-        return false;
-    }
-    // Copied as whole words of the last dim.
-    int64_t vector = layout.lanes * access.bytes;
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    if (!access.contiguous || layout.dims[*access.contiguous].lanes == 1 ||
-        access.type.getElementTypeBitWidth() < 8 ||
-        (vector != 4 && vector != 8 && vector != 16) ||
-        failed(access.type.getStridesAndOffset(strides, offset)) ||
-        ShapedType::isDynamic(offset) || offset % layout.lanes != 0 ||
-        llvm::any_of(ArrayRef(strides).drop_back(), [&](int64_t stride) {
-          return ShapedType::isDynamic(stride) || stride % layout.lanes != 0;
-        }))
+    std::optional<KeptInput> kept = keptInputOf(access);
+    if (!kept)
       return false;
-    int64_t bytes = llvm::alignTo(elements * access.bytes, 128);
-    layout.kept.push_back({access.argument.getArgNumber(), access.map, bytes});
-    all += bytes;
+    all += kept->bytes;
+    layout.kept.push_back(*kept);
   }
   // A block needs some shared memory beside, to exchange results.
   int64_t blocks = all == 0 ? 0 : sharedBytes / (all + kExchangeBytes);
@@ -515,6 +566,17 @@ std::optional<RegisterLayout> RegisterPlanner::run() {
   if (canHoldStream())
     streamed.reset();
   if (streamed.none()) {
+    if (chooseStaged()) {
+      RegisterLayout staged = layout;
+      for (; staged.leastBlocksPerUnit > 0; --staged.leastBlocksPerUnit) {
+        layout = staged;
+        dealResident();
+        if (complete())
+          return finish();
+      }
+      isStaged = false;
+      layout = lanes;
+    }
     if (chooseCluster(/*isHeld=*/true)) {
       dealResident();
       if (complete())

@@ -70,6 +70,8 @@ private:
   std::optional<RegisterLayout> finish();
   int64_t countCachedBlocks() const;
   bool chooseKept();
+  bool chooseStaged();
+  std::optional<KeptInput> keptInputOf(const TensorAccess &access) const;
   bool isKept(mlir::BlockArgument argument) const {
     return llvm::any_of(layout.kept, [&](const KeptInput &kept) {
       return kept.argument == argument.getArgNumber();
@@ -111,6 +113,8 @@ private:
   llvm::SmallBitVector streamed, reduced;
   /// Some op that is no fold walks the streamed dims too.
   bool isMapped = false;
+  /// Blocks walk tiles by way of shared memory.
+  bool isStaged = false;
   llvm::SmallVector<TensorAccess> accesses;
   RegisterLayout layout;
 };

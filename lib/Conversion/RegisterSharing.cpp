@@ -80,6 +80,11 @@ void RegisterPlanner::chooseOccupancy() {
 
 /// Whether blocks walk tiles in a loop, and how many of them there are.
 void RegisterPlanner::chooseRounds() {
+  if (isStaged) {
+    layout.loopingBlocks = layout.leastBlocksPerUnit;
+    layout.staysPacked = true;
+    return;
+  }
   if (streamed.any() || hintOf("loop") == 0 || mergesInLaunch(kernel))
     return;
   double next = 0;
@@ -196,7 +201,7 @@ std::optional<RegisterLayout> RegisterPlanner::finish() {
   chooseCaching();
   if (layout.leastBlocksPerUnit == 0)
     chooseOccupancy();
-  if (layout.loopingBlocks == 0)
+  if (layout.loopingBlocks == 0 || isStaged)
     chooseAhead();
   chooseStepsAhead();
   return layout;

@@ -218,14 +218,29 @@ ROUNDS = {
 }
 
 
-@pytest.mark.parametrize("early", [1, 2])
+@pytest.mark.parametrize("how", ["loop = 1, early = 1", "loop = 1, early = 2", "loop = 2"])
 @pytest.mark.parametrize("name", ROUNDS)
-def test_rounds(name: str, early: int, tmp_path: Path) -> None:
-    """Blocks that walk the tiles of the grid, each loaded before the one before it is done."""
+def test_rounds(name: str, how: str, tmp_path: Path) -> None:
+    """Blocks that walk the tiles of the grid, each loaded before the one before it is done: into
+    registers, or (2) into shared memory."""
     source, more = ROUNDS[name]
-    hints = f"loop = 1, blocks = 1, early = {early}{more}"
+    hints = f"{how}, blocks = 1{more}"
     text = f"#redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {{{hints}}}>"
     small(source, tmp_path, {"schedules": (text,)})
+
+
+def test_staged(tmp_path: Path) -> None:
+    """Blocks that stay keep what all rows read in shared memory; the rows come there, too."""
+    path = tmp_path / "program.mlir"
+    path.write_text(programs.layernorm(137, 17416, "bf16"))
+    text = (
+        "#redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1], hints = {loop = 2}>"
+    )
+    options = {"cache": False, "schedules": (text,)}
+    exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
+    copies = 17416 // 8 // 512 + 1  # of a thread, of one input
+    assert exe.asm.count("cp.async.cg.shared.global") == 4 * copies
+    verify(path, exe, random_inputs(exe.signature, 0), None)
 
 
 @pytest.mark.parametrize("rows", [37, 600])
