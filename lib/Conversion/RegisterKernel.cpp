@@ -105,6 +105,16 @@ RegisterKernelGenerator::groupsOf(IndexProgramOpInterface op,
   return result;
 }
 
+/// Of a loop without steps one after another: ptxas moves loads behind the step
+/// before theirs where that frees registers.
+static Attribute keepsLoop(OpBuilder &b) {
+  MLIRContext *context = b.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(context, b.getBoolAttr(true), {}, {},
+                                          {}, {}, {}, {});
+  return LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {},
+                                       {}, {}, {}, {}, {}, {}, {}, {});
+}
+
 LogicalResult RegisterKernelGenerator::carry(
     IndexProgramOpInterface op, Value from, Value to, Value step,
     function_ref<LogicalResult(Value)> body, function_ref<void(Value)> ahead) {
@@ -124,6 +134,8 @@ LogicalResult RegisterKernelGenerator::carry(
     own->popScope();
   }
   auto loop = scf::ForOp::create(b, loc, from, to, step, states);
+  if (ahead)
+    loop->setAttr("llvm.loop_annotation", keepsLoop(b));
   {
     OpBuilder::InsertionGuard guard(b);
     if (states.empty())
@@ -613,13 +625,14 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
     arguments.push_back(zeroed);
   }
   if (layout.loopingBlocks != 0) {
-    // No more than run at a time.
+    // No more than run at a time, and all with as many tiles, or one less.
     int64_t most = getTargetOf(kernel).getUnits() * layout.loopingBlocks;
     arguments.push_back(tiles);
-    blocks = arith::MinUIOp::create(
+    Value rounds = arith::CeilDivUIOp::create(
         b, loc, tiles,
         arith::ConstantIndexOp::create(
             b, loc, std::max<int64_t>(1, most / layout.cluster)));
+    blocks = arith::CeilDivUIOp::create(b, loc, tiles, rounds);
   }
 
   b.setInsertionPointToEnd(module.getBody());

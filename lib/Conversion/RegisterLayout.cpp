@@ -501,8 +501,9 @@ bool RegisterPlanner::chooseStaged() {
     elements = std::max(elements, bytesOfTile(access) / access.bytes);
     isShared |= isSharedByBlocks(access);
   }
-  if (sharedBytes == 0 || asked == 1 || hintOf("cluster") > 1 ||
-      mergesInLaunch(kernel) || elements > 2 * kBlockElements ||
+  if (sharedBytes == 0 || asked == 1 || hintOf("keep") == 1 ||
+      hintOf("cluster") > 1 || mergesInLaunch(kernel) ||
+      elements > 2 * kBlockElements ||
       (space.schedule && space.schedule.getKind() == ScheduleKind::Split) ||
       (asked != 2 && (!isShared || elements <= kBlockElements ||
                       countTiles() < kRounds * getTargetOf(kernel).getUnits())))
@@ -592,7 +593,7 @@ std::optional<RegisterLayout> RegisterPlanner::run() {
   lanes = layout;
   bool readsTwice = isMapped && space.schedule.getKind() != ScheduleKind::Split;
   if (readsTwice && streamed.count() == 1 && layout.cluster == 1 &&
-      chooseKept()) {
+      hintOf("keep") != 1 && chooseKept()) {
     dealStreamed(kKeepingThreads);
     if (complete())
       return finish();

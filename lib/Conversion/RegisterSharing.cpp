@@ -12,6 +12,8 @@ static constexpr double kShareBytes = 32768, kMostShareBytes = 131072;
 static constexpr double kLittleBytes = 64;
 /// Bytes that blocks ask the second-level cache for at their start, in all.
 static constexpr double kAheadBytes = 24e6;
+/// Bytes that a kernel reads, in all, which are best asked for always.
+static constexpr double kShortBytes = 8e6;
 /// Bytes of a tile that are worth asking for.
 static constexpr int64_t kAskedBytes = 2048;
 /// Bytes of an input that all blocks read, to be worth a place in the first-level
@@ -111,7 +113,10 @@ void RegisterPlanner::chooseCaching() {
       }))
     return;
   layout.loadsSharedLate = hintOf("early") != 2;
+  int64_t past = hintOf("cached");
   for (const TensorAccess &access : accesses) {
+    if (past != 0 && (past & (access.isInput ? 1 : 2)) == 0)
+      continue;
     bool isOwn = true;
     for (unsigned d = 0; d < space.numDims; ++d)
       if (isGrid(d) && capacity[d] < space.staticExtents[d])
@@ -134,22 +139,28 @@ void RegisterPlanner::chooseAhead() {
   bool isSplit =
       space.schedule && space.schedule.getKind() == ScheduleKind::Split;
   int64_t asked = hintOf("ahead");
-  if (!limits.overlapsLaunches || isSplit || asked == 1 ||
-      (layout.cluster == 1 && asked < 2))
+  if (!limits.overlapsLaunches || isSplit || asked == 1)
     return;
-  double bytes = 0;
+  double bytes = 0, tiles = countTiles();
   for (const TensorAccess &access : accesses)
     if (access.isInput && !isSharedByBlocks(access) && isInOnePiece(access)) {
       layout.ahead.push_back({access.argument.getArgNumber(), access.map,
                               int64_t(bytesOfTile(access))});
       bytes += bytesOfTile(access);
     }
+  // Without a cluster it pays where the blocks of two such kernels run at a time.
+  if (layout.cluster == 1 && asked < 2 &&
+      (bytes * tiles > kShortBytes ||
+       2 * tiles * layout.threads >
+           double(kThreadsOfUnit) * getTargetOf(kernel).getUnits() ||
+       2 * layout.threads * (double(countRegisters()) + kTemporaries) >
+           kRegisters))
+    layout.ahead.clear();
   if (layout.ahead.empty())
     return;
   // Those that run at a time, and no more than the cache holds; where all run, the
   // same part of each tile.
-  double tiles = countTiles(),
-         most = asked > 2 ? double(asked) * 1e6 : kAheadBytes;
+  double most = asked > 2 ? double(asked) * 1e6 : kAheadBytes;
   double running =
       std::max<double>(layout.leastBlocksPerUnit,
                        kThreadsOfUnit / layout.getThreadsOfBlock()) *

@@ -128,6 +128,16 @@ static void lowerStore(LLVM::StoreOp store) {
   store.erase();
 }
 
+/// What a loop says of itself has become what the branch back has beside its
+/// attributes.
+static void annotate(LLVM::BrOp branch) {
+  constexpr StringLiteral name = "llvm.loop_annotation";
+  if (auto loop = branch->getAttrOfType<LLVM::LoopAnnotationAttr>(name)) {
+    branch->removeDiscardableAttr(name);
+    branch.setLoopAnnotationAttr(loop);
+  }
+}
+
 namespace {
 struct StreamedAccesses
     : PassWrapper<StreamedAccesses, OperationPass<gpu::GPUModuleOp>> {
@@ -140,6 +150,8 @@ struct StreamedAccesses
       else if (auto store = dyn_cast<LLVM::StoreOp>(op);
                store && store.getNontemporal() && !store.getVolatile_())
         lowerStore(store);
+      else if (auto branch = dyn_cast<LLVM::BrOp>(op))
+        annotate(branch);
     });
   }
 };

@@ -6,7 +6,7 @@
 // this one. Every thread reads what it has copied itself; a row stays short floats in registers.
 
 // CHECK-LABEL: func.func @scale
-// CHECK: arith.minui
+// CHECK: arith.ceildivui
 // CHECK-LABEL: gpu.func @scale_0
 // CHECK-SAME: known_block_size = array<i32: 512, 1, 1>, nvvm.minctasm = 1 : i32
 // CHECK-DAG: memref.view %{{.+}} to memref<1x32768xbf16, #gpu.address_space<workgroup>>
