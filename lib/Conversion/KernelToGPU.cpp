@@ -361,7 +361,7 @@ static DeviceLimits limitsOf(StringRef chip) {
   if (StringRef digits(chip);
       !digits.consume_front("sm_") || digits.consumeInteger(10, version))
     return limits;
-  limits.sharedBytes = (chip == "sm_80" ? 163 : 227) * 1024;
+  limits.sharedBytes = sharedBytesOf(chip);
   limits.overlapsLaunches = version >= 90;
   limits.cluster = version >= 90 ? 8 : 1;
   return limits;

@@ -11,30 +11,45 @@ static constexpr int64_t kReserved = 1024;
 /// the period of the swizzle.
 static constexpr int64_t kBesidesTiles = 3 * 1024, kBesidesRows = 256;
 
-std::optional<MatrixTarget> redfuse::findMatrixTarget(llvm::StringRef chip) {
-  llvm::StringRef digits = chip;
+/// 90 of sm_90a; 0 if it is none of NVIDIA's.
+static int numberOf(llvm::StringRef chip) {
   int number = 0;
-  if (!digits.consume_front("sm_") || digits.consumeInteger(10, number) ||
-      number < 80)
-    return std::nullopt;
-  MatrixTarget target;
-  target.hasWarpgroups = tile::hasWarpgroups(chip);
+  if (!chip.consume_front("sm_") || chip.consumeInteger(10, number))
+    return 0;
+  return number;
+}
+
+/// Shared memory of a multiprocessor.
+static int64_t bytesOfUnit(int number) {
   switch (number) {
   case 80:
   case 87:
-    target.unitBytes = 164 * 1024;
-    break;
+    return 164 * 1024;
   case 86:
   case 89:
   case 120:
   case 121:
-    target.unitBytes = 100 * 1024;
-    break;
+    return 100 * 1024;
   default:
-    target.unitBytes = 228 * 1024;
+    return 228 * 1024;
   }
-  target.sharedBytes = target.unitBytes - kReserved -
-                       (target.hasWarpgroups ? kBesidesTiles : kBesidesRows);
+}
+
+int64_t redfuse::sharedBytesOf(llvm::StringRef chip) {
+  int number = numberOf(chip);
+  return number ? bytesOfUnit(number) - kReserved : 0;
+}
+
+std::optional<MatrixTarget> redfuse::findMatrixTarget(llvm::StringRef chip) {
+  int number = numberOf(chip);
+  if (number < 80)
+    return std::nullopt;
+  MatrixTarget target;
+  target.hasWarpgroups = tile::hasWarpgroups(chip);
+  int64_t besides = target.hasWarpgroups ? kBesidesTiles : kBesidesRows;
+  target.halfBytes = bytesOfUnit(number) / 2 - kReserved - besides;
+  // What is made for sm_80 runs on sm_86 and sm_89, too.
+  target.sharedBytes = sharedBytesOf(number == 80 ? "sm_86" : chip) - besides;
   target.fragmentRegisters = 200;
   target.overlapsLaunches = number >= 90;
   return target;

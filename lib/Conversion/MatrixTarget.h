@@ -19,8 +19,9 @@ struct MatrixTarget {
   /// tensor maps, barriers in shared memory say when. Otherwise all warps copy, and
   /// each multiplies by itself.
   bool hasWarpgroups = false;
-  /// Shared memory of a block for tiles of matrices, and of a multiprocessor.
-  int64_t sharedBytes = 0, unitBytes = 0;
+  /// Shared memory of a block for tiles of matrices, and of one of two blocks on a
+  /// multiprocessor.
+  int64_t sharedBytes = 0, halfBytes = 0;
   /// 32-bit registers a thread may have for fragments.
   int64_t fragmentRegisters = 0;
   /// Kernels start while the one before still runs, and wait for it themselves.
@@ -28,11 +29,13 @@ struct MatrixTarget {
 
   /// Warps in front of those that multiply.
   int64_t loaderWarps() const { return hasWarpgroups ? 4 : 0; }
-  /// Shared memory of a block where two are on a multiprocessor.
-  int64_t halfBytes() const { return sharedBytes - unitBytes / 2; }
 };
 
-/// Of an architecture (sm_90a), if there is a generator for its matrix units.
+/// Bytes of shared memory that a block of an architecture (sm_90a) may have; 0 where
+/// that is not known.
+int64_t sharedBytesOf(llvm::StringRef chip);
+
+/// Of an architecture, if there is a generator for its matrix units.
 std::optional<MatrixTarget> findMatrixTarget(llvm::StringRef chip);
 
 } // namespace redfuse

@@ -71,9 +71,10 @@ bool redfuse::chooseByWarps(MatrixPlan &plan, const KernelSpace &space,
                             int64_t units, std::string &why) {
   int64_t rows = space.staticExtents[plan.m];
   int64_t wanted = space.schedule ? space.schedule.getHint("rows") : 0;
+  int64_t blocks = space.schedule ? space.schedule.getHint("blocks") : 0;
   bool isLow = !ShapedType::isDynamic(rows) && rows <= 64;
   // Two blocks a multiprocessor, one of which computes while the other waits.
-  int64_t whole = plan.target.sharedBytes, half = plan.target.halfBytes();
+  int64_t whole = plan.target.sharedBytes, half = plan.target.halfBytes;
   struct Form {
     int64_t groupRows, groups, bytes, columns;
   };
@@ -85,6 +86,8 @@ bool redfuse::chooseByWarps(MatrixPlan &plan, const KernelSpace &space,
     plan.consumers = form.groups;
     if (wanted ? plan.rows() != (wanted <= 64 ? 64 : 128)
                : isLow && plan.rows() > 64)
+      continue;
+    if (blocks && (blocks == 1) != (form.bytes == whole))
       continue;
     if (!plan.stream) {
       int64_t registers = 0;

@@ -36,7 +36,7 @@ static constexpr int64_t kMostSlots = 4;
 
 /// Slots as two blocks a multiprocessor have room for, two at least.
 bool MatrixGenerator::layOutByWarps(std::string &why) {
-  for (int64_t bytes : {plan.target.halfBytes(), plan.target.sharedBytes}) {
+  for (int64_t bytes : {plan.target.halfBytes, plan.target.sharedBytes}) {
     slots = std::min((bytes - residentBytes) / slotBytes, kMostSlots);
     if (int64_t wanted = space.schedule.getHint("slots"))
       slots = std::min(slots, std::max<int64_t>(wanted, 2));

@@ -19,6 +19,8 @@ from .errors import CodeWarning, CompileError, TargetError, one_of
 # largest part), and the PTX version that names it.
 CHIPS: dict[str, tuple[int, int, int, str]] = {
     "sm_80": (108, 1900, 19500, "+ptx80"),
+    "sm_86": (84, 900, 37000, "+ptx80"),
+    "sm_89": (128, 1000, 82000, "+ptx80"),
     "sm_90": (132, 3300, 67000, "+ptx80"),
     "sm_90a": (132, 3300, 67000, "+ptx80"),
     "sm_100": (148, 8000, 75000, "+ptx86"),
@@ -31,7 +33,7 @@ def features(chip: str, text: str) -> str:
     """The PTX version for a program's text: products of floats of 8 bits came with 8.4 (CUDA
     12.4)."""
     named = CHIPS[chip][3]
-    return max(named, "+ptx84") if "f8E" in text and chip != "sm_80" else named
+    return max(named, "+ptx84") if "f8E" in text and _number(chip) >= 89 else named
 
 
 def resolve(target: str) -> str:
