@@ -103,7 +103,9 @@ def test_chain(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows,keys", [(1, 5), (64, 64), (130, 200)])
 def test_dynamic(rows: int, keys: int, tmp_path: Path) -> None:
     exe = redfuse.compile(
-        positive_weights(40, 24), target="cuda:sm_80", options={"cache": False, "schedule": "stream"}
+        positive_weights(40, 24),
+        target="cuda:sm_80",
+        options={"cache": False, "schedule": "stream"},
     )
     assert "ldmatrix" in exe.asm
     rng = np.random.default_rng(rows)
