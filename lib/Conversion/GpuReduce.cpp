@@ -287,6 +287,9 @@ void GpuEmitter::emitReduction() {
     team.lane = divide(thread, by, /*remainder=*/team.isContiguous);
   }
   std::optional<int64_t> count = staticCountOf(into);
+  // Without results there is nothing for a round without masks to do.
+  if (count == 0)
+    return;
   if (count && *count <= slots)
     return emitRound(team, into, over, constantIndex(0));
   emitFor(b, loc, constantIndex(0), countOf(into), constantIndex(slots), {},

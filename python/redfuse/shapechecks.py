@@ -87,7 +87,7 @@ def _check_cast(ir: Any, operation: Any) -> int:
 
 
 def _check_slice(ir: Any, operation: Any) -> int:
-    """A slice must lie inside its tensor. Strides that are not known or not positive are not checked."""
+    """A slice must lie inside its tensor, where its strides are known and positive."""
     from mlir.dialects import arith, tensor
 
     source = operation.operands[0]

@@ -38,8 +38,10 @@ def test_a_cast_names_the_extent_that_is_another() -> None:
 
 @pytest.mark.parametrize(
     ("start", "size", "inside"),
-    [(0, 5, True), (1, 4, True), (0, 0, True), (10, 0, True), (8, 1, True)]
-    + [(1, 5, False), (9, 1, False), (-1, 1, False), (0, -1, False), (0, 6, False)],
+    [
+        *((0, 5, True), (1, 4, True), (0, 0, True), (10, 0, True), (8, 1, True)),
+        *((1, 5, False), (9, 1, False), (-1, 1, False), (0, -1, False), (0, 6, False)),
+    ],
 )
 def test_a_slice_stays_inside(start: int, size: int, inside: bool) -> None:
     executable = redfuse.compile(SLICE, options={"cache": False})

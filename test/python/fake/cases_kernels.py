@@ -302,6 +302,15 @@ def test_steps_that_reduce_another_dim(parts: int) -> None:
     verify(path, exe, random_inputs(exe.signature, 2), None)
 
 
+def test_no_results_of_a_reduction() -> None:
+    """No rows: no thread of the kernel, which has another result, may touch them."""
+    path = Path(__file__).parents[2] / "fuzz" / "found" / "no_rows.mlir"
+    exe = redfuse.compile(
+        path, target="cuda:sm_90a", options={"cache": False, "schedule": "stream"}
+    )
+    verify(path, exe, random_inputs(exe.signature, 2), None)
+
+
 def gather(rows: int, columns: int, dtype: str = "f32") -> str:
     """Of each row the logarithm of a softmax at a position from data, which is asserted to be in
     the row."""
