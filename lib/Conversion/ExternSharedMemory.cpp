@@ -18,8 +18,11 @@ struct ExternSharedMemory
   void runOnOperation() override {
     getOperation()->walk([](LLVM::GlobalOp global) {
       auto array = dyn_cast<LLVM::LLVMArrayType>(global.getType());
-      if (global.getAddrSpace() == 3 && array && array.getNumElements() == 0)
-        global.setLinkage(LLVM::Linkage::External);
+      if (global.getAddrSpace() != 3 || !array || array.getNumElements() != 0)
+        return;
+      global.setLinkage(LLVM::Linkage::External);
+      // Rows of tiles that are swizzled start at multiples of their bytes.
+      global.setAlignment(128);
     });
   }
 };

@@ -27,14 +27,13 @@ public:
         source(cast<MemRefType>(op.getSource().getType())),
         along(op.getAlong()), last(source.getRank() - 1), thread(thread) {
     row = shift(thread, 3);
-    Value inRow = mask(thread, 7);
-    // Row r has its chunk c at place c xor r mod 8.
+    inRow = mask(thread, 7);
+    // Row r has its chunk c at place c xor r mod 8. What is the thread's own is
+    // added last: it is the same for all tiles.
     Value place = arith::XOrIOp::create(b, loc, mask(row, 7), inRow);
-    to = addI32(b, loc, addI32(b, loc, tile, mulI32(b, loc, row, kRowBytes)),
-                mulI32(b, loc, place, kPieceBytes));
-    column =
-        arith::MulIOp::create(b, loc, asIndex(inRow), index(pieceColumns()));
-    column = arith::AddIOp::create(b, loc, column, op.getIndices().back());
+    Value own = addI32(b, loc, mulI32(b, loc, row, kRowBytes),
+                       mulI32(b, loc, place, kPieceBytes));
+    to = addI32(b, loc, tile, own);
   }
 
   void run() {
@@ -86,7 +85,7 @@ private:
 
   /// The address of the thread's first piece (i64), and the stride of rows.
   Value findStart() {
-    Value pitch = index(1), offset = column;
+    Value pitch = index(1), offset = op.getIndices().back();
     bool isKnown = true;
     int64_t size = 1;
     for (int64_t d = last; d >= 0; --d) {
@@ -97,10 +96,8 @@ private:
               arith::MulIOp::create(b, loc, pitch, index(elementBytes()));
       }
       if (d != last) {
-        Value at = op.getIndices()[d];
-        if (d == along)
-          at = b.createOrFold<arith::AddIOp>(loc, at, asIndex(row));
-        at = b.createOrFold<arith::MulIOp>(loc, at, pitch);
+        Value at =
+            b.createOrFold<arith::MulIOp>(loc, op.getIndices()[d], pitch);
         offset = b.createOrFold<arith::AddIOp>(loc, offset, at);
       }
       pitch = b.createOrFold<arith::MulIOp>(loc, pitch, extent(d));
@@ -112,6 +109,17 @@ private:
         memref::ExtractAlignedPointerAsIndexOp::create(b, loc, op.getSource());
     offset = arith::MulIOp::create(b, loc, offset, index(elementBytes()));
     start = arith::AddIOp::create(b, loc, start, offset);
+    // The thread's own part, in 32 bits where rows are short enough.
+    Value own = mulI32(b, loc, inRow, kPieceBytes);
+    if (stride.isStatic() && stride.constant < (1 << 20)) {
+      own = asIndex(addI32(b, loc, mulI32(b, loc, row, stride.constant), own));
+    } else {
+      Value by = stride.isStatic() ? index(stride.constant) : stride.value;
+      own = arith::AddIOp::create(
+          b, loc, arith::MulIOp::create(b, loc, asIndex(row), by),
+          asIndex(own));
+    }
+    start = arith::AddIOp::create(b, loc, start, own);
     return arith::IndexCastUIOp::create(b, loc, b.getI64Type(), start);
   }
 
@@ -126,6 +134,9 @@ private:
     Value here = b.createOrFold<arith::AddIOp>(loc, op.getIndices()[along],
                                                asIndex(row));
     Value left = arith::SubIOp::create(b, loc, extent(along), here);
+    Value column =
+        arith::MulIOp::create(b, loc, asIndex(inRow), index(pieceColumns()));
+    column = arith::AddIOp::create(b, loc, column, op.getIndices().back());
     Value columnHere = arith::AddIOp::create(
         b, loc, column, index(panel * type.getPanelColumns()));
     Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
@@ -174,7 +185,7 @@ private:
   SharedType type;
   MemRefType source;
   int64_t along, last;
-  Value thread, row, to, column;
+  Value thread, row, inRow, to;
   Stride stride;
 };
 

@@ -32,15 +32,18 @@ public:
   BlockReader(OpBuilder &b, Location loc, SharedType type, Value address,
               bool isRowsFirst, bool isTransposed)
       : b(b), loc(loc), type(type), isTransposed(isTransposed) {
-    // What is made of the lane is not kept in registers from before.
-    Value lane = readLane(b, loc);
-    inRow = bits(lane, 0, 7);
+    Value lane = emitPtx(b, loc, "mov.u32 $0, %laneid;", "=r", {},
+                         b.getI32Type(), /*hasEffects=*/false)[0];
+    Value inRow = bits(lane, 0, 7);
     Value first = bits(lane, 3, 1), second = bits(lane, 4, 1);
     if (!isRowsFirst)
       std::swap(first, second);
-    chunk = second;
     Value row = addI32(b, loc, inRow, mulI32(b, loc, first, 8));
-    start = addI32(b, loc, address, mulI32(b, loc, row, kRowBytes));
+    Value place = arith::XOrIOp::create(b, loc, inRow, second);
+    // What is the lane's own is added last: it is the same for all tiles.
+    Value own = addI32(b, loc, mulI32(b, loc, row, kRowBytes),
+                       mulI32(b, loc, place, kChunkBytes));
+    start = addI32(b, loc, address, own);
   }
 
   /// The block from a row on, and from a chunk of 8 columns on: an even one.
@@ -49,15 +52,14 @@ public:
                 row * kRowBytes + at / kChunks * type.getPanelBytes());
   }
 
-  /// The same of rows from `base` bytes on.
+  /// The same of rows from `base` bytes on, a multiple of those of a row.
   void moveBy(Value base) { start = addI32(b, loc, start, base); }
 
   /// The block whose first chunk is `at` of its panel, which is only known when
   /// the kernel runs.
   SmallVector<Value> read(int64_t row, Value at) {
-    Value place = arith::XOrIOp::create(
-        b, loc, inRow, arith::OrIOp::create(b, loc, at, chunk));
-    return emit(addI32(b, loc, start, mulI32(b, loc, place, kChunkBytes)),
+    Value swizzled = mulI32(b, loc, at, kChunkBytes);
+    return emit(arith::XOrIOp::create(b, loc, start, swizzled),
                 row * kRowBytes);
   }
 
@@ -68,15 +70,12 @@ private:
     return arith::AndIOp::create(b, loc, v, constantI32(b, loc, mask));
   }
 
-  /// Chunks are swizzled by the row; four addresses serve all blocks.
+  /// Chunks are swizzled by the row, and rows start at multiples of their bytes: an
+  /// even chunk is one exclusive or away.
   Value placeOf(int64_t at) {
-    Value &known = places[at / 2];
-    if (known)
-      return known;
-    Value place = arith::XOrIOp::create(b, loc, inRow, chunk);
-    place = arith::XOrIOp::create(b, loc, place, constantI32(b, loc, at));
-    known = addI32(b, loc, start, mulI32(b, loc, place, kChunkBytes));
-    return known;
+    return at ? Value(arith::XOrIOp::create(
+                    b, loc, start, constantI32(b, loc, at * kChunkBytes)))
+              : start;
   }
 
   SmallVector<Value> emit(Value address, int64_t offset) {
@@ -92,7 +91,7 @@ private:
   Location loc;
   SharedType type;
   bool isTransposed;
-  Value inRow, chunk, start, places[kChunks / 2];
+  Value start;
 };
 
 /// The left operand: registers, or a tile of which a warp reads its own rows, 16
