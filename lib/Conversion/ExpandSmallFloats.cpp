@@ -9,15 +9,21 @@
 //===----------------------------------------------------------------------===//
 #include "ExpandSmallFloats.h"
 
+#include "redfuse/Transforms/Passes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/bit.h"
 
 #include <cmath>
+
+namespace redfuse {
+#define GEN_PASS_DEF_EXPANDSMALLFLOATS
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
 
 using namespace mlir;
 using namespace redfuse;
@@ -248,15 +254,9 @@ struct ExpandConstant : OpRewritePattern<arith::ConstantOp> {
   }
 };
 
-struct ExpandSmallFloats : PassWrapper<ExpandSmallFloats, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandSmallFloats)
-
-  StringRef getArgument() const override {
-    return "redfuse-expand-small-floats";
-  }
-  StringRef getDescription() const override {
-    return "convert floats of 8 bits by operations on their bits";
-  }
+struct ExpandSmallFloats
+    : redfuse::impl::ExpandSmallFloatsBase<ExpandSmallFloats> {
+  using ExpandSmallFloatsBase::ExpandSmallFloatsBase;
 
   void runOnOperation() override {
     bool hasAny = false;
@@ -287,9 +287,5 @@ void redfuse::addSmallFloats(OpPassManager &pm) {
     emulated.sourceTypeStrs.push_back(name.str());
   emulated.targetTypeStr = "f32";
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulated));
-  pm.addPass(std::make_unique<ExpandSmallFloats>());
-}
-
-void redfuse::registerExpandSmallFloats() {
-  PassRegistration<ExpandSmallFloats>();
+  pm.addPass(createExpandSmallFloats());
 }

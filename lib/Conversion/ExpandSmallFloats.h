@@ -12,8 +12,6 @@ namespace redfuse {
 /// conversions operations on integers: redfuse-expand-small-floats.
 void addSmallFloats(mlir::OpPassManager &pm);
 
-void registerExpandSmallFloats();
-
 } // namespace redfuse
 
 #endif // REDFUSE_LIB_CONVERSION_EXPANDSMALLFLOATS_H

@@ -5,22 +5,21 @@
 // f64 that is to be stored as an integer, and converts it: F2I.U32.F64.
 //
 //===----------------------------------------------------------------------===//
-#include "DevicePipeline.h"
+#include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Pass/Pass.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_LOWWORDS
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
 
 using namespace mlir;
 
 namespace {
-struct LowWords : PassWrapper<LowWords, OperationPass<gpu::GPUModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowWords)
-
-  StringRef getArgument() const final { return "redfuse-low-words"; }
-  StringRef getDescription() const final {
-    return "take the low words of f64 by moves of their own";
-  }
+struct LowWords : redfuse::impl::LowWordsBase<LowWords> {
+  using LowWordsBase::LowWordsBase;
 
   void runOnOperation() override {
     getOperation()->walk([](LLVM::TruncOp trunc) {
@@ -42,7 +41,3 @@ struct LowWords : PassWrapper<LowWords, OperationPass<gpu::GPUModuleOp>> {
   }
 };
 } // namespace
-
-std::unique_ptr<Pass> redfuse::createLowWords() {
-  return std::make_unique<LowWords>();
-}

@@ -72,7 +72,6 @@ void redfuse::buildLowerToLLVM(OpPassManager &pm, const CpuTarget &target) {
 }
 
 void redfuse::registerLowerToLLVMPipeline() {
-  registerExpandSmallFloats();
   // By hand, because a PassPipelineRegistration cannot refuse a processor.
   registerPassPipeline(
       "redfuse-lower-to-llvm",

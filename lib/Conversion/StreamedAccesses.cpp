@@ -1,9 +1,13 @@
 //===- StreamedAccesses.cpp - accesses that leave no trace in the L1 -------===//
-#include "DevicePipeline.h"
+#include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Pass/Pass.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_STREAMEDACCESSES
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
 
 using namespace mlir;
 
@@ -140,8 +144,9 @@ static void annotate(LLVM::BrOp branch) {
 
 namespace {
 struct StreamedAccesses
-    : PassWrapper<StreamedAccesses, OperationPass<gpu::GPUModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StreamedAccesses)
+    : redfuse::impl::StreamedAccessesBase<StreamedAccesses> {
+  using StreamedAccessesBase::StreamedAccessesBase;
+
   void runOnOperation() override {
     getOperation()->walk([](Operation *op) {
       if (auto load = dyn_cast<LLVM::LoadOp>(op);
@@ -156,7 +161,3 @@ struct StreamedAccesses
   }
 };
 } // namespace
-
-std::unique_ptr<Pass> redfuse::createStreamedAccesses() {
-  return std::make_unique<StreamedAccesses>();
-}

@@ -1,4 +1,5 @@
 // RUN: redfuse-opt %s -redfuse-lower-to-nvvm | FileCheck %s
+// RUN: redfuse-opt %s -pass-pipeline="builtin.module(gpu.module(redfuse-streamed-accesses))" | FileCheck %s --check-prefix=ALONE
 
 // Vectors of 4, 8 or 16 bytes that are moved once leave nothing in the first-level cache.
 
@@ -27,6 +28,18 @@ module attributes {gpu.container_module} {
       %u = vector.load %f[%c0] {nontemporal = true} : memref<8xf32>, vector<4xf32>
       vector.store %u, %p[%c0] : memref<8xf32>, vector<4xf32>
       gpu.return
+    }
+
+    // ALONE-LABEL: llvm.func @alone
+    // ALONE-SAME: (%[[P:.*]]: !llvm.ptr<1>, %[[Q:.*]]: !llvm.ptr)
+    // ALONE: %[[WORDS:.*]] = llvm.inline_asm has_side_effects asm_dialect = att "ld.global.L1::no_allocate.v2.b32 {$0, $1}, [$2];", "=r,=r,l" %[[P]]
+    // ALONE: llvm.extractvalue %[[WORDS]][0]
+    // ALONE: %[[TO:.*]] = llvm.addrspacecast %[[Q]] : !llvm.ptr to !llvm.ptr<1>
+    // ALONE: "st.global.L1::no_allocate.v2.b32 [$0], {$1, $2};", "l,r,r,~{memory}" %[[TO]]
+    llvm.func @alone(%p: !llvm.ptr<1>, %q: !llvm.ptr) {
+      %v = llvm.load %p {alignment = 8 : i64, nontemporal} : !llvm.ptr<1> -> vector<4xbf16>
+      llvm.store %v, %q {alignment = 8 : i64, nontemporal} : vector<4xbf16>, !llvm.ptr
+      llvm.return
     }
   }
 }

@@ -452,6 +452,40 @@ def ReuseValues : Pass<"redfuse-reuse-values"> {
   }];
 }
 
+def ExpandSmallFloats : Pass<"redfuse-expand-small-floats"> {
+  let summary = "Convert floats of 8 bits by operations on their bits";
+  let description = [{
+    No processor is asked to know f8E4M3FN, f8E5M2, f8E4M3FNUZ and f8E5M2FNUZ.
+    `arith.extf` and `arith.truncf` of them, of scalars and vectors, become
+    operations on integers, and constants become integers. Rounding is to nearest
+    even, and once, from f64 too; what is too large becomes infinite, or NaN where
+    there is no infinity. Arithmetic in them has to be arithmetic in f32 already
+    (`arith-emulate-unsupported-floats`).
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
+}
+
+def StreamedAccesses : Pass<"redfuse-streamed-accesses", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Keep what is moved once out of the first-level cache";
+  let description = [{
+    For NVIDIA GPUs, on the LLVM dialect: loads and stores of global memory that are
+    `nontemporal` and move 4, 8 or 16 bytes, aligned so, become
+    `ld.global.L1::no_allocate` and `st.global.L1::no_allocate`, which LLVM has no
+    form of. Other accesses stay as they are.
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+}
+
+def LowWords : Pass<"redfuse-low-words", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Take the low words of f64 by moves of their own";
+  let description = [{
+    For NVIDIA GPUs, on the LLVM dialect: LLVM stores the low 32 bits of an f64's
+    register by a `st.b32` of that register, which ptxas (12.8 and 13.0) takes for a
+    conversion of the f64 to an integer. A `mov.b64 {low, _}, x` takes them instead.
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+}
+
 def ExternSharedMemory : Pass<"redfuse-extern-shared-memory"> {
   let summary = "Declare dynamic shared memory without a size";
   let description = [{
