@@ -1,0 +1,56 @@
+//===- ProgramSlices.h - parts of a program for functions of a state -*- C++ -*-===//
+#ifndef REDFUSE_LIB_TRANSFORMS_PROGRAMSLICES_H
+#define REDFUSE_LIB_TRANSFORMS_PROGRAMSLICES_H
+
+#include "redfuse/Analysis/StreamedDim.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace redfuse {
+
+/// (argument, axis) of the function.
+using ArgumentAxis = std::pair<unsigned, unsigned>;
+
+/// The values from outside that `op` needs; not the sizes along the streamed dim,
+/// which its clone takes from the chunk.
+void forEachNeeded(mlir::Operation *op, const StreamedDim &dim,
+                   llvm::function_ref<void(mlir::Value)> visit);
+
+/// Clones ops of the source function into one of the new ones.
+struct SliceCloner {
+  SliceCloner(mlir::OpBuilder &b, const StreamedDim &dim) : b(b), dim(dim) {}
+
+  mlir::OpBuilder &b;
+  const StreamedDim &dim;
+  mlir::IRMapping mapping;
+  /// The length of the chunk, the index of its first element, and the number of
+  /// elements in all; null where the function has none.
+  mlir::Value length, offset, total;
+  /// Extents of streamed arguments along other axes, where there is no chunk.
+  llvm::DenseMap<ArgumentAxis, mlir::Value> extents;
+  bool usesOffset = false;
+  /// What the slice is for, in messages.
+  mlir::Operation *user = nullptr;
+
+  /// Clones what `roots` need, in order; stops at values that are mapped.
+  mlir::LogicalResult cloneSlice(llvm::ArrayRef<mlir::Value> roots);
+  mlir::LogicalResult clone(mlir::Operation *op);
+  mlir::Operation *cloneProgram(mlir::Operation *op);
+
+private:
+  mlir::LogicalResult cloneDim(mlir::tensor::DimOp op);
+  llvm::SmallVector<mlir::OpFoldResult>
+  sizesOf(mlir::Value tensor, llvm::ArrayRef<mlir::OpFoldResult> sizes);
+  mlir::Value scaled(mlir::Value v, int64_t scale) {
+    if (scale == 1)
+      return v;
+    mlir::Value n = mlir::arith::ConstantIndexOp::create(b, v.getLoc(), scale);
+    return mlir::arith::MulIOp::create(b, v.getLoc(), v, n);
+  }
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_TRANSFORMS_PROGRAMSLICES_H
