@@ -8,6 +8,22 @@ import sys
 from pathlib import Path
 
 FAKE = Path(__file__).parent / "fake"
+_TRY = """
+import sys; sys.path.insert(0, {fake!r})
+import redfuse, redfuse.rocm
+from redfuse.bench import programs
+# The tools that make code objects are not needed where nothing runs.
+redfuse.rocm.code_object = lambda *arguments: (b"\\x7fELF", "", [])
+try:
+    text = programs.softmax(4, 256, "f32")
+    exe = redfuse.compile(text, target={target!r}, options={{"cache": False}})
+    from cases import arrays
+    x, y = arrays()
+    exe(x, out=y)
+    print("fine")
+except redfuse.Error as error:
+    print(type(error).__name__, error)
+"""
 
 
 def build(folder: Path, source: Path = FAKE / "cuda.c", name: str = "libcuda.so.1") -> Path:
@@ -35,3 +51,8 @@ def run_cases(folder: Path, name: str, **environment: str) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert "passed" in done.stdout
+
+
+def try_a_call(folder: Path, target: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Compiles a program for ``target`` and calls it; prints fine, or the error."""
+    return run(folder, "-c", _TRY.format(fake=str(FAKE), target=target), **environment)

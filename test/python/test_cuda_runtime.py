@@ -3,21 +3,7 @@
 from pathlib import Path
 
 import pytest
-from fake_driver import FAKE, build, run, run_cases
-
-TRY = """
-import sys; sys.path.insert(0, {fake!r})
-import redfuse
-from redfuse.bench import programs
-try:
-    exe = redfuse.compile(programs.softmax(4, 256, "f32"), target={target!r}, options={{"cache": False}})
-    from cases import arrays
-    x, y = arrays()
-    exe(x, out=y)
-    print("fine")
-except redfuse.Error as error:
-    print(type(error).__name__, error)
-"""
+from fake_driver import FAKE, build, run, run_cases, try_a_call
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +32,7 @@ def test_cases(folder: Path, name: str) -> None:
     ],
 )  # fmt: skip
 def test_machines(folder: Path, settings: str, target: str, message: str) -> None:
-    done = run(folder, "-c", TRY.format(fake=str(FAKE), target=target), FAKE_CUDA=settings)
+    done = try_a_call(folder, target, FAKE_CUDA=settings)
     assert message in done.stdout, done.stdout + done.stderr
 
 
@@ -63,6 +49,6 @@ def test_an_old_driver(tmp_path: Path) -> None:
 
 
 def test_no_driver() -> None:
-    done = run(Path("/nonexistent"), "-c", TRY.format(fake=str(FAKE), target="cuda"))
+    done = try_a_call(Path("/nonexistent"), "cuda")
     assert "no NVIDIA driver on this machine (libcuda.so.1 was not found)" in done.stdout
     assert "cuda:sm_90a" in done.stdout

@@ -3,23 +3,7 @@
 from pathlib import Path
 
 import pytest
-from fake_driver import FAKE, build, run, run_cases
-
-TRY = """
-import sys; sys.path.insert(0, {fake!r})
-import redfuse
-from redfuse.bench import programs
-import redfuse.rocm
-redfuse.rocm.code_object = lambda *arguments: (b"\\x7fELF", "", [])
-try:
-    exe = redfuse.compile(programs.softmax(4, 256, "f32"), target={target!r}, options={{"cache": False}})
-    from cases import arrays
-    x, y = arrays()
-    exe(x, out=y)
-    print("fine")
-except redfuse.Error as error:
-    print(type(error).__name__, error)
-"""
+from fake_driver import FAKE, build, run, run_cases, try_a_call
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +33,7 @@ def test_cases(folder: Path, name: str) -> None:
     ],
 )  # fmt: skip
 def test_machines(folder: Path, settings: str, target: str, message: str) -> None:
-    script = TRY.format(fake=str(FAKE), target=target)
-    done = run(folder, "-c", script, FAKE_HIP=settings, FAKE_FAMILY="rocm")
+    done = try_a_call(folder, target, FAKE_HIP=settings, FAKE_FAMILY="rocm")
     assert message in done.stdout, done.stdout + done.stderr
 
 
@@ -68,7 +51,6 @@ def test_an_old_runtime(tmp_path: Path) -> None:
 
 
 def test_no_runtime() -> None:
-    script = "import redfuse\ntry:\n    redfuse.compile('func.func @main() {', target='rocm')\n"
-    done = run(Path("/nonexistent"), "-c", script + "except redfuse.Error as e:\n    print(e)")
+    done = try_a_call(Path("/nonexistent"), "rocm")
     assert "no AMD GPU runtime on this machine (libamdhip64.so was not found)" in done.stdout
     assert "rocm:gfx942" in done.stdout

@@ -107,24 +107,8 @@ class _MatrixBlock(_Block):
             if instruction.op == "wgmma" and "mma_async" in instruction.words:
                 group = 128
             if group:
-                mask = self.gather(at, group)
-                if not mask.any():
-                    continue
-            self.pc[mask] = at + 1
-            if instruction.guard:
-                holds = self.read(instruction.guard, "pred").astype(bool)
-                mask = mask & (~holds if instruction.negated else holds)
-                if not mask.any():
-                    continue
-            with np.errstate(all="ignore"):
-                self.execute(instruction, mask)
-
-    def gather(self, at: int, group: int) -> np.ndarray:
-        """The threads at ``at`` whose whole warp, or warpgroup, has come; the others wait."""
-        here = (self.pc == at) & ~self.done & ~self.held
-        complete = (here | self.done).reshape(-1, group).all(1).repeat(group) & here
-        self.apart = (self.apart & ~complete) | (here & ~complete)
-        return complete
+                mask = self.meet(at, group, self.held)
+            self.step(instruction, at, mask)
 
     def read(self, operand: str, kind: str) -> np.ndarray:
         if operand in self.maps:

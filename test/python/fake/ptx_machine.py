@@ -152,22 +152,23 @@ class _Block:
             mask = ready & (self.pc == at)
             instruction = self.kernel.code[at]
             if instruction.op in ("shfl", "mma"):
-                mask = self.meet(at)
-                if not mask.any():
-                    continue
-            self.pc[mask] = at + 1
-            if instruction.guard:
-                holds = self.read(instruction.guard, "pred").astype(bool)
-                mask = mask & (~holds if instruction.negated else holds)
-                if not mask.any():
-                    continue
+                mask = self.meet(at, 32, self.waits)
+            self.step(instruction, at, mask)
+
+    def step(self, instruction: Instruction, at: int, mask: np.ndarray) -> None:
+        """The instruction at ``at`` in the threads of ``mask`` in which its guard holds."""
+        self.pc[mask] = at + 1
+        if instruction.guard:
+            holds = self.read(instruction.guard, "pred").astype(bool)
+            mask = mask & (~holds if instruction.negated else holds)
+        if mask.any():
             with np.errstate(all="ignore"):
                 self.execute(instruction, mask)
 
-    def meet(self, at: int) -> np.ndarray:
-        """The threads at a shuffle whose whole warp has come; the others wait."""
-        here = (self.pc == at) & ~self.done & ~self.waits
-        complete = (here | self.done).reshape(-1, 32).all(1).repeat(32) & here
+    def meet(self, at: int, group: int, stopped: np.ndarray) -> np.ndarray:
+        """The threads at ``at`` whose whole warp, or other group, has come; the others wait."""
+        here = (self.pc == at) & ~self.done & ~stopped
+        complete = (here | self.done).reshape(-1, group).all(1).repeat(group) & here
         self.apart = (self.apart & ~complete) | (here & ~complete)
         return complete
 
