@@ -26,8 +26,10 @@ namespace redfuse {
 class GpuEmitter : public TileEmitter {
 public:
   GpuEmitter(mlir::OpBuilder &b, mlir::Location loc, unsigned lanes,
-             llvm::MutableArrayRef<SpaceDim> dims, unsigned threads = 0)
-      : TileEmitter(b, loc, lanes, dims), threads(threads), wideLanes(lanes) {}
+             llvm::MutableArrayRef<SpaceDim> dims, unsigned warpSize,
+             unsigned threads = 0)
+      : TileEmitter(b, loc, lanes, dims), threads(threads), warpSize(warpSize),
+        wideLanes(lanes) {}
 
   mlir::LogicalResult emitGroup(const Group &group) override;
   void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
@@ -70,6 +72,8 @@ protected:
   llvm::MaybeAlign alignmentOf(mlir::MemRefType type,
                                mlir::AffineMap map) override;
 
+  /// Threads of a warp or wave: those that shuffles reach.
+  const unsigned warpSize;
   unsigned wideLanes;
 
 private:
@@ -129,8 +133,14 @@ private:
   };
   bool canTopKByWarps() const;
   void emitTopKByWarps();
+  llvm::SmallVector<Candidate> loadCandidates(Env &row,
+                                              llvm::ArrayRef<Axis> over,
+                                              mlir::Value start, int64_t most,
+                                              int64_t whole);
+  Candidate takeBest(llvm::ArrayRef<Candidate> held,
+                     llvm::SmallVectorImpl<mlir::Value> &left);
   void emitTopKRow(Env &row, llvm::ArrayRef<Axis> over, mlir::Value lane,
-                   mlir::Value stores);
+                   mlir::Value exists);
   mlir::Value goesBefore(const Candidate &a, const Candidate &c);
 
   // Merges --------------------------------------------------------------------

@@ -8,8 +8,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-static constexpr unsigned kWarp = 32;
-
 //===----------------------------------------------------------------------===//
 // Words: values of any type as i32, for shuffles and shared memory
 //===----------------------------------------------------------------------===//
@@ -114,7 +112,7 @@ void GpuEmitter::foldLanes(ReduceOp reduce, Parts &parts) {
 GpuEmitter::Parts GpuEmitter::shuffle(ValueRange parts, unsigned distance) {
   Type i32 = b.getI32Type();
   Value offset = constant(b.getI32IntegerAttr(distance));
-  Value width = constant(b.getI32IntegerAttr(kWarp));
+  Value width = constant(b.getI32IntegerAttr(warpSize));
   Parts result;
   for (Value part : parts) {
     SmallVector<Value> elements;
@@ -197,23 +195,23 @@ void GpuEmitter::foldTeam(ReduceOp reduce, const Team &team, Parts &parts) {
   for (Value part : parts)
     types.push_back(part.getType());
   if (team.isContiguous) {
-    for (unsigned d = std::min(team.size, kWarp) / 2; d > 0; d /= 2)
+    for (unsigned d = std::min(team.size, warpSize) / 2; d > 0; d /= 2)
       combineParts(reduce, parts, shuffle(parts, d));
-    if (team.size <= kWarp)
+    if (team.size <= warpSize)
       return;
     // One place a warp.
-    places = threads / kWarp;
-    count = team.size / kWarp;
+    places = threads / warpSize;
+    count = team.size / warpSize;
     stride = 1;
     first = arith::MulIOp::create(b, loc, team.slot, constantIndex(count));
     barrier();
-    Value inWarp = divide(thread, constantIndex(kWarp), /*remainder=*/true);
+    Value inWarp = divide(thread, constantIndex(warpSize), /*remainder=*/true);
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                           inWarp, constantIndex(0));
     auto branch = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenYield());
-    storeWords(parts, divide(thread, constantIndex(kWarp), false), places);
+    storeWords(parts, divide(thread, constantIndex(warpSize), false), places);
   } else {
     places = threads;
     count = team.size;
@@ -261,8 +259,8 @@ GpuEmitter::Team GpuEmitter::chooseTeam(ArrayRef<Axis> into,
   int64_t most = std::min<int64_t>(threads, llvm::PowerOf2Ceil(points));
   if (team.isContiguous) {
     // A warp a result needs no barrier; more only where warps would idle.
-    if (results * kWarp >= threads)
-      most = std::min<int64_t>(most, kWarp);
+    if (results * warpSize >= threads)
+      most = std::min<int64_t>(most, warpSize);
   } else {
     int64_t slots = std::min<int64_t>(threads, llvm::PowerOf2Ceil(results));
     most = std::min<int64_t>(most, threads / slots);

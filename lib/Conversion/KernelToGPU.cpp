@@ -274,7 +274,8 @@ LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   b.setInsertionPointToStart(entry);
   ValueRange operands = entry->getArguments().drop_front(first);
   makeSpace(operands);
-  auto gpuEmitter = std::make_unique<GpuEmitter>(b, loc, lanes, dims);
+  auto gpuEmitter =
+      std::make_unique<GpuEmitter>(b, loc, lanes, dims, lanesOf(chip));
   GpuEmitter *own = gpuEmitter.get();
   emitter = std::move(gpuEmitter);
   unsigned threads = own->threads = chooseThreads(*own);
@@ -357,6 +358,7 @@ static unsigned chooseLanes(LaunchOp launch) {
 
 static DeviceLimits limitsOf(StringRef chip) {
   DeviceLimits limits;
+  limits.warp = lanesOf(chip);
   int version = 0;
   if (StringRef digits(chip);
       !digits.consume_front("sm_") || digits.consumeInteger(10, version))

@@ -34,6 +34,8 @@ struct KeptInput {
 struct RegisterLayout {
   llvm::SmallVector<DimShare> dims;
   unsigned threads = 32, lanes = 1;
+  /// Threads of a warp or wave; a block has whole ones.
+  unsigned warp = 32;
   /// Blocks that share a tile of the grid: `threads` are theirs together, numbered
   /// block after block.
   unsigned cluster = 1;
@@ -84,7 +86,8 @@ public:
   RegisterEmitter(mlir::OpBuilder &b, mlir::Location loc,
                   const RegisterLayout &layout,
                   llvm::MutableArrayRef<SpaceDim> dims)
-      : GpuEmitter(b, loc, layout.lanes, dims, layout.threads), layout(layout) {
+      : GpuEmitter(b, loc, layout.lanes, dims, layout.warp, layout.threads),
+        layout(layout) {
     loaded.emplace_back();
     if (layout.loadsSharedLate)
       whose = Whose::Own;

@@ -4,11 +4,11 @@
 #include "RegisterEmitter.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace redfuse;
 
-static constexpr unsigned kWarpBits = 31;
 static constexpr int64_t kExchangeLimit = 40 * 1024;
 
 /// Combines `parts` of the threads that differ in `bits` alone; all of them have
@@ -16,17 +16,18 @@ static constexpr int64_t kExchangeLimit = 40 * 1024;
 void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
                                     Combine combine) {
   bits &= layout.threads - 1;
-  for (unsigned bit = 0; bit < 5; ++bit)
-    if (bits >> bit & 1)
-      combine(parts, shuffle(parts, 1u << bit));
-  unsigned inWarp = bits & kWarpBits, warps = bits >> 5;
+  unsigned inWarp = bits & (warpSize - 1), warps = bits / warpSize;
+  for (unsigned distance = 1; distance < warpSize; distance *= 2)
+    if (inWarp & distance)
+      combine(parts, shuffle(parts, distance));
   if (warps == 0)
     return;
   // One place for each of the threads of a warp that have something of their
   // own.
-  unsigned own = kWarpBits & ~inWarp, allWarps = layout.threads / 32 - 1;
+  unsigned own = (warpSize - 1) & ~inWarp,
+           allWarps = layout.threads / warpSize - 1;
   int64_t perWarp = int64_t(1) << llvm::popcount(own);
-  int64_t places = layout.threads / 32 * perWarp;
+  int64_t places = layout.threads / warpSize * perWarp;
   SmallVector<Type> types;
   for (Value part : parts)
     types.push_back(part.getType());
@@ -46,8 +47,8 @@ void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
   hasExchanged = true;
   ++numExchanges;
   Type index = b.getIndexType();
-  Value warp =
-      arith::ShRUIOp::create(b, loc, getThreadWord(), word(5)).getResult();
+  Value warp = arith::ShRUIOp::create(b, loc, getThreadWord(),
+                                      word(llvm::Log2_32(warpSize)));
   Value lane = compress(getThreadWord(), own);
   auto placeOf = [&](Value ofWarp) -> Value {
     Value place = ofWarp;
@@ -88,7 +89,7 @@ void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
   };
   if (own == 0) {
     // The lanes of a warp take what one warp has each, or several have.
-    int64_t taken = std::min<int64_t>(count, 32);
+    int64_t taken = std::min<int64_t>(count, warpSize);
     Value number =
         arith::AndIOp::create(b, loc, getThreadWord(), word(taken - 1));
     parts = load(number);
@@ -155,7 +156,7 @@ void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
 //===----------------------------------------------------------------------===//
 
 Value RegisterEmitter::getLane() {
-  return arith::AndIOp::create(b, loc, getThreadWord(), word(31));
+  return arith::AndIOp::create(b, loc, getThreadWord(), word(warpSize - 1));
 }
 
 void RegisterEmitter::startCluster() {

@@ -31,6 +31,8 @@ inline bool mergesInLaunch(KernelOp kernel, const KernelSpace &space) {
 
 /// What a device can do beyond what all of them can.
 struct DeviceLimits {
+  /// Threads of a warp or wave.
+  int64_t warp = 32;
   /// Shared memory of a multiprocessor, if copies into it can run beside the
   /// threads; else 0.
   int64_t sharedBytes = 0;

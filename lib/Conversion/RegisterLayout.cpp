@@ -12,7 +12,7 @@ using namespace redfuse;
 static constexpr int64_t kMaxRegisters = 180, kMaxCode = 6000;
 /// Bytes of rows that a second reading finds in the cache.
 static constexpr double kCachedBytes = 20e6;
-static constexpr int64_t kMaxThreads = 512, kWarp = 32;
+static constexpr int64_t kMaxThreads = 512;
 /// Threads of a block that keeps inputs in shared memory, and bytes that it
 /// needs there beside.
 static constexpr int64_t kKeepingThreads = 512, kExchangeBytes = 4096;
@@ -226,13 +226,13 @@ void RegisterPlanner::dealResident() {
   int64_t each = std::max<int64_t>(1, 16 / layout.lanes);
   int64_t threads = std::clamp<int64_t>(
       llvm::PowerOf2Ceil(llvm::divideCeil(most, each)),
-      int64_t(kWarp) * layout.cluster, kMaxThreads * layout.cluster);
+      limits.warp * layout.cluster, kMaxThreads * layout.cluster);
   if (most > threads * each * 4)
     threads = std::min<int64_t>(threads * 2, 1024 * layout.cluster);
   if (int64_t asked = hintOf("threads"))
-    threads =
-        std::clamp<int64_t>(llvm::bit_floor(uint64_t(asked)), kWarp, 1024) *
-        layout.cluster;
+    threads = std::clamp<int64_t>(llvm::bit_floor(uint64_t(asked)), limits.warp,
+                                  1024) *
+              layout.cluster;
   layout.threads = threads;
   SmallVector<unsigned> order;
   if (row) {
@@ -242,13 +242,13 @@ void RegisterPlanner::dealResident() {
         others *= capacity[d];
     int64_t own = llvm::PowerOf2Ceil(vectorsOf(*row));
     // A warp has a short row to itself: nothing goes through shared memory.
-    if (own * layout.lanes <= 32 * kWarp && others > 1) {
-      own = std::min<int64_t>(own, kWarp);
-      layout.threads = threads =
-          std::clamp<int64_t>(own * llvm::PowerOf2Ceil(others), kWarp, threads);
+    if (own * layout.lanes <= 32 * limits.warp && others > 1) {
+      own = std::min<int64_t>(own, limits.warp);
+      layout.threads = threads = std::clamp<int64_t>(
+          own * llvm::PowerOf2Ceil(others), limits.warp, threads);
     }
     int64_t wanted = std::max<int64_t>(
-        std::min<int64_t>(own, kWarp),
+        std::min<int64_t>(own, limits.warp),
         threads / std::max<int64_t>(1, llvm::bit_floor(uint64_t(others))));
     giveThreads(*row, std::min(own, wanted));
     order.push_back(*row);
@@ -307,7 +307,7 @@ void RegisterPlanner::dealStreamed(int64_t threads) {
     int64_t threads = vectors & -vectors;
     if (threads < 4)
       threads = llvm::PowerOf2Ceil(vectors);
-    giveThreads(d, std::min<int64_t>(threads, kWarp));
+    giveThreads(d, std::min<int64_t>(threads, limits.warp));
   }
   // The one along which memory is contiguous, else the longest.
   std::optional<unsigned> main;
@@ -432,7 +432,8 @@ bool RegisterPlanner::complete() {
   unsigned end = 0;
   for (const DimShare &share : layout.dims)
     end = std::max<unsigned>(end, share.bit + llvm::Log2_64(share.threads));
-  layout.threads = std::max<int64_t>(kWarp * layout.cluster, int64_t(1) << end);
+  layout.threads =
+      std::max<int64_t>(limits.warp * layout.cluster, int64_t(1) << end);
   chooseRepeats();
   // What a multiprocessor has for each thread of one block.
   int64_t blocks = std::max<int64_t>(1, layout.leastBlocksPerUnit);
@@ -560,6 +561,7 @@ std::optional<RegisterLayout> RegisterPlanner::run() {
     return std::nullopt;
   findAccesses();
   layout.dims.resize(space.numDims);
+  layout.warp = limits.warp;
   chooseLanes();
   RegisterLayout lanes = layout;
   // What is held is not streamed.

@@ -100,7 +100,8 @@ def command_test(arguments: list[str]) -> int:
         return run_pytest(venv, rest or [str(ROOT / "test" / "pytorch")])
     if kind == "--rocm":
         install_extra(venv, "rocm")
-        return run_pytest(venv, rest or [str(ROOT / "test" / "rocm")])
+        cores = len(os.sched_getaffinity(0))
+        return run_pytest(venv, rest or [str(ROOT / "test" / "rocm")], workers=min(8, cores))
     if strays := [a for a in arguments if a.startswith("-")]:
         raise DevError(
             f"{strays[0]} is for lit or for pytest? Say `tools/dev test lit {strays[0]}` "

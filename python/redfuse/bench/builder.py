@@ -343,6 +343,25 @@ class Program:
     # ---- contractions
     # ---------------------------------------------------------------------------------------
 
+    def largest_last(self, a: Value, count: int) -> tuple[Value, Value]:
+        """The largest elements of each row of a matrix in order, and their i64 columns."""
+        body = ["%i = linalg.index 1 : index", "%j = arith.index_cast %i : index to i64"]
+        out = self.empty(a.shape, "i64")
+        numbers = self.generic([], ["d0, d1"], out, ["parallel"] * 2, body, "%j")
+        name = f"%{self.count}"
+        self.count += 1
+        self.lines += [
+            f"    {name}:2 = tm_tensor.sort dimension(1) outs({a.name}, {numbers.name} : "
+            f"{a.type}, {numbers.type}) {{",
+            f"    ^bb0(%a: {a.dtype}, %b: {a.dtype}, %i: i64, %j: i64):",
+            f"      %c = arith.cmpf oge, %a, %b : {a.dtype}",
+            "      tm_tensor.yield %c : i1",
+            f"    }} -> {a.type}, {numbers.type}",
+        ]
+        sorted_ = (Value(f"{name}#0", a.shape, a.dtype), Value(f"{name}#1", a.shape, "i64"))
+        values, indices = (self.slice(v, [a.shape[0], count]) for v in sorted_)
+        return values, indices
+
     def matmul(self, a: Value, b: Value) -> Value:
         """2-d matmul with an f32 accumulator that is cast back, as torch-mlir does for 16-bit
         floats."""

@@ -117,23 +117,7 @@ def moe_routing(rows: int, hidden: int, experts: int, topk: int, dtype: str = "f
     p = Program()
     x, w = p.argument(rows, hidden, dtype=dtype), p.argument(hidden, experts, dtype=dtype)
     weights = p.softmax_last(p.cast(p.matmul(x, w), "f32"))
-    out = p.empty([rows, experts], "i64")
-    body = ["%i = linalg.index 1 : index", "%j = arith.index_cast %i : index to i64"]
-    numbers = p.generic([], ["d0, d1"], out, ["parallel"] * 2, body, "%j")
-    name = f"%{p.count}"
-    p.count += 1
-    p.lines += [
-        f"    {name}:2 = tm_tensor.sort dimension(1) outs({weights.name}, {numbers.name} : "
-        f"{weights.type}, "
-        f"{numbers.type}) {{",
-        "    ^bb0(%a: f32, %b: f32, %i: i64, %j: i64):",
-        "      %c = arith.cmpf oge, %a, %b : f32",
-        "      tm_tensor.yield %c : i1",
-        f"    }} -> {weights.type}, {numbers.type}",
-    ]
-    values = p.slice(Value(f"{name}#0", weights.shape, "f32"), [rows, topk])
-    indices = p.slice(Value(f"{name}#1", weights.shape, "i64"), [rows, topk])
-    return p.text(values, indices)
+    return p.text(*p.largest_last(weights, topk))
 
 
 def quant_gemm(m: int, n: int, k: int) -> str:

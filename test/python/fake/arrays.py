@@ -16,8 +16,10 @@ TARGET = "cuda:sm_90a" if IS_CUDA else "rocm:gfx942"
 KIND = 2 if IS_CUDA else 10  # of the device, in DLPack
 driver = ctypes.CDLL("libcuda.so.1" if IS_CUDA else "libamdhip64.so")
 if not IS_CUDA:
-    # The tools that make code objects are not needed where nothing runs.
-    redfuse.rocm.code_object = lambda text, chip, level: (b"\x7fELF of " + chip.encode(), "", [])
+    # The tools that make code objects are not needed: what runs, if anything, is LLVM IR.
+    redfuse.rocm.code_object = lambda text, chip, level: (
+        b"\x7fELF of " + chip.encode(), f"; {chip}\n{text}", [],
+    )  # fmt: skip
 HIP_NAMES = {
     "cuModuleLoadDataEx": "hipModuleLoadDataEx", "cuLaunchKernel": "hipModuleLaunchKernel",
     "cuMemAlloc_v2": "hipMalloc", "cuMemFree_v2": "hipFree",

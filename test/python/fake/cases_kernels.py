@@ -100,11 +100,17 @@ def verify(path, exe, inputs, expected, seed: int = 0) -> list[str]:
     return launched
 
 
-def small(source: str, tmp_path: Path, options: dict | None = None, seed: int = 0) -> list[str]:
+def small(
+    source: str,
+    tmp_path: Path,
+    options: dict | None = None,
+    seed: int = 0,
+    target: str = "cuda:sm_90a",
+) -> list[str]:
     """The same of a program's text, on random data."""
     path = tmp_path / "program.mlir"
     path.write_text(source)
-    exe = redfuse.compile(path, target="cuda:sm_90a", options={"cache": False, **(options or {})})
+    exe = redfuse.compile(path, target=target, options={"cache": False, **(options or {})})
     inputs = random_inputs(exe.signature, seed)
     return verify(path, exe, inputs, None, seed)
 
@@ -116,6 +122,12 @@ def test_corpus(name: str, schedule: str) -> None:
     inputs, expected = check.load_npz(str(path.with_suffix(".npz")))
     options = {"cache": False, "schedule": schedule}
     verify(path, redfuse.compile(path, target="cuda:sm_90a", options=options), inputs, expected)
+
+
+def largest(rows: int, columns: int, count: int, dtype: str = "f32") -> str:
+    """The largest of each row, and where they are."""
+    p = Program()
+    return p.text(*p.largest_last(p.argument(rows, columns, dtype=dtype), count))
 
 
 def column_sum(rows: int, columns: int, dtype: str) -> str:
@@ -139,6 +151,11 @@ ROWS = {
     "decode_grouped": programs.attention(1, 4, 1, 70, 64, "bf16", kv_heads=2),
     "column_sum": column_sum(1100, 72, "bf16"),
     "routing": programs.moe_routing(3, 40, 100, 6, "f32"),
+    "largest": largest(3, 512, 5),
+    "largest_odd": largest(2, 331, 32),
+    "largest_of_many": largest(3, 1024, 8),
+    "largest_of_many_odd": largest(2, 2051, 7, "bf16"),
+    "largest_all": largest(2, 1500, 32),
     "routing_narrow": programs.moe_routing(2, 33, 17, 17, "f32"),
 }
 

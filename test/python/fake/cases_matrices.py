@@ -143,20 +143,27 @@ def test_strict_has_none(tmp_path: Path) -> None:
 SHAPES = [(33, 17, 70), (16, 32, 64), (9, 40, 31)]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("extend", [("extsi", "extsi"), ("extui", "extui"), ("extui", "extsi")])
-def test_integers(extend: tuple[str, str], shape: tuple[int, int, int], tmp_path: Path) -> None:
-    """All bytes, the extreme ones too; sums are exact."""
-    _, exe = compiled(sums("i8", "i32", extend, *shape), tmp_path)
-    assert "mma.sync" in exe.asm
+def bytes_of(
+    shape: tuple[int, int, int], extend: tuple[str, str]
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Operands of a product of all bytes, the extreme ones too, and its sums."""
     rng = np.random.default_rng(1)
     rows, columns, length = shape
     a = rng.integers(-128, 128, (rows, length)).astype(np.int8)
     b = rng.integers(-128, 128, (length, columns)).astype(np.int8)
     a[0], b[:, 0] = -128, -128
     wide = [x.view(np.uint8) if op == "extui" else x for x, op in zip((a, b), extend, strict=True)]
-    expected = wide[0].astype(np.int32) @ wide[1].astype(np.int32)
-    (got,), _ = execute(exe, [a, b], [expected])
+    return [a, b], wide[0].astype(np.int32) @ wide[1].astype(np.int32)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("extend", [("extsi", "extsi"), ("extui", "extui"), ("extui", "extsi")])
+def test_integers(extend: tuple[str, str], shape: tuple[int, int, int], tmp_path: Path) -> None:
+    """Sums are exact."""
+    _, exe = compiled(sums("i8", "i32", extend, *shape), tmp_path)
+    assert "mma.sync" in exe.asm
+    arrays, expected = bytes_of(shape, extend)
+    (got,), _ = execute(exe, arrays, [expected])
     np.testing.assert_array_equal(got, expected)
 
 
