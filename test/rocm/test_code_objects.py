@@ -67,15 +67,17 @@ HIDDEN = {f"hidden_block_count_{d}" for d in "xyz"} | {f"hidden_group_size_{d}" 
 
 @pytest.mark.parametrize("chip", rocm.CHIPS)
 def test_instructions(chip: str) -> None:
-    """16 bytes a load, lanes by permutes, LDS between waves, exponentials in line."""
+    """16 bytes a load, lanes by permutes and swizzles, LDS between waves, exponentials in line."""
     text = redfuse.compile(
         CORPUS / "softmax.mlir", target=f"rocm:{chip}", options={"cache": False}
     ).asm
-    wanted = ["global_load_(dwordx4|b128)", "ds_bpermute_b32", "ds_(read|load)_b32", "v_(pk_)?fma"]
-    if rocm.CHIPS[chip][3] == 32:  # elsewhere these 64 threads are one wave
-        wanted.append("s_barrier")
+    wanted = ["global_load_(dwordx4|b128)", "ds_bpermute_b32", "v_(pk_)?fma"]
+    # Where waves are of 64 lanes the 64 threads of a row are one.
+    is_wide = rocm.CHIPS[chip][3] == 64
+    wanted += ["ds_swizzle_b32"] if is_wide else ["s_barrier", "ds_(read|load)_b32"]
     for one in wanted:
         assert re.search(one, text), one
+    assert not is_wide or "s_barrier" not in text
 
 
 def test_bundles_and_calls(tmp_path: Path) -> None:
