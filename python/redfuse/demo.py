@@ -12,13 +12,14 @@ from . import check, console, explain
 from .data import random_inputs
 from .frontends import mlir as mlir_frontend
 from .options import Options
+from .runtime import tensors
 
 
 def show(file: Path, inputs: Path | None, target: str, options: Options) -> int:
     """Prints the tour; returns 0, or 1 if a result is wrong."""
     import dataclasses
 
-    from .compiler import compile, host_text
+    from .compiler import compile
     from .reference import Reference
 
     source = mlir_frontend.read(file)
@@ -38,8 +39,7 @@ def show(file: Path, inputs: Path | None, target: str, options: Options) -> int:
     with console.progress("running the unfused program in fp64"):
         reference = Reference(source, signature.name)
         expected = reference(*arrays)
-    results = executable(*arrays)
-    results = list(results) if isinstance(results, tuple) else [results]
+    results = tensors.call(executable, arrays, f"running a program for {executable.target}")
     outcomes = check.compare(
         results, expected, signature, lambda: check.movement(reference, arrays, signature)
     )
@@ -47,18 +47,18 @@ def show(file: Path, inputs: Path | None, target: str, options: Options) -> int:
         console.verdict(f"  {outcome}", outcome.ok)
     console.heading("Time on this machine")
     with console.progress("timing"):
-        plain = compile(source, target=target, options=dataclasses.replace(options, fuse=False))
-        fused, unfused = _time([lambda: executable(*arrays), lambda: plain(*arrays)])
-    from . import _ext
-
-    print(f"  fused    {_ms(fused)}")
-    print(f"  unfused  {_ms(unfused)}   {unfused / fused:.1f} times the fused program's")
+        if executable.target == "cpu":
+            plain = compile(source, target=target, options=dataclasses.replace(options, fuse=False))
+            lines = _time_on_cpu(lambda: executable(*arrays), lambda: plain(*arrays))
+        else:
+            lines = _time_on_gpu(executable, arrays)
+    print("\n".join(lines))
     how = (
         f"{ready:.2f} s from source to callable code"
         if executable.compile_seconds
         else "compiled code came from the cache"
     )
-    print(f"  {how}; {host_text(_ext.host())}")
+    print(f"  {how}")
     return 0 if all(outcome.ok for outcome in outcomes) else 1
 
 
@@ -77,6 +77,33 @@ def _after(executable: Any) -> None:
     kernels = explanation.get("kernels", [])
     console.heading(f"After: {len(kernels)} kernel{'' if len(kernels) == 1 else 's'}")
     print(explain.render(explanation))
+
+
+def _time_on_cpu(fused: Callable[[], Any], unfused: Callable[[], Any]) -> list[str]:
+    from . import _ext
+    from .compiler import host_text
+
+    mine, plain = _time([fused, unfused])
+    return [
+        f"  fused    {_ms(mine)}",
+        f"  unfused  {_ms(plain)}   {plain / mine:.1f} times the fused program's",
+        f"  on {host_text(_ext.host())}",
+    ]
+
+
+def _time_on_gpu(executable: Any, arrays: list[Any]) -> list[str]:
+    """Of the fused program alone: there is no other for a GPU."""
+    from .bench.gpu_timing import Timer
+
+    torch = tensors.need_gpu("timing on a GPU")
+    there = [tensors.to_gpu(array) for array in arrays]
+    timer = Timer([lambda: executable(*there)])
+    seconds = statistics.median(timer.sample() for _ in range(10)) * 1e-3
+    how = "replays of a graph" if timer.how == "graph" else "events"
+    return [
+        f"  fused    {_ms(seconds)}, by {how}, the arrays in the GPU's cache where they fit",
+        f"  on {torch.cuda.get_device_name()}",
+    ]
 
 
 def _time(calls: list[Callable[[], Any]], seconds: float = 0.4) -> list[float]:
