@@ -156,6 +156,7 @@ ROWS = {
     "largest_of_many": largest(3, 1024, 8),
     "largest_of_many_odd": largest(2, 2051, 7, "bf16"),
     "largest_all": largest(2, 1500, 32),
+    "largest_streamed": largest(1, 9001, 8),
     "routing_narrow": programs.moe_routing(2, 33, 17, 17, "f32"),
 }
 
@@ -163,6 +164,49 @@ ROWS = {
 @pytest.mark.parametrize("name", ROWS)
 def test_rows(name: str, tmp_path: Path) -> None:
     small(ROWS[name], tmp_path)
+
+
+LARGEST = """
+#of = affine_map<(i, j) -> (i, j)>
+func.func @main(%x: tensor<?x?xf32>) -> (tensor<?x6xf32>, tensor<?x6xi64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %n = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %empty = tensor.empty(%m, %n) : tensor<?x?xi64>
+  %numbers = linalg.generic {indexing_maps = [#of], iterator_types = ["parallel", "parallel"]}
+      outs(%empty : tensor<?x?xi64>) {
+  ^bb0(%o: i64):
+    %i = linalg.index 1 : index
+    %j = arith.index_cast %i : index to i64
+    linalg.yield %j : i64
+  } -> tensor<?x?xi64>
+  %s:2 = tm_tensor.sort dimension(1) outs(%x, %numbers : tensor<?x?xf32>, tensor<?x?xi64>) {
+  ^bb0(%a: f32, %b: f32, %i: i64, %j: i64):
+    %c = arith.cmpf oge, %a, %b : f32
+    tm_tensor.yield %c : i1
+  } -> tensor<?x?xf32>, tensor<?x?xi64>
+  %values = tensor.extract_slice %s#0[0, 0] [%m, 6] [1, 1] : tensor<?x?xf32> to tensor<?x6xf32>
+  %indices = tensor.extract_slice %s#1[0, 0] [%m, 6] [1, 1] : tensor<?x?xi64> to tensor<?x6xi64>
+  return %values, %indices : tensor<?x6xf32>, tensor<?x6xi64>
+}
+"""
+
+
+@pytest.mark.parametrize("columns", [6, 33, 512, 513, 1300])
+def test_largest_of_unknown_numbers(columns: int, tmp_path: Path) -> None:
+    """Ties go to the first, infinities and what repeats included."""
+    path = tmp_path / "program.mlir"
+    path.write_text(LARGEST)
+    exe = redfuse.compile(path, target="cuda:sm_90a", options={"cache": False})
+    assert "shfl.sync" in exe.asm
+    x = np.random.default_rng(columns).integers(-9, 40, (3, columns)).astype(np.float32)
+    x[1, ::5], x[2, ::3] = np.inf, -np.inf
+    order = np.argsort(-x, axis=1, kind="stable")[:, :6]
+    expected = [np.take_along_axis(x, order, 1), order]
+    got, _ = execute(exe, [x], expected)
+    for mine, wanted in zip(got, expected, strict=True):
+        np.testing.assert_array_equal(mine, wanted)
 
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
