@@ -758,7 +758,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value width = arith::ConstantIndexOp::create(b, loc, threads);
-  int64_t control = hasWarpgroups ? 1024 + slots * 16 + kControlBytes : 64;
+  int64_t control = (hasWarpgroups ? 1024 : 0) + slots * 16 + kControlBytes;
   Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
                                              ringBytes() + residentBytes +
                                                  stagedBytes + control);

@@ -594,9 +594,12 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
   int64_t steps = llvm::divideCeil(space.staticExtents[*plan.stream],
                                    plan.widths[*plan.stream]);
   int64_t wanted = space.schedule.getHint("split"),
-          wantedCluster = space.schedule.getHint("cluster");
+          wantedCluster =
+              plan.target.hasWarpgroups ? space.schedule.getHint("cluster") : 1;
   double best = wanted ? std::numeric_limits<double>::infinity() : steps * step;
-  int64_t last = wanted ? steps : std::min(steps, units / tiles);
+  // Blocks that run at a time.
+  int64_t places = plan.target.hasWarpgroups ? units : 2 * units;
+  int64_t last = wanted ? steps : std::min(steps, places / tiles);
   for (int64_t most = 2; most <= last; ++most) {
     if (wanted && most != wanted)
       continue;
@@ -630,8 +633,9 @@ void MatrixPlanner::chooseBlocks() {
   std::optional<int64_t> rows = extentOf(plan.m);
   int64_t wantedRows = space.schedule.getHint("rows");
   int64_t wantedSplit = space.schedule.getHint("split");
-  plan.consumers =
-      (wantedRows ? wantedRows <= 64 : rows && *rows <= 64) ? 1 : 2;
+  if (plan.target.hasWarpgroups)
+    plan.consumers =
+        (wantedRows ? wantedRows <= 64 : rows && *rows <= 64) ? 1 : 2;
   if (!rows)
     return;
   int64_t others = 1, shortest = std::numeric_limits<int64_t>::max();
@@ -646,6 +650,8 @@ void MatrixPlanner::chooseBlocks() {
   if (plan.stream)
     return chooseSegments(others * llvm::divideCeil(*rows, plan.rows()),
                           std::min(*rows, plan.rows()));
+  if (!plan.target.hasWarpgroups)
+    return;
   for (MatrixProduct &product : plan.products) {
     std::optional<int64_t> k = extentOf(product.k);
     if (!product.tiledLeft || !k)
@@ -718,9 +724,9 @@ std::optional<MatrixPlan> MatrixPlanner::run() {
   }
   if (!checkResults())
     return std::nullopt;
+  chooseBlocks();
   if (!plan.target.hasWarpgroups)
     return plan;
-  chooseBlocks();
   chooseThree();
   int64_t blocks = space.schedule.getHint("blocks");
   plan.isHalf = plan.segments > 1 && plan.consumers == 1 && blocks == 2;

@@ -163,7 +163,7 @@ FragmentLayout MatrixGenerator::layOutStates(int64_t rows) const {
         }))
       return {1, unsigned(lanes)};
   }
-  return {};
+  return {unsigned(plan.groupRows / 32), 4};
 }
 
 Fragment MatrixGenerator::shapeOfState(unsigned state) const {

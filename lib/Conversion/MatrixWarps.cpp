@@ -257,7 +257,9 @@ void MatrixGenerator::multiplyCascadeByWarps() {
 
 void MatrixGenerator::emitWarps() {
   turn = ptx.i32(0);
-  placeBlock(gpu::BlockIdOp::create(b, loc, gpu::Dimension::x),
+  placeBlock(plan.shares() > 1
+                 ? tile
+                 : gpu::BlockIdOp::create(b, loc, gpu::Dimension::x),
              /*isMultiplier=*/true);
   if (plan.stream)
     multiplyBlock({ptx.i32(0), ptx.i32(0)});
