@@ -165,28 +165,6 @@ class Torch(Program):
         shape = kept.shape[:-1]
         return Value(f"{name}#0", shape, a.dtype), Value(f"{name}#1", shape, "i64")
 
-    def topk_last(self, a: Value, k: int) -> tuple[Value, Value]:
-        """The k largest of a 2-d tensor's rows, and their indices, by sorting all."""
-        numbers = self.generic(
-            [], ["d0, d1"], self.empty(a.shape, "i64"), ["parallel"] * 2,
-            ["%i = linalg.index 1 : index", "%j = arith.index_cast %i : index to i64"], "%j",
-        )  # fmt: skip
-        name = f"%{self.count}"
-        self.count += 1
-        self.lines += [
-            f"    {name}:2 = tm_tensor.sort dimension(1) outs({a.name}, {numbers.name} : "
-            f"{a.type}, {numbers.type}) {{",
-            f"    ^bb0(%a: {a.dtype}, %b: {a.dtype}, %i: i64, %j: i64):",
-            f"      %c = arith.cmpf oge, %a, %b : {a.dtype}",
-            "      tm_tensor.yield %c : i1",
-            f"    }} -> {a.type}, {numbers.type}",
-        ]
-        sizes = [a.shape[0], k]
-        return (
-            self.slice(Value(f"{name}#0", a.shape, a.dtype), sizes),
-            self.slice(Value(f"{name}#1", a.shape, "i64"), sizes),
-        )
-
     def gelu(self, a: Value) -> Value:
         """a (1 + erf(a / sqrt 2)) / 2, in one operation."""
         root, one, half = (self.constant(v, a.dtype) for v in (math.sqrt(2), 1.0, 0.5))

@@ -343,7 +343,7 @@ class Program:
     # ---- contractions
     # ---------------------------------------------------------------------------------------
 
-    def largest_last(self, a: Value, count: int) -> tuple[Value, Value]:
+    def topk_last(self, a: Value, count: int) -> tuple[Value, Value]:
         """The largest elements of each row of a matrix in order, and their i64 columns."""
         body = ["%i = linalg.index 1 : index", "%j = arith.index_cast %i : index to i64"]
         out = self.empty(a.shape, "i64")

@@ -117,7 +117,7 @@ def moe_routing(rows: int, hidden: int, experts: int, topk: int, dtype: str = "f
     p = Program()
     x, w = p.argument(rows, hidden, dtype=dtype), p.argument(hidden, experts, dtype=dtype)
     weights = p.softmax_last(p.cast(p.matmul(x, w), "f32"))
-    return p.text(*p.largest_last(weights, topk))
+    return p.text(*p.topk_last(weights, topk))
 
 
 def quant_gemm(m: int, n: int, k: int) -> str:

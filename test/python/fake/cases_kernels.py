@@ -127,7 +127,7 @@ def test_corpus(name: str, schedule: str) -> None:
 def largest(rows: int, columns: int, count: int, dtype: str = "f32") -> str:
     """The largest of each row, and where they are."""
     p = Program()
-    return p.text(*p.largest_last(p.argument(rows, columns, dtype=dtype), count))
+    return p.text(*p.topk_last(p.argument(rows, columns, dtype=dtype), count))
 
 
 def column_sum(rows: int, columns: int, dtype: str) -> str:
