@@ -67,6 +67,44 @@ static std::optional<int64_t> streamWidthOf(const MatrixPlan &plan,
   return std::nullopt;
 }
 
+/// Blocks of a cascade, if that is known.
+static std::optional<int64_t> blocksOf(const MatrixPlan &plan,
+                                       const KernelSpace &space) {
+  int64_t blocks = 1;
+  for (int64_t d : space.schedule.getGrid()) {
+    int64_t extent = space.staticExtents[d];
+    if (ShapedType::isDynamic(extent))
+      return std::nullopt;
+    int64_t tile = unsigned(d) == plan.m ? plan.rows()
+                   : plan.isColumn(d)    ? plan.widths.lookup(d)
+                                         : 1;
+    blocks *= llvm::divideCeil(extent, tile);
+  }
+  return blocks;
+}
+
+/// Where blocks are fewer than multiprocessors, smaller tiles: first of columns that
+/// are cut anyway, then of rows.
+static void cutCascade(MatrixPlan &plan, const KernelSpace &space,
+                       int64_t units, bool mayCutRows) {
+  auto areFew = [&] {
+    std::optional<int64_t> blocks = blocksOf(plan, space);
+    return blocks && *blocks < units;
+  };
+  for (const MatrixProduct &product : plan.products) {
+    int64_t &width = plan.widths[product.n],
+            extent = space.staticExtents[product.n];
+    if (areFew() && width > kGoodColumns && width % (2 * kGoodColumns) == 0 &&
+        extent > width &&
+        llvm::is_contained(space.schedule.getGrid(), int64_t(product.n)))
+      width /= 2;
+  }
+  if (mayCutRows && plan.rows() > 64 && areFew()) {
+    plan.groupRows = 64;
+    plan.consumers = 1;
+  }
+}
+
 bool redfuse::chooseByWarps(MatrixPlan &plan, const KernelSpace &space,
                             int64_t units, std::string &why) {
   int64_t rows = space.staticExtents[plan.m];
@@ -93,9 +131,11 @@ bool redfuse::chooseByWarps(MatrixPlan &plan, const KernelSpace &space,
       int64_t registers = 0;
       for (const MatrixProduct &product : plan.products)
         registers += plan.elementsOf(plan.widths.lookup(product.n));
-      if (registers <= plan.target.fragmentRegisters)
-        return true;
-      continue;
+      if (registers > plan.target.fragmentRegisters)
+        continue;
+      if (space.schedule)
+        cutCascade(plan, space, units, /*mayCutRows=*/!wanted);
+      return true;
     }
     if (auto width = streamWidthOf(plan, space, form.bytes, form.columns)) {
       plan.widths[*plan.stream] = *width;
