@@ -55,12 +55,24 @@ FragmentEmitter::State FragmentEmitter::combine(ReduceOp op, const State &x,
   return {combineValues(b, loc, op.getReducer(), x[0], y[0])};
 }
 
+/// Element `i` of operand `k`; the identity where there is none.
+Value FragmentEmitter::reducedAt(ReduceOp op, unsigned k,
+                                 const Fragment &operand, const Fragment &shape,
+                                 size_t i) {
+  Value v = elementFor(operand, shape, i);
+  if (!isRagged(shape.dim))
+    return v;
+  bool isMatrix = shape.kind == Kind::Matrix;
+  return arith::SelectOp::create(
+      b, loc, isInside(shape.dim, isMatrix ? shape.columnOf(i) : i), v,
+      constant(getIdentityOf(op, k)));
+}
+
 /// Of one of the thread's rows; `shape` is that of the reduced values together.
 FragmentEmitter::State FragmentEmitter::reduceRow(ReduceOp op,
                                                   ArrayRef<Fragment> operands,
                                                   const Fragment &shape,
                                                   size_t row) {
-  unsigned d = shape.dim;
   // Four chains, so that they overlap.
   SmallVector<State, 4> chains;
   size_t count = 0;
@@ -69,14 +81,8 @@ FragmentEmitter::State FragmentEmitter::reduceRow(ReduceOp op,
     if (isMatrix && shape.rowOf(i) != row)
       continue;
     State element;
-    for (auto [k, operand] : llvm::enumerate(operands)) {
-      Value v = elementFor(operand, shape, i);
-      if (isRagged(d))
-        v = arith::SelectOp::create(
-            b, loc, isInside(d, isMatrix ? shape.columnOf(i) : i), v,
-            constant(getIdentityOf(op, k)));
-      element.push_back(v);
-    }
+    for (auto [k, operand] : llvm::enumerate(operands))
+      element.push_back(reducedAt(op, k, operand, shape, i));
     if (chains.size() < 4)
       chains.push_back(element);
     else
@@ -92,6 +98,11 @@ FragmentEmitter::State FragmentEmitter::reduceRow(ReduceOp op,
     chains = merged;
   }
   State total = chains.front();
+  return inThread.contains(op) ? total : combineLanes(op, total);
+}
+
+/// Of the threads that share a row.
+FragmentEmitter::State FragmentEmitter::combineLanes(ReduceOp op, State total) {
   for (unsigned mask = 1; mask < layout.lanes; mask *= 2) {
     State other;
     for (Value v : total)
@@ -101,13 +112,18 @@ FragmentEmitter::State FragmentEmitter::reduceRow(ReduceOp op,
   return total;
 }
 
-void FragmentEmitter::reduce(ReduceOp op) {
-  if (op.getReducer() == Reducer::TopK)
-    return selectLargest(op);
+Fragment FragmentEmitter::acrossLanes(ReduceOp op, Fragment partial) {
+  for (Value &v : partial.values)
+    v = combineLanes(op, {v})[0];
+  return partial;
+}
+
+/// What a reduction is of. The result is a multiple by `scale`, if that is set.
+SmallVector<Fragment> FragmentEmitter::reducedValues(ReduceOp op,
+                                                     Value &scale) {
   Reducer reducer = op.getReducer();
   bool isMax = reducer == Reducer::MaximumF;
   SmallVector<Fragment> operands;
-  Value scale;
   for (Value v : op.getOperands()) {
     while (Operation *def = v.getDefiningOp())
       if (Value same = simplify(def))
@@ -122,6 +138,61 @@ void FragmentEmitter::reduce(ReduceOp op) {
       }
     operands.push_back(get(v));
   }
+  return operands;
+}
+
+/// Values are looked at as integers of 32 bits, of which ptxas compares three at a
+/// time: where the limit is positive, floats above it are integers above it. Where
+/// it is not, or no number, the answer is yes.
+Value FragmentEmitter::isAnyAhead(ReduceOp max, const Fragment &pivot,
+                                  float headroom) {
+  Value scale;
+  Fragment operand = reducedValues(max, scale)[0], shape = operand;
+  shape.kind = Kind::Matrix;
+  shape.dim = max.getOver()[0];
+  shape.rows = layout.rows;
+  Type i32 = b.getI32Type();
+  Value limit = constant(b.getF32FloatAttr(headroom)),
+        zero = constant(b.getI32IntegerAttr(0)), result;
+  auto bitsOf = [&](Value v) -> Value {
+    if (scale)
+      v = arith::MulFOp::create(b, loc, v, scale);
+    return arith::BitcastOp::create(b, loc, i32, v);
+  };
+  for (size_t row = 0; row < layout.rows; ++row) {
+    SmallVector<Value, 2> chains;
+    size_t count = 0;
+    for (size_t i = 0, size = sizeOf(shape); i < size; ++i) {
+      if (shape.rowOf(i) != row)
+        continue;
+      Value bits = bitsOf(reducedAt(max, 0, operand, shape, i));
+      if (chains.size() < 2)
+        chains.push_back(bits);
+      else
+        // Two in a row for each chain: one instruction.
+        chains[count / 2 % 2] =
+            arith::MaxSIOp::create(b, loc, chains[count / 2 % 2], bits);
+      ++count;
+    }
+    Value largest = arith::MaxSIOp::create(b, loc, chains[0], chains[1]);
+    Value above =
+        arith::AddFOp::create(b, loc, elementFor(pivot, pivot, row), limit);
+    Value bound = arith::BitcastOp::create(b, loc, i32, above);
+    Value isNegative =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, bound, zero);
+    Value isAbove = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
+                                          largest, bound);
+    Value one = arith::OrIOp::create(b, loc, isNegative, isAbove);
+    result = result ? Value(arith::OrIOp::create(b, loc, result, one)) : one;
+  }
+  return ptx.isAny(result);
+}
+
+void FragmentEmitter::reduce(ReduceOp op) {
+  if (op.getReducer() == Reducer::TopK)
+    return selectLargest(op);
+  Value scale;
+  SmallVector<Fragment> operands = reducedValues(op, scale);
   Fragment shape;
   for (const Fragment &operand : operands)
     shape = join(shape, operand);

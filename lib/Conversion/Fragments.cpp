@@ -191,10 +191,6 @@ Fragment FragmentEmitter::make(Value v) {
     return get(same);
   if (def->hasAttr(kPivotAttr))
     return powerOfPivot(def, [&](Value v) { return get(v); });
-  auto lazy = def->getAttrOfType<FloatAttr>(kLazyAttr);
-  if (lazy && mayStay)
-    return keepPivot(cast<arith::MaximumFOp>(def),
-                     lazy.getValue().convertToFloat());
   // Operands first: `values` may grow while they are made.
   SmallVector<Fragment> operands;
   for (Value operand : def->getOperands())
@@ -314,43 +310,62 @@ Fragment FragmentEmitter::exponential(Operation *def, const Fragment &x) {
   return result;
 }
 
+/// The constant by which a distance from a pivot is multiplied, and the distance.
+static std::pair<float, arith::SubFOp> getDistance(Operation *power) {
+  float k = isa<math::ExpOp>(power) ? 1.44269504088896340736f : 1.0f;
+  Value exponent = power->getOperand(0);
+  if (auto scaled = matchScaled(exponent)) {
+    k = float(double(k) * scaled->by);
+    exponent = scaled->value;
+  }
+  return {k, exponent.getDefiningOp<arith::SubFOp>()};
+}
+
+Value redfuse::getPivotOfPower(Operation *power) {
+  return getDistance(power).second.getRhs();
+}
+
 /// exp(c * (x - p)) is 2 to the power of x * k - p * k, k = c * log2(e), with one
 /// rounding. So it is relative to p * k as rounded, in every tile alike, which is
 /// as good a pivot as p. It would not be where the rounding error of p * k is a
 /// large exponent itself: there k is a power of 2, and p * k exact. Neighbours
 /// among the values of x are so far apart then that their powers are 0.
-Fragment FragmentEmitter::powerOfPivot(Operation *def,
-                                       function_ref<Fragment(Value)> of) {
+PowerScale FragmentEmitter::scaleOfPower(Operation *def,
+                                         const Fragment &pivot) {
   constexpr float kExact = 1 << 29;
-  float k = isa<math::ExpOp>(def) ? 1.44269504088896340736f : 1.0f;
-  Value exponent = def->getOperand(0);
-  if (auto scaled = matchScaled(exponent)) {
-    k = float(double(k) * scaled->by);
-    exponent = scaled->value;
-  }
-  auto sub = exponent.getDefiningOp<arith::SubFOp>();
-  Fragment x = of(sub.getLhs()), p = of(sub.getRhs());
-  Fragment scale = p, pivot = p;
-  scale.values.clear();
-  pivot.values.clear();
+  float k = getDistance(def).first;
+  PowerScale result{pivot, pivot};
+  result.by.values.clear();
+  result.from.values.clear();
   Value exact = constant(b.getF32FloatAttr(k));
   Value power =
       constant(b.getF32FloatAttr(std::exp2(std::floor(std::log2(k)))));
   Value limit = constant(b.getF32FloatAttr(kExact));
-  for (Value v : p.values) {
+  for (Value v : pivot.values) {
     Value most =
         math::AbsFOp::create(b, loc, arith::MulFOp::create(b, loc, v, exact));
     Value isNear =
         arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, most, limit);
     Value by = arith::SelectOp::create(b, loc, isNear, exact, power);
-    scale.values.push_back(by);
-    pivot.values.push_back(
+    result.by.values.push_back(by);
+    result.from.values.push_back(
         arith::NegFOp::create(b, loc, arith::MulFOp::create(b, loc, v, by)));
   }
-  Fragment result = join(x, p);
+  return result;
+}
+
+Fragment FragmentEmitter::powerOfPivot(Operation *def,
+                                       function_ref<Fragment(Value)> of) {
+  arith::SubFOp sub = getDistance(def).second;
+  Fragment x = of(sub.getLhs());
+  auto known = powers.find(def);
+  PowerScale scale = known != powers.end()
+                         ? known->second
+                         : scaleOfPower(def, of(sub.getRhs()));
+  Fragment result = join(x, scale.from);
   for (size_t i = 0, size = sizeOf(result); i < size; ++i) {
-    Value by = elementFor(scale, result, i),
-          from = elementFor(pivot, result, i);
+    Value by = elementFor(scale.by, result, i),
+          from = elementFor(scale.from, result, i);
     Value of = elementFor(x, result, i);
     // Rows are pivots before: rounded as they were then.
     Value y = result.kind == Fragment::Kind::Matrix
@@ -362,28 +377,18 @@ Fragment FragmentEmitter::powerOfPivot(Operation *def,
   return result;
 }
 
-/// The pivot before, where the maximum is not far above it in any row of the warp.
-/// NaN, and what is infinite in both, moves.
-Fragment FragmentEmitter::keepPivot(arith::MaximumFOp max, float scale) {
-  bool isLeft = isa<BlockArgument>(max.getLhs());
-  Fragment before = get(isLeft ? max.getLhs() : max.getRhs());
-  Fragment other = get(isLeft ? max.getRhs() : max.getLhs());
-  Fragment after = apply(max, {before, other});
-  Value headroom = constant(b.getF32FloatAttr(kHeadroom / scale));
-  Value isFar;
-  for (size_t i = 0; i < after.values.size(); ++i) {
-    Value ahead = arith::SubFOp::create(b, loc, after.values[i],
-                                        elementFor(before, after, i));
-    Value one = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, ahead,
-                                      headroom);
-    isFar = isFar ? Value(arith::OrIOp::create(b, loc, isFar, one)) : one;
+Value FragmentEmitter::isAhead(const Fragment &value, const Fragment &pivot,
+                               float headroom) {
+  Value limit = constant(b.getF32FloatAttr(headroom)), result;
+  for (size_t i = 0; i < value.values.size(); ++i) {
+    Value ahead = arith::SubFOp::create(b, loc, value.values[i],
+                                        elementFor(pivot, value, i));
+    // Infinities in both are no number either.
+    Value one =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, ahead, limit);
+    result = result ? Value(arith::OrIOp::create(b, loc, result, one)) : one;
   }
-  isFar = ptx.isAny(isFar);
-  for (size_t i = 0; i < after.values.size(); ++i)
-    after.values[i] = arith::SelectOp::create(b, loc, isFar, after.values[i],
-                                              elementFor(before, after, i));
-  moved = moved ? Value(arith::OrIOp::create(b, loc, moved, isFar)) : isFar;
-  return after;
+  return ptx.isAny(result);
 }
 
 /// The value that `def` is in this tile: of a decided select what it takes. A fold
@@ -422,6 +427,10 @@ static std::optional<float> getDivisor(Value v) {
 Fragment FragmentEmitter::divide(arith::DivFOp div, const Fragment &x,
                                  const Fragment &y) {
   Fragment result = join(x, y);
+  if (isa<FinalizeOp>(op.getOperation()) &&
+      div->getBlock() == op.getProgramBody() && result.kind == Kind::Matrix &&
+      y.kind == Kind::Row && div.getType().isF32())
+    return divideRows(div, x, y);
   std::optional<float> divisor;
   if (plan.fold)
     divisor = getDivisor(div.getRhs());
@@ -439,6 +448,62 @@ Fragment FragmentEmitter::divide(arith::DivFOp div, const Fragment &x,
       result.values.push_back(arith::DivFOp::create(b, loc, top, bottom));
   }
   return result;
+}
+
+/// What is left of a fold, x * f / y, where y and f (if there is one) are rows: a
+/// multiple of x, by f times the reciprocal of y. Where the reciprocal would overflow
+/// or be subnormal, y is scaled by a power of two first, and x with it.
+Fragment FragmentEmitter::divideRows(arith::DivFOp div, Fragment x,
+                                     const Fragment &y) {
+  std::optional<Fragment> factor;
+  if (auto mul = div.getLhs().getDefiningOp<arith::MulFOp>())
+    for (unsigned i : {0, 1}) {
+      Fragment wide = get(mul->getOperand(i)),
+               row = get(mul->getOperand(1 - i));
+      if (factor || wide.kind != Kind::Matrix || row.kind != Kind::Row)
+        continue;
+      x = wide;
+      factor = row;
+    }
+  auto f32 = [&](float v) { return constant(b.getF32FloatAttr(v)); };
+  auto compare = [&](arith::CmpFPredicate how, Value v, float limit) -> Value {
+    return arith::CmpFOp::create(b, loc, how, v, f32(limit));
+  };
+  SmallVector<Value> scales, multiples;
+  Value isScaled;
+  for (auto [row, v] : llvm::enumerate(y.values)) {
+    Value size = math::AbsFOp::create(b, loc, v);
+    Value isSmall = compare(arith::CmpFPredicate::OLT, size, 0x1p-64f);
+    Value isLarge = compare(arith::CmpFPredicate::OGT, size, 0x1p64f);
+    Value scale =
+        arith::SelectOp::create(b, loc, isLarge, f32(0x1p-64f), f32(1));
+    scale = arith::SelectOp::create(b, loc, isSmall, f32(0x1p64f), scale);
+    Value inverse = ptx.divide(f32(1), product(v, scale));
+    scales.push_back(scale);
+    multiples.push_back(factor ? product(inverse, factor->values[row])
+                               : inverse);
+    Value one = arith::OrIOp::create(b, loc, isSmall, isLarge);
+    isScaled =
+        isScaled ? Value(arith::OrIOp::create(b, loc, isScaled, one)) : one;
+  }
+  // In most warps no row is scaled.
+  auto branch = scf::IfOp::create(b, loc, ValueRange(x.values).getTypes(),
+                                  ptx.isAny(isScaled), /*withElse=*/true);
+  auto yield = [&](Block *block, bool isScaled) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(block);
+    SmallVector<Value> values;
+    for (auto [i, v] : llvm::enumerate(x.values)) {
+      size_t row = x.rowOf(i);
+      Value top = isScaled ? product(v, scales[row]) : v;
+      values.push_back(product(top, multiples[row]));
+    }
+    scf::YieldOp::create(b, loc, values);
+  };
+  yield(branch.thenBlock(), true);
+  yield(branch.elseBlock(), false);
+  x.values.assign(branch.getResults().begin(), branch.getResults().end());
+  return x;
 }
 
 Value FragmentEmitter::product(Value x, Value y) {

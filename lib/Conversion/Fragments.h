@@ -54,6 +54,11 @@ struct Fragment {
   }
 };
 
+/// exp(c * (x - p)) is 2 to the power of x * by + from.
+struct PowerScale {
+  Fragment by, from;
+};
+
 /// Emits values of a body for one thread of a multiplying warp.
 class FragmentEmitter {
 public:
@@ -89,6 +94,18 @@ public:
   void store(mlir::Value memref, mlir::AffineMap map, const Fragment &value);
   /// Two 16-bit floats as one register.
   mlir::Value packPair(mlir::Value low, mlir::Value high);
+  /// Completes a reduction that ended in the thread.
+  Fragment acrossLanes(ReduceOp op, Fragment partial);
+  /// Of a power of a distance from `pivot`.
+  PowerScale scaleOfPower(mlir::Operation *op, const Fragment &pivot);
+  /// The value of an op for these operands.
+  Fragment apply(mlir::Operation *op, llvm::ArrayRef<Fragment> operands);
+  /// Whether some value of the warp's rows is further than that above its pivot,
+  /// or one of them is no number (i1, the same in a warp).
+  mlir::Value isAhead(const Fragment &value, const Fragment &pivot,
+                      float headroom);
+  /// The same of all values that a maximum is of, if perhaps too often.
+  mlir::Value isAnyAhead(ReduceOp max, const Fragment &pivot, float headroom);
   /// Whether columns of the current tile may lie beyond the dim's end.
   bool isRagged(unsigned d) const;
 
@@ -99,11 +116,11 @@ public:
   mlir::Block *entry = nullptr;
   mlir::Value lane;
   FragmentLayout layout;
-  /// Lazy pivots stay where no value of the warp's rows is far above; then what is
-  /// transported stays, too. `moved` (i1, the same in a warp) is null, or says
-  /// whether a pivot of this step did not stay.
-  bool mayStay = false;
-  mlir::Value moved;
+  /// Reductions to rows that end in the thread: each of the threads of a row has
+  /// what it makes of its own columns.
+  llvm::DenseSet<mlir::Operation *> inThread;
+  /// What powers (kPivotAttr) of matrices are made with, where it is known.
+  llvm::DenseMap<mlir::Operation *, PowerScale> powers;
   /// All columns of the streamed dim exist in this tile, and selects are decided.
   bool isWholeTile = false;
   llvm::DenseMap<mlir::Operation *, mlir::Value> decided;
@@ -118,24 +135,27 @@ private:
   double boundOf(mlir::Value v) const;
   void narrowPositions(mlir::arith::CmpIOp cmp,
                        llvm::MutableArrayRef<Fragment> operands);
-  Fragment apply(mlir::Operation *op, llvm::ArrayRef<Fragment> operands);
   Fragment indexOf(unsigned d);
   /// All results of a reduction become values.
   void reduce(ReduceOp op);
+  llvm::SmallVector<Fragment> reducedValues(ReduceOp op, mlir::Value &scale);
+  mlir::Value reducedAt(ReduceOp op, unsigned k, const Fragment &operand,
+                        const Fragment &shape, size_t i);
   using State = llvm::SmallVector<mlir::Value, 2>;
   State reduceRow(ReduceOp op, llvm::ArrayRef<Fragment> operands,
                   const Fragment &shape, size_t row);
   State combine(ReduceOp op, const State &x, const State &y);
+  State combineLanes(ReduceOp op, State total);
   void selectLargest(ReduceOp op);
   mlir::Value shuffle(mlir::Value v, int64_t mask);
   Fragment exponential(mlir::Operation *op, const Fragment &x);
   /// An exponential that pullPivots marked; `of` gives the values it is made of.
   Fragment powerOfPivot(mlir::Operation *op,
                         llvm::function_ref<Fragment(mlir::Value)> of);
-  Fragment keepPivot(mlir::arith::MaximumFOp max, float scale);
   mlir::Value simplify(mlir::Operation *def);
   Fragment divide(mlir::arith::DivFOp div, const Fragment &x,
                   const Fragment &y);
+  Fragment divideRows(mlir::arith::DivFOp div, Fragment x, const Fragment &y);
   mlir::Value product(mlir::Value x, mlir::Value y);
   std::pair<mlir::Value, mlir::Value> scaleOf(mlir::Value v);
   mlir::Value emitElement(mlir::Operation *op,

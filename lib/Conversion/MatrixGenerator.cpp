@@ -20,7 +20,7 @@ static constexpr RegisterBudget kBudgets[] = {
 /// Of one multiplying warpgroup, where two blocks are on a multiprocessor.
 static constexpr RegisterBudget kHalfBudget = {128, 40, 216};
 /// Streamed dims from which on pivots are lazy.
-static constexpr int64_t kLazyLength = 2048;
+static constexpr int64_t kLazyLength = 512;
 
 //===----------------------------------------------------------------------===//
 // Multipliers
@@ -158,222 +158,51 @@ MatrixGenerator::Ring MatrixGenerator::emitInvariants(Ring ring) {
   return ring;
 }
 
-MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
-                                                   bool isFirst) {
-  Block *body = plan.step.getProgramBody();
-  auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
-  DenseMap<Value, Fragment> invariants = emitter->values;
-  emitter->mayStay = !isFirst;
-  emitter->moved = Value();
-  Carried after;
-  Ring ring = before.ring;
-  bool tiled = llvm::any_of(loads, [](const Load &l) { return l.left; });
+/// All that a step carries as a list of values, and back.
+SmallVector<Value> MatrixGenerator::flatten(const Carried &carried) {
+  SmallVector<Value> list;
+  for (unsigned s = 0; s < plan.fold.getNumStates(); ++s)
+    llvm::append_range(list, carried.states.lookup(s).values);
+  for (const PowerScale &scale : carried.scales) {
+    llvm::append_range(list, scale.by.values);
+    llvm::append_range(list, scale.from.values);
+  }
+  llvm::append_range(list, carried.packed);
+  list.append({carried.ring.slot, carried.ring.phase});
+  return list;
+}
 
-  // Products of this step, and those of the last one onto the states.
-  SmallVector<Value> frontSlots, backSlots;
-  DenseMap<unsigned, SmallVector<Value>> made, sums;
-  DenseMap<unsigned, Value> runningFronts, runningBacks;
-  auto startFronts = [&]() {
-    for (unsigned i : fronts) {
-      if (loads[i].left) {
-        made[i] = multiplyTiled(i, ring, backSlots);
-        continue;
-      }
-      ptx.wait(fullBarrier(ring.slot), ring.phase);
-      runningFronts[i] = start(i, ring.slot, {}, leftOperands[i]);
-      frontSlots.push_back(ring.slot);
-      ring = advance(ring);
+void MatrixGenerator::unflatten(ValueRange list, Carried &carried) {
+  auto take = [&](MutableArrayRef<Value> values) {
+    for (Value &v : values) {
+      v = list.front();
+      list = list.drop_front();
     }
   };
-  auto startBacks = [&]() {
-    if (isFirst)
-      return;
-    for (auto [at, i] : llvm::enumerate(backs)) {
-      ptx.wait(fullBarrier(ring.slot), ring.phase);
-      runningBacks[i] =
-          start(i, ring.slot, before.states[plan.products[i].state].values,
-                before.packed[at]);
-      backSlots.push_back(ring.slot);
-      ring = advance(ring);
-    }
-  };
-  if (tiled) {
-    startBacks();
-    startFronts();
-  } else {
-    startFronts();
-    startBacks();
+  for (unsigned s = 0; s < plan.fold.getNumStates(); ++s)
+    take(carried.states[s].values);
+  for (PowerScale &scale : carried.scales) {
+    take(scale.by.values);
+    take(scale.from.values);
   }
-  after.ring = ring;
-  auto waitFor = [&](ArrayRef<unsigned> products,
-                     const DenseMap<unsigned, Value> &running,
-                     DenseMap<unsigned, SmallVector<Value>> &results,
-                     int64_t pending, ArrayRef<Value> alive) {
-    SmallVector<unsigned> which;
-    SmallVector<Value> accumulators;
-    for (unsigned i : products)
-      if (Value v = running.lookup(i)) {
-        which.push_back(i);
-        accumulators.push_back(v);
-      }
-    SmallVector<Value> all = ptx.waitProducts(pending, accumulators, alive);
-    ArrayRef<Value> rest = all;
-    for (auto [i, v] : llvm::zip_equal(which, accumulators)) {
-      size_t n = cast<tile::AccumulatorsType>(v.getType()).getSize();
-      results[i].assign(rest.begin(), rest.begin() + n);
-      rest = rest.drop_front(n);
-    }
-  };
-  if (!frontSlots.empty()) {
-    waitFor(fronts, runningFronts, made, isFirst ? 0 : backs.size(), {});
-    for (Value slot : frontSlots)
-      ptx.arrive(emptyBarrier(slot), emitter->lane);
-  }
-  for (unsigned i : fronts)
-    emitter->values[plan.products[i].reduce.getResult(0)] =
-        asFragment(i, made[i]);
-  for (auto [s, arg] : llvm::enumerate(states)) {
-    bool isWide = llvm::any_of(
-        backs, [&](unsigned i) { return plan.products[i].state == s; });
-    if (!isWide)
-      emitter->values[arg] = before.states[s];
-  }
-  // What the states are scaled by, while the products still run.
-  for (unsigned i : backs) {
-    Value wide = states[plan.products[i].state];
-    SmallVector<Value> work{plan.products[i].carried};
-    llvm::DenseSet<Value> seen, needsWide;
-    // Body order: a value after its operands.
-    for (Operation &inner : body->without_terminator())
-      for (Value operand : inner.getOperands())
-        if (operand == wide || needsWide.contains(operand))
-          needsWide.insert(inner.getResult(0));
-    while (!work.empty()) {
-      Value v = work.pop_back_val();
-      if (!seen.insert(v).second || v == wide || v.getParentBlock() != body)
-        continue;
-      if (!needsWide.contains(v))
-        emitter->get(v);
-      else
-        llvm::append_range(work, v.getDefiningOp()->getOperands());
-    }
-  }
-  if (!isFirst) {
-    waitFor(backs, runningBacks, sums, 0, before.packed);
-    for (Value slot : backSlots)
-      ptx.arrive(emptyBarrier(slot), emitter->lane);
-  }
-  for (unsigned i : backs) {
-    unsigned s = plan.products[i].state;
-    // Transport takes the identity to itself.
-    after.states[s] = before.states[s];
-    if (isFirst)
-      continue;
-    after.states[s].values = sums[i];
-    emitter->values[states[s]] = after.states[s];
-  }
-  // What stays in most steps is transported last, apart from the rest.
-  auto transportAll = [&] {
-    if (!isFirst)
-      for (unsigned i : backs)
-        transport(plan.products[i], states,
-                  after.states[plan.products[i].state]);
-  };
-  if (!emitter->moved)
-    transportAll();
-  for (unsigned i : backs)
-    after.packed.push_back(emitter->packLeft(plan.products[i]));
-  if (emitter->moved)
-    transportAll();
-  yieldOthers(before, after);
-  emitter->values = std::move(invariants);
-  return after;
+  take(carried.packed);
+  carried.ring = {list[0], list[1]};
 }
 
-/// States that no product is added to.
-void MatrixGenerator::yieldOthers(const Carried &before, Carried &after) {
-  auto yield = cast<YieldOp>(plan.step.getProgramBody()->getTerminator());
-  for (auto [s, v] : llvm::enumerate(yield.getValues())) {
-    if (after.states.contains(s))
-      continue;
-    Fragment value = emitter->get(v), shape = before.states.lookup(s);
-    for (size_t e = 0; e < shape.values.size(); ++e)
-      shape.values[e] = shape.kind == Fragment::Kind::Matrix ? value.at(e)
-                        : value.values.size() == 1           ? value.values[0]
-                                                             : value.values[e];
-    after.states[s] = shape;
-  }
-}
-
-/// Whether a product's state is multiplied by the power of a lazy pivot's move,
-/// and by nothing else: 1 where it stays.
-static bool isPureTransport(const MatrixProduct &product, Value wide,
-                            ValueRange states) {
-  auto mul = product.carried.getDefiningOp<arith::MulFOp>();
-  if (!mul || (mul.getLhs() != wide && mul.getRhs() != wide))
-    return false;
-  Value factor = mul.getLhs() == wide ? mul.getRhs() : mul.getLhs();
-  Operation *power = factor.getDefiningOp();
-  if (!power || !power->hasAttr(kPivotAttr))
-    return false;
-  Value exponent = power->getOperand(0);
-  if (auto scaled = matchScaled(exponent))
-    exponent = scaled->value;
-  auto sub = exponent.getDefiningOp<arith::SubFOp>();
-  if (!sub || !llvm::is_contained(states, sub.getLhs()))
-    return false;
-  Value pivot = sub.getRhs();
-  if (auto select = pivot.getDefiningOp<arith::SelectOp>())
-    pivot = select.getFalseValue();
-  auto max = pivot.getDefiningOp<arith::MaximumFOp>();
-  return max && max->hasAttr(kLazyAttr) &&
-         (max.getLhs() == sub.getLhs() || max.getRhs() == sub.getLhs());
-}
-
-/// Takes a state to the pivots of this step. `state` has the sums so far.
-void MatrixGenerator::transport(const MatrixProduct &product, ValueRange states,
-                                Fragment &state) {
-  auto scale = [&] {
-    const Fragment &carried = emitter->get(product.carried);
-    SmallVector<Value> values;
-    for (size_t e = 0; e < state.values.size(); ++e)
-      values.push_back(carried.at(e));
-    return values;
-  };
-  if (!emitter->moved ||
-      !isPureTransport(product, states[product.state], states)) {
-    state.values = scale();
-    return;
-  }
-  auto branch = scf::IfOp::create(b, loc, ValueRange(state.values).getTypes(),
-                                  emitter->moved, /*withElse=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  DenseMap<Value, Fragment> outside = emitter->values;
-  scf::YieldOp::create(b, loc, scale());
-  emitter->values = std::move(outside);
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, loc, state.values);
-  state.values.assign(branch.getResults().begin(), branch.getResults().end());
-}
-
-/// States as a list of values, and back.
-static void flatten(const DenseMap<unsigned, Fragment> &states, unsigned count,
-                    ArrayRef<Value> packed, SmallVectorImpl<Value> &list) {
-  for (unsigned s = 0; s < count; ++s)
-    llvm::append_range(list, states.lookup(s).values);
-  llvm::append_range(list, packed);
-}
-
-static void unflatten(ValueRange list, unsigned count,
-                      DenseMap<unsigned, Fragment> &states,
-                      MutableArrayRef<Value> packed) {
-  size_t next = 0;
-  for (unsigned s = 0; s < count; ++s)
-    for (Value &v : states[s].values)
-      v = list[next++];
-  for (Value &v : packed)
-    v = list[next++];
+/// Gives slots back that the warpgroup has no use for.
+MatrixGenerator::Ring MatrixGenerator::passSlots(Value count, Ring ring) {
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  SmallVector<Value> state =
+      emitFor(b, loc, zero, count, one, {ring.slot, ring.phase},
+              [&](Value, ValueRange carried) {
+                Ring at{carried[0], carried[1]};
+                ptx.wait(fullBarrier(at.slot), at.phase);
+                ptx.arrive(emptyBarrier(at.slot), emitter->lane);
+                Ring next = advance(at);
+                return SmallVector<Value>{next.slot, next.phase};
+              });
+  return {state[0], state[1]};
 }
 
 MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
@@ -392,6 +221,23 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
         arguments[s], cast<TypedAttr>(plan.fold.getIdentities()[s]));
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Steps steps = stepsOf();
+  Value late;
+  if (mirror && plan.consumers > 2 && !isTiled() && plan.target.hasWarpgroups) {
+    Steps own = ownSteps(steps);
+    Value skipped = arith::SubIOp::create(b, loc, own.begin, steps.begin);
+    // Of a step that is left out, what is added to the states comes a step later.
+    Value some = b.createOrFold<arith::MinUIOp>(loc, skipped, one);
+    auto times = [&](Value x, size_t n) -> Value {
+      return b.createOrFold<arith::MulIOp>(
+          loc, x, arith::ConstantIndexOp::create(b, loc, n));
+    };
+    late = times(some, backs.size());
+    carried.ring = passSlots(
+        arith::SubIOp::create(
+            b, loc, times(skipped, fronts.size() + backs.size()), late),
+        carried.ring);
+    steps = own;
+  }
   auto emit = [&](Carried before, bool isFirst, Value step) {
     setStep(step);
     return plan.target.hasWarpgroups
@@ -401,21 +247,16 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
   if (!plan.target.hasWarpgroups)
     startStream(steps);
   carried = emit(carried, /*isFirst=*/true, steps.begin);
-  SmallVector<Value> list;
-  flatten(carried.states, count, carried.packed, list);
-  list.append({carried.ring.slot, carried.ring.phase});
+  if (late)
+    carried.ring = passSlots(late, carried.ring);
+  SmallVector<Value> list = flatten(carried);
   auto walk = [&](Value from, Value to, bool isWhole) {
     emitter->isWholeTile = isWhole;
     list =
         emitFor(b, loc, from, to, one, list, [&](Value step, ValueRange state) {
           Carried now = carried;
-          unflatten(state, count, now.states, now.packed);
-          now.ring = {state[state.size() - 2], state.back()};
-          now = emit(now, /*isFirst=*/false, step);
-          SmallVector<Value> next;
-          flatten(now.states, count, now.packed, next);
-          next.append({now.ring.slot, now.ring.phase});
-          return next;
+          unflatten(state, now);
+          return flatten(emit(now, /*isFirst=*/false, step));
         });
     emitter->isWholeTile = false;
   };
@@ -425,8 +266,8 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
   walk(steps.wholeBegin, steps.wholeEnd, true);
   if (!steps.noneBehind)
     walk(steps.wholeEnd, steps.end, false);
-  unflatten(list, count, carried.states, carried.packed);
-  ring = {list[list.size() - 2], list.back()};
+  unflatten(list, carried);
+  ring = carried.ring;
   if (residentBytes && plan.target.hasWarpgroups)
     ptx.arrive(residentBarrier(/*isFull=*/false), emitter->lane);
   // What is left to add: one operand for each product, if a step leaves any.
@@ -440,10 +281,13 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
     ptx.arrive(emptyBarrier(ring.slot), emitter->lane);
     ring = advance(ring);
   }
-  if (plan.segments > 1)
+  completeSums(carried.states);
+  if (plan.segments > 1) {
     mergeSegments(carried.states);
-  else
-    finalizeStates(carried.states);
+    return ring;
+  }
+  placeThread();
+  finalizeStates(carried.states);
   return ring;
 }
 
@@ -516,9 +360,11 @@ void MatrixGenerator::storeValue(Value memref, AffineMap map,
 }
 
 void MatrixGenerator::emitMultipliers() {
-  overTiles(/*isMultiplier=*/true, [&](Value block, Ring ring) {
-    placeBlock(block, /*isMultiplier=*/true);
-    return plan.stream ? multiplyBlock(ring) : multiplyCascade(ring);
+  inTurns([&] {
+    overTiles(/*isMultiplier=*/true, [&](Value block, Ring ring) {
+      placeBlock(block, /*isMultiplier=*/true);
+      return plan.stream ? multiplyBlock(ring) : multiplyCascade(ring);
+    });
   });
   if (staged)
     waitForCopies(ptx.readLane());
@@ -532,11 +378,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   pullPivots(kernel);
   // Beside a loop over a long sum, ptxas would not see that addresses are uniform;
   // in few steps maxima are seldom close to the last ones yet.
-  bool isTiled = llvm::any_of(
-      plan.products, [](const MatrixProduct &p) { return bool(p.tiledLeft); });
   int64_t length = plan.stream ? space.staticExtents[*plan.stream] : 0;
   int64_t lazy = space.schedule.getHint("lazy");
-  if (!isTiled &&
+  if (!isTiled() &&
       (lazy ? lazy > 1
             : ShapedType::isDynamic(length) || length >= kLazyLength))
     markLazyPivots(kernel);
@@ -554,6 +398,10 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   emitter = std::make_unique<FragmentEmitter>(b, loc, plan, space);
   emitter->layout.rows = plan.groupRows / 32;
   bool hasWarpgroups = plan.target.hasWarpgroups;
+  if (plan.fold) {
+    findPivotMoves();
+    findPartialSums();
+  }
   if (plan.stream && plan.shares() == 1 && hasWarpgroups) {
     int64_t wanted = space.schedule.getHint("queue");
     hasQueue = wanted ? wanted == 2

@@ -88,7 +88,25 @@ private:
   struct Carried {
     llvm::DenseMap<unsigned, Fragment> states;
     llvm::SmallVector<mlir::Value> packed;
+    /// What powers of matrices are made with, where their pivots are lazy.
+    llvm::SmallVector<PowerScale> scales;
     Ring ring;
+  };
+
+  /// A pivot that may stay: the maximum of its state and of `other`, which is `top`,
+  /// where that is a reduction of its own.
+  struct LazyPivot {
+    mlir::arith::MaximumFOp max;
+    unsigned state;
+    mlir::Value other;
+    ReduceOp top;
+    /// How far values may be above it.
+    float headroom;
+  };
+  /// A state that goes with a pivot, and what it is then.
+  struct MovedState {
+    unsigned state;
+    mlir::Value value;
   };
 
   // Host ----------------------------------------------------------------------
@@ -97,6 +115,12 @@ private:
   Tile layOutTile(const MatrixSource &source, unsigned free, unsigned sum,
                   int64_t freeWidth, int64_t sumWidth);
   int64_t tileOf(unsigned d) const;
+  /// A left operand is loaded in tiles of the sum.
+  bool isTiled() const {
+    return llvm::any_of(plan.products, [](const MatrixProduct &product) {
+      return product.tiledLeft.has_value();
+    });
+  }
   /// Partial sums need its memory, too.
   int64_t ringBytes() const {
     return std::max({slots * slotBytes,
@@ -112,6 +136,7 @@ private:
   Ring advance(Ring ring);
   // Walks ---------------------------------------------------------------------
   void placeBlock(mlir::Value block, bool isMultiplier);
+  void placeThread();
   /// The tiles of the streamed dim that a block walks, or steps to them: from begin
   /// to end, those from wholeBegin to wholeEnd without predicates.
   struct Steps {
@@ -120,6 +145,8 @@ private:
     bool noneBefore = false, noneBehind = false;
   };
   Steps stepsOf();
+  Steps ownSteps(const Steps &all);
+  Ring passSlots(mlir::Value count, Ring ring);
   void setStep(mlir::Value step);
   /// How many tiles of a sum the block has, and the i-th of them.
   mlir::Value tilesOfSum(unsigned d);
@@ -129,6 +156,8 @@ private:
   void overQueue(bool isMultiplier,
                  llvm::function_ref<Ring(mlir::Value, Ring)> body);
   void emitQueue();
+  /// The numbered barriers of turns; those before are gpu.barrier's and ours.
+  static constexpr int64_t kFirstTurn = 2;
   /// Behind the ring's barriers: a word, barriers of the queue and of what stays.
   static constexpr int64_t kControlBytes = 48;
   mlir::Value controlWord() { return ptx.add(barriers, slots * 16); }
@@ -164,9 +193,24 @@ private:
   llvm::SmallVector<mlir::Value>
   multiplyTiled(unsigned product, Ring &ring,
                 llvm::SmallVectorImpl<mlir::Value> &running);
+  // Steps ---------------------------------------------------------------------
+  void findPivotMoves();
+  void findPartialSums();
+  llvm::SmallVector<PowerScale> scalePowers();
+  mlir::Value findMove(const llvm::DenseMap<unsigned, Fragment> &states);
+  llvm::SmallVector<PowerScale> movePivots(mlir::Value moves,
+                                           const Carried &before);
+  void setPivots(mlir::Value moves, const Carried &before, Carried &after);
+  Fragment carryState(unsigned product, Fragment state);
+  bool hasTurns() const;
+  void takeTurn();
+  void passTurn();
+  void inTurns(llvm::function_ref<void()> body);
+  void emitTransports(mlir::ValueRange states);
   Carried emitStep(Carried before, bool isFirst);
-  void transport(const MatrixProduct &product, mlir::ValueRange states,
-                 Fragment &state);
+  llvm::SmallVector<mlir::Value> flatten(const Carried &carried);
+  void unflatten(mlir::ValueRange list, Carried &carried);
+  void completeSums(llvm::DenseMap<unsigned, Fragment> &states);
   void yieldOthers(const Carried &before, Carried &after);
   Fragment asFragment(unsigned product, mlir::ValueRange elements) const;
   /// The warp's first row in the block.
@@ -262,6 +306,12 @@ private:
   /// The block's rows.
   mlir::Value firstRow, lastRow;
   llvm::DenseMap<unsigned, mlir::Value> leftOperands;
+  llvm::SmallVector<LazyPivot> lazyPivots;
+  /// Powers of matrices whose pivots are lazy.
+  llvm::SmallVector<mlir::Operation *> pivotPowers;
+  llvm::SmallVector<MovedState> movedStates;
+  /// States that are sums of rows, kept by thread during the fold.
+  llvm::SmallVector<std::pair<unsigned, ReduceOp>> partialSums;
 };
 
 } // namespace redfuse

@@ -18,11 +18,15 @@ static constexpr int64_t kHalfSharedBytes = 110 * 1024;
 /// Bytes that the tiles of a group stream: they should stay in the L2, which also
 /// has to take what is written. Where predicates make tiles unequal, larger groups
 /// even them out, and a part of the group is in work at a time.
-static constexpr int64_t kSharedCacheBytes = 32 << 20, kUnequalBytes = 64 << 20;
+static constexpr int64_t kSharedCacheBytes = 32 << 20,
+                         kUnequalBytes = 128 << 20;
 /// Bytes that blocks ask the second-level cache for at their start, in all.
 static constexpr int64_t kFetchedBytes = 24 << 20;
-/// Tiles of a group for each multiprocessor, where they are unequal.
-static constexpr int64_t kLeastRounds = 3;
+/// So many blocks at least stream the same data at a time.
+static constexpr int64_t kSharers = 4;
+/// The share of the rows, the first ones, whose tiles are the last of all where tiles
+/// are unequal: one in so many.
+static constexpr int64_t kLateRows = 4;
 
 //===----------------------------------------------------------------------===//
 // Layout
@@ -248,7 +252,7 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
     bool isUnequal =
         plan.stream &&
         !MatrixMasks(b, loc, plan, *stepSets, *emitter).getDecided().empty();
-    int64_t cached = isUnequal && !hasQueue ? kUnequalBytes : kSharedCacheBytes;
+    int64_t cached = isUnequal ? kUnequalBytes : kSharedCacheBytes;
     if (int64_t wanted = space.schedule.getHint("cached"))
       cached = wanted << 20;
     Value some = b.createOrFold<arith::DivUIOp>(
@@ -261,14 +265,23 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
     if (auto count = getConstantIntValue(getAsOpFoldResult(others)))
       if (auto most = getConstantIntValue(getAsOpFoldResult(size))) {
         int64_t divisor = std::max<int64_t>(*most, 1);
+        if (isUnequal)
+          divisor = std::clamp<int64_t>(units / kSharers, 1, divisor);
         while (*count % divisor != 0)
           --divisor;
         size = index(divisor);
         isEven = true;
       }
+    // Where tiles are unequal, the first rows of all, which should be short, come
+    // last: blocks then end at about the same time.
+    std::optional<int64_t> rowTiles =
+        getConstantIntValue(getAsOpFoldResult(rows));
+    int64_t late = isEven && hasQueue && rowTiles ? *rowTiles / kLateRows : 0;
+    Value lateRows = index(late);
+    Value earlyRows = b.createOrFold<arith::SubIOp>(loc, rows, lateRows);
     Value number = block;
     Value inGroup =
-        divide(number, b.createOrFold<arith::MulIOp>(loc, size, rows));
+        divide(number, b.createOrFold<arith::MulIOp>(loc, size, earlyRows));
     Value first = b.createOrFold<arith::MulIOp>(loc, number, size);
     // The last group may be smaller.
     Value row = inGroup, last = size;
@@ -276,9 +289,19 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
       last = b.createOrFold<arith::MinUIOp>(
           loc, size, b.createOrFold<arith::SubIOp>(loc, others, first));
     Value other = divide(row, last);
+    rest = b.createOrFold<arith::AddIOp>(loc, first, other);
+    if (late > 0) {
+      Value early = b.createOrFold<arith::MulIOp>(loc, earlyRows, others);
+      Value isLate = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                           block, early);
+      Value lateRow = arith::SubIOp::create(b, loc, block, early);
+      Value lateRest = divide(lateRow, others);
+      lateRow = arith::AddIOp::create(b, loc, lateRow, earlyRows);
+      row = arith::SelectOp::create(b, loc, isLate, lateRow, row);
+      rest = arith::SelectOp::create(b, loc, isLate, lateRest, rest);
+    }
     last = b.createOrFold<arith::SubIOp>(loc, rows, index(1));
     place(plan.m, b.createOrFold<arith::SubIOp>(loc, last, row));
-    rest = b.createOrFold<arith::AddIOp>(loc, first, other);
   }
   for (auto [i, d] : llvm::enumerate(llvm::reverse(grid))) {
     Value position = rest;
@@ -290,14 +313,8 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
     emitter->offsets[plan.m] = index(0);
   firstRow = emitter->offsets[plan.m];
   lastRow = arith::AddIOp::create(b, loc, firstRow, index(plan.rows() - 1));
-  if (isMultiplier) {
-    // This thread's first row: of its warp, and lane / 4.
-    Value row = ptx.add(
-        rowOfWarp(), arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
-    emitter->offsets[plan.m] = arith::AddIOp::create(
-        b, loc, emitter->offsets[plan.m],
-        arith::IndexCastUIOp::create(b, loc, b.getIndexType(), row));
-  }
+  if (isMultiplier)
+    placeThread();
   streamBegin = Value();
   if (!plan.stream)
     return;
@@ -324,6 +341,16 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
   streamBegin = arith::MinSIOp::create(b, loc, first, emitter->extents[d]);
   Value end = arith::AddIOp::create(b, loc, streamBegin, size);
   emitter->ends[d] = arith::MinSIOp::create(b, loc, end, emitter->extents[d]);
+}
+
+/// This thread's first row: of its warp, and lane / 4. The lane is read here and
+/// now, so that neither it nor what is made of it is kept in registers for long.
+void MatrixGenerator::placeThread() {
+  Value row = ptx.add(
+      rowOfWarp(), arith::ShRUIOp::create(b, loc, ptx.readLane(), ptx.i32(2)));
+  emitter->offsets[plan.m] = arith::AddIOp::create(
+      b, loc, firstRow,
+      arith::IndexCastUIOp::create(b, loc, b.getIndexType(), row));
 }
 
 /// One tile at least, of which no element need exist.
@@ -387,6 +414,51 @@ MatrixGenerator::Steps MatrixGenerator::stepsOf() {
   Value second = b.createOrFold<arith::AddIOp>(loc, steps.begin, one);
   steps.wholeBegin = least(most(steps.wholeBegin, second), steps.end);
   steps.wholeEnd = most(steps.wholeEnd, steps.wholeBegin);
+  return steps;
+}
+
+/// The steps of a warpgroup's own rows, which may begin later than the block's where
+/// tiles are walked from the last to the first.
+MatrixGenerator::Steps MatrixGenerator::ownSteps(const Steps &all) {
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  auto least = [&](Value x, Value y) {
+    return b.createOrFold<arith::MinSIOp>(loc, x, y);
+  };
+  auto most = [&](Value x, Value y) {
+    return b.createOrFold<arith::MaxSIOp>(loc, x, y);
+  };
+  auto minus = [&](Value x, Value y) {
+    return b.createOrFold<arith::SubIOp>(loc, x, y);
+  };
+  Value own = arith::IndexCastUIOp::create(b, loc, b.getIndexType(),
+                                           ptx.mul(group, 64));
+  Value first = arith::AddIOp::create(b, loc, firstRow, own);
+  Value last = arith::AddIOp::create(b, loc, first, index(63));
+  MatrixMasks masks(b, loc, plan, *stepSets, *emitter);
+  MatrixMasks::Range possible = masks.possible(first, last);
+  MatrixMasks::Range certain = masks.certain(first, last);
+  Value zero = index(0), one = index(1), tile = index(tileOf(*plan.stream));
+  auto inTiles = [&](Value at, bool up) -> Value {
+    Value from = most(minus(at, streamBegin), zero);
+    if (up)
+      return b.createOrFold<arith::CeilDivUIOp>(loc, from, tile);
+    return b.createOrFold<arith::DivUIOp>(loc, from, tile);
+  };
+  // Of the block's tiles, from the first to the last.
+  Value sum = b.createOrFold<arith::AddIOp>(loc, mirror, one);
+  Value begin = minus(sum, all.end), end = minus(sum, all.begin);
+  end = most(least(inTiles(possible.end, /*up=*/true), end),
+             b.createOrFold<arith::AddIOp>(loc, begin, one));
+  Value wholeEnd = least(inTiles(certain.end, /*up=*/false), end);
+  Value wholeBegin = most(inTiles(certain.begin, /*up=*/true), begin);
+  Steps steps = all;
+  steps.begin = minus(sum, end);
+  Value second = b.createOrFold<arith::AddIOp>(loc, steps.begin, one);
+  steps.wholeBegin = least(most(minus(sum, wholeEnd), second), steps.end);
+  steps.wholeEnd =
+      most(least(minus(sum, wholeBegin), steps.end), steps.wholeBegin);
   return steps;
 }
 

@@ -110,6 +110,9 @@ bool chooseByWarps(MatrixPlan &plan, const KernelSpace &space, int64_t units,
 /// the exponential is relative to it.
 inline constexpr llvm::StringLiteral kPivotAttr = "redfuse.pivot";
 
+/// The pivot of an exponential that has kPivotAttr.
+mlir::Value getPivotOfPower(mlir::Operation *power);
+
 /// Where the running maximum of a fold is one of positive multiples, the state
 /// becomes the maximum of what is multiplied: c * s - max(c * s) is
 /// c * (s - max(s)), which is 0 at the maximum whatever is rounded. Marks the

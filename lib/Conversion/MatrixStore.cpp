@@ -9,14 +9,19 @@ using namespace redfuse;
 
 /// Rows that a warp has.
 static constexpr int64_t kWarpRows = 16;
+/// Streamed dims from which on results are staged.
+static constexpr int64_t kLongStaged = 512;
 
-/// Where asked for (direct stores are as fast, and faster where sequences are
-/// short): the first result that boxes of a tensor map can write, 16-bit floats of the rows
+/// The first result that boxes of a tensor map can write, 16-bit floats of the rows
 /// and of columns that are contiguous. `held` slots of the ring are in use at a
-/// time; twice as many should be left.
+/// time; twice as many should be left. Of three warpgroups two multiply while one
+/// stores: direct stores are as fast then, and faster where all is over soon.
 void MatrixGenerator::chooseStaged(int64_t held, unsigned &nextMap) {
+  int64_t wanted = space.schedule.getHint("store");
   if (!plan.target.hasWarpgroups || !plan.stream || plan.shares() > 1 ||
-      space.schedule.getHint("store") != 2)
+      (wanted ? wanted != 2
+              : plan.consumers != 2 ||
+                    space.staticExtents[*plan.stream] < kLongStaged))
     return;
   auto last = cast<IndexProgramOpInterface>(plan.finalize.getOperation());
   SmallVector<AffineMap> all = last.getIndexingMapsArray();

@@ -150,8 +150,6 @@ MatrixGenerator::Carried MatrixGenerator::emitStepInOrder(Carried before,
   Block *body = plan.step.getProgramBody();
   auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
   DenseMap<Value, Fragment> invariants = emitter->values;
-  emitter->mayStay = !isFirst;
-  emitter->moved = Value();
   Carried after;
   Ring ring = before.ring;
   for (auto [at, i] : llvm::enumerate(fronts)) {
@@ -162,17 +160,17 @@ MatrixGenerator::Carried MatrixGenerator::emitStepInOrder(Carried before,
   }
   for (auto [s, arg] : llvm::enumerate(states))
     emitter->values[arg] = before.states[s];
+  bool mayStay = !isFirst && !lazyPivots.empty() && emitter->isWholeTile;
+  setPivots(mayStay ? findMove(before.states) : Value(), before, after);
   SmallVector<Value> packed;
   for (unsigned i : backs)
     packed.push_back(emitter->packLeft(plan.products[i]));
   // What is computed of a step's matrices comes before the next products.
   for (unsigned i : backs) {
     unsigned s = plan.products[i].state;
-    Fragment state = before.states[s];
     // Transport takes the identity to itself.
-    if (!isFirst)
-      transport(plan.products[i], states, state);
-    after.states[s] = state;
+    after.states[s] =
+        isFirst ? before.states[s] : carryState(i, before.states[s]);
   }
   yieldOthers(before, after);
   for (auto [at, i] : llvm::enumerate(backs)) {
@@ -183,6 +181,7 @@ MatrixGenerator::Carried MatrixGenerator::emitStepInOrder(Carried before,
   }
   after.ring = ring;
   emitter->values = std::move(invariants);
+  emitter->powers.clear();
   return after;
 }
 

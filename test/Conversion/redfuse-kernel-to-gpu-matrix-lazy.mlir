@@ -1,20 +1,37 @@
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a -split-input-file | FileCheck %s
 
 // A running maximum that is only a pivot stays while no value of a warp's rows is
-// far above it: then the wide state is not multiplied.
+// far above it. What a move takes is in one branch: maxima, which threads of a row
+// exchange, the factors of powers, sums and the wide state times the power. Sums
+// of rows are those of each thread until the fold is over.
 
 // CHECK-LABEL: gpu.func @weighted_rows_0
+// CHECK: nvvm.shfl.sync bfly
 // CHECK: scf.for
 // CHECK: tile.wait_products 1
-// CHECK: %[[AHEAD:.+]] = arith.subf %[[MAX:.+]], %[[OLD:.+]] : f32
-// CHECK-NEXT: arith.cmpf ugt, %[[AHEAD]]
+// CHECK-COUNT-62: arith.maxsi
+// CHECK: %[[LIMIT:.+]] = arith.addf %{{.+}}, %{{.+}} : f32
+// CHECK-NEXT: %[[BITS:.+]] = arith.bitcast %[[LIMIT]] : f32 to i32
+// CHECK-NEXT: %[[NEGATIVE:.+]] = arith.cmpi slt, %[[BITS]]
+// CHECK-NEXT: %[[ABOVE:.+]] = arith.cmpi sgt, %{{.+}}, %[[BITS]]
+// CHECK-NEXT: arith.ori %[[NEGATIVE]], %[[ABOVE]]
+// CHECK-NOT: nvvm.shfl.sync
 // CHECK: %[[MOVED:.+]] = nvvm.vote.sync any
-// CHECK: arith.select %[[MOVED]], %[[MAX]], %[[OLD]] : f32
 // CHECK: tile.wait_products 0
-// CHECK: tile.pack
 // CHECK: scf.if %[[MOVED]]
-// CHECK-COUNT-32: arith.mulf
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK-COUNT-34: arith.mulf
 // CHECK: scf.yield
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: }
+// CHECK-NOT: nvvm.shfl.sync
+// CHECK: math.fma
+// CHECK-NOT: nvvm.shfl.sync
+// CHECK: tile.pack
+// CHECK-NEXT: scf.yield
+// CHECK: tile.wait_products 0
+// CHECK: nvvm.shfl.sync bfly
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
 #v = affine_map<(i, j, d, e) -> (j, e)>

@@ -10,7 +10,7 @@
 // CHECK-LABEL: func.func @weighted_rows
 // CHECK: call @redfuse_rt_tensor_map
 // CHECK: vector.load {{.+}} : memref<16xi64>, vector<16xi64>
-// CHECK-COUNT-2: call @redfuse_rt_tensor_map
+// CHECK-COUNT-3: call @redfuse_rt_tensor_map
 // CHECK: gpu.launch_func @redfuse_gpu_matrix::@weighted_rows_0
 // CHECK-LABEL: gpu.func @weighted_rows_0
 // CHECK-SAME: vector<16xi64>
@@ -42,7 +42,9 @@
 // CHECK-NOT: arith.select {{.+}} : f32
 // CHECK: tile.wait_products 0
 // CHECK: scf.yield
-// CHECK: vector.store {{.+}} {alignment = 16 : i64} : memref<256x64xbf16>, vector<8xbf16>
+// Results go through shared memory.
+// CHECK: tile.store_block
+// CHECK: tile.copy_out
 
 // NVVM-LABEL: llvm.func @weighted_rows_0
 // NVVM-SAME: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}

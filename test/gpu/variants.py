@@ -33,6 +33,7 @@ VARIANTS = {
     "rows192": {"rows": 192},
     "shared": {"rows": 128, "operand": 2},
     "staged": {"store": 2},
+    "direct": {"store": 1},
     "columns64": {"columns": 64},
     "columns96": {"columns": 96},
 }

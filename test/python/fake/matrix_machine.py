@@ -150,8 +150,12 @@ class _MatrixBlock(_Block):
                 self.together |= mask
                 self.waits |= mask
             return
-        for rank in np.unique(self.rank[mask]):
-            own, key = mask & (self.rank == rank), (int(rank), i.operands[0])
+        given = np.full(self.count, int(i.operands[0]) if i.operands[0].isdigit() else 0)
+        if not i.operands[0].isdigit():
+            given = self.read(i.operands[0], "u32")
+        for rank, number in np.unique(np.stack((self.rank, given))[:, mask], axis=1).T:
+            own = mask & (self.rank == rank) & (given == number)
+            key = (int(rank), int(number))
             need = int(i.operands[1]) if len(i.operands) > 1 else int((self.rank == rank).sum())
             waiting, arrived = self.named.get(key, (np.zeros(self.count, bool), 0))
             arrived += int(own.sum())
