@@ -42,6 +42,11 @@ namespace redfuse {
 ///    one is in work; loader and multiplying warps read every answer once, before
 ///    it is overwritten, the last one (no tile) too. A launch asks as often as it
 ///    has tiles, so that the counter is zero again at its end.
+/// 11. A warpgroup that begins with a later step waits for the slots before to be
+///    full, too, and gives them back: an arrival before would count for the phase
+///    before.
+/// 12. Where two warpgroups take turns both have the same steps, and every turn that
+///    is passed is taken, the last one after all tiles.
 class MatrixGenerator {
 public:
   MatrixGenerator(KernelOp kernel, LaunchOp launch, const KernelSpace &space,

@@ -34,11 +34,14 @@
 // CHECK: scf.for
 // CHECK: arith.select
 // CHECK: scf.yield
-// Steps in which nothing is masked: both products are started, one waits.
+// Steps in which nothing is masked: both products are started, in turn with the
+// other warpgroup's, one waits.
 // CHECK: scf.for
+// CHECK: llvm.inline_asm {{.*}} "bar.sync $0, 256;"
 // CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x128xf32>
 // CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x64xf32>
 // CHECK: tile.wait_products 1
+// CHECK: llvm.inline_asm {{.*}} "bar.arrive $0, 256;"
 // CHECK-NOT: arith.select {{.+}} : f32
 // CHECK: tile.wait_products 0
 // CHECK: scf.yield
