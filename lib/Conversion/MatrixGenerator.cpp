@@ -21,6 +21,9 @@ static constexpr RegisterBudget kBudgets[] = {
 static constexpr RegisterBudget kHalfBudget = {128, 40, 216};
 /// Streamed dims from which on pivots are lazy.
 static constexpr int64_t kLazyLength = 512;
+/// Elements of products in a thread beside which there is room for predicates and for
+/// pivots that lag.
+static constexpr int64_t kLazyElements = 160;
 
 //===----------------------------------------------------------------------===//
 // Multipliers
@@ -374,6 +377,24 @@ void MatrixGenerator::emitMultipliers() {
 // The function and its launch
 //===----------------------------------------------------------------------===//
 
+/// Where states, scores and predicates are all that a thread of warps that multiply
+/// by themselves has registers for.
+static bool hasNoRoomForLazy(const MatrixPlan &plan) {
+  if (plan.target.hasWarpgroups || !plan.stream)
+    return false;
+  int64_t elements = 0;
+  for (const MatrixProduct &product : plan.products)
+    elements += plan.elementsOf(plan.widths.lookup(product.n));
+  IndexProgramOpInterface step = plan.step;
+  return elements > kLazyElements &&
+         llvm::any_of(step.getProgramBody()->getOps<arith::SelectOp>(),
+                      [](arith::SelectOp select) {
+                        return isa_and_nonnull<arith::CmpIOp, arith::AndIOp,
+                                               arith::OrIOp>(
+                            select.getCondition().getDefiningOp());
+                      });
+}
+
 LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   pullPivots(kernel);
   // Beside a loop over a long sum, ptxas would not see that addresses are uniform;
@@ -382,7 +403,8 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   int64_t lazy = space.schedule.getHint("lazy");
   if (!isTiled() &&
       (lazy ? lazy > 1
-            : ShapedType::isDynamic(length) || length >= kLazyLength))
+            : (ShapedType::isDynamic(length) || length >= kLazyLength) &&
+                  !hasNoRoomForLazy(plan)))
     markLazyPivots(kernel);
   FailureOr<DimSets> dims = DimSets::compute(plan.step);
   if (failed(dims))
