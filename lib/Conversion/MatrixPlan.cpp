@@ -19,6 +19,9 @@ static constexpr int64_t kLeastRows = 5;
 /// 32-bit registers a thread may have for fragments where three warpgroups
 /// multiply: it has 160 in all.
 static constexpr int64_t kRegistersOfThree = 128;
+/// Columns of a step where rows are few: memory takes the time, and the first and
+/// the last tile should be short.
+static constexpr int64_t kFewRowsColumns = 64;
 /// How much faster three warpgroups are than two, with shorter tiles of columns,
 /// where the rows are whole tiles of either; and how long the streamed dim has to be
 /// where predicates cut tiles.
@@ -647,6 +650,9 @@ void MatrixPlanner::chooseBlocks() {
       others *= plan.isColumn(d) ? llvm::divideCeil(*extent, plan.widths[d])
                                  : *extent;
     }
+  if (plan.stream && plan.consumers == 1 && !space.schedule.getHint("columns"))
+    plan.widths[*plan.stream] =
+        std::min(plan.widths[*plan.stream], kFewRowsColumns);
   if (plan.stream)
     return chooseSegments(others * llvm::divideCeil(*rows, plan.rows()),
                           std::min(*rows, plan.rows()));

@@ -18,6 +18,21 @@ func.func @copy(%map: vector<16xi64>, %x: i32, %row: i32, %to: i32, %at: i32) {
   return
 }
 
+// The cache is asked for the same boxes.
+
+// CHECK-LABEL: func @ahead(
+// CHECK-SAME: %[[MAP:[a-z0-9]+]]: vector<16xi64>, %[[X:[a-z0-9]+]]: i32, %[[ROW:[a-z0-9]+]]: i32)
+// CHECK: %[[P:.*]] = builtin.unrealized_conversion_cast %[[MAP]]
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "cp.async.bulk.prefetch.tensor.2d.L2.global.tile [$0, {$1, $2}];", "l,r,r,~{memory}" %[[P]], %[[X]], %[[ROW]]
+// CHECK: %[[X1:.*]] = arith.addi %[[X]], %c64
+// CHECK: cp.async.bulk.prefetch.tensor.2d{{.*}} %[[P]], %[[X1]], %[[ROW]]
+// CHECK-NOT: prefetch
+// CHECK: return
+func.func @ahead(%map: vector<16xi64>, %x: i32, %row: i32) {
+  tile.prefetch %map[%x, %row] : !tile.shared<64x128xbf16>
+  return
+}
+
 // Of 8 bits a panel has 128 columns.
 
 // CHECK-LABEL: func @bytes(

@@ -227,6 +227,14 @@ func.func @box(%map: vector<16xi64>, %x: i32, %t: !tile.shared<264x64xbf16>) {
 
 // -----
 
+func.func @ahead(%map: vector<16xi64>, %x: i32) {
+  // expected-error @+1 {{a box has up to 256 rows, got 264}}
+  tile.prefetch %map[%x] : !tile.shared<264x64xbf16>
+  return
+}
+
+// -----
+
 func.func @groups() {
   // expected-error@+1 {{waits until 0 to 7 groups run, got 8}}
   tile.wait_copies 8

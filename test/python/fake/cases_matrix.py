@@ -109,6 +109,7 @@ def run(
         options = {"cache": False, "schedules": (schedule.text,)}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     assert "wgmma.mma_async" in exe.asm
+    assert f".reqnctapercluster {hints.get('cluster', 1)}," in exe.asm + ".reqnctapercluster 1,"
     q, k, v = random_inputs(exe.signature, 7)
     if scale < 0:  # scores grow towards the last keys
         k = (np.asarray(k).astype(np.float32) * np.linspace(0, 16, keys)[:, None]).astype(k.dtype)
