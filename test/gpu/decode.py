@@ -60,7 +60,8 @@ REGISTER_HINTS = {
     "4 parts": {"parts": 4},
     "16 parts": {"parts": 16},
     "16 parts, 256 threads": {"parts": 16, "threads": 256},
-    "cluster 4": {"cluster": 4},
+    "ahead": {"ahead": 2},
+    "ahead, loop": {"ahead": 2, "loop": 1},
 }
 COMPARED = {
     "4k": (1, 64, 8, 4096, 128),
