@@ -39,6 +39,10 @@ void redfuse::emitLaunchWait(OpBuilder &b, Location loc) {
   emitOrder(b, loc, "griddepcontrol.wait;", "~{memory}", {});
 }
 
+void redfuse::emitPause(OpBuilder &b, Location loc) {
+  emitOrder(b, loc, "nanosleep.u32 0;", "", {});
+}
+
 void redfuse::emitPrefetch(OpBuilder &b, Location loc, Value pointer,
                            Value bytes) {
   emitOrder(b, loc, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r",

@@ -24,6 +24,9 @@ void emitStoreInCluster(mlir::OpBuilder &b, mlir::Location loc,
 /// Waits until the kernels before this one in the stream have ended.
 void emitLaunchWait(mlir::OpBuilder &b, mlir::Location loc);
 
+/// Lets the thread pause for no time.
+void emitPause(mlir::OpBuilder &b, mlir::Location loc);
+
 /// Asks the second-level cache for bytes of global memory: multiples of 16.
 void emitPrefetch(mlir::OpBuilder &b, mlir::Location loc, mlir::Value pointer,
                   mlir::Value bytes);

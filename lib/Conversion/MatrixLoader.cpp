@@ -20,8 +20,6 @@ static constexpr int64_t kHalfSharedBytes = 110 * 1024;
 /// even them out, and a part of the group is in work at a time.
 static constexpr int64_t kSharedCacheBytes = 32 << 20,
                          kUnequalBytes = 128 << 20;
-/// Bytes that blocks ask the second-level cache for at their start, in all.
-static constexpr int64_t kFetchedBytes = 24 << 20;
 /// So many blocks at least stream the same data at a time.
 static constexpr int64_t kSharers = 4;
 /// The share of the rows, the first ones, whose tiles are the last of all where tiles
@@ -728,19 +726,15 @@ MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
   return ring;
 }
 
-/// Before the kernel waits for the one before it: what the block reads first comes
-/// to the second-level cache meanwhile. Where rows are few, memory is what takes
-/// time. Nothing is read here, and so no predicate known.
+/// Where asked for, before the kernel waits for the one before it: tiles come to the
+/// second-level cache meanwhile, of one step less than the hint says. By itself that
+/// has not paid: the last blocks of the kernel before merge more slowly beside it.
 void MatrixGenerator::fetchAhead() {
   int64_t wanted = space.schedule.getHint("ahead");
-  if (!plan.stream || wanted == 1 || (plan.consumers > 1 && wanted != 2))
+  if (!plan.stream || wanted < 2)
     return;
-  int64_t bytes = 0;
-  for (const Load &load : loads) {
-    if (load.left)
-      return;
-    bytes += load.right.bytes();
-  }
+  if (llvm::any_of(loads, [](const Load &load) { return bool(load.left); }))
+    return;
   auto index = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
@@ -753,9 +747,7 @@ void MatrixGenerator::fetchAhead() {
   Value end = streamEnd          ? streamEnd
               : emitter->ends[d] ? emitter->ends[d]
                                  : emitter->extents[d];
-  Value width = index(tileOf(d)),
-        most = index(std::max<int64_t>(1, kFetchedBytes / (units * bytes)) *
-                     tileOf(d));
+  Value width = index(tileOf(d)), most = index((wanted - 1) * tileOf(d));
   Value first = streamBegin;
   end = arith::MinUIOp::create(b, loc, end,
                                arith::AddIOp::create(b, loc, first, most));

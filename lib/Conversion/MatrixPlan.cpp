@@ -34,7 +34,10 @@ static constexpr int64_t kMaxRanks = 32;
 static constexpr double kMemoryBytes = 28, kExchangeBytes = 11;
 static constexpr double kStartCycles = 3000, kExchangeCycles = 1500;
 /// The same for states of segments, which go through global memory.
-static constexpr double kMergeBytes = 14, kMergeCycles = 5000;
+static constexpr double kMergeBytes = 14, kMergeCycles = 3500;
+/// The part of all multiprocessors on which clusters of eight find a place, one block
+/// on each.
+static constexpr double kClusterPlaces = 0.75;
 
 Value redfuse::stripExtension(Value v) {
   if (auto extend = v.getDefiningOp<arith::ExtFOp>())
@@ -610,12 +613,17 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
     int64_t each = llvm::divideCeil(steps, most),
             segments = llvm::divideCeil(steps, each);
     for (int64_t cluster : {1, 2, 4, 8}) {
-      if (segments % cluster != 0 || (cluster > 1 && !isShared) ||
-          (wantedCluster
-               ? cluster != std::min(wantedCluster, segments & -segments)
-               : cluster > 1))
+      if (segments % cluster != 0 || (cluster > 1 && !isShared))
         continue;
       int64_t groups = segments / cluster;
+      // A cluster runs where it has a place for all of its blocks.
+      bool isPlaced =
+          cluster == 1 ||
+          (groups == 1 && tiles * segments <= double(units) * kClusterPlaces);
+      if (wantedCluster
+              ? cluster != std::min(wantedCluster, segments & -segments)
+              : !isPlaced)
+        continue;
       double cycles = each * step;
       if (cluster > 1)
         cycles += kExchangeCycles + state / kExchangeBytes;

@@ -289,9 +289,9 @@ void MatrixGenerator::storeStates(const DenseMap<unsigned, Fragment> &states) {
                states.lookup(s));
 }
 
-/// Counts what the block has stored; whether all others have stored theirs.
+/// Counts what the block has stored; whether all others have stored theirs, which can
+/// be read then. One thread orders memory for those that meet it at barriers.
 Value MatrixGenerator::countSegment() {
-  LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, "device");
   int64_t threads = 128 * plan.consumers;
   ptx.synchronize(1, threads);
   Value word = controlWord();
@@ -302,10 +302,16 @@ Value MatrixGenerator::countSegment() {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(ask.thenYield());
+    auto fence = [&] {
+      LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, "device");
+    };
     Value number = arith::MulIOp::create(
         b, loc, tile, arith::ConstantIndexOp::create(b, loc, plan.cluster));
     number = arith::AddIOp::create(b, loc, number, inCluster);
-    ptx.storeWord(word, countBlock(b, loc, counters, number, plan.groups()));
+    fence();
+    Value before = countBlock(b, loc, counters, number, plan.groups());
+    fence();
+    ptx.storeWord(word, before);
   }
   ptx.synchronize(1, threads);
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
@@ -390,7 +396,6 @@ void MatrixGenerator::mergeSegments(
   if (plan.cluster == 1) {
     storeStates(states);
     inBranch(countSegment(), [&] {
-      LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, "device");
       takeRows(layOutStates(std::min(space.staticExtents[plan.m], plan.rows())),
                Value());
       finalizeStates(mergeStored());
@@ -426,7 +431,6 @@ void MatrixGenerator::mergeSegments(
   });
   if (!isAll)
     inBranch(countSegment(), [&] {
-      LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, "device");
       inBranch(hasRows, [&] { finalizeStates(mergeStored()); });
     });
   ptx.synchronizeCluster();

@@ -452,6 +452,32 @@ void RegisterEmitter::fetchAhead(Value memref, AffineMap map, int64_t bytes) {
                word(piece));
 }
 
+/// Somebody has to need a word of each load: a comparison with a constant, on which
+/// only a pause of no length depends.
+void RegisterEmitter::awaitLoaded() {
+  Value all;
+  for (const LoadKey &key : loaded.back().order) {
+    Value v = loaded.back().values[key];
+    auto type = dyn_cast<VectorType>(v.getType());
+    if (!type || type.getRank() != 1 || !type.getElementType().isIntOrFloat() ||
+        type.getNumElements() * type.getElementTypeBitWidth() % 32 != 0)
+      continue;
+    int64_t words = type.getNumElements() * type.getElementTypeBitWidth() / 32;
+    v = vector::BitCastOp::create(b, loc,
+                                  VectorType::get({words}, b.getI32Type()), v);
+    v = vector::ExtractOp::create(b, loc, v, ArrayRef<int64_t>{0});
+    all = all ? Value(arith::XOrIOp::create(b, loc, all, v)) : v;
+  }
+  if (!all)
+    return;
+  Value pauses = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, all,
+                                       word(0x7fc12345));
+  auto branch = scf::IfOp::create(b, loc, pauses, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenYield());
+  emitPause(b, loc);
+}
+
 void RegisterEmitter::commitKept() {
   NVVM::CpAsyncCommitGroupOp::create(b, loc);
 }

@@ -60,6 +60,9 @@ struct RegisterLayout {
   /// Short floats stay as they were loaded from one group of ops to the next, and
   /// are extended again for each.
   bool staysPacked = false;
+  /// What a step reads is all under way before anything is computed: the assembler
+  /// would load what is needed last when it is needed, to save registers.
+  bool awaitsLoads = false;
   /// What a step of a loop reads is loaded before the one before it is computed.
   bool loadsStepsAhead = false;
 };
@@ -114,6 +117,8 @@ public:
   unsigned numExchanges = 0;
   /// Reads `tile` (shared memory) where `memref` is read by `map`.
   void keep(mlir::Value memref, mlir::AffineMap map, mlir::Value tile);
+  /// Nothing behind this starts before all that was loaded in this scope is there.
+  void awaitLoaded();
   /// Starts to copy what this thread reads of kept inputs in the current step, of
   /// those that `which` names.
   void fetchKept(Whose which = Whose::All);

@@ -192,6 +192,8 @@ LogicalResult RegisterKernelGenerator::emitStep(IndexProgramOpInterface op,
   }
   own->prefetch(groupsOf(op, /*isInvariant=*/false), streamed,
                 /*streams=*/true);
+  if (layout.awaitsLoads)
+    own->awaitLoaded();
   for (const Group *group : groupsOf(op, /*isInvariant=*/false))
     if (failed(own->emitGroup(*group)))
       return failure();

@@ -64,6 +64,7 @@ private:
   void chooseOccupancy();
   void chooseRounds();
   void chooseStepsAhead();
+  bool exchangesInSteps() const;
   void chooseCaching();
   void chooseAhead();
   bool isInOnePiece(const TensorAccess &access) const;

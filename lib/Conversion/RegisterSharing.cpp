@@ -194,8 +194,27 @@ bool RegisterPlanner::isInOnePiece(const TensorAccess &access) const {
          bytes >= kAskedBytes && access.type.getElementTypeBitWidth() >= 8;
 }
 
-/// Where registers hold two steps, one is loaded while the other is computed.
+/// Whether threads combine what they have in every step of a fold: what is loaded
+/// for later waits behind it.
+bool RegisterPlanner::exchangesInSteps() const {
+  for (unsigned d : reduced.set_bits())
+    if (!streamed.test(d) && layout.dims[d].threads > 1)
+      return streamed.any();
+  return false;
+}
+
+/// Where registers hold two steps, one is loaded while the other is computed; few
+/// blocks should have all of a step under way.
 void RegisterPlanner::chooseStepsAhead() {
+  auto isWalked = [&](const TensorAccess &access) {
+    return access.isInput && access.dims.anyCommon(streamed);
+  };
+  if (int64_t asked = hintOf("await"))
+    layout.awaitsLoads = limits.overlapsLaunches && asked == 2;
+  else
+    layout.awaitsLoads =
+        limits.overlapsLaunches && layout.kept.empty() && hasFewBlocks() &&
+        llvm::count_if(accesses, isWalked) > 1 && exchangesInSteps();
   layout.loadsStepsAhead = streamed.count() == 1 && layout.kept.empty() &&
                            !isMapped && hintOf("loop") != 0;
   if (!layout.loadsStepsAhead)

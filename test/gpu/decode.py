@@ -38,30 +38,33 @@ ODD = {
 # of kernels on matrix units, the others of those in registers.
 HINTS = {
     "own": {},
-    "not ahead": {"ahead": 1},
-    "64": {"columns": 64},
-    "64 half": {"columns": 64, "blocks": 2},
-    "64 half not ahead": {"columns": 64, "blocks": 2, "ahead": 1},
-    "64 half c8": {"columns": 64, "blocks": 2, "cluster": 8},
-    "64 half c8 not ahead": {"columns": 64, "blocks": 2, "cluster": 8, "ahead": 1},
-    "64 c8": {"columns": 64, "cluster": 8},
-    "64 c4": {"columns": 64, "cluster": 4},
-    "64 half c4": {"columns": 64, "blocks": 2, "cluster": 4},
+    "128": {"columns": 128},
+    "16 parts": {"split": 16, "cluster": 1},
+    "16 parts ahead 1": {"split": 16, "cluster": 1, "ahead": 2},
+    "16 parts ahead 2": {"split": 16, "cluster": 1, "ahead": 3},
+    "16 parts c2": {"split": 16, "cluster": 2},
+    "16 parts c2 ahead 1": {"split": 16, "cluster": 2, "ahead": 2},
+    "16 parts half c8": {"split": 16, "cluster": 8, "blocks": 2},
+    "16 parts c2 128": {"split": 16, "cluster": 2, "columns": 128},
+    "12 parts c4": {"split": 12, "cluster": 4},
     "8 parts c8": {"split": 8, "cluster": 8},
-    "64 8 parts c8": {"split": 8, "cluster": 8, "columns": 64},
-    "64 half 32 parts c8": {"columns": 64, "blocks": 2, "split": 32, "cluster": 8},
+    "8 parts c8 128": {"split": 8, "cluster": 8, "columns": 128},
+    "8 parts c8 ahead 1": {"split": 8, "cluster": 8, "ahead": 2},
+    "8 parts c8 ahead 4": {"split": 8, "cluster": 8, "ahead": 5},
 }
 REGISTER_HINTS = {
     "own": {},
+    "no await": {"await": 1},
     "loop": {"loop": 1},
     "256 threads": {"threads": 256},
-    "256 threads, loop": {"threads": 256, "loop": 1},
+    "128 threads": {"threads": 128},
+    "256 threads, no await": {"threads": 256, "await": 1},
+    "256 threads, step 32": {"threads": 256, "step": 32},
     "step 32": {"step": 32},
     "4 parts": {"parts": 4},
-    "16 parts": {"parts": 16},
+    "4 parts, 256 threads": {"parts": 4, "threads": 256},
     "16 parts, 256 threads": {"parts": 16, "threads": 256},
-    "ahead": {"ahead": 2},
-    "ahead, loop": {"ahead": 2, "loop": 1},
+    "16 parts, 128 threads": {"parts": 16, "threads": 128},
 }
 COMPARED = {
     "4k": (1, 64, 8, 4096, 128),
@@ -72,6 +75,7 @@ COMPARED = {
     "own keys, 512": (1, 32, 32, 512, 128),
     "own keys, 1k": (1, 32, 32, 1024, 128),
     "own keys, 4k": (1, 32, 32, 4096, 128),
+    "two heads, 4k": (1, 32, 16, 4096, 128),
 }
 
 

@@ -314,7 +314,7 @@ class _Block:
             block = self.read(i.operands[2], "u32").astype(np.int64)
             assert (block[mask] < self.kernel.cluster).all(), i.text
             self.write(i.operands[0], near + (block + 1) * _FAR, mask, "b32")
-        elif op in ("fence", "membar", "griddepcontrol", "prefetch"):
+        elif op in ("fence", "membar", "griddepcontrol", "prefetch", "nanosleep"):
             pass
         elif op == "atom":
             assert words[-2] == "inc", i.text
