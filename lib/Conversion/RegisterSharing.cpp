@@ -215,6 +215,16 @@ void RegisterPlanner::chooseStepsAhead() {
     layout.awaitsLoads =
         limits.overlapsLaunches && layout.kept.empty() && hasFewBlocks() &&
         llvm::count_if(accesses, isWalked) > 1 && exchangesInSteps();
+  // All blocks run at a time none the less.
+  if (layout.awaitsLoads && layout.leastBlocksPerUnit == 0) {
+    double blocks = countTiles();
+    if (mergesInLaunch(kernel, space))
+      blocks *= space.schedule.getParts();
+    int64_t wanted =
+        llvm::divideCeil(int64_t(blocks), getTargetOf(kernel).getUnits());
+    layout.leastBlocksPerUnit =
+        std::min<int64_t>(wanted, kThreadsOfUnit / layout.getThreadsOfBlock());
+  }
   layout.loadsStepsAhead = streamed.count() == 1 && layout.kept.empty() &&
                            !isMapped && hintOf("loop") != 0;
   if (!layout.loadsStepsAhead)
