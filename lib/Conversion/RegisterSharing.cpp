@@ -14,6 +14,8 @@ static constexpr double kLittleBytes = 64;
 static constexpr double kAheadBytes = 24e6;
 /// Bytes that a kernel reads, in all, which are best asked for always.
 static constexpr double kShortBytes = 8e6;
+/// Threads of a block up to which registers hold all that a step reads.
+static constexpr int64_t kAwaitingThreads = 256;
 /// Bytes of a tile that are worth asking for.
 static constexpr int64_t kAskedBytes = 2048;
 /// Bytes of an input that all blocks read, to be worth a place in the first-level
@@ -214,6 +216,7 @@ void RegisterPlanner::chooseStepsAhead() {
   else
     layout.awaitsLoads =
         limits.overlapsLaunches && layout.kept.empty() && hasFewBlocks() &&
+        layout.getThreadsOfBlock() <= kAwaitingThreads &&
         llvm::count_if(accesses, isWalked) > 1 && exchangesInSteps();
   // All blocks run at a time none the less.
   if (layout.awaitsLoads && layout.leastBlocksPerUnit == 0) {
