@@ -121,18 +121,18 @@ redfuse.kernel @position_0 attributes {num_inputs = 2 : i64,
 // CHECK-LABEL: gpu.func @weighted_0
 // Whole tiles from the segment's first on.
 // CHECK: tile.copy
-// CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x128xf32>
+// CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x64xf32>
 // CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x64xf32>
 // CHECK: memref.view
 // CHECK: scf.if
 // CHECK: memref.store {{.+}} : memref<8xf32>
 // CHECK: vector.store {{.+}} : memref<8x64xf32>, vector<2xf32>
-// CHECK: llvm.fence syncscope("device") acq_rel
 // CHECK: tile.synchronize
+// CHECK: llvm.fence syncscope("device") acq_rel
 // CHECK: llvm.atomicrmw uinc_wrap
+// CHECK: llvm.fence syncscope("device") acq_rel
 // CHECK: tile.synchronize
 // CHECK: scf.if
-// CHECK: llvm.fence syncscope("device") acq_rel
 // CHECK: scf.for
 // CHECK: memref.load {{.+}} : memref<8xf32>
 // CHECK: vector.load {{.+}} : memref<8x64xf32>, vector<2xf32>

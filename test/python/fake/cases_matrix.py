@@ -88,7 +88,7 @@ CASES = {
         1,
         {"hints": {"split": 8, "cluster": 4, "columns": 64, "blocks": 2}},
     ),
-    "rows-clusters": (1, 40, 3, 530, 64, "none", 2, 1, {"hints": {"split": 4, "cluster": 2}}),
+    "rows-clusters": (1, 40, 3, 500, 64, "none", 2, 1, {"hints": {"split": 4, "cluster": 2}}),
     "few": (1, 8, 8, 512, 64, "none", 1, 1, {}),
 }
 
