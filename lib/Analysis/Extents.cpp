@@ -90,7 +90,8 @@ Extent redfuse::getExtentOf(Value tensor, int64_t dim) {
     if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
       // The extent of a group is that of its only dim that is not 1.
       int64_t only = -1;
-      for (int64_t source : collapse.getReassociationIndices()[dim]) {
+      ReassociationIndices group = collapse.getReassociationIndices()[dim];
+      for (int64_t source : group) {
         if (collapse.getSrcType().getDimSize(source) == 1)
           continue;
         if (only >= 0)
@@ -193,7 +194,9 @@ ExtentProduct redfuse::getExtentProduct(const Extent &extent) {
       left.push_back(getExtentOf(multiply.getLhs()));
       left.push_back(getExtentOf(multiply.getRhs()));
     } else if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op)) {
-      for (int64_t dim : collapse.getReassociationIndices()[factor.dim])
+      ReassociationIndices group =
+          collapse.getReassociationIndices()[factor.dim];
+      for (int64_t dim : group)
         left.push_back(getExtentOf(collapse.getSrc(), dim));
     } else if (auto apply = dyn_cast_or_null<affine::AffineApplyOp>(op);
                apply && appendFactors(apply, left)) {
