@@ -20,6 +20,7 @@ void redfuse::addDeviceCleanup(OpPassManager &device) {
 void redfuse::addDeviceControlFlow(OpPassManager &device) {
   addSmallFloats(device);
   device.addPass(createSCFToControlFlowPass());
+  device.addPass(redfuse::createLowerExpandShapes());
   device.addPass(memref::createExpandStridedMetadataPass());
   device.addPass(createLowerAffinePass());
   device.addPass(createCanonicalizerPass());

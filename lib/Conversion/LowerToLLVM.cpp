@@ -43,6 +43,7 @@ void redfuse::buildLowerToLLVM(OpPassManager &pm, const CpuTarget &target) {
   pm.addPass(createConvertMathToFuncs());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createLowerRuntime());
+  pm.addPass(createLowerExpandShapes());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createCanonicalizerPass());

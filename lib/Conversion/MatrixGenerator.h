@@ -180,6 +180,8 @@ private:
   void loadResidents();
   Ring loadTiles(llvm::ArrayRef<const Tile *> tiles, Ring ring,
                  mlir::Value sumTile);
+  llvm::SmallVector<mlir::Value> positionsOf(const Tile &tile,
+                                             mlir::Value sumTile);
   llvm::SmallVector<mlir::Value> coordinatesOf(const Tile &tile,
                                                mlir::Value sumTile);
   void loadTile(const Tile &tile, mlir::Value into, mlir::Value barrier,

@@ -604,9 +604,9 @@ void MatrixGenerator::emitQueue() {
 // Loader
 //===----------------------------------------------------------------------===//
 
-/// Where a tile starts, by where every dim stands.
-SmallVector<Value> MatrixGenerator::coordinatesOf(const Tile &tile,
-                                                  Value sumTile) {
+/// Where every dim stands at the first element of a tile.
+SmallVector<Value> MatrixGenerator::positionsOf(const Tile &tile,
+                                                Value sumTile) {
   SmallVector<Value> positions;
   for (unsigned d = 0; d < space.numDims; ++d) {
     Value at = emitter->offsets[d];
@@ -617,6 +617,13 @@ SmallVector<Value> MatrixGenerator::coordinatesOf(const Tile &tile,
       at = arith::ConstantIndexOp::create(b, loc, 0);
     positions.push_back(at);
   }
+  return positions;
+}
+
+/// Where a tile starts in its tensor, the innermost dim first.
+SmallVector<Value> MatrixGenerator::coordinatesOf(const Tile &tile,
+                                                  Value sumTile) {
+  SmallVector<Value> positions = positionsOf(tile, sumTile);
   SmallVector<Value> coordinates;
   for (AffineExpr e : llvm::reverse(tile.source->map.getResults()))
     coordinates.push_back(arith::IndexCastOp::create(

@@ -63,16 +63,8 @@ bool MatrixGenerator::hasAllRows(const Tile &tile) const {
 
 /// Starts this thread's copies of the tile at the emitter's position.
 void MatrixGenerator::copyRows(const Tile &tile, Value into, Value sumTile) {
-  SmallVector<Value> positions;
-  for (unsigned d = 0; d < space.numDims; ++d) {
-    Value at = d == plan.m ? firstRow : emitter->offsets[d];
-    if (d == tile.sum && sumTile)
-      at = arith::MulIOp::create(
-          b, loc, sumTile, arith::ConstantIndexOp::create(b, loc, kSumTile));
-    if (!at)
-      at = arith::ConstantIndexOp::create(b, loc, 0);
-    positions.push_back(at);
-  }
+  SmallVector<Value> positions = positionsOf(tile, sumTile);
+  positions[plan.m] = firstRow;
   SmallVector<Value> indices;
   for (AffineExpr e : tile.source->map.getResults())
     indices.push_back(affine::expandAffineExpr(b, loc, e, positions, {}));

@@ -3,7 +3,6 @@
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
@@ -32,66 +31,6 @@ using namespace mlir;
 using namespace redfuse;
 
 namespace {
-/// memref.expand_shape with several dynamic extents in a group, which upstream
-/// does not lower: the same elements, with strides from the extents.
-struct ExpandDynamicGroup : OpRewritePattern<memref::ExpandShapeOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(memref::ExpandShapeOp op,
-                                PatternRewriter &rewriter) const override {
-    MemRefType type = op.getResultType();
-    bool known = llvm::all_of(op.getReassociationIndices(),
-                              [&](const ReassociationIndices &group) {
-                                return llvm::count_if(group, [&](int64_t dim) {
-                                         return type.isDynamicDim(dim);
-                                       }) <= 1;
-                              });
-    if (known)
-      return rewriter.notifyMatchFailure(op, "upstream's lowering takes it");
-    Location loc = op.getLoc();
-    Value source = op.getSrc();
-    MemRefType from = op.getSrcType();
-    if (!from.getLayout().isIdentity()) {
-      SmallVector<Value> extents;
-      for (int64_t dim = 0; dim < from.getRank(); ++dim)
-        if (from.isDynamicDim(dim))
-          extents.push_back(memref::DimOp::create(rewriter, loc, source, dim));
-      auto plain =
-          MemRefType::get(from.getShape(), from.getElementType(),
-                          MemRefLayoutAttrInterface(), from.getMemorySpace());
-      Value copy = memref::AllocOp::create(rewriter, loc, plain, extents);
-      memref::CopyOp::create(rewriter, loc, source, copy);
-      source = copy;
-    }
-    SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
-    SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
-    for (size_t dim = sizes.size(); dim-- > 1;)
-      strides[dim - 1] = product(rewriter, loc, strides[dim], sizes[dim]);
-    auto plain =
-        MemRefType::get(type.getShape(), type.getElementType(),
-                        MemRefLayoutAttrInterface(), type.getMemorySpace());
-    Value result = memref::ReinterpretCastOp::create(
-        rewriter, loc, plain, source, rewriter.getIndexAttr(0), sizes, strides);
-    if (plain != type)
-      result = memref::CastOp::create(rewriter, loc, type, result);
-    rewriter.replaceOp(op, result);
-    return success();
-  }
-
-private:
-  static OpFoldResult product(OpBuilder &b, Location loc, OpFoldResult x,
-                              OpFoldResult y) {
-    std::optional<int64_t> left = getConstantIntValue(x);
-    std::optional<int64_t> right = getConstantIntValue(y);
-    if (left && right)
-      return b.getIndexAttr(*left * *right);
-    return arith::MulIOp::create(b, loc,
-                                 getValueOrCreateConstantIndexOp(b, loc, x),
-                                 getValueOrCreateConstantIndexOp(b, loc, y))
-        .getResult();
-  }
-};
-
 struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
   using BufferizeHostBase::BufferizeHostBase;
 
@@ -114,11 +53,6 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
     bufferization::BufferizationState state;
     if (failed(
             bufferization::runOneShotModuleBufferize(module, options, state)))
-      return signalPassFailure();
-
-    RewritePatternSet shapes(&getContext());
-    shapes.add<ExpandDynamicGroup>(&getContext());
-    if (failed(applyPatternsGreedily(module, std::move(shapes))))
       return signalPassFailure();
   }
 };

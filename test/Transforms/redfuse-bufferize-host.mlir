@@ -23,14 +23,3 @@ func.func @main(%x: tensor<4xf32> {bufferization.writable = false}, %o: memref<4
   bufferization.materialize_in_destination %r in restrict writable %o : (tensor<4xf32>, memref<4xf32>) -> ()
   return
 }
-
-// Two extents of a group that are not known, which upstream's lowering of
-// expand_shape does not take.
-// CHECK-LABEL: func.func @two_dynamic_in_a_group
-// CHECK-SAME: %[[X:[^:]+]]: memref<?xf32>, %[[N:[^:]+]]: index, %[[M:[^:]+]]: index
-// CHECK: %[[S:.+]] = arith.muli %[[M]], %{{.+}} : index
-// CHECK: memref.reinterpret_cast %[[X]] to offset: [0], sizes: [%[[N]], %[[M]], 4], strides: {{\[}}%[[S]], 4, 1] : memref<?xf32> to memref<?x?x4xf32>
-func.func @two_dynamic_in_a_group(%x: tensor<?xf32>, %n: index, %m: index) -> tensor<?x?x4xf32> {
-  %y = tensor.expand_shape %x [[0, 1, 2]] output_shape [%n, %m, 4] : tensor<?xf32> into tensor<?x?x4xf32>
-  return %y : tensor<?x?x4xf32>
-}

@@ -572,6 +572,18 @@ def LowerVectors : Pass<"redfuse-lower-vectors"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def LowerExpandShapes : Pass<"redfuse-lower-expand-shapes"> {
+  let summary = "lower memref.expand_shape with several dynamic extents a group";
+  let description = [{
+    Upstream's lowering of `memref.expand_shape` takes one extent a group that
+    is not known. Those with more become a `memref.reinterpret_cast` of the
+    same memory, with strides from the extents; the innermost dim of a group
+    has the stride of the dim that it is a part of. The others stay.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def LowerRuntime : Pass<"redfuse-lower-runtime", "::mlir::ModuleOp"> {
   let summary = "lower assertions, allocations and scratch to runtime calls";
   let description = [{

@@ -93,32 +93,44 @@ CASES = {
 }
 
 
+def compiled(path: Path, chip: str, hints: dict[str, int]) -> redfuse.Executable:
+    """A program that is folded, with hints for the model's first choice."""
+    options: dict = {"cache": False, "tuned": False, "schedule": "stream"}
+    if hints:
+        (place,) = places(read(path), Options(schedule="stream"), f"cuda:{chip}")
+        schedule = place.starts[0]
+        for key, value in hints.items():
+            schedule = schedule.with_hint(key, value)
+        options = {"cache": False, "schedules": (schedule.text,)}
+    return redfuse.compile(path, target=f"cuda:{chip}", options=options)
+
+
+def error_of(exe: redfuse.Executable, kind: str, scale: float) -> float:
+    """The error of attention, relative, 2-norm, for queries that are multiplied by ``scale``; below
+    0 scores grow towards the last keys instead."""
+    q, k, v = random_inputs(exe.signature, 7)
+    if scale < 0:
+        grown = np.linspace(0, 16, k.shape[-2])[:, None]
+        k = (np.asarray(k).astype(np.float32) * grown).astype(k.dtype)
+    else:
+        q = (np.asarray(q).astype(np.float32) * scale).astype(q.dtype)
+    expected = attention(q, k, v, kind)
+    (got,), _ = execute(exe, [q, k, v], [expected])
+    return float(np.linalg.norm(got.astype(np.float64) - expected) / np.linalg.norm(expected))
+
+
 def run(
     name: str, batch, heads, rows, keys, dim, kind, kv_heads, scale, options, tmp: Path
 ) -> float:
     """The error, relative, 2-norm."""
     path = tmp / f"{name}.mlir"
     path.write_text(programs.attention(batch, heads, rows, keys, dim, "bf16", kv_heads, kind))
-    options = {"cache": False, "tuned": False, "schedule": "stream", **options}
-    MatrixKernel.most_blocks = options.pop("blocks", 1 << 30)
-    if hints := options.pop("hints", {}):
-        (place,) = places(read(path), Options(schedule="stream"), "cuda:sm_90a")
-        schedule = place.starts[0]
-        for key, value in hints.items():
-            schedule = schedule.with_hint(key, value)
-        options = {"cache": False, "schedules": (schedule.text,)}
-    exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
+    MatrixKernel.most_blocks = options.get("blocks", 1 << 30)
+    hints = options.get("hints", {})
+    exe = compiled(path, "sm_90a", hints)
     assert "wgmma.mma_async" in exe.asm
     assert f".reqnctapercluster {hints.get('cluster', 1)}," in exe.asm + ".reqnctapercluster 1,"
-    q, k, v = random_inputs(exe.signature, 7)
-    if scale < 0:  # scores grow towards the last keys
-        k = (np.asarray(k).astype(np.float32) * np.linspace(0, 16, keys)[:, None]).astype(k.dtype)
-    else:
-        q = (np.asarray(q).astype(np.float32) * scale).astype(q.dtype)
-    expected = attention(q, k, v, kind)
-    (got,), _ = execute(exe, [q, k, v], [expected])
-    got = got.astype(np.float64)
-    return float(np.linalg.norm(got - expected) / np.linalg.norm(expected))
+    return error_of(exe, kind, scale)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -13,14 +13,11 @@ import pytest
 import redfuse
 from cases_kernels import execute, verify
 from cases_matrices import product
-from cases_matrix import attention
+from cases_matrix import compiled, error_of
 from matrix_machine import MatrixKernel
 from matrix_programs import positive_weights
 from redfuse.bench import programs
 from redfuse.data import random_inputs
-from redfuse.frontends.mlir import read
-from redfuse.options import Options
-from redfuse.tuning.space import places
 
 
 @pytest.fixture(autouse=True)
@@ -54,24 +51,9 @@ def test_attention(name: str, tmp_path: Path) -> None:
     chip, batch, heads, rows, keys, dim, kind, kv_heads, scale, hints = CASES[name]
     path = tmp_path / "program.mlir"
     path.write_text(programs.attention(batch, heads, rows, keys, dim, "bf16", kv_heads, kind))
-    options = {"cache": False, "tuned": False, "schedule": "stream"}
-    if hints:
-        (place,) = places(read(path), Options(schedule="stream"), f"cuda:{chip}")
-        schedule = place.starts[0]
-        for key, value in hints.items():
-            schedule = schedule.with_hint(key, value)
-        options = {"cache": False, "schedules": (schedule.text,)}
-    exe = redfuse.compile(path, target=f"cuda:{chip}", options=options)
+    exe = compiled(path, chip, hints)
     assert "ldmatrix" in exe.asm and "wgmma" not in exe.asm
-    q, k, v = random_inputs(exe.signature, 7)
-    if scale < 0:  # scores grow towards the last keys
-        k = (np.asarray(k).astype(np.float32) * np.linspace(0, 16, keys)[:, None]).astype(k.dtype)
-    else:
-        q = (np.asarray(q).astype(np.float32) * scale).astype(q.dtype)
-    expected = attention(q, k, v, kind)
-    (got,), _ = execute(exe, [q, k, v], [expected])
-    error = np.linalg.norm(got.astype(np.float64) - expected) / np.linalg.norm(expected)
-    assert error < 3e-3
+    assert error_of(exe, kind, scale) < 3e-3
 
 
 # rows, columns, length of the sum, type, operands transposed in memory
