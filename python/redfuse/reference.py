@@ -34,7 +34,8 @@ class Reference:
         from .compiler import compile
 
         program = mlir_frontend.read(source)
-        self.signature = mlir_frontend.signature(mlir_frontend.find_entry(program.parse(), entry))
+        module = program.parse()  # an operation does not keep its module alive
+        self.signature = mlir_frontend.signature(mlir_frontend.find_entry(module, entry))
         self.executable = compile(
             Source(to_f64(program)), options=Options(entry=self.signature.name, fuse=False)
         )

@@ -7,6 +7,7 @@ program stays as it is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from .errors import _position, position_text
@@ -21,10 +22,19 @@ def insert(module: Any, entry: Any) -> int:
         return 0
     count = 0
     with module.context, ir.Location.unknown():
-        for block in entry.regions[0]:
-            for operation in list(block.operations):
-                count += _check(ir, operation)
+        for operation in _operations(entry):
+            count += _check(ir, operation)
     return count
+
+
+def _operations(parent: Any) -> Iterator[Any]:
+    """Operations of regions that are control flow; bodies of linalg operations are not."""
+    for region in parent.regions:
+        for block in region:
+            for operation in list(block.operations):
+                yield operation
+                if operation.operation.name.startswith("scf."):
+                    yield from _operations(operation)
 
 
 def _is_dynamic(ir: Any, kind: Any) -> bool:
@@ -48,7 +58,13 @@ def _maps(ir: Any, operation: Any) -> list | None:
 
 
 def _check(ir: Any, operation: Any) -> int:
-    checks = {"tensor.cast": _check_cast, "tensor.extract_slice": _check_slice}
+    checks = {
+        "tensor.cast": _check_cast,
+        "tensor.concat": _check_concat,
+        "tensor.expand_shape": _check_expand,
+        "tensor.extract_slice": _check_slice,
+        "tensor.insert_slice": _check_insert,
+    }
     return checks.get(operation.operation.name, _check_loops)(ir, operation)
 
 
@@ -56,6 +72,17 @@ def _index(ir: Any, number: int) -> Any:
     from mlir.dialects import arith
 
     return arith.ConstantOp(ir.IndexType.get(), number).result
+
+
+def _value(ir: Any, number: Any) -> Any:
+    """The value of a number, which may be one already."""
+    return _index(ir, number) if isinstance(number, int) else number
+
+
+def _dim(ir: Any, tensor_value: Any, dim: int) -> Any:
+    from mlir.dialects import tensor
+
+    return tensor.DimOp(tensor_value, _index(ir, dim)).result
 
 
 def _assert(ir: Any, predicate: str, a: Any, b: Any, operation: Any, message: str) -> None:
@@ -69,8 +96,6 @@ def _assert(ir: Any, predicate: str, a: Any, b: Any, operation: Any, message: st
 
 def _check_cast(ir: Any, operation: Any) -> int:
     """An extent that a cast says is known must be that."""
-    from mlir.dialects import tensor
-
     source, result = operation.operands[0], operation.results[0]
     if not all(isinstance(value.type, ir.RankedTensorType) for value in (source, result)):
         return 0
@@ -80,26 +105,52 @@ def _check_cast(ir: Any, operation: Any) -> int:
             continue
         extent = result.type.get_dim_size(dim)
         with ir.InsertionPoint(operation):
-            has = tensor.DimOp(source, _index(ir, dim)).result
+            has = _dim(ir, source, dim)
             _assert(ir, "eq", has, _index(ir, extent), operation, f"extent {dim} is not {extent}")
         count += 1
     return count
 
 
 def _check_slice(ir: Any, operation: Any) -> int:
-    """A slice must lie inside its tensor, where its strides are known and positive."""
-    from mlir.dialects import arith, tensor
+    return _check_inside(ir, operation, operation.operands[0], list(operation.operands)[1:])
 
-    source = operation.operands[0]
+
+def _check_insert(ir: Any, operation: Any) -> int:
+    """So must the place that a slice is written to, and the slice must be as large as it."""
+    source, target = operation.operands[0], operation.operands[1]
+    values = list(operation.operands)[2:]
+    count = _check_inside(ir, operation, target, values)
+    static = list(ir.DenseI64ArrayAttr(operation.attributes["static_offsets"]))
     unknown = ir.ShapedType.get_dynamic_size()
-    values = iter(list(operation.operands)[1:])
+    sizes = _numbers(ir, operation, "static_sizes", iter(values[static.count(unknown) :]))
+    if source.type.rank != len(sizes):  # dims of extent 1 are dropped: MLIR has compared the rest
+        return count
+    for dim, size in enumerate(sizes):
+        if isinstance(size, int) and not source.type.is_dynamic_dim(dim):
+            continue
+        with ir.InsertionPoint(operation):
+            message = f"extent {dim} of the slice is not the size of its place"
+            _assert(ir, "eq", _dim(ir, source, dim), _value(ir, size), operation, message)
+        count += 1
+    return count
 
-    def numbers(name: str) -> list[Any]:
-        """Constants, and values where they are not known."""
-        static = ir.DenseI64ArrayAttr(operation.attributes[name])
-        return [next(values) if number == unknown else number for number in static]
 
-    offsets, sizes = numbers("static_offsets"), numbers("static_sizes")
+def _numbers(ir: Any, operation: Any, name: str, values: Iterator[Any]) -> list[Any]:
+    """Constants of an attribute, and the next of the values where they are not known."""
+    unknown = ir.ShapedType.get_dynamic_size()
+    static = ir.DenseI64ArrayAttr(operation.attributes[name])
+    return [next(values) if number == unknown else number for number in static]
+
+
+def _check_inside(ir: Any, operation: Any, source: Any, operands: list[Any]) -> int:
+    """Offsets and sizes of a slice against the tensor's extents; the operands are its dynamic
+    offsets, sizes and strides."""
+    from mlir.dialects import arith
+
+    unknown = ir.ShapedType.get_dynamic_size()
+    values = iter(operands)
+    offsets = _numbers(ir, operation, "static_offsets", values)
+    sizes = _numbers(ir, operation, "static_sizes", values)
     strides = list(ir.DenseI64ArrayAttr(operation.attributes["static_strides"]))
     count = 0
     for dim, (offset, size, stride) in enumerate(zip(offsets, sizes, strides, strict=True)):
@@ -107,15 +158,11 @@ def _check_slice(ir: Any, operation: Any) -> int:
         if stride == unknown or stride < 1 or (static and not source.type.is_dynamic_dim(dim)):
             continue
         with ir.InsertionPoint(operation):
-            start, length = (
-                _index(ir, number) if isinstance(number, int) else number
-                for number in (offset, size)
-            )
+            start, length = _value(ir, offset), _value(ir, size)
             # The last element's place: negative sizes fail with it, empty slices fit anywhere.
             steps = arith.MulIOp(length, _index(ir, stride)).result
             end = arith.AddIOp(start, steps).result
-            extent = tensor.DimOp(source, _index(ir, dim)).result
-            limit = arith.AddIOp(extent, _index(ir, stride - 1)).result
+            limit = arith.AddIOp(_dim(ir, source, dim), _index(ir, stride - 1)).result
             outside = f"dim {dim} reaches outside the tensor"
             zero = _index(ir, 0)
             _assert(ir, "sge", start, zero, operation, outside)
@@ -125,10 +172,65 @@ def _check_slice(ir: Any, operation: Any) -> int:
     return count
 
 
-def _check_loops(ir: Any, operation: Any) -> int:
-    """What a linalg operation reads or writes along one iteration dim must be equally long."""
-    from mlir.dialects import tensor
+def _check_expand(ir: Any, operation: Any) -> int:
+    """The extents of a group must have the product of the dim that it is made of."""
+    from mlir.dialects import arith
 
+    source = operation.operands[0]
+    values = iter(list(operation.operands)[1:])
+    sizes = _numbers(ir, operation, "static_output_shape", values)
+    count = 0
+    for dim, group in enumerate(operation.attributes["reassociation"]):
+        parts = [sizes[ir.IntegerAttr(number).value] for number in group]
+        if not source.type.is_dynamic_dim(dim) and all(isinstance(part, int) for part in parts):
+            continue
+        with ir.InsertionPoint(operation):
+            product = _index(ir, 1)
+            for part in parts:
+                value = _value(ir, part)
+                if value is part:
+                    _assert(ir, "sge", value, _index(ir, 0), operation, "negative extent")
+                product = arith.MulIOp(product, value).result
+            message = f"the extents made of dim {dim} have another product than it"
+            _assert(ir, "eq", product, _dim(ir, source, dim), operation, message)
+        count += 1
+    return count
+
+
+def _check_concat(ir: Any, operation: Any) -> int:
+    """Tensors that are joined must be equally long in every other dim."""
+    along = ir.IntegerAttr(operation.attributes["dim"]).value
+    first, *others = list(operation.operands)
+    count = 0
+    for number, other in enumerate(others, 1):
+        for dim in range(first.type.rank):
+            known = not (first.type.is_dynamic_dim(dim) or other.type.is_dynamic_dim(dim))
+            if dim == along or known:
+                continue
+            with ir.InsertionPoint(operation):
+                message = f"extent {dim} of operand {number} differs from the first operand's"
+                a, b = (_dim(ir, value, dim) for value in (first, other))
+                _assert(ir, "eq", a, b, operation, message)
+            count += 1
+    return count
+
+
+def _largest_with(ir: Any, expression: Any) -> set[int] | None:
+    """The dims of an affine expression made of dims, sums, and products with constants that are
+    not negative, which is largest where they are; ``None`` for another."""
+    if isinstance(expression, ir.AffineDimExpr):
+        return {ir.AffineDimExpr(expression).position}
+    if isinstance(expression, ir.AffineConstantExpr):
+        return set() if ir.AffineConstantExpr(expression).value >= 0 else None
+    if isinstance(expression, ir.AffineAddExpr | ir.AffineMulExpr):
+        left, right = (_largest_with(ir, e) for e in (expression.lhs, expression.rhs))
+        return None if left is None or right is None else left | right
+    return None
+
+
+def _check_loops(ir: Any, operation: Any) -> int:
+    """What a linalg operation reads or writes along one iteration dim must be equally long, and
+    windows must end inside."""
     maps = _maps(ir, operation)
     operands = list(operation.operands)
     if maps is None or len(maps) != len(operands):
@@ -151,12 +253,41 @@ def _check_loops(ir: Any, operation: Any) -> int:
             if extent is not None and other_extent is not None:
                 continue
             with ir.InsertionPoint(operation):
-                a = tensor.DimOp(other, _index(ir, other_dim)).result
-                b = tensor.DimOp(value, _index(ir, dim)).result
+                a, b = _dim(ir, other, other_dim), _dim(ir, value, dim)
                 message = (
                     f"extent {dim} of operand {number} differs from another operand's in the "
                     "same iteration dim"
                 )
                 _assert(ir, "eq", a, b, operation, message)
+            count += 1
+    return count + _check_windows(ir, operation, maps, seen)
+
+
+def _check_windows(ir: Any, operation: Any, maps: list, loops: dict) -> int:
+    """The last place that a sum of iteration dims reaches must be inside; ``loops`` has an operand,
+    its dim and its static extent for each iteration dim."""
+    from mlir.dialects import affine, arith
+
+    count = 0
+    for number, (value, reads) in enumerate(zip(operation.operands, maps, strict=True)):
+        for dim, expression in enumerate(reads.results):
+            used = _largest_with(ir, expression)
+            if isinstance(expression, ir.AffineDimExpr) or not used or not used <= loops.keys():
+                continue
+            static = not value.type.is_dynamic_dim(dim)
+            if static and all(loops[n][2] is not None for n in used):
+                continue
+            with ir.InsertionPoint(operation):
+                last = [
+                    arith.SubIOp(_dim(ir, *loops[n][:2]), _index(ir, 1)).result
+                    if n in used
+                    else _index(ir, 0)
+                    for n in range(reads.n_dims)
+                ]
+                at = affine.AffineApplyOp(
+                    ir.AffineMap.get(reads.n_dims, 0, [expression]), last
+                ).result
+                message = f"operand {number} is read outside its dim {dim}"
+                _assert(ir, "slt", at, _dim(ir, value, dim), operation, message)
             count += 1
     return count

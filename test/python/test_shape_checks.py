@@ -52,3 +52,126 @@ def test_a_slice_stays_inside(start: int, size: int, inside: bool) -> None:
         return
     with pytest.raises(redfuse.ExecutionError, match=r"dim 0 reaches outside|negative extent"):
         executable(x, start, size)
+
+
+EXPAND = """
+func.func @main(%a: tensor<2x?x2xf32>, %p: tensor<?x?x4xf32>) -> tensor<?x?x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %a, %c1 : tensor<2x?x2xf32>
+  %s = tensor.extract_slice %a[1, 0, 0] [1, %n, 1] [1, 1, 1] : tensor<2x?x2xf32> to tensor<?xf32>
+  %d0 = tensor.dim %p, %c0 : tensor<?x?x4xf32>
+  %d1 = tensor.dim %p, %c1 : tensor<?x?x4xf32>
+  %e = tensor.expand_shape %s [[0, 1, 2]] output_shape [%d0, %d1, 4]
+     : tensor<?xf32> into tensor<?x?x4xf32>
+  %o = tensor.empty(%d0, %d1) : tensor<?x?x4xf32>
+  %r = linalg.add ins(%e, %p : tensor<?x?x4xf32>, tensor<?x?x4xf32>)
+                  outs(%o : tensor<?x?x4xf32>) -> tensor<?x?x4xf32>
+  return %r : tensor<?x?x4xf32>
+}
+"""
+INSERT = """
+func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>, %start: index, %size: index)
+    -> tensor<?xf32> {
+  %r = tensor.insert_slice %x into %y[%start] [%size] [1] : tensor<?xf32> into tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+"""
+CONCAT = """
+func.func @main(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %r = tensor.concat dim(1) %x, %y
+     : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}
+"""
+WINDOWS = """
+func.func @main(%x: tensor<1x?xf32>, %w: tensor<1x3xf32>, %n: index) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %r = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (0, i * 2 + j)>, affine_map<(i, j) -> (0, j)>,
+                     affine_map<(i, j) -> (i)>],
+    iterator_types = ["parallel", "reduction"]}
+    ins(%x, %w : tensor<1x?xf32>, tensor<1x3xf32>) outs(%f : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %m, %c : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+"""
+BRANCH = """
+func.func @main(%x: tensor<?xf32>, %start: index, %wanted: i1) -> tensor<2xf32> {
+  %r = scf.if %wanted -> tensor<2xf32> {
+    %y = tensor.extract_slice %x[%start] [2] [1] : tensor<?xf32> to tensor<2xf32>
+    %e = tensor.empty() : tensor<2xf32>
+    %z = linalg.exp ins(%y : tensor<2xf32>) outs(%e : tensor<2xf32>) -> tensor<2xf32>
+    scf.yield %z : tensor<2xf32>
+  } else {
+    %one = arith.constant dense<1.0> : tensor<2xf32>
+    scf.yield %one : tensor<2xf32>
+  }
+  return %r : tensor<2xf32>
+}
+"""
+WAYS = pytest.mark.parametrize("fuse", [True, False])
+
+
+def made(program: str, fuse: bool) -> redfuse.Executable:
+    return redfuse.compile(program, options={"cache": False, "fuse": fuse})
+
+
+def numbers(*shape: int) -> numpy.ndarray:
+    return numpy.random.default_rng(len(shape)).random(shape, dtype=numpy.float32)
+
+
+@WAYS
+def test_extents_of_a_group_have_the_product_of_their_dim(fuse: bool) -> None:
+    executable = made(EXPAND, fuse)
+    for n, m in ((3, 5), (1, 60), (1, 1), (7, 2), (0, 3)):
+        x, p = numbers(2, n * m * 4, 2), numbers(n, m, 4)
+        numpy.testing.assert_array_equal(executable(x, p), x[1, :, 0].reshape(n, m, 4) + p)
+    with pytest.raises(redfuse.ExecutionError, match="made of dim 0 have another product"):
+        executable(numbers(2, 8, 2), numbers(300, 5, 4))
+
+
+@WAYS
+@pytest.mark.parametrize(("start", "size"), [(7, 3), (-1, 3), (0, 2), (0, 4)])
+def test_an_inserted_slice_fits_its_place(fuse: bool, start: int, size: int) -> None:
+    executable = made(INSERT, fuse)
+    x, y = numbers(3), numbers(9)
+    want = numpy.concatenate([y[:2], x, y[5:]])
+    numpy.testing.assert_array_equal(executable(x, y.copy(), 2, 3), want)
+    with pytest.raises(redfuse.ExecutionError, match=r"reaches outside|not the size of its place"):
+        executable(x, y, start, size)
+
+
+@WAYS
+def test_joined_tensors_agree_in_other_dims(fuse: bool) -> None:
+    executable = made(CONCAT, fuse)
+    x, y = numbers(3, 4), numbers(3, 2)
+    numpy.testing.assert_array_equal(executable(x, y), numpy.concatenate([x, y], 1))
+    with pytest.raises(redfuse.ExecutionError, match="extent 0 of operand 1 differs"):
+        executable(x, numbers(5, 2))
+
+
+@WAYS
+def test_windows_end_inside(fuse: bool) -> None:
+    executable = made(WINDOWS, fuse)
+    x, w = numbers(1, 11), numbers(1, 3)
+    want = [numpy.dot(x[0, 2 * i : 2 * i + 3], w[0]) for i in range(5)]
+    numpy.testing.assert_allclose(executable(x, w, 5), want, rtol=1e-6)
+    with pytest.raises(redfuse.ExecutionError, match="operand 0 is read outside its dim 1"):
+        executable(x, w, 6)
+
+
+@WAYS
+def test_checks_belong_to_their_branch(fuse: bool) -> None:
+    executable = made(BRANCH, fuse)
+    x = numbers(4)
+    numpy.testing.assert_allclose(executable(x, 2, True), numpy.exp(x[2:]), rtol=1e-6)
+    numpy.testing.assert_array_equal(executable(x, 3, False), [1, 1])
+    with pytest.raises(redfuse.ExecutionError, match="dim 0 reaches outside"):
+        executable(x, 3, True)
