@@ -375,7 +375,9 @@ static DeviceLimits limitsOf(StringRef chip) {
 static void overlapLaunches(gpu::GPUModuleOp device) {
   for (auto func : device.getOps<gpu::GPUFuncOp>()) {
     OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
-    SmallVector<StringRef> texts{"griddepcontrol.launch_dependents;"};
+    SmallVector<StringRef> texts;
+    if (!func->hasAttr(kStartsNext))
+      texts.push_back("griddepcontrol.launch_dependents;");
     if (!func->hasAttr(kWaits))
       texts.push_back("griddepcontrol.wait;");
     for (StringRef text : texts)

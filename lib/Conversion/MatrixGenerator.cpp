@@ -582,6 +582,8 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   // From here on memory is read that the launch before may have written.
   if (plan.target.overlapsLaunches) {
     func->setAttr(kWaits, b.getUnitAttr());
+    if (hasWarpgroups && startsNextLate())
+      func->setAttr(kStartsNext, b.getUnitAttr());
     emitPtx(b, loc, "griddepcontrol.wait;", "", {});
   }
   if (hasWarpgroups)

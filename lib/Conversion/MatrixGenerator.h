@@ -174,6 +174,12 @@ private:
   }
   // Loader --------------------------------------------------------------------
   void fetchAhead();
+  /// The next kernel's blocks come when all copies of this one's are under way, not
+  /// as soon as there is room: what they ask for would be in the way.
+  bool startsNextLate() const {
+    return plan.target.overlapsLaunches &&
+           space.schedule.getHint("late") == 2;
+  }
   void emitLoader();
   Ring loadBlock(Ring ring);
   Ring loadProduct(unsigned product, Ring ring);

@@ -1,5 +1,6 @@
 //===- MatrixLoader.cpp - tiles, the ring, and the warp that fills it ------===//
 #include "BlockCounters.h"
+#include "InlinePtx.h"
 #include "MatrixGenerator.h"
 #include "RegisterKernel.h"
 
@@ -737,6 +738,11 @@ MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
 /// second-level cache meanwhile, of one step less than the hint says. By itself that
 /// has not paid: the last blocks of the kernel before merge more slowly beside it.
 void MatrixGenerator::fetchAhead() {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  for (Value map : maps)
+    emitPtx(b, loc, "prefetch.tensormap [$0];", "l",
+            UnrealizedConversionCastOp::create(b, loc, pointer, map)
+                .getResult(0));
   int64_t wanted = space.schedule.getHint("ahead");
   if (!plan.stream || wanted < 2)
     return;
@@ -776,4 +782,6 @@ void MatrixGenerator::emitLoader() {
     placeBlock(block, /*isMultiplier=*/false);
     return loadBlock(ring);
   });
+  if (startsNextLate())
+    emitPtx(b, loc, "griddepcontrol.launch_dependents;", "", {});
 }

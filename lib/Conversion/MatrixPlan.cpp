@@ -743,7 +743,7 @@ std::optional<MatrixPlan> MatrixPlanner::run() {
     return plan;
   chooseThree();
   int64_t blocks = space.schedule.getHint("blocks");
-  plan.isHalf = plan.segments > 1 && plan.consumers == 1 && blocks == 2;
+  plan.isHalf = plan.stream && plan.consumers == 1 && blocks == 2;
   return plan;
 }
 

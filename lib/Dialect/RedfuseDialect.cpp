@@ -142,9 +142,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t parts, int64_t lazy,
                                    DictionaryAttr hints) {
   static constexpr StringLiteral kHints[] = {
-      "ahead", "blocks", "cached", "cluster", "columns", "early",
-      "keep",  "lazy",   "loop",   "operand", "queue",   "rows",
-      "slots", "split",  "step",   "store",   "threads"};
+      "ahead", "await", "blocks", "cached", "cluster", "columns", "early",
+      "keep",  "late",  "lazy",   "loop",   "operand", "queue",   "rows",
+      "slots", "split", "step",   "store",  "threads"};
   for (NamedAttribute hint :
        hints ? hints.getValue() : ArrayRef<NamedAttribute>()) {
     auto value = dyn_cast<IntegerAttr>(hint.getValue());
