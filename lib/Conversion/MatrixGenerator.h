@@ -177,8 +177,7 @@ private:
   /// The next kernel's blocks come when all copies of this one's are under way, not
   /// as soon as there is room: what they ask for would be in the way.
   bool startsNextLate() const {
-    return plan.target.overlapsLaunches &&
-           space.schedule.getHint("late") == 2;
+    return plan.target.overlapsLaunches && space.schedule.getHint("late") == 2;
   }
   void emitLoader();
   Ring loadBlock(Ring ring);

@@ -14,8 +14,6 @@ using namespace mlir;
 using namespace redfuse;
 
 static constexpr int64_t kMaxSlots = 8;
-/// What a block has of it where two are on a multiprocessor.
-static constexpr int64_t kHalfSharedBytes = 110 * 1024;
 /// Bytes that the tiles of a group stream: they should stay in the L2, which also
 /// has to take what is written. Where predicates make tiles unequal, larger groups
 /// even them out, and a part of the group is in work at a time.
@@ -93,7 +91,7 @@ bool MatrixGenerator::layOut(std::string &why) {
   }
   chooseStaged(held + heldTiled, nextMap);
   if (plan.isHalf)
-    sharedBytes = kHalfSharedBytes;
+    sharedBytes = plan.target.halfBytes;
   if (!plan.target.hasWarpgroups)
     return layOutByWarps(why);
   slots = std::min((sharedBytes - residentBytes - stagedBytes) / slotBytes,
@@ -101,8 +99,8 @@ bool MatrixGenerator::layOut(std::string &why) {
   // Clusters are placed whole, and leave multiprocessors empty; with room for two
   // blocks on one, all clusters find a place at once.
   if (plan.split > 1)
-    slots = std::min(slots, std::max(plan.target.sharedBytes / 2 / slotBytes,
-                                     held + heldTiled));
+    slots = std::min(
+        slots, std::max(plan.target.halfBytes / slotBytes, held + heldTiled));
   if (int64_t wanted = space.schedule.getHint("slots"))
     slots = std::min(slots, std::max(wanted, held + heldTiled));
   if (slots >= held + heldTiled)
@@ -740,9 +738,9 @@ MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
 void MatrixGenerator::fetchAhead() {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   for (Value map : maps)
-    emitPtx(b, loc, "prefetch.tensormap [$0];", "l",
-            UnrealizedConversionCastOp::create(b, loc, pointer, map)
-                .getResult(0));
+    emitPtx(
+        b, loc, "prefetch.tensormap [$0];", "l",
+        UnrealizedConversionCastOp::create(b, loc, pointer, map).getResult(0));
   int64_t wanted = space.schedule.getHint("ahead");
   if (!plan.stream || wanted < 2)
     return;

@@ -110,6 +110,39 @@ redfuse.kernel @position_0 attributes {num_inputs = 2 : i64,
 
 // -----
 
+// Four blocks share a sum. A second block finds a place on a multiprocessor: six slots of
+// 16 KiB, where one block alone would have eight.
+
+// CHECK-LABEL: gpu.func @shared_0
+// CHECK-SAME: nvvm.cluster_dim = array<i32: 4, 1, 1>
+// CHECK: tile.ring {{.+}} : !tile.ring<6 x 16384>
+#c = affine_map<(m, n, k) -> (m, k)>
+#d = affine_map<(m, n, k) -> (k, n)>
+#e = affine_map<(m, n, k) -> (m)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 132, vector_bits = 512, l1 = 65536, l2 = 524288, flops = 67000, bandwidth = 3300, launch_ns = 3000>} {
+func.func @shared(%x: memref<2048x2048xf16>, %w: memref<2048x64xf16>, %i: memref<2048xf32>) {
+  redfuse.launch @shared_0 ins(%x, %w : memref<2048x2048xf16>, memref<2048x64xf16>) outs(%i : memref<2048xf32>)
+  return
+}
+redfuse.kernel @shared_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [16, 0, 0]>} {
+^bb0(%x: tensor<2048x2048xf16>, %w: tensor<2048x64xf16>, %i: tensor<2048xf32>):
+  %r = redfuse.cascade {indexing_maps = [#c, #d, #e]}
+      ins(%x, %w : tensor<2048x2048xf16>, tensor<2048x64xf16>) outs(%i : tensor<2048xf32>) {
+  ^bb0(%p: f16, %q: f16):
+    %1 = arith.extf %p : f16 to f32
+    %2 = arith.extf %q : f16 to f32
+    %3 = arith.mulf %1, %2 : f32
+    %4 = redfuse.reduce add %3 over [2] into [0, 1] : f32
+    %5 = redfuse.reduce maximumf %4 over [1] into [0] : f32
+    redfuse.yield %5 : f32
+  } -> tensor<2048xf32>
+  redfuse.yield %r : tensor<2048xf32>
+}
+}
+
+// -----
+
 // One tile of eight rows, and 8192 columns to fold: blocks fold a segment each. The last
 // one that has stored its states merges them all, four threads or more for a row.
 
