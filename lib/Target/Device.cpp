@@ -311,12 +311,11 @@ DeviceError DeviceCall::run(void (*entry)(void **), void **args) {
   return state.failed() ? state.message() : DeviceError();
 }
 
-DeviceError DeviceCall::findFunction(const char *kernel, int64_t threads,
-                                     int64_t shared, void *&handle) {
+DeviceError DeviceCall::findFunction(const char *kernel, int64_t shared,
+                                     void *&handle) {
   const Driver &d = driver;
   std::lock_guard<std::mutex> lock(loaded->mutex);
   DeviceProgram::Function &known = loaded->functions[kernel];
-  bool fresh = false;
   if (!known.handle) {
     void *found = nullptr;
     if (DeviceError e =
@@ -325,7 +324,6 @@ DeviceError DeviceCall::findFunction(const char *kernel, int64_t threads,
         !e.empty())
       return e + " (" + kernel + ")";
     known = {found, kSharedByDefault};
-    fresh = true;
   }
   if (shared > known.shared) {
     if (d.functionSetShared(known.handle, int(shared))) {
@@ -339,10 +337,7 @@ DeviceError DeviceCall::findFunction(const char *kernel, int64_t threads,
              "' on this machine, or with another schedule option";
     }
     known.shared = shared;
-    fresh = true;
   }
-  if (fresh && d.functionDivideMemory)
-    d.functionDivideMemory(known.handle, device, int(threads), int(shared));
   handle = known.handle;
   return {};
 }
@@ -353,8 +348,7 @@ DeviceError DeviceCall::launch(const char *kernel, int64_t blocks,
   if (blocks <= 0 || threads <= 0)
     return {};
   void *function = nullptr;
-  if (DeviceError e = findFunction(kernel, threads, shared, function);
-      !e.empty())
+  if (DeviceError e = findFunction(kernel, shared, function); !e.empty())
     return e;
   const Driver &d = driver;
   if (blocks > INT32_MAX || blocks > d.mostThreads / threads)

@@ -2,7 +2,6 @@
 #include "Driver.h"
 #include "FindFunctions.h"
 
-#include <algorithm>
 #include <cstdio>
 
 using namespace redfuse::runtime;
@@ -11,10 +10,7 @@ namespace {
 /// What functions in between call.
 struct Cuda {
   int (*deviceGetAttribute)(int *, int, int);
-  int (*deviceGet)(int *, int);
-  int (*functionGetAttribute)(int *, int, void *);
   int (*functionSetAttribute)(void *, int, int);
-  int (*mostActiveBlocks)(int *, void *, int, size_t);
 };
 } // namespace
 static Cuda cuda;
@@ -31,26 +27,6 @@ static int cudaChip(char *text, int size, int device) {
 static int cudaSetShared(void *function, int bytes) {
   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
   return cuda.functionSetAttribute(function, 8, bytes);
-}
-
-/// Without this a kernel runs with what the kernel before it has left: rows that
-/// all read one weight took 8 % longer after a copy.
-static void cudaDivideMemory(void *function, int device, int threads,
-                             int shared) {
-  int handle, most = 0, reserved = 0, own = 0, blocks = 0;
-  // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR and
-  // _RESERVED_SHARED_MEMORY_PER_BLOCK, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
-  if (cuda.deviceGet(&handle, device) ||
-      cuda.deviceGetAttribute(&most, 81, handle) || most <= 0 ||
-      cuda.deviceGetAttribute(&reserved, 111, handle) ||
-      cuda.functionGetAttribute(&own, 1, function) ||
-      cuda.mostActiveBlocks(&blocks, function, threads, size_t(shared)))
-    return;
-  int64_t bytes = int64_t(blocks) * (own + shared + reserved);
-  int64_t percent = std::min<int64_t>(100, (bytes * 100 + most - 1) / most);
-  // CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: a wish, which a driver
-  // may leave out.
-  cuda.functionSetAttribute(function, 9, int(percent));
 }
 
 void Driver::findCuda() {
@@ -92,15 +68,9 @@ void Driver::findCuda() {
   find(streamGetId, "cuStreamGetId", /*needed=*/false);
   find(streamGetCaptureInfo, "cuStreamGetCaptureInfo_v2", /*needed=*/false);
   find(launchKernelEx, "cuLaunchKernelEx", /*needed=*/false);
-  find(cuda.functionGetAttribute, "cuFuncGetAttribute", /*needed=*/false);
-  find(cuda.mostActiveBlocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-       /*needed=*/false);
-  cuda.deviceGet = deviceGet;
   cuda.deviceGetAttribute = deviceGetAttribute;
   deviceGetChip = cudaChip;
   functionSetShared = cudaSetShared;
-  if (cuda.functionGetAttribute && cuda.mostActiveBlocks)
-    functionDivideMemory = cudaDivideMemory;
   unitsAttribute = 16;
   sharedAttribute = 97; // with opting in
   loadOptions = 2;

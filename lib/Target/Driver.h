@@ -50,11 +50,6 @@ struct Driver {
   Result (*moduleGetFunction)(void **, void *, const char *);
   /// Lets a function ask for that much dynamic shared memory.
   Result (*functionSetShared)(void *, int);
-  /// Asks for as much shared memory a multiprocessor as a function's blocks of
-  /// so many threads and dynamic bytes take there, and for first-level cache in
-  /// place of the rest. Null where the two are not one memory.
-  void (*functionDivideMemory)(void *, int device, int threads,
-                               int shared) = nullptr;
   Result (*launchKernel)(void *, unsigned, unsigned, unsigned, unsigned,
                          unsigned, unsigned, unsigned, void *, void **,
                          void **);

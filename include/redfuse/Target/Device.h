@@ -116,8 +116,7 @@ public:
 
 private:
   bool findKey(DeviceError &error);
-  DeviceError findFunction(const char *kernel, int64_t threads, int64_t shared,
-                           void *&handle);
+  DeviceError findFunction(const char *kernel, int64_t shared, void *&handle);
 
   DeviceProgram &program;
   const Driver &driver;

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import redfuse
-from arrays import calls, driver, fail, last_launch
+from arrays import calls, fail, last_launch
 from cases import OPTIONS, arrays, run_spacious
 from redfuse import _ext
 from redfuse.bench import programs
@@ -33,20 +31,6 @@ def test_more_shared_memory_than_there_is() -> None:
         fail("cuFuncSetAttribute")
     run_spacious(exe)
     assert last_launch().shared > 48 << 10
-
-
-def test_memory_is_divided_once_for_each_kernel() -> None:
-    """Shared memory for the blocks that run at a time (4 KiB each, reserved bytes among them), in
-    percent of 228 KiB; first-level cache for the rest."""
-    exe = redfuse.compile(programs.softmax(4, 256, "f32"), target="cuda", options=OPTIONS)
-    x, y = arrays()
-    asked = calls("cuOccupancyMaxActiveBlocksPerMultiprocessor")
-    for _ in range(3):
-        exe(x, out=y)
-    assert calls("cuOccupancyMaxActiveBlocksPerMultiprocessor") == asked + 1
-    launch = last_launch()
-    kilobytes = 2048 // launch.threads * (4 + launch.shared / 1024)
-    assert driver.fake_carveout() == math.ceil(min(1, kilobytes / 228) * 100)
 
 
 @pytest.mark.parametrize(

@@ -138,8 +138,6 @@ int cuDeviceGetAttribute(int *out, int attribute, int device) {
          : attribute == SHARED ? shared_of_block
          : attribute == 75     ? chip / 10
          : attribute == 76     ? chip % 10
-         : attribute == 81     ? 233472
-         : attribute == 111    ? 1024
                                : 0;
   return 0;
 }
@@ -163,23 +161,8 @@ int cuModuleGetFunction(void **out, void *module, const char *name) {
   *out = strdup(name);
   return 0;
 }
-static int carveout = -1;
-int fake_carveout(void) { return carveout; }
-int cuFuncGetAttribute(int *out, int attribute, void *function) {
-  CALLED;
-  *out = attribute == 1 ? 3072 : 0; // static shared memory
-  return 0;
-}
-int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, void *function, int threads,
-                                                size_t shared) {
-  CALLED;
-  *out = 2048 / threads;
-  return 0;
-}
 int cuFuncSetAttribute(void *function, int attribute, int value) {
   CALLED;
-  if (attribute == 9)
-    carveout = value;
   return attribute == 8 && value > shared_of_block ? 1 : 0;
 }
 // What runs kernels, if anything does.
