@@ -125,7 +125,7 @@ void MatrixGenerator::findPivotMoves() {
 /// s' = s * f + sum of x, or s + sum of x: the sums of each thread, carried on by
 /// themselves, are those of the row in the end. Their factors are the same in all
 /// threads of a row, because nothing else sees what differs.
-void MatrixGenerator::findPartialSums() {
+void MatrixGenerator::findRowSums() {
   for (unsigned s = 0; s < plan.fold.getNumStates(); ++s) {
     auto [state, next] = getState(plan.fold, s);
     auto add = next.getDefiningOp<arith::AddFOp>();
@@ -147,11 +147,58 @@ void MatrixGenerator::findPartialSums() {
             return product.reduce == reduce;
           }))
         continue;
-      partialSums.push_back({s, reduce});
+      rowSums.push_back({s, reduce, std::nullopt});
       emitter->inThread.insert(reduce);
       break;
     }
   }
+  roundRowSums();
+}
+
+/// A value without roundings to 16 bits: those of folds are dropped.
+static Value stripRounding(Value v) {
+  while (true) {
+    Value in = stripExtension(v);
+    if (auto narrow = in.getDefiningOp<arith::TruncFOp>())
+      in = narrow.getIn();
+    if (in == v)
+      return v;
+    v = in;
+  }
+}
+
+/// Products round their left operands. Where results are quotients of what is added
+/// up with weights by the sum of these weights, the sum is of the rounded ones, too:
+/// a result is then a mean with weights that are all a little different from the
+/// program's, and a weight that is by far the largest cancels.
+void MatrixGenerator::roundRowSums() {
+  int64_t wanted = space.schedule.getHint("sums");
+  if (wanted < 2 || !plan.finalize)
+    return;
+  for (RowSum &sum : rowSums) {
+    Value weights = stripRounding(sum.reduce.getOperand(0));
+    if (emitter->shapeOf((*stepSets)[weights]).kind != Fragment::Kind::Matrix)
+      continue;
+    std::optional<unsigned> first;
+    SmallVector<unsigned> states;
+    for (unsigned i : backs) {
+      const MatrixProduct &product = plan.products[i];
+      if (stripRounding(product.left) != weights ||
+          sum.reduce.getOver() != ArrayRef<int64_t>(product.k))
+        continue;
+      states.push_back(product.state);
+      first = first.value_or(i);
+    }
+    for (RowSum &other : rowSums)
+      if (stripRounding(other.reduce.getOperand(0)) == weights)
+        states.push_back(other.state);
+    if (first && cancelsIn(plan.fold, plan.finalize, weights, states))
+      sum.product = first;
+  }
+  sumsByProducts = wanted == 3;
+  for (RowSum &sum : rowSums)
+    if (sum.product && sumsByProducts)
+      emitter->inThread.erase(sum.reduce);
 }
 
 //===----------------------------------------------------------------------===//
@@ -458,16 +505,39 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
     }
   // Sums before the packed operands of the same values: ptxas then adds and packs
   // as the powers come.
-  yieldOthers(before, after);
-  for (unsigned i : backs)
-    after.packed.push_back(emitter->packLeft(plan.products[i]));
+  if (!hasRoundedSums())
+    yieldOthers(before, after);
+  after.packed = packBacks();
+  if (hasRoundedSums())
+    yieldOthers(before, after);
   emitter->values = std::move(invariants);
   emitter->powers.clear();
   return after;
 }
 
+/// Left operands of the products onto states, and the sums of those.
+SmallVector<Value> MatrixGenerator::packBacks() {
+  SmallVector<Value> packed;
+  for (unsigned i : backs) {
+    packed.push_back(emitter->packLeft(plan.products[i]));
+    for (RowSum &sum : rowSums) {
+      if (sum.product != i)
+        continue;
+      Value reduced = sum.reduce.getResult(0);
+      Fragment rows = emitter->shapeOf((*stepSets)[reduced]);
+      SmallVector<Type> types(emitter->sizeOf(rows), b.getF32Type());
+      auto op = tile::SumRowsOp::create(b, loc, types, packed.back(),
+                                        sumsByProducts);
+      rows.values.assign(op.getSums().begin(), op.getSums().end());
+      emitter->values[reduced] = rows;
+    }
+  }
+  return packed;
+}
+
 /// Sums that were kept by thread become those of rows.
 void MatrixGenerator::completeSums(DenseMap<unsigned, Fragment> &states) {
-  for (auto [s, reduce] : partialSums)
-    states[s] = emitter->acrossLanes(reduce, states[s]);
+  for (RowSum &sum : rowSums)
+    if (emitter->inThread.contains(sum.reduce))
+      states[sum.state] = emitter->acrossLanes(sum.reduce, states[sum.state]);
 }

@@ -72,7 +72,9 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     blocks that share a long sum, `queue` (1: tiles are dealt out before the launch,
     2: a block asks for the next one), `cached`: MiB that a group of tiles streams,
     `operand` (2: left operands in shared memory), `lazy` (1: pivots are maxima, 2:
-    they may lag), `store` (2: results by bulk copies). Of kernels in registers:
+    they may lag), `store` (2: results by bulk copies), `sums` of weights by which
+    sums of products are divided (1: as they are, 2: as rounded for the products, 3:
+    these by products with ones). Of kernels in registers:
     `threads` of a block, `blocks` of a multiprocessor, `cluster`: blocks that share
     a tile, `loop` (1: a block walks tiles or steps and loads the next one ahead),
     `step`: elements of one, `early` (2: what blocks share is loaded first), `ahead`
