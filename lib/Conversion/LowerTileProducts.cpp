@@ -116,15 +116,14 @@ private:
     for (unsigned high : {0, 1}) {
       if (element.isBF16()) {
         Value bits =
-            high ? Value(arith::AndIOp::create(
-                       b, loc, word, constantI32(b, loc, -65536)))
+            high ? Value(arith::AndIOp::create(b, loc, word,
+                                               constantI32(b, loc, -65536)))
                  : arith::ShLIOp::create(b, loc, word, constantI32(b, loc, 16));
         halves[high] = arith::BitcastOp::create(b, loc, f32, bits);
         continue;
       }
       if (high)
-        word =
-            arith::ShRUIOp::create(b, loc, word, constantI32(b, loc, 16));
+        word = arith::ShRUIOp::create(b, loc, word, constantI32(b, loc, 16));
       Value bits = arith::TruncIOp::create(b, loc, b.getI16Type(), word);
       Value half = arith::BitcastOp::create(b, loc, element, bits);
       halves[high] = arith::ExtFOp::create(b, loc, f32, half);

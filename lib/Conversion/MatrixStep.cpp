@@ -526,8 +526,8 @@ SmallVector<Value> MatrixGenerator::packBacks() {
       Value reduced = sum.reduce.getResult(0);
       Fragment rows = emitter->shapeOf((*stepSets)[reduced]);
       SmallVector<Type> types(emitter->sizeOf(rows), b.getF32Type());
-      auto op = tile::SumRowsOp::create(b, loc, types, packed.back(),
-                                        sumsByProducts);
+      auto op =
+          tile::SumRowsOp::create(b, loc, types, packed.back(), sumsByProducts);
       rows.values.assign(op.getSums().begin(), op.getSums().end());
       emitter->values[reduced] = rows;
     }
