@@ -258,6 +258,6 @@ llvm::MaybeAlign GpuEmitter::alignmentOf(MemRefType type, AffineMap map) {
     if (ShapedType::isDynamic(stride) || stride % lanes != 0)
       return std::nullopt;
   int64_t bytes =
-      std::max(1u, type.getElementTypeBitWidth() / 8) * int64_t(lanes);
+      bytesOf(type.getElementType()) * int64_t(lanes);
   return llvm::Align(std::min(bytes, kAccessBytes));
 }

@@ -89,74 +89,44 @@ struct LowerAdvance : OpConversionPattern<AdvanceOp> {
   }
 };
 
-struct LowerInitBarrier : OpConversionPattern<InitBarrierOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(InitBarrierOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    emitPtx(
-        b, op.getLoc(), "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r",
-        {adaptor.getBarrier(), constantI32(b, op.getLoc(), op.getArrivals())});
-    b.eraseOp(op);
-    return success();
-  }
-};
-
-struct LowerFenceBarriers : OpConversionPattern<FenceBarriersOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(FenceBarriersOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
-    emitPtx(b, op.getLoc(), "fence.mbarrier_init.release.cluster;", "", {});
-    b.eraseOp(op);
-    return success();
-  }
-};
-
-struct LowerWaitBarrier : OpConversionPattern<WaitBarrierOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(WaitBarrierOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    emitPtx(b, op.getLoc(),
-            "{\n.reg .pred p;\nL_WAIT:\n"
-            "mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n"
-            "@p bra L_DONE;\nbra L_WAIT;\nL_DONE:\n}",
-            "r,r", {adaptor.getBarrier(), adaptor.getParity()});
-    b.eraseOp(op);
-    return success();
-  }
-};
-
-struct LowerArrive : OpConversionPattern<ArriveOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(ArriveOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    emitPtx(b, op.getLoc(),
-            "{\n.reg .pred p;\nsetp.eq.u32 p, $1, 0;\n"
-            "@p mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
-            "r,r", {adaptor.getBarrier(), adaptor.getLane()});
-    b.eraseOp(op);
-    return success();
-  }
-};
-
-struct LowerExpect : OpConversionPattern<ExpectOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(ExpectOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    emitPtx(b, op.getLoc(),
-            "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r",
-            {adaptor.getBarrier(), constantI32(b, op.getLoc(), op.getBytes())});
-    b.eraseOp(op);
-    return success();
-  }
-};
-
 } // namespace
 
 void tile::populateBarrierPatterns(const TypeConverter &types,
                                    RewritePatternSet &patterns) {
   patterns.add<LowerAddress<BarrierOp>, LowerAddress<ViewOp>, LowerRing,
                LowerRingBarrier<FullOp>, LowerRingBarrier<EmptyOp>, LowerSlot,
-               LowerAdvance, LowerInitBarrier, LowerFenceBarriers,
-               LowerWaitBarrier, LowerArrive, LowerExpect>(
-      types, patterns.getContext());
+               LowerAdvance>(types, patterns.getContext());
+  auto call = [](StringRef text, Value barrier, Value other) -> PtxCall {
+    return {text.str(), "r,r", {barrier, other}};
+  };
+  addPtxPattern<InitBarrierOp>(
+      types, patterns,
+      [=](InitBarrierOp op, InitBarrierOp::Adaptor adaptor, OpBuilder &b) {
+        return call("mbarrier.init.shared::cta.b64 [$0], $1;",
+                    adaptor.getBarrier(),
+                    constantI32(b, op.getLoc(), op.getArrivals()));
+      });
+  addPtxPattern<FenceBarriersOp>(types, patterns,
+                                 "fence.mbarrier_init.release.cluster;");
+  addPtxPattern<WaitBarrierOp>(
+      types, patterns,
+      [=](WaitBarrierOp, WaitBarrierOp::Adaptor adaptor, OpBuilder &) {
+        return call("{\n.reg .pred p;\nL_WAIT:\n"
+                    "mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n"
+                    "@p bra L_DONE;\nbra L_WAIT;\nL_DONE:\n}",
+                    adaptor.getBarrier(), adaptor.getParity());
+      });
+  addPtxPattern<ArriveOp>(
+      types, patterns, [=](ArriveOp, ArriveOp::Adaptor adaptor, OpBuilder &) {
+        return call("{\n.reg .pred p;\nsetp.eq.u32 p, $1, 0;\n"
+                    "@p mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
+                    adaptor.getBarrier(), adaptor.getLane());
+      });
+  addPtxPattern<ExpectOp>(
+      types, patterns,
+      [=](ExpectOp op, ExpectOp::Adaptor adaptor, OpBuilder &b) {
+        return call("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+                    adaptor.getBarrier(),
+                    constantI32(b, op.getLoc(), op.getBytes()));
+      });
 }

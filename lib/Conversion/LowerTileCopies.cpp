@@ -34,64 +34,41 @@ static std::string listWords(size_t first, size_t count) {
   return count == 1 ? "$" + std::to_string(first) : registerList(first, count);
 }
 
-namespace {
+static PtxCall callStore(StoreOp op, StoreOp::Adaptor adaptor, OpBuilder &) {
+  ValueRange words = adaptor.getWords();
+  char letter;
+  std::string kind = kindOfWords(words.getTypes(), letter);
+  SmallVector<Value> operands{adaptor.getAddress()};
+  llvm::append_range(operands, words);
+  return {"st.shared" + kind + " " + placeAt(0, op.getOffset()) + ", " +
+              listWords(1, words.size()) + ";",
+          "r," + repeatConstraint(StringRef(&letter, 1), words.size()),
+          operands};
+}
 
-struct LowerStore : OpConversionPattern<StoreOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(StoreOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    ValueRange words = adaptor.getWords();
-    char letter;
-    std::string kind = kindOfWords(words.getTypes(), letter);
-    SmallVector<Value> operands{adaptor.getAddress()};
-    llvm::append_range(operands, words);
-    emitPtx(b, op.getLoc(),
-            "st.shared" + kind + " " + placeAt(0, op.getOffset()) + ", " +
-                listWords(1, words.size()) + ";",
-            "r," + repeatConstraint(StringRef(&letter, 1), words.size()),
-            operands);
-    b.eraseOp(op);
-    return success();
-  }
-};
+static PtxCall callLoad(LoadOp op, LoadOp::Adaptor adaptor, OpBuilder &) {
+  size_t count = op.getWords().size();
+  char letter;
+  std::string kind = kindOfWords(op.getWords().getTypes(), letter);
+  return {"ld.shared" + std::string(op.getCluster() ? "::cluster" : "") + kind +
+              " " + listWords(0, count) + ", " +
+              placeAt(count, op.getOffset()) + ";",
+          repeatConstraint(std::string("=") + letter, count) + ",r",
+          {adaptor.getAddress()}};
+}
 
-struct LowerLoad : OpConversionPattern<LoadOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(LoadOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    TypeRange types = op.getWords().getTypes();
-    size_t count = types.size();
-    char letter;
-    std::string kind = kindOfWords(types, letter);
-    std::string result = std::string("=") + letter;
-    b.replaceOp(op,
-                emitPtx(b, op.getLoc(),
-                        "ld.shared" +
-                            std::string(op.getCluster() ? "::cluster" : "") +
-                            kind + " " + listWords(0, count) + ", " +
-                            placeAt(count, op.getOffset()) + ";",
-                        repeatConstraint(result, count) + ",r",
-                        adaptor.getAddress(), types));
-    return success();
-  }
-};
-
-struct LowerAddressIn : OpConversionPattern<AddressInOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(AddressInOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    b.replaceOp(op, emitPtx(b, op.getLoc(),
-                            "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r",
-                            {adaptor.getAddress(),
-                             constantI32(b, op.getLoc(), op.getBlock())},
-                            b.getI32Type(), /*hasEffects=*/false));
-    return success();
-  }
-};
+static PtxCall callAddressIn(AddressInOp op, AddressInOp::Adaptor adaptor,
+                             OpBuilder &b) {
+  return {"mapa.shared::cluster.u32 $0, $1, $2;",
+          "=r,r,r",
+          {adaptor.getAddress(), constantI32(b, op.getLoc(), op.getBlock())}};
+}
 
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
+
+namespace {
 
 /// The address of a tensor map (see redfuse-tensor-map-parameters).
 static Value addressOfMap(OpBuilder &b, Location loc, Value map) {
@@ -207,43 +184,25 @@ struct LowerStoreBlock : OpConversionPattern<StoreBlockOp> {
   }
 };
 
-/// Ops without operands and results.
-template <typename OpTy>
-struct LowerToText : OpConversionPattern<OpTy> {
-  LowerToText(const TypeConverter &types, MLIRContext *context, StringRef text)
-      : OpConversionPattern<OpTy>(types, context), text(text) {}
-  LogicalResult matchAndRewrite(OpTy op, typename OpTy::Adaptor,
-                                ConversionPatternRewriter &b) const override {
-    emitPtx(b, op.getLoc(), text, "", {});
-    b.eraseOp(op);
-    return success();
-  }
-  StringRef text;
-};
-
-struct LowerWaitCopies : OpConversionPattern<WaitCopiesOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(WaitCopiesOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
-    emitPtx(b, op.getLoc(),
-            llvm::formatv("cp.async.bulk.wait_group.read {0};",
-                          int64_t(op.getPending()))
-                .str(),
-            "", {});
-    b.eraseOp(op);
-    return success();
-  }
-};
-
 } // namespace
 
 void tile::populateCopyPatterns(const TypeConverter &types,
                                 RewritePatternSet &patterns) {
-  MLIRContext *context = patterns.getContext();
-  patterns.add<LowerStore, LowerLoad, LowerAddressIn, LowerCopy, LowerPrefetch,
-               LowerCopyOut, LowerStoreBlock, LowerWaitCopies>(types, context);
-  patterns.add<LowerToText<FenceCopiesOp>>(types, context,
-                                           "fence.proxy.async.shared::cta;");
-  patterns.add<LowerToText<CommitCopiesOp>>(types, context,
-                                            "cp.async.bulk.commit_group;");
+  patterns.add<LowerCopy, LowerPrefetch, LowerCopyOut, LowerStoreBlock>(
+      types, patterns.getContext());
+  addPtxPattern<StoreOp>(types, patterns, callStore);
+  addPtxPattern<LoadOp>(types, patterns, callLoad);
+  addPtxPattern<AddressInOp>(types, patterns, callAddressIn);
+  addPtxPattern<FenceCopiesOp>(types, patterns,
+                               "fence.proxy.async.shared::cta;");
+  addPtxPattern<CommitCopiesOp>(types, patterns,
+                                "cp.async.bulk.commit_group;");
+  addPtxPattern<WaitCopiesOp>(
+      types, patterns,
+      [](WaitCopiesOp op, WaitCopiesOp::Adaptor, OpBuilder &) -> PtxCall {
+        return {llvm::formatv("cp.async.bulk.wait_group.read {0};",
+                              op.getPending()),
+                "",
+                {}};
+      });
 }

@@ -11,38 +11,6 @@ using namespace redfuse::tile;
 
 namespace {
 
-/// Named barriers: their number and their threads are constants.
-template <typename OpTy>
-struct LowerNamedBarrier : OpConversionPattern<OpTy> {
-  LowerNamedBarrier(const TypeConverter &types, MLIRContext *context,
-                    StringRef text)
-      : OpConversionPattern<OpTy>(types, context), text(text) {}
-  LogicalResult matchAndRewrite(OpTy op, typename OpTy::Adaptor,
-                                ConversionPatternRewriter &b) const override {
-    Location loc = op.getLoc();
-    emitPtx(b, loc, text, "n,n",
-            {constantI32(b, loc, op.getBarrier()),
-             constantI32(b, loc, op.getThreads())});
-    b.eraseOp(op);
-    return success();
-  }
-  StringRef text;
-};
-
-struct LowerSynchronizeCluster : OpConversionPattern<SynchronizeClusterOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(SynchronizeClusterOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
-    // A warp arrives once: a thread that comes later must not arrive again.
-    emitPtx(b, op.getLoc(),
-            "bar.warp.sync -1;\nbarrier.cluster.arrive.release.aligned;\n"
-            "barrier.cluster.wait.acquire.aligned;",
-            "", {});
-    b.eraseOp(op);
-    return success();
-  }
-};
-
 /// A chain of conditions on the warp's number, the last role without one.
 struct LowerRoles : OpConversionPattern<RolesOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -84,12 +52,28 @@ struct LowerRoles : OpConversionPattern<RolesOp> {
 
 } // namespace
 
+/// Named barriers: their number and their threads are constants.
+template <typename OpTy>
+static void addNamedBarrier(const TypeConverter &types,
+                            RewritePatternSet &patterns, const char *text) {
+  addPtxPattern<OpTy>(
+      types, patterns,
+      [text](OpTy op, typename OpTy::Adaptor, OpBuilder &b) -> PtxCall {
+        return {text,
+                "n,n",
+                {constantI32(b, op.getLoc(), op.getBarrier()),
+                 constantI32(b, op.getLoc(), op.getThreads())}};
+      });
+}
+
 void tile::populateRolePatterns(const TypeConverter &types,
                                 RewritePatternSet &patterns) {
-  MLIRContext *context = patterns.getContext();
-  patterns.add<LowerSynchronizeCluster, LowerRoles>(types, context);
-  patterns.add<LowerNamedBarrier<SynchronizeOp>>(types, context,
-                                                 "bar.sync $0, $1;");
-  patterns.add<LowerNamedBarrier<NotifyOp>>(types, context,
-                                            "bar.arrive $0, $1;");
+  patterns.add<LowerRoles>(types, patterns.getContext());
+  // A warp arrives once: a thread that comes later must not arrive again.
+  addPtxPattern<SynchronizeClusterOp>(
+      types, patterns,
+      "bar.warp.sync -1;\nbarrier.cluster.arrive.release.aligned;\n"
+      "barrier.cluster.wait.acquire.aligned;");
+  addNamedBarrier<SynchronizeOp>(types, patterns, "bar.sync $0, $1;");
+  addNamedBarrier<NotifyOp>(types, patterns, "bar.arrive $0, $1;");
 }

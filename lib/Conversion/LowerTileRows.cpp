@@ -199,33 +199,17 @@ struct LowerCopyRows : OpConversionPattern<CopyRowsOp> {
   }
 };
 
-struct LowerCommitRows : OpConversionPattern<CommitRowsOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(CommitRowsOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
-    emitPtx(b, op.getLoc(), "cp.async.commit_group;", "", {});
-    b.eraseOp(op);
-    return success();
-  }
-};
-
-struct LowerWaitRows : OpConversionPattern<WaitRowsOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(WaitRowsOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
-    emitPtx(b, op.getLoc(),
-            llvm::formatv("cp.async.wait_group {0};", int64_t(op.getPending()))
-                .str(),
-            "", {});
-    b.eraseOp(op);
-    return success();
-  }
-};
-
 } // namespace
 
 void tile::populateRowPatterns(const TypeConverter &types,
                                RewritePatternSet &patterns) {
-  patterns.add<LowerCopyRows, LowerCommitRows, LowerWaitRows>(
-      types, patterns.getContext());
+  patterns.add<LowerCopyRows>(types, patterns.getContext());
+  addPtxPattern<CommitRowsOp>(types, patterns, "cp.async.commit_group;");
+  addPtxPattern<WaitRowsOp>(
+      types, patterns,
+      [](WaitRowsOp op, WaitRowsOp::Adaptor, OpBuilder &) -> PtxCall {
+        return {llvm::formatv("cp.async.wait_group {0};", op.getPending()),
+                "",
+                {}};
+      });
 }

@@ -560,6 +560,11 @@ std::optional<RegisterLayout> RegisterPlanner::run() {
   if (!findCapacities() || !checkPrograms())
     return std::nullopt;
   findAccesses();
+  // An index has no bits of its own to be moved as words.
+  if (llvm::any_of(accesses, [](const TensorAccess &access) {
+        return access.type.getElementType().isIndex();
+      }))
+    return std::nullopt;
   layout.dims.resize(space.numDims);
   layout.warp = limits.warp;
   chooseLanes();

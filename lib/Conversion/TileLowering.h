@@ -18,6 +18,48 @@ mlir::Value addI32(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
 mlir::Value mulI32(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                    int64_t y);
 
+/// One PTX text, its constraints, and the values that they are of.
+struct PtxCall {
+  std::string text, constraints;
+  llvm::SmallVector<mlir::Value> operands;
+};
+
+/// An op that is one PTX text; `Write` is a PtxCall of an op, its adaptor and a
+/// builder. What the text writes are the op's results.
+template <typename OpTy, typename Write>
+struct LowerToPtx : mlir::OpConversionPattern<OpTy> {
+  LowerToPtx(const mlir::TypeConverter &types, mlir::MLIRContext *context,
+             Write write)
+      : mlir::OpConversionPattern<OpTy>(types, context), write(write) {}
+  llvm::LogicalResult
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
+                  mlir::ConversionPatternRewriter &b) const override {
+    PtxCall call = write(op, adaptor, b);
+    b.replaceOp(op, emitPtx(b, op.getLoc(), call.text, call.constraints,
+                            call.operands, op->getResultTypes(),
+                            /*hasEffects=*/!mlir::isPure(op)));
+    return llvm::success();
+  }
+  Write write;
+};
+
+template <typename OpTy, typename Write>
+void addPtxPattern(const mlir::TypeConverter &types,
+                   mlir::RewritePatternSet &patterns, Write write) {
+  patterns.add<LowerToPtx<OpTy, Write>>(types, patterns.getContext(), write);
+}
+
+/// Of an op whose text has no operands.
+template <typename OpTy>
+void addPtxPattern(const mlir::TypeConverter &types,
+                   mlir::RewritePatternSet &patterns, const char *text) {
+  addPtxPattern<OpTy>(
+      types, patterns,
+      [text](OpTy, typename OpTy::Adaptor, mlir::OpBuilder &) -> PtxCall {
+        return {text, "", {}};
+      });
+}
+
 /// Barriers and rings.
 void populateBarrierPatterns(const mlir::TypeConverter &types,
                              mlir::RewritePatternSet &patterns);

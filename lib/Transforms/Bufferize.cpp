@@ -43,6 +43,7 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
       return signalPassFailure();
 
     bufferization::OneShotBufferizationOptions options;
+    options.allowReturnAllocsFromLoops = true;
     options.bufferizeFunctionBoundaries = true;
     options.setFunctionBoundaryTypeConversion(
         bufferization::LayoutMapOption::IdentityLayoutMap);

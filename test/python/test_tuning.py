@@ -3,7 +3,9 @@ measures, crashes or hangs."""
 
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +15,7 @@ from redfuse import tuning
 from redfuse.bench import programs
 from redfuse.frontends import mlir as mlir_frontend
 from redfuse.options import Options
-from redfuse.tuning import schedules, space, store, worker
+from redfuse.tuning import hints, measure, schedules, space, store, worker
 
 SOFTMAX = programs.softmax(67, 193, "f32")
 DYNAMIC = """
@@ -140,13 +142,14 @@ def test_every_start_is_right_and_neighbours_differ() -> None:
     assert place.extents == [67, 193]
     assert {"resident", "stream", "split"} <= {s.kind for s in place.starts}
     x = np.random.default_rng(0).standard_normal((67, 193), dtype=np.float32)
-    tried = [*place.starts[:4], *(s for _, s in place.neighbours(place.starts[-1], False))]
+    tried = [*place.starts[:4], *(s for _, s in place.neighbours(place.starts[-1], ""))]
     for schedule in tried[:8]:
         exe = redfuse.compile(SOFTMAX, options={"schedules": [schedule.text]})
         assert np.abs(exe(x) - softmax(x)).max() < 1e-6
     for start in place.starts:
-        for _, one in place.neighbours(start, True):
-            assert one != start
+        for kind in hints.SPACES:
+            for _, one in place.neighbours(start, kind):
+                assert one != start
 
 
 def test_options_bound_the_space() -> None:
@@ -174,7 +177,7 @@ class FakeWorker:
         self.request = request
 
     def first(self, seconds: float) -> dict:
-        return {"ms": 60.0, "compile_s": 0.1, "matrices": False}
+        return {"ms": 60.0, "compile_s": 0.1, "kernels": []}
 
     def trial(self, texts: tuple[str, ...], seconds: float) -> dict:
         FakeWorker.asked.append(tuple(texts))
@@ -364,6 +367,120 @@ def test_a_spoilt_context_costs_one_candidate(monkeypatch: pytest.MonkeyPatch) -
         held.close()
 
 
+# ---- hints --------------------------------------------------------------------------------------
+
+DECODE = programs.attention(1, 16, 1, 4096, 64, kv_heads=2, dtype="bf16")
+NORM = programs.rmsnorm(512, 4096, "bf16")
+
+
+@pytest.fixture
+def gpu(made_up: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with a GPU, as far as the search can see."""
+    monkeypatch.setattr(store, "device_name", lambda target: f"GPU {target}")
+    monkeypatch.setattr(tuning, "need_gpu", lambda what: None)
+
+
+def search_with(
+    monkeypatch: pytest.MonkeyPatch, kind: str, ms: Callable[[dict[str, int]], float | str],
+) -> Callable[[str, float], tuning.Tuning]:  # fmt: skip
+    """Searches with times made up from the hints of the first cascade; texts are failures."""
+
+    def trial(self: FakeWorker, texts: tuple[str, ...], seconds: float) -> dict:
+        held = dict(schedules.Schedule.of(texts[0]).hints) if texts[0] else {}
+        FakeWorker.asked.append(tuple(held.items()))
+        found = ms(held)
+        if isinstance(found, str):
+            return {"error": found}
+        return {"ms": found, "kernels": [kind]}
+
+    monkeypatch.setattr(FakeWorker, "first", lambda *_: {"ms": 60.0, "kernels": [kind]})
+    monkeypatch.setattr(FakeWorker, "trial", trial)
+    return lambda text, limit: redfuse.tune(text, target="cuda:sm_90a", limit=limit)
+
+
+def test_a_decode_finds_segments_in_clusters(gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ms(held: dict[str, int]) -> float | str:
+        if held.get("columns") == 128:
+            return "pruned: 400 bytes of registers are spilled"
+        base = 60.0 - 10 * (held.get("split") == 8) - 10 * (held.get("cluster") == 4)
+        return base - 15 * (held.get("blocks") == 2 and held.get("ahead") == 2)
+
+    search = search_with(monkeypatch, "warpgroups", ms)
+    result = search(DECODE, 60)
+    found = dict(schedules.Schedule.of(result.schedules[0]).hints)
+    want = {"split": 8, "cluster": 4, "blocks": 2, "ahead": 2}
+    assert {name: found[name] for name in want} == want
+    assert (result.ms, result.default_ms) == (25.0, 60.0)
+    # What was pruned is remembered, with the rest of its hints.
+    FakeWorker.asked = []
+    again = search(DECODE, 60)
+    assert again.ms == 25.0
+    assert not any(dict(asked).get("columns") == 128 for asked in FakeWorker.asked)
+    assert any(t.note.startswith("failed before: pruned: 400 bytes") for t in again.trials)
+
+
+def test_a_norm_finds_hints_that_pay_together(gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ms(held: dict[str, int]) -> float:
+        pays = held.get("threads") == 1024 and held.get("blocks") == 2
+        return 60.0 - 8 * pays - 5 * (held.get("cached") == 4) + 3 * held.get("early", 0)
+
+    search = search_with(monkeypatch, "registers", ms)
+    place = space.places(mlir_frontend.read(NORM), Options(), "cuda:sm_90a")[0]
+    result = search(NORM, 60)
+    found = dict(schedules.Schedule.of(result.schedules[0]).hints)
+    assert found["cached"] == 4
+    # Those that go together are of folds; a norm that registers hold has none.
+    assert result.ms == (47.0 if place.starts[0].stream else 55.0)
+    assert not any({"rows", "columns", "queue"} & set(dict(asked)) for asked in FakeWorker.asked)
+
+
+def test_hints_are_not_tried_for_ever(gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = search_with(monkeypatch, "registers", lambda held: 59.9)(NORM, 0.0)
+    assert not result.complete
+    assert len(result.trials) == 1
+
+
+def test_names_of_hints_are_documented() -> None:
+    """Every one is in the text of the attribute."""
+    text = (Path(__file__).parents[2] / "include/redfuse/Dialect/RedfuseAttrs.td").read_text()
+    for kind in hints.SPACES.values():
+        for name in kind.values:
+            assert f"- `{name}`" in text
+        for names in (*kind.together, kind.folding, kind.whole):
+            assert set(names) <= set(kind.values)
+
+
+def test_split_folds_and_whole_rows_have_hints_of_their_own() -> None:
+    def names(kind: str, stream: tuple[int, ...]) -> set[str]:
+        held = schedules.Schedule(kind, (0,), (1, 64 if stream else 0), stream)
+        return {word for what, _ in hints.hinted(held, "registers") for word in what.split()}
+
+    assert "cluster" not in names("split", (1,))
+    assert {"cluster", "step", "await"} <= names("stream", (1,))
+    assert not {"step", "await"} & names("resident", ())
+    assert not list(hints.hinted(schedules.Schedule("stream", (0,), (1, 64), (1,)), ""))
+
+
+def test_kinds_of_kernels_are_seen_in_their_code() -> None:
+    for text, chip, want in (
+        (DECODE, "sm_90a", "warpgroups"), (DECODE, "sm_80", "warps"), (NORM, "sm_90a", "registers"),
+    ):  # fmt: skip
+        exe = redfuse.compile(text, target=f"cuda:{chip}", options={"tuned": False})
+        code = b"".join(image for v in exe.variants for _, image in v.images).decode("latin-1")
+        names = [kernel["name"] for kernel in exe.explanation["kernels"]]
+        assert hints.kinds_of(names, code) == [want]
+
+
+def test_spills_and_serialised_products_are_flaws() -> None:
+    def warning(text: str) -> SimpleNamespace:
+        return SimpleNamespace(category=redfuse.CodeWarning, message=text)
+
+    exe = SimpleNamespace(resources=[SimpleNamespace(spills=40), SimpleNamespace(spills=2)])
+    loss = "ptxas -arch=sm_90a: (C7510) Potential Performance Loss: wgmma.mma_async is serialised"
+    assert measure._flaws_of(exe, [warning(loss)]) == (42, 1, loss)
+    assert measure._flaws_of(exe, []) == (42, 0, "")
+
+
 def test_hints_of_matrix_kernels_come_first(made_up: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two values of a hint that change nothing end it; one may be the model's own."""
 
@@ -374,9 +491,10 @@ def test_hints_of_matrix_kernels_come_first(made_up: Path, monkeypatch: pytest.M
             return {"ms": 30.0}
         return {"ms": 60.0, "same": True}
 
-    monkeypatch.setattr(FakeWorker, "first", lambda *_: {"ms": 60.0, "matrices": True})
+    monkeypatch.setattr(FakeWorker, "first", lambda *_: {"ms": 60.0, "kernels": ["warpgroups"]})
     monkeypatch.setattr(FakeWorker, "trial", trial)
     result = redfuse.tune(SOFTMAX)
     assert dict(schedules.Schedule.of(result.schedules[0]).hints)["rows"] == 128
-    assert FakeWorker.asked[:2] == [(("rows", 64),), (("rows", 128),)]
+    single = [asked for asked in FakeWorker.asked if len(asked) == 1]
+    assert single[:2] == [(("rows", 64),), (("rows", 128),)]
     assert sum("slots" in dict(asked) for asked in FakeWorker.asked) == 2

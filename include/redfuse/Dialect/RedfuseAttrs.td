@@ -67,18 +67,43 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     folds that segment alone.
 
     `hints` are for generators that choose more than tiles, by name; what is not
-    named, or cannot be had, is the generator's own choice. Of kernels on matrix
-    units: `rows` of a block, `columns` of a step, `slots` of the ring, `split`:
-    blocks that share a long sum, `queue` (1: tiles are dealt out before the launch,
-    2: a block asks for the next one), `cached`: MiB that a group of tiles streams,
-    `operand` (2: left operands in shared memory), `lazy` (1: pivots are maxima, 2:
-    they may lag), `store` (2: results by bulk copies), `sums` of weights by which
-    sums of products are divided (1: as they are, 2: as rounded for the products, 3:
-    these by products with ones). Of kernels in registers:
-    `threads` of a block, `blocks` of a multiprocessor, `cluster`: blocks that share
-    a tile, `loop` (1: a block walks tiles or steps and loads the next one ahead),
-    `step`: elements of one, `early` (2: what blocks share is loaded first), `ahead`
-    (2: the L2 cache is asked before the kernel waits for the one before it).
+    named, or cannot be had, is the generator's own choice. A name that a generator
+    does not know is ignored.
+
+    Of kernels on matrix units:
+
+    - `rows` of a block: 64, 128, or more for three warpgroups
+    - `columns` of a step over the streamed dim, at most; a multiple of 16
+    - `slots` of the ring of tiles in shared memory, at most
+    - `split`: blocks that share a long sum, or the segments of a fold
+    - `cluster`: how many of these blocks are one cluster, a power of 2
+    - `blocks` of a multiprocessor: 2 halves the shared memory of each
+    - `ahead`: 1 more than the steps whose tiles the L2 cache is asked for before the
+      kernel waits for the one before it (1: none)
+    - `queue`: 1: tiles are dealt out before the launch, 2: a block asks for the next
+    - `cached`: MiB that tiles which follow each other stream, so that they find it
+      in the L2 cache
+    - `operand`: 1: left operands in registers, 2: in shared memory, where three
+      warpgroups have room
+    - `store`: 1: results are stored by threads, 2: by bulk copies from shared memory
+    - `lazy`: 1: pivots are maxima, 2: they may lag
+    - `sums` of weights by which sums of products are divided: 1: as they are, 2: as
+      rounded for the products, 3: these by products with ones
+
+    Of kernels in registers:
+
+    - `threads` of a block, a power of 2
+    - `blocks` of a multiprocessor that run at a time: a limit to the registers of each
+    - `cluster`: blocks that share a tile, a power of 2
+    - `loop`: 1: a block walks tiles, or the steps of a fold, in registers and loads
+      the next one ahead; 2: by copies to shared memory
+    - `step`: elements of a thread in a step of a fold, at most
+    - `keep`: 1: shared memory keeps no row that is read twice
+    - `early`: 2: what all blocks read is loaded with the rest, not where it is used
+    - `cached`, a sum: 1: inputs, 2: results go past the L1 cache; 4: neither does
+    - `await`: 1: no, 2: all loads of a step are awaited before threads combine
+    - `ahead`: 1: no, 2: the L2 cache is asked for inputs before the kernel waits for
+      the one before it, more: for so many MB of them
 
     Example:
 

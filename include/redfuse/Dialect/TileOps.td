@@ -77,10 +77,12 @@ def Tile_SharedType : Tile_MatrixType<"Shared", "shared"> {
   let summary = "a tile in shared memory";
   let description = [{
     `!tile.shared<128x256xbf16>` has 128 rows of 256 elements, cut into panels of
-    128 bytes a row. A panel is rows after rows; panels follow each other, each
-    starts at a multiple of 1024 bytes, and the 16-byte chunks of a row are swizzled:
-    chunk c of row r is at place c xor r mod 8. This is what tensor maps with
-    128-byte swizzle write and matrix units read without bank conflicts.
+    128 bytes a row. A panel is rows after rows; panels follow each other, and the
+    16-byte chunks of a row are swizzled: chunk c of row r is at place c xor r mod 8.
+    This is what tensor maps with 128-byte swizzle write and matrix units read
+    without bank conflicts. These swizzle by bits of the address, so that a panel of
+    theirs starts at a multiple of 1024 bytes; where threads copy and load fragments
+    (`tile.copy_rows`, products of single warps) the row decides, and 128 suffice.
   }];
   let extraClassDeclaration = [{
     /// Columns of a panel.

@@ -19,7 +19,8 @@ from ..options import Options
 from ..runtime.tensors import need_gpu
 from . import store
 from .schedules import Schedule
-from .space import Place, hinted, places
+from .hints import WARPGROUPS, WARPS, hinted
+from .space import Place, places
 from .worker import Worker
 
 _BETTER = 0.98  # of the best time so far: less is noise
@@ -128,8 +129,8 @@ class _Search:
         self.known = tuple(before.schedules) if before is not None else ()
         self.seen: dict[tuple[str, ...], float | None] = {}
         self.result: Tuning
-        self.matrices = False
-        # How often a choice of a cascade changed nothing.
+        self.kernels: list[str] = []  # kinds, of the best so far
+        # How often a choice of a cascade changed nothing, beside the best so far.
         self.idle: collections.Counter[tuple[int, str]] = collections.Counter()
 
     def run(self, end: float, report: Callable[[Trial, Tuning], None] | None) -> Tuning:
@@ -139,7 +140,7 @@ class _Search:
             raise Error(f"the program does not run as the model schedules it: {found['error']}")
         # What any other candidate may take.
         patience = 20.0 + 3.0 * (time.monotonic() - began)
-        self.matrices = bool(found.get("matrices"))
+        self.kernels = found.get("kernels", [])
         first = Trial(self.default, found["ms"], "the model's choice")
         self.seen[self.default] = found["ms"]
         self.result = Tuning(
@@ -164,6 +165,7 @@ class _Search:
     def _try(self, schedules: tuple[str, ...], patience: float) -> Trial:
         key = " ".join(schedules)
         if key in self.failures:
+            found: dict[str, Any] = {}
             trial = Trial(schedules, None, f"failed before: {self.failures[key]}")
         else:
             found = self.worker.trial(schedules, patience)
@@ -175,6 +177,8 @@ class _Search:
         self.result.trials.append(trial)
         if trial.ms is not None and trial.ms < _BETTER * self.result.ms:
             self.result.ms, self.result.schedules = trial.ms, schedules
+            self.kernels = found.get("kernels", self.kernels)
+            self.idle.clear()  # beside another choice it may matter
         return trial
 
     def _candidates(self) -> Iterator[tuple[str, ...]]:
@@ -182,9 +186,10 @@ class _Search:
         under all requests, then neighbours of the best, of one cascade after another."""
         if len(self.known) == len(self.places) and any(self.known):
             yield self.known
-        if self.matrices:  # what is most likely to help
-            for number, place in enumerate(self.places):
-                yield from self._varied(number, hinted(place.starts[0]))
+        for number, place in enumerate(self.places):
+            kernel = self._kernel(number)
+            if kernel in (WARPGROUPS, WARPS):  # what is most likely to help
+                yield from self._varied(number, hinted(place.starts[0], kernel))
         for number, place in enumerate(self.places):
             for schedule in place.starts[1:]:
                 yield from self._new(number, schedule)
@@ -193,9 +198,13 @@ class _Search:
             for number, place in enumerate(self.places):
                 at = self.result.schedules[number]
                 now = Schedule.of(at) if at else place.starts[0]
-                yield from self._varied(number, place.neighbours(now, self.matrices))
+                yield from self._varied(number, place.neighbours(now, self._kernel(number)))
             if best == self.result.schedules:
                 return
+
+    def _kernel(self, number: int) -> str:
+        """The kind of kernel that a cascade is now."""
+        return self.kernels[number] if number < len(self.kernels) else ""
 
     def _varied(self, number: int, neighbours: Iterator[tuple[str, Schedule]]
                 ) -> Iterator[tuple[str, ...]]:  # fmt: skip

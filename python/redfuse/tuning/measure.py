@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import statistics
 import sys
 import time
@@ -24,6 +25,7 @@ from ..frontends.mlir import Source
 from ..options import Options
 from ..runtime.specs import Signature
 from ..runtime.tensors import to_gpu, to_host
+from .hints import kinds_of
 
 _LOOSER = 10.0  # than the tolerance against fp64: both results have errors of their own
 _HOPELESS = 5.0  # times the first candidate's time: one call is enough to know
@@ -50,12 +52,12 @@ class Subject:
         self.times: dict[str, float] = {}
         self.first: Callable[[], float] | None = None
         self.first_ms = 0.0
-        self.flaws = 0
+        self.flaws: tuple[int, int, str] = (0, 0, "")
 
     def trial(self, schedules: Sequence[str]) -> dict[str, Any]:
         """Compiles and times. ``ms``, or ``error`` where it cannot be used; ``compile_s``;
-        ``same`` if an earlier one has the same code; ``matrices`` if kernels are for matrix
-        units."""
+        ``same`` if an earlier one has the same code; ``kernels``: the kind of each cascade's (see
+        ``hints``)."""
         start = time.perf_counter()
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -68,15 +70,15 @@ class Subject:
             return {**found, "error": "not fused"}
         code = _code_of(exe)
         key = hashlib.sha256(code).hexdigest()
-        found["matrices"] = b"wgmma" in code
+        found["kernels"] = self._kinds(exe)
         if key in self.times:
             return {**found, "ms": self.times[key], "same": True}
-        flaws = [str(w.message) for w in told if issubclass(w.category, CodeWarning)]
+        flaws = _flaws_of(exe, told)
         if not self.expected:
             self._prepare(exe.signature)
-            self.flaws = len(flaws)
-        elif len(flaws) > self.flaws:
-            return {**found, "error": f"pruned: {flaws[0][:300]}"}
+            self.flaws = flaws
+        elif any(mine > first for mine, first in zip(flaws[:2], self.flaws[:2], strict=True)):
+            return {**found, "error": f"pruned: {flaws[2][:300]}"}
         problem = self._wrong(exe)
         if problem:
             return {**found, "error": problem}
@@ -86,6 +88,12 @@ class Subject:
         else:
             self.times[key] = self._time(self._sampler(exe))
         return {**found, "ms": self.times[key]}
+
+    def _kinds(self, exe: Any) -> list[str]:
+        if not self.target.startswith("cuda"):
+            return []
+        names = [kernel["name"] for kernel in exe.explanation["kernels"]]
+        return kinds_of(names, _code_of(exe).decode("latin-1"))
 
     def _prepare(self, signature: Signature) -> None:
         arrays = arguments(signature, self.shapes, self.inputs_file)
@@ -175,6 +183,14 @@ def _host_sampler(call: Callable[[], Any]) -> Callable[[], float]:
         return (time.perf_counter() - start) * 1e3 / count
 
     return sample
+
+
+def _flaws_of(exe: Any, told: Sequence[Any]) -> tuple[int, int, str]:
+    """What ptxas complains of: bytes of spills, the number of other complaints (matrix
+    instructions that wait for each other, say), and its words."""
+    words = "; ".join(str(w.message) for w in told if issubclass(w.category, CodeWarning))
+    spills = sum(kernel.spills for kernel in exe.resources)
+    return spills, len(re.findall(r"Performance Loss|ptxas warning", words)), words
 
 
 def _listed(results: Any) -> list[Any]:

@@ -12,14 +12,10 @@ from typing import Any
 from ..compiler import lower, resolve_target, run_pipeline
 from ..frontends.mlir import Source
 from ..options import Options
+from .hints import hinted
 from .schedules import Schedule, cascades, extents_of
 
 PARTS = (2, 4, 8, 16, 32, 64)
-# Hints of kernels on matrix units, see #redfuse.schedule.
-HINTS = {"rows": (64, 128, 192), "columns": (32, 64, 80, 96, 128), "queue": (1, 2),
-         "cached": (16, 32, 64), "operand": (1, 2), "store": (1, 2), "lazy": (1, 2),
-         "split": (1, 2, 4, 8, 16, 32),
-         "slots": (2, 3, 4, 6, 8)}  # fmt: skip
 _LEAST_BUSY = 0.25  # of the units that the model's own choice keeps busy
 _MOST_BLOCKS = 64  # a unit, where the model has fewer
 
@@ -52,12 +48,11 @@ class Place:
             return False
         return mine <= max(4 * own, _MOST_BLOCKS * self.units)
 
-    def neighbours(self, schedule: Schedule, has_matrices: bool
+    def neighbours(self, schedule: Schedule, kernel: str
                    ) -> Iterator[tuple[str, Schedule]]:  # fmt: skip
         """Schedules that differ from this one in one choice, and the name of that choice.
-        has_matrices: the hints of matrix kernels too."""
-        if has_matrices:
-            yield from hinted(schedule)
+        kernel: the kind that it becomes (see ``hints``)."""
+        yield from hinted(schedule, kernel)
         for what, one in (*self._tiles(schedule), *_parts(schedule)):
             if one != schedule and self.is_worth_trying(one):
                 yield what, one
@@ -71,14 +66,6 @@ class Place:
                 tile = min(extent, int(now * factor))
                 if tile >= 1 and tile != now:
                     yield f"tile {dim}", schedule.with_tile(dim, tile)
-
-
-def hinted(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
-    """The neighbours that differ in a hint, and its name."""
-    for name, values in HINTS.items():
-        for value in values:
-            if dict(schedule.hints).get(name) != value:
-                yield name, schedule.with_hint(name, value)
 
 
 def _parts(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
