@@ -1,6 +1,8 @@
 //===- GpuEmitter.cpp - points of a tile program over threads --------------===//
 #include "GpuEmitter.h"
 
+#include "KernelGenerator.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;

@@ -389,7 +389,8 @@ void Planner::reportBetween(CascadeOp consumer) {
                    describeLocation(first->getLoc()) +
                    " stands between it and its producer at " +
                    describeLocation(op->getLoc()),
-               "none: this reshape or copy is not part of a body");
+               "write both over the same dims: this op stays one of its own, "
+               "with its operand in memory");
   }
 }
 

@@ -18,6 +18,7 @@ _LISTS = re.compile(r"(grid|tiles|stream) = \[([^\]]*)\]")
 _REASON = re.compile(r'reason = "((?:[^"\\]|\\.)*)"')
 _PARTS = re.compile(r", parts = (\d+)")
 _KIND = re.compile(r"schedule<\s*(\w+)")
+_TEXT_PLACE = re.compile(r"(?<!\S)-:(?=\d+:\d)")  # as `errors.position_text` has it
 
 
 class Recorder:
@@ -281,4 +282,4 @@ def refusals(module: Any) -> Iterator[dict]:
         for entry in attributes["redfuse.refused"]:
             fields = {item.name: _text(item.attr) for item in entry}
             keys = ("op", "location", "condition", "detail", "remedy")
-            yield {key: fields.get(key, "") for key in keys}
+            yield {key: _TEXT_PLACE.sub("<text>:", fields.get(key, "")) for key in keys}

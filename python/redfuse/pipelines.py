@@ -81,6 +81,7 @@ def unfused() -> list[tuple[str, str]]:
         (
             "bufferize",
             "builtin.module(one-shot-bufferize{bufferize-function-boundaries=1 "
+            "allow-return-allocs-from-loops=1 "
             "function-boundary-type-conversion=identity-layout-map},canonicalize,cse,"
             "buffer-deallocation-pipeline,linalg-generalize-named-ops)",
         ),
