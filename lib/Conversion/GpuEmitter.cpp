@@ -259,7 +259,6 @@ llvm::MaybeAlign GpuEmitter::alignmentOf(MemRefType type, AffineMap map) {
   for (int64_t stride : ArrayRef(strides).drop_back())
     if (ShapedType::isDynamic(stride) || stride % lanes != 0)
       return std::nullopt;
-  int64_t bytes =
-      bytesOf(type.getElementType()) * int64_t(lanes);
+  int64_t bytes = bytesOf(type.getElementType()) * int64_t(lanes);
   return llvm::Align(std::min(bytes, kAccessBytes));
 }

@@ -195,8 +195,7 @@ void tile::populateCopyPatterns(const TypeConverter &types,
   addPtxPattern<AddressInOp>(types, patterns, callAddressIn);
   addPtxPattern<FenceCopiesOp>(types, patterns,
                                "fence.proxy.async.shared::cta;");
-  addPtxPattern<CommitCopiesOp>(types, patterns,
-                                "cp.async.bulk.commit_group;");
+  addPtxPattern<CommitCopiesOp>(types, patterns, "cp.async.bulk.commit_group;");
   addPtxPattern<WaitCopiesOp>(
       types, patterns,
       [](WaitCopiesOp op, WaitCopiesOp::Adaptor, OpBuilder &) -> PtxCall {

@@ -208,8 +208,7 @@ void tile::populateRowPatterns(const TypeConverter &types,
   addPtxPattern<WaitRowsOp>(
       types, patterns,
       [](WaitRowsOp op, WaitRowsOp::Adaptor, OpBuilder &) -> PtxCall {
-        return {llvm::formatv("cp.async.wait_group {0};", op.getPending()),
-                "",
-                {}};
+        return {
+            llvm::formatv("cp.async.wait_group {0};", op.getPending()), "", {}};
       });
 }

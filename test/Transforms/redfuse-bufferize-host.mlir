@@ -23,3 +23,20 @@ func.func @main(%x: tensor<4xf32> {bufferization.writable = false}, %o: memref<4
   bufferization.materialize_in_destination %r in restrict writable %o : (tensor<4xf32>, memref<4xf32>) -> ()
   return
 }
+
+// A loop carries what a launch made: a buffer of its own in every round.
+// CHECK-LABEL: func.func @carried
+// CHECK:         scf.for {{.*}} iter_args(%[[A:.*]] = %{{.*}}) -> (memref<4xf32>)
+// CHECK:           redfuse.launch @k ins(%[[A]] : memref<4xf32>) outs(%[[R:.*]] : memref<4xf32>)
+// CHECK:           scf.yield %{{.*}} : memref<4xf32>
+func.func @carried(%x: tensor<4xf32> {bufferization.writable = false}, %n: index, %o: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<4xf32>
+  %f = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
+    %r = redfuse.launch @k ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %r : tensor<4xf32>
+  }
+  bufferization.materialize_in_destination %f in restrict writable %o : (tensor<4xf32>, memref<4xf32>) -> ()
+  return
+}

@@ -67,8 +67,8 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     folds that segment alone.
 
     `hints` are for generators that choose more than tiles, by name; what is not
-    named, or cannot be had, is the generator's own choice. A name that a generator
-    does not know is ignored.
+    named, or cannot be had, is the generator's own choice, and what is for other
+    kernels changes nothing. Other names are refused.
 
     Of kernels on matrix units:
 
@@ -80,11 +80,11 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     - `blocks` of a multiprocessor: 2 halves the shared memory of each
     - `ahead`: 1 more than the steps whose tiles the L2 cache is asked for before the
       kernel waits for the one before it (1: none)
+    - `late`: 2: blocks of the kernel behind come when all copies of this one are
+      under way, not as soon as there is room
     - `queue`: 1: tiles are dealt out before the launch, 2: a block asks for the next
-    - `cached`: MiB that tiles which follow each other stream, so that they find it
-      in the L2 cache
-    - `operand`: 1: left operands in registers, 2: in shared memory, where three
-      warpgroups have room
+    - `cached`: MiB that tiles one behind the other find in the L2 cache
+    - `operand`: 1: left operands in registers, 2: in shared memory (if of three groups)
     - `store`: 1: results are stored by threads, 2: by bulk copies from shared memory
     - `lazy`: 1: pivots are maxima, 2: they may lag
     - `sums` of weights by which sums of products are divided: 1: as they are, 2: as

@@ -18,8 +18,8 @@ from ..frontends import mlir as mlir_frontend
 from ..options import Options
 from ..runtime.tensors import need_gpu
 from . import store
-from .schedules import Schedule
 from .hints import WARPGROUPS, WARPS, hinted
+from .schedules import Schedule
 from .space import Place, places
 from .worker import Worker
 
