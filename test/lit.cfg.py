@@ -31,6 +31,8 @@ config.test_exec_root = str(root / "build" / "lit")  # noqa: F821
 tools = [redfuse / "_bin", package("llvm") / "bin", Path(sys.executable).parent]
 config.environment["PATH"] = os.pathsep.join([*map(str, tools), os.environ["PATH"]])  # noqa: F821
 config.environment["FILECHECK_OPTS"] = "--dump-input=fail"  # noqa: F821
+# glibc overwrites what is freed: what is used afterwards shows.
+config.environment["MALLOC_PERTURB_"] = "165"  # noqa: F821
 # The interpreter of the tests' own build, for tests that need Python.
 config.environment["PYTHONPATH"] = str(redfuse.parent)  # noqa: F821
 config.substitutions.append(("%python", sys.executable))  # noqa: F821
