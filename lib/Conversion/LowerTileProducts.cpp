@@ -11,8 +11,6 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <array>
-
 using namespace mlir;
 using namespace redfuse;
 using namespace redfuse::tile;
@@ -90,87 +88,6 @@ struct LowerPack : OpConversionPattern<PackOp> {
                                 values[i], values[i + 1]));
     b.replaceOpWithMultiple(op, ArrayRef{ValueRange(packed)});
     return success();
-  }
-};
-
-/// Registers follow each other by rows first, then by eight columns.
-struct LowerSumRows : OpConversionPattern<SumRowsOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(SumRowsOp op, OneToNOpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    Location loc = op.getLoc();
-    ValueRange words = adaptor.getPacked();
-    Type element = op.getPacked().getType().getElement();
-    size_t rows = op.getSums().size();
-    b.replaceOp(op, op.getWhole() ? multiply(b, loc, words, element, rows)
-                                  : add(b, loc, words, element, rows));
-    return success();
-  }
-
-private:
-  /// The two floats of a word.
-  static std::array<Value, 2> unpack(OpBuilder &b, Location loc, Value word,
-                                     Type element) {
-    Type f32 = b.getF32Type();
-    std::array<Value, 2> halves;
-    for (unsigned high : {0, 1}) {
-      if (element.isBF16()) {
-        Value bits =
-            high ? Value(arith::AndIOp::create(b, loc, word,
-                                               constantI32(b, loc, -65536)))
-                 : arith::ShLIOp::create(b, loc, word, constantI32(b, loc, 16));
-        halves[high] = arith::BitcastOp::create(b, loc, f32, bits);
-        continue;
-      }
-      if (high)
-        word = arith::ShRUIOp::create(b, loc, word, constantI32(b, loc, 16));
-      Value bits = arith::TruncIOp::create(b, loc, b.getI16Type(), word);
-      Value half = arith::BitcastOp::create(b, loc, element, bits);
-      halves[high] = arith::ExtFOp::create(b, loc, f32, half);
-    }
-    return halves;
-  }
-
-  /// In four chains, so that they overlap.
-  static SmallVector<Value> add(OpBuilder &b, Location loc, ValueRange words,
-                                Type element, size_t rows) {
-    auto sum = [&](Value x, Value y) -> Value {
-      return arith::AddFOp::create(b, loc, x, y);
-    };
-    SmallVector<Value> sums;
-    for (size_t row = 0; row < rows; ++row) {
-      std::array<Value, 4> chains;
-      for (size_t i = row, at = 0; i < words.size(); i += rows)
-        for (Value v : unpack(b, loc, words[i], element)) {
-          Value &chain = chains[at++ % 4];
-          chain = chain ? sum(chain, v) : v;
-        }
-      sums.push_back(sum(sum(chains[0], chains[1]), sum(chains[2], chains[3])));
-    }
-    return sums;
-  }
-
-  /// The columns of a product with ones are all the sum.
-  static SmallVector<Value> multiply(OpBuilder &b, Location loc,
-                                     ValueRange words, Type element,
-                                     size_t rows) {
-    Value ones =
-        constantI32(b, loc, element.isBF16() ? 0x3f803f80 : 0x3c003c00);
-    Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
-    SmallVector<Value> sums;
-    for (size_t row = 0; row < rows; row += 2) {
-      SmallVector<Value> c(4, zero);
-      for (size_t k = row; k < words.size(); k += 2 * rows) {
-        // Row after row.
-        Value left[] = {words[k], words[k + rows], words[k + 1],
-                        words[k + rows + 1]};
-        auto product = MmaOp::create(b, loc, ValueRange(c).getTypes(), element,
-                                     element, left, ValueRange{ones, ones}, c);
-        c.assign(product.getResults().begin(), product.getResults().end());
-      }
-      sums.append({c[0], c[2]});
-    }
-    return sums;
   }
 };
 
@@ -334,8 +251,8 @@ struct LowerWaitProducts : OpConversionPattern<WaitProductsOp> {
 
 void tile::populateOperandPatterns(const TypeConverter &types,
                                    RewritePatternSet &patterns) {
-  patterns.add<LowerAccumulators, LowerPack, LowerSumRows, LowerReadOperand,
-               LowerSettle>(types, patterns.getContext());
+  patterns.add<LowerAccumulators, LowerPack, LowerReadOperand, LowerSettle>(
+      types, patterns.getContext());
 }
 
 void tile::populateProductPatterns(const TypeConverter &types,

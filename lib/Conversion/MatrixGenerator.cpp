@@ -422,7 +422,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   bool hasWarpgroups = plan.target.hasWarpgroups;
   if (plan.fold) {
     findPivotMoves();
-    findRowSums();
+    findPartialSums();
   }
   if (plan.stream && plan.shares() == 1 && hasWarpgroups) {
     int64_t wanted = space.schedule.getHint("queue");

@@ -207,12 +207,7 @@ private:
                 llvm::SmallVectorImpl<mlir::Value> &running);
   // Steps ---------------------------------------------------------------------
   void findPivotMoves();
-  void findRowSums();
-  void roundRowSums();
-  llvm::SmallVector<mlir::Value> packBacks();
-  bool hasRoundedSums() const {
-    return llvm::any_of(rowSums, [](const RowSum &s) { return s.product; });
-  }
+  void findPartialSums();
   llvm::SmallVector<PowerScale> scalePowers();
   mlir::Value findMove(const llvm::DenseMap<unsigned, Fragment> &states);
   llvm::SmallVector<PowerScale> movePivots(mlir::Value moves,
@@ -327,16 +322,8 @@ private:
   /// Powers of matrices whose pivots are lazy.
   llvm::SmallVector<mlir::Operation *> pivotPowers;
   llvm::SmallVector<MovedState> movedStates;
-  /// A state that is a sum of rows; of what a product has as its left operand, and
-  /// rounded like that.
-  struct RowSum {
-    unsigned state;
-    ReduceOp reduce;
-    std::optional<unsigned> product;
-  };
-  llvm::SmallVector<RowSum> rowSums;
-  /// Sums of operands are made by products with ones, not kept by thread.
-  bool sumsByProducts = false;
+  /// States that are sums of rows, kept by thread during the fold.
+  llvm::SmallVector<std::pair<unsigned, ReduceOp>> partialSums;
 };
 
 } // namespace redfuse

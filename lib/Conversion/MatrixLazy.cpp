@@ -4,8 +4,7 @@
 // the finalisation then give the same result for any pivot. That is shown by
 // degrees. A value is free of the pivot, or the pivot's multiple is added to it
 // ("shift"), or it has a power of exp(pivot) as a factor ("power"); both are kept
-// for each of the pivots that a body knows. A factor that weights have, and a
-// quotient of their sums has not, is followed in the same way.
+// for each of the pivots that a body knows.
 //
 //===----------------------------------------------------------------------===//
 #include "MatrixPlan.h"
@@ -330,55 +329,6 @@ private:
   SmallVector<double> powers;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Multiples of states
-//===----------------------------------------------------------------------===//
-
-/// A body where some values have one factor, the same in all: whether these results
-/// have it too, each as often as `expected` says.
-static bool haveFactor(BodyDegrees &degrees, Value given, ValueRange results,
-                       function_ref<bool(unsigned)> expected) {
-  if (!degrees.run(given, /*isPartial=*/false))
-    return false;
-  for (auto [i, v] : llvm::enumerate(results)) {
-    std::optional<PivotDegree> degree = degrees.of(v);
-    if (!degree || !(*degree == powerOf(0, expected(i) ? 1 : 0)))
-      return false;
-  }
-  return true;
-}
-
-bool redfuse::cancelsIn(FoldOp fold, FinalizeOp last, Value weights,
-                        ArrayRef<unsigned> states) {
-  Block &step = *fold.getProgramBody(), &merge = fold.getMerge().front();
-  unsigned count = fold.getNumStates();
-  auto isSum = [&](unsigned s) { return llvm::is_contained(states, s); };
-  auto degreeOf = [&](unsigned s) { return powerOf(0, isSum(s) ? 1 : 0); };
-  BodyDegrees inStep(step);
-  for (BlockArgument arg : step.getArguments().drop_back(count))
-    inStep.set(arg, PivotDegree());
-  for (auto [s, arg] : llvm::enumerate(step.getArguments().take_back(count)))
-    inStep.set(arg, degreeOf(s));
-  inStep.set(weights, powerOf(0, 1));
-  if (!haveFactor(inStep, weights, step.getTerminator()->getOperands(), isSum))
-    return false;
-  BodyDegrees inMerge(merge);
-  for (auto [i, arg] : llvm::enumerate(merge.getArguments()))
-    inMerge.set(arg, degreeOf(i % count));
-  if (!haveFactor(inMerge, {}, merge.getTerminator()->getOperands(), isSum))
-    return false;
-  Block &body = *last.getProgramBody();
-  BodyDegrees inResults(body);
-  for (auto [i, input] : llvm::enumerate(last.getInputs())) {
-    auto result = dyn_cast<OpResult>(input);
-    bool isState = result && result.getOwner() == fold;
-    inResults.set(body.getArgument(i),
-                  isState ? degreeOf(result.getResultNumber()) : PivotDegree());
-  }
-  return haveFactor(inResults, {}, body.getTerminator()->getOperands(),
-                    [](unsigned) { return false; });
-}
 
 void redfuse::markLazyPivots(KernelOp kernel) {
   auto folds = kernel.getBody().front().getOps<FoldOp>();

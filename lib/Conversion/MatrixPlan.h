@@ -130,11 +130,6 @@ inline constexpr float kHeadroom = 8;
 /// and finalisation give the same for any pivot.
 void markLazyPivots(KernelOp kernel);
 
-/// Whether a factor that all `weights` of the step's body had would be one of these
-/// states, and of no other, and none of the results.
-bool cancelsIn(FoldOp fold, FinalizeOp last, mlir::Value weights,
-               llvm::ArrayRef<unsigned> states);
-
 /// A constant's multiple of a value; a quotient by a constant is one, too.
 struct ScaledValue {
   mlir::Value value;

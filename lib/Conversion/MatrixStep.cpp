@@ -84,6 +84,8 @@ void MatrixGenerator::findPivotMoves() {
   Block *body = plan.step.getProgramBody();
   auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
   llvm::DenseSet<Value> pivots;
+  int64_t wanted = space.schedule.getHint("lazy");
+  float headroom = wanted > 1 ? wanted / 2.0f : kHeadroom;
   for (auto [s, arg] : llvm::enumerate(states)) {
     Value next = getState(plan.fold, s).second;
     auto max = next.getDefiningOp<arith::MaximumFOp>();
@@ -97,7 +99,7 @@ void MatrixGenerator::findPivotMoves() {
         emitter->shapeOf((*stepSets)[other]).kind == Fragment::Kind::Row)
       top = reduce;
     lazyPivots.push_back({max, unsigned(s), other, top,
-                          kHeadroom / scale.getValue().convertToFloat()});
+                          headroom / scale.getValue().convertToFloat()});
     pivots.insert(next);
   }
   if (pivots.empty())
@@ -125,7 +127,7 @@ void MatrixGenerator::findPivotMoves() {
 /// s' = s * f + sum of x, or s + sum of x: the sums of each thread, carried on by
 /// themselves, are those of the row in the end. Their factors are the same in all
 /// threads of a row, because nothing else sees what differs.
-void MatrixGenerator::findRowSums() {
+void MatrixGenerator::findPartialSums() {
   for (unsigned s = 0; s < plan.fold.getNumStates(); ++s) {
     auto [state, next] = getState(plan.fold, s);
     auto add = next.getDefiningOp<arith::AddFOp>();
@@ -147,58 +149,11 @@ void MatrixGenerator::findRowSums() {
             return product.reduce == reduce;
           }))
         continue;
-      rowSums.push_back({s, reduce, std::nullopt});
+      partialSums.push_back({s, reduce});
       emitter->inThread.insert(reduce);
       break;
     }
   }
-  roundRowSums();
-}
-
-/// A value without roundings to 16 bits: those of folds are dropped.
-static Value stripRounding(Value v) {
-  while (true) {
-    Value in = stripExtension(v);
-    if (auto narrow = in.getDefiningOp<arith::TruncFOp>())
-      in = narrow.getIn();
-    if (in == v)
-      return v;
-    v = in;
-  }
-}
-
-/// Products round their left operands. Where results are quotients of what is added
-/// up with weights by the sum of these weights, the sum is of the rounded ones, too:
-/// a result is then a mean with weights that are all a little different from the
-/// program's, and a weight that is by far the largest cancels.
-void MatrixGenerator::roundRowSums() {
-  int64_t wanted = space.schedule.getHint("sums");
-  if (wanted < 2 || !plan.finalize)
-    return;
-  for (RowSum &sum : rowSums) {
-    Value weights = stripRounding(sum.reduce.getOperand(0));
-    if (emitter->shapeOf((*stepSets)[weights]).kind != Fragment::Kind::Matrix)
-      continue;
-    std::optional<unsigned> first;
-    SmallVector<unsigned> states;
-    for (unsigned i : backs) {
-      const MatrixProduct &product = plan.products[i];
-      if (stripRounding(product.left) != weights ||
-          sum.reduce.getOver() != ArrayRef<int64_t>(product.k))
-        continue;
-      states.push_back(product.state);
-      first = first.value_or(i);
-    }
-    for (RowSum &other : rowSums)
-      if (stripRounding(other.reduce.getOperand(0)) == weights)
-        states.push_back(other.state);
-    if (first && cancelsIn(plan.fold, plan.finalize, weights, states))
-      sum.product = first;
-  }
-  sumsByProducts = wanted == 3;
-  for (RowSum &sum : rowSums)
-    if (sum.product && sumsByProducts)
-      emitter->inThread.erase(sum.reduce);
 }
 
 //===----------------------------------------------------------------------===//
@@ -505,39 +460,16 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
     }
   // Sums before the packed operands of the same values: ptxas then adds and packs
   // as the powers come.
-  if (!hasRoundedSums())
-    yieldOthers(before, after);
-  after.packed = packBacks();
-  if (hasRoundedSums())
-    yieldOthers(before, after);
+  yieldOthers(before, after);
+  for (unsigned i : backs)
+    after.packed.push_back(emitter->packLeft(plan.products[i]));
   emitter->values = std::move(invariants);
   emitter->powers.clear();
   return after;
 }
 
-/// Left operands of the products onto states, and the sums of those.
-SmallVector<Value> MatrixGenerator::packBacks() {
-  SmallVector<Value> packed;
-  for (unsigned i : backs) {
-    packed.push_back(emitter->packLeft(plan.products[i]));
-    for (RowSum &sum : rowSums) {
-      if (sum.product != i)
-        continue;
-      Value reduced = sum.reduce.getResult(0);
-      Fragment rows = emitter->shapeOf((*stepSets)[reduced]);
-      SmallVector<Type> types(emitter->sizeOf(rows), b.getF32Type());
-      auto op =
-          tile::SumRowsOp::create(b, loc, types, packed.back(), sumsByProducts);
-      rows.values.assign(op.getSums().begin(), op.getSums().end());
-      emitter->values[reduced] = rows;
-    }
-  }
-  return packed;
-}
-
 /// Sums that were kept by thread become those of rows.
 void MatrixGenerator::completeSums(DenseMap<unsigned, Fragment> &states) {
-  for (RowSum &sum : rowSums)
-    if (emitter->inThread.contains(sum.reduce))
-      states[sum.state] = emitter->acrossLanes(sum.reduce, states[sum.state]);
+  for (auto [s, reduce] : partialSums)
+    states[s] = emitter->acrossLanes(reduce, states[s]);
 }

@@ -154,7 +154,9 @@ MatrixGenerator::Carried MatrixGenerator::emitStepInOrder(Carried before,
     emitter->values[arg] = before.states[s];
   bool mayStay = !isFirst && !lazyPivots.empty() && emitter->isWholeTile;
   setPivots(mayStay ? findMove(before.states) : Value(), before, after);
-  SmallVector<Value> packed = packBacks();
+  SmallVector<Value> packed;
+  for (unsigned i : backs)
+    packed.push_back(emitter->packLeft(plan.products[i]));
   // What is computed of a step's matrices comes before the next products.
   for (unsigned i : backs) {
     unsigned s = plan.products[i].state;

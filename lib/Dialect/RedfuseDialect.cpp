@@ -144,7 +144,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   static constexpr StringLiteral kHints[] = {
       "ahead", "await", "blocks", "cached", "cluster", "columns", "early",
       "keep",  "late",  "lazy",   "loop",   "operand", "queue",   "rows",
-      "slots", "split", "step",   "store",  "sums",    "threads"};
+      "slots", "split", "step",   "store",  "threads"};
   for (NamedAttribute hint :
        hints ? hints.getValue() : ArrayRef<NamedAttribute>()) {
     auto value = dyn_cast<IntegerAttr>(hint.getValue());

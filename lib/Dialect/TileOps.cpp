@@ -349,14 +349,6 @@ LogicalResult PackOp::verify() {
   return success();
 }
 
-LogicalResult SumRowsOp::verify() {
-  int64_t rows = getPacked().getType().getRows() / 32;
-  if (int64_t(getSums().size()) != rows)
-    return emitOpError() << "a thread has " << rows << " rows of it, got "
-                         << getSums().size() << " sums";
-  return success();
-}
-
 LogicalResult ReadOperandOp::verify() {
   SharedType tile = getTile().getType();
   if (tile.getElement() != getType().getElement())

@@ -52,41 +52,6 @@ func.func @registers(%x: f32, %y: f32, %b: i32) -> f32 {
   return %e#0 : f32
 }
 
-// Sums of rows as they were rounded: of the words of a row, each half as a float. Or,
-// of all lanes of a row, by products with ones: the first column of two rows.
-
-// CHECK-LABEL: func @sums(
-// CHECK: %[[W0:.*]] = llvm.inline_asm asm_dialect = att "cvt.rn.bf16x2.f32
-// CHECK: %[[W1:.*]] = llvm.inline_asm asm_dialect = att "cvt.rn.bf16x2.f32
-// CHECK: %[[W2:.*]] = llvm.inline_asm asm_dialect = att "cvt.rn.bf16x2.f32
-// CHECK: %[[W3:.*]] = llvm.inline_asm asm_dialect = att "cvt.rn.bf16x2.f32
-// CHECK: arith.shli %[[W0]], %c16
-// CHECK: arith.andi %[[W0]], %c-65536
-// CHECK: arith.shli %[[W2]], %c16
-// CHECK: arith.andi %[[W2]], %c-65536
-// CHECK-COUNT-3: arith.addf
-// CHECK: arith.shli %[[W1]], %c16
-// CHECK: arith.shli %[[W3]], %c16
-// CHECK-COUNT-3: arith.addf
-// CHECK: "llvm.nvvm.mma.m16n8k16.row.col.bf16"(%[[W0]], %[[W1]], %[[W2]], %[[W3]], %c1065369472{{.*}}, %c1065369472{{.*}}, %cst, %cst, %cst, %cst)
-func.func @sums(%x: f32, %y: f32) -> (f32, f32, f32, f32) {
-  %p = tile.pack %x, %y, %y, %y, %x, %x, %y, %x : !tile.operand<64x16xbf16>
-  %a:2 = tile.sum_rows %p : !tile.operand<64x16xbf16> -> f32, f32
-  %b:2 = tile.sum_rows %p whole : !tile.operand<64x16xbf16> -> f32, f32
-  return %a#0, %a#1, %b#0, %b#1 : f32, f32, f32, f32
-}
-
-// CHECK-LABEL: func @sums_f16(
-// CHECK: %[[W:.*]] = llvm.inline_asm asm_dialect = att "cvt.rn.f16x2.f32
-// CHECK: arith.trunci %[[W]] : i32 to i16
-// CHECK: arith.extf %{{.*}} : f16 to f32
-// CHECK: arith.shrui %[[W]], %c16
-func.func @sums_f16(%x: f32, %y: f32) -> (f32, f32) {
-  %p = tile.pack %x, %y, %y, %y, %x, %x, %y, %x : !tile.operand<64x16xf16>
-  %a:2 = tile.sum_rows %p : !tile.operand<64x16xf16> -> f32, f32
-  return %a#0, %a#1 : f32, f32
-}
-
 // A product that runs while a loop goes on is as many values as a thread has.
 
 // CHECK-LABEL: func @carried(

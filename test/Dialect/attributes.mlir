@@ -94,7 +94,7 @@ module attributes {redfuse.a = #redfuse.schedule<map, blocks = [1]>} {}
 
 // -----
 
-// expected-error @below {{no hint is called "colour"; expected one of ahead, await, blocks, cached, cluster, columns, early, keep, late, lazy, loop, operand, queue, rows, slots, split, step, store, sums, threads}}
+// expected-error @below {{no hint is called "colour"; expected one of ahead, await, blocks, cached, cluster, columns, early, keep, late, lazy, loop, operand, queue, rows, slots, split, step, store, threads}}
 module attributes {redfuse.a = #redfuse.schedule<map, hints = {colour = 3}>} {}
 
 // -----

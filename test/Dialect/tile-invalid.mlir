@@ -275,14 +275,6 @@ func.func @few(%x: f32) {
 
 // -----
 
-func.func @rows(%p: !tile.operand<128x16xbf16>) {
-  // expected-error@+1 {{a thread has 4 rows of it, got 2 sums}}
-  %s:2 = tile.sum_rows %p : !tile.operand<128x16xbf16> -> f32, f32
-  return
-}
-
-// -----
-
 func.func @type(%t: !tile.shared<64x64xbf16>, %r: i32) {
   // expected-error@+1 {{reads elements of 'bf16' as 'f16'}}
   %p = tile.read_operand %t[%r] : !tile.shared<64x64xbf16> -> !tile.operand<64x64xf16>

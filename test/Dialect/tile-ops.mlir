@@ -120,10 +120,6 @@ func.func @products(%a: !tile.shared<128x64xf16>, %b: !tile.shared<64x64xf16>, %
   %c = tile.accumulators %e#0, %e#1, %e#2, %e#3 : !tile.accumulators<64x8xf32>
   // CHECK: tile.pack %[[E]]#0, {{.*}} : !tile.operand<64x16xbf16>
   %p = tile.pack %e#0, %e#1, %e#2, %e#3, %e#4, %e#5, %e#6, %e#7 : !tile.operand<64x16xbf16>
-  // CHECK: tile.sum_rows %{{.*}} : !tile.operand<64x16xbf16> -> f32, f32
-  %l:2 = tile.sum_rows %p : !tile.operand<64x16xbf16> -> f32, f32
-  // CHECK: tile.sum_rows %{{.*}} whole : !tile.operand<64x16xbf16> -> f32, f32
-  %w:2 = tile.sum_rows %p whole : !tile.operand<64x16xbf16> -> f32, f32
   return %e#0 : f32
 }
 

@@ -26,9 +26,10 @@ from torch.nn.attention import SDPBackend
 VARIANTS = {
     "own": {},
     "eager": {"lazy": 1},
-    "exact": {"sums": 1},
-    "rounded": {"sums": 2},
-    "units": {"sums": 3},
+    "lazy1": {"lazy": 2},
+    "lazy2": {"lazy": 4},
+    "lazy3": {"lazy": 6},
+    "lazy8": {"lazy": 16},
     "dealt": {"queue": 1},
     "queue": {"queue": 2},
     "cached16": {"cached": 16},

@@ -86,9 +86,7 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     - `cached`: MiB that tiles one behind the other find in the L2 cache
     - `operand`: 1: left operands in registers, 2: in shared memory (if of three groups)
     - `store`: 1: results are stored by threads, 2: by bulk copies from shared memory
-    - `lazy`: 1: pivots are maxima, 2: they may lag
-    - `sums` of weights by which sums of products are divided: 1: as they are, 2: as
-      rounded for the products, 3: these by products with ones
+    - `lazy`: 1: pivots are maxima, more: they may lag by half as many powers of 2
 
     Of kernels in registers:
 

@@ -604,24 +604,6 @@ def Tile_PackOp : Tile_Op<"pack", [Tile_Sm80, Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_SumRowsOp : Tile_Op<"sum_rows", [Tile_Sm80, Pure]> {
-  let summary = "adds up the rows of a left operand, as it was rounded";
-  let description = [{
-    One sum for each row that a thread has: of the thread's own elements, or, with
-    `whole`, of all elements of the row, by products of the warp with ones (then
-    all lanes come here, and the threads of a row have the same sum).
-
-        %s:2 = tile.sum_rows %p : !tile.operand<64x128xbf16> -> f32, f32
-        %t:2 = tile.sum_rows %p whole : !tile.operand<64x128xbf16> -> f32, f32
-  }];
-  let arguments = (ins Tile_OperandType:$packed, UnitAttr:$whole);
-  let results = (outs Variadic<F32>:$sums);
-  let assemblyFormat = [{
-    $packed (`whole` $whole^)? attr-dict `:` qualified(type($packed)) `->` type($sums)
-  }];
-  let hasVerifier = 1;
-}
-
 def Tile_ReadOperandOp : Tile_Op<"read_operand", [Tile_Sm80, Tile_Shared]> {
   let summary = "reads a left operand of a tile";
   let description = [{

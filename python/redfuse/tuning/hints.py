@@ -27,19 +27,18 @@ class Space:
 SPACES = {
     WARPGROUPS: Space(
         {"rows": (64, 128, 192), "columns": (32, 64, 80, 96, 128), "queue": (1, 2),
-         "cached": (16, 32, 64), "operand": (1, 2), "store": (1, 2), "lazy": (1, 2),
-         "sums": (1, 2, 3), "split": (1, 2, 4, 8, 16, 32), "cluster": (1, 2, 4, 8),
+         "cached": (16, 32, 64), "operand": (1, 2), "store": (1, 2), "lazy": (1, 2, 4),
+         "split": (1, 2, 4, 8, 16, 32), "cluster": (1, 2, 4, 8),
          "slots": (2, 3, 4, 6, 8), "blocks": (1, 2), "ahead": (1, 2, 3), "late": (2,)},
         together=({"blocks": 2, "columns": 64, "rows": 64}, {"blocks": 2, "ahead": 2},
                   {"split": 8, "cluster": 8}, {"split": 16, "cluster": 1}),
-        folding=frozenset({"columns", "queue", "operand", "store", "lazy", "sums", "blocks",
-                           "ahead", "late"}),
+        folding=frozenset({"columns", "queue", "operand", "store", "lazy", "blocks", "ahead",
+                           "late"}),
     ),
     WARPS: Space(
         {"rows": (64, 128), "columns": (16, 32, 48, 64, 128), "slots": (2, 3, 4),
-         "blocks": (1, 2), "split": (1, 2, 4, 8, 16, 32), "lazy": (1, 2),
-         "sums": (1, 2, 3)},
-        folding=frozenset({"columns", "split", "lazy", "sums"}),
+         "blocks": (1, 2), "split": (1, 2, 4, 8, 16, 32), "lazy": (1, 2, 4)},
+        folding=frozenset({"columns", "split", "lazy"}),
     ),
     REGISTERS: Space(
         {"threads": (128, 256, 512, 1024), "blocks": (1, 2, 4, 8), "cluster": (1, 2, 4, 8),
