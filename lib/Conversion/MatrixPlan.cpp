@@ -72,6 +72,7 @@ private:
   bool checkValues();
   bool checkResults();
   bool chooseWidths();
+  int64_t registersOfOthers();
   std::optional<int64_t> streamWidth(int64_t registers);
   void chooseThree();
   bool hasPredicates();
@@ -431,11 +432,37 @@ bool MatrixPlanner::chooseWidths() {
     return true;
   }
   if (std::optional<int64_t> width =
-          streamWidth(plan.target.fragmentRegisters)) {
+          streamWidth(plan.target.fragmentRegisters - registersOfOthers())) {
     plan.widths[*plan.stream] = *width;
     return true;
   }
   return refuse("its states do not fit registers");
+}
+
+/// What a step takes of registers besides products: predicates and positions, of
+/// which a thread has those of its rows and columns, and matrices that are not left
+/// or right of a product, which ptxas loads long before they are used.
+int64_t MatrixPlanner::registersOfOthers() {
+  constexpr int64_t kOfPosition = 12, kOfMatrix = 24;
+  llvm::DenseSet<Value> factors;
+  for (auto [left, right] : operands) {
+    factors.insert(stripExtension(left));
+    factors.insert(stripExtension(right));
+  }
+  auto isMatrix = [&](Value v) {
+    return (*sets)[v].test(plan.m) && (*sets)[v].test(*plan.stream);
+  };
+  int64_t registers = 0;
+  Block *body = plan.step.getProgramBody();
+  for (BlockArgument arg :
+       body->getArguments().take_front(plan.fold.getInputs().size()))
+    if (!factors.contains(arg) && isMatrix(arg))
+      registers += kOfMatrix;
+  for (Operation &op : *body)
+    if (isa<arith::CmpIOp, arith::SIToFPOp, arith::UIToFPOp>(op) &&
+        isMatrix(op.getResult(0)))
+      registers += kOfPosition;
+  return registers;
 }
 
 /// The columns of a step: as many as registers and shared memory have room for.
