@@ -48,3 +48,7 @@ void redfuse::emitPrefetch(OpBuilder &b, Location loc, Value pointer,
   emitOrder(b, loc, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r",
             {pointer, bytes});
 }
+
+void redfuse::emitLaunchStart(OpBuilder &b, Location loc) {
+  emitOrder(b, loc, "griddepcontrol.launch_dependents;", "~{memory}", {});
+}

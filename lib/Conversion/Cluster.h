@@ -23,6 +23,8 @@ void emitStoreInCluster(mlir::OpBuilder &b, mlir::Location loc,
 
 /// Waits until the kernels before this one in the stream have ended.
 void emitLaunchWait(mlir::OpBuilder &b, mlir::Location loc);
+/// Lets the next kernel's blocks start where there is room.
+void emitLaunchStart(mlir::OpBuilder &b, mlir::Location loc);
 
 /// Lets the thread pause for no time.
 void emitPause(mlir::OpBuilder &b, mlir::Location loc);

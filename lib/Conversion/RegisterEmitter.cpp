@@ -565,6 +565,37 @@ void RegisterEmitter::forgetExtended() {
     }
 }
 
+void RegisterEmitter::forgetVectors() {
+  for (Scope &scope : loaded)
+    for (auto it = scope.values.begin(); it != scope.values.end();)
+      it = isa<VectorType>(it->second.getType()) ? scope.values.erase(it)
+                                                 : std::next(it);
+}
+
+/// Where tiles are read again, further loads wait for `v`: else ptxas loads all
+/// first, and what is added up has no registers beside them. Their address depends
+/// on it by nothing, which no compiler knows: the grid has one row of blocks.
+void RegisterEmitter::loadBehind(Value v) {
+  if (!layout.readsAgain || !group->vectorDim)
+    return;
+  if (isa<VectorType>(v.getType()))
+    v = vector::ExtractOp::create(b, loc, v, 0);
+  if (!v.getType().isF32())
+    return;
+  Type i32 = b.getI32Type();
+  Value &start = starts[*group->vectorDim];
+  Value rows = arith::IndexCastUIOp::create(
+      b, loc, i32,
+      gpu::GridDimOp::create(b, loc, gpu::Dimension::y).getResult());
+  Value nothing = arith::AndIOp::create(
+      b, loc, arith::BitcastOp::create(b, loc, i32, v).getResult(),
+      arith::SubIOp::create(b, loc, rows, word(1)).getResult());
+  Value same = arith::AddIOp::create(
+      b, loc, arith::IndexCastUIOp::create(b, loc, i32, start).getResult(),
+      nothing);
+  start = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), same);
+}
+
 LogicalResult RegisterEmitter::emitGroup(const Group &whole) {
   if (layout.staysPacked)
     forgetExtended();
@@ -622,17 +653,21 @@ void RegisterEmitter::prefetch(ArrayRef<const Group *> groups,
   }
 }
 
-/// Sums of a constant at every point need nothing of other threads.
-bool RegisterEmitter::emitCount() {
-  if (reduces.size() != group->roots.size() ||
-      getCombinedBits() != getBits(group->over))
-    return false;
+/// Sums of a constant at every point need nothing of other threads, nor of a walk:
+/// they are no reductions from here on. Returns whether the group is nothing else.
+bool RegisterEmitter::emitCounts() {
   IntegerAttr each;
-  for (Root *root : reduces)
-    if (root->reduce.getReducer() != Reducer::Add ||
-        root->reduce.getNumOperands() != 1 ||
-        !matchPattern(root->reduce.getOperand(0), m_Constant(&each)))
-      return false;
+  auto counts = [&](Root *root) {
+    return root->reduce.getReducer() == Reducer::Add &&
+           root->reduce.getNumOperands() == 1 &&
+           matchPattern(root->reduce.getOperand(0), m_Constant(&each));
+  };
+  SmallVector<Root *> found;
+  llvm::copy_if(reduces, std::back_inserter(found), counts);
+  bool isAll = found.size() == group->roots.size();
+  if (found.empty() || getCombinedBits() != getBits(group->over) ||
+      (found.size() == reduces.size() && !isAll))
+    return false;
   Value points = constantIndex(1);
   for (unsigned d : group->over)
     points = b.createOrFold<arith::MulIOp>(loc, points, dims[d].size);
@@ -640,7 +675,7 @@ bool RegisterEmitter::emitCount() {
   env.position.assign(dims.size(), Value());
   env.local.assign(dims.size(), 0);
   forPoints(env, intoDims, [&](Env &at) {
-    for (Root *root : reduces) {
+    for (Root *root : found) {
       auto buffer = buffers.find(root->reduce.getResult(0));
       if (buffer == buffers.end())
         continue;
@@ -652,11 +687,12 @@ bool RegisterEmitter::emitCount() {
                 b.createOrFold<arith::MulIOp>(loc, sum, constant(each)), at);
     }
   });
-  return true;
+  llvm::erase_if(reduces, counts);
+  return isAll;
 }
 
 void RegisterEmitter::emitReduction() {
-  if (emitCount())
+  if (emitCounts())
     return;
   Env env;
   env.position.assign(dims.size(), Value());
@@ -685,6 +721,7 @@ void RegisterEmitter::emitReduction() {
       accumulate(inner, accumulators);
       inner.mask = Value();
       emitPoint(inner);
+      loadBehind(accumulators.front());
     });
     bool lanesAreReduced =
         group->vectorDim && llvm::is_contained(group->over, *group->vectorDim);
@@ -700,6 +737,11 @@ void RegisterEmitter::emitReduction() {
     points.push_back(at);
   });
 
+  if (beforeExchange) {
+    const Group *mine = group;
+    std::exchange(beforeExchange, nullptr)();
+    selectGroup(*mine);
+  }
   combineAcross(all, getCombinedBits(),
                 [&](Parts &mine, ArrayRef<Value> other) {
                   unsigned next = 0;
@@ -713,6 +755,7 @@ void RegisterEmitter::emitReduction() {
                     }
                 });
 
+  loadBehind(all.front());
   for (auto [p, at] : llvm::enumerate(points)) {
     unsigned next = p * width;
     for (Root *root : reduces)

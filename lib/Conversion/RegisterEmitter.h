@@ -49,6 +49,9 @@ struct RegisterLayout {
   llvm::SmallVector<unsigned> movedOnce;
   /// What all blocks read is loaded where it is used: it is near.
   bool loadsSharedLate = false;
+  /// ... but before threads exchange what they have reduced for the last time: it
+  /// is under way meanwhile.
+  bool loadsSharedBeforeExchange = false;
   /// Blocks walk tiles of the grid in a loop, that many of them on a
   /// multiprocessor: the next tile is loaded before this one is computed.
   unsigned loopingBlocks = 0;
@@ -63,6 +66,9 @@ struct RegisterLayout {
   /// What a step reads is all under way before anything is computed: the assembler
   /// would load what is needed last when it is needed, to save registers.
   bool awaitsLoads = false;
+  /// Groups of ops read again what those before them have read: it is in the
+  /// first-level cache.
+  bool readsAgain = false;
   /// What a step of a loop reads is loaded before the one before it is computed.
   bool loadsStepsAhead = false;
 };
@@ -113,6 +119,8 @@ public:
   enum class Whose { Own, Shared, All } whose = Whose::All;
   /// Loads of single elements stay where they are emitted.
   bool pinsLoads = false;
+  /// Called once, when a reduction has combined what each thread has.
+  std::function<void()> beforeExchange;
   /// Exchanges through shared memory so far.
   unsigned numExchanges = 0;
   /// Reads `tile` (shared memory) where `memref` is read by `map`.
@@ -125,11 +133,13 @@ public:
   /// Ends a group of copies; waits for all copies of this thread.
   void commitKept();
   void awaitKept();
-  /// Copies to where threads have read follow what they have read.
+  /// Accesses from here on follow those of this warp so far.
   void finishReads();
   /// Values loaded or kept from here on are known up to `popScope`.
   void pushScope() { loaded.emplace_back(); }
   void popScope() { loaded.pop_back(); }
+  /// Vectors are loaded again.
+  void forgetVectors();
   /// What has been loaded in this scope, in the order of the loads; and the same
   /// again, of another tile.
   llvm::SmallVector<mlir::Value> takeLoaded();
@@ -236,6 +246,7 @@ private:
     loaded.back().order.push_back(std::move(key));
   }
   void forgetExtended();
+  void loadBehind(mlir::Value v);
   /// Values by what they were loaded from, and the order of the loads.
   struct Scope {
     std::map<LoadKey, mlir::Value> values;
@@ -244,7 +255,7 @@ private:
 
   // Reductions ----------------------------------------------------------------
   void emitReduction();
-  bool emitCount();
+  bool emitCounts();
   using Combine =
       llvm::function_ref<void(Parts &, llvm::ArrayRef<mlir::Value>)>;
   void combineAcross(Parts &parts, unsigned bits, Combine combine);

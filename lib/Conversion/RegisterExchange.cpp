@@ -10,6 +10,9 @@ using namespace mlir;
 using namespace redfuse;
 
 static constexpr int64_t kExchangeLimit = 40 * 1024;
+/// Words that a thread reads of all warps rather than to ask other lanes for them,
+/// which takes longer.
+static constexpr int64_t kDirectWords = 32, kDirectWarps = 8;
 
 /// Combines `parts` of the threads that differ in `bits` alone; all of them have
 /// the result.
@@ -87,6 +90,29 @@ void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
         arith::OrIOp::create(b, loc, base, deposit(number, warps)).getResult();
     return loadWords(types, placeOf(from), places);
   };
+  if (own == 0 && !isFar && count == places && count <= kDirectWarps &&
+      count >= 4 && countWords(types) * count <= kDirectWords) {
+    // Neighbours combine first, as lanes do: the result is the same.
+    auto row = VectorType::get({4}, b.getI32Type());
+    SmallVector<SmallVector<Value>> words(count);
+    for (int64_t n = 0; n < countWords(types); ++n)
+      for (int64_t first = 0; first < count; first += 4) {
+        Value v = vector::LoadOp::create(
+            b, loc, row, shared,
+            constantIndex(mergeOffset / 4 + n * places + first),
+            /*nontemporal=*/false, llvm::MaybeAlign(llvm::Align(16)));
+        for (int64_t i = 0; i < 4; ++i)
+          words[first + i].push_back(vector::ExtractOp::create(b, loc, v, i));
+      }
+    SmallVector<Parts> each;
+    for (ArrayRef<Value> ofWarp : words)
+      each.push_back(fromWords(types, ofWarp));
+    for (int64_t distance = 1; distance < count; distance *= 2)
+      for (int64_t i = 0; i < count; i += 2 * distance)
+        combine(each[i], each[i + distance]);
+    parts = each[0];
+    return;
+  }
   if (own == 0) {
     // The lanes of a warp take what one warp has each, or several have.
     int64_t taken = std::min<int64_t>(count, warpSize);

@@ -37,6 +37,7 @@ private:
   int64_t unitOf(unsigned d) const;
   int64_t lengthOf(unsigned i) const;
   bool isOneStep() const;
+  bool isHeld();
   /// Of the threads that walk different points of a fold.
   LogicalResult walkStream(IndexProgramOpInterface op, unsigned i);
   /// Asks the cache for what the block reads first.
@@ -54,6 +55,8 @@ private:
   LogicalResult emitRound(Value block);
   void placeTile(Value block);
   void loadAhead(RegisterEmitter::Whose whose);
+  /// Emits a group; the last one that reduces has what all blocks read loaded.
+  LogicalResult emitGroup(IndexProgramOpInterface op, const Group &group);
   /// Stores the states of this block; the last of the blocks of a tile goes on,
   /// with the states of all.
   void mergeBlocks(FoldOp fold);
@@ -69,6 +72,9 @@ private:
                       Value step, function_ref<LogicalResult(Value)> body,
                       function_ref<void(Value)> ahead = {});
   void loadStep(IndexProgramOpInterface op);
+  /// Lets the next kernel of the stream start: once, behind the first loads where
+  /// they stand in no loop.
+  void startNext();
 
   RegisterLayout layout;
   RegisterEmitter *own = nullptr;
@@ -78,11 +84,20 @@ private:
   int64_t keptBytes = 0;
   bool isFetching = false;
   DeviceLimits limits;
+  bool startsNext = false;
+  /// Groups that reduce, not yet emitted.
+  unsigned reductionsLeft = 0;
   /// Where blocks fold a segment each and merge in this launch: the number of
   /// the segment and of the tile, and the kernel's workspace and counters.
   Value part, tile, workspace, counters;
 };
 } // namespace
+
+static bool reduces(const Group &group) {
+  return llvm::any_of(group.roots, [](const Root *root) {
+    return root->kind == Root::Kind::Reduce;
+  });
+}
 
 /// Every tile is a number.
 void RegisterKernelGenerator::giveTiles() {
@@ -182,6 +197,12 @@ void RegisterKernelGenerator::loadStep(IndexProgramOpInterface op) {
                 /*streams=*/true);
 }
 
+void RegisterKernelGenerator::startNext() {
+  if (startsNext)
+    emitLaunchStart(b, loc);
+  startsNext = false;
+}
+
 LogicalResult RegisterKernelGenerator::emitStep(IndexProgramOpInterface op,
                                                 unsigned i) {
   if (i + 1 < streamDims.size())
@@ -190,13 +211,19 @@ LogicalResult RegisterKernelGenerator::emitStep(IndexProgramOpInterface op,
     own->fetchKept();
     return success();
   }
-  own->prefetch(groupsOf(op, /*isInvariant=*/false), streamed,
-                /*streams=*/true);
+  if (!layout.readsAgain ||
+      op == *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin())
+    own->prefetch(groupsOf(op, /*isInvariant=*/false), streamed,
+                  /*streams=*/true);
   if (layout.awaitsLoads)
     own->awaitLoaded();
-  for (const Group *group : groupsOf(op, /*isInvariant=*/false))
-    if (failed(own->emitGroup(*group)))
+  startNext();
+  for (const Group *group : groupsOf(op, /*isInvariant=*/false)) {
+    if (failed(emitGroup(op, *group)))
       return failure();
+    if (layout.readsAgain)
+      own->forgetVectors();
+  }
   return success();
 }
 
@@ -219,6 +246,15 @@ int64_t RegisterKernelGenerator::lengthOf(unsigned i) const {
   int64_t parts = space.schedule.getParts();
   return length % (parts * unitOf(d)) == 0 ? length / parts
                                            : ShapedType::kDynamic;
+}
+
+/// Whether all programs walk the grid's tiles in one step.
+bool RegisterKernelGenerator::isHeld() {
+  streamDims.clear();
+  if (space.schedule)
+    for (int64_t d : space.schedule.getStream())
+      streamDims.push_back(d);
+  return isOneStep();
 }
 
 /// Whether every streamed dim is walked in one step.
@@ -390,6 +426,17 @@ void RegisterKernelGenerator::loadAhead(RegisterEmitter::Whose whose) {
   own->whose = before;
 }
 
+LogicalResult RegisterKernelGenerator::emitGroup(IndexProgramOpInterface op,
+                                                 const Group &group) {
+  if (layout.loadsSharedBeforeExchange && reduces(group) &&
+      --reductionsLeft == 0)
+    own->beforeExchange = [this, op] {
+      loadAhead(RegisterEmitter::Whose::Shared);
+      emitter->setProgram(op, *programs[op], buffers[op]);
+    };
+  return own->emitGroup(group);
+}
+
 /// A tile of the grid, and all that is walked in it.
 void RegisterKernelGenerator::placeTile(Value block) {
   placeBlock(block);
@@ -496,6 +543,8 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
       emitLaunchWait(b, loc);
     own->startCluster();
     prefetchScalars();
+    for (auto each : kernel.getBody().front().getOps<IndexProgramOpInterface>())
+      reductionsLeft += llvm::count_if(programs[each]->getGroups(), reduces);
     if (!layout.kept.empty() && failed(fetchKept(op)))
       return failure();
   }
@@ -512,13 +561,24 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
   emitter->setProgram(op, *programs[op], buffers[op]);
   SmallVector<const Group *> varying = groupsOf(op, /*isInvariant=*/false);
   SmallVector<const Group *> fixed = groupsOf(op, /*isInvariant=*/true);
-  own->prefetch(varying.empty() ? ArrayRef(fixed).take_front(1) : fixed,
-                streamed, /*streams=*/false);
-  for (const Group *group : fixed)
-    if (failed(own->emitGroup(*group)))
+  // What is read again is near after the first time.
+  bool prefetches =
+      !layout.readsAgain ||
+      op == *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin();
+  if (prefetches)
+    own->prefetch(varying.empty() ? ArrayRef(fixed).take_front(1) : fixed,
+                  streamed, /*streams=*/false);
+  if (varying.empty())
+    startNext();
+  for (const Group *group : fixed) {
+    if (failed(emitGroup(op, *group)))
       return failure();
+    if (layout.readsAgain)
+      own->forgetVectors();
+  }
   if (!varying.empty()) {
-    own->prefetch(varying, streamed, /*streams=*/false);
+    if (prefetches)
+      own->prefetch(varying, streamed, /*streams=*/false);
     if (failed(streamDims.empty() ? emitStep(op, 0) : walkStream(op, 0)))
       return failure();
   }
@@ -642,10 +702,15 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   auto func =
       gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
   func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  if (!sharesMemory(launch))
+  if (!sharesMemory(launch) && !layout.readsAgain)
     func->setAttr("redfuse.reuse", b.getUnitAttr());
-  if (limits.overlapsLaunches)
+  if (limits.overlapsLaunches) {
     func->setAttr(kWaits, b.getUnitAttr());
+    startsNext = layout.loopingBlocks == 0 && layout.cluster == 1 &&
+                 layout.kept.empty() && isHeld();
+    if (startsNext)
+      func->setAttr(kStartsNext, b.getUnitAttr());
+  }
   int64_t threads = layout.getThreadsOfBlock();
   func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
   if (layout.cluster > 1)

@@ -13,9 +13,16 @@ static constexpr int64_t kMaxRegisters = 180, kMaxCode = 6000;
 /// Bytes of rows that a second reading finds in the cache.
 static constexpr double kCachedBytes = 20e6;
 static constexpr int64_t kMaxThreads = 512;
+/// Threads of a block that streams: where blocks are many, and elements of all
+/// inputs up to which one of them has all under way at once.
+static constexpr int64_t kStreamingThreads = 256, kAtOnce = 32;
+/// Rounds of such blocks' elements from which on a row is long.
+static constexpr int64_t kLongSteps = 4;
 /// Threads of a block that keeps inputs in shared memory, and bytes that it
 /// needs there beside.
 static constexpr int64_t kKeepingThreads = 512, kExchangeBytes = 4096;
+/// Bytes of the first-level cache that cannot be shared memory.
+static constexpr double kCacheOnlyBytes = 29 * 1024;
 /// Tiles that a block walks at least, where all of them read the same.
 static constexpr int64_t kRounds = 4;
 /// Threads of a block in a cluster that streams.
@@ -229,6 +236,8 @@ void RegisterPlanner::dealResident() {
       limits.warp * layout.cluster, kMaxThreads * layout.cluster);
   if (most > threads * each * 4)
     threads = std::min<int64_t>(threads * 2, 1024 * layout.cluster);
+  if (layout.readsAgain)
+    threads = std::min<int64_t>(kThreadsOfUnit / 2, llvm::PowerOf2Ceil(most));
   if (int64_t asked = hintOf("threads"))
     threads = std::clamp<int64_t>(llvm::bit_floor(uint64_t(asked)), limits.warp,
                                   1024) *
@@ -273,12 +282,33 @@ double RegisterPlanner::countTiles() const {
   return tiles;
 }
 
-/// Whether the blocks are so few that each needs more bytes under way.
-bool RegisterPlanner::hasFewBlocks() const {
+double RegisterPlanner::countBlocks() const {
   double blocks = countTiles();
   if (mergesInLaunch(kernel, space))
     blocks *= space.schedule.getParts();
-  return blocks < 2 * getTargetOf(kernel).getUnits();
+  return blocks;
+}
+
+/// Whether the blocks are so few that each needs more bytes under way.
+bool RegisterPlanner::hasFewBlocks() const {
+  return countBlocks() < 2 * getTargetOf(kernel).getUnits();
+}
+
+/// Threads of a block that streams, unless a schedule asks for others. What few have
+/// under way at once takes few: the less is to exchange. Of long tiles for a few
+/// rounds of blocks, not all blocks should run at a time: they would end together.
+int64_t RegisterPlanner::countStreamingThreads(bool readsTwice) const {
+  if (layout.cluster > 1)
+    return kClusterThreads;
+  double elements = 0, atOnce = kStreamingThreads * kAtOnce;
+  for (const TensorAccess &access : accesses)
+    if (access.isInput && access.dims.anyCommon(streamed))
+      elements += bytesOfTile(access) / access.bytes;
+  bool isLong = elements >= kLongSteps * atOnce &&
+                countBlocks() <= kLongSteps * getTargetOf(kernel).getUnits();
+  return readsTwice || isLong || (hasFewBlocks() && elements > atOnce)
+             ? kMaxThreads
+             : kStreamingThreads;
 }
 
 /// Of a tile of the grid.
@@ -362,6 +392,8 @@ void RegisterPlanner::chooseRepeats() {
       elements += localOf(access.dims);
   DimShare &share = layout.dims[*main];
   double most = !layout.kept.empty() ? 16 : hasFewBlocks() ? 64 : 32;
+  if (layout.loadsStepsAhead)
+    most /= 2;
   if (int64_t asked = hintOf("step"))
     most = asked;
   while (elements > 0 && elements * share.repeats * 2 <= most &&
@@ -386,8 +418,8 @@ int64_t RegisterPlanner::countRegisters() {
         kept += std::max(1.0, words(arg.getType())) *
                 localOf(program.getDimSets()[arg]);
       else if (auto it = destinations.find(op->getOperand(i));
-               it != destinations.end() && (isStaged || !isKept(it->second)) &&
-               !isLoadedLate(it->second))
+               it != destinations.end() && !layout.readsAgain &&
+               (isStaged || !isKept(it->second)) && !isLoadedLate(it->second))
         kept += words(arg.getType()) *
                 localOf(getDimsOf(op.getMapOfBodyArgument(i)));
     }
@@ -437,8 +469,9 @@ bool RegisterPlanner::complete() {
   chooseRepeats();
   // What a multiprocessor has for each thread of one block.
   int64_t blocks = std::max<int64_t>(1, layout.leastBlocksPerUnit);
-  // What shared memory keeps can be read again.
-  int64_t temporaries = layout.kept.empty() ? kTemporaries : 0;
+  // What is kept elsewhere can be read again.
+  int64_t temporaries =
+      layout.kept.empty() && !layout.readsAgain ? kTemporaries : 0;
   int64_t most = std::min<int64_t>(
       kMaxRegisters,
       kRegisters / (layout.getThreadsOfBlock() * blocks) - temporaries);
@@ -488,6 +521,32 @@ RegisterPlanner::keptInputOf(const TensorAccess &access) const {
     return std::nullopt;
   return KeptInput{access.argument.getArgNumber(), access.map,
                    int64_t(llvm::alignTo(elements * access.bytes, 128))};
+}
+
+/// Whether groups of ops read their tile again instead of holding it: two blocks of
+/// as many threads as there can be take turns, and the first-level cache has the
+/// tiles of both beside what all blocks read.
+bool RegisterPlanner::chooseAgain() {
+  bool isAsked = hintOf("keep") == 1, isShared = false;
+  int64_t threads = hintOf("threads") ? hintOf("threads") : kThreadsOfUnit / 2;
+  int64_t blocks = std::max<int64_t>(1, kThreadsOfUnit / threads);
+  double elements = 0, bytes = 0;
+  for (const TensorAccess &access : accesses) {
+    elements = std::max(elements, bytesOfTile(access) / access.bytes);
+    isShared |= isSharedByBlocks(access);
+    if (access.isInput)
+      bytes += bytesOfTile(access) * (isSharedByBlocks(access) ? 1 : blocks);
+  }
+  // Shared memory and the first-level cache are one memory.
+  if (sharedBytes == 0 || bytes > double(sharedBytes) + kCacheOnlyBytes ||
+      hintOf("loop") != 0 || hintOf("keep") == 2 || hintOf("cluster") > 1 ||
+      mergesInLaunch(kernel) ||
+      (space.schedule && space.schedule.getKind() == ScheduleKind::Split) ||
+      elements > 2 * kBlockElements ||
+      (!isAsked && (!isShared || elements <= kBlockElements)))
+    return false;
+  layout.leastBlocksPerUnit = blocks;
+  return layout.readsAgain = true;
 }
 
 /// Whether blocks stay and walk tiles: shared memory keeps what all of them read,
@@ -574,6 +633,12 @@ std::optional<RegisterLayout> RegisterPlanner::run() {
   if (canHoldStream())
     streamed.reset();
   if (streamed.none()) {
+    if (chooseAgain()) {
+      dealResident();
+      if (complete())
+        return finish();
+      layout = lanes;
+    }
     if (chooseStaged()) {
       RegisterLayout staged = layout;
       for (; staged.leastBlocksPerUnit > 0; --staged.leastBlocksPerUnit) {
@@ -606,24 +671,29 @@ std::optional<RegisterLayout> RegisterPlanner::run() {
       return finish();
     layout = lanes;
   }
-  int64_t asked = hintOf("threads");
-  for (int64_t threads : {1024, 512, 256, 128}) {
-    if (asked != 0 ? threads > std::max<int64_t>(asked, 128)
-                   : threads == 1024 ||
-                         (threads == 512 && !hasFewBlocks() && !readsTwice) ||
-                         (layout.cluster > 1 && threads > kClusterThreads))
-      continue;
-    layout = lanes;
-    dealStreamed(threads);
-    if (!complete())
-      continue;
-    // Shared memory that nobody uses keeps further blocks away.
-    int64_t blocks = countCachedBlocks() + 1;
-    if (readsTwice && sharedBytes != 0 &&
-        blocks * layout.threads <= kThreadsOfUnit)
-      layout.leastSharedBytes = sharedBytes / blocks + 1024;
-    return finish();
-  }
+  int64_t asked = hintOf("threads"),
+          most = asked ? std::max<int64_t>(asked, 128)
+                       : countStreamingThreads(readsTwice);
+  for (bool isAhead : {true, false})
+    for (int64_t threads : {1024, 512, 256, 128}) {
+      if (threads > most)
+        continue;
+      layout = lanes;
+      layout.loadsStepsAhead = isAhead;
+      dealStreamed(threads);
+      bool fits = complete() && (!isAhead || chooseStepsAhead());
+      // One step at a time by all these threads is better than two by fewer.
+      if (!fits && isAhead && asked == 0)
+        break;
+      if (!fits)
+        continue;
+      // Shared memory that nobody uses keeps further blocks away.
+      int64_t blocks = countCachedBlocks() + 1;
+      if (readsTwice && sharedBytes != 0 &&
+          blocks * layout.threads <= kThreadsOfUnit)
+        layout.leastSharedBytes = sharedBytes / blocks + 1024;
+      return finish();
+    }
   return std::nullopt;
 }
 

@@ -57,13 +57,16 @@ private:
     return space.schedule && llvm::is_contained(space.schedule.getGrid(), d);
   }
   double countTiles() const;
+  double countBlocks() const;
   bool hasFewBlocks() const;
+  int64_t countStreamingThreads(bool readsTwice) const;
   double bytesOfTile(const TensorAccess &access) const;
   bool isSharedByBlocks(const TensorAccess &access) const;
   bool chooseCluster(bool isHeld);
   void chooseOccupancy();
   void chooseRounds();
-  void chooseStepsAhead();
+  bool chooseStepsAhead();
+  void chooseAwaiting();
   bool exchangesInSteps() const;
   void chooseCaching();
   void chooseAhead();
@@ -71,6 +74,7 @@ private:
   std::optional<RegisterLayout> finish();
   int64_t countCachedBlocks() const;
   bool chooseKept();
+  bool chooseAgain();
   bool chooseStaged();
   std::optional<KeptInput> keptInputOf(const TensorAccess &access) const;
   bool isKept(mlir::BlockArgument argument) const {

@@ -11,7 +11,9 @@ static constexpr double kShareBytes = 32768, kMostShareBytes = 131072;
 /// blocks of a cluster.
 static constexpr double kLittleBytes = 64;
 /// Bytes that blocks ask the second-level cache for at their start, in all.
-static constexpr double kAheadBytes = 24e6;
+static constexpr double kAheadBytes = 24e6, kLittleAheadBytes = 4e6;
+/// Steps of a fold that are worth loading ahead.
+static constexpr int64_t kStepsAhead = 4;
 /// Bytes that a kernel reads, in all, which are best asked for always.
 static constexpr double kShortBytes = 8e6;
 /// Threads of a block up to which registers hold all that a step reads.
@@ -115,9 +117,17 @@ void RegisterPlanner::chooseCaching() {
       }))
     return;
   layout.loadsSharedLate = hintOf("early") != 2;
+  layout.loadsSharedBeforeExchange =
+      hintOf("early") >= 3 && streamed.none() && layout.loopingBlocks == 0 &&
+      !layout.readsAgain;
+  if (hintOf("early") == 3)
+    layout.staysPacked = true;
+  // What is loaded ahead in a loop is not moved behind other work so.
   int64_t past = hintOf("cached");
+  if (past == 0)
+    past = layout.loopingBlocks != 0 ? 3 : 0;
   for (const TensorAccess &access : accesses) {
-    if (past != 0 && (past & (access.isInput ? 1 : 2)) == 0)
+    if ((past & (access.isInput ? 1 : 2)) == 0)
       continue;
     bool isOwn = true;
     for (unsigned d = 0; d < space.numDims; ++d)
@@ -150,19 +160,23 @@ void RegisterPlanner::chooseAhead() {
                               int64_t(bytesOfTile(access))});
       bytes += bytesOfTile(access);
     }
-  // Without a cluster it pays where the blocks of two such kernels run at a time.
+  double most = asked > 2 ? double(asked) * 1e6 : kAheadBytes;
+  // Without a cluster it pays where the blocks of two such kernels run at a time; of
+  // few blocks, some take the place of those that have ended while others go on.
   if (layout.cluster == 1 && asked < 2 &&
       (bytes * tiles > kShortBytes ||
        2 * tiles * layout.threads >
            double(kThreadsOfUnit) * getTargetOf(kernel).getUnits() ||
        2 * layout.threads * (double(countRegisters()) + kTemporaries) >
-           kRegisters))
-    layout.ahead.clear();
+           kRegisters)) {
+    most = kLittleAheadBytes;
+    if (!hasFewBlocks() || bytes * tiles < 2 * most)
+      layout.ahead.clear();
+  }
   if (layout.ahead.empty())
     return;
   // Those that run at a time, and no more than the cache holds; where all run, the
   // same part of each tile.
-  double most = asked > 2 ? double(asked) * 1e6 : kAheadBytes;
   double running =
       std::max<double>(layout.leastBlocksPerUnit,
                        kThreadsOfUnit / layout.getThreadsOfBlock()) *
@@ -205,9 +219,8 @@ bool RegisterPlanner::exchangesInSteps() const {
   return false;
 }
 
-/// Where registers hold two steps, one is loaded while the other is computed; few
-/// blocks should have all of a step under way.
-void RegisterPlanner::chooseStepsAhead() {
+/// Few blocks should have all of a step under way.
+void RegisterPlanner::chooseAwaiting() {
   auto isWalked = [&](const TensorAccess &access) {
     return access.isInput && access.dims.anyCommon(streamed);
   };
@@ -220,22 +233,42 @@ void RegisterPlanner::chooseStepsAhead() {
         llvm::count_if(accesses, isWalked) > 1 && exchangesInSteps();
   // All blocks run at a time none the less.
   if (layout.awaitsLoads && layout.leastBlocksPerUnit == 0) {
-    double blocks = countTiles();
-    if (mergesInLaunch(kernel, space))
-      blocks *= space.schedule.getParts();
-    int64_t wanted =
-        llvm::divideCeil(int64_t(blocks), getTargetOf(kernel).getUnits());
+    int64_t wanted = llvm::divideCeil(int64_t(countBlocks()),
+                                      getTargetOf(kernel).getUnits());
     layout.leastBlocksPerUnit =
         std::min<int64_t>(wanted, kThreadsOfUnit / layout.getThreadsOfBlock());
   }
-  layout.loadsStepsAhead = streamed.count() == 1 && layout.kept.empty() &&
-                           !isMapped && hintOf("loop") != 0;
-  if (!layout.loadsStepsAhead)
-    return;
+}
+
+/// Whether one step is loaded while the other is computed: where all blocks run at
+/// a time with the registers for both, and have some steps each.
+bool RegisterPlanner::chooseStepsAhead() {
+  bool isAsked = hintOf("loop") != 0;
+  bool isSplit =
+      space.schedule && space.schedule.getKind() == ScheduleKind::Split;
+  if (streamed.count() != 1 || !layout.kept.empty() || isMapped)
+    return false;
+  unsigned main = streamed.find_first();
+  double next = 0;
+  for (const TensorAccess &access : accesses)
+    if (access.isInput && access.dims.anyCommon(streamed))
+      next += double(access.bytes) / 4 * localOf(access.dims);
+  // With fewer registers, ptxas loads one step when the other is done.
+  double own = double(countRegisters()) + next;
+  int64_t blocks = kRegisters / (own * layout.getThreadsOfBlock());
+  if (!isAsked &&
+      (blocks == 0 || layout.cluster > 1 || isSplit ||
+       capacity[main] < kStepsAhead * layout.dims[main].getSpan() ||
+       countTiles() > double(blocks) * getTargetOf(kernel).getUnits()))
+    return false;
+  layout.leastBlocksPerUnit = std::max<int64_t>(1, blocks);
+  if (int64_t asked = hintOf("blocks"))
+    layout.leastBlocksPerUnit = asked;
   for (const TensorAccess &access : accesses)
     if (access.isInput && access.dims.anyCommon(streamed) &&
         !isSharedByBlocks(access) && access.contiguous)
       layout.movedOnce.push_back(access.argument.getArgNumber());
+  return true;
 }
 
 /// What follows from where the elements are.
@@ -246,6 +279,7 @@ std::optional<RegisterLayout> RegisterPlanner::finish() {
     chooseOccupancy();
   if (layout.loopingBlocks == 0 || isStaged)
     chooseAhead();
-  chooseStepsAhead();
+  if (!layout.loadsStepsAhead)
+    chooseAwaiting();
   return layout;
 }

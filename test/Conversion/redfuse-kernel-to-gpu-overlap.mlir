@@ -2,14 +2,15 @@
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_80 -split-input-file | FileCheck %s --check-prefix=OLD
 
 // A kernel waits for the one before it before it reads anything; what it will read first it asks the
-// second-level cache for before that (hint `ahead`).
+// second-level cache for before that (hint `ahead`). With its loads under way it lets the next one start.
 
 // CHECK-LABEL: gpu.func @sum_0
-// CHECK-NEXT: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.launch_dependents;", "~{memory}"
 // CHECK-NOT: load
 // CHECK: llvm.inline_asm {{.*}} "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r"
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.wait;", "~{memory}"
 // CHECK: vector.load
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.launch_dependents;", "~{memory}"
+// CHECK: gpu.shuffle
 // OLD-NOT: griddepcontrol
 
 #x = affine_map<(i, j) -> (i, j)>
@@ -36,7 +37,6 @@ redfuse.kernel @sum_0 attributes {num_inputs = 1 : i64,
 // is that of the last blocks of the kernel before.
 
 // CHECK-LABEL: gpu.func @rows_0
-// CHECK-NEXT: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.launch_dependents;", "~{memory}"
 // CHECK-NOT: load
 // CHECK: %[[FIRST:.+]] = arith.constant 8 : index
 // CHECK: %[[IS:.+]] = arith.cmpi ult, %{{.+}}, %[[FIRST]]
@@ -44,6 +44,8 @@ redfuse.kernel @sum_0 attributes {num_inputs = 1 : i64,
 // CHECK: llvm.inline_asm {{.*}} "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r"
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.wait;", "~{memory}"
 // CHECK: vector.load
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.launch_dependents;", "~{memory}"
+// CHECK: gpu.shuffle
 // OLD-NOT: griddepcontrol
 
 #x = affine_map<(i, j) -> (i, j)>

@@ -222,6 +222,7 @@ def test_overlap(chip: str, tmp_path: Path) -> None:
     assert (driver.fake_overlapping() > before) == waits
 
 
+LONG = "#redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1], hints = {{{}}}>"
 KEPT = {
     "softmax": programs.softmax(2, 17000, "bf16"),
     "layernorm": programs.layernorm(2, 16648, "bf16"),
@@ -235,6 +236,8 @@ def test_kept(name: str, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(KEPT[name])
     options = {"cache": False, "schedule": "stream"}
+    if name == "layernorm":
+        options = {"cache": False, "schedules": (LONG.format("keep = 2"),)}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     assert "cp.async" in exe.asm
     verify(path, exe, random_inputs(exe.signature, 0), None)
@@ -294,13 +297,20 @@ def test_staged(tmp_path: Path) -> None:
     """Blocks that stay keep what all rows read in shared memory; the rows come there, too."""
     path = tmp_path / "program.mlir"
     path.write_text(programs.layernorm(137, 17416, "bf16"))
-    text = (
-        "#redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1], hints = {loop = 2}>"
-    )
-    options = {"cache": False, "schedules": (text,)}
+    options = {"cache": False, "schedules": (LONG.format("loop = 2"),)}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     copies = 17416 // 8 // 512 + 1  # of a thread, of one input
     assert exe.asm.count("cp.async.cg.shared.global") == 4 * copies
+    verify(path, exe, random_inputs(exe.signature, 0), None)
+
+
+@pytest.mark.parametrize("name", ["layernorm", "rmsnorm"])
+def test_read_again(name: str, tmp_path: Path) -> None:
+    """Rows that registers do not hold, read again from the cache for each group of ops."""
+    path = tmp_path / "program.mlir"
+    path.write_text(getattr(programs, name)(11, 17416, "bf16"))
+    exe = redfuse.compile(path, target="cuda:sm_90a", options={"cache": False})
+    assert "maxntid 1024" in exe.asm and "cp.async" not in exe.asm
     verify(path, exe, random_inputs(exe.signature, 0), None)
 
 

@@ -137,6 +137,7 @@ class _Block:
             "%tid.x": index % of_block, "%laneid": index % 32,
             "%ctaid.x": self.rank.astype(np.uint64) + np.uint64(block),
             "%ntid.x": zero + of_block, "%nctaid.x": zero + np.uint64(blocks),
+            "%nctaid.y": zero + np.uint64(1),
         }  # fmt: skip
 
     def run(self) -> None:
