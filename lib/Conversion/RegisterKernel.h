@@ -47,9 +47,6 @@ inline constexpr llvm::StringLiteral kWaits = "redfuse.waits";
 /// On a function: it says itself when the next kernel may start to get ready.
 inline constexpr llvm::StringLiteral kStartsNext = "redfuse.starts_next";
 
-/// On a function: it lets the kernel after it start where that is best.
-inline constexpr llvm::StringLiteral kStartsNext = "redfuse.starts_next";
-
 /// Threads that a multiprocessor runs.
 inline constexpr int64_t kThreadsOfUnit = 2048;
 
