@@ -21,8 +21,6 @@ static constexpr int64_t kLongSteps = 4;
 /// Threads of a block that keeps inputs in shared memory, and bytes that it
 /// needs there beside.
 static constexpr int64_t kKeepingThreads = 512, kExchangeBytes = 4096;
-/// Bytes of the first-level cache that cannot be shared memory.
-static constexpr double kCacheOnlyBytes = 29 * 1024;
 /// Tiles that a block walks at least, where all of them read the same.
 static constexpr int64_t kRounds = 4;
 /// Threads of a block in a cluster that streams.
@@ -538,7 +536,7 @@ bool RegisterPlanner::chooseAgain() {
       bytes += bytesOfTile(access) * (isSharedByBlocks(access) ? 1 : blocks);
   }
   // Shared memory and the first-level cache are one memory.
-  if (sharedBytes == 0 || bytes > double(sharedBytes) + kCacheOnlyBytes ||
+  if (sharedBytes == 0 || bytes > double(sharedBytes) ||
       hintOf("loop") != 0 || hintOf("keep") == 2 || hintOf("cluster") > 1 ||
       mergesInLaunch(kernel) ||
       (space.schedule && space.schedule.getKind() == ScheduleKind::Split) ||

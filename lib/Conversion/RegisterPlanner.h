@@ -68,6 +68,7 @@ private:
   bool chooseStepsAhead();
   void chooseAwaiting();
   bool exchangesInSteps() const;
+  int64_t chooseEarly() const;
   void chooseCaching();
   void chooseAhead();
   bool isInOnePiece(const TensorAccess &access) const;

@@ -20,6 +20,8 @@ static constexpr double kShortBytes = 8e6;
 static constexpr int64_t kAwaitingThreads = 256;
 /// Bytes of a tile that are worth asking for.
 static constexpr int64_t kAskedBytes = 2048;
+/// Bytes of rows that a multiprocessor should have under way.
+static constexpr double kUnderWayBytes = 40 * 1024;
 /// Bytes of an input that all blocks read, to be worth a place in the first-level
 /// cache.
 static constexpr double kSharedInputBytes = 1024;
@@ -74,7 +76,8 @@ void RegisterPlanner::chooseOccupancy() {
     return;
   }
   // What all blocks read takes no registers while other data is awaited.
-  if (streamed.any() || !layout.loadsSharedLate)
+  if (streamed.any() || !layout.loadsSharedLate ||
+      layout.loadsSharedBeforeExchange)
     return;
   double own = kTemporaries;
   for (const TensorAccess &access : accesses)
@@ -108,6 +111,32 @@ void RegisterPlanner::chooseRounds() {
   layout.loopingBlocks = layout.leastBlocksPerUnit = blocks;
 }
 
+/// When a thread loads what all blocks read: where it is used (1), with the rest (2),
+/// or before the last exchange of a reduction, which then takes the time that the
+/// loads take (3). It takes registers: enough of the rest should be under way none
+/// the less.
+int64_t RegisterPlanner::chooseEarly() const {
+  if (streamed.any() || layout.loopingBlocks != 0 || layout.readsAgain)
+    return 1;
+  double registers = kTemporaries, own = 0;
+  for (const TensorAccess &access : accesses)
+    if (access.isInput) {
+      registers += double(access.bytes) / 4 * localOf(access.dims);
+      own += isSharedByBlocks(access) ? 0 : bytesOfTile(access);
+    }
+  int64_t threads = layout.getThreadsOfBlock();
+  int64_t blocks =
+      std::min<int64_t>(kRegisters / (registers * threads),
+                        kThreadsOfUnit / threads);
+  if (double(blocks) * own < kUnderWayBytes)
+    return 1;
+  bool isOfWarps = llvm::all_of(reduced.set_bits(), [&](unsigned d) {
+    const DimShare &share = layout.dims[d];
+    return (share.threads << share.bit) <= limits.warp;
+  });
+  return isOfWarps ? 3 : 2;
+}
+
 /// Where all blocks read the same, the first-level cache is for that.
 void RegisterPlanner::chooseCaching() {
   if (layout.loopingBlocks == 0 &&
@@ -116,11 +145,14 @@ void RegisterPlanner::chooseCaching() {
                bytesOfTile(access) >= kSharedInputBytes;
       }))
     return;
-  layout.loadsSharedLate = hintOf("early") != 2;
+  int64_t early = hintOf("early");
+  if (early == 0)
+    early = chooseEarly();
+  layout.loadsSharedLate = early != 2;
   layout.loadsSharedBeforeExchange =
-      hintOf("early") >= 3 && streamed.none() && layout.loopingBlocks == 0 &&
+      early == 3 && streamed.none() && layout.loopingBlocks == 0 &&
       !layout.readsAgain;
-  if (hintOf("early") == 3)
+  if (layout.loadsSharedBeforeExchange)
     layout.staysPacked = true;
   // What is loaded ahead in a loop is not moved behind other work so.
   int64_t past = hintOf("cached");
