@@ -13,11 +13,10 @@ static constexpr int64_t kMaxRegisters = 180, kMaxCode = 6000;
 /// Bytes of rows that a second reading finds in the cache.
 static constexpr double kCachedBytes = 20e6;
 static constexpr int64_t kMaxThreads = 512;
-/// Threads of a block that streams: where blocks are many, and elements of all
-/// inputs up to which one of them has all under way at once.
-static constexpr int64_t kStreamingThreads = 256, kAtOnce = 32;
-/// Rounds of such blocks' elements from which on a row is long.
-static constexpr int64_t kLongSteps = 4;
+/// Threads of a block that streams, elements of a tile from which on it has more, and
+/// such blocks for each multiprocessor up to which it has.
+static constexpr int64_t kStreamingThreads = 256, kLongRounds = 4;
+static constexpr double kLongElements = 32768;
 /// Threads of a block that keeps inputs in shared memory, and bytes that it
 /// needs there beside.
 static constexpr int64_t kKeepingThreads = 512, kExchangeBytes = 4096;
@@ -298,15 +297,13 @@ bool RegisterPlanner::hasFewBlocks() const {
 int64_t RegisterPlanner::countStreamingThreads(bool readsTwice) const {
   if (layout.cluster > 1)
     return kClusterThreads;
-  double elements = 0, atOnce = kStreamingThreads * kAtOnce;
+  double elements = 0;
   for (const TensorAccess &access : accesses)
     if (access.isInput && access.dims.anyCommon(streamed))
-      elements += bytesOfTile(access) / access.bytes;
-  bool isLong = elements >= kLongSteps * atOnce &&
-                countBlocks() <= kLongSteps * getTargetOf(kernel).getUnits();
-  return readsTwice || isLong || (hasFewBlocks() && elements > atOnce)
-             ? kMaxThreads
-             : kStreamingThreads;
+      elements = std::max(elements, bytesOfTile(access) / access.bytes);
+  bool isLong = elements >= kLongElements &&
+                countBlocks() <= kLongRounds * getTargetOf(kernel).getUnits();
+  return readsTwice || isLong ? kMaxThreads : kStreamingThreads;
 }
 
 /// Of a tile of the grid.
@@ -536,9 +533,8 @@ bool RegisterPlanner::chooseAgain() {
       bytes += bytesOfTile(access) * (isSharedByBlocks(access) ? 1 : blocks);
   }
   // Shared memory and the first-level cache are one memory.
-  if (sharedBytes == 0 || bytes > double(sharedBytes) ||
-      hintOf("loop") != 0 || hintOf("keep") == 2 || hintOf("cluster") > 1 ||
-      mergesInLaunch(kernel) ||
+  if (sharedBytes == 0 || bytes > double(sharedBytes) || hintOf("loop") != 0 ||
+      hintOf("keep") == 2 || hintOf("cluster") > 1 || mergesInLaunch(kernel) ||
       (space.schedule && space.schedule.getKind() == ScheduleKind::Split) ||
       elements > 2 * kBlockElements ||
       (!isAsked && (!isShared || elements <= kBlockElements)))

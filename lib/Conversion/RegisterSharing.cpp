@@ -125,9 +125,8 @@ int64_t RegisterPlanner::chooseEarly() const {
       own += isSharedByBlocks(access) ? 0 : bytesOfTile(access);
     }
   int64_t threads = layout.getThreadsOfBlock();
-  int64_t blocks =
-      std::min<int64_t>(kRegisters / (registers * threads),
-                        kThreadsOfUnit / threads);
+  int64_t blocks = std::min<int64_t>(kRegisters / (registers * threads),
+                                     kThreadsOfUnit / threads);
   if (double(blocks) * own < kUnderWayBytes)
     return 1;
   bool isOfWarps = llvm::all_of(reduced.set_bits(), [&](unsigned d) {
@@ -149,9 +148,9 @@ void RegisterPlanner::chooseCaching() {
   if (early == 0)
     early = chooseEarly();
   layout.loadsSharedLate = early != 2;
-  layout.loadsSharedBeforeExchange =
-      early == 3 && streamed.none() && layout.loopingBlocks == 0 &&
-      !layout.readsAgain;
+  layout.loadsSharedBeforeExchange = early == 3 && streamed.none() &&
+                                     layout.loopingBlocks == 0 &&
+                                     !layout.readsAgain;
   if (layout.loadsSharedBeforeExchange)
     layout.staysPacked = true;
   // What is loaded ahead in a loop is not moved behind other work so.

@@ -314,6 +314,22 @@ def test_read_again(name: str, tmp_path: Path) -> None:
     verify(path, exe, random_inputs(exe.signature, 0), None)
 
 
+EARLY = {
+    "layernorm": programs.layernorm(13, 1000, "bf16"),
+    "rmsnorm": programs.rmsnorm(13, 1009, "bf16"),
+    "rmsnorm_blocks": programs.rmsnorm(5, 2056, "bf16"),
+    "layernorm_blocks": programs.layernorm(5, 1288, "f32"),
+}
+
+
+@pytest.mark.parametrize("early", [1, 2, 3])
+@pytest.mark.parametrize("name", EARLY)
+def test_early(name: str, early: int, tmp_path: Path) -> None:
+    """What all rows read is loaded where it is used, with the rows, or before an exchange."""
+    text = f"#redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {{early = {early}}}>"
+    small(EARLY[name], tmp_path, {"schedules": (text,)})
+
+
 @pytest.mark.parametrize("rows", [37, 600])
 def test_ahead(rows: int, tmp_path: Path) -> None:
     """The first blocks ask for their rows before they wait for the kernel before them."""
