@@ -19,6 +19,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
+#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -29,6 +30,61 @@ namespace redfuse {
 
 using namespace mlir;
 using namespace redfuse;
+
+/// A tensor that a loop carries keeps one buffer, where all rounds' are of the same
+/// size: what a round makes elsewhere is copied there. So nobody has to ask at run
+/// time whose buffer it is, which a GPU's host could not.
+static LogicalResult
+keepCarried(ModuleOp module,
+            const bufferization::OneShotBufferizationOptions &options) {
+  bufferization::OneShotAnalysisState state(module, options);
+  if (failed(bufferization::analyzeModuleOp(module, state)))
+    return failure();
+  SmallVector<std::pair<OpOperand *, Value>> moved;
+  module.walk([&](scf::ForOp loop) {
+    if (loop->getParentOfType<KernelOp>())
+      return;
+    for (auto [arg, yielded] :
+         llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValuesMutable()
+                                                       .value())) {
+      auto type = dyn_cast<RankedTensorType>(arg.getType());
+      if (type && type.hasStaticShape() &&
+          !state.areEquivalentBufferizedValues(arg, yielded.get()))
+        moved.emplace_back(&yielded, arg);
+    }
+  });
+  for (auto [yielded, arg] : moved) {
+    OpBuilder b(yielded->getOwner());
+    yielded->set(bufferization::MaterializeInDestinationOp::create(
+                     b, yielded->getOwner()->getLoc(), arg.getType(),
+                     yielded->get(), arg)
+                     .getResult());
+  }
+  return success();
+}
+
+/// What a branch hands on from outside is copied, where the other branch makes a
+/// buffer of its own: both then are the result's.
+static void copyPassed(ModuleOp module) {
+  module.walk([&](scf::IfOp branch) {
+    if (branch->getParentOfType<KernelOp>())
+      return;
+    for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
+      if (region->empty())
+        continue;
+      Operation *yield = region->front().getTerminator();
+      for (OpOperand &operand : yield->getOpOperands()) {
+        auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+        if (!type || operand.get().getParentRegion() == region)
+          continue;
+        OpBuilder b(yield);
+        operand.set(bufferization::AllocTensorOp::create(
+            b, yield->getLoc(), type, /*dynamicSizes=*/ValueRange(),
+            /*copy=*/operand.get()));
+      }
+    }
+  });
+}
 
 namespace {
 struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
@@ -51,6 +107,11 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
     options.opFilter.denyOperation([](Operation *op) {
       return isa<KernelOp>(op) || op->getParentOfType<KernelOp>();
     });
+    if (failed(keepCarried(module, options)))
+      return signalPassFailure();
+    TargetAttr target = getTargetOf(module);
+    if (target && target.getName() != "cpu")
+      copyPassed(module);
     bufferization::BufferizationState state;
     if (failed(
             bufferization::runOneShotModuleBufferize(module, options, state)))

@@ -313,3 +313,19 @@ def test_two_results_from_one_fill() -> None:
     a, b = np.array([1, 2, 3, 4], np.float32), np.array([5, 1, 1, 1], np.float32)
     for options in (PLAIN, {}):
         assert [float(r) for r in redfuse.compile(text, options=options)(a, b)] == [24.0, 5.0]
+
+
+def test_ops_of_torch_mlir_that_are_not_known() -> None:
+    """What to do instead, not only that the op is unknown."""
+    text = """
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = tm_tensor.scatter unique_indices(false) ins(%x, %x : tensor<8xf32>, tensor<8xf32>)
+       outs(%x : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    tm_tensor.yield %a : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+"""
+    with pytest.raises(redfuse.ParseError, match=r"(?s)<text>:3:.*scan, sort and topk are known"):
+        redfuse.compile(text)

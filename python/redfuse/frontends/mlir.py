@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from typing import Any
 
 from ..errors import (
@@ -60,6 +61,12 @@ def parse_error(error: Any, name: str) -> ParseError:
         hint = (
             "\nexpected upstream MLIR dialects (linalg, tensor, arith, math, scf, ...) or redfuse; "
             "lower other dialects first"
+        )
+    if re.search(r"custom op 'tm_tensor\.\w+' is unknown", text):
+        hint = (
+            "\nof tm_tensor (torch-mlir) scan, sort and topk are known; have others decomposed "
+            "before the export: attention into products and a softmax, scatter into a choice by "
+            "positions (one_hot, where)"
         )
     if file == "-":
         file = name if name != "-" else "<text>"

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import redfuse
+import test_carried
 from arrays import Typed, driver
 from ptx_machine import Kernel
 from redfuse import check
@@ -484,3 +485,53 @@ def test_assertions(rows: int, columns: int, schedule: str) -> None:
         exe.check()
     finally:
         driver.fake_no_globals()
+
+
+INDICES = """
+#rows = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func @main(%x: tensor<5x192xindex>)
+    -> (tensor<5xindex>, tensor<5x192xindex>) {
+  %zero = arith.constant 0 : index
+  %empty = tensor.empty() : tensor<5xindex>
+  %fill = linalg.fill ins(%zero : index) outs(%empty : tensor<5xindex>) -> tensor<5xindex>
+  %most = linalg.reduce {arith.maxsi} ins(%x : tensor<5x192xindex>) outs(%fill : tensor<5xindex>)
+          dimensions = [1]
+  %all = tensor.empty() : tensor<5x192xindex>
+  %moved = linalg.generic {indexing_maps = [#rows, #row, #rows],
+                           iterator_types = ["parallel", "parallel"]}
+      ins(%x, %most : tensor<5x192xindex>, tensor<5xindex>) outs(%all : tensor<5x192xindex>) {
+  ^bb0(%a: index, %b: index, %o: index):
+    %j = linalg.index 1 : index
+    %s = arith.subi %b, %a : index
+    %t = arith.addi %s, %j : index
+    linalg.yield %t : index
+  } -> tensor<5x192xindex>
+  return %most, %moved : tensor<5xindex>, tensor<5x192xindex>
+}
+"""
+
+
+def test_indices_in_memory(tmp_path: Path) -> None:
+    """Tensors of indices, which have no width of their own in MLIR, are of 64 bits."""
+    exe = redfuse.compile(INDICES, target="cuda:sm_90a", options={"cache": False})
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 1 << 40, (5, 192))
+    want = [x.max(1), x.max(1)[:, None] - x + np.arange(192)]
+    got, _ = execute(exe, [x], want)
+    for mine, wanted in zip(got, want, strict=True):
+        np.testing.assert_array_equal(mine, wanted)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 3])
+@pytest.mark.parametrize("name", ["SINKHORN", "SWAP", "ONLINE"])
+def test_loops_that_carry_tensors(name: str, rounds: int, tmp_path: Path) -> None:
+    """The host launches round after round; branches hand on what they were given."""
+    text = getattr(test_carried, name)
+    exe = redfuse.compile(text, target="cuda:sm_90a", options={"cache": False})
+    inputs = [rounds if spec.scalar else array for spec, array in
+              zip(exe.signature.inputs, random_inputs(exe.signature, 0), strict=True)]  # fmt: skip
+    want = redfuse.compile(text, options={"fuse": False, "cache": False})(*inputs)
+    want = want if isinstance(want, tuple | list) else [want]
+    for mine, wanted in zip(execute(exe, inputs, want)[0], want, strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-5)
