@@ -45,8 +45,8 @@ keepCarried(ModuleOp module,
     if (loop->getParentOfType<KernelOp>())
       return;
     for (auto [arg, yielded] :
-         llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValuesMutable()
-                                                       .value())) {
+         llvm::zip_equal(loop.getRegionIterArgs(),
+                         loop.getYieldedValuesMutable().value())) {
       auto type = dyn_cast<RankedTensorType>(arg.getType());
       if (type && type.hasStaticShape() &&
           !state.areEquivalentBufferizedValues(arg, yielded.get()))
