@@ -69,6 +69,8 @@ struct RegisterLayout {
   /// Groups of ops read again what those before them have read: it is in the
   /// first-level cache.
   bool readsAgain = false;
+  /// Loads can tell the caches what to keep.
+  bool hasPolicies = false;
   /// What a step of a loop reads is loaded before the one before it is computed.
   bool loadsStepsAhead = false;
 };
@@ -119,6 +121,8 @@ public:
   enum class Whose { Own, Shared, All } whose = Whose::All;
   /// Loads of single elements stay where they are emitted.
   bool pinsLoads = false;
+  /// Nothing is read again behind the current group of ops.
+  bool isReadingLast = false;
   /// Called once, when a reduction has combined what each thread has.
   std::function<void()> beforeExchange;
   /// Exchanges through shared memory so far.
@@ -235,6 +239,7 @@ private:
   };
   llvm::SmallVector<mlir::Value> positionsInKept(const KeptTile &kept,
                                                  const Env &env);
+  mlir::Value loadByPolicy(mlir::vector::LoadOp load, mlir::AffineMap map);
   mlir::Value addressOf(mlir::Value memref, mlir::ValueRange indices,
                         unsigned space);
   mlir::Value *findLoaded(mlir::Value memref, mlir::AffineMap map,

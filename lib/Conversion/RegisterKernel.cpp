@@ -37,6 +37,10 @@ private:
   int64_t unitOf(unsigned d) const;
   int64_t lengthOf(unsigned i) const;
   bool isOneStep() const;
+  bool isFirst(IndexProgramOpInterface op) {
+    return op ==
+           *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin();
+  }
   bool isHeld();
   /// Of the threads that walk different points of a fold.
   LogicalResult walkStream(IndexProgramOpInterface op, unsigned i);
@@ -211,8 +215,7 @@ LogicalResult RegisterKernelGenerator::emitStep(IndexProgramOpInterface op,
     own->fetchKept();
     return success();
   }
-  if (!layout.readsAgain ||
-      op == *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin())
+  if (!layout.readsAgain || isFirst(op))
     own->prefetch(groupsOf(op, /*isInvariant=*/false), streamed,
                   /*streams=*/true);
   if (layout.awaitsLoads)
@@ -428,6 +431,8 @@ void RegisterKernelGenerator::loadAhead(RegisterEmitter::Whose whose) {
 
 LogicalResult RegisterKernelGenerator::emitGroup(IndexProgramOpInterface op,
                                                  const Group &group) {
+  own->isReadingLast = op.getOperation()->getNextNode()->hasTrait<OpTrait::IsTerminator>() &&
+                       &group == &programs[op]->getGroups().back();
   if (layout.loadsSharedBeforeExchange && reduces(group) &&
       --reductionsLeft == 0)
     own->beforeExchange = [this, op] {
@@ -535,9 +540,7 @@ LogicalResult RegisterKernelGenerator::emitRounds(Value block, Value tiles) {
 }
 
 LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
-  if (op ==
-          *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin() &&
-      layout.loopingBlocks == 0) {
+  if (isFirst(op) && layout.loopingBlocks == 0) {
     fetchAhead();
     if (limits.overlapsLaunches)
       emitLaunchWait(b, loc);
@@ -562,9 +565,7 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
   SmallVector<const Group *> varying = groupsOf(op, /*isInvariant=*/false);
   SmallVector<const Group *> fixed = groupsOf(op, /*isInvariant=*/true);
   // What is read again is near after the first time.
-  bool prefetches =
-      !layout.readsAgain ||
-      op == *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin();
+  bool prefetches = !layout.readsAgain || isFirst(op);
   if (prefetches)
     own->prefetch(varying.empty() ? ArrayRef(fixed).take_front(1) : fixed,
                   streamed, /*streams=*/false);

@@ -540,6 +540,7 @@ bool RegisterPlanner::chooseAgain() {
       (!isAsked && (!isShared || elements <= kBlockElements)))
     return false;
   layout.leastBlocksPerUnit = blocks;
+  layout.hasPolicies = limits.overlapsLaunches;
   return layout.readsAgain = true;
 }
 

@@ -109,6 +109,8 @@ void RegisterPlanner::chooseRounds() {
   if (blocks < 1)
     return;
   layout.loopingBlocks = layout.leastBlocksPerUnit = blocks;
+  // Two tiles at a time: as short as they are.
+  layout.staysPacked = true;
 }
 
 /// When a thread loads what all blocks read: where it is used (1), with the rest (2),

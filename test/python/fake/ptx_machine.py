@@ -297,6 +297,8 @@ class _Block:
         kind = words[-1] if words else ""
         if op in ("ld", "st"):
             self.access(i, mask)
+        elif op == "createpolicy":
+            self.write(i.operands[0], np.zeros(self.count, np.uint64), mask, "b64")
         elif op == "cp" and "prefetch" in words:
             start, size = self.address(i.operands[0])[mask], self.read(i.operands[1], "u32")[mask]
             assert (start % 16 == 0).all() and (size % 16 == 0).all(), f"not aligned: {i.text}"
