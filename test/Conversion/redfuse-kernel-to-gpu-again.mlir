@@ -4,20 +4,23 @@
 // Rows of 64 KiB, each scaled by the same 64 KiB: one block of 1024 threads has a row, and two run at
 // a time, with 32 registers a thread, which do not hold it. It is read again for each group of ops,
 // from the first-level cache, which has both rows and what they are scaled by: no shared memory but
-// for what threads exchange, all loads first the first time, and what was loaded is not reused.
+// for what threads exchange, all loads first the first time, and what was loaded is not reused. Both
+// caches are told to keep what is read again, and to let go of a row when it is read for the last time.
 
 // CHECK-LABEL: gpu.func @scale_0
 // CHECK-SAME: known_block_size = array<i32: 1024, 1, 1>, nvvm.minctasm = 2 : i32
 // CHECK-NOT: redfuse.reuse
 // CHECK: "griddepcontrol.wait;"
-// CHECK-COUNT-4: vector.load %{{.+}} {alignment = 16 : i64} : memref<4096x32768xbf16>, vector<8xbf16>
+// CHECK: "createpolicy.fractional.L2::evict_last.b64 $0, 1.0;", "=l"
+// CHECK-COUNT-4: "ld.global.L1::evict_last.L2::cache_hint.v4.b32 {$0, $1, $2, $3}, [$4+{{[0-9]+}}], $5;"
 // CHECK: "griddepcontrol.launch_dependents;"
-// CHECK-NOT: vector.load
+// CHECK-NOT: ld.global
 // CHECK: gpu.barrier
-// CHECK: vector.load %{{.+}} {alignment = 16 : i64} : memref<4096x32768xbf16>, vector<8xbf16>
-// CHECK: vector.load %{{.+}} {alignment = 16 : i64} : memref<32768xbf16>, vector<8xbf16>
+// CHECK: "ld.global.L1::evict_first.L2::cache_hint.v4.b32
+// CHECK: "ld.global.L1::evict_last.L2::cache_hint.v4.b32
 // CHECK: vector.store {{.+}} {alignment = 16 : i64} : memref<4096x32768xbf16>, vector<8xbf16>
-// CHECK: vector.load %{{.+}} {alignment = 16 : i64} : memref<4096x32768xbf16>, vector<8xbf16>
+// CHECK: "ld.global.L1::evict_first.L2::cache_hint.v4.b32
+// CHECK-NOT: vector.load {{.+}}xbf16>, vector<8xbf16>
 
 // PLAIN-LABEL: gpu.func @scale_0
 // PLAIN-NOT: array<i32: 1024, 1, 1>
