@@ -255,8 +255,7 @@ int64_t RegisterKernelGenerator::lengthOf(unsigned i) const {
 bool RegisterKernelGenerator::isHeld() {
   streamDims.clear();
   if (space.schedule)
-    for (int64_t d : space.schedule.getStream())
-      streamDims.push_back(d);
+    llvm::append_range(streamDims, space.schedule.getStream());
   return isOneStep();
 }
 
@@ -431,8 +430,9 @@ void RegisterKernelGenerator::loadAhead(RegisterEmitter::Whose whose) {
 
 LogicalResult RegisterKernelGenerator::emitGroup(IndexProgramOpInterface op,
                                                  const Group &group) {
-  own->isReadingLast = op.getOperation()->getNextNode()->hasTrait<OpTrait::IsTerminator>() &&
-                       &group == &programs[op]->getGroups().back();
+  own->isReadingLast =
+      op.getOperation()->getNextNode()->hasTrait<OpTrait::IsTerminator>() &&
+      &group == &programs[op]->getGroups().back();
   if (layout.loadsSharedBeforeExchange && reduces(group) &&
       --reductionsLeft == 0)
     own->beforeExchange = [this, op] {

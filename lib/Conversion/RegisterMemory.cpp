@@ -171,15 +171,16 @@ Value RegisterEmitter::loadByPolicy(vector::LoadOp load, AffineMap map) {
     }
   Value from = addressOf(load.getBase(), indices, 1);
   Type i32 = b.getI32Type();
-  Value policy = emitPtx(b, loc,
-                         ("createpolicy.fractional.L2::" + how + ".b64 $0, 1.0;").str(),
-                         "=l", {}, b.getI64Type(), /*hasEffects=*/false)[0];
-  SmallVector<Value> words = emitPtx(
-      b, loc,
-      ("ld.global.L1::" + how + ".L2::cache_hint.v4.b32 {$0, $1, $2, $3}, [$4+" +
-       Twine(bytes) + "], $5;")
-          .str(),
-      "=r,=r,=r,=r,l,l", {from, policy}, SmallVector<Type>(4, i32));
+  Value policy = emitPtx(
+      b, loc, ("createpolicy.fractional.L2::" + how + ".b64 $0, 1.0;").str(),
+      "=l", {}, b.getI64Type(), /*hasEffects=*/false)[0];
+  SmallVector<Value> words =
+      emitPtx(b, loc,
+              ("ld.global.L1::" + how +
+               ".L2::cache_hint.v4.b32 {$0, $1, $2, $3}, [$4+" + Twine(bytes) +
+               "], $5;")
+                  .str(),
+              "=r,=r,=r,=r,l,l", {from, policy}, SmallVector<Type>(4, i32));
   load.erase();
   return vector::BitCastOp::create(
       b, loc, type,
