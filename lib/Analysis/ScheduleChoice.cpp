@@ -2,7 +2,6 @@
 #include "redfuse/Analysis/ScheduleChoice.h"
 
 #include "redfuse/Algebra/Derivation.h"
-#include "redfuse/Analysis/DimSets.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/Refusal.h"
 #include "redfuse/Conversion/TileProgram.h"
@@ -42,9 +41,8 @@ static double product(const Shape &shape, const SmallBitVector &set) {
   return p;
 }
 
-/// Whether a sum of products has rows and columns, each of one operand alone.
-static bool isMatrixProduct(ReduceOp reduce, const DimSets &sets,
-                            function_ref<double(unsigned)> extentOf) {
+bool redfuse::isMatrixProduct(ReduceOp reduce, const DimSets &sets,
+                              function_ref<double(unsigned)> extentOf) {
   Operation *mul = reduce.getOperand(0).getDefiningOp();
   if (reduce.getReducer() != Reducer::Add ||
       !isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul))

@@ -624,7 +624,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
             return ring;
           });
         });
-    ptx.synchronizeCluster();
+    ptx.leaveCluster();
   }
 
   b.setInsertionPoint(launch);

@@ -177,7 +177,9 @@ private:
   /// The next kernel's blocks come when all copies of this one's are under way, not
   /// as soon as there is room: what they ask for would be in the way.
   bool startsNextLate() const {
-    return plan.target.overlapsLaunches && space.schedule.getHint("late") == 2;
+    int64_t wanted = space.schedule.getHint("late");
+    return plan.target.overlapsLaunches &&
+           (wanted ? wanted == 2 : plan.isHalf && plan.cluster > 1);
   }
   void emitLoader();
   Ring loadBlock(Ring ring);

@@ -27,6 +27,9 @@ static constexpr int64_t kFewRowsColumns = 64;
 /// where predicates cut tiles.
 static constexpr double kGainOfThree = 1.08;
 static constexpr int64_t kLongStream = 8192;
+/// The widest states and tiles for which a block has enough with half of a
+/// multiprocessor's registers and shared memory.
+static constexpr int64_t kHalfColumns = 128;
 /// The longest list of a top-k.
 static constexpr int64_t kMaxRanks = 32;
 /// Bytes a cycle that a multiprocessor reads of memory and the L2 cache, and of the
@@ -77,6 +80,7 @@ private:
   void chooseThree();
   bool hasPredicates();
   bool isWorthThree(int64_t rows, int64_t length);
+  bool leavesRoom();
   bool addRanks();
   void chooseBlocks();
   void chooseSegments(int64_t tiles, int64_t rows);
@@ -740,6 +744,16 @@ void MatrixPlanner::chooseBlocks() {
       width = llvm::alignTo(width, 4 * plan.split);
 }
 
+/// Whether the next launch's blocks should find a place beside these: where one cluster
+/// has all segments of a tile, half of the multiprocessors copy nothing while it merges.
+bool MatrixPlanner::leavesRoom() {
+  return plan.cluster > 1 && plan.groups() == 1 &&
+         llvm::all_of(plan.products, [&](const MatrixProduct &product) {
+           unsigned d = product.isBack ? product.n : product.k;
+           return !product.tiledLeft && plan.widths.lookup(d) <= kHalfColumns;
+         });
+}
+
 std::optional<MatrixPlan> MatrixPlanner::run() {
   if (!findOps())
     return std::nullopt;
@@ -770,7 +784,8 @@ std::optional<MatrixPlan> MatrixPlanner::run() {
     return plan;
   chooseThree();
   int64_t blocks = space.schedule.getHint("blocks");
-  plan.isHalf = plan.stream && plan.consumers == 1 && blocks == 2;
+  plan.isHalf = plan.stream && plan.consumers == 1 &&
+                (blocks ? blocks == 2 : leavesRoom());
   return plan;
 }
 

@@ -72,6 +72,7 @@ void MatrixGenerator::mergePartials() {
   Value row = takeRows(layout, ptx.mul(own, plan.rows() / plan.split));
   Value t =
       arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(layout.lanes - 1));
+  SmallVector<Value> read;
   for (auto [p, product] : llvm::enumerate(plan.products)) {
     Fragment sum;
     sum.kind = Fragment::Kind::Matrix;
@@ -87,6 +88,8 @@ void MatrixGenerator::mergePartials() {
             parts[s], ptx.loadPair(there, partialOffset(p) +
                                               int64_t(i) * layout.lanes * 4));
     }
+    for (ArrayRef<Value> part : parts)
+      llvm::append_range(read, part);
     // Always in the same order.
     sum.values = parts[0];
     for (ArrayRef<Value> part : ArrayRef(parts).drop_front())
@@ -94,6 +97,7 @@ void MatrixGenerator::mergePartials() {
         x = arith::AddFOp::create(b, loc, x, y);
     emitter->values[product.reduce.getResult(0)] = sum;
   }
+  ptx.finishReads(read);
   storeResults();
 }
 
@@ -302,15 +306,10 @@ Value MatrixGenerator::countSegment() {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(ask.thenYield());
-    auto fence = [&] {
-      LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, "device");
-    };
     Value number = arith::MulIOp::create(
         b, loc, tile, arith::ConstantIndexOp::create(b, loc, plan.cluster));
     number = arith::AddIOp::create(b, loc, number, inCluster);
-    fence();
-    Value before = countBlock(b, loc, counters, number, plan.groups());
-    fence();
+    Value before = countInOrder(b, loc, counters, number, plan.groups());
     ptx.storeWord(word, before);
   }
   ptx.synchronize(1, threads);
@@ -421,6 +420,11 @@ void MatrixGenerator::mergeSegments(
     SmallVector<States> parts;
     for (int64_t i = 0; i < plan.cluster; ++i)
       parts.push_back(loadShared(row, i));
+    SmallVector<Value> read;
+    for (const States &part : parts)
+      for (const Fragment &state : part)
+        llvm::append_range(read, state.values);
+    ptx.finishReads(read);
     DenseMap<unsigned, Fragment> merged;
     for (auto [s, state] : llvm::enumerate(mergeAll(std::move(parts))))
       merged[s] = state;
@@ -433,6 +437,6 @@ void MatrixGenerator::mergeSegments(
     inBranch(countSegment(), [&] {
       inBranch(hasRows, [&] { finalizeStates(mergeStored()); });
     });
-  ptx.synchronizeCluster();
+  ptx.leaveCluster();
   emitter->layout = before;
 }

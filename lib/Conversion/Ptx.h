@@ -39,6 +39,12 @@ public:
   void synchronize(int64_t barrier, int64_t threads);
   /// All threads of all blocks of the cluster; what they stored can be read.
   void synchronizeCluster();
+  /// Waits until what was read of other blocks is in registers.
+  void finishReads(mlir::ValueRange words);
+  /// The last synchronisation of a cluster's blocks, behind finishReads: none ends
+  /// while others read its memory. It orders nothing, so that it does not wait for
+  /// what was stored.
+  void leaveCluster();
 
   // Shared memory -------------------------------------------------------------
   void storePair(mlir::Value address, int64_t offset, mlir::Value x,

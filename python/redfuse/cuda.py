@@ -25,6 +25,7 @@ CHIPS: dict[str, tuple[int, int, int, str]] = {
     "sm_90a": (132, 3300, 67000, "+ptx80"),
     "sm_100": (148, 8000, 75000, "+ptx86"),
     "sm_100a": (148, 8000, 75000, "+ptx86"),
+    "sm_120": (170, 1790, 104000, "+ptx87"),
 }
 MODULE = "redfuse_gpu"  # the gpu.module of all kernels of a program
 

@@ -10,12 +10,16 @@
 // CHECK: gpu.launch_func @redfuse_gpu_matrix::@weighted_0
 // CHECK-LABEL: gpu.func @weighted_0
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 8, 1, 1>
+// A second block finds a place on a multiprocessor.
 // CHECK: scf.for
 // CHECK: tile.prefetch
 // CHECK: tile.prefetch
 // CHECK: griddepcontrol.wait
 // CHECK-NOT: tile.prefetch
+// CHECK: tile.roles of %{{.+}} registers 128
 // CHECK: tile.copy
+// The next kernel's blocks may come when all copies are under way.
+// CHECK: griddepcontrol.launch_dependents
 // CHECK: tile.multiply
 // CHECK: tile.synchronize
 // The rows that exist.
@@ -31,7 +35,8 @@
 // CHECK: arith.addf
 // CHECK-NOT: llvm.atomicrmw
 // CHECK: vector.store {{.+}} : memref<8x64xbf16>
-// CHECK: tile.synchronize_cluster
+// None ends before all have read; nobody waits for stores.
+// CHECK: barrier.cluster.arrive.relaxed
 // CHECK: gpu.return
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
@@ -96,11 +101,11 @@ redfuse.kernel @weighted_0 attributes {num_inputs = 3 : i64,
 // CHECK: tile.load cluster
 // CHECK: memref.store {{.+}} : memref<8xf32>
 // CHECK: vector.store {{.+}} : memref<8x64xf32>, vector<2xf32>
-// CHECK: llvm.atomicrmw uinc_wrap
+// CHECK: atom.acq_rel.gpu.global.inc.u32
 // CHECK: vector.load {{.+}} : memref<8x64xf32>, vector<2xf32>
 // CHECK: arith.addf
 // CHECK: vector.store {{.+}} : memref<8x64xbf16>
-// CHECK: tile.synchronize_cluster
+// CHECK: barrier.cluster.arrive.relaxed
 // CHECK: gpu.return
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>

@@ -28,7 +28,7 @@
 // CHECK: scf.yield
 // CHECK: vector.store {{.+}} : memref<2048x6xf32>, vector<2xf32>
 // CHECK: vector.store {{.+}} : memref<2048x6xi64>, vector<2xi64>
-// CHECK: tile.synchronize_cluster
+// CHECK: barrier.cluster.arrive.relaxed
 // CHECK: gpu.return
 
 // NVVM-LABEL: llvm.func @largest_0
@@ -161,9 +161,7 @@ redfuse.kernel @shared_0 attributes {num_inputs = 2 : i64,
 // CHECK: memref.store {{.+}} : memref<8xf32>
 // CHECK: vector.store {{.+}} : memref<8x64xf32>, vector<2xf32>
 // CHECK: tile.synchronize
-// CHECK: llvm.fence syncscope("device") acq_rel
-// CHECK: llvm.atomicrmw uinc_wrap
-// CHECK: llvm.fence syncscope("device") acq_rel
+// CHECK: atom.acq_rel.gpu.global.inc.u32
 // CHECK: tile.synchronize
 // CHECK: scf.if
 // CHECK: scf.for

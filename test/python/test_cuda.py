@@ -70,7 +70,7 @@ def test_memory_bound(name: str, tmp_path: Path) -> None:
     assert all(kernel.spills == 0 for kernel in resources)
 
 
-@pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "sm_100a"])
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "sm_100a", "sm_120"])
 def test_cubins(chip: str) -> None:
     """Where there is a ptxas it takes the PTX; without one the driver gets the PTX itself."""
     text = ptx("softmax", chip)

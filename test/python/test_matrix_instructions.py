@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import redfuse
 from matrix_programs import sums
+from redfuse.bench import programs
 from test_machine_code import find_nvdisasm, has_cubins
 
 # Type of the factors, of the sums, what makes them wide; the instruction of each architecture.
@@ -22,7 +23,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("chip", ["sm_80", "sm_90", "sm_100a"])
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90", "sm_100a", "sm_120"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_instructions(kind: str, chip: str, tmp_path: Path) -> None:
     narrow, wide, extend, instruction = KINDS[kind]
@@ -52,3 +53,14 @@ def test_digits_are_kept(narrow: str) -> None:
         target="cuda:sm_80", options={"cache": False},
     )  # fmt: skip
     assert "mma.sync" not in exe.asm
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_86", "sm_90a", "sm_120"])
+def test_few_rows_are_one_kernel(chip: str) -> None:
+    """Heads that share their keys: what matrix units do does not count as much as arithmetic."""
+    exe = redfuse.compile(
+        programs.attention(8, 32, 1, 16384, 128, "bf16", 1, "none"),
+        target=f"cuda:{chip}", options={"cache": False},
+    )  # fmt: skip
+    assert len(exe.resources) == 1
+    assert "mma" in exe.asm

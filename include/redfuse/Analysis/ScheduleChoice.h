@@ -2,6 +2,7 @@
 #ifndef REDFUSE_ANALYSIS_SCHEDULECHOICE_H
 #define REDFUSE_ANALYSIS_SCHEDULECHOICE_H
 
+#include "redfuse/Analysis/DimSets.h"
 #include "redfuse/Dialect/Redfuse.h"
 
 namespace redfuse {
@@ -10,6 +11,10 @@ namespace redfuse {
 /// last block of a tile to finish merges the states and finalises.
 inline constexpr llvm::StringLiteral kMergesInLaunch =
     "redfuse.merges_in_launch";
+
+/// Whether a sum of products has rows and columns, each of one operand alone.
+bool isMatrixProduct(ReduceOp reduce, const DimSets &sets,
+                     llvm::function_ref<double(unsigned)> extentOf);
 
 /// Whether some sum of products in the body has rows and columns.
 bool hasMatrixProduct(IndexProgramOpInterface op);
