@@ -90,9 +90,9 @@ bool MatrixGenerator::layOut(std::string &why) {
       held = plan.stream ? held + 1 : 1;
   }
   chooseStaged(held + heldTiled, nextMap);
-  plan.isHalf &= (plan.target.halfBytes - residentBytes - stagedBytes) /
-                     slotBytes >=
-                 held + heldTiled;
+  plan.isHalf &=
+      (plan.target.halfBytes - residentBytes - stagedBytes) / slotBytes >=
+      held + heldTiled;
   if (plan.isHalf)
     sharedBytes = plan.target.halfBytes;
   if (!plan.target.hasWarpgroups)

@@ -68,10 +68,9 @@ void Ptx::finishReads(ValueRange words) {
   std::string text = "{\n.reg .b32 t;\n.reg .pred p;\nmov.b32 t, $0;\n";
   SmallVector<Value> values;
   for (auto [i, word] : llvm::enumerate(words)) {
-    values.push_back(
-        word.getType().isF32()
-            ? Value(arith::BitcastOp::create(b, loc, b.getI32Type(), word))
-            : word);
+    values.push_back(word.getType().isF32() ? Value(arith::BitcastOp::create(
+                                                  b, loc, b.getI32Type(), word))
+                                            : word);
     if (i > 0)
       text += "xor.b32 t, t, $" + std::to_string(i) + ";\n";
   }
