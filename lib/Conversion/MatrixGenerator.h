@@ -150,6 +150,7 @@ private:
     bool noneBefore = false, noneBehind = false;
   };
   Steps stepsOf();
+  Steps stepsOfRows(mlir::Value first, mlir::Value last);
   Steps ownSteps(const Steps &all);
   Ring passSlots(mlir::Value count, Ring ring);
   void setStep(mlir::Value step);

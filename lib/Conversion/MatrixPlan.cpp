@@ -445,9 +445,14 @@ bool MatrixPlanner::chooseWidths() {
 
 /// What a step takes of registers besides products: predicates and positions, of
 /// which a thread has those of its rows and columns, and matrices that are not left
-/// or right of a product, which ptxas loads long before they are used.
+/// or right of a product, which ptxas loads long before they are used. Beside left
+/// operands in registers, which have to be there, ptxas finds room for them.
 int64_t MatrixPlanner::registersOfOthers() {
   constexpr int64_t kOfPosition = 12, kOfMatrix = 24;
+  if (llvm::none_of(plan.products, [](const MatrixProduct &product) {
+        return product.isResident;
+      }))
+    return 0;
   llvm::DenseSet<Value> factors;
   for (auto [left, right] : operands) {
     factors.insert(stripExtension(left));

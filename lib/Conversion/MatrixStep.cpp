@@ -80,12 +80,24 @@ static std::pair<Value, Value> getState(FoldOp fold, unsigned s) {
   return {body->getArgument(fold.getInputs().size() + s), yield.getValues()[s]};
 }
 
+/// By how many powers of 2 values may be above a pivot that stays. A value further
+/// above all before is the pivot, and its weight exact: one that counts for most of a
+/// row should be. In longer streams single weights count less; in few steps nearly
+/// each would have a move.
+static float chooseHeadroom(int64_t hint, int64_t length) {
+  if (hint > 1)
+    return std::min(float(hint) / 2, kHeadroom);
+  if (length >= 1024 && length < 2048)
+    return 1;
+  return length < 4096 && !ShapedType::isDynamic(length) ? 2 : 3;
+}
+
 void MatrixGenerator::findPivotMoves() {
   Block *body = plan.step.getProgramBody();
   auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
   llvm::DenseSet<Value> pivots;
-  int64_t wanted = space.schedule.getHint("lazy");
-  float headroom = wanted > 1 ? wanted / 2.0f : kHeadroom;
+  float headroom = chooseHeadroom(space.schedule.getHint("lazy"),
+                                  space.staticExtents[*plan.stream]);
   for (auto [s, arg] : llvm::enumerate(states)) {
     Value next = getState(plan.fold, s).second;
     auto max = next.getDefiningOp<arith::MaximumFOp>();

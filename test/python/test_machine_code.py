@@ -15,6 +15,7 @@ import re
 import resource
 import shutil
 import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -24,6 +25,9 @@ import redfuse
 from redfuse import cuda
 from redfuse.bench import cases, programs
 from redfuse.bench.builder import Program
+
+sys.path.append(str(Path(__file__).parents[1] / "gpu"))
+from random_units import Shape
 
 TARGET = "cuda:sm_90a"
 # More uniform moves than this are in the loops of products, not in what is done once.
@@ -60,6 +64,10 @@ MATRIX = {
     "d256": lambda: attention(2, 8, 8192, 8192, 256),
     "odd": lambda: attention(1, 3, 257, 1000, 128),
     "gqa-causal": lambda: attention(2, 16, 512, 512, 128, kind="causal", kv_heads=4),
+    "small-causal": lambda: attention(2, 4, 256, 256, 128, kind="causal"),
+    "d192-biased": lambda: Shape.of(16019).program(),
+    "d192-window": lambda: Shape.of(16103).program(),
+    "d256-window": lambda: Shape.of(16006).program(),
     "softcap": lambda: attention(1, 8, 512, 512, 128, kind="causal+softcap", kv_heads=4),
     "alibi": lambda: attention(1, 8, 512, 512, 128, kind="causal+alibi"),
     "window": lambda: attention(1, 8, 8192, 8192, 128, kind="causal+window+softcap"),
