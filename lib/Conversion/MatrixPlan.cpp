@@ -443,10 +443,9 @@ bool MatrixPlanner::chooseWidths() {
   return refuse("its states do not fit registers");
 }
 
-/// What a step takes of registers besides products: predicates and positions, of
-/// which a thread has those of its rows and columns, and matrices that are not left
-/// or right of a product, which ptxas loads long before they are used. Beside left
-/// operands in registers, which have to be there, ptxas finds room for them.
+/// What a step takes of registers besides products: positions, and matrices that are
+/// no factors, which ptxas loads long before they are used. Beside left operands in
+/// registers ptxas finds room for them.
 int64_t MatrixPlanner::registersOfOthers() {
   constexpr int64_t kOfPosition = 12, kOfMatrix = 24;
   if (llvm::none_of(plan.products, [](const MatrixProduct &product) {
@@ -461,10 +460,9 @@ int64_t MatrixPlanner::registersOfOthers() {
   auto isMatrix = [&](Value v) {
     return (*sets)[v].test(plan.m) && (*sets)[v].test(*plan.stream);
   };
-  int64_t registers = 0;
+  int64_t registers = 0, inputs = plan.fold.getInputs().size();
   Block *body = plan.step.getProgramBody();
-  for (BlockArgument arg :
-       body->getArguments().take_front(plan.fold.getInputs().size()))
+  for (BlockArgument arg : body->getArguments().take_front(inputs))
     if (!factors.contains(arg) && isMatrix(arg))
       registers += kOfMatrix;
   for (Operation &op : *body)
