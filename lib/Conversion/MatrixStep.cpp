@@ -89,7 +89,7 @@ static float chooseHeadroom(int64_t hint, int64_t length) {
     return std::min(float(hint) / 2, kHeadroom);
   if (length >= 1024 && length < 2048)
     return 1;
-  return length < 4096 && !ShapedType::isDynamic(length) ? 2 : 3;
+  return length >= 2048 && length < 4096 ? 2 : 3;
 }
 
 void MatrixGenerator::findPivotMoves() {
