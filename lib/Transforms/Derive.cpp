@@ -73,6 +73,28 @@ static void giveExtents(CascadeOp cascade, ArrayRef<int64_t> dims) {
   }
 }
 
+/// A fold has given up the order of the program's roundings. That of a sum to 16
+/// bits, which its step only extends again, goes with it.
+static void dropRoundings(FoldOp fold) {
+  if (fold.isOrdered())
+    return;
+  Block *step = fold.getProgramBody();
+  for (auto extend :
+       llvm::make_early_inc_range(step->getOps<arith::ExtFOp>())) {
+    auto narrow = extend.getIn().getDefiningOp<arith::TruncFOp>();
+    if (!narrow || narrow.getIn().getType() != extend.getType() ||
+        narrow.getType().getIntOrFloatBitWidth() != 16)
+      continue;
+    auto sum = narrow.getIn().getDefiningOp<ReduceOp>();
+    if (!sum || sum.getReducer() != Reducer::Add)
+      continue;
+    extend.replaceAllUsesWith(narrow.getIn());
+    extend.erase();
+    if (narrow.use_empty())
+      narrow.erase();
+  }
+}
+
 namespace {
 struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
   using DeriveBase::DeriveBase;
@@ -178,6 +200,8 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
     for (auto [i, pass] : llvm::enumerate(passes)) {
       auto [fold, finalize] = rewrite(rewriter, pass, derivations[i]);
       fold->setAttr(kInfoAttr, info);
+      if (!strict)
+        dropRoundings(fold);
       if (!isCut)
         continue;
       auto tag = rewriter.getDenseI64ArrayAttr({group, int64_t(i)});
