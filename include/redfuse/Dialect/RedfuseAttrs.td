@@ -96,8 +96,10 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     - `loop`: 1: a block walks tiles, or the steps of a fold, in registers and loads
       the next one ahead; 2: by copies to shared memory
     - `step`: elements of a thread in a step of a fold, at most
-    - `keep`: 1: shared memory keeps no row that is read twice
-    - `early`: 2: what all blocks read is loaded with the rest, not where it is used
+    - `keep`: of rows that are read twice 1: they are read again, 2: shared memory
+      keeps them
+    - `early`: what all blocks read is loaded 1: where it is used, 2: with the rest,
+      3: before the last exchange of a reduction
     - `cached`, a sum: 1: inputs, 2: results go past the L1 cache; 4: neither does
     - `await`: 1: no, 2: all loads of a step are awaited before threads combine
     - `ahead`: 1: no, 2: the L2 cache is asked for inputs before the kernel waits for

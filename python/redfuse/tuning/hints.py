@@ -42,8 +42,8 @@ SPACES = {
     ),
     REGISTERS: Space(
         {"threads": (128, 256, 512, 1024), "blocks": (1, 2, 4, 8), "cluster": (1, 2, 4, 8),
-         "step": (8, 16, 32, 64), "loop": (1, 2), "cached": (1, 2, 3, 4), "early": (2,),
-         "await": (1, 2), "ahead": (1, 2), "keep": (1,)},
+         "step": (8, 16, 32, 64), "loop": (1, 2), "cached": (1, 2, 3, 4), "early": (1, 2, 3),
+         "await": (1, 2), "ahead": (1, 2), "keep": (1, 2)},
         together=({"loop": 1, "step": 16, "blocks": 4, "ahead": 2},
                   {"loop": 1, "step": 32, "blocks": 1},
                   {"threads": 1024, "blocks": 2, "step": 32}),
