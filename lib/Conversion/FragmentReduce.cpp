@@ -8,6 +8,7 @@
 
 #include "TileEmitter.h"
 
+#include <array>
 #include <limits>
 
 using namespace mlir;
@@ -310,16 +311,30 @@ void FragmentEmitter::selectLargest(ReduceOp op) {
       [&](Value at, ValueRange now) {
         SmallVector<Value> next(now);
         for (size_t row = 0; row < rows; ++row) {
-          Value best = nothing, column = noNumber, goesWith = none;
-          for (size_t i = 0; i < size; ++i) {
-            if (rowOf(i) != row)
-              continue;
-            Value isBetter = compare(arith::CmpIPredicate::sgt, now[i], best);
-            best = select(isBetter, now[i], best);
-            column = select(isBetter, columns[i], column);
-            if (!isNumber)
-              goesWith = select(isBetter, carried[i], goesWith);
+          // Of neighbours, of these, and so on: few compares wait for others.
+          SmallVector<std::array<Value, 3>> found;
+          for (size_t i = 0; i < size; ++i)
+            if (rowOf(i) == row)
+              found.push_back(
+                  {now[i], columns[i], isNumber ? columns[i] : carried[i]});
+          while (found.size() > 1) {
+            SmallVector<std::array<Value, 3>> better;
+            for (size_t i = 0; i + 1 < found.size(); i += 2) {
+              auto &x = found[i], &y = found[i + 1];
+              Value isBetter = compare(arith::CmpIPredicate::sgt, y[0], x[0]);
+              better.push_back({select(isBetter, y[0], x[0]),
+                                select(isBetter, y[1], x[1]),
+                                select(isBetter, y[2], x[2])});
+            }
+            if (found.size() % 2 != 0)
+              better.push_back(found.back());
+            found = std::move(better);
           }
+          auto [best, column, goesWith] = found[0];
+          Value isNone = compare(arith::CmpIPredicate::eq, best, nothing);
+          column = select(isNone, noNumber, column);
+          if (!isNumber)
+            goesWith = select(isNone, none, goesWith);
           for (unsigned mask = 1; mask < layout.lanes; mask *= 2) {
             Value other = shuffle(best, mask);
             Value otherColumn = shuffle(column, mask);

@@ -616,7 +616,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   if (plan.split > 1) {
     ptx.synchronizeCluster();
     takeRoles(
-        false, [] {},
+        false, [&] { ptx.startLeaving(); },
         [&] {
           overTiles(/*isMultiplier=*/true, [&](Value block, Ring ring) {
             placeBlock(block, /*isMultiplier=*/false);

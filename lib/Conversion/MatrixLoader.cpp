@@ -636,19 +636,42 @@ void MatrixGenerator::fetchAhead() {
         b, loc, "prefetch.tensormap [$0];", "l",
         UnrealizedConversionCastOp::create(b, loc, pointer, map).getResult(0));
   int64_t wanted = space.schedule.getHint("ahead");
-  if (!plan.stream || wanted < 2)
-    return;
-  if (llvm::any_of(loads, [](const Load &load) { return bool(load.left); }))
+  bool isTiled = llvm::any_of(
+      loads, [](const Load &load) { return bool(load.left); });
+  if (wanted < 2 || (plan.stream && isTiled))
     return;
   auto index = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
-  unsigned d = *plan.stream;
   SmallVector<Value> offsets = emitter->offsets, ends = emitter->ends;
   placeBlock(plan.shares() > 1
                  ? tile
                  : gpu::BlockIdOp::create(b, loc, gpu::Dimension::x),
              /*isMultiplier=*/false);
+  auto fetch = [&](const Tile &tile, Value sumTile) {
+    tile::PrefetchOp::create(b, loc, maps[tile.map - 1],
+                             coordinatesOf(tile, sumTile), tile.type);
+  };
+  if (!plan.stream) {
+    for (auto [load, product] : llvm::zip_equal(loads, plan.products)) {
+      if (!load.left) {
+        fetch(load.right, Value());
+        continue;
+      }
+      Value count = b.createOrFold<arith::MinUIOp>(
+          loc, tilesOfSum(product.k), index(wanted - 1));
+      emitFor(b, loc, index(0), count, index(1), {}, [&](Value i, ValueRange) {
+        Value at = sumTileAt(i);
+        fetch(load.right, at);
+        fetch(*load.left, at);
+        return SmallVector<Value>();
+      });
+    }
+    emitter->offsets = std::move(offsets);
+    emitter->ends = std::move(ends);
+    return;
+  }
+  unsigned d = *plan.stream;
   Value end = streamEnd          ? streamEnd
               : emitter->ends[d] ? emitter->ends[d]
                                  : emitter->extents[d];
@@ -659,9 +682,7 @@ void MatrixGenerator::fetchAhead() {
   emitFor(b, loc, first, end, width, {}, [&](Value at, ValueRange) {
     emitter->offsets[d] = at;
     for (const Load &load : loads)
-      tile::PrefetchOp::create(b, loc, maps[load.right.map - 1],
-                               coordinatesOf(load.right, Value()),
-                               load.right.type);
+      fetch(load.right, Value());
     return SmallVector<Value>();
   });
   emitter->offsets = std::move(offsets);

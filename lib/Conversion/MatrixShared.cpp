@@ -81,23 +81,26 @@ void MatrixGenerator::mergePartials() {
     Value at =
         ptx.add(ptx.add(base, ptx.mul(row, partialStride(p))), ptx.mul(t, 8));
     SmallVector<SmallVector<Value>> parts(plan.split);
-    for (int64_t s = 0; s < plan.split; ++s) {
-      Value there = ptx.addressIn(at, s);
-      for (size_t i = 0, n = emitter->sizeOf(sum); i < n; i += 2)
+    SmallVector<Value> there;
+    for (int64_t s = 0; s < plan.split; ++s)
+      there.push_back(ptx.addressIn(at, s));
+    // Of all blocks in turn, so that they do not all wait for one.
+    for (size_t i = 0, n = emitter->sizeOf(sum); i < n; i += 2)
+      for (int64_t s = 0; s < plan.split; ++s)
         llvm::append_range(
-            parts[s], ptx.loadPair(there, partialOffset(p) +
-                                              int64_t(i) * layout.lanes * 4));
-    }
-    for (ArrayRef<Value> part : parts)
-      llvm::append_range(read, part);
+            parts[s], ptx.loadPair(there[s], partialOffset(p) +
+                                                 int64_t(i) * layout.lanes * 4));
     // Always in the same order.
     sum.values = parts[0];
     for (ArrayRef<Value> part : ArrayRef(parts).drop_front())
       for (auto [x, y] : llvm::zip_equal(sum.values, part))
         x = arith::AddFOp::create(b, loc, x, y);
+    llvm::append_range(read, sum.values);
     emitter->values[product.reduce.getResult(0)] = sum;
   }
+  // Sums are there when all is read.
   ptx.finishReads(read);
+  ptx.startLeaving();
   storeResults();
 }
 
@@ -437,6 +440,7 @@ void MatrixGenerator::mergeSegments(
     inBranch(countSegment(), [&] {
       inBranch(hasRows, [&] { finalizeStates(mergeStored()); });
     });
+  ptx.startLeaving();
   ptx.leaveCluster();
   emitter->layout = before;
 }

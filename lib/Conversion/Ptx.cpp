@@ -64,7 +64,8 @@ void Ptx::synchronize(int64_t barrier, int64_t threads) {
 void Ptx::synchronizeCluster() { tile::SynchronizeClusterOp::create(b, loc); }
 
 void Ptx::finishReads(ValueRange words) {
-  // The conditional use makes the instruction depend on the values.
+  // The condition makes the instruction, which is none that branches, depend on the
+  // values.
   std::string text = "{\n.reg .b32 t;\n.reg .pred p;\nmov.b32 t, $0;\n";
   SmallVector<Value> values;
   for (auto [i, word] : llvm::enumerate(words)) {
@@ -74,16 +75,17 @@ void Ptx::finishReads(ValueRange words) {
     if (i > 0)
       text += "xor.b32 t, t, $" + std::to_string(i) + ";\n";
   }
-  text += "setp.eq.u32 p, t, 0x7fc1fabc;\n@p bar.warp.sync -1;\n"
-          "bar.warp.sync -1;\n}";
+  text += "setp.eq.u32 p, t, 0x7fc1fabc;\n@p nanosleep.u32 0;\n}";
   emitPtx(b, loc, text, repeatConstraint("r", values.size()), values);
 }
 
-void Ptx::leaveCluster() {
+void Ptx::startLeaving() {
   emitPtx(b, loc,
-          "bar.warp.sync -1;\nbarrier.cluster.arrive.relaxed.aligned;\n"
-          "barrier.cluster.wait.aligned;",
-          "", {});
+          "bar.warp.sync -1;\nbarrier.cluster.arrive.relaxed.aligned;", "", {});
+}
+
+void Ptx::leaveCluster() {
+  emitPtx(b, loc, "bar.warp.sync -1;\nbarrier.cluster.wait.aligned;", "", {});
 }
 
 //===----------------------------------------------------------------------===//

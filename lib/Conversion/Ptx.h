@@ -41,9 +41,10 @@ public:
   void synchronizeCluster();
   /// Waits until what was read of other blocks is in registers.
   void finishReads(mlir::ValueRange words);
-  /// The last synchronisation of a cluster's blocks, behind finishReads: none ends
-  /// while others read its memory. It orders nothing, so that it does not wait for
-  /// what was stored.
+  /// The last synchronisation of a cluster's blocks: none ends while others read its
+  /// memory. By all threads: first where they have read, behind finishReads, then at
+  /// the end. It orders nothing, so that it does not wait for what was stored.
+  void startLeaving();
   void leaveCluster();
 
   // Shared memory -------------------------------------------------------------

@@ -16,6 +16,7 @@ from redfuse.bench import programs
 from redfuse.data import random_inputs
 from redfuse.frontends.mlir import read
 from redfuse.options import Options
+from redfuse.runtime.specs import numpy_dtype
 from redfuse.tuning.space import places
 
 
@@ -93,11 +94,13 @@ CASES = {
 }
 
 
-def compiled(path: Path, chip: str, hints: dict[str, int]) -> redfuse.Executable:
-    """A program that is folded, with hints for the model's first choice."""
+def compiled(
+    path: Path, chip: str, hints: dict[str, int], kind: str = "stream"
+) -> redfuse.Executable:
+    """A program of one kernel, with hints for the model's first choice."""
     options: dict = {"cache": False, "tuned": False, "schedule": "stream"}
     if hints:
-        (place,) = places(read(path), Options(schedule="stream"), f"cuda:{chip}")
+        (place,) = places(read(path), Options(schedule=kind), f"cuda:{chip}")
         schedule = place.starts[0]
         for key, value in hints.items():
             schedule = schedule.with_hint(key, value)
@@ -137,6 +140,42 @@ def run(
 def test_attention(name: str, tmp_path: Path) -> None:
     *shape, hints = CASES[name]
     assert run(name, *shape, hints, tmp_path) < 3e-3
+
+
+# rows, length of the sum, columns, how many are kept; hints
+ROUTING = {
+    "whole": (70, 128, 40, 3, {"split": 1}),
+    "halves": (64, 320, 64, 8, {"split": 2}),
+    "eighths": (100, 576, 64, 6, {"rows": 128, "split": 8, "ahead": 3, "late": 2}),
+    "wide": (33, 512, 128, 8, {"split": 4, "ahead": 9}),
+}
+
+
+@pytest.mark.parametrize("name", ROUTING)
+def test_largest_of_products(name: str, tmp_path: Path) -> None:
+    """Products that are exact and full of ties, which go by their columns, as a stable sort has it;
+    a row of NaN keeps its first columns."""
+    rows, length, columns, kept, hints = ROUTING[name]
+    path = tmp_path / f"{name}.mlir"
+    path.write_text(programs.moe_routing(rows, length, columns, kept, "bf16"))
+    exe = compiled(path, "sm_90a", hints, "auto")
+    assert "wgmma.mma_async" in exe.asm
+    assert f".reqnctapercluster {hints['split']}," in exe.asm + ".reqnctapercluster 1,"
+    rng = np.random.default_rng(3)
+    half = numpy_dtype("bf16")
+    x = rng.integers(-1, 2, (rows, length)).astype(half)
+    w = (rng.integers(-1, 2, (length, columns)) / 16).astype(half)
+    x[rows // 2] = np.nan
+    with np.errstate(invalid="ignore"):
+        scores = x.astype(np.float64) @ w.astype(np.float64)
+        p = np.exp(scores - scores.max(-1, keepdims=True))
+        p /= p.sum(-1, keepdims=True)
+    order = np.argsort(-p, axis=-1, kind="stable")[:, :kept]
+    order[rows // 2] = np.arange(kept)
+    values = np.take_along_axis(p, order, -1)
+    got, _ = execute(exe, [x, w], [values.astype(np.float32), order])
+    np.testing.assert_array_equal(got[1], order)
+    np.testing.assert_allclose(got[0], values, rtol=1e-5)
 
 
 if __name__ == "__main__":
