@@ -8,7 +8,6 @@
 
 #include "TileEmitter.h"
 
-#include <array>
 #include <limits>
 
 using namespace mlir;
@@ -310,47 +309,71 @@ void FragmentEmitter::selectLargest(ReduceOp op) {
       b, loc, index(0), extents[rank], index(1), state,
       [&](Value at, ValueRange now) {
         SmallVector<Value> next(now);
+        struct Found {
+          Value best, column, goesWith;
+        };
+        auto pick = [&](Value condition, const Found &x, const Found &y) {
+          return Found{select(condition, x.best, y.best),
+                       select(condition, x.column, y.column),
+                       isNumber ? Value()
+                                : select(condition, x.goesWith, y.goesWith)};
+        };
+        // A thread's own, of neighbours, of these, and so on: few compares wait for
+        // others. Then of a row's threads; of all rows at a time.
+        SmallVector<Found> ofRows;
         for (size_t row = 0; row < rows; ++row) {
-          // Of neighbours, of these, and so on: few compares wait for others.
-          SmallVector<std::array<Value, 3>> found;
+          SmallVector<Found> found;
           for (size_t i = 0; i < size; ++i)
             if (rowOf(i) == row)
               found.push_back(
-                  {now[i], columns[i], isNumber ? columns[i] : carried[i]});
+                  {now[i], columns[i], isNumber ? Value() : carried[i]});
           while (found.size() > 1) {
-            SmallVector<std::array<Value, 3>> better;
-            for (size_t i = 0; i + 1 < found.size(); i += 2) {
-              auto &x = found[i], &y = found[i + 1];
-              Value isBetter = compare(arith::CmpIPredicate::sgt, y[0], x[0]);
-              better.push_back({select(isBetter, y[0], x[0]),
-                                select(isBetter, y[1], x[1]),
-                                select(isBetter, y[2], x[2])});
-            }
+            SmallVector<Found> better;
+            for (size_t i = 0; i + 1 < found.size(); i += 2)
+              better.push_back(pick(compare(arith::CmpIPredicate::sgt,
+                                            found[i + 1].best, found[i].best),
+                                    found[i + 1], found[i]));
             if (found.size() % 2 != 0)
               better.push_back(found.back());
             found = std::move(better);
           }
-          auto [best, column, goesWith] = found[0];
-          Value isNone = compare(arith::CmpIPredicate::eq, best, nothing);
-          column = select(isNone, noNumber, column);
-          if (!isNumber)
-            goesWith = select(isNone, none, goesWith);
-          for (unsigned mask = 1; mask < layout.lanes; mask *= 2) {
-            Value other = shuffle(best, mask);
-            Value otherColumn = shuffle(column, mask);
-            Value isLarger = compare(arith::CmpIPredicate::sgt, other, best);
-            Value isEqual = compare(arith::CmpIPredicate::eq, other, best);
-            // Unsigned: no number is behind every number.
-            Value isFirst =
-                compare(arith::CmpIPredicate::ult, otherColumn, column);
-            Value isBetter = arith::OrIOp::create(
-                b, loc, isLarger,
-                arith::AndIOp::create(b, loc, isEqual, isFirst));
-            if (!isNumber)
-              goesWith = select(isBetter, shuffle(goesWith, mask), goesWith);
-            best = select(isBetter, other, best);
-            column = select(isBetter, otherColumn, column);
-          }
+          Value isNone =
+              compare(arith::CmpIPredicate::eq, found[0].best, nothing);
+          ofRows.push_back(
+              pick(isNone, {nothing, noNumber, none}, found[0]));
+        }
+        if (isNumber && layout.lanes == 32) {
+          SmallVector<Value> largest;
+          for (const Found &found : ofRows)
+            largest.push_back(ptx.largestOfWarp(found.best));
+          for (auto [found, best] : llvm::zip_equal(ofRows, largest))
+            found = {best,
+                     select(compare(arith::CmpIPredicate::eq, found.best, best),
+                            found.column, noNumber),
+                     Value()};
+          // Unsigned: no number is behind every number.
+          for (Found &found : ofRows)
+            found.column = ptx.smallestOfWarp(found.column);
+        } else {
+          for (unsigned mask = 1; mask < layout.lanes; mask *= 2)
+            for (Found &found : ofRows) {
+              Found other{shuffle(found.best, mask),
+                          shuffle(found.column, mask),
+                          isNumber ? Value() : shuffle(found.goesWith, mask)};
+              Value isLarger =
+                  compare(arith::CmpIPredicate::sgt, other.best, found.best);
+              Value isEqual =
+                  compare(arith::CmpIPredicate::eq, other.best, found.best);
+              Value isFirst = compare(arith::CmpIPredicate::ult, other.column,
+                                      found.column);
+              found = pick(arith::OrIOp::create(
+                               b, loc, isLarger,
+                               arith::AndIOp::create(b, loc, isEqual, isFirst)),
+                           other, found);
+            }
+        }
+        for (size_t row = 0; row < rows; ++row) {
+          auto [best, column, goesWith] = ofRows[row];
           if (isNumber)
             goesWith = column;
           Value isSome = compare(arith::CmpIPredicate::ne, best, nothing);

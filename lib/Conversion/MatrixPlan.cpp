@@ -30,11 +30,15 @@ static constexpr int64_t kLongStream = 8192;
 /// The widest states and tiles for which a block has enough with half of a
 /// multiprocessor's registers and shared memory.
 static constexpr int64_t kHalfColumns = 128;
+/// The shortest list of a top-k that a warp makes for a row.
+static constexpr int64_t kLeastRanks = 3;
 /// The longest list of a top-k.
 static constexpr int64_t kMaxRanks = 32;
 /// Bytes a cycle that a multiprocessor reads of memory and the L2 cache, and of the
-/// shared memory of others; cycles to start a block, and to exchange at all.
-static constexpr double kMemoryBytes = 28, kExchangeBytes = 11;
+/// shared memory of others; of sums that blocks share, of the cache, and of memory where
+/// all read it. Cycles to start a block, and to exchange at all.
+static constexpr double kMemoryBytes = 28, kExchangeBytes = 11,
+                        kCacheBytes = 44, kOwnBytes = 17.5;
 static constexpr double kStartCycles = 3000, kExchangeCycles = 1500;
 /// The same for states of segments, which go through global memory.
 static constexpr double kMergeBytes = 14, kMergeCycles = 3500;
@@ -81,6 +85,7 @@ private:
   bool hasPredicates();
   bool isWorthThree(int64_t rows, int64_t length);
   bool leavesRoom();
+  bool isForWholeWarps();
   bool addRanks();
   void chooseBlocks();
   void chooseSegments(int64_t tiles, int64_t rows);
@@ -724,27 +729,55 @@ void MatrixPlanner::chooseBlocks() {
             return plan.widths[product.n] > 64;
           }))
         continue;
-      double cycles = kStartCycles;
+      double cycles = kStartCycles, blocks = tiles * split;
       for (MatrixProduct &product : plan.products) {
         double steps = llvm::divideCeil(
             llvm::divideCeil(*extentOf(product.k), kSumTile), split);
         double width = plan.widths[product.n], own = 64 * consumers;
-        cycles += steps * std::max((own + width) * kSumTile * 2 / kMemoryBytes,
-                                   consumers * width * 2);
+        // Rows come from memory, columns, which all blocks read, from the cache.
+        double share = std::max(kOwnBytes * units / blocks, kOwnBytes);
+        cycles += steps * std::max({(own + width) * kSumTile * 2 / kCacheBytes,
+                                    own * kSumTile * 2 / share,
+                                    consumers * width * 2});
         if (split > 1)
           cycles += kExchangeCycles +
                     own * width * 4 * (split - 1) / split / kExchangeBytes;
       }
       cycles *= llvm::divideCeil(tiles * split, units);
+      // Two blocks on some multiprocessors, which the others wait for.
+      if (split == 8 && blocks > units * kClusterPlaces)
+        cycles *= 2;
       if (cycles < best) {
         best = cycles;
         plan.consumers = consumers;
         plan.split = split;
       }
     }
-  if (plan.split > 1)
-    for (auto &[d, width] : plan.widths)
-      width = llvm::alignTo(width, 4 * plan.split);
+  if (plan.split == 1)
+    return;
+  plan.hasWholeWarps = isForWholeWarps();
+  for (auto &[d, width] : plan.widths)
+    width = llvm::alignTo(width, plan.hasWholeWarps ? 64 : 4 * plan.split);
+}
+
+/// Whether warps are to have rows of shared sums each: they find the largest without
+/// shuffles, which pays for several of them.
+bool MatrixPlanner::isForWholeWarps() {
+  if (plan.split < 4 ||
+      llvm::any_of(plan.products, [&](const MatrixProduct &product) {
+        return plan.widths[product.n] % 64 != 0;
+      }))
+    return false;
+  IndexProgramOpInterface step = plan.step;
+  return llvm::any_of(
+      step.getProgramBody()->getOps<ReduceOp>(), [&](ReduceOp reduce) {
+        if (reduce.getReducer() != Reducer::TopK)
+          return false;
+        for (unsigned d : (*sets)[reduce.getResult(0)].set_bits())
+          if (plan.isColumn(d) && !(*sets)[reduce.getOperand(0)].test(d))
+            return extentOf(d).value_or(0) >= kLeastRanks;
+        return false;
+      });
 }
 
 /// Whether the next launch's blocks should find a place beside these: where one cluster

@@ -70,6 +70,9 @@ struct MatrixPlan {
   /// before others do.
   int64_t cluster = 1;
 
+  /// Of shared sums, every warp takes whole rows.
+  bool hasWholeWarps = false;
+
   /// Two blocks fit a multiprocessor: the next launch is there when this one ends.
   bool isHalf = false;
 

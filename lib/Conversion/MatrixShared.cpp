@@ -66,6 +66,8 @@ void MatrixGenerator::storePartials() {
 /// all of its warps have some.
 void MatrixGenerator::mergePartials() {
   FragmentLayout layout{1, unsigned(2 * plan.split)};
+  if (plan.hasWholeWarps)
+    layout = {unsigned(16 / plan.split), 32};
   emitter->values.clear();
   emitter->select(plan.step, *stepSets);
   Value own = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), rank);
@@ -85,11 +87,13 @@ void MatrixGenerator::mergePartials() {
     for (int64_t s = 0; s < plan.split; ++s)
       there.push_back(ptx.addressIn(at, s));
     // Of all blocks in turn, so that they do not all wait for one.
-    for (size_t i = 0, n = emitter->sizeOf(sum); i < n; i += 2)
+    for (size_t i = 0, n = emitter->sizeOf(sum); i < n; i += 2) {
+      int64_t offset = partialOffset(p) +
+                       sum.rowOf(i) * (32 / layout.lanes) * partialStride(p) +
+                       sum.columnOf(i) * layout.lanes * 4;
       for (int64_t s = 0; s < plan.split; ++s)
-        llvm::append_range(
-            parts[s], ptx.loadPair(there[s], partialOffset(p) +
-                                                 int64_t(i) * layout.lanes * 4));
+        llvm::append_range(parts[s], ptx.loadPair(there[s], offset));
+    }
     // Always in the same order.
     sum.values = parts[0];
     for (ArrayRef<Value> part : ArrayRef(parts).drop_front())

@@ -172,6 +172,16 @@ Value Ptx::shuffleXor(Value value, int64_t mask) {
                               UnitAttr());
 }
 
+Value Ptx::largestOfWarp(Value value) {
+  return NVVM::ReduxOp::create(b, loc, value.getType(), value,
+                               NVVM::ReduxKind::MAX, i32(-1));
+}
+
+Value Ptx::smallestOfWarp(Value value) {
+  return NVVM::ReduxOp::create(b, loc, value.getType(), value,
+                               NVVM::ReduxKind::UMIN, i32(-1));
+}
+
 Value Ptx::isAny(Value condition) {
   return NVVM::VoteSyncOp::create(b, loc, b.getI1Type(), i32(-1), condition,
                                   NVVM::VoteSyncKind::any);

@@ -312,7 +312,7 @@ DeviceError DeviceCall::run(void (*entry)(void **), void **args) {
 }
 
 DeviceError DeviceCall::findFunction(const char *kernel, int64_t shared,
-                                     void *&handle) {
+                                     DeviceProgram::Function &function) {
   const Driver &d = driver;
   std::lock_guard<std::mutex> lock(loaded->mutex);
   DeviceProgram::Function &known = loaded->functions[kernel];
@@ -323,7 +323,8 @@ DeviceError DeviceCall::findFunction(const char *kernel, int64_t shared,
                     "finding a kernel");
         !e.empty())
       return e + " (" + kernel + ")";
-    known = {found, kSharedByDefault};
+    known = {found, kSharedByDefault,
+             d.functionHasClusters && d.functionHasClusters(found)};
   }
   if (shared > known.shared) {
     if (d.functionSetShared(known.handle, int(shared))) {
@@ -338,7 +339,7 @@ DeviceError DeviceCall::findFunction(const char *kernel, int64_t shared,
     }
     known.shared = shared;
   }
-  handle = known.handle;
+  function = known;
   return {};
 }
 
@@ -347,7 +348,7 @@ DeviceError DeviceCall::launch(const char *kernel, int64_t blocks,
                                void **arguments) {
   if (blocks <= 0 || threads <= 0)
     return {};
-  void *function = nullptr;
+  DeviceProgram::Function function;
   if (DeviceError e = findFunction(kernel, shared, function); !e.empty())
     return e;
   const Driver &d = driver;
@@ -356,16 +357,16 @@ DeviceError DeviceCall::launch(const char *kernel, int64_t blocks,
            " has more blocks than a GPU takes: " + std::to_string(blocks);
   int result;
   if (loaded->overlaps) {
-    LaunchAttribute overlap;
+    LaunchAttribute attributes[] = {kOverlap, kBalance};
     LaunchConfig config{{unsigned(blocks), 1, 1},
                         {unsigned(threads), 1, 1},
                         unsigned(shared),
                         stream,
-                        &overlap,
-                        1};
-    result = d.launchKernelEx(&config, function, arguments, nullptr);
+                        attributes,
+                        function.hasClusters ? 2u : 1u};
+    result = d.launchKernelEx(&config, function.handle, arguments, nullptr);
   } else {
-    result = d.launchKernel(function, unsigned(blocks), 1, 1, unsigned(threads),
+    result = d.launchKernel(function.handle, unsigned(blocks), 1, 1, unsigned(threads),
                             1, 1, unsigned(shared), stream, arguments, nullptr);
   }
   if (result == 0)

@@ -11,6 +11,7 @@ namespace {
 struct Cuda {
   int (*deviceGetAttribute)(int *, int, int);
   int (*functionSetAttribute)(void *, int, int);
+  int (*functionGetAttribute)(int *, int, void *);
 };
 } // namespace
 static Cuda cuda;
@@ -27,6 +28,13 @@ static int cudaChip(char *text, int size, int device) {
 static int cudaSetShared(void *function, int bytes) {
   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
   return cuda.functionSetAttribute(function, 8, bytes);
+}
+
+static bool cudaHasClusters(void *function) {
+  // CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH
+  int width = 0;
+  return cuda.functionGetAttribute &&
+         cuda.functionGetAttribute(&width, 11, function) == 0 && width > 1;
 }
 
 void Driver::findCuda() {
@@ -46,6 +54,7 @@ void Driver::findCuda() {
   find(moduleUnload, "cuModuleUnload");
   find(moduleGetFunction, "cuModuleGetFunction");
   find(cuda.functionSetAttribute, "cuFuncSetAttribute");
+  find(cuda.functionGetAttribute, "cuFuncGetAttribute", /*needed=*/false);
   find(launchKernel, "cuLaunchKernel");
   find(memoryAllocate, "cuMemAlloc_v2");
   find(memoryFree, "cuMemFree_v2");
@@ -71,6 +80,7 @@ void Driver::findCuda() {
   cuda.deviceGetAttribute = deviceGetAttribute;
   deviceGetChip = cudaChip;
   functionSetShared = cudaSetShared;
+  functionHasClusters = cudaHasClusters;
   unitsAttribute = 16;
   sharedAttribute = 97; // with opting in
   loadOptions = 2;

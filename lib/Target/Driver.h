@@ -13,13 +13,17 @@
 
 namespace redfuse::runtime {
 
-/// CUlaunchAttribute: here whether a kernel may start before the one before it
-/// has ended.
+/// CUlaunchAttribute.
 struct alignas(8) LaunchAttribute {
-  int id = 6; // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-  int unused = 0;
-  int value[16] = {1};
+  int id, unused, value[16];
 };
+/// A kernel may start before the one before it has ended:
+/// CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
+inline constexpr LaunchAttribute kOverlap{6, 0, {1}};
+/// Blocks of clusters go where there is most room, one on a multiprocessor while
+/// there are others: CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE. By
+/// default two of a cluster share one where they fit, and others stay idle.
+inline constexpr LaunchAttribute kBalance{5, 0, {2}};
 
 /// CUlaunchConfig.
 struct LaunchConfig {
@@ -50,6 +54,8 @@ struct Driver {
   Result (*moduleGetFunction)(void **, void *, const char *);
   /// Lets a function ask for that much dynamic shared memory.
   Result (*functionSetShared)(void *, int);
+  /// Whether its blocks run in clusters; null where that is not known.
+  bool (*functionHasClusters)(void *) = nullptr;
   Result (*launchKernel)(void *, unsigned, unsigned, unsigned, unsigned,
                          unsigned, unsigned, unsigned, void *, void **,
                          void **);

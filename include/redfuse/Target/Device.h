@@ -64,6 +64,7 @@ private:
   struct Function {
     void *handle = nullptr;
     int64_t shared = 0; // bytes of dynamic shared memory that it may ask for
+    bool hasClusters = false;
   };
   struct Loaded {
     void *context = nullptr, *module = nullptr;
@@ -116,7 +117,8 @@ public:
 
 private:
   bool findKey(DeviceError &error);
-  DeviceError findFunction(const char *kernel, int64_t shared, void *&handle);
+  DeviceError findFunction(const char *kernel, int64_t shared,
+                           DeviceProgram::Function &function);
 
   DeviceProgram &program;
   const Driver &driver;

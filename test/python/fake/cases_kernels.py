@@ -267,7 +267,9 @@ def test_cluster(name: str, tmp_path: Path) -> None:
     options = {"cache": False, "schedules": schedules}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     assert "mapa" in exe.asm
+    driver.fake_cluster(2)
     verify(path, exe, random_inputs(exe.signature, 0), None)
+    driver.fake_cluster(0)
     # Not where there are none.
     old = redfuse.compile(path, target="cuda:sm_80", options=options)
     assert "cluster" not in old.asm

@@ -165,6 +165,14 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
   CALLED;
   return attribute == 8 && value > shared_of_block ? 1 : 0;
 }
+// How many blocks a cluster of a kernel has.
+static int cluster;
+void fake_cluster(int blocks) { cluster = blocks; }
+int cuFuncGetAttribute(int *out, int attribute, void *function) {
+  CALLED;
+  *out = attribute == 11 ? cluster : 0;
+  return 0;
+}
 // What runs kernels, if anything does.
 static void (*machine)(const char *, unsigned, unsigned, unsigned, void **);
 void fake_machine(void (*run)(const char *, unsigned, unsigned, unsigned, void **)) {
@@ -205,7 +213,11 @@ struct config {
 static int overlapping;
 int fake_overlapping(void) { return overlapping; }
 int cuLaunchKernelEx(const struct config *c, char *function, void **arguments, void **extra) {
-  if (c->attribute_count != 1 || c->attributes->id != 6 || c->attributes->value[0] != 1)
+  const struct attribute *a = c->attributes;
+  if (c->attribute_count != (cluster > 1 ? 2 : 1) || a->id != 6 || a->value[0] != 1)
+    return 1;
+  // Blocks of clusters go where there is most room.
+  if (cluster > 1 && (a[1].id != 5 || a[1].value[0] != 2))
     return 1;
   ++overlapping;
   return cuLaunchKernel(function, c->x, c->y, c->z, c->tx, c->ty, c->tz, c->shared, c->stream,
