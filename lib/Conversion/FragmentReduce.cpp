@@ -339,39 +339,23 @@ void FragmentEmitter::selectLargest(ReduceOp op) {
           }
           Value isNone =
               compare(arith::CmpIPredicate::eq, found[0].best, nothing);
-          ofRows.push_back(
-              pick(isNone, {nothing, noNumber, none}, found[0]));
+          ofRows.push_back(pick(isNone, {nothing, noNumber, none}, found[0]));
         }
-        if (isNumber && layout.lanes == 32) {
-          SmallVector<Value> largest;
-          for (const Found &found : ofRows)
-            largest.push_back(ptx.largestOfWarp(found.best));
-          for (auto [found, best] : llvm::zip_equal(ofRows, largest))
-            found = {best,
-                     select(compare(arith::CmpIPredicate::eq, found.best, best),
-                            found.column, noNumber),
-                     Value()};
-          // Unsigned: no number is behind every number.
-          for (Found &found : ofRows)
-            found.column = ptx.smallestOfWarp(found.column);
-        } else {
-          for (unsigned mask = 1; mask < layout.lanes; mask *= 2)
-            for (Found &found : ofRows) {
-              Found other{shuffle(found.best, mask),
-                          shuffle(found.column, mask),
-                          isNumber ? Value() : shuffle(found.goesWith, mask)};
-              Value isLarger =
-                  compare(arith::CmpIPredicate::sgt, other.best, found.best);
-              Value isEqual =
-                  compare(arith::CmpIPredicate::eq, other.best, found.best);
-              Value isFirst = compare(arith::CmpIPredicate::ult, other.column,
-                                      found.column);
-              found = pick(arith::OrIOp::create(
-                               b, loc, isLarger,
-                               arith::AndIOp::create(b, loc, isEqual, isFirst)),
-                           other, found);
-            }
-        }
+        for (unsigned mask = 1; mask < layout.lanes; mask *= 2)
+          for (Found &found : ofRows) {
+            Found other{shuffle(found.best, mask), shuffle(found.column, mask),
+                        isNumber ? Value() : shuffle(found.goesWith, mask)};
+            Value isLarger =
+                compare(arith::CmpIPredicate::sgt, other.best, found.best);
+            Value isEqual =
+                compare(arith::CmpIPredicate::eq, other.best, found.best);
+            Value isFirst =
+                compare(arith::CmpIPredicate::ult, other.column, found.column);
+            found = pick(arith::OrIOp::create(
+                             b, loc, isLarger,
+                             arith::AndIOp::create(b, loc, isEqual, isFirst)),
+                         other, found);
+          }
         for (size_t row = 0; row < rows; ++row) {
           auto [best, column, goesWith] = ofRows[row];
           if (isNumber)

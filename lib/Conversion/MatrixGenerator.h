@@ -180,7 +180,8 @@ private:
   bool startsNextLate() const {
     int64_t wanted = space.schedule.getHint("late");
     return plan.target.overlapsLaunches &&
-           (wanted ? wanted == 2 : plan.isHalf && plan.cluster > 1);
+           (wanted ? wanted == 2
+                   : (plan.isHalf && plan.cluster > 1) || plan.split > 1);
   }
   void emitLoader();
   Ring loadBlock(Ring ring);

@@ -14,6 +14,8 @@ using namespace mlir;
 using namespace redfuse;
 
 static constexpr int64_t kMaxSlots = 8;
+/// Steps of sums that blocks share which are asked for while the launch before ends.
+static constexpr int64_t kStepsAhead = 4;
 /// Bytes that the tiles of a group stream: they should stay in the L2, which also
 /// has to take what is written. Where predicates make tiles unequal, larger groups
 /// even them out, and a part of the group is in work at a time.
@@ -626,9 +628,10 @@ MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
   return ring;
 }
 
-/// Where asked for, before the kernel waits for the one before it: tiles come to the
-/// second-level cache meanwhile, of one step less than the hint says. By itself that
-/// has not paid: the last blocks of the kernel before merge more slowly beside it.
+/// Before the kernel waits for the one before it, tiles come to the second-level cache:
+/// of sums that blocks share, and, where asked for, of one step less than the hint says.
+/// (For the streamed dim it has not paid: the last blocks of the kernel before merge
+/// more slowly beside it.)
 void MatrixGenerator::fetchAhead() {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   for (Value map : maps)
@@ -636,8 +639,10 @@ void MatrixGenerator::fetchAhead() {
         b, loc, "prefetch.tensormap [$0];", "l",
         UnrealizedConversionCastOp::create(b, loc, pointer, map).getResult(0));
   int64_t wanted = space.schedule.getHint("ahead");
-  bool isTiled = llvm::any_of(
-      loads, [](const Load &load) { return bool(load.left); });
+  if (wanted == 0 && plan.split > 1)
+    wanted = 1 + kStepsAhead;
+  bool isTiled =
+      llvm::any_of(loads, [](const Load &load) { return bool(load.left); });
   if (wanted < 2 || (plan.stream && isTiled))
     return;
   auto index = [&](int64_t value) -> Value {
@@ -658,8 +663,8 @@ void MatrixGenerator::fetchAhead() {
         fetch(load.right, Value());
         continue;
       }
-      Value count = b.createOrFold<arith::MinUIOp>(
-          loc, tilesOfSum(product.k), index(wanted - 1));
+      Value count = b.createOrFold<arith::MinUIOp>(loc, tilesOfSum(product.k),
+                                                   index(wanted - 1));
       emitFor(b, loc, index(0), count, index(1), {}, [&](Value i, ValueRange) {
         Value at = sumTileAt(i);
         fetch(load.right, at);

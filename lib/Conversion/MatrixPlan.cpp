@@ -30,21 +30,12 @@ static constexpr int64_t kLongStream = 8192;
 /// The widest states and tiles for which a block has enough with half of a
 /// multiprocessor's registers and shared memory.
 static constexpr int64_t kHalfColumns = 128;
-/// The shortest list of a top-k that a warp makes for a row.
-static constexpr int64_t kLeastRanks = 3;
 /// The longest list of a top-k.
 static constexpr int64_t kMaxRanks = 32;
-/// Bytes a cycle that a multiprocessor reads of memory and the L2 cache, and of the
-/// shared memory of others; of sums that blocks share, of the cache, and of memory where
-/// all read it. Cycles to start a block, and to exchange at all.
-static constexpr double kMemoryBytes = 28, kExchangeBytes = 11,
-                        kCacheBytes = 44, kOwnBytes = 17.5;
-static constexpr double kStartCycles = 3000, kExchangeCycles = 1500;
-/// The same for states of segments, which go through global memory.
+/// Bytes a cycle that a multiprocessor reads of memory and the L2 cache.
+static constexpr double kMemoryBytes = 28;
+/// Bytes a cycle, and cycles at all, to merge what went through global memory.
 static constexpr double kMergeBytes = 14, kMergeCycles = 3500;
-/// The part of all multiprocessors on which clusters of eight find a place, one block
-/// on each.
-static constexpr double kClusterPlaces = 0.75;
 
 Value redfuse::stripExtension(Value v) {
   if (auto extend = v.getDefiningOp<arith::ExtFOp>())
@@ -85,7 +76,6 @@ private:
   bool hasPredicates();
   bool isWorthThree(int64_t rows, int64_t length);
   bool leavesRoom();
-  bool isForWholeWarps();
   bool addRanks();
   void chooseBlocks();
   void chooseSegments(int64_t tiles, int64_t rows);
@@ -711,8 +701,9 @@ void MatrixPlanner::chooseBlocks() {
       return;
     shortest = std::min<int64_t>(shortest, llvm::divideCeil(*k, kSumTile));
   }
-  // Cycles of a block, by what a multiprocessor gets of memory, of other blocks'
-  // shared memory, and does in matrix units.
+  SmallVector<SharedSum> sums;
+  for (MatrixProduct &product : plan.products)
+    sums.push_back({*extentOf(product.k), plan.widths[product.n]});
   double best = std::numeric_limits<double>::infinity();
   for (int64_t consumers : {2, 1})
     for (int64_t split : {1, 2, 4, 8}) {
@@ -725,59 +716,19 @@ void MatrixPlanner::chooseBlocks() {
       // Clusters are placed whole: registers should be left for a second block on
       // a multiprocessor.
       if (!wantedRows && split > 1 && consumers == 2 &&
-          llvm::any_of(plan.products, [&](MatrixProduct &product) {
-            return plan.widths[product.n] > 64;
-          }))
+          llvm::any_of(sums,
+                       [](const SharedSum &sum) { return sum.columns > 64; }))
         continue;
-      double cycles = kStartCycles, blocks = tiles * split;
-      for (MatrixProduct &product : plan.products) {
-        double steps = llvm::divideCeil(
-            llvm::divideCeil(*extentOf(product.k), kSumTile), split);
-        double width = plan.widths[product.n], own = 64 * consumers;
-        // Rows come from memory, columns, which all blocks read, from the cache.
-        double share = std::max(kOwnBytes * units / blocks, kOwnBytes);
-        cycles += steps * std::max({(own + width) * kSumTile * 2 / kCacheBytes,
-                                    own * kSumTile * 2 / share,
-                                    consumers * width * 2});
-        if (split > 1)
-          cycles += kExchangeCycles +
-                    own * width * 4 * (split - 1) / split / kExchangeBytes;
-      }
-      cycles *= llvm::divideCeil(tiles * split, units);
-      // Two blocks on some multiprocessors, which the others wait for.
-      if (split == 8 && blocks > units * kClusterPlaces)
-        cycles *= 2;
+      double cycles = cyclesOfShared(sums, tiles, consumers, split, units);
       if (cycles < best) {
         best = cycles;
         plan.consumers = consumers;
         plan.split = split;
       }
     }
-  if (plan.split == 1)
-    return;
-  plan.hasWholeWarps = isForWholeWarps();
-  for (auto &[d, width] : plan.widths)
-    width = llvm::alignTo(width, plan.hasWholeWarps ? 64 : 4 * plan.split);
-}
-
-/// Whether warps are to have rows of shared sums each: they find the largest without
-/// shuffles, which pays for several of them.
-bool MatrixPlanner::isForWholeWarps() {
-  if (plan.split < 4 ||
-      llvm::any_of(plan.products, [&](const MatrixProduct &product) {
-        return plan.widths[product.n] % 64 != 0;
-      }))
-    return false;
-  IndexProgramOpInterface step = plan.step;
-  return llvm::any_of(
-      step.getProgramBody()->getOps<ReduceOp>(), [&](ReduceOp reduce) {
-        if (reduce.getReducer() != Reducer::TopK)
-          return false;
-        for (unsigned d : (*sets)[reduce.getResult(0)].set_bits())
-          if (plan.isColumn(d) && !(*sets)[reduce.getOperand(0)].test(d))
-            return extentOf(d).value_or(0) >= kLeastRanks;
-        return false;
-      });
+  if (plan.split > 1)
+    for (auto &[d, width] : plan.widths)
+      width = llvm::alignTo(width, 4 * plan.split);
 }
 
 /// Whether the next launch's blocks should find a place beside these: where one cluster

@@ -70,9 +70,6 @@ struct MatrixPlan {
   /// before others do.
   int64_t cluster = 1;
 
-  /// Of shared sums, every warp takes whole rows.
-  bool hasWholeWarps = false;
-
   /// Two blocks fit a multiprocessor: the next launch is there when this one ends.
   bool isHalf = false;
 
@@ -99,6 +96,22 @@ std::optional<MatrixPlan> planMatrix(KernelOp kernel, LaunchOp launch,
                                      const KernelSpace &space,
                                      const MatrixTarget &target, int64_t units,
                                      std::string &why);
+
+// Blocks that share sums or states: MatrixBlocks.cpp.
+
+/// A cycle's bytes of another block's shared memory, and cycles to exchange at all.
+inline constexpr double kExchangeBytes = 11, kExchangeCycles = 1500;
+/// The part of all multiprocessors on which clusters of eight find a place, one block
+/// on each.
+inline constexpr double kClusterPlaces = 0.75;
+/// The tiled sum of a product, and its columns.
+struct SharedSum {
+  int64_t length, columns;
+};
+/// Cycles for so many tiles of results, of 64 rows for each of `consumers`, where
+/// clusters of `split` blocks share the sums of one.
+double cyclesOfShared(llvm::ArrayRef<SharedSum> sums, int64_t tiles,
+                      int64_t consumers, int64_t split, int64_t units);
 
 // Where warps multiply by themselves: MatrixWarpPlan.cpp.
 

@@ -66,8 +66,6 @@ void MatrixGenerator::storePartials() {
 /// all of its warps have some.
 void MatrixGenerator::mergePartials() {
   FragmentLayout layout{1, unsigned(2 * plan.split)};
-  if (plan.hasWholeWarps)
-    layout = {unsigned(16 / plan.split), 32};
   emitter->values.clear();
   emitter->select(plan.step, *stepSets);
   Value own = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), rank);
@@ -88,9 +86,7 @@ void MatrixGenerator::mergePartials() {
       there.push_back(ptx.addressIn(at, s));
     // Of all blocks in turn, so that they do not all wait for one.
     for (size_t i = 0, n = emitter->sizeOf(sum); i < n; i += 2) {
-      int64_t offset = partialOffset(p) +
-                       sum.rowOf(i) * (32 / layout.lanes) * partialStride(p) +
-                       sum.columnOf(i) * layout.lanes * 4;
+      int64_t offset = partialOffset(p) + int64_t(i) * layout.lanes * 4;
       for (int64_t s = 0; s < plan.split; ++s)
         llvm::append_range(parts[s], ptx.loadPair(there[s], offset));
     }

@@ -80,8 +80,8 @@ void Ptx::finishReads(ValueRange words) {
 }
 
 void Ptx::startLeaving() {
-  emitPtx(b, loc,
-          "bar.warp.sync -1;\nbarrier.cluster.arrive.relaxed.aligned;", "", {});
+  emitPtx(b, loc, "bar.warp.sync -1;\nbarrier.cluster.arrive.relaxed.aligned;",
+          "", {});
 }
 
 void Ptx::leaveCluster() {
@@ -170,16 +170,6 @@ Value Ptx::shuffleXor(Value value, int64_t mask) {
   return NVVM::ShflOp::create(b, loc, value.getType(), i32(-1), value,
                               i32(mask), i32(31), NVVM::ShflKind::bfly,
                               UnitAttr());
-}
-
-Value Ptx::largestOfWarp(Value value) {
-  return NVVM::ReduxOp::create(b, loc, value.getType(), value,
-                               NVVM::ReduxKind::MAX, i32(-1));
-}
-
-Value Ptx::smallestOfWarp(Value value) {
-  return NVVM::ReduxOp::create(b, loc, value.getType(), value,
-                               NVVM::ReduxKind::UMIN, i32(-1));
 }
 
 Value Ptx::isAny(Value condition) {

@@ -90,9 +90,6 @@ public:
   /// kept in registers from before.
   mlir::Value readLane();
   mlir::Value shuffleXor(mlir::Value value, int64_t mask);
-  /// The largest i32 of the warp's threads, by sign; the smallest without.
-  mlir::Value largestOfWarp(mlir::Value value);
-  mlir::Value smallestOfWarp(mlir::Value value);
   /// Whether it is true for any thread of the warp.
   mlir::Value isAny(mlir::Value condition);
   /// The value of the warp's first thread.

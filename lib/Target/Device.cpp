@@ -366,8 +366,9 @@ DeviceError DeviceCall::launch(const char *kernel, int64_t blocks,
                         function.hasClusters ? 2u : 1u};
     result = d.launchKernelEx(&config, function.handle, arguments, nullptr);
   } else {
-    result = d.launchKernel(function.handle, unsigned(blocks), 1, 1, unsigned(threads),
-                            1, 1, unsigned(shared), stream, arguments, nullptr);
+    result = d.launchKernel(function.handle, unsigned(blocks), 1, 1,
+                            unsigned(threads), 1, 1, unsigned(shared), stream,
+                            arguments, nullptr);
   }
   if (result == 0)
     return {};

@@ -1,16 +1,23 @@
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a -split-input-file | FileCheck %s
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a -redfuse-lower-to-nvvm=chip=sm_90a -split-input-file | FileCheck %s --check-prefix=NVVM
 
-// 32 tiles of rows and a long sum: clusters of eight blocks share the sum of a tile. Each
-// stores its partial sum, and finishes an eighth of the rows, with 16 threads a row.
+// 32 tiles of rows and a long sum: clusters of four blocks share the sum of a tile. Each
+// stores its partial sum, and finishes a quarter of the rows, with eight threads a row.
 
 // CHECK-LABEL: func.func @largest
-// CHECK: %[[BLOCKS:.+]] = arith.muli %{{.+}}, %c8{{.*}} : index
+// CHECK: %[[BLOCKS:.+]] = arith.muli %{{.+}}, %c4{{.*}} : index
 // CHECK: gpu.launch_func @redfuse_gpu_matrix::@largest_0 blocks in (%[[BLOCKS]],
 // CHECK-LABEL: gpu.func @largest_0
-// CHECK-SAME: nvvm.cluster_dim = array<i32: 8, 1, 1>
-// The loader's tiles of the sum: every eighth.
+// CHECK-SAME: nvvm.cluster_dim = array<i32: 4, 1, 1>
+// Four steps' tiles are asked for before the launch waits for the one before it; the next
+// one's blocks come when all copies are under way.
+// CHECK: %[[STEPS:.+]] = arith.minui %{{.+}}, %c4
+// CHECK: scf.for %{{.+}} = %c0{{.*}} to %[[STEPS]]
+// CHECK: tile.prefetch
+// CHECK: griddepcontrol.wait
+// The loader's tiles of the sum: every fourth.
 // CHECK: tile.copy
+// CHECK: griddepcontrol.launch_dependents
 // CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x64xf32>
 // All products of the block are done, before their memory is used for sums.
 // CHECK: tile.synchronize
@@ -35,7 +42,7 @@
 // CHECK: gpu.return
 
 // NVVM-LABEL: llvm.func @largest_0
-// NVVM-SAME: nvvm.cluster_dim = array<i32: 8, 1, 1>
+// NVVM-SAME: nvvm.cluster_dim = array<i32: 4, 1, 1>
 #a = affine_map<(m, n, r, k) -> (m, k)>
 #b = affine_map<(m, n, r, k) -> (k, n)>
 #o = affine_map<(m, n, r, k) -> (m, r)>

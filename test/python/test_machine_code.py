@@ -81,7 +81,7 @@ MATRIX = {
     "product": lambda: product(4096, 4096, 4096, "relu"),
     "product-odd": lambda: product(129, 1000, 520, "relu"),
     "product-shared": lambda: product(2048, 128, 768, "relu"),
-    "head": lambda: product(1000, 256, 1024, "softmax"),
+    "head": lambda: product(1000, 256, 4096, "softmax"),
 }
 MEMORY = {
     "softmax": lambda: programs.softmax(8192, 8192, "bf16"),

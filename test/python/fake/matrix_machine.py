@@ -102,7 +102,7 @@ class _MatrixBlock(_Block):
             at = self.pc[ready].min()
             mask = ready & (self.pc == at)
             instruction = self.kernel.code[at]
-            warps = ("shfl", "redux", "vote", "mma", "ldmatrix", "stmatrix")
+            warps = ("shfl", "vote", "mma", "ldmatrix", "stmatrix")
             group = 32 if instruction.op in warps else 0
             if instruction.op == "wgmma" and "mma_async" in instruction.words:
                 group = 128

@@ -152,7 +152,7 @@ class _Block:
             at = self.pc[ready].min()
             mask = ready & (self.pc == at)
             instruction = self.kernel.code[at]
-            if instruction.op in ("shfl", "redux", "mma"):
+            if instruction.op in ("shfl", "mma"):
                 mask = self.meet(at, 32, self.waits)
             self.step(instruction, at, mask)
 
@@ -338,12 +338,6 @@ class _Block:
             other = self.read(i.operands[2], "s32")
             source = lanes ^ other if "bfly" in words else (lanes & ~31) + (other & 31)
             self.write(target, values[source], mask, "b32")
-        elif op == "redux":
-            whole = mask.reshape(-1, 32)
-            assert (whole.all(1) == whole.any(1)).all(), i.text
-            best = {"max": np.max, "min": np.min}[words[1]]
-            values = self.read(i.operands[1], kind).reshape(-1, 32)
-            self.write(i.operands[0], best(values, 1).repeat(32), mask, kind)
         elif op == "setp":
             self.compare(i, mask)
         elif op == "selp":
