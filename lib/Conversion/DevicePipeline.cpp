@@ -19,6 +19,7 @@ void redfuse::addDeviceCleanup(OpPassManager &device) {
 
 void redfuse::addDeviceControlFlow(OpPassManager &device) {
   addSmallFloats(device);
+  device.addPass(createConvertComplexToStandardPass());
   device.addPass(createSCFToControlFlowPass());
   device.addPass(redfuse::createLowerExpandShapes());
   device.addPass(memref::createExpandStridedMetadataPass());
@@ -30,6 +31,7 @@ void redfuse::addDeviceControlFlow(OpPassManager &device) {
 
 void redfuse::addDeviceToLLVM(OpPassManager &device) {
   device.addPass(createConvertVectorToLLVMPass());
+  device.addPass(createConvertComplexToLLVMPass());
   device.addPass(createConvertMathToLLVMPass());
   device.addPass(createConvertIndexToLLVMPass());
   device.addPass(createArithToLLVMConversionPass());

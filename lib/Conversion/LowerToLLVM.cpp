@@ -40,6 +40,7 @@ void redfuse::buildLowerToLLVM(OpPassManager &pm, const CpuTarget &target) {
   pm.addPass(createConvertVectorToSCFPass(
       VectorTransferToSCFOptions().enableFullUnroll()));
   pm.addPass(createLowerAffinePass());
+  pm.addPass(createConvertComplexToStandardPass());
   pm.addPass(createConvertMathToFuncs());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createLowerRuntime());
@@ -60,6 +61,7 @@ void redfuse::buildLowerToLLVM(OpPassManager &pm, const CpuTarget &target) {
   math.approximateLog1p = false;
   pm.addPass(createConvertMathToLLVMPass(math));
   pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createConvertComplexToLLVMPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createConvertControlFlowToLLVMPass());

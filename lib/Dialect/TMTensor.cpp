@@ -1,4 +1,4 @@
-//===- TMTensor.cpp - sorts, top-k and scans as torch-mlir writes them ----===//
+//===- TMTensor.cpp - sorts, scans, scatters as torch-mlir writes them ----===//
 #include "redfuse/Dialect/TMTensor.h"
 
 #include "mlir/IR/Builders.h"
@@ -157,5 +157,68 @@ LogicalResult ScanOp::verify() {
 
 LogicalResult ScanOp::verifyRegions() {
   Type element = typeOf(getInputs().front()).getElementType();
+  return verifyRegion(*this, {element, element}, element);
+}
+
+int64_t ScatterOp::getFirstSliceDim() {
+  return typeOf(getOutputs()[0]).getRank() -
+         (typeOf(getInputs()[0]).getRank() - 1);
+}
+
+LogicalResult ScatterOp::verify() {
+  if (getInputs().size() != 2 || getOutputs().size() != 1)
+    return emitOpError("expected two inputs (updates and positions) and one "
+                       "output, got ")
+           << getInputs().size() << " and " << getOutputs().size();
+  if (getResultTypes() != getOutputs().getTypes())
+    return emitOpError("results must have the types of the outputs");
+  RankedTensorType updates = typeOf(getInputs()[0]);
+  RankedTensorType positions = typeOf(getInputs()[1]);
+  RankedTensorType output = typeOf(getOutputs()[0]);
+  if (positions.getRank() != 2 || !positions.getElementType().isIntOrIndex())
+    return emitOpError(
+               "positions must be integers of rank 2 (updates x depth), "
+               "got ")
+           << positions;
+  if (updates.getRank() < 1 || updates.getRank() - 1 > output.getRank())
+    return emitOpError("updates must have 1 to ")
+           << output.getRank() + 1 << " dims for " << output << ", got "
+           << updates;
+  if (updates.getElementType() != output.getElementType())
+    return emitOpError("updates and output must have one element type, got ")
+           << updates << " and " << output;
+  if (failed(verifyCompatibleDims(
+          {updates.getDimSize(0), positions.getDimSize(0)})))
+    return emitOpError("expected a position for each update, got ")
+           << positions << " for " << updates;
+  ArrayRef<int64_t> map = getDimensionMap();
+  if (failed(
+          verifyCompatibleDims({positions.getDimSize(1), int64_t(map.size())})))
+    return emitOpError("dimension_map must name ")
+           << positions.getDimSize(1) << " dims, one for each number of a "
+           << "position, got " << map.size();
+  llvm::SmallDenseSet<int64_t> named;
+  for (int64_t d : map)
+    if (d < 0 || d >= output.getRank() || !named.insert(d).second)
+      return emitOpError("dimension_map must name different dims of ")
+             << output << ", got " << d;
+  for (int64_t d = 0; d < output.getRank(); ++d) {
+    if (named.contains(d))
+      continue;
+    if (d < getFirstSliceDim())
+      return emitOpError("dim ")
+             << d << " of the output is in no slice and not in dimension_map";
+    int64_t extent = updates.getDimSize(1 + d - getFirstSliceDim());
+    if (!ShapedType::isDynamic(extent) &&
+        !ShapedType::isDynamic(output.getDimSize(d)) &&
+        extent > output.getDimSize(d))
+      return emitOpError("slices of ")
+             << updates << " do not fit into dim " << d << " of " << output;
+  }
+  return success();
+}
+
+LogicalResult ScatterOp::verifyRegions() {
+  Type element = typeOf(getOutputs().front()).getElementType();
   return verifyRegion(*this, {element, element}, element);
 }

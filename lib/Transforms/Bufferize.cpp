@@ -15,6 +15,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -134,6 +135,7 @@ void redfuse::registerBufferizePipeline() {
         pm.addPass(createCSEPass());
         bufferization::BufferDeallocationPipelineOptions options;
         bufferization::buildBufferDeallocationPipeline(pm, options);
+        pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
         pm.addPass(createConvertLinalgToLoopsPass());
         pm.addPass(createCanonicalizerPass());
       });

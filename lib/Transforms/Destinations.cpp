@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -19,6 +20,95 @@ namespace redfuse {
 
 using namespace mlir;
 using namespace redfuse;
+
+/// The value that `value` was made of by ops that write elements and leave the
+/// shape: an argument of the block around them, or made by another op.
+static Value shapedBy(Value value) {
+  auto isCarried = [](Value from, Value argument) {
+    return shapedBy(from) == argument;
+  };
+  while (auto result = dyn_cast<OpResult>(value)) {
+    unsigned number = result.getResultNumber();
+    Operation *op = result.getOwner();
+    Value before;
+    if (auto written = dyn_cast<DestinationStyleOpInterface>(op)) {
+      if (OpOperand *init = written.getTiedOpOperand(result))
+        before = init->get();
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (isCarried(loop.getYieldedValues()[number],
+                    loop.getRegionIterArgs()[number]))
+        before = loop.getInitArgs()[number];
+    } else if (auto loop = dyn_cast<scf::ForallOp>(op)) {
+      before = loop.getOutputs()[number];
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      if (number < loop.getInits().size() &&
+          isCarried(loop.getConditionOp().getArgs()[number],
+                    loop.getBeforeArguments()[number]) &&
+          isCarried(loop.getYieldedValues()[number],
+                    loop.getAfterArguments()[number]))
+        before = loop.getInits()[number];
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      Value first = shapedBy(branch.thenYield().getOperand(number));
+      if (first == shapedBy(branch.elseYield().getOperand(number)) &&
+          !branch->isAncestor(first.getParentBlock()->getParentOp()))
+        before = first;
+    } else if (isa<tensor::InsertOp>(op)) {
+      before = cast<tensor::InsertOp>(op).getDest();
+    }
+    if (!before || before.getType() != value.getType())
+      break;
+    value = before;
+  }
+  return value;
+}
+
+namespace {
+/// Extents of what loops and branches hand on are those of what they began with.
+struct DimOfCarried : OpRewritePattern<tensor::DimOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::DimOp op,
+                                PatternRewriter &rewriter) const override {
+    Value source = shapedBy(op.getSource());
+    if (source == op.getSource())
+      return rewriter.notifyMatchFailure(op, "not of a value that is carried");
+    rewriter.modifyOpInPlace(op, [&] { op.getSourceMutable().set(source); });
+    return success();
+  }
+};
+
+/// A branch yields the extents of its tensors beside them, each of its own.
+struct DimOfBranch : OpRewritePattern<tensor::DimOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::DimOp op,
+                                PatternRewriter &rewriter) const override {
+    auto result = dyn_cast<OpResult>(op.getSource());
+    auto branch = result ? dyn_cast<scf::IfOp>(result.getOwner()) : scf::IfOp();
+    std::optional<int64_t> dim = op.getConstantIndex();
+    if (!branch || !dim || shapedBy(result) != result)
+      return rewriter.notifyMatchFailure(op, "not of a branch's own value");
+    Location loc = op.getLoc();
+    SmallVector<Type> types = llvm::to_vector(branch.getResultTypes());
+    types.push_back(rewriter.getIndexType());
+    rewriter.setInsertionPoint(branch);
+    auto wider = scf::IfOp::create(rewriter, loc, types, branch.getCondition(),
+                                   /*addThenBlock=*/false,
+                                   /*addElseBlock=*/false);
+    for (auto [from, to] :
+         llvm::zip_equal(branch->getRegions(), wider->getRegions())) {
+      rewriter.inlineRegionBefore(from, to, to.end());
+      auto yield = cast<scf::YieldOp>(to.front().getTerminator());
+      rewriter.setInsertionPoint(yield);
+      Value extent = tensor::DimOp::create(
+          rewriter, loc, yield.getOperand(result.getResultNumber()), *dim);
+      rewriter.modifyOpInPlace(
+          yield, [&] { yield.getResultsMutable().append(extent); });
+    }
+    rewriter.replaceOp(op, wider->getResults().back());
+    rewriter.replaceOp(branch, wider->getResults().drop_back());
+    return success();
+  }
+};
+} // namespace
 
 /// `name__shapes`: writes the extents of all results, one after another.
 static LogicalResult makeShapesFunction(func::FuncOp func) {
@@ -60,6 +150,8 @@ static LogicalResult makeShapesFunction(func::FuncOp func) {
   memref::populateResolveShapedTypeResultDimsPatterns(patterns);
   tensor::DimOp::getCanonicalizationPatterns(patterns, func.getContext());
   arith::SelectOp::getCanonicalizationPatterns(patterns, func.getContext());
+  patterns.add<DimOfCarried, DimOfBranch>(func.getContext());
+  scf::IfOp::getCanonicalizationPatterns(patterns, func.getContext());
   return applyPatternsGreedily(shapes, std::move(patterns));
 }
 

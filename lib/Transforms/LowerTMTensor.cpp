@@ -1,5 +1,6 @@
-//===- LowerTMTensor.cpp - sorts, top-k and scans as loops ----------------===//
+//===- LowerTMTensor.cpp - sorts, top-k, scans and scatters as loops ------===//
 #include "NormalizeCommon.h"
+#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse.h"
 
 namespace redfuse {
@@ -291,6 +292,129 @@ struct LowerScan : OpRewritePattern<ScanOp> {
   }
 };
 
+/// Updates one after another, each element of a slice after another. On a GPU,
+/// where one thread would run all of it, a thread for each element of the dims
+/// that no position speaks of: its updates never meet another's.
+struct LowerScatter : OpRewritePattern<ScatterOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ScatterOp op,
+                                PatternRewriter &rewriter) const override {
+    auto target = redfuse::getTargetOf(op);
+    SmallVector<int64_t> spread;
+    if (target && target.getName() != "cpu")
+      for (int64_t d = op.getFirstSliceDim(), rank = getType(op).getRank();
+           d < rank; ++d)
+        if (!llvm::is_contained(op.getDimensionMap(), d))
+          spread.push_back(d);
+    Value output = op.getOutputs()[0];
+    rewriter.replaceOp(op, spread.empty()
+                               ? buildUpdates(op, rewriter, output, {}, {})
+                               : buildSpread(op, rewriter, output, spread));
+    return success();
+  }
+
+private:
+  static RankedTensorType getType(ScatterOp op) {
+    return cast<RankedTensorType>(op.getOutputs()[0].getType());
+  }
+
+  /// A parallel loop over the dims `spread` of `output`; each iteration updates
+  /// what has its indices there.
+  static Value buildSpread(ScatterOp op, OpBuilder &b, Value output,
+                           ArrayRef<int64_t> spread) {
+    Location loc = op.getLoc();
+    RankedTensorType type = getType(op);
+    SmallVector<OpFoldResult> extents =
+        tensor::getMixedSizes(b, loc, op.getInputs()[0]);
+    SmallVector<OpFoldResult> counts;
+    for (int64_t d : spread)
+      counts.push_back(extents[1 + d - op.getFirstSliceDim()]);
+    auto loop =
+        scf::ForallOp::create(b, loc, counts, ValueRange(output), std::nullopt);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value shared = loop.getRegionIterArgs()[0];
+    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, shared);
+    SmallVector<int64_t> shape;
+    for (auto [d, iv] : llvm::zip_equal(spread, loop.getInductionVars())) {
+      offsets[d] = iv;
+      sizes[d] = b.getIndexAttr(1);
+    }
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (!llvm::is_contained(spread, d))
+        shape.push_back(type.getDimSize(d));
+    Value part = tensor::ExtractSliceOp::create(
+        b, loc, RankedTensorType::get(shape, type.getElementType()), shared,
+        offsets, sizes, strides);
+    Value written = buildUpdates(op, b, part, spread, loop.getInductionVars());
+    b.setInsertionPointToStart(loop.getTerminator().getBody());
+    tensor::ParallelInsertSliceOp::create(b, loc, written, shared, offsets,
+                                          sizes, strides);
+    return loop.getResult(0);
+  }
+
+  /// All updates of `output`, which lacks the dims `fixed`: there every slice is
+  /// read at `at`.
+  static Value buildUpdates(ScatterOp op, OpBuilder &b, Value output,
+                            ArrayRef<int64_t> fixed, ValueRange at) {
+    Location loc = op.getLoc();
+    Value updates = op.getInputs()[0], positions = op.getInputs()[1];
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value one = arith::ConstantIndexOp::create(b, loc, 1);
+    int64_t rank = getType(op).getRank(), first = op.getFirstSliceDim();
+    // The loops: the updates, then the dims of a slice that are not fixed.
+    SmallVector<Value> sizes{tensor::DimOp::create(b, loc, updates, 0)};
+    for (int64_t d = first; d < rank; ++d)
+      if (!llvm::is_contained(fixed, d))
+        sizes.push_back(tensor::DimOp::create(b, loc, updates, 1 + d - first));
+    SmallVector<Value> lows(sizes.size(), zero), steps(sizes.size(), one);
+    scf::LoopNest nest = scf::buildLoopNest(
+        b, loc, lows, sizes, steps, output,
+        [&](OpBuilder &inner, Location, ValueRange ivs,
+            ValueRange carried) -> scf::ValueVector {
+          SmallVector<Value> source{ivs.front()}, place;
+          ValueRange free = ivs.drop_front(), given = at;
+          for (int64_t d = 0; d < rank; ++d) {
+            bool isFixed = llvm::is_contained(fixed, d);
+            Value index;
+            if (d >= first) {
+              ValueRange &from = isFixed ? given : free;
+              source.push_back(index = from.front());
+              from = from.drop_front();
+            }
+            const auto *named = llvm::find(op.getDimensionMap(), d);
+            if (named != op.getDimensionMap().end()) {
+              Value number = arith::ConstantIndexOp::create(
+                  inner, loc, named - op.getDimensionMap().begin());
+              Value start = tensor::ExtractOp::create(
+                  inner, loc, positions, ValueRange{ivs.front(), number});
+              if (!start.getType().isIndex())
+                start = arith::IndexCastOp::create(inner, loc,
+                                                   inner.getIndexType(), start);
+              index = index ? arith::AddIOp::create(inner, loc, index, start)
+                            : start;
+              Value extent =
+                  tensor::DimOp::create(inner, loc, output, place.size());
+              Value isInside = arith::CmpIOp::create(
+                  inner, loc, arith::CmpIPredicate::ult, index, extent);
+              cf::AssertOp::create(inner, loc, isInside,
+                                   "scatter: a position outside the output");
+            }
+            if (!isFixed)
+              place.push_back(index);
+          }
+          Value update = tensor::ExtractOp::create(inner, loc, updates, source);
+          Value old = tensor::ExtractOp::create(inner, loc, carried[0], place);
+          Value written = inlineRegion(inner, op.getRegion(), {update, old});
+          return {
+              tensor::InsertOp::create(inner, loc, written, carried[0], place)};
+        });
+    return nest.results.front();
+  }
+};
+
 /// A declared reducer of an op that stays a loop.
 struct LowerCombine : OpRewritePattern<redfuse::CombineOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -316,6 +440,6 @@ struct LowerTMTensor : redfuse::impl::LowerTMTensorBase<LowerTMTensor> {
 } // namespace
 
 void redfuse::populateLowerTMTensorPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerSort, LowerTopk, LowerScan, LowerCombine>(
+  patterns.add<LowerSort, LowerTopk, LowerScan, LowerScatter, LowerCombine>(
       patterns.getContext());
 }

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -247,6 +248,16 @@ LogicalResult Raiser::analyseMaps(Reason &why) {
   if (!op.hasPureTensorSemantics())
     return refuse(why, "not raised", "the op works on buffers",
                   "start from tensors");
+  if (op.getNumDpsInits() == 0)
+    return refuse(why, "not raised", "the op has assertions and no result",
+                  "it checks its inputs on its own; nothing to do");
+  for (Type type : op->getOperandTypes()) {
+    Type element = getElementTypeOrSelf(type);
+    if (!element.isIntOrIndexOrFloat())
+      return refuse(why, "not raised",
+                    "an operand holds " + debugString(element),
+                    "write its parts as tensors of numbers");
+  }
   unsigned numDims = op.getNumLoops();
   prefixes.resize(op.getNumDpsInits());
   for (auto [d, kind] : llvm::enumerate(op.getIteratorTypesArray()))
@@ -288,6 +299,11 @@ LogicalResult Raiser::analyse(Reason &why) {
   if (failed(analyseMaps(why)))
     return failure();
   for (Operation &inner : body.without_terminator()) {
+    for (Type type : inner.getResultTypes())
+      if (!type.isIntOrIndexOrFloat())
+        return refuse(why, "not raised",
+                      "the body computes with " + debugString(type),
+                      "write its parts as numbers");
     if (inner.getNumRegions() != 0 && !isa<CombineOp>(inner))
       return refuse(why, "not raised",
                     "the body contains '" + inner.getName().getStringRef() +

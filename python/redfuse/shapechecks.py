@@ -1,8 +1,8 @@
 """Checks that the dynamic extents of a program agree, as ``cf.assert`` on its first lines.
 
 linalg leaves disagreeing extents undefined; a call with such arrays must end in an error, not in
-memory that is not theirs. Static extents are checked by MLIR's verifier already, so a static
-program stays as it is.
+memory that is not theirs. Static extents are checked by MLIR's verifier, what it leaves out by
+``windowchecks``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .errors import _position, position_text
+from . import windowchecks
+from .assertions import as_value, extent_of, index_constant, require
 
 
 def insert(module: Any, entry: Any) -> int:
@@ -18,13 +19,8 @@ def insert(module: Any, entry: Any) -> int:
     later."""
     import mlir.ir as ir
 
-    if not any(_is_dynamic(ir, kind) for kind in entry.type.inputs):
-        return 0
-    count = 0
     with module.context, ir.Location.unknown():
-        for operation in _operations(entry):
-            count += _check(ir, operation)
-    return count
+        return sum(_check(ir, operation) for operation in _operations(entry))
 
 
 def _operations(parent: Any) -> Iterator[Any]:
@@ -35,10 +31,6 @@ def _operations(parent: Any) -> Iterator[Any]:
                 yield operation
                 if operation.operation.name.startswith("scf."):
                     yield from _operations(operation)
-
-
-def _is_dynamic(ir: Any, kind: Any) -> bool:
-    return isinstance(kind, ir.RankedTensorType) and not kind.has_static_shape
 
 
 def _maps(ir: Any, operation: Any) -> list | None:
@@ -68,32 +60,6 @@ def _check(ir: Any, operation: Any) -> int:
     return checks.get(operation.operation.name, _check_loops)(ir, operation)
 
 
-def _index(ir: Any, number: int) -> Any:
-    from mlir.dialects import arith
-
-    return arith.ConstantOp(ir.IndexType.get(), number).result
-
-
-def _value(ir: Any, number: Any) -> Any:
-    """The value of a number, which may be one already."""
-    return _index(ir, number) if isinstance(number, int) else number
-
-
-def _dim(ir: Any, tensor_value: Any, dim: int) -> Any:
-    from mlir.dialects import tensor
-
-    return tensor.DimOp(tensor_value, _index(ir, dim)).result
-
-
-def _assert(ir: Any, predicate: str, a: Any, b: Any, operation: Any, message: str) -> None:
-    """``a <predicate> b``, or the call fails with the operation's place and the message."""
-    from mlir.dialects import arith, cf
-
-    where = position_text(*_position(operation.location))
-    holds = arith.CmpIOp(getattr(arith.CmpIPredicate, predicate), a, b).result
-    cf.AssertOp(holds, f"{where}: {operation.operation.name}: {message}")
-
-
 def _check_cast(ir: Any, operation: Any) -> int:
     """An extent that a cast says is known must be that."""
     source, result = operation.operands[0], operation.results[0]
@@ -105,8 +71,15 @@ def _check_cast(ir: Any, operation: Any) -> int:
             continue
         extent = result.type.get_dim_size(dim)
         with ir.InsertionPoint(operation):
-            has = _dim(ir, source, dim)
-            _assert(ir, "eq", has, _index(ir, extent), operation, f"extent {dim} is not {extent}")
+            has = extent_of(ir, source, dim)
+            require(
+                ir,
+                "eq",
+                has,
+                index_constant(ir, extent),
+                operation,
+                f"extent {dim} is not {extent}",
+            )
         count += 1
     return count
 
@@ -130,7 +103,7 @@ def _check_insert(ir: Any, operation: Any) -> int:
             continue
         with ir.InsertionPoint(operation):
             message = f"extent {dim} of the slice is not the size of its place"
-            _assert(ir, "eq", _dim(ir, source, dim), _value(ir, size), operation, message)
+            require(ir, "eq", extent_of(ir, source, dim), as_value(ir, size), operation, message)
         count += 1
     return count
 
@@ -158,16 +131,16 @@ def _check_inside(ir: Any, operation: Any, source: Any, operands: list[Any]) -> 
         if stride == unknown or stride < 1 or (static and not source.type.is_dynamic_dim(dim)):
             continue
         with ir.InsertionPoint(operation):
-            start, length = _value(ir, offset), _value(ir, size)
+            start, length = as_value(ir, offset), as_value(ir, size)
             # The last element's place: negative sizes fail with it, empty slices fit anywhere.
-            steps = arith.MulIOp(length, _index(ir, stride)).result
+            steps = arith.MulIOp(length, index_constant(ir, stride)).result
             end = arith.AddIOp(start, steps).result
-            limit = arith.AddIOp(_dim(ir, source, dim), _index(ir, stride - 1)).result
+            limit = arith.AddIOp(extent_of(ir, source, dim), index_constant(ir, stride - 1)).result
             outside = f"dim {dim} reaches outside the tensor"
-            zero = _index(ir, 0)
-            _assert(ir, "sge", start, zero, operation, outside)
-            _assert(ir, "sge", length, zero, operation, outside)
-            _assert(ir, "sle", end, limit, operation, outside)
+            zero = index_constant(ir, 0)
+            require(ir, "sge", start, zero, operation, outside)
+            require(ir, "sge", length, zero, operation, outside)
+            require(ir, "sle", end, limit, operation, outside)
         count += 1
     return count
 
@@ -185,14 +158,14 @@ def _check_expand(ir: Any, operation: Any) -> int:
         if not source.type.is_dynamic_dim(dim) and all(isinstance(part, int) for part in parts):
             continue
         with ir.InsertionPoint(operation):
-            product = _index(ir, 1)
+            product = index_constant(ir, 1)
             for part in parts:
-                value = _value(ir, part)
+                value = as_value(ir, part)
                 if value is part:
-                    _assert(ir, "sge", value, _index(ir, 0), operation, "negative extent")
+                    require(ir, "sge", value, index_constant(ir, 0), operation, "negative extent")
                 product = arith.MulIOp(product, value).result
             message = f"the extents made of dim {dim} have another product than it"
-            _assert(ir, "eq", product, _dim(ir, source, dim), operation, message)
+            require(ir, "eq", product, extent_of(ir, source, dim), operation, message)
         count += 1
     return count
 
@@ -209,23 +182,10 @@ def _check_concat(ir: Any, operation: Any) -> int:
                 continue
             with ir.InsertionPoint(operation):
                 message = f"extent {dim} of operand {number} differs from the first operand's"
-                a, b = (_dim(ir, value, dim) for value in (first, other))
-                _assert(ir, "eq", a, b, operation, message)
+                a, b = (extent_of(ir, value, dim) for value in (first, other))
+                require(ir, "eq", a, b, operation, message)
             count += 1
     return count
-
-
-def _largest_with(ir: Any, expression: Any) -> set[int] | None:
-    """The dims of an affine expression made of dims, sums, and products with constants that are
-    not negative, which is largest where they are; ``None`` for another."""
-    if isinstance(expression, ir.AffineDimExpr):
-        return {ir.AffineDimExpr(expression).position}
-    if isinstance(expression, ir.AffineConstantExpr):
-        return set() if ir.AffineConstantExpr(expression).value >= 0 else None
-    if isinstance(expression, ir.AffineAddExpr | ir.AffineMulExpr):
-        left, right = (_largest_with(ir, e) for e in (expression.lhs, expression.rhs))
-        return None if left is None or right is None else left | right
-    return None
 
 
 def _check_loops(ir: Any, operation: Any) -> int:
@@ -253,41 +213,11 @@ def _check_loops(ir: Any, operation: Any) -> int:
             if extent is not None and other_extent is not None:
                 continue
             with ir.InsertionPoint(operation):
-                a, b = _dim(ir, other, other_dim), _dim(ir, value, dim)
+                a, b = extent_of(ir, other, other_dim), extent_of(ir, value, dim)
                 message = (
                     f"extent {dim} of operand {number} differs from another operand's in the "
                     "same iteration dim"
                 )
-                _assert(ir, "eq", a, b, operation, message)
+                require(ir, "eq", a, b, operation, message)
             count += 1
-    return count + _check_windows(ir, operation, maps, seen)
-
-
-def _check_windows(ir: Any, operation: Any, maps: list, loops: dict) -> int:
-    """The last place that a sum of iteration dims reaches must be inside; ``loops`` has an operand,
-    its dim and its static extent for each iteration dim."""
-    from mlir.dialects import affine, arith
-
-    count = 0
-    for number, (value, reads) in enumerate(zip(operation.operands, maps, strict=True)):
-        for dim, expression in enumerate(reads.results):
-            used = _largest_with(ir, expression)
-            if isinstance(expression, ir.AffineDimExpr) or not used or not used <= loops.keys():
-                continue
-            static = not value.type.is_dynamic_dim(dim)
-            if static and all(loops[n][2] is not None for n in used):
-                continue
-            with ir.InsertionPoint(operation):
-                last = [
-                    arith.SubIOp(_dim(ir, *loops[n][:2]), _index(ir, 1)).result
-                    if n in used
-                    else _index(ir, 0)
-                    for n in range(reads.n_dims)
-                ]
-                at = affine.AffineApplyOp(
-                    ir.AffineMap.get(reads.n_dims, 0, [expression]), last
-                ).result
-                message = f"operand {number} is read outside its dim {dim}"
-                _assert(ir, "slt", at, _dim(ir, value, dim), operation, message)
-            count += 1
-    return count
+    return count + windowchecks.check(ir, operation, maps, seen)

@@ -80,3 +80,80 @@ func.func @scan_last(%x: tensor<4x5xf32>, %l: tensor<5xf32>) {
   } -> tensor<4x5xf32>, tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @scatter_positions(%u: tensor<5x8xf32>, %i: tensor<5xi64>, %o: tensor<4x8xf32>) {
+  // expected-error@+1 {{positions must be integers of rank 2 (updates x depth), got 'tensor<5xi64>'}}
+  %s = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(true) ins(%u, %i : tensor<5x8xf32>, tensor<5xi64>) outs(%o : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    tm_tensor.yield %a : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_updates(%u: tensor<5x4x8x2xf32>, %i: tensor<5x1xi64>, %o: tensor<4x8xf32>) {
+  // expected-error@+1 {{updates must have 1 to 3 dims for 'tensor<4x8xf32>', got 'tensor<5x4x8x2xf32>'}}
+  %s = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(true) ins(%u, %i : tensor<5x4x8x2xf32>, tensor<5x1xi64>) outs(%o : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    tm_tensor.yield %a : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_count(%u: tensor<5x8xf32>, %i: tensor<6x1xi64>, %o: tensor<4x8xf32>) {
+  // expected-error@+1 {{expected a position for each update, got 'tensor<6x1xi64>' for 'tensor<5x8xf32>'}}
+  %s = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(true) ins(%u, %i : tensor<5x8xf32>, tensor<6x1xi64>) outs(%o : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    tm_tensor.yield %a : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_depth(%u: tensor<5x8xf32>, %i: tensor<5x2xi64>, %o: tensor<4x8xf32>) {
+  // expected-error@+1 {{dimension_map must name 2 dims, one for each number of a position, got 1}}
+  %s = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(true) ins(%u, %i : tensor<5x8xf32>, tensor<5x2xi64>) outs(%o : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    tm_tensor.yield %a : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_dims(%u: tensor<5x8xf32>, %i: tensor<5x2xi64>, %o: tensor<4x8xf32>) {
+  // expected-error@+1 {{dimension_map must name different dims of 'tensor<4x8xf32>', got 0}}
+  %s = tm_tensor.scatter {dimension_map = array<i64: 0, 0>} unique_indices(true) ins(%u, %i : tensor<5x8xf32>, tensor<5x2xi64>) outs(%o : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    tm_tensor.yield %a : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_no_index(%u: tensor<5x8xf32>, %i: tensor<5x1xi64>, %o: tensor<4x8xf32>) {
+  // expected-error@+1 {{dim 0 of the output is in no slice and not in dimension_map}}
+  %s = tm_tensor.scatter {dimension_map = array<i64: 1>} unique_indices(true) ins(%u, %i : tensor<5x8xf32>, tensor<5x1xi64>) outs(%o : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    tm_tensor.yield %a : f32
+  } -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_fit(%u: tensor<5x9xf32>, %i: tensor<5x1xi64>, %o: tensor<4x8xf32>) {
+  // expected-error@+1 {{slices of 'tensor<5x9xf32>' do not fit into dim 1 of 'tensor<4x8xf32>'}}
+  %s = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(true) ins(%u, %i : tensor<5x9xf32>, tensor<5x1xi64>) outs(%o : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    tm_tensor.yield %a : f32
+  } -> tensor<4x8xf32>
+  return
+}

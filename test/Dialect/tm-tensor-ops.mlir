@@ -22,3 +22,14 @@ func.func @round_trip(%x: tensor<?xf32>, %i: tensor<?xi64>, %v: tensor<3xf32>, %
   } -> tensor<?xf32>, tensor<f32>
   return
 }
+
+// CHECK-LABEL: func @scatter
+// CHECK: tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%{{.*}}, %{{.*}} : tensor<?x1x8xf32>, tensor<?x1xi64>) outs(%{{.*}} : tensor<40x8xf32>)
+func.func @scatter(%u: tensor<?x1x8xf32>, %i: tensor<?x1xi64>, %o: tensor<40x8xf32>) -> tensor<40x8xf32> {
+  %s = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%u, %i : tensor<?x1x8xf32>, tensor<?x1xi64>) outs(%o : tensor<40x8xf32>) {
+  ^bb0(%new: f32, %old: f32):
+    %a = arith.addf %old, %new : f32
+    tm_tensor.yield %a : f32
+  } -> tensor<40x8xf32>
+  return %s : tensor<40x8xf32>
+}

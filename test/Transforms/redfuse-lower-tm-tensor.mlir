@@ -51,3 +51,49 @@ func.func @combine(%x: f32, %y: f32) -> f32 {
   }
   return %r : f32
 }
+
+// Updates one after another; a position outside stops the program.
+// CHECK-LABEL: func @scatter
+// CHECK-NOT: tm_tensor
+// CHECK: scf.for %[[N:.*]] = {{.*}} iter_args(%[[OUT:.*]] = %arg2)
+// CHECK: scf.for %[[I:.*]] = {{.*}} iter_args
+// CHECK: scf.for %[[J:.*]] = {{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}})
+// CHECK: %[[POSITION:.*]] = tensor.extract %arg1[%[[N]], %{{.*}}]
+// CHECK: %[[START:.*]] = arith.index_cast %[[POSITION]]
+// CHECK: %[[ROW:.*]] = arith.addi %[[I]], %[[START]]
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[ROW]]
+// CHECK: cf.assert %[[INSIDE]]
+// CHECK: %[[NEW:.*]] = tensor.extract %arg0[%[[N]], %[[I]], %[[J]]]
+// CHECK: %[[OLD:.*]] = tensor.extract %[[SO_FAR]][%[[ROW]], %[[J]]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[OLD]], %[[NEW]]
+// CHECK: tensor.insert %[[SUM]] into %[[SO_FAR]][%[[ROW]], %[[J]]]
+func.func @scatter(%u: tensor<?x1x8xf32>, %i: tensor<?x1xi64>, %o: tensor<40x8xf32>) -> tensor<40x8xf32> {
+  %s = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%u, %i : tensor<?x1x8xf32>, tensor<?x1xi64>) outs(%o : tensor<40x8xf32>) {
+  ^bb0(%new: f32, %old: f32):
+    %a = arith.addf %old, %new : f32
+    tm_tensor.yield %a : f32
+  } -> tensor<40x8xf32>
+  return %s : tensor<40x8xf32>
+}
+
+// On a GPU the columns, of which no position speaks, are spread over threads;
+// the updates of one column come one after another.
+// CHECK-LABEL: func @scatter_on_a_gpu
+// CHECK: scf.forall (%[[J:.*]]) in (8) shared_outs(%[[SHARED:.*]] = %arg2)
+// CHECK: %[[COLUMN:.*]] = tensor.extract_slice %[[SHARED]][0, %[[J]]] [40, 1] [1, 1] : tensor<40x8xf32> to tensor<40xf32>
+// CHECK: %[[WRITTEN:.*]] = scf.for %[[N:.*]] = {{.*}} iter_args(%{{.*}} = %[[COLUMN]])
+// CHECK: scf.for
+// CHECK: tensor.extract %arg0[%[[N]], %{{.*}}, %[[J]]]
+// CHECK: scf.forall.in_parallel
+// CHECK: tensor.parallel_insert_slice %[[WRITTEN]] into %[[SHARED]][0, %[[J]]] [40, 1] [1, 1]
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 132, vector_bits = 128,
+    l1 = 233472, l2 = 52428800, flops = 100, bandwidth = 3000, launch_ns = 3000>} {
+  func.func @scatter_on_a_gpu(%u: tensor<?x1x8xf32>, %i: tensor<?x1xi64>, %o: tensor<40x8xf32>) -> tensor<40x8xf32> {
+    %s = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%u, %i : tensor<?x1x8xf32>, tensor<?x1xi64>) outs(%o : tensor<40x8xf32>) {
+    ^bb0(%new: f32, %old: f32):
+      %a = arith.addf %old, %new : f32
+      tm_tensor.yield %a : f32
+    } -> tensor<40x8xf32>
+    return %s : tensor<40x8xf32>
+  }
+}

@@ -151,3 +151,35 @@ func.func @named(%a: tensor<5x3xf32>, %b: tensor<3x4xf32>, %c: tensor<5x4xf32>) 
   %r = linalg.matmul ins(%a, %b : tensor<5x3xf32>, tensor<3x4xf32>) outs(%c : tensor<5x4xf32>) -> tensor<5x4xf32>
   return %r : tensor<5x4xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @complex
+// CHECK-SAME:  condition = "not raised", detail = "an operand holds complex<f32>"
+// CHECK:       linalg.generic
+func.func @complex(%a: tensor<5xcomplex<f32>>) -> tensor<5xf32> {
+  %e = tensor.empty() : tensor<5xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%a : tensor<5xcomplex<f32>>) outs(%e : tensor<5xf32>) {
+  ^bb0(%x: complex<f32>, %o: f32):
+    %y = complex.re %x : complex<f32>
+    linalg.yield %y : f32
+  } -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @assertions_alone
+// CHECK-SAME:  condition = "not raised", detail = "the op has assertions and no result"
+// CHECK:       linalg.generic
+func.func @assertions_alone(%a: tensor<5xi64>) {
+  %c9 = arith.constant 9 : i64
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : tensor<5xi64>) {
+  ^bb0(%x: i64):
+    %y = arith.cmpi slt, %x, %c9 : i64
+    cf.assert %y, "too large"
+    linalg.yield
+  }
+  return
+}

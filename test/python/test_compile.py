@@ -318,14 +318,41 @@ def test_two_results_from_one_fill() -> None:
 def test_ops_of_torch_mlir_that_are_not_known() -> None:
     """What to do instead, not only that the op is unknown."""
     text = """
-func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-  %r = tm_tensor.scatter unique_indices(false) ins(%x, %x : tensor<8xf32>, tensor<8xf32>)
-       outs(%x : tensor<8xf32>) {
-  ^bb0(%a: f32, %b: f32):
-    tm_tensor.yield %a : f32
-  } -> tensor<8xf32>
-  return %r : tensor<8xf32>
+func.func @main(%x: tensor<1x8x4xf32>) -> tensor<1x8x4xf32> {
+  %r = tm_tensor.attention ins(%x, %x, %x : tensor<1x8x4xf32>, tensor<1x8x4xf32>,
+       tensor<1x8x4xf32>) outs(%x : tensor<1x8x4xf32>) -> tensor<1x8x4xf32>
+  return %r : tensor<1x8x4xf32>
 }
 """
-    with pytest.raises(redfuse.ParseError, match=r"(?s)<text>:3:.*scan, sort and topk are known"):
+    match = r"(?s)<text>:3:.*scan, scatter, sort and topk are known"
+    with pytest.raises(redfuse.ParseError, match=match):
         redfuse.compile(text)
+
+
+def test_complex_numbers_run_as_ordinary_code() -> None:
+    text = """
+#of = affine_map<(i) -> (i)>
+func.func @main(%x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
+  %e = tensor.empty() : tensor<5xcomplex<f32>>
+  %z = linalg.generic {indexing_maps = [#of, #of, #of], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<5xf32>, tensor<5xf32>) outs(%e : tensor<5xcomplex<f32>>) {
+  ^bb0(%a: f32, %b: f32, %o: complex<f32>):
+    %c = complex.create %a, %b : complex<f32>
+    linalg.yield %c : complex<f32>
+  } -> tensor<5xcomplex<f32>>
+  %f = tensor.empty() : tensor<5xf32>
+  %r = linalg.generic {indexing_maps = [#of, #of], iterator_types = ["parallel"]}
+      ins(%z : tensor<5xcomplex<f32>>) outs(%f : tensor<5xf32>) {
+  ^bb0(%a: complex<f32>, %o: f32):
+    %s = complex.mul %a, %a : complex<f32>
+    %n = complex.abs %s : complex<f32>
+    linalg.yield %n : f32
+  } -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+"""
+    x, y = np.random.default_rng(5).normal(size=(2, 5)).astype(np.float32)
+    executable = redfuse.compile(text)
+    np.testing.assert_allclose(executable(x, y), x * x + y * y, rtol=1e-6)
+    reasons = [entry["detail"] for entry in executable.explanation["refused"]]
+    assert reasons == ["an operand holds complex<f32>"] * 2

@@ -167,6 +167,74 @@ def test_windows_end_inside(fuse: bool) -> None:
         executable(x, w, 6)
 
 
+def read_at(at: str) -> str:
+    return f"""
+func.func @main(%x: tensor<?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = tensor.dim %y, %c0 : tensor<?x?xf32>
+  %n = tensor.dim %y, %c1 : tensor<?x?xf32>
+  %e = tensor.empty(%m, %n) : tensor<?x?xf32>
+  %r = linalg.generic {{
+    indexing_maps = [affine_map<(i, j) -> ({at})>, affine_map<(i, j) -> (i, j)>,
+                     affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}}
+    ins(%x, %y : tensor<?xf32>, tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) {{
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }} -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}}"""
+
+
+@WAYS
+@pytest.mark.parametrize(
+    "at", ["7 - i", "i - j + 4", "i * 2 - j + 3", "(i + j) floordiv 3", "(i + j) mod 5",
+           "(7 - i - j) ceildiv 2", "(i floordiv 2) mod 3 - j + 4", "5"],
+)  # fmt: skip
+def test_any_window_is_inside(at: str, fuse: bool) -> None:
+    """Signs, quotients and remainders: an error if, and only if, an index is outside."""
+    executable = made(read_at(at), fuse)
+    code = at.replace("floordiv", "//").replace("mod", "%")
+    if "ceildiv" in code:
+        code = "-(-(7 - i - j) // 2)"
+    outcomes = set()
+    for m, n, length in (
+        (3, 4, 8),
+        (3, 4, 5),
+        (8, 8, 2),
+        (2, 2, 6),
+        (5, 5, 3),
+        (9, 1, 9),
+        (0, 4, 0),
+    ):
+        x, y = numbers(length), numbers(m, n)
+        indices = np_indices(code, m, n)
+        inside = bool(((indices >= 0) & (indices < length)).all())
+        outcomes.add(inside)
+        if inside:
+            want = x[indices] + y if indices.size else y
+            numpy.testing.assert_allclose(executable(x, y), want, rtol=1e-6)
+        else:
+            with pytest.raises(redfuse.ExecutionError, match="operand 0 is read outside its dim 0"):
+                executable(x, y)
+    assert outcomes == {True, False}
+
+
+def np_indices(code: str, m: int, n: int) -> numpy.ndarray:
+    i, j = numpy.meshgrid(numpy.arange(m), numpy.arange(n), indexing="ij")
+    return eval(code, {"i": i, "j": j}) + 0 * i
+
+
+def test_a_static_window_outside_is_refused() -> None:
+    """MLIR's verifier looks at the first and the last point alone."""
+    text = read_at("i - j + 1").replace("tensor<?x?xf32>", "tensor<4x4xf32>")
+    text = text.replace("tensor<?xf32>", "tensor<5xf32>").replace("empty(%m, %n)", "empty()")
+    with pytest.raises(redfuse.UnsupportedError, match=r"read outside its dim 0: at index -2"):
+        redfuse.compile(text)
+
+
 @WAYS
 def test_checks_belong_to_their_branch(fuse: bool) -> None:
     executable = made(BRANCH, fuse)

@@ -10,10 +10,10 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def TMTensor_Dialect : Dialect {
   let name = "tm_tensor";
   let cppNamespace = "::redfuse::tm_tensor";
-  let summary = "sorts, top-k and scans, as torch-mlir writes them";
+  let summary = "sorts, top-k, scans and scatters, as torch-mlir writes them";
   let description = [{
-    torch-mlir emits sorting, top-k selection and scans in a dialect of its own
-    beside linalg. This dialect reads what it prints (on tensors), so that such
+    torch-mlir emits sorting, top-k selection, scans and scatters in a dialect of
+    its own beside linalg. This dialect reads what it prints (on tensors), so that such
     programs can be compiled: a sort of which only the first k elements are used
     becomes a top-k (`redfuse-normalize-sorts`), and what is not fused is lowered
     to loops (`redfuse-lower-tm-tensor`).
@@ -93,6 +93,42 @@ def TMTensor_ScanOp : TMTensor_DimensionOp<"scan"> {
     `ins` `(` $inputs `:` type($inputs) `)`
     `outs` `(` $outputs `:` type($outputs) `)`
     $region (`->` type($results)^)?
+  }];
+}
+
+def TMTensor_ScatterOp : TMTensor_Op<"scatter", [
+    AttrSizedOperandSegments, DestinationStyleOpInterface, RecursiveMemoryEffects,
+    SingleBlockImplicitTerminator<"::redfuse::tm_tensor::YieldOp">]> {
+  let summary = "writes or combines elements at positions that are data";
+  let description = [{
+    Input 0 holds n updates, `tensor<n x slice...>`, input 1 their positions,
+    `tensor<n x depth>`. The dims of a slice are the last dims of the output; the
+    i-th number of a position is added to the index of the output's dim
+    `dimension_map[i]`, in which a slice may have an extent of its own (mostly 1)
+    or be missing. The region gets an element of an update and the output's
+    element there, and yields what is written. Updates go one after another:
+    with equal positions the last one is what a region that ignores the old
+    element leaves. `unique_indices` promises that there are none; nothing
+    depends on it here. A position outside the output stops the program.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       Variadic<AnyRankedTensor>:$outputs,
+                       DenseI64ArrayAttr:$dimension_map,
+                       BoolAttr:$unique_indices);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$region);
+  let assemblyFormat = [{
+    attr-dict `unique_indices` `(` $unique_indices `)`
+    `ins` `(` $inputs `:` type($inputs) `)`
+    `outs` `(` $outputs `:` type($outputs) `)`
+    $region (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutputsMutable(); }
+    /// The first dim of the output that a slice has.
+    int64_t getFirstSliceDim();
   }];
 }
 

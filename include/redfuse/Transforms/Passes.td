@@ -167,9 +167,11 @@ def NormalizeCaptures : NormalizePass<"captures"> {
 }
 
 def LowerTMTensor : Pass<"redfuse-lower-tm-tensor"> {
-  let summary = "Sorts, top-k, scans and declared reducers that were not fused "
-                "become loops";
-  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect",
+  let summary = "Sorts, top-k, scans, scatters and declared reducers that were "
+                "not fused become loops";
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::cf::ControlFlowDialect",
+                           "mlir::scf::SCFDialect", "redfuse::RedfuseDialect",
                            "mlir::tensor::TensorDialect"];
 }
 

@@ -64,9 +64,8 @@ def parse_error(error: Any, name: str) -> ParseError:
         )
     if re.search(r"custom op 'tm_tensor\.\w+' is unknown", text):
         hint = (
-            "\nof tm_tensor (torch-mlir) scan, sort and topk are known; have others decomposed "
-            "before the export: attention into products and a softmax, scatter into a choice by "
-            "positions (one_hot, where)"
+            "\nof tm_tensor (torch-mlir) scan, scatter, sort and topk are known; have others "
+            "decomposed before the export: attention into products and a softmax"
         )
     if file == "-":
         file = name if name != "-" else "<text>"

@@ -210,6 +210,34 @@ def test_largest_of_unknown_numbers(columns: int, tmp_path: Path) -> None:
         np.testing.assert_array_equal(mine, wanted)
 
 
+SCATTER = """
+func.func @main(%u: tensor<23x1x9xf32>, %i: tensor<23x1xi64>) -> tensor<6x9xf32> {
+  %o = arith.constant dense<1.0> : tensor<6x9xf32>
+  %s = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false)
+      ins(%u, %i : tensor<23x1x9xf32>, tensor<23x1xi64>) outs(%o : tensor<6x9xf32>) {
+  ^bb0(%new: f32, %old: f32):
+    %a = arith.addf %old, %new : f32
+    tm_tensor.yield %a : f32
+  } -> tensor<6x9xf32>
+  return %s : tensor<6x9xf32>
+}
+"""
+
+
+def test_scatter(tmp_path: Path) -> None:
+    """A thread a column, in which updates come one after another."""
+    path = tmp_path / "program.mlir"
+    path.write_text(SCATTER)
+    exe = redfuse.compile(path, target="cuda:sm_90a", options={"cache": False})
+    rng = np.random.default_rng(3)
+    updates = rng.normal(size=(23, 1, 9)).astype(np.float32)
+    positions = rng.integers(0, 6, (23, 1))
+    expected = np.ones((6, 9), np.float32)
+    np.add.at(expected, positions[:, 0], updates[:, 0])
+    (got,), _ = execute(exe, [updates, positions], [expected])
+    np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
 def test_overlap(chip: str, tmp_path: Path) -> None:
     """A kernel that waits for the one before it may be started early; no other."""
