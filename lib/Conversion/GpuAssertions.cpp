@@ -7,6 +7,7 @@
 // The messages are a global, too, each with a zero behind it.
 //
 //===----------------------------------------------------------------------===//
+#include "GpuAssertions.h"
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -57,17 +58,34 @@ static int64_t numberOf(gpu::GPUModuleOp module, StringRef message) {
   return number;
 }
 
-void GpuEmitter::emitAssert(const Root &root, Value condition, Env &env) {
+void redfuse::reportFailure(OpBuilder &b, Location loc, Value failed,
+                            StringRef text) {
   auto module =
       b.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
-  std::string message = cast<cf::AssertOp>(root.assertion).getMsg().str();
   if (!module)
     return;
   // No message has a zero inside.
+  std::string message = text.str();
   message.erase(llvm::find(message, '\0'), message.end());
   int64_t number =
       numberOf(module, message.empty() ? "assertion failed" : message);
+  auto branch = scf::IfOp::create(b, loc, failed, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenYield());
+  LLVM::GlobalOp report =
+      findOrMake(module, kReport, b.getI64Type(),
+                 /*isConstant=*/false, b.getI64IntegerAttr(0));
+  Value place = LLVM::LoadOp::create(b, loc, b.getI64Type(),
+                                     LLVM::AddressOfOp::create(b, loc, report));
+  Value word = LLVM::IntToPtrOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext(), kGlobalSpace), place);
+  Value value = LLVM::ConstantOp::create(b, loc, b.getI32Type(),
+                                         b.getI32IntegerAttr(int32_t(number)));
+  LLVM::StoreOp::create(b, loc, value, word, /*alignment=*/4,
+                        /*isVolatile=*/true);
+}
 
+void GpuEmitter::emitAssert(const Root &root, Value condition, Env &env) {
   auto any = [&](Value flags) {
     return isa<VectorType>(flags.getType())
                ? vector::ReductionOp::create(b, loc, vector::CombiningKind::OR,
@@ -87,18 +105,6 @@ void GpuEmitter::emitAssert(const Root &root, Value condition, Env &env) {
     }
     failed = arith::AndIOp::create(b, loc, failed, exists);
   }
-  auto branch = scf::IfOp::create(b, loc, any(failed), /*withElse=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(branch.thenYield());
-  LLVM::GlobalOp report =
-      findOrMake(module, kReport, b.getI64Type(),
-                 /*isConstant=*/false, b.getI64IntegerAttr(0));
-  Value place = LLVM::LoadOp::create(b, loc, b.getI64Type(),
-                                     LLVM::AddressOfOp::create(b, loc, report));
-  Value word = LLVM::IntToPtrOp::create(
-      b, loc, LLVM::LLVMPointerType::get(b.getContext(), kGlobalSpace), place);
-  Value value = LLVM::ConstantOp::create(b, loc, b.getI32Type(),
-                                         b.getI32IntegerAttr(int32_t(number)));
-  LLVM::StoreOp::create(b, loc, value, word, /*alignment=*/4,
-                        /*isVolatile=*/true);
+  reportFailure(b, loc, any(failed),
+                cast<cf::AssertOp>(root.assertion).getMsg());
 }

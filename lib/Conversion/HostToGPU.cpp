@@ -1,12 +1,15 @@
 //===- HostToGPU.cpp - what the host does to memory, on the GPU ------------===//
 #include "BooleanMemory.h"
 #include "DeviceConstants.h"
+#include "GpuAssertions.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
@@ -54,6 +57,11 @@ static bool touchesMemoryInside(Operation *op) {
 
 namespace {
 struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    HostToGPUBase::getDependentDialects(registry);
+    registry.insert<LLVM::LLVMDialect>();
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (auto func : module.getOps<func::FuncOp>()) {
@@ -70,6 +78,21 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
       redfuse::populateBooleanMemoryPatterns(patterns);
       if (failed(applyPatternsGreedily(device, std::move(patterns))))
         return signalPassFailure();
+      reportAssertions(device);
+    }
+  }
+
+  /// A thread that stopped would take the GPU's context with it.
+  static void reportAssertions(gpu::GPUModuleOp device) {
+    SmallVector<cf::AssertOp> assertions;
+    device.walk([&](cf::AssertOp op) { assertions.push_back(op); });
+    for (cf::AssertOp op : assertions) {
+      OpBuilder b(op);
+      Location loc = op.getLoc();
+      Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+      Value failed = arith::XOrIOp::create(b, loc, op.getArg(), yes);
+      reportFailure(b, loc, failed, op.getMsg());
+      op.erase();
     }
   }
 

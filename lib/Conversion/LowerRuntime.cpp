@@ -1,5 +1,6 @@
 //===- LowerRuntime.cpp - assertions, allocations, scratch to the runtime -===//
 #include "DeviceConstants.h"
+#include "GuardDivisions.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -281,6 +282,7 @@ void Lowering::findFailingFunctions() {
 }
 
 LogicalResult Lowering::lowerFunction(func::FuncOp function) {
+  redfuse::guardDivisions(function);
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) {
     if (mayFail(op) || isa<memref::DeallocOp, memref::AllocaOp>(op))

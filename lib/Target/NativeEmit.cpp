@@ -2,6 +2,8 @@
 #include "redfuse/Target/Host.h"
 #include "redfuse/Target/Native.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -100,9 +102,19 @@ LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module =
       translateModuleToLLVMIR(op, context, "redfuse");
-  if (!module)
-    return op->emitError("the module is not in the LLVM dialect yet; run "
-                         "redfuse-lower-to-llvm first");
+  if (!module) {
+    // What else can be wrong has been said: a table that is missing, for one.
+    bool isLowered =
+        !op->walk([](Operation *inner) {
+             return isa<LLVM::LLVMDialect, BuiltinDialect>(inner->getDialect())
+                        ? WalkResult::advance()
+                        : WalkResult::interrupt();
+           }).wasInterrupted();
+    if (!isLowered)
+      op->emitError("the module is not in the LLVM dialect yet; run "
+                    "redfuse-lower-to-llvm first");
+    return failure();
+  }
 
   auto machine = createMachine(cpu, options.optLevel, error);
   if (!machine)

@@ -299,17 +299,29 @@ struct LowerScatter : OpRewritePattern<ScatterOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScatterOp op,
                                 PatternRewriter &rewriter) const override {
-    auto target = redfuse::getTargetOf(op);
+    Location loc = op.getLoc();
+    Value output = op.getOutputs()[0];
+    Value count = tensor::DimOp::create(rewriter, loc, op.getInputs()[0], 0);
     SmallVector<int64_t> spread;
-    if (target && target.getName() != "cpu")
+    if (redfuse::getTargetOf(op).getName() != "cpu") {
       for (int64_t d = op.getFirstSliceDim(), rank = getType(op).getRank();
            d < rank; ++d)
         if (!llvm::is_contained(op.getDimensionMap(), d))
           spread.push_back(d);
-    Value output = op.getOutputs()[0];
-    rewriter.replaceOp(op, spread.empty()
-                               ? buildUpdates(op, rewriter, output, {}, {})
-                               : buildSpread(op, rewriter, output, spread));
+      // Threads go on where an assertion fails: there is no place at all here.
+      Value none = arith::ConstantIndexOp::create(rewriter, loc, 0);
+      for (int64_t d : op.getDimensionMap()) {
+        if (getType(op).getDimSize(d) > 0)
+          continue;
+        Value extent = tensor::DimOp::create(rewriter, loc, output, d);
+        Value isEmpty = arith::CmpIOp::create(
+            rewriter, loc, arith::CmpIPredicate::eq, extent, none);
+        count = arith::SelectOp::create(rewriter, loc, isEmpty, none, count);
+      }
+    }
+    rewriter.replaceOp(
+        op, spread.empty() ? buildUpdates(op, rewriter, output, count, {}, {})
+                           : buildSpread(op, rewriter, output, count, spread));
     return success();
   }
 
@@ -321,7 +333,7 @@ private:
   /// A parallel loop over the dims `spread` of `output`; each iteration updates
   /// what has its indices there.
   static Value buildSpread(ScatterOp op, OpBuilder &b, Value output,
-                           ArrayRef<int64_t> spread) {
+                           Value count, ArrayRef<int64_t> spread) {
     Location loc = op.getLoc();
     RankedTensorType type = getType(op);
     SmallVector<OpFoldResult> extents =
@@ -348,24 +360,26 @@ private:
     Value part = tensor::ExtractSliceOp::create(
         b, loc, RankedTensorType::get(shape, type.getElementType()), shared,
         offsets, sizes, strides);
-    Value written = buildUpdates(op, b, part, spread, loop.getInductionVars());
+    Value written =
+        buildUpdates(op, b, part, count, spread, loop.getInductionVars());
     b.setInsertionPointToStart(loop.getTerminator().getBody());
     tensor::ParallelInsertSliceOp::create(b, loc, written, shared, offsets,
                                           sizes, strides);
     return loop.getResult(0);
   }
 
-  /// All updates of `output`, which lacks the dims `fixed`: there every slice is
-  /// read at `at`.
+  /// The first `count` updates of `output`, which lacks the dims `fixed`: there
+  /// every slice is read at `at`.
   static Value buildUpdates(ScatterOp op, OpBuilder &b, Value output,
-                            ArrayRef<int64_t> fixed, ValueRange at) {
+                            Value count, ArrayRef<int64_t> fixed,
+                            ValueRange at) {
     Location loc = op.getLoc();
     Value updates = op.getInputs()[0], positions = op.getInputs()[1];
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     Value one = arith::ConstantIndexOp::create(b, loc, 1);
     int64_t rank = getType(op).getRank(), first = op.getFirstSliceDim();
     // The loops: the updates, then the dims of a slice that are not fixed.
-    SmallVector<Value> sizes{tensor::DimOp::create(b, loc, updates, 0)};
+    SmallVector<Value> sizes{count};
     for (int64_t d = first; d < rank; ++d)
       if (!llvm::is_contained(fixed, d))
         sizes.push_back(tensor::DimOp::create(b, loc, updates, 1 + d - first));
@@ -401,6 +415,9 @@ private:
                   inner, loc, arith::CmpIPredicate::ult, index, extent);
               cf::AssertOp::create(inner, loc, isInside,
                                    "scatter: a position outside the output");
+              // A GPU's threads go on where an assertion fails.
+              index =
+                  arith::SelectOp::create(inner, loc, isInside, index, zero);
             }
             if (!isFixed)
               place.push_back(index);

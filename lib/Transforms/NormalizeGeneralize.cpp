@@ -1,5 +1,6 @@
 //===- NormalizeGeneralize.cpp - every structured op as linalg.generic ----===//
 #include "NormalizeCommon.h"
+#include "NormalizeStructured.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_NORMALIZEGENERALIZE
@@ -65,5 +66,6 @@ void redfuse::populateNormalizeGeneralizePatterns(RewritePatternSet &patterns) {
   patterns.add<GeneralizeNamedOp, DecomposeSoftmax, GenerateToGeneric>(
       patterns.getContext());
   populateConcatPatterns(patterns);
+  populateStructuredPatterns(patterns);
   linalg::populateElementwiseToLinalgConversionPatterns(patterns);
 }

@@ -70,3 +70,28 @@ func.func @main(%x: memref<3xi1>, %out: memref<3xi1>) {
   memref.copy %x, %out : memref<3xi1> to memref<3xi1>
   return
 }
+
+// -----
+
+// A thread whose assertion fails tells the host and goes on.
+
+// CHECK: llvm.mlir.global external @redfuse_report(0 : i64)
+// CHECK: llvm.mlir.global external constant @redfuse_messages("too large\00")
+// CHECK: gpu.func @host_0
+// CHECK: %[[FAILED:.*]] = arith.xori
+// CHECK: scf.if %[[FAILED]]
+// CHECK: llvm.store volatile
+// CHECK-NOT: cf.assert
+func.func @main(%x: memref<3xi64>, %out: memref<3xi64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %most = arith.constant 9 : i64
+  scf.for %i = %c0 to %c3 step %c1 {
+    %v = memref.load %x[%i] : memref<3xi64>
+    %small = arith.cmpi slt, %v, %most : i64
+    cf.assert %small, "too large"
+    memref.store %v, %out[%i] : memref<3xi64>
+  }
+  return
+}

@@ -103,3 +103,25 @@ func.func @constant() -> memref<3xf32> {
   %0 = memref.alloc() {redfuse.constant = @values} : memref<3xf32>
   return %0 : memref<3xf32>
 }
+
+// -----
+
+// What has no result divides by 1: a processor would end the process. Extents and
+// known divisors are left alone.
+// CHECK-LABEL: func @divisions
+// CHECK: %[[ZERO:.*]] = arith.cmpi eq, %arg1
+// CHECK: %[[MINUS:.*]] = arith.cmpi eq, %arg1
+// CHECK: %[[LEAST:.*]] = arith.cmpi eq, %arg0
+// CHECK: %[[OVER:.*]] = arith.andi %[[MINUS]], %[[LEAST]]
+// CHECK: %[[BAD:.*]] = arith.ori %[[ZERO]], %[[OVER]]
+// CHECK: %[[BY:.*]] = arith.select %[[BAD]], %{{.*}}, %arg1
+// CHECK: arith.divsi %arg0, %[[BY]]
+// CHECK: arith.divsi %arg0, %c7_i32
+// CHECK: arith.divsi %arg2, %arg2
+func.func @divisions(%a: i32, %b: i32, %n: index) -> (i32, i32, index) {
+  %c7 = arith.constant 7 : i32
+  %q = arith.divsi %a, %b : i32
+  %r = arith.divsi %a, %c7 : i32
+  %s = arith.divsi %n, %n : index
+  return %q, %r, %s : i32, i32, index
+}

@@ -63,10 +63,11 @@ func.func @combine(%x: f32, %y: f32) -> f32 {
 // CHECK: %[[ROW:.*]] = arith.addi %[[I]], %[[START]]
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[ROW]]
 // CHECK: cf.assert %[[INSIDE]]
+// CHECK: %[[AT:.*]] = arith.select %[[INSIDE]], %[[ROW]]
 // CHECK: %[[NEW:.*]] = tensor.extract %arg0[%[[N]], %[[I]], %[[J]]]
-// CHECK: %[[OLD:.*]] = tensor.extract %[[SO_FAR]][%[[ROW]], %[[J]]]
+// CHECK: %[[OLD:.*]] = tensor.extract %[[SO_FAR]][%[[AT]], %[[J]]]
 // CHECK: %[[SUM:.*]] = arith.addf %[[OLD]], %[[NEW]]
-// CHECK: tensor.insert %[[SUM]] into %[[SO_FAR]][%[[ROW]], %[[J]]]
+// CHECK: tensor.insert %[[SUM]] into %[[SO_FAR]][%[[AT]], %[[J]]]
 func.func @scatter(%u: tensor<?x1x8xf32>, %i: tensor<?x1xi64>, %o: tensor<40x8xf32>) -> tensor<40x8xf32> {
   %s = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%u, %i : tensor<?x1x8xf32>, tensor<?x1xi64>) outs(%o : tensor<40x8xf32>) {
   ^bb0(%new: f32, %old: f32):

@@ -88,3 +88,58 @@ func.func @left_alone(%a: tensor<3x5xf32>, %b: tensor<3x?xf32>, %e: tensor<3x7xf
   %2 = tensor.concat dim(1) %a, %b : (tensor<3x5xf32>, tensor<3x?xf32>) -> tensor<3x?xf32>
   return %1, %2 : tensor<3x7xf32>, tensor<3x?xf32>
 }
+
+// CHECK-LABEL: func @gather
+// CHECK: linalg.generic {{.*}} ins(%arg1 : tensor<3x1xi32>)
+// CHECK: %[[AT:.*]] = arith.index_cast
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[AT]]
+// CHECK: cf.assert %[[INSIDE]]
+// CHECK: tensor.extract %arg0[%[[AT]], %{{.*}}]
+func.func @gather(%x: tensor<6x7xf32>, %i: tensor<3x1xi32>) -> tensor<3x7xf32> {
+  %r = tensor.gather %x[%i] gather_dims([0]) : (tensor<6x7xf32>, tensor<3x1xi32>) -> tensor<3x7xf32>
+  return %r : tensor<3x7xf32>
+}
+
+// CHECK-LABEL: func @pack
+// CHECK-NOT: linalg.pack
+// CHECK: tensor.pad
+// CHECK: tensor.expand_shape
+// CHECK-NOT: linalg.unpack
+// CHECK: tensor.collapse_shape
+// CHECK: tensor.extract_slice
+func.func @pack(%x: tensor<7x9xf32>) -> tensor<7x9xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x3x4x4xf32>
+  %p = linalg.pack %x padding_value(%zero : f32) inner_dims_pos = [0, 1] inner_tiles = [4, 4] into %e : tensor<7x9xf32> -> tensor<2x3x4x4xf32>
+  %f = tensor.empty() : tensor<7x9xf32>
+  %u = linalg.unpack %p inner_dims_pos = [0, 1] inner_tiles = [4, 4] into %f : tensor<2x3x4x4xf32> -> tensor<7x9xf32>
+  return %u : tensor<7x9xf32>
+}
+
+// A table that may change stays.
+// CHECK-LABEL: func @tables
+// CHECK: arith.constant dense<[1.000000e+00, 2.000000e+00]>
+// CHECK: ml_program.global_load @changes
+ml_program.global private @table(dense<[1.0, 2.0]> : tensor<2xf32>) : tensor<2xf32>
+ml_program.global private mutable @changes(dense<[1.0, 2.0]> : tensor<2xf32>) : tensor<2xf32>
+func.func @tables() -> (tensor<2xf32>, tensor<2xf32>) {
+  %a = ml_program.global_load_const @table : tensor<2xf32>
+  %b = ml_program.global_load @changes : tensor<2xf32>
+  return %a, %b : tensor<2xf32>, tensor<2xf32>
+}
+
+// CHECK-LABEL: func @extent_in_a_body
+// CHECK: %[[EXTENT:.*]] = tensor.dim %arg0
+// CHECK: linalg.generic
+// CHECK: arith.index_cast %[[EXTENT]]
+func.func @extent_in_a_body(%x: tensor<?xf32>, %y: tensor<3xi64>) -> tensor<3xi64> {
+  %c0 = arith.constant 0 : index
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%y : tensor<3xi64>) {
+  ^bb0(%o: i64):
+    %n = tensor.dim %x, %c0 : tensor<?xf32>
+    %m = arith.index_cast %n : index to i64
+    %s = arith.addi %m, %o : i64
+    linalg.yield %s : i64
+  } -> tensor<3xi64>
+  return %r : tensor<3xi64>
+}

@@ -177,6 +177,12 @@ def signature(function: Any) -> Signature:
         TensorSpec.parse(str(value), f"{where}result {i} of {name}")
         for i, value in enumerate(kind.results)
     ]
+    for i, (spec, value) in enumerate(zip(outputs, kind.results, strict=True)):
+        if spec.scalar:
+            raise UnsupportedError(
+                f"{where}result {i} of {name}: a result is an array; expected a tensor, "
+                f"tensor<{value}> for one number, got {value}"
+            )
     return Signature(name, tuple(inputs), tuple(outputs))
 
 
