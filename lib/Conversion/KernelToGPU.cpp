@@ -12,6 +12,7 @@
 #include "KernelGenerator.h"
 #include "MatrixGenerator.h"
 #include "RegisterKernel.h"
+#include "SharedCopies.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -473,8 +474,11 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
         if (*done)
           break;
       }
-      if (*done)
+      if (*done) {
+        if (auto func = device.lookupSymbol<gpu::GPUFuncOp>(name))
+          shareCopies(func, limits.warp);
         continue;
+      }
       // Registers do not hold it after all.
       space = whole;
       GpuKernelGenerator generator(kernel, launch, space, chooseLanes(launch),

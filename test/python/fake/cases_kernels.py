@@ -251,6 +251,17 @@ def test_overlap(chip: str, tmp_path: Path) -> None:
     assert (driver.fake_overlapping() > before) == waits
 
 
+@pytest.mark.parametrize("keys, dim", [(1200, 128), (1025, 80)])
+def test_copies(keys: int, dim: int, tmp_path: Path) -> None:
+    """Threads that have copies of several scores compute a tangent of another one each."""
+    path = tmp_path / "program.mlir"
+    path.write_text(programs.attention(1, 2, 1, keys, dim, "bf16", None, "softcap"))
+    options = {"cache": False, "schedule": "stream"}
+    exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
+    assert "shfl.sync.idx" in exe.asm
+    verify(path, exe, random_inputs(exe.signature, 0), None)
+
+
 LONG = "#redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1], hints = {{{}}}>"
 KEPT = {
     "softmax": programs.softmax(2, 17000, "bf16"),
