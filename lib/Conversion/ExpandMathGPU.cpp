@@ -11,6 +11,9 @@
 // two where its reciprocal would overflow or be subnormal, and x with it, which
 // is exact.
 //
+// Pairs of bf16 are extended in their words: the upper one by a mask instead of a
+// move and a shift.
+//
 //===----------------------------------------------------------------------===//
 #include "ExpandMath.h"
 
@@ -158,10 +161,35 @@ struct SharedDivisor : OpRewritePattern<arith::DivFOp> {
     return success();
   }
 };
+
+struct ExtendPairs : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto from = dyn_cast<VectorType>(op.getIn().getType());
+    if (!from || !from.getElementType().isBF16() ||
+        !getElementTypeOrSelf(op.getType()).isF32() || from.getRank() != 1 ||
+        from.isScalable() || from.getNumElements() % 2 != 0)
+      return rewriter.notifyMatchFailure(op, "no pairs of bf16");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = VectorType::get({from.getNumElements() / 2}, b.getI32Type());
+    auto same = [&](uint32_t word) -> Value {
+      return arith::ConstantOp::create(
+          b, DenseElementsAttr::get(
+                 type, TypedAttr(b.getI32IntegerAttr(int32_t(word)))));
+    };
+    Value words = vector::BitCastOp::create(b, type, op.getIn());
+    Value low = arith::ShLIOp::create(b, words, same(16));
+    Value high = arith::AndIOp::create(b, words, same(0xffff0000));
+    Value all = vector::InterleaveOp::create(b, low, high);
+    rewriter.replaceOpWithNewOp<vector::BitCastOp>(op, op.getType(), all);
+    return success();
+  }
+};
 } // namespace
 
 void redfuse::populateExpandMathGPU(RewritePatternSet &patterns) {
-  patterns
-      .add<PowerOfTwo<math::ExpOp>, PowerOfTwo<math::Exp2Op>, SharedDivisor>(
-          patterns.getContext());
+  patterns.add<PowerOfTwo<math::ExpOp>, PowerOfTwo<math::Exp2Op>, SharedDivisor,
+               ExtendPairs>(patterns.getContext());
 }

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -531,6 +532,31 @@ bool RegisterEmitter::emitCounts() {
   return isAll;
 }
 
+/// Sums of a program up to which a product is added to one by one instruction.
+static constexpr unsigned kFusedSums = 4;
+
+/// A sum that has just been added to: the first summand as it is, and a further
+/// product by one instruction, with one rounding. Sums alone: other values may be
+/// computed twice, and have to be the same both times.
+static Value fuseSum(OpBuilder &b, Value sum) {
+  auto add = sum.getDefiningOp<arith::AddFOp>();
+  if (!add || !add->use_empty())
+    return sum;
+  Value before = add.getLhs(), more = add.getRhs(), start = before;
+  if (auto spread = start.getDefiningOp<vector::BroadcastOp>())
+    start = spread.getSource();
+  auto product = more.getDefiningOp<arith::MulFOp>();
+  if (matchPattern(start, m_PosZeroFloat()))
+    sum = more;
+  else if (product && more.hasOneUse())
+    sum = math::FmaOp::create(b, add.getLoc(), product.getLhs(),
+                              product.getRhs(), before);
+  else
+    return sum;
+  add.erase();
+  return sum;
+}
+
 void RegisterEmitter::emitReduction() {
   if (emitCounts())
     return;
@@ -542,6 +568,13 @@ void RegisterEmitter::emitReduction() {
   unsigned width = 0;
   for (Root *root : reduces)
     width += root->reduce.getNumOperands();
+  // For many sums ptxas then takes more registers: fewer blocks run at a time.
+  unsigned sums = 0;
+  for (const Group &each : program->getGroups())
+    sums += llvm::count_if(each.roots, [](Root *root) {
+      return root->kind == Root::Kind::Reduce;
+    });
+  bool fuses = sums <= kFusedSums || layout.loadsStepsAhead;
   forPoints(env, intoDims, [&](Env &at) {
     emitAvailable(at);
     Parts accumulators;
@@ -559,6 +592,12 @@ void RegisterEmitter::emitReduction() {
       inner.mask = maskOf(inner, group->over);
       emitAvailable(inner);
       accumulate(inner, accumulators);
+      unsigned next = 0;
+      for (Root *root : reduces) {
+        if (fuses && root->reduce.getReducer() == Reducer::Add)
+          accumulators[next] = fuseSum(b, accumulators[next]);
+        next += root->reduce.getNumOperands();
+      }
       inner.mask = Value();
       emitPoint(inner);
       loadBehind(accumulators.front());

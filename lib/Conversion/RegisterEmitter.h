@@ -60,6 +60,9 @@ struct RegisterLayout {
   llvm::SmallVector<KeptInput> ahead;
   /// The first so many tiles alone; 0: all.
   int64_t aheadTiles = 0;
+  /// Of what a block that walks tiles by way of shared memory asks that cache for the
+  /// tile after the next.
+  llvm::SmallVector<KeptInput> following;
   /// Short floats stay as they were loaded from one group of ops to the next, and
   /// are extended again for each.
   bool staysPacked = false;

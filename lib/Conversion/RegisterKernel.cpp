@@ -42,20 +42,20 @@ private:
            *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin();
   }
   bool isHeld();
-  /// Of the threads that walk different points of a fold.
   LogicalResult walkStream(IndexProgramOpInterface op, unsigned i);
   /// Asks the cache for what the block reads first.
   void fetchAhead();
   /// Copies what is kept into shared memory.
   LogicalResult fetchKept(IndexProgramOpInterface op);
+  void askFor(ArrayRef<KeptInput> inputs);
   void placeKept(Value sharedMemory);
-  void prefetchScalars();
+  void prefetch(const SmallBitVector &walked, int64_t most);
   /// Tile after tile of the grid, from `block` on: what a block has of the next is
   /// under way while it computes this one.
   LogicalResult emitRounds(Value block, Value tiles);
   /// The same, by way of shared memory.
-  LogicalResult emitStagedRounds(Value block, Value tiles, Value step);
-  /// Of the loop's body, whose insertion point this is.
+  LogicalResult emitStagedRounds(Value block, Value tiles, Value last,
+                                 Value step);
   LogicalResult emitRound(Value block);
   void placeTile(Value block);
   void loadAhead(RegisterEmitter::Whose whose);
@@ -363,7 +363,11 @@ void RegisterKernelGenerator::fetchAhead() {
     b.setInsertionPoint(
         scf::IfOp::create(b, loc, isFirst, /*withElse=*/false).thenYield());
   }
-  for (const KeptInput &input : layout.ahead)
+  askFor(layout.ahead);
+}
+
+void RegisterKernelGenerator::askFor(ArrayRef<KeptInput> inputs) {
+  for (const KeptInput &input : inputs)
     own->fetchAhead(own->memrefs.lookup(
                         kernel.getBody().front().getArgument(input.argument)),
                     input.map, input.bytes);
@@ -401,30 +405,21 @@ void RegisterKernelGenerator::placeKept(Value sharedMemory) {
   }
 }
 
-/// What little all programs need beside what is streamed, under way from the
-/// start.
-void RegisterKernelGenerator::prefetchScalars() {
-  // Beside a long walk their registers cost more than waiting for them once.
-  own->pinsLoads = streamDims.empty();
+/// What all programs need of up to so many elements beside what is walked.
+void RegisterKernelGenerator::prefetch(const SmallBitVector &walked,
+                                       int64_t most) {
   for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     emitter->setProgram(op, *programs[op], buffers[op]);
     for (bool isInvariant : {true, false})
-      own->prefetch(groupsOf(op, isInvariant), streamed, /*streams=*/false,
-                    /*most=*/2);
+      own->prefetch(groupsOf(op, isInvariant), walked, /*streams=*/false, most);
   }
-  own->pinsLoads = false;
 }
 
 void RegisterKernelGenerator::loadAhead(RegisterEmitter::Whose whose) {
   RegisterEmitter::Whose before = own->whose;
   own->whose = whose;
   // Registers hold all that is walked.
-  SmallBitVector streamed(space.numDims);
-  for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
-    emitter->setProgram(op, *programs[op], buffers[op]);
-    for (bool isInvariant : {true, false})
-      own->prefetch(groupsOf(op, isInvariant), streamed, /*streams=*/false);
-  }
+  prefetch(SmallBitVector(space.numDims), /*most=*/INT64_MAX);
   own->whose = before;
 }
 
@@ -467,7 +462,7 @@ LogicalResult RegisterKernelGenerator::emitRound(Value block) {
 }
 
 LogicalResult RegisterKernelGenerator::emitStagedRounds(Value block,
-                                                        Value tiles,
+                                                        Value tiles, Value last,
                                                         Value step) {
   using Whose = RegisterEmitter::Whose;
   own->fetchKept();
@@ -490,6 +485,9 @@ LogicalResult RegisterKernelGenerator::emitStagedRounds(Value block,
     b.setInsertionPoint(branch.thenYield());
     placeTile(next);
     own->fetchKept(Whose::Own);
+    Value later = arith::AddIOp::create(b, loc, next, step);
+    placeTile(arith::MinUIOp::create(b, loc, later, last));
+    askFor(layout.following);
   }
   own->commitKept();
   return emitRound(loop.getInductionVar());
@@ -507,9 +505,9 @@ LogicalResult RegisterKernelGenerator::emitRounds(Value block, Value tiles) {
   if (layout.cluster > 1)
     step = arith::DivUIOp::create(
         b, loc, step, arith::ConstantIndexOp::create(b, loc, layout.cluster));
-  if (!layout.kept.empty())
-    return emitStagedRounds(block, tiles, step);
   Value last = arith::SubIOp::create(b, loc, tiles, one);
+  if (!layout.kept.empty())
+    return emitStagedRounds(block, tiles, last, step);
   own->pinsLoads = true;
   own->pushScope();
   loadAhead(Whose::Own);
@@ -545,7 +543,10 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
     if (limits.overlapsLaunches)
       emitLaunchWait(b, loc);
     own->startCluster();
-    prefetchScalars();
+    // What little all programs need, but beside a long walk.
+    own->pinsLoads = streamDims.empty();
+    prefetch(streamed, /*most=*/2);
+    own->pinsLoads = false;
     for (auto each : kernel.getBody().front().getOps<IndexProgramOpInterface>())
       reductionsLeft += llvm::count_if(programs[each]->getGroups(), reduces);
     if (!layout.kept.empty() && failed(fetchKept(op)))
@@ -756,8 +757,7 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
                       MemRefLayoutAttrInterface(), space3),
       sharedMemory, arith::ConstantIndexOp::create(b, loc, keptBytes),
       exchanged);
-  auto end = gpu::ReturnOp::create(b, loc);
-  b.setInsertionPoint(end);
+  b.setInsertionPoint(gpu::ReturnOp::create(b, loc));
   if (merges) {
     Value number = arith::ConstantIndexOp::create(b, loc, parts);
     part = arith::RemUIOp::create(b, loc, block, number);

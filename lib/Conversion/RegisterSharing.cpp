@@ -92,6 +92,14 @@ void RegisterPlanner::chooseRounds() {
   if (isStaged) {
     layout.loopingBlocks = layout.leastBlocksPerUnit;
     layout.staysPacked = true;
+    // Shared memory has room for the next tile alone, and it is free when that one
+    // is in registers: the one behind it is asked for meanwhile.
+    if (limits.overlapsLaunches)
+      for (const TensorAccess &access : accesses)
+        if (access.isInput && !isSharedByBlocks(access) && isInOnePiece(access))
+          layout.following.push_back({access.argument.getArgNumber(),
+                                      access.map,
+                                      int64_t(bytesOfTile(access))});
     return;
   }
   if (streamed.any() || hintOf("loop") == 0 || mergesInLaunch(kernel))
@@ -194,8 +202,8 @@ void RegisterPlanner::chooseAhead() {
       bytes += bytesOfTile(access);
     }
   double most = asked > 2 ? double(asked) * 1e6 : kAheadBytes;
-  // Without a cluster it pays where the blocks of two such kernels run at a time; of
-  // few blocks, some take the place of those that have ended while others go on.
+  // Without a cluster all of it pays where the blocks of two such kernels run at a
+  // time; of others, some take the place of those that have ended while others go on.
   if (layout.cluster == 1 && asked < 2 &&
       (bytes * tiles > kShortBytes ||
        2 * tiles * layout.threads >
@@ -203,7 +211,13 @@ void RegisterPlanner::chooseAhead() {
        2 * layout.threads * (double(countRegisters()) + kTemporaries) >
            kRegisters)) {
     most = kLittleAheadBytes;
-    if (!hasFewBlocks() || bytes * tiles < 2 * most)
+    // Not where blocks begin with what all of them read, and not of many that fold.
+    bool beginsShared = !layout.loadsSharedLate &&
+                        llvm::any_of(accesses, [&](const TensorAccess &a) {
+                          return isSharedByBlocks(a);
+                        });
+    bool folds = streamed.any() && !isMapped;
+    if (bytes * tiles < 2 * most || beginsShared || (folds && !hasFewBlocks()))
       layout.ahead.clear();
   }
   if (layout.ahead.empty())

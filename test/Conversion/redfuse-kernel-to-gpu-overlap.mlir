@@ -66,3 +66,38 @@ redfuse.kernel @rows_0 attributes {num_inputs = 1 : i64,
   } -> tensor<6400xf32>
   redfuse.yield %0 : tensor<6400xf32>
 }
+
+// -----
+
+// By itself a kernel that reads much asks for 4 MB, while the one before it ends.
+
+// CHECK-LABEL: gpu.func @many_0
+// CHECK-NOT: load
+// CHECK: %[[FIRST:.+]] = arith.constant 8 : index
+// CHECK: %[[IS:.+]] = arith.cmpi ult, %{{.+}}, %[[FIRST]]
+// CHECK: scf.if %[[IS]] {
+// CHECK: llvm.inline_asm {{.*}} "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r"
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.wait;", "~{memory}"
+// CHECK: vector.load
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.launch_dependents;", "~{memory}"
+// CHECK: gpu.shuffle
+// OLD-NOT: griddepcontrol
+
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+func.func @many(%x: memref<6400x8192xbf16>, %out: memref<6400xf32>) {
+  redfuse.launch @many_0 ins(%x : memref<6400x8192xbf16>) outs(%out : memref<6400xf32>)
+  return
+}
+redfuse.kernel @many_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0]>} {
+^bb0(%x: tensor<6400x8192xbf16>, %init: tensor<6400xf32>):
+  %0 = redfuse.cascade {indexing_maps = [#x, #r]}
+       ins(%x : tensor<6400x8192xbf16>) outs(%init : tensor<6400xf32>) {
+  ^bb0(%h: bf16):
+    %v = arith.extf %h : bf16 to f32
+    %s = redfuse.reduce add %v over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<6400xf32>
+  redfuse.yield %0 : tensor<6400xf32>
+}

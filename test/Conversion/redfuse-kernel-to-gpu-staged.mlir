@@ -3,7 +3,8 @@
 
 // Rows of 64 KiB, each scaled by the same 64 KiB: blocks stay, as many as run at a time, and walk
 // rows. Shared memory keeps what all rows need, and has the next row under way while registers hold
-// this one. Every thread reads what it has copied itself; a row stays short floats in registers.
+// this one; the second-level cache is asked for the one behind that. Every thread reads what it has
+// copied itself; a row stays short floats in registers.
 
 // CHECK-LABEL: func.func @scale
 // CHECK: arith.ceildivui
@@ -21,6 +22,8 @@
 // CHECK: scf.if
 // CHECK-COUNT-8: nvvm.cp.async.shared.global
 // CHECK-NOT: nvvm.cp.async.shared.global
+// CHECK: arith.minui
+// CHECK: llvm.inline_asm {{.*}} "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r"
 // CHECK: nvvm.cp.async.commit.group
 // CHECK: llvm.inline_asm has_side_effects {{.*}} "", "=r,0"
 // CHECK: gpu.barrier
