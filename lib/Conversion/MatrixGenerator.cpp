@@ -51,13 +51,20 @@ Value MatrixGenerator::rowOfWarp() {
 }
 
 /// The result of a product.
-Fragment MatrixGenerator::asFragment(unsigned product,
-                                     ValueRange elements) const {
+Fragment MatrixGenerator::asFragment(unsigned product, ValueRange elements) {
   Fragment fragment;
   fragment.kind = Fragment::Kind::Matrix;
   fragment.dim = plan.products[product].n;
   fragment.rows = emitter->layout.rows;
   fragment.values.assign(elements.begin(), elements.end());
+  // Rows that do not exist, the upper eight of every sixteen: one value for all.
+  if (plan.target.hasWarpgroups && space.staticExtents[plan.m] <= 8 &&
+      !ShapedType::isDynamic(space.staticExtents[plan.m])) {
+    Value none = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+    for (auto [i, v] : llvm::enumerate(fragment.values))
+      if (fragment.rowOf(i) == 1)
+        v = none;
+  }
   return fragment;
 }
 

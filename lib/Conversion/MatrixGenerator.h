@@ -215,8 +215,15 @@ private:
   llvm::SmallVector<PowerScale> scalePowers();
   mlir::Value findMove(const llvm::DenseMap<unsigned, Fragment> &states);
   llvm::SmallVector<PowerScale> movePivots(mlir::Value moves,
-                                           const Carried &before);
-  void setPivots(mlir::Value moves, const Carried &before, Carried &after);
+                                           const Carried &before,
+                                           llvm::ArrayRef<MovedState> along);
+  void moveStates(mlir::Value moves, llvm::ArrayRef<MovedState> along);
+  llvm::SmallVector<Fragment> statesBefore(llvm::ArrayRef<MovedState> along);
+  llvm::SmallVector<Fragment> statesAfter(llvm::ArrayRef<MovedState> along);
+  void inBranch(mlir::Value condition, llvm::MutableArrayRef<Fragment> fragments,
+                llvm::function_ref<llvm::SmallVector<Fragment>()> then);
+  void setPivots(mlir::Value moves, const Carried &before, Carried &after,
+                 llvm::ArrayRef<MovedState> along);
   Fragment carryState(unsigned product, Fragment state);
   bool hasTurns() const;
   void takeTurn();
@@ -228,7 +235,7 @@ private:
   void unflatten(mlir::ValueRange list, Carried &carried);
   void completeSums(llvm::DenseMap<unsigned, Fragment> &states);
   void yieldOthers(const Carried &before, Carried &after);
-  Fragment asFragment(unsigned product, mlir::ValueRange elements) const;
+  Fragment asFragment(unsigned product, mlir::ValueRange elements);
   /// The warp's first row in the block.
   mlir::Value rowOfWarp();
   // Warps that multiply by themselves -------------------------------------------

@@ -193,8 +193,9 @@ Value MatrixGenerator::findMove(const DenseMap<unsigned, Fragment> &states) {
 }
 
 /// Where they move: the maxima of rows become pivots, and states go along.
-SmallVector<PowerScale> MatrixGenerator::movePivots(Value moves,
-                                                    const Carried &before) {
+SmallVector<PowerScale>
+MatrixGenerator::movePivots(Value moves, const Carried &before,
+                            ArrayRef<MovedState> along) {
   const DenseMap<unsigned, Fragment> &states = before.states;
   // Pivots, what powers are made with, states.
   SmallVector<Fragment> stay;
@@ -202,24 +203,8 @@ SmallVector<PowerScale> MatrixGenerator::movePivots(Value moves,
     stay.push_back(states.lookup(lazy.state));
   for (const PowerScale &scale : before.scales)
     stay.append({scale.by, scale.from});
-  for (const MovedState &moved : movedStates)
-    stay.push_back(
-        emitter->values.lookup(getState(plan.fold, moved.state).first));
-  auto listOf = [](ArrayRef<Fragment> fragments) {
-    SmallVector<Value> list;
-    for (const Fragment &fragment : fragments)
-      llvm::append_range(list, fragment.values);
-    return list;
-  };
-  SmallVector<Value> list = listOf(stay);
-  auto branch = scf::IfOp::create(b, loc, ValueRange(list).getTypes(), moves,
-                                  /*withElse=*/true);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, loc, list);
-    b.setInsertionPointToStart(branch.thenBlock());
-    DenseMap<Value, Fragment> outside = emitter->values;
+  llvm::append_range(stay, statesBefore(along));
+  inBranch(moves, stay, [&] {
     SmallVector<Fragment> go;
     for (const LazyPivot &lazy : lazyPivots) {
       Fragment top = emitter->get(lazy.other);
@@ -230,23 +215,9 @@ SmallVector<PowerScale> MatrixGenerator::movePivots(Value moves,
       emitter->values[getState(plan.fold, lazy.state).second] = pivot;
     for (const PowerScale &scale : scalePowers())
       go.append({scale.by, scale.from});
-    for (const MovedState &moved : movedStates) {
-      Fragment shape =
-          emitter->values.lookup(getState(plan.fold, moved.state).first);
-      const Fragment &carried = emitter->get(moved.value);
-      for (size_t e = 0; e < shape.values.size(); ++e)
-        shape.values[e] = emitter->elementFor(carried, shape, e);
-      go.push_back(shape);
-    }
-    scf::YieldOp::create(b, loc, listOf(go));
-    emitter->values = std::move(outside);
-  }
-  ValueRange results = branch.getResults();
-  for (Fragment &fragment : stay) {
-    size_t n = fragment.values.size();
-    fragment.values.assign(results.begin(), results.begin() + n);
-    results = results.drop_front(n);
-  }
+    llvm::append_range(go, statesAfter(along));
+    return go;
+  });
   ArrayRef<Fragment> made = stay;
   for (const LazyPivot &lazy : lazyPivots) {
     emitter->values[getState(plan.fold, lazy.state).second] = made.front();
@@ -257,20 +228,75 @@ SmallVector<PowerScale> MatrixGenerator::movePivots(Value moves,
     scales.push_back({made[0], made[1]});
     made = made.drop_front(2);
   }
-  for (const MovedState &moved : movedStates) {
-    emitter->values[moved.value] = made.front();
-    made = made.drop_front();
-  }
+  for (auto [moved, state] : llvm::zip_equal(along, made))
+    emitter->values[moved.value] = state;
   return scales;
+}
+
+/// Where pivots have moved: states that were not there yet go along.
+void MatrixGenerator::moveStates(Value moves, ArrayRef<MovedState> along) {
+  SmallVector<Fragment> states = statesBefore(along);
+  inBranch(moves, states, [&] { return statesAfter(along); });
+  for (auto [moved, state] : llvm::zip_equal(along, states))
+    emitter->values[moved.value] = state;
+}
+
+/// States as the step finds them, and as they are after a move.
+SmallVector<Fragment>
+MatrixGenerator::statesBefore(ArrayRef<MovedState> along) {
+  return llvm::map_to_vector(along, [&](const MovedState &moved) {
+    return emitter->values.lookup(getState(plan.fold, moved.state).first);
+  });
+}
+
+SmallVector<Fragment> MatrixGenerator::statesAfter(ArrayRef<MovedState> along) {
+  SmallVector<Fragment> states = statesBefore(along);
+  for (auto [moved, state] : llvm::zip_equal(along, states)) {
+    const Fragment &carried = emitter->get(moved.value);
+    for (size_t e = 0; e < state.values.size(); ++e)
+      state.values[e] = emitter->elementFor(carried, state, e);
+  }
+  return states;
+}
+
+/// Fragments that are those of `then` where the condition holds.
+void MatrixGenerator::inBranch(
+    Value condition, MutableArrayRef<Fragment> fragments,
+    function_ref<SmallVector<Fragment>()> then) {
+  auto listOf = [](ArrayRef<Fragment> fragments) {
+    SmallVector<Value> list;
+    for (const Fragment &fragment : fragments)
+      llvm::append_range(list, fragment.values);
+    return list;
+  };
+  SmallVector<Value> list = listOf(fragments);
+  auto branch =
+      scf::IfOp::create(b, loc, ValueRange(list).getTypes(), condition,
+                        /*withElse=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, loc, list);
+    b.setInsertionPointToStart(branch.thenBlock());
+    DenseMap<Value, Fragment> outside = emitter->values;
+    scf::YieldOp::create(b, loc, listOf(then()));
+    emitter->values = std::move(outside);
+  }
+  ValueRange results = branch.getResults();
+  for (Fragment &fragment : fragments) {
+    size_t n = fragment.values.size();
+    fragment.values.assign(results.begin(), results.begin() + n);
+    results = results.drop_front(n);
+  }
 }
 
 /// What powers are made with in this step, and carried to the next. `moves` is null
 /// in the first step.
 void MatrixGenerator::setPivots(Value moves, const Carried &before,
-                                Carried &after) {
+                                Carried &after, ArrayRef<MovedState> along) {
   if (lazyPivots.empty())
     return;
-  after.scales = moves ? movePivots(moves, before) : scalePowers();
+  after.scales = moves ? movePivots(moves, before, along) : scalePowers();
   for (auto [power, scale] : llvm::zip_equal(pivotPowers, after.scales))
     emitter->powers[power] = scale;
 }
@@ -450,31 +476,52 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
     moves = findMove(before.states);
   else
     emitTransports(states);
-  if (!isFirst) {
+  auto takeSums = [&] {
+    if (isFirst)
+      return;
     waitFor(backs, runningBacks, sums, 0, before.packed);
     for (Value slot : backSlots)
       ptx.arrive(emptyBarrier(slot), emitter->lane);
-  }
-  for (unsigned i : backs) {
-    unsigned s = plan.products[i].state;
-    // Transport takes the identity to itself.
-    after.states[s] = before.states[s];
-    if (isFirst)
-      continue;
-    after.states[s].values = sums[i];
-    emitter->values[states[s]] = after.states[s];
-  }
-  setPivots(moves, before, after);
-  if (!isFirst)
     for (unsigned i : backs) {
+      unsigned s = plan.products[i].state;
+      after.states[s].values = sums[i];
+      emitter->values[states[s]] = after.states[s];
+    }
+  };
+  auto carryAll = [&] {
+    for (unsigned i : isFirst ? ArrayRef<unsigned>() : ArrayRef(backs)) {
       Fragment &state = after.states[plan.products[i].state];
       state = carryState(i, state);
     }
+  };
+  // Transport takes the identity to itself.
+  for (unsigned i : backs)
+    after.states[plan.products[i].state] =
+        before.states.lookup(plan.products[i].state);
+  // One warpgroup computes while its own products run: what they are added to goes
+  // along with pivots after them.
+  bool areSumsLate = moves && plan.consumers == 1;
+  SmallVector<MovedState> along, late;
+  for (const MovedState &moved : movedStates)
+    (areSumsLate && after.states.contains(moved.state) ? late : along)
+        .push_back(moved);
+  if (!areSumsLate)
+    takeSums();
+  setPivots(moves, before, after, along);
+  if (!areSumsLate)
+    carryAll();
   // Sums before the packed operands of the same values: ptxas then adds and packs
   // as the powers come.
   yieldOthers(before, after);
   for (unsigned i : backs)
     after.packed.push_back(emitter->packLeft(plan.products[i]));
+  if (areSumsLate) {
+    // ptxas would wait for them first.
+    after.packed = ptx.settle(after.packed);
+    takeSums();
+    moveStates(moves, late);
+    carryAll();
+  }
   emitter->values = std::move(invariants);
   emitter->powers.clear();
   return after;
