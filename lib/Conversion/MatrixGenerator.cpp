@@ -1,5 +1,6 @@
 //===- MatrixGenerator.cpp - kernels on matrix units -----------------------===//
 #include "MatrixGenerator.h"
+#include "Cluster.h"
 #include "InlinePtx.h"
 #include "RegisterKernel.h"
 
@@ -529,7 +530,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   base = raw;
   if (hasWarpgroups)
     base = arith::AndIOp::create(b, loc, ptx.add(raw, 1023), ptx.i32(-1024));
+  received = ptx.add(base, ringBytes() + residentBytes);
   barriers = ptx.add(base, ringBytes() + residentBytes + stagedBytes);
+  receivedCount = ptx.add(barriers, slots * 16 + 48);
   slotRing = tile::RingOp::create(
       b, loc, tile::RingType::get(b.getContext(), slots, slotBytes), base,
       barriers);
@@ -580,11 +583,18 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       ptx.initBarrier(queueBarrier(/*isFull=*/true), 1);
       ptx.initBarrier(queueBarrier(/*isFull=*/false), 1 + 4 * plan.consumers);
     }
+    if (plan.cluster > 1)
+      ptx.initBarrier(receivedBarrier(), 1);
     ptx.fenceBarriers();
+    // Of every row of a state what is not padding.
+    if (plan.cluster > 1)
+      ptx.expect(receivedBarrier(), receivedOffset(-1));
   };
   if (hasWarpgroups) {
     branchOn(isEqual(thread, 0), prepareBarriers);
     branchOn(isEqual(thread, 32), [&] { fetchAhead(); });
+    if (plan.cluster > 1)
+      emitClusterArrive(b, loc);
   }
   // From here on memory is read that the launch before may have written.
   if (plan.target.overlapsLaunches) {

@@ -29,10 +29,12 @@ namespace redfuse {
 ///    between threads decides about one.
 /// 6. What a warp has read of a slot by itself is in its registers before it
 ///    arrives at `empty`: a load is not over when the next instruction starts.
-/// 7. Where blocks of a cluster share sums or merge states, partial ones take the
-///    ring's memory after every multiplying warp of the block is done with it, are
-///    read after all blocks of the cluster have stored theirs, and no block ends
-///    before all have read.
+/// 7. Where blocks of a cluster share sums, partial ones take the ring's memory after
+///    every multiplying warp of the block is done with it, are read after all blocks
+///    of the cluster have stored theirs, and no block ends before all have read.
+///    Where they merge states, each sends them into memory that has no other use,
+///    after all blocks have set up the barrier that counts the bytes; a block ends
+///    after it has received all.
 /// 8. What stays in shared memory for a tile of results has a pair of barriers like
 ///    a slot, whose phase is over once a tile; its place is free after the last
 ///    product that reads it.
@@ -129,8 +131,7 @@ private:
   /// Partial sums need its memory, too.
   int64_t ringBytes() const {
     return std::max({slots * slotBytes,
-                     plan.split > 1 ? partialOffset(plan.products.size()) : 0,
-                     plan.cluster > 1 ? sharedOffset(-1) : 0});
+                     plan.split > 1 ? partialOffset(plan.products.size()) : 0});
   }
   // Ring ----------------------------------------------------------------------
   mlir::Value fullBarrier(mlir::Value slot);
@@ -165,13 +166,16 @@ private:
   /// The numbered barriers of turns; those before are gpu.barrier's and ours.
   static constexpr int64_t kFirstTurn = 2;
   /// Behind the ring's barriers: a word, barriers of the queue and of what stays.
-  static constexpr int64_t kControlBytes = 48;
+  static constexpr int64_t kControlBytes = 64;
   mlir::Value controlWord() { return ptx.add(barriers, slots * 16); }
   mlir::Value queueBarrier(bool isFull) {
     return ptx.barrierAt(ptx.add(barriers, slots * 16 + (isFull ? 16 : 24)));
   }
   mlir::Value residentBarrier(bool isFull) {
     return ptx.barrierAt(ptx.add(barriers, slots * 16 + (isFull ? 32 : 40)));
+  }
+  mlir::Value receivedBarrier() {
+    return ptx.barrierAt(receivedCount);
   }
   // Loader --------------------------------------------------------------------
   void fetchAhead();
@@ -263,11 +267,16 @@ private:
   mlir::Value takeRows(FragmentLayout layout, mlir::Value first);
   // Segments ------------------------------------------------------------------
   using States = llvm::SmallVector<Fragment>;
-  int64_t sharedStride(unsigned state) const;
-  /// Where a state starts; behind all of them, of number -1.
-  int64_t sharedOffset(unsigned state) const;
-  void storeShared(const llvm::DenseMap<unsigned, Fragment> &states);
-  States loadShared(mlir::Value row, int64_t block);
+  /// Rows of a tile of results that each block of a cluster merges, and the layout
+  /// in which it does.
+  int64_t rowsOfMerge() const;
+  FragmentLayout layoutOfMerge() const;
+  /// Bytes of a row of a state.
+  int64_t receivedStride(unsigned state) const;
+  /// Where a state of the blocks' rows starts; behind all of them, of number -1.
+  int64_t receivedOffset(unsigned state) const;
+  void sendStates(const llvm::DenseMap<unsigned, Fragment> &states);
+  States loadReceived(mlir::Value row, int64_t block);
   States mergeAll(llvm::SmallVector<States> parts);
   llvm::DenseMap<unsigned, Fragment> mergeStored();
   Fragment shapeOfState(unsigned state) const;
@@ -301,7 +310,9 @@ private:
   std::optional<DimSets> stepSets, finalSets;
   llvm::SmallVector<Load> loads;
   llvm::SmallVector<unsigned> fronts, backs;
-  int64_t slotBytes = 0, slots = 0, residentBytes = 0, stagedBytes = 0;
+  int64_t slotBytes = 0, slots = 0, residentBytes = 0;
+  /// What results are stored from, or what other blocks send.
+  int64_t stagedBytes = 0;
   /// What a warp copies of the result of that number.
   std::optional<Tile> staged;
   MatrixSource stagedSource;
@@ -315,6 +326,8 @@ private:
   mlir::Value base, barriers, slotRing, thread, warp, group, blocks, rounds;
   /// Where blocks share tiles: the block's tile, and which of its blocks it is.
   mlir::Value tile, rank, workspace, counters;
+  /// Where states of other blocks come to, and the address of what counts them.
+  mlir::Value received, receivedCount;
   /// Of the blocks with segments: which cluster of the tile, and which of its
   /// blocks (index).
   mlir::Value inGroups, inCluster;

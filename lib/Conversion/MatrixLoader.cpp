@@ -92,6 +92,8 @@ bool MatrixGenerator::layOut(std::string &why) {
       held = plan.stream ? held + 1 : 1;
   }
   chooseStaged(held + heldTiled, nextMap);
+  if (plan.cluster > 1)
+    stagedBytes = llvm::alignTo(receivedOffset(-1), 128);
   plan.isHalf &=
       (plan.target.halfBytes - residentBytes - stagedBytes) / slotBytes >=
       held + heldTiled;

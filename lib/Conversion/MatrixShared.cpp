@@ -2,6 +2,7 @@
 #include "MatrixGenerator.h"
 
 #include "BlockCounters.h"
+#include "Cluster.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -208,77 +209,104 @@ MatrixGenerator::States MatrixGenerator::mergeAll(SmallVector<States> parts) {
 // States in shared memory
 //===----------------------------------------------------------------------===//
 
-/// Bytes of a row of a state: of a matrix as of partial sums, else two floats of
-/// which one counts.
-int64_t MatrixGenerator::sharedStride(unsigned state) const {
-  Fragment shape = shapeOfState(state);
-  return shape.kind == Fragment::Kind::Matrix
-             ? plan.widths.lookup(shape.dim) * 4 + 32
-             : 8;
+int64_t MatrixGenerator::rowsOfMerge() const {
+  int64_t rows = llvm::divideCeil(
+      std::min(space.staticExtents[plan.m], plan.rows()), plan.cluster);
+  return llvm::alignTo(rows, 32 / layoutOfMerge().lanes);
 }
 
-int64_t MatrixGenerator::sharedOffset(unsigned state) const {
+FragmentLayout MatrixGenerator::layoutOfMerge() const {
+  return layOutStates(llvm::divideCeil(
+      std::min(space.staticExtents[plan.m], plan.rows()), plan.cluster));
+}
+
+/// Two floats, of which one counts, where a state has one for each row.
+int64_t MatrixGenerator::receivedStride(unsigned state) const {
+  FoldOp fold = plan.fold;
+  AffineMap map = fold.getIndexingMapsArray()[fold.getInputs().size() + state];
+  for (unsigned d :
+       getDimsOf(simplifyForExtents(map, space.staticExtents)).set_bits())
+    if (plan.isColumn(d))
+      return plan.widths.lookup(d) * 4;
+  return 8;
+}
+
+int64_t MatrixGenerator::receivedOffset(unsigned state) const {
   int64_t offset = 0;
   FoldOp fold = plan.fold;
   for (unsigned s = 0; s < std::min<unsigned>(state, fold.getNumStates()); ++s)
-    offset += plan.rows() * sharedStride(s);
+    offset += plan.cluster * rowsOfMerge() * receivedStride(s);
   return offset;
 }
 
-/// The rows that exist, each by the threads that have it.
-void MatrixGenerator::storeShared(const DenseMap<unsigned, Fragment> &states) {
-  // Rule 7.
-  ptx.synchronize(1, 128 * plan.consumers);
+/// Every row to the block that merges it, by the threads that have it: rule 7.
+void MatrixGenerator::sendStates(const DenseMap<unsigned, Fragment> &states) {
+  emitClusterWait(b, loc);
+  int64_t rows = rowsOfMerge();
   Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
   Value t = arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(3));
   Value row =
       ptx.add(ptx.add(ptx.mul(group, 64), ptx.mul(inGroup, 16)),
               arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
-  Value rest = arith::IndexCastUIOp::create(
-      b, loc, b.getI32Type(),
-      arith::SubIOp::create(b, loc, emitter->extents[plan.m], firstRow));
-  for (unsigned half : {0, 1}) {
-    Value own = ptx.add(row, 8 * half);
-    Value exists =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, own, rest);
-    auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
+  Value own = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), inCluster);
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, t, ptx.i32(0));
+  auto when = [&](Value condition, function_ref<void()> then) {
+    auto branch = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenYield());
-    for (unsigned s = 0; s < plan.fold.getNumStates(); ++s) {
-      const Fragment state = states.lookup(s);
-      Value at = ptx.add(base, ptx.mul(own, sharedStride(s)));
-      if (state.kind == Fragment::Kind::Row) {
-        // By all four threads that have it.
-        ptx.storePair(at, sharedOffset(s), state.values[half],
-                      state.values[half]);
-        continue;
+    then();
+  };
+  for (unsigned half : {0, 1}) {
+    if (8 * half >= plan.cluster * rows)
+      continue;
+    Value at = ptx.add(row, 8 * half);
+    Value isSent = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at,
+                                         ptx.i32(plan.cluster * rows));
+    when(isSent, [&] {
+      Value block = arith::DivUIOp::create(b, loc, at, ptx.i32(rows));
+      Value there = ptx.add(
+          ptx.mul(own, rows), arith::RemUIOp::create(b, loc, at, ptx.i32(rows)));
+      Value memory = ptx.addressIn(received, block);
+      Value barrier = ptx.addressIn(receivedCount, block);
+      for (unsigned s = 0; s < plan.fold.getNumStates(); ++s) {
+        const Fragment state = states.lookup(s);
+        Value to = ptx.add(memory, ptx.mul(there, receivedStride(s)));
+        if (state.kind == Fragment::Kind::Row) {
+          when(isFirst, [&] {
+            ptx.sendPair(to, receivedOffset(s), barrier, state.values[half],
+                         state.values[half]);
+          });
+          continue;
+        }
+        to = ptx.add(to, ptx.mul(t, 8));
+        for (size_t i = 0; i < state.values.size(); i += 2)
+          if (state.rowOf(i) == half)
+            ptx.sendPair(to, receivedOffset(s) + int64_t(i) / 4 * 32, barrier,
+                         state.values[i], state.values[i + 1]);
       }
-      at = ptx.add(at, ptx.mul(t, 8));
-      for (size_t i = 0; i < state.values.size(); i += 2)
-        if (state.rowOf(i) == half)
-          ptx.storePair(at, sharedOffset(s) + int64_t(i) / 4 * 32,
-                        state.values[i], state.values[i + 1]);
-    }
+    });
   }
 }
 
-/// Of a block of the cluster, in the current layout.
-MatrixGenerator::States MatrixGenerator::loadShared(Value row, int64_t block) {
-  Value there = ptx.addressIn(base, block);
+/// What a block of the cluster has sent, in the current layout.
+MatrixGenerator::States MatrixGenerator::loadReceived(Value row,
+                                                      int64_t block) {
   int64_t lanes = emitter->layout.lanes;
   Value t = arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(lanes - 1));
+  Value there = ptx.add(row, block * rowsOfMerge());
   States states;
   for (unsigned s = 0; s < plan.fold.getNumStates(); ++s) {
     Fragment state = shapeOfState(s);
-    Value at = ptx.add(there, ptx.mul(row, sharedStride(s)));
+    Value at = ptx.add(received, ptx.mul(there, receivedStride(s)));
     if (state.kind == Fragment::Kind::Row) {
-      state.values.push_back(ptx.loadPair(at, sharedOffset(s))[0]);
+      state.values.push_back(ptx.loadOwnPair(at, receivedOffset(s))[0]);
     } else {
       at = ptx.add(at, ptx.mul(t, 8));
       for (size_t i = 0, n = emitter->sizeOf(state); i < n; i += 2)
         llvm::append_range(
             state.values,
-            ptx.loadPair(at, sharedOffset(s) + int64_t(i) * lanes * 4));
+            ptx.loadOwnPair(at, receivedOffset(s) + int64_t(i) * lanes * 4));
     }
     states.push_back(std::move(state));
   }
@@ -405,29 +433,23 @@ void MatrixGenerator::mergeSegments(
     emitter->layout = before;
     return;
   }
-  storeShared(states);
-  ptx.synchronizeCluster();
-  int64_t rows = llvm::divideCeil(
-      std::min(space.staticExtents[plan.m], plan.rows()), plan.cluster);
-  FragmentLayout layout = layOutStates(rows);
+  sendStates(states);
+  int64_t rows = rowsOfMerge();
+  FragmentLayout layout = layoutOfMerge();
   int64_t ofWarp = 32 / layout.lanes;
-  rows = llvm::alignTo(rows, ofWarp);
   Value own = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), inCluster);
   select();
-  Value row = takeRows(layout, ptx.mul(own, rows));
+  Value row = takeRows(layout, Value());
   // Other warps have no rows.
   Value hasRows = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, warp,
                                         ptx.i32(4 + rows / ofWarp));
+  takeRows(layout, ptx.mul(own, rows));
   bool isAll = plan.groups() == 1;
   inBranch(hasRows, [&] {
+    ptx.wait(receivedBarrier(), ptx.i32(0));
     SmallVector<States> parts;
     for (int64_t i = 0; i < plan.cluster; ++i)
-      parts.push_back(loadShared(row, i));
-    SmallVector<Value> read;
-    for (const States &part : parts)
-      for (const Fragment &state : part)
-        llvm::append_range(read, state.values);
-    ptx.finishReads(read);
+      parts.push_back(loadReceived(row, i));
     DenseMap<unsigned, Fragment> merged;
     for (auto [s, state] : llvm::enumerate(mergeAll(std::move(parts))))
       merged[s] = state;
@@ -440,7 +462,5 @@ void MatrixGenerator::mergeSegments(
     inBranch(countSegment(), [&] {
       inBranch(hasRows, [&] { finalizeStates(mergeStored()); });
     });
-  ptx.startLeaving();
-  ptx.leaveCluster();
   emitter->layout = before;
 }

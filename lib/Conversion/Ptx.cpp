@@ -110,6 +110,26 @@ Value Ptx::addressIn(Value address, int64_t block) {
   return tile::AddressInOp::create(b, loc, address, block);
 }
 
+Value Ptx::addressIn(Value address, Value block) {
+  return emitPtx(b, loc, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r",
+                 {address, block}, b.getI32Type(), /*hasEffects=*/false)[0];
+}
+
+void Ptx::sendPair(Value address, int64_t offset, Value barrier, Value x,
+                   Value y) {
+  std::string text =
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 "
+      "[$0+" +
+      std::to_string(offset) + "], {$2, $3}, [$1];";
+  emitPtx(b, loc, text, "r,r,f,f", {address, barrier, x, y});
+}
+
+SmallVector<Value> Ptx::loadOwnPair(Value address, int64_t offset) {
+  SmallVector<Type> types(2, b.getF32Type());
+  return tile::LoadOp::create(b, loc, types, address, offset, /*cluster=*/false)
+      .getResults();
+}
+
 SmallVector<Value> Ptx::loadPair(Value address, int64_t offset) {
   SmallVector<Type> types(2, b.getF32Type());
   return tile::LoadOp::create(b, loc, types, address, offset, /*cluster=*/true)

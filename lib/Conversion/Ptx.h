@@ -54,6 +54,14 @@ public:
   mlir::Value loadWord(mlir::Value address);
   /// The address of the same place in a block of the cluster.
   mlir::Value addressIn(mlir::Value address, int64_t block);
+  mlir::Value addressIn(mlir::Value address, mlir::Value block);
+  /// Two f32 to an address of any block of the cluster, whose `barrier` counts the
+  /// bytes; goes on meanwhile.
+  void sendPair(mlir::Value address, int64_t offset, mlir::Value barrier,
+                mlir::Value x, mlir::Value y);
+  /// Two f32 of the block's own memory.
+  llvm::SmallVector<mlir::Value> loadOwnPair(mlir::Value address,
+                                             int64_t offset);
   /// Two f32 at an address of any block of the cluster.
   llvm::SmallVector<mlir::Value> loadPair(mlir::Value address, int64_t offset);
 
