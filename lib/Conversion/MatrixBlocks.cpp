@@ -11,6 +11,19 @@ using namespace redfuse;
 static constexpr double kCacheBytes = 44, kMemoryBytes = 17.5,
                         kStartCycles = 3000;
 
+/// The least that a step of a fold takes: one warpgroup waits for a product, computes,
+/// and waits for the next.
+static constexpr double kStepCycles = 850;
+
+double redfuse::cyclesOfStep(ArrayRef<double> sizes, int64_t consumers,
+                             int64_t blocks, int64_t units) {
+  double rate = std::min(kCacheBytes, kMemoryBytes * units / blocks),
+         cycles = 0;
+  for (double size : sizes)
+    cycles += std::max(size * 2 / rate, size * consumers / 32);
+  return std::max(cycles, kStepCycles);
+}
+
 double redfuse::cyclesOfShared(ArrayRef<SharedSum> sums, int64_t tiles,
                                int64_t consumers, int64_t split,
                                int64_t units) {

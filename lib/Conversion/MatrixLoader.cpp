@@ -631,9 +631,8 @@ MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
 }
 
 /// Before the kernel waits for the one before it, tiles come to the second-level cache:
-/// of sums that blocks share, and, where asked for, of one step less than the hint says.
-/// (For the streamed dim it has not paid: the last blocks of the kernel before merge
-/// more slowly beside it.)
+/// of sums that blocks share, of the first step where blocks find a place beside those
+/// of the kernel before, and, where asked for, of one step less than the hint says.
 void MatrixGenerator::fetchAhead() {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   for (Value map : maps)
@@ -643,6 +642,8 @@ void MatrixGenerator::fetchAhead() {
   int64_t wanted = space.schedule.getHint("ahead");
   if (wanted == 0 && plan.split > 1)
     wanted = 1 + kStepsAhead;
+  if (wanted == 0 && plan.isHalf && plan.cluster > 1)
+    wanted = 2;
   bool isTiled =
       llvm::any_of(loads, [](const Load &load) { return bool(load.left); });
   if (wanted < 2 || (plan.stream && isTiled))

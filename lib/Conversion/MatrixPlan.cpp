@@ -34,8 +34,10 @@ static constexpr int64_t kHalfColumns = 128;
 static constexpr int64_t kMaxRanks = 32;
 /// Bytes a cycle that a multiprocessor reads of memory and the L2 cache.
 static constexpr double kMemoryBytes = 28;
-/// Bytes a cycle, and cycles at all, to merge what went through global memory.
+/// Bytes a cycle, and cycles at all, to merge what went through global memory; cycles
+/// where states are sent to other blocks of the cluster.
 static constexpr double kMergeBytes = 14, kMergeCycles = 3500;
+static constexpr double kSendCycles = 900;
 
 Value redfuse::stripExtension(Value v) {
   if (auto extend = v.getDefiningOp<arith::ExtFOp>())
@@ -619,21 +621,31 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
         size *= plan.widths[d];
     state += size;
   }
-  double step = 0;
-  for (MatrixProduct &product : plan.products) {
-    double size = plan.widths[product.n] * double(product.tiledLeft
-                                                      ? *extentOf(product.k)
-                                                      : plan.widths[product.k]);
-    step += std::max(size * 2 / kMemoryBytes, size * plan.consumers / 32);
-  }
+  // Elements of the right operands of a step; cycles of a step where so many blocks
+  // run at a time.
+  SmallVector<double> sizes;
+  for (MatrixProduct &product : plan.products)
+    sizes.push_back(plan.widths[product.n] *
+                    double(product.tiledLeft ? *extentOf(product.k)
+                                             : plan.widths[product.k]));
+  bool hasWarpgroups = plan.target.hasWarpgroups;
+  auto stepOf = [&](int64_t blocks) {
+    if (hasWarpgroups)
+      return cyclesOfStep(sizes, plan.consumers, blocks, units);
+    double cycles = 0;
+    for (double size : sizes)
+      cycles += std::max(size * 2 / kMemoryBytes, size * plan.consumers / 32);
+    return cycles;
+  };
   int64_t steps = llvm::divideCeil(space.staticExtents[*plan.stream],
                                    plan.widths[*plan.stream]);
   int64_t wanted = space.schedule.getHint("split"),
           wantedCluster =
-              plan.target.hasWarpgroups ? space.schedule.getHint("cluster") : 1;
-  double best = wanted ? std::numeric_limits<double>::infinity() : steps * step;
+              hasWarpgroups ? space.schedule.getHint("cluster") : 1;
+  double best = wanted ? std::numeric_limits<double>::infinity()
+                       : steps * stepOf(tiles);
   // Blocks that run at a time.
-  int64_t places = plan.target.hasWarpgroups ? units : 2 * units;
+  int64_t places = hasWarpgroups ? units : 2 * units;
   int64_t last = wanted ? steps : std::min(steps, places / tiles);
   for (int64_t most = 2; most <= last; ++most) {
     if (wanted && most != wanted)
@@ -653,9 +665,9 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
               ? cluster != std::min(wantedCluster, segments & -segments)
               : !isPlaced)
         continue;
-      double cycles = each * step;
+      double cycles = each * stepOf(tiles * segments);
       if (cluster > 1)
-        cycles += kExchangeCycles + state / kExchangeBytes;
+        cycles += kSendCycles + state / kExchangeBytes;
       if (groups > 1)
         cycles += kMergeCycles + state / cluster * groups / kMergeBytes;
       if (cycles < best) {

@@ -99,6 +99,11 @@ std::optional<MatrixPlan> planMatrix(KernelOp kernel, LaunchOp launch,
 
 // Blocks that share sums or states: MatrixBlocks.cpp.
 
+/// Cycles of a step of a fold, where so many blocks run at a time: few of them have
+/// more of the memory's rate each. `sizes` are the elements of right operands.
+double cyclesOfStep(llvm::ArrayRef<double> sizes, int64_t consumers,
+                    int64_t blocks, int64_t units);
+
 /// A cycle's bytes of another block's shared memory, and cycles to exchange at all.
 inline constexpr double kExchangeBytes = 11, kExchangeCycles = 1500;
 /// The part of all multiprocessors on which clusters of eight find a place, one block

@@ -2,8 +2,8 @@
 
 // Eight blocks, one cluster, have a segment each. Before the kernel waits for the one
 // before it, a thread of each asks the cache for the first tiles of its segment. Each
-// keeps its states in shared memory, and finishes one of the eight rows; nothing goes
-// through global memory.
+// sends every row of its states to the block that finishes it; nothing goes through
+// global memory.
 
 // CHECK-LABEL: func.func @weighted
 // CHECK-NOT: redfuse.counters
@@ -21,22 +21,22 @@
 // The next kernel's blocks may come when all copies are under way.
 // CHECK: griddepcontrol.launch_dependents
 // CHECK: tile.multiply
-// CHECK: tile.synchronize
-// The rows that exist.
+// All blocks have set up the barrier that counts what comes.
+// CHECK: barrier.cluster.wait.acquire
+// Rows that are finished.
 // CHECK: arith.cmpi ult
-// CHECK: tile.store
-// CHECK: tile.synchronize_cluster
-// A row of a warp: others have none.
+// CHECK: mapa.shared::cluster
+// CHECK: st.async{{.+}}mbarrier::complete_tx
+// A row of a warp: others have none. It waits for all bytes of the eight.
 // CHECK: scf.if
-// CHECK: tile.address_in %{{.+}} block 0
-// CHECK: tile.load cluster
-// CHECK: tile.address_in %{{.+}} block 7
-// CHECK: tile.load cluster
+// CHECK: tile.wait_barrier
+// CHECK: tile.load
+// CHECK-NOT: tile.load cluster
 // CHECK: arith.addf
 // CHECK-NOT: llvm.atomicrmw
 // CHECK: vector.store {{.+}} : memref<8x64xbf16>
-// None ends before all have read; nobody waits for stores.
-// CHECK: barrier.cluster.arrive.relaxed
+// None ends before it has all; nobody waits for another's end.
+// CHECK-NOT: barrier.cluster
 // CHECK: gpu.return
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
@@ -97,15 +97,15 @@ redfuse.kernel @weighted_0 attributes {num_inputs = 3 : i64,
 // CHECK: memref.alloc(%[[COUNTERS]]) {alignment = 64 : i64, redfuse.counters}
 // CHECK-LABEL: gpu.func @clusters_0
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 4, 1, 1>
-// CHECK: tile.synchronize_cluster
-// CHECK: tile.load cluster
+// CHECK: barrier.cluster.wait.acquire
+// CHECK: st.async
+// CHECK: tile.wait_barrier
 // CHECK: memref.store {{.+}} : memref<8xf32>
 // CHECK: vector.store {{.+}} : memref<8x64xf32>, vector<2xf32>
 // CHECK: atom.acq_rel.gpu.global.inc.u32
 // CHECK: vector.load {{.+}} : memref<8x64xf32>, vector<2xf32>
 // CHECK: arith.addf
 // CHECK: vector.store {{.+}} : memref<8x64xbf16>
-// CHECK: barrier.cluster.arrive.relaxed
 // CHECK: gpu.return
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
