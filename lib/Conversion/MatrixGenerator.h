@@ -174,9 +174,7 @@ private:
   mlir::Value residentBarrier(bool isFull) {
     return ptx.barrierAt(ptx.add(barriers, slots * 16 + (isFull ? 32 : 40)));
   }
-  mlir::Value receivedBarrier() {
-    return ptx.barrierAt(receivedCount);
-  }
+  mlir::Value receivedBarrier() { return ptx.barrierAt(receivedCount); }
   // Loader --------------------------------------------------------------------
   void fetchAhead();
   /// The next kernel's blocks come when all copies of this one's are under way, not
@@ -224,7 +222,8 @@ private:
   void moveStates(mlir::Value moves, llvm::ArrayRef<MovedState> along);
   llvm::SmallVector<Fragment> statesBefore(llvm::ArrayRef<MovedState> along);
   llvm::SmallVector<Fragment> statesAfter(llvm::ArrayRef<MovedState> along);
-  void inBranch(mlir::Value condition, llvm::MutableArrayRef<Fragment> fragments,
+  void inBranch(mlir::Value condition,
+                llvm::MutableArrayRef<Fragment> fragments,
                 llvm::function_ref<llvm::SmallVector<Fragment>()> then);
   void setPivots(mlir::Value moves, const Carried &before, Carried &after,
                  llvm::ArrayRef<MovedState> along);

@@ -15,7 +15,7 @@ using namespace redfuse;
 
 static constexpr int64_t kMaxSlots = 8;
 /// Steps of sums that blocks share which are asked for while the launch before ends.
-static constexpr int64_t kStepsAhead = 4;
+static constexpr int64_t kTilesAhead = 4;
 /// Bytes that the tiles of a group stream: they should stay in the L2, which also
 /// has to take what is written. Where predicates make tiles unequal, larger groups
 /// even them out, and a part of the group is in work at a time.
@@ -641,7 +641,7 @@ void MatrixGenerator::fetchAhead() {
         UnrealizedConversionCastOp::create(b, loc, pointer, map).getResult(0));
   int64_t wanted = space.schedule.getHint("ahead");
   if (wanted == 0 && plan.split > 1)
-    wanted = 1 + kStepsAhead;
+    wanted = 1 + kTilesAhead;
   if (wanted == 0 && plan.isHalf && plan.cluster > 1)
     wanted = 2;
   bool isTiled =

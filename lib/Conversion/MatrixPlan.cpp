@@ -640,10 +640,9 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
   int64_t steps = llvm::divideCeil(space.staticExtents[*plan.stream],
                                    plan.widths[*plan.stream]);
   int64_t wanted = space.schedule.getHint("split"),
-          wantedCluster =
-              hasWarpgroups ? space.schedule.getHint("cluster") : 1;
-  double best = wanted ? std::numeric_limits<double>::infinity()
-                       : steps * stepOf(tiles);
+          wantedCluster = hasWarpgroups ? space.schedule.getHint("cluster") : 1;
+  double best =
+      wanted ? std::numeric_limits<double>::infinity() : steps * stepOf(tiles);
   // Blocks that run at a time.
   int64_t places = hasWarpgroups ? units : 2 * units;
   int64_t last = wanted ? steps : std::min(steps, places / tiles);

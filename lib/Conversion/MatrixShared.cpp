@@ -265,8 +265,8 @@ void MatrixGenerator::sendStates(const DenseMap<unsigned, Fragment> &states) {
                                          ptx.i32(plan.cluster * rows));
     when(isSent, [&] {
       Value block = arith::DivUIOp::create(b, loc, at, ptx.i32(rows));
-      Value there = ptx.add(
-          ptx.mul(own, rows), arith::RemUIOp::create(b, loc, at, ptx.i32(rows)));
+      Value there = ptx.add(ptx.mul(own, rows),
+                            arith::RemUIOp::create(b, loc, at, ptx.i32(rows)));
       Value memory = ptx.addressIn(received, block);
       Value barrier = ptx.addressIn(receivedCount, block);
       for (unsigned s = 0; s < plan.fold.getNumStates(); ++s) {

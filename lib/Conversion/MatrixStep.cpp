@@ -260,9 +260,9 @@ SmallVector<Fragment> MatrixGenerator::statesAfter(ArrayRef<MovedState> along) {
 }
 
 /// Fragments that are those of `then` where the condition holds.
-void MatrixGenerator::inBranch(
-    Value condition, MutableArrayRef<Fragment> fragments,
-    function_ref<SmallVector<Fragment>()> then) {
+void MatrixGenerator::inBranch(Value condition,
+                               MutableArrayRef<Fragment> fragments,
+                               function_ref<SmallVector<Fragment>()> then) {
   auto listOf = [](ArrayRef<Fragment> fragments) {
     SmallVector<Value> list;
     for (const Fragment &fragment : fragments)
