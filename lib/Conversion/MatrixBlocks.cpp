@@ -13,7 +13,7 @@ static constexpr double kCacheBytes = 44, kMemoryBytes = 17.5,
 
 /// The least that a step of a fold takes: one warpgroup waits for a product, computes,
 /// and waits for the next.
-static constexpr double kStepCycles = 850;
+static constexpr double kStepCycles = 950;
 
 double redfuse::cyclesOfStep(ArrayRef<double> sizes, int64_t consumers,
                              int64_t blocks, int64_t units) {

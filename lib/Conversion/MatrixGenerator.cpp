@@ -257,6 +257,7 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
   };
   if (!plan.target.hasWarpgroups)
     startStream(steps);
+  hasOneWalk = steps.noneBefore && steps.noneBehind;
   carried = emit(carried, /*isFirst=*/true, steps.begin);
   if (late)
     carried.ring = passSlots(late, carried.ring);

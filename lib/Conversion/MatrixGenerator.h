@@ -338,6 +338,8 @@ private:
   /// Where tiles are walked from the last to the first: the sum of a step and its
   /// tile.
   mlir::Value mirror;
+  /// All steps but the first are walked by one loop.
+  bool hasOneWalk = false;
   /// The block's rows.
   mlir::Value firstRow, lastRow;
   llvm::DenseMap<unsigned, mlir::Value> leftOperands;

@@ -499,8 +499,9 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
     after.states[plan.products[i].state] =
         before.states.lookup(plan.products[i].state);
   // One warpgroup computes while its own products run: what they are added to goes
-  // along with pivots after them.
-  bool areSumsLate = moves && plan.consumers == 1;
+  // along with pivots after them. Between several loops ptxas would copy operands
+  // while products run, and so serialise them.
+  bool areSumsLate = moves && plan.consumers == 1 && hasOneWalk;
   SmallVector<MovedState> along, late;
   for (const MovedState &moved : movedStates)
     (areSumsLate && after.states.contains(moved.state) ? late : along)
@@ -516,7 +517,7 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
   for (unsigned i : backs)
     after.packed.push_back(emitter->packLeft(plan.products[i]));
   if (areSumsLate) {
-    // ptxas would wait for them first.
+    // ptxas would wait for the products first.
     after.packed = ptx.settle(after.packed);
     takeSums();
     moveStates(moves, late);
