@@ -531,7 +531,8 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   base = raw;
   if (hasWarpgroups)
     base = arith::AndIOp::create(b, loc, ptx.add(raw, 1023), ptx.i32(-1024));
-  received = ptx.add(base, ringBytes() + residentBytes);
+  received =
+      receivesInRing() ? base : ptx.add(base, ringBytes() + residentBytes);
   barriers = ptx.add(base, ringBytes() + residentBytes + stagedBytes);
   receivedCount = ptx.add(barriers, slots * 16 + 48);
   slotRing = tile::RingOp::create(
@@ -594,7 +595,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   if (hasWarpgroups) {
     branchOn(isEqual(thread, 0), prepareBarriers);
     branchOn(isEqual(thread, 32), [&] { fetchAhead(); });
-    if (plan.cluster > 1)
+    if (plan.cluster > 1 && !receivesInRing())
       emitClusterArrive(b, loc);
   }
   // From here on memory is read that the launch before may have written.

@@ -32,9 +32,9 @@ namespace redfuse {
 /// 7. Where blocks of a cluster share sums, partial ones take the ring's memory after
 ///    every multiplying warp of the block is done with it, are read after all blocks
 ///    of the cluster have stored theirs, and no block ends before all have read.
-///    Where they merge states, each sends them into memory that has no other use,
-///    after all blocks have set up the barrier that counts the bytes; a block ends
-///    after it has received all.
+///    Where they merge states, each sends them into memory that has no other use, or
+///    none any more, after all blocks have said so and set up the barrier that counts
+///    the bytes; a block ends after it has received all.
 /// 8. What stays in shared memory for a tile of results has a pair of barriers like
 ///    a slot, whose phase is over once a tile; its place is free after the last
 ///    product that reads it.
@@ -131,7 +131,8 @@ private:
   /// Partial sums need its memory, too.
   int64_t ringBytes() const {
     return std::max({slots * slotBytes,
-                     plan.split > 1 ? partialOffset(plan.products.size()) : 0});
+                     plan.split > 1 ? partialOffset(plan.products.size()) : 0,
+                     receivesInRing() ? receivedOffset(-1) : 0});
   }
   // Ring ----------------------------------------------------------------------
   mlir::Value fullBarrier(mlir::Value slot);
@@ -167,6 +168,8 @@ private:
   static constexpr int64_t kFirstTurn = 2;
   /// Behind the ring's barriers: a word, barriers of the queue and of what stays.
   static constexpr int64_t kControlBytes = 64;
+  /// Bytes of states that have memory of their own.
+  static constexpr int64_t kMostReceived = 32 << 10;
   mlir::Value controlWord() { return ptx.add(barriers, slots * 16); }
   mlir::Value queueBarrier(bool isFull) {
     return ptx.barrierAt(ptx.add(barriers, slots * 16 + (isFull ? 16 : 24)));
@@ -274,6 +277,10 @@ private:
   int64_t receivedStride(unsigned state) const;
   /// Where a state of the blocks' rows starts; behind all of them, of number -1.
   int64_t receivedOffset(unsigned state) const;
+  /// Much of it takes the ring's memory, after all blocks are done with theirs.
+  bool receivesInRing() const {
+    return plan.cluster > 1 && receivedOffset(-1) > kMostReceived;
+  }
   void sendStates(const llvm::DenseMap<unsigned, Fragment> &states);
   States loadReceived(mlir::Value row, int64_t block);
   States mergeAll(llvm::SmallVector<States> parts);

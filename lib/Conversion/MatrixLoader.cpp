@@ -92,7 +92,7 @@ bool MatrixGenerator::layOut(std::string &why) {
       held = plan.stream ? held + 1 : 1;
   }
   chooseStaged(held + heldTiled, nextMap);
-  if (plan.cluster > 1)
+  if (plan.cluster > 1 && !receivesInRing())
     stagedBytes = llvm::alignTo(receivedOffset(-1), 128);
   plan.isHalf &=
       (plan.target.halfBytes - residentBytes - stagedBytes) / slotBytes >=

@@ -241,7 +241,12 @@ int64_t MatrixGenerator::receivedOffset(unsigned state) const {
 
 /// Every row to the block that merges it, by the threads that have it: rule 7.
 void MatrixGenerator::sendStates(const DenseMap<unsigned, Fragment> &states) {
-  emitClusterWait(b, loc);
+  if (receivesInRing()) {
+    ptx.synchronize(1, 128 * plan.consumers);
+    ptx.synchronizeCluster();
+  } else {
+    emitClusterWait(b, loc);
+  }
   int64_t rows = rowsOfMerge();
   Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
   Value t = arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(3));

@@ -81,6 +81,9 @@ class _MatrixBlock(_Block):
         super().__init__(kernel, block, blocks, threads, (shared + 2047) // 1024 * 1024, values)
         self.barriers: dict[tuple[int, int], _Barrier] = {}
         self.held = np.zeros(self.count, bool)
+        # Arrivals of this phase of the cluster's barrier, and the phase of each thread's last one.
+        self.arrived = np.zeros(self.count, bool)
+        self.phases, self.phase_of = 0, np.zeros(self.count, np.int64)
         self.together = np.zeros(self.count, bool)
         self.named: dict[tuple[int, str], tuple[np.ndarray, int]] = {}
         self.maps = {}
@@ -91,11 +94,12 @@ class _MatrixBlock(_Block):
 
     def run(self) -> None:
         while not self.done.all():
-            ready = ~self.done & ~self.waits & ~self.apart & ~self.held
-            if not ready.any() and (self.together == ~self.done).all():
+            if self.arrived.any() and (self.arrived | self.done).all():
+                self.phases += 1
+                self.arrived[:] = False
                 self.waits &= ~self.together
                 self.together[:] = False
-                continue
+            ready = ~self.done & ~self.waits & ~self.apart & ~self.held
             if not ready.any():
                 at = {self.kernel.code[p].text for p in self.pc[~self.done]}
                 raise AssertionError(f"all threads wait: {sorted(at)}")
@@ -119,6 +123,8 @@ class _MatrixBlock(_Block):
         op, words = i.op, i.words
         if op == "mbarrier":
             self.barrier(i, mask)
+        elif op == "st" and "async" in words:
+            self.send(i, mask)
         elif op == "cp" and "bulk" in words:
             self.bulk(i, mask)
         elif op == "wgmma":
@@ -145,10 +151,15 @@ class _MatrixBlock(_Block):
     def numbered(self, i: Instruction, mask: np.ndarray) -> None:
         if "warp" in i.words:
             return
-        if "cluster" in i.words:  # whoever arrives waits next
+        if "cluster" in i.words:
             if "wait" in i.words:
-                self.together |= mask
-                self.waits |= mask
+                late = mask & (self.phase_of == self.phases)
+                self.together |= late
+                self.waits |= late
+            else:
+                assert not (self.arrived & mask).any(), f"an arrival too many: {i.text}"
+                self.arrived |= mask
+                self.phase_of[mask] = self.phases
             return
         given = np.full(self.count, int(i.operands[0]) if i.operands[0].isdigit() else 0)
         if not i.operands[0].isdigit():
@@ -192,6 +203,17 @@ class _MatrixBlock(_Block):
                 assert bar.left > 0, f"an arrival too many: {i.text}"
                 bar.left -= 1
                 self.settle(bar)
+
+    def send(self, i: Instruction, mask: np.ndarray) -> None:
+        """st.async: there as soon as it is sent, to blocks that have not ended."""
+        self.access(i, mask)
+        places = self.place(self.address(i.operands[2])[mask], self.rank[mask])
+        for place in places:
+            block, near = divmod(int(place), self.size)
+            assert not self.done[self.rank == block].all(), f"to a block that has ended: {i.text}"
+            bar = self.barriers[block, near]
+            bar.bytes -= 4 * len(i.operands[1].split(","))
+            self.settle(bar)
 
     def settle(self, bar: _Barrier) -> None:
         if bar.settle():
