@@ -3,11 +3,13 @@
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -16,6 +18,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -34,10 +37,12 @@ using namespace redfuse;
 
 /// A tensor that a loop carries keeps one buffer, where all rounds' are of the same
 /// size: what a round makes elsewhere is copied there. So nobody has to ask at run
-/// time whose buffer it is, which a GPU's host could not.
+/// time whose buffer it is, which a GPU's host could not. There (`onGpu`) extents
+/// that are not known must be the same in every round, too.
 static LogicalResult
 keepCarried(ModuleOp module,
-            const bufferization::OneShotBufferizationOptions &options) {
+            const bufferization::OneShotBufferizationOptions &options,
+            bool onGpu) {
   bufferization::OneShotAnalysisState state(module, options);
   if (failed(bufferization::analyzeModuleOp(module, state)))
     return failure();
@@ -49,13 +54,26 @@ keepCarried(ModuleOp module,
          llvm::zip_equal(loop.getRegionIterArgs(),
                          loop.getYieldedValuesMutable().value())) {
       auto type = dyn_cast<RankedTensorType>(arg.getType());
-      if (type && type.hasStaticShape() &&
+      if (type && (onGpu || type.hasStaticShape()) &&
           !state.areEquivalentBufferizedValues(arg, yielded.get()))
         moved.emplace_back(&yielded, arg);
     }
   });
   for (auto [yielded, arg] : moved) {
     OpBuilder b(yielded->getOwner());
+    Location loc = yielded->getOwner()->getParentOp()->getLoc();
+    auto type = cast<RankedTensorType>(arg.getType());
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (!type.isDynamicDim(d))
+        continue;
+      Value before = tensor::DimOp::create(b, loc, arg, d);
+      Value after = tensor::DimOp::create(b, loc, yielded->get(), d);
+      Value same = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                         before, after);
+      cf::AssertOp::create(b, loc, same,
+                           "a loop on a GPU carries a tensor whose extents "
+                           "change from round to round");
+    }
     yielded->set(bufferization::MaterializeInDestinationOp::create(
                      b, yielded->getOwner()->getLoc(), arg.getType(),
                      yielded->get(), arg)
@@ -108,10 +126,10 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
     options.opFilter.denyOperation([](Operation *op) {
       return isa<KernelOp>(op) || op->getParentOfType<KernelOp>();
     });
-    if (failed(keepCarried(module, options)))
+    bool onGpu = getTargetOf(module).getName() != "cpu";
+    if (failed(keepCarried(module, options, onGpu)))
       return signalPassFailure();
-    TargetAttr target = getTargetOf(module);
-    if (target && target.getName() != "cpu")
+    if (onGpu)
       copyPassed(module);
     bufferization::BufferizationState state;
     if (failed(

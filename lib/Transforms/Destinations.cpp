@@ -1,4 +1,5 @@
 //===- Destinations.cpp - redfuse-destinations: results as arguments -------===//
+#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -22,10 +23,12 @@ using namespace mlir;
 using namespace redfuse;
 
 /// The value that `value` was made of by ops that write elements and leave the
-/// shape: an argument of the block around them, or made by another op.
-static Value shapedBy(Value value) {
-  auto isCarried = [](Value from, Value argument) {
-    return shapedBy(from) == argument;
+/// shape: an argument of the block around them, or made by another op. Loops of a
+/// GPU's host (`onGpu`) keep the shapes of what they carry: redfuse-bufferize
+/// checks it.
+static Value shapedBy(Value value, bool onGpu) {
+  auto isCarried = [&](Value from, Value argument) {
+    return shapedBy(from, onGpu) == argument;
   };
   while (auto result = dyn_cast<OpResult>(value)) {
     unsigned number = result.getResultNumber();
@@ -35,8 +38,8 @@ static Value shapedBy(Value value) {
       if (OpOperand *init = written.getTiedOpOperand(result))
         before = init->get();
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      if (isCarried(loop.getYieldedValues()[number],
-                    loop.getRegionIterArgs()[number]))
+      if (onGpu || isCarried(loop.getYieldedValues()[number],
+                             loop.getRegionIterArgs()[number]))
         before = loop.getInitArgs()[number];
     } else if (auto loop = dyn_cast<scf::ForallOp>(op)) {
       before = loop.getOutputs()[number];
@@ -48,8 +51,8 @@ static Value shapedBy(Value value) {
                     loop.getAfterArguments()[number]))
         before = loop.getInits()[number];
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      Value first = shapedBy(branch.thenYield().getOperand(number));
-      if (first == shapedBy(branch.elseYield().getOperand(number)) &&
+      Value first = shapedBy(branch.thenYield().getOperand(number), onGpu);
+      if (first == shapedBy(branch.elseYield().getOperand(number), onGpu) &&
           !branch->isAncestor(first.getParentBlock()->getParentOp()))
         before = first;
     } else if (isa<tensor::InsertOp>(op)) {
@@ -68,7 +71,7 @@ struct DimOfCarried : OpRewritePattern<tensor::DimOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::DimOp op,
                                 PatternRewriter &rewriter) const override {
-    Value source = shapedBy(op.getSource());
+    Value source = shapedBy(op.getSource(), getTargetOf(op).getName() != "cpu");
     if (source == op.getSource())
       return rewriter.notifyMatchFailure(op, "not of a value that is carried");
     rewriter.modifyOpInPlace(op, [&] { op.getSourceMutable().set(source); });
@@ -84,7 +87,8 @@ struct DimOfBranch : OpRewritePattern<tensor::DimOp> {
     auto result = dyn_cast<OpResult>(op.getSource());
     auto branch = result ? dyn_cast<scf::IfOp>(result.getOwner()) : scf::IfOp();
     std::optional<int64_t> dim = op.getConstantIndex();
-    if (!branch || !dim || shapedBy(result) != result)
+    if (!branch || !dim ||
+        shapedBy(result, getTargetOf(op).getName() != "cpu") != result)
       return rewriter.notifyMatchFailure(op, "not of a branch's own value");
     Location loc = op.getLoc();
     SmallVector<Type> types = llvm::to_vector(branch.getResultTypes());

@@ -89,6 +89,32 @@ func.func @main(%x: tensor<4x64xf32>) -> (tensor<4xf32>, tensor<4xf32>) {{{HEAD}
   return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
 }}
 """
+SWAP_ANY = SWAP.replace("tensor<11xf32>", "tensor<?xf32>").replace(
+    "%e = tensor.empty()", "%n = tensor.dim %x, %c0 : tensor<?xf32>\n    %e = tensor.empty(%n)"
+)
+PRODUCTS = f"""
+func.func @main(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %rounds: index)
+    -> tensor<?x?xf32> {{{HEAD}
+  %r = scf.for %k = %c0 to %rounds step %c1 iter_args(%a = %x) -> (tensor<?x?xf32>) {{
+    %s = arith.mulf %a, %y : tensor<?x?xf32>
+    scf.yield %s : tensor<?x?xf32>
+  }}
+  return %r : tensor<?x?xf32>
+}}
+"""
+BRANCH_ANY = f"""
+func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>, %rounds: index) -> tensor<?xf32> {{{HEAD}
+  %some = arith.cmpi ne, %rounds, %c0 : index
+  %r = scf.if %some -> (tensor<?xf32>) {{
+    %s = math.exp %x : tensor<?xf32>
+    scf.yield %s : tensor<?xf32>
+  }} else {{
+    scf.yield %y : tensor<?xf32>
+  }}
+  %t = arith.addf %r, %r : tensor<?xf32>
+  return %t : tensor<?xf32>
+}}
+"""
 
 
 def softmax(x: np.ndarray) -> np.ndarray:
@@ -129,3 +155,20 @@ def test_an_online_softmax_written_as_a_loop() -> None:
     np.testing.assert_array_equal(largest, x.max(1))
     want = np.exp(x.astype(np.float64) - x.max(1, keepdims=True)).sum(1)
     np.testing.assert_allclose(total, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_branches_have_extents_of_their_own(fuse: bool) -> None:
+    exe = redfuse.compile(BRANCH_ANY, options={"fuse": fuse})
+    x, y = np.float32([0, 1, 2]), np.float32([3, 4])
+    np.testing.assert_allclose(exe(x, y, 1), 2 * np.exp(x), rtol=1e-6)
+    np.testing.assert_array_equal(exe(x, y, 0), y + y)
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_tensors_of_any_extents_that_change_places(fuse: bool) -> None:
+    exe = redfuse.compile(SWAP_ANY, options={"fuse": fuse})
+    x, y = np.random.default_rng(0).standard_normal((2, 7)).astype(np.float32)
+    a, b = exe(x, y, 3)
+    np.testing.assert_allclose(a, softmax(y.astype(np.float64)), rtol=1e-5)
+    np.testing.assert_allclose(b, softmax(softmax(x.astype(np.float64))), rtol=1e-5)
