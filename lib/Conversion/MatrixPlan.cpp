@@ -73,7 +73,7 @@ private:
   bool checkResults();
   bool chooseWidths();
   int64_t registersOfOthers();
-  std::optional<int64_t> streamWidth(int64_t registers);
+  std::optional<int64_t> streamWidth(int64_t registers, int64_t ofOthers);
   void chooseThree();
   bool hasPredicates();
   bool isWorthThree(int64_t rows, int64_t length);
@@ -433,22 +433,22 @@ bool MatrixPlanner::chooseWidths() {
     return true;
   }
   if (std::optional<int64_t> width =
-          streamWidth(plan.target.fragmentRegisters - registersOfOthers())) {
+          streamWidth(plan.target.fragmentRegisters, registersOfOthers())) {
     plan.widths[*plan.stream] = *width;
     return true;
   }
   return refuse("its states do not fit registers");
 }
 
-/// What a step takes of registers besides products: positions, and matrices that are
-/// no factors, which ptxas loads long before they are used. Beside left operands in
-/// registers ptxas finds room for them.
+/// What a step takes of registers besides products: matrices that are no factors, which
+/// ptxas loads long before they are used, and positions. Beside left operands in
+/// registers ptxas finds room for positions and masks.
 int64_t MatrixPlanner::registersOfOthers() {
   constexpr int64_t kOfPosition = 12, kOfMatrix = 24;
-  if (llvm::none_of(plan.products, [](const MatrixProduct &product) {
+  bool isResident =
+      llvm::any_of(plan.products, [](const MatrixProduct &product) {
         return product.isResident;
-      }))
-    return 0;
+      });
   llvm::DenseSet<Value> factors;
   for (auto [left, right] : operands) {
     factors.insert(stripExtension(left));
@@ -460,8 +460,11 @@ int64_t MatrixPlanner::registersOfOthers() {
   int64_t registers = 0, inputs = plan.fold.getInputs().size();
   Block *body = plan.step.getProgramBody();
   for (BlockArgument arg : body->getArguments().take_front(inputs))
-    if (!factors.contains(arg) && isMatrix(arg))
+    if (!factors.contains(arg) && isMatrix(arg) &&
+        (isResident || isa<FloatType>(arg.getType())))
       registers += kOfMatrix;
+  if (!isResident)
+    return registers;
   for (Operation &op : *body)
     if (isa<arith::CmpIOp, arith::SIToFPOp, arith::UIToFPOp>(op) &&
         isMatrix(op.getResult(0)))
@@ -469,8 +472,10 @@ int64_t MatrixPlanner::registersOfOthers() {
   return registers;
 }
 
-/// The columns of a step: as many as registers and shared memory have room for.
-std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers) {
+/// The columns of a step: as many as registers and shared memory have room for. Where
+/// left operands are in registers, others take some where the last step is cut.
+std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers,
+                                                  int64_t ofOthers) {
   int64_t resident = 0, widest = 0;
   for (MatrixProduct &product : plan.products) {
     int64_t other = product.isBack      ? plan.widths[product.n]
@@ -495,7 +500,9 @@ std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers) {
     if (width > std::max<int64_t>(16, llvm::alignTo(longest, 16)) ||
         (wanted && width > std::max<int64_t>(wanted, 16)))
       continue;
-    if (width / 4 + std::max<int64_t>(fronts, 1) * width / 2 > registers)
+    bool isCut = resident || longest % width != 0;
+    if (width / 4 + std::max<int64_t>(fronts, 1) * width / 2 >
+        registers - (isCut ? ofOthers : 0))
       continue;
     if (resident &&
         resident + 2 * int64_t(plan.products.size()) * width * widest * 2 >
@@ -531,8 +538,8 @@ void MatrixPlanner::chooseThree() {
   for (MatrixProduct &product : plan.products)
     product.isResident = product.keptLeft.has_value();
   // Predicates take some.
-  std::optional<int64_t> width =
-      streamWidth(kRegistersOfThree - (hasPredicates() ? 4 : 0));
+  std::optional<int64_t> width = streamWidth(
+      kRegistersOfThree - (hasPredicates() ? 4 : 0), /*ofOthers=*/0);
   // With fewer columns the matrix unit waits for the exponentials.
   if (width && (isAsked || *width >= std::min<int64_t>(80, *length)))
     plan.widths[*plan.stream] = *width;

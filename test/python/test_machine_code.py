@@ -65,6 +65,7 @@ MATRIX = {
     "odd": lambda: attention(1, 3, 257, 1000, 128),
     "gqa-causal": lambda: attention(2, 16, 512, 512, 128, kind="causal", kv_heads=4),
     "small-causal": lambda: attention(2, 4, 256, 256, 128, kind="causal"),
+    "d128-biased": lambda: Shape.of(18019).program(),
     "d192-biased": lambda: Shape.of(16019).program(),
     "d192-window": lambda: Shape.of(16103).program(),
     "d256-window": lambda: Shape.of(16006).program(),
