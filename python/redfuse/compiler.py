@@ -450,6 +450,11 @@ def resolve_target(target: str) -> str:
         from . import rocm
 
         return rocm.resolve(target)
+    if family in ("gpu", "nvidia", "amd", "hip"):  # "gpu" is near to "cpu" only as a word
+        raise TargetError(
+            f"unknown target '{target}'; expected cuda for an NVIDIA GPU, rocm for an AMD GPU, or "
+            "one of their architectures, as in cuda:sm_90a"
+        )
     raise TargetError(one_of("target", target, ("auto", "cpu", "cuda", "rocm")))
 
 

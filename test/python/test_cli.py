@@ -121,6 +121,7 @@ def test_a_pickle_is_not_read(program: Path, tmp_path: Path) -> None:
         (["run", "PROGRAM", "--inputs", "no.npz"], ["no.npz", "No such file"]),
         (["run", "PROGRAM", "--target", "rocm"], ["rocm", "name its architecture"]),
         (["run", "PROGRAM", "--target", "tpu"], ["unknown target 'tpu'"]),
+        (["run", "PROGRAM", "--target", "gpu"], ["unknown target 'gpu'", "cuda for an NVIDIA GPU"]),
         (["run", "PROGRAM", "--target", "cuda:sm_90a"], ["running a program for cuda:sm_90a needs"]),
         (["run", "PROGRAM", "--option", "fuze=1"], ["did you mean 'fuse'"]),
         (["run", "PROGRAM", "--option", "fuse"], ["name=value"]),
