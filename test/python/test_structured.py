@@ -95,3 +95,34 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }"""
     with pytest.raises(redfuse.CompileError, match="<text>:3:8: error: resource does not exist$"):
         redfuse.compile(text, options={"cache": False})
+
+
+def test_a_gather_of_which_only_the_check_is_left() -> None:
+    """As in exported gradients: nobody needs what was gathered, but the labels are checked."""
+    text = """
+#of = affine_map<(i) -> (i)>
+func.func @main(%x: tensor<4x9xf32>, %label: tensor<4xi64>) -> tensor<4x9xf32> {
+  %c9 = arith.constant 9 : i64
+  %e = tensor.empty() : tensor<4xf32>
+  %unused = linalg.generic {indexing_maps = [#of, #of], iterator_types = ["parallel"]}
+      ins(%label : tensor<4xi64>) outs(%e : tensor<4xf32>) {
+  ^bb0(%l: i64, %o: f32):
+    %small = arith.cmpi slt, %l, %c9 : i64
+    cf.assert %small, "index must be smaller than dim size"
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %l : i64 to index
+    %v = tensor.extract %x[%i, %j] : tensor<4x9xf32>
+    linalg.yield %v : f32
+  } -> tensor<4xf32>
+  %f = tensor.empty() : tensor<4x9xf32>
+  %r = linalg.softmax dimension(1) ins(%x : tensor<4x9xf32>) outs(%f : tensor<4x9xf32>)
+       -> tensor<4x9xf32>
+  return %r : tensor<4x9xf32>
+}"""
+    executable = made(text, True)
+    assert len(executable.explanation["kernels"]) == 1
+    x = np.random.default_rng(0).normal(size=(4, 9)).astype(np.float32)
+    want = np.exp(x) / np.exp(x).sum(1, keepdims=True)
+    np.testing.assert_allclose(executable(x, np.array([0, 8, 3, 1])), want, rtol=1e-5)
+    with pytest.raises(redfuse.ExecutionError, match="must be smaller than dim size"):
+        executable(x, np.array([0, 9, 3, 1]))
