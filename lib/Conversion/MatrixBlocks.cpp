@@ -13,12 +13,16 @@ static constexpr double kCacheBytes = 44, kMemoryBytes = 17.5,
 
 /// The least that a step of a fold takes: one warpgroup waits for a product, computes,
 /// and waits for the next.
-static constexpr double kStepCycles = 950;
+static constexpr double kStepCycles = 850;
+/// The part of the memory's rate that a single block would lack where a few draw all
+/// of it.
+static constexpr double kLossOfFew = 0.1;
 
 double redfuse::cyclesOfStep(ArrayRef<double> sizes, int64_t consumers,
                              int64_t blocks, int64_t units) {
-  double rate = std::min(kCacheBytes, kMemoryBytes * units / blocks),
-         cycles = 0;
+  double part = double(blocks) / units, cycles = 0;
+  double rate = std::min(kCacheBytes, kMemoryBytes / part) /
+                (1 + kLossOfFew * std::max(0.0, 1 - part));
   for (double size : sizes)
     cycles += std::max(size * 2 / rate, size * consumers / 32);
   return std::max(cycles, kStepCycles);

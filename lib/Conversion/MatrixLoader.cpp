@@ -687,6 +687,9 @@ void MatrixGenerator::fetchAhead() {
   Value first = streamBegin;
   end = arith::MinUIOp::create(b, loc, end,
                                arith::AddIOp::create(b, loc, first, most));
+  for (const Load &load : loads)
+    if (load.kept)
+      fetch(*load.kept, Value());
   emitFor(b, loc, first, end, width, {}, [&](Value at, ValueRange) {
     emitter->offsets[d] = at;
     for (const Load &load : loads)
