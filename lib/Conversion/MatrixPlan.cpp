@@ -34,10 +34,9 @@ static constexpr int64_t kHalfColumns = 128;
 static constexpr int64_t kMaxRanks = 32;
 /// Bytes a cycle that a multiprocessor reads of memory and the L2 cache.
 static constexpr double kMemoryBytes = 28;
-/// Bytes a cycle, and cycles at all, to merge what went through global memory; cycles
-/// where states are sent to other blocks of the cluster.
-static constexpr double kMergeBytes = 14, kMergeCycles = 3500;
-static constexpr double kSendCycles = 900;
+/// Bytes a cycle, and cycles, to merge what went through global memory, or to send it.
+static constexpr double kMergeBytes = 14, kMergeCycles = 3500,
+                        kSendCycles = 900;
 
 Value redfuse::stripExtension(Value v) {
   if (auto extend = v.getDefiningOp<arith::ExtFOp>())
@@ -628,8 +627,7 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
         size *= plan.widths[d];
     state += size;
   }
-  // Elements of the right operands of a step; cycles of a step where so many blocks
-  // run at a time.
+  // Elements of the right operands of a step; its cycles where so many blocks run.
   SmallVector<double> sizes;
   for (MatrixProduct &product : plan.products)
     sizes.push_back(plan.widths[product.n] *
