@@ -522,13 +522,12 @@ RegisterPlanner::keptInputOf(const TensorAccess &access) const {
 /// as many threads as there can be take turns, and the first-level cache has the
 /// tiles of both beside what all blocks read.
 bool RegisterPlanner::chooseAgain() {
-  bool isAsked = hintOf("keep") == 1, isShared = false;
+  bool isAsked = hintOf("keep") == 1;
   int64_t threads = hintOf("threads") ? hintOf("threads") : kThreadsOfUnit / 2;
   int64_t blocks = std::max<int64_t>(1, kThreadsOfUnit / threads);
   double elements = 0, bytes = 0;
   for (const TensorAccess &access : accesses) {
     elements = std::max(elements, bytesOfTile(access) / access.bytes);
-    isShared |= isSharedByBlocks(access);
     if (access.isInput)
       bytes += bytesOfTile(access) * (isSharedByBlocks(access) ? 1 : blocks);
   }
@@ -536,8 +535,7 @@ bool RegisterPlanner::chooseAgain() {
   if (sharedBytes == 0 || bytes > double(sharedBytes) || hintOf("loop") != 0 ||
       hintOf("keep") == 2 || hintOf("cluster") > 1 || mergesInLaunch(kernel) ||
       (space.schedule && space.schedule.getKind() == ScheduleKind::Split) ||
-      elements > 2 * kBlockElements ||
-      (!isAsked && (!isShared || elements <= kBlockElements)))
+      elements > 2 * kBlockElements || (!isAsked && elements <= kBlockElements))
     return false;
   layout.leastBlocksPerUnit = blocks;
   layout.hasPolicies = limits.overlapsLaunches;

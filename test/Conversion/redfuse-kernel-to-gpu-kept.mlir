@@ -1,7 +1,8 @@
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90 | FileCheck %s
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=PLAIN
 
-// A row of 64 KiB is more than registers hold, and two programs walk it: every
+// A row of 64 KiB is more than registers hold, and two programs walk it. As longer rows
+// are, and this one by a hint, it is kept in shared memory: every
 // thread copies what it reads into shared memory, waits for its own copies, and
 // reads it from there both times. Three such blocks fit a multiprocessor.
 
@@ -34,7 +35,7 @@ func.func @away(%x: memref<256x32768xbf16>, %out: memref<256x32768xbf16>) {
   return
 }
 redfuse.kernel @away_0 attributes {num_inputs = 1 : i64,
-    schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1]>} {
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1], hints = {keep = 2}>} {
 ^bb0(%x: tensor<256x32768xbf16>, %init: tensor<256x32768xbf16>):
   %m0 = tensor.empty() : tensor<256xf32>
   %st = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>,

@@ -31,7 +31,7 @@ CACHED = {"keep": 1, "threads": 1024, "blocks": 2, "step": 8}
 # Hints and, as `tile`, rows of a block; the model's choice is the first.
 WAYS: dict[str, tuple[dict[str, int], ...]] = {
     "softmax/S1": ({}, {"ahead": 1}),
-    "softmax/S2": ({}, {"ahead": 1}, CACHED, {**CACHED, "step": 32}),
+    "softmax/S2": ({}, {"ahead": 1}, {"keep": 2}),
     "softmax/S3": ({}, {"ahead": 1}),
     "layernorm/S1": ({}, {"cached": 2}, {"cached": 4}, {"cached": 4, "ahead": 4}, {"loop": 2}),
     "layernorm/S2": ({}, {"ahead": 2}, {"threads": 1024}, CACHED),
