@@ -166,7 +166,8 @@ private:
   void emitQueue();
   /// The numbered barriers of turns; those before are gpu.barrier's and ours.
   static constexpr int64_t kFirstTurn = 2;
-  /// Behind the ring's barriers: a word, barriers of the queue and of what stays.
+  /// Behind the ring's barriers: a word, barriers of the queue, of what stays and of
+  /// what is received.
   static constexpr int64_t kControlBytes = 64;
   /// Bytes of states that have memory of their own.
   static constexpr int64_t kMostReceived = 32 << 10;

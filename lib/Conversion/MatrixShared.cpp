@@ -305,13 +305,15 @@ MatrixGenerator::States MatrixGenerator::loadReceived(Value row,
     Fragment state = shapeOfState(s);
     Value at = ptx.add(received, ptx.mul(there, receivedStride(s)));
     if (state.kind == Fragment::Kind::Row) {
-      state.values.push_back(ptx.loadOwnPair(at, receivedOffset(s))[0]);
+      state.values.push_back(
+          ptx.loadPair(at, receivedOffset(s), /*isOwn=*/true)[0]);
     } else {
       at = ptx.add(at, ptx.mul(t, 8));
       for (size_t i = 0, n = emitter->sizeOf(state); i < n; i += 2)
         llvm::append_range(
             state.values,
-            ptx.loadOwnPair(at, receivedOffset(s) + int64_t(i) * lanes * 4));
+            ptx.loadPair(at, receivedOffset(s) + int64_t(i) * lanes * 4,
+                         /*isOwn=*/true));
     }
     states.push_back(std::move(state));
   }

@@ -500,8 +500,8 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
         before.states.lookup(plan.products[i].state);
   // One warpgroup computes while its own products run: what they are added to goes
   // along with pivots after them. Between several loops ptxas would copy operands
-  // while products run, and so serialise them. Where memory takes the time, slots are
-  // given back sooner without.
+  // while products run, and so serialise them. Where states go through global memory
+  // it gains nothing.
   bool areSumsLate =
       moves && plan.consumers == 1 && hasOneWalk && plan.groups() == 1;
   SmallVector<MovedState> along, late;

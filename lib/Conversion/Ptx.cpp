@@ -124,15 +124,10 @@ void Ptx::sendPair(Value address, int64_t offset, Value barrier, Value x,
   emitPtx(b, loc, text, "r,r,f,f", {address, barrier, x, y});
 }
 
-SmallVector<Value> Ptx::loadOwnPair(Value address, int64_t offset) {
+SmallVector<Value> Ptx::loadPair(Value address, int64_t offset, bool isOwn) {
   SmallVector<Type> types(2, b.getF32Type());
-  return tile::LoadOp::create(b, loc, types, address, offset, /*cluster=*/false)
-      .getResults();
-}
-
-SmallVector<Value> Ptx::loadPair(Value address, int64_t offset) {
-  SmallVector<Type> types(2, b.getF32Type());
-  return tile::LoadOp::create(b, loc, types, address, offset, /*cluster=*/true)
+  return tile::LoadOp::create(b, loc, types, address, offset,
+                              /*cluster=*/!isOwn)
       .getResults();
 }
 

@@ -59,11 +59,9 @@ public:
   /// bytes; goes on meanwhile.
   void sendPair(mlir::Value address, int64_t offset, mlir::Value barrier,
                 mlir::Value x, mlir::Value y);
-  /// Two f32 of the block's own memory.
-  llvm::SmallVector<mlir::Value> loadOwnPair(mlir::Value address,
-                                             int64_t offset);
-  /// Two f32 at an address of any block of the cluster.
-  llvm::SmallVector<mlir::Value> loadPair(mlir::Value address, int64_t offset);
+  /// Two f32 at an address of any block of the cluster, or of the block's own memory.
+  llvm::SmallVector<mlir::Value> loadPair(mlir::Value address, int64_t offset,
+                                          bool isOwn = false);
 
   // Products ------------------------------------------------------------------
   /// Starts a product (tile.multiply) of as many columns over `sum` elements,

@@ -66,7 +66,13 @@ private:
 void Copies::note(Operation &op) {
   unsigned same = all;
   if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op)) {
-    bits[shuffle.getShuffleResult()] = bitsOf(shuffle.getValue());
+    // Lanes that differ in one bit ask lanes that differ in it, at one distance.
+    APInt distance;
+    bool isExchange =
+        shuffle.getMode() == gpu::ShuffleMode::XOR &&
+        matchPattern(shuffle.getOffset(), m_ConstantInt(&distance));
+    bits[shuffle.getShuffleResult()] =
+        isExchange ? bitsOf(shuffle.getValue()) : 0;
     return;
   }
   if (!isArithmetic(op)) {
