@@ -144,16 +144,14 @@ SmallVector<Fragment> FragmentEmitter::reducedValues(ReduceOp op,
 /// Values are looked at as integers of 32 bits, of which ptxas compares three at a
 /// time: where the limit is positive, floats above it are integers above it. Where
 /// it is not, or no number, the answer is yes.
-Value FragmentEmitter::isAnyAhead(ReduceOp max, const Fragment &pivot,
-                                  float headroom) {
+Value FragmentEmitter::isAnyAbove(ReduceOp max, const Fragment &limit) {
   Value scale;
   Fragment operand = reducedValues(max, scale)[0], shape = operand;
   shape.kind = Kind::Matrix;
   shape.dim = max.getOver()[0];
   shape.rows = layout.rows;
   Type i32 = b.getI32Type();
-  Value limit = constant(b.getF32FloatAttr(headroom)),
-        zero = constant(b.getI32IntegerAttr(0)), result;
+  Value zero = constant(b.getI32IntegerAttr(0)), result;
   auto bitsOf = [&](Value v) -> Value {
     if (scale)
       v = arith::MulFOp::create(b, loc, v, scale);
@@ -175,9 +173,8 @@ Value FragmentEmitter::isAnyAhead(ReduceOp max, const Fragment &pivot,
       ++count;
     }
     Value largest = arith::MaxSIOp::create(b, loc, chains[0], chains[1]);
-    Value above =
-        arith::AddFOp::create(b, loc, elementFor(pivot, pivot, row), limit);
-    Value bound = arith::BitcastOp::create(b, loc, i32, above);
+    Value bound =
+        arith::BitcastOp::create(b, loc, i32, elementFor(limit, limit, row));
     Value isNegative =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, bound, zero);
     Value isAbove = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,

@@ -377,15 +377,12 @@ Fragment FragmentEmitter::powerOfPivot(Operation *def,
   return result;
 }
 
-Value FragmentEmitter::isAhead(const Fragment &value, const Fragment &pivot,
-                               float headroom) {
-  Value limit = constant(b.getF32FloatAttr(headroom)), result;
+Value FragmentEmitter::isAbove(const Fragment &value, const Fragment &limit) {
+  Value result;
   for (size_t i = 0; i < value.values.size(); ++i) {
-    Value ahead = arith::SubFOp::create(b, loc, value.values[i],
-                                        elementFor(pivot, value, i));
-    // Infinities in both are no number either.
     Value one =
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, ahead, limit);
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT,
+                              value.values[i], elementFor(limit, value, i));
     result = result ? Value(arith::OrIOp::create(b, loc, result, one)) : one;
   }
   return ptx.isAny(result);

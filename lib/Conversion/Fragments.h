@@ -100,12 +100,11 @@ public:
   PowerScale scaleOfPower(mlir::Operation *op, const Fragment &pivot);
   /// The value of an op for these operands.
   Fragment apply(mlir::Operation *op, llvm::ArrayRef<Fragment> operands);
-  /// Whether some value of the warp's rows is further than that above its pivot,
-  /// or one of them is no number (i1, the same in a warp).
-  mlir::Value isAhead(const Fragment &value, const Fragment &pivot,
-                      float headroom);
+  /// Whether some value of the warp's rows is above its row's limit, or no number (i1,
+  /// the same in a warp).
+  mlir::Value isAbove(const Fragment &value, const Fragment &limit);
   /// The same of all values that a maximum is of, if perhaps too often.
-  mlir::Value isAnyAhead(ReduceOp max, const Fragment &pivot, float headroom);
+  mlir::Value isAnyAbove(ReduceOp max, const Fragment &limit);
   /// Whether columns of the current tile may lie beyond the dim's end.
   bool isRagged(unsigned d) const;
 

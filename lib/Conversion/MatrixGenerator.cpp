@@ -430,8 +430,8 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   emitter->layout.rows = plan.groupRows / 32;
   bool hasWarpgroups = plan.target.hasWarpgroups;
   if (plan.fold) {
-    findPivotMoves();
     findPartialSums();
+    findPivotMoves();
   }
   if (plan.stream && plan.shares() == 1 && hasWarpgroups) {
     int64_t wanted = space.schedule.getHint("queue");

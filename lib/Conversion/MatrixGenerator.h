@@ -107,8 +107,10 @@ private:
     unsigned state;
     mlir::Value other;
     ReduceOp top;
-    /// How far values may be above it.
-    float headroom;
+    /// How far values may be above it, in powers of 2; how much one of these is.
+    float headroom, power;
+    /// Where a state is the sum of the weights: by that, instead.
+    std::optional<unsigned> sum;
   };
   /// A state that goes with a pivot, and what it is then.
   struct MovedState {
@@ -218,8 +220,10 @@ private:
   // Steps ---------------------------------------------------------------------
   void findPivotMoves();
   void findPartialSums();
+  llvm::SmallVector<Fragment>
+  findLimits(const llvm::DenseMap<unsigned, Fragment> &states);
   llvm::SmallVector<PowerScale> scalePowers();
-  mlir::Value findMove(const llvm::DenseMap<unsigned, Fragment> &states);
+  mlir::Value findMove(llvm::ArrayRef<Fragment> limits);
   llvm::SmallVector<PowerScale> movePivots(mlir::Value moves,
                                            const Carried &before,
                                            llvm::ArrayRef<MovedState> along);

@@ -10,6 +10,9 @@
 #include "InlinePtx.h"
 #include "MatrixGenerator.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace redfuse;
 
@@ -80,24 +83,42 @@ static std::pair<Value, Value> getState(FoldOp fold, unsigned s) {
   return {body->getArgument(fold.getInputs().size() + s), yield.getValues()[s]};
 }
 
-/// By how many powers of 2 values may be above a pivot that stays. A value further
-/// above all before is the pivot, and its weight exact: one that counts for most of a
-/// row should be. In longer streams single weights count less; in few steps nearly
-/// each would have a move.
-static float chooseHeadroom(int64_t hint, int64_t length) {
-  if (hint > 1)
-    return std::min(float(hint) / 2, kHeadroom);
-  if (length >= 1024 && length < 2048)
-    return 1;
-  return length >= 2048 && length < 4096 ? 2 : 3;
+/// How large a weight may be of what its thread has summed, as a power of 2.
+static constexpr float kShare = -1;
+
+/// Whether `v` is a power of a pivot's distance, or 0 where a predicate says so.
+static bool isWeight(Value v) {
+  while (Operation *def = v.getDefiningOp()) {
+    if (def->hasAttr(kPivotAttr))
+      return true;
+    if (isa<arith::TruncFOp, arith::ExtFOp>(def))
+      v = def->getOperand(0);
+    else if (auto select = dyn_cast<arith::SelectOp>(def))
+      v = matchPattern(select.getTrueValue(), m_AnyZeroFloat())
+              ? select.getFalseValue()
+              : select.getTrueValue();
+    else
+      break;
+  }
+  return false;
 }
 
 void MatrixGenerator::findPivotMoves() {
   Block *body = plan.step.getProgramBody();
   auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
   llvm::DenseSet<Value> pivots;
-  float headroom = chooseHeadroom(space.schedule.getHint("lazy"),
-                                  space.staticExtents[*plan.stream]);
+  // By how many powers of 2 values may be above a pivot that stays. A weight of 1 is
+  // exact, a larger one is rounded to 16 bits for its product: that counts little where
+  // it is a small part of its row, which the row's sum says.
+  int64_t hint = space.schedule.getHint("lazy");
+  float headroom = hint > 1        ? std::min(float(hint) / 2, kHeadroom)
+                   : backs.empty() ? kHeadroom
+                                   : 1;
+  std::optional<unsigned> sum;
+  if (hint <= 1 && !backs.empty())
+    for (auto [s, reduce] : partialSums)
+      if (isWeight(reduce.getOperand(0)))
+        sum = s;
   for (auto [s, arg] : llvm::enumerate(states)) {
     Value next = getState(plan.fold, s).second;
     auto max = next.getDefiningOp<arith::MaximumFOp>();
@@ -110,8 +131,8 @@ void MatrixGenerator::findPivotMoves() {
         reduce && reduce.getReducer() == Reducer::MaximumF &&
         emitter->shapeOf((*stepSets)[other]).kind == Fragment::Kind::Row)
       top = reduce;
-    lazyPivots.push_back({max, unsigned(s), other, top,
-                          headroom / scale.getValue().convertToFloat()});
+    float power = 1 / scale.getValue().convertToFloat();
+    lazyPivots.push_back({max, unsigned(s), other, top, headroom, power, sum});
     pivots.insert(next);
   }
   if (pivots.empty())
@@ -179,14 +200,37 @@ SmallVector<PowerScale> MatrixGenerator::scalePowers() {
   });
 }
 
-/// Whether a pivot moves in this step.
-Value MatrixGenerator::findMove(const DenseMap<unsigned, Fragment> &states) {
-  Value moves;
+/// What values may be while a pivot stays. A thread goes by what it has summed itself, a
+/// fourth of the row. Made before the products are waited for: nothing waits for it.
+SmallVector<Fragment>
+MatrixGenerator::findLimits(const DenseMap<unsigned, Fragment> &states) {
+  SmallVector<Fragment> limits;
   for (const LazyPivot &lazy : lazyPivots) {
-    const Fragment &pivot = states.lookup(lazy.state);
-    Value one = lazy.top ? emitter->isAnyAhead(lazy.top, pivot, lazy.headroom)
-                         : emitter->isAhead(emitter->get(lazy.other), pivot,
-                                            lazy.headroom);
+    Fragment limit = states.lookup(lazy.state);
+    float headroom = lazy.sum ? kHeadroom : lazy.headroom;
+    Value most = arith::ConstantOp::create(
+        b, loc, b.getF32FloatAttr(headroom * lazy.power));
+    for (auto [row, v] : llvm::enumerate(limit.values)) {
+      if (!lazy.sum) {
+        v = arith::AddFOp::create(b, loc, v, most);
+        continue;
+      }
+      Value sum = emitter->elementFor(states.lookup(*lazy.sum), limit, row);
+      v = math::FmaOp::create(
+          b, loc, ptx.saturatedLog2(sum, 1 / kHeadroom, kShare / kHeadroom),
+          most, v);
+    }
+    limits.push_back(std::move(limit));
+  }
+  return limits;
+}
+
+/// Whether a pivot moves in this step.
+Value MatrixGenerator::findMove(ArrayRef<Fragment> limits) {
+  Value moves;
+  for (auto [lazy, limit] : llvm::zip_equal(lazyPivots, limits)) {
+    Value one = lazy.top ? emitter->isAnyAbove(lazy.top, limit)
+                         : emitter->isAbove(emitter->get(lazy.other), limit);
     moves = moves ? Value(arith::OrIOp::create(b, loc, moves, one)) : one;
   }
   return moves;
@@ -461,6 +505,9 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
     if (!isWide)
       emitter->values[arg] = before.states[s];
   }
+  SmallVector<Fragment> limits;
+  if (mayStay)
+    limits = findLimits(before.states);
   if (!frontSlots.empty()) {
     waitFor(fronts, runningFronts, made, isFirst ? 0 : backs.size(), {});
     if (takesTurns)
@@ -473,7 +520,7 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
         asFragment(i, made[i]);
   Value moves;
   if (mayStay)
-    moves = findMove(before.states);
+    moves = findMove(limits);
   else
     emitTransports(states);
   auto takeSums = [&] {

@@ -153,8 +153,8 @@ MatrixGenerator::Carried MatrixGenerator::emitStepInOrder(Carried before,
   for (auto [s, arg] : llvm::enumerate(states))
     emitter->values[arg] = before.states[s];
   bool mayStay = !isFirst && !lazyPivots.empty() && emitter->isWholeTile;
-  setPivots(mayStay ? findMove(before.states) : Value(), before, after,
-            movedStates);
+  setPivots(mayStay ? findMove(findLimits(before.states)) : Value(), before,
+            after, movedStates);
   SmallVector<Value> packed;
   for (unsigned i : backs)
     packed.push_back(emitter->packLeft(plan.products[i]));

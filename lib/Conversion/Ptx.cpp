@@ -170,6 +170,17 @@ Value Ptx::exp2(Value x) {
                  b.getF32Type(), /*hasEffects=*/false)[0];
 }
 
+Value Ptx::saturatedLog2(Value x, float by, float from) {
+  Value log = emitPtx(b, loc, "lg2.approx.ftz.f32 $0, $1;", "=f,f", x,
+                      b.getF32Type(), /*hasEffects=*/false)[0];
+  auto constant = [&](float v) {
+    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(v));
+  };
+  return emitPtx(b, loc, "fma.rn.ftz.sat.f32 $0, $1, $2, $3;", "=f,f,f,f",
+                 {log, constant(by), constant(from)}, b.getF32Type(),
+                 /*hasEffects=*/false)[0];
+}
+
 Value Ptx::divide(Value x, Value y) {
   return emitPtx(b, loc, "div.full.f32 $0, $1, $2;", "=f,f,f", {x, y},
                  b.getF32Type(), /*hasEffects=*/false)[0];

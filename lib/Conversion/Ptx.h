@@ -88,6 +88,8 @@ public:
 
   // Scalars -------------------------------------------------------------------
   mlir::Value exp2(mlir::Value x);
+  /// log2(x) * by + from, but 0 at least (also of what is no number) and 1 at most.
+  mlir::Value saturatedLog2(mlir::Value x, float by, float from);
   /// x / y with an error of at most two units in the last place.
   mlir::Value divide(mlir::Value x, mlir::Value y);
   /// Two f32 as one register of two 16-bit floats.
