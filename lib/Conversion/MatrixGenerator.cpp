@@ -51,16 +51,20 @@ Value MatrixGenerator::rowOfWarp() {
                  ptx.mul(inGroup, plan.groupRows / 4));
 }
 
-/// The result of a product.
+/// Of every sixteen rows the upper eight do not exist.
+bool MatrixGenerator::hasLowerRowsOnly() const {
+  int64_t rows = space.staticExtents[plan.m];
+  return plan.target.hasWarpgroups && !ShapedType::isDynamic(rows) && rows <= 8;
+}
+
+/// The result of a product; one value for all rows that do not exist.
 Fragment MatrixGenerator::asFragment(unsigned product, ValueRange elements) {
   Fragment fragment;
   fragment.kind = Fragment::Kind::Matrix;
   fragment.dim = plan.products[product].n;
   fragment.rows = emitter->layout.rows;
   fragment.values.assign(elements.begin(), elements.end());
-  // Rows that do not exist, the upper eight of every sixteen: one value for all.
-  if (plan.target.hasWarpgroups && space.staticExtents[plan.m] <= 8 &&
-      !ShapedType::isDynamic(space.staticExtents[plan.m])) {
+  if (hasLowerRowsOnly()) {
     Value none = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
     for (auto [i, v] : llvm::enumerate(fragment.values))
       if (fragment.rowOf(i) == 1)
@@ -407,13 +411,14 @@ static bool hasNoRoomForLazy(const MatrixPlan &plan) {
 LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   pullPivots(kernel);
   // Beside a loop over a long sum, ptxas would not see that addresses are uniform;
-  // in few steps maxima are seldom close to the last ones yet.
+  // in few steps maxima are seldom close to the last ones yet. Where few rows exist a
+  // move takes less than asking for it.
   int64_t length = plan.stream ? space.staticExtents[*plan.stream] : 0;
   int64_t lazy = space.schedule.getHint("lazy");
   if (!isTiled() &&
       (lazy ? lazy > 1
             : (ShapedType::isDynamic(length) || length >= kLazyLength) &&
-                  !hasNoRoomForLazy(plan)))
+                  !hasLowerRowsOnly() && !hasNoRoomForLazy(plan)))
     markLazyPivots(kernel);
   FailureOr<DimSets> dims = DimSets::compute(plan.step);
   if (failed(dims))

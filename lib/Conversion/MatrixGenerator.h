@@ -246,6 +246,7 @@ private:
   void unflatten(mlir::ValueRange list, Carried &carried);
   void completeSums(llvm::DenseMap<unsigned, Fragment> &states);
   void yieldOthers(const Carried &before, Carried &after);
+  bool hasLowerRowsOnly() const;
   Fragment asFragment(unsigned product, mlir::ValueRange elements);
   /// The warp's first row in the block.
   mlir::Value rowOfWarp();

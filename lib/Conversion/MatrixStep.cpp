@@ -297,8 +297,10 @@ SmallVector<Fragment> MatrixGenerator::statesAfter(ArrayRef<MovedState> along) {
   SmallVector<Fragment> states = statesBefore(along);
   for (auto [moved, state] : llvm::zip_equal(along, states)) {
     const Fragment &carried = emitter->get(moved.value);
+    bool isWhole = state.kind != Fragment::Kind::Matrix || !hasLowerRowsOnly();
     for (size_t e = 0; e < state.values.size(); ++e)
-      state.values[e] = emitter->elementFor(carried, state, e);
+      if (isWhole || state.rowOf(e) == 0)
+        state.values[e] = emitter->elementFor(carried, state, e);
   }
   return states;
 }
@@ -361,8 +363,10 @@ void MatrixGenerator::yieldOthers(const Carried &before, Carried &after) {
 /// What the state of a product is before its products are added.
 Fragment MatrixGenerator::carryState(unsigned product, Fragment state) {
   const Fragment &carried = emitter->get(plan.products[product].carried);
+  // Nobody asks for rows that do not exist.
   for (size_t e = 0; e < state.values.size(); ++e)
-    state.values[e] = carried.at(e);
+    if (!hasLowerRowsOnly() || state.rowOf(e) == 0)
+      state.values[e] = carried.at(e);
   return state;
 }
 
