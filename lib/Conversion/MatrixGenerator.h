@@ -235,6 +235,7 @@ private:
                 llvm::function_ref<llvm::SmallVector<Fragment>()> then);
   void setPivots(mlir::Value moves, const Carried &before, Carried &after,
                  llvm::ArrayRef<MovedState> along);
+  bool isAsked(const Fragment &state, size_t element) const;
   Fragment carryState(unsigned product, Fragment state);
   bool hasTurns() const;
   void takeTurn();

@@ -297,9 +297,8 @@ SmallVector<Fragment> MatrixGenerator::statesAfter(ArrayRef<MovedState> along) {
   SmallVector<Fragment> states = statesBefore(along);
   for (auto [moved, state] : llvm::zip_equal(along, states)) {
     const Fragment &carried = emitter->get(moved.value);
-    bool isWhole = state.kind != Fragment::Kind::Matrix || !hasLowerRowsOnly();
     for (size_t e = 0; e < state.values.size(); ++e)
-      if (isWhole || state.rowOf(e) == 0)
+      if (isAsked(state, e))
         state.values[e] = emitter->elementFor(carried, state, e);
   }
   return states;
@@ -360,12 +359,18 @@ void MatrixGenerator::yieldOthers(const Carried &before, Carried &after) {
   }
 }
 
+/// Whether anybody asks for an element of a state: not of rows that do not exist.
+/// Between several loops ptxas would copy the others, and serialise products.
+bool MatrixGenerator::isAsked(const Fragment &state, size_t element) const {
+  return !hasLowerRowsOnly() || !hasOneWalk ||
+         state.kind != Fragment::Kind::Matrix || state.rowOf(element) == 0;
+}
+
 /// What the state of a product is before its products are added.
 Fragment MatrixGenerator::carryState(unsigned product, Fragment state) {
   const Fragment &carried = emitter->get(plan.products[product].carried);
-  // Nobody asks for rows that do not exist.
   for (size_t e = 0; e < state.values.size(); ++e)
-    if (!hasLowerRowsOnly() || state.rowOf(e) == 0)
+    if (isAsked(state, e))
       state.values[e] = carried.at(e);
   return state;
 }

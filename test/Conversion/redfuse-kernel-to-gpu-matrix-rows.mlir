@@ -1,26 +1,20 @@
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a -split-input-file | FileCheck %s
 
 // Eight rows of the 64 that a warpgroup's product has: the upper half of every sixteen
-// does not exist, and is one value. The only warpgroup computes the powers of a step
-// while the products of the step before it are added to its states, which go along with
-// pivots afterwards.
+// does not exist, is one value, and its state stays what it is. Pivots are maxima in
+// every step.
 
 // CHECK-LABEL: gpu.func @few_rows_0
-// CHECK: %[[NONE:.+]] = arith.constant 0.000000e+00 : f32
 // CHECK: scf.for
 // CHECK: tile.wait_products 1
-// CHECK: %[[MOVED:.+]] = nvvm.vote.sync any
-// CHECK-NOT: tile.wait_products
-// CHECK: scf.if %[[MOVED]]
-// CHECK-NOT: tile.wait_products
+// CHECK: %[[NONE:.+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NOT: nvvm.vote
+// CHECK: arith.maximumf %{{.+}}, %[[NONE]]
+// CHECK: tile.wait_products 0
 // CHECK-COUNT-16: ex2.approx
 // CHECK: tile.pack
-// CHECK: tile.settle
+// CHECK: scf.yield
 // CHECK: tile.wait_products 0
-// CHECK: scf.if %[[MOVED]]
-// CHECK: arith.mulf
-// CHECK: scf.yield
-// CHECK: scf.yield
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
 #v = affine_map<(i, j, d, e) -> (j, e)>
