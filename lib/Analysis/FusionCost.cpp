@@ -86,11 +86,46 @@ static double bytesOf(Value tensor) {
 namespace {
 using VariableSet = llvm::SmallSetVector<unsigned, 8>;
 
-/// The work of one reduction with what is computed only for it, and where its
-/// result lives.
-struct ReductionWork {
-  VariableSet into;
-  double work;
+/// Adds up what a group costs.
+class CostBuilder {
+public:
+  CostBuilder(const FusionSpace &space, TargetAttr target)
+      : space(space), target(target) {}
+
+  GroupCost run();
+
+private:
+  /// The work of one reduction with what is computed only for it, and where its
+  /// result lives.
+  struct ReductionWork {
+    VariableSet into;
+    double work;
+  };
+  /// How often the values of a cascade are made, and at what price.
+  struct Evaluation {
+    double times = 0, work = 0;
+  };
+
+  double points(const VariableSet &variables) const;
+  VariableSet variablesOf(const FusionSpace::Instance &instance,
+                          const SmallBitVector &dims) const;
+  llvm::DenseSet<Operation *>
+  findProducts(const FusionSpace::Instance &instance,
+               const DimSets &sets) const;
+  double workOf(const FusionSpace::Instance &instance,
+                const DimSets &sets) const;
+  void addInstance(const FusionSpace::Instance &instance);
+  void addRepeats();
+  void addTraffic();
+  std::optional<VariableSet> findGrid() const;
+  void addParallelism();
+  void addTime();
+
+  const FusionSpace &space;
+  TargetAttr target;
+  GroupCost cost;
+  SmallVector<ReductionWork> reductions;
+  llvm::MapVector<Operation *, Evaluation> evaluations;
 };
 } // namespace
 
@@ -126,89 +161,98 @@ static bool isForMatrixUnits(ReduceOp reduce, const DimSets &sets,
   return true;
 }
 
-GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
-  GroupCost cost;
-  auto points = [&](const VariableSet &variables) {
-    double count = 1;
-    for (unsigned v : variables)
-      count *= extentOf(space.getVariable(v).extent);
-    return count;
-  };
+double CostBuilder::points(const VariableSet &variables) const {
+  double count = 1;
+  for (unsigned v : variables)
+    count *= extentOf(space.getVariable(v).extent);
+  return count;
+}
 
-  SmallVector<ReductionWork> reductions;
-  // Of each cascade's values: how often they are made, and at what price.
-  struct Evaluation {
-    double times = 0, work = 0;
+VariableSet CostBuilder::variablesOf(const FusionSpace::Instance &instance,
+                                     const SmallBitVector &dims) const {
+  SmallVector<AffineExpr> exprs;
+  for (unsigned d : dims.set_bits())
+    exprs.push_back(instance.dims[d]);
+  return space.getVariablesOf(exprs);
+}
+
+/// Sums of products for matrix units, and the multiplications in them.
+llvm::DenseSet<Operation *>
+CostBuilder::findProducts(const FusionSpace::Instance &instance,
+                          const DimSets &sets) const {
+  llvm::DenseSet<Operation *> products;
+  if (target.getName() != "cuda")
+    return products;
+  auto extentOfDim = [&](unsigned d) {
+    return points(space.getVariablesOf({instance.dims[d]}));
   };
-  llvm::MapVector<Operation *, Evaluation> evaluations;
-  for (const FusionSpace::Instance &instance : space.getInstances()) {
-    CascadeOp op = instance.op;
-    FailureOr<DimSets> sets =
-        DimSets::compute(cast<IndexProgramOpInterface>(op.getOperation()));
-    if (failed(sets))
-      continue;
-    auto variablesOf = [&](const SmallBitVector &dims) {
-      SmallVector<AffineExpr> exprs;
-      for (unsigned d : dims.set_bits())
-        exprs.push_back(instance.dims[d]);
-      return space.getVariablesOf(exprs);
-    };
-    // Multiplications, which are part of products.
-    llvm::DenseSet<Operation *> ofProducts;
-    if (target.getName() == "cuda")
-      for (Operation *inner : instance.neededOps)
-        if (auto reduce = dyn_cast<ReduceOp>(inner);
-            reduce && isForMatrixUnits(reduce, *sets, [&](unsigned d) {
-              return points(space.getVariablesOf({instance.dims[d]}));
-            })) {
-          ofProducts.insert(inner);
-          ofProducts.insert(inner->getOperand(0).getDefiningOp());
-        }
-    double own = 0, slower = 1;
-    bool isReduced = llvm::any_of(instance.neededOps, [](Operation *inner) {
-      return isa<ReduceOp>(inner);
-    });
-    if (isReduced && llvm::any_of(instance.dims, isScattered))
-      slower = std::max<double>(1, target.getVectorBits() / 32);
-    for (Operation *inner : instance.neededOps) {
-      SmallBitVector dims(sets->getNumDims());
-      for (Value operand : inner->getOperands())
-        dims |= (*sets)[operand];
-      if (auto reduce = dyn_cast<ReduceOp>(inner)) {
-        dims |= toDimSet(reduce.getOver(), dims.size());
-        SmallBitVector into = toDimSet(reduce.getInto(), dims.size());
-        // A top-k's rank is not iterated by its input.
-        dims |= into;
-      } else if (auto index = dyn_cast<IndexOp>(inner)) {
-        dims.set(index.getDim());
-      } else if (auto scan = dyn_cast<ScanOp>(inner)) {
-        dims.set(scan.getDim());
-      }
-      double gain = ofProducts.contains(inner) ? kMatrixGain : 1;
-      own += getOpCost(inner) * points(variablesOf(dims)) / gain;
+  for (Operation *inner : instance.neededOps)
+    if (auto reduce = dyn_cast<ReduceOp>(inner);
+        reduce && isForMatrixUnits(reduce, sets, extentOfDim)) {
+      products.insert(inner);
+      products.insert(inner->getOperand(0).getDefiningOp());
     }
-    own *= slower;
-    cost.work += own;
-    for (Operation *inner : instance.neededOps)
-      if (auto reduce = dyn_cast<ReduceOp>(inner))
-        reductions.push_back(
-            {variablesOf(toDimSet(reduce.getInto(), sets->getNumDims())), own});
-      else if (auto scan = dyn_cast<ScanOp>(inner)) {
-        SmallBitVector kept = (*sets)[inner->getResult(0)];
-        kept.reset(scan.getDim());
-        reductions.push_back({variablesOf(kept), own});
-      }
-    if (!isCheapMap(op)) {
-      // How many values are made, against how many there are.
-      double made = points(space.getVariablesOf(instance.dims));
-      double there = 1;
-      for (int64_t extent : getStaticExtents(op))
-        there *= extentOf(extent);
-      Evaluation &all = evaluations[op];
-      all.times += there > 0 ? made / there : 1;
-      all.work += own;
+  return products;
+}
+
+double CostBuilder::workOf(const FusionSpace::Instance &instance,
+                           const DimSets &sets) const {
+  llvm::DenseSet<Operation *> products = findProducts(instance, sets);
+  double work = 0;
+  for (Operation *inner : instance.neededOps) {
+    SmallBitVector dims(sets.getNumDims());
+    for (Value operand : inner->getOperands())
+      dims |= sets[operand];
+    if (auto reduce = dyn_cast<ReduceOp>(inner)) {
+      dims |= toDimSet(reduce.getOver(), dims.size());
+      // A top-k's rank is not iterated by its input.
+      dims |= toDimSet(reduce.getInto(), dims.size());
+    } else if (auto index = dyn_cast<IndexOp>(inner)) {
+      dims.set(index.getDim());
+    } else if (auto scan = dyn_cast<ScanOp>(inner)) {
+      dims.set(scan.getDim());
     }
+    double gain = products.contains(inner) ? kMatrixGain : 1;
+    work += getOpCost(inner) * points(variablesOf(instance, dims)) / gain;
   }
+  bool isReduced = llvm::any_of(instance.neededOps, llvm::IsaPred<ReduceOp>);
+  if (isReduced && llvm::any_of(instance.dims, isScattered))
+    work *= std::max<double>(1, target.getVectorBits() / 32);
+  return work;
+}
+
+void CostBuilder::addInstance(const FusionSpace::Instance &instance) {
+  CascadeOp op = instance.op;
+  FailureOr<DimSets> sets =
+      DimSets::compute(cast<IndexProgramOpInterface>(op.getOperation()));
+  if (failed(sets))
+    return;
+  double work = workOf(instance, *sets);
+  cost.work += work;
+  for (Operation *inner : instance.neededOps) {
+    SmallBitVector kept;
+    if (auto reduce = dyn_cast<ReduceOp>(inner)) {
+      kept = toDimSet(reduce.getInto(), sets->getNumDims());
+    } else if (auto scan = dyn_cast<ScanOp>(inner)) {
+      kept = (*sets)[inner->getResult(0)];
+      kept.reset(scan.getDim());
+    } else {
+      continue;
+    }
+    reductions.push_back({variablesOf(instance, kept), work});
+  }
+  if (isCheapMap(op))
+    return;
+  // How many values are made, against how many there are.
+  double made = points(space.getVariablesOf(instance.dims)), there = 1;
+  for (int64_t extent : getStaticExtents(op))
+    there *= extentOf(extent);
+  Evaluation &all = evaluations[op];
+  all.times += there > 0 ? made / there : 1;
+  all.work += work;
+}
+
+void CostBuilder::addRepeats() {
   double wasted = 0, most = 0;
   for (auto &[op, all] : evaluations) {
     double more = all.times > 1 ? all.work * (1 - 1 / all.times) : 0;
@@ -221,29 +265,31 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
   }
   if (wasted > 0)
     cost.repeats = cost.work / (cost.work - wasted);
+}
 
+void CostBuilder::addTraffic() {
   llvm::DenseMap<Value, double> reads;
-  for (const FusionSpace::Access &access : space.getAccesses())
-    if (access.producer < 0) {
-      auto type = cast<RankedTensorType>(access.tensor.getType());
-      double width = bytesOf(access.tensor) / std::max<double>(1, [&] {
-                       double n = 1;
-                       for (int64_t e : type.getShape())
-                         n *= extentOf(e);
-                       return n;
-                     }());
-      double touched = width * points(space.getVariablesOf(access.index));
-      double &read = reads[access.tensor];
-      read = std::min(bytesOf(access.tensor), read + touched);
-    }
+  for (const FusionSpace::Access &access : space.getAccesses()) {
+    if (access.producer >= 0)
+      continue;
+    double elements = 1, bytes = bytesOf(access.tensor);
+    for (int64_t e : cast<RankedTensorType>(access.tensor.getType()).getShape())
+      elements *= extentOf(e);
+    double touched = bytes / std::max<double>(1, elements) *
+                     points(space.getVariablesOf(access.index));
+    double &read = reads[access.tensor];
+    read = std::min(bytes, read + touched);
+  }
   for (auto &[tensor, bytes] : reads)
     cost.bytes += bytes;
+  for (Value result : space.getOutputs())
+    cost.bytes += bytesOf(result);
+}
 
-  // The dims that a block can be cut along: those of every output, unless a
-  // reduction that lacks one would be repeated for its every tile at a price.
+/// The dims of every output.
+std::optional<VariableSet> CostBuilder::findGrid() const {
   std::optional<VariableSet> grid;
   for (auto [i, result] : llvm::enumerate(space.getOutputs())) {
-    cost.bytes += bytesOf(result);
     const FusionSpace::Instance &instance =
         space.getInstances()[space.getOutputInstance(i)];
     CascadeOp op = instance.op;
@@ -259,7 +305,14 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
     else
       grid->remove_if([&](unsigned v) { return !own.contains(v); });
   }
+  return grid;
+}
+
+/// A block can be cut along the dims of every output, unless a reduction that lacks
+/// one would be repeated for its every tile at a price.
+void CostBuilder::addParallelism() {
   constexpr double tile = 128, affordable = 0.1;
+  std::optional<VariableSet> grid = findGrid();
   for (unsigned v : grid ? *grid : VariableSet()) {
     double extent = extentOf(space.getVariable(v).extent);
     double again = 0, cuts = extent;
@@ -273,8 +326,9 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
     }
     cost.parallelism *= std::max(1.0, cuts);
   }
+}
 
-  // The share of the units that work: blocks come in rounds.
+void CostBuilder::addTime() {
   double units = target.getUnits();
   double moving = cost.bytes / target.getBandwidth();
   double rate = target.getFlops();
@@ -283,6 +337,7 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
   if (target.getName() == "cuda" && !reductions.empty() &&
       moving > cost.work / rate)
     cost.parallelism = std::max(cost.parallelism, units);
+  // The share of the units that work: blocks come in rounds.
   double busy =
       cost.parallelism / (units * std::ceil(cost.parallelism / units));
   // One unit alone cannot draw the whole bandwidth, but more than its share.
@@ -290,5 +345,18 @@ GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
   cost.timeIfBusy = target.getLaunchNs() + std::max(cost.work / rate, moving);
   cost.time = target.getLaunchNs() +
               std::max(cost.work / (rate * busy), moving / drawn);
+}
+
+GroupCost CostBuilder::run() {
+  for (const FusionSpace::Instance &instance : space.getInstances())
+    addInstance(instance);
+  addRepeats();
+  addTraffic();
+  addParallelism();
+  addTime();
   return cost;
+}
+
+GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
+  return CostBuilder(space, target).run();
 }

@@ -1,15 +1,16 @@
 //===- Cluster.cpp - blocks that run together ------------------------------===//
 #include "Cluster.h"
 
+#include "redfuse/Dialect/Tile.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 
-static Operation *emitOrder(OpBuilder &b, Location loc, StringRef text,
-                            StringRef constraints, ValueRange operands,
-                            TypeRange results = {}) {
-  return LLVM::InlineAsmOp::create(
-      b, loc, results, operands, text, constraints,
+static void emitOrder(OpBuilder &b, Location loc, StringRef text,
+                      StringRef constraints, ValueRange operands) {
+  LLVM::InlineAsmOp::create(
+      b, loc, TypeRange(), operands, text, constraints,
       /*has_side_effects=*/true, /*is_align_stack=*/false,
       LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
@@ -28,9 +29,7 @@ void redfuse::emitClusterWait(OpBuilder &b, Location loc) {
 
 void redfuse::emitStoreInCluster(OpBuilder &b, Location loc, Value address,
                                  Value block, Value word) {
-  Value there = emitOrder(b, loc, "mapa.shared::cluster.u32 $0, $1, $2;",
-                          "=r,r,r", {address, block}, b.getI32Type())
-                    ->getResult(0);
+  Value there = redfuse::tile::AddressInOp::create(b, loc, address, block);
   emitOrder(b, loc, "st.shared::cluster.b32 [$0], $1;", "r,r,~{memory}",
             {there, word});
 }

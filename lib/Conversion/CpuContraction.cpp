@@ -93,12 +93,7 @@ void CpuEmitter::emitContraction() {
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, left, zero);
     auto branch = scf::IfOp::create(b, loc, any, /*withElse=*/false);
     b.setInsertionPoint(branch.thenYield());
-    Env inner = at;
-    inner.position[c.n] = start;
-    inner.lanesLeft = left;
-    inner.mask = vector::CreateMaskOp::create(
-        b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{left});
-    emitContractionRows(inner, 1);
+    emitContractionRows(inTail(at, c.n, start, left), 1);
   };
   outer(0, env);
 }

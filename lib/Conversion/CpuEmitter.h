@@ -23,6 +23,7 @@ private:
                         unsigned copies);
   void finishReduction(Env &env, llvm::ArrayRef<mlir::Value> accumulators,
                        unsigned copies);
+  Env inTail(Env env, unsigned dim, mlir::Value position, mlir::Value left);
   void emitVectorLoop(unsigned dim, Env &env,
                       llvm::function_ref<void(Env &)> body);
   void emitEach(llvm::function_ref<void(Env &)> body);

@@ -41,6 +41,15 @@ static Value roundDown(OpBuilder &b, Location loc, Value size,
   return arith::MulIOp::create(b, loc, count, step);
 }
 
+/// `env` at the ragged end of a dim, where only some lanes exist.
+Env CpuEmitter::inTail(Env env, unsigned d, Value position, Value left) {
+  env.position[d] = position;
+  env.lanesLeft = left;
+  env.mask = vector::CreateMaskOp::create(
+      b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{left});
+  return env;
+}
+
 void CpuEmitter::emitVectorLoop(unsigned d, Env &env,
                                 function_ref<void(Env &)> body) {
   SpaceDim &dim = dims[d];
@@ -62,11 +71,7 @@ void CpuEmitter::emitVectorLoop(unsigned d, Env &env,
                                     constantIndex(0));
   auto branch = scf::IfOp::create(b, loc, any, /*withElse=*/false);
   b.setInsertionPoint(branch.thenYield());
-  Env inner = env;
-  inner.position[d] = whole;
-  inner.lanesLeft = left;
-  inner.mask = vector::CreateMaskOp::create(
-      b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{left});
+  Env inner = inTail(env, d, whole, left);
   body(inner);
 }
 
@@ -124,16 +129,7 @@ void CpuEmitter::emitReduction(Env &env) {
   // result's; a result without it is a scalar.
   SmallVector<Value> init;
   for (unsigned c = 0; c < copies; ++c)
-    for (Root *root : reduces) {
-      ReduceOp reduce = root->reduce;
-      for (auto [i, operand] : llvm::enumerate(reduce.getOperands())) {
-        Type type = operand.getType();
-        Value v = reduce.isDeclared() ? getStart(*root, i, env)
-                  : i == 0 ? constant(getIdentityOf(reduce, 0))
-                           : constant(cast<TypedAttr>(b.getZeroAttr(type)));
-        init.push_back(group->vectorDim ? asVector(v) : v);
-      }
-    }
+    llvm::append_range(init, startReductions(env));
   SmallVector<Value> accumulators = emitOver(0, env, init, copies);
   finishReduction(env, accumulators, copies);
 }
@@ -219,11 +215,7 @@ CpuEmitter::Accumulators CpuEmitter::emitOver(unsigned i, Env env,
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, loc, ValueRange(accumulators).take_front(perCopy));
   b.setInsertionPointToStart(branch.thenBlock());
-  Env inner = env;
-  inner.position[d] = position;
-  inner.lanesLeft = left;
-  inner.mask = vector::CreateMaskOp::create(
-      b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{left});
+  Env inner = inTail(env, d, position, left);
   SmallVector<Value> own(accumulators.begin(), accumulators.begin() + perCopy);
   point(inner, own);
   scf::YieldOp::create(b, loc, own);

@@ -119,6 +119,24 @@ private:
   struct MatrixWalk;
   struct Fragment;
   void emitMatrixContraction();
+  MatrixWalk planMatrixWalk(const MatrixForm &form);
+  bool hasWholeTiles(llvm::ArrayRef<Axis> axes, int64_t by);
+  void emitMatrixTile(const MatrixWalk &plan, mlir::Value number,
+                      mlir::Value rowBlocks, mlir::Value columnBlocks);
+  Fragment makeFragment(const MatrixWalk &plan, mlir::Value source,
+                        MatrixElement element, bool isSigned,
+                        llvm::ArrayRef<Axis> axes, int64_t count,
+                        mlir::Value first, bool isWhole, const Env &tile);
+  llvm::SmallVector<mlir::Value> sumProducts(const MatrixWalk &plan,
+                                             const Fragment &left,
+                                             const Fragment &right);
+  llvm::SmallVector<mlir::Value> loadStep(const MatrixWalk &plan,
+                                          const Fragment &left,
+                                          const Fragment &right,
+                                          mlir::Value sum, bool isTail);
+  llvm::SmallVector<mlir::Value>
+  multiplyStep(const MatrixWalk &plan, llvm::ArrayRef<mlir::Value> loaded,
+               llvm::ArrayRef<mlir::Value> state);
   llvm::SmallVector<llvm::SmallVector<mlir::Value>>
   loadFragment(const MatrixWalk &walk, const Fragment &fragment,
                mlir::Value sum, bool isTail);

@@ -257,12 +257,8 @@ void GpuEmitter::storeFragments(const MatrixWalk &walk, const Env &tile,
         x.getElements(b, loc, accumulators.slice(i * perTile, perTile)));
   Value rowPart = partOf(x.resultRow, walk.lane);
   Value columnPart = partOf(x.resultColumn, walk.lane);
-  auto isWhole = [&](ArrayRef<Axis> axes, int64_t by) {
-    std::optional<int64_t> count = staticCountOf(axes);
-    return count && *count % by == 0;
-  };
-  bool rowsAreWhole = isWhole(walk.rows, walk.tileRows()),
-       columnsAreWhole = isWhole(walk.columns, walk.tileColumns());
+  bool rowsAreWhole = hasWholeTiles(walk.rows, walk.tileRows()),
+       columnsAreWhole = hasWholeTiles(walk.columns, walk.tileColumns());
   auto positionOf = [&](Value first, Value part, int64_t add, int64_t count,
                         int64_t i) {
     Value at = part;
@@ -339,9 +335,8 @@ int64_t GpuEmitter::threadsOf(const Group &ofGroup) const {
   return std::min<int64_t>(tiles, 1024) * form.instruction.lanes;
 }
 
-void GpuEmitter::emitMatrixContraction() {
-  const Contraction &c = *group->contraction;
-  const MatrixForm &form = *c.matrix;
+/// How a contraction is dealt out to as many warps as there are.
+GpuEmitter::MatrixWalk GpuEmitter::planMatrixWalk(const MatrixForm &form) {
   MatrixWalk plan{form, form.instruction, {}, {}, {}, {}, 1, 1, 1, {}};
   const MatrixInstruction &x = plan.x;
   for (auto [axes, ofDims] : {std::pair(&plan.batch, &form.batch),
@@ -350,17 +345,203 @@ void GpuEmitter::emitMatrixContraction() {
                               {&plan.sums, &form.sums}})
     for (unsigned d : *ofDims)
       axes->push_back({d, 1});
-  int64_t warps = threads / x.lanes;
   chooseTile(x, capacityOf(plan.rows), capacityOf(plan.columns),
-             capacityOf(plan.batch), warps, plan.rowTiles, plan.columnTiles);
+             capacityOf(plan.batch), threads / x.lanes, plan.rowTiles,
+             plan.columnTiles);
   // 16 bytes of the sum.
   int64_t sums = capacityOf(plan.sums);
   while (2 * plan.laneSums() * elementBits(x.left) <= 8 * kAccessBytes &&
          plan.step() < sums)
     plan.sumTiles *= 2;
-  Value warp = divide(thread, constantIndex(x.lanes), /*remainder=*/false);
-  plan.lane = divide(thread, constantIndex(x.lanes), /*remainder=*/true);
+  return plan;
+}
 
+/// Whether tiles of so many end where the axes do.
+bool GpuEmitter::hasWholeTiles(ArrayRef<Axis> axes, int64_t by) {
+  std::optional<int64_t> count = staticCountOf(axes);
+  return count && *count % by == 0;
+}
+
+/// A lane's share of an operand, of which it has `count` neighbours from `first` on
+/// along the axes; they are `isWhole` if all exist.
+GpuEmitter::Fragment
+GpuEmitter::makeFragment(const MatrixWalk &plan, Value source,
+                         MatrixElement element, bool isSigned,
+                         ArrayRef<Axis> axes, int64_t count, Value first,
+                         bool isWhole, const Env &tile) {
+  Fragment fragment{source, element, isSigned, {}, count, 1, false};
+  int64_t bytes = std::max(
+      1u, getElementTypeOrSelf(source.getType()).getIntOrFloatBitWidth() / 8);
+  auto widthAlong = [&](unsigned dim, int64_t most) {
+    int64_t width = 1;
+    while (2 * width <= most && 2 * width * bytes <= kAccessBytes &&
+           most % (2 * width) == 0 && isMultiple(dim, 2 * width))
+      width *= 2;
+    return width;
+  };
+  std::optional<unsigned> contiguous = program->getContiguous(source);
+  if (contiguous == plan.sums.back().dim) {
+    fragment.width = widthAlong(*contiguous, plan.laneSums());
+  } else if (contiguous == axes.back().dim) {
+    fragment.width = widthAlong(*contiguous, count);
+    fragment.isAlongRows = fragment.width > 1;
+  }
+  int64_t step = fragment.isAlongRows ? fragment.width : 1;
+  for (int64_t i = 0; i < count; i += step) {
+    Value at =
+        i == 0 ? first
+               : Value(arith::AddIOp::create(b, loc, first, constantIndex(i)));
+    if (!isWhole)
+      at = arith::MinUIOp::create(
+          b, loc, at,
+          arith::SubIOp::create(b, loc, countOf(axes), constantIndex(step)));
+    Env env = tile;
+    bindAxes(env, axes, at);
+    fragment.rows.push_back(std::move(env));
+  }
+  return fragment;
+}
+
+/// The words of a step: those of the left rows, then those of the columns.
+SmallVector<Value> GpuEmitter::loadStep(const MatrixWalk &plan,
+                                        const Fragment &left,
+                                        const Fragment &right, Value sum,
+                                        bool isTail) {
+  SmallVector<Value> loaded;
+  for (const Fragment *fragment : {&left, &right})
+    for (ArrayRef<Value> row : loadFragment(plan, *fragment, sum, isTail))
+      llvm::append_range(loaded, row);
+  return loaded;
+}
+
+/// The tile's accumulators after the step that `loadStep` has loaded.
+SmallVector<Value> GpuEmitter::multiplyStep(const MatrixWalk &plan,
+                                            ArrayRef<Value> loaded,
+                                            ArrayRef<Value> state) {
+  const MatrixInstruction &x = plan.x;
+  SmallVector<Value> next(state);
+  int64_t perTile = state.size() / (plan.rowTiles * plan.columnTiles),
+          words = x.wordsPerRow();
+  auto wordsOf = [&](int64_t row, int64_t st) {
+    return loaded.slice((row * plan.sumTiles + st) * words, words);
+  };
+  for (int64_t st = 0; st < plan.sumTiles; ++st)
+    for (int64_t rt = 0; rt < plan.rowTiles; ++rt)
+      for (int64_t ct = 0; ct < plan.columnTiles; ++ct) {
+        SmallVector<ArrayRef<Value>> rows;
+        for (int64_t i = 0; i < x.rowsPerLane; ++i)
+          rows.push_back(wordsOf(rt * x.rowsPerLane + i, st));
+        int64_t from = (rt * plan.columnTiles + ct) * perTile;
+        SmallVector<Value> sumsOf =
+            x.multiply(b, loc, rows, wordsOf(plan.laneRows() + ct, st),
+                       ArrayRef(next).slice(from, perTile));
+        llvm::copy(sumsOf, next.begin() + from);
+      }
+  return next;
+}
+
+/// The sums of a tile: whole steps, then what is left.
+SmallVector<Value> GpuEmitter::sumProducts(const MatrixWalk &plan,
+                                           const Fragment &left,
+                                           const Fragment &right) {
+  SmallVector<Value> sums, zero = plan.x.makeZero(b, loc);
+  for (int64_t i = 0; i < plan.rowTiles * plan.columnTiles; ++i)
+    llvm::append_range(sums, zero);
+  auto load = [&](Value sum) {
+    return loadStep(plan, left, right, sum, /*isTail=*/false);
+  };
+  auto addStep = [&](Value sum, ArrayRef<Value> state, bool isTail) {
+    return multiplyStep(plan, loadStep(plan, left, right, sum, isTail), state);
+  };
+  std::optional<int64_t> known = staticCountOf(plan.sums);
+  int64_t step = plan.step(), words = (plan.laneRows() + plan.columnTiles) *
+                                      plan.sumTiles * plan.x.wordsPerRow();
+  Value count = countOf(plan.sums), end;
+  if (known) {
+    end = constantIndex(*known / step * step);
+  } else {
+    end = arith::MulIOp::create(
+        b, loc, arith::DivUIOp::create(b, loc, count, constantIndex(step)),
+        constantIndex(step));
+  }
+  bool isFar =
+      !buffers.contains(left.source) || !buffers.contains(right.source);
+  if (known && *known / step == 1)
+    sums = addStep(constantIndex(0), sums, /*isTail=*/false);
+  else if (known && *known / step >= kLeastAhead && isFar && words <= kAhead) {
+    // What comes from afar is loaded a step ahead.
+    SmallVector<Value> state = load(constantIndex(0));
+    int64_t ahead = state.size();
+    llvm::append_range(state, sums);
+    auto multiplyLoaded = [&](ArrayRef<Value> carried) {
+      return multiplyStep(plan, carried.take_front(ahead),
+                          carried.drop_front(ahead));
+    };
+    state = emitFor(b, loc, constantIndex(step), end, constantIndex(step),
+                    state, [&](Value sum, ValueRange carried) {
+                      SmallVector<Value> current(carried), next = load(sum);
+                      llvm::append_range(next, multiplyLoaded(current));
+                      return next;
+                    });
+    sums = multiplyLoaded(state);
+  } else if (!known || *known >= step)
+    sums = emitFor(b, loc, constantIndex(0), end, constantIndex(step), sums,
+                   [&](Value sum, ValueRange carried) {
+                     return addStep(sum, SmallVector<Value>(carried),
+                                    /*isTail=*/false);
+                   });
+  if (known) {
+    if (*known % step != 0)
+      sums = addStep(end, sums, /*isTail=*/true);
+    return sums;
+  }
+  Value isLeft =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, end, count);
+  auto branch = scf::IfOp::create(b, loc, ValueRange(sums).getTypes(), isLeft,
+                                  /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, loc, addStep(end, sums, /*isTail=*/true));
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc, sums);
+  return llvm::to_vector_of<Value>(branch.getResults());
+}
+
+/// The tile of that number, the columns of a row of tiles first.
+void GpuEmitter::emitMatrixTile(const MatrixWalk &plan, Value number,
+                                Value rowBlocks, Value columnBlocks) {
+  const MatrixForm &form = plan.form;
+  const MatrixInstruction &x = plan.x;
+  Value column = divide(number, columnBlocks, /*remainder=*/true);
+  Value rest = divide(number, columnBlocks, /*remainder=*/false);
+  Value row = divide(rest, rowBlocks, /*remainder=*/true);
+  Env tile;
+  tile.position.assign(dims.size(), Value());
+  bindAxes(tile, plan.batch, divide(rest, rowBlocks, /*remainder=*/false));
+  row = arith::MulIOp::create(b, loc, row, constantIndex(plan.tileRows()));
+  column =
+      arith::MulIOp::create(b, loc, column, constantIndex(plan.tileColumns()));
+  auto firstOf = [&](Value from, LaneField field, int64_t count) -> Value {
+    Value part = arith::MulIOp::create(b, loc, partOf(field, plan.lane),
+                                       constantIndex(count));
+    return arith::AddIOp::create(b, loc, from, part);
+  };
+  Fragment left =
+      makeFragment(plan, form.left, x.left, form.leftIsSigned, plan.rows,
+                   plan.laneRows(), firstOf(row, x.leftRow, plan.laneRows()),
+                   hasWholeTiles(plan.rows, plan.tileRows()), tile);
+  Fragment right = makeFragment(
+      plan, form.right, x.right, form.rightIsSigned, plan.columns,
+      plan.columnTiles, firstOf(column, x.rightColumn, plan.columnTiles),
+      hasWholeTiles(plan.columns, plan.tileColumns()), tile);
+  storeFragments(plan, tile, row, column, sumProducts(plan, left, right));
+}
+
+void GpuEmitter::emitMatrixContraction() {
+  MatrixWalk plan = planMatrixWalk(*group->contraction->matrix);
+  int64_t width = plan.x.lanes, warps = threads / width;
+  Value warp = divide(thread, constantIndex(width), /*remainder=*/false);
+  plan.lane = divide(thread, constantIndex(width), /*remainder=*/true);
   auto blocksOf = [&](ArrayRef<Axis> axes, int64_t by) -> Value {
     if (std::optional<int64_t> known = staticCountOf(axes))
       return constantIndex(llvm::divideCeil(*known, by));
@@ -370,173 +551,15 @@ void GpuEmitter::emitMatrixContraction() {
         columnBlocks = blocksOf(plan.columns, plan.tileColumns());
   Value tiles = b.createOrFold<arith::MulIOp>(loc, rowBlocks, columnBlocks);
   tiles = b.createOrFold<arith::MulIOp>(loc, tiles, countOf(plan.batch));
-
-  auto makeFragment = [&](Value source, MatrixElement element, bool isSigned,
-                          ArrayRef<Axis> axes, int64_t count, Value first,
-                          bool isWhole, const Env &tile) {
-    Fragment fragment{source, element, isSigned, {}, count, 1, false};
-    int64_t bytes = std::max(
-        1u, getElementTypeOrSelf(source.getType()).getIntOrFloatBitWidth() / 8);
-    auto widthAlong = [&](unsigned dim, int64_t most) {
-      int64_t width = 1;
-      while (2 * width <= most && 2 * width * bytes <= kAccessBytes &&
-             most % (2 * width) == 0 && isMultiple(dim, 2 * width))
-        width *= 2;
-      return width;
-    };
-    std::optional<unsigned> contiguous = program->getContiguous(source);
-    if (contiguous == plan.sums.back().dim) {
-      fragment.width = widthAlong(*contiguous, plan.laneSums());
-    } else if (contiguous == axes.back().dim) {
-      fragment.width = widthAlong(*contiguous, count);
-      fragment.isAlongRows = fragment.width > 1;
-    }
-    int64_t step = fragment.isAlongRows ? fragment.width : 1;
-    for (int64_t i = 0; i < count; i += step) {
-      Value at =
-          i == 0
-              ? first
-              : Value(arith::AddIOp::create(b, loc, first, constantIndex(i)));
-      if (!isWhole)
-        at = arith::MinUIOp::create(
-            b, loc, at,
-            arith::SubIOp::create(b, loc, countOf(axes), constantIndex(step)));
-      Env env = tile;
-      bindAxes(env, axes, at);
-      fragment.rows.push_back(std::move(env));
-    }
-    return fragment;
-  };
-  auto isWhole = [&](ArrayRef<Axis> axes, int64_t by) {
-    std::optional<int64_t> count = staticCountOf(axes);
-    return count && *count % by == 0;
-  };
-  auto isFar = [&](const MatrixForm &of) {
-    return !buffers.contains(of.left) || !buffers.contains(of.right);
-  };
-
-  auto emitTile = [&](Value number) {
-    Value column = divide(number, columnBlocks, /*remainder=*/true);
-    Value rest = divide(number, columnBlocks, /*remainder=*/false);
-    Value row = divide(rest, rowBlocks, /*remainder=*/true);
-    Env tile;
-    tile.position.assign(dims.size(), Value());
-    bindAxes(tile, plan.batch, divide(rest, rowBlocks, /*remainder=*/false));
-    row = arith::MulIOp::create(b, loc, row, constantIndex(plan.tileRows()));
-    column = arith::MulIOp::create(b, loc, column,
-                                   constantIndex(plan.tileColumns()));
-    auto firstOf = [&](Value from, LaneField field, int64_t count) -> Value {
-      Value part = arith::MulIOp::create(b, loc, partOf(field, plan.lane),
-                                         constantIndex(count));
-      return arith::AddIOp::create(b, loc, from, part);
-    };
-    Fragment left =
-        makeFragment(form.left, x.left, form.leftIsSigned, plan.rows,
-                     plan.laneRows(), firstOf(row, x.leftRow, plan.laneRows()),
-                     isWhole(plan.rows, plan.tileRows()), tile);
-    Fragment right = makeFragment(
-        form.right, x.right, form.rightIsSigned, plan.columns, plan.columnTiles,
-        firstOf(column, x.rightColumn, plan.columnTiles),
-        isWhole(plan.columns, plan.tileColumns()), tile);
-
-    SmallVector<Value> accumulators;
-    SmallVector<Value> zero = x.makeZero(b, loc);
-    for (int64_t i = 0; i < plan.rowTiles * plan.columnTiles; ++i)
-      llvm::append_range(accumulators, zero);
-    int64_t perTile = zero.size(), words = x.wordsPerRow();
-    // The words of a step: those of the left rows, then those of the columns.
-    int64_t laneWords = plan.sumTiles * words;
-    auto loadStep = [&](Value sum, bool isTail) {
-      SmallVector<Value> loaded;
-      for (const Fragment *fragment : {&left, &right})
-        for (ArrayRef<Value> row : loadFragment(plan, *fragment, sum, isTail))
-          llvm::append_range(loaded, row);
-      return loaded;
-    };
-    auto multiplyStep = [&](ArrayRef<Value> loaded, ArrayRef<Value> state) {
-      SmallVector<Value> next(state);
-      auto wordsOf = [&](int64_t row, int64_t st) {
-        return loaded.slice(row * laneWords + st * words, words);
-      };
-      for (int64_t st = 0; st < plan.sumTiles; ++st)
-        for (int64_t rt = 0; rt < plan.rowTiles; ++rt)
-          for (int64_t ct = 0; ct < plan.columnTiles; ++ct) {
-            SmallVector<ArrayRef<Value>> rows;
-            for (int64_t i = 0; i < x.rowsPerLane; ++i)
-              rows.push_back(wordsOf(rt * x.rowsPerLane + i, st));
-            int64_t from = (rt * plan.columnTiles + ct) * perTile;
-            SmallVector<Value> sumsOf =
-                x.multiply(b, loc, rows, wordsOf(plan.laneRows() + ct, st),
-                           ArrayRef(next).slice(from, perTile));
-            llvm::copy(sumsOf, next.begin() + from);
-          }
-      return next;
-    };
-    auto addStep = [&](Value sum, ArrayRef<Value> state, bool isTail) {
-      return multiplyStep(loadStep(sum, isTail), state);
-    };
-    // Whole steps, then what is left.
-    std::optional<int64_t> known = staticCountOf(plan.sums);
-    int64_t step = plan.step();
-    Value count = countOf(plan.sums), end;
-    if (known) {
-      end = constantIndex(*known / step * step);
-    } else {
-      end = arith::MulIOp::create(
-          b, loc, arith::DivUIOp::create(b, loc, count, constantIndex(step)),
-          constantIndex(step));
-    }
-    if (known && *known / step == 1)
-      accumulators = addStep(constantIndex(0), accumulators, /*isTail=*/false);
-    else if (known && *known / step >= kLeastAhead && isFar(form) &&
-             (plan.laneRows() + plan.columnTiles) * laneWords <= kAhead) {
-      // What comes from afar is loaded a step ahead.
-      SmallVector<Value> state = loadStep(constantIndex(0), /*isTail=*/false);
-      int64_t ahead = state.size();
-      llvm::append_range(state, accumulators);
-      state = emitFor(
-          b, loc, constantIndex(step), end, constantIndex(step), state,
-          [&](Value sum, ValueRange carried) {
-            SmallVector<Value> current(carried);
-            SmallVector<Value> next = loadStep(sum, /*isTail=*/false);
-            llvm::append_range(
-                next, multiplyStep(ArrayRef(current).take_front(ahead),
-                                   ArrayRef(current).drop_front(ahead)));
-            return next;
-          });
-      accumulators = multiplyStep(ArrayRef(state).take_front(ahead),
-                                  ArrayRef(state).drop_front(ahead));
-    } else if (!known || *known >= step)
-      accumulators = emitFor(b, loc, constantIndex(0), end, constantIndex(step),
-                             accumulators, [&](Value sum, ValueRange carried) {
-                               return addStep(sum, SmallVector<Value>(carried),
-                                              /*isTail=*/false);
-                             });
-    if (known && *known % step != 0) {
-      accumulators = addStep(end, accumulators, /*isTail=*/true);
-    } else if (!known) {
-      Value left =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, end, count);
-      auto branch = scf::IfOp::create(
-          b, loc, ValueRange(accumulators).getTypes(), left, /*withElse=*/true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(b, loc, addStep(end, accumulators, /*isTail=*/true));
-      b.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(b, loc, accumulators);
-      accumulators = llvm::to_vector_of<Value>(branch.getResults());
-    }
-    storeFragments(plan, tile, row, column, accumulators);
-  };
-  std::optional<int64_t> known;
-  if (staticCountOf(plan.rows) && staticCountOf(plan.columns) &&
-      staticCountOf(plan.batch))
-    known = llvm::divideCeil(*staticCountOf(plan.rows), plan.tileRows()) *
-            llvm::divideCeil(*staticCountOf(plan.columns), plan.tileColumns()) *
-            *staticCountOf(plan.batch);
+  std::optional<int64_t> known, rows = staticCountOf(plan.rows),
+                                columns = staticCountOf(plan.columns),
+                                batch = staticCountOf(plan.batch);
+  if (rows && columns && batch)
+    known = llvm::divideCeil(*rows, plan.tileRows()) *
+            llvm::divideCeil(*columns, plan.tileColumns()) * *batch;
   walk(warp, tiles, known, warps, /*unrolled=*/1, {},
        [&](Value number, ValueRange) {
-         emitTile(number);
+         emitMatrixTile(plan, number, rowBlocks, columnBlocks);
          return SmallVector<Value>();
        });
 }

@@ -318,17 +318,7 @@ void GpuEmitter::emitRound(const Team &team, ArrayRef<Axis> into,
   bindAxes(env, into, number);
   emitAvailable(env);
 
-  SmallVector<Value> init;
-  for (Root *root : reduces) {
-    ReduceOp reduce = root->reduce;
-    for (auto [i, operand] : llvm::enumerate(reduce.getOperands())) {
-      Type type = operand.getType();
-      Value v = reduce.isDeclared() ? getStart(*root, i, env)
-                : i == 0 ? constant(getIdentityOf(reduce, 0))
-                         : constant(cast<TypedAttr>(b.getZeroAttr(type)));
-      init.push_back(group->vectorDim ? asVector(v) : v);
-    }
-  }
+  SmallVector<Value> init = startReductions(env);
   std::optional<int64_t> points = staticCountOf(over);
   if (isActive)
     points = std::nullopt;

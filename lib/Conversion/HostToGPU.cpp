@@ -1,6 +1,7 @@
 //===- HostToGPU.cpp - what the host does to memory, on the GPU ------------===//
 #include "BooleanMemory.h"
 #include "DeviceConstants.h"
+#include "DeviceModule.h"
 #include "GpuAssertions.h"
 #include "redfuse/Dialect/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
@@ -158,21 +159,10 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
     return launch({op});
   }
 
-  /// Moves `ops` into a kernel of one thread, or of a thread an iteration if it
-  /// is one parallel loop.
-  LogicalResult launch(ArrayRef<Operation *> ops) {
-    Operation *last = ops.back();
-    OpBuilder b(last);
-    Location loc = last->getLoc();
-    ModuleOp module = getOperation();
-    module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
-                    b.getUnitAttr());
-    auto device = module.lookupSymbol<gpu::GPUModuleOp>("redfuse_gpu");
-    if (!device) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToEnd(module.getBody());
-      device = gpu::GPUModuleOp::create(b, module.getLoc(), "redfuse_gpu");
-    }
+  /// What the host has and `ops` use: constants, which are made again in the kernel,
+  /// and its arguments.
+  static void findUsed(ArrayRef<Operation *> ops, SmallVector<Value> &arguments,
+                       SmallVector<Value> &constants) {
     llvm::SetVector<Value> used;
     llvm::SmallPtrSet<Operation *, 4> moved(ops.begin(), ops.end());
     for (Operation *op : ops) {
@@ -181,34 +171,95 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
           used.insert(v);
       getUsedValuesDefinedAbove(op->getRegions(), used);
     }
-    SmallVector<Value> arguments, constants;
     for (Value v : used) {
       Operation *def = v.getDefiningOp();
       bool isConstant = def && def->hasTrait<OpTrait::ConstantLike>() &&
                         !isa<ShapedType>(v.getType());
       (isConstant ? constants : arguments).push_back(v);
     }
-    // Copies and structured ops as loops whose iterations are spread.
+  }
+
+  /// Whether the iterations of an op are independent: a copy, or a parallel loop.
+  static bool canSpread(Operation *op) {
+    auto nest = dyn_cast<scf::ParallelOp>(op);
+    return isa<memref::CopyOp>(op) || (nest && nest.getNumReductions() == 0);
+  }
+
+  /// How many iterations such an op has along each of its dims.
+  static SmallVector<Value> extentsOf(OpBuilder &b, Operation *op) {
+    Location loc = op->getLoc();
+    SmallVector<Value> extents;
+    if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+      for (int64_t d = 0; d < copy.getSource().getType().getRank(); ++d)
+        extents.push_back(
+            b.createOrFold<memref::DimOp>(loc, copy.getSource(), d));
+      return extents;
+    }
+    auto nest = cast<scf::ParallelOp>(op);
+    for (auto [lower, upper, step] : llvm::zip_equal(
+             nest.getLowerBound(), nest.getUpperBound(), nest.getStep()))
+      extents.push_back(b.createOrFold<arith::CeilDivUIOp>(
+          loc, arith::SubIOp::create(b, loc, upper, lower), step));
+    return extents;
+  }
+
+  /// One iteration of such an op, that of the thread's number, if there is one.
+  static void spread(OpBuilder &k, Operation *op, ValueRange extents,
+                     IRMapping &mapping) {
+    Location loc = op->getLoc();
+    Value number = arith::AddIOp::create(
+        k, loc,
+        arith::MulIOp::create(k, loc,
+                              gpu::BlockIdOp::create(k, loc, gpu::Dimension::x),
+                              arith::ConstantIndexOp::create(k, loc, kThreads)),
+        gpu::ThreadIdOp::create(k, loc, gpu::Dimension::x));
+    Value points = arith::ConstantIndexOp::create(k, loc, 1);
+    for (Value extent : extents)
+      points = arith::MulIOp::create(k, loc, points, extent);
+    Value exists = arith::CmpIOp::create(k, loc, arith::CmpIPredicate::ult,
+                                         number, points);
+    auto branch = scf::IfOp::create(k, loc, exists, /*withElse=*/false);
+    k.setInsertionPoint(branch.thenYield());
+    SmallVector<Value> at(extents.size());
+    for (size_t i = extents.size(); i-- > 0;) {
+      at[i] = arith::RemUIOp::create(k, loc, number, extents[i]);
+      number = arith::DivUIOp::create(k, loc, number, extents[i]);
+    }
+    if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+      Value v =
+          memref::LoadOp::create(k, loc, mapping.lookup(copy.getSource()), at);
+      memref::StoreOp::create(k, loc, v, mapping.lookup(copy.getTarget()), at);
+      return;
+    }
+    auto nest = cast<scf::ParallelOp>(op);
+    for (size_t i = 0; i < at.size(); ++i) {
+      Value step = mapping.lookup(nest.getStep()[i]);
+      Value lower = mapping.lookup(nest.getLowerBound()[i]);
+      Value scaled = arith::MulIOp::create(k, loc, at[i], step);
+      mapping.map(nest.getInductionVars()[i],
+                  arith::AddIOp::create(k, loc, scaled, lower).getResult());
+    }
+    for (Operation &inner : nest.getBody()->without_terminator())
+      k.clone(inner, mapping);
+  }
+
+  /// Moves `ops` into a kernel of one thread, or of a thread an iteration if it
+  /// is one parallel loop.
+  LogicalResult launch(ArrayRef<Operation *> ops) {
+    Operation *last = ops.back();
+    OpBuilder b(last);
+    Location loc = last->getLoc();
+    gpu::GPUModuleOp device = getDeviceModule(getOperation());
+    SmallVector<Value> arguments, constants;
+    findUsed(ops, arguments, constants);
     Value threads = arith::ConstantIndexOp::create(b, loc, kThreads);
     Value one = arith::ConstantIndexOp::create(b, loc, 1), blocks = one;
     Value shared = arith::ConstantIntOp::create(b, loc, b.getI32Type(), 0);
-    auto copy = dyn_cast<memref::CopyOp>(last);
-    auto nest = dyn_cast<scf::ParallelOp>(last);
-    bool isSpread =
-        ops.size() == 1 && (copy || (nest && nest.getNumReductions() == 0));
+    bool isSpread = ops.size() == 1 && canSpread(last);
     SmallVector<Value> extents;
     if (isSpread) {
+      extents = extentsOf(b, last);
       Value points = one;
-      if (copy) {
-        for (int64_t d = 0; d < copy.getSource().getType().getRank(); ++d)
-          extents.push_back(
-              b.createOrFold<memref::DimOp>(loc, copy.getSource(), d));
-      } else {
-        for (auto [lower, upper, step] : llvm::zip_equal(
-                 nest.getLowerBound(), nest.getUpperBound(), nest.getStep()))
-          extents.push_back(b.createOrFold<arith::CeilDivUIOp>(
-              loc, arith::SubIOp::create(b, loc, upper, lower), step));
-      }
       for (Value extent : extents)
         points = b.createOrFold<arith::MulIOp>(loc, points, extent);
       blocks = b.createOrFold<arith::CeilDivUIOp>(loc, points, threads);
@@ -234,46 +285,11 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
       mapping.map(v, k.clone(*v.getDefiningOp())->getResult(0));
     auto end = gpu::ReturnOp::create(k, loc);
     k.setInsertionPoint(end);
-    if (isSpread) {
-      Value number = arith::AddIOp::create(
-          k, loc,
-          arith::MulIOp::create(
-              k, loc, gpu::BlockIdOp::create(k, loc, gpu::Dimension::x),
-              arith::ConstantIndexOp::create(k, loc, kThreads)),
-          gpu::ThreadIdOp::create(k, loc, gpu::Dimension::x));
-      Value points = arith::ConstantIndexOp::create(k, loc, 1);
-      ValueRange sizes = entry->getArguments().drop_front(firstExtent);
-      for (Value size : sizes)
-        points = arith::MulIOp::create(k, loc, points, size);
-      Value exists = arith::CmpIOp::create(k, loc, arith::CmpIPredicate::ult,
-                                           number, points);
-      auto branch = scf::IfOp::create(k, loc, exists, /*withElse=*/false);
-      k.setInsertionPoint(branch.thenYield());
-      SmallVector<Value> at(sizes.size());
-      for (size_t i = sizes.size(); i-- > 0;) {
-        at[i] = arith::RemUIOp::create(k, loc, number, sizes[i]);
-        number = arith::DivUIOp::create(k, loc, number, sizes[i]);
-      }
-      if (copy) {
-        Value v = memref::LoadOp::create(k, loc,
-                                         mapping.lookup(copy.getSource()), at);
-        memref::StoreOp::create(k, loc, v, mapping.lookup(copy.getTarget()),
-                                at);
-      } else {
-        for (size_t i = 0; i < at.size(); ++i) {
-          Value step = mapping.lookup(nest.getStep()[i]);
-          Value lower = mapping.lookup(nest.getLowerBound()[i]);
-          Value scaled = arith::MulIOp::create(k, loc, at[i], step);
-          mapping.map(nest.getInductionVars()[i],
-                      arith::AddIOp::create(k, loc, scaled, lower).getResult());
-        }
-        for (Operation &inner : nest.getBody()->without_terminator())
-          k.clone(inner, mapping);
-      }
-    } else {
+    if (isSpread)
+      spread(k, last, entry->getArguments().drop_front(firstExtent), mapping);
+    else
       for (Operation *op : ops)
         k.clone(*op, mapping);
-    }
     gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{blocks, one, one},
                               gpu::KernelDim3{threads, one, one}, shared,
                               arguments);

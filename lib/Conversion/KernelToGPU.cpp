@@ -8,6 +8,8 @@
 // tile of the grid after another.
 //
 //===----------------------------------------------------------------------===//
+#include "Cluster.h"
+#include "DeviceModule.h"
 #include "GpuEmitter.h"
 #include "KernelGenerator.h"
 #include "MatrixGenerator.h"
@@ -64,7 +66,7 @@ public:
 
 private:
   void divideTiles();
-  void placeShared();
+  void placeTiles(GpuEmitter &gpuEmitter);
   unsigned chooseThreads(const GpuEmitter &emitter) const;
   void synchronize() override { gpu::BarrierOp::create(b, loc); }
 
@@ -234,6 +236,27 @@ bool redfuse::sharesMemory(LaunchOp launch) {
   return false;
 }
 
+/// Tiles in shared memory, and behind them the memory in which teams merge.
+void GpuKernelGenerator::placeTiles(GpuEmitter &gpuEmitter) {
+  auto workgroup = gpu::AddressSpaceAttr::get(
+      b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  auto memoryOf = [&](Type element) {
+    return MemRefType::get({ShapedType::kDynamic}, element,
+                           MemRefLayoutAttrInterface(), workgroup);
+  };
+  Value memory =
+      gpu::DynamicSharedMemoryOp::create(b, loc, memoryOf(b.getI8Type()));
+  SmallVector<Value> offsets;
+  layOutTiles(inShared, offsets);
+  cutTiles(inShared, offsets, memory);
+  gpuEmitter.mergeOffset = sharedBytes;
+  Value words =
+      arith::ConstantIndexOp::create(b, loc, (kSharedBytes + sharedBytes) / 4);
+  gpuEmitter.shared =
+      memref::ViewOp::create(b, loc, memoryOf(b.getI32Type()), memory,
+                             arith::ConstantIndexOp::create(b, loc, 0), words);
+}
+
 LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   if (failed(makePrograms(/*hasContractions=*/true, chip)))
     return failure();
@@ -287,25 +310,9 @@ LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   own->thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
   bindOperands(operands);
-  // Tiles, and behind them the memory in which teams merge.
-  auto space3 = gpu::AddressSpaceAttr::get(
-      b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
-  auto bytesType = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
-                                   MemRefLayoutAttrInterface(), space3);
-  Value sharedMemory = gpu::DynamicSharedMemoryOp::create(b, loc, bytesType);
-  SmallVector<Value> offsets;
-  layOutTiles(inShared, offsets);
-  cutTiles(inShared, offsets, sharedMemory);
-  own->mergeOffset = sharedBytes;
-  Value words =
-      arith::ConstantIndexOp::create(b, loc, (kSharedBytes + sharedBytes) / 4);
-  own->shared = memref::ViewOp::create(
-      b, loc,
-      MemRefType::get({ShapedType::kDynamic}, b.getI32Type(),
-                      MemRefLayoutAttrInterface(), space3),
-      sharedMemory, arith::ConstantIndexOp::create(b, loc, 0), words);
+  placeTiles(*own);
   if (!inWorkspace.empty()) {
-    offsets.clear();
+    SmallVector<Value> offsets;
     Value bytes = layOutTiles(inWorkspace, offsets);
     Value start = arith::MulIOp::create(b, loc, block, bytes);
     for (Value &offset : offsets)
@@ -376,18 +383,10 @@ static DeviceLimits limitsOf(StringRef chip) {
 static void overlapLaunches(gpu::GPUModuleOp device) {
   for (auto func : device.getOps<gpu::GPUFuncOp>()) {
     OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
-    SmallVector<StringRef> texts;
     if (!func->hasAttr(kStartsNext))
-      texts.push_back("griddepcontrol.launch_dependents;");
+      emitLaunchStart(b, func.getLoc());
     if (!func->hasAttr(kWaits))
-      texts.push_back("griddepcontrol.wait;");
-    for (StringRef text : texts)
-      LLVM::InlineAsmOp::create(
-          b, func.getLoc(), TypeRange(), ValueRange(), text, "~{memory}",
-          /*has_side_effects=*/true, /*is_align_stack=*/false,
-          LLVM::TailCallKind::None,
-          LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
-          ArrayAttr());
+      emitLaunchWait(b, func.getLoc());
   }
 }
 
@@ -408,93 +407,115 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       return signalPassFailure();
     if (launches->empty())
       return;
-    int64_t units = getTargetOf(module).getUnits();
-    OpBuilder b(&getContext());
-    module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
-                    b.getUnitAttr());
-    auto device = module.lookupSymbol<gpu::GPUModuleOp>("redfuse_gpu");
-    if (!device) {
-      b.setInsertionPointToEnd(module.getBody());
-      device = gpu::GPUModuleOp::create(b, module.getLoc(), "redfuse_gpu");
-    }
-    DeviceLimits limits = limitsOf(chip);
-    bool hasMatrices = false;
-    for (auto &[launch, kernel, name, space] : *launches) {
-      // A block that has a tile whole folds all segments of it.
-      KernelSpace whole = space;
-      if (mergesInLaunch(kernel))
-        whole.schedule = ScheduleAttr::get(
-            &getContext(), ScheduleKind::Stream, space.schedule.getGrid(),
-            space.schedule.getTiles(), space.schedule.getStream(),
-            space.schedule.getReason(), /*parts=*/0, space.schedule.getLazy(),
-            space.schedule.getHints());
-      if (std::optional<MatrixTarget> target = findMatrixTarget(chip)) {
-        std::string why;
-        if (std::optional<MatrixPlan> plan =
-                planMatrix(kernel, launch, whole, *target, units, why)) {
-          MatrixGenerator matrices(kernel, launch, whole, std::move(*plan),
-                                   units);
-          if (matrices.layOut(why)) {
-            if (failed(matrices.run(device, name)))
-              return signalPassFailure();
-            hasMatrices = true;
-            continue;
-          }
-        }
-        kernel.emitRemark("does not run on matrix units: ") << why;
-      }
-      // The last of the blocks that share a fold merges in registers.
-      if (!mergesInLaunch(kernel) && !chip.empty()) {
-        KernelSpace wide = widenTiles(whole);
-        GpuKernelGenerator planner(kernel, launch, wide, chooseLanes(launch),
-                                   units, chip);
-        FailureOr<std::optional<KernelSpace>> tiled =
-            planner.planMatrices(whole);
-        if (failed(tiled))
-          return signalPassFailure();
-        if (*tiled) {
-          space = **tiled;
-          GpuKernelGenerator generator(kernel, launch, space,
-                                       chooseLanes(launch), units, chip);
-          if (failed(generator.run(device, name)))
-            return signalPassFailure();
-          continue;
-        }
-      }
-      // A cluster may do what the segments of several blocks are for.
-      SmallVector<const KernelSpace *> ways{&space};
-      if (mergesInLaunch(kernel) && limits.cluster > 1)
-        ways.insert(ways.begin(), &whole);
-      FailureOr<bool> done = false;
-      for (const KernelSpace *way : ways) {
-        done = generateInRegisters(kernel, launch, *way, chooseLanes(launch),
-                                   limits, device, name);
-        if (failed(done))
-          return signalPassFailure();
-        if (*done)
-          break;
-      }
-      if (*done) {
-        if (auto func = device.lookupSymbol<gpu::GPUFuncOp>(name))
-          shareCopies(func, limits.warp);
-        continue;
-      }
-      // Registers do not hold it after all.
-      space = whole;
-      GpuKernelGenerator generator(kernel, launch, space, chooseLanes(launch),
-                                   units, chip);
-      if (failed(generator.run(device, name)))
+    units = getTargetOf(module).getUnits();
+    limits = limitsOf(chip);
+    device = getDeviceModule(module);
+    hasMatrices = false;
+    for (KernelLaunch &launch : *launches)
+      if (failed(generate(launch)))
         return signalPassFailure();
-    }
     if (limits.overlapsLaunches)
       overlapLaunches(device);
     if (hasMatrices) {
-      auto name = b.getStringAttr(kMatrixModule);
+      auto name = StringAttr::get(&getContext(), kMatrixModule);
       if (failed(SymbolTable::replaceAllSymbolUses(device, name, module)))
         return signalPassFailure();
       device.setSymNameAttr(name);
     }
     eraseKernels(module);
   }
+
+private:
+  /// In the first way that takes the kernel.
+  LogicalResult generate(KernelLaunch &from) {
+    // A block that has a tile whole folds all segments of it.
+    KernelSpace whole = from.space;
+    if (mergesInLaunch(from.kernel))
+      whole.schedule = ScheduleAttr::get(
+          &getContext(), ScheduleKind::Stream, whole.schedule.getGrid(),
+          whole.schedule.getTiles(), whole.schedule.getStream(),
+          whole.schedule.getReason(), /*parts=*/0, whole.schedule.getLazy(),
+          whole.schedule.getHints());
+    for (auto way :
+         {&KernelToGPU::generateOnUnits, &KernelToGPU::generateProducts,
+          &KernelToGPU::generateRows}) {
+      FailureOr<bool> done = (this->*way)(from, whole);
+      if (failed(done) || *done)
+        return done;
+    }
+    return generateTiles(from, whole);
+  }
+
+  FailureOr<bool> generateOnUnits(KernelLaunch &from,
+                                  const KernelSpace &whole) {
+    std::optional<MatrixTarget> target = findMatrixTarget(chip);
+    if (!target)
+      return false;
+    std::string why;
+    if (std::optional<MatrixPlan> plan =
+            planMatrix(from.kernel, from.launch, whole, *target, units, why)) {
+      MatrixGenerator matrices(from.kernel, from.launch, whole,
+                               std::move(*plan), units);
+      if (matrices.layOut(why)) {
+        hasMatrices = true;
+        return asDone(matrices.run(device, from.name));
+      }
+    }
+    from.kernel.emitRemark("does not run on matrix units: ") << why;
+    return false;
+  }
+
+  /// By matrix instructions, of operands wherever they are. The last of the blocks
+  /// that share a fold merges in registers.
+  FailureOr<bool> generateProducts(KernelLaunch &from,
+                                   const KernelSpace &whole) {
+    if (mergesInLaunch(from.kernel) || chip.empty())
+      return false;
+    KernelSpace wide = widenTiles(whole);
+    GpuKernelGenerator planner(from.kernel, from.launch, wide,
+                               chooseLanes(from.launch), units, chip);
+    FailureOr<std::optional<KernelSpace>> tiled = planner.planMatrices(whole);
+    if (failed(tiled))
+      return failure();
+    return *tiled ? asDone(generateTiles(from, **tiled)) : false;
+  }
+
+  FailureOr<bool> generateRows(KernelLaunch &from, const KernelSpace &whole) {
+    // A cluster may do what the segments of several blocks are for.
+    SmallVector<const KernelSpace *> ways{&from.space};
+    if (mergesInLaunch(from.kernel) && limits.cluster > 1)
+      ways.insert(ways.begin(), &whole);
+    for (const KernelSpace *way : ways) {
+      FailureOr<bool> done = generateInRegisters(from.kernel, from.launch, *way,
+                                                 chooseLanes(from.launch),
+                                                 limits, device, from.name);
+      if (failed(done))
+        return failure();
+      if (!*done)
+        continue;
+      if (auto func = device.lookupSymbol<gpu::GPUFuncOp>(from.name))
+        shareCopies(func, limits.warp);
+      return true;
+    }
+    return false;
+  }
+
+  /// With tiles in memory, which takes every kernel.
+  LogicalResult generateTiles(KernelLaunch &from, const KernelSpace &space) {
+    return GpuKernelGenerator(from.kernel, from.launch, space,
+                              chooseLanes(from.launch), units, chip)
+        .run(device, from.name);
+  }
+
+  static FailureOr<bool> asDone(LogicalResult result) {
+    if (failed(result))
+      return failure();
+    return true;
+  }
+
+  int64_t units = 0;
+  DeviceLimits limits;
+  gpu::GPUModuleOp device;
+  bool hasMatrices = false;
 };
 } // namespace

@@ -59,9 +59,12 @@ static PtxCall callLoad(LoadOp op, LoadOp::Adaptor adaptor, OpBuilder &) {
 
 static PtxCall callAddressIn(AddressInOp op, AddressInOp::Adaptor adaptor,
                              OpBuilder &b) {
+  Value block = adaptor.getBlock();
+  if (!block)
+    block = constantI32(b, op.getLoc(), *op.getNumber());
   return {"mapa.shared::cluster.u32 $0, $1, $2;",
           "=r,r,r",
-          {adaptor.getAddress(), constantI32(b, op.getLoc(), op.getBlock())}};
+          {adaptor.getAddress(), block}};
 }
 
 //===----------------------------------------------------------------------===//

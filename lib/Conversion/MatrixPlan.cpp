@@ -32,11 +32,6 @@ static constexpr int64_t kLongStream = 8192;
 static constexpr int64_t kHalfColumns = 128;
 /// The longest list of a top-k.
 static constexpr int64_t kMaxRanks = 32;
-/// Bytes a cycle that a multiprocessor reads of memory and the L2 cache.
-static constexpr double kMemoryBytes = 28;
-/// Bytes a cycle, and cycles, to merge what went through global memory, or to send it.
-static constexpr double kMergeBytes = 14, kMergeCycles = 3500,
-                        kSendCycles = 900;
 
 Value redfuse::stripExtension(Value v) {
   if (auto extend = v.getDefiningOp<arith::ExtFOp>())
@@ -79,7 +74,7 @@ private:
   bool leavesRoom();
   bool addRanks();
   void chooseBlocks();
-  void chooseSegments(int64_t tiles, int64_t rows);
+  void shareFold(int64_t tiles, int64_t rows);
   std::optional<int64_t> extentOf(unsigned d) const {
     int64_t extent = space.staticExtents[d];
     return ShapedType::isDynamic(extent) ? std::nullopt
@@ -606,13 +601,13 @@ bool MatrixPlanner::addRanks() {
 
 /// How many blocks divide the streamed dim of a tile of results between them. The
 /// last of them reads the states of all.
-void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
+void MatrixPlanner::shareFold(int64_t tiles, int64_t rows) {
   if (space.schedule.getKind() != ScheduleKind::Stream ||
       llvm::any_of(space.staticExtents, ShapedType::isDynamic))
     return;
-  double state = 0;
-  // What goes through the shared memory of a cluster: floats with rows.
-  bool isShared = true;
+  SharedFold fold;
+  fold.tiles = tiles;
+  fold.rows = plan.rows();
   for (auto [s, arg] :
        llvm::enumerate(plan.step.getProgramBody()->getArguments().drop_front(
            plan.fold.getInputs().size()))) {
@@ -621,66 +616,24 @@ void MatrixPlanner::chooseSegments(int64_t tiles, int64_t rows) {
         !type.isInteger(64))
       return;
     double size = rows * double(bytesOf(type));
-    isShared &= type.isF32() && (*sets)[arg].test(plan.m);
+    fold.isForClusters &= type.isF32() && (*sets)[arg].test(plan.m);
     for (unsigned d : (*sets)[arg].set_bits())
       if (plan.isColumn(d))
         size *= plan.widths[d];
-    state += size;
+    fold.stateBytes += size;
   }
-  // Elements of the right operands of a step; its cycles where so many blocks run.
-  SmallVector<double> sizes;
   for (MatrixProduct &product : plan.products)
-    sizes.push_back(plan.widths[product.n] *
-                    double(product.tiledLeft ? *extentOf(product.k)
-                                             : plan.widths[product.k]));
-  bool hasWarpgroups = plan.target.hasWarpgroups;
-  auto stepOf = [&](int64_t blocks) {
-    if (hasWarpgroups)
-      return cyclesOfStep(sizes, plan.consumers, blocks, units);
-    double cycles = 0;
-    for (double size : sizes)
-      cycles += std::max(size * 2 / kMemoryBytes, size * plan.consumers / 32);
-    return cycles;
-  };
-  int64_t steps = llvm::divideCeil(space.staticExtents[*plan.stream],
-                                   plan.widths[*plan.stream]);
-  int64_t wanted = space.schedule.getHint("split"),
-          wantedCluster = hasWarpgroups ? space.schedule.getHint("cluster") : 1;
-  double best =
-      wanted ? std::numeric_limits<double>::infinity() : steps * stepOf(tiles);
-  // Blocks that run at a time.
-  int64_t places = hasWarpgroups ? units : 2 * units;
-  int64_t last = wanted ? steps : std::min(steps, places / tiles);
-  for (int64_t most = 2; most <= last; ++most) {
-    if (wanted && most != wanted)
-      continue;
-    // As many blocks as that take, none without a step.
-    int64_t each = llvm::divideCeil(steps, most),
-            segments = llvm::divideCeil(steps, each);
-    for (int64_t cluster : {1, 2, 4, 8}) {
-      if (segments % cluster != 0 || (cluster > 1 && !isShared))
-        continue;
-      int64_t groups = segments / cluster;
-      // A cluster runs where it has a place for all of its blocks.
-      bool isPlaced =
-          cluster == 1 ||
-          (groups == 1 && tiles * segments <= double(units) * kClusterPlaces);
-      if (wantedCluster
-              ? cluster != std::min(wantedCluster, segments & -segments)
-              : !isPlaced)
-        continue;
-      double cycles = each * stepOf(tiles * segments);
-      if (cluster > 1)
-        cycles += kSendCycles + state / kExchangeBytes;
-      if (groups > 1)
-        cycles += kMergeCycles + state / cluster * groups / kMergeBytes;
-      if (cycles < best) {
-        best = cycles;
-        plan.segments = segments;
-        plan.cluster = cluster;
-      }
-    }
-  }
+    fold.sizes.push_back(plan.widths[product.n] *
+                         double(product.tiledLeft ? *extentOf(product.k)
+                                                  : plan.widths[product.k]));
+  fold.steps = llvm::divideCeil(space.staticExtents[*plan.stream],
+                                plan.widths[*plan.stream]);
+  fold.blocksOfUnit = plan.isHalf ? 2 : 1;
+  Segments segments =
+      chooseSegments(fold, plan.target, units, space.schedule.getHint("split"),
+                     space.schedule.getHint("cluster"));
+  plan.segments = segments.count;
+  plan.cluster = segments.cluster;
 }
 
 /// How many rows a block has, and how many blocks share a sum. Few tiles would
@@ -707,8 +660,8 @@ void MatrixPlanner::chooseBlocks() {
     plan.widths[*plan.stream] =
         std::min(plan.widths[*plan.stream], kFewRowsColumns);
   if (plan.stream)
-    return chooseSegments(others * llvm::divideCeil(*rows, plan.rows()),
-                          std::min(*rows, plan.rows()));
+    return shareFold(others * llvm::divideCeil(*rows, plan.rows()),
+                     std::min(*rows, plan.rows()));
   if (!plan.target.hasWarpgroups)
     return;
   for (MatrixProduct &product : plan.products) {

@@ -99,16 +99,27 @@ std::optional<MatrixPlan> planMatrix(KernelOp kernel, LaunchOp launch,
 
 // Blocks that share sums or states: MatrixBlocks.cpp.
 
-/// Cycles of a step of a fold, where so many blocks run at a time: few of them have
-/// more of the memory's rate each. `sizes` are the elements of right operands.
-double cyclesOfStep(llvm::ArrayRef<double> sizes, int64_t consumers,
-                    int64_t blocks, int64_t units);
+/// A fold along a streamed dim, as far as its price depends on it.
+struct SharedFold {
+  /// Elements of the right operands of a step; rows of a block, and blocks that a
+  /// multiprocessor has room for.
+  llvm::SmallVector<double> sizes;
+  int64_t rows = 64, blocksOfUnit = 1;
+  /// Of a tile of results.
+  double stateBytes = 0;
+  /// Whether blocks of a cluster can send each other the states.
+  bool isForClusters = true;
+  int64_t steps = 1, tiles = 1;
+};
+/// How many blocks have a segment each, and how many of these are a cluster.
+struct Segments {
+  int64_t count = 1, cluster = 1;
+};
+/// The fastest; or those that hints ask for, where they are not 0.
+Segments chooseSegments(const SharedFold &fold, const MatrixTarget &target,
+                        int64_t units, int64_t wantedCount,
+                        int64_t wantedCluster);
 
-/// A cycle's bytes of another block's shared memory, and cycles to exchange at all.
-inline constexpr double kExchangeBytes = 11, kExchangeCycles = 1500;
-/// The part of all multiprocessors on which clusters of eight find a place, one block
-/// on each.
-inline constexpr double kClusterPlaces = 0.75;
 /// The tiled sum of a product, and its columns.
 struct SharedSum {
   int64_t length, columns;

@@ -84,7 +84,7 @@ void MatrixGenerator::mergePartials() {
     SmallVector<SmallVector<Value>> parts(plan.split);
     SmallVector<Value> there;
     for (int64_t s = 0; s < plan.split; ++s)
-      there.push_back(ptx.addressIn(at, s));
+      there.push_back(ptx.addressIn(at, b.getI64IntegerAttr(s)));
     // Of all blocks in turn, so that they do not all wait for one.
     for (size_t i = 0, n = emitter->sizeOf(sum); i < n; i += 2) {
       int64_t offset = partialOffset(p) + int64_t(i) * layout.lanes * 4;

@@ -24,6 +24,8 @@ struct MatrixTarget {
   int64_t sharedBytes = 0, halfBytes = 0;
   /// 32-bit registers a thread may have for fragments.
   int64_t fragmentRegisters = 0;
+  /// Multiply-adds of 16-bit floats that a multiprocessor does in a cycle.
+  double productsOfCycle = 0;
   /// Kernels start while the one before still runs, and wait for it themselves.
   bool overlapsLaunches = false;
 

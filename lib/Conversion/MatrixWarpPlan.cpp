@@ -122,6 +122,7 @@ bool redfuse::chooseByWarps(MatrixPlan &plan, const KernelSpace &space,
         Form{64, 1, whole, 16}}) {
     plan.groupRows = form.groupRows;
     plan.consumers = form.groups;
+    plan.isHalf = form.bytes == half;
     if (wanted ? plan.rows() != (wanted <= 64 ? 64 : 128)
                : isLow && plan.rows() > 64)
       continue;

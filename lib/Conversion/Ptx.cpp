@@ -106,13 +106,8 @@ Value Ptx::loadWord(Value address) {
       .getResult(0);
 }
 
-Value Ptx::addressIn(Value address, int64_t block) {
+Value Ptx::addressIn(Value address, OpFoldResult block) {
   return tile::AddressInOp::create(b, loc, address, block);
-}
-
-Value Ptx::addressIn(Value address, Value block) {
-  return emitPtx(b, loc, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r",
-                 {address, block}, b.getI32Type(), /*hasEffects=*/false)[0];
 }
 
 void Ptx::sendPair(Value address, int64_t offset, Value barrier, Value x,

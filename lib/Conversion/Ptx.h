@@ -53,8 +53,7 @@ public:
   void storeWord(mlir::Value address, mlir::Value word);
   mlir::Value loadWord(mlir::Value address);
   /// The address of the same place in a block of the cluster.
-  mlir::Value addressIn(mlir::Value address, int64_t block);
-  mlir::Value addressIn(mlir::Value address, mlir::Value block);
+  mlir::Value addressIn(mlir::Value address, mlir::OpFoldResult block);
   /// Two f32 to an address of any block of the cluster, whose `barrier` counts the
   /// bytes; goes on meanwhile.
   void sendPair(mlir::Value address, int64_t offset, mlir::Value barrier,

@@ -570,6 +570,24 @@ Value TileEmitter::getStart(const Root &root, unsigned i, Env &env) {
   return constant(getIdentityOf(cast<CombiningOpInterface>(root.op), i));
 }
 
+SmallVector<Value> TileEmitter::startReductions(Env &env) {
+  SmallVector<Value> starts;
+  for (Root *root : reduces) {
+    ReduceOp reduce = root->reduce;
+    for (auto [i, operand] : llvm::enumerate(reduce.getOperands())) {
+      Value v;
+      if (reduce.isDeclared())
+        v = getStart(*root, i, env);
+      else if (i == 0)
+        v = constant(getIdentityOf(reduce, 0));
+      else // The index of an argmax.
+        v = constant(cast<TypedAttr>(b.getZeroAttr(operand.getType())));
+      starts.push_back(group->vectorDim ? asVector(v) : v);
+    }
+  }
+  return starts;
+}
+
 SmallVector<Value> TileEmitter::emitCombine(Region &region, ArrayRef<Value> lhs,
                                             ArrayRef<Value> rhs) {
   bool anyVector = llvm::any_of(lhs, [&](Value v) { return isVector(v); }) ||

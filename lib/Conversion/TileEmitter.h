@@ -163,6 +163,9 @@ protected:
   /// Where the accumulator of operand `i` of a declared reducer starts: at its
   /// identity, or at a state.
   mlir::Value getStart(const Root &root, unsigned i, Env &env);
+  /// Where the accumulators of all reductions start, one for each operand; vectors
+  /// where the group has a vector dim.
+  llvm::SmallVector<mlir::Value> startReductions(Env &env);
   /// Two states, left and right, of a reducer that is declared or has one
   /// operand.
   llvm::SmallVector<mlir::Value> combineStates(CombiningOpInterface op,

@@ -26,15 +26,10 @@ redfuse::emitFor(OpBuilder &b, Location loc, Value from, Value to, Value step,
 /// All dims are bound: store what is kept and yielded here.
 void TileEmitter::emitPoint(Env &env) {
   emitAvailable(env);
-  for (Root *root : group->roots) {
-    if (root->kind == Root::Kind::Keep)
-      storeTile(buffers.find(root->value)->second, valueOf(root->value, env),
-                env);
-    else if (root->kind == Root::Kind::Yield)
-      storeYield(*root, env);
-    else if (root->kind == Root::Kind::Assert)
+  emitEpilogues(env);
+  for (Root *root : group->roots)
+    if (root->kind == Root::Kind::Assert)
       emitAssert(*root, valueOf(root->value, env), env);
-  }
 }
 
 void TileEmitter::emitAssert(const Root &root, Value condition, Env &) {

@@ -44,10 +44,22 @@ LogicalResult ExpectOp::verify() {
 // Threads
 //===----------------------------------------------------------------------===//
 
+void AddressInOp::build(OpBuilder &builder, OperationState &state,
+                        Value address, OpFoldResult block) {
+  auto number = dyn_cast_if_present<IntegerAttr>(dyn_cast<Attribute>(block));
+  build(builder, state, builder.getI32Type(), address, dyn_cast<Value>(block),
+        number);
+}
+
 LogicalResult AddressInOp::verify() {
-  if (int64_t(getBlock()) < 0 || int64_t(getBlock()) > 15)
+  std::optional<int64_t> number = getNumber();
+  if (number.has_value() == bool(getBlock()))
+    return emitOpError()
+           << "expected the number of a block, a constant or a value, got "
+           << (number ? "both" : "neither");
+  if (number && (*number < 0 || *number > 15))
     return emitOpError() << "a cluster has up to 16 blocks, got number "
-                         << int64_t(getBlock());
+                         << *number;
   return success();
 }
 

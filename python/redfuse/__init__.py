@@ -107,11 +107,10 @@ def __dir__() -> list[str]:
 def load(path: Any) -> Executable:
     """The executable in a bundle that ``Executable.save`` wrote; raises CacheError or
     TargetError."""
-    import os
-
     from . import bundle
+    from .errors import path_text
 
-    return bundle.read(os.fspath(path))
+    return bundle.read(path_text(path))
 
 
 def register_dialect(context: Any) -> None:

@@ -225,16 +225,19 @@ def load_npz(path: str) -> tuple[list[Any], list[Any]]:
     from .errors import ArgumentError
 
     try:
+        with open(path, "rb") as file:
+            start = file.read(6)
+        if not start.startswith(b"PK"):
+            got = "one array (.npy)" if start == b"\x93NUMPY" else "another kind of file"
+            raise ArgumentError(
+                f"{path}: expected an .npz archive, as numpy.savez(path, in0=...) writes, got {got}"
+            )
         with numpy.load(path, allow_pickle=False) as archive:
-            if not hasattr(archive, "files"):
-                raise ArgumentError(f"{path}: expected an .npz archive, got one array")
             held = {name: archive[name] for name in archive.files}
     except OSError as error:
         raise ArgumentError(f"{path}: {error.strerror or error}") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise ArgumentError(f"{path}: not an .npz archive of plain arrays: {error}") from None
-    except AttributeError:
-        raise ArgumentError(f"{path}: expected an .npz archive, got one array") from None
 
     def numbered(prefix: str) -> list[Any]:
         found = []

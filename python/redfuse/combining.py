@@ -20,10 +20,11 @@ comparisons, ``& | ~`` and the functions of this module.
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .errors import ArgumentError
+from .errors import ArgumentError, Error
 
 _FLOATS = ("f16", "bf16", "f32", "f64")
 _INTEGERS = ("i8", "i16", "i32", "i64")
@@ -293,8 +294,17 @@ class Combiner:
         self.identity = (identity,) if self.is_plain else tuple(identity)  # type: ignore[arg-type]
         self.ordered = ordered
         self.name = getattr(function, "__name__", "combiner")
+        if not callable(function):
+            raise ArgumentError(
+                f"combiner: expected a function of two states, got {type(function).__name__}"
+            )
         if not self.identity:
             raise ArgumentError(f"combiner {self.name}: expected an identity of at least one part")
+        for part in self.identity:
+            if not isinstance(part, numbers.Real):
+                raise ArgumentError(
+                    f"combiner {self.name}: expected an identity of numbers, got {part!r}"
+                )
         self._check(sample)
 
     @property
@@ -310,12 +320,19 @@ class Combiner:
         return self.function(left, right)
 
     def _apply(self, left: Sequence[Any], right: Sequence[Any]) -> tuple[Any, ...]:
-        result = (
-            self.function(left[0], right[0])
-            if self.is_plain
-            else self.function(tuple(left), tuple(right))
-        )
-        parts = (result,) if self.is_plain else tuple(result)
+        states = (left[0], right[0]) if self.is_plain else (tuple(left), tuple(right))
+        try:
+            result = self.function(*states)
+            parts = (result,) if self.is_plain else tuple(result)
+        except Error:
+            raise
+        except Exception as error:
+            raise ArgumentError(
+                f"combiner {self.name} failed for two states: {type(error).__name__}: {error}. It "
+                "is called with arrays of numbers, and once to write down what it computes: in "
+                "place of `if` it has redfuse.combining.where, and no other functions but those "
+                "beside it"
+            ) from error
         if len(parts) != self.size:
             raise ArgumentError(
                 f"combiner {self.name} returned {len(parts)} parts, expected {self.size} as in its "
@@ -378,6 +395,12 @@ class Combiner:
         import numpy
 
         for part, (x, y) in enumerate(zip(got, expected, strict=True)):
+            for value in (x, y):
+                if numpy.asarray(value).dtype.kind not in "biuf":
+                    raise ArgumentError(
+                        f"combiner {self.name} returned {type(value).__name__} as part {part}, "
+                        "expected a number"
+                    )
             x, y = numpy.broadcast_arrays(numpy.asarray(x), numpy.asarray(y))
             scale = 1 + numpy.maximum(abs(x), abs(y))
             with numpy.errstate(all="ignore"):
@@ -452,79 +475,110 @@ class Combiner:
         each part of an element, and one without the axis for each part of the result; with
         ``prefixes`` one of the whole shape, of what is combined so far."""
         types = self.dtypes(dtype)
+        if not isinstance(shape, Sequence) or not all(
+            n is None or (isinstance(n, numbers.Integral) and n >= 0) for n in shape
+        ):
+            raise ArgumentError(
+                f"combiner {self.name}: expected a shape of extents, None where one is dynamic, "
+                f"got {shape!r}"
+            )
+        if not isinstance(axis, numbers.Integral):
+            raise ArgumentError(f"combiner {self.name}: expected a number as axis, got {axis!r}")
         rank = len(shape)
         if not -rank <= axis < rank:
             raise ArgumentError(
                 f"combiner {self.name}: axis {axis} is not one of a tensor of rank {rank}"
             )
-        axis %= rank
-        rest = [d for d in range(rank) if d != axis]
-        sizes = ["?" if n is None else str(n) for n in shape]
+        return _Reduction(self, shape, types, axis % rank, prefixes).text()
 
-        def tensor(dims: Sequence[int], t: str) -> str:
-            return f"tensor<{''.join(f'{sizes[d]}x' for d in dims)}{t}>"
 
-        k = range(self.size)
-        whole, reduced = list(range(rank)), rest
-        inputs = [f"%x{i}" for i in k]
-        lines = [f"%d{d} = arith.constant {d} : index" for d in range(rank)]
-        lines += [
-            f"%n{d} = tensor.dim %x0, %d{d} : {tensor(whole, types[0])}"
-            for d in range(rank)
-            if shape[d] is None
-        ]
+class _Reduction:
+    """Writes the program that reduces k tensors along an axis by a combiner."""
 
-        def empty(name: str, dims: Sequence[int], t: str) -> str:
-            dynamic = ", ".join(f"%n{d}" for d in dims if shape[d] is None)
-            return f"{name} = tensor.empty({dynamic}) : {tensor(dims, t)}"
+    def __init__(
+        self,
+        combiner: Combiner,
+        shape: Sequence[int | None],
+        types: tuple[str, ...],
+        axis: int,
+        prefixes: bool,
+    ) -> None:
+        self.combiner, self.shape, self.types = combiner, shape, types
+        self.axis, self.prefixes = axis, prefixes
+        self.whole = list(range(len(shape)))
+        self.reduced = [d for d in self.whole if d != axis]
 
-        outs, kinds = [], []
-        for i, t in enumerate(types):
-            lines.append(f"%i{i} = arith.constant {_literal(self.identity[i], t)}")
-            lines.append(empty(f"%e{i}", reduced, t))
-            kind = tensor(reduced, t)
-            lines.append(f"%s{i} = linalg.fill ins(%i{i} : {t}) outs(%e{i} : {kind}) -> {kind}")
-            outs.append(f"%s{i}")
+    def tensor(self, dims: Sequence[int], t: str) -> str:
+        sizes = ["?" if self.shape[d] is None else str(self.shape[d]) for d in dims]
+        return f"tensor<{''.join(f'{size}x' for size in sizes)}{t}>"
+
+    def affine(self, dims: Sequence[int]) -> str:
+        every, some = (", ".join(f"d{d}" for d in of) for of in (self.whole, dims))
+        return f"affine_map<({every}) -> ({some})>"
+
+    def empty(self, name: str, dims: Sequence[int], t: str) -> str:
+        dynamic = ", ".join(f"%n{d}" for d in dims if self.shape[d] is None)
+        return f"{name} = tensor.empty({dynamic}) : {self.tensor(dims, t)}"
+
+    def destinations(self) -> tuple[list[str], list[str], list[str]]:
+        """Lines that make them, their names and their types: results, then prefixes."""
+        lines, names, kinds = [], [], []
+        for i, t in enumerate(self.types):
+            kind = self.tensor(self.reduced, t)
+            lines += [
+                f"%i{i} = arith.constant {_literal(self.combiner.identity[i], t)}",
+                self.empty(f"%e{i}", self.reduced, t),
+                f"%s{i} = linalg.fill ins(%i{i} : {t}) outs(%e{i} : {kind}) -> {kind}",
+            ]
+            names.append(f"%s{i}")
             kinds.append(kind)
-        if prefixes:
-            for i, t in enumerate(types):
-                lines.append(empty(f"%p{i}", whole, t))
-                outs.append(f"%p{i}")
-                kinds.append(tensor(whole, t))
-        names = [f"d{d}" for d in range(rank)]
+        for i, t in enumerate(self.types if self.prefixes else ()):
+            lines.append(self.empty(f"%p{i}", self.whole, t))
+            names.append(f"%p{i}")
+            kinds.append(self.tensor(self.whole, t))
+        return lines, names, kinds
 
-        def affine(dims: Sequence[int]) -> str:
-            return f"affine_map<({', '.join(names)}) -> ({', '.join(names[d] for d in dims)})>"
+    def body(self) -> tuple[str, str]:
+        """The arguments of the operation's block, and its lines: accumulators are left."""
+        repeats = 2 if self.prefixes else 1
+        arguments = [f"%{side}{i}: {t}" for side in "rlo"[: 1 + repeats]
+                     for i, t in enumerate(self.types)]  # fmt: skip
+        left, right = ([f"%{side}{i}" for i in range(len(self.types))] for side in "lr")
+        lines, results = self.combiner.lines(left, right, self.types)
+        yields = f"linalg.yield {', '.join(results * repeats)} : {', '.join(self.types * repeats)}"
+        return ", ".join(arguments), "\n      ".join([*lines, yields])
 
-        maps = [affine(whole)] * self.size + [affine(reduced)] * self.size
-        maps += [affine(whole)] * (self.size if prefixes else 0)
-        kind_of = ["reduction" if d == axis else "parallel" for d in range(rank)]
-        iterators = ", ".join(f'"{kind}"' for kind in kind_of)
-        arguments = [f"%r{i}: {t}" for i, t in enumerate(types)]
-        arguments += [f"%l{i}: {t}" for i, t in enumerate(types)]
-        arguments += [f"%o{i}: {t}" for i, t in enumerate(types) if prefixes]
-        body, results = self.lines([f"%l{i}" for i in k], [f"%r{i}" for i in k], types)
-        yields = results * (2 if prefixes else 1)
-        in_types = [tensor(whole, t) for t in types]
-        out_types = kinds[self.size :] if prefixes else kinds
-        first = self.size if prefixes else 0
-        made = ", ".join(f"%m#{first + i}" for i in k)
-        text = "\n    ".join(lines)
+    def text(self) -> str:
+        size = self.combiner.size
+        inputs = [f"%x{i}" for i in range(size)]
+        in_types = [self.tensor(self.whole, t) for t in self.types]
+        lines = [f"%d{d} = arith.constant {d} : index" for d in self.whole]
+        lines += [
+            f"%n{d} = tensor.dim %x0, %d{d} : {in_types[0]}"
+            for d in self.whole
+            if self.shape[d] is None
+        ]
+        made, outs, kinds = self.destinations()
+        first = size if self.prefixes else 0
+        maps = [self.affine(self.whole)] * size + [self.affine(self.reduced)] * size
+        maps += [self.affine(self.whole)] * first
+        iterators = ", ".join('"reduction"' if d == self.axis else '"parallel"' for d in self.whole)
+        arguments, inner = self.body()
+        text = "\n    ".join([*lines, *made])
         parameters = ", ".join(f"{x}: {t}" for x, t in zip(inputs, in_types, strict=True))
-        inner = "\n      ".join(
-            [*body, f"linalg.yield {', '.join(yields)} : {', '.join(types * (1 + prefixes))}"]
-        )
+        results = ", ".join(f"%m#{first + i}" for i in range(size))
+        out_types = ", ".join(kinds[first:])
         return f"""func.func @main({parameters})
-    -> ({", ".join(out_types)}) {{
+    -> ({out_types}) {{
     {text}
     %m:{len(kinds)} = linalg.generic {{indexing_maps = [{", ".join(maps)}],
-        iterator_types = [{iterators}], redfuse.combiner = {self.attribute(types)}}}
+        iterator_types = [{iterators}], redfuse.combiner = {self.combiner.attribute(self.types)}}}
         ins({", ".join(inputs)} : {", ".join(in_types)})
         outs({", ".join(outs)} : {", ".join(kinds)}) {{
-    ^bb0({", ".join(arguments)}):
+    ^bb0({arguments}):
       {inner}
     }} -> ({", ".join(kinds)})
-    return {made} : {", ".join(out_types)}
+    return {results} : {out_types}
 }}
 """
 
@@ -548,6 +602,14 @@ def combiner(
     return decorate
 
 
+def _as_combiner(given: Any) -> Combiner:
+    if isinstance(given, Combiner):
+        return given
+    raise ArgumentError(
+        f"expected what redfuse.combiner(identity=...) makes of a function, got {given!r}"
+    )
+
+
 def reduction(
     combiner: Combiner,
     shape: Sequence[int | None],
@@ -555,7 +617,7 @@ def reduction(
     axis: int = -1,
 ) -> str:
     """A source for ``redfuse.compile``: reduces k tensors of ``shape`` along ``axis``."""
-    return combiner.mlir(shape, dtype, axis)
+    return _as_combiner(combiner).mlir(shape, dtype, axis)
 
 
 def scan(
@@ -566,4 +628,4 @@ def scan(
 ) -> str:
     """A source for ``redfuse.compile``: every prefix along ``axis`` of k tensors of
     ``shape``."""
-    return combiner.mlir(shape, dtype, axis, prefixes=True)
+    return _as_combiner(combiner).mlir(shape, dtype, axis, prefixes=True)

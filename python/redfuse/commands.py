@@ -82,6 +82,7 @@ def _load(file: Path, target: str, options: Any) -> Any:
     """The executable of a program or of a bundle."""
     from . import bundle
     from .compiler import compile, resolve_target
+    from .options import Options
 
     resolve_target(target)
     try:
@@ -90,7 +91,19 @@ def _load(file: Path, target: str, options: Any) -> Any:
     except OSError as error:
         raise ArgumentError(f"{file}: {error.strerror or error}") from None
     if start.startswith(bundle.MAGIC[:7]):
-        return bundle.read(str(file))
+        executable = bundle.read(str(file))
+        if options != Options():
+            raise ArgumentError(
+                f"{file}: a bundle, which is compiled already; expected --entry, --no-fuse and "
+                "--option where a program is compiled"
+            )
+        is_family = target in ("auto", executable.target.partition(":")[0])
+        if not is_family and resolve_target(target) != executable.target:
+            raise ArgumentError(
+                f"{file}: a bundle for {executable.target}, got --target {target}; compile the "
+                "program for it"
+            )
+        return executable
     with console.progress(f"compiling {file}"):
         return compile(file, target=target, options=options)
 
@@ -255,6 +268,8 @@ def explain(
     option: Settings = None,
 ) -> None:
     """Show what was fused and how, and for what was not, why and where."""
+    if json + merges + tex > 1:
+        raise ArgumentError("expected one of --json, --merges and --tex")
     executable = _load(file, target, _options(entry, False, option))
     if json:
         print(json_module.dumps(executable.explain(json=True), indent=2))
@@ -342,8 +357,16 @@ def bench(
     from .bench import cases, report
     from .bench.runner import Settings as RunnerSettings
     from .compiler import resolve_target
-    from .errors import one_of
+    from .errors import at_least, one_of
 
+    for name, number in {
+        "--seconds": seconds, "--limit": limit, "--peer-seconds": peer_seconds, "--warm": warm,
+        "--rounds": rounds, "--threads": threads,
+    }.items():  # fmt: skip
+        at_least(name, number, 0)
+    for path in filter(None, (json, plot)):
+        if not path.absolute().parent.is_dir():  # found out before hours of measuring
+            raise ArgumentError(f"cannot write {path}: its folder does not exist")
     target = target if list_ else resolve_target(target)
     on_gpu = target.startswith("cuda")
     if target.startswith("rocm") and not list_:
@@ -371,7 +394,7 @@ def bench(
         limit=limit,
         peer_names=_peer_names(peers, peer or []) if on_gpu else (),
         peer_seconds=peer_seconds,
-        warm=max(0, warm),
+        warm=warm,
         options=_given_options(option),
     )
     if on_gpu:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import loops, pipelines
+from . import gputargets, loops, pipelines
 from .errors import (
     ArgumentError,
     CacheWarning,
@@ -137,7 +137,7 @@ def _compile(program: Source, options: Options, target: str) -> Executable:
         code = lowered.object_code(options)
     else:
         variants = []
-        for chip in reversed(_device(target).chips_of(target)):  # the first one's facts are kept
+        for chip in reversed(gputargets.chips_of(target)):  # the first one's facts are kept
             lowered = lower(program, options, target=f"{target.partition(':')[0]}:{chip}")
             code = lowered.object_code(options, host_cpu())
             variants.insert(0, lowered.variant(chip, code))
@@ -246,7 +246,7 @@ def _lower_gpu(program: Source, options: Options, stop_after: str | None, target
     from . import cuda, rocm
 
     device = _device(target)
-    chip = device.chips_of(target)[0]
+    chip = gputargets.chips_of(target)[0]
     if device is rocm:
         stages = pipelines.fused_rocm(options, chip)
     else:

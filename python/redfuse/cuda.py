@@ -12,8 +12,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from . import nvjitlink
-from .errors import CodeWarning, CompileError, TargetError, one_of
+from . import gputargets, nvjitlink
+from .errors import CodeWarning, CompileError, TargetError
 
 # What a kernel needs to know of an architecture: multiprocessors, GB/s, GFLOP/s in f32 (of the
 # largest part), and the PTX version that names it.
@@ -42,54 +42,31 @@ def resolve(target: str) -> str:
 
     Without a name it is this machine's first GPU.
     """
-    named = target.partition(":")[2]
-    if named:
-        chips = tuple(dict.fromkeys(named.split(",")))
-        for chip in chips:
-            if chip not in CHIPS:
-                raise TargetError(one_of(f"target '{target}': architecture", chip, tuple(CHIPS)))
-        return f"cuda:{','.join(chips)}"
-    from . import _ext
+    chips = gputargets.named_chips(target, CHIPS) or [_first_chip(target)]
+    return f"cuda:{','.join(chips)}"
 
-    try:
-        devices = _ext.devices()
-    except TargetError as error:
-        raise TargetError(
-            f"target '{target}': {error}; to compile for a GPU elsewhere name its architecture, "
-            f"as cuda:sm_90a ({', '.join(CHIPS)})"
-        ) from None
-    if not devices:
-        raise TargetError(f"target '{target}': the driver sees no GPU")
-    found = devices[0]["chip"]
+
+def _first_chip(target: str) -> str:
+    device = gputargets.first_device(target, "sm_90a", CHIPS, "the driver")
+    found = device["chip"]
     chip = f"{found}a" if f"{found}a" in CHIPS else found
-    if chip not in CHIPS:
-        older = [name for name in CHIPS if _number(name) <= _number(found) and name[-1] != "a"]
-        if not older:
-            raise TargetError(
-                f"target '{target}': {devices[0]['name']} is {found}, expected sm_80 or later"
-            )
-        chip = older[-1]  # PTX of an older one runs on it
-    return f"cuda:{chip}"
+    if chip in CHIPS:
+        return chip
+    older = [name for name in CHIPS if _number(name) <= _number(found) and name[-1] != "a"]
+    if not older:
+        raise TargetError(
+            f"target '{target}': {device['name']} is {found}, expected sm_80 or later"
+        )
+    return older[-1]  # PTX of an older one runs on it
 
 
 def _number(chip: str) -> int:
     return int(re.sub(r"\D", "", chip))
 
 
-def chips_of(target: str) -> list[str]:
-    """``["sm_90a"]`` of ``cuda:sm_90a``."""
-    return target.partition(":")[2].split(",")
-
-
 def machine_text() -> str:
     """One line about this machine's GPUs, and what programs can be compiled for without one."""
-    from . import _ext
-
-    try:
-        found = ", ".join(f"{d['name']} ({d['chip']}, {d['units']} units)" for d in _ext.devices())
-    except TargetError as error:
-        found = str(error)
-    return f"{found or 'no GPU'}; compiles for {', '.join(CHIPS)}"
+    return gputargets.machine_text("cuda", CHIPS)
 
 
 def target_attribute(chip: str) -> str:

@@ -1,13 +1,13 @@
 """What can go wrong, one exception type a cause, all under :class:`Error`.
 
 Every message says what was wrong, where, what was expected and got, and what would work. This
-module
-imports nothing heavy: ``except redfuse.Error`` costs no start-up time.
+module imports nothing heavy: ``except redfuse.Error`` costs no start-up time.
 """
 
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Sequence
 
 
@@ -78,6 +78,20 @@ def one_of(what: str, got: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(got, names, n=1)
     hint = f"did you mean '{close[0]}'? " if close else ""
     return f"unknown {what} '{got}'; {hint}known: {', '.join(names)}"
+
+
+def path_text(path: object) -> str:
+    """A path as text; raises :class:`ArgumentError` for what is none."""
+    if isinstance(path, (str, os.PathLike)):
+        return os.fspath(path)
+    raise ArgumentError(f"path: expected a str or an os.PathLike, got {type(path).__name__}")
+
+
+def at_least(name: str, value: float, least: float) -> float:
+    """A number that a person gave; raises :class:`ArgumentError` for less, and for NaN."""
+    if isinstance(value, (int, float)) and value >= least:
+        return value
+    raise ArgumentError(f"{name}: expected a number of {least} or more, got {value!r}")
 
 
 def _position(location: object) -> tuple[str | None, int | None, int | None]:

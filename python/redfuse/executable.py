@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .errors import path_text
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature
@@ -240,4 +241,4 @@ class Executable:
         CacheError."""
         from .bundle import write
 
-        write(os.fspath(path), self)
+        write(path_text(path), self)

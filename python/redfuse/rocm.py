@@ -17,9 +17,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from . import gputargets
 from .codeobject import notes
 from .cuda import Resources
-from .errors import CompileError, TargetError, UnsupportedError, one_of
+from .errors import CompileError, TargetError, UnsupportedError
 
 # Compute units, GB/s, GFLOP/s in f32 (of a large part), lanes of a wave.
 CHIPS: dict[str, tuple[int, int, int, int]] = {
@@ -60,55 +61,27 @@ def resolve(target: str) -> str:
 
     Without a name it is this machine's first AMD GPU.
     """
-    named = target.partition(":")[2]
-    if not named:
-        named = _first_chip(target)
-    chips = tuple(dict.fromkeys(named.split(",")))
-    for chip in chips:
-        if chip not in CHIPS:
-            raise TargetError(one_of(f"target '{target}': architecture", chip, tuple(CHIPS)))
+    chips = gputargets.named_chips(target, CHIPS) or [_first_chip(target)]
     return f"rocm:{','.join(chips)}"
 
 
 def _first_chip(target: str) -> str:
-    from . import _ext
-
-    try:
-        devices = _ext.devices("rocm")
-    except TargetError as error:
-        raise TargetError(
-            f"target '{target}': {error}; to compile for a GPU elsewhere name its architecture, "
-            f"as rocm:gfx942 ({', '.join(CHIPS)})"
-        ) from None
-    if not devices:
-        raise TargetError(f"target '{target}': the AMD GPU runtime sees no GPU")
-    chip = devices[0]["chip"]
+    device = gputargets.first_device(target, "gfx942", CHIPS, "the AMD GPU runtime")
+    chip = device["chip"]
     if chip not in CHIPS:
         raise TargetError(
-            f"target '{target}': {devices[0]['name']} is {chip}, expected {' or '.join(CHIPS)}"
+            f"target '{target}': {device['name']} is {chip}, expected {' or '.join(CHIPS)}"
         )
     return chip
 
 
-def chips_of(target: str) -> list[str]:
-    """``["gfx942"]`` of ``rocm:gfx942``."""
-    return target.partition(":")[2].split(",")
-
-
 def machine_text() -> str:
     """One line: this machine's AMD GPUs, what programs are compiled for, and what that lacks."""
-    from . import _ext
-
-    try:
-        devices = _ext.devices("rocm")
-        found = ", ".join(f"{d['name']} ({d['chip']}, {d['units']} units)" for d in devices)
-    except TargetError as error:
-        found = str(error)
     missing = [] if _has_llvmlite() else ["llvmlite"]
     if find_lld() is None:
         missing.append("ld.lld (the package ziglang has one)")
     needs = f"; needs {' and '.join(missing)}" if missing else ""
-    return f"{found or 'no GPU'}; compiles for {', '.join(CHIPS)}{needs}"
+    return gputargets.machine_text("rocm", CHIPS) + needs
 
 
 def target_attribute(chip: str) -> str:

@@ -1,23 +1,24 @@
 """Checks that what a linalg operation reads by affine expressions of its iteration dims is inside.
 
 Plain dims are for ``shapechecks`` to compare. Here are sums with any signs (windows, flips),
-quotients and remainders by constants: where their values lie is known from the extents of the
-iteration dims, as numbers or as values of the program.
+quotients and remainders by constants. Three ways, from the cheapest on:
+
+1. Where their values lie is known from the extents of the iteration dims, as numbers or as values
+   of the program. What lies inside is inside.
+2. Where every value between is taken, what lies outside is outside.
+3. Else the expression repeats itself along each dim (``windowpoints``): a few points have its least
+   and its largest value. They are tried here, or by the program where extents are not known.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import math
 from collections.abc import Callable
 from typing import Any
 
+from . import windowpoints
 from .assertions import as_value, compare, extent_of, index_constant, require
 from .errors import UnsupportedError, _position, position_text
-
-# Points that are tried where the ends of a range say too little.
-_POINTS = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,63 +152,83 @@ def check(ir: Any, operation: Any, maps: list, loops: dict) -> int:
         ranges = _Ranges(ir, last)
         for number, dim, expression in found:
             value = operation.operands[number]
-            static = not value.type.is_dynamic_dim(dim)
             place = ranges.of(expression)
             if place is None:
                 continue
-            if static and isinstance(place.low, int) and isinstance(place.high, int):
-                size = value.type.get_dim_size(dim)
-                ends = (place.low, place.high)
-                if not place.exact:
-                    ends = _tried(ir, expression, place, last) or (0, 0)
-                _require_inside(operation, number, dim, ends, size)
+            window = _Window(ir, operation, number, dim, expression, last)
+            known = isinstance(place.low, int) and isinstance(place.high, int)
+            if known and not value.type.is_dynamic_dim(dim):
+                window.require_static(place)
                 continue
-            if not place.exact:
-                continue
-            message = f"operand {number} is read outside its dim {dim}"
-            if not isinstance(place.low, int) or place.low < 0:
-                low = as_value(ir, place.low)
-                require(ir, "sge", low, index_constant(ir, 0), operation, message, empty)
-            high, size = as_value(ir, place.high), extent_of(ir, value, dim)
-            require(ir, "slt", high, size, operation, message, empty)
+            window.require(place, empty)
             count += 1
     return count
 
 
-def _tried(ir: Any, expression: Any, place: _Range, last: dict) -> tuple[int, int] | None:
-    """The least and the largest value at all points, if these are few."""
-    dims = sorted(place.dims)
-    if math.prod(last[dim] + 1 for dim in dims) > _POINTS:
-        return None
-    points = itertools.product(*(range(last[dim] + 1) for dim in dims))
-    values = [_evaluated(ir, expression, dict(zip(dims, at, strict=True))) for at in points]
-    return min(values), max(values)
+@dataclasses.dataclass(frozen=True)
+class _Window:
+    """An expression that indexes a dim of an operand."""
 
+    ir: Any
+    operation: Any
+    number: int
+    dim: int
+    expression: Any
+    last: dict[int, Any]
 
-def _evaluated(ir: Any, expression: Any, at: dict[int, int]) -> int:
-    if isinstance(expression, ir.AffineDimExpr):
-        return at[ir.AffineDimExpr(expression).position]
-    if isinstance(expression, ir.AffineConstantExpr):
-        return ir.AffineConstantExpr(expression).value
-    left, right = (_evaluated(ir, e, at) for e in (expression.lhs, expression.rhs))
-    if isinstance(expression, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expression, ir.AffineMulExpr):
-        return left * right
-    if isinstance(expression, ir.AffineModExpr):
-        return left % right
-    return left // right if isinstance(expression, ir.AffineFloorDivExpr) else -(-left // right)
+    def require_static(self, place: _Range) -> None:
+        """Raises UnsupportedError unless all indices are known to be inside."""
+        size = self.operation.operands[self.number].type.get_dim_size(self.dim)
+        low, high = place.low, place.high
+        if windowpoints.magnitude(self.ir, self.expression, self.last) >= 2**63:
+            self._refuse(f"its index {self.expression} has values of more than 64 bits")
+        if low >= 0 and high < size:
+            return
+        if not place.exact:
+            ends = windowpoints.ends(self.ir, self.expression, self.last)
+            if ends is None:
+                self._refuse(
+                    f"its index {self.expression} lies between {low} and {high}, and which of "
+                    f"these occur takes too many points to find out: expected none but 0 to "
+                    f"{size - 1}. An index by smaller divisors would do, or a tensor.pad before "
+                    "the operation, after which all of them are inside"
+                )
+            low, high = ends
+        if low < 0 or high >= size:
+            self._refuse(
+                f"at index {low if low < 0 else high}, expected indices below {size} and not below "
+                "0",
+                "is",
+            )
 
+    def _refuse(self, what: str, read: str = "may be") -> None:
+        where = position_text(*_position(self.operation.location))
+        raise UnsupportedError(
+            f"{where}: {self.operation.operation.name}: operand {self.number} {read} read outside "
+            f"its dim {self.dim}: {what}"
+        )
 
-def _require_inside(
-    operation: Any, number: int, dim: int, ends: tuple[int, int], size: int
-) -> None:
-    """Raises UnsupportedError unless both ends are in [0, size)."""
-    low, high = ends
-    if low >= 0 and high < size:
-        return
-    where = position_text(*_position(operation.location))
-    raise UnsupportedError(
-        f"{where}: {operation.operation.name}: operand {number} is read outside its dim {dim}: at "
-        f"index {low if low < 0 else high}, expected indices below {size} and not below 0"
-    )
+    def require(self, place: _Range, empty: Any) -> None:
+        """Asserts the same when the program runs; ``empty``: whether nothing is read."""
+        ir, operation = self.ir, self.operation
+        size = extent_of(ir, operation.operands[self.number], self.dim)
+        zero, outside = index_constant(ir, 0), f"read outside its dim {self.dim}"
+        low, high = as_value(ir, place.low), as_value(ir, place.high)
+        if place.exact or not windowpoints.are_few(ir, self.expression, self.last):
+            message = f"operand {self.number} {'is' if place.exact else 'may be'} {outside}"
+            if not isinstance(place.low, int) or place.low < 0:
+                require(ir, "sge", low, zero, operation, message, empty)
+            require(ir, "slt", high, size, operation, message, empty)
+            return
+        from mlir.dialects import arith
+
+        inside = arith.AndIOp(compare(ir, "sge", low, zero), compare(ir, "slt", high, size)).result
+        if empty is not None:
+            inside = arith.OrIOp(inside, empty).result
+
+        def check(index: Any) -> None:
+            # A negative index is a large one, too.
+            message = f"operand {self.number} is {outside}"
+            require(ir, "ult", index, size, operation, message)
+
+        windowpoints.walk(ir, self.expression, self.last, inside, check)

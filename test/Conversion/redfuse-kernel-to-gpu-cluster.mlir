@@ -13,7 +13,7 @@
 // What all blocks read stays in the cache; what one reads once goes past it (hint `cached` 3).
 // CHECK: vector.load %[[X]]{{.*}}nontemporal = true
 // CHECK: barrier.cluster.wait.acquire.aligned
-// CHECK: mapa.shared::cluster.u32
+// CHECK: tile.address_in %{{.+}} block %{{[0-9a-z]+}}
 // CHECK: st.shared::cluster.b32
 // CHECK: tile.synchronize_cluster
 // CHECK-NOT: vector.load %[[W]]{{.*}}nontemporal

@@ -25,7 +25,7 @@
 // CHECK: barrier.cluster.wait.acquire
 // Rows that are finished.
 // CHECK: arith.cmpi ult
-// CHECK: mapa.shared::cluster
+// CHECK: tile.address_in %{{.+}} block %{{[0-9a-z]+}}
 // CHECK: st.async{{.+}}mbarrier::complete_tx
 // A row of a warp: others have none. It waits for all bytes of the eight.
 // CHECK: scf.if

@@ -90,3 +90,14 @@ func.func @words(%at: i32, %x: f32) -> (i32, f32, f32) {
   %y, %z = tile.load cluster %there at 8 : f32, f32
   return %n, %y, %z : i32, f32, f32
 }
+
+// The number of the block may be known when the kernel runs only.
+
+// CHECK-LABEL: func @word_of(
+// CHECK-SAME: %[[AT:[a-z0-9]+]]: i32, %[[BLOCK:[a-z0-9]+]]: i32
+// CHECK: "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r" %[[AT]], %[[BLOCK]]
+func.func @word_of(%at: i32, %block: i32) -> i32 {
+  %there = tile.address_in %at block %block
+  %n = tile.load cluster %there : i32
+  return %n : i32
+}

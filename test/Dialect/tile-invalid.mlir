@@ -105,6 +105,31 @@ func.func @block(%a: i32) {
 
 // -----
 
+func.func @block_of_value_type(%a: i32, %n: index) {
+  // expected-note@-1 {{prior use here}}
+  // expected-error@+1 {{use of value '%n' expects different type than prior uses: 'i32' vs 'index'}}
+  %b = tile.address_in %a block %n
+  return
+}
+
+// -----
+
+func.func @no_block(%a: i32) {
+  // expected-error@+1 {{expected the number of a block, a constant or a value, got neither}}
+  %b = "tile.address_in"(%a) : (i32) -> i32
+  return
+}
+
+// -----
+
+func.func @two_blocks(%a: i32) {
+  // expected-error@+1 {{expected the number of a block, a constant or a value, got both}}
+  %b = "tile.address_in"(%a, %a) <{number = 1 : i64}> : (i32, i32) -> i32
+  return
+}
+
+// -----
+
 func.func @barrier() {
   // expected-error@+1 {{a block has barriers 0 to 15, got 16}}
   tile.synchronize barrier 16 threads 32

@@ -45,6 +45,8 @@ func.func @threads(%warp: i32, %address: i32) {
   tile.synchronize_cluster
   // CHECK: tile.address_in %{{.*}} block 3
   %there = tile.address_in %address block 3
+  // CHECK: tile.address_in %{{.*}} block %{{.*}}
+  %here = tile.address_in %address block %warp
   // CHECK: tile.roles of %{{.*}} registers 168
   // CHECK-NEXT: role warps 4 registers 24 {
   // CHECK-NEXT: }

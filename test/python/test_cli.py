@@ -98,13 +98,17 @@ def test_wrong_npz(program: Path, tmp_path: Path, held: dict, words: list[str]) 
         assert word in done.stderr
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 truncated"])
-def test_what_is_no_npz(program: Path, tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [(b"", "another kind"), (b"no archive", "another kind"), (b"PK\x03\x04 truncated", "not an"),
+     (b"\x93NUMPY\x01\x00", "one array (.npy)")],
+)  # fmt: skip
+def test_what_is_no_npz(program: Path, tmp_path: Path, content: bytes, word: str) -> None:
     path = tmp_path / "in.npz"
     path.write_bytes(content)
     done = redfuse("run", program, "--inputs", path)
     assert done.returncode == 2
-    assert "not an .npz" in done.stderr
+    assert word in done.stderr and ".npz archive" in done.stderr
 
 
 def test_a_pickle_is_not_read(program: Path, tmp_path: Path) -> None:
@@ -135,6 +139,11 @@ def test_a_pickle_is_not_read(program: Path, tmp_path: Path) -> None:
         (["bench", "attention/H12"], ["unknown case of attention 'H12'"]),
         (["bench", "variance/V1", "--target", "rocm:gfx942"], ["AMD GPUs are not timed"]),
         (["bench", "--dtype", "f8"], ["element type"]),
+        (["bench", "--seconds", "nan"], ["--seconds: expected a number of 0 or more, got nan"]),
+        (["bench", "--json", "no/folder/x.json"], ["cannot write", "folder does not exist"]),
+        (["verify", "PROGRAM", "--seconds", "nan"], ["seconds", "0 or more, got nan"]),
+        (["tune", "PROGRAM", "--limit", "-1"], ["limit", "0 or more, got -1"]),
+        (["explain", "PROGRAM", "--json", "--tex"], ["one of --json, --merges and --tex"]),
     ],
 )  # fmt: skip
 def test_usage_errors(program: Path, arguments: list[str], words: list[str]) -> None:
@@ -162,6 +171,41 @@ def test_compile_to_a_bundle_and_run_it(program: Path, arrays: Path, tmp_path: P
     done = redfuse("run", path, "--inputs", arrays)
     assert done.returncode == 2
     assert "damaged" in done.stderr
+
+
+def test_a_bundle_is_compiled_already(program: Path, tmp_path: Path) -> None:
+    path = tmp_path / "scale.rfb"
+    assert redfuse("compile", program, "-o", path).returncode == 0
+    assert redfuse("explain", path, "--target", "cpu").returncode == 0
+    for arguments, word in (
+        (["explain", path, "-O", "parts=2"], "a bundle, which is compiled already"),
+        (["run", path, "--no-fuse"], "a bundle, which is compiled already"),
+        (
+            ["explain", path, "--target", "cuda:sm_90a"],
+            "a bundle for cpu, got --target cuda:sm_90a",
+        ),
+        (["verify", path], "expected the program that it was made of"),
+        (["tune", path], "expected the program that it was made of"),
+        (["demo", path], "expected the program that it was made of"),
+    ):
+        done = redfuse(*arguments)
+        assert done.returncode == 2
+        assert word in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"", ["there is nothing to compile"]), (b"ML\xefR\x0d\x00", ["bad.mlir: missing data"]),
+     (b"\x00\x01\xff", ["bad.mlir: neither MLIR text"])],
+)  # fmt: skip
+def test_what_is_no_program(tmp_path: Path, content: bytes, words: list[str]) -> None:
+    path = tmp_path / "bad.mlir"
+    path.write_bytes(content)
+    done = redfuse("explain", path)
+    assert done.returncode == 2
+    assert "bad.mlir" in done.stderr
+    for word in words:
+        assert word in done.stderr
 
 
 def test_compile_prints_ir(program: Path) -> None:

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 from devlib import checks  # noqa: E402
+from devlib.shell import DevError  # noqa: E402
 
 
 def dev(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -38,6 +39,23 @@ def test_paths_of_one_machine_are_found(line: str, found: bool) -> None:
 def test_left_overs_are_found(word: str) -> None:
     assert checks.LEFT_OVER.search(word)
     assert not checks.LEFT_OVER.search("a todo list, skipped")
+
+
+def test_ci_goes_on_after_a_job_that_cannot_run(capfd: pytest.CaptureFixture[str]) -> None:
+    done = []
+
+    def install() -> int:
+        raise DevError("no network")
+
+    def test() -> int:
+        done.append("test")
+        return 0
+
+    assert checks.ci({"rocm": install, "lit": test}) == 1
+    assert done == ["test"]
+    said = capfd.readouterr()
+    assert "no network" in said.err
+    assert "FAILED" in said.out + said.err
 
 
 def test_a_second_run_starts_within_two_seconds() -> None:

@@ -191,14 +191,17 @@ func.func @main(%x: tensor<?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {{
 @WAYS
 @pytest.mark.parametrize(
     "at", ["7 - i", "i - j + 4", "i * 2 - j + 3", "(i + j) floordiv 3", "(i + j) mod 5",
-           "(7 - i - j) ceildiv 2", "(i floordiv 2) mod 3 - j + 4", "5"],
+           "(7 - i - j) ceildiv 2", "(i floordiv 2) mod 3 - j + 4", "5",
+     # Not every value between the ends occurs: the program tries points.
+     "(i * 2 + j) mod 7", "i mod 3 + (i + j) mod 4", "(i - j * 2) mod 4 + i floordiv 2",
+     "j + (i * 3 - j) ceildiv 2", "(i * 6 + j * 3) mod 9"],
 )  # fmt: skip
 def test_any_window_is_inside(at: str, fuse: bool) -> None:
     """Signs, quotients and remainders: an error if, and only if, an index is outside."""
     executable = made(read_at(at), fuse)
     code = at.replace("floordiv", "//").replace("mod", "%")
-    if "ceildiv" in code:
-        code = "-(-(7 - i - j) // 2)"
+    code = {"(7 - i - j) ceildiv 2": "-(-(7 - i - j) // 2)",
+            "j + (i * 3 - j) ceildiv 2": "j - (-(i * 3 - j) // 2)"}.get(at, code)  # fmt: skip
     outcomes = set()
     for m, n, length in (
         (3, 4, 8),
@@ -222,17 +225,73 @@ def test_any_window_is_inside(at: str, fuse: bool) -> None:
     assert outcomes == {True, False}
 
 
+def test_the_host_of_a_gpus_program_tries_points() -> None:
+    """No kernel: the loops hold nothing but the check."""
+    executable = redfuse.compile(read_at("(i * 2 + j) mod 7"), target="cuda:sm_90a")
+    assert [line.split("(")[0] for line in executable.asm.splitlines() if ".entry" in line] == [
+        ".visible .entry main_0"
+    ]
+
+
 def np_indices(code: str, m: int, n: int) -> numpy.ndarray:
     i, j = numpy.meshgrid(numpy.arange(m), numpy.arange(n), indexing="ij")
     return eval(code, {"i": i, "j": j}) + 0 * i
 
 
-def test_a_static_window_outside_is_refused() -> None:
-    """MLIR's verifier looks at the first and the last point alone."""
-    text = read_at("i - j + 1").replace("tensor<?x?xf32>", "tensor<4x4xf32>")
-    text = text.replace("tensor<?xf32>", "tensor<5xf32>").replace("empty(%m, %n)", "empty()")
-    with pytest.raises(redfuse.UnsupportedError, match=r"read outside its dim 0: at index -2"):
+def static_read_at(at: str, m: int, n: int, length: int) -> str:
+    text = read_at(at).replace("tensor<?x?xf32>", f"tensor<{m}x{n}xf32>")
+    return text.replace("tensor<?xf32>", f"tensor<{length}xf32>").replace(
+        "empty(%m, %n)", "empty()"
+    )
+
+
+@pytest.mark.parametrize(
+    ("at", "m", "n", "length", "index"),
+    [
+        # MLIR's verifier looks at the first and the last point alone.
+        ("i - j + 1", 4, 4, 5, -2),
+        # More points than could all be tried.
+        ("(i * 2) mod 8 + j mod 3", 1000003, 1000, 8, 8),
+        ("i mod 7 - j mod 5 + 3", 123456, 1000, 10, -1),
+        ("(i * 6 + j * 4) mod 12", 50001, 50000, 10, 10),
+    ],
+)
+def test_a_static_window_outside_is_refused(
+    at: str, m: int, n: int, length: int, index: int
+) -> None:
+    match = rf"operand 0 is read outside its dim 0: at index {index}, expected"
+    with pytest.raises(redfuse.UnsupportedError, match=match):
+        redfuse.compile(static_read_at(at, m, n, length))
+
+
+@pytest.mark.parametrize(
+    ("at", "m", "n", "length"),
+    [("(i * 2) mod 8 + j mod 3", 100003, 3, 9), ("(i * 6 + j * 4) mod 12", 5000, 100, 11),
+     ("(i * 3 + j * 5) mod 4000037", 5000, 4, 4000037)],
+)  # fmt: skip
+def test_a_static_window_inside_is_read(at: str, m: int, n: int, length: int) -> None:
+    executable = redfuse.compile(static_read_at(at, m, n, length), options={"cache": False})
+    x, y = numbers(length), numbers(m, n)
+    numpy.testing.assert_allclose(
+        executable(x, y), x[np_indices(at.replace("mod", "%"), m, n)] + y, rtol=1e-6
+    )
+
+
+def test_a_static_window_that_cannot_be_decided_is_refused() -> None:
+    text = static_read_at("(i * 3 + j * 5) mod 4000037", 5000000, 4, 4000000)
+    match = "may be read outside its dim 0: its index .* lies between 0 and 4000036, .* tensor.pad"
+    with pytest.raises(redfuse.UnsupportedError, match=match):
         redfuse.compile(text)
+
+
+def test_a_window_that_takes_too_many_points_is_refused_where_it_may_be_outside() -> None:
+    executable = made(read_at("(i * 3 + j * 5) mod 40037"), fuse=True)
+    x, y = numbers(40037), numbers(20000, 4)
+    numpy.testing.assert_allclose(
+        executable(x, y), x[np_indices("(i * 3 + j * 5) % 40037", 20000, 4)] + y, rtol=1e-6
+    )
+    with pytest.raises(redfuse.ExecutionError, match="operand 0 may be read outside its dim 0"):
+        executable(numbers(40000), y)
 
 
 @WAYS

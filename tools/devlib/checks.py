@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from . import names
 from .setup import Venv
-from .shell import ROOT, call, say, tracked
+from .shell import ROOT, DevError, call, say, tracked
 
 MAX_LINES = 800
 CODE = ("*.cpp", "*.h", "*.td", "*.py", "tools/dev")
@@ -75,7 +75,11 @@ def ci(jobs: dict[str, Callable[[], int]]) -> int:
     for name, job in jobs.items():
         say(f"ci: {name}")
         start = time.monotonic()
-        code = job()
+        try:
+            code = job()
+        except DevError as error:
+            print(f"tools/dev ci: {error}", file=sys.stderr)
+            code = 1
         rows.append((name, code, time.monotonic() - start))
     for name, code, seconds in rows:
         say(f"ci: {name:6} {'passed' if code == 0 else f'FAILED ({code})':12} {seconds:6.1f} s")

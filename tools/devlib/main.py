@@ -89,6 +89,16 @@ def run_pytest(venv: Venv, arguments: list[str], workers: int = 1) -> int:
     return call([venv.python, "-m", "pytest", *spread, *absolute(arguments)], env=words)
 
 
+def available_workers() -> int:
+    return min(8, len(os.sched_getaffinity(0)))
+
+
+def run_rocm(venv: Venv, arguments: list[str]) -> int:
+    install_extra(venv, "rocm")
+    tests = arguments or [str(ROOT / "test" / "rocm")]
+    return run_pytest(venv, tests, workers=available_workers())
+
+
 def command_test(arguments: list[str]) -> int:
     """lit and pytest; `test lit ...` or `test pytest ...` runs one with arguments of its own."""
     venv = ready(["test", *arguments])
@@ -101,9 +111,7 @@ def command_test(arguments: list[str]) -> int:
         install_extra(venv, "torch")
         return run_pytest(venv, rest or [str(ROOT / "test" / "pytorch")])
     if kind == "--rocm":
-        install_extra(venv, "rocm")
-        cores = len(os.sched_getaffinity(0))
-        return run_pytest(venv, rest or [str(ROOT / "test" / "rocm")], workers=min(8, cores))
+        return run_rocm(venv, rest)
     if strays := [a for a in arguments if a.startswith("-")]:
         raise DevError(
             f"{strays[0]} is for lit or for pytest? Say `tools/dev test lit {strays[0]}` "
@@ -162,7 +170,7 @@ def command_gpu(arguments: list[str]) -> int:
 
 
 def command_ci(arguments: list[str]) -> int:
-    """Set-up, build, lint, docs, lit and pytest; --clean removes .venv and build/dev first."""
+    """Set-up, build, lint, docs and tests; --clean removes .venv and build/dev first."""
     if "--clean" in arguments:
         shutil.rmtree(BUILD, ignore_errors=True)
         if Venv().owned:
@@ -173,7 +181,8 @@ def command_ci(arguments: list[str]) -> int:
             "lint": lambda: checks.lint(venv, fix=False),
             "docs": lambda: docs.docs(venv, check=True),
             "lit": lambda: run_lit(venv, []),
-            "pytest": lambda: run_pytest(venv, [], workers=min(8, len(os.sched_getaffinity(0)))),
+            "pytest": lambda: run_pytest(venv, [], workers=available_workers()),
+            "rocm": lambda: run_rocm(venv, []),
         }
     )
 

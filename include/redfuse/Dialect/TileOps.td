@@ -294,13 +294,20 @@ def Tile_ExpectOp : Tile_Op<"expect", [Tile_Sm90, Tile_Shared]> {
 def Tile_AddressInOp : Tile_Op<"address_in", [Tile_Sm90, Pure]> {
   let summary = "the address of the same place in a block of the cluster";
   let description = [{
-    Of that number; for `tile.load ... cluster`.
+    Of that number, a constant or a value; for `tile.load ... cluster` and for
+    stores there.
 
         %there = tile.address_in %address block 3
+        %here = tile.address_in %address block %n
   }];
-  let arguments = (ins I32:$address, I64Attr:$block);
+  let arguments = (ins I32:$address, Optional<I32>:$block,
+                       OptionalAttr<I64Attr>:$number);
   let results = (outs I32:$result);
-  let assemblyFormat = "$address `block` $block attr-dict";
+  let assemblyFormat = [{
+    $address `block` ($block^) : ($number)? attr-dict
+  }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$address, "::mlir::OpFoldResult":$block)>];
   let hasVerifier = 1;
 }
 

@@ -69,6 +69,9 @@ def parse_error(error: Any, name: str) -> ParseError:
         )
     if file == "-":
         file = name if name != "-" else "<text>"
+        # Bytecode has no lines.
+        text = text.replace("<text>:0:0:", f"{file}:")
+        line, column = line or None, column or None
     return ParseError((text or error.message) + hint, file, line, column)
 
 
@@ -102,6 +105,13 @@ def read_file(path: str) -> Source:
         raise ArgumentError(f"{path}: {error.strerror or error}") from None
     if data.startswith(b"ML\xefR"):
         return Source(data, path)
+    from .. import bundle
+
+    if data.startswith(bundle.MAGIC[:7]):
+        raise ArgumentError(
+            f"{path}: a bundle, which is compiled already (redfuse.load, redfuse run and explain "
+            "take it); expected the program that it was made of"
+        )
     try:
         return Source(data.decode("utf-8"), path)
     except UnicodeDecodeError as error:
@@ -146,12 +156,13 @@ def find_entry(module: Any, wanted: str | None = None) -> Any:
     public = [f for f in functions.values() if _is_public(f)]
     if len(public) == 1:
         return public[0]
+    where = position_of(module.operation)
     if not functions:
         raise UnsupportedError(
-            "the module has no func.func with a body; there is nothing to compile"
+            f"{where}the module has no func.func with a body; there is nothing to compile"
         )
     raise ArgumentError(
-        f"the module has {len(public)} public functions and none is called main; "
+        f"{where}the module has {len(public)} public functions and none is called main; "
         f"choose one with the option entry=NAME: {', '.join(functions)}"
     )
 

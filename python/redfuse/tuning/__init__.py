@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import cache
-from ..errors import ArgumentError, Error, UnsupportedError
+from ..errors import ArgumentError, Error, UnsupportedError, at_least
 from ..frontends import mlir as mlir_frontend
 from ..options import Options
 from ..runtime.tensors import need_gpu
@@ -81,6 +81,8 @@ def tune(
     from ..compiler import resolve_target
 
     start = time.monotonic()
+    at_least("limit", limit, 0)
+    at_least("seconds", seconds, 0)
     chosen = dataclasses.replace(Options.of(options), tuned=False, schedules=())
     target = resolve_target(target)
     program = mlir_frontend.read(source)

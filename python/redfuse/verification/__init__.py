@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import ArgumentError, UnsupportedError
+from ..errors import ArgumentError, UnsupportedError, at_least
 from ..options import Options
 from .report import FAILED, UNCHECKED, Check, Report, Section
 
@@ -43,6 +43,7 @@ def verify(
     start = time.monotonic()
     program = frontend.read(source)
     chosen = Options.of(options)
+    at_least("seconds", seconds, 0)
     report = Report(program.name if program.name != "-" else "program")
     module = program.parse()
     found = list(walk(module.operation, "redfuse.fold"))
