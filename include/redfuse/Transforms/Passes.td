@@ -18,7 +18,8 @@ def NormalizeGeneralize : NormalizePass<"generalize"> {
   let summary = "Spell every structured op as linalg.generic";
   let description = [{
     Named linalg ops (matmuls, convolutions, poolings, reduce, map, transpose,
-    broadcast, ...) become `linalg.generic`; `linalg.softmax` is decomposed;
+    broadcast, ...) become `linalg.generic`; `linalg.softmax` and torch-mlir's
+    `tm_tensor.attention` are decomposed; a concatenation is a choice by position;
     element-wise `arith` and `math` ops on tensors and `tensor.generate` become
     generics too. Only `linalg.fill` keeps its name: it says "a scalar".
   }];
