@@ -52,7 +52,8 @@ def NormalizeReshapes : NormalizePass<"reshapes"> {
   let description = [{
     A reshape beside a generic is folded by expanding the generic's loops (and by
     collapsing them where they cannot be expanded), until none is left between
-    two computing ops.
+    two computing ops. Dims that are collapsed and expanded across each other are
+    first cut into what both are made of.
   }];
 }
 
