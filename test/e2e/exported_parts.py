@@ -6,7 +6,10 @@ from __future__ import annotations
 from model_parts import part
 from torch_like import Torch, Value
 
-ONE_KERNEL = ("attention_op", "attention_op_alone", "groups_flattened", "shared_heads_with_sink", "nibbles")
+ONE_KERNEL = (
+    "attention_op", "attention_op_alone", "groups_flattened", "shared_heads_with_sink",
+    "nibbles", "halves_by_tables",
+)  # fmt: skip
 
 
 def _attend(p: Torch, *inputs: Value) -> Value:
@@ -91,3 +94,31 @@ def nibbles(p: Torch) -> str:
     rows = p.collapse(stacked, [[0, 1], [2]])
     grouped = p.mul(p.expand(rows, [[0, 1], [2]], (3, 8, 10)), p.unsqueeze(scale, 1))
     return p.text(p.matmul(x, p.collapse(grouped, [[0, 1], [2]])))
+
+
+@part
+def halves_by_tables(p: Torch) -> str:
+    """A gated product whose halves are gathered by tables of positions."""
+    x, w = p.argument(5, 8), p.argument(8, 12)
+    both = p.matmul(x, w)
+    count, wraps = p.constant(0, "i64"), p.constant(12, "i64")
+
+    def half(start: int) -> Value:
+        rows = [[i] * 6 for i in range(5)]
+        columns = [[start + j for j in range(6)]] * 5
+        tables = [
+            Value(p.constant(f"dense<{table}>", "tensor<5x6xi64>"), (5, 6), "i64")
+            for table in (rows, columns)
+        ]
+        return p.pointwise(
+            tables,
+            ["%i = arith.index_cast %in0 : i64 to index",
+             f"%n = arith.cmpi slt, %in1, {count} : i64",
+             f"%e = arith.addi %in1, {wraps} : i64",
+             "%s = arith.select %n, %e, %in1 : i64",
+             "%j = arith.index_cast %s : i64 to index",
+             f"%r = tensor.extract {both.name}[%i, %j] : {both.type}"],
+            "%r", "f32",
+        )  # fmt: skip
+
+    return p.text(p.mul(p.sigmoid(half(0)), half(6)))

@@ -39,7 +39,9 @@ def NormalizeConstants : NormalizePass<"constants"> {
   let description = [{
     Splat and 0-d constant tensors and `linalg.fill`s read by a generic become
     scalars in its body; a generic or a splat constant that only writes one
-    scalar becomes a `linalg.fill`; floating point casts of constants fold.
+    scalar becomes a `linalg.fill`; floating point casts of constants fold. A
+    constant table of integers that is a sum of multiples of its own positions
+    is computed from them.
   }];
 }
 
