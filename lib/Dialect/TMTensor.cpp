@@ -222,3 +222,52 @@ LogicalResult ScatterOp::verifyRegions() {
   Type element = typeOf(getOutputs().front()).getElementType();
   return verifyRegion(*this, {element, element}, element);
 }
+
+LogicalResult WeightedSumOp::verify() {
+  if (getInputs().size() < 3 || getInputs().size() > 4 ||
+      getOutputs().size() != 1)
+    return emitOpError("expected three or four inputs (rows, keys, values, "
+                       "mask) and one output, got ")
+           << getInputs().size() << " and " << getOutputs().size();
+  if (getResultTypes() != getOutputs().getTypes())
+    return emitOpError("results must have the types of the outputs");
+  RankedTensorType rows = typeOf(getInputs()[0]);
+  RankedTensorType keys = typeOf(getInputs()[1]);
+  RankedTensorType values = typeOf(getInputs()[2]);
+  RankedTensorType output = typeOf(getOutputs()[0]);
+  for (RankedTensorType type : {rows, keys, values, output})
+    if (type.getRank() < 2 || type.getRank() != rows.getRank() ||
+        !isa<FloatType>(type.getElementType()))
+      return emitOpError("rows, keys, values and output must be floats of one "
+                         "rank of at least 2, got ")
+             << type;
+  ArrayRef<int64_t> batch = rows.getShape().drop_back(2);
+  // The shape that belongs to the rows', with its last two extents.
+  auto agrees = [&](RankedTensorType type, int64_t one, int64_t other) {
+    SmallVector<int64_t> shape(batch);
+    shape.append({one, other});
+    return type.getRank() == rows.getRank() &&
+           succeeded(verifyCompatibleShape(shape, type.getShape()));
+  };
+  int64_t length = rows.getShape().end()[-2], width = rows.getShape().back();
+  int64_t count = keys.getShape().end()[-2];
+  if (!agrees(keys, count, width))
+    return emitOpError("keys must have the rows' batch and width, got ")
+           << keys << " for " << rows;
+  if (!agrees(values, count, values.getShape().back()))
+    return emitOpError("expected a value for each key, got ")
+           << values << " for " << keys;
+  if (!agrees(output, length, values.getShape().back()))
+    return emitOpError("the output must have the rows' shape and the values' "
+                       "width, got ")
+           << output << " for " << rows << " and " << values;
+  if (getInputs().size() == 3)
+    return success();
+  RankedTensorType mask = typeOf(getInputs()[3]);
+  if (!agrees(mask, length, count) || !(isa<FloatType>(mask.getElementType()) ||
+                                        mask.getElementType().isInteger(1)))
+    return emitOpError("the mask must hold a float or i1 for each row and key, "
+                       "got ")
+           << mask << " for " << rows << " and " << keys;
+  return success();
+}

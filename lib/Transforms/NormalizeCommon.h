@@ -33,6 +33,12 @@ applyPopulated(mlir::Operation *op,
 /// Concatenations become maps.
 void populateConcatPatterns(mlir::RewritePatternSet &patterns);
 
+/// Tables of positions become arithmetic on positions.
+void populateTablePatterns(mlir::RewritePatternSet &patterns);
+
+/// Expansions through what upstream's patterns leave in their way.
+void populateExpansionPatterns(mlir::RewritePatternSet &patterns);
+
 } // namespace redfuse
 
 #endif // REDFUSE_LIB_TRANSFORMS_NORMALIZECOMMON_H

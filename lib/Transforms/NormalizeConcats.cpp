@@ -96,6 +96,46 @@ struct ConcatToGeneric : OpRewritePattern<tensor::ConcatOp> {
   }
 };
 
+/// What is joined and cut into the parts again (a stack) is joined along a dim
+/// of extent 1 of the parts.
+struct ConcatToStack : OpRewritePattern<tensor::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    auto expand = op->hasOneUse()
+                      ? dyn_cast<tensor::ExpandShapeOp>(*op->user_begin())
+                      : tensor::ExpandShapeOp();
+    uint64_t dim = op.getDim();
+    if (!expand || !expand.getResultType().hasStaticShape())
+      return rewriter.notifyMatchFailure(op, "not cut again");
+    SmallVector<ReassociationIndices> groups = expand.getReassociationIndices();
+    SmallVector<int64_t> shape(expand.getResultType().getShape());
+    if (groups[dim].size() < 2 ||
+        shape[groups[dim][0]] != int64_t(op.getInputs().size()))
+      return rewriter.notifyMatchFailure(op, "not cut into the parts");
+    shape[groups[dim][0]] = 1;
+    int64_t extent = 1;
+    for (int64_t part : groups[dim])
+      extent *= shape[part];
+    for (Value input : op.getInputs()) {
+      auto type = cast<RankedTensorType>(input.getType());
+      if (!type.hasStaticShape() || type.getDimSize(dim) != extent)
+        return rewriter.notifyMatchFailure(op, "parts of different extents");
+    }
+    auto type =
+        RankedTensorType::get(shape, expand.getResultType().getElementType());
+    SmallVector<Value> parts;
+    for (Value input : op.getInputs())
+      parts.push_back(tensor::ExpandShapeOp::create(rewriter, op.getLoc(), type,
+                                                    input, groups));
+    rewriter.setInsertionPoint(expand);
+    rewriter.replaceOpWithNewOp<tensor::ConcatOp>(
+        expand, expand.getResultType(), groups[dim][0], parts);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 /// Slices inserted one after another into an empty tensor, which they fill.
 struct InsertionsToGeneric : OpRewritePattern<tensor::InsertSliceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -155,5 +195,6 @@ struct InsertionsToGeneric : OpRewritePattern<tensor::InsertSliceOp> {
 } // namespace
 
 void redfuse::populateConcatPatterns(RewritePatternSet &patterns) {
+  patterns.add<ConcatToStack>(patterns.getContext(), /*benefit=*/2);
   patterns.add<ConcatToGeneric, InsertionsToGeneric>(patterns.getContext());
 }

@@ -155,5 +155,6 @@ struct NormalizeConstants
 void redfuse::populateNormalizeConstantsPatterns(RewritePatternSet &patterns) {
   patterns.add<InlineSplatInputs, FillSplatInits, GenericToFill,
                FoldTruncOfConstant>(patterns.getContext());
+  populateTablePatterns(patterns);
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
 }

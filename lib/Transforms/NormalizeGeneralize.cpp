@@ -67,5 +67,6 @@ void redfuse::populateNormalizeGeneralizePatterns(RewritePatternSet &patterns) {
       patterns.getContext());
   populateConcatPatterns(patterns);
   populateStructuredPatterns(patterns);
+  populateWeightedSumPatterns(patterns);
   linalg::populateElementwiseToLinalgConversionPatterns(patterns);
 }

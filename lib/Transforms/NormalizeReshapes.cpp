@@ -71,6 +71,7 @@ void redfuse::populateNormalizeReshapesPatterns(RewritePatternSet &patterns) {
   linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, foldsThrough);
   tensor::populateReassociativeReshapeFoldingPatterns(patterns);
   patterns.add<ExpandOfCollapse>(context);
+  populateExpansionPatterns(patterns);
   tensor::populateBubbleUpExpandShapePatterns(patterns);
   tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);

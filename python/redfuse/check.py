@@ -11,11 +11,12 @@ from .runtime.specs import Signature, TensorSpec
 
 # Relative to the largest expected magnitude of the output, by the coarsest float type among
 # arguments and results.
-TOLERANCES = {"f64": 1e-12, "f32": 1e-5, "f16": 2e-3, "bf16": 2e-2}
-ROUNDOFF = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
+_SMALL = {"f8E4M3FN": 2.0**-4, "f8E4M3FNUZ": 2.0**-4, "f8E5M2": 2.0**-3, "f8E5M2FNUZ": 2.0**-3}
+TOLERANCES = {"f64": 1e-12, "f32": 1e-5, "f16": 2e-3, "bf16": 2e-2, **_SMALL}
+ROUNDOFF = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8, **_SMALL}
 # How far an ill-conditioned program may go, and how many times the movement of the exact result it
 # may show.
-LOOSEST = {"f64": 1e-10, "f32": 1e-4, "f16": 2e-3, "bf16": 2e-2}
+LOOSEST = {"f64": 1e-10, "f32": 1e-4, "f16": 2e-3, "bf16": 2e-2, **_SMALL}
 MOVEMENT_FACTOR = 8.0
 
 
@@ -48,8 +49,10 @@ class Outcome:
 
 
 def program_type(signature: Signature) -> str:
-    """The coarsest float type among arguments and results, f32 if there is none."""
-    found = [spec.dtype for spec in (*signature.inputs, *signature.outputs) if spec.is_float]
+    """The coarsest float type among arguments and results, f32 if there is none. Arguments of 8
+    bits are stored numbers, exact as they are; a program computes in wider ones."""
+    specs = [spec for spec in signature.inputs if spec.dtype not in _SMALL]
+    found = [spec.dtype for spec in (*specs, *signature.outputs) if spec.is_float]
     return max(found, key=lambda dtype: ROUNDOFF[dtype], default="f32")
 
 

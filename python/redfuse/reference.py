@@ -2,7 +2,8 @@
 
 The program's float types all become f64 in place, constants keep their exact values, casts
 between floats become nothing, and the plain path (upstream passes, one loop nest an operation)
-compiles the rest: no pass that fuses has touched it.
+compiles the rest: no pass that fuses has touched it. Floats of 8 bits stay what they are: who
+rounds to them means it, as with integers.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Reference:
         """Runs on arrays of any float width; returns a list of NumPy arrays."""
         results = self.executable(
             *[
-                _widen(value, spec.is_float)
+                _widen(value, spec)
                 for value, spec in zip(arguments, self.signature.inputs, strict=False)
             ]
         )
@@ -56,17 +57,22 @@ def reference(source: Any, arguments: Sequence[Any], entry: str | None = None) -
     return Reference(source, entry)(*arguments)
 
 
-def _widen(value: Any, is_float: bool) -> Any:
+def _widen(value: Any, spec: Any) -> Any:
     import numpy
 
+    from .runtime.specs import SMALL_FLOATS, numpy_dtype
+
     if type(value).__module__.startswith("torch"):
-        value = value.detach().double().numpy() if is_float else value.numpy()
+        value = value.detach().double().numpy() if spec.is_float else value.numpy()
     array = numpy.asarray(value)
-    return numpy.ascontiguousarray(array, dtype=numpy.float64) if is_float else array
+    if not spec.is_float:
+        return array
+    dtype = numpy_dtype(spec.dtype) if spec.dtype in SMALL_FLOATS else numpy.float64
+    return numpy.ascontiguousarray(array, dtype=dtype)
 
 
 def to_f64(source: Source) -> str:
-    """The text of the program with every float type f64; raises UnsupportedError where a program
+    """The text of the program, floats of more than 8 bits made f64; UnsupportedError where it
     reads bits."""
     import mlir.ir as ir
 
@@ -109,7 +115,10 @@ class _Widener:
             widened = self.attribute(attribute)
             if widened is not attribute:
                 operation.attributes[name] = widened
-        if operation.name in _FLOAT_CASTS:
+        if (
+            operation.name in _FLOAT_CASTS
+            and operation.results[0].type == operation.operands[0].type
+        ):
             operation.results[0].replace_all_uses_with(operation.operands[0])
             operation.erase()
 
@@ -150,7 +159,7 @@ class _Widener:
     def _type(self, kind: Any) -> Any:
         ir = self.ir
         if isinstance(kind, ir.FloatType):
-            return self.f64
+            return kind if kind.width == 8 else self.f64
         if isinstance(kind, ir.RankedTensorType):
             return ir.RankedTensorType.get(kind.shape, self.type(kind.element_type), kind.encoding)
         if isinstance(kind, ir.UnrankedTensorType):
@@ -179,7 +188,7 @@ class _Widener:
         """The f64 form of an attribute; the same object if nothing changes."""
         ir = self.ir
         if isinstance(attribute, ir.FloatAttr):
-            if attribute.type == self.f64:
+            if self.type(attribute.type) == attribute.type:
                 return attribute
             return ir.FloatAttr.get(self.f64, attribute.value)
         if isinstance(attribute, ir.TypeAttr):
@@ -205,7 +214,7 @@ class _Widener:
         if not isinstance(kind, (ir.RankedTensorType, ir.VectorType)):
             return attribute
         element = kind.element_type
-        if not isinstance(element, ir.FloatType) or element == self.f64:
+        if not isinstance(element, ir.FloatType) or self.type(element) == element:
             return attribute
         if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
             value = attribute.get_splat_value().value

@@ -157,3 +157,51 @@ func.func @scatter_fit(%u: tensor<5x9xf32>, %i: tensor<5x1xi64>, %o: tensor<4x8x
   } -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @attention_inputs(%q: tensor<2x5x8xf32>, %k: tensor<2x7x8xf32>, %o: tensor<2x5x6xf32>) {
+  // expected-error@+1 {{expected three or four inputs (rows, keys, values, mask) and one output, got 2 and 1}}
+  %r = tm_tensor.attention ins(%q, %k : tensor<2x5x8xf32>, tensor<2x7x8xf32>) outs(%o : tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
+  return
+}
+
+// -----
+
+func.func @attention_rank(%q: tensor<2x5x8xf32>, %k: tensor<7x8xf32>, %v: tensor<2x7x6xf32>, %o: tensor<2x5x6xf32>) {
+  // expected-error@+1 {{must be floats of one rank of at least 2, got 'tensor<7x8xf32>'}}
+  %r = tm_tensor.attention ins(%q, %k, %v : tensor<2x5x8xf32>, tensor<7x8xf32>, tensor<2x7x6xf32>) outs(%o : tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
+  return
+}
+
+// -----
+
+func.func @attention_keys(%q: tensor<2x5x8xf32>, %k: tensor<2x7x9xf32>, %v: tensor<2x7x6xf32>, %o: tensor<2x5x6xf32>) {
+  // expected-error@+1 {{keys must have the rows' batch and width, got 'tensor<2x7x9xf32>'}}
+  %r = tm_tensor.attention ins(%q, %k, %v : tensor<2x5x8xf32>, tensor<2x7x9xf32>, tensor<2x7x6xf32>) outs(%o : tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
+  return
+}
+
+// -----
+
+func.func @attention_values(%q: tensor<2x5x8xf32>, %k: tensor<2x7x8xf32>, %v: tensor<2x8x6xf32>, %o: tensor<2x5x6xf32>) {
+  // expected-error@+1 {{expected a value for each key, got 'tensor<2x8x6xf32>'}}
+  %r = tm_tensor.attention ins(%q, %k, %v : tensor<2x5x8xf32>, tensor<2x7x8xf32>, tensor<2x8x6xf32>) outs(%o : tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
+  return
+}
+
+// -----
+
+func.func @attention_output(%q: tensor<2x5x8xf32>, %k: tensor<2x7x8xf32>, %v: tensor<2x7x6xf32>, %o: tensor<2x5x8xf32>) {
+  // expected-error@+1 {{the output must have the rows' shape and the values' width, got 'tensor<2x5x8xf32>'}}
+  %r = tm_tensor.attention ins(%q, %k, %v : tensor<2x5x8xf32>, tensor<2x7x8xf32>, tensor<2x7x6xf32>) outs(%o : tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_mask(%q: tensor<2x5x8xf32>, %k: tensor<2x7x8xf32>, %v: tensor<2x7x6xf32>, %m: tensor<2x5x7xi64>, %o: tensor<2x5x6xf32>) {
+  // expected-error@+1 {{the mask must hold a float or i1 for each row and key, got 'tensor<2x5x7xi64>'}}
+  %r = tm_tensor.attention ins(%q, %k, %v, %m : tensor<2x5x8xf32>, tensor<2x7x8xf32>, tensor<2x7x6xf32>, tensor<2x5x7xi64>) outs(%o : tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
+  return
+}

@@ -33,3 +33,10 @@ func.func @scatter(%u: tensor<?x1x8xf32>, %i: tensor<?x1xi64>, %o: tensor<40x8xf
   } -> tensor<40x8xf32>
   return %s : tensor<40x8xf32>
 }
+
+// CHECK-LABEL: func @attention
+// CHECK: tm_tensor.attention ins(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x?x8xf16>, tensor<2x5x8xf16>, tensor<2x5x6xf16>, tensor<2x?x5xi1>) outs(%{{.*}} : tensor<2x?x6xf16>) -> tensor<2x?x6xf16>
+func.func @attention(%q: tensor<2x?x8xf16>, %k: tensor<2x5x8xf16>, %v: tensor<2x5x6xf16>, %m: tensor<2x?x5xi1>, %o: tensor<2x?x6xf16>) -> tensor<2x?x6xf16> {
+  %r = tm_tensor.attention ins(%q, %k, %v, %m : tensor<2x?x8xf16>, tensor<2x5x8xf16>, tensor<2x5x6xf16>, tensor<2x?x5xi1>) outs(%o : tensor<2x?x6xf16>) -> tensor<2x?x6xf16>
+  return %r : tensor<2x?x6xf16>
+}

@@ -82,3 +82,44 @@ func.func @varying() -> tensor<2xf32> {
   } -> tensor<2xf32>
   return %r : tensor<2xf32>
 }
+
+// A table of positions is computed; that none is negative is known.
+// CHECK-LABEL: func.func @positions
+// CHECK-NOT: tensor<2x3xi64>
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<2x3xf32>)
+// CHECK: %[[J:.+]] = linalg.index 1
+// CHECK: %[[AT:.+]] = arith.addi %[[J]], %{{.*}} : index
+// CHECK-NOT: arith.cmpi
+// CHECK: tensor.extract %{{.*}}[%[[AT]]]
+func.func @positions(%x: tensor<9xf32>) -> tensor<2x3xf32> {
+  %c0 = arith.constant 0 : i64
+  %c9 = arith.constant 9 : i64
+  %table = arith.constant dense<[[4, 5, 6], [4, 5, 6]]> : tensor<2x3xi64>
+  %e = tensor.empty() : tensor<2x3xf32>
+  %r = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%table : tensor<2x3xi64>) outs(%e : tensor<2x3xf32>) {
+  ^bb0(%in: i64, %out: f32):
+    %n = arith.cmpi slt, %in, %c0 : i64
+    %w = arith.addi %in, %c9 : i64
+    %s = arith.select %n, %w, %in : i64
+    %i = arith.index_cast %s : i64 to index
+    %v = tensor.extract %x[%i] : tensor<9xf32>
+    linalg.yield %v : f32
+  } -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
+
+// A table of other numbers stays.
+// CHECK-LABEL: func.func @other_numbers
+// CHECK: arith.constant dense<[4, 5, 7]>
+func.func @other_numbers() -> tensor<3xi64> {
+  %table = arith.constant dense<[4, 5, 7]> : tensor<3xi64>
+  %e = tensor.empty() : tensor<3xi64>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%table : tensor<3xi64>) outs(%e : tensor<3xi64>) {
+  ^bb0(%in: i64, %out: i64):
+    %v = arith.addi %in, %in : i64
+    linalg.yield %v : i64
+  } -> tensor<3xi64>
+  return %r : tensor<3xi64>
+}

@@ -143,3 +143,31 @@ func.func @extent_in_a_body(%x: tensor<?xf32>, %y: tensor<3xi64>) -> tensor<3xi6
   } -> tensor<3xi64>
   return %r : tensor<3xi64>
 }
+
+// The weighted sums of torch-mlir: a product in f32, scaled and masked, a softmax, weights in the type
+// of the values, and a product. Extents that the types leave open are compared.
+// CHECK-LABEL: func.func @weighted_sum
+// CHECK-NOT: tm_tensor
+// CHECK-COUNT-2: cf.assert {{.*}}"the extents of rows, keys, values and mask differ"
+// CHECK: iterator_types = ["parallel", "parallel", "parallel", "reduction"]{{.*}}tensor<3x?x16xbf16>, tensor<3x7x16xbf16>
+// CHECK: arith.mulf %{{.*}}, %[[SCALE:.*]] : f32
+// CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+// CHECK: math.exp
+// CHECK: arith.truncf {{.*}} : f32 to bf16
+// CHECK: iterator_types = ["parallel", "parallel", "parallel", "reduction"]{{.*}}tensor<3x?x7xbf16>, tensor<3x7x5xbf16>
+// CHECK: arith.truncf {{.*}} : f32 to bf16
+func.func @weighted_sum(%q: tensor<3x?x16xbf16>, %k: tensor<3x7x16xbf16>, %v: tensor<3x7x5xbf16>, %m: tensor<?x?x7xi1>, %o: tensor<3x?x5xbf16>) -> tensor<3x?x5xbf16> {
+  %r = tm_tensor.attention ins(%q, %k, %v, %m : tensor<3x?x16xbf16>, tensor<3x7x16xbf16>, tensor<3x7x5xbf16>, tensor<?x?x7xi1>) outs(%o : tensor<3x?x5xbf16>) -> tensor<3x?x5xbf16>
+  return %r : tensor<3x?x5xbf16>
+}
+
+// A stack: parts joined and cut into the parts again are chosen by a dim of their own.
+// CHECK-LABEL: func.func @stack
+// CHECK: tensor.expand_shape %{{.*}} {{\[\[}}0], [1, 2]{{\]}} output_shape [3, 1, 5]
+// CHECK: linalg.generic {{.*}}tensor<3x1x5xf32>, tensor<3x1x5xf32>) outs(%{{.*}} : tensor<3x2x5xf32>)
+// CHECK: linalg.index 1
+func.func @stack(%a: tensor<3x5xf32>, %b: tensor<3x5xf32>) -> tensor<3x2x5xf32> {
+  %c = tensor.concat dim(1) %a, %b : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x10xf32>
+  %e = tensor.expand_shape %c [[0], [1, 2]] output_shape [3, 2, 5] : tensor<3x10xf32> into tensor<3x2x5xf32>
+  return %e : tensor<3x2x5xf32>
+}

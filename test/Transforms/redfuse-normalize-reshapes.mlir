@@ -91,3 +91,72 @@ func.func @expand_of_collapse(%x: tensor<?x?x?xf32>, %y: tensor<?x?x?xf32>) -> t
   %back = tensor.expand_shape %flat [[0, 1], [2]] output_shape [%want, %d1, %d2] : tensor<?x?xf32> into tensor<?x?x?xf32>
   return %back : tensor<?x?x?xf32>
 }
+
+// Dims that are grouped anew are cut first: nothing is left between the argument and its reader.
+// CHECK-LABEL: func.func @regrouped
+// CHECK-SAME: %[[X:[^:]+]]: tensor<2x12x7xf32>
+// CHECK: %[[FINE:.+]] = tensor.expand_shape %[[X]] {{\[\[}}0], [1, 2], [3]{{\]}} output_shape [2, 3, 4, 7]
+// CHECK-NOT: tensor.collapse_shape
+// CHECK: linalg.generic {{.*}} ins(%[[FINE]] : tensor<2x3x4x7xf32>)
+func.func @regrouped(%x: tensor<2x12x7xf32>) -> tensor<2x3xf32> {
+  %zero = arith.constant 0.0 : f32
+  %flat = tensor.collapse_shape %x [[0], [1, 2]] : tensor<2x12x7xf32> into tensor<2x84xf32>
+  %groups = tensor.expand_shape %flat [[0], [1, 2]] output_shape [2, 3, 28] : tensor<2x84xf32> into tensor<2x3x28xf32>
+  %e = tensor.empty() : tensor<2x3xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x3xf32>) -> tensor<2x3xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%groups : tensor<2x3x28xf32>) outs(%f : tensor<2x3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.addf %in, %out : f32
+    linalg.yield %s : f32
+  } -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
+
+// Dims that are cut across what was collapsed stay.
+// CHECK-LABEL: func.func @cut_across
+// CHECK: tensor.collapse_shape
+// CHECK: tensor.expand_shape
+func.func @cut_across(%x: tensor<4x9xf32>) -> tensor<6x6xf32> {
+  %flat = tensor.collapse_shape %x [[0, 1]] : tensor<4x9xf32> into tensor<36xf32>
+  %r = tensor.expand_shape %flat [[0, 1]] output_shape [6, 6] : tensor<36xf32> into tensor<6x6xf32>
+  return %r : tensor<6x6xf32>
+}
+
+// A choice by position along one dim, of dims that were collapsed elsewhere: the loop is cut, its
+// index is made of the parts'.
+// CHECK-LABEL: func.func @choice_of_collapsed
+// CHECK-SAME: %[[X:[^:]+]]: tensor<2x3x5xf32>
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel"]} ins(%[[X]], %{{.*}} : tensor<2x3x5xf32>, tensor<2x3xf32>)
+// CHECK-DAG: %[[I:.+]] = linalg.index 0
+// CHECK-DAG: %[[J:.+]] = linalg.index 1
+// CHECK: arith.muli %[[I]]
+// CHECK: linalg.index 2
+// CHECK: tensor.collapse_shape {{.*}} : tensor<2x3x6xindex> into tensor<6x6xindex>
+func.func @choice_of_collapsed(%x: tensor<2x3x5xf32>, %y: tensor<6xf32>) -> tensor<6x6xindex> {
+  %c5 = arith.constant 5 : index
+  %rows = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x3x5xf32> into tensor<6x5xf32>
+  %e = tensor.empty() : tensor<6x6xindex>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1 mod 5)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+      ins(%rows, %y : tensor<6x5xf32>, tensor<6xf32>) outs(%e : tensor<6x6xindex>) {
+  ^bb0(%a: f32, %b: f32, %out: index):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %p = arith.cmpi slt, %j, %c5 : index
+    %g = arith.cmpf ogt, %a, %b : f32
+    %h = arith.andi %p, %g : i1
+    %v = arith.select %h, %i, %j : index
+    linalg.yield %v : index
+  } -> tensor<6x6xindex>
+  return %r : tensor<6x6xindex>
+}
+
+// A slice of one dim stands behind the expansion of another.
+// CHECK-LABEL: func.func @expand_before_slice
+// CHECK: %[[E:.+]] = tensor.expand_shape %{{.*}} output_shape [2, 3, 9]
+// CHECK: tensor.extract_slice %[[E]][0, 0, 1] [2, 3, 5] [1, 1, 1]
+func.func @expand_before_slice(%x: tensor<6x9xf32>) -> tensor<2x3x5xf32> {
+  %s = tensor.extract_slice %x[0, 1] [6, 5] [1, 1] : tensor<6x9xf32> to tensor<6x5xf32>
+  %r = tensor.expand_shape %s [[0, 1], [2]] output_shape [2, 3, 5] : tensor<6x5xf32> into tensor<2x3x5xf32>
+  return %r : tensor<2x3x5xf32>
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import exported_parts
 import pytest
 import training_parts
 from model_parts import PARTS
@@ -14,7 +15,7 @@ KINDS = ("normal", "zeros", "equal", "far mean", "minus infinity end", "nan", "l
 ONE_KERNEL = (
     "argmax_of_all", "attention_with_sink", "attention_appends_to_cache", "rotated_attention",
     "most_likely_renormalised", "covariance", "linear_cross_entropy", "squeeze_of_convolution",
-    *training_parts.ONE_KERNEL,
+    *exported_parts.ONE_KERNEL, *training_parts.ONE_KERNEL,
 )  # fmt: skip
 
 

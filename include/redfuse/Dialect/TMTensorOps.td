@@ -10,13 +10,13 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def TMTensor_Dialect : Dialect {
   let name = "tm_tensor";
   let cppNamespace = "::redfuse::tm_tensor";
-  let summary = "sorts, top-k, scans and scatters, as torch-mlir writes them";
+  let summary = "sorts, top-k, scans, scatters and weighted sums, as torch-mlir writes them";
   let description = [{
-    torch-mlir emits sorting, top-k selection, scans and scatters in a dialect of
-    its own beside linalg. This dialect reads what it prints (on tensors), so that such
+    torch-mlir emits sorting, top-k selection, scans, scatters and the weighted
+    sums of `scaled_dot_product_attention` in a dialect of its own beside linalg. This dialect reads what it prints (on tensors), so that such
     programs can be compiled: a sort of which only the first k elements are used
-    becomes a top-k (`redfuse-normalize-sorts`), and what is not fused is lowered
-    to loops (`redfuse-lower-tm-tensor`).
+    becomes a top-k (`redfuse-normalize-sorts`), weighted sums become generics, and
+    what is not fused is lowered to loops (`redfuse-lower-tm-tensor`).
   }];
 }
 
@@ -129,6 +129,30 @@ def TMTensor_ScatterOp : TMTensor_Op<"scatter", [
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutputsMutable(); }
     /// The first dim of the output that a slice has.
     int64_t getFirstSliceDim();
+  }];
+}
+
+def TMTensor_WeightedSumOp : TMTensor_Op<"attention", [
+    AttrSizedOperandSegments, DestinationStyleOpInterface, Pure]> {
+  let summary = "rows of values, weighed by the softmax of products";
+  let description = [{
+    Inputs are a `tensor<batch... x m x k>`, keys `tensor<batch... x n x k>`,
+    values `tensor<batch... x n x d>` and perhaps a mask `tensor<batch... x m x n>`:
+    floats are added to the scores, of an i1 only the keys that are set take part.
+    The output, `tensor<batch... x m x d>`, is
+    softmax(a keys^T / sqrt(k) + mask) values; what it held is not read.
+    `redfuse-normalize-generalize` spells it out.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       Variadic<AnyRankedTensor>:$outputs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    attr-dict `ins` `(` $inputs `:` type($inputs) `)`
+    `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutputsMutable(); }
   }];
 }
 

@@ -18,7 +18,8 @@ def NormalizeGeneralize : NormalizePass<"generalize"> {
   let summary = "Spell every structured op as linalg.generic";
   let description = [{
     Named linalg ops (matmuls, convolutions, poolings, reduce, map, transpose,
-    broadcast, ...) become `linalg.generic`; `linalg.softmax` is decomposed;
+    broadcast, ...) become `linalg.generic`; `linalg.softmax` and torch-mlir's
+    `tm_tensor.attention` are decomposed; a concatenation is a choice by position;
     element-wise `arith` and `math` ops on tensors and `tensor.generate` become
     generics too. Only `linalg.fill` keeps its name: it says "a scalar".
   }];
@@ -38,7 +39,9 @@ def NormalizeConstants : NormalizePass<"constants"> {
   let description = [{
     Splat and 0-d constant tensors and `linalg.fill`s read by a generic become
     scalars in its body; a generic or a splat constant that only writes one
-    scalar becomes a `linalg.fill`; floating point casts of constants fold.
+    scalar becomes a `linalg.fill`; floating point casts of constants fold. A
+    constant table of integers that is a sum of multiples of its own positions
+    is computed from them.
   }];
 }
 
@@ -51,7 +54,8 @@ def NormalizeReshapes : NormalizePass<"reshapes"> {
   let description = [{
     A reshape beside a generic is folded by expanding the generic's loops (and by
     collapsing them where they cannot be expanded), until none is left between
-    two computing ops.
+    two computing ops. Dims that are collapsed and expanded across each other are
+    first cut into what both are made of.
   }];
 }
 

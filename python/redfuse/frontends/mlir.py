@@ -64,8 +64,8 @@ def parse_error(error: Any, name: str) -> ParseError:
         )
     if re.search(r"custom op 'tm_tensor\.\w+' is unknown", text):
         hint = (
-            "\nof tm_tensor (torch-mlir) scan, scatter, sort and topk are known; have others "
-            "decomposed before the export: attention into products and a softmax"
+            "\nof tm_tensor (torch-mlir) attention, scan, scatter, sort and topk are known; have "
+            "others decomposed before the export"
         )
     if file == "-":
         file = name if name != "-" else "<text>"
