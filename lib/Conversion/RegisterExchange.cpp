@@ -15,14 +15,20 @@ static constexpr int64_t kExchangeLimit = 40 * 1024;
 static constexpr int64_t kDirectWords = 32, kDirectWarps = 8;
 
 /// Combines `parts` of the threads that differ in `bits` alone; all of them have
-/// the result.
+/// the result. `combineLanes`: a way of its own for threads of a warp.
 void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
-                                    Combine combine) {
+                                    Combine combine,
+                                    CombineLanes combineLanes) {
   bits &= layout.threads - 1;
   unsigned inWarp = bits & (warpSize - 1), warps = bits / warpSize;
-  for (unsigned distance = 1; distance < warpSize; distance *= 2)
-    if (inWarp & distance)
-      combine(parts, shuffle(parts, distance));
+  auto overLanes = [&](unsigned differing) {
+    if (combineLanes && llvm::popcount(differing) > 1)
+      return combineLanes(parts, differing);
+    for (unsigned distance = 1; distance < warpSize; distance *= 2)
+      if (differing & distance)
+        combine(parts, shuffle(parts, distance));
+  };
+  overLanes(inWarp);
   if (warps == 0)
     return;
   // One place for each of the threads of a warp that have something of their
@@ -121,8 +127,7 @@ void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
     parts = load(number);
     for (int64_t more = taken; more < count; more += taken)
       combine(parts, load(arith::AddIOp::create(b, loc, number, word(more))));
-    for (int64_t distance = 1; distance < taken; distance *= 2)
-      combine(parts, shuffle(parts, distance));
+    overLanes(taken - 1);
     return;
   }
   if (!isFar && count >= 4) {
@@ -202,10 +207,16 @@ void RegisterEmitter::awaitCluster() {
 /// Also where only threads of a block have exchanged: the next ones to write
 /// there may be others.
 void RegisterEmitter::barrier() {
-  if (layout.cluster == 1)
-    return GpuEmitter::barrier();
-  awaitCluster();
-  Ptx(b, loc).synchronizeCluster();
+  if (auto before = std::exchange(beforeBarrier, nullptr))
+    before();
+  if (layout.cluster == 1) {
+    GpuEmitter::barrier();
+  } else {
+    awaitCluster();
+    Ptx(b, loc).synchronizeCluster();
+  }
+  if (auto behind = std::exchange(behindBarrier, nullptr))
+    behind();
 }
 
 /// As storeWords, into the shared memory of a block of the cluster.
