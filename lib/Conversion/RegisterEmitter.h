@@ -158,8 +158,9 @@ public:
   /// The elements of a tile, to be carried through loops.
   llvm::SmallVector<mlir::Value> takeTile(const TileBuffer &buffer);
   void setTile(const TileBuffer &buffer, llvm::ArrayRef<mlir::Value> elements);
-  /// Merges the states that the threads along private dims have.
-  void mergeStates(FoldOp fold);
+  /// Merges the states that the threads along private dims have. `isForFirst`: only
+  /// the first of these threads needs the result.
+  void mergeStates(FoldOp fold, bool isForFirst = false);
   /// The states of `fold` become those of `other` merged after them.
   void mergeWith(FoldOp fold, llvm::ArrayRef<mlir::Value> other);
   llvm::SmallVector<mlir::Value> takeStates(FoldOp fold);
@@ -272,7 +273,10 @@ private:
       llvm::function_ref<void(Parts &, llvm::ArrayRef<mlir::Value>)>;
   using CombineLanes = llvm::function_ref<void(Parts &, unsigned)>;
   void combineAcross(Parts &parts, unsigned bits, Combine combine,
-                     CombineLanes combineLanes = {});
+                     CombineLanes combineLanes = {}, bool isForFirst = false);
+  bool combineByShares(Parts &parts, llvm::ArrayRef<mlir::Operation *> combines,
+                       unsigned bits);
+  mlir::Value takeFrom(mlir::Value part, mlir::Value lane);
   void barrier();
   void sendWords(mlir::ValueRange parts, mlir::Value place, int64_t places,
                  mlir::Value block);

@@ -15,10 +15,11 @@ static constexpr int64_t kExchangeLimit = 40 * 1024;
 static constexpr int64_t kDirectWords = 32, kDirectWarps = 8;
 
 /// Combines `parts` of the threads that differ in `bits` alone; all of them have
-/// the result. `combineLanes`: a way of its own for threads of a warp.
+/// the result, or (`isForFirst`) the first one has. `combineLanes`: a way of its own
+/// for threads of a warp.
 void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
-                                    Combine combine,
-                                    CombineLanes combineLanes) {
+                                    Combine combine, CombineLanes combineLanes,
+                                    bool isForFirst) {
   bits &= layout.threads - 1;
   unsigned inWarp = bits & (warpSize - 1), warps = bits / warpSize;
   auto overLanes = [&](unsigned differing) {
@@ -121,13 +122,27 @@ void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
   }
   if (own == 0) {
     // The lanes of a warp take what one warp has each, or several have.
-    int64_t taken = std::min<int64_t>(count, warpSize);
-    Value number =
-        arith::AndIOp::create(b, loc, getThreadWord(), word(taken - 1));
-    parts = load(number);
-    for (int64_t more = taken; more < count; more += taken)
-      combine(parts, load(arith::AddIOp::create(b, loc, number, word(more))));
-    overLanes(taken - 1);
+    auto combineWarps = [&] {
+      int64_t taken = std::min<int64_t>(count, warpSize);
+      Value number =
+          arith::AndIOp::create(b, loc, getThreadWord(), word(taken - 1));
+      parts = load(number);
+      for (int64_t more = taken; more < count; more += taken)
+        combine(parts, load(arith::AddIOp::create(b, loc, number, word(more))));
+      overLanes(taken - 1);
+    };
+    if (!isForFirst)
+      return combineWarps();
+    // One warp is done sooner if the others do not do the same.
+    auto branch =
+        scf::IfOp::create(b, loc, types, isFirstOf(warps * warpSize), true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, loc, parts);
+    b.setInsertionPointToStart(branch.thenBlock());
+    combineWarps();
+    scf::YieldOp::create(b, loc, parts);
+    parts = Parts(branch.getResults());
     return;
   }
   if (!isFar && count >= 4) {

@@ -55,6 +55,7 @@ private:
   /// Stores the states of this block; the last of the blocks of a tile goes on,
   /// with the states of all.
   void mergeBlocks(FoldOp fold);
+  bool isForFirst(IndexProgramOpInterface op);
   mlir::LogicalResult emitStep(IndexProgramOpInterface op, unsigned i);
   llvm::SmallVector<const Group *> groupsOf(IndexProgramOpInterface op,
                                             bool isInvariant);

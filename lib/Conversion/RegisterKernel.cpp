@@ -12,6 +12,7 @@
 #include "Cluster.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "redfuse/Analysis/FusionCost.h"
 
 using namespace mlir;
@@ -362,6 +363,28 @@ LogicalResult RegisterKernelGenerator::emitGroup(IndexProgramOpInterface op,
   return own->emitGroup(group);
 }
 
+/// Whether all that follows a fold is done by threads that are the first of those
+/// that share what it has walked: what others compute, nobody stores. They compute
+/// it of states that are not merged, so it is arithmetic, which no value harms.
+bool RegisterKernelGenerator::isForFirst(IndexProgramOpInterface op) {
+  bool isBehind = false;
+  for (auto other :
+       kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+    if (isBehind) {
+      for (Operation &inner : *other.getProgramBody())
+        if (!isa<arith::ArithDialect, math::MathDialect>(inner.getDialect()) &&
+            !isa<YieldOp>(inner))
+          return false;
+      for (const Group &group : programs[other]->getGroups())
+        for (unsigned d : group.dims.set_bits())
+          if (layout.dims[d].getBits() & own->privateBits)
+            return false;
+    }
+    isBehind |= other == op;
+  }
+  return true;
+}
+
 LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
   if (isFirst(op) && layout.loopingBlocks == 0) {
     fetchAhead();
@@ -410,7 +433,7 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
       return failure();
   }
   if (fold) {
-    own->mergeStates(fold);
+    own->mergeStates(fold, isForFirst(op));
     own->setPrivate(fold.getOver());
     if (part)
       mergeBlocks(fold);
@@ -475,7 +498,7 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
     scf::YieldOp::create(b, loc, own->takeStates(fold));
   }
   own->setStates(fold, SmallVector<Value>(loop.getResults()));
-  own->mergeStates(fold);
+  own->mergeStates(fold, isForFirst(fold));
 }
 
 FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,

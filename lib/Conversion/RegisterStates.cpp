@@ -187,13 +187,8 @@ void RegisterEmitter::mergeLanes(FoldOp fold, const CommonPivot &how,
   if (!how.isSymmetric) {
     Value first =
         arith::AndIOp::create(b, loc, getLane(), word(~bits & (warpSize - 1)));
-    SmallVector<Type> types = llvm::to_vector(ValueRange(agreed).getTypes());
-    SmallVector<Value> words = toWords(agreed);
-    for (Value &v : words)
-      v = gpu::ShuffleOp::create(b, loc, v.getType(), b.getI1Type(), v, first,
-                                 word(warpSize), gpu::ShuffleMode::IDX)
-              .getShuffleResult();
-    agreed = fromWords(types, words);
+    for (Value &v : agreed)
+      v = takeFrom(v, first);
   }
   DenseMap<Value, Array> known;
   for (unsigned i = 0; i < n; ++i)
@@ -211,10 +206,11 @@ void RegisterEmitter::mergeLanes(FoldOp fold, const CommonPivot &how,
       rest.push_back(v);
       combines.push_back(moved.combine);
     }
-  overBits(rest, [&](Parts &mine, ArrayRef<Value> other) {
-    for (auto [v, w, combine] : llvm::zip_equal(mine, other, combines))
-      v = emitOpOn(combine, {v, w}).front();
-  });
+  if (!combineByShares(rest, combines, bits))
+    overBits(rest, [&](Parts &mine, ArrayRef<Value> other) {
+      for (auto [v, w, combine] : llvm::zip_equal(mine, other, combines))
+        v = emitOpOn(combine, {v, w}).front();
+    });
   ArrayRef<Value> left(rest);
   for (const CommonPivot::Moved &moved : how.moved) {
     size_t count = own[moved.number].elements.size();
@@ -226,7 +222,72 @@ void RegisterEmitter::mergeLanes(FoldOp fold, const CommonPivot &how,
     llvm::append_range(states, array.elements);
 }
 
-void RegisterEmitter::mergeStates(FoldOp fold) {
+/// What another lane (i32) has.
+Value RegisterEmitter::takeFrom(Value part, Value lane) {
+  SmallVector<Type> types{part.getType()};
+  SmallVector<Value> words = toWords({part});
+  for (Value &v : words)
+    v = gpu::ShuffleOp::create(b, loc, v.getType(), b.getI1Type(), v, lane,
+                               word(warpSize), gpu::ShuffleMode::IDX)
+            .getShuffleResult();
+  return fromWords(types, words).front();
+}
+
+/// Combines many parts by the same op: half of the lanes combine one half of them, the
+/// others the other half, and so on, until every lane has one; then all take them from
+/// each other. Less than half of the shuffles.
+bool RegisterEmitter::combineByShares(Parts &parts,
+                                      ArrayRef<Operation *> combines,
+                                      unsigned bits) {
+  if (parts.size() < 4 || llvm::popcount(bits) < 3 ||
+      llvm::any_of(
+          parts, [&](Value v) { return v.getType() != parts[0].getType(); }) ||
+      llvm::any_of(combines, [&](Operation *op) {
+        return op->getName() != combines[0]->getName();
+      }))
+    return false;
+  SmallVector<Value> shares(parts);
+  // Which lanes have a part, by the bits of their numbers.
+  SmallVector<unsigned> places(parts.size(), 0), numbers(parts.size());
+  for (auto [i, number] : llvm::enumerate(numbers))
+    number = i;
+  for (unsigned distance = warpSize / 2; distance > 0; distance /= 2) {
+    if (!(bits & distance))
+      continue;
+    unsigned half = llvm::divideCeil(shares.size(), 2);
+    if (shares.size() == 1) {
+      Value other = shuffle(shares, distance).front();
+      shares[0] = emitOpOn(combines[0], {shares[0], other}).front();
+      continue;
+    }
+    Value isUpper = arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::ne,
+        arith::AndIOp::create(b, loc, getLane(), word(distance)), word(0));
+    SmallVector<Value> next;
+    for (unsigned i = 0; i < half; ++i) {
+      Value low = shares[i],
+            high = i + half < shares.size() ? shares[i + half] : shares[i];
+      Value given = arith::SelectOp::create(b, loc, isUpper, low, high);
+      Value kept = arith::SelectOp::create(b, loc, isUpper, high, low);
+      Value other = shuffle({given}, distance).front();
+      next.push_back(emitOpOn(combines[0], {kept, other}).front());
+    }
+    shares = std::move(next);
+    for (auto [place, number] : llvm::zip_equal(places, numbers))
+      if (number >= half) {
+        place |= distance;
+        number -= half;
+      }
+  }
+  Value first =
+      arith::AndIOp::create(b, loc, getLane(), word(~bits & (warpSize - 1)));
+  for (auto [part, place, number] : llvm::zip_equal(parts, places, numbers))
+    part = takeFrom(shares[number],
+                    arith::OrIOp::create(b, loc, first, word(place)));
+  return true;
+}
+
+void RegisterEmitter::mergeStates(FoldOp fold, bool isForFirst) {
   Parts states = takeStates(fold);
   auto merge = [&](Parts &mine, ArrayRef<Value> other) {
     mine = evaluateMerge(fold, mine, other);
@@ -236,9 +297,9 @@ void RegisterEmitter::mergeStates(FoldOp fold) {
     mergeLanes(fold, *pivot, mine, bits);
   };
   if (pivot && pivot->cost >= kCostlyMove)
-    combineAcross(states, privateBits, merge, overLanes);
+    combineAcross(states, privateBits, merge, overLanes, isForFirst);
   else
-    combineAcross(states, privateBits, merge);
+    combineAcross(states, privateBits, merge, {}, isForFirst);
   setStates(fold, states);
 }
 
