@@ -6,6 +6,8 @@
 
 namespace redfuse {
 
+struct CommonPivot;
+
 /// How the positions of one dim of a tile are dealt out: position
 /// (r * threads + t) * lanes + l belongs to thread t, as lane l of its r-th
 /// vector. The number of the thread along the dim is a field of the bits of its
@@ -128,6 +130,8 @@ public:
   bool isReadingLast = false;
   /// Called once, when a reduction has combined what each thread has.
   std::function<void()> beforeExchange;
+  /// Called once each, before and behind the next barrier.
+  std::function<void()> beforeBarrier, behindBarrier;
   /// Exchanges through shared memory so far.
   unsigned numExchanges = 0;
   /// Reads `tile` (shared memory) where `memref` is read by `map`.
@@ -154,8 +158,9 @@ public:
   /// The elements of a tile, to be carried through loops.
   llvm::SmallVector<mlir::Value> takeTile(const TileBuffer &buffer);
   void setTile(const TileBuffer &buffer, llvm::ArrayRef<mlir::Value> elements);
-  /// Merges the states that the threads along private dims have.
-  void mergeStates(FoldOp fold);
+  /// Merges the states that the threads along private dims have. `isForFirst`: only
+  /// the first of these threads needs the result.
+  void mergeStates(FoldOp fold, bool isForFirst = false);
   /// The states of `fold` become those of `other` merged after them.
   void mergeWith(FoldOp fold, llvm::ArrayRef<mlir::Value> other);
   llvm::SmallVector<mlir::Value> takeStates(FoldOp fold);
@@ -266,7 +271,12 @@ private:
   bool emitCounts();
   using Combine =
       llvm::function_ref<void(Parts &, llvm::ArrayRef<mlir::Value>)>;
-  void combineAcross(Parts &parts, unsigned bits, Combine combine);
+  using CombineLanes = llvm::function_ref<void(Parts &, unsigned)>;
+  void combineAcross(Parts &parts, unsigned bits, Combine combine,
+                     CombineLanes combineLanes = {}, bool isForFirst = false);
+  bool combineByShares(Parts &parts, llvm::ArrayRef<mlir::Operation *> combines,
+                       unsigned bits);
+  mlir::Value takeFrom(mlir::Value part, mlir::Value lane);
   void barrier();
   void sendWords(mlir::ValueRange parts, mlir::Value place, int64_t places,
                  mlir::Value block);
@@ -280,6 +290,15 @@ private:
   llvm::SmallVector<mlir::Value>
   evaluateMerge(FoldOp fold, llvm::ArrayRef<mlir::Value> left,
                 llvm::ArrayRef<mlir::Value> right);
+  void mergeLanes(FoldOp fold, const CommonPivot &how, Parts &states,
+                  unsigned bits);
+  llvm::SmallVector<Array> evaluateIn(mlir::Block &block,
+                                      llvm::DenseMap<mlir::Value, Array> known,
+                                      llvm::ArrayRef<mlir::Value> wanted);
+  void forElements(llvm::ArrayRef<unsigned> ofDims,
+                   llvm::function_ref<void(llvm::ArrayRef<int64_t>)> body);
+  llvm::SmallVector<mlir::Value> elementsLike(const Array &from,
+                                              mlir::Value to);
   llvm::SmallVector<Array> unflatten(FoldOp fold,
                                      llvm::ArrayRef<mlir::Value> elements);
   mlir::Value elementOf(const Array &array, llvm::ArrayRef<int64_t> local);

@@ -15,14 +15,21 @@ static constexpr int64_t kExchangeLimit = 40 * 1024;
 static constexpr int64_t kDirectWords = 32, kDirectWarps = 8;
 
 /// Combines `parts` of the threads that differ in `bits` alone; all of them have
-/// the result.
+/// the result, or (`isForFirst`) the first one has. `combineLanes`: a way of its own
+/// for threads of a warp.
 void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
-                                    Combine combine) {
+                                    Combine combine, CombineLanes combineLanes,
+                                    bool isForFirst) {
   bits &= layout.threads - 1;
   unsigned inWarp = bits & (warpSize - 1), warps = bits / warpSize;
-  for (unsigned distance = 1; distance < warpSize; distance *= 2)
-    if (inWarp & distance)
-      combine(parts, shuffle(parts, distance));
+  auto overLanes = [&](unsigned differing) {
+    if (combineLanes && llvm::popcount(differing) > 1)
+      return combineLanes(parts, differing);
+    for (unsigned distance = 1; distance < warpSize; distance *= 2)
+      if (differing & distance)
+        combine(parts, shuffle(parts, distance));
+  };
+  overLanes(inWarp);
   if (warps == 0)
     return;
   // One place for each of the threads of a warp that have something of their
@@ -115,14 +122,27 @@ void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
   }
   if (own == 0) {
     // The lanes of a warp take what one warp has each, or several have.
-    int64_t taken = std::min<int64_t>(count, warpSize);
-    Value number =
-        arith::AndIOp::create(b, loc, getThreadWord(), word(taken - 1));
-    parts = load(number);
-    for (int64_t more = taken; more < count; more += taken)
-      combine(parts, load(arith::AddIOp::create(b, loc, number, word(more))));
-    for (int64_t distance = 1; distance < taken; distance *= 2)
-      combine(parts, shuffle(parts, distance));
+    auto combineWarps = [&] {
+      int64_t taken = std::min<int64_t>(count, warpSize);
+      Value number =
+          arith::AndIOp::create(b, loc, getThreadWord(), word(taken - 1));
+      parts = load(number);
+      for (int64_t more = taken; more < count; more += taken)
+        combine(parts, load(arith::AddIOp::create(b, loc, number, word(more))));
+      overLanes(taken - 1);
+    };
+    if (!isForFirst)
+      return combineWarps();
+    // One warp is done sooner if the others do not do the same.
+    auto branch =
+        scf::IfOp::create(b, loc, types, isFirstOf(warps * warpSize), true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, loc, parts);
+    b.setInsertionPointToStart(branch.thenBlock());
+    combineWarps();
+    scf::YieldOp::create(b, loc, parts);
+    parts = Parts(branch.getResults());
     return;
   }
   if (!isFar && count >= 4) {
@@ -202,10 +222,16 @@ void RegisterEmitter::awaitCluster() {
 /// Also where only threads of a block have exchanged: the next ones to write
 /// there may be others.
 void RegisterEmitter::barrier() {
-  if (layout.cluster == 1)
-    return GpuEmitter::barrier();
-  awaitCluster();
-  Ptx(b, loc).synchronizeCluster();
+  if (auto before = std::exchange(beforeBarrier, nullptr))
+    before();
+  if (layout.cluster == 1) {
+    GpuEmitter::barrier();
+  } else {
+    awaitCluster();
+    Ptx(b, loc).synchronizeCluster();
+  }
+  if (auto behind = std::exchange(behindBarrier, nullptr))
+    behind();
 }
 
 /// As storeWords, into the shared memory of a block of the cluster.

@@ -6,12 +6,13 @@
 // have no masks; what is left at the end is one step with masks.
 //
 //===----------------------------------------------------------------------===//
-#include "RegisterKernel.h"
+#include "RegisterGenerator.h"
 
 #include "BlockCounters.h"
 #include "Cluster.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "redfuse/Analysis/FusionCost.h"
 
 using namespace mlir;
@@ -21,81 +22,6 @@ bool redfuse::isOrdered(FoldOp fold) {
   auto certificate = fold->getAttrOfType<DictionaryAttr>("certificate");
   return certificate && certificate.contains("ordered");
 }
-
-namespace {
-class RegisterKernelGenerator : public KernelGenerator {
-public:
-  RegisterKernelGenerator(KernelOp kernel, LaunchOp launch,
-                          const KernelSpace &space, unsigned lanes,
-                          const DeviceLimits &limits)
-      : KernelGenerator(kernel, launch, space, lanes), limits(limits) {}
-
-  FailureOr<bool> run(gpu::GPUModuleOp module, StringRef name);
-
-private:
-  LogicalResult emitProgram(IndexProgramOpInterface op) override;
-  int64_t unitOf(unsigned d) const;
-  int64_t lengthOf(unsigned i) const;
-  bool isOneStep() const;
-  bool isFirst(IndexProgramOpInterface op) {
-    return op ==
-           *kernel.getBody().front().getOps<IndexProgramOpInterface>().begin();
-  }
-  bool isHeld();
-  LogicalResult walkStream(IndexProgramOpInterface op, unsigned i);
-  /// Asks the cache for what the block reads first.
-  void fetchAhead();
-  /// Copies what is kept into shared memory.
-  LogicalResult fetchKept(IndexProgramOpInterface op);
-  void askFor(ArrayRef<KeptInput> inputs);
-  void placeKept(Value sharedMemory);
-  void prefetch(const SmallBitVector &walked, int64_t most);
-  /// Tile after tile of the grid, from `block` on: what a block has of the next is
-  /// under way while it computes this one.
-  LogicalResult emitRounds(Value block, Value tiles);
-  /// The same, by way of shared memory.
-  LogicalResult emitStagedRounds(Value block, Value tiles, Value last,
-                                 Value step);
-  LogicalResult emitRound(Value block);
-  void placeTile(Value block);
-  void loadAhead(RegisterEmitter::Whose whose);
-  /// Emits a group; the last one that reduces has what all blocks read loaded.
-  LogicalResult emitGroup(IndexProgramOpInterface op, const Group &group);
-  /// Stores the states of this block; the last of the blocks of a tile goes on,
-  /// with the states of all.
-  void mergeBlocks(FoldOp fold);
-  LogicalResult emitStep(IndexProgramOpInterface op, unsigned i);
-  SmallVector<const Group *> groupsOf(IndexProgramOpInterface op,
-                                      bool isInvariant);
-  void giveTiles();
-  /// A loop or branch that carries the states of the op, if it is a fold.
-  /// With `ahead`, which sets the step that starts somewhere, steps are whole and
-  /// there is one at least: what a step reads is loaded before the one before it is
-  /// computed.
-  LogicalResult carry(IndexProgramOpInterface op, Value from, Value to,
-                      Value step, function_ref<LogicalResult(Value)> body,
-                      function_ref<void(Value)> ahead = {});
-  void loadStep(IndexProgramOpInterface op);
-  /// Lets the next kernel of the stream start: once, behind the first loads where
-  /// they stand in no loop.
-  void startNext();
-
-  RegisterLayout layout;
-  RegisterEmitter *own = nullptr;
-  SmallBitVector streamed;
-  /// Bytes of shared memory for inputs that are kept; whether steps are walked to
-  /// copy them.
-  int64_t keptBytes = 0;
-  bool isFetching = false;
-  DeviceLimits limits;
-  bool startsNext = false;
-  /// Groups that reduce, not yet emitted.
-  unsigned reductionsLeft = 0;
-  /// Where blocks fold a segment each and merge in this launch: the number of
-  /// the segment and of the tile, and the kernel's workspace and counters.
-  Value part, tile, workspace, counters;
-};
-} // namespace
 
 static bool reduces(const Group &group) {
   return llvm::any_of(group.roots, [](const Root *root) {
@@ -437,104 +363,26 @@ LogicalResult RegisterKernelGenerator::emitGroup(IndexProgramOpInterface op,
   return own->emitGroup(group);
 }
 
-/// A tile of the grid, and all that is walked in it.
-void RegisterKernelGenerator::placeTile(Value block) {
-  placeBlock(block);
-  for (unsigned d :
-       space.schedule ? space.schedule.getStream() : ArrayRef<int64_t>()) {
-    dims[d].offset = arith::ConstantIndexOp::create(b, loc, 0);
-    dims[d].size =
-        arith::ConstantIndexOp::create(b, loc, space.staticExtents[d]);
-    dims[d].staticSize = space.staticExtents[d];
+/// Whether all that follows a fold is done by threads that are the first of those
+/// that share what it has walked: what others compute, nobody stores. They compute
+/// it of states that are not merged, so it is arithmetic, which no value harms.
+bool RegisterKernelGenerator::isForFirst(IndexProgramOpInterface op) {
+  bool isBehind = false;
+  for (auto other :
+       kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+    if (isBehind) {
+      for (Operation &inner : *other.getProgramBody())
+        if (!isa<arith::ArithDialect, math::MathDialect>(inner.getDialect()) &&
+            !isa<YieldOp>(inner))
+          return false;
+      for (const Group &group : programs[other]->getGroups())
+        for (unsigned d : group.dims.set_bits())
+          if (layout.dims[d].getBits() & own->privateBits)
+            return false;
+    }
+    isBehind |= other == op;
   }
-}
-
-LogicalResult RegisterKernelGenerator::emitRound(Value block) {
-  unsigned exchanges = own->numExchanges;
-  if (failed(emitBlock(block)))
-    return failure();
-  own->popScope();
-  // Where threads exchange twice, all have read the first before the second: the
-  // next round may write there.
-  if (own->numExchanges == exchanges + 1)
-    own->synchronize();
-  return success();
-}
-
-LogicalResult RegisterKernelGenerator::emitStagedRounds(Value block,
-                                                        Value tiles, Value last,
-                                                        Value step) {
-  using Whose = RegisterEmitter::Whose;
-  own->fetchKept();
-  own->commitKept();
-  auto loop = scf::ForOp::create(b, loc, block, tiles, step);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(loop.getBody()->getTerminator());
-  own->pushScope();
-  own->awaitKept();
-  placeTile(loop.getInductionVar());
-  loadAhead(Whose::Own);
-  own->finishReads();
-  Value next =
-      arith::AddIOp::create(b, loc, loop.getInductionVar(), step).getResult();
-  Value hasNext =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, next, tiles);
-  auto branch = scf::IfOp::create(b, loc, hasNext, /*withElse=*/false);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(branch.thenYield());
-    placeTile(next);
-    own->fetchKept(Whose::Own);
-    Value later = arith::AddIOp::create(b, loc, next, step);
-    placeTile(arith::MinUIOp::create(b, loc, later, last));
-    askFor(layout.following);
-  }
-  own->commitKept();
-  return emitRound(loop.getInductionVar());
-}
-
-LogicalResult RegisterKernelGenerator::emitRounds(Value block, Value tiles) {
-  using Whose = RegisterEmitter::Whose;
-  placeTile(block);
-  fetchAhead();
-  if (limits.overlapsLaunches)
-    emitLaunchWait(b, loc);
-  own->startCluster();
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Value step = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
-  if (layout.cluster > 1)
-    step = arith::DivUIOp::create(
-        b, loc, step, arith::ConstantIndexOp::create(b, loc, layout.cluster));
-  Value last = arith::SubIOp::create(b, loc, tiles, one);
-  if (!layout.kept.empty())
-    return emitStagedRounds(block, tiles, last, step);
-  own->pinsLoads = true;
-  own->pushScope();
-  loadAhead(Whose::Own);
-  SmallVector<Value> first = own->takeLoaded();
-  own->popScope();
-  if (own->whose == Whose::All)
-    loadAhead(Whose::Shared);
-  own->awaitCluster();
-  auto loop = scf::ForOp::create(b, loc, block, tiles, step, first);
-  OpBuilder::InsertionGuard guard(b);
-  if (first.empty())
-    b.setInsertionPoint(loop.getBody()->getTerminator());
-  else
-    b.setInsertionPointToEnd(loop.getBody());
-  own->pushScope();
-  Value next =
-      arith::AddIOp::create(b, loc, loop.getInductionVar(), step).getResult();
-  placeTile(arith::MinUIOp::create(b, loc, next, last));
-  loadAhead(Whose::Own);
-  own->pinsLoads = false;
-  SmallVector<Value> following = own->takeLoaded();
-  own->setLoaded(SmallVector<Value>(loop.getRegionIterArgs()));
-  if (failed(emitRound(loop.getInductionVar())))
-    return failure();
-  if (!first.empty())
-    scf::YieldOp::create(b, loc, following);
-  return success();
+  return true;
 }
 
 LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
@@ -585,7 +433,7 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
       return failure();
   }
   if (fold) {
-    own->mergeStates(fold);
+    own->mergeStates(fold, isForFirst(op));
     own->setPrivate(fold.getOver());
     if (part)
       mergeBlocks(fold);
@@ -650,7 +498,7 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
     scf::YieldOp::create(b, loc, own->takeStates(fold));
   }
   own->setStates(fold, SmallVector<Value>(loop.getResults()));
-  own->mergeStates(fold);
+  own->mergeStates(fold, isForFirst(fold));
 }
 
 FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
@@ -689,14 +537,24 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
     arguments.push_back(zeroed);
   }
   if (layout.loopingBlocks != 0) {
-    // No more than run at a time, and all with as many tiles, or one less.
-    int64_t most = getTargetOf(kernel).getUnits() * layout.loopingBlocks;
+    // No more than run at a time; without a queue all with as many tiles, or one
+    // less.
+    int64_t units = getTargetOf(kernel).getUnits();
+    Value most = arith::ConstantIndexOp::create(
+        b, loc,
+        std::max<int64_t>(1, units * layout.loopingBlocks / layout.cluster));
+    if (hasQueue()) {
+      Value number = arith::ConstantIndexOp::create(b, loc, 1);
+      auto counter = memref::AllocOp::create(b, loc, wordsType, number,
+                                             b.getI64IntegerAttr(64));
+      counter->setAttr("redfuse.counters", b.getUnitAttr());
+      arguments.push_back(counter);
+      blocks = arith::MinUIOp::create(b, loc, tiles, most);
+    } else {
+      Value rounds = arith::CeilDivUIOp::create(b, loc, tiles, most);
+      blocks = arith::CeilDivUIOp::create(b, loc, tiles, rounds);
+    }
     arguments.push_back(tiles);
-    Value rounds = arith::CeilDivUIOp::create(
-        b, loc, tiles,
-        arith::ConstantIndexOp::create(
-            b, loc, std::max<int64_t>(1, most / layout.cluster)));
-    blocks = arith::CeilDivUIOp::create(b, loc, tiles, rounds);
   }
 
   b.setInsertionPointToEnd(module.getBody());
@@ -750,6 +608,15 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
                                    MemRefLayoutAttrInterface(), space3);
   Value sharedMemory = gpu::DynamicSharedMemoryOp::create(b, loc, bytesType);
   placeKept(sharedMemory);
+  if (hasQueue()) {
+    counters = entry->getArgument(operands.size());
+    auto word = MemRefType::get({1}, b.getI32Type(),
+                                MemRefLayoutAttrInterface(), space3);
+    mailbox = memref::ViewOp::create(
+        b, loc, word, sharedMemory,
+        arith::ConstantIndexOp::create(b, loc, keptBytes), ValueRange());
+    keptBytes += 16;
+  }
   Value exchanged = arith::ConstantIndexOp::create(b, loc, 16 * 1024);
   own->shared = memref::ViewOp::create(
       b, loc,
