@@ -62,6 +62,9 @@ struct RegisterLayout {
   llvm::SmallVector<KeptInput> ahead;
   /// The first so many tiles alone; 0: all.
   int64_t aheadTiles = 0;
+  /// The next kernel starts when this one has read all: what it asked that cache for
+  /// before would be gone when it needs it.
+  bool startsNextLate = false;
   /// Of what a block that walks tiles by way of shared memory asks that cache for the
   /// tile after the next.
   llvm::SmallVector<KeptInput> following;

@@ -56,6 +56,7 @@ private:
   /// with the states of all.
   void mergeBlocks(FoldOp fold);
   bool isForFirst(IndexProgramOpInterface op);
+  IndexProgramOpInterface getLastFold();
   mlir::LogicalResult emitStep(IndexProgramOpInterface op, unsigned i);
   llvm::SmallVector<const Group *> groupsOf(IndexProgramOpInterface op,
                                             bool isInvariant);

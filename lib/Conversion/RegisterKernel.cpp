@@ -363,6 +363,13 @@ LogicalResult RegisterKernelGenerator::emitGroup(IndexProgramOpInterface op,
   return own->emitGroup(group);
 }
 
+IndexProgramOpInterface RegisterKernelGenerator::getLastFold() {
+  IndexProgramOpInterface last;
+  for (auto fold : kernel.getBody().front().getOps<FoldOp>())
+    last = cast<IndexProgramOpInterface>(*fold);
+  return last;
+}
+
 /// Whether all that follows a fold is done by threads that are the first of those
 /// that share what it has walked: what others compute, nobody stores. They compute
 /// it of states that are not merged, so it is arithmetic, which no value harms.
@@ -373,7 +380,7 @@ bool RegisterKernelGenerator::isForFirst(IndexProgramOpInterface op) {
     if (isBehind) {
       for (Operation &inner : *other.getProgramBody())
         if (!isa<arith::ArithDialect, math::MathDialect>(inner.getDialect()) &&
-            !isa<YieldOp>(inner))
+            !isa<YieldOp, ReduceOp>(inner))
           return false;
       for (const Group &group : programs[other]->getGroups())
         for (unsigned d : group.dims.set_bits())
@@ -433,6 +440,10 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
       return failure();
   }
   if (fold) {
+    if (layout.startsNextLate && op == getLastFold()) {
+      startsNext = true;
+      startNext();
+    }
     own->mergeStates(fold, isForFirst(op));
     own->setPrivate(fold.getOver());
     if (part)
@@ -568,7 +579,7 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
     func->setAttr(kWaits, b.getUnitAttr());
     startsNext = layout.loopingBlocks == 0 && layout.cluster == 1 &&
                  layout.kept.empty() && isHeld();
-    if (startsNext)
+    if (startsNext || layout.startsNextLate)
       func->setAttr(kStartsNext, b.getUnitAttr());
   }
   int64_t threads = layout.getThreadsOfBlock();

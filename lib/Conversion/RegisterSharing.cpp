@@ -210,7 +210,10 @@ void RegisterPlanner::chooseAhead() {
            double(kThreadsOfUnit) * getTargetOf(kernel).getUnits() ||
        2 * layout.threads * (double(countRegisters()) + kTemporaries) >
            kRegisters)) {
-    most = kLittleAheadBytes;
+    // While the states of a long fold are merged memory has nothing to do.
+    layout.startsNextLate =
+        layout.loadsStepsAhead && bytes * tiles > kAheadBytes;
+    most = kLittleAheadBytes * (layout.startsNextLate ? 2 : 1);
     // Not where blocks begin with what all of them read, and not of many that fold.
     bool beginsShared = !layout.loadsSharedLate &&
                         llvm::any_of(accesses, [&](const TensorAccess &a) {

@@ -4,19 +4,24 @@
 // Rows of 64 KiB, each scaled by the same 64 KiB: blocks stay, as many as run at a time, and walk
 // rows. Shared memory keeps what all rows need, and has the next row under way while registers hold
 // this one; the second-level cache is asked for the one behind that. Every thread reads what it has
-// copied itself; a row stays short floats in registers.
+// copied itself; a row stays short floats in registers. Rows behind the third of a block come from a
+// queue: one thread asks for a number and hands it on behind the barrier that there is anyway.
 
 // CHECK-LABEL: func.func @scale
-// CHECK: arith.ceildivui
+// CHECK: memref.alloc(%{{.+}}) {alignment = 64 : i64, redfuse.counters} : memref<?xi32>
+// CHECK-NEXT: arith.minui
 // CHECK-LABEL: gpu.func @scale_0
 // CHECK-SAME: known_block_size = array<i32: 512, 1, 1>, nvvm.minctasm = 1 : i32
 // CHECK-DAG: memref.view %{{.+}} to memref<1x32768xbf16, #gpu.address_space<workgroup>>
 // CHECK-DAG: memref.view %{{.+}} to memref<32768xbf16, #gpu.address_space<workgroup>>
+// CHECK-DAG: %[[WORD:.+]] = memref.view %{{.+}} to memref<1xi32, #gpu.address_space<workgroup>>
 // CHECK: "griddepcontrol.wait;"
 // CHECK-COUNT-16: nvvm.cp.async.shared.global %{{.+}}, %{{.+}}, 16, cache =  cg
 // CHECK-NEXT: nvvm.cp.async.commit.group
-// CHECK: scf.for
-// CHECK-NEXT: nvvm.cp.async.wait.group 0
+// CHECK: scf.while
+// CHECK: %[[ANSWER:.+]] = scf.if
+// CHECK: "atom.relaxed.gpu.global.inc.u32 $0, [$1], $2;"
+// CHECK: nvvm.cp.async.wait.group 0
 // CHECK-COUNT-8: vector.load %{{.+}} {alignment = 16 : i64} : memref<1x32768xbf16, #gpu.address_space<workgroup>>, vector<8xbf16>
 // CHECK: nvvm.bar.warp.sync
 // CHECK: scf.if
@@ -26,7 +31,10 @@
 // CHECK: llvm.inline_asm {{.*}} "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r"
 // CHECK: nvvm.cp.async.commit.group
 // CHECK: llvm.inline_asm has_side_effects {{.*}} "", "=r,0"
+// CHECK: memref.store %[[ANSWER]], %[[WORD]]
 // CHECK: gpu.barrier
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: memref.load %[[WORD]]
 // CHECK: llvm.inline_asm has_side_effects {{.*}} "", "=r,0"
 // CHECK-NOT: : memref<1x32768xbf16, #gpu.address_space<workgroup>>, vector<8xbf16>
 // CHECK: vector.load %{{.+}} {alignment = 16 : i64} : memref<32768xbf16, #gpu.address_space<workgroup>>, vector<8xbf16>

@@ -167,6 +167,39 @@ def test_rows(name: str, tmp_path: Path) -> None:
     small(ROWS[name], tmp_path)
 
 
+@pytest.mark.parametrize("weights", ["equal", "one", "none"])
+def test_states_that_agree(weights: str, tmp_path: Path) -> None:
+    """Threads move their states to one pivot and add them up: also where all are as heavy, so that
+    each could keep its own, where one is all that counts, and where there is nothing."""
+    columns = 9000
+    path = tmp_path / "program.mlir"
+    path.write_text(programs.inertia(2, columns))
+    options = {"cache": False, "schedule": "stream"}
+    exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
+    rng = np.random.default_rng(3)
+    masses = np.ones((2, columns), np.float32)
+    points = (1e4 + rng.standard_normal((2, columns, 3))).astype(np.float32)
+    if weights == "one":
+        masses[:, 4711] = 1e10
+        points[:, 4711] = -3e4
+    if weights == "none":
+        masses[:, 1:] = 0
+    verify(path, exe, [masses, points], None)
+
+
+def test_queue(tmp_path: Path) -> None:
+    """Blocks that stay take rows from a queue, whose counter is zero again at the end."""
+    path = tmp_path / "program.mlir"
+    path.write_text(programs.layernorm(700, 256, "bf16"))
+    text = "#redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {loop = 2, blocks = 1}>"
+    options = {"cache": False, "schedules": (text,)}
+    exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
+    assert exe.asm.count("atom.relaxed.gpu.global.inc.u32") == 1
+    inputs = random_inputs(exe.signature, 0)
+    for seed in (0, 1):
+        verify(path, exe, inputs, None, seed)
+
+
 LARGEST = """
 #of = affine_map<(i, j) -> (i, j)>
 func.func @main(%x: tensor<?x?xf32>) -> (tensor<?x6xf32>, tensor<?x6xi64>) {
