@@ -33,11 +33,11 @@ struct SpellWeightedSum : OpRewritePattern<WeightedSumOp> {
                                 /*isTransposed=*/true);
     scores = buildScores(rewriter, op, scores);
     Value empty = tensor::EmptyOp::create(rewriter, loc, sizes, wide);
-    auto softmax =
+    Operation *normalized =
         linalg::SoftmaxOp::create(rewriter, loc, empty.getType(), scores, empty,
                                   /*dimension=*/batch + 1);
     // Weights of at most 1 lose no more in the type of the values than those.
-    Value weights = buildCast(rewriter, loc, softmax->getResult(0), narrow);
+    Value weights = buildCast(rewriter, loc, normalized->getResult(0), narrow);
     Value result = buildProduct(rewriter, loc, weights, values, outSizes, wide,
                                 /*isTransposed=*/false);
     RankedTensorType type = getType(op.getOutputs()[0]);
