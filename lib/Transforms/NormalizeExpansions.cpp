@@ -166,6 +166,51 @@ struct ExpandBeforeSlice : OpRewritePattern<tensor::ExpandShapeOp> {
   }
 };
 
+/// A copy of a part that is expanded is a slice again: the expansion is no
+/// loop's business, and nothing is copied.
+struct ExpandedCopyToSlice : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto copy = op.getSrc().getDefiningOp<linalg::GenericOp>();
+    if (!copy || !copy.hasPureTensorSemantics() || !copy->hasOneUse() ||
+        copy.getNumDpsInputs() != 1 || copy.getNumResults() != 1 ||
+        !copy.getBody()->without_terminator().empty() ||
+        copy.getBody()->getTerminator()->getOperand(0) !=
+            copy.getBody()->getArgument(0) ||
+        !copy.getMatchingIndexingMap(copy.getDpsInitOperand(0)).isIdentity())
+      return rewriter.notifyMatchFailure(op, "not the one reader of a copy");
+    Value source = copy.getDpsInputOperand(0)->get();
+    auto type = dyn_cast<RankedTensorType>(source.getType());
+    auto part = cast<RankedTensorType>(copy.getResult(0).getType());
+    AffineMap map = copy.getMatchingIndexingMap(copy.getDpsInputOperand(0));
+    if (!type || !type.hasStaticShape() || !part.hasStaticShape() ||
+        type.getRank() != part.getRank() || type == part)
+      return rewriter.notifyMatchFailure(op, "not of a part of known extents");
+    SmallVector<int64_t> offsets(part.getRank(), 0);
+    SmallVector<int64_t> strides(part.getRank(), 1);
+    for (auto [d, expr] : llvm::enumerate(map.getResults())) {
+      AffineExpr loop = rewriter.getAffineDimExpr(d);
+      auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+      if (expr == loop || expr == loop % part.getDimSize(d))
+        continue;
+      auto number = binary ? dyn_cast<AffineConstantExpr>(binary.getRHS())
+                           : AffineConstantExpr();
+      if (!number || binary.getKind() != AffineExprKind::Add ||
+          binary.getLHS() != loop || number.getValue() < 0 ||
+          number.getValue() + part.getDimSize(d) > type.getDimSize(d))
+        return rewriter.notifyMatchFailure(op, "not a part as it lies");
+      offsets[d] = number.getValue();
+    }
+    rewriter.setInsertionPoint(op);
+    Value slice = tensor::ExtractSliceOp::create(
+        rewriter, copy.getLoc(), part, source, ValueRange(), ValueRange(),
+        ValueRange(), offsets, part.getShape(), strides);
+    rewriter.modifyOpInPlace(op, [&] { op.getSrcMutable().assign(slice); });
+    return success();
+  }
+};
+
 /// A generic with sums or remainders in its maps that reads a collapsed tensor
 /// has a loop for each dim there was, where its maps use those dims plainly.
 struct ExpandLoops : OpRewritePattern<linalg::GenericOp> {
@@ -319,6 +364,7 @@ private:
 } // namespace
 
 void redfuse::populateExpansionPatterns(RewritePatternSet &patterns) {
-  patterns.add<RegroupDims, ExpandBeforeSlice, ExpandLoops>(
-      patterns.getContext());
+  patterns
+      .add<RegroupDims, ExpandBeforeSlice, ExpandedCopyToSlice, ExpandLoops>(
+          patterns.getContext());
 }

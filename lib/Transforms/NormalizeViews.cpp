@@ -77,6 +77,9 @@ struct FoldSlices : OpRewritePattern<linalg::GenericOp> {
         continue;
       FailureOr<AffineMap> map =
           getSourceMap(slice, op.getMatchingIndexingMap(operand));
+      if (succeeded(map) && isComputed(slice.getSource()) &&
+          succeeded(tellExtents(op, operand, *map, rewriter)))
+        return success();
       if (succeeded(map) &&
           succeeded(
               readThrough(op, operand, slice.getSource(), *map, rewriter)))
@@ -86,6 +89,50 @@ struct FoldSlices : OpRewritePattern<linalg::GenericOp> {
   }
 
 private:
+  /// Views of arguments cost nothing and stay; of what is computed here they
+  /// would stand between that and the reader.
+  static bool isComputed(Value source) {
+    while (Operation *op = source.getDefiningOp()) {
+      if (isa<linalg::GenericOp>(op))
+        return true;
+      if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+               tensor::ExtractSliceOp>(op))
+        return false;
+      source = op->getOperand(0);
+    }
+    return false;
+  }
+
+  /// If only the slice that `operand` is tells the extents of loops: gives `op`
+  /// an operand of that shape that nobody reads.
+  static LogicalResult tellExtents(linalg::GenericOp op, OpOperand *operand,
+                                   AffineMap map, PatternRewriter &rewriter) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    AffineMap told = op.getMatchingIndexingMap(operand);
+    auto type = cast<RankedTensorType>(operand->get().getType());
+    maps[operand->getOperandNumber()] = map;
+    if (inversePermutation(concatAffineMaps(maps, op.getContext())) ||
+        !told.isProjectedPermutation() || !type.hasStaticShape())
+      return failure();
+    Value shape = tensor::EmptyOp::create(
+        rewriter, op.getLoc(), type.getShape(), type.getElementType());
+    maps[operand->getOperandNumber()] = told;
+    maps.insert(maps.begin() + op.getNumDpsInputs(), told);
+    SmallVector<Value> inputs(op.getInputs());
+    inputs.push_back(shape);
+    auto wider = linalg::GenericOp::create(
+        rewriter, op.getLoc(), op.getResultTypes(), inputs, op.getOutputs(),
+        maps, op.getIteratorTypesArray());
+    for (NamedAttribute attr : op->getDiscardableAttrs())
+      wider->setDiscardableAttr(attr.getName(), attr.getValue());
+    rewriter.inlineRegionBefore(op.getRegion(), wider.getRegion(),
+                                wider.getRegion().begin());
+    wider.getBody()->insertArgument(op.getNumDpsInputs(), type.getElementType(),
+                                    op.getLoc());
+    rewriter.replaceOp(op, wider.getResults());
+    return success();
+  }
+
   /// The map into the slice's source that reads what `map` reads of the slice.
   static FailureOr<AffineMap> getSourceMap(tensor::ExtractSliceOp slice,
                                            AffineMap map) {

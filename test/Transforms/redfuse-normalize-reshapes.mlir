@@ -160,3 +160,21 @@ func.func @expand_before_slice(%x: tensor<6x9xf32>) -> tensor<2x3x5xf32> {
   %r = tensor.expand_shape %s [[0, 1], [2]] output_shape [2, 3, 5] : tensor<6x5xf32> into tensor<2x3x5xf32>
   return %r : tensor<2x3x5xf32>
 }
+
+// A copy of a part is a slice again, where it is expanded.
+// CHECK-LABEL: func.func @expanded_part
+// CHECK-SAME: %[[X:[^:]+]]: tensor<3x16xf32>
+// CHECK: %[[PART:.+]] = tensor.extract_slice %[[X]][0, 8] [3, 8] [1, 1]
+// CHECK: %[[R:.+]] = tensor.expand_shape %[[PART]]
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[R]]
+func.func @expanded_part(%x: tensor<3x16xf32>) -> tensor<3x4x2xf32> {
+  %e = tensor.empty() : tensor<3x8xf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1 + 8)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<3x16xf32>) outs(%e : tensor<3x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<3x8xf32>
+  %r = tensor.expand_shape %c [[0], [1, 2]] output_shape [3, 4, 2] : tensor<3x8xf32> into tensor<3x4x2xf32>
+  return %r : tensor<3x4x2xf32>
+}

@@ -73,3 +73,28 @@ func.func @kept(%x: tensor<6x9xf32>, %y: tensor<?xf32>, %n: index, %e: tensor<6x
   } -> tensor<?xf32>
   return %r, %u : tensor<6xf32>, tensor<?xf32>
 }
+
+// Of what is computed here a slice does not stay, either: an operand that nobody reads tells how far
+// the reduction runs.
+// CHECK-LABEL: func.func @slice_of_computed
+// CHECK: %[[SQUARE:.+]] = linalg.generic
+// CHECK-NOT: tensor.extract_slice
+// CHECK: %[[SHAPE:.+]] = tensor.empty() : tensor<6x3xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[SQUARE]], %[[SHAPE]] : tensor<6x9xf32>, tensor<6x3xf32>)
+func.func @slice_of_computed(%x: tensor<6x9xf32>, %e: tensor<6xf32>) -> tensor<6xf32> {
+  %o = tensor.empty() : tensor<6x9xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x9xf32>) outs(%o : tensor<6x9xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %v = arith.mulf %in, %in : f32
+    linalg.yield %v : f32
+  } -> tensor<6x9xf32>
+  %s = tensor.extract_slice %y[0, 2] [6, 3] [1, 1] : tensor<6x9xf32> to tensor<6x3xf32>
+  %r = linalg.generic {indexing_maps = [#id, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+      ins(%s : tensor<6x3xf32>) outs(%e : tensor<6xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %v = arith.addf %in, %out : f32
+    linalg.yield %v : f32
+  } -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}

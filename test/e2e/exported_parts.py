@@ -8,7 +8,7 @@ from torch_like import Torch, Value
 
 ONE_KERNEL = (
     "attention_op", "attention_op_alone", "groups_flattened", "shared_heads_with_sink",
-    "nibbles", "halves_by_tables",
+    "nibbles", "halves_by_tables", "parts_of_products",
 )  # fmt: skip
 
 
@@ -122,3 +122,11 @@ def halves_by_tables(p: Torch) -> str:
         )  # fmt: skip
 
     return p.text(p.mul(p.sigmoid(half(0)), half(6)))
+
+
+@part
+def parts_of_products(p: Torch) -> str:
+    """Scores of the first parts of two products: nothing else tells how wide those are."""
+    x, w, y, v = p.argument(7, 6), p.argument(6, 12), p.argument(9, 6), p.argument(6, 12)
+    first, second = (p.part(m, [0, 0], [m.shape[0], 8]) for m in (p.matmul(x, w), p.matmul(y, v)))
+    return p.text(p.softmax_last(p.matmul(first, p.transposed(second))))
