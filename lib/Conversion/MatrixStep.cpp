@@ -83,8 +83,11 @@ static std::pair<Value, Value> getState(FoldOp fold, unsigned s) {
   return {body->getArgument(fold.getInputs().size() + s), yield.getValues()[s]};
 }
 
-/// How large a weight may be of what its thread has summed, as a power of 2.
-static constexpr float kShare = -1;
+/// How large a weight may be of what its thread has summed, as a power of 2: in few
+/// steps a move takes a larger part of the time.
+static float chooseShare(int64_t length) {
+  return !ShapedType::isDynamic(length) && length < 1024 ? 0 : -1;
+}
 
 /// Whether `v` is a power of a pivot's distance, or 0 where a predicate says so.
 static bool isWeight(Value v) {
@@ -205,6 +208,7 @@ SmallVector<PowerScale> MatrixGenerator::scalePowers() {
 SmallVector<Fragment>
 MatrixGenerator::findLimits(const DenseMap<unsigned, Fragment> &states) {
   SmallVector<Fragment> limits;
+  float share = chooseShare(space.staticExtents[*plan.stream]);
   for (const LazyPivot &lazy : lazyPivots) {
     Fragment limit = states.lookup(lazy.state);
     float headroom = lazy.sum ? kHeadroom : lazy.headroom;
@@ -217,7 +221,7 @@ MatrixGenerator::findLimits(const DenseMap<unsigned, Fragment> &states) {
       }
       Value sum = emitter->elementFor(states.lookup(*lazy.sum), limit, row);
       v = math::FmaOp::create(
-          b, loc, ptx.saturatedLog2(sum, 1 / kHeadroom, kShare / kHeadroom),
+          b, loc, ptx.saturatedLog2(sum, 1 / kHeadroom, share / kHeadroom),
           most, v);
     }
     limits.push_back(std::move(limit));

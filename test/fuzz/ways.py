@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
-from redfuse import compiler, pipelines
+from redfuse import compiler, gputargets, pipelines
 from redfuse.executable import Executable
 from redfuse.frontends.mlir import Source
 from redfuse.options import Options
@@ -89,7 +89,7 @@ def stages(variant: Variant) -> tuple[list[tuple[str, str]], str | None]:
     else:
         from redfuse import cuda
 
-        chip = cuda.chips_of(variant.target)[0]
+        chip = gputargets.chips_of(variant.target)[0]
         pairs = pipelines.fused_gpu(variant.options, chip, cuda.CHIPS[chip][3])
         machine = cuda.target_attribute(chip)
     if variant.tile:
@@ -137,7 +137,7 @@ def build(source: Source, variant: Variant, made: dict[str, Executable] | None =
         if stage == "nvvm":
             from redfuse import cuda
 
-            chip = cuda.chips_of(variant.target)[0]
+            chip = gputargets.chips_of(variant.target)[0]
             lowered.ptx = cuda.take_ptx(lowered.module)
             lowered.device, lowered.resources = cuda.images(lowered.ptx, chip)
     code = lowered.object_code(variant.options)

@@ -14,13 +14,13 @@ import redfuse
 from cases_kernels import CORPUS, ROWS, execute, small, verify
 from cases_matrices import ATTENTION, PRODUCTS, SHAPES, bytes_of, product
 from matrix_programs import sums
-from redfuse import check
+from redfuse import check, gputargets
 from redfuse.bench import programs
 from redfuse.data import random_inputs
 from redfuse.runtime.specs import numpy_dtype
 from wave_machine import WAVES, WaveKernel
 
-CHIP = redfuse.rocm.chips_of(redfuse.rocm.resolve("rocm"))[0]
+CHIP = gputargets.chips_of(redfuse.rocm.resolve("rocm"))[0]
 NAMES = sorted(path.stem for path in CORPUS.glob("*.mlir"))
 if CHIP == "gfx90a":  # as gfx942, but for the products
     NAMES = ["attention", "attention_bf16", "quant_int8_gemm"]
