@@ -26,7 +26,7 @@ using namespace mlir;
 using namespace redfuse;
 
 /// Registers of a lane for sums, and bytes of one access.
-static constexpr int64_t kSums = 64, kAccessBytes = 16;
+static constexpr int64_t kSums = 64, kOperandBytes = 16;
 /// Registers of a lane for what is loaded a step ahead, and the steps of a sum that
 /// make it worth while.
 static constexpr int64_t kAhead = 64, kLeastAhead = 4;
@@ -350,7 +350,7 @@ GpuEmitter::MatrixWalk GpuEmitter::planMatrixWalk(const MatrixForm &form) {
              plan.columnTiles);
   // 16 bytes of the sum.
   int64_t sums = capacityOf(plan.sums);
-  while (2 * plan.laneSums() * elementBits(x.left) <= 8 * kAccessBytes &&
+  while (2 * plan.laneSums() * elementBits(x.left) <= 8 * kOperandBytes &&
          plan.step() < sums)
     plan.sumTiles *= 2;
   return plan;
@@ -374,7 +374,7 @@ GpuEmitter::makeFragment(const MatrixWalk &plan, Value source,
       1u, getElementTypeOrSelf(source.getType()).getIntOrFloatBitWidth() / 8);
   auto widthAlong = [&](unsigned dim, int64_t most) {
     int64_t width = 1;
-    while (2 * width <= most && 2 * width * bytes <= kAccessBytes &&
+    while (2 * width <= most && 2 * width * bytes <= kOperandBytes &&
            most % (2 * width) == 0 && isMultiple(dim, 2 * width))
       width *= 2;
     return width;
