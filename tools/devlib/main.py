@@ -182,7 +182,6 @@ def command_ci(arguments: list[str]) -> int:
             "docs": lambda: docs.docs(venv, check=True),
             "lit": lambda: run_lit(venv, []),
             "pytest": lambda: run_pytest(venv, [], workers=available_workers()),
-            "rocm": lambda: run_rocm(venv, []),
         }
     )
 
