@@ -253,8 +253,10 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
         carried.ring);
     steps = own;
   }
+  walked = steps;
   auto emit = [&](Carried before, bool isFirst, Value step) {
     setStep(step);
+    atStep = step;
     return plan.target.hasWarpgroups
                ? emitStep(before, isFirst)
                : emitStepInOrder(before, isFirst, step, steps.end);

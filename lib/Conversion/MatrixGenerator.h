@@ -111,6 +111,8 @@ private:
     float headroom, power;
     /// Where a state is the sum of the weights: by that, instead.
     std::optional<unsigned> sum;
+    /// How many of them a thread adds to a row's sum in a step.
+    float weightsInStep;
   };
   /// A state that goes with a pivot, and what it is then.
   struct MovedState {
@@ -222,6 +224,7 @@ private:
   void findPartialSums();
   llvm::SmallVector<Fragment>
   findLimits(const llvm::DenseMap<unsigned, Fragment> &states);
+  mlir::Value findShare(const LazyPivot &lazy);
   llvm::SmallVector<PowerScale> scalePowers();
   mlir::Value findMove(llvm::ArrayRef<Fragment> limits);
   llvm::SmallVector<PowerScale> movePivots(mlir::Value moves,
@@ -352,6 +355,9 @@ private:
   /// Where tiles are walked from the last to the first: the sum of a step and its
   /// tile.
   mlir::Value mirror;
+  /// What is walked, and the step that is made.
+  Steps walked;
+  mlir::Value atStep;
   /// All steps but the first are walked by one loop.
   bool hasOneWalk = false;
   /// The block's rows.

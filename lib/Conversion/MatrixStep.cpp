@@ -83,12 +83,6 @@ static std::pair<Value, Value> getState(FoldOp fold, unsigned s) {
   return {body->getArgument(fold.getInputs().size() + s), yield.getValues()[s]};
 }
 
-/// How large a weight may be of what its thread has summed, as a power of 2: in few
-/// steps a move takes a larger part of the time.
-static float chooseShare(int64_t length) {
-  return !ShapedType::isDynamic(length) && length < 1024 ? 0 : -1;
-}
-
 /// Whether `v` is a power of a pivot's distance, or 0 where a predicate says so.
 static bool isWeight(Value v) {
   while (Operation *def = v.getDefiningOp()) {
@@ -118,10 +112,15 @@ void MatrixGenerator::findPivotMoves() {
                    : backs.empty() ? kHeadroom
                                    : 1;
   std::optional<unsigned> sum;
+  float weightsInStep = 1;
   if (hint <= 1 && !backs.empty())
     for (auto [s, reduce] : partialSums)
-      if (isWeight(reduce.getOperand(0)))
+      if (Value weight = reduce.getOperand(0); isWeight(weight)) {
         sum = s;
+        weightsInStep =
+            float(emitter->sizeOf(emitter->shapeOf((*stepSets)[weight]))) /
+            emitter->sizeOf(emitter->shapeOf((*stepSets)[reduce.getResult(0)]));
+      }
   for (auto [s, arg] : llvm::enumerate(states)) {
     Value next = getState(plan.fold, s).second;
     auto max = next.getDefiningOp<arith::MaximumFOp>();
@@ -135,7 +134,8 @@ void MatrixGenerator::findPivotMoves() {
         emitter->shapeOf((*stepSets)[other]).kind == Fragment::Kind::Row)
       top = reduce;
     float power = 1 / scale.getValue().convertToFloat();
-    lazyPivots.push_back({max, unsigned(s), other, top, headroom, power, sum});
+    lazyPivots.push_back(
+        {max, unsigned(s), other, top, headroom, power, sum, weightsInStep});
     pivots.insert(next);
   }
   if (pivots.empty())
@@ -203,30 +203,65 @@ SmallVector<PowerScale> MatrixGenerator::scalePowers() {
   });
 }
 
-/// What values may be while a pivot stays. A thread goes by what it has summed itself, a
-/// fourth of the row. Made before the products are waited for: nothing waits for it.
+/// What values may be while a pivot stays. A thread goes by the mean of what it has
+/// summed itself. Made before the products are waited for: nothing waits for it.
 SmallVector<Fragment>
 MatrixGenerator::findLimits(const DenseMap<unsigned, Fragment> &states) {
   SmallVector<Fragment> limits;
-  float share = chooseShare(space.staticExtents[*plan.stream]);
+  auto constant = [&](float v) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(v));
+  };
   for (const LazyPivot &lazy : lazyPivots) {
     Fragment limit = states.lookup(lazy.state);
     float headroom = lazy.sum ? kHeadroom : lazy.headroom;
-    Value most = arith::ConstantOp::create(
-        b, loc, b.getF32FloatAttr(headroom * lazy.power));
+    Value most = constant(headroom * lazy.power);
+    Value share = lazy.sum ? findShare(lazy) : Value();
     for (auto [row, v] : llvm::enumerate(limit.values)) {
-      if (!lazy.sum) {
+      if (!share) {
         v = arith::AddFOp::create(b, loc, v, most);
         continue;
       }
       Value sum = emitter->elementFor(states.lookup(*lazy.sum), limit, row);
-      v = math::FmaOp::create(
-          b, loc, ptx.saturatedLog2(sum, 1 / kHeadroom, share / kHeadroom),
-          most, v);
+      Value part =
+          ptx.saturatedFma(ptx.coarseLog2(sum),
+                           constant(Ptx::kCoarseLog2Unit / kHeadroom), share);
+      v = math::FmaOp::create(b, loc, part, most, v);
     }
     limits.push_back(std::move(limit));
   }
   return limits;
+}
+
+/// What is added to the coarse logarithm of a thread's sum for a limit, in parts of
+/// kHeadroom. A weight may be so many times the mean of its row while the pivot stays:
+/// its rounding is seen in a result of which it is a large part in the end, and few
+/// steps move pivots where it has to be far above the mean.
+Value MatrixGenerator::findShare(const LazyPivot &lazy) {
+  constexpr float kTimesMean = 48, kPart = 1. / 48, kPartOfShort = 0.1;
+  auto constant = [&](float v) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(v));
+  };
+  auto stepsUntil = [&](Value step) -> Value {
+    return ptx.toFloat(arith::IndexCastOp::create(
+        b, loc, b.getI32Type(),
+        arith::SubIOp::create(b, loc, step, walked.begin)));
+  };
+  float tile = tileOf(*plan.stream);
+  Value all = stepsUntil(walked.end);
+  auto partOfRow = [&](float part) -> Value {
+    return arith::MulFOp::create(b, loc, all, constant(part * tile));
+  };
+  Value times = arith::MaximumFOp::create(
+      b, loc, partOfRow(kPart),
+      arith::MinimumFOp::create(b, loc, partOfRow(kPartOfShort),
+                                constant(kTimesMean)));
+  // The biases of a sum's logarithm and of the two here: one is left.
+  float known = std::log2(lazy.weightsInStep) + Ptx::kCoarseLog2Bias;
+  Value most = math::FmaOp::create(b, loc, ptx.coarseLog2(times),
+                                   constant(Ptx::kCoarseLog2Unit / kHeadroom),
+                                   constant(-known / kHeadroom));
+  return math::FmaOp::create(b, loc, ptx.coarseLog2(stepsUntil(atStep)),
+                             constant(-Ptx::kCoarseLog2Unit / kHeadroom), most);
 }
 
 /// Whether a pivot moves in this step.

@@ -165,15 +165,28 @@ Value Ptx::exp2(Value x) {
                  b.getF32Type(), /*hasEffects=*/false)[0];
 }
 
-Value Ptx::saturatedLog2(Value x, float by, float from) {
-  Value log = emitPtx(b, loc, "lg2.approx.ftz.f32 $0, $1;", "=f,f", x,
-                      b.getF32Type(), /*hasEffects=*/false)[0];
-  auto constant = [&](float v) {
-    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(v));
-  };
+Value Ptx::coarseLog2(Value x) {
+  // The upper three bytes are the fraction of a number from 2^23 on.
+  Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), x);
+  Value number = emitPtx(b, loc, "prmt.b32 $0, $1, 0x4b000000, 0x7321;", "=r,r",
+                         bits, b.getI32Type(), /*hasEffects=*/false)[0];
+  return arith::BitcastOp::create(b, loc, b.getF32Type(), number);
+}
+
+Value Ptx::saturatedFma(Value x, Value by, Value from) {
   return emitPtx(b, loc, "fma.rn.ftz.sat.f32 $0, $1, $2, $3;", "=f,f,f,f",
-                 {log, constant(by), constant(from)}, b.getF32Type(),
-                 /*hasEffects=*/false)[0];
+                 {x, by, from}, b.getF32Type(), /*hasEffects=*/false)[0];
+}
+
+Value Ptx::toFloat(Value count) {
+  constexpr int32_t kBitsOf2To23 = 0x4b000000;
+  Value bits = arith::OrIOp::create(
+      b, loc, count,
+      arith::ConstantIntOp::create(b, loc, kBitsOf2To23, /*width=*/32));
+  Value number = arith::BitcastOp::create(b, loc, b.getF32Type(), bits);
+  return arith::SubFOp::create(
+      b, loc, number,
+      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0x1p23)));
 }
 
 Value Ptx::divide(Value x, Value y) {

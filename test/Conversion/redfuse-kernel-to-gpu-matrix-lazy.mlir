@@ -1,14 +1,15 @@
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a -split-input-file | FileCheck %s
 
 // A running maximum that is only a pivot stays while no value of a warp's rows is
-// further above it than the logarithm of what is summed allows. What a move takes is in one branch: maxima, which threads of a row
-// exchange, the factors of powers, sums and the wide state times the power. Sums
-// of rows are those of each thread until the fold is over.
+// further above it than the mean of what is summed allows. What a move takes is in
+// one branch: maxima, which threads of a row exchange, the factors of powers, sums and
+// the wide state times the power. Sums of rows are those of each thread until the fold
+// is over.
 
 // CHECK-LABEL: gpu.func @weighted_rows_0
 // CHECK: nvvm.shfl.sync bfly
 // CHECK: scf.for
-// CHECK-COUNT-2: lg2.approx
+// CHECK-COUNT-4: prmt.b32
 // CHECK: fma.rn.ftz.sat
 // CHECK-NEXT: %[[LIMIT:.+]] = math.fma
 // CHECK-NEXT: tile.wait_products 1
