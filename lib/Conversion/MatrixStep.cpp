@@ -235,33 +235,36 @@ MatrixGenerator::findLimits(const DenseMap<unsigned, Fragment> &states) {
 /// What is added to the coarse logarithm of a thread's sum for a limit, in parts of
 /// kHeadroom. A weight may be so many times the mean of its row while the pivot stays:
 /// its rounding is seen in a result of which it is a large part in the end, and few
-/// steps move pivots where it has to be far above the mean.
+/// steps move pivots where it has to be far above the mean. 48 times is both for a row
+/// of some thousand; shorter ones allow a tenth of the row, longer ones a part that
+/// falls with the root of their length.
 Value MatrixGenerator::findShare(const LazyPivot &lazy) {
-  constexpr float kTimesMean = 48, kPart = 1. / 48, kPartOfShort = 0.1;
+  constexpr float kTimesMean = 48, kPartOfShort = 0.1;
+  constexpr float kUnit = Ptx::kCoarseLog2Unit, kBias = Ptx::kCoarseLog2Bias;
   auto constant = [&](float v) -> Value {
     return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(v));
   };
-  auto stepsUntil = [&](Value step) -> Value {
-    return ptx.toFloat(arith::IndexCastOp::create(
+  auto logUntil = [&](Value step) -> Value {
+    return ptx.coarseLog2(ptx.toFloat(arith::IndexCastOp::create(
         b, loc, b.getI32Type(),
-        arith::SubIOp::create(b, loc, step, walked.begin)));
+        arith::SubIOp::create(b, loc, step, walked.begin))));
   };
-  float tile = tileOf(*plan.stream);
-  Value all = stepsUntil(walked.end);
-  auto partOfRow = [&](float part) -> Value {
-    return arith::MulFOp::create(b, loc, all, constant(part * tile));
+  // (log2 * by + add) / kHeadroom
+  auto scaled = [&](Value coarse, float by, float add) -> Value {
+    return math::FmaOp::create(b, loc, coarse, constant(by * kUnit / kHeadroom),
+                               constant((add - by * kBias) / kHeadroom));
   };
+  Value steps = logUntil(walked.end);
+  float tile = std::log2(float(tileOf(*plan.stream)));
   Value times = arith::MaximumFOp::create(
-      b, loc, partOfRow(kPart),
-      arith::MinimumFOp::create(b, loc, partOfRow(kPartOfShort),
-                                constant(kTimesMean)));
-  // The biases of a sum's logarithm and of the two here: one is left.
-  float known = std::log2(lazy.weightsInStep) + Ptx::kCoarseLog2Bias;
-  Value most = math::FmaOp::create(b, loc, ptx.coarseLog2(times),
-                                   constant(Ptx::kCoarseLog2Unit / kHeadroom),
-                                   constant(-known / kHeadroom));
-  return math::FmaOp::create(b, loc, ptx.coarseLog2(stepsUntil(atStep)),
-                             constant(-Ptx::kCoarseLog2Unit / kHeadroom), most);
+      b, loc, scaled(steps, 0.5, tile / 2),
+      arith::MinimumFOp::create(
+          b, loc, scaled(steps, 1, tile + std::log2(kPartOfShort)),
+          constant(std::log2(kTimesMean) / kHeadroom)));
+  // Over the sum of so many weights, whose logarithm has a bias too.
+  Value summed =
+      scaled(logUntil(atStep), 1, std::log2(lazy.weightsInStep) + kBias);
+  return arith::SubFOp::create(b, loc, times, summed);
 }
 
 /// Whether a pivot moves in this step.
