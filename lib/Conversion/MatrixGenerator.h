@@ -156,7 +156,8 @@ private:
     bool noneBefore = false, noneBehind = false;
   };
   Steps stepsOf();
-  Steps stepsOfRows(mlir::Value first, mlir::Value last);
+  Steps stepsOfRows(mlir::Value first, mlir::Value last,
+                    std::optional<bool> isMirrored = std::nullopt);
   Steps ownSteps(const Steps &all);
   Ring passSlots(mlir::Value count, Ring ring);
   void setStep(mlir::Value step);

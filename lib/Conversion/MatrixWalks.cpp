@@ -50,17 +50,18 @@ struct WalkIndices {
 MatrixGenerator::Steps MatrixGenerator::stepsOf() {
   Steps steps = stepsOfRows(firstRow, lastRow);
   Value ownMirror = mirror;
-  // Where few tiles of rows exist, all are tried: a walk that is empty in each is
-  // not made.
+  // Where few tiles of rows exist, all are tried, walked as the kernel walks them (with
+  // rows beyond the last one): a walk that is empty in each is not made.
   int64_t rows = space.staticExtents[plan.m], tile = plan.rows();
   if (ShapedType::isDynamic(rows) || rows > kMostTried * tile ||
       (steps.noneBefore && steps.noneBehind))
     return steps;
   bool noneBefore = true, noneBehind = true;
   for (int64_t first = 0; first < rows; first += tile) {
-    Steps one = stepsOfRows(arith::ConstantIndexOp::create(b, loc, first),
-                            arith::ConstantIndexOp::create(
-                                b, loc, std::min(first + tile, rows) - 1));
+    Steps one =
+        stepsOfRows(arith::ConstantIndexOp::create(b, loc, first),
+                    arith::ConstantIndexOp::create(b, loc, first + tile - 1),
+                    /*isMirrored=*/bool(ownMirror));
     auto at = [](Value v) { return getConstantIntValue(getAsOpFoldResult(v)); };
     std::optional<int64_t> begin = at(one.begin), end = at(one.end),
                            wholeBegin = at(one.wholeBegin),
@@ -74,8 +75,10 @@ MatrixGenerator::Steps MatrixGenerator::stepsOf() {
   return steps;
 }
 
-/// Of a block with these rows.
-MatrixGenerator::Steps MatrixGenerator::stepsOfRows(Value first, Value last) {
+/// Of a block with these rows. Sets `mirror`: as the predicates say, or as it is asked.
+MatrixGenerator::Steps
+MatrixGenerator::stepsOfRows(Value first, Value last,
+                             std::optional<bool> isMirrored) {
   unsigned d = *plan.stream;
   WalkIndices walk{b, loc, streamBegin,
                    arith::ConstantIndexOp::create(b, loc, tileOf(d))};
@@ -112,7 +115,8 @@ MatrixGenerator::Steps MatrixGenerator::stepsOfRows(Value first, Value last) {
   // The first tile is walked apart from the others, with its predicates: the last
   // one, if only the last ones need them.
   mirror = Value();
-  if (steps.noneBefore && !steps.noneBehind && !isOrdered(plan.fold)) {
+  if (isMirrored.value_or(steps.noneBefore && !steps.noneBehind &&
+                          !isOrdered(plan.fold))) {
     Value sum = walk.plus(steps.begin, steps.end);
     mirror = walk.minus(sum, one);
     Value before = walk.minus(sum, steps.wholeEnd);

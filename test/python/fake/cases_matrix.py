@@ -4,6 +4,7 @@ references. test_cuda_matrix.py runs these, in a process that finds the driver o
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import cases_kernels
@@ -18,6 +19,9 @@ from redfuse.frontends.mlir import read
 from redfuse.options import Options
 from redfuse.runtime.specs import numpy_dtype
 from redfuse.tuning.space import places
+
+sys.path.append(str(Path(__file__).parents[2] / "gpu"))
+from random_units import Shape
 
 
 @pytest.fixture(autouse=True)
@@ -178,6 +182,13 @@ def test_largest_of_products(name: str, tmp_path: Path) -> None:
     got, _ = execute(exe, [x, w], [values.astype(np.float32), order])
     np.testing.assert_array_equal(got[1], order)
     np.testing.assert_allclose(got[0], values, rtol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [40, 65])
+def test_a_window_that_ends_before_the_last_rows(rows: int, tmp_path: Path) -> None:
+    """A block has rows beyond the last one, to which no step is whole."""
+    shape = replace(Shape.of(31285), batch=1, heads=1, kv_heads=1, rows=rows)
+    cases_kernels.small(shape.program(), tmp_path, {"schedule": "stream"})
 
 
 if __name__ == "__main__":
