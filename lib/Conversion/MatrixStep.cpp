@@ -232,38 +232,55 @@ MatrixGenerator::findLimits(const DenseMap<unsigned, Fragment> &states) {
   return limits;
 }
 
+/// How many times the mean of its row a weight may be while the pivot stays, as a power
+/// of 2. The rounding of a weight is seen in a result of
+/// which it is a large part in the end, and pivots move in few steps where a weight has
+/// to be far above the mean. 48 times is both for a row of some thousand; shorter ones
+/// allow a tenth of the row, longer ones a part that falls with the root of their
+/// length, and the short walks among longer ones take little of the time.
+static float findTimesMean(int64_t extent) {
+  constexpr int64_t kLong = 4096;
+  return std::log2(!ShapedType::isDynamic(extent) && extent >= kLong ? 20.f
+                                                                     : 48.f);
+}
+
 /// What is added to the coarse logarithm of a thread's sum for a limit, in parts of
-/// kHeadroom. A weight may be so many times the mean of its row while the pivot stays:
-/// its rounding is seen in a result of which it is a large part in the end, and few
-/// steps move pivots where it has to be far above the mean. 48 times is both for a row
-/// of some thousand; shorter ones allow a tenth of the row, longer ones a part that
-/// falls with the root of their length.
+/// kHeadroom.
 Value MatrixGenerator::findShare(const LazyPivot &lazy) {
-  constexpr float kTimesMean = 48, kPartOfShort = 0.1;
-  constexpr float kUnit = Ptx::kCoarseLog2Unit, kBias = Ptx::kCoarseLog2Bias;
+  constexpr float kUnit = Ptx::kCoarseLog2Unit / kHeadroom;
+  constexpr float kBias = Ptx::kCoarseLog2Bias / kHeadroom;
+  const float part = std::log2(0.1f) / kHeadroom;
+  const float tile = std::log2(float(tileOf(*plan.stream))) / kHeadroom;
+  const float mean =
+      findTimesMean(space.staticExtents[*plan.stream]) / kHeadroom;
   auto constant = [&](float v) -> Value {
     return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(v));
   };
-  auto logUntil = [&](Value step) -> Value {
-    return ptx.coarseLog2(ptx.toFloat(arith::IndexCastOp::create(
+  // log2 + what is added, in parts of kHeadroom.
+  auto logOfSteps = [&](Value until, float add) -> Value {
+    Value steps = arith::IndexCastOp::create(
         b, loc, b.getI32Type(),
-        arith::SubIOp::create(b, loc, step, walked.begin))));
+        arith::SubIOp::create(b, loc, until, walked.begin));
+    return math::FmaOp::create(b, loc, ptx.coarseLog2(ptx.toFloat(steps)),
+                               constant(kUnit), constant(add - kBias));
   };
-  // (log2 * by + add) / kHeadroom
-  auto scaled = [&](Value coarse, float by, float add) -> Value {
-    return math::FmaOp::create(b, loc, coarse, constant(by * kUnit / kHeadroom),
-                               constant((add - by * kBias) / kHeadroom));
-  };
-  Value steps = logUntil(walked.end);
-  float tile = std::log2(float(tileOf(*plan.stream)));
-  Value times = arith::MaximumFOp::create(
-      b, loc, scaled(steps, 0.5, tile / 2),
-      arith::MinimumFOp::create(
-          b, loc, scaled(steps, 1, tile + std::log2(kPartOfShort)),
-          constant(std::log2(kTimesMean) / kHeadroom)));
+  auto at = [](Value v) { return getConstantIntValue(getAsOpFoldResult(v)); };
+  Value times;
+  if (std::optional<int64_t> begin = at(walked.begin), end = at(walked.end);
+      begin && end) {
+    float all = tile + std::log2(float(*end - *begin)) / kHeadroom;
+    times = constant(std::max(all / 2, std::min(all + part, mean)));
+  } else {
+    Value all = logOfSteps(walked.end, tile);
+    times = arith::MaximumFOp::create(
+        b, loc, arith::MulFOp::create(b, loc, all, constant(0.5)),
+        arith::MinimumFOp::create(
+            b, loc, arith::AddFOp::create(b, loc, all, constant(part)),
+            constant(mean)));
+  }
   // Over the sum of so many weights, whose logarithm has a bias too.
   Value summed =
-      scaled(logUntil(atStep), 1, std::log2(lazy.weightsInStep) + kBias);
+      logOfSteps(atStep, std::log2(lazy.weightsInStep) / kHeadroom + kBias);
   return arith::SubFOp::create(b, loc, times, summed);
 }
 

@@ -9,7 +9,7 @@
 // CHECK-LABEL: gpu.func @weighted_rows_0
 // CHECK: nvvm.shfl.sync bfly
 // CHECK: scf.for
-// CHECK-COUNT-4: prmt.b32
+// CHECK-COUNT-3: prmt.b32
 // CHECK: fma.rn.ftz.sat
 // CHECK-NEXT: %[[LIMIT:.+]] = math.fma
 // CHECK-NEXT: tile.wait_products 1
