@@ -15,6 +15,7 @@ from .shell import ROOT
 DEFINITION = re.compile(
     r"^static (?:constexpr |inline |const )*[\w:<>*& ,]*?[ *&](\w+)\s*([(=\[])", re.M
 )
+FURTHER = re.compile(r",\s*(\w+)\s*(?:\[\w*\]\s*)?=")  # a = 1, b = 2
 UNNAMED = re.compile(r"^namespace \{\n(.*?)^\} // namespace", re.M | re.S)
 TYPE = re.compile(r"^(?:template <[^>]*>\n)?(?:struct|class|enum class) (\w+)", re.M)
 
@@ -29,6 +30,11 @@ def _names(text: str) -> dict[str, int]:
             parameters = text[match.end() : text.index(")", match.end())].split(",")
             types = [re.sub(r"\s*\w+$", "", " ".join(p.split())) for p in parameters]
             name += f"({', '.join(types)})"
+        else:
+            declared = text[match.end() : text.index(";", match.end())]
+            for further in FURTHER.finditer(declared):
+                at = match.end() + further.start(1)
+                found[further[1]] = text.count("\n", 0, at) + 1
         found[name] = text.count("\n", 0, match.start()) + 1
     for space in UNNAMED.finditer(text):
         for match in TYPE.finditer(space[1]):
