@@ -100,10 +100,12 @@ MatrixGenerator::stepsOfRows(Value first, Value last,
                 walk.plus(steps.begin, one));
   steps.wholeBegin = walk.inTiles(certain.begin, /*up=*/true);
   steps.wholeEnd = walk.inTiles(certain.end, /*up=*/false);
-  // Of all rows at once, where that can be said: a window as long as the rows.
+  // Of all rows at once, and those with which the last tile is filled, where that can be
+  // said: a window as long as the rows.
   MatrixMasks::Range everywhere = certain;
   if (int64_t rows = space.staticExtents[plan.m]; !ShapedType::isDynamic(rows))
-    everywhere = masks.certain(zero, walk.index(rows - 1));
+    everywhere =
+        masks.certain(zero, walk.index(llvm::alignTo(rows, plan.rows()) - 1));
   auto begin = getConstantIntValue(getAsOpFoldResult(everywhere.begin));
   steps.noneBefore = isConstantIntValue(getAsOpFoldResult(certain.begin), 0) ||
                      (begin && *begin <= 0);

@@ -68,6 +68,11 @@ class Shape:
             bool(rng.integers(4) != 0), str(one(SCHEDULES, p=[0.4, 0.3, 0.1, 0.2])),
         )  # fmt: skip
 
+    @property
+    def window(self) -> int:
+        """How many columns a row sees where it sees a window: a third, or all there are."""
+        return self.columns + 3 if self.kv_heads == 3 else max(1, self.columns // 3)
+
     def inputs(self) -> list[tuple[tuple[int, ...], str]]:
         """Shape and dtype of each argument."""
         b, h, g, m, n = self.batch, self.heads, self.kv_heads, self.rows, self.columns
@@ -136,7 +141,7 @@ class Shape:
         later = p.pointwise([rows, columns], ["%r = arith.cmpi slt, %in0, %in1 : i64"], "%r", "i1")
         if self.mask == "causal":
             return later
-        size = p.constant(max(1, self.columns // 3), "i64")
+        size = p.constant(self.window, "i64")
         body = ["%d = arith.subi %in0, %in1 : i64", f"%r = arith.cmpi sge, %d, {size} : i64"]
         early = p.pointwise([rows, columns], body, "%r", "i1")
         return p.pointwise([later, early], ["%r = arith.ori %in0, %in1 : i1"], "%r", "i1")
@@ -175,7 +180,7 @@ def exact(shape: Shape, given: list) -> tuple[list, list]:
     hidden = {
         "none": None, "given": more[-1] if more else None, "causal": i < j,
         "prefix": (j >= max(1, shape.columns * 2 // 3)).expand(shape.rows, shape.columns),
-        "window": (i < j) | (i - j >= max(1, shape.columns // 3)),
+        "window": (i < j) | (i - j >= shape.window),
     }[shape.mask]  # fmt: skip
     if hidden is not None:
         low = -math.inf if shape.kind in ("softmax", "sigmoid") else 0.0

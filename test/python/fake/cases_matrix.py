@@ -184,10 +184,18 @@ def test_largest_of_products(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(got[0], values, rtol=1e-5)
 
 
-@pytest.mark.parametrize("rows", [40, 65])
-def test_a_window_that_ends_before_the_last_rows(rows: int, tmp_path: Path) -> None:
-    """A block has rows beyond the last one, to which no step is whole."""
-    shape = replace(Shape.of(31285), batch=1, heads=1, kv_heads=1, rows=rows)
+# A third of the columns is seen, or all: a block has rows beyond the last one, to which no step
+# is whole.
+WINDOWS = {
+    "short-40": {"rows": 40, "heads": 1, "kv_heads": 1},
+    "short-65": {"rows": 65, "heads": 1, "kv_heads": 1},
+    "long-200": {"rows": 200, "columns": 200, "dim": 128, "last": 128, "heads": 3},
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_of_rows_that_do_not_fill_a_tile(name: str, tmp_path: Path) -> None:
+    shape = replace(Shape.of(31285), batch=1, **WINDOWS[name])
     cases_kernels.small(shape.program(), tmp_path, {"schedule": "stream"})
 
 
