@@ -232,13 +232,13 @@ MatrixGenerator::findLimits(const DenseMap<unsigned, Fragment> &states) {
   return limits;
 }
 
-/// How many times the mean of its row a weight may be while the pivot stays, as a power
-/// of 2. The rounding of a weight is seen in a result of
-/// which it is a large part in the end, and pivots move in few steps where a weight has
-/// to be far above the mean. 48 times is both for a row of some thousand; shorter ones
-/// allow a tenth of the row, longer ones a part that falls with the root of their
-/// length, and the short walks among longer ones take little of the time.
-static float findTimesMean(int64_t extent) {
+/// log2 of how many times the mean of its row a weight may be while the pivot stays. The
+/// rounding of a weight is seen in a result of which it is a large part in the end, and
+/// pivots move in few steps where a weight has to be far above the mean. 48 times is both
+/// for a row of some thousand; shorter ones allow a tenth of the row, longer ones a part
+/// that falls with the root of their length, and the short walks among longer ones take
+/// little of the time.
+static float log2TimesMean(int64_t extent) {
   constexpr int64_t kLong = 4096;
   return std::log2(!ShapedType::isDynamic(extent) && extent >= kLong ? 20.f
                                                                      : 48.f);
@@ -252,7 +252,7 @@ Value MatrixGenerator::findShare(const LazyPivot &lazy) {
   const float part = std::log2(0.1f) / kHeadroom;
   const float tile = std::log2(float(tileOf(*plan.stream))) / kHeadroom;
   const float mean =
-      findTimesMean(space.staticExtents[*plan.stream]) / kHeadroom;
+      log2TimesMean(space.staticExtents[*plan.stream]) / kHeadroom;
   auto constant = [&](float v) -> Value {
     return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(v));
   };

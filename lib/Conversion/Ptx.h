@@ -87,7 +87,7 @@ public:
 
   // Scalars -------------------------------------------------------------------
   mlir::Value exp2(mlir::Value x);
-  /// (log2(x) + kCoarseLog2Bias) / kCoarseLog2Unit, a 12th less at most, of x >= 0: its
+  /// (log2(x) + kCoarseLog2Bias) / kCoarseLog2Unit, 0.09 less at most, of x >= 0: its
   /// bits as a number. Leaves the unit alone that makes powers.
   static constexpr float kCoarseLog2Unit = 0x1p-15, kCoarseLog2Bias = 127 + 256;
   mlir::Value coarseLog2(mlir::Value x);
