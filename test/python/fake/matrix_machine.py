@@ -8,10 +8,11 @@ threads. Threads that all wait are an error that says where they are.
 from __future__ import annotations
 
 import ctypes
+import functools
 import re
 
 import numpy as np
-from ptx_machine import _BASE, _MEMORY, Instruction, Kernel, _Block, _brief, _wide
+from ptx_machine import _BASE, _MEMORY_OF, Instruction, Kernel, _Block, _brief, _wide
 
 _LOCAL = {"p": "%p900001", "q": "%p900002", "da": "%rd900001", "db": "%rd900002",
           "t": "%r900001"}  # fmt: skip
@@ -61,6 +62,23 @@ class MatrixKernel(Kernel):
             _MatrixBlock(self, block, blocks, threads, shared, values).run()
 
 
+@functools.cache
+def _indices(box: tuple[int, ...]) -> np.ndarray:
+    """The places of a box, the last extent outermost."""
+    return np.stack(np.meshgrid(*(np.arange(b) for b in box[::-1]), indexing="ij"), -1)[
+        ..., ::-1
+    ].reshape(-1, len(box))
+
+
+@functools.cache
+def _offsets(free: int, is_sum_contiguous: bool, leading: int, stride: int) -> np.ndarray:
+    """Bytes of an operand [free, 16] from its start, before they are swizzled."""
+    n, k = np.arange(free)[:, None], np.arange(16)[None]
+    if is_sum_contiguous:
+        return n // 8 * stride + n % 8 * 128 + k * 2
+    return n // 64 * leading + k // 8 * stride + k % 8 * 128 + n % 64 * 2
+
+
 class _Barrier:
     def __init__(self, count: int):
         self.count, self.left, self.bytes, self.phase = count, count, 0, 0
@@ -93,6 +111,10 @@ class _MatrixBlock(_Block):
                 self.maps[name] = buffer
 
     def run(self) -> None:
+        with np.errstate(all="ignore"):
+            self.go()
+
+    def go(self) -> None:
         while not self.done.all():
             if self.arrived.any() and (self.arrived | self.done).all():
                 self.phases += 1
@@ -112,12 +134,12 @@ class _MatrixBlock(_Block):
                 group = 128
             if group:
                 mask = self.meet(at, group, self.held)
-            self.step(instruction, at, mask)
+            self.advance(at, mask)
 
-    def read(self, operand: str, kind: str) -> np.ndarray:
+    def constant(self, operand: str) -> np.ndarray:
         if operand in self.maps:
             return np.full(self.count, ctypes.addressof(self.maps[operand]), np.uint64)
-        return super().read(operand, kind)
+        return super().constant(operand)
 
     def execute(self, i: Instruction, mask: np.ndarray) -> None:
         op, words = i.op, i.words
@@ -239,20 +261,20 @@ class _MatrixBlock(_Block):
             box = np.frombuffer(raw[88:108], np.uint32).astype(np.int64)[:rank]
             corner = [int(self.read(s.strip(), "s32")[t]) for s in spots.split(",")]
             assert box[0] == 64 and at % 128 == 0, i.text
-            index = np.stack(np.meshgrid(*(np.arange(b) for b in box[::-1]), indexing="ij"), -1)
-            index = index[..., ::-1].reshape(-1, rank) + np.array(corner)
+            index = _indices(tuple(box.tolist())) + np.array(corner)
             inside = ((index >= 0) & (index < sizes)).all(1)
             offset = base - _BASE + index[:, 0] * 2 + (index[:, 1:] * strides).sum(1)
             spot = at + np.arange(len(index)) * 2
             spot ^= ((spot >> 7) & 7) << 4
             assert spot.max() + 2 <= self.size, f"beyond shared memory: {i.text}"
             spot += self.rank[t] * self.size
-            for byte in range(2):
-                if to_shared:
-                    self.shared[spot + byte] = 0
-                    self.shared[spot[inside] + byte] = _MEMORY[offset[inside] + byte]
-                else:
-                    _MEMORY[offset[inside] + byte] = self.shared[spot[inside] + byte]
+            words, memory = self.shared_of[2], _MEMORY_OF[2]
+            spot, offset = spot // 2, offset // 2
+            if to_shared:
+                words[spot] = 0
+                words[spot[inside]] = memory[offset[inside]]
+            else:
+                memory[offset[inside]] = words[spot[inside]]
             if to_shared:
                 bar = self.barrier_of(t, self.address(f"[{inner[2][0]}]")[t])
                 bar.bytes -= 2 * len(index)
@@ -291,13 +313,9 @@ class _MatrixBlock(_Block):
         start = (descriptor & 0x3FFF) << 4
         leading, stride = ((descriptor >> s & 0x3FFF) << 4 for s in (16, 32))
         assert descriptor >> 62 == 1
-        n, k = np.arange(free)[:, None], np.arange(16)[None]
-        if is_sum_contiguous:
-            at = start + n // 8 * stride + n % 8 * 128 + k * 2
-        else:
-            at = start + n // 64 * leading + k // 8 * stride + k % 8 * 128 + n % 64 * 2
+        at = start + _offsets(free, is_sum_contiguous, leading, stride)
         at = (at ^ (((at >> 7) & 7) << 4)) + self.rank[thread] * self.size
-        return self.shared[at].astype(np.uint16) | (self.shared[at + 1].astype(np.uint16) << 8)
+        return self.shared_of[2][at // 2]
 
     def product(self, i: Instruction, group: slice) -> None:
         columns = int(next(re.match(r"m64n(\d+)k16", w)[1] for w in i.words if w.startswith("m64")))
@@ -329,15 +347,14 @@ class _MatrixBlock(_Block):
         assert (place == place[0]).all(), "descriptors differ between threads"
         c = self.matrix(int(place[0]), columns, trans == 0, group.start)
         made = floats(a).astype(np.float64) @ floats(c).astype(np.float64).T
-        mask = np.zeros(self.count, bool)
-        mask[group] = True
-        for r, register in enumerate(outs):
-            rows, column = row + r // 2 % 2 * 8, r // 4 * 8 + lane % 4 * 2 + r % 2
-            value = made[rows, column]
-            before = self.read(register, "f32")[group]
-            full = np.zeros(self.count, np.float32)
-            full[group] = np.where(keep, before, 0) + value
-            self.write(register, full, mask, "f32")
+        r = np.arange(len(outs))[:, None]
+        value = made[row + r // 2 % 2 * 8, r // 4 * 8 + lane % 4 * 2 + r % 2]
+        before = np.stack([self.read(register, "f32")[group] for register in outs])
+        after = (np.where(keep, before, 0) + value).astype(np.float32).view(np.uint32)
+        for register, bits in zip(outs, after, strict=True):
+            full = self.read(register, "b32").copy()
+            full[group] = bits
+            self.registers[register] = full
 
 
 __all__ = ["MatrixKernel", "_brief"]

@@ -10,6 +10,7 @@ is reached from the others at addresses that mapa makes.
 from __future__ import annotations
 
 import ctypes
+import functools
 import re
 from collections.abc import Callable, Sequence
 
@@ -36,12 +37,23 @@ class _Everything:
 
 
 _MEMORY = np.asarray(_Everything())
+_MEMORY_OF = {size: _MEMORY.view(_BITS[8 * size]) for size in (1, 2, 4, 8)}
 
 
+@functools.cache
 def _width(kind: str) -> int:
     if kind in ("e4m3", "e5m2"):
         return 8
     return 1 if kind == "pred" else int(re.sub(r"\D", "", kind.replace("bf", "")))
+
+
+@functools.cache
+def _type(kind: str) -> type:
+    """The numpy type of numbers of ``kind``; their bits' for bf16."""
+    if kind in _FLOATS:
+        return _FLOATS[kind]
+    size = _width(kind)
+    return np.dtype(f"i{size // 8}").type if kind[0] == "s" else _BITS[size]
 
 
 def _wide(bits: np.ndarray) -> np.ndarray:
@@ -66,6 +78,10 @@ class Instruction:
         self.text = text
         self.negated, self.guard = match[1] == "!", match[2]
         self.op, *self.words = match[3].replace("::", ".").split(".")
+        self.kind = self.words[-1] if self.words else ""
+        # Whether a thread that is at this is at the next one then, whatever others do.
+        self.is_plain = self.op in _COMPUTE or self.op in _PLAIN
+        self.is_plain &= not (self.op == "st" and "async" in self.words)
         self.operands = re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s{}\[\]]+", match[4])
 
 
@@ -98,6 +114,14 @@ class Kernel:
                 text += part
             if text:
                 self.code.append(Instruction(text))
+        # Where the plain instructions from this one on end, of which none is jumped to.
+        self.ends = list(range(len(self.code)))
+        met = set(self.labels.values())
+        for at in reversed(range(len(self.code))):
+            if self.code[at].is_plain:
+                goes_on = at + 1 < len(self.code) and at + 1 not in met
+                self.ends[at] = self.ends[at + 1] if goes_on else at + 1
+                self.ends[at] = max(self.ends[at], at + 1)
 
     def launch(
         self, blocks: int, threads: int, shared: int, arguments: int, order: Sequence[int] = ()
@@ -117,12 +141,17 @@ class Kernel:
 class _Block:
     def __init__(self, kernel: Kernel, block: int, blocks: int, threads: int, shared: int, values):
         cluster, self.size = kernel.cluster, shared
+        self.stride = (shared + 15) // 16 * 16
         self.kernel, self.count, self.values = kernel, threads * cluster, values
         # What is not written is not zero.
-        self.shared = np.full(shared * cluster, 0xFF, np.uint8)
+        self.shared = np.full(self.stride * cluster, 0xFF, np.uint8)
+        self.shared_of = {size: self.shared.view(_BITS[8 * size]) for size in (1, 2, 4, 8)}
         self.rank = np.arange(self.count) // threads
         threads = self.count
+        # Bits in words of a size; none of these arrays is ever written to.
         self.registers: dict[str, np.ndarray] = {}
+        self.constants: dict[tuple[str, str], np.ndarray] = {}
+        self.every = np.ones(threads, bool)
         # Threads, their groups, to, from, bytes, whether there is something to copy or zeros.
         self.copies: list[tuple] = []
         self.groups = np.zeros(threads, np.int64)
@@ -142,29 +171,34 @@ class _Block:
 
     def run(self) -> None:
         """All threads to their end."""
-        while not self.done.all():
-            ready = ~self.done & ~self.waits & ~self.apart
-            if not ready.any():
-                # All that are left have reached the barrier.
-                assert not self.apart.any(), "a shuffle that some of a warp never reach"
-                self.waits[:] = False
-                continue
-            at = self.pc[ready].min()
-            mask = ready & (self.pc == at)
-            instruction = self.kernel.code[at]
-            if instruction.op in ("shfl", "mma"):
-                mask = self.meet(at, 32, self.waits)
-            self.step(instruction, at, mask)
+        with np.errstate(all="ignore"):
+            while not self.done.all():
+                ready = ~self.done & ~self.waits & ~self.apart
+                if not ready.any():
+                    # All that are left have reached the barrier.
+                    assert not self.apart.any(), "a shuffle that some of a warp never reach"
+                    self.waits[:] = False
+                    continue
+                at = self.pc[ready].min()
+                mask = ready & (self.pc == at)
+                if self.kernel.code[at].op in ("shfl", "mma"):
+                    mask = self.meet(at, 32, self.waits)
+                self.advance(at, mask)
 
-    def step(self, instruction: Instruction, at: int, mask: np.ndarray) -> None:
-        """The instruction at ``at`` in the threads of ``mask`` in which its guard holds."""
-        self.pc[mask] = at + 1
-        if instruction.guard:
-            holds = self.read(instruction.guard, "pred").astype(bool)
-            mask = mask & (~holds if instruction.negated else holds)
-        if mask.any():
-            with np.errstate(all="ignore"):
-                self.execute(instruction, mask)
+    def advance(self, at: int, mask: np.ndarray) -> None:
+        """The threads of ``mask`` by the instruction at ``at``, and the plain ones behind it."""
+        code, end = self.kernel.code, max(self.kernel.ends[at], at + 1)
+        self.pc[mask] = end
+        if (mask | self.done).all():
+            mask = self.every
+        for instruction in code[at:end]:
+            holds = mask
+            if instruction.guard:
+                holds = self.read(instruction.guard, "pred")
+                holds = mask & (~holds if instruction.negated else holds)
+                if not holds.any():
+                    continue
+            self.execute(instruction, holds)
 
     def meet(self, at: int, group: int, stopped: np.ndarray) -> np.ndarray:
         """The threads at ``at`` whose whole warp, or other group, has come; the others wait."""
@@ -175,55 +209,58 @@ class _Block:
 
     # Operands ----------------------------------------------------------------
     def read(self, operand: str, kind: str) -> np.ndarray:
-        """The operand in all threads, as the numpy type of ``kind``."""
-        if operand.startswith("%"):
-            bits = self.special.get(operand)
-            if bits is None:
-                bits = self.registers.get(operand)
-                if bits is None:  # read before it is written: a phi that does not matter
-                    bits = np.zeros(self.count, np.uint64)
-        elif operand.startswith(("0f", "0d")):
-            bits = np.full(self.count, int(operand[2:], 16), np.uint64)
-        elif re.match(r"-?\d|0x", operand):
-            bits = np.full(self.count, int(operand.rstrip("U"), 0) & (2**64 - 1), np.uint64)
-        elif operand in self.kernel.globals:
-            bits = np.full(self.count, self.kernel.globals[operand], np.uint64)
-        else:
-            bits = np.zeros(self.count, np.uint64)  # the start of shared memory
+        """The operand in all threads, as the numpy type of ``kind``; not to be written to."""
+        bits = self.registers.get(operand)
+        if bits is not None:
+            return self.view(bits, kind)
+        known = self.constants.get((operand, kind))
+        if known is None:
+            known = self.constants[operand, kind] = self.view(self.constant(operand), kind)
+        return known
+
+    def view(self, bits: np.ndarray, kind: str) -> np.ndarray:
         if kind == "pred":
-            return bits != 0
-        own = bits.astype(_BITS[_width(kind)])
-        if kind == "bf16":
-            return _wide(own)
-        if kind in _FLOATS:
-            return own.view(_FLOATS[kind])
-        return own.view(f"i{own.itemsize}") if kind.startswith("s") else own
+            return bits != 0 if bits.dtype != bool else bits
+        own = _BITS[_width(kind)]
+        bits = bits if bits.dtype == own else bits.astype(own)
+        return _wide(bits) if kind == "bf16" else bits.view(_type(kind))
+
+    def constant(self, operand: str) -> np.ndarray:
+        """What no instruction has written, in all threads."""
+        if operand in self.special:
+            return self.special[operand]
+        value = 0  # the start of shared memory; or a phi that does not matter
+        if operand.startswith(("0f", "0d")):
+            value = int(operand[2:], 16)
+        elif re.match(r"-?\d|0x", operand):
+            value = int(operand.rstrip("U"), 0) & (2**64 - 1)
+        elif operand in self.kernel.globals:
+            value = self.kernel.globals[operand]
+        return np.full(self.count, value, np.uint64)
 
     def write(self, register: str, values: np.ndarray, mask: np.ndarray, kind: str) -> None:
         if register == "_":
             return
         if kind == "bf16":
-            values = _brief(values)
-        elif kind in _FLOATS:
-            values = np.ascontiguousarray(values, _FLOATS[kind]).view(_BITS[_width(kind)])
+            bits = _brief(values)
         elif kind == "pred":
-            values = values.astype(np.uint8)
+            bits = values.astype(bool, copy=False)
         else:
-            values = values.astype(_BITS[_width(kind)])
-        bits = values.astype(np.uint64)
-        known = self.registers.get(register)
-        self.registers[register] = (
-            bits if known is None or mask.all() else np.where(mask, bits, known)
-        )
+            own = _BITS[_width(kind)]
+            if kind in _FLOATS:
+                bits = np.ascontiguousarray(values, _FLOATS[kind]).view(own)
+            else:
+                bits = values.astype(own, copy=False)
+        known = None if mask is self.every else self.registers.get(register)
+        self.registers[register] = bits if known is None else np.where(mask, bits, known)
 
     def address(self, operand: str) -> np.ndarray:
         base, _, offset = operand.strip("[]").partition("+")
-        result = self.read(base.strip(), "s64") + np.int64(int(offset or 0))
-        return result
+        return self.read(base.strip(), "s64") + np.int64(int(offset or 0))
 
     # Memory ------------------------------------------------------------------
     def access(self, i: Instruction, mask: np.ndarray) -> None:
-        kind = i.words[-1]
+        kind = i.kind
         size = max(1, _width(kind) // 8)
         is_load = i.op == "ld"
         names, place = (i.operands[0], i.operands[1]) if is_load else (i.operands[1], i.operands[0])
@@ -233,35 +270,38 @@ class _Block:
             self.write(names, np.full(self.count, self.values[name], np.uint64), mask, "b64")
             return
         registers = [name.strip() for name in names.strip("{}").split(",")]
-        memory = self.shared if "shared" in i.words else _MEMORY
+        is_shared = "shared" in i.words
         at = self.address(place)[mask]
-        if memory is self.shared:
+        if is_shared:
             at = self.place(at, self.rank[mask])
         whole = size * len(registers)
         assert (at % whole == 0).all(), f"not aligned: {i.text}"
-        if memory is _MEMORY:
+        if is_shared:
+            inside = (at >= 0) & (at + whole <= len(self.shared))
+            assert inside.all(), f"beyond shared memory: {i.text}"
+        else:
             at = at - _BASE
-        assert memory is _MEMORY or ((at >= 0) & (at + whole <= len(memory))).all(), (
-            f"beyond shared memory: {i.text}"
-        )
+        words = (self.shared_of if is_shared else _MEMORY_OF)[size]
+        at //= size
         for j, register in enumerate(registers):
-            places = at[:, None] + np.arange(j * size, (j + 1) * size)
             if is_load:
-                part = memory[places].copy().view(_BITS[size * 8])[:, 0]
-                if kind.startswith("s"):
-                    part = part.view(f"i{size}").astype(np.int64).view(np.uint64)
-                full = np.zeros(self.count, np.uint64)
-                full[mask] = part
-                self.write(register, full, mask, "b64")
+                part = words[at + j]
+                wide = f"b{8 * size}"
+                if kind[0] == "s" and size < 8:  # registers are wider; they get its sign
+                    part, wide = part.view(_type(kind)).astype(np.int64).view(np.uint64), "b64"
+                if mask is not self.every:
+                    full = np.zeros(self.count, part.dtype)
+                    full[mask] = part
+                    part = full
+                self.write(register, part, mask, wide)
             else:
-                bits = self.read(register, f"b{size * 8}")[mask]
-                memory[places] = bits[:, None].view(np.uint8)
+                words[at + j] = self.read(register, f"b{size * 8}")[mask]
 
     def place(self, at: np.ndarray, own: np.ndarray) -> np.ndarray:
         """Where addresses of shared memory are, for threads of the blocks ``own``."""
         block, near = np.where(at >= _FAR, at // _FAR - 1, own), at % _FAR
         assert (near < self.size).all(), "beyond the shared memory of a block"
-        return block * self.size + near
+        return block * self.stride + near
 
     def copy(self, i: Instruction, mask: np.ndarray) -> None:
         """cp.async: as late as a thread's wait for its group."""
@@ -293,8 +333,7 @@ class _Block:
 
     # Instructions ------------------------------------------------------------
     def execute(self, i: Instruction, mask: np.ndarray) -> None:
-        op, words = i.op, i.words
-        kind = words[-1] if words else ""
+        op, words, kind = i.op, i.words, i.kind
         if op in ("ld", "st"):
             self.access(i, mask)
         elif op == "createpolicy":
@@ -566,6 +605,24 @@ def _divide(words: list[str], kind: str, a: np.ndarray, b: np.ndarray) -> np.nda
     return (np.abs(a) // np.abs(safe)) * np.sign(a) * np.sign(safe)
 
 
+def _power(values: np.ndarray) -> np.ndarray:
+    return np.where(values < 2.0**-126, 0, values)
+
+
+# What else goes on with the next instruction.
+_PLAIN = {
+    "createpolicy",
+    "cvt",
+    "cvta",
+    "fence",
+    "ld",
+    "mad",
+    "membar",
+    "mov",
+    "selp",
+    "setp",
+    "st",
+}
 _COMPUTE: dict[str, Callable] = {
     "add": lambda w, k, a, b: a + b,
     "sub": lambda w, k, a, b: a - b,
@@ -583,8 +640,7 @@ _COMPUTE: dict[str, Callable] = {
     "not": lambda w, k, a: ~a,
     "shl": lambda w, k, a, b: _shift(a, b, left=True),
     "shr": lambda w, k, a, b: _shift(a, b, left=False),
-    "ex2": lambda w, k, a: np.where(
-        np.exp2(a.astype(np.float64)) < 2.0**-126, 0, np.exp2(a.astype(np.float64))),
+    "ex2": lambda w, k, a: _power(np.exp2(a.astype(np.float64))),
     "lg2": lambda w, k, a: np.log2(a.astype(np.float64)),
     "rcp": lambda w, k, a: 1 / a,
     "sqrt": lambda w, k, a: np.sqrt(a),
