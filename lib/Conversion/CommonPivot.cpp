@@ -85,7 +85,16 @@ std::optional<CommonPivot> redfuse::findCommonPivot(FoldOp fold) {
         own = 0;
       }
       if (!isOf(left, false) || !isOf(right, true)) {
-        agreed.insert(i);
+        // What the other side has to say is agreed on; or else all of this one is.
+        unsigned before = agreed.size();
+        for (unsigned argument : left.arguments)
+          if (argument >= n && argument - n != i)
+            agreed.insert(argument - n);
+        for (unsigned argument : right.arguments)
+          if (argument < n && argument != i)
+            agreed.insert(argument);
+        if (agreed.size() == before)
+          agreed.insert(i);
         changed = true;
         break;
       }

@@ -258,7 +258,24 @@ SmallVector<Fragment> FragmentEmitter::evaluate(Block &block,
   DenseMap<Value, Fragment> known;
   for (auto [arg, fragment] : llvm::zip_equal(block.getArguments(), arguments))
     known[arg] = fragment;
+  return evaluate(block, std::move(known),
+                  block.getTerminator()->getOperands());
+}
+
+SmallVector<Fragment> FragmentEmitter::evaluate(Block &block,
+                                                DenseMap<Value, Fragment> known,
+                                                ValueRange wanted) {
+  llvm::DenseSet<Operation *> needed;
+  SmallVector<Value> open(wanted);
+  while (!open.empty()) {
+    Value v = open.pop_back_val();
+    Operation *def = known.contains(v) ? nullptr : v.getDefiningOp();
+    if (def && needed.insert(def).second)
+      llvm::append_range(open, def->getOperands());
+  }
   for (Operation &inner : block.without_terminator()) {
+    if (!needed.contains(&inner))
+      continue;
     if (inner.hasTrait<OpTrait::ConstantLike>()) {
       Fragment single;
       single.values = {constant(cast<TypedAttr>(inner.getAttr("value")))};
@@ -275,8 +292,7 @@ SmallVector<Fragment> FragmentEmitter::evaluate(Block &block,
       operands.push_back(known.lookup(operand));
     known[inner.getResult(0)] = apply(&inner, operands);
   }
-  return llvm::map_to_vector(block.getTerminator()->getOperands(),
-                             [&](Value v) { return known.lookup(v); });
+  return llvm::map_to_vector(wanted, [&](Value v) { return known.lookup(v); });
 }
 
 Value FragmentEmitter::emitElement(Operation *def, ArrayRef<Value> operands) {

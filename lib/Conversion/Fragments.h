@@ -88,6 +88,10 @@ public:
   /// The values that a block of scalar ops yields for these arguments.
   llvm::SmallVector<Fragment> evaluate(mlir::Block &block,
                                        llvm::ArrayRef<Fragment> arguments);
+  /// Values of such a block, from those that are known.
+  llvm::SmallVector<Fragment>
+  evaluate(mlir::Block &block, llvm::DenseMap<mlir::Value, Fragment> known,
+           mlir::ValueRange wanted);
   /// Reads the elements that a value of that shape has of a tensor.
   Fragment load(mlir::Value memref, mlir::AffineMap map, Fragment shape);
   /// Writes elements that exist.

@@ -8,6 +8,8 @@
 
 namespace redfuse {
 
+struct CommonPivot;
+
 /// Generates the function of one kernel by its plan, and its launch.
 ///
 /// Where there are warpgroups (sm_90a), one warp loads tiles of all matrices into one
@@ -295,6 +297,7 @@ private:
   void sendStates(const llvm::DenseMap<unsigned, Fragment> &states);
   States loadReceived(mlir::Value row, int64_t block);
   States mergeAll(llvm::SmallVector<States> parts);
+  States mergeAtPivot(const CommonPivot &how, llvm::ArrayRef<States> parts);
   llvm::DenseMap<unsigned, Fragment> mergeStored();
   Fragment shapeOfState(unsigned state) const;
   void storeStates(const llvm::DenseMap<unsigned, Fragment> &states);
