@@ -288,6 +288,7 @@ private:
   FragmentLayout layoutOfMerge() const;
   /// Bytes of a row of a state.
   int64_t receivedStride(unsigned state) const;
+  bool isSentByFours(unsigned state) const;
   /// Where a state of the blocks' rows starts; behind all of them, of number -1.
   int64_t receivedOffset(unsigned state) const;
   /// Much of it takes the ring's memory, after all blocks are done with theirs.

@@ -293,6 +293,11 @@ int64_t MatrixGenerator::receivedStride(unsigned state) const {
   return 8;
 }
 
+/// Whether a thread sends the columns of two neighbouring groups of eight at once.
+bool MatrixGenerator::isSentByFours(unsigned state) const {
+  return receivedStride(state) % 64 == 0;
+}
+
 int64_t MatrixGenerator::receivedOffset(unsigned state) const {
   int64_t offset = 0;
   FoldOp fold = plan.fold;
@@ -341,16 +346,20 @@ void MatrixGenerator::sendStates(const DenseMap<unsigned, Fragment> &states) {
         Value to = ptx.add(memory, ptx.mul(there, receivedStride(s)));
         if (state.kind == Fragment::Kind::Row) {
           when(isFirst, [&] {
-            ptx.sendPair(to, receivedOffset(s), barrier, state.values[half],
-                         state.values[half]);
+            ptx.send(to, receivedOffset(s), barrier,
+                     {state.values[half], state.values[half]});
           });
           continue;
         }
-        to = ptx.add(to, ptx.mul(t, 8));
-        for (size_t i = 0; i < state.values.size(); i += 2)
-          if (state.rowOf(i) == half)
-            ptx.sendPair(to, receivedOffset(s) + int64_t(i) / 4 * 32, barrier,
-                         state.values[i], state.values[i + 1]);
+        // A thread has two columns in each eight.
+        size_t words = isSentByFours(s) ? 4 : 2;
+        to = ptx.add(to, ptx.mul(t, 4 * words));
+        for (size_t i = 2 * half; i < state.values.size(); i += 2 * words) {
+          SmallVector<Value> sent;
+          for (size_t j = i; j < i + 2 * words; j += 4)
+            llvm::append_range(sent, ArrayRef(state.values).slice(j, 2));
+          ptx.send(to, receivedOffset(s) + int64_t(i) / 4 * 32, barrier, sent);
+        }
       }
     });
   }
@@ -370,12 +379,25 @@ MatrixGenerator::States MatrixGenerator::loadReceived(Value row,
       state.values.push_back(
           ptx.loadPair(at, receivedOffset(s), /*isOwn=*/true)[0]);
     } else {
-      at = ptx.add(at, ptx.mul(t, 8));
-      for (size_t i = 0, n = emitter->sizeOf(state); i < n; i += 2)
-        llvm::append_range(
-            state.values,
-            ptx.loadPair(at, receivedOffset(s) + int64_t(i) * lanes * 4,
-                         /*isOwn=*/true));
+      bool byFours = isSentByFours(s);
+      // The pair is in a group of eight, two of which lie between each other.
+      if (byFours && lanes > 4) {
+        auto bits = [&](int64_t mask) -> Value {
+          return arith::AndIOp::create(b, loc, t, ptx.i32(mask));
+        };
+        at = ptx.add(at, ptx.mul(bits(~7), 8));
+        at = ptx.add(at, ptx.mul(bits(3), 16));
+        at = ptx.add(at, ptx.mul(bits(4), 2));
+      } else {
+        at = ptx.add(at, ptx.mul(t, byFours ? 16 : 8));
+      }
+      for (int64_t i = 0, n = emitter->sizeOf(state); i < n; i += 2) {
+        int64_t offset =
+            byFours && lanes == 4 ? i / 4 * 64 + i / 2 % 2 * 8 : i * lanes * 4;
+        llvm::append_range(state.values,
+                           ptx.loadPair(at, receivedOffset(s) + offset,
+                                        /*isOwn=*/true));
+      }
     }
     states.push_back(std::move(state));
   }

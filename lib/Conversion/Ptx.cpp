@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -110,13 +111,16 @@ Value Ptx::addressIn(Value address, OpFoldResult block) {
   return tile::AddressInOp::create(b, loc, address, block);
 }
 
-void Ptx::sendPair(Value address, int64_t offset, Value barrier, Value x,
-                   Value y) {
-  std::string text =
-      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 "
-      "[$0+" +
-      std::to_string(offset) + "], {$2, $3}, [$1];";
-  emitPtx(b, loc, text, "r,r,f,f", {address, barrier, x, y});
+void Ptx::send(Value address, int64_t offset, Value barrier,
+               ArrayRef<Value> words) {
+  bool isPair = words.size() == 2;
+  std::string text = llvm::formatv(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v{0}.f32 "
+      "[$0+{1}], {{{2}}, [$1];",
+      words.size(), offset, isPair ? "$2, $3" : "$2, $3, $4, $5");
+  SmallVector<Value> operands{address, barrier};
+  llvm::append_range(operands, words);
+  emitPtx(b, loc, text, isPair ? "r,r,f,f" : "r,r,f,f,f,f", operands);
 }
 
 SmallVector<Value> Ptx::loadPair(Value address, int64_t offset, bool isOwn) {

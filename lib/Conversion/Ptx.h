@@ -54,10 +54,10 @@ public:
   mlir::Value loadWord(mlir::Value address);
   /// The address of the same place in a block of the cluster.
   mlir::Value addressIn(mlir::Value address, mlir::OpFoldResult block);
-  /// Two f32 to an address of any block of the cluster, whose `barrier` counts the
-  /// bytes; goes on meanwhile.
-  void sendPair(mlir::Value address, int64_t offset, mlir::Value barrier,
-                mlir::Value x, mlir::Value y);
+  /// Two or four f32 to an address of any block of the cluster, whose `barrier` counts
+  /// the bytes; goes on meanwhile.
+  void send(mlir::Value address, int64_t offset, mlir::Value barrier,
+            llvm::ArrayRef<mlir::Value> words);
   /// Two f32 at an address of any block of the cluster, or of the block's own memory.
   llvm::SmallVector<mlir::Value> loadPair(mlir::Value address, int64_t offset,
                                           bool isOwn = false);

@@ -155,3 +155,76 @@ redfuse.kernel @clusters_0 attributes {num_inputs = 3 : i64,
   redfuse.yield %res : tensor<8x64xbf16>
 }
 }
+
+// -----
+
+// States of eight blocks move to the pivot that all agree on, once each: eight powers,
+// where a tree of merges has fourteen. Columns are sent by fours.
+
+// CHECK-LABEL: gpu.func @pivots_0
+// CHECK: st.async{{.+}}v2.f32
+// CHECK-COUNT-4: st.async{{.+}}v4.f32
+// CHECK-NOT: st.async
+// CHECK: tile.wait_barrier
+// CHECK-COUNT-7: arith.maximumf
+// CHECK-NOT: arith.maximumf
+// CHECK-COUNT-8: ex2.approx
+// CHECK-NOT: ex2.approx
+// CHECK: vector.store {{.+}} : memref<8x64xbf16>
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#r = affine_map<(i, j, d, e) -> (i)>
+#s = affine_map<(i, j, d, e) -> (i, e)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 132, vector_bits = 512, l1 = 65536, l2 = 524288, flops = 67000, bandwidth = 3300, launch_ns = 3000>} {
+func.func @pivots(%q: memref<8x64xbf16>, %k: memref<8192x64xbf16>, %v: memref<8192x64xbf16>, %out: memref<8x64xbf16>) {
+  redfuse.launch @pivots_0 ins(%q, %k, %v : memref<8x64xbf16>, memref<8192x64xbf16>, memref<8192x64xbf16>)
+      outs(%out : memref<8x64xbf16>)
+  return
+}
+redfuse.kernel @pivots_0 attributes {num_inputs = 3 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [8, 128, 0, 0], stream = [1], hints = {cluster = 8, split = 8}>} {
+^bb0(%q: tensor<8x64xbf16>, %k: tensor<8192x64xbf16>, %v: tensor<8192x64xbf16>, %init: tensor<8x64xbf16>):
+  %m0 = tensor.empty() : tensor<8xf32>
+  %o0 = tensor.empty() : tensor<8x64xf32>
+  %state:2 = redfuse.fold {identities = [0xFF800000 : f32, 0.0 : f32], indexing_maps = [#q, #k, #v, #r, #s], over = array<i64: 1>}
+      ins(%q, %k, %v : tensor<8x64xbf16>, tensor<8192x64xbf16>, tensor<8192x64xbf16>)
+      outs(%m0, %o0 : tensor<8xf32>, tensor<8x64xf32>) step {
+  ^bb0(%a: bf16, %b: bf16, %c: bf16, %m: f32, %o: f32):
+    %x = arith.extf %a : bf16 to f32
+    %y = arith.extf %b : bf16 to f32
+    %xy = arith.mulf %x, %y : f32
+    %z = redfuse.reduce add %xy over [2] into [0, 1] : f32
+    %top = redfuse.reduce maximumf %z over [1] into [0] : f32
+    %mn = arith.maximumf %m, %top : f32
+    %d = arith.subf %m, %mn : f32
+    %move = math.exp %d {redfuse.pivot} : f32
+    %e = arith.subf %z, %mn : f32
+    %p = math.exp %e {redfuse.pivot} : f32
+    %w = arith.extf %c : bf16 to f32
+    %pw = arith.mulf %p, %w : f32
+    %sum = redfuse.reduce add %pw over [1] into [0, 3] {redfuse.narrowed = bf16} : f32
+    %om = arith.mulf %o, %move : f32
+    %on = arith.addf %om, %sum : f32
+    redfuse.yield %mn, %on : f32, f32
+  } merge {
+  ^bb0(%ma: f32, %oa: f32, %mb: f32, %ob: f32):
+    %mn = arith.maximumf %ma, %mb : f32
+    %da = arith.subf %ma, %mn : f32
+    %ea = math.exp %da {redfuse.pivot} : f32
+    %db = arith.subf %mb, %mn : f32
+    %eb = math.exp %db {redfuse.pivot} : f32
+    %pa = arith.mulf %oa, %ea : f32
+    %pb = arith.mulf %ob, %eb : f32
+    %on = arith.addf %pa, %pb : f32
+    redfuse.yield %mn, %on : f32, f32
+  } -> tensor<8xf32>, tensor<8x64xf32>
+  %res = redfuse.finalize {indexing_maps = [#s, #s]} ins(%state#1 : tensor<8x64xf32>)
+      outs(%init : tensor<8x64xbf16>) {
+  ^bb0(%o: f32):
+    %t = arith.truncf %o : f32 to bf16
+    redfuse.yield %t : bf16
+  } -> tensor<8x64xbf16>
+  redfuse.yield %res : tensor<8x64xbf16>
+}
+}
