@@ -214,13 +214,14 @@ void FragmentEmitter::store(Value memref, AffineMap map,
           indicesOf(b, loc, map, positionsAt(value, half, false)));
       continue;
     }
+    Value left = columnsLeft(value.dim);
     for (size_t i = stored + 2 * half; i < value.values.size();
          i += 2 * layout.rows) {
       OpBuilder::InsertionGuard inner(b);
       if (pairs) {
-        if (isRagged(value.dim)) {
+        if (left) {
           auto branch = scf::IfOp::create(
-              b, loc, isInside(value.dim, value.columnOf(i)), false);
+              b, loc, isInside(left, value.columnOf(i)), false);
           b.setInsertionPoint(branch.thenYield());
         }
         Value two = vector::FromElementsOp::create(
@@ -234,9 +235,9 @@ void FragmentEmitter::store(Value memref, AffineMap map,
       }
       for (size_t e = i; e < i + 2; ++e) {
         OpBuilder::InsertionGuard innermost(b);
-        if (isRagged(value.dim)) {
+        if (left) {
           auto branch = scf::IfOp::create(
-              b, loc, isInside(value.dim, value.columnOf(e)), false);
+              b, loc, isInside(left, value.columnOf(e)), false);
           b.setInsertionPoint(branch.thenYield());
         }
         memref::StoreOp::create(

@@ -55,16 +55,16 @@ FragmentEmitter::State FragmentEmitter::combine(ReduceOp op, const State &x,
   return {combineValues(b, loc, op.getReducer(), x[0], y[0])};
 }
 
-/// Element `i` of operand `k`; the identity where there is none.
+/// Element `i` of operand `k`; the identity where there is none, of `left` columns.
 Value FragmentEmitter::reducedAt(ReduceOp op, unsigned k,
                                  const Fragment &operand, const Fragment &shape,
-                                 size_t i) {
+                                 size_t i, Value left) {
   Value v = elementFor(operand, shape, i);
-  if (!isRagged(shape.dim))
+  if (!left)
     return v;
   bool isMatrix = shape.kind == Kind::Matrix;
   return arith::SelectOp::create(
-      b, loc, isInside(shape.dim, isMatrix ? shape.columnOf(i) : i), v,
+      b, loc, isInside(left, isMatrix ? shape.columnOf(i) : i), v,
       constant(getIdentityOf(op, k)));
 }
 
@@ -76,13 +76,14 @@ FragmentEmitter::State FragmentEmitter::reduceRow(ReduceOp op,
   // Four chains, so that they overlap.
   SmallVector<State, 4> chains;
   size_t count = 0;
+  Value left = columnsLeft(shape.dim);
   for (size_t i = 0, size = sizeOf(shape); i < size; ++i) {
     bool isMatrix = shape.kind == Kind::Matrix;
     if (isMatrix && shape.rowOf(i) != row)
       continue;
     State element;
     for (auto [k, operand] : llvm::enumerate(operands))
-      element.push_back(reducedAt(op, k, operand, shape, i));
+      element.push_back(reducedAt(op, k, operand, shape, i, left));
     if (chains.size() < 4)
       chains.push_back(element);
     else
@@ -151,7 +152,8 @@ Value FragmentEmitter::isAnyAbove(ReduceOp max, const Fragment &limit) {
   shape.dim = max.getOver()[0];
   shape.rows = layout.rows;
   Type i32 = b.getI32Type();
-  Value zero = constant(b.getI32IntegerAttr(0)), result;
+  Value zero = constant(b.getI32IntegerAttr(0)), result,
+        left = columnsLeft(shape.dim);
   auto bitsOf = [&](Value v) -> Value {
     if (scale)
       v = arith::MulFOp::create(b, loc, v, scale);
@@ -163,7 +165,7 @@ Value FragmentEmitter::isAnyAbove(ReduceOp max, const Fragment &limit) {
     for (size_t i = 0, size = sizeOf(shape); i < size; ++i) {
       if (shape.rowOf(i) != row)
         continue;
-      Value bits = bitsOf(reducedAt(max, 0, operand, shape, i));
+      Value bits = bitsOf(reducedAt(max, 0, operand, shape, i, left));
       if (chains.size() < 2)
         chains.push_back(bits);
       else
@@ -278,10 +280,11 @@ void FragmentEmitter::selectLargest(ReduceOp op) {
   // What is compared, the columns' numbers, and what goes with them.
   size_t size = sizeOf(shape);
   SmallVector<Value> left, columns, carried;
+  Value existing = columnsLeft(d);
   for (size_t i = 0; i < size; ++i) {
     Value order = orderOf(elementFor(value, shape, i));
-    if (isRagged(d))
-      order = select(isInside(d, columnOf(i)), order, nothing);
+    if (existing)
+      order = select(isInside(existing, columnOf(i)), order, nothing);
     left.push_back(order);
     columns.push_back(
         arith::IndexCastOp::create(b, loc, i32, columnAt(d, columnOf(i))));
@@ -411,11 +414,12 @@ Value FragmentEmitter::packLeft(const MatrixProduct &product) {
   shape.rows = layout.rows;
   size_t size = sizeOf(shape);
   SmallVector<Value> elements;
+  Value left = columnsLeft(product.k);
   for (size_t i = 0; i < size; ++i) {
     Value element = elementFor(fragment, shape, i);
-    if (isRagged(product.k))
+    if (left)
       element = arith::SelectOp::create(
-          b, loc, isInside(product.k, shape.columnOf(i)), element,
+          b, loc, isInside(left, shape.columnOf(i)), element,
           constant(b.getZeroAttr(element.getType())));
     if (!element.getType().isF32())
       element = arith::ExtFOp::create(b, loc, b.getF32Type(), element);

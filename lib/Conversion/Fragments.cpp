@@ -88,6 +88,11 @@ Value FragmentEmitter::rowAt(size_t half) {
                          b, loc, row, index(half * (32 / layout.lanes))));
 }
 
+/// How far behind the thread's first column another one is.
+int64_t FragmentEmitter::stepOf(size_t column) const {
+  return int64_t(column) / 2 * 2 * layout.lanes + column % 2;
+}
+
 /// `column` counts what a thread has.
 Value FragmentEmitter::columnAt(unsigned d, size_t column) {
   Value t = arith::AndIOp::create(b, loc, lane, ptx.i32(layout.lanes - 1));
@@ -95,7 +100,7 @@ Value FragmentEmitter::columnAt(unsigned d, size_t column) {
   Value own = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), twice);
   Value base =
       offsets[d] ? Value(arith::AddIOp::create(b, loc, offsets[d], own)) : own;
-  int64_t step = int64_t(column) / 2 * 2 * layout.lanes + column % 2;
+  int64_t step = stepOf(column);
   return step == 0 ? base
                    : Value(arith::AddIOp::create(b, loc, base, index(step)));
 }
@@ -110,9 +115,19 @@ bool FragmentEmitter::isRagged(unsigned d) const {
   return extent % tile != 0;
 }
 
-Value FragmentEmitter::isInside(unsigned d, size_t column) {
+Value FragmentEmitter::columnsLeft(unsigned d) {
+  if (!isRagged(d))
+    return {};
+  Value left = arith::SubIOp::create(b, loc, endOf(d), columnAt(d, 0));
+  // No more than fits a word; a tile has fewer columns.
+  left = arith::MinSIOp::create(b, loc, left, index(1 << 20));
+  left = arith::MaxSIOp::create(b, loc, left, index(0));
+  return arith::IndexCastOp::create(b, loc, b.getI32Type(), left);
+}
+
+Value FragmentEmitter::isInside(Value left, size_t column) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                               columnAt(d, column), endOf(d));
+                               ptx.i32(stepOf(column)), left);
 }
 
 /// The index of element `i` in every dim. Clamped: inside the tensor, whether the
@@ -191,6 +206,9 @@ Fragment FragmentEmitter::make(Value v) {
     return get(same);
   if (def->hasAttr(kPivotAttr))
     return powerOfPivot(def, [&](Value v) { return get(v); });
+  if (auto cmp = dyn_cast<arith::CmpIOp>(def))
+    if (std::optional<Fragment> made = comparePositions(cmp))
+      return *made;
   // Operands first: `values` may grow while they are made.
   SmallVector<Fragment> operands;
   for (Value operand : def->getOperands())
@@ -214,6 +232,84 @@ double FragmentEmitter::boundOf(Value v) const {
   if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(def))
     return boundOf(def->getOperand(0)) + boundOf(def->getOperand(1));
   return kUnknown;
+}
+
+namespace {
+/// What is linear in positions.
+struct LinearPosition {
+  SmallVector<int64_t> factors;
+  int64_t constant = 0;
+
+  /// Adds `v` so many times; false if it is not linear.
+  bool add(Value v, int64_t times) {
+    Operation *def = v.getDefiningOp();
+    if (auto at = dyn_cast_or_null<IndexOp>(def)) {
+      factors[at.getDim()] += times;
+      return true;
+    }
+    if (auto value = getConstantIntValue(getAsOpFoldResult(v))) {
+      constant += times * *value;
+      return true;
+    }
+    if (isa_and_nonnull<arith::IndexCastOp, arith::ExtSIOp>(def))
+      return add(def->getOperand(0), times);
+    if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(def))
+      return add(def->getOperand(0), times) &&
+             add(def->getOperand(1), isa<arith::SubIOp>(def) ? -times : times);
+    return false;
+  }
+};
+} // namespace
+
+/// A comparison of sums of positions, one of them a column's: where the thread's first
+/// column is is subtracted once, and what is left is compared with a constant for each
+/// of its columns. (Sums for each would also be so many induction variables to LLVM.)
+std::optional<Fragment> FragmentEmitter::comparePositions(arith::CmpIOp cmp) {
+  using P = arith::CmpIPredicate;
+  P predicate = cmp.getPredicate();
+  Type type = cmp.getLhs().getType();
+  if (!llvm::is_contained({P::eq, P::ne, P::slt, P::sle, P::sgt, P::sge},
+                          predicate) ||
+      (!type.isIndex() && !type.isInteger(64)) ||
+      !(boundOf(cmp.getLhs()) + boundOf(cmp.getRhs()) < double(1 << 30)))
+    return std::nullopt;
+  LinearPosition difference;
+  difference.factors.assign(space.numDims, 0);
+  if (!difference.add(cmp.getLhs(), 1) || !difference.add(cmp.getRhs(), -1))
+    return std::nullopt;
+  SmallBitVector dims(space.numDims);
+  for (unsigned d = 0; d < space.numDims; ++d)
+    if (difference.factors[d])
+      dims.set(d);
+  Fragment result = shapeOf(dims);
+  if (result.kind != Kind::Column && result.kind != Kind::Matrix)
+    return std::nullopt;
+  Fragment first;
+  first.rows = layout.rows;
+  first.kind = result.kind == Kind::Matrix ? Kind::Row : Kind::Uniform;
+  for (size_t half = 0, n = sizeOf(first); half < n; ++half) {
+    Value sum = ptx.i32(difference.constant);
+    for (unsigned d : dims.set_bits()) {
+      Value at = d == plan.m       ? rowAt(half)
+                 : d == result.dim ? columnAt(d, 0)
+                 : offsets[d]      ? offsets[d]
+                                   : index(0);
+      at = arith::IndexCastOp::create(b, loc, b.getI32Type(), at);
+      int64_t factor = difference.factors[d];
+      if (std::abs(factor) != 1)
+        at = arith::MulIOp::create(b, loc, at, ptx.i32(std::abs(factor)));
+      sum = factor > 0 ? Value(arith::AddIOp::create(b, loc, sum, at))
+                       : Value(arith::SubIOp::create(b, loc, sum, at));
+    }
+    first.values.push_back(sum);
+  }
+  for (size_t i = 0, n = sizeOf(result); i < n; ++i) {
+    int64_t step = stepOf(result.kind == Kind::Column ? i : result.columnOf(i));
+    result.values.push_back(
+        arith::CmpIOp::create(b, loc, predicate, elementFor(first, result, i),
+                              ptx.i32(-step * difference.factors[result.dim])));
+  }
+  return result;
 }
 
 /// Comparisons of positions take half the instructions in 32 bits.

@@ -136,6 +136,7 @@ private:
   size_t storePieces(mlir::Value memref, mlir::AffineMap map,
                      const Fragment &value);
   double boundOf(mlir::Value v) const;
+  std::optional<Fragment> comparePositions(mlir::arith::CmpIOp cmp);
   void narrowPositions(mlir::arith::CmpIOp cmp,
                        llvm::MutableArrayRef<Fragment> operands);
   Fragment indexOf(unsigned d);
@@ -143,7 +144,7 @@ private:
   void reduce(ReduceOp op);
   llvm::SmallVector<Fragment> reducedValues(ReduceOp op, mlir::Value &scale);
   mlir::Value reducedAt(ReduceOp op, unsigned k, const Fragment &operand,
-                        const Fragment &shape, size_t i);
+                        const Fragment &shape, size_t i, mlir::Value left);
   using State = llvm::SmallVector<mlir::Value, 2>;
   State reduceRow(ReduceOp op, llvm::ArrayRef<Fragment> operands,
                   const Fragment &shape, size_t row);
@@ -166,8 +167,12 @@ private:
   llvm::SmallVector<mlir::Value> positionsAt(const Fragment &shape, size_t i,
                                              bool isClamped);
   mlir::Value rowAt(size_t half);
+  int64_t stepOf(size_t column) const;
   mlir::Value columnAt(unsigned d, size_t column);
-  mlir::Value isInside(unsigned d, size_t column);
+  /// How many columns there are from the thread's first one on (i32); null where all
+  /// of the tile exist. Whether one of the thread's is among them.
+  mlir::Value columnsLeft(unsigned d);
+  mlir::Value isInside(mlir::Value left, size_t column);
   mlir::Value constant(mlir::TypedAttr attr);
   mlir::Value index(int64_t value) { return constant(b.getIndexAttr(value)); }
   mlir::Value endOf(unsigned d) { return ends[d] ? ends[d] : extents[d]; }

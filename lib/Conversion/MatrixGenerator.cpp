@@ -495,6 +495,9 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     func->setAttr("nvvm.maxnreg", b.getI32IntegerAttr(budget.whole));
   func->setAttr("nvvm.minctasm",
                 b.getI32IntegerAttr(!hasWarpgroups && threads == 128 ? 2 : 1));
+  // LLVM looks for vectors for as long as all of the rest takes, and finds none: what
+  // is packed is packed already. This attribute tells it not to.
+  func->setAttr("passthrough", b.getStrArrayAttr({"noimplicitfloat"}));
   entry = &func.getBody().front();
   b.setInsertionPointToStart(entry);
   auto end = gpu::ReturnOp::create(b, loc);
