@@ -26,7 +26,12 @@
 // The first step is the last tile, which has the diagonal.
 // CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x128xf32>
 // CHECK: tile.wait_products 0
-// CHECK: arith.cmpi sge, {{.+}} : i32
+// Two rows, each less the thread's first column, with the columns from there on.
+// CHECK: arith.cmpi sge, %[[FIRST:[0-9]+]], %c0_i32
+// CHECK: arith.cmpi sge, %[[FIRST]], %c1_i32
+// CHECK: arith.cmpi sge, %[[SECOND:[0-9]+]], %c0_i32
+// CHECK: arith.cmpi sge, %[[SECOND]], %c1_i32
+// CHECK: arith.cmpi sge, %[[FIRST]], %c8_i32
 // CHECK: arith.select
 // CHECK: ex2.approx.ftz.f32
 // CHECK: tile.pack
