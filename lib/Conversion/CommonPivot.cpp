@@ -86,6 +86,8 @@ std::optional<CommonPivot> redfuse::findCommonPivot(FoldOp fold) {
       }
       if (!isOf(left, false) || !isOf(right, true)) {
         // What the other side has to say is agreed on; or else all of this one is.
+        if (left.arguments.contains(n + i))
+          std::swap(left, right);
         unsigned before = agreed.size();
         for (unsigned argument : left.arguments)
           if (argument >= n && argument - n != i)

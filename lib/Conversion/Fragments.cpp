@@ -278,12 +278,15 @@ std::optional<Fragment> FragmentEmitter::comparePositions(arith::CmpIOp cmp) {
   if (!difference.add(cmp.getLhs(), 1) || !difference.add(cmp.getRhs(), -1))
     return std::nullopt;
   SmallBitVector dims(space.numDims);
+  unsigned columns = 0;
   for (unsigned d = 0; d < space.numDims; ++d)
-    if (difference.factors[d])
+    if (difference.factors[d]) {
       dims.set(d);
-  Fragment result = shapeOf(dims);
-  if (result.kind != Kind::Column && result.kind != Kind::Matrix)
+      columns += d != plan.m && plan.isColumn(d);
+    }
+  if (columns != 1)
     return std::nullopt;
+  Fragment result = shapeOf(dims);
   Fragment first;
   first.rows = layout.rows;
   first.kind = result.kind == Kind::Matrix ? Kind::Row : Kind::Uniform;

@@ -186,9 +186,16 @@ def test_words_of_doubles_are_moved(tmp_path: Path) -> None:
         assert "F2I" not in listing
 
 
-@pytest.mark.parametrize(("names", "limit"), [(list(MATRIX), 3.0), (list(MEMORY), 1.5)])
-def test_time_to_a_cubin(names: list[str], limit: float) -> None:
-    """Processor's seconds; what is over the limit, beside other tests, is tried again."""
+# Alone on a machine, 3 and 1.5 s are the most that they may take (half of it is what they do take
+# where GPU programs are measured); here other tests have the other core, and the same compilation
+# takes twice as long at one time as at another.
+BESIDE_OTHERS = 1.8
+
+
+@pytest.mark.parametrize(("names", "alone"), [(list(MATRIX), 3.0), (list(MEMORY), 1.5)])
+def test_time_to_a_cubin(names: list[str], alone: float) -> None:
+    """Processor's seconds; what is over the limit is tried again."""
+    limit = alone * BESIDE_OTHERS
     slow = {}
     for name in names:
         took = compiled(name)[2]
