@@ -411,9 +411,11 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
     limits = limitsOf(chip);
     device = getDeviceModule(module);
     hasMatrices = false;
+    bool isFailed = false;
     for (KernelLaunch &launch : *launches)
-      if (failed(generate(launch)))
-        return signalPassFailure();
+      isFailed |= failed(generate(launch));
+    if (isFailed)
+      return signalPassFailure();
     if (limits.overlapsLaunches)
       overlapLaunches(device);
     if (hasMatrices) {
@@ -428,14 +430,7 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
 private:
   /// In the first way that takes the kernel.
   LogicalResult generate(KernelLaunch &from) {
-    // A block that has a tile whole folds all segments of it.
-    KernelSpace whole = from.space;
-    if (mergesInLaunch(from.kernel))
-      whole.schedule = ScheduleAttr::get(
-          &getContext(), ScheduleKind::Stream, whole.schedule.getGrid(),
-          whole.schedule.getTiles(), whole.schedule.getStream(),
-          whole.schedule.getReason(), /*parts=*/0, whole.schedule.getLazy(),
-          whole.schedule.getHints());
+    KernelSpace whole = mergeSegmentsOf(from.kernel, from.space);
     for (auto way :
          {&KernelToGPU::generateOnUnits, &KernelToGPU::generateProducts,
           &KernelToGPU::generateRows}) {
@@ -448,21 +443,35 @@ private:
 
   FailureOr<bool> generateOnUnits(KernelLaunch &from,
                                   const KernelSpace &whole) {
+    if (!from.launch->hasAttr(kPlanAttr)) {
+      planLaunch(from.kernel, from.launch, from.space, chip, units);
+      preparePivots(from.kernel, from.launch);
+    }
+    Attribute attr = from.launch->getAttr(kPlanAttr);
+    auto record = dyn_cast_if_present<MatrixPlanAttr>(attr);
+    if (!attr || isa<StringAttr>(attr))
+      return false;
+    auto refuse = [&](const Twine &why) {
+      return from.launch.emitOpError("cannot run as '")
+             << kPlanAttr << "' says: " << why;
+    };
+    if (!record)
+      return refuse("expected a #redfuse.matrix_plan, or why there is none");
     std::optional<MatrixTarget> target = findMatrixTarget(chip);
     if (!target)
-      return false;
+      return refuse("the chip, '" + chip +
+                    "', has no matrix units that are known");
     std::string why;
-    if (std::optional<MatrixPlan> plan =
-            planMatrix(from.kernel, from.launch, whole, *target, units, why)) {
-      MatrixGenerator matrices(from.kernel, from.launch, whole,
-                               std::move(*plan), units);
-      if (matrices.layOut(why)) {
-        hasMatrices = true;
-        return asDone(matrices.run(device, from.name));
-      }
-    }
-    from.kernel.emitRemark("does not run on matrix units: ") << why;
-    return false;
+    std::optional<MatrixPlan> plan = planMatrix(from.kernel, from.launch, whole,
+                                                *target, units, record, why);
+    if (!plan)
+      return refuse(why);
+    MatrixGenerator matrices(from.kernel, from.launch, whole, std::move(*plan),
+                             units);
+    if (!matrices.layOut(why))
+      return refuse(why);
+    hasMatrices = true;
+    return asDone(matrices.run(device, from.name));
   }
 
   /// By matrix instructions, of operands wherever they are. The last of the blocks

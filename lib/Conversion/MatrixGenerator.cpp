@@ -20,11 +20,6 @@ static constexpr RegisterBudget kBudgets[] = {
     {0, 0, 0}, {168, 40, 232}, {128, 32, 160}};
 /// Of one multiplying warpgroup, where two blocks are on a multiprocessor.
 static constexpr RegisterBudget kHalfBudget = {128, 40, 216};
-/// Streamed dims from which on pivots are lazy.
-static constexpr int64_t kLazyLength = 512;
-/// Elements of products in a thread beside which there is room for predicates and for
-/// pivots that lag.
-static constexpr int64_t kLazyElements = 160;
 
 //===----------------------------------------------------------------------===//
 // Multipliers
@@ -392,60 +387,13 @@ void MatrixGenerator::emitMultipliers() {
 // The function and its launch
 //===----------------------------------------------------------------------===//
 
-/// Where states, scores and predicates are all that a thread of warps that multiply
-/// by themselves has registers for.
-static bool hasNoRoomForLazy(const MatrixPlan &plan) {
-  if (plan.target.hasWarpgroups || !plan.stream)
-    return false;
-  int64_t elements = 0;
-  for (const MatrixProduct &product : plan.products)
-    elements += plan.elementsOf(plan.widths.lookup(product.n));
-  IndexProgramOpInterface step = plan.step;
-  return elements > kLazyElements &&
-         llvm::any_of(step.getProgramBody()->getOps<arith::SelectOp>(),
-                      [](arith::SelectOp select) {
-                        return isa_and_nonnull<arith::CmpIOp, arith::AndIOp,
-                                               arith::OrIOp>(
-                            select.getCondition().getDefiningOp());
-                      });
-}
-
 LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
-  pullPivots(kernel);
-  // Beside a loop over a long sum, ptxas would not see that addresses are uniform;
-  // in few steps maxima are seldom close to the last ones yet. Where few rows exist a
-  // move takes less than asking for it.
-  int64_t length = plan.stream ? space.staticExtents[*plan.stream] : 0;
-  int64_t lazy = space.schedule.getHint("lazy");
-  if (!isTiled() &&
-      (lazy ? lazy > 1
-            : (ShapedType::isDynamic(length) || length >= kLazyLength) &&
-                  !hasLowerRowsOnly() && !hasNoRoomForLazy(plan)))
-    markLazyPivots(kernel);
-  FailureOr<DimSets> dims = DimSets::compute(plan.step);
-  if (failed(dims))
+  if (failed(prepare()))
     return failure();
-  stepSets = *dims;
-  if (plan.finalize) {
-    dims = DimSets::compute(
-        cast<IndexProgramOpInterface>(plan.finalize.getOperation()));
-    if (failed(dims))
-      return failure();
-    finalSets = *dims;
-  }
-  emitter = std::make_unique<FragmentEmitter>(b, loc, plan, space);
-  emitter->layout.rows = plan.groupRows / 32;
   bool hasWarpgroups = plan.target.hasWarpgroups;
   if (plan.fold) {
     findPartialSums();
     findPivotMoves();
-  }
-  if (plan.stream && plan.shares() == 1 && hasWarpgroups) {
-    int64_t wanted = space.schedule.getHint("queue");
-    hasQueue = wanted ? wanted == 2
-                      : !MatrixMasks(b, loc, plan, *stepSets, *emitter)
-                             .getDecided()
-                             .empty();
   }
   b.setInsertionPoint(launch);
   Value all =
@@ -473,7 +421,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   unsigned firstOperand = arguments.size();
   llvm::append_range(arguments, launch->getOperands());
   SmallVector<Value> memory;
-  if (plan.groups() > 1 || hasQueue)
+  if (plan.groups() > 1 || plan.hasQueue)
     allocateStates(all, arguments, memory);
 
   b.setInsertionPointToEnd(module.getBody());
@@ -509,7 +457,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       entry->getArguments().slice(firstOperand, launch->getNumOperands());
   if (plan.groups() > 1)
     workspace = entry->getArguments().drop_back().back();
-  if (plan.groups() > 1 || hasQueue)
+  if (plan.groups() > 1 || plan.hasQueue)
     counters = entry->getArguments().back();
   blocks = entry->getArgument(0);
   rounds = entry->getArgument(1);
@@ -590,7 +538,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       ptx.initBarrier(residentBarrier(/*isFull=*/true), 1);
       ptx.initBarrier(residentBarrier(/*isFull=*/false), 4 * plan.consumers);
     }
-    if (hasQueue) {
+    if (plan.hasQueue) {
       // Who reads an answer: the loader, and every multiplying warp.
       ptx.initBarrier(queueBarrier(/*isFull=*/true), 1);
       ptx.initBarrier(queueBarrier(/*isFull=*/false), 1 + 4 * plan.consumers);
@@ -611,7 +559,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   // From here on memory is read that the launch before may have written.
   if (plan.target.overlapsLaunches) {
     func->setAttr(kWaits, b.getUnitAttr());
-    if (hasWarpgroups && startsNextLate())
+    if (hasWarpgroups && plan.startsNextLate)
       func->setAttr(kStartsNext, b.getUnitAttr());
     emitPtx(b, loc, "griddepcontrol.wait;", "", {});
   }
@@ -636,7 +584,7 @@ LogicalResult MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
         budget.whole && plan.split == 1,
         [&] {
           branchOn(isEqual(thread, 0), [&] { emitLoader(); });
-          if (hasQueue)
+          if (plan.hasQueue)
             branchOn(isEqual(thread, 32), [&] { emitQueue(); });
         },
         [&] { emitMultipliers(); });

@@ -62,7 +62,11 @@ public:
   /// Cuts shared memory into slots; false with `why` where there is too little.
   bool layOut(std::string &why);
 
-  /// After layOut.
+  /// After layOut: the plan with all that can be decided now only, as hints ask for
+  /// it or else by what the kernel is made of.
+  mlir::FailureOr<MatrixPlan> decide();
+
+  /// After layOut, as the plan says.
   mlir::LogicalResult run(mlir::gpu::GPUModuleOp module, llvm::StringRef name);
 
 private:
@@ -121,6 +125,10 @@ private:
     unsigned state;
     mlir::Value value;
   };
+
+  mlir::LogicalResult prepare();
+  /// Whether predicates make tiles of the grid unequal.
+  bool hasUnequalTiles();
 
   // Host ----------------------------------------------------------------------
   mlir::Value makeTensorMap(const Tile &tile);
@@ -188,14 +196,6 @@ private:
   mlir::Value receivedBarrier() { return ptx.barrierAt(receivedCount); }
   // Loader --------------------------------------------------------------------
   void fetchAhead();
-  /// The next kernel's blocks come when all copies of this one's are under way, not
-  /// as soon as there is room: what they ask for would be in the way.
-  bool startsNextLate() const {
-    int64_t wanted = space.schedule.getHint("late");
-    return plan.target.overlapsLaunches &&
-           (wanted ? wanted == 2
-                   : (plan.isHalf && plan.cluster > 1) || plan.split > 1);
-  }
   void emitLoader();
   Ring loadBlock(Ring ring);
   Ring loadProduct(unsigned product, Ring ring);
@@ -340,9 +340,6 @@ private:
   unsigned stagedResult = 0;
   /// Whether the block's tile is an odd one, by its own count (i32).
   mlir::Value turn;
-  /// Tiles differ in how long they take: blocks take the next one when they are
-  /// done with one.
-  bool hasQueue = false;
   /// Tiles of the grid, and how many every block has at least.
   mlir::Value base, barriers, slotRing, thread, warp, group, blocks, rounds;
   /// Where blocks share tiles: the block's tile, and which of its blocks it is.

@@ -14,13 +14,6 @@ using namespace mlir;
 using namespace redfuse;
 
 static constexpr int64_t kMaxSlots = 8;
-/// Steps of sums that blocks share which are asked for while the launch before ends.
-static constexpr int64_t kTilesAhead = 4;
-/// Bytes that the tiles of a group stream: they should stay in the L2, which also
-/// has to take what is written. Where predicates make tiles unequal, larger groups
-/// even them out, and a part of the group is in work at a time.
-static constexpr int64_t kSharedCacheBytes = 32 << 20,
-                         kUnequalBytes = 128 << 20;
 /// So many blocks at least stream the same data at a time.
 static constexpr int64_t kSharers = 4;
 /// The share of the rows, the first ones, whose tiles are the last of all where tiles
@@ -108,8 +101,8 @@ bool MatrixGenerator::layOut(std::string &why) {
   if (plan.split > 1)
     slots = std::min(
         slots, std::max(plan.target.halfBytes / slotBytes, held + heldTiled));
-  if (int64_t wanted = space.schedule.getHint("slots"))
-    slots = std::min(slots, std::max(wanted, held + heldTiled));
+  if (plan.slots)
+    slots = std::min(slots, std::max(plan.slots, held + heldTiled));
   if (slots >= held + heldTiled)
     return true;
   why = llvm::formatv("its tiles take {0} slots of {1} bytes in shared memory, "
@@ -253,14 +246,9 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
         size = b.createOrFold<arith::MulIOp>(loc, size, emitter->extents[d]);
       bytes = b.createOrFold<arith::AddIOp>(loc, bytes, size);
     }
-    bool isUnequal =
-        plan.stream &&
-        !MatrixMasks(b, loc, plan, *stepSets, *emitter).getDecided().empty();
-    int64_t cached = isUnequal ? kUnequalBytes : kSharedCacheBytes;
-    if (int64_t wanted = space.schedule.getHint("cached"))
-      cached = wanted << 20;
+    bool isUnequal = hasUnequalTiles();
     Value some = b.createOrFold<arith::DivUIOp>(
-        loc, index(cached),
+        loc, index(plan.cachedBytes),
         b.createOrFold<arith::MaxUIOp>(loc, bytes, index(1)));
     Value size = b.createOrFold<arith::MinUIOp>(
         loc, b.createOrFold<arith::MaxUIOp>(loc, some, index(1)), others);
@@ -280,7 +268,8 @@ void MatrixGenerator::placeBlock(Value block, bool isMultiplier) {
     // last: blocks then end at about the same time.
     std::optional<int64_t> rowTiles =
         getConstantIntValue(getAsOpFoldResult(rows));
-    int64_t late = isEven && hasQueue && rowTiles ? *rowTiles / kLateRows : 0;
+    int64_t late =
+        isEven && plan.hasQueue && rowTiles ? *rowTiles / kLateRows : 0;
     Value lateRows = index(late);
     Value earlyRows = b.createOrFold<arith::SubIOp>(loc, rows, lateRows);
     Value number = block;
@@ -389,7 +378,7 @@ Value MatrixGenerator::sumTileAt(Value i) {
 
 void MatrixGenerator::overTiles(bool isMultiplier,
                                 function_ref<Ring(Value, Ring)> body) {
-  if (hasQueue)
+  if (plan.hasQueue)
     return overQueue(isMultiplier, body);
   // Round after round, every other one in reverse: who had a long tile gets a
   // short one.
@@ -630,23 +619,15 @@ MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
   return ring;
 }
 
-/// Before the kernel waits for the one before it, tiles come to the second-level cache:
-/// of sums that blocks share, of the first step where blocks find a place beside those
-/// of the kernel before, and, where asked for, of one step less than the hint says.
+/// Before the kernel waits for the one before it, the first tiles come to the
+/// second-level cache.
 void MatrixGenerator::fetchAhead() {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   for (Value map : maps)
     emitPtx(
         b, loc, "prefetch.tensormap [$0];", "l",
         UnrealizedConversionCastOp::create(b, loc, pointer, map).getResult(0));
-  int64_t wanted = space.schedule.getHint("ahead");
-  if (wanted == 0 && plan.split > 1)
-    wanted = 1 + kTilesAhead;
-  if (wanted == 0 && plan.isHalf && plan.cluster > 1)
-    wanted = 2;
-  bool isTiled =
-      llvm::any_of(loads, [](const Load &load) { return bool(load.left); });
-  if (wanted < 2 || (plan.stream && isTiled))
+  if (plan.ahead == 0)
     return;
   auto index = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
@@ -667,7 +648,7 @@ void MatrixGenerator::fetchAhead() {
         continue;
       }
       Value count = b.createOrFold<arith::MinUIOp>(loc, tilesOfSum(product.k),
-                                                   index(wanted - 1));
+                                                   index(plan.ahead));
       emitFor(b, loc, index(0), count, index(1), {}, [&](Value i, ValueRange) {
         Value at = sumTileAt(i);
         fetch(load.right, at);
@@ -683,7 +664,7 @@ void MatrixGenerator::fetchAhead() {
   Value end = streamEnd          ? streamEnd
               : emitter->ends[d] ? emitter->ends[d]
                                  : emitter->extents[d];
-  Value width = index(tileOf(d)), most = index((wanted - 1) * tileOf(d));
+  Value width = index(tileOf(d)), most = index(plan.ahead * tileOf(d));
   Value first = streamBegin;
   end = arith::MinUIOp::create(b, loc, end,
                                arith::AddIOp::create(b, loc, first, most));
@@ -706,6 +687,6 @@ void MatrixGenerator::emitLoader() {
     placeBlock(block, /*isMultiplier=*/false);
     return loadBlock(ring);
   });
-  if (startsNextLate())
+  if (plan.startsNextLate)
     emitPtx(b, loc, "griddepcontrol.launch_dependents;", "", {});
 }

@@ -72,6 +72,24 @@ struct MatrixPlan {
 
   /// Two blocks fit a multiprocessor: the next launch is there when this one ends.
   bool isHalf = false;
+  /// Slots of the ring; 0, until it is laid out: as many as there is room for.
+  int64_t slots = 0;
+  /// Results are stored from shared memory, by copies; not decided until then.
+  std::optional<bool> isStaged;
+  /// Tiles differ in how long they take: blocks take the next one when they are
+  /// done with one.
+  bool hasQueue = false;
+  /// Bytes of tiles one behind the other that find what they read in the L2 cache.
+  int64_t cachedBytes = 0;
+  /// Steps, or tiles of a sum, whose data the L2 cache is asked for before the kernel
+  /// waits for the one before it.
+  int64_t ahead = 0;
+  /// The next kernel's blocks come when all copies of this one's are under way, not
+  /// as soon as there is room: what they ask for would be in the way.
+  bool startsNextLate = false;
+  /// How far pivots may be below what they belong to; `kLagByRows`, or half as many
+  /// powers of 2; 0: they are maxima.
+  int64_t lag = 0;
 
   bool isColumn(unsigned d) const { return widths.contains(d); }
   int64_t rows() const { return groupRows * consumers; }
@@ -91,11 +109,35 @@ struct MatrixPlan {
   int64_t groups() const { return segments / cluster; }
 };
 
-/// The plan of a kernel, or nothing and why not.
+/// As far as the sums of rows allow.
+inline constexpr int64_t kLagByRows = 1;
+
+/// The plan of a kernel as far as it is made before shared memory is laid out, or
+/// nothing and why not. What `record` says is not chosen, but checked.
 std::optional<MatrixPlan> planMatrix(KernelOp kernel, LaunchOp launch,
                                      const KernelSpace &space,
                                      const MatrixTarget &target, int64_t units,
-                                     std::string &why);
+                                     MatrixPlanAttr record, std::string &why);
+
+/// All that is decided, as an attribute.
+MatrixPlanAttr recordPlan(const MatrixPlan &plan, const KernelSpace &space);
+
+// On launches: redfuse-plan-matrices makes it, redfuse-kernel-to-gpu uses it.
+
+/// On a launch: its kernel's plan, or why it has none.
+inline constexpr llvm::StringLiteral kPlanAttr = "redfuse.matrices";
+
+/// The iteration space of a kernel as blocks on matrix units walk it: one that has a
+/// tile whole folds all segments of it.
+KernelSpace mergeSegmentsOf(KernelOp kernel, const KernelSpace &space);
+
+/// Plans a launch on a chip with so many multiprocessors, and says so by `kPlanAttr`;
+/// what already has it stays. Does nothing for a chip without matrix units.
+void planLaunch(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
+                llvm::StringRef chip, int64_t units);
+
+/// Pulls the pivots of a planned launch's kernel, and marks those that may lag.
+void preparePivots(KernelOp kernel, LaunchOp launch);
 
 // Blocks that share sums or states: MatrixBlocks.cpp.
 

@@ -107,13 +107,13 @@ void MatrixGenerator::findPivotMoves() {
   // By how many powers of 2 values may be above a pivot that stays. A weight of 1 is
   // exact, a larger one is rounded to 16 bits for its product: that counts little where
   // it is a small part of its row, which the row's sum says.
-  int64_t hint = space.schedule.getHint("lazy");
-  float headroom = hint > 1        ? std::min(float(hint) / 2, kHeadroom)
+  bool isByRows = plan.lag == kLagByRows;
+  float headroom = !isByRows       ? std::min(float(plan.lag) / 2, kHeadroom)
                    : backs.empty() ? kHeadroom
                                    : 1;
   std::optional<unsigned> sum;
   float weightsInStep = 1;
-  if (hint <= 1 && !backs.empty())
+  if (isByRows && !backs.empty())
     for (auto [s, reduce] : partialSums)
       if (Value weight = reduce.getOperand(0); isWeight(weight)) {
         sum = s;

@@ -17,11 +17,9 @@ static constexpr int64_t kLongStaged = 512;
 /// time; twice as many should be left. Of three warpgroups two multiply while one
 /// stores: direct stores are as fast then, and faster where all is over soon.
 void MatrixGenerator::chooseStaged(int64_t held, unsigned &nextMap) {
-  int64_t wanted = space.schedule.getHint("store");
   if (!plan.target.hasWarpgroups || !plan.stream || plan.shares() > 1 ||
-      (wanted ? wanted != 2
-              : plan.consumers != 2 ||
-                    space.staticExtents[*plan.stream] < kLongStaged))
+      !plan.isStaged.value_or(plan.consumers == 2 &&
+                              space.staticExtents[*plan.stream] >= kLongStaged))
     return;
   auto last = cast<IndexProgramOpInterface>(plan.finalize.getOperation());
   SmallVector<AffineMap> all = last.getIndexingMapsArray();

@@ -38,8 +38,8 @@ static constexpr int64_t kMostSlots = 4;
 bool MatrixGenerator::layOutByWarps(std::string &why) {
   for (int64_t bytes : {plan.target.halfBytes, plan.target.sharedBytes}) {
     slots = std::min((bytes - residentBytes) / slotBytes, kMostSlots);
-    if (int64_t wanted = space.schedule.getHint("slots"))
-      slots = std::min(slots, std::max<int64_t>(wanted, 2));
+    if (plan.slots)
+      slots = std::min(slots, std::max<int64_t>(plan.slots, 2));
     if (slots >= 2)
       return true;
   }

@@ -214,6 +214,58 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult
+MatrixPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       Multiplier by, int64_t rowDim, ArrayRef<int64_t> tiles,
+                       int64_t groups, int64_t groupRows,
+                       ArrayRef<OperandPlace>, int64_t split, int64_t segments,
+                       int64_t cluster, int64_t blocks, int64_t slots, bool,
+                       bool, int64_t cached, int64_t ahead, bool, int64_t lag) {
+  auto check = [&](StringRef name, int64_t value,
+                   ArrayRef<int64_t> allowed) -> LogicalResult {
+    if (llvm::is_contained(allowed, value))
+      return success();
+    auto diag = emitError()
+                << "'" << name << "' is " << value << "; expected one of ";
+    llvm::interleaveComma(allowed, diag);
+    return diag;
+  };
+  auto checkLeast = [&](StringRef name, int64_t value,
+                        int64_t least) -> LogicalResult {
+    if (value >= least)
+      return success();
+    return emitError() << "'" << name << "' is " << value << "; expected "
+                       << least << " or more";
+  };
+  if (rowDim < 0 || rowDim >= int64_t(tiles.size()))
+    return emitError() << "'row_dim' is " << rowDim << ", but 'tiles' has "
+                       << tiles.size() << " entries";
+  for (int64_t tile : tiles)
+    if (tile < 0)
+      return emitError() << "a tile of extent " << tile
+                         << "; expected 0 (no rows or columns) or more";
+  if (by == Multiplier::Warps ? failed(check("groups", groups, {1, 2}))
+                              : failed(check("groups", groups, {1, 2, 3})))
+    return failure();
+  if (failed(check("group_rows", groupRows, {64, 128})) ||
+      failed(check("split", split, {1, 2, 4, 8})) ||
+      failed(checkLeast("segments", segments, 1)) ||
+      failed(check("cluster", cluster, {1, 2, 4, 8})) ||
+      failed(check("blocks", blocks, {1, 2})) ||
+      failed(checkLeast("slots", slots, 1)) ||
+      failed(checkLeast("cached", cached, 0)) ||
+      failed(checkLeast("ahead", ahead, 0)) ||
+      failed(checkLeast("lag", lag, 0)))
+    return failure();
+  if (segments % cluster != 0)
+    return emitError() << segments << " segments are no clusters of "
+                       << cluster;
+  if (split > 1 && segments > 1)
+    return emitError() << "blocks share sums ('split') or a fold ('segments'), "
+                          "not both";
+  return success();
+}
+
 LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringAttr, int64_t units, int64_t vectorBits,
                                  int64_t l1, int64_t l2, int64_t flops,

@@ -92,8 +92,30 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
         lines.append(f"  schedule  {schedule_text(schedule)}")
         if schedule.get("reason"):
             lines.append(f"            because {schedule['reason']}")
+    if "matrices" in kernel:
+        lines.append(f"  matrices  {plan_text(kernel['matrices'])}")
     lines += [f"  {rule}" for rule in approximations(kernel)]
     return lines
+
+
+def plan_text(plan: Mapping[str, Any]) -> str:
+    """How a kernel runs on matrix units, in a line."""
+    if "refused" in plan:
+        return f"no matrix units: {plan['refused']}"
+    tiles = " ".join(f"{name}={size}" for name, size in plan["tiles"].items())
+    groups, who = plan["groups"], plan["by"]
+    if who == "warps":
+        groups *= 4
+    elif groups == 1:
+        who = "warpgroup"
+    text = f"{groups} {who}, tiles {tiles}, left operands {' and '.join(plan['left'])}"
+    if plan["split"] > 1:
+        text += f", {plan['split']} blocks share sums"
+    if plan["segments"] > 1:
+        text += f", {plan['segments']} segments"
+    if plan["cluster"] > 1:
+        text += f" in clusters of {plan['cluster']}"
+    return text
 
 
 def approximations(kernel: Mapping[str, Any]) -> list[str]:

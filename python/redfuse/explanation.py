@@ -18,6 +18,7 @@ _LISTS = re.compile(r"(grid|tiles|stream) = \[([^\]]*)\]")
 _REASON = re.compile(r'reason = "((?:[^"\\]|\\.)*)"')
 _PARTS = re.compile(r", parts = (\d+)")
 _KIND = re.compile(r"schedule<\s*(\w+)")
+_WORDS = re.compile(r"(\w+) = (\[[^\]]*\]|\w+)")
 _TEXT_PLACE = re.compile(r"(?<!\S)-:(?=\d+:\d)")  # as `errors.position_text` has it
 
 
@@ -43,14 +44,30 @@ class Recorder:
                 for kernel, name in zip(self.kernels, names, strict=True):
                     kernel["name"] = name
             self.refused = list(refusals(module))
+        elif stage == "plan":
+            self._plans(module)
 
     def result(self) -> dict:
         """The explanation."""
         for number, kernel in enumerate(self.kernels):
             kernel.setdefault("name", f"kernel_{number}")
         keys = ("name", "source", "inputs", "cascades", "schedule")
-        kernels = [{key: kernel[key] for key in keys} for kernel in self.kernels]
+        optional = ("matrices",)
+        kernels = [
+            {key: kernel[key] for key in (*keys, *(k for k in optional if k in kernel))}
+            for kernel in self.kernels
+        ]
         return {"kernels": kernels, "refused": self.refused}
+
+    def _plans(self, module: Any) -> None:
+        """How launches run on matrix units, or why they do not."""
+        for launch in walk(module.operation, "redfuse.launch"):
+            name = launch.attributes["kernel"].value
+            for kernel in self.kernels:
+                own = kernel.get("name")
+                if name in (own, f"{own}_parts") and "redfuse.matrices" in launch.attributes:
+                    dims = [dim["name"] for dim in kernel["cascades"][0]["dims"]]
+                    kernel["matrices"] = _plan(launch.attributes["redfuse.matrices"], dims)
 
     def _folds(self, module: Any) -> None:
         kinds = ("stream", "multipass", "split")
@@ -239,6 +256,23 @@ def _schedule(cascade: Any, names: list[str]) -> dict:
     reason = _REASON.search(text)
     if reason:
         found["reason"] = reason[1]
+    return found
+
+
+def _plan(attribute: Any, dims: list[str]) -> dict:
+    """A ``#redfuse.matrix_plan`` by the names of its fields, or why there is none."""
+    if hasattr(attribute, "value"):
+        return {"refused": attribute.value}
+    text = str(attribute)
+    found: dict[str, Any] = {"by": text.partition("<")[2].partition(",")[0]}
+    for name, value in _WORDS.findall(text):
+        words = [word.strip() for word in value.strip("[]").split(",")]
+        numbers = [int(word) if word.isdigit() else word for word in words]
+        found[name] = numbers if value.startswith("[") else numbers[0]
+    for name in ("staged", "queue", "late"):
+        found[name] = found[name] == "true"
+    found["row_dim"] = dims[found["row_dim"]]
+    found["tiles"] = {n: size for n, size in zip(dims, found["tiles"], strict=False) if size}
     return found
 
 

@@ -106,19 +106,23 @@ def fused_rocm(options: Options, chip: str) -> list[tuple[str, str]]:
     ]
 
 
-GPU_STAGES = (*STAGES[:-1], "nvvm", "llvm")
+GPU_STAGES = (*STAGES[:-2], "plan", "generate", "nvvm", "llvm")
 
 
 def fused_gpu(options: Options, chip: str, features: str) -> list[tuple[str, str]]:
     """(stage, pipeline) pairs of the fusing compiler for an NVIDIA GPU: the CPU's down to
-    buffers. "nvvm" leaves PTX in a gpu.binary, "llvm" the host code that launches it. Matrix
-    units add up in an order and with roundings of their own: not where the source's are asked
-    for."""
+    buffers. "plan" says how kernels run on matrix units, "nvvm" leaves PTX in a gpu.binary,
+    "llvm" the host code that launches it. Matrix units add up in an order and with roundings of
+    their own: not where the source's are asked for."""
     units = "" if options.strict else f"{{chip={chip}}}"
     front = [pair for pair in fused(options) if pair[0] not in ("generate", "llvm")]
     return [
         *front,
-        ("generate", f"builtin.module(redfuse-host-to-gpu,redfuse-kernel-to-gpu{units})"),
+        (
+            "plan",
+            f"builtin.module(redfuse-host-to-gpu,redfuse-plan-matrices{units},redfuse-lazy-pivots)",
+        ),
+        ("generate", f"builtin.module(redfuse-kernel-to-gpu{units})"),
         (
             "nvvm",
             f"builtin.module(redfuse-lower-to-nvvm{{chip={chip} features={features} "

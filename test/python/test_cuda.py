@@ -40,6 +40,32 @@ def test_strict_takes_no_matrix_units(tmp_path: Path) -> None:
     assert not any(name in made[1] for name in (b"wgmma", b"div.full"))
 
 
+def plan_of(path: Path) -> tuple[str, dict, str]:
+    """The IR after the stage that plans, and what is said of the program's one kernel."""
+    exe = redfuse.compile(path, target="cuda:sm_90a", options={"cache": False})
+    (kernel,) = exe.explain(json=True)["kernels"]
+    return exe.ir["plan"], kernel["matrices"], exe.explain()
+
+
+def test_how_a_kernel_runs_on_matrix_units_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(programs.attention(4, 32, 256, 1024, 64, "bf16"))
+    ir, plan, text = plan_of(path)
+    assert "redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 2," in ir
+    assert plan["by"] == "warpgroups" and plan["row_dim"] == "i2" and plan["segments"] == 1
+    assert plan["tiles"]["i2"] == plan["groups"] * plan["group_rows"]
+    assert plan["left"] == ["kept", "packed"] and plan["lag"] == 1 and plan["queue"] is False
+    assert "matrices  2 warpgroups, tiles i2=128 " in text
+
+
+def test_why_a_kernel_does_not_run_on_matrix_units_is_told() -> None:
+    ir, plan, text = plan_of(CORPUS / "attention_causal.mlir")
+    why = "no dim is the rows of every product, with 16-bit floats in memory on the other side"
+    assert f'redfuse.matrices = "{why}"' in ir
+    assert plan == {"refused": why}
+    assert f"matrices  no matrix units: {why}" in text
+
+
 MEMORY_BOUND = {
     "softmax": programs.softmax(8192, 8192, "bf16"),
     "softmax_long": programs.softmax(4096, 32768, "bf16"),

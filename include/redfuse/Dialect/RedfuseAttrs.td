@@ -42,6 +42,22 @@ def Redfuse_ScheduleKindAttr : I32EnumAttr<"ScheduleKind", "how a kernel walks i
   let cppNamespace = "::redfuse";
 }
 
+def Redfuse_MultiplierAttr : I32EnumAttr<"Multiplier", "who multiplies matrices", [
+    I32EnumAttrCase<"Warpgroups", 0, "warpgroups">,
+    I32EnumAttrCase<"Warps", 1, "warps">
+  ]> {
+  let cppNamespace = "::redfuse";
+}
+
+def Redfuse_OperandPlaceAttr : I32EnumAttr<"OperandPlace", "where the left operand of a product is", [
+    I32EnumAttrCase<"Tiled", 0, "tiled">,
+    I32EnumAttrCase<"Kept", 1, "kept">,
+    I32EnumAttrCase<"Resident", 2, "resident">,
+    I32EnumAttrCase<"Packed", 3, "packed">
+  ]> {
+  let cppNamespace = "::redfuse";
+}
+
 class Redfuse_Attr<string name, string attrMnemonic>
     : AttrDef<Redfuse_Dialect, name> {
   let mnemonic = attrMnemonic;
@@ -135,6 +151,61 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
   }];
   // Entries after the kind may each be missing.
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
+  let summary = "how a kernel runs on matrix units";
+  let description = [{
+    All that is chosen for a kernel whose contractions run on matrix units: layouts,
+    operands, roles, pipeline, tiles and stores. `redfuse-plan-matrices` puts it on
+    a launch (`redfuse.matrices`), `redfuse-kernel-to-gpu` does as it says; a plan
+    that was written by hand is checked against the kernel.
+
+    - who multiplies: `warpgroups` of four warps beside one that copies (sm_90a), or
+      `warps` that copy, too
+    - `row_dim`: the dim that is the rows of all products
+    - `tiles` has an entry for each iteration dim: the rows of a block, the columns
+      of products (those of the streamed dim are a step), 0 for others
+    - `groups` of `group_rows` rows each multiply; three take turns otherwise than two
+    - `left` has the place of each product's left operand: tiles of a long sum pass
+      through the ring (`tiled`); it is read to registers once (`kept`), or stays in
+      shared memory (`resident`); it is computed (`packed`)
+    - `split` blocks share the sums of a tile, or `segments` of them the streamed
+      dim, of which `cluster` at a time merge before others do
+    - `blocks` of a multiprocessor; `slots` of the ring of tiles
+    - `staged`: results leave by copies from shared memory
+    - `queue`: a block asks for its next tile when it is done with one
+    - `cached`: MiB that tiles one behind the other find in the L2 cache
+    - `ahead`: steps (or tiles of a sum) that the L2 cache is asked for before the
+      kernel waits for the one before it
+    - `late`: the next kernel's blocks come when all copies of this one are under way
+    - `lag` of pivots, in halves of a power of 2; 1: as far as the sums of rows allow,
+      0: pivots are maxima
+
+    Example:
+
+    ```mlir
+    #redfuse.matrix_plan<warpgroups, row_dim = 2, tiles = [0, 0, 128, 128, 128, 128],
+        groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1,
+        cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 32,
+        ahead = 0, late = false, lag = 1>
+    ```
+  }];
+  let parameters = (ins
+    EnumParameter<Redfuse_MultiplierAttr>:$by, "int64_t":$rowDim,
+    ArrayRefParameter<"int64_t">:$tiles, "int64_t":$groups, "int64_t":$groupRows,
+    ArrayRefParameter<"::redfuse::OperandPlace">:$left,
+    "int64_t":$split, "int64_t":$segments, "int64_t":$cluster, "int64_t":$blocks,
+    "int64_t":$slots, "bool":$staged, "bool":$queue, "int64_t":$cached,
+    "int64_t":$ahead, "bool":$late, "int64_t":$lag);
+  let assemblyFormat = [{
+    `<` $by `,` `row_dim` `=` $rowDim `,` `tiles` `=` `[` $tiles `]` `,` `groups` `=` $groups `,`
+    `group_rows` `=` $groupRows `,` `left` `=` `[` $left `]` `,` `split` `=` $split `,`
+    `segments` `=` $segments `,` `cluster` `=` $cluster `,` `blocks` `=` $blocks `,`
+    `slots` `=` $slots `,` `staged` `=` $staged `,` `queue` `=` $queue `,` `cached` `=` $cached `,`
+    `ahead` `=` $ahead `,` `late` `=` $late `,` `lag` `=` $lag `>`
+  }];
   let genVerifyDecl = 1;
 }
 

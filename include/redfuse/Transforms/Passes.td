@@ -402,6 +402,66 @@ def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
                            "mlir::cf::ControlFlowDialect"];
 }
 
+def PlanMatrices : Pass<"redfuse-plan-matrices", "mlir::ModuleOp"> {
+  let summary = "Choose how kernels run on matrix units";
+  let description = [{
+    A kernel whose contractions are products of 16-bit floats can run on the matrix
+    units of `chip`: the `redfuse.launch` gets a `#redfuse.matrix_plan` that says
+    all that is chosen, by the cost model or as hints of the schedule ask for it:
+    tiles, where operands are, who loads and who multiplies, the ring, blocks that
+    share sums or folds, the order of tiles, how results leave, how far pivots lag.
+    A launch whose kernel does not fit gets the reason instead, and a remark. What
+    has a plan keeps it.
+
+    Before:
+
+    ```mlir
+    redfuse.launch @k ins(%q, %k, %v : ...) outs(%o : memref<2x1024x128xbf16>)
+    ```
+
+    After `-redfuse-plan-matrices=chip=sm_90a`:
+
+    ```mlir
+    redfuse.launch @k ins(%q, %k, %v : ...) outs(%o : memref<2x1024x128xbf16>)
+        {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 1, ...>}
+    ```
+  }];
+  let options = [Option<"chip", "chip", "std::string", /*default=*/"\"\"",
+                        "the architecture, as sm_90a: whose matrix units may be used">];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
+def LazyPivots : Pass<"redfuse-lazy-pivots", "mlir::ModuleOp"> {
+  let summary = "Mark running maxima that may lag behind";
+  let description = [{
+    In the kernels of launches with a plan. Where a fold carries the maximum of a
+    positive constant's multiple, it carries the maximum of what is multiplied
+    instead; exponentials of distances from such a state are marked
+    `redfuse.pivot`. Where the plan lets pivots lag, a maximum that step, merge and
+    finalisation are free of (any other value there gives the same results) is
+    marked `redfuse.lazy`, with what makes a distance from it a power of 2. The
+    generated kernel moves such a pivot, and all that is relative to it, in a branch
+    that few steps take.
+
+    Before:
+
+    ```mlir
+    %score = arith.mulf %product, %scale : f32
+    %top = redfuse.reduce maximumf over [3] into [1] (%score) : (f32) -> f32
+    %max = arith.maximumf %top, %state : f32
+    %power = math.exp %distance : f32
+    ```
+
+    After:
+
+    ```mlir
+    %top = redfuse.reduce maximumf over [3] into [1] (%product) : (f32) -> f32
+    %max = arith.maximumf %top, %state {redfuse.lazy = ...} : f32
+    %power = math.exp %distance {redfuse.pivot} : f32
+    ```
+  }];
+}
+
 def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
   let summary = "Generate a gpu.func for every kernel";
   let description = [{
@@ -413,12 +473,13 @@ def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
     in a workspace that the host allocates around the launch. The number of
     multiprocessors is the module's `redfuse.target`'s.
 
-    With `chip=sm_90a`, a kernel whose contractions are products of 16-bit floats
-    runs on the matrix units: one warp loads tiles by tensor maps into a ring in
-    shared memory, warpgroups of 64 rows multiply, and what is computed between
-    products stays in registers as fragments. The products of a step of a fold run
-    while those of the step before are added to its states. A kernel that does
-    not fit is generated as above, and a remark at it says why.
+    A launch with a `#redfuse.matrix_plan` (`redfuse-plan-matrices`) runs on the
+    matrix units of `chip` as that says: one warp loads tiles by tensor maps into a
+    ring in shared memory, warpgroups of 64 rows multiply, and what is computed
+    between products stays in registers as fragments. The products of a step of a
+    fold run while those of the step before are added to its states. Launches that
+    were not looked at are planned first, and their pivots made lazy
+    (`redfuse-lazy-pivots`); those without a plan are generated as above.
   }];
   let options = [Option<"chip", "chip", "std::string", /*default=*/"\"\"",
                         "the architecture, as sm_90a: whose matrix units may be used">];

@@ -1,0 +1,322 @@
+//===- MatrixChoices.cpp - tiles, operands and blocks of a plan ------------===//
+#include "MatrixPlanner.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace redfuse;
+
+/// 32-bit registers a thread may have for fragments where three warpgroups
+/// multiply: it has 160 in all.
+static constexpr int64_t kRegistersOfThree = 128;
+/// Columns of a step where rows are few: memory takes the time, and the first and
+/// the last tile should be short.
+static constexpr int64_t kFewRowsColumns = 64;
+/// How much faster three warpgroups are than two, with shorter tiles of columns,
+/// where the rows are whole tiles of either; and how long the streamed dim has to be
+/// where predicates cut tiles.
+static constexpr double kGainOfThree = 1.08;
+static constexpr int64_t kLongStream = 8192;
+/// The widest states and tiles for which a block has enough with half of a
+/// multiprocessor's registers and shared memory.
+static constexpr int64_t kHalfColumns = 128;
+
+bool MatrixPlanner::chooseWidths() {
+  auto pad = [](int64_t extent, int64_t to) {
+    return std::max<int64_t>(to, llvm::alignTo(extent, to));
+  };
+  SmallBitVector isReduced(space.numDims);
+  for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>())
+    isReduced.set(reduce.getOver()[0]);
+  for (MatrixProduct &product : plan.products) {
+    for (unsigned d : {product.n, product.k}) {
+      if (d == plan.stream || (d == product.k && product.tiledLeft))
+        continue;
+      std::optional<int64_t> extent = extentOf(d);
+      bool isGrid =
+          space.schedule && llvm::is_contained(space.schedule.getGrid(), d);
+      int64_t width;
+      if (extent && *extent <= kMaxColumns)
+        width = pad(*extent, 16);
+      else if (isGrid && !isReduced.test(d))
+        width = 128;
+      else
+        return refuse("a dim of columns is dynamic or longer than 256");
+      plan.widths[d] = width;
+    }
+  }
+  if (!plan.target.hasWarpgroups)
+    return chooseByWarps(plan, space, units, why);
+  if (!plan.stream) {
+    int64_t registers = 0;
+    for (MatrixProduct &product : plan.products)
+      registers += plan.widths[product.n] / 2;
+    if (registers > plan.target.fragmentRegisters)
+      return refuse("the fragments of its products do not fit registers");
+    return true;
+  }
+  if (std::optional<int64_t> width =
+          streamWidth(plan.target.fragmentRegisters, registersOfOthers())) {
+    plan.widths[*plan.stream] = *width;
+    return true;
+  }
+  return refuse("its states do not fit registers");
+}
+
+/// What a step takes of registers besides products: matrices that are no factors, which
+/// ptxas loads long before they are used, and positions. Beside left operands in
+/// registers ptxas finds room for positions and masks.
+int64_t MatrixPlanner::registersOfOthers() {
+  constexpr int64_t kOfPosition = 12, kOfMatrix = 24;
+  bool isResident =
+      llvm::any_of(plan.products, [](const MatrixProduct &product) {
+        return product.isResident;
+      });
+  llvm::DenseSet<Value> factors;
+  for (auto [left, right] : operands) {
+    factors.insert(stripExtension(left));
+    factors.insert(stripExtension(right));
+  }
+  auto isMatrix = [&](Value v) {
+    return (*sets)[v].test(plan.m) && (*sets)[v].test(*plan.stream);
+  };
+  int64_t registers = 0, inputs = plan.fold.getInputs().size();
+  Block *body = plan.step.getProgramBody();
+  for (BlockArgument arg : body->getArguments().take_front(inputs))
+    if (!factors.contains(arg) && isMatrix(arg) &&
+        (isResident || isa<FloatType>(arg.getType())))
+      registers += kOfMatrix;
+  if (!isResident)
+    return registers;
+  for (Operation &op : *body)
+    if (isa<arith::CmpIOp, arith::SIToFPOp, arith::UIToFPOp>(op) &&
+        isMatrix(op.getResult(0)))
+      registers += kOfPosition;
+  return registers;
+}
+
+/// The columns of a step: as many as registers and shared memory have room for. Where
+/// left operands are in registers, others take some where the last step is cut.
+std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers,
+                                                  int64_t ofOthers) {
+  int64_t resident = 0, widest = 0;
+  for (MatrixProduct &product : plan.products) {
+    int64_t other = product.isBack      ? plan.widths[product.n]
+                    : product.tiledLeft ? kSumTile
+                                        : plan.widths[product.k];
+    widest = std::max<int64_t>(widest, llvm::alignTo(other, 64));
+    if (product.isBack)
+      registers -= plan.widths[product.n] / 2;
+    else if (product.isResident)
+      resident += plan.rows() * llvm::alignTo(plan.widths[product.k], 64) * 2;
+    else if (!product.tiledLeft)
+      registers -= plan.widths[product.k] / 4;
+  }
+  // Scores, and what is packed of them; several maps of scores more. Two slots for
+  // each product.
+  int64_t fronts = 0;
+  for (MatrixProduct &product : plan.products)
+    fronts += !product.isBack;
+  int64_t longest = extentOf(*plan.stream).value_or(128);
+  int64_t wanted = space.schedule ? space.schedule.getHint("columns") : 0;
+  for (int64_t width : {128, 112, 96, 80, 64, 48, 32, 16}) {
+    if (width > std::max<int64_t>(16, llvm::alignTo(longest, 16)) ||
+        (wanted && width > std::max<int64_t>(wanted, 16)))
+      continue;
+    bool isCut = resident || longest % width != 0;
+    if (width / 4 + std::max<int64_t>(fronts, 1) * width / 2 >
+        registers - (isCut ? ofOthers : 0))
+      continue;
+    if (resident &&
+        resident + 2 * int64_t(plan.products.size()) * width * widest * 2 >
+            plan.target.sharedBytes)
+      continue;
+    return width;
+  }
+  return std::nullopt;
+}
+
+/// Three warpgroups with 64 rows each, instead of two: while one computes, two
+/// multiply. Their left operands stay in shared memory, and a step is shorter.
+void MatrixPlanner::chooseThree() {
+  int64_t wantedRows = space.schedule.getHint("rows");
+  bool isAsked = wantedRows > 128;
+  if (space.schedule.getHint("operand") == 2 || isAsked || !wantedRows)
+    for (MatrixProduct &product : plan.products)
+      if (!product.isBack && !product.keptLeft)
+        return;
+  if (!plan.stream || plan.shares() > 1 || plan.consumers != 2)
+    return;
+  if (space.schedule.getHint("operand") == 2)
+    for (MatrixProduct &product : plan.products)
+      product.isResident = product.keptLeft.has_value();
+  std::optional<int64_t> rows = extentOf(plan.m),
+                         length = extentOf(*plan.stream);
+  if (wantedRows ? !isAsked : !rows || !length)
+    return;
+  if (!isAsked && !isWorthThree(*rows, *length))
+    return;
+  MatrixPlan two = plan;
+  plan.consumers = 3;
+  for (MatrixProduct &product : plan.products)
+    product.isResident = product.keptLeft.has_value();
+  // Predicates take some.
+  std::optional<int64_t> width = streamWidth(
+      kRegistersOfThree - (hasPredicates() ? 4 : 0), /*ofOthers=*/0);
+  // With fewer columns the matrix unit waits for the exponentials.
+  if (width && (isAsked || *width >= std::min<int64_t>(80, *length)))
+    plan.widths[*plan.stream] = *width;
+  else
+    plan = two;
+}
+
+/// Whether values depend on comparisons along the streamed dim.
+bool MatrixPlanner::hasPredicates() {
+  return llvm::any_of(plan.step.getProgramBody()->getOps<arith::SelectOp>(),
+                      [&](arith::SelectOp select) {
+                        return (*sets)[select.getCondition()].test(
+                            *plan.stream);
+                      });
+}
+
+/// By the rows of all rounds of tiles, or of all tiles where they are unequal.
+bool MatrixPlanner::isWorthThree(int64_t rows, int64_t length) {
+  bool isCut = hasPredicates();
+  if (isCut && length < kLongStream)
+    return false;
+  int64_t others = 1;
+  for (int64_t d : space.schedule.getGrid())
+    if (unsigned(d) != plan.m) {
+      std::optional<int64_t> extent = extentOf(d);
+      if (!extent)
+        return false;
+      others *= *extent;
+    }
+  auto rowsOfAll = [&](int64_t tile) {
+    int64_t tiles = others * llvm::divideCeil(rows, tile);
+    return double(tile) *
+           (isCut ? tiles : units * llvm::divideCeil(tiles, units));
+  };
+  return rowsOfAll(192) < kGainOfThree * rowsOfAll(128);
+}
+
+std::optional<SharedFold> MatrixPlanner::shareable(int64_t tiles,
+                                                   int64_t rows) {
+  if (space.schedule.getKind() != ScheduleKind::Stream ||
+      llvm::any_of(space.staticExtents, ShapedType::isDynamic))
+    return std::nullopt;
+  SharedFold fold;
+  fold.tiles = tiles;
+  fold.rows = plan.rows();
+  for (auto [s, arg] :
+       llvm::enumerate(plan.step.getProgramBody()->getArguments().drop_front(
+           plan.fold.getInputs().size()))) {
+    Type type = arg.getType();
+    if (!type.isF32() && !type.isF64() && !type.isInteger(32) &&
+        !type.isInteger(64))
+      return std::nullopt;
+    double size = rows * double(bytesOf(type));
+    fold.isForClusters &= type.isF32() && (*sets)[arg].test(plan.m);
+    for (unsigned d : (*sets)[arg].set_bits())
+      if (plan.isColumn(d))
+        size *= plan.widths[d];
+    fold.stateBytes += size;
+  }
+  for (MatrixProduct &product : plan.products)
+    fold.sizes.push_back(plan.widths[product.n] *
+                         double(product.tiledLeft ? *extentOf(product.k)
+                                                  : plan.widths[product.k]));
+  fold.steps = llvm::divideCeil(space.staticExtents[*plan.stream],
+                                plan.widths[*plan.stream]);
+  fold.blocksOfUnit = plan.isHalf ? 2 : 1;
+  return fold;
+}
+
+/// How many blocks divide the streamed dim of a tile of results between them. The
+/// last of them reads the states of all.
+void MatrixPlanner::shareFold(int64_t tiles, int64_t rows) {
+  std::optional<SharedFold> fold = shareable(tiles, rows);
+  if (!fold)
+    return;
+  Segments segments =
+      chooseSegments(*fold, plan.target, units, space.schedule.getHint("split"),
+                     space.schedule.getHint("cluster"));
+  plan.segments = segments.count;
+  plan.cluster = segments.cluster;
+}
+
+/// How many rows a block has, and how many blocks share a sum. Few tiles would
+/// leave multiprocessors idle, and their share of the bandwidth with them.
+void MatrixPlanner::chooseBlocks() {
+  std::optional<int64_t> rows = extentOf(plan.m);
+  int64_t wantedRows = space.schedule.getHint("rows");
+  int64_t wantedSplit = space.schedule.getHint("split");
+  if (plan.target.hasWarpgroups)
+    plan.consumers =
+        (wantedRows ? wantedRows <= 64 : rows && *rows <= 64) ? 1 : 2;
+  if (!rows)
+    return;
+  int64_t others = 1, shortest = std::numeric_limits<int64_t>::max();
+  for (int64_t d : space.schedule.getGrid())
+    if (unsigned(d) != plan.m) {
+      std::optional<int64_t> extent = extentOf(d);
+      if (!extent)
+        return;
+      others *= plan.isColumn(d) ? llvm::divideCeil(*extent, plan.widths[d])
+                                 : *extent;
+    }
+  if (plan.stream && plan.consumers == 1 && !space.schedule.getHint("columns"))
+    plan.widths[*plan.stream] =
+        std::min(plan.widths[*plan.stream], kFewRowsColumns);
+  if (plan.stream)
+    return shareFold(others * llvm::divideCeil(*rows, plan.rows()),
+                     std::min(*rows, plan.rows()));
+  if (!plan.target.hasWarpgroups)
+    return;
+  for (MatrixProduct &product : plan.products) {
+    std::optional<int64_t> k = extentOf(product.k);
+    if (!product.tiledLeft || !k)
+      return;
+    shortest = std::min<int64_t>(shortest, llvm::divideCeil(*k, kSumTile));
+  }
+  SmallVector<SharedSum> sums;
+  for (MatrixProduct &product : plan.products)
+    sums.push_back({*extentOf(product.k), plan.widths[product.n]});
+  double best = std::numeric_limits<double>::infinity();
+  for (int64_t consumers : {2, 1})
+    for (int64_t split : {1, 2, 4, 8}) {
+      int64_t tiles = others * llvm::divideCeil(*rows, 64 * consumers);
+      if (split > shortest || (split > 1 && tiles * split > units))
+        continue;
+      if ((wantedRows && consumers != (wantedRows <= 64 ? 1 : 2)) ||
+          (wantedSplit && split != wantedSplit))
+        continue;
+      // Clusters are placed whole: registers should be left for a second block on
+      // a multiprocessor.
+      if (!wantedRows && split > 1 && consumers == 2 &&
+          llvm::any_of(sums,
+                       [](const SharedSum &sum) { return sum.columns > 64; }))
+        continue;
+      double cycles = cyclesOfShared(sums, tiles, consumers, split, units);
+      if (cycles < best) {
+        best = cycles;
+        plan.consumers = consumers;
+        plan.split = split;
+      }
+    }
+  if (plan.split > 1)
+    for (auto &[d, width] : plan.widths)
+      width = llvm::alignTo(width, 4 * plan.split);
+}
+
+/// Whether the next launch's blocks should find a place beside these: where one cluster
+/// has all segments of a tile, half of the multiprocessors copy nothing while it merges.
+bool MatrixPlanner::leavesRoom() {
+  return plan.cluster > 1 && plan.groups() == 1 &&
+         llvm::all_of(plan.products, [&](const MatrixProduct &product) {
+           unsigned d = product.isBack ? product.n : product.k;
+           return !product.tiledLeft && plan.widths.lookup(d) <= kHalfColumns;
+         });
+}

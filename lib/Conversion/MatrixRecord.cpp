@@ -1,0 +1,166 @@
+//===- MatrixRecord.cpp - plans as attributes ------------------------------===//
+#include "MatrixPlanner.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+static OperandPlace placeOf(const MatrixProduct &product) {
+  return product.tiledLeft    ? OperandPlace::Tiled
+         : product.isResident ? OperandPlace::Resident
+         : product.keptLeft   ? OperandPlace::Kept
+                              : OperandPlace::Packed;
+}
+
+MatrixPlanAttr redfuse::recordPlan(const MatrixPlan &plan,
+                                   const KernelSpace &space) {
+  SmallVector<int64_t> tiles(space.numDims, 0);
+  for (auto [d, width] : plan.widths)
+    tiles[d] = width;
+  tiles[plan.m] = plan.rows();
+  SmallVector<OperandPlace> left;
+  for (const MatrixProduct &product : plan.products)
+    left.push_back(placeOf(product));
+  IndexProgramOpInterface step = plan.step;
+  return MatrixPlanAttr::get(
+      step->getContext(),
+      plan.target.hasWarpgroups ? Multiplier::Warpgroups : Multiplier::Warps,
+      plan.m, tiles, plan.consumers, plan.groupRows, left, plan.split,
+      plan.segments, plan.cluster, plan.isHalf ? 2 : 1, plan.slots,
+      plan.isStaged.value_or(false), plan.hasQueue, plan.cachedBytes >> 20,
+      plan.ahead, plan.startsNextLate, plan.lag);
+}
+
+//===----------------------------------------------------------------------===//
+// What is recorded, as far as it fits the kernel
+//===----------------------------------------------------------------------===//
+
+bool MatrixPlanner::takeTiles(MatrixPlanAttr record) {
+  bool isOfGroups = record.getBy() == Multiplier::Warpgroups;
+  if (isOfGroups != plan.target.hasWarpgroups)
+    return refuse(llvm::formatv("it is for {0}, and the chip's units are those "
+                                "of {1}",
+                                isOfGroups ? "warpgroups" : "warps",
+                                isOfGroups ? "warps" : "warpgroups"));
+  if (record.getTiles().size() != space.numDims)
+    return refuse(llvm::formatv("'tiles' has {0} entries, the kernel {1} dims",
+                                record.getTiles().size(), space.numDims));
+  if (record.getRowDim() != int64_t(plan.m))
+    return refuse(llvm::formatv("the rows of its products are dim {0}, not {1}",
+                                plan.m, record.getRowDim()));
+  plan.consumers = record.getGroups();
+  plan.groupRows = record.getGroupRows();
+  if (plan.rows() != record.getTiles()[plan.m])
+    return refuse("the tile of the rows is not that of all groups");
+  if (isOfGroups && plan.groupRows != 64)
+    return refuse("a warpgroup has 64 rows");
+  SmallBitVector isReduced(space.numDims);
+  for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>())
+    isReduced.set(reduce.getOver()[0]);
+  for (MatrixProduct &product : plan.products)
+    for (unsigned d : {product.n, product.k}) {
+      if (d == product.k && product.tiledLeft)
+        continue;
+      int64_t width = record.getTiles()[d];
+      std::optional<int64_t> extent = extentOf(d);
+      bool isCut =
+          d == plan.stream || (space.schedule && !isReduced.test(d) &&
+                               llvm::is_contained(space.schedule.getGrid(), d));
+      if (width <= 0 || width > kMaxColumns || width % 16 != 0)
+        return refuse(llvm::formatv("the tile of dim {0} is {1}; expected a "
+                                    "multiple of 16, {2} at most",
+                                    d, width, kMaxColumns));
+      if (!isCut && (!extent || width < *extent))
+        return refuse(
+            llvm::formatv("dim {0} is not whole in its tile of {1}", d, width));
+      plan.widths[d] = width;
+    }
+  return true;
+}
+
+bool MatrixPlanner::takeOperands(MatrixPlanAttr record) {
+  if (record.getLeft().size() != plan.products.size())
+    return refuse(llvm::formatv("'left' has {0} entries, the kernel {1} "
+                                "products",
+                                record.getLeft().size(), plan.products.size()));
+  for (auto [i, product] : llvm::enumerate(plan.products)) {
+    OperandPlace place = record.getLeft()[i];
+    bool mayBeEither = product.keptLeft && (place == OperandPlace::Kept ||
+                                            place == OperandPlace::Resident);
+    if (place != placeOf(product) && !mayBeEither)
+      return refuse(llvm::formatv("the left operand of product {0} can be {1}, "
+                                  "not {2}",
+                                  i, stringifyOperandPlace(placeOf(product)),
+                                  stringifyOperandPlace(place)));
+    if (!plan.target.hasWarpgroups && place == OperandPlace::Kept)
+      return refuse("warps that multiply by themselves have what is kept in "
+                    "shared memory");
+    product.isResident = place == OperandPlace::Resident;
+  }
+  return true;
+}
+
+bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
+  // Ranks, where sums are shared.
+  for (auto &[d, width] : plan.widths)
+    width = std::max(width, record.getTiles()[d]);
+  plan.isHalf = record.getBlocks() == 2;
+  plan.slots = record.getSlots();
+  plan.isStaged = record.getStaged();
+  plan.hasQueue = record.getQueue();
+  plan.cachedBytes = record.getCached() << 20;
+  plan.ahead = record.getAhead();
+  plan.startsNextLate = record.getLate();
+  plan.lag = record.getLag();
+  if (!plan.target.hasWarpgroups)
+    return true;
+  if (plan.isHalf && (!plan.stream || plan.consumers != 1))
+    return refuse("a multiprocessor has two blocks of a fold by one warpgroup "
+                  "at most");
+  if (plan.consumers < 3)
+    return true;
+  if (!plan.stream || record.getSegments() > 1 || record.getSplit() > 1)
+    return refuse("three warpgroups are for folds that one block makes");
+  for (const MatrixProduct &product : plan.products)
+    if (!product.isBack && !product.isResident)
+      return refuse("three warpgroups have left operands in shared memory");
+  return true;
+}
+
+bool MatrixPlanner::takeShares(MatrixPlanAttr record) {
+  plan.split = record.getSplit();
+  plan.segments = record.getSegments();
+  plan.cluster = record.getCluster();
+  if (plan.split > 1) {
+    if (plan.stream || !plan.target.hasWarpgroups)
+      return refuse("blocks share the sums of a cascade on warpgroups alone");
+    for (const MatrixProduct &product : plan.products) {
+      std::optional<int64_t> k = extentOf(product.k);
+      if (!product.tiledLeft || !k ||
+          llvm::divideCeil(*k, kSumTile) < plan.split)
+        return refuse("a sum is too short for so many blocks");
+    }
+    for (auto [d, width] : plan.widths)
+      if (width % (4 * plan.split) != 0)
+        return refuse(llvm::formatv("the tile of dim {0} is {1}; expected a "
+                                    "multiple of {2}, for so many blocks",
+                                    d, width, 4 * plan.split));
+  }
+  if (plan.segments == 1)
+    return true;
+  std::optional<SharedFold> fold =
+      plan.stream ? shareable(/*tiles=*/1, plan.rows()) : std::nullopt;
+  if (!fold)
+    return refuse("blocks cannot share what is no fold, of dynamic extents, or "
+                  "of other states than words");
+  int64_t each = llvm::divideCeil(fold->steps, plan.segments);
+  if (llvm::divideCeil(fold->steps, each) != uint64_t(plan.segments))
+    return refuse(llvm::formatv("{0} steps are not {1} segments that all have "
+                                "one",
+                                fold->steps, plan.segments));
+  if (plan.cluster > 1 && (!fold->isForClusters || !plan.target.hasWarpgroups))
+    return refuse("the blocks of a cluster cannot send each other its states");
+  return true;
+}

@@ -1,0 +1,284 @@
+// RUN: redfuse-opt %s -redfuse-plan-matrices=chip=sm_90a -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-plan-matrices=chip=sm_80 -split-input-file | FileCheck %s --check-prefix=WARPS
+// RUN: redfuse-opt %s -redfuse-plan-matrices -split-input-file | FileCheck %s --check-prefix=NONE
+
+// NONE-NOT: redfuse.matrices
+
+// Two products a step. The left operand of the first is the same in all steps:
+// registers keep it; that of the second is computed. A predicate makes tiles
+// unequal, so blocks take them from a queue.
+
+// CHECK-LABEL: func.func @weighted_rows
+// CHECK: redfuse.launch
+// CHECK-SAME: #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64],
+// CHECK-SAME: groups = 2, group_rows = 64, left = [kept, packed],
+// CHECK-SAME: split = 1, segments = 1, cluster = 1, blocks = 1, slots = {{[0-9]+}},
+// CHECK-SAME: staged = true, queue = true, cached = 128, ahead = 0, late = false, lag = 1>
+
+// Without warpgroups two blocks find a place on a multiprocessor, and what is kept is
+// in shared memory.
+// WARPS-LABEL: func.func @weighted_rows
+// WARPS: #redfuse.matrix_plan<warps, row_dim = 0, tiles = [128, 64, 64, 64],
+// WARPS-SAME: groups = 1, group_rows = 128, left = [resident, packed],
+// WARPS-SAME: blocks = 2, slots = {{[0-9]+}}, staged = false, queue = false
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#r = affine_map<(i, j, d, e) -> (i)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+func.func @weighted_rows(%q: memref<256x64xbf16>, %k: memref<512x64xbf16>, %v: memref<512x64xbf16>, %out: memref<256x64xbf16>) {
+  redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
+      outs(%out : memref<256x64xbf16>)
+  return
+}
+redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1]>} {
+^bb0(%q: tensor<256x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %init: tensor<256x64xbf16>):
+  %l0 = tensor.empty() : tensor<256xf32>
+  %o0 = tensor.empty() : tensor<256x64xf32>
+  %state:2 = redfuse.fold {identities = [0.0 : f32, 0.0 : f32], indexing_maps = [#q, #k, #v, #r, #o], over = array<i64: 1>}
+      ins(%q, %k, %v : tensor<256x64xbf16>, tensor<512x64xbf16>, tensor<512x64xbf16>)
+      outs(%l0, %o0 : tensor<256xf32>, tensor<256x64xf32>) step {
+  ^bb0(%a: bf16, %b: bf16, %c: bf16, %l: f32, %o: f32):
+    %low = arith.constant 0xFF800000 : f32
+    %i = redfuse.index 0
+    %j = redfuse.index 1
+    %below = arith.cmpi sge, %i, %j : index
+    %x = arith.extf %a : bf16 to f32
+    %y = arith.extf %b : bf16 to f32
+    %xy = arith.mulf %x, %y : f32
+    %s = redfuse.reduce add %xy over [2] into [0, 1] : f32
+    %m = arith.select %below, %s, %low : f32
+    %p = math.exp %m : f32
+    %ps = redfuse.reduce add %p over [1] into [0] : f32
+    %ln = arith.addf %l, %ps : f32
+    %z = arith.extf %c : bf16 to f32
+    %pz = arith.mulf %p, %z : f32
+    %po = redfuse.reduce add %pz over [1] into [0, 3] {redfuse.narrowed = bf16} : f32
+    %on = arith.addf %o, %po : f32
+    redfuse.yield %ln, %on : f32, f32
+  } merge {
+  ^bb0(%la: f32, %oa: f32, %lb: f32, %ob: f32):
+    %ln = arith.addf %la, %lb : f32
+    %on = arith.addf %oa, %ob : f32
+    redfuse.yield %ln, %on : f32, f32
+  } -> tensor<256xf32>, tensor<256x64xf32>
+  %res = redfuse.finalize {indexing_maps = [#r, #o, #o]} ins(%state#0, %state#1 : tensor<256xf32>, tensor<256x64xf32>)
+      outs(%init : tensor<256x64xbf16>) {
+  ^bb0(%l: f32, %o: f32):
+    %n = arith.divf %o, %l : f32
+    %t = arith.truncf %n : f32 to bf16
+    redfuse.yield %t : bf16
+  } -> tensor<256x64xbf16>
+  redfuse.yield %res : tensor<256x64xbf16>
+}
+
+// -----
+
+// What hints ask for.
+
+// CHECK-LABEL: func.func @hinted
+// CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 64, 64],
+// CHECK-SAME: groups = 1, group_rows = 64, left = [kept, packed],
+// CHECK-SAME: slots = 4, staged = false, queue = false
+// CHECK-SAME: lag = 0>
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#r = affine_map<(i, j, d, e) -> (i)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+func.func @hinted(%q: memref<256x64xbf16>, %k: memref<512x64xbf16>, %v: memref<512x64xbf16>, %out: memref<256x64xbf16>) {
+  redfuse.launch @hinted_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
+      outs(%out : memref<256x64xbf16>)
+  return
+}
+redfuse.kernel @hinted_0 attributes {num_inputs = 3 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1],
+      hints = {columns = 64, lazy = 1, queue = 1, rows = 64, slots = 4, store = 1}>} {
+^bb0(%q: tensor<256x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %init: tensor<256x64xbf16>):
+  %l0 = tensor.empty() : tensor<256xf32>
+  %o0 = tensor.empty() : tensor<256x64xf32>
+  %state:2 = redfuse.fold {identities = [0.0 : f32, 0.0 : f32], indexing_maps = [#q, #k, #v, #r, #o], over = array<i64: 1>}
+      ins(%q, %k, %v : tensor<256x64xbf16>, tensor<512x64xbf16>, tensor<512x64xbf16>)
+      outs(%l0, %o0 : tensor<256xf32>, tensor<256x64xf32>) step {
+  ^bb0(%a: bf16, %b: bf16, %c: bf16, %l: f32, %o: f32):
+    %low = arith.constant 0xFF800000 : f32
+    %i = redfuse.index 0
+    %j = redfuse.index 1
+    %below = arith.cmpi sge, %i, %j : index
+    %x = arith.extf %a : bf16 to f32
+    %y = arith.extf %b : bf16 to f32
+    %xy = arith.mulf %x, %y : f32
+    %s = redfuse.reduce add %xy over [2] into [0, 1] : f32
+    %m = arith.select %below, %s, %low : f32
+    %p = math.exp %m : f32
+    %ps = redfuse.reduce add %p over [1] into [0] : f32
+    %ln = arith.addf %l, %ps : f32
+    %z = arith.extf %c : bf16 to f32
+    %pz = arith.mulf %p, %z : f32
+    %po = redfuse.reduce add %pz over [1] into [0, 3] {redfuse.narrowed = bf16} : f32
+    %on = arith.addf %o, %po : f32
+    redfuse.yield %ln, %on : f32, f32
+  } merge {
+  ^bb0(%la: f32, %oa: f32, %lb: f32, %ob: f32):
+    %ln = arith.addf %la, %lb : f32
+    %on = arith.addf %oa, %ob : f32
+    redfuse.yield %ln, %on : f32, f32
+  } -> tensor<256xf32>, tensor<256x64xf32>
+  %res = redfuse.finalize {indexing_maps = [#r, #o, #o]} ins(%state#0, %state#1 : tensor<256xf32>, tensor<256x64xf32>)
+      outs(%init : tensor<256x64xbf16>) {
+  ^bb0(%l: f32, %o: f32):
+    %n = arith.divf %o, %l : f32
+    %t = arith.truncf %n : f32 to bf16
+    redfuse.yield %t : bf16
+  } -> tensor<256x64xbf16>
+  redfuse.yield %res : tensor<256x64xbf16>
+}
+
+// -----
+
+// Few rows: blocks of one cluster have a segment of the streamed dim each.
+
+// CHECK-LABEL: func.func @few_rows
+// CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 64, 64],
+// CHECK-SAME: groups = 1
+// CHECK-SAME: split = 1, segments = 8, cluster = 8, blocks = 2
+// CHECK-SAME: queue = false, cached = 32, ahead = 1, late = true, lag = 1>
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#r = affine_map<(i, j, d, e) -> (i)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 132, vector_bits = 128, l1 = 99328, l2 = 262144, flops = 53600, bandwidth = 4000, launch_ns = 1600>} {
+func.func @few_rows(%q: memref<16x64xbf16>, %k: memref<4096x64xbf16>, %v: memref<4096x64xbf16>, %out: memref<16x64xbf16>) {
+  redfuse.launch @few_rows_0 ins(%q, %k, %v : memref<16x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
+      outs(%out : memref<16x64xbf16>)
+  return
+}
+redfuse.kernel @few_rows_0 attributes {num_inputs = 3 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1]>} {
+^bb0(%q: tensor<16x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %init: tensor<16x64xbf16>):
+  %r0 = tensor.empty() : tensor<16xf32>
+  %o0 = tensor.empty() : tensor<16x64xf32>
+  %state:3 = redfuse.fold {identities = [0xFF800000 : f32, 0.0 : f32, 0.0 : f32], indexing_maps = [#q, #k, #v, #r, #r, #o],
+      over = array<i64: 1>}
+      ins(%q, %k, %v : tensor<16x64xbf16>, tensor<4096x64xbf16>, tensor<4096x64xbf16>)
+      outs(%r0, %r0, %o0 : tensor<16xf32>, tensor<16xf32>, tensor<16x64xf32>) step {
+  ^bb0(%a: bf16, %b: bf16, %c: bf16, %m: f32, %l: f32, %o: f32):
+    %scale = arith.constant 0.25 : f32
+    %x = arith.extf %a : bf16 to f32
+    %y = arith.extf %b : bf16 to f32
+    %xy = arith.mulf %x, %y : f32
+    %s = redfuse.reduce add %xy over [2] into [0, 1] : f32
+    %t = arith.mulf %s, %scale : f32
+    %top = redfuse.reduce maximumf %t over [1] into [0] : f32
+    %mn = arith.maximumf %m, %top : f32
+    %old = arith.subf %m, %mn : f32
+    %alpha = math.exp %old : f32
+    %d = arith.subf %t, %mn : f32
+    %p = math.exp %d : f32
+    %ps = redfuse.reduce add %p over [1] into [0] : f32
+    %la = arith.mulf %l, %alpha : f32
+    %ln = arith.addf %la, %ps : f32
+    %z = arith.extf %c : bf16 to f32
+    %pz = arith.mulf %p, %z : f32
+    %po = redfuse.reduce add %pz over [1] into [0, 3] {redfuse.narrowed = bf16} : f32
+    %oa = arith.mulf %o, %alpha : f32
+    %on = arith.addf %oa, %po : f32
+    redfuse.yield %mn, %ln, %on : f32, f32, f32
+  } merge {
+  ^bb0(%ma: f32, %la: f32, %oa: f32, %mb: f32, %lb: f32, %ob: f32):
+    %m = arith.maximumf %ma, %mb : f32
+    %da = arith.subf %ma, %m : f32
+    %ea = math.exp %da : f32
+    %db = arith.subf %mb, %m : f32
+    %eb = math.exp %db : f32
+    %lx = arith.mulf %la, %ea : f32
+    %ly = arith.mulf %lb, %eb : f32
+    %l = arith.addf %lx, %ly : f32
+    %ox = arith.mulf %oa, %ea : f32
+    %oy = arith.mulf %ob, %eb : f32
+    %o = arith.addf %ox, %oy : f32
+    redfuse.yield %m, %l, %o : f32, f32, f32
+  } -> tensor<16xf32>, tensor<16xf32>, tensor<16x64xf32>
+  %res = redfuse.finalize {indexing_maps = [#r, #o, #o]} ins(%state#1, %state#2 : tensor<16xf32>, tensor<16x64xf32>)
+      outs(%init : tensor<16x64xbf16>) {
+  ^bb0(%l: f32, %o: f32):
+    %n = arith.divf %o, %l : f32
+    %t = arith.truncf %n : f32 to bf16
+    redfuse.yield %t : bf16
+  } -> tensor<16x64xbf16>
+  redfuse.yield %res : tensor<16x64xbf16>
+}
+}
+
+// -----
+
+// A long sum passes through the ring; blocks of a cluster share it.
+
+// CHECK-LABEL: func.func @product
+// CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 0],
+// CHECK-SAME: groups = 1, group_rows = 64, left = [tiled], split = 8,
+// CHECK-SAME: ahead = 4, late = true, lag = 0>
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 132, vector_bits = 128, l1 = 99328, l2 = 262144, flops = 53600, bandwidth = 4000, launch_ns = 1600>} {
+func.func @product(%a: memref<300x4096xf16>, %b: memref<4096x64xf16>, %out: memref<300x64xf32>) {
+  redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
+  return
+}
+redfuse.kernel @product_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1], tiles = [32, 64, 0]>} {
+^bb0(%a: tensor<300x4096xf16>, %b: tensor<4096x64xf16>, %init: tensor<300x64xf32>):
+  %0 = redfuse.cascade {indexing_maps = [#a, #b, #c]}
+       ins(%a, %b : tensor<300x4096xf16>, tensor<4096x64xf16>) outs(%init : tensor<300x64xf32>) {
+  ^bb0(%x: f16, %y: f16):
+    %zero = arith.constant 0.0 : f32
+    %u = arith.extf %x : f16 to f32
+    %w = arith.extf %y : f16 to f32
+    %uw = arith.mulf %u, %w : f32
+    %s = redfuse.reduce add %uw over [2] into [0, 1] : f32
+    %r = arith.maximumf %s, %zero : f32
+    redfuse.yield %r : f32
+  } -> tensor<300x64xf32>
+  redfuse.yield %0 : tensor<300x64xf32>
+}
+}
+
+// -----
+
+// What does not fit says why.
+
+// CHECK-LABEL: func.func @wide
+// CHECK: redfuse.matrices = "the left operand of a product has more digits than the right one"
+#s = affine_map<(i, j, e) -> (i, j)>
+#v = affine_map<(i, j, e) -> (j, e)>
+#o = affine_map<(i, j, e) -> (i, e)>
+func.func @wide(%s: memref<256x512xf32>, %v: memref<512x64xbf16>, %out: memref<256x64xf32>) {
+  redfuse.launch @wide_0 ins(%s, %v : memref<256x512xf32>, memref<512x64xbf16>) outs(%out : memref<256x64xf32>)
+  return
+}
+redfuse.kernel @wide_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0], stream = [1]>} {
+^bb0(%s: tensor<256x512xf32>, %v: tensor<512x64xbf16>, %init: tensor<256x64xf32>):
+  %o0 = tensor.empty() : tensor<256x64xf32>
+  %state = redfuse.fold {identities = [0.0 : f32], indexing_maps = [#s, #v, #o], over = array<i64: 1>}
+      ins(%s, %v : tensor<256x512xf32>, tensor<512x64xbf16>) outs(%o0 : tensor<256x64xf32>) step {
+  ^bb0(%x: f32, %c: bf16, %o: f32):
+    %z = arith.extf %c : bf16 to f32
+    %pz = arith.mulf %x, %z : f32
+    %po = redfuse.reduce add %pz over [1] into [0, 2] : f32
+    %on = arith.addf %o, %po : f32
+    redfuse.yield %on : f32
+  } merge {
+  ^bb0(%oa: f32, %ob: f32):
+    %on = arith.addf %oa, %ob : f32
+    redfuse.yield %on : f32
+  } -> tensor<256x64xf32>
+  %res = redfuse.finalize {indexing_maps = [#o, #o]} ins(%state : tensor<256x64xf32>) outs(%init : tensor<256x64xf32>) {
+  ^bb0(%o: f32):
+    redfuse.yield %o : f32
+  } -> tensor<256x64xf32>
+  redfuse.yield %res : tensor<256x64xf32>
+}
