@@ -29,17 +29,19 @@ _BIT_CASTS = (
 
 class Reference:
     """The fp64 program: call it with the fused program's arguments; results are float64 (integers
-    as they were)."""
+    as they were).
 
-    def __init__(self, source: Any, entry: str | None = None):
+    opt_level: LLVM's; what 3 does more takes as long again, and loops over fp64 sums do not run
+    faster for it."""
+
+    def __init__(self, source: Any, entry: str | None = None, opt_level: int = 2):
         from .compiler import compile
 
         program = mlir_frontend.read(source)
         module = program.parse()  # an operation does not keep its module alive
         self.signature = mlir_frontend.signature(mlir_frontend.find_entry(module, entry))
-        self.executable = compile(
-            Source(to_f64(program)), options=Options(entry=self.signature.name, fuse=False)
-        )
+        options = Options(entry=self.signature.name, fuse=False, opt_level=opt_level)
+        self.executable = compile(Source(to_f64(program)), options=options)
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Runs on arrays of any float width; returns a list of NumPy arrays."""
@@ -52,9 +54,11 @@ class Reference:
         return list(results) if isinstance(results, tuple) else [results]
 
 
-def reference(source: Any, arguments: Sequence[Any], entry: str | None = None) -> list[Any]:
+def reference(
+    source: Any, arguments: Sequence[Any], entry: str | None = None, opt_level: int = 2
+) -> list[Any]:
     """Results of the unfused program in fp64, as a list of NumPy arrays."""
-    return Reference(source, entry)(*arguments)
+    return Reference(source, entry, opt_level)(*arguments)
 
 
 def _widen(value: Any, spec: Any) -> Any:

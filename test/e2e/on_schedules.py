@@ -49,7 +49,7 @@ def disagreements(
     kinds: Sequence[str] = KINDS,
 ) -> list[str]:  # fmt: skip
     """What is wrong, a line each. terms: in the longest sum; dtype: the coarsest type."""
-    reference = Reference(text)
+    reference = Reference(text, opt_level=0)
     wrong = []
     with np.errstate(all="ignore"):
         for kind in kinds:

@@ -19,7 +19,7 @@ def errors(name: str, **options: object) -> list[check.Outcome]:
     arrays = check.cast_inputs(inputs, exe.signature)
     results = exe(*arrays)
     results = list(results) if isinstance(results, tuple) else [results]
-    reference = Reference(path)
+    reference = Reference(path, opt_level=0)
     return check.compare(
         results, expected, exe.signature, lambda: check.movement(reference, arrays, exe.signature)
     )
@@ -33,10 +33,10 @@ def test_results(name: str, fuse: bool) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("schedule", ["stream", "split"])
+@pytest.mark.parametrize("schedule", ["resident", "stream", "split"])
 def test_results_of_schedules(name: str, schedule: str) -> None:
     """Wherever the schedule is legal; elsewhere it is another."""
-    for outcome in errors(name, schedule=schedule):
+    for outcome in errors(name, schedule=schedule, opt_level=0):
         assert outcome.ok, str(outcome)
 
 
@@ -46,7 +46,7 @@ def test_the_reference_agrees_with_pytorch(name: str) -> None:
     other hands."""
     path = CORPUS / f"{name}.mlir"
     inputs, expected = check.load_npz(str(path.with_suffix(".npz")))
-    reference = Reference(path)
+    reference = Reference(path, opt_level=0)
     arrays = check.cast_inputs(inputs, reference.signature)
     for outcome in check.compare(reference(*arrays), expected, reference.signature):
         assert outcome.ok, str(outcome)
@@ -56,7 +56,7 @@ def test_dynamic_lengths() -> None:
     """One compiled program for all lengths, odd, prime, one and none."""
     path = CORPUS / "attention_dynamic.mlir"
     exe = redfuse.compile(path)
-    reference = Reference(path)
+    reference = Reference(path, opt_level=0)
     random = np.random.default_rng(0)
     for rows in (0, 1, 2, 31, 80, 127):
         arrays = [random.standard_normal((2, 2, rows, 32)).astype(np.float32) for _ in range(3)]

@@ -29,7 +29,7 @@ def test_right_on_every_schedule(path: Path) -> None:
         states = StateProgram(source, options(0))
     except UnsupportedError:
         states = None
-    reference = Reference(text)
+    reference = Reference(text, opt_level=0)
     inputs = unfused.signature.inputs
     wrong = []
     with np.errstate(all="ignore"):

@@ -17,7 +17,7 @@ from program import Program
 from strategies import programs
 from trial import try_program
 
-COUNT = 200
+COUNT = 120
 
 
 def test_programs() -> None:
