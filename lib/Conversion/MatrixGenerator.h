@@ -130,8 +130,30 @@ private:
   /// Whether predicates make tiles of the grid unequal.
   bool hasUnequalTiles();
 
-  // Host ----------------------------------------------------------------------
+  // Function ------------------------------------------------------------------
+  /// What the host launches with: blocks, and arguments: how many tiles and rounds of
+  /// them, tensor maps, operands of the launch, memory that is its own.
+  struct HostSide {
+    mlir::Value grid;
+    llvm::SmallVector<mlir::Value> arguments, memory;
+    unsigned firstOperand = 0;
+  };
+  HostSide makeArguments();
   mlir::Value makeTensorMap(const Tile &tile);
+  mlir::gpu::GPUFuncOp makeFunction(mlir::gpu::GPUModuleOp module,
+                                    llvm::StringRef name,
+                                    llvm::ArrayRef<mlir::Value> arguments);
+  void bindArguments(const HostSide &host);
+  void divideMemory();
+  void findNumbers();
+  void byThread(int64_t number, llvm::function_ref<void()> body);
+  void prepareBarriers();
+  void emitStart(mlir::gpu::GPUFuncOp func);
+  void takeRoles(bool movesRegisters, llvm::function_ref<void()> loader,
+                 llvm::function_ref<void()> multipliers);
+  void emitRoles();
+  void emitMerge();
+  void emitLaunch(mlir::gpu::GPUFuncOp func, const HostSide &host);
   // Layout --------------------------------------------------------------------
   Tile layOutTile(const MatrixSource &source, unsigned free, unsigned sum,
                   int64_t freeWidth, int64_t sumWidth);
@@ -155,8 +177,27 @@ private:
   mlir::Value tileIn(mlir::Value slot, const Tile &tile, int64_t offset = 0);
   mlir::Value residentTile(const Load &load);
   Ring advance(Ring ring);
-  // Walks ---------------------------------------------------------------------
+  // Order ---------------------------------------------------------------------
+  mlir::Value index(int64_t value);
+  mlir::Value countTiles(unsigned d);
+  void placeTile(unsigned d, mlir::Value position);
+  mlir::Value divide(mlir::Value &x, mlir::Value by);
+  /// Neighbours, of which as many are a group as divide all of them, where those are
+  /// known.
+  struct TileGroup {
+    mlir::Value size;
+    bool isEven;
+  };
+  TileGroup groupTiles(mlir::Value others);
+  mlir::Value placeRows(mlir::Value block, llvm::ArrayRef<int64_t> grid);
+  void placeSegment();
   void placeBlock(mlir::Value block, bool isMultiplier);
+  void overTiles(bool isMultiplier,
+                 llvm::function_ref<Ring(mlir::Value, Ring)> body);
+  void overQueue(bool isMultiplier,
+                 llvm::function_ref<Ring(mlir::Value, Ring)> body);
+  void emitQueue();
+  // Walks ---------------------------------------------------------------------
   void placeThread();
   /// The tiles of the streamed dim that a block walks, or steps to them: from begin
   /// to end, those from wholeBegin to wholeEnd without predicates.
@@ -174,11 +215,6 @@ private:
   /// How many tiles of a sum the block has, and the i-th of them.
   mlir::Value tilesOfSum(unsigned d);
   mlir::Value sumTileAt(mlir::Value i);
-  void overTiles(bool isMultiplier,
-                 llvm::function_ref<Ring(mlir::Value, Ring)> body);
-  void overQueue(bool isMultiplier,
-                 llvm::function_ref<Ring(mlir::Value, Ring)> body);
-  void emitQueue();
   /// The numbered barriers of turns; those before are gpu.barrier's and ours.
   static constexpr int64_t kFirstTurn = 2;
   /// Behind the ring's barriers: a word, barriers of the queue, of what stays and of

@@ -126,9 +126,6 @@ int64_t MatrixGenerator::stateOffset(unsigned state) const {
 void MatrixGenerator::allocateStates(Value tiles,
                                      SmallVectorImpl<Value> &arguments,
                                      SmallVectorImpl<Value> &memory) {
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
   auto make = [&](Type element, Value size) {
     auto type = MemRefType::get({ShapedType::kDynamic}, element);
     return memref::AllocOp::create(b, loc, type, size, b.getI64IntegerAttr(64));
@@ -149,9 +146,6 @@ void MatrixGenerator::allocateStates(Value tiles,
 
 Value MatrixGenerator::viewState(Value segment, unsigned state) {
   auto type = cast<RankedTensorType>(plan.fold->getResult(state).getType());
-  auto index = [&](int64_t v) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, v);
-  };
   Value offset = arith::AddIOp::create(
       b, loc,
       arith::MulIOp::create(b, loc, segment,
@@ -453,9 +447,6 @@ DenseMap<unsigned, Fragment> MatrixGenerator::mergeStored() {
       some = n;
       break;
     }
-  auto index = [&](int64_t v) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, v);
-  };
   SmallVector<AffineMap> maps = fold.getIndexingMapsArray();
   auto loadSome = [&](Value first) {
     SmallVector<States> parts(some);

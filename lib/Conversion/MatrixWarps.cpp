@@ -192,9 +192,6 @@ SmallVector<Value> MatrixGenerator::multiplyRows(unsigned i) {
     synchronizeRows(0);
     return ptx.waitProducts(0, start(i, ptx.i32(0), {}, left), left);
   }
-  auto index = [&](int64_t v) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, v);
-  };
   Value count = tilesOfSum(product.k);
   auto copy = [&](Value slot, Value sumTile) {
     Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
