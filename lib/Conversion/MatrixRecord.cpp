@@ -114,6 +114,14 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
   plan.ahead = record.getAhead();
   plan.startsNextLate = record.getLate();
   plan.lag = record.getLag();
+  if (plan.hasQueue &&
+      (!plan.stream || !plan.target.hasWarpgroups || record.getSegments() > 1))
+    return refuse("a queue is for folds by warpgroups that one block makes");
+  bool isTiled = llvm::any_of(plan.products, [](const MatrixProduct &product) {
+    return product.tiledLeft.has_value();
+  });
+  if (plan.ahead > 0 && plan.stream && isTiled)
+    return refuse("steps with a long sum of their own are not asked for ahead");
   if (!plan.target.hasWarpgroups)
     return true;
   if (plan.isHalf && (!plan.stream || plan.consumers != 1))

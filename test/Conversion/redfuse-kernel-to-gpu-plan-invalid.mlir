@@ -33,6 +33,9 @@ func.func @product(%a: memref<300x4096xf16>, %b: memref<4096x64xf16>, %out: memr
   // expected-error @below {{cannot run as 'redfuse.matrices' says: the left operand of product 0 can be tiled, not kept}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
       {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [kept], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = false, queue = false, cached = 32, ahead = 0, late = false, lag = 0>}
+  // expected-error @below {{cannot run as 'redfuse.matrices' says: a queue is for folds by warpgroups that one block makes}}
+  redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
+      {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [tiled], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = false, queue = true, cached = 32, ahead = 0, late = false, lag = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: a multiprocessor has two blocks of a fold by one warpgroup at most}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
       {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [tiled], split = 1, segments = 1, cluster = 1, blocks = 2, slots = 5, staged = false, queue = false, cached = 32, ahead = 0, late = false, lag = 0>}
@@ -84,6 +87,10 @@ func.func @weighted_rows(%q: memref<256x64xbf16>, %k: memref<512x64xbf16>, %v: m
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
       outs(%out : memref<256x64xbf16>)
       {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 2, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 32, ahead = 0, late = false, lag = 1>}
+  // expected-error @below {{cannot run as 'redfuse.matrices' says: a queue is for folds by warpgroups that one block makes}}
+  redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
+      outs(%out : memref<256x64xbf16>)
+      {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 2, cluster = 1, blocks = 1, slots = 5, staged = true, queue = true, cached = 32, ahead = 0, late = false, lag = 1>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: 4 steps are not 3 segments that all have one}}
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
       outs(%out : memref<256x64xbf16>)

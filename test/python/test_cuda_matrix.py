@@ -10,3 +10,7 @@ import fake_driver
 
 def test_kernels(tmp_path: Path) -> None:
     fake_driver.run_cases(fake_driver.build(tmp_path), "cases_matrix.py")
+
+
+def test_plans(tmp_path: Path) -> None:
+    fake_driver.run_cases(fake_driver.build(tmp_path), "cases_plans.py")
