@@ -103,9 +103,15 @@ bool MatrixPlanner::takeOperands(MatrixPlanAttr record) {
 }
 
 bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
-  // Ranks, where sums are shared.
-  for (auto &[d, width] : plan.widths)
-    width = std::max(width, record.getTiles()[d]);
+  // Ranks, too.
+  for (auto &[d, width] : plan.widths) {
+    int64_t tile = record.getTiles()[d];
+    if (tile < width || tile > kMaxColumns || tile % 8 != 0)
+      return refuse(llvm::formatv("the tile of dim {0} is {1}; expected a "
+                                  "multiple of 8 from {2} to {3}",
+                                  d, tile, width, kMaxColumns));
+    width = tile;
+  }
   plan.isHalf = record.getBlocks() == 2;
   plan.slots = record.getSlots();
   plan.isStaged = record.getStaged();

@@ -230,32 +230,32 @@ MatrixPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     llvm::interleaveComma(allowed, diag);
     return diag;
   };
-  auto checkLeast = [&](StringRef name, int64_t value,
+  auto checkRange = [&](StringRef name, int64_t value,
                         int64_t least) -> LogicalResult {
-    if (value >= least)
+    constexpr int64_t kMost = 1 << 20;
+    if (value >= least && value <= kMost)
       return success();
-    return emitError() << "'" << name << "' is " << value << "; expected "
-                       << least << " or more";
+    return emitError() << "'" << name << "' is " << value
+                       << "; expected from " << least << " to " << kMost;
   };
   if (rowDim < 0 || rowDim >= int64_t(tiles.size()))
     return emitError() << "'row_dim' is " << rowDim << ", but 'tiles' has "
                        << tiles.size() << " entries";
   for (int64_t tile : tiles)
-    if (tile < 0)
-      return emitError() << "a tile of extent " << tile
-                         << "; expected 0 (no rows or columns) or more";
+    if (failed(checkRange("tiles", tile, 0)))
+      return failure();
   if (by == Multiplier::Warps ? failed(check("groups", groups, {1, 2}))
                               : failed(check("groups", groups, {1, 2, 3})))
     return failure();
   if (failed(check("group_rows", groupRows, {64, 128})) ||
       failed(check("split", split, {1, 2, 4, 8})) ||
-      failed(checkLeast("segments", segments, 1)) ||
+      failed(checkRange("segments", segments, 1)) ||
       failed(check("cluster", cluster, {1, 2, 4, 8})) ||
       failed(check("blocks", blocks, {1, 2})) ||
-      failed(checkLeast("slots", slots, 1)) ||
-      failed(checkLeast("cached", cached, 0)) ||
-      failed(checkLeast("ahead", ahead, 0)) ||
-      failed(checkLeast("lag", lag, 0)))
+      failed(checkRange("slots", slots, 1)) ||
+      failed(checkRange("cached", cached, 0)) ||
+      failed(checkRange("ahead", ahead, 0)) ||
+      failed(checkRange("lag", lag, 0)))
     return failure();
   if (segments % cluster != 0)
     return emitError() << segments << " segments are no clusters of "

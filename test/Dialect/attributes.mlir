@@ -131,7 +131,7 @@ module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 4, til
 
 // -----
 
-// expected-error @below {{a tile of extent -1; expected 0 (no rows or columns) or more}}
+// expected-error @below {{'tiles' is -1; expected from 0 to 1048576}}
 module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, -1, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 32, ahead = 0, late = false, lag = 1>} {}
 
 // -----
@@ -156,7 +156,7 @@ module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, til
 
 // -----
 
-// expected-error @below {{'segments' is 0; expected 1 or more}}
+// expected-error @below {{'segments' is 0; expected from 1 to 1048576}}
 module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 0, cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 32, ahead = 0, late = false, lag = 1>} {}
 
 // -----
@@ -171,22 +171,22 @@ module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, til
 
 // -----
 
-// expected-error @below {{'slots' is 0; expected 1 or more}}
+// expected-error @below {{'slots' is 0; expected from 1 to 1048576}}
 module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 0, staged = true, queue = false, cached = 32, ahead = 0, late = false, lag = 1>} {}
 
 // -----
 
-// expected-error @below {{'cached' is -1; expected 0 or more}}
+// expected-error @below {{'cached' is -1; expected from 0 to 1048576}}
 module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = -1, ahead = 0, late = false, lag = 1>} {}
 
 // -----
 
-// expected-error @below {{'ahead' is -1; expected 0 or more}}
+// expected-error @below {{'ahead' is -1; expected from 0 to 1048576}}
 module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 32, ahead = -1, late = false, lag = 1>} {}
 
 // -----
 
-// expected-error @below {{'lag' is -1; expected 0 or more}}
+// expected-error @below {{'lag' is -1; expected from 0 to 1048576}}
 module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 32, ahead = 0, late = false, lag = -1>} {}
 
 // -----
@@ -198,3 +198,8 @@ module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, til
 
 // expected-error @below {{blocks share sums ('split') or a fold ('segments'), not both}}
 module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 2, segments = 2, cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 32, ahead = 0, late = false, lag = 1>} {}
+
+// -----
+
+// expected-error @below {{'cached' is 1152921504606846976; expected from 0 to 1048576}}
+module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 1152921504606846976, ahead = 0, late = false, lag = 1>} {}
