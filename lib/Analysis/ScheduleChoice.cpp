@@ -86,7 +86,7 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
   for (unsigned i = numInputs; i < maps.size(); ++i)
     common &= getDimsOf(maps[i]);
   for (auto scan : cascade.getBody().front().getOps<ScanOp>()) {
-    shape.folds.push_back({scan.getDim()});
+    shape.folds.push_back({int64_t(scan.getDim())});
     shape.reduced.set(scan.getDim());
   }
   for (auto reduce : cascade.getBody().front().getOps<ReduceOp>()) {

@@ -64,8 +64,8 @@ class FragmentEmitter {
 public:
   FragmentEmitter(mlir::OpBuilder &b, mlir::Location loc,
                   const MatrixPlan &plan, const KernelSpace &space)
-      : b(b), loc(loc), plan(plan), space(space), extents(space.numDims),
-        offsets(space.numDims), ends(space.numDims), ptx(b, loc) {}
+      : extents(space.numDims), offsets(space.numDims), ends(space.numDims),
+        b(b), loc(loc), plan(plan), space(space), ptx(b, loc) {}
 
   /// Selects the body whose values are emitted.
   void select(IndexProgramOpInterface newOp, const DimSets &dims) {

@@ -444,7 +444,8 @@ private:
   FailureOr<bool> generateOnUnits(KernelLaunch &from,
                                   const KernelSpace &whole) {
     if (!from.launch->hasAttr(kPlanAttr)) {
-      planLaunch(from.kernel, from.launch, from.space, chip, units);
+      if (failed(planLaunch(from.kernel, from.launch, from.space, chip, units)))
+        return failure();
       preparePivots(from.kernel, from.launch);
     }
     Attribute attr = from.launch->getAttr(kPlanAttr);
@@ -468,7 +469,7 @@ private:
       return refuse(why);
     MatrixGenerator matrices(from.kernel, from.launch, whole, std::move(*plan),
                              units);
-    if (!matrices.layOut(why))
+    if (!matrices.layOut(why) || !matrices.isAsPlanned(record, why))
       return refuse(why);
     hasMatrices = true;
     return asDone(matrices.run(device, from.name));

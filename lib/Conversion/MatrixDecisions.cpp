@@ -1,6 +1,8 @@
 //===- MatrixDecisions.cpp - what is decided when memory is laid out -------===//
 #include "MatrixGenerator.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace redfuse;
 
@@ -88,8 +90,22 @@ FailureOr<MatrixPlan> MatrixGenerator::decide() {
   if (isTiled())
     plan.lag = 0;
   else if (int64_t lazy = hint("lazy"))
-    plan.lag = lazy > 1 ? lazy : 0;
+    plan.lag = lazy > 1 ? std::min(lazy, int64_t(2 * kHeadroom)) : 0;
   else if (isLong && !hasLowerRowsOnly() && !hasNoRoomForLazy(plan))
     plan.lag = kLagByRows;
   return plan;
+}
+
+bool MatrixGenerator::isAsPlanned(MatrixPlanAttr record,
+                                  std::string &why) const {
+  if (record.getSlots() != slots)
+    why = llvm::formatv("its ring has {0} slots, not {1}", slots,
+                        record.getSlots());
+  else if (record.getStaged() != staged.has_value())
+    why = "its results do not go through shared memory";
+  else if ((record.getBlocks() == 2) != plan.isHalf)
+    why = "a multiprocessor has no room for two blocks";
+  else
+    return true;
+  return false;
 }

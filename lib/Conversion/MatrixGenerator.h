@@ -62,6 +62,9 @@ public:
   /// Cuts shared memory into slots; false with `why` where there is too little.
   bool layOut(std::string &why);
 
+  /// After layOut: whether memory had room for what the record says; false with `why`.
+  bool isAsPlanned(MatrixPlanAttr record, std::string &why) const;
+
   /// After layOut: the plan with all that can be decided now only, as hints ask for
   /// it or else by what the kernel is made of.
   mlir::FailureOr<MatrixPlan> decide();

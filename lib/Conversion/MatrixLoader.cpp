@@ -6,13 +6,13 @@
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace redfuse;
 
 static constexpr int64_t kMaxSlots = 8;
+
 //===----------------------------------------------------------------------===//
 // Layout
 //===----------------------------------------------------------------------===//
@@ -96,12 +96,19 @@ bool MatrixGenerator::layOut(std::string &why) {
         slots, std::max(plan.target.halfBytes / slotBytes, held + heldTiled));
   if (plan.slots)
     slots = std::min(slots, std::max(plan.slots, held + heldTiled));
-  if (slots >= held + heldTiled)
+  if (slots < held + heldTiled) {
+    why = llvm::formatv("its tiles take {0} slots of {1} bytes in shared "
+                        "memory, which has {2} bytes",
+                        held + heldTiled, slotBytes,
+                        plan.target.sharedBytes - residentBytes);
+    return false;
+  }
+  // What blocks send each other may take more than the ring.
+  int64_t all = ringBytes() + residentBytes + stagedBytes;
+  if (all <= plan.target.sharedBytes)
     return true;
-  why = llvm::formatv("its tiles take {0} slots of {1} bytes in shared memory, "
-                      "which has {2} bytes",
-                      held + heldTiled, slotBytes,
-                      plan.target.sharedBytes - residentBytes);
+  why = llvm::formatv("it takes {0} bytes of shared memory, which has {1}", all,
+                      plan.target.sharedBytes);
   return false;
 }
 

@@ -10,6 +10,8 @@
 using namespace mlir;
 using namespace redfuse;
 
+/// The longest sum whose left operand fits registers.
+static constexpr int64_t kMaxRegisterSum = 128;
 /// With fewer rows other kernels read memory as fast.
 static constexpr int64_t kLeastRows = 5;
 /// The longest list of a top-k.

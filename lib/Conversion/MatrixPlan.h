@@ -119,8 +119,10 @@ std::optional<MatrixPlan> planMatrix(KernelOp kernel, LaunchOp launch,
                                      const MatrixTarget &target, int64_t units,
                                      MatrixPlanAttr record, std::string &why);
 
-/// All that is decided, as an attribute.
-MatrixPlanAttr recordPlan(const MatrixPlan &plan, const KernelSpace &space);
+/// All that is decided, as an attribute of the launch; an error there, and none, where
+/// numbers are absurd.
+MatrixPlanAttr recordPlan(const MatrixPlan &plan, const KernelSpace &space,
+                          LaunchOp launch);
 
 // On launches: redfuse-plan-matrices makes it, redfuse-kernel-to-gpu uses it.
 
@@ -133,8 +135,9 @@ KernelSpace mergeSegmentsOf(KernelOp kernel, const KernelSpace &space);
 
 /// Plans a launch on a chip with so many multiprocessors, and says so by `kPlanAttr`;
 /// what already has it stays. Does nothing for a chip without matrix units.
-void planLaunch(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
-                llvm::StringRef chip, int64_t units);
+mlir::LogicalResult planLaunch(KernelOp kernel, LaunchOp launch,
+                               const KernelSpace &space, llvm::StringRef chip,
+                               int64_t units);
 
 /// Pulls the pivots of a planned launch's kernel, and marks those that may lag.
 void preparePivots(KernelOp kernel, LaunchOp launch);

@@ -12,8 +12,8 @@
 
 namespace redfuse {
 
-/// The widest product, and the longest sum whose left operand fits registers.
-constexpr int64_t kMaxColumns = 256, kMaxRegisterSum = 128;
+/// The widest product.
+constexpr int64_t kMaxColumns = 256;
 
 class MatrixPlanner {
 public:

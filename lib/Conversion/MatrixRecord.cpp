@@ -15,7 +15,7 @@ static OperandPlace placeOf(const MatrixProduct &product) {
 }
 
 MatrixPlanAttr redfuse::recordPlan(const MatrixPlan &plan,
-                                   const KernelSpace &space) {
+                                   const KernelSpace &space, LaunchOp launch) {
   SmallVector<int64_t> tiles(space.numDims, 0);
   for (auto [d, width] : plan.widths)
     tiles[d] = width;
@@ -23,14 +23,17 @@ MatrixPlanAttr redfuse::recordPlan(const MatrixPlan &plan,
   SmallVector<OperandPlace> left;
   for (const MatrixProduct &product : plan.products)
     left.push_back(placeOf(product));
-  IndexProgramOpInterface step = plan.step;
-  return MatrixPlanAttr::get(
-      step->getContext(),
-      plan.target.hasWarpgroups ? Multiplier::Warpgroups : Multiplier::Warps,
-      plan.m, tiles, plan.consumers, plan.groupRows, left, plan.split,
-      plan.segments, plan.cluster, plan.isHalf ? 2 : 1, plan.slots,
-      plan.isStaged.value_or(false), plan.hasQueue, plan.cachedBytes >> 20,
-      plan.ahead, plan.startsNextLate, plan.lag);
+  auto fail = [&] { return launch.emitOpError("cannot be planned: "); };
+  auto by =
+      plan.target.hasWarpgroups ? Multiplier::Warpgroups : Multiplier::Warps;
+  // Types are those declared: others choose a template that needs the storage.
+  return MatrixPlanAttr::getChecked(
+      function_ref<InFlightDiagnostic()>(fail), launch.getContext(), by,
+      int64_t(plan.m), ArrayRef<int64_t>(tiles), plan.consumers, plan.groupRows,
+      ArrayRef<OperandPlace>(left), plan.split, plan.segments, plan.cluster,
+      int64_t(plan.isHalf ? 2 : 1), plan.slots, plan.isStaged.value_or(false),
+      plan.hasQueue, int64_t(plan.cachedBytes >> 20), plan.ahead,
+      plan.startsNextLate, plan.lag);
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,6 +115,12 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
                                   d, tile, width, kMaxColumns));
     width = tile;
   }
+  for (auto [d, tile] : llvm::enumerate(record.getTiles()))
+    if (tile != 0 && d != plan.m && !plan.isColumn(d))
+      return refuse(
+          llvm::formatv("the tile of dim {0} is {1}; expected 0, as it "
+                        "is neither rows nor columns",
+                        d, tile));
   plan.isHalf = record.getBlocks() == 2;
   plan.slots = record.getSlots();
   plan.isStaged = record.getStaged();
@@ -128,8 +137,11 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
   });
   if (plan.ahead > 0 && plan.stream && isTiled)
     return refuse("steps with a long sum of their own are not asked for ahead");
-  if (!plan.target.hasWarpgroups)
+  if (!plan.target.hasWarpgroups) {
+    if (plan.ahead > 0 || plan.startsNextLate || *plan.isStaged)
+      return refuse("'ahead', 'late' and 'staged' are for warpgroups");
     return true;
+  }
   if (plan.isHalf && (!plan.stream || plan.consumers != 1))
     return refuse("a multiprocessor has two blocks of a fold by one warpgroup "
                   "at most");
@@ -153,7 +165,7 @@ bool MatrixPlanner::takeShares(MatrixPlanAttr record) {
     for (const MatrixProduct &product : plan.products) {
       std::optional<int64_t> k = extentOf(product.k);
       if (!product.tiledLeft || !k ||
-          llvm::divideCeil(*k, kSumTile) < plan.split)
+          int64_t(llvm::divideCeil(*k, kSumTile)) < plan.split)
         return refuse("a sum is too short for so many blocks");
     }
     for (auto [d, width] : plan.widths)

@@ -101,6 +101,9 @@ static bool isWeight(Value v) {
 }
 
 void MatrixGenerator::findPivotMoves() {
+  // Another launch of the kernel may have marked them.
+  if (plan.lag == 0)
+    return;
   Block *body = plan.step.getProgramBody();
   auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
   llvm::DenseSet<Value> pivots;
@@ -108,7 +111,7 @@ void MatrixGenerator::findPivotMoves() {
   // exact, a larger one is rounded to 16 bits for its product: that counts little where
   // it is a small part of its row, which the row's sum says.
   bool isByRows = plan.lag == kLagByRows;
-  float headroom = !isByRows       ? std::min(float(plan.lag) / 2, kHeadroom)
+  float headroom = !isByRows       ? float(plan.lag) / 2
                    : backs.empty() ? kHeadroom
                                    : 1;
   std::optional<unsigned> sum;

@@ -48,21 +48,25 @@ static std::optional<MatrixPlan> decidePlan(KernelOp kernel, LaunchOp launch,
   return std::nullopt;
 }
 
-void redfuse::planLaunch(KernelOp kernel, LaunchOp launch,
-                         const KernelSpace &space, StringRef chip,
-                         int64_t units) {
+LogicalResult redfuse::planLaunch(KernelOp kernel, LaunchOp launch,
+                                  const KernelSpace &space, StringRef chip,
+                                  int64_t units) {
   std::optional<MatrixTarget> target = findMatrixTarget(chip);
   if (!target || launch->hasAttr(kPlanAttr))
-    return;
+    return success();
   KernelSpace whole = mergeSegmentsOf(kernel, space);
   std::string why;
   if (std::optional<MatrixPlan> plan =
           decidePlan(kernel, launch, whole, *target, units, why)) {
-    launch->setAttr(kPlanAttr, recordPlan(*plan, whole));
-    return;
+    MatrixPlanAttr record = recordPlan(*plan, whole, launch);
+    if (!record)
+      return failure();
+    launch->setAttr(kPlanAttr, record);
+    return success();
   }
   launch->setAttr(kPlanAttr, StringAttr::get(launch.getContext(), why));
   kernel.emitRemark("does not run on matrix units: ") << why;
+  return success();
 }
 
 namespace {
@@ -82,7 +86,8 @@ struct PlanMatrices : public redfuse::impl::PlanMatricesBase<PlanMatrices> {
       return signalPassFailure();
     int64_t units = getTargetOf(module).getUnits();
     for (KernelLaunch &from : *launches)
-      planLaunch(from.kernel, from.launch, from.space, chip, units);
+      if (failed(planLaunch(from.kernel, from.launch, from.space, chip, units)))
+        return signalPassFailure();
   }
 };
 } // namespace

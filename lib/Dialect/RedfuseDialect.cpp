@@ -46,6 +46,11 @@ void RedfuseDialect::initialize() {
       >();
 }
 
+/// The largest number that is asked for or planned.
+static constexpr int64_t kMostOfHint = 1 << 20;
+/// In halves of a power of 2: that sums of what is so much larger do not overflow.
+static constexpr int64_t kMostLag = 16;
+
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   llvm::SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
@@ -152,9 +157,10 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "no hint is called " << hint.getName()
                          << "; expected one of "
                          << llvm::join(ArrayRef(kHints), ", ");
-    if (!value || !value.getType().isInteger(64) || value.getInt() <= 0)
+    if (!value || !value.getType().isInteger(64) || value.getInt() <= 0 ||
+        value.getInt() > kMostOfHint)
       return emitError() << "hint " << hint.getName()
-                         << ": expected a positive i64";
+                         << ": expected an i64 from 1 to " << kMostOfHint;
   }
   auto inRange = [&](int64_t d) {
     return d >= 0 && d < static_cast<int64_t>(tiles.size());
@@ -230,13 +236,12 @@ MatrixPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     llvm::interleaveComma(allowed, diag);
     return diag;
   };
-  auto checkRange = [&](StringRef name, int64_t value,
-                        int64_t least) -> LogicalResult {
-    constexpr int64_t kMost = 1 << 20;
-    if (value >= least && value <= kMost)
+  auto checkRange = [&](StringRef name, int64_t value, int64_t least,
+                        int64_t most = kMostOfHint) -> LogicalResult {
+    if (value >= least && value <= most)
       return success();
-    return emitError() << "'" << name << "' is " << value
-                       << "; expected from " << least << " to " << kMost;
+    return emitError() << "'" << name << "' is " << value << "; expected from "
+                       << least << " to " << most;
   };
   if (rowDim < 0 || rowDim >= int64_t(tiles.size()))
     return emitError() << "'row_dim' is " << rowDim << ", but 'tiles' has "
@@ -255,7 +260,7 @@ MatrixPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       failed(checkRange("slots", slots, 1)) ||
       failed(checkRange("cached", cached, 0)) ||
       failed(checkRange("ahead", ahead, 0)) ||
-      failed(checkRange("lag", lag, 0)))
+      failed(checkRange("lag", lag, 0, kMostLag)))
     return failure();
   if (segments % cluster != 0)
     return emitError() << segments << " segments are no clusters of "

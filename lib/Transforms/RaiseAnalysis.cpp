@@ -208,20 +208,18 @@ bool Raiser::isIncreasing(Value index, bool &fromZero) {
         return linear->coefficients[d] == 0;
       });
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
-  // What the faster dims add at most; nothing where that is not known.
-  std::optional<int64_t> span = 0;
+  // What the faster dims add at most, where that is known.
+  int64_t span = 0;
+  bool isKnown = true;
   for (int64_t d : llvm::reverse(reductionDims)) {
     int64_t step = linear->coefficients[d], more;
     if (extents[d] == 1)
       continue;
-    if (!span || step <= *span)
+    if (!isKnown || step <= span)
       return false;
-    if (ShapedType::isDynamic(extents[d]) ||
-        llvm::MulOverflow(step, extents[d] - 1, more) ||
-        llvm::AddOverflow(*span, more, more))
-      span.reset();
-    else
-      span = more;
+    isKnown = !ShapedType::isDynamic(extents[d]) &&
+              !llvm::MulOverflow(step, extents[d] - 1, more) &&
+              !llvm::AddOverflow(span, more, span);
   }
   return true;
 }

@@ -62,10 +62,11 @@ class Recorder:
     def _plans(self, module: Any) -> None:
         """How launches run on matrix units, or why they do not."""
         for launch in walk(module.operation, "redfuse.launch"):
+            if "redfuse.matrices" not in launch.attributes:
+                continue
             name = launch.attributes["kernel"].value
             for kernel in self.kernels:
-                own = kernel.get("name")
-                if name in (own, f"{own}_parts") and "redfuse.matrices" in launch.attributes:
+                if kernel.get("name") in (name, re.sub("_(parts|states)$", "", name)):
                     dims = [dim["name"] for dim in kernel["cascades"][0]["dims"]]
                     kernel["matrices"] = _plan(launch.attributes["redfuse.matrices"], dims)
 
@@ -164,8 +165,8 @@ def _unsplit(names: list[str]) -> list[str]:
     """Kernel names with the kernels of one split fold as one."""
     result = []
     for name in names:
-        base = re.sub(r"_(parts|merge|map)$", "", name)
-        name = base if f"{base}_parts" in names else name
+        base = re.sub(r"_(parts|states|merge|map)$", "", name)
+        name = base if {f"{base}_parts", f"{base}_states"} & set(names) else name
         if name not in result:
             result.append(name)
     return result

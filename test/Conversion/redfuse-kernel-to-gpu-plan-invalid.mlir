@@ -48,6 +48,12 @@ func.func @product(%a: memref<300x4096xf16>, %b: memref<4096x64xf16>, %out: memr
   // expected-error @below {{cannot run as 'redfuse.matrices' says: blocks cannot share what is no fold, of dynamic extents, or of other states than words}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
       {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [tiled], split = 1, segments = 2, cluster = 1, blocks = 1, slots = 5, staged = false, queue = false, cached = 32, ahead = 0, late = false, lag = 0>}
+  // expected-error @below {{cannot run as 'redfuse.matrices' says: the tile of dim 2 is 64; expected 0, as it is neither rows nor columns}}
+  redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
+      {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 64], groups = 1, group_rows = 64, left = [tiled], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = false, queue = false, cached = 32, ahead = 0, late = false, lag = 0>}
+  // expected-error @below {{cannot run as 'redfuse.matrices' says: its results do not go through shared memory}}
+  redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
+      {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [tiled], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 32, ahead = 0, late = false, lag = 0>}
   return
 }
 redfuse.kernel @product_0 attributes {num_inputs = 2 : i64,
@@ -99,6 +105,10 @@ func.func @weighted_rows(%q: memref<256x64xbf16>, %k: memref<512x64xbf16>, %v: m
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
       outs(%out : memref<256x64xbf16>)
       {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 256, 64, 256], groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 1, staged = true, queue = false, cached = 32, ahead = 0, late = false, lag = 1>}
+  // expected-error @below {{cannot run as 'redfuse.matrices' says: its ring has 8 slots, not 9}}
+  redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
+      outs(%out : memref<256x64xbf16>)
+      {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 9, staged = true, queue = false, cached = 32, ahead = 0, late = false, lag = 1>}
   return
 }
 redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,

@@ -101,12 +101,12 @@ module attributes {redfuse.a = #redfuse.schedule<map, hints = {colour = 3}>} {}
 
 // -----
 
-// expected-error @below {{hint "rows": expected a positive i64}}
+// expected-error @below {{hint "rows": expected an i64 from 1 to 1048576}}
 module attributes {redfuse.a = #redfuse.schedule<map, hints = {rows = -64}>} {}
 
 // -----
 
-// expected-error @below {{hint "slots": expected a positive i64}}
+// expected-error @below {{hint "slots": expected an i64 from 1 to 1048576}}
 module attributes {redfuse.a = #redfuse.schedule<map, hints = {slots = 3 : i32}>} {}
 
 // -----
@@ -186,7 +186,7 @@ module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, til
 
 // -----
 
-// expected-error @below {{'lag' is -1; expected from 0 to 1048576}}
+// expected-error @below {{'lag' is -1; expected from 0 to 16}}
 module attributes {redfuse.a = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 32, ahead = 0, late = false, lag = -1>} {}
 
 // -----

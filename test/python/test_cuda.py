@@ -40,9 +40,9 @@ def test_strict_takes_no_matrix_units(tmp_path: Path) -> None:
     assert not any(name in made[1] for name in (b"wgmma", b"div.full"))
 
 
-def plan_of(path: Path) -> tuple[str, dict, str]:
+def plan_of(path: Path, **options: object) -> tuple[str, dict, str]:
     """The IR after the stage that plans, and what is said of the program's one kernel."""
-    exe = redfuse.compile(path, target="cuda:sm_90a", options={"cache": False})
+    exe = redfuse.compile(path, target="cuda:sm_90a", options={"cache": False, **options})
     (kernel,) = exe.explain(json=True)["kernels"]
     return exe.ir["plan"], kernel["matrices"], exe.explain()
 
@@ -64,6 +64,28 @@ def test_why_a_kernel_does_not_run_on_matrix_units_is_told() -> None:
     assert f'redfuse.matrices = "{why}"' in ir
     assert plan == {"refused": why}
     assert f"matrices  no matrix units: {why}" in text
+
+
+def test_why_kernels_of_segments_do_not_run_on_matrix_units_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(programs.softmax(4, 1 << 20, "bf16"))
+    _, plan, _ = plan_of(path)
+    assert plan == {"refused": "it has no sum of products of matrices"}
+
+
+def test_largest_hints_are_bounded_by_what_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(programs.attention(4, 32, 256, 1024, 64, "bf16"))
+    names = ("ahead", "cached", "cluster", "columns", "lazy", "rows", "slots", "split", "step")
+    hints = ", ".join(f"{name} = {1 << 20}" for name in names)
+    schedule = (
+        "#redfuse.schedule<stream, grid = [0, 1, 2], tiles = [1, 1, 32, 0, 128, 0], stream = [4], "
+        f"hints = {{{hints}}}>"
+    )
+    _, plan, _ = plan_of(path, schedules=(schedule,))
+    assert (
+        plan["groups"] == 3 and plan["segments"] == 1 and plan["slots"] == 8 and plan["lag"] == 16
+    )
 
 
 MEMORY_BOUND = {

@@ -36,7 +36,8 @@ public:
   static mlir::FailureOr<StreamedDim>
   follow(mlir::func::FuncOp func,
          llvm::ArrayRef<std::pair<unsigned, unsigned>> arguments, Obstacle &why,
-         const llvm::DenseMap<mlir::Operation *, StreamedAxis> &ops = {});
+         const llvm::DenseMap<mlir::Operation *, StreamedAxis> &ops =
+             llvm::DenseMap<mlir::Operation *, StreamedAxis>());
 
   std::optional<StreamedAxis> find(mlir::Value tensor) const;
   /// The iteration dim of `op` that is this dim.

@@ -167,21 +167,22 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     - `row_dim`: the dim that is the rows of all products
     - `tiles` has an entry for each iteration dim: the rows of a block, the columns
       of products (those of the streamed dim are a step), 0 for others
-    - `groups` of `group_rows` rows each multiply; three take turns otherwise than two
+    - `groups` of `group_rows` rows each multiply; two warpgroups take turns
     - `left` has the place of each product's left operand: tiles of a long sum pass
       through the ring (`tiled`); it is read to registers once (`kept`), or stays in
-      shared memory (`resident`); it is computed (`packed`)
+      shared memory (`resident`); it is computed, or read element by element (`packed`)
     - `split` blocks share the sums of a tile, or `segments` of them the streamed
       dim, of which `cluster` at a time merge before others do
-    - `blocks` of a multiprocessor; `slots` of the ring of tiles
+    - `blocks` of a multiprocessor (of `warps`: that the tiles are cut for); `slots` of
+      the ring of tiles
     - `staged`: results leave by copies from shared memory
     - `queue`: a block asks for its next tile when it is done with one
     - `cached`: MiB that tiles one behind the other find in the L2 cache
     - `ahead`: steps (or tiles of a sum) that the L2 cache is asked for before the
       kernel waits for the one before it
     - `late`: the next kernel's blocks come when all copies of this one are under way
-    - `lag` of pivots, in halves of a power of 2; 1: as far as the sums of rows allow,
-      0: pivots are maxima
+    - `lag` of pivots that `redfuse-lazy-pivots` has marked, in halves of a power of 2
+      (16 at most); 1: as far as the sums of rows allow, 0: pivots are maxima
 
     Example:
 

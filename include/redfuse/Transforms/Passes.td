@@ -474,9 +474,9 @@ def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
     multiprocessors is the module's `redfuse.target`'s.
 
     A launch with a `#redfuse.matrix_plan` (`redfuse-plan-matrices`) runs on the
-    matrix units of `chip` as that says: one warp loads tiles by tensor maps into a
-    ring in shared memory, warpgroups of 64 rows multiply, and what is computed
-    between products stays in registers as fragments. The products of a step of a
+    matrix units of `chip` as that says. By warpgroups: one warp loads tiles by tensor
+    maps into a ring in shared memory, warpgroups of 64 rows multiply, and what is
+    computed between products stays in registers as fragments. The products of a step of a
     fold run while those of the step before are added to its states. Launches that
     were not looked at are planned first, and their pivots made lazy
     (`redfuse-lazy-pivots`); those without a plan are generated as above.
