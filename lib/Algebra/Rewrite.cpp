@@ -411,51 +411,42 @@ SmallVector<unsigned> Rewriter::pruneInputs(Block &block, SmallBitVector dims,
   return kept;
 }
 
-FoldAndFinalize Rewriter::run() {
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(cascade);
+std::unique_ptr<Block> Rewriter::makeBlock(TypeRange first, TypeRange second) {
+  auto block = std::make_unique<Block>();
+  for (Type t : first)
+    block->addArgument(t, loc);
+  for (Type t : second)
+    block->addArgument(t, loc);
+  return block;
+}
+
+/// The fold, and which of the cascade's inputs its step reads.
+FoldOp Rewriter::makeFold(SmallVectorImpl<unsigned> &read) {
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
-  unsigned numInputs = cascade.getInputs().size();
-  SmallVector<Type> inputTypes(body.getArgumentTypes());
+  SmallVector<AffineMap> resultMaps, foldMaps;
   SmallVector<Type> stateTypes;
-  SmallVector<AffineMap> stateMaps;
   SmallVector<Attribute> identities;
   SmallBitVector dims(numDims);
   for (const Component &c : d.components) {
     stateTypes.push_back(c.type);
-    stateMaps.push_back(stateMap(c));
+    resultMaps.push_back(stateMap(c));
     identities.push_back(c.identity);
     dims |= toDimSet(c.over, numDims);
     dims |= toDimSet(c.into, numDims);
   }
-  auto makeBlock = [&](ArrayRef<Type> first, ArrayRef<Type> second) {
-    auto block = std::make_unique<Block>();
-    for (Type t : first)
-      block->addArgument(t, loc);
-    for (Type t : second)
-      block->addArgument(t, loc);
-    return block;
-  };
-
-  std::unique_ptr<Block> step = makeBlock(inputTypes, stateTypes);
+  std::unique_ptr<Block> step = makeBlock(body.getArgumentTypes(), stateTypes);
   std::unique_ptr<Block> merge = makeBlock(stateTypes, stateTypes);
-  std::unique_ptr<Block> last = makeBlock(inputTypes, stateTypes);
   buildStep(*step);
   buildMerge(*merge);
-  buildFinalize(*last);
-
   // Reductions over other dims inside the step need their extents as well.
   step->walk(
       [&](ReduceOp reduce) { dims |= toDimSet(reduce.getOver(), numDims); });
-  SmallVector<Value> inits = makeInits();
-  SmallVector<AffineMap> resultMaps(stateMaps);
+  SmallVector<Value> inits = makeInits(), inputs;
   for (unsigned i : d.outputs) {
     inits.push_back(cascade.getInits()[i]);
-    resultMaps.push_back(maps[numInputs + i]);
+    resultMaps.push_back(maps[cascade.getInputs().size() + i]);
   }
-  SmallVector<Value> inputs;
-  SmallVector<AffineMap> foldMaps;
-  SmallVector<unsigned> read = pruneInputs(*step, dims, resultMaps);
+  read = pruneInputs(*step, dims, resultMaps);
   for (unsigned i : read) {
     inputs.push_back(cascade.getInputs()[i]);
     foldMaps.push_back(maps[i]);
@@ -469,72 +460,89 @@ FoldAndFinalize Rewriter::run() {
       cascade.getScheduleAttr());
   fold.getStep().push_back(step.release());
   fold.getMerge().push_back(merge.release());
+  return fold;
+}
 
-  SmallVector<Value> results(cascade->getNumResults());
-  for (auto [k, i] : llvm::enumerate(d.outputs))
-    results[i] = fold.getResult(stateTypes.size() + k);
-  // Which of the cascade's inputs and results the two ops have.
+/// What makes the other results from the state, of which it takes what it uses.
+FinalizeOp Rewriter::makeFinalize(FoldOp fold,
+                                  SmallVectorImpl<unsigned> &read) {
+  SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
+  unsigned numInputs = cascade.getInputs().size();
+  SmallVector<Type> stateTypes = llvm::map_to_vector(
+      d.components, [](const Component &c) { return c.type; });
+  std::unique_ptr<Block> last = makeBlock(body.getArgumentTypes(), stateTypes);
+  buildFinalize(*last);
+
+  SmallVector<Value> inputs, inits;
+  SmallVector<AffineMap> inputMaps, initMaps;
+  for (auto [i, init] : llvm::enumerate(cascade.getInits())) {
+    if (llvm::is_contained(d.outputs, i))
+      continue;
+    inits.push_back(init);
+    initMaps.push_back(maps[numInputs + i]);
+  }
+  SmallVector<unsigned> used;
+  for (unsigned i = 0; i < stateTypes.size(); ++i)
+    if (!last->getArgument(numInputs + i).use_empty())
+      used.push_back(i);
+  for (unsigned i = stateTypes.size(); i-- > 0;)
+    if (!llvm::is_contained(used, i))
+      last->eraseArgument(numInputs + i);
+  SmallBitVector dims(numDims);
+  last->walk(
+      [&](ReduceOp reduce) { dims |= toDimSet(reduce.getOver(), numDims); });
+  SmallVector<AffineMap> otherMaps = initMaps;
+  for (unsigned i : used)
+    otherMaps.push_back(stateMap(d.components[i]));
+  read = pruneInputs(*last, dims, otherMaps);
+  for (unsigned i : read) {
+    inputs.push_back(cascade.getInputs()[i]);
+    inputMaps.push_back(maps[i]);
+  }
+  for (unsigned i : used) {
+    inputs.push_back(fold.getResult(i));
+    inputMaps.push_back(stateMap(d.components[i]));
+  }
+  llvm::append_range(inputMaps, initMaps);
+  auto finalize =
+      FinalizeOp::create(rewriter, loc, ValueRange(inits).getTypes(), inputs,
+                         inits, rewriter.getAffineMapArrayAttr(inputMaps));
+  finalize.getBody().push_back(last.release());
+  return finalize;
+}
+
+/// Says in the certificate which of the cascade's inputs and results the two ops have.
+void Rewriter::recordReads(FoldOp fold, ArrayRef<unsigned> inStep,
+                           ArrayRef<unsigned> inFinalize) {
   auto names = [](char letter, ArrayRef<unsigned> numbers) {
     return llvm::join(
         llvm::map_range(numbers,
                         [=](unsigned i) { return letter + std::to_string(i); }),
         ", ");
   };
-  auto setReads = [&](ArrayRef<unsigned> readLast) {
-    NamedAttrList certificate(fold.getCertificateAttr());
-    std::string steps = "step: " + names('x', read);
-    std::string finals = "finalise: " + names('x', readLast);
-    std::string outputs = "outputs: " + names('y', d.outputs);
-    SmallVector<StringRef> lines{steps, finals};
-    if (!d.outputs.empty())
-      lines.push_back(outputs);
-    certificate.set("reads", rewriter.getStrArrayAttr(lines));
-    fold.setCertificateAttr(certificate.getDictionary(rewriter.getContext()));
-  };
-  if (d.outputs.size() == results.size()) {
-    setReads({});
-    rewriter.replaceOp(cascade, results);
-    return {fold, FinalizeOp()};
-  }
+  NamedAttrList certificate(fold.getCertificateAttr());
+  std::string steps = "step: " + names('x', inStep);
+  std::string finals = "finalise: " + names('x', inFinalize);
+  std::string outputs = "outputs: " + names('y', d.outputs);
+  SmallVector<StringRef> lines{steps, finals};
+  if (!d.outputs.empty())
+    lines.push_back(outputs);
+  certificate.set("reads", rewriter.getStrArrayAttr(lines));
+  fold.setCertificateAttr(certificate.getDictionary(rewriter.getContext()));
+}
 
-  // Of the state the finalisation takes what it uses.
-  SmallVector<Value> lastInputs, lastInits;
-  SmallVector<AffineMap> lastMaps, initMaps;
-  for (auto [i, init] : llvm::enumerate(cascade.getInits())) {
-    if (results[i])
-      continue;
-    lastInits.push_back(init);
-    initMaps.push_back(maps[numInputs + i]);
-  }
-  SmallVector<unsigned> usedState;
-  for (unsigned i = 0; i < stateTypes.size(); ++i)
-    if (!last->getArgument(numInputs + i).use_empty())
-      usedState.push_back(i);
-  for (unsigned i = stateTypes.size(); i-- > 0;)
-    if (!llvm::is_contained(usedState, i))
-      last->eraseArgument(numInputs + i);
-  SmallBitVector lastDims(numDims);
-  last->walk([&](ReduceOp reduce) {
-    lastDims |= toDimSet(reduce.getOver(), numDims);
-  });
-  SmallVector<AffineMap> otherMaps = initMaps;
-  for (unsigned i : usedState)
-    otherMaps.push_back(stateMaps[i]);
-  SmallVector<unsigned> readLast = pruneInputs(*last, lastDims, otherMaps);
-  for (unsigned i : readLast) {
-    lastInputs.push_back(cascade.getInputs()[i]);
-    lastMaps.push_back(maps[i]);
-  }
-  for (unsigned i : usedState) {
-    lastInputs.push_back(fold.getResult(i));
-    lastMaps.push_back(stateMaps[i]);
-  }
-  llvm::append_range(lastMaps, initMaps);
-  auto finalize = FinalizeOp::create(
-      rewriter, loc, ValueRange(lastInits).getTypes(), lastInputs, lastInits,
-      rewriter.getAffineMapArrayAttr(lastMaps));
-  finalize.getBody().push_back(last.release());
-  setReads(readLast);
+FoldAndFinalize Rewriter::run() {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(cascade);
+  SmallVector<unsigned> inStep, inFinalize;
+  FoldOp fold = makeFold(inStep);
+  SmallVector<Value> results(cascade->getNumResults());
+  for (auto [k, i] : llvm::enumerate(d.outputs))
+    results[i] = fold.getResult(d.components.size() + k);
+  FinalizeOp finalize;
+  if (d.outputs.size() < results.size())
+    finalize = makeFinalize(fold, inFinalize);
+  recordReads(fold, inStep, inFinalize);
   unsigned next = 0;
   for (Value &result : results)
     if (!result)

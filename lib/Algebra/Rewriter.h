@@ -31,6 +31,12 @@ public:
   CascadeOp runWhole();
 
 private:
+  std::unique_ptr<mlir::Block> makeBlock(mlir::TypeRange first,
+                                         mlir::TypeRange second);
+  FoldOp makeFold(llvm::SmallVectorImpl<unsigned> &read);
+  FinalizeOp makeFinalize(FoldOp fold, llvm::SmallVectorImpl<unsigned> &read);
+  void recordReads(FoldOp fold, llvm::ArrayRef<unsigned> inStep,
+                   llvm::ArrayRef<unsigned> inFinalize);
   mlir::AffineMap stateMap(const Component &c) const;
   llvm::SmallVector<mlir::Value> makeInits();
   /// Lets the body's inputs be the first arguments of `block`: the others.

@@ -366,49 +366,106 @@ static SmallVector<int64_t> findKeptPivot(CascadeOp cascade,
   return {};
 }
 
-ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
-                                     const ScheduleRequest &options) {
-  MLIRContext *context = cascade.getContext();
-  unsigned numDims = cascade.getNumIterationDims();
-  SmallVector<int64_t> grid, tiles(numDims, 0), stream;
-  FailureOr<Shape> shape = analyse(cascade);
-  auto make = [&](ScheduleKind kind, const Twine &reason, int64_t parts = 0) {
-    for (auto [d, tile] : llvm::enumerate(options.tiles))
-      if (tile > 0 && d < numDims &&
-          (llvm::is_contained(grid, d) || llvm::is_contained(stream, d)))
-        tiles[d] = tile;
-    return ScheduleAttr::get(
-        context, kind, grid, tiles, stream, StringAttr::get(context, reason),
-        parts,
-        stream.empty() || kind == ScheduleKind::Resident ? 0 : options.lazy);
-  };
-  if (failed(shape))
-    return make(ScheduleKind::Resident, "the body is ill-formed");
-  chooseGrid(*shape, target, grid, tiles);
-  if (shape->folds.empty())
-    return make(ScheduleKind::Map, "no reduction");
+namespace {
 
+/// Chooses how one cascade runs.
+class ScheduleChooser {
+public:
+  ScheduleChooser(CascadeOp cascade, const Shape &shape, TargetAttr target,
+                  const ScheduleRequest &request);
+
+  ScheduleAttr choose();
+
+private:
+  ScheduleAttr make(ScheduleKind kind, const Twine &reason, int64_t parts = 0);
+  /// A schedule that cuts no reduced dim; null where one must be cut.
+  ScheduleAttr keepWhole();
+  /// Sets of reduced dims that can be cut, those that free most first.
+  SmallVector<SmallVector<int64_t>> findCuts() const;
+  /// A schedule that cuts these dims as planned.
+  ScheduleAttr cut(ArrayRef<int64_t> over, const PassPlan &plan);
+  /// Derives how these dims are cut; null where they cannot be.
+  ScheduleAttr tryCut(ArrayRef<int64_t> over,
+                      SmallVectorImpl<RefusalReason> &why);
+  void record(ArrayRef<RefusalReason> reasons) const;
+  std::string whyCut() const;
+
+  CascadeOp cascade;
+  const Shape &shape;
+  TargetAttr target;
+  const ScheduleRequest &request;
+  unsigned numDims;
+  SmallVector<int64_t> grid, tiles, stream;
+  /// What a block keeps where no reduced dim is cut, and what it may keep.
+  double resident = 0, budget = 0;
+  double blocks = 0, bytesInAll = 0;
+  /// What was asked for: to cut a dim, or none.
+  bool isAsked, isResident;
+  /// Whether segments of a dim go to several blocks.
+  bool isSplit;
+  /// Threads cannot hold the reduced dims; matrix units walk them.
+  bool isTooLarge = false, isLong = false;
+  /// The dims to fold for the result's accuracy.
+  SmallVector<int64_t> around;
+};
+
+} // namespace
+
+ScheduleChooser::ScheduleChooser(CascadeOp cascade, const Shape &shape,
+                                 TargetAttr target,
+                                 const ScheduleRequest &request)
+    : cascade(cascade), shape(shape), target(target), request(request),
+      numDims(cascade.getNumIterationDims()), tiles(numDims, 0),
+      isAsked(request.kind == ScheduleKind::Split ||
+              request.kind == ScheduleKind::Stream ||
+              request.kind == ScheduleKind::MultiPass),
+      isResident(request.kind && !isAsked),
+      isSplit(request.kind == ScheduleKind::Split) {}
+
+ScheduleAttr ScheduleChooser::make(ScheduleKind kind, const Twine &reason,
+                                   int64_t parts) {
+  for (auto [d, tile] : llvm::enumerate(request.tiles))
+    if (tile > 0 && d < numDims &&
+        (llvm::is_contained(grid, d) || llvm::is_contained(stream, d)))
+      tiles[d] = tile;
+  bool isFold = !stream.empty() && kind != ScheduleKind::Resident;
+  MLIRContext *context = cascade.getContext();
+  return ScheduleAttr::get(context, kind, grid, tiles, stream,
+                           StringAttr::get(context, reason), parts,
+                           isFold ? request.lazy : 0);
+}
+
+ScheduleAttr ScheduleChooser::choose() {
+  chooseGrid(shape, target, grid, tiles);
+  if (shape.folds.empty())
+    return make(ScheduleKind::Map, "no reduction");
+  if (ScheduleAttr whole = keepWhole())
+    return whole;
+  SmallVector<RefusalReason> why;
+  for (ArrayRef<int64_t> over : findCuts())
+    if (ScheduleAttr schedule = tryCut(over, why))
+      return schedule;
+  return make(ScheduleKind::Resident,
+              why.empty() ? Twine("no reduction can be cut")
+                          : "not streamed: " + Twine(why.front().condition));
+}
+
+ScheduleAttr ScheduleChooser::keepWhole() {
   // Streaming a set of reduced dims bounds the tiles that depend on them.
-  double resident = keptBytes(cascade, *shape, tiles, shape->reduced);
-  double budget = target.getL2() / 8.0;
-  bool isSplit = options.kind == ScheduleKind::Split;
-  bool isAsked = isSplit || options.kind == ScheduleKind::Stream ||
-                 options.kind == ScheduleKind::MultiPass;
-  bool isResident = options.kind && !isAsked;
-  double blocks = countBlocks(*shape, grid, tiles);
-  double bytesInAll = countBytes(cascade, *shape);
-  bool isTooLarge = isGpu(target) && !shape->hasContraction &&
-                    isTooLargeToHold(cascade, *shape, tiles);
-  bool isLong =
-      isGpu(target) && shape->hasContraction && hasLongRows(cascade, *shape);
-  if (!options.kind && isWorthSplitting(*shape, target, blocks, bytesInAll))
+  resident = keptBytes(cascade, shape, tiles, shape.reduced);
+  budget = target.getL2() / 8.0;
+  blocks = countBlocks(shape, grid, tiles);
+  bytesInAll = countBytes(cascade, shape);
+  isTooLarge = isGpu(target) && !shape.hasContraction &&
+               isTooLargeToHold(cascade, shape, tiles);
+  isLong = isGpu(target) && shape.hasContraction && hasLongRows(cascade, shape);
+  if (!request.kind && isWorthSplitting(shape, target, blocks, bytesInAll))
     isSplit = true;
   // The prefixes of a scan are written in order.
   if (!cascade.getBody().front().getOps<ScanOp>().empty())
     isSplit = false;
-  SmallVector<int64_t> around;
-  if (!isAsked && !isSplit && !options.strict)
-    around = findKeptPivot(cascade, *shape);
+  if (!isAsked && !isSplit && !request.strict)
+    around = findKeptPivot(cascade, shape);
   if (isResident && around.empty())
     return make(ScheduleKind::Resident, "asked for");
   // What is folded for its accuracy alone stays whole.
@@ -430,99 +487,123 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
     return make(ScheduleKind::Resident,
                 "what a block keeps (" + Twine(int64_t(resident)) +
                     " bytes) stays in the cache of a core");
-  // A map after the reduction reads its input once more when streamed.
+  return {};
+}
+
+SmallVector<SmallVector<int64_t>> ScheduleChooser::findCuts() const {
   SmallVector<std::pair<double, SmallVector<int64_t>>> candidates;
-  SmallVector<SmallVector<int64_t>> folds = shape->folds;
-  if (!options.over.empty())
-    folds.assign(1, options.over);
+  SmallVector<SmallVector<int64_t>> folds = shape.folds;
+  if (!request.over.empty())
+    folds.assign(1, request.over);
   for (const SmallVector<int64_t> &over : folds) {
     if (!around.empty() && over != around)
       continue;
     if (llvm::any_of(candidates, [&](auto &c) { return c.second == over; }))
       continue;
-    SmallBitVector set = toDimSet(over, numDims);
-    double bytes = keptBytes(cascade, *shape, tiles, set);
+    double bytes = keptBytes(cascade, shape, tiles, toDimSet(over, numDims));
     if (bytes == 0 && !isAsked && !isSplit && !isTooLarge && around.empty())
       continue;
     candidates.push_back({bytes, over});
   }
   llvm::stable_sort(candidates,
                     [](auto &a, auto &b) { return a.first > b.first; });
-  SmallVector<RefusalReason> why;
-  for (auto &[bytes, over] : candidates) {
-    why.clear();
-    DerivationOptions deriveOptions;
-    deriveOptions.strict = options.strict;
-    deriveOptions.approximate = options.approximate;
-    FailureOr<PassPlan> plan = planPasses(cascade, over, why, deriveOptions);
-    auto record = [&](ArrayRef<RefusalReason> reasons) {
-      for (const RefusalReason &reason : reasons)
-        addRefusal(reason.op ? reason.op : cascade.getOperation(),
-                   reason.condition, reason.detail, reason.remedy);
-    };
-    if (failed(plan)) {
-      record(why);
-      continue;
-    }
-    size_t numPasses = plan->passes.size();
-    if (numPasses > 1)
-      isSplit = false;
-    bool isKept = !isAsked && !isSplit && !isTooLarge && around.empty() &&
-                  resident <= target.getL2() * 4.0;
-    if (isKept && numPasses > 1)
-      return make(ScheduleKind::Resident,
-                  "kept rather than read in " + Twine(numPasses) + " passes");
-    if (isKept && plan->isMapped)
-      return make(ScheduleKind::Resident,
-                  "a result needs the data after the reduction: kept rather "
-                  "than read twice");
-    record(plan->barriers);
-    // The longest of the dims is cut; the others are whole in a tile.
-    int64_t longest = *llvm::max_element(over, [&](int64_t a, int64_t b) {
-      return shape->extents[a] < shape->extents[b];
-    });
-    // It comes first: a split schedule cuts it into segments.
-    stream.push_back(longest);
-    for (int64_t d : over) {
-      if (d != longest)
-        stream.push_back(d);
-      tiles[d] = d == longest ? 1 : std::max<int64_t>(1, shape->extents[d]);
-    }
-    double perPoint =
-        keptBytes(cascade, *shape, tiles, toDimSet(over, numDims));
-    int64_t tile = shape->hasContraction ? 128 : 4096;
-    while (tile > 16 && perPoint * tile > budget)
-      tile /= 2;
-    double length = std::max(1.0, shape->extents[longest]);
-    int64_t parts = 0;
-    if (isSplit) {
-      parts = options.parts > 0 ? options.parts
-                                : countParts(target, blocks, bytesInAll);
-      parts = std::min<int64_t>(parts, length);
-      length = std::ceil(length / parts);
-    }
-    tiles[longest] = std::min<int64_t>(tile, length);
-    std::string reason = "asked for";
-    if (isSplit && !isAsked)
-      reason = std::to_string(int64_t(blocks)) + " blocks are too few for " +
-               std::to_string(target.getUnits()) + " units";
-    else if (!isAsked && isLong && resident <= budget)
-      reason = "rows of more than " + std::to_string(int64_t(kMatrixColumns)) +
-               " columns are walked by matrix units";
-    else if (!isAsked && isTooLarge)
-      reason = "the reduced dims are more than the threads of a block hold";
-    else if (!isAsked)
-      reason = "keeping the reduced dims whole takes " +
-               std::to_string(int64_t(resident)) +
-               " bytes a block, more than the cache of a core holds";
-    if (isSplit)
-      return make(ScheduleKind::Split, reason, parts);
-    if (numPasses == 1)
-      return make(ScheduleKind::Stream, reason);
-    return make(ScheduleKind::MultiPass,
-                Twine(numPasses) + " passes: " + reason);
+  return llvm::map_to_vector(candidates, [](auto &c) { return c.second; });
+}
+
+void ScheduleChooser::record(ArrayRef<RefusalReason> reasons) const {
+  for (const RefusalReason &reason : reasons)
+    addRefusal(reason.op ? reason.op : CascadeOp(cascade).getOperation(),
+               reason.condition, reason.detail, reason.remedy);
+}
+
+ScheduleAttr ScheduleChooser::tryCut(ArrayRef<int64_t> over,
+                                     SmallVectorImpl<RefusalReason> &why) {
+  why.clear();
+  DerivationOptions options;
+  options.strict = request.strict;
+  options.approximate = request.approximate;
+  FailureOr<PassPlan> plan = planPasses(cascade, over, why, options);
+  if (failed(plan)) {
+    record(why);
+    return {};
   }
-  return make(ScheduleKind::Resident,
-              why.empty() ? Twine("no reduction can be cut")
-                          : "not streamed: " + Twine(why.front().condition));
+  size_t numPasses = plan->passes.size();
+  if (numPasses > 1)
+    isSplit = false;
+  bool isKept = !isAsked && !isSplit && !isTooLarge && around.empty() &&
+                resident <= target.getL2() * 4.0;
+  if (isKept && numPasses > 1)
+    return make(ScheduleKind::Resident,
+                "kept rather than read in " + Twine(numPasses) + " passes");
+  // A map after the reduction reads its input once more when streamed.
+  if (isKept && plan->isMapped)
+    return make(ScheduleKind::Resident,
+                "a result needs the data after the reduction: kept rather "
+                "than read twice");
+  record(plan->barriers);
+  return cut(over, *plan);
+}
+
+std::string ScheduleChooser::whyCut() const {
+  if (isAsked)
+    return "asked for";
+  if (isSplit)
+    return std::to_string(int64_t(blocks)) + " blocks are too few for " +
+           std::to_string(target.getUnits()) + " units";
+  if (isLong && resident <= budget)
+    return "rows of more than " + std::to_string(int64_t(kMatrixColumns)) +
+           " columns are walked by matrix units";
+  if (isTooLarge)
+    return "the reduced dims are more than the threads of a block hold";
+  return "keeping the reduced dims whole takes " +
+         std::to_string(int64_t(resident)) +
+         " bytes a block, more than the cache of a core holds";
+}
+
+ScheduleAttr ScheduleChooser::cut(ArrayRef<int64_t> over,
+                                  const PassPlan &plan) {
+  // The longest of the dims is cut; the others are whole in a tile.
+  int64_t longest = *llvm::max_element(over, [&](int64_t a, int64_t b) {
+    return shape.extents[a] < shape.extents[b];
+  });
+  // It comes first: a split schedule cuts it into segments.
+  stream.push_back(longest);
+  for (int64_t d : over) {
+    if (d != longest)
+      stream.push_back(d);
+    tiles[d] = d == longest ? 1 : std::max<int64_t>(1, shape.extents[d]);
+  }
+  double perPoint = keptBytes(cascade, shape, tiles, toDimSet(over, numDims));
+  int64_t tile = shape.hasContraction ? 128 : 4096;
+  while (tile > 16 && perPoint * tile > budget)
+    tile /= 2;
+  double length = std::max(1.0, shape.extents[longest]);
+  int64_t parts = 0;
+  if (isSplit) {
+    parts = request.parts > 0 ? request.parts
+                              : countParts(target, blocks, bytesInAll);
+    parts = std::min<int64_t>(parts, length);
+    length = std::ceil(length / parts);
+  }
+  tiles[longest] = std::min<int64_t>(tile, length);
+  size_t numPasses = plan.passes.size();
+  if (isSplit)
+    return make(ScheduleKind::Split, whyCut(), parts);
+  if (numPasses == 1)
+    return make(ScheduleKind::Stream, whyCut());
+  return make(ScheduleKind::MultiPass,
+              Twine(numPasses) + " passes: " + whyCut());
+}
+
+ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
+                                     const ScheduleRequest &request) {
+  FailureOr<Shape> shape = analyse(cascade);
+  if (succeeded(shape))
+    return ScheduleChooser(cascade, *shape, target, request).choose();
+  MLIRContext *context = cascade.getContext();
+  return ScheduleAttr::get(
+      context, ScheduleKind::Resident, /*grid=*/{},
+      SmallVector<int64_t>(cascade.getNumIterationDims(), 0), /*stream=*/{},
+      StringAttr::get(context, "the body is ill-formed"), /*parts=*/0,
+      /*lazy=*/0);
 }

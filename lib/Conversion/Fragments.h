@@ -150,7 +150,9 @@ private:
                   const Fragment &shape, size_t row);
   State combine(ReduceOp op, const State &x, const State &y);
   State combineLanes(ReduceOp op, State total);
+  /// FragmentTopk.cpp.
   void selectLargest(ReduceOp op);
+  friend class LargestSelector;
   mlir::Value shuffle(mlir::Value v, int64_t mask);
   Fragment exponential(mlir::Operation *op, const Fragment &x);
   /// An exponential that pullPivots marked; `of` gives the values it is made of.

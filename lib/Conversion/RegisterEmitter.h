@@ -275,6 +275,7 @@ private:
   using Combine =
       llvm::function_ref<void(Parts &, llvm::ArrayRef<mlir::Value>)>;
   using CombineLanes = llvm::function_ref<void(Parts &, unsigned)>;
+  class Exchange;
   void combineAcross(Parts &parts, unsigned bits, Combine combine,
                      CombineLanes combineLanes = {}, bool isForFirst = false);
   bool combineByShares(Parts &parts, llvm::ArrayRef<mlir::Operation *> combines,

@@ -18,6 +18,19 @@ public:
 
 private:
   mlir::LogicalResult emitProgram(IndexProgramOpInterface op) override;
+  /// What a launch is given: its blocks and arguments, and, where segments merge, the
+  /// memory for states and how many words of it a block has.
+  struct Started {
+    mlir::Value blocks, states, words;
+    llvm::SmallVector<mlir::Value> arguments;
+  };
+  Started prepare();
+  mlir::gpu::GPUFuncOp makeFunction(mlir::gpu::GPUModuleOp module,
+                                    llvm::StringRef name,
+                                    mlir::TypeRange types);
+  mlir::Value placeThread();
+  void layOutShared();
+  mlir::LogicalResult emitBody(mlir::gpu::GPUFuncOp func, bool merges);
   int64_t unitOf(unsigned d) const;
   int64_t lengthOf(unsigned i) const;
   bool isOneStep() const;

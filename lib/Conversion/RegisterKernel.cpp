@@ -512,6 +512,153 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
   own->mergeStates(fold, isForFirst(fold));
 }
 
+/// Before the launch: how many blocks there are, and what they are given beside its
+/// operands.
+RegisterKernelGenerator::Started RegisterKernelGenerator::prepare() {
+  Started started;
+  started.arguments.assign(launch->operand_begin(), launch->operand_end());
+  b.setInsertionPoint(launch);
+  auto constant = [&](int64_t v) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, v);
+  };
+  auto allocate = [&](Value size) {
+    auto type = MemRefType::get({ShapedType::kDynamic}, b.getI32Type());
+    auto made =
+        memref::AllocOp::create(b, loc, type, size, b.getI64IntegerAttr(64));
+    started.arguments.push_back(made);
+    return made;
+  };
+  Value tiles = countBlocks(b, launch, space);
+  started.blocks = tiles;
+  if (mergesInLaunch(kernel, space)) {
+    started.blocks = arith::MulIOp::create(b, loc, tiles,
+                                           constant(space.schedule.getParts()));
+    // As many words as it turns out to take.
+    started.words = constant(0);
+    started.states =
+        allocate(arith::MulIOp::create(b, loc, started.blocks, started.words));
+    allocate(tiles)->setAttr("redfuse.counters", b.getUnitAttr());
+  }
+  if (layout.loopingBlocks != 0) {
+    // No more than run at a time; without a queue all with as many tiles, or one
+    // less.
+    int64_t units = getTargetOf(kernel).getUnits();
+    Value most = constant(
+        std::max<int64_t>(1, units * layout.loopingBlocks / layout.cluster));
+    if (hasQueue()) {
+      allocate(constant(1))->setAttr("redfuse.counters", b.getUnitAttr());
+      started.blocks = arith::MinUIOp::create(b, loc, tiles, most);
+    } else {
+      Value rounds = arith::CeilDivUIOp::create(b, loc, tiles, most);
+      started.blocks = arith::CeilDivUIOp::create(b, loc, tiles, rounds);
+    }
+    started.arguments.push_back(tiles);
+  }
+  return started;
+}
+
+gpu::GPUFuncOp RegisterKernelGenerator::makeFunction(gpu::GPUModuleOp module,
+                                                     StringRef name,
+                                                     TypeRange types) {
+  b.setInsertionPointToEnd(module.getBody());
+  auto func =
+      gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
+  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  if (!sharesMemory(launch) && !layout.readsAgain)
+    func->setAttr("redfuse.reuse", b.getUnitAttr());
+  if (limits.overlapsLaunches) {
+    func->setAttr(kWaits, b.getUnitAttr());
+    startsNext = layout.loopingBlocks == 0 && layout.cluster == 1 &&
+                 layout.kept.empty() && isHeld();
+    if (startsNext || layout.startsNextLate)
+      func->setAttr(kStartsNext, b.getUnitAttr());
+  }
+  func.setKnownBlockSizeAttr(
+      b.getDenseI32ArrayAttr({int32_t(layout.getThreadsOfBlock()), 1, 1}));
+  if (layout.cluster > 1)
+    func->setAttr("nvvm.cluster_dim",
+                  b.getDenseI32ArrayAttr({int32_t(layout.cluster), 1, 1}));
+  if (layout.leastBlocksPerUnit != 0)
+    func->setAttr("nvvm.minctasm",
+                  b.getI32IntegerAttr(layout.leastBlocksPerUnit));
+  return func;
+}
+
+/// The thread's number in its cluster; the number of that is the result.
+Value RegisterKernelGenerator::placeThread() {
+  own->thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  if (layout.cluster == 1)
+    return block;
+  Value share = arith::ConstantIndexOp::create(b, loc, layout.cluster);
+  Value rank = arith::RemUIOp::create(b, loc, block, share);
+  block = arith::DivUIOp::create(b, loc, block, share);
+  Value threads =
+      arith::ConstantIndexOp::create(b, loc, layout.getThreadsOfBlock());
+  rank = arith::MulIOp::create(b, loc, rank, threads);
+  own->thread = arith::AddIOp::create(b, loc, own->thread, rank);
+  return block;
+}
+
+/// Shared memory has what is kept, the answer of a queue, and what threads exchange.
+void RegisterKernelGenerator::layOutShared() {
+  auto space3 = gpu::AddressSpaceAttr::get(
+      b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  auto typeOf = [&](int64_t size, Type element) {
+    return MemRefType::get({size}, element, MemRefLayoutAttrInterface(),
+                           space3);
+  };
+  Value memory = gpu::DynamicSharedMemoryOp::create(
+      b, loc, typeOf(ShapedType::kDynamic, b.getI8Type()));
+  placeKept(memory);
+  if (hasQueue()) {
+    mailbox = memref::ViewOp::create(
+        b, loc, typeOf(1, b.getI32Type()), memory,
+        arith::ConstantIndexOp::create(b, loc, keptBytes), ValueRange());
+    keptBytes += 16;
+  }
+  Value exchanged = arith::ConstantIndexOp::create(b, loc, 16 * 1024);
+  own->shared = memref::ViewOp::create(
+      b, loc, typeOf(ShapedType::kDynamic, b.getI32Type()), memory,
+      arith::ConstantIndexOp::create(b, loc, keptBytes), exchanged);
+}
+
+LogicalResult RegisterKernelGenerator::emitBody(gpu::GPUFuncOp func,
+                                                bool merges) {
+  Block *entry = &func.getBody().front();
+  b.setInsertionPointToStart(entry);
+  ValueRange operands =
+      entry->getArguments().take_front(launch->getNumOperands());
+  makeSpace(operands);
+  auto emitting = std::make_unique<RegisterEmitter>(b, loc, layout, dims);
+  own = emitting.get();
+  emitter = std::move(emitting);
+  emitter->entry = entry;
+  Value block = placeThread();
+  bindOperands(operands);
+  for (unsigned i : layout.movedOnce)
+    own->movedOnce.insert(operands[i]);
+  giveTiles();
+  layOutShared();
+  if (hasQueue())
+    counters = entry->getArgument(operands.size());
+  b.setInsertionPoint(gpu::ReturnOp::create(b, loc));
+  if (merges) {
+    Value number =
+        arith::ConstantIndexOp::create(b, loc, space.schedule.getParts());
+    part = arith::RemUIOp::create(b, loc, block, number);
+    block = tile = arith::DivUIOp::create(b, loc, block, number);
+    workspace = entry->getArgument(operands.size());
+    counters = entry->getArgument(operands.size() + 1);
+  }
+  if (failed(layout.loopingBlocks == 0
+                 ? emitBlock(block)
+                 : emitRounds(block, entry->getArguments().back())))
+    return failure();
+  own->awaitCluster();
+  return success();
+}
+
 FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
                                              StringRef name) {
   if (failed(makePrograms(/*hasContractions=*/false)))
@@ -526,136 +673,21 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
     for (int64_t d : space.schedule.getStream())
       streamed.set(d);
 
-  b.setInsertionPoint(launch);
-  Value tiles = countBlocks(b, launch, space), blocks = tiles, words;
-  SmallVector<Value> arguments(launch->getOperands());
-  bool merges = mergesInLaunch(kernel, space);
-  int64_t parts = merges ? space.schedule.getParts() : 1;
-  auto wordsType = MemRefType::get({ShapedType::kDynamic}, b.getI32Type());
-  Value made;
-  if (merges) {
-    Value number = arith::ConstantIndexOp::create(b, loc, parts);
-    blocks = arith::MulIOp::create(b, loc, tiles, number);
-    // As many words as it turns out to take.
-    words = arith::ConstantIndexOp::create(b, loc, 0);
-    Value all = arith::MulIOp::create(b, loc, blocks, words);
-    made = memref::AllocOp::create(b, loc, wordsType, all,
-                                   b.getI64IntegerAttr(64));
-    auto zeroed = memref::AllocOp::create(b, loc, wordsType, tiles,
-                                          b.getI64IntegerAttr(64));
-    zeroed->setAttr("redfuse.counters", b.getUnitAttr());
-    arguments.push_back(made);
-    arguments.push_back(zeroed);
-  }
-  if (layout.loopingBlocks != 0) {
-    // No more than run at a time; without a queue all with as many tiles, or one
-    // less.
-    int64_t units = getTargetOf(kernel).getUnits();
-    Value most = arith::ConstantIndexOp::create(
-        b, loc,
-        std::max<int64_t>(1, units * layout.loopingBlocks / layout.cluster));
-    if (hasQueue()) {
-      Value number = arith::ConstantIndexOp::create(b, loc, 1);
-      auto counter = memref::AllocOp::create(b, loc, wordsType, number,
-                                             b.getI64IntegerAttr(64));
-      counter->setAttr("redfuse.counters", b.getUnitAttr());
-      arguments.push_back(counter);
-      blocks = arith::MinUIOp::create(b, loc, tiles, most);
-    } else {
-      Value rounds = arith::CeilDivUIOp::create(b, loc, tiles, most);
-      blocks = arith::CeilDivUIOp::create(b, loc, tiles, rounds);
-    }
-    arguments.push_back(tiles);
-  }
-
-  b.setInsertionPointToEnd(module.getBody());
-  SmallVector<Type> types = llvm::to_vector(ValueRange(arguments).getTypes());
-  auto func =
-      gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
-  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  if (!sharesMemory(launch) && !layout.readsAgain)
-    func->setAttr("redfuse.reuse", b.getUnitAttr());
-  if (limits.overlapsLaunches) {
-    func->setAttr(kWaits, b.getUnitAttr());
-    startsNext = layout.loopingBlocks == 0 && layout.cluster == 1 &&
-                 layout.kept.empty() && isHeld();
-    if (startsNext || layout.startsNextLate)
-      func->setAttr(kStartsNext, b.getUnitAttr());
-  }
-  int64_t threads = layout.getThreadsOfBlock();
-  func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
-  if (layout.cluster > 1)
-    func->setAttr("nvvm.cluster_dim",
-                  b.getDenseI32ArrayAttr({int32_t(layout.cluster), 1, 1}));
-  if (layout.leastBlocksPerUnit != 0)
-    func->setAttr("nvvm.minctasm",
-                  b.getI32IntegerAttr(layout.leastBlocksPerUnit));
-  Block *entry = &func.getBody().front();
-  b.setInsertionPointToStart(entry);
-  ValueRange operands =
-      entry->getArguments().take_front(launch->getNumOperands());
-  makeSpace(operands);
-  auto emitting = std::make_unique<RegisterEmitter>(b, loc, layout, dims);
-  own = emitting.get();
-  emitter = std::move(emitting);
-  emitter->entry = entry;
-  own->thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
-  Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
-  if (layout.cluster > 1) {
-    Value share = arith::ConstantIndexOp::create(b, loc, layout.cluster);
-    Value rank = arith::RemUIOp::create(b, loc, block, share);
-    block = arith::DivUIOp::create(b, loc, block, share);
-    rank = arith::MulIOp::create(
-        b, loc, rank, arith::ConstantIndexOp::create(b, loc, threads));
-    own->thread = arith::AddIOp::create(b, loc, own->thread, rank);
-  }
-  bindOperands(operands);
-  for (unsigned i : layout.movedOnce)
-    own->movedOnce.insert(operands[i]);
-  giveTiles();
-  auto space3 = gpu::AddressSpaceAttr::get(
-      b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
-  auto bytesType = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
-                                   MemRefLayoutAttrInterface(), space3);
-  Value sharedMemory = gpu::DynamicSharedMemoryOp::create(b, loc, bytesType);
-  placeKept(sharedMemory);
-  if (hasQueue()) {
-    counters = entry->getArgument(operands.size());
-    auto word = MemRefType::get({1}, b.getI32Type(),
-                                MemRefLayoutAttrInterface(), space3);
-    mailbox = memref::ViewOp::create(
-        b, loc, word, sharedMemory,
-        arith::ConstantIndexOp::create(b, loc, keptBytes), ValueRange());
-    keptBytes += 16;
-  }
-  Value exchanged = arith::ConstantIndexOp::create(b, loc, 16 * 1024);
-  own->shared = memref::ViewOp::create(
-      b, loc,
-      MemRefType::get({ShapedType::kDynamic}, b.getI32Type(),
-                      MemRefLayoutAttrInterface(), space3),
-      sharedMemory, arith::ConstantIndexOp::create(b, loc, keptBytes),
-      exchanged);
-  b.setInsertionPoint(gpu::ReturnOp::create(b, loc));
-  if (merges) {
-    Value number = arith::ConstantIndexOp::create(b, loc, parts);
-    part = arith::RemUIOp::create(b, loc, block, number);
-    block = tile = arith::DivUIOp::create(b, loc, block, number);
-    workspace = entry->getArgument(operands.size());
-    counters = entry->getArgument(operands.size() + 1);
-  }
-  if (failed(layout.loopingBlocks == 0
-                 ? emitBlock(block)
-                 : emitRounds(block, entry->getArguments().back())))
+  Started started = prepare();
+  gpu::GPUFuncOp func =
+      makeFunction(module, name, ValueRange(started.arguments).getTypes());
+  if (failed(emitBody(func, /*merges=*/bool(started.states))))
     return failure();
-  own->awaitCluster();
-  if (merges)
+  if (started.states)
     for (auto fold : kernel.getBody().front().getOps<FoldOp>())
-      cast<arith::ConstantIndexOp>(words.getDefiningOp())
+      cast<arith::ConstantIndexOp>(started.words.getDefiningOp())
           ->setAttr("value", b.getIndexAttr(own->countStateWords(fold)));
 
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Value width = arith::ConstantIndexOp::create(b, loc, threads);
+  Value width =
+      arith::ConstantIndexOp::create(b, loc, layout.getThreadsOfBlock());
+  Value blocks = started.blocks;
   if (layout.cluster > 1)
     blocks = arith::MulIOp::create(
         b, loc, blocks, arith::ConstantIndexOp::create(b, loc, layout.cluster));
@@ -663,9 +695,10 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
       std::max(keptBytes + own->exchangeBytes, layout.leastSharedBytes);
   Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(), shared);
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{blocks, one, one},
-                            gpu::KernelDim3{width, one, one}, bytes, arguments);
-  if (made)
-    memref::DeallocOp::create(b, loc, made);
+                            gpu::KernelDim3{width, one, one}, bytes,
+                            started.arguments);
+  if (started.states)
+    memref::DeallocOp::create(b, loc, started.states);
   launch.erase();
   return true;
 }

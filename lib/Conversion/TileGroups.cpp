@@ -59,9 +59,8 @@ void TileProgram::formEpilogues() {
 // Groups
 //===----------------------------------------------------------------------===//
 
-namespace {
 /// A root with its epilogues: what moves as one.
-struct Unit {
+struct TileProgram::Unit {
   SmallVector<Root *> roots;
   SmallVector<unsigned> dependsOn;
   /// Subset of dependsOn that must be in an earlier nest even if the dims are
@@ -69,10 +68,9 @@ struct Unit {
   SmallVector<unsigned> strictly;
   int group = -1;
 };
-} // namespace
 
-LogicalResult TileProgram::formGroups() {
-  SmallVector<Unit> units;
+SmallVector<TileProgram::Unit, 0> TileProgram::makeUnits() const {
+  SmallVector<Unit, 0> units;
   DenseMap<const Root *, unsigned> unitOf;
   for (auto &root : roots)
     if (!root->epilogueOf) {
@@ -102,26 +100,103 @@ LogicalResult TileProgram::formGroups() {
         }
     }
   }
+  return units;
+}
 
-  // Invariance: nothing streamed, no state.
+bool TileProgram::isInvariant(const Root &root,
+                              DenseMap<const Root *, bool> &known) const {
+  if (auto it = known.find(&root); it != known.end())
+    return it->second;
+  bool result =
+      !isa<FoldOp>(op.getOperation()) || root.kind != Root::Kind::Yield;
+  for (unsigned d : root.dims.set_bits())
+    result &= !dims[d].isStream;
+  for (Value v : root.cone) {
+    result &= !isStateArgument(v);
+    if (Root *producer = producerOf(v))
+      if (producer != &root && result)
+        result &= isInvariant(*producer, known);
+  }
+  return known[&root] = result;
+}
+
+Group TileProgram::groupOf(Root &root) const {
+  Group group;
+  group.dims = root.dims;
+  if (root.kind == Root::Kind::Reduce) {
+    group.over = llvm::map_to_vector(root.reduce.getOver(),
+                                     [](int64_t d) { return unsigned(d); });
+    group.isOrdered = root.reduce.getOrdered();
+  }
+  if (auto scan = dyn_cast_or_null<ScanOp>(root.op))
+    group.over.push_back(scan.getDim());
+  // Code of their own.
+  group.isAlone = root.kind == Root::Kind::Assert ||
+                  root.kind == Root::Kind::Scan ||
+                  root.kind == Root::Kind::MergeTopk ||
+                  (root.kind == Root::Kind::Reduce &&
+                   root.reduce.getReducer() == Reducer::TopK);
+  if (auto it = contractions.find(&root); it != contractions.end())
+    group.contraction = it->second;
+  return group;
+}
+
+/// Whether a unit, which alone is the group `own`, may join `group`, number `g`.
+static bool canJoin(const TileProgram::Unit &unit, const Group &own,
+                    const Group &group, int g,
+                    ArrayRef<TileProgram::Unit> units) {
+  if (own.contraction || own.isAlone || group.contraction || group.isAlone ||
+      group.dims != own.dims || group.isInvariant != own.isInvariant)
+    return false;
+  if (!group.over.empty() && !own.over.empty() &&
+      (group.over != own.over || group.isOrdered != own.isOrdered))
+    return false;
+  return llvm::none_of(unit.dependsOn, [&](unsigned d) {
+    const TileProgram::Unit &other = units[d];
+    // Pointwise use inside one nest.
+    return other.group == g && (other.roots.front()->kind != Root::Kind::Keep ||
+                                other.roots.front()->dims != own.dims ||
+                                llvm::is_contained(unit.strictly, d));
+  });
+}
+
+/// The unit joins the first group that it can, or becomes one.
+void TileProgram::place(Unit &unit, Group own, ArrayRef<Unit> units) {
+  for (unsigned d : unit.dependsOn)
+    own.level = std::max(own.level, groups[units[d].group].level);
+  for (auto [g, group] : llvm::enumerate(groups)) {
+    if (group.level < own.level ||
+        !canJoin(unit, own, group, static_cast<int>(g), units))
+      continue;
+    bool isLater = llvm::all_of(unit.dependsOn, [&](unsigned d) {
+      unsigned other = units[d].group;
+      return other == g || groups[other].level < group.level;
+    });
+    if (!isLater)
+      continue;
+    unit.group = g;
+    break;
+  }
+  if (unit.group < 0) {
+    if (!unit.dependsOn.empty())
+      ++own.level;
+    unit.group = groups.size();
+    groups.push_back(own);
+  }
+  Group &group = groups[unit.group];
+  if (group.over.empty())
+    group.over = own.over;
+  group.isOrdered |= own.isOrdered;
+  for (Root *root : unit.roots) {
+    root->level = group.level;
+    root->isInvariant = own.isInvariant;
+    group.roots.push_back(root);
+  }
+}
+
+LogicalResult TileProgram::formGroups() {
+  SmallVector<Unit, 0> units = makeUnits();
   DenseMap<const Root *, bool> invariant;
-  std::function<bool(const Root *)> isInvariant = [&](const Root *root) {
-    auto it = invariant.find(root);
-    if (it != invariant.end())
-      return it->second;
-    bool result =
-        !isa<FoldOp>(op.getOperation()) || root->kind != Root::Kind::Yield;
-    for (unsigned d : root->dims.set_bits())
-      result &= !dims[d].isStream;
-    for (Value v : root->cone) {
-      result &= !isStateArgument(v);
-      if (Root *producer = producerOf(v))
-        if (producer != root && result)
-          result &= isInvariant(producer);
-    }
-    return invariant[root] = result;
-  };
-
   // Topological order, body order among the ready ones.
   SmallVector<unsigned> remaining =
       llvm::to_vector(llvm::seq<unsigned>(0, units.size()));
@@ -133,83 +208,12 @@ LogicalResult TileProgram::formGroups() {
     if (ready == remaining.end())
       return op.emitOpError(
           "the components of the state depend on each other in a cycle");
-    unsigned u = *ready;
+    Unit &unit = units[*ready];
     remaining.erase(ready);
-    Unit &unit = units[u];
-    Root *main = unit.roots.front();
-    bool isContraction = contractions.contains(main);
-    SmallVector<unsigned> over;
-    if (main->kind == Root::Kind::Reduce)
-      over = llvm::map_to_vector(main->reduce.getOver(),
-                                 [](int64_t d) { return unsigned(d); });
-    if (auto scan = dyn_cast_or_null<ScanOp>(main->op))
-      over.push_back(scan.getDim());
-    // Code of their own.
-    bool isAlone = main->kind == Root::Kind::Assert ||
-                   main->kind == Root::Kind::Scan ||
-                   main->kind == Root::Kind::MergeTopk ||
-                   (main->kind == Root::Kind::Reduce &&
-                    main->reduce.getReducer() == Reducer::TopK);
-    bool isOrdered =
-        main->kind == Root::Kind::Reduce && main->reduce.getOrdered();
-    bool inv = llvm::all_of(unit.roots, isInvariant);
-
-    auto canJoin = [&](unsigned g) {
-      Group &group = groups[g];
-      if (isContraction || isAlone || group.contraction || group.isAlone ||
-          group.dims != main->dims || group.isInvariant != inv)
-        return false;
-      if (!group.over.empty() && !over.empty() &&
-          (group.over != over || group.isOrdered != isOrdered))
-        return false;
-      for (unsigned d : unit.dependsOn) {
-        Unit &dep = units[d];
-        if (dep.group != static_cast<int>(g))
-          continue;
-        // Pointwise use inside one nest.
-        if (dep.roots.front()->kind != Root::Kind::Keep ||
-            dep.roots.front()->dims != main->dims ||
-            llvm::is_contained(unit.strictly, d))
-          return false;
-      }
-      return true;
-    };
-    int level = 0;
-    for (unsigned d : unit.dependsOn)
-      level = std::max(level, groups[units[d].group].level);
-    int chosen = -1;
-    for (unsigned g = 0; g < groups.size() && chosen < 0; ++g)
-      if (groups[g].level >= level && canJoin(g)) {
-        bool isLater = llvm::all_of(unit.dependsOn, [&](unsigned d) {
-          unsigned other = units[d].group;
-          return other == g || groups[other].level < groups[g].level;
-        });
-        if (isLater)
-          chosen = g;
-      }
-    if (chosen < 0) {
-      if (!unit.dependsOn.empty())
-        ++level;
-      Group group;
-      group.dims = main->dims;
-      group.level = level;
-      group.isInvariant = inv;
-      group.isAlone = isAlone;
-      if (isContraction)
-        group.contraction = contractions[main];
-      chosen = groups.size();
-      groups.push_back(group);
-    }
-    Group &group = groups[chosen];
-    if (group.over.empty())
-      group.over = over;
-    group.isOrdered |= isOrdered;
-    for (Root *root : unit.roots) {
-      root->level = group.level;
-      root->isInvariant = inv;
-      group.roots.push_back(root);
-    }
-    unit.group = chosen;
+    Group own = groupOf(*unit.roots.front());
+    own.isInvariant = llvm::all_of(
+        unit.roots, [&](Root *root) { return isInvariant(*root, invariant); });
+    place(unit, std::move(own), units);
   }
   llvm::stable_sort(
       groups, [](const Group &a, const Group &b) { return a.level < b.level; });

@@ -273,9 +273,24 @@ Value Raiser::buildRunning(Value v, OpBuilder &b) {
   return running.lookup(v);
 }
 
-CascadeOp Raiser::build() {
+/// An empty tensor of the type of init `k`.
+Value Raiser::buildInit(unsigned k) {
+  Value init = op.getDpsInitOperand(k)->get();
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    init = fill.getOutputs().front();
+  if (init.getDefiningOp<tensor::EmptyOp>())
+    return init;
   Location loc = op.getLoc();
-  rewriter.setInsertionPoint(op);
+  auto type = cast<RankedTensorType>(init.getType());
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, init),
+      type.getElementType());
+  return empty.getType() == type
+             ? empty
+             : tensor::CastOp::create(rewriter, loc, type, empty);
+}
+
+CascadeOp Raiser::buildFrame() {
   SmallVector<Value> inputs, inits;
   SmallVector<AffineMap> maps;
   SmallVector<BlockArgument> readArguments;
@@ -293,9 +308,7 @@ CascadeOp Raiser::build() {
   initScalars.resize(op.getNumDpsInits());
   SmallVector<unsigned> initInputs;
   for (unsigned k = 0; k < op.getNumDpsInits(); ++k) {
-    if (!needsInit(k))
-      continue;
-    if ((initScalars[k] = fillOf(k)))
+    if (!needsInit(k) || (initScalars[k] = fillOf(k)))
       continue;
     initInputs.push_back(k);
     inputs.push_back(op.getDpsInitOperand(k)->get());
@@ -303,23 +316,13 @@ CascadeOp Raiser::build() {
     readArguments.push_back(outArgument(k));
   }
   for (unsigned k = 0; k < op.getNumDpsInits(); ++k) {
-    Value init = op.getDpsInitOperand(k)->get();
-    if (auto fill = init.getDefiningOp<linalg::FillOp>())
-      init = fill.getOutputs().front();
-    if (!init.getDefiningOp<tensor::EmptyOp>()) {
-      auto type = cast<RankedTensorType>(init.getType());
-      init = tensor::EmptyOp::create(rewriter, loc,
-                                     tensor::getMixedSizes(rewriter, loc, init),
-                                     type.getElementType());
-      if (init.getType() != type)
-        init = tensor::CastOp::create(rewriter, loc, type, init);
-    }
-    inits.push_back(init);
+    inits.push_back(buildInit(k));
     maps.push_back(op.getMatchingIndexingMap(op.getDpsInitOperand(k)));
   }
-  auto cascade = CascadeOp::create(rewriter, loc, op->getResultTypes(), inputs,
-                                   inits, rewriter.getAffineMapArrayAttr(maps),
-                                   /*schedule=*/nullptr);
+  auto cascade =
+      CascadeOp::create(rewriter, op.getLoc(), op->getResultTypes(), inputs,
+                        inits, rewriter.getAffineMapArrayAttr(maps),
+                        /*schedule=*/nullptr);
   Block *block = rewriter.createBlock(&cascade.getBody());
   for (BlockArgument arg : readArguments)
     mapping.map(arg, block->addArgument(arg.getType(), arg.getLoc()));
@@ -328,8 +331,10 @@ CascadeOp Raiser::build() {
   for (unsigned k = 0; k < op.getNumDpsInits(); ++k)
     if (initScalars[k])
       mapping.map(outArgument(k), initScalars[k]);
+  return cascade;
+}
 
-  rewriter.setInsertionPointToEnd(block);
+void Raiser::buildBody() {
   for (Operation &inner : body.without_terminator()) {
     auto combine = dyn_cast<CombineOp>(inner);
     if (combine && reductionDims.empty()) { // One step, of a dim of extent 1.
@@ -357,6 +362,9 @@ CascadeOp Raiser::build() {
     if (op->hasAttr(kApproximateAttr))
       copy->setAttr(kApproximateAttr, rewriter.getUnitAttr());
   }
+}
+
+SmallVector<Value> Raiser::buildResults() {
   SmallVector<Value> results(op.getNumDpsInits());
   for (unsigned k = 0; k < op.getNumDpsInits(); ++k) {
     if (reductionDims.empty())
@@ -368,9 +376,18 @@ CascadeOp Raiser::build() {
     else if (!accumulations[k].isIndex)
       results[k] = buildAccumulated(k, Reach::All, rewriter);
   }
-  YieldOp::create(rewriter, loc, results);
+  return results;
+}
+
+CascadeOp Raiser::build() {
+  rewriter.setInsertionPoint(op);
+  CascadeOp cascade = buildFrame();
+  Block &block = cascade.getBody().front();
+  rewriter.setInsertionPointToEnd(&block);
+  buildBody();
+  YieldOp::create(rewriter, op.getLoc(), buildResults());
   // What only the accumulator needed.
-  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(*block)))
+  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
     if (!isa<YieldOp>(inner) && isOpTriviallyDead(&inner))
       rewriter.eraseOp(&inner);
   rewriter.replaceOp(op, cascade);

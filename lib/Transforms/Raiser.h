@@ -75,6 +75,12 @@ private:
   bool matchArgument(unsigned k, Reason &why, bool &refused);
   bool isIncreasing(mlir::Value index, bool &fromZero);
   CascadeOp build();
+  /// The cascade without its body's ops.
+  CascadeOp buildFrame();
+  mlir::Value buildInit(unsigned k);
+  /// What no accumulator changes.
+  void buildBody();
+  llvm::SmallVector<mlir::Value> buildResults();
   mlir::Value buildArgument(unsigned k, mlir::OpBuilder &b,
                             llvm::SmallVectorImpl<mlir::Value> &values);
   /// The value of accumulator `k` over the elements in reach.

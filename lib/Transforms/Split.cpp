@@ -41,6 +41,9 @@ private:
   SmallVector<Value> fromOutside(ArrayRef<Operation *> ops);
   LogicalResult makePartials(bool isWhole);
   LogicalResult makeFolding(bool isWhole);
+  void finaliseMerged(ArrayRef<Value> state, Block &block, unsigned next,
+                      IRMapping mapping);
+  CascadeOp makeMergingCascade(Made &made, size_t firstState);
   void makeMerging();
   void makeMap();
   bool isMap() const;
@@ -291,20 +294,82 @@ bool Splitter::isMap() const {
       [&](AffineMap map) { return getDimsOf(map).anyCommon(over); });
 }
 
+/// The finalisation of merged states, in the block that merged them; what else it
+/// reads are the block's arguments from `next` on.
+void Splitter::finaliseMerged(ArrayRef<Value> state, Block &block,
+                              unsigned next, IRMapping mapping) {
+  Block &last = *finalize.getProgramBody();
+  for (auto [i, input] : llvm::enumerate(finalize.getInputs())) {
+    auto result = dyn_cast<OpResult>(input);
+    mapping.map(last.getArgument(i), result && result.getOwner() == fold
+                                         ? state[result.getResultNumber()]
+                                         : Value(block.getArgument(next++)));
+  }
+  for (Operation &op : last)
+    b.clone(op, mapping);
+}
+
+/// What merges the states, in the kernel of which they follow `firstState` other
+/// arguments.
+CascadeOp Splitter::makeMergingCascade(Made &made, size_t firstState) {
+  Block &body = made.kernel.getBody().front();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(&body);
+  // Every state of every segment is an operand: the segment's number is fixed.
+  SmallVector<Value> operands;
+  SmallVector<AffineMap> maps;
+  for (int64_t p = 0; p < schedule.getParts(); ++p)
+    for (auto [i, map] : llvm::enumerate(stateMaps)) {
+      operands.push_back(body.getArgument(firstState + i));
+      maps.push_back(map.insertResult(b.getAffineConstantExpr(p), 0));
+    }
+  size_t numStates = operands.size();
+  SmallVector<AffineMap> lastMaps = finalize.getIndexingMapsArray();
+  size_t numLast = finalize.getInputs().size();
+  if (isMap()) {
+    llvm::append_range(maps, stateMaps);
+  } else {
+    for (auto [input, map] : llvm::zip(finalize.getInputs(), lastMaps))
+      if (input.getDefiningOp() != fold) {
+        operands.push_back(made.mapping.lookup(input));
+        maps.push_back(map);
+      }
+    llvm::append_range(maps, ArrayRef(lastMaps).drop_front(numLast));
+  }
+  SmallVector<Value> inits(body.getArguments().take_back(made.inits.size()));
+  auto cascade =
+      CascadeOp::create(b, loc, ValueRange(inits).getTypes(), operands, inits,
+                        b.getAffineMapArrayAttr(maps), nullptr);
+  Block &block = cascade.getBody().emplaceBlock();
+  for (Value v : operands)
+    block.addArgument(cast<RankedTensorType>(v.getType()).getElementType(),
+                      loc);
+  b.setInsertionPointToStart(&block);
+  unsigned k = stateMaps.size();
+  SmallVector<SmallVector<Value>> parts;
+  for (int64_t p = 0; p < schedule.getParts(); ++p)
+    parts.emplace_back(block.getArguments().slice(p * k, k));
+  SmallVector<Value> state = mergeParts(parts, made.mapping);
+  if (isMap())
+    YieldOp::create(b, loc, state);
+  else
+    finaliseMerged(state, block, numStates, made.mapping);
+  return cascade;
+}
+
 /// The kernel that merges the states; it finalises too, unless that is a map over
 /// the folded dims.
 void Splitter::makeMerging() {
-  bool isMap = this->isMap();
   SmallVector<Operation *> ops = llvm::map_to_vector(
       fold.getMerge().front(), [](Operation &op) { return &op; });
-  if (!isMap)
+  if (!isMap())
     ops.push_back(finalize);
   SmallVector<Value> used = fromOutside(ops);
   SmallVector<Value> inputs = launched(launch, used), sources(used), inits;
   llvm::append_range(inputs, partials);
   sources.append(partials.size(), Value());
   b.setInsertionPoint(launch);
-  if (isMap) {
+  if (isMap()) {
     for (Value v : partials) {
       SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, v);
       inits.push_back(tensor::EmptyOp::create(
@@ -319,69 +384,13 @@ void Splitter::makeMerging() {
     }
   }
   Made made = begin("_merge", inputs, inits, sources);
-  Block &body = made.kernel.getBody().front();
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToEnd(&body);
-  // Every state of every segment is an operand: the segment's number is fixed.
-  SmallVector<Value> operands;
-  SmallVector<AffineMap> maps;
-  for (int64_t p = 0; p < schedule.getParts(); ++p)
-    for (auto [i, map] : llvm::enumerate(stateMaps)) {
-      operands.push_back(body.getArgument(used.size() + i));
-      maps.push_back(map.insertResult(b.getAffineConstantExpr(p), 0));
-    }
-  size_t numStates = operands.size();
-  SmallVector<AffineMap> lastMaps = finalize.getIndexingMapsArray();
-  unsigned numLast = finalize.getInputs().size();
-  if (!isMap)
-    for (unsigned i = 0; i < numLast; ++i)
-      if (finalize.getInputs()[i].getDefiningOp() != fold) {
-        operands.push_back(made.mapping.lookup(finalize.getInputs()[i]));
-        maps.push_back(lastMaps[i]);
-      }
-  SmallVector<Value> kernelInits(body.getArguments().take_back(inits.size()));
-  if (isMap)
-    llvm::append_range(maps, stateMaps);
-  else
-    llvm::append_range(maps, ArrayRef(lastMaps).drop_front(numLast));
-  auto cascade =
-      CascadeOp::create(b, loc, ValueRange(kernelInits).getTypes(), operands,
-                        kernelInits, b.getAffineMapArrayAttr(maps), nullptr);
-  Block &block = cascade.getBody().emplaceBlock();
-  for (Value v : operands)
-    block.addArgument(cast<RankedTensorType>(v.getType()).getElementType(),
-                      loc);
-  {
-    OpBuilder::InsertionGuard inner(b);
-    b.setInsertionPointToStart(&block);
-    unsigned k = stateMaps.size();
-    SmallVector<SmallVector<Value>> parts;
-    for (int64_t p = 0; p < schedule.getParts(); ++p)
-      parts.emplace_back(block.getArguments().slice(p * k, k));
-    SmallVector<Value> state = mergeParts(parts, made.mapping);
-    if (isMap) {
-      YieldOp::create(b, loc, state);
-    } else {
-      IRMapping mapping(made.mapping);
-      Block &last = *finalize.getProgramBody();
-      unsigned next = numStates;
-      for (unsigned i = 0; i < numLast; ++i) {
-        auto result = dyn_cast<OpResult>(finalize.getInputs()[i]);
-        mapping.map(last.getArgument(i),
-                    result && result.getOwner() == fold
-                        ? state[result.getResultNumber()]
-                        : Value(block.getArgument(next++)));
-      }
-      for (Operation &op : last)
-        b.clone(op, mapping);
-    }
-  }
+  CascadeOp cascade = makeMergingCascade(made, used.size());
   made.kernel.setScheduleAttr(scheduleOf(cascade));
-  LaunchOp made2 = end(made, cascade.getResults());
-  if (isMap)
-    merged = llvm::to_vector_of<Value>(made2.getResults());
+  LaunchOp merging = end(made, cascade.getResults());
+  if (isMap())
+    merged = llvm::to_vector_of<Value>(merging.getResults());
   else
-    launch->replaceAllUsesWith(made2.getResults());
+    launch->replaceAllUsesWith(merging.getResults());
 }
 
 /// The kernel that maps data and merged state to results.

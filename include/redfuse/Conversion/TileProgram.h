@@ -151,6 +151,9 @@ public:
   /// adjacent.
   std::optional<unsigned> getContiguous(mlir::Value v) const;
 
+  /// What TileGroups.cpp moves as one.
+  struct Unit;
+
 private:
   TileProgram(IndexProgramOpInterface op, DimSets sets)
       : op(op), body(op.getProgramBody()), dimSets(std::move(sets)) {}
@@ -163,6 +166,13 @@ private:
   void addKeepRoots();
   void formEpilogues();
   mlir::LogicalResult formGroups();
+  llvm::SmallVector<Unit, 0> makeUnits() const;
+  /// Whether `root` reads no state and nothing that is streamed.
+  bool isInvariant(const Root &root,
+                   llvm::DenseMap<const Root *, bool> &known) const;
+  /// The group that a root is, alone.
+  Group groupOf(Root &root) const;
+  void place(Unit &unit, Group own, llvm::ArrayRef<Unit> units);
   void chooseVectorDims();
   void layOutBuffers();
 
