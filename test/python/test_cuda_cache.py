@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import redfuse
+from processor import slowness
 from redfuse import cache as cache_module
 from redfuse import cuda
 from redfuse.bench import programs
@@ -77,7 +78,7 @@ def test_loads_are_fast(cache: Path) -> None:
         redfuse.compile(source, target=ONE)
         best = min(best, time.perf_counter() - start)
     print(f"{best * 1e3:.1f} ms")
-    assert best < 0.02
+    assert best < 0.02 * slowness()
 
 
 def test_a_line_of_log(cache: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -16,6 +16,7 @@ from cascades import CASCADES, Cascade, N
 from index_program import Array, Interpreter, State
 from mlir import ir
 from mlir.passmanager import PassManager
+from processor import slowness
 
 EXTENTS = {"i": 5, "j": N, "k": 4, "d": 3}
 ALL = CASCADES | RULES
@@ -237,4 +238,4 @@ def test_the_derivation_is_fast() -> None:
         start = time.process_time()
         for module in modules:
             passes.run(module.operation)
-        assert (time.process_time() - start) / len(modules) < 0.05
+        assert (time.process_time() - start) / len(modules) < 0.05 * slowness()

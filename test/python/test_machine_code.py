@@ -22,6 +22,7 @@ from pathlib import Path
 
 import pytest
 import redfuse
+from processor import slowness
 from redfuse import cuda
 from redfuse.bench import cases, programs
 from redfuse.bench.builder import Program
@@ -217,4 +218,4 @@ def test_a_load_from_the_cache_takes_milliseconds(name: str, cache: Path) -> Non
         exe = redfuse.compile(text, target=TARGET)
         times.append(time.perf_counter() - start)
         assert exe.compile_seconds == 0.0
-    assert min(times) < 0.020
+    assert min(times) < 0.020 * slowness()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import redfuse
+from processor import slowness
 
 TREE = Path(redfuse.__file__).parent
 CORE = TREE / "_lib" / "libRedfuse.so"
@@ -96,9 +97,9 @@ def test_the_tool_maps_the_same_library() -> None:
 
 
 def test_redfuse_opt_starts_within_a_tenth_of_a_second() -> None:
-    assert best_cpu_seconds([OPT, "--version"]) < 0.1
+    assert best_cpu_seconds([OPT, "--version"]) < 0.1 * slowness()
 
 
 def test_import_takes_less_than_three_tenths_of_a_second() -> None:
     bare = best_cpu_seconds([sys.executable, "-c", "pass"])
-    assert best_cpu_seconds([sys.executable, "-c", "import redfuse"]) - bare < 0.3
+    assert best_cpu_seconds([sys.executable, "-c", "import redfuse"]) - bare < 0.3 * slowness()
