@@ -73,25 +73,38 @@ static void giveExtents(CascadeOp cascade, ArrayRef<int64_t> dims) {
   }
 }
 
-/// A fold has given up the order of the program's roundings. That of a sum to 16
-/// bits, which its step only extends again, goes with it.
-static void dropRoundings(FoldOp fold) {
-  if (fold.isOrdered())
-    return;
-  Block *step = fold.getProgramBody();
-  for (auto extend :
-       llvm::make_early_inc_range(step->getOps<arith::ExtFOp>())) {
-    auto narrow = extend.getIn().getDefiningOp<arith::TruncFOp>();
-    if (!narrow || narrow.getIn().getType() != extend.getType() ||
-        narrow.getType().getIntOrFloatBitWidth() != 16)
+/// Folds have given up the order of the program's roundings. Those of sums to 16 bits,
+/// which are only extended again, go with it: in all bodies, since what is folded and
+/// what is finalised are the same values. Those that are written as well stay.
+static void dropRoundings(ArrayRef<Block *> bodies) {
+  SmallVector<arith::TruncFOp> dropped, written;
+  for (Block *body : bodies)
+    for (auto narrow : body->getOps<arith::TruncFOp>()) {
+      auto sum = narrow.getIn().getDefiningOp<ReduceOp>();
+      if (!sum || sum.getReducer() != Reducer::Add ||
+          narrow.getType().getIntOrFloatBitWidth() != 16)
+        continue;
+      bool isExtended = llvm::all_of(narrow->getUsers(), [&](Operation *user) {
+        return isa<arith::ExtFOp>(user) &&
+               user->getResult(0).getType() == sum.getResult(0).getType();
+      });
+      (isExtended ? dropped : written).push_back(narrow);
+    }
+  auto sumOf = [](arith::TruncFOp narrow) {
+    return narrow.getIn().getDefiningOp<ReduceOp>();
+  };
+  for (arith::TruncFOp narrow : dropped) {
+    ReduceOp sum = sumOf(narrow);
+    if (llvm::any_of(written, [&](arith::TruncFOp other) {
+          return sumOf(other).getOver() == sum.getOver() &&
+                 sumOf(other).getInto() == sum.getInto();
+        }))
       continue;
-    auto sum = narrow.getIn().getDefiningOp<ReduceOp>();
-    if (!sum || sum.getReducer() != Reducer::Add)
-      continue;
-    extend.replaceAllUsesWith(narrow.getIn());
-    extend.erase();
-    if (narrow.use_empty())
-      narrow.erase();
+    for (Operation *extend : llvm::make_early_inc_range(narrow->getUsers())) {
+      extend->getResult(0).replaceAllUsesWith(narrow.getIn());
+      extend->erase();
+    }
+    narrow.erase();
   }
 }
 
@@ -197,11 +210,15 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
     if (isCut)
       rewriter.replaceOp(cascade, passes.back().getResults());
     int64_t group = numGroups++;
+    SmallVector<Block *> bodies;
+    bool isOrdered = false;
     for (auto [i, pass] : llvm::enumerate(passes)) {
       auto [fold, finalize] = rewrite(rewriter, pass, derivations[i]);
       fold->setAttr(kInfoAttr, info);
-      if (!strict)
-        dropRoundings(fold);
+      isOrdered |= fold.isOrdered();
+      bodies.push_back(fold.getProgramBody());
+      if (finalize)
+        bodies.push_back(finalize.getProgramBody());
       if (!isCut)
         continue;
       auto tag = rewriter.getDenseI64ArrayAttr({group, int64_t(i)});
@@ -209,6 +226,8 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
       if (finalize) // None where every result is written segment by segment.
         finalize->setAttr(kPassAttr, tag);
     }
+    if (!strict && !isOrdered)
+      dropRoundings(bodies);
     return true;
   }
 

@@ -71,10 +71,9 @@ std::optional<Access> matchAccess(linalg::GenericOp op, Value index) {
 }
 
 /// `tensor` with dim `dim` as long as `wanted`: itself if it is that long
-/// already, else a copy that repeats its only element along the dim. Made in
-/// front of the generic, so that its body reads without a condition.
-Value broadcastInFront(PatternRewriter &rewriter, Location loc, Value tensor,
-                       int64_t dim, const Extent &wanted) {
+/// already, else a copy that repeats its only element along the dim.
+Value repeatIfSingle(PatternRewriter &rewriter, Location loc, Value tensor,
+                     int64_t dim, const Extent &wanted) {
   auto type = cast<RankedTensorType>(tensor.getType());
   Value have = tensor::DimOp::create(rewriter, loc, tensor, dim);
   Value want = redfuse::materialize(rewriter, loc, wanted);
@@ -114,6 +113,147 @@ Value broadcastInFront(PatternRewriter &rewriter, Location loc, Value tensor,
     repeated = tensor::CastOp::create(rewriter, loc, type, repeated);
   scf::YieldOp::create(rewriter, loc, repeated);
   return choice.getResult(0);
+}
+
+Value broadcastInFront(PatternRewriter &rewriter, Location loc, Value tensor,
+                       int64_t dim, const Extent &wanted);
+
+/// The generic that makes a tensor, where it makes it alone and dim `dim` of it is
+/// one of its loops and of its operands': that loop.
+std::optional<unsigned> findBroadcastLoop(linalg::GenericOp op, int64_t dim) {
+  if (op->getNumResults() != 1 || !op.hasPureTensorSemantics())
+    return std::nullopt;
+  auto loop = dyn_cast<AffineDimExpr>(
+      op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getResult(dim));
+  if (!loop)
+    return std::nullopt;
+  unsigned d = loop.getPosition();
+  if (op.getIteratorTypesArray()[d] != utils::IteratorType::parallel)
+    return std::nullopt;
+  for (AffineMap map : op.getIndexingMapsArray())
+    if (llvm::count_if(map.getResults(),
+                       [&](AffineExpr e) { return e.isFunctionOfDim(d); }) >
+            1 ||
+        llvm::any_of(map.getResults(), [&](AffineExpr e) {
+          return e.isFunctionOfDim(d) && e != loop;
+        }))
+      return std::nullopt;
+  // What differs along the dim though its operands do not.
+  bool isCounted = false;
+  op.getRegion().walk(
+      [&](linalg::IndexOp index) { isCounted |= index.getDim() == d; });
+  op.getRegion().walk([&](tensor::ExtractOp) { isCounted = true; });
+  Value init = op.getDpsInits()[0];
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    init = fill.getOutputs().front();
+  if (isCounted || !init.getDefiningOp<tensor::EmptyOp>())
+    return std::nullopt;
+  return d;
+}
+
+/// The same op, of operands with more elements along the dim; null where it is not
+/// made of such.
+Value broadcastOperands(PatternRewriter &rewriter, linalg::GenericOp op,
+                        int64_t dim, const Extent &wanted) {
+  std::optional<unsigned> loop = findBroadcastLoop(op, dim);
+  if (!loop)
+    return {};
+  Location loc = op.getLoc();
+  IRMapping mapping;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    auto type = dyn_cast<RankedTensorType>(input->get().getType());
+    if (!type)
+      continue;
+    for (auto [d, e] :
+         llvm::enumerate(op.getMatchingIndexingMap(input).getResults()))
+      if (e.isFunctionOfDim(*loop)) {
+        if (!type.isDynamicDim(d))
+          return {};
+        if (!mapping.contains(input->get()))
+          mapping.map(input->get(),
+                      broadcastInFront(rewriter, loc, input->get(), d, wanted));
+      }
+  }
+  Value init = op.getDpsInits()[0];
+  auto fill = init.getDefiningOp<linalg::FillOp>();
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(rewriter, loc, init);
+  sizes[dim] = redfuse::materialize(rewriter, loc, wanted);
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, sizes,
+      cast<RankedTensorType>(init.getType()).getElementType());
+  mapping.map(init, fill ? linalg::FillOp::create(
+                               rewriter, loc, fill.getInputs().front(), empty)
+                               .getResult(0)
+                         : empty);
+  return rewriter.clone(*op, mapping)->getResult(0);
+}
+
+/// Of the dims `group`, which a reshape makes from or of one, that which has all
+/// elements; none where several may.
+std::optional<int64_t> findOnlyDim(RankedTensorType type,
+                                   ArrayRef<int64_t> group) {
+  std::optional<int64_t> only;
+  for (int64_t d : group) {
+    if (type.getDimSize(d) == 1)
+      continue;
+    if (only)
+      return std::nullopt;
+    only = d;
+  }
+  return only;
+}
+
+/// The same for reshapes that leave the dim as it is.
+Value broadcastOperand(PatternRewriter &rewriter, tensor::ExpandShapeOp op,
+                       int64_t dim, const Extent &wanted) {
+  Location loc = op.getLoc();
+  for (auto [from, group] : llvm::enumerate(op.getReassociationIndices())) {
+    if (!llvm::is_contained(group, dim))
+      continue;
+    if (findOnlyDim(op.getResultType(), group) != dim ||
+        !op.getSrcType().isDynamicDim(from))
+      return {};
+    Value source = broadcastInFront(rewriter, loc, op.getSrc(), from, wanted);
+    SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
+    sizes[dim] = redfuse::materialize(rewriter, loc, wanted);
+    return tensor::ExpandShapeOp::create(rewriter, loc, op.getResultType(),
+                                         source, op.getReassociationIndices(),
+                                         sizes);
+  }
+  return {};
+}
+
+Value broadcastOperand(PatternRewriter &rewriter, tensor::CollapseShapeOp op,
+                       int64_t dim, const Extent &wanted) {
+  std::optional<int64_t> from =
+      findOnlyDim(op.getSrcType(), op.getReassociationIndices()[dim]);
+  if (!from || !op.getSrcType().isDynamicDim(*from))
+    return {};
+  Value source =
+      broadcastInFront(rewriter, op.getLoc(), op.getSrc(), *from, wanted);
+  return tensor::CollapseShapeOp::create(rewriter, op.getLoc(),
+                                         op.getResultType(), source,
+                                         op.getReassociationIndices());
+}
+
+/// As repeatIfSingle, in front of a generic, so that its body reads without a
+/// condition; and in front of what makes the tensor for this alone, so that no
+/// condition stands between it and its reader.
+Value broadcastInFront(PatternRewriter &rewriter, Location loc, Value tensor,
+                       int64_t dim, const Extent &wanted) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Operation *producer = tensor.getDefiningOp();
+  Value made;
+  if (producer && type.isDynamicDim(dim) &&
+      (tensor.use_empty() || tensor.hasOneUse())) {
+    if (auto op = dyn_cast<linalg::GenericOp>(producer))
+      made = broadcastOperands(rewriter, op, dim, wanted);
+    else if (auto op = dyn_cast<tensor::ExpandShapeOp>(producer))
+      made = broadcastOperand(rewriter, op, dim, wanted);
+    else if (auto op = dyn_cast<tensor::CollapseShapeOp>(producer))
+      made = broadcastOperand(rewriter, op, dim, wanted);
+  }
+  return made ? made : repeatIfSingle(rewriter, loc, tensor, dim, wanted);
 }
 
 /// Makes `input`, read through `map`, an operand of `op` and its body argument

@@ -1,6 +1,7 @@
 // RUN: redfuse-opt %s -redfuse-normalize-broadcasts | FileCheck %s
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
+#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 
 // CHECK-DAG: #[[ID:.+]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-DAG: #[[OFF:.+]] = affine_map<(d0, d1) -> (d1 + 2, 1)>
@@ -55,6 +56,77 @@ func.func @other(%x: tensor<?x5xf32>, %n: index) -> tensor<?x5xf32> {
     %one = arith.cmpi eq, %d, %c1 : index
     %k = arith.select %one, %c0, %i : index
     %v = tensor.extract %x[%k, %j] : tensor<?x5xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x5xf32>
+  return %r : tensor<?x5xf32>
+}
+
+// The same of what is computed: its operand is broadcast, so that nothing stands between it and
+// its reader. What is read elsewhere, too, or counts along the dim, is broadcast itself.
+// CHECK-LABEL: func.func @computed
+// CHECK-SAME: %[[X:[^:]+]]: tensor<?x5xf32>, %[[N:[^:]+]]: index
+// CHECK: %[[B:.+]] = scf.if
+// CHECK: scf.yield %[[X]]
+// CHECK: %[[E:.+]] = tensor.expand_shape %[[B]]
+// CHECK: %[[Y:.+]] = linalg.generic
+// CHECK-SAME: ins(%[[E]] :
+// CHECK: math.exp
+// CHECK-NOT: scf.if
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[Y]] :
+func.func @computed(%x: tensor<?x5xf32>, %n: index) -> tensor<1x?x5xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %d = tensor.dim %x, %c0 : tensor<?x5xf32>
+  %t = tensor.expand_shape %x [[0, 1], [2]] output_shape [1, %d, 5] : tensor<?x5xf32> into tensor<1x?x5xf32>
+  %s = tensor.empty(%d) : tensor<1x?x5xf32>
+  %y = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%t : tensor<1x?x5xf32>) outs(%s : tensor<1x?x5xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %v = math.exp %a : f32
+    linalg.yield %v : f32
+  } -> tensor<1x?x5xf32>
+  %e = tensor.empty(%n) : tensor<1x?x5xf32>
+  %r = linalg.generic {indexing_maps = [#id3], iterator_types = ["parallel", "parallel", "parallel"]} outs(%e : tensor<1x?x5xf32>) {
+  ^bb0(%out: f32):
+    %h = linalg.index 0 : index
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %one = arith.cmpi eq, %d, %c1 : index
+    %k = arith.select %one, %c0, %i : index
+    %v = tensor.extract %y[%h, %k, %j] : tensor<1x?x5xf32>
+    linalg.yield %v : f32
+  } -> tensor<1x?x5xf32>
+  return %r : tensor<1x?x5xf32>
+}
+
+// CHECK-LABEL: func.func @counted
+// CHECK: %[[Y:.+]] = linalg.generic
+// CHECK: linalg.index 0
+// CHECK: scf.if
+// CHECK: scf.yield %[[Y]]
+func.func @counted(%x: tensor<?x5xf32>, %n: index) -> tensor<?x5xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %d = tensor.dim %x, %c0 : tensor<?x5xf32>
+  %s = tensor.empty(%d) : tensor<?x5xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x5xf32>) outs(%s : tensor<?x5xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %i = linalg.index 0 : index
+    %w = arith.index_cast %i : index to i32
+    %f = arith.sitofp %w : i32 to f32
+    %v = arith.addf %a, %f : f32
+    linalg.yield %v : f32
+  } -> tensor<?x5xf32>
+  %e = tensor.empty(%n) : tensor<?x5xf32>
+  %r = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<?x5xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %one = arith.cmpi eq, %d, %c1 : index
+    %k = arith.select %one, %c0, %i : index
+    %v = tensor.extract %y[%k, %j] : tensor<?x5xf32>
     linalg.yield %v : f32
   } -> tensor<?x5xf32>
   return %r : tensor<?x5xf32>

@@ -147,7 +147,8 @@ def NormalizeBroadcasts : NormalizePass<"broadcasts"> {
     an operand. torch-mlir writes a broadcast of dynamic extents as an index
     `extent == 1 ? 0 : i`: where the extent is known to be the loop's, that is
     plain `i`; where not, the broadcast is made in front, behind an `scf.if` that
-    is not taken when the extents agree.
+    is not taken when the extents agree. What is computed for this reader alone is
+    computed from broadcast operands: no condition stands between the two.
   }];
 }
 
