@@ -5,7 +5,6 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -82,29 +81,6 @@ keepCarried(ModuleOp module,
   return success();
 }
 
-/// What a branch hands on from outside is copied, where the other branch makes a
-/// buffer of its own: both then are the result's.
-static void copyPassed(ModuleOp module) {
-  module.walk([&](scf::IfOp branch) {
-    if (branch->getParentOfType<KernelOp>())
-      return;
-    for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
-      if (region->empty())
-        continue;
-      Operation *yield = region->front().getTerminator();
-      for (OpOperand &operand : yield->getOpOperands()) {
-        auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-        if (!type || operand.get().getParentRegion() == region)
-          continue;
-        OpBuilder b(yield);
-        operand.set(bufferization::AllocTensorOp::create(
-            b, yield->getLoc(), type, /*dynamicSizes=*/ValueRange(),
-            /*copy=*/operand.get()));
-      }
-    }
-  });
-}
-
 namespace {
 struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
   using BufferizeHostBase::BufferizeHostBase;
@@ -129,8 +105,6 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
     bool onGpu = getTargetOf(module).getName() != "cpu";
     if (failed(keepCarried(module, options, onGpu)))
       return signalPassFailure();
-    if (onGpu)
-      copyPassed(module);
     bufferization::BufferizationState state;
     if (failed(
             bufferization::runOneShotModuleBufferize(module, options, state)))
@@ -151,8 +125,16 @@ void redfuse::registerBufferizePipeline() {
         pm.addPass(createBufferizeHost());
         pm.addPass(createCanonicalizerPass());
         pm.addPass(createCSEPass());
-        bufferization::BufferDeallocationPipelineOptions options;
-        bufferization::buildBufferDeallocationPipeline(pm, options);
+        // Upstream's pipeline of deallocation, with one pass of our own.
+        pm.addPass(memref::createExpandReallocPass());
+        pm.addPass(createCanonicalizerPass());
+        pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
+        pm.addPass(createCanonicalizerPass());
+        pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
+        pm.addPass(createLowerDeallocs());
+        pm.addPass(bufferization::createLowerDeallocationsPass());
+        pm.addPass(createCSEPass());
+        pm.addPass(createCanonicalizerPass());
         pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
         pm.addPass(createConvertLinalgToLoopsPass());
         pm.addPass(createCanonicalizerPass());

@@ -152,3 +152,71 @@ def test_products(m: int, n: int, k: int, dtype: str, accumulator: str) -> None:
       return %r : {c}
     }}"""
     check(program, [(m, k), (k, n)], dtype)
+
+
+BROADCAST = """
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func @main(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %m = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %n = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %p = tensor.dim %y, %c0 : tensor<?x?xf32>
+  %q = tensor.dim %y, %c1 : tensor<?x?xf32>
+  %e = tensor.empty(%p, %q) : tensor<?x?xf32>
+  %exp = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%y : tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = math.exp %a : f32
+    linalg.yield %v : f32
+  } -> tensor<?x?xf32>
+  %f = tensor.empty(%m, %n) : tensor<?x?xf32>
+  %wide = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel"]}
+      outs(%f : tensor<?x?xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %p1 = arith.cmpi eq, %p, %c1 : index
+    %q1 = arith.cmpi eq, %q, %c1 : index
+    %k = arith.select %p1, %c0, %i : index
+    %l = arith.select %q1, %c0, %j : index
+    %v = tensor.extract %exp[%k, %l] : tensor<?x?xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x?xf32>
+  %g = tensor.empty(%m) : tensor<?xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%g : tensor<?xf32>) -> tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [#map, #map, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %wide : tensor<?x?xf32>, tensor<?x?xf32>) outs(%init : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %ab = arith.mulf %a, %b : f32
+    %v = arith.addf %o, %ab : f32
+    linalg.yield %v : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_90a"])
+def test_broadcasts_of_dynamic_extents_stay_out_of_the_way(target: str) -> None:
+    """The product and its sums are one kernel; no buffer is looked up in memory to be freed."""
+    exe = redfuse.compile(BROADCAST, target=target, options={"cache": False})
+    assert [k["cascades"][0]["stages"] for k in exe.explanation["kernels"]].count([]) == 2
+    assert len(exe.explanation["kernels"]) == 3
+    assert "dealloc_helper" not in exe.ir["bufferize"]
+    assert "memref.copy" not in exe.ir["bufferize"]
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (1, 7), (5, 1), (1, 1)])
+@pytest.mark.parametrize("schedule", ["auto", "stream"])
+def test_broadcasts_of_dynamic_extents(shape: tuple[int, int], schedule: str) -> None:
+    random = numpy.random.default_rng(3)
+    x = random.standard_normal((5, 7)).astype(numpy.float32)
+    y = random.standard_normal(shape).astype(numpy.float32)
+    run = redfuse.compile(BROADCAST, options={"cache": False, "schedule": schedule})
+    want = (x * numpy.exp(y.astype(numpy.float64))).sum(1)
+    assert numpy.abs(run(x, y) - want).max() < 1e-5 * numpy.abs(want).max()
+    with pytest.raises(redfuse.ExecutionError, match="neither 1 nor that of the broadcast"):
+        run(x, random.standard_normal((2, 7)).astype(numpy.float32))

@@ -383,6 +383,34 @@ def BufferizeHost : Pass<"redfuse-bufferize-host", "mlir::ModuleOp"> {
                            "mlir::scf::SCFDialect", "mlir::affine::AffineDialect"];
 }
 
+def LowerDeallocs : Pass<"redfuse-lower-deallocs", "mlir::ModuleOp"> {
+  let summary = "Free buffers that several values may own by comparing pointers";
+  let description = [{
+    A `bufferization.dealloc` of several buffers compares their pointers as values and
+    frees each once. Upstream's lowering stores pointers in memory and calls a function
+    that reads them there, which the host of a GPU could not: its memory is the GPU's.
+
+    ```mlir
+    bufferization.dealloc (%a, %b : memref<4xf32>, memref<4xf32>) if (%c, %d)
+    ```
+
+    becomes
+
+    ```mlir
+    %p = memref.extract_aligned_pointer_as_index %a : memref<4xf32> -> index
+    %q = memref.extract_aligned_pointer_as_index %b : memref<4xf32> -> index
+    %other = arith.cmpi ne, %q, %p : index
+    %kept = arith.xori %c, %true : i1
+    %once = arith.ori %other, %kept : i1
+    %free = arith.andi %d, %once : i1
+    scf.if %c { memref.dealloc %a : memref<4xf32> }
+    scf.if %free { memref.dealloc %b : memref<4xf32> }
+    ```
+  }];
+  let dependentDialects = ["mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
+                           "mlir::arith::ArithDialect"];
+}
+
 // Layer 7: generate code -----------------------------------------
 
 def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
