@@ -10,6 +10,7 @@
 #include "FusionBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -179,10 +180,107 @@ static bool widenWindow(RewriterBase &rewriter, CascadeOp op, const Window &w) {
   return true;
 }
 
+/// Whether dim `d` is plain in another map than that of operand `except`.
+static bool isToldElsewhere(ArrayRef<AffineMap> maps, unsigned except,
+                            unsigned d) {
+  for (auto [i, map] : llvm::enumerate(maps))
+    if (i != except && llvm::any_of(map.getResults(), [&](AffineExpr e) {
+          auto dim = dyn_cast<AffineDimExpr>(e);
+          return dim && dim.getPosition() == d;
+        }))
+      return true;
+  return false;
+}
+
+/// The maps of the readers of `result` once dim `position` of it is the whole that
+/// the window is of; nothing where one of them reads otherwise than point by point.
+static std::optional<SmallVector<std::pair<CascadeOp, SmallVector<AffineMap>>>>
+readWindows(Value result, unsigned position, const Window &w) {
+  SmallVector<std::pair<CascadeOp, SmallVector<AffineMap>>> readers;
+  llvm::SmallSetVector<Operation *, 4> users(result.user_begin(),
+                                             result.user_end());
+  for (Operation *user : users) {
+    auto reader = dyn_cast<CascadeOp>(user);
+    if (!reader)
+      return std::nullopt;
+    SmallVector<AffineMap> maps = reader.getIndexingMapsArray();
+    for (OpOperand &operand : user->getOpOperands()) {
+      if (operand.get() != result)
+        continue;
+      unsigned n = operand.getOperandNumber();
+      if (n >= reader.getInputs().size())
+        return std::nullopt;
+      SmallVector<AffineExpr> exprs(maps[n].getResults());
+      auto dim = dyn_cast<AffineDimExpr>(exprs[position]);
+      if (!dim || !isToldElsewhere(maps, n, dim.getPosition()))
+        return std::nullopt;
+      exprs[position] = w.offset == 0 ? dim % w.extent : dim + w.offset;
+      maps[n] =
+          AffineMap::get(maps[n].getNumDims(), 0, exprs, reader.getContext());
+    }
+    readers.push_back({reader, maps});
+  }
+  return readers;
+}
+
+/// A map of a window becomes one of the whole, and its readers have the window.
+static bool widenMap(RewriterBase &rewriter, CascadeOp op, const Window &w) {
+  Block &body = op.getBody().front();
+  if (op->getNumResults() != 1 || llvm::any_of(body, [](Operation &inner) {
+        return isa<CombiningOpInterface, MergeTopkOp, IndexOp>(inner) ||
+               !isMemoryEffectFree(&inner);
+      }))
+    return false;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<int64_t> extents = getStaticExtents(op);
+  AffineMap out = maps.back();
+  auto position =
+      out.getResultPosition(getAffineDimExpr(w.dim, op.getContext()));
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!position || !type.hasStaticShape())
+    return false;
+  for (auto [input, map] : llvm::zip(op.getInputs(), maps)) {
+    auto from = cast<RankedTensorType>(input.getType());
+    SmallVector<AffineExpr> exprs;
+    for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+      if (expr.isFunctionOfDim(w.dim) && from.isDynamicDim(i))
+        return false;
+      exprs.push_back(widen(expr, w, from.getDimSize(i), extents));
+      if (!exprs.back())
+        return false;
+    }
+    map = AffineMap::get(map.getNumDims(), 0, exprs, op.getContext());
+  }
+  auto readers = readWindows(op->getResult(0), *position, w);
+  if (!readers)
+    return false;
+
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[*position] = w.whole;
+  Value init = tensor::EmptyOp::create(rewriter, op.getLoc(), shape,
+                                       type.getElementType());
+  auto wide = CascadeOp::create(
+      rewriter, op.getLoc(), init.getType(), op.getInputs(), init,
+      rewriter.getAffineMapArrayAttr(maps), op.getScheduleAttr());
+  wide->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  wide.getBody().takeBody(op.getBody());
+  for (auto &[reader, windows] : *readers) {
+    rewriter.modifyOpInPlace(reader, [&, &reader = reader, &windows = windows] {
+      reader->replaceUsesOfWith(op->getResult(0), wide->getResult(0));
+      reader.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(windows));
+    });
+  }
+  rewriter.eraseOp(op);
+  return true;
+}
+
 void redfuse::widenSlicedReductions(RewriterBase &rewriter, Block &block) {
   for (auto op : llvm::to_vector(block.getOps<CascadeOp>()))
     if (std::optional<Window> window = findWindow(op))
-      widenWindow(rewriter, op, *window);
+      if (!widenWindow(rewriter, op, *window))
+        widenMap(rewriter, op, *window);
 }
 
 /// The dim of a top-k's rank in the shape of `result`, if it is one.

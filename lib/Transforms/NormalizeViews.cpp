@@ -64,6 +64,53 @@ struct FoldCopies : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
+/// Whether a tensor is a view of what is computed here: views of arguments cost
+/// nothing and stay, those would stand between that and the reader.
+bool isComputed(Value source) {
+  while (Operation *op = source.getDefiningOp()) {
+    if (isa<linalg::GenericOp>(op))
+      return true;
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+             tensor::ExtractSliceOp>(op))
+      return false;
+    source = op->getOperand(0);
+  }
+  return false;
+}
+
+/// A reader of a tensor with unit dims added to it reads it without them.
+struct FoldAddedUnitDims : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics())
+      return rewriter.notifyMatchFailure(op, "not on tensors");
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      auto view = operand->get().getDefiningOp<tensor::ExpandShapeOp>();
+      if (!view || !isComputed(view.getSrc()))
+        continue;
+      AffineMap map = op.getMatchingIndexingMap(operand);
+      SmallVector<AffineExpr> exprs;
+      for (ArrayRef<int64_t> group : view.getReassociationIndices()) {
+        auto isLong = [&](int64_t d) {
+          return view.getResultType().getDimSize(d) != 1;
+        };
+        if (llvm::count_if(group, isLong) > 1)
+          break;
+        auto dim = llvm::find_if(group, isLong);
+        exprs.push_back(map.getResult(dim == group.end() ? group[0] : *dim));
+      }
+      if (exprs.size() == view.getReassociationIndices().size() &&
+          succeeded(readThrough(
+              op, operand, view.getSrc(),
+              AffineMap::get(map.getNumDims(), 0, exprs, op.getContext()),
+              rewriter)))
+        return success();
+    }
+    return rewriter.notifyMatchFailure(op, "reads no added unit dims");
+  }
+};
+
 /// A reader of a slice with static offsets and strides reads the source.
 struct FoldSlices : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -89,20 +136,6 @@ struct FoldSlices : OpRewritePattern<linalg::GenericOp> {
   }
 
 private:
-  /// Views of arguments cost nothing and stay; of what is computed here they
-  /// would stand between that and the reader.
-  static bool isComputed(Value source) {
-    while (Operation *op = source.getDefiningOp()) {
-      if (isa<linalg::GenericOp>(op))
-        return true;
-      if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-               tensor::ExtractSliceOp>(op))
-        return false;
-      source = op->getOperand(0);
-    }
-    return false;
-  }
-
   /// If only the slice that `operand` is tells the extents of loops: gives `op`
   /// an operand of that shape that nobody reads.
   static LogicalResult tellExtents(linalg::GenericOp op, OpOperand *operand,
@@ -180,7 +213,8 @@ struct NormalizeViews : redfuse::impl::NormalizeViewsBase<NormalizeViews> {
 } // namespace
 
 void redfuse::populateNormalizeViewsPatterns(RewritePatternSet &patterns) {
-  patterns.add<FoldCopies, FoldSlices>(patterns.getContext());
+  patterns.add<FoldCopies, FoldSlices, FoldAddedUnitDims>(
+      patterns.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
 }
 

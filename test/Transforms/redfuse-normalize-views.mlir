@@ -98,3 +98,27 @@ func.func @slice_of_computed(%x: tensor<6x9xf32>, %e: tensor<6xf32>) -> tensor<6
   } -> tensor<6xf32>
   return %r : tensor<6xf32>
 }
+
+// Unit dims that were added to what is computed do not stand between it and its reader.
+// CHECK-LABEL: func.func @unit_dims
+// CHECK: %[[Y:.+]] = linalg.generic
+// CHECK: math.exp
+// CHECK-NOT: tensor.expand_shape
+// CHECK: linalg.generic {indexing_maps = [#[[PART:.+]], #{{.+}}], iterator_types = ["parallel", "parallel"]}
+// CHECK-SAME: ins(%[[Y]] :
+func.func @unit_dims(%x: tensor<6x9xf32>, %e: tensor<6x9xf32>, %o: tensor<6x5xf32>) -> tensor<6x5xf32> {
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<6x9xf32>) outs(%e : tensor<6x9xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %v = math.exp %in : f32
+    linalg.yield %v : f32
+  } -> tensor<6x9xf32>
+  %t = tensor.expand_shape %y [[0, 1], [2]] output_shape [1, 6, 9] : tensor<6x9xf32> into tensor<1x6x9xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (0, d0, d1 mod 5)>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%t : tensor<1x6x9xf32>) outs(%o : tensor<6x5xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %v = arith.negf %in : f32
+    linalg.yield %v : f32
+  } -> tensor<6x5xf32>
+  return %r : tensor<6x5xf32>
+}

@@ -8,7 +8,8 @@ from torch_like import Torch, Value
 
 ONE_KERNEL = (
     "attention_op", "attention_op_alone", "groups_flattened", "shared_heads_with_sink",
-    "nibbles", "halves_by_tables", "parts_of_products",
+    "sink_of_narrow_weights", "sink_of_one_batch", "nibbles", "halves_by_tables",
+    "parts_of_products",
 )  # fmt: skip
 
 
@@ -68,6 +69,32 @@ def shared_heads_with_sink(p: Torch) -> str:
     )
     weights = p.softmax_last(p.concat([p.scores(q, twice(k), 0.35), sinks], 2))
     return p.text(p.batch_matmul(p.part(weights, [0, 0, 0], [4, 9, 13]), twice(v)))
+
+
+@part
+def sink_of_narrow_weights(p: Torch) -> str:
+    """One more score as above, of batches and heads; the weights that are left are rounded to 16 bits."""
+    q, k, v, sink = (*(p.argument(6, 13, 8, dtype="bf16") for _ in range(3)), p.argument(3))
+    sinks = p.generic(
+        [sink], ["d1", "d0, d1, d2, d3"], p.empty((2, 3, 13, 1), "f32"), ["parallel"] * 4, [],
+        "%in0",
+    )  # fmt: skip
+    scores = p.scores(p.cast(q, "f32"), p.cast(k, "f32"), 0.35)
+    scores = p.expand(scores, [[0, 1], [2], [3]], (2, 3, 13, 13))
+    weights = p.part(p.softmax_last(p.concat([scores, sinks], 3)), [0] * 4, [2, 3, 13, 13])
+    return p.text(p.batch_matmul(p.collapse(p.cast(weights, "bf16"), [[0, 1], [2], [3]]), v))
+
+
+@part
+def sink_of_one_batch(p: Torch) -> str:
+    """The weights are those of a batch of one, as a dim of their own."""
+    q, k, v, sink = (*(p.argument(3, 13, 8) for _ in range(3)), p.argument(3))
+    sinks = p.generic(
+        [sink], ["d0", "d0, d1, d2"], p.empty((3, 13, 1), "f32"), ["parallel"] * 3, [], "%in0"
+    )
+    weights = p.softmax_last(p.concat([p.scores(q, k, 0.35), sinks], 2))
+    heads = p.part(p.expand(weights, [[0, 1], [2], [3]], (1, 3, 13, 14)), [0] * 4, [1, 3, 13, 13])
+    return p.text(p.batch_matmul(p.collapse(heads, [[0, 1], [2], [3]]), v))
 
 
 def _joined(p: Torch, parts: list[Value], dim: int) -> Value:

@@ -67,6 +67,7 @@ def NormalizeViews : NormalizePass<"views"> {
     readers. A slice reads `d + offset`; where the offset is zero but the extent
     is smaller than the operand's, the map reads `d mod extent-of-the-operand`,
     because linalg takes a plain `d` as a statement about the loop's extent.
+    Unit dims that were added to what is computed here are not read at all.
   }];
 }
 
