@@ -8,6 +8,10 @@
 using namespace mlir;
 using namespace redfuse;
 
+/// Places at which ops are needed before those that are one have been found: as
+/// many comparisons are its square.
+static constexpr size_t kMostInstances = 640;
+
 namespace redfuse {
 
 /// Finds the space. Variables form classes (union-find); instances of one op at
@@ -74,6 +78,8 @@ private:
   llvm::DenseSet<Operation *> members;
   SmallVector<unsigned> variableParents, aliases;
   SmallVector<bool> isRoot;
+  /// Whether there are more places than can be compared in a short time.
+  bool isTooLarge = false;
   /// Where the outputs are written: as good as a read for sharing dims.
   SmallVector<std::pair<Value, SmallVector<AffineExpr>>> writes;
 };
@@ -222,6 +228,9 @@ void FusionSolver::addAccess(unsigned instance, Value reader, Value tensor,
     }
   }
   if (found < 0) {
+    isTooLarge |= s.instances.size() >= kMostInstances;
+    if (isTooLarge)
+      return;
     for (auto [d, expr] : llvm::enumerate(dims))
       if (!expr)
         expr = dimExpr(newVariable(producer, d));
@@ -563,6 +572,14 @@ LogicalResult FusionSolver::run() {
     }
   if (s.outputs.empty()) {
     why = {ops.front(), "not used", "no result is used", "use a result"};
+    return failure();
+  }
+  if (isTooLarge) {
+    why = {ops.back(), "places",
+           "its values would be read at more than " +
+               std::to_string(kMostInstances) +
+               " places, each reduction of a reduction making more",
+           "accept several kernels"};
     return failure();
   }
   // First what is reduced in both places (or written by both), then a reduced

@@ -97,6 +97,20 @@ def sink_of_one_batch(p: Torch) -> str:
     return p.text(p.batch_matmul(p.collapse(heads, [[0, 1], [2], [3]]), v))
 
 
+def sinkhorn(p: Torch, rounds: int) -> str:
+    """Rows and columns that are normalised by turns, in logarithms."""
+    x = p.argument(2, 7, 9)
+    for _ in range(2 * rounds):
+        x = p.transposed(p.sub(x, p.logsumexp(x)))
+    return p.text(p.exp(x))
+
+
+@part
+def rows_then_columns(p: Torch) -> str:
+    """Two rounds of it."""
+    return sinkhorn(p, 2)
+
+
 def _joined(p: Torch, parts: list[Value], dim: int) -> Value:
     """tensor.concat."""
     shape = list(parts[0].shape)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import exported_parts
 import pytest
 import training_parts
 from model_parts import PARTS
 from on_schedules import disagreements, explained, random_data
+from processor import slowness
+from torch_like import Torch
 
 # One past the largest label.
 LABELS = 11
@@ -24,6 +28,16 @@ def test_is_one_kernel(name: str) -> None:
     explanation = explained(PARTS[name]())
     assert len(explanation["kernels"]) == 1
     assert explanation["refused"] == []
+
+
+def test_what_reads_itself_at_ever_more_places_compiles() -> None:
+    """Each reduction reads what is before it at three places: a kernel has as many rounds as can
+    be compared in a short time."""
+    start = time.process_time()
+    explanation = explained(exported_parts.sinkhorn(Torch(), 6))
+    assert time.process_time() - start < 6 * slowness()
+    assert 1 < len(explanation["kernels"]) < 9
+    assert "places" in {entry["condition"] for entry in explanation["refused"]}
 
 
 @pytest.mark.parametrize("name", PARTS)
