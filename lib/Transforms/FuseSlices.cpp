@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -106,6 +107,13 @@ static AffineExpr widen(AffineExpr expr, const Window &w, int64_t extent,
   return (dim + shift) % w.extent;
 }
 
+/// Whether an op of a body may run at positions where the program has none.
+static bool canRunAnywhere(Operation &inner) {
+  return isMemoryEffectFree(&inner) &&
+         (!isa_and_nonnull<arith::ArithDialect>(inner.getDialect()) ||
+          isSpeculatable(&inner));
+}
+
 static bool widenWindow(RewriterBase &rewriter, CascadeOp op, const Window &w) {
   Block &body = op.getBody().front();
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
@@ -116,7 +124,7 @@ static bool widenWindow(RewriterBase &rewriter, CascadeOp op, const Window &w) {
       return false;
   for (Operation &inner : body) {
     auto reduce = dyn_cast<ReduceOp>(inner);
-    if (isa<ScanOp, MergeTopkOp>(inner) || !isMemoryEffectFree(&inner) ||
+    if (isa<ScanOp, MergeTopkOp>(inner) || !canRunAnywhere(inner) ||
         (reduce && (reduce.getReducer() == Reducer::TopK ||
                     llvm::is_contained(reduce.getInto(), w.dim))))
       return false;
@@ -228,7 +236,7 @@ static bool widenMap(RewriterBase &rewriter, CascadeOp op, const Window &w) {
   Block &body = op.getBody().front();
   if (op->getNumResults() != 1 || llvm::any_of(body, [](Operation &inner) {
         return isa<CombiningOpInterface, MergeTopkOp, IndexOp>(inner) ||
-               !isMemoryEffectFree(&inner);
+               !canRunAnywhere(inner);
       }))
     return false;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();

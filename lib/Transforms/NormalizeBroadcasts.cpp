@@ -159,33 +159,40 @@ Value broadcastOperands(PatternRewriter &rewriter, linalg::GenericOp op,
   if (!loop)
     return {};
   Location loc = op.getLoc();
-  IRMapping mapping;
+  // One tensor may be read along the dim by some operands and not by others.
+  SmallVector<Value> operands(op->getOperands());
+  llvm::SmallDenseMap<std::pair<Value, unsigned>, Value> made;
   for (OpOperand *input : op.getDpsInputOperands()) {
     auto type = dyn_cast<RankedTensorType>(input->get().getType());
     if (!type)
       continue;
     for (auto [d, e] :
-         llvm::enumerate(op.getMatchingIndexingMap(input).getResults()))
-      if (e.isFunctionOfDim(*loop)) {
-        if (!type.isDynamicDim(d))
-          return {};
-        if (!mapping.contains(input->get()))
-          mapping.map(input->get(),
-                      broadcastInFront(rewriter, loc, input->get(), d, wanted));
-      }
+         llvm::enumerate(op.getMatchingIndexingMap(input).getResults())) {
+      if (!e.isFunctionOfDim(*loop))
+        continue;
+      if (!type.isDynamicDim(d))
+        return {};
+      Value &wide = made[{input->get(), unsigned(d)}];
+      if (!wide)
+        wide = broadcastInFront(rewriter, loc, input->get(), d, wanted);
+      operands[input->getOperandNumber()] = wide;
+    }
   }
-  Value init = op.getDpsInits()[0];
-  auto fill = init.getDefiningOp<linalg::FillOp>();
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(rewriter, loc, init);
+  OpOperand *out = op.getDpsInitOperand(0);
+  auto fill = out->get().getDefiningOp<linalg::FillOp>();
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, out->get());
   sizes[dim] = redfuse::materialize(rewriter, loc, wanted);
-  Value empty = tensor::EmptyOp::create(
+  Value init = tensor::EmptyOp::create(
       rewriter, loc, sizes,
-      cast<RankedTensorType>(init.getType()).getElementType());
-  mapping.map(init, fill ? linalg::FillOp::create(
-                               rewriter, loc, fill.getInputs().front(), empty)
-                               .getResult(0)
-                         : empty);
-  return rewriter.clone(*op, mapping)->getResult(0);
+      cast<RankedTensorType>(out->get().getType()).getElementType());
+  if (fill)
+    init = linalg::FillOp::create(rewriter, loc, fill.getInputs().front(), init)
+               .getResult(0);
+  operands[out->getOperandNumber()] = init;
+  Operation *wide = rewriter.clone(*op);
+  wide->setOperands(operands);
+  return wide->getResult(0);
 }
 
 /// Of the dims `group`, which a reshape makes from or of one, that which has all

@@ -1,6 +1,8 @@
 // RUN: redfuse-opt %s -redfuse-normalize-broadcasts | FileCheck %s
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
+#first = affine_map<(d0, d1) -> (d0)>
+#second = affine_map<(d0, d1) -> (d1)>
 #id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 
 // CHECK-DAG: #[[ID:.+]] = affine_map<(d0, d1) -> (d0, d1)>
@@ -98,6 +100,39 @@ func.func @computed(%x: tensor<?x5xf32>, %n: index) -> tensor<1x?x5xf32> {
     linalg.yield %v : f32
   } -> tensor<1x?x5xf32>
   return %r : tensor<1x?x5xf32>
+}
+
+// A tensor that is read along the dim and along another one is broadcast for the first alone.
+// CHECK-LABEL: func.func @outer
+// CHECK-SAME: %[[X:[^:]+]]: tensor<?xf32>, %[[N:[^:]+]]: index
+// CHECK: %[[B:.+]] = scf.if
+// CHECK: else
+// CHECK: scf.yield
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[B]], %[[X]] :
+// CHECK: arith.mulf
+func.func @outer(%x: tensor<?xf32>, %n: index) -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %d = tensor.dim %x, %c0 : tensor<?xf32>
+  %s = tensor.empty(%d, %d) : tensor<?x?xf32>
+  %y = linalg.generic {indexing_maps = [#first, #second, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %x : tensor<?xf32>, tensor<?xf32>) outs(%s : tensor<?x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %v = arith.mulf %a, %b : f32
+    linalg.yield %v : f32
+  } -> tensor<?x?xf32>
+  %e = tensor.empty(%n, %d) : tensor<?x?xf32>
+  %r = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<?x?xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %one = arith.cmpi eq, %d, %c1 : index
+    %k = arith.select %one, %c0, %i : index
+    %v = tensor.extract %y[%k, %j] : tensor<?x?xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
 }
 
 // CHECK-LABEL: func.func @counted
