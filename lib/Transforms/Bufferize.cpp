@@ -36,8 +36,8 @@ using namespace redfuse;
 
 /// A tensor that a loop carries keeps one buffer, where all rounds' are of the same
 /// size: what a round makes elsewhere is copied there. So nobody has to ask at run
-/// time whose buffer it is, which a GPU's host could not. There (`onGpu`) extents
-/// that are not known must be the same in every round, too.
+/// time whose buffer it is. For a GPU (`onGpu`) extents that are not known must be the
+/// same in every round, too.
 static LogicalResult
 keepCarried(ModuleOp module,
             const bufferization::OneShotBufferizationOptions &options,

@@ -107,28 +107,11 @@ static AffineExpr widen(AffineExpr expr, const Window &w, int64_t extent,
   return (dim + shift) % w.extent;
 }
 
-/// Whether an op of a body may run at positions where the program has none.
-static bool canRunAnywhere(Operation &inner) {
-  return isMemoryEffectFree(&inner) &&
-         (!isa_and_nonnull<arith::ArithDialect>(inner.getDialect()) ||
-          isSpeculatable(&inner));
-}
-
-static bool widenWindow(RewriterBase &rewriter, CascadeOp op, const Window &w) {
-  Block &body = op.getBody().front();
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+/// Makes `maps` those with which the inputs are read in the whole; false where one
+/// cannot be.
+static bool widenInputs(CascadeOp op, const Window &w,
+                        MutableArrayRef<AffineMap> maps) {
   SmallVector<int64_t> extents = getStaticExtents(op);
-  unsigned numInputs = op.getInputs().size();
-  for (AffineMap map : ArrayRef(maps).drop_front(numInputs))
-    if (map.isFunctionOfDim(w.dim))
-      return false;
-  for (Operation &inner : body) {
-    auto reduce = dyn_cast<ReduceOp>(inner);
-    if (isa<ScanOp, MergeTopkOp>(inner) || !canRunAnywhere(inner) ||
-        (reduce && (reduce.getReducer() == Reducer::TopK ||
-                    llvm::is_contained(reduce.getInto(), w.dim))))
-      return false;
-  }
   for (auto [input, map] : llvm::zip(op.getInputs(), maps)) {
     auto type = cast<RankedTensorType>(input.getType());
     SmallVector<AffineExpr> exprs;
@@ -141,6 +124,32 @@ static bool widenWindow(RewriterBase &rewriter, CascadeOp op, const Window &w) {
     }
     map = AffineMap::get(map.getNumDims(), 0, exprs, op.getContext());
   }
+  return true;
+}
+
+/// Whether an op of a body may run at positions where the program has none.
+static bool canRunAnywhere(Operation &inner) {
+  return isMemoryEffectFree(&inner) &&
+         (!isa_and_nonnull<arith::ArithDialect>(inner.getDialect()) ||
+          isSpeculatable(&inner));
+}
+
+static bool widenWindow(RewriterBase &rewriter, CascadeOp op, const Window &w) {
+  Block &body = op.getBody().front();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  unsigned numInputs = op.getInputs().size();
+  for (AffineMap map : ArrayRef(maps).drop_front(numInputs))
+    if (map.isFunctionOfDim(w.dim))
+      return false;
+  for (Operation &inner : body) {
+    auto reduce = dyn_cast<ReduceOp>(inner);
+    if (isa<ScanOp, MergeTopkOp>(inner) || !canRunAnywhere(inner) ||
+        (reduce && (reduce.getReducer() == Reducer::TopK ||
+                    llvm::is_contained(reduce.getInto(), w.dim))))
+      return false;
+  }
+  if (!widenInputs(op, w, maps))
+    return false;
 
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.startOpModification(op);
@@ -240,25 +249,14 @@ static bool widenMap(RewriterBase &rewriter, CascadeOp op, const Window &w) {
       }))
     return false;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  SmallVector<int64_t> extents = getStaticExtents(op);
   AffineMap out = maps.back();
   auto position =
       out.getResultPosition(getAffineDimExpr(w.dim, op.getContext()));
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   if (!position || !type.hasStaticShape())
     return false;
-  for (auto [input, map] : llvm::zip(op.getInputs(), maps)) {
-    auto from = cast<RankedTensorType>(input.getType());
-    SmallVector<AffineExpr> exprs;
-    for (auto [i, expr] : llvm::enumerate(map.getResults())) {
-      if (expr.isFunctionOfDim(w.dim) && from.isDynamicDim(i))
-        return false;
-      exprs.push_back(widen(expr, w, from.getDimSize(i), extents));
-      if (!exprs.back())
-        return false;
-    }
-    map = AffineMap::get(map.getNumDims(), 0, exprs, op.getContext());
-  }
+  if (!widenInputs(op, w, maps))
+    return false;
   auto readers = readWindows(op->getResult(0), *position, w);
   if (!readers)
     return false;

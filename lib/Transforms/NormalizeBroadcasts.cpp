@@ -130,14 +130,18 @@ std::optional<unsigned> findBroadcastLoop(linalg::GenericOp op, int64_t dim) {
   unsigned d = loop.getPosition();
   if (op.getIteratorTypesArray()[d] != utils::IteratorType::parallel)
     return std::nullopt;
-  for (AffineMap map : op.getIndexingMapsArray())
-    if (llvm::count_if(map.getResults(),
-                       [&](AffineExpr e) { return e.isFunctionOfDim(d); }) >
-            1 ||
-        llvm::any_of(map.getResults(), [&](AffineExpr e) {
-          return e.isFunctionOfDim(d) && e != loop;
-        }))
-      return std::nullopt;
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool isFound = false;
+    for (auto [i, e] :
+         llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults())) {
+      if (!e.isFunctionOfDim(d))
+        continue;
+      auto type = cast<RankedTensorType>(operand.get().getType());
+      if (isFound || e != loop || !type.isDynamicDim(i))
+        return std::nullopt;
+      isFound = true;
+    }
+  }
   // What differs along the dim though its operands do not.
   bool isCounted = false;
   op.getRegion().walk(
@@ -163,15 +167,10 @@ Value broadcastOperands(PatternRewriter &rewriter, linalg::GenericOp op,
   SmallVector<Value> operands(op->getOperands());
   llvm::SmallDenseMap<std::pair<Value, unsigned>, Value> made;
   for (OpOperand *input : op.getDpsInputOperands()) {
-    auto type = dyn_cast<RankedTensorType>(input->get().getType());
-    if (!type)
-      continue;
     for (auto [d, e] :
          llvm::enumerate(op.getMatchingIndexingMap(input).getResults())) {
       if (!e.isFunctionOfDim(*loop))
         continue;
-      if (!type.isDynamicDim(d))
-        return {};
       Value &wide = made[{input->get(), unsigned(d)}];
       if (!wide)
         wide = broadcastInFront(rewriter, loc, input->get(), d, wanted);
