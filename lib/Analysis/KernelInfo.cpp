@@ -16,6 +16,17 @@ static bool isBefore(FileLineColLoc a, FileLineColLoc b) {
                          b.getColumn());
 }
 
+bool redfuse::takeAlike(LaunchOp a, LaunchOp b) {
+  if (a->getOperandTypes() != b->getOperandTypes())
+    return false;
+  for (unsigned i = 0, n = a->getNumOperands(); i < n; ++i)
+    for (unsigned j = 0; j < i; ++j)
+      if ((a->getOperand(i) == a->getOperand(j)) !=
+          (b->getOperand(i) == b->getOperand(j)))
+        return false;
+  return true;
+}
+
 DictionaryAttr redfuse::describeCascade(CascadeOp cascade) {
   Builder b(cascade.getContext());
   llvm::SetVector<Attribute> places;

@@ -1,6 +1,8 @@
 //===- KernelGenerator.cpp - what all targets' kernels share ---------------===//
 #include "KernelGenerator.h"
 
+#include "redfuse/Analysis/KernelInfo.h"
+
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -410,10 +412,20 @@ LogicalResult KernelGenerator::emitBlock(Value block) {
   return success();
 }
 
+/// Whether only their operands set two launches of a kernel apart.
+static bool areAlike(LaunchOp a, LaunchOp b) {
+  auto attributesOf = [](LaunchOp launch) {
+    NamedAttrList attributes(launch->getDiscardableAttrDictionary());
+    attributes.erase(kInsteadOfAttr);
+    return attributes.getDictionary(launch.getContext());
+  };
+  return takeAlike(a, b) && attributesOf(a) == attributesOf(b);
+}
+
 FailureOr<SmallVector<KernelLaunch>> redfuse::findLaunches(ModuleOp module) {
   SymbolTable symbols(module);
   SmallVector<KernelLaunch> launches;
-  DenseMap<KernelOp, unsigned> uses;
+  DenseMap<KernelOp, SmallVector<unsigned, 1>> of; // places in the list
   auto result = module.walk([&](LaunchOp launch) -> WalkResult {
     auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
     if (!kernel)
@@ -421,19 +433,81 @@ FailureOr<SmallVector<KernelLaunch>> redfuse::findLaunches(ModuleOp module) {
     if (launch->getNumResults() != 0)
       return launch.emitOpError("works on tensors: bufferize first "
                                 "(-redfuse-bufferize)");
+    SmallVector<unsigned, 1> &own = of[kernel];
+    for (unsigned i : own)
+      if (areAlike(launches[i].launch, launch)) {
+        launches[i].again.push_back(launch);
+        return WalkResult::advance();
+      }
     FailureOr<KernelSpace> space = analyseSpace(kernel);
     if (failed(space))
       return failure();
-    unsigned use = uses[kernel]++;
     std::string name = kernel.getSymName().str();
-    if (use > 0)
-      name += "_" + std::to_string(use);
-    launches.push_back({launch, kernel, std::move(name), std::move(*space)});
-    return success();
+    if (!own.empty())
+      name += "_" + std::to_string(own.size());
+    own.push_back(launches.size());
+    launches.push_back(
+        {launch, {}, kernel, std::move(name), std::move(*space)});
+    return WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();
   return launches;
+}
+
+/// Whether `ops` use nothing but what they make themselves and `operands`.
+static bool standAlone(ArrayRef<Operation *> ops, ArrayRef<Value> operands) {
+  llvm::SmallDenseSet<Value> known(operands.begin(), operands.end());
+  bool found = true;
+  for (Operation *top : ops)
+    top->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (Value v : op->getOperands())
+        found &= known.contains(v);
+      known.insert(op->result_begin(), op->result_end());
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          known.insert(block.args_begin(), block.args_end());
+    });
+  return found;
+}
+
+/// Puts `ops`, which do what a launch on `operands` does, in the place of another one.
+static void repeatFor(LaunchOp launch, ArrayRef<Operation *> ops,
+                      ArrayRef<Value> operands) {
+  OpBuilder b(launch);
+  IRMapping mapping;
+  mapping.map(operands, launch->getOperands());
+  for (Operation *op : ops)
+    b.clone(*op, mapping);
+  launch.erase();
+}
+
+LogicalResult redfuse::generateLaunches(
+    ModuleOp module, function_ref<LogicalResult(KernelLaunch &)> generate) {
+  FailureOr<SmallVector<KernelLaunch>> launches = findLaunches(module);
+  if (failed(launches))
+    return failure();
+  bool isFailed = false;
+  for (KernelLaunch &from : *launches) {
+    Operation *before = from.launch->getPrevNode();
+    Block *block = from.launch->getBlock();
+    Operation *after = from.launch->getNextNode();
+    SmallVector<Value> operands(from.launch->getOperands());
+    if (failed(generate(from))) {
+      isFailed = true;
+      continue;
+    }
+    SmallVector<Operation *> ops;
+    for (Operation *op = before ? before->getNextNode() : &block->front();
+         op != after; op = op->getNextNode())
+      ops.push_back(op);
+    if (!from.again.empty() && !standAlone(ops, operands))
+      return from.again.front().emitOpError(
+          "cannot repeat what was generated for an equal launch");
+    for (LaunchOp launch : from.again)
+      repeatFor(launch, ops, operands);
+  }
+  return failure(isFailed);
 }
 
 void redfuse::eraseKernels(ModuleOp module) {

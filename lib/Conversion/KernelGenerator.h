@@ -30,9 +30,12 @@ struct KernelSpace {
 mlir::FailureOr<KernelSpace> analyseSpace(KernelOp kernel);
 
 /// A launch to generate code for: `name` is the function's. A kernel launched on
-/// buffers of several layouts has a function for each.
+/// buffers of several layouts has a function for each; launches on the same kinds of
+/// buffers share one.
 struct KernelLaunch {
   LaunchOp launch;
+  /// Others that only their operands set apart from it.
+  llvm::SmallVector<LaunchOp, 1> again;
   KernelOp kernel;
   std::string name;
   KernelSpace space;
@@ -41,6 +44,12 @@ struct KernelLaunch {
 /// All launches of the module, which must be bufferized.
 mlir::FailureOr<llvm::SmallVector<KernelLaunch>>
 findLaunches(mlir::ModuleOp module);
+
+/// Generates code for all launches of the module, which `generate` puts in the place
+/// of the one it is given; that is repeated in the places of its equals.
+mlir::LogicalResult generateLaunches(
+    mlir::ModuleOp module,
+    llvm::function_ref<mlir::LogicalResult(KernelLaunch &)> generate);
 
 /// Erases the kernels, once no launch is left.
 void eraseKernels(mlir::ModuleOp module);

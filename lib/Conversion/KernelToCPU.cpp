@@ -97,28 +97,30 @@ struct KernelToCPU : public redfuse::impl::KernelToCPUBase<KernelToCPU> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<SmallVector<KernelLaunch>> launches = findLaunches(module);
-    if (failed(launches))
-      return signalPassFailure();
     int64_t bits =
         vectorBits > 0 ? vectorBits : getTargetOf(module).getVectorBits();
-    for (auto &[launch, kernel, name, space] : *launches) {
-      CpuKernelGenerator generator(kernel, launch, space,
-                                   std::max<int64_t>(1, bits / 32));
-      FailureOr<func::FuncOp> func = generator.run();
-      if (failed(func))
-        return signalPassFailure();
-      (*func).setSymName(name);
-
-      OpBuilder b(launch);
-      Value zero = arith::ConstantIndexOp::create(b, launch.getLoc(), 0);
-      SmallVector<Value> operands{zero, countBlocks(b, launch, space)};
-      llvm::append_range(operands, launch->getOperands());
-      auto call = func::CallOp::create(b, launch.getLoc(), *func, operands);
-      call->setAttr("redfuse.parallel", b.getUnitAttr());
-      launch.erase();
-    }
+    if (failed(generateLaunches(module, [&](KernelLaunch &from) {
+          return generate(from, std::max<int64_t>(1, bits / 32));
+        })))
+      return signalPassFailure();
     eraseKernels(module);
+  }
+
+  static LogicalResult generate(KernelLaunch &from, unsigned lanes) {
+    LaunchOp launch = from.launch;
+    FailureOr<func::FuncOp> func =
+        CpuKernelGenerator(from.kernel, launch, from.space, lanes).run();
+    if (failed(func))
+      return failure();
+    func->setSymName(from.name);
+    OpBuilder b(launch);
+    Value zero = arith::ConstantIndexOp::create(b, launch.getLoc(), 0);
+    SmallVector<Value> operands{zero, countBlocks(b, launch, from.space)};
+    llvm::append_range(operands, launch->getOperands());
+    auto call = func::CallOp::create(b, launch.getLoc(), *func, operands);
+    call->setAttr("redfuse.parallel", b.getUnitAttr());
+    launch.erase();
+    return success();
   }
 };
 } // namespace

@@ -402,19 +402,15 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<SmallVector<KernelLaunch>> launches = findLaunches(module);
-    if (failed(launches))
-      return signalPassFailure();
-    if (launches->empty())
+    if (module.walk([](LaunchOp) { return WalkResult::interrupt(); })
+            .wasInterrupted() == false)
       return;
     units = getTargetOf(module).getUnits();
     limits = limitsOf(chip);
     device = getDeviceModule(module);
     hasMatrices = false;
-    bool isFailed = false;
-    for (KernelLaunch &launch : *launches)
-      isFailed |= failed(generate(launch));
-    if (isFailed)
+    if (failed(generateLaunches(
+            module, [&](KernelLaunch &from) { return generate(from); })))
       return signalPassFailure();
     if (limits.overlapsLaunches)
       overlapLaunches(device);

@@ -85,9 +85,13 @@ struct PlanMatrices : public redfuse::impl::PlanMatricesBase<PlanMatrices> {
     if (failed(launches))
       return signalPassFailure();
     int64_t units = getTargetOf(module).getUnits();
-    for (KernelLaunch &from : *launches)
+    for (KernelLaunch &from : *launches) {
       if (failed(planLaunch(from.kernel, from.launch, from.space, chip, units)))
         return signalPassFailure();
+      if (Attribute plan = from.launch->getAttr(kPlanAttr))
+        for (LaunchOp launch : from.again)
+          launch->setAttr(kPlanAttr, plan);
+    }
   }
 };
 } // namespace

@@ -94,6 +94,8 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
             lines.append(f"            because {schedule['reason']}")
     if "matrices" in kernel:
         lines.append(f"  matrices  {plan_text(kernel['matrices'])}")
+    if "code_of" in kernel:
+        lines.append(f"  code      that of {kernel['code_of']}, which does the same")
     lines += [f"  {rule}" for rule in approximations(kernel)]
     return lines
 

@@ -44,6 +44,8 @@ class Recorder:
                 for kernel, name in zip(self.kernels, names, strict=True):
                     kernel["name"] = name
             self.refused = list(refusals(module))
+        elif stage == "share":
+            self._shared(module)
         elif stage == "plan":
             self._plans(module)
 
@@ -52,23 +54,38 @@ class Recorder:
         for number, kernel in enumerate(self.kernels):
             kernel.setdefault("name", f"kernel_{number}")
         keys = ("name", "source", "inputs", "cascades", "schedule")
-        optional = ("matrices",)
+        optional = ("matrices", "code_of")
         kernels = [
             {key: kernel[key] for key in (*keys, *(k for k in optional if k in kernel))}
             for kernel in self.kernels
         ]
         return {"kernels": kernels, "refused": self.refused}
 
+    def _launched(self, launch: Any) -> dict | None:
+        """The kernel of a launch, as it was before equal ones were joined."""
+        name = "redfuse.instead_of" if "redfuse.instead_of" in launch.attributes else "kernel"
+        return self._named(launch.attributes[name].value)
+
+    def _named(self, name: str) -> dict | None:
+        names = (name, re.sub("_(parts|states)$", "", name))
+        return next((k for k in self.kernels if k.get("name") in names), None)
+
+    def _shared(self, module: Any) -> None:
+        """Which kernels run the code of an equal one."""
+        for launch in walk(module.operation, "redfuse.launch"):
+            if "redfuse.instead_of" not in launch.attributes:
+                continue
+            kernel, first = self._launched(launch), self._named(launch.attributes["kernel"].value)
+            if kernel is not None and first is not None:
+                kernel["code_of"] = first["name"]
+
     def _plans(self, module: Any) -> None:
         """How launches run on matrix units, or why they do not."""
         for launch in walk(module.operation, "redfuse.launch"):
-            if "redfuse.matrices" not in launch.attributes:
-                continue
-            name = launch.attributes["kernel"].value
-            for kernel in self.kernels:
-                if kernel.get("name") in (name, re.sub("_(parts|states)$", "", name)):
-                    dims = [dim["name"] for dim in kernel["cascades"][0]["dims"]]
-                    kernel["matrices"] = _plan(launch.attributes["redfuse.matrices"], dims)
+            kernel = self._launched(launch)
+            if kernel is not None and "redfuse.matrices" in launch.attributes:
+                dims = [dim["name"] for dim in kernel["cascades"][0]["dims"]]
+                kernel["matrices"] = _plan(launch.attributes["redfuse.matrices"], dims)
 
     def _folds(self, module: Any) -> None:
         kinds = ("stream", "multipass", "split")
@@ -224,12 +241,15 @@ def _kernel(cascade: Any) -> dict:
 def _stage(reduce: Any, names: list[str]) -> dict:
     import mlir.ir as ir
 
+    from .dialects.redfuse import Reducer
+
     def dims(attribute: str) -> list[str]:
         return [names[d] for d in ir.DenseI64ArrayAttr(reduce.attributes[attribute])]
 
-    reducer = re.search(r"redfuse\.reduce\s+(\w+)", str(reduce))
+    # Not by printing the operation, for which all of the function is numbered.
+    reducer = Reducer(ir.IntegerAttr(reduce.attributes["reducer"]).value)
     return {
-        "reducer": reducer[1] if reducer else "?",
+        "reducer": str(reducer),
         "over": dims("over"),
         "into": dims("into"),
         "type": str(reduce.results[0].type),

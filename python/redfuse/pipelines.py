@@ -18,6 +18,7 @@ STAGES = (
     "derive",
     "outline",
     "bufferize",
+    "share",
     "generate",
     "llvm",
 )
@@ -44,6 +45,7 @@ def fused(options: Options) -> list[tuple[str, str]]:
         ("derive", f"builtin.module(redfuse-derive{{{' '.join(rules)}}})"),
         ("outline", "builtin.module(redfuse-outline,redfuse-split)"),
         ("bufferize", "builtin.module(redfuse-lower-tm-tensor,redfuse-bufferize)"),
+        ("share", "builtin.module(redfuse-share-kernels)"),
         ("generate", "builtin.module(redfuse-kernel-to-cpu)"),
         ("llvm", "builtin.module(redfuse-lower-to-llvm)"),
     ]

@@ -17,6 +17,14 @@ inline constexpr llvm::StringLiteral kPassAttr = "redfuse.pass";
 /// identity where that gives a merge. On a linalg op it is that of all ops in it.
 inline constexpr llvm::StringLiteral kApproximateAttr = "redfuse.approximate";
 
+/// The attribute on a launch whose kernel went, because another one does the same:
+/// the name of the one that went.
+inline constexpr llvm::StringLiteral kInsteadOfAttr = "redfuse.instead_of";
+
+/// Whether only their operands set two launches apart, and not their number, types, or
+/// which of them are the same value: code for one of them does for the other.
+bool takeAlike(LaunchOp a, LaunchOp b);
+
 /// A cascade as `explain` tells of it: `source`, the first source position;
 /// `locations`, all of them; `stages`, a dictionary for each reduction (reducer,
 /// over, into, type, location).

@@ -360,6 +360,33 @@ def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
 
+def ShareKernels : Pass<"redfuse-share-kernels", "mlir::ModuleOp"> {
+  let summary = "Launch one kernel where several do the same";
+  let description = [{
+    Kernels that are equal up to their names and their places in the source, as
+    those of a model's layers are, and that run on buffers of the same types, become
+    the first of them: code is generated once. A launch whose kernel went keeps its
+    name as `redfuse.instead_of`, by which explanations find it. Works on buffers,
+    because how a kernel is generated depends on their layouts.
+
+    Before, with two kernels of the same body:
+
+    ```mlir
+    redfuse.launch @main_0 ins(%x : memref<8x16xf32>) outs(%a : memref<8xf32>)
+    redfuse.launch @main_1 ins(%y : memref<8x16xf32>) outs(%b : memref<8xf32>)
+    ```
+
+    After:
+
+    ```mlir
+    redfuse.launch @main_0 ins(%x : memref<8x16xf32>) outs(%a : memref<8xf32>)
+    redfuse.launch @main_0 ins(%y : memref<8x16xf32>) outs(%b : memref<8xf32>)
+      {redfuse.instead_of = "main_1"}
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
 def Destinations : Pass<"redfuse-destinations", "mlir::ModuleOp"> {
   let summary = "Make the results of public functions destination arguments";
   let description = [{
