@@ -34,7 +34,7 @@ def with_merges(explanation: dict, source: Any, options: Options) -> dict:
     from .compiler import lower, run_pipeline
 
     before = lower(source, options, stop_after="schedule").module
-    after = lower(source, options, stop_after="schedule").module
+    after = before.operation.clone()
     known = list(refusals(before))
     run_pipeline(after, "builtin.module(redfuse-derive{all=true timed=true})", "derive")
     cascades = list(walk(before.operation, "redfuse.cascade"))

@@ -247,10 +247,11 @@ class Equation:
 
 def equations(certificate: Certificate) -> list[Equation]:
     """The state of a segment, the merge of two states, and the results, as equations."""
+    used = _used(certificate)
     made = [
         Equation("data", name(key), formula)
         for key, formula in certificate.where.items()
-        if key in _used(certificate)
+        if key in used
     ]
     for combiner in certificate.combiners.values():
         sides = [name(f"{side}{k}") for side in "lr" for k in range(len(combiner.results))]
