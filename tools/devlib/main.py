@@ -163,6 +163,13 @@ def command_verify(arguments: list[str]) -> int:
     return call([venv.python, script, *absolute(arguments)], env=environment(venv))
 
 
+def command_versus(arguments: list[str]) -> int:
+    """Another build and this one, timed in turn on the cases of `redfuse bench`."""
+    venv = ready(["versus", *arguments])
+    script = ROOT / "test" / "e2e" / "versus.py"
+    return call([venv.python, script, *absolute(arguments)], env=environment(venv))
+
+
 def command_gpu(arguments: list[str]) -> int:
     """Packs the compiler and its tests for a machine with a GPU, or runs them."""
     venv = ready(["gpu", *arguments])
@@ -196,6 +203,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),
     "fuzz": (command_fuzz, "[--count N] [--seed S] [--jobs J] [--target T]: random cascades"),
     "verify": (command_verify, "[--jobs J] [FILE...]: redfuse verify of the corpus and examples"),
+    "versus": (command_versus, "OTHER [WORKLOAD...]: another build and this one, timed in turn"),
     "gpu": (command_gpu, "[--here] [FOLDER]: pack the GPU tests for a machine without a network"),
     "wheel": (wheel, "[PYTHON]: build a wheel into dist/, install it elsewhere and import it"),
     "ci": (command_ci, "[--clean]: all of the above that CI checks"),
