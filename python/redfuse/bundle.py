@@ -12,10 +12,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
-import tempfile
 from typing import Any
 
+from . import files
 from .errors import CacheError, Error, TargetError
 
 MAGIC = b"REDFUSE\x01"
@@ -24,28 +23,8 @@ _LIMIT = 1 << 32  # bytes; a header or a code longer than this is nonsense
 
 
 def write(path: str, executable: Any) -> None:
-    """Writes ``executable`` to ``path`` atomically: a reader sees the old file or the new one."""
-    atomic_write(path, encode(executable))
-
-
-def atomic_write(path: str, data: bytes) -> None:
-    """Writes through a temporary file in the same folder; raises CacheError."""
-    folder = os.path.dirname(os.path.abspath(path))
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=".redfuse-", dir=folder)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except OSError as error:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise CacheError(f"cannot write {path}: {error.strerror or error}") from None
+    """Writes ``executable`` to what ``path`` names (see ``files.write``)."""
+    files.write(path, encode(executable))
 
 
 def encode(executable: Any) -> bytes:
@@ -88,7 +67,7 @@ def describe(path: str) -> str:
     """One line about a bundle: its function, target and source; "damaged" where it does not
     read. Nothing is loaded."""
     try:
-        with open(path, "rb") as file:
+        with files.open_own(path, files.MOST_BYTES) as file:
             start = file.read(16)
             length = int.from_bytes(start[8:16], "little")
             header = json.loads(file.read(length)) if length <= _LIMIT else {}
@@ -96,7 +75,7 @@ def describe(path: str) -> str:
             return "damaged"
         signature, target = header["signature"], header["target"]
         return f"{signature['name']} for {target}, from {header['source_name']}"
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, CacheError, ValueError, KeyError, TypeError):
         return "damaged"
 
 
@@ -106,12 +85,17 @@ def read(path: str) -> Any:
     Raises CacheError for a file that is no bundle, is damaged, or is of another version, and
     TargetError for one made for another machine.
     """
+    return decode(load_bytes(path), path)
+
+
+def load_bytes(path: str, most: int = files.MOST_BYTES) -> bytes:
+    """What is in a file that holds a bundle or a state; raises CacheError."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        return files.read(path, most)
     except OSError as error:
         raise CacheError(f"cannot read {path}: {error.strerror or error}") from None
-    return decode(data, path)
+    except Error as error:
+        raise CacheError(str(error)) from None
 
 
 def decode(data: bytes, path: str) -> Any:

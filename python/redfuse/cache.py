@@ -16,12 +16,13 @@ import fcntl
 import hashlib
 import os
 import re
+import stat
 import time
 import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from . import bundle
+from . import bundle, files
 from .errors import CacheError, CacheWarning, TargetError
 from .frontends.mlir import Source
 from .options import Options
@@ -93,20 +94,14 @@ def alone(name: str) -> Iterator[None]:
     Where the folder or the file system has no locks, nobody waits.
     """
     path = os.path.join(folder(), f".redfuse-{name}.lock")
-    try:
-        os.makedirs(folder(), exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError:
-        yield
-        return
-    try:
+    with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            os.makedirs(folder(), exist_ok=True)
+            # Before there is a file: Ctrl-C may come at any place.
+            stack.callback(_remove, path)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC  # never wait for a pipe
+            fcntl.flock(stack.enter_context(open(os.open(path, flags, 0o666))), fcntl.LOCK_EX)
         yield
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        os.close(handle)
 
 
 def build_id() -> str:
@@ -141,35 +136,43 @@ def build_id() -> str:
 def follow(name: str) -> str | None:
     """The key that the source of that spelling has; ``None`` where nobody has compiled it here."""
     try:
-        with open(os.path.join(folder(), name + SPELLING), encoding="ascii") as file:
-            found = file.read(64)
-    except (OSError, UnicodeDecodeError):
+        found = files.read_own(os.path.join(folder(), name + SPELLING), 64)
+    except (OSError, CacheError):
         return None
-    return found if re.fullmatch("[0-9a-f]{40}", found) else None
+    return found.decode() if re.fullmatch(b"[0-9a-f]{40}", found) else None
 
 
 def refer(name: str, to: str) -> None:
     """Notes the key of a spelling, where that is possible."""
     with contextlib.suppress(CacheError, OSError):
         os.makedirs(folder(), exist_ok=True)
-        bundle.atomic_write(os.path.join(folder(), name + SPELLING), to.encode())
+        files.replace(os.path.join(folder(), name + SPELLING), to.encode())
 
 
 def find(name: str) -> Any:
     """The executable of that key, or ``None``. A damaged entry is removed with a warning."""
     path = os.path.join(folder(), name + SUFFIX)
-    if not os.path.exists(path):
-        return None
     try:
-        executable = bundle.read(path)
-    except (CacheError, TargetError) as error:
-        _warn(f"{error}; compiling again")
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+        executable = bundle.decode(files.read_own(path, MAX_BYTES), path)
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except (CacheError, TargetError) as error:
+        return _refused(path, str(error))
+    except OSError as error:
+        return _refused(path, f"cannot read {path}: {error.strerror or error}")
     with contextlib.suppress(OSError):
         os.utime(path)
     return executable
+
+
+def _refused(path: str, reason: str) -> None:
+    _warn(f"{reason}; compiling again")
+    _remove(path)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
 
 
 def put(name: str, executable: Any) -> None:
@@ -183,10 +186,14 @@ def put(name: str, executable: Any) -> None:
             "REDFUSE_CACHE_DIR to a folder you can write"
         )
         return
+    path = os.path.join(place, name + SUFFIX)
     try:
-        bundle.atomic_write(os.path.join(place, name + SUFFIX), bundle.encode(executable))
-    except CacheError as error:
-        _warn(f"{error}; set REDFUSE_CACHE_DIR to a folder you can write")
+        files.replace(path, bundle.encode(executable))
+    except OSError as error:
+        _warn(
+            f"cannot write {path}: {error.strerror or error}; set REDFUSE_CACHE_DIR to a folder "
+            "you can write"
+        )
         return
     _trim()
 
@@ -205,8 +212,10 @@ def entries() -> list[Entry]:
             continue
         path = os.path.join(folder(), name)
         try:
-            status = os.stat(path)
+            status = os.lstat(path)
         except OSError:
+            continue
+        if stat.S_ISDIR(status.st_mode):
             continue
         found.append(Entry(name.removesuffix(SUFFIX), path, status.st_size, status.st_mtime))
     return sorted(found, key=lambda entry: -entry.used)
@@ -249,8 +258,7 @@ def _remove_spellings() -> None:
         for name in os.listdir(folder()):
             of = follow(name.removesuffix(SPELLING)) if name.endswith(SPELLING) else ""
             if of is None or (of and not os.path.exists(os.path.join(folder(), of + SUFFIX))):
-                with contextlib.suppress(OSError):
-                    os.unlink(os.path.join(folder(), name))
+                _remove(os.path.join(folder(), name))
 
 
 def _trim() -> None:
@@ -263,8 +271,7 @@ def _trim() -> None:
         return
     while total > MAX_BYTES and len(found) > 1:
         oldest = found.pop()
-        with contextlib.suppress(OSError):
-            os.unlink(oldest.path)
+        _remove(oldest.path)
         total -= oldest.nbytes
     _remove_spellings()
 

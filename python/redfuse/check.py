@@ -221,22 +221,28 @@ def movement(reference: Any, inputs: Sequence[Any], signature: Signature) -> lis
 def load_npz(path: str) -> tuple[list[Any], list[Any]]:
     """in0.. and out0.. of an .npz file; raises ArgumentError for a file that is none, or for gaps
     in the names."""
+    import io
+    import os
     import zipfile
 
     import numpy
 
+    from . import files
     from .errors import ArgumentError
 
     try:
-        with open(path, "rb") as file:
+        is_file = os.path.isfile(path)
+        with open(path, "rb") if is_file else io.BytesIO(files.read_given(path)) as file:
             start = file.read(6)
-        if not start.startswith(b"PK"):
-            got = "one array (.npy)" if start == b"\x93NUMPY" else "another kind of file"
-            raise ArgumentError(
-                f"{path}: expected an .npz archive, as numpy.savez(path, in0=...) writes, got {got}"
-            )
-        with numpy.load(path, allow_pickle=False) as archive:
-            held = {name: archive[name] for name in archive.files}
+            if not start.startswith(b"PK"):
+                got = "one array (.npy)" if start == b"\x93NUMPY" else "another kind of file"
+                raise ArgumentError(
+                    f"{path}: expected an .npz archive, as numpy.savez(path, in0=...) writes, got "
+                    f"{got}"
+                )
+            file.seek(0)
+            with numpy.load(file, allow_pickle=False) as archive:
+                held = {name: archive[name] for name in archive.files}
     except OSError as error:
         raise ArgumentError(f"{path}: {error.strerror or error}") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:

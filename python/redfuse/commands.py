@@ -80,18 +80,15 @@ def _options(entry: str | None, no_fuse: bool, assignments: list[str] | None) ->
 
 def _load(file: Path, target: str, options: Any) -> Any:
     """The executable of a program or of a bundle."""
-    from . import bundle
+    from . import bundle, files
     from .compiler import compile, resolve_target
+    from .frontends import mlir as mlir_frontend
     from .options import Options
 
     resolve_target(target)
-    try:
-        with open(file, "rb") as stream:
-            start = stream.read(8)
-    except OSError as error:
-        raise ArgumentError(f"{file}: {error.strerror or error}") from None
-    if start.startswith(bundle.MAGIC[:7]):
-        executable = bundle.read(str(file))
+    data = files.read_given(str(file))
+    if data.startswith(bundle.MAGIC[:7]):
+        executable = bundle.decode(data, str(file))
         if options != Options():
             raise ArgumentError(
                 f"{file}: a bundle, which is compiled already; expected --entry, --no-fuse and "
@@ -105,7 +102,7 @@ def _load(file: Path, target: str, options: Any) -> Any:
             )
         return executable
     with console.progress(f"compiling {file}"):
-        return compile(file, target=target, options=options)
+        return compile(mlir_frontend.of_bytes(data, str(file)), target=target, options=options)
 
 
 def compile_(
@@ -245,7 +242,7 @@ def _save_npz(path: Path, results: list) -> None:
 
     import numpy
 
-    from .bundle import atomic_write
+    from . import files
 
     held = {}
     for number, result in enumerate(results):
@@ -253,7 +250,7 @@ def _save_npz(path: Path, results: list) -> None:
         held[f"out{number}"] = result.astype(numpy.float32) if wide else result
     buffer = io.BytesIO()
     numpy.savez(buffer, **held)
-    atomic_write(str(path), buffer.getvalue())
+    files.write(str(path), buffer.getvalue())
 
 
 def explain(

@@ -82,8 +82,11 @@ def one_of(what: str, got: str, known: Iterable[str]) -> str:
 
 def path_text(path: object) -> str:
     """A path as text; raises :class:`ArgumentError` for what is none."""
-    if isinstance(path, (str, os.PathLike)):
-        return os.fspath(path)
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if isinstance(text, str) and "\0" not in text:
+        return text
+    if isinstance(text, str):
+        raise ArgumentError(f"path: {text!r} has a zero byte")
     raise ArgumentError(f"path: expected a str or an os.PathLike, got {type(path).__name__}")
 
 

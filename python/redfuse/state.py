@@ -14,12 +14,14 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from .errors import ArgumentError, CacheError, CompileError, UnsupportedError
+from . import files
+from .errors import ArgumentError, CacheError, CompileError, UnsupportedError, path_text
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature, TensorSpec
 
 _FORMAT = "redfuse-state-1"
+_MOST_BYTES = 1 << 40  # as memory allows
 Spans = tuple[tuple[int, int], ...]
 
 
@@ -61,19 +63,15 @@ class State:
         return f"<redfuse.State of {seen}; {'; '.join(self.names)}>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes one .npz file, atomically. Raises CacheError."""
-        from .bundle import atomic_write
-
-        atomic_write(os.fspath(path), self.to_bytes())
+        """Writes one .npz file, as a whole or not at all. Raises CacheError."""
+        files.write(path_text(path), self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> State:
         """The state in a file, with NumPy arrays. Raises CacheError for a file that holds none."""
-        try:
-            with open(path, "rb") as file:
-                return cls.from_bytes(file.read(), os.fspath(path))
-        except OSError as error:
-            raise CacheError(f"cannot read {path}: {error.strerror or error}") from None
+        from .bundle import load_bytes
+
+        return cls.from_bytes(load_bytes(path_text(path), _MOST_BYTES), path_text(path))
 
     def to_bytes(self) -> bytes:
         """The file that :meth:`save` writes."""

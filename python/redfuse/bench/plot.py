@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
+from .. import files
 from ..errors import Error
 from .runner import Row
 
@@ -47,4 +49,6 @@ def draw(rows: Sequence[Row], about: dict[str, str], path: Path) -> None:
     axes.set_title(f"{about.get('gpu', '')}, {about.get('date', '')}", fontsize=9)
     axes.legend(fontsize=7)
     figure.tight_layout()
-    figure.savefig(path)
+    picture = io.BytesIO()
+    figure.savefig(picture, format=path.suffix[1:] or "svg")
+    files.write(str(path), picture.getvalue())

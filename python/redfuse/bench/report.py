@@ -148,8 +148,7 @@ def write_gpu_json(
     means: Sequence[groups.Mean],
 ) -> None:  # fmt: skip
     """All rows, their means, and the run's circumstances, written atomically."""
-    from .. import __version__
-    from ..bundle import atomic_write
+    from .. import __version__, files
 
     document: dict[str, Any] = {
         "redfuse": __version__, "target": settings.target, **about,
@@ -157,7 +156,7 @@ def write_gpu_json(
         "means": [dataclasses.asdict(mean) for mean in means],
         "rows": [dataclasses.asdict(row) for row in rows],
     }  # fmt: skip
-    atomic_write(str(path), (json.dumps(document, indent=1) + "\n").encode())
+    files.write(str(path), (json.dumps(document, indent=1) + "\n").encode())
 
 
 def cells(row: Row) -> list[str]:
@@ -183,8 +182,7 @@ def cells(row: Row) -> list[str]:
 
 def write_json(path: Path, rows: Sequence[Row], settings: Settings, rate: float) -> None:
     """All rows, and the run's circumstances, written atomically."""
-    from .. import __version__, _ext
-    from ..bundle import atomic_write
+    from .. import __version__, _ext, files
 
     document: dict[str, Any] = {
         "redfuse": __version__,
@@ -194,4 +192,4 @@ def write_json(path: Path, rows: Sequence[Row], settings: Settings, rate: float)
         "copy_gb_s": rate,
         "rows": [dataclasses.asdict(row) for row in rows],
     }
-    atomic_write(str(path), (json.dumps(document, indent=1) + "\n").encode())
+    files.write(str(path), (json.dumps(document, indent=1) + "\n").encode())

@@ -4,10 +4,13 @@ function."""
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import os
 import re
+import sys
 from typing import Any
 
+from .. import files, signals
 from ..errors import (
     ArgumentError,
     ParseError,
@@ -31,8 +34,7 @@ class Source:
 
     def parse(self) -> Any:
         """A fresh ``mlir.ir.Module`` in a context of its own; raises :class:`ParseError`."""
-        import mlir.ir as ir
-
+        ir = _bindings()
         context = ir.Context()
         with context:
             try:
@@ -45,11 +47,19 @@ class Source:
                 raise parse_error(error, self.name) from None
 
 
+def _bindings() -> Any:
+    """mlir.ir, which cannot be imported again after an import that was interrupted."""
+    if "mlir.ir" not in sys.modules:
+        with signals.held():
+            importlib.import_module("mlir.ir")
+    return sys.modules["mlir.ir"]
+
+
 def _unchanged(path: str, text: str) -> bool:
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read() == text
-    except (OSError, UnicodeDecodeError):
+        # A pipe can be read once only.
+        return os.path.isfile(path) and files.read(path) == text.encode()
+    except OSError:
         return False
 
 
@@ -98,11 +108,11 @@ def read(source: Any) -> Source:
 
 def read_file(path: str) -> Source:
     """The program in a file, text or bytecode."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise ArgumentError(f"{path}: {error.strerror or error}") from None
+    return of_bytes(files.read_given(path), path)
+
+
+def of_bytes(data: bytes, path: str) -> Source:
+    """The program in the bytes of a file, text or bytecode."""
     if data.startswith(b"ML\xefR"):
         return Source(data, path)
     from .. import bundle

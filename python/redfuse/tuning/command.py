@@ -100,9 +100,9 @@ def _forget(file: Path, target: str, shapes: Sequence[Sequence[int]], options: A
 def _write(path: Path, result: Any) -> None:
     import dataclasses
 
-    from ..bundle import atomic_write
+    from .. import files
 
-    atomic_write(
+    files.write(
         str(path), (json_module.dumps(dataclasses.asdict(result), indent=1) + "\n").encode()
     )
 

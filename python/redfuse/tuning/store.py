@@ -14,13 +14,14 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from .. import bundle, cache
+from .. import bundle, cache, files
 from ..errors import CacheError, CacheWarning, TargetError
 from ..frontends.mlir import Source
 from ..options import Options
 
 SUFFIX = ".tuned"
 FORMAT = 1
+_MOST_BYTES = 64 << 20
 
 
 @dataclasses.dataclass
@@ -84,9 +85,11 @@ def read(file: str | None) -> Record | None:
     if file is None:
         return None
     try:
-        with open(file, "rb") as stream:
-            line, _, rest = stream.read().partition(b"\n")
+        line, _, rest = files.read_own(file, _MOST_BYTES).partition(b"\n")
     except OSError:
+        return None
+    except CacheError as error:
+        warnings.warn(f"{error}; it is not used: tune again", CacheWarning, stacklevel=3)
         return None
     try:
         if hashlib.sha256(line).hexdigest() != rest.decode().strip():
@@ -108,7 +111,11 @@ def write(file: str, record: Record) -> None:
     except OSError as error:
         raise CacheError(f"cannot make {folder}: {error.strerror or error}") from None
     line = json.dumps({"format": FORMAT, **dataclasses.asdict(record)}).encode()
-    bundle.atomic_write(file, line + b"\n" + hashlib.sha256(line).hexdigest().encode() + b"\n")
+    data = line + b"\n" + hashlib.sha256(line).hexdigest().encode() + b"\n"
+    try:
+        files.replace(file, data)
+    except OSError as error:
+        raise CacheError(f"cannot write {file}: {error.strerror or error}") from None
 
 
 def applied(program: Source, options: Options, target: str, inputs: Sequence[Any] | None
