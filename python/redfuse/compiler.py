@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import re
 import time
@@ -93,11 +92,24 @@ def _cached(
         executable.adopt(program, chosen)
     else:
         executable = _compile(program, chosen, target_name)
+    _check_along(chosen.along, executable.signature)
     if inputs is not None:
         from .runtime.arrays import check_examples
 
         check_examples(inputs, executable.signature)
     return executable
+
+
+def _check_along(along: tuple[int, int] | None, signature: Signature) -> None:
+    """Raises ArgumentError for an axis that no argument has."""
+    if along is None:
+        return
+    number, axis = along
+    given = f"option 'along': expected an argument of {signature} and one of its axes, got {along}"
+    if number >= len(signature.inputs):
+        raise ArgumentError(f"{given}: there are {len(signature.inputs)} arguments")
+    if axis >= len(signature.inputs[number].shape):
+        raise ArgumentError(f"{given}: argument {number} is {signature.inputs[number]}")
 
 
 def _found_or_made(key: str, program: Source, options: Options, target: str) -> Executable:
@@ -222,8 +234,7 @@ def lower(
         if stop_after is not None or options.schedules:
             raise
         failure = str(error)
-    plain = dataclasses.replace(options, fuse=False)
-    lowered = _lower(program, plain, pipelines.unfused(), None)
+    lowered = _lower(program, options.unfused(), pipelines.unfused(), None)
     first = failure.splitlines()[0]
     warnings.warn(f"not fused, compiled op by op: {failure}", FusionWarning, stacklevel=4)
     refusal = {

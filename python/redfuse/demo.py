@@ -17,7 +17,6 @@ from .runtime import tensors
 
 def show(file: Path, inputs: Path | None, target: str, options: Options) -> int:
     """Prints the tour; returns 0, or 1 if a result is wrong."""
-    import dataclasses
 
     from .compiler import compile
     from .reference import Reference
@@ -48,7 +47,7 @@ def show(file: Path, inputs: Path | None, target: str, options: Options) -> int:
     console.heading("Time on this machine")
     with console.progress("timing"):
         if executable.target == "cpu":
-            plain = compile(source, target=target, options=dataclasses.replace(options, fuse=False))
+            plain = compile(source, target=target, options=options.unfused())
             lines = _time_on_cpu(lambda: executable(*arrays), lambda: plain(*arrays))
         else:
             lines = _time_on_gpu(executable, arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
 from collections.abc import Mapping
@@ -54,23 +55,7 @@ class Options:
     schedules: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        wanted = {
-            "entry": (str, type(None)),
-            "fuse": (bool,),
-            "schedule": (str,),
-            "parts": (int,),
-            "lazy": (int,),
-            "strict": (bool,),
-            "approximate": (bool,),
-            "deterministic": (bool,),
-            "along": (tuple, list, type(None)),
-            "threads": (int,),
-            "opt_level": (int,),
-            "cache": (bool,),
-            "tuned": (bool,),
-            "schedules": (tuple, list),
-        }
-        for name, types in wanted.items():
+        for name, types in _TYPES.items():
             value = getattr(self, name)
             if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
                 expected = " or ".join("None" if t is type(None) else t.__name__ for t in types)
@@ -87,12 +72,10 @@ class Options:
                 "option 'schedules': expected texts of #redfuse.schedule attributes, got "
                 f"{self.schedules!r}"
             )
-        if not 0 <= self.opt_level <= 3:
-            raise ArgumentError(f"option 'opt_level': expected 0 to 3, got {self.opt_level}")
-        if not 0 <= self.parts <= 64:
-            raise ArgumentError(f"option 'parts': expected 0 to 64, got {self.parts}")
-        if not 0 <= self.lazy <= 8:
-            raise ArgumentError(f"option 'lazy': expected 0 to 8, got {self.lazy}")
+        for name, most in _MOST.items():
+            if not 0 <= getattr(self, name) <= most:
+                got = getattr(self, name)
+                raise ArgumentError(f"option '{name}': expected 0 to {most}, got {got}")
         if self.along is not None:
             along = tuple(self.along)  # JSON has lists
             if len(along) != 2 or not all(type(n) is int and n >= 0 for n in along):
@@ -101,8 +84,31 @@ class Options:
                     f"got {self.along!r}"
                 )
             object.__setattr__(self, "along", along)
-        if not 0 <= self.threads <= 4096:
-            raise ArgumentError(f"option 'threads': expected 0 to 4096, got {self.threads}")
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Raises ArgumentError for options of which one takes back what another asks for."""
+        given = [name for name in _FUSING if getattr(self, name) != getattr(Options, name)]
+        clashes = [
+            (not self.fuse and given, "fuse=False compiles op by op",
+             f"'{given[0]}' is about what is fused" if given else ""),
+            (self.strict and self.approximate, "strict keeps every rounding",
+             "'approximate' drops some"),
+            (self.strict and self.lazy, "strict streams no exponentials",
+             "'lazy' is about their pivots"),
+            (self.parts and self.schedule in ("resident", "stream"),
+             f"schedule={self.schedule} has no segments", "'parts' is their number"),
+            (self.lazy and self.schedule == "resident", "schedule=resident streams nothing",
+             "'lazy' is about what is streamed"),
+        ]  # fmt: skip
+        for clash, one, other in clashes:
+            if clash:
+                raise ArgumentError(f"options: {one}, and option {other}; expected one of the two")
+
+    def unfused(self) -> Options:
+        """The same for the program compiled op by op: without what is about fusing."""
+        plain = {name: getattr(Options, name) for name in _FUSING}
+        return dataclasses.replace(self, fuse=False, **plain)
 
     @classmethod
     def of(cls, value: Options | Mapping[str, object] | None) -> Options:
@@ -123,16 +129,15 @@ class Options:
 
     @classmethod
     def from_assignments(cls, assignments: list[str]) -> Options:
-        """Options from ``name=value`` words, the value in JSON or a bare word."""
+        """Options from ``name=value`` words; values as JSON, YAML or Python spell them."""
         values: dict[str, object] = {}
         for assignment in assignments:
             name, equals, text = assignment.partition("=")
             if not equals:
                 raise ArgumentError(f"option '{assignment}': expected name=value")
-            try:
-                values[name] = json.loads(text)
-            except json.JSONDecodeError:
-                values[name] = text
+            if name in values:
+                raise ArgumentError(f"option '{name}': given twice")
+            values[name] = _value(text, _TYPES.get(name, (str,)))
         return cls.of(values)
 
     def key(self) -> str:
@@ -144,3 +149,40 @@ class Options:
 
 
 SCHEDULES = ("auto", "resident", "stream", "split")
+_MOST = {"opt_level": 3, "parts": 64, "lazy": 8, "threads": 4096}
+_FUSING = ("schedule", "parts", "lazy", "approximate", "along", "schedules")
+_TYPES: dict[str, tuple[type, ...]] = {
+    "entry": (str, type(None)),
+    "fuse": (bool,),
+    "schedule": (str,),
+    "parts": (int,),
+    "lazy": (int,),
+    "strict": (bool,),
+    "approximate": (bool,),
+    "deterministic": (bool,),
+    "along": (tuple, list, type(None)),
+    "threads": (int,),
+    "opt_level": (int,),
+    "cache": (bool,),
+    "tuned": (bool,),
+    "schedules": (tuple, list),
+}
+_WORDS = {
+    bool: {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False},
+    type(None): {"none": None, "null": None, "~": None, "": None},
+}
+
+
+def _value(text: str, types: tuple[type, ...]) -> object:
+    """What a word of the command line says for an option of these types; the word itself where
+    nothing fits, which the check of the types then refuses."""
+    for kind, words in _WORDS.items():
+        if kind in types and text.strip().lower() in words:
+            return words[text.strip().lower()]
+    if types == (bool,) or (str in types and text[:1] not in ("'", '"')):
+        return text
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return value if not isinstance(value, str) or str in types else text

@@ -33,7 +33,7 @@ def checks(source: Any, options: Options, seconds: float) -> Iterator[Check]:
     try:
         from ..reference import Reference
 
-        plain = _compiled(source, dataclasses.replace(options, fuse=False, schedule="auto"))
+        plain = _compiled(source, options.unfused())
         exact = Reference(source, plain.signature.name)
     except Error as error:
         yield Check("results against fp64 of the unfused program", "run", UNCHECKED, "",
@@ -82,7 +82,9 @@ def _variants(source: Any, options: Options) -> Iterator[tuple[str, Any]]:
     made: dict[str, Any] = {}
 
     def compiled(schedule: str, tiles: Sequence[int] = (), parts: int = 0) -> Any:
-        wanted = dataclasses.replace(options, schedule=schedule, parts=parts or options.parts)
+        parts = (parts or options.parts) if schedule in ("auto", "split") else 0
+        lazy = options.lazy if schedule != "resident" else 0
+        wanted = dataclasses.replace(options, schedule=schedule, parts=parts, lazy=lazy)
         try:
             exe = _tiled(source, wanted, tiles) if tiles else _compiled(source, wanted)
         except Error:
