@@ -212,6 +212,23 @@ void Spec::checkShape(const Argument &what, size_t gotRank, const ssize_t *got,
   }
 }
 
+/// Raises for an array that may mean more than its numbers: a mask, units.
+static void refuseSubclass(const Argument &what, py::handle array) {
+  static PyObject *memmap =
+      py::object(py::module_::import("numpy").attr("memmap")).release().ptr();
+  PyTypeObject *type = Py_TYPE(array.ptr());
+  if (type == reinterpret_cast<PyTypeObject *>(memmap))
+    return;
+  py::handle named(reinterpret_cast<PyObject *>(type));
+  bool masked = py::hasattr(array, "mask");
+  what.raise("expected a plain array, got " +
+             py::cast<std::string>(py::str(named.attr("__module__"))) + "." +
+             py::cast<std::string>(py::str(named.attr("__qualname__"))) +
+             (masked ? ", whose mask a program does not know; use "
+                       ".filled(value), or .data if the mask is not meant"
+                     : "; use numpy.asarray if its numbers are all it means"));
+}
+
 void Spec::fillNumpy(const Argument &what, py::handle array,
                      const int64_t *expected, int64_t *descriptor,
                      Region &region, KeepAlive &keep) const {
@@ -257,13 +274,44 @@ void Spec::fillNumpy(const Argument &what, py::handle array,
   describe(proxy->data, extents, descriptor, region);
 }
 
+void redfuse_ext::refuseGradient(const Argument &what, py::handle tensor) {
+  static PyObject *enabled =
+      py::object(torchModule().attr("is_grad_enabled")).release().ptr();
+  if (py::cast<bool>(tensor.attr("requires_grad")) &&
+      py::cast<bool>(py::handle(enabled)()))
+    what.raise("requires a gradient, which programs do not compute; use "
+               ".detach(), or call under torch.no_grad()");
+}
+
+/// Where a tensor's elements are; raises for one that has none of its own.
+static void *dataOf(const Argument &what, py::handle tensor) {
+  try {
+    py::object address = tensor.attr("data_ptr")();
+    if (void *data = PyLong_AsVoidPtr(address.ptr()))
+      return data;
+    if (PyErr_Occurred())
+      throw py::error_already_set();
+  } catch (py::error_already_set &error) {
+    if (!error.matches(PyExc_RuntimeError))
+      throw;
+  }
+  if (py::cast<int64_t>(tensor.attr("numel")()) == 0)
+    return nullptr;
+  what.raise(std::string("expected a tensor with memory of its own, got a ") +
+             Py_TYPE(tensor.ptr())->tp_name +
+             " without (of a transformation, or of tracing)");
+}
+
 void Spec::fillTorch(const Argument &what, py::handle tensor,
                      const int64_t *expected, int64_t *descriptor,
                      Region &region, KeepAlive &keep) const {
   if (!py::cast<bool>(tensor.attr("is_cpu")))
     what.raise("expected a tensor on the cpu, got one on " +
                py::cast<std::string>(py::str(tensor.attr("device"))) +
-               "; use .cpu()");
+               (py::cast<bool>(tensor.attr("is_meta"))
+                    ? ", which has no elements"
+                    : "; use .cpu()"));
+  refuseGradient(what, tensor);
   py::object dtype = tensor.attr("dtype");
   if (dtype.ptr() != torchDtype(element)) {
     std::string wanted = infoOf(element).numpy;
@@ -296,9 +344,7 @@ void Spec::fillTorch(const Argument &what, py::handle tensor,
     tensor = resolved;
     keep.push_back(resolved);
   }
-  void *data = PyLong_AsVoidPtr(py::object(tensor.attr("data_ptr")()).ptr());
-  if (PyErr_Occurred())
-    throw py::error_already_set();
+  void *data = dataOf(what, tensor);
   if (scalar) {
     memcpy(descriptor, data, infoOf(element).bytes);
     return;
@@ -387,6 +433,8 @@ bool Spec::fill(const Argument &what, py::handle value, const int64_t *expected,
   }
   const auto &numpy = py::detail::npy_api::get();
   if (numpy.PyArray_Check_(value.ptr())) {
+    if (Py_TYPE(value.ptr()) != numpy.PyArray_Type_)
+      refuseSubclass(what, value);
     fillNumpy(what, value, expected, descriptor, region, keep);
     return false;
   }

@@ -178,6 +178,8 @@ private:
 std::string shapeText(size_t rank, const int64_t *shape);
 const char *numpyName(Element element);
 int elementBytes(Element element);
+/// Raises for a tensor whose gradient would be lost without a word.
+void refuseGradient(const Argument &what, pybind11::handle tensor);
 /// torch.Tensor once somebody has imported torch, or null.
 PyTypeObject *torchTensor();
 pybind11::module_ torchModule();

@@ -142,6 +142,7 @@ void Spec::fillDevice(const Argument &what, py::handle array,
   py::object owner;
   try {
     if (torch) {
+      refuseGradient(what, array);
       static PyObject *isNeg = PyUnicode_InternFromString("is_neg");
       auto negated = py::reinterpret_steal<py::object>(
           PyObject_CallMethodNoArgs(array.ptr(), isNeg));

@@ -1,6 +1,8 @@
 """Arguments of compiled programs: what goes in comes out, and everything wrong is an
 ArgumentError."""
 
+import pathlib
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -317,3 +319,54 @@ def test_threads_call_at_once(exe: "redfuse.Executable") -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(call, range(200)))
+
+
+class Metres(np.ndarray):
+    """A subclass whose numbers mean more than numbers."""
+
+
+@pytest.mark.parametrize(
+    ("wrap", "words"),
+    [
+        (lambda x: np.ma.masked_less(x, 0), r"numpy\.ma\.MaskedArray, whose mask .* \.filled"),
+        (lambda x: np.ma.masked_array(x), r"MaskedArray, whose mask"),
+        (lambda x: np.asmatrix(x), r"numpy\.matrix; use numpy\.asarray"),
+        (lambda x: x.view(Metres), r"Metres; use numpy\.asarray"),
+        (lambda x: x.astype(">f4"), "not in native byte order"),
+        (lambda x: x.astype(object), "expected dtype float32, got object"),
+        (lambda x: x.view([("a", "f4")]), "expected dtype float32, got"),
+        (lambda x: np.broadcast_to(x[:1], x.shape), "contiguous row-major memory, got strides"),
+        (lambda x: x.tolist(), "expected an array .* got list"),
+    ],
+)
+def test_arrays_that_are_more_than_their_numbers(
+    exe: "redfuse.Executable", wrap: object, words: str
+) -> None:
+    x, y = arrays()
+    given = wrap(x)  # type: ignore[operator]
+    with pytest.raises(redfuse.ArgumentError, match=f"argument 0 of main: .*{words}") as caught:
+        exe(given, y)
+    assert caught.value.index == 0
+    if isinstance(given, np.ndarray) and given.flags.writeable:
+        with pytest.raises(redfuse.ArgumentError, match="out 0 of main"):
+            exe(x, y, out=given)
+
+
+def test_masked_examples_and_chunks(scale: str) -> None:
+    x, y = arrays()
+    with pytest.raises(redfuse.ArgumentError, match="whose mask"):
+        redfuse.compile(scale, inputs=[np.ma.masked_less(x, 0), y])
+
+
+def test_memory_mapped_files_are_plain_arrays(
+    exe: "redfuse.Executable", tmp_path: pathlib.Path
+) -> None:
+    x, y = arrays()
+    x.tofile(tmp_path / "x")
+    mapped = np.memmap(tmp_path / "x", np.float32, "r", shape=x.shape)
+    np.testing.assert_array_equal(exe(mapped, y), x * y)
+    out = np.memmap(tmp_path / "out", np.float32, "w+", shape=x.shape)
+    assert exe(x, y, out=out) is out
+    np.testing.assert_array_equal(out, x * y)
+    with pytest.raises(redfuse.ArgumentError, match="read-only"):
+        exe(x, y, out=mapped)

@@ -114,3 +114,54 @@ def test_what_cannot_be_traced_is_refused() -> None:
 def test_example_inputs_are_tensors() -> None:
     with pytest.raises(redfuse.ArgumentError, match=r"inputs\[0\]"):
         redfuse.compile(lambda x: x + x, inputs=[X.numpy()])
+
+
+class Wrapped(torch.Tensor):
+    """A tensor whose elements are another one's."""
+
+    @staticmethod
+    def __new__(cls, inner: torch.Tensor) -> "Wrapped":
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):  # noqa: ANN001, ANN206
+        return NotImplemented
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (X.clone().requires_grad_(), r"requires a gradient.*\.detach\(\)"),
+        (torch.nn.Parameter(X), "requires a gradient"),
+        (X.to_sparse(), r"layout torch.sparse_coo; use \.to_dense\(\)"),
+        (torch.quantize_per_tensor(X, 0.1, 0, torch.qint8), "expected dtype float32, got qint8"),
+        (X.to(torch.complex64).conj(), "expected dtype float32, got complex64"),
+        (X.expand(2, 3, 5), "expected shape 3x5, got 2x3x5"),
+        (X[:1].expand(3, 5), "contiguous"),
+        (X.to("meta"), "on meta, which has no elements"),
+        (Wrapped(X), "memory of its own"),
+    ],
+)
+def test_tensors_that_are_more_than_their_elements(
+    exe: "redfuse.Executable", given: torch.Tensor, words: str
+) -> None:
+    with pytest.raises(redfuse.ArgumentError, match=f"argument 0 of main: .*{words}"):
+        exe(given, Y)
+
+
+def test_gradients_that_nobody_asks_for(exe: "redfuse.Executable") -> None:
+    weight = torch.nn.Parameter(X)
+    with torch.no_grad():
+        assert torch.equal(exe(weight, Y), X * Y)
+    assert torch.equal(exe(weight.detach(), Y), X * Y)
+
+
+def test_negated_views_are_resolved(exe: "redfuse.Executable") -> None:
+    view = torch.view_as_complex(torch.stack((Y, Y), -1)).conj().imag
+    assert view.is_neg()
+    assert torch.equal(exe(X, view.contiguous()), X * -Y)
+
+
+def test_tensors_of_a_transformation(exe: "redfuse.Executable") -> None:
+    with pytest.raises(redfuse.ArgumentError, match="memory of its own"):
+        torch.vmap(lambda x: exe(x, Y))(torch.stack((X, X)))

@@ -56,6 +56,13 @@ def check_array(value: Any, spec: TensorSpec, what: str, index: int) -> None:
         return
     if not hasattr(value, "dtype") or not hasattr(value, "shape"):
         raise ArgumentError(f"{what}: expected an array, got {type(value).__name__}", index)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and hasattr(value, "mask") and isinstance(value, numpy.ndarray):
+        raise ArgumentError(
+            f"{what}: expected a plain array, got {type(value).__name__}, whose mask a program "
+            "does not know; use .filled(value), or .data if the mask is not meant",
+            index,
+        )
     dtype = str(value.dtype).removeprefix("torch.")
     wanted = ELEMENT_TYPES[spec.dtype][0]
     if dtype != wanted:
