@@ -52,12 +52,18 @@ typedef enum {
 
 /// Makes code of a module in the LLVM dialect. An empty `cpu` is this
 /// machine's; `features` ("+name,-name") are added to those of the processor;
-/// `optLevel` is 0 to 3. On failure there is a diagnostic on the module.
+/// `optLevel` is 0 to 3. `stop`: null, or what another thread sets to something
+/// else than 0 when the code is no longer wanted. On failure there is a
+/// diagnostic on the module.
 REDFUSE_API MlirLogicalResult redfuseEmit(MlirOperation module,
                                           MlirStringRef cpu,
                                           MlirStringRef features, int optLevel,
-                                          RedfuseEmitForm form,
+                                          RedfuseEmitForm form, const int *stop,
                                           RedfuseBytes *out);
+/// What runs on the context's operations from now on is passed over once another
+/// thread has set `stop` to something else than 0: passes, and patterns. Null: all
+/// is run again. False where the context's actions go to somebody else's handler.
+REDFUSE_API bool redfuseSetStop(MlirContext context, const int *stop);
 
 /// Calls `callback` for every registered set of patterns, sorted by name.
 REDFUSE_API void redfusePatternSets(void (*callback)(MlirStringRef name,
@@ -87,10 +93,13 @@ REDFUSE_API void *redfuseLibraryLookup(RedfuseLibrary *library,
 REDFUSE_API void redfuseLibraryDestroy(RedfuseLibrary *library);
 
 typedef void (*RedfusePackedEntry)(void **args);
-/// Calls a packed entry. If the program fails (a false assertion, no memory)
-/// returns false, and its message in `error`.
-REDFUSE_API bool redfuseInvoke(RedfusePackedEntry entry, void **args,
-                               RedfuseBytes *error);
+typedef enum { REDFUSE_DONE, REDFUSE_FAILED, REDFUSE_ENDED } RedfuseOutcome;
+/// Calls a packed entry. If the program fails (a false assertion, no memory) its
+/// message is in `error`. `canEnd`: SIGINT, SIGTERM and SIGHUP end the call, where
+/// they have handlers; its results are then undefined. For one thread only, that
+/// which the handlers speak to.
+REDFUSE_API RedfuseOutcome redfuseInvoke(RedfusePackedEntry entry, void **args,
+                                         bool canEnd, RedfuseBytes *error);
 
 /// Whose GPUs: NVIDIA's by CUDA's driver, AMD's by HIP.
 typedef enum { REDFUSE_CUDA, REDFUSE_ROCM } RedfuseVendor;

@@ -28,6 +28,21 @@ void redfuseLoadDialects(MlirContext context) {
   unwrap(context)->loadDialect<redfuse::RedfuseDialect>();
 }
 
+bool redfuseSetStop(MlirContext context, const int *stop) {
+  MLIRContext *c = unwrap(context);
+  if (!stop)
+    c->registerActionHandler(nullptr);
+  else if (c->hasActionHandler())
+    return false;
+  else
+    c->registerActionHandler(
+        [stop](function_ref<void()> action, const tracing::Action &) {
+          if (!__atomic_load_n(stop, __ATOMIC_RELAXED))
+            action();
+        });
+  return true;
+}
+
 void redfuseRegisterPasses() {
   static bool once =
       (redfuse::registerRedfusePasses(), redfuse::registerNormalizePipeline(),

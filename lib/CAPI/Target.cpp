@@ -26,7 +26,8 @@ void redfuseBytesFree(RedfuseBytes bytes) { free(bytes.data); }
 
 MlirLogicalResult redfuseEmit(MlirOperation module, MlirStringRef cpu,
                               MlirStringRef features, int optLevel,
-                              RedfuseEmitForm form, RedfuseBytes *out) {
+                              RedfuseEmitForm form, const int *stop,
+                              RedfuseBytes *out) {
   NativeOptions options;
   options.cpu = unwrap(cpu).str();
   options.features = unwrap(features).str();
@@ -34,6 +35,7 @@ MlirLogicalResult redfuseEmit(MlirOperation module, MlirStringRef cpu,
   options.form = form == REDFUSE_EMIT_OBJECT     ? NativeForm::Object
                  : form == REDFUSE_EMIT_ASSEMBLY ? NativeForm::Assembly
                                                  : NativeForm::LLVM;
+  options.stop = stop;
   std::string bytes;
   if (failed(emitNative(unwrap(module), options, bytes)))
     return mlirLogicalResultFailure();
@@ -86,16 +88,15 @@ void *redfuseLibraryLookup(RedfuseLibrary *library, MlirStringRef name) {
 
 void redfuseLibraryDestroy(RedfuseLibrary *library) { delete library; }
 
-bool redfuseInvoke(RedfusePackedEntry entry, void **args, RedfuseBytes *error) {
+RedfuseOutcome redfuseInvoke(RedfusePackedEntry entry, void **args, bool canEnd,
+                             RedfuseBytes *error) {
   runtime::CallState state;
-  {
-    runtime::CallScope scope(&state);
-    entry(args);
-  }
+  if (!runtime::runCall(entry, args, state, canEnd))
+    return REDFUSE_ENDED;
   if (!state.failed())
-    return true;
+    return REDFUSE_DONE;
   *error = toBytes(state.message());
-  return false;
+  return REDFUSE_FAILED;
 }
 
 /// True if there is no error, else hands it out.

@@ -13,6 +13,8 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -57,8 +59,25 @@ static void setAttributes(llvm::Module &module, const CpuTarget &cpu) {
   }
 }
 
+namespace {
+/// Passes over what may be left out, once the code is no longer wanted.
+class StopGate : public llvm::OptPassGate {
+public:
+  explicit StopGate(const int *stop) : stop(stop) {}
+  bool isEnabled() const override {
+    return stop && __atomic_load_n(stop, __ATOMIC_RELAXED);
+  }
+  bool shouldRunPass(llvm::StringRef, llvm::StringRef) const override {
+    return false;
+  }
+
+private:
+  const int *stop;
+};
+} // namespace
+
 static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
-                     int level) {
+                     int level, const StopGate &gate) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;
@@ -68,7 +87,10 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
   // Kernels are vector code already; searching their straight lines for more
   // took most of the compile time and found nothing.
   tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(
+      [&](llvm::StringRef, llvm::Any) { return !gate.isEnabled(); });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(graphs);
   builder.registerFunctionAnalyses(functions);
@@ -100,6 +122,8 @@ LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
   registerBuiltinDialectTranslation(*op->getContext());
   registerLLVMDialectTranslation(*op->getContext());
   llvm::LLVMContext context;
+  StopGate gate(options.stop);
+  context.setOptPassGate(gate);
   std::unique_ptr<llvm::Module> module =
       translateModuleToLLVMIR(op, context, "redfuse");
   if (!module) {
@@ -132,7 +156,9 @@ LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
   llvm::raw_string_ostream problems(error);
   if (llvm::verifyModule(*module, &problems))
     return op->emitError("the module's LLVM IR is not valid: ") << error;
-  optimise(*module, *machine, options.optLevel);
+  optimise(*module, *machine, options.optLevel, gate);
+  if (gate.isEnabled())
+    return failure();
 
   if (options.form == NativeForm::LLVM) {
     llvm::raw_string_ostream stream(out);

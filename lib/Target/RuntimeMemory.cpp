@@ -5,6 +5,7 @@
 // again. Large blocks are aligned to huge pages and ask for them.
 //
 //===----------------------------------------------------------------------===//
+#include "RuntimeInterrupt.h"
 #include "redfuse/Target/Device.h"
 #include "redfuse/Target/Runtime.h"
 
@@ -260,12 +261,14 @@ void CallState::fail(const char *message) {
 }
 
 void redfuse_rt_fail(const char *message) {
+  enterRuntime();
   CallState::current()->fail(message);
+  leaveRuntime();
 }
 
 bool redfuse_rt_failed() { return CallState::current()->failed(); }
 
-void *redfuse_rt_alloc(int64_t bytes) {
+static void *allocateForCall(int64_t bytes) {
   if (CallState *state = CallState::current(); state->device) {
     DeviceError error;
     void *pointer = state->device->allocate(bytes, error);
@@ -277,15 +280,25 @@ void *redfuse_rt_alloc(int64_t bytes) {
   if (!pointer) {
     std::string message =
         "out of memory: cannot allocate " + std::to_string(bytes) + " bytes";
-    redfuse_rt_fail(message.c_str());
+    CallState::current()->fail(message.c_str());
   }
   return pointer;
 }
 
+void *redfuse_rt_alloc(int64_t bytes) {
+  enterRuntime();
+  void *pointer = allocateForCall(bytes);
+  leaveRuntime();
+  return pointer;
+}
+
 void redfuse_rt_free(void *pointer) {
+  enterRuntime();
   if (CallState *state = CallState::current(); state->device)
-    return state->device->release(pointer);
-  release(pointer);
+    state->device->release(pointer);
+  else
+    release(pointer);
+  leaveRuntime();
 }
 
 //===----------------------------------------------------------------------===//
@@ -305,9 +318,7 @@ struct Scratch {
 
 static thread_local Scratch scratch;
 
-void *redfuse_rt_scratch(int64_t bytes) {
-  if (bytes <= scratch.capacity && scratch.memory)
-    return scratch.memory;
+static void *growScratch(int64_t bytes) {
   release(scratch.memory);
   countMemory(-scratch.capacity);
   scratch.capacity = 0;
@@ -316,10 +327,19 @@ void *redfuse_rt_scratch(int64_t bytes) {
   if (!scratch.memory) {
     std::string message = "out of memory: cannot allocate " +
                           std::to_string(bytes) + " bytes of scratch";
-    redfuse_rt_fail(message.c_str());
+    CallState::current()->fail(message.c_str());
     return nullptr;
   }
   scratch.capacity = bytes;
   countMemory(bytes);
   return scratch.memory;
+}
+
+void *redfuse_rt_scratch(int64_t bytes) {
+  if (bytes <= scratch.capacity && scratch.memory)
+    return scratch.memory;
+  enterRuntime();
+  void *memory = growScratch(bytes);
+  leaveRuntime();
+  return memory;
 }

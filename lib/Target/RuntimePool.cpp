@@ -7,12 +7,14 @@
 // and then sleep.
 //
 //===----------------------------------------------------------------------===//
+#include "RuntimeInterrupt.h"
 #include "redfuse/Target/Runtime.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <pthread.h>
@@ -109,7 +111,7 @@ public:
       wake.notify_all();
     }
     insideLaunch = true;
-    takeBlocks();
+    runGenerated(&ThreadPool::takeBlocks, this);
     insideLaunch = false;
     // Nobody new may enter; those inside finish their last range.
     state.fetch_and(~kOpen);
@@ -120,6 +122,11 @@ public:
     }
     launch.unlock();
     return true;
+  }
+
+  void signal(int number) {
+    for (pthread_t id : workers)
+      pthread_kill(id, number);
   }
 
   const int threads;
@@ -141,6 +148,10 @@ private:
   static void *start(void *pool) {
     static_cast<ThreadPool *>(pool)->work();
     return nullptr;
+  }
+
+  static void takeBlocks(void *pool) {
+    static_cast<ThreadPool *>(pool)->takeBlocks();
   }
 
   void takeBlocks() {
@@ -188,7 +199,7 @@ private:
       if (!entered)
         continue;
       CallState::setCurrent(job.call);
-      takeBlocks();
+      runGenerated(&ThreadPool::takeBlocks, this);
       CallState::setCurrent(nullptr);
       state.fetch_sub(1, std::memory_order_release);
     }
@@ -266,16 +277,30 @@ void redfuse::runtime::setThreadCount(int count) {
   s.requested = std::min(std::max(count, 0), 1024);
 }
 
-void redfuse_rt_parallel_for(RedfuseBody body, void *context, int64_t blocks) {
-  if (blocks <= 0)
-    return;
-  if (blocks == 1 || insideLaunch) {
-    body(context, 0, blocks);
-    return;
-  }
+void redfuse::runtime::signalPool(int number) {
+  PoolSlot &s = slot();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  if (s.pool)
+    s.pool->signal(number);
+}
+
+/// False where there is one thread only, or another thread's launch has the pool.
+static bool runOnPool(RedfuseBody body, void *context, int64_t blocks) {
   ThreadPool *pool = acquirePool();
   bool done = pool->threads > 1 && pool->tryRun(body, context, blocks);
   releasePool();
-  if (!done) // one thread only, or another thread's launch has the pool
-    body(context, 0, blocks);
+  return done;
+}
+
+void redfuse_rt_parallel_for(RedfuseBody body, void *context, int64_t blocks) {
+  if (blocks <= 0)
+    return;
+  if (blocks > 1 && !insideLaunch) {
+    enterRuntime();
+    bool done = runOnPool(body, context, blocks);
+    leaveRuntime();
+    if (done)
+      return;
+  }
+  body(context, 0, blocks);
 }

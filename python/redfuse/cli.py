@@ -1,15 +1,17 @@
 """The command ``redfuse``: thin commands over the Python API.
 
 Results go to stdout, progress and messages to stderr. Exit codes: 0 fine, 1 a check failed, 2
-anything else.
+anything else, 128 and the number of the signal that ended it (130: Ctrl-C).
 """
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from typing import Any
 
+_INTERRUPTED = 128 + signal.SIGINT
 MISSING = (
     "redfuse: the command needs the packages typer and rich: pip install 'redfuse[cli]' "
     "(the Python API works without them)"
@@ -26,18 +28,24 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     from . import commands
     from .errors import Error
+    from .signals import ending_commands
 
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     app = commands.make_app(typer)
     try:
-        code = app(arguments, standalone_mode=False, prog_name="redfuse")
+        with ending_commands():
+            code = app(arguments, standalone_mode=False, prog_name="redfuse")
+        if code == _INTERRUPTED:  # typer's answer to Ctrl-C
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except Error as error:
         print(f"redfuse: error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("redfuse: interrupted", file=sys.stderr)
-        return 130
+        return _INTERRUPTED
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 2
     except BrokenPipeError:
         _close_quietly()
         return 2

@@ -6,13 +6,12 @@ import dataclasses
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
 
-from . import gputargets, nvjitlink
+from . import gputargets, nvjitlink, processes
 from .errors import CodeWarning, CompileError, TargetError
 
 # What a kernel needs to know of an architecture: multiprocessors, GB/s, GFLOP/s in f32 (of the
@@ -147,10 +146,7 @@ def assemble(ptx: bytes, chip: str, ptxas: str) -> tuple[bytes, str]:
         source, cubin = Path(folder) / "k.ptx", Path(folder) / "k.cubin"
         source.write_bytes(ptx.rstrip(b"\0"))
         command = [ptxas, "-v", "-O3", f"-arch={chip}", str(source), "-o", str(cubin)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-        except OSError as error:
-            raise CompileError(f"{ptxas} does not run: {error.strerror or error}") from None
+        done = processes.run(command, ptxas)
         if done.returncode != 0:
             raise CompileError(f"ptxas -arch={chip} failed:\n{(done.stderr or done.stdout)[:2000]}")
         return cubin.read_bytes(), done.stderr + done.stdout

@@ -3,16 +3,15 @@ ptxas."""
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import os
-import re
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from . import processes
 from .errors import CompileError
-
-PTX = 2  # nvJitLinkInputType
 
 
 def find() -> str | None:
@@ -34,44 +33,13 @@ def _places() -> Iterator[Path]:
 
 def link(ptx: bytes, chip: str, path: str) -> tuple[bytes, str]:
     """A cubin of PTX, and what ptxas says. Raises CompileError with the library's words."""
-    try:
-        library = ctypes.CDLL(path)
-    except OSError as error:
-        raise CompileError(f"{path} does not load: {error}") from None
-    found = re.search(r"\.so\.(\d+)", os.path.realpath(path))
-    version = f"_{found[1] if found else 12}_0"
-
-    def call(name: str, *arguments: object) -> int:
-        try:
-            function = getattr(library, f"__nvJitLink{name}{version}")
-        except AttributeError:
-            raise CompileError(f"{path} has no nvJitLink{name}: expected CUDA 12 or 13") from None
-        return function(*arguments)
-
-    words = [f"-arch={chip}".encode(), b"-O3", b"-verbose"]
-    options = (ctypes.c_char_p * len(words))(*words)
-    handle = ctypes.c_void_p()
-    text = ptx.rstrip(b"\0") + b"\0"
-
-    def log(kind: str) -> str:
-        size = ctypes.c_size_t()
-        call(f"Get{kind}LogSize", handle, ctypes.byref(size))
-        buffer = ctypes.create_string_buffer(size.value + 1)
-        call(f"Get{kind}Log", handle, buffer)
-        return buffer.value.decode(errors="replace")
-
-    code = call("Create", ctypes.byref(handle), ctypes.c_uint32(len(words)), options)
-    if code:
-        raise CompileError(f"nvJitLink does not know {chip} (error {code})")
-    try:
-        code = call("AddData", handle, PTX, text, ctypes.c_size_t(len(text)), b"kernels")
-        code = code or call("Complete", handle)
-        if code:
-            raise CompileError(f"nvJitLink -arch={chip} failed:\n{log('Error')[:2000]}")
-        size = ctypes.c_size_t()
-        call("GetLinkedCubinSize", handle, ctypes.byref(size))
-        cubin = ctypes.create_string_buffer(size.value)
-        call("GetLinkedCubin", handle, cubin)
-        return cubin.raw, log("Info")
-    finally:
-        call("Destroy", ctypes.byref(handle))
+    script = str(Path(__file__).with_name("_link_cubin.py"))
+    with tempfile.TemporaryDirectory(prefix="redfuse-") as folder:
+        source, cubin = Path(folder) / "k.ptx", Path(folder) / "k.cubin"
+        source.write_bytes(ptx)
+        command = [sys.executable, "-I", script, path, chip, str(source), str(cubin)]
+        done = processes.run(command, path)
+        if done.returncode or not cubin.is_file():
+            words = done.stderr.strip() or f"nvJitLink ended with status {done.returncode}"
+            raise CompileError(words)
+        return cubin.read_bytes(), done.stdout

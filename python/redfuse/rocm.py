@@ -11,13 +11,12 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from . import gputargets
+from . import gputargets, processes
 from .codeobject import notes
 from .cuda import Resources
 from .errors import CompileError, TargetError, UnsupportedError
@@ -199,10 +198,7 @@ def code_object(text: str, chip: str, level: int) -> tuple[bytes, str, list[Reso
 
 
 def _run(command: list[str], what: str) -> None:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    except OSError as error:
-        raise CompileError(f"{what} does not run: {error.strerror or error}") from None
+    done = processes.run(command, what)
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
         told = [line for line in lines if "rror" in line] or lines[-5:]

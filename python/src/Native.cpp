@@ -2,6 +2,7 @@
 //------------------===//
 #include "Arguments.h"
 #include "Ext.h"
+#include "Jobs.h"
 
 #include <memory>
 #include <optional>
@@ -80,6 +81,8 @@ private:
   const Variant &choose(Place *place);
   void invoke(RedfusePackedEntry entry, void **args,
               DeviceCode *device = nullptr, Place *place = nullptr) const;
+  bool invokeOnHost(RedfusePackedEntry entry, void **args,
+                    RedfuseBytes &error) const;
   static PyObject *callBound(PyObject *self, PyObject *const *args,
                              Py_ssize_t count);
   /// Extents of the results for the inputs in args.
@@ -184,15 +187,34 @@ void NativeFunction::invoke(RedfusePackedEntry entry, void **args,
                             DeviceCode *device, Place *place) const {
   RedfuseBytes error{nullptr, 0};
   bool ok;
-  uintptr_t stream = place ? place->stream() : 0;
-  {
+  if (place) {
+    uintptr_t stream = place->stream();
     py::gil_scoped_release release;
-    ok = place ? redfuseInvokeOnDevice(entry, args, device->program,
-                                       place->device, stream, &error)
-               : redfuseInvoke(entry, args, &error);
+    ok = redfuseInvokeOnDevice(entry, args, device->program, place->device,
+                               stream, &error);
+  } else {
+    ok = invokeOnHost(entry, args, error);
   }
   if (!ok)
     raiseError("ExecutionError", name + ": " + takeText(error));
+}
+
+/// A signal ends the call, its handler raises or not: then the call starts again,
+/// as nothing has changed but what it writes.
+bool NativeFunction::invokeOnHost(RedfusePackedEntry entry, void **args,
+                                  RedfuseBytes &error) const {
+  bool canEnd = handlesSignals();
+  for (;;) {
+    if (canEnd && PyErr_CheckSignals())
+      throw py::error_already_set();
+    RedfuseOutcome outcome;
+    {
+      py::gil_scoped_release release;
+      outcome = redfuseInvoke(entry, args, canEnd, &error);
+    }
+    if (outcome != REDFUSE_ENDED)
+      return outcome == REDFUSE_DONE;
+  }
 }
 
 void NativeFunction::findShapes(RedfusePackedEntry shapes, void **args,

@@ -1,6 +1,7 @@
 //===- Programs.cpp - passes, patterns and code of a module, for Python
 //----===//
 #include "Ext.h"
+#include "Jobs.h"
 
 #include "mlir-c/Diagnostics.h"
 #include "mlir-c/Pass.h"
@@ -10,6 +11,7 @@
 #include <vector>
 
 namespace py = pybind11;
+using namespace redfuse_ext;
 
 namespace {
 struct Diagnostic {
@@ -143,16 +145,45 @@ private:
 };
 } // namespace
 
+namespace {
+/// Work on an operation, and what is said of it.
+struct Work : Job {
+  explicit Work(const py::object &op)
+      : Job(op, mlirOperationGetContext(operationOf(op))),
+        operation(operationOf(op)), capture(context) {}
+  MlirOperation operation;
+  Capture capture;
+  MlirLogicalResult result = mlirLogicalResultFailure();
+};
+
+struct PassRun : Work {
+  explicit PassRun(const py::object &op)
+      : Work(op),
+        pm(mlirPassManagerCreateOnOperation(
+            context, mlirIdentifierStr(mlirOperationGetName(operation)))) {}
+  ~PassRun() override { mlirPassManagerDestroy(pm); }
+  void run() override { result = mlirPassManagerRunOnOp(pm, operation); }
+  MlirPassManager pm;
+};
+
+struct Emission : Work {
+  using Work::Work;
+  void run() override {
+    result = redfuseEmit(operation, stringRef(cpu), stringRef(features),
+                         optLevel, form, &stop, &bytes);
+  }
+  ~Emission() override { redfuseBytesFree(bytes); }
+  std::string cpu, features;
+  int optLevel = 3;
+  RedfuseEmitForm form = REDFUSE_EMIT_OBJECT;
+  RedfuseBytes bytes{nullptr, 0};
+};
+} // namespace
+
 static py::list runPasses(py::object op, const std::string &pipeline) {
-  MlirOperation operation = operationOf(op);
-  MlirContext context = mlirOperationGetContext(operation);
-  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(operation));
-  MlirPassManager pm = mlirPassManagerCreateOnOperation(context, name);
-  struct Destroy {
-    MlirPassManager pm;
-    ~Destroy() { mlirPassManagerDestroy(pm); }
-  } destroy{pm};
-  Capture capture(context);
+  auto work = std::make_shared<PassRun>(op);
+  Capture &capture = work->capture;
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(work->operation));
 
   // "builtin.module(a,b)" and "a,b" both mean a and b on this operation.
   std::string passes = pipeline, anchor(name.data, name.length);
@@ -160,16 +191,12 @@ static py::list runPasses(py::object op, const std::string &pipeline) {
     passes =
         passes.substr(anchor.size() + 1, passes.size() - anchor.size() - 2);
   std::string problem;
-  if (mlirLogicalResultIsFailure(
-          mlirOpPassManagerAddPipeline(mlirPassManagerGetAsOpPassManager(pm),
-                                       stringRef(passes), append, &problem)))
+  if (mlirLogicalResultIsFailure(mlirOpPassManagerAddPipeline(
+          mlirPassManagerGetAsOpPassManager(work->pm), stringRef(passes),
+          append, &problem)))
     capture.raise("cannot read the pipeline '" + pipeline + "': " + problem);
-  MlirLogicalResult result;
-  {
-    py::gil_scoped_release release;
-    result = mlirPassManagerRunOnOp(pm, operation);
-  }
-  if (mlirLogicalResultIsFailure(result))
+  runJob(work, /*owns=*/true);
+  if (mlirLogicalResultIsFailure(work->result))
     capture.raise("the pipeline '" + pipeline + "' failed");
   return capture.toPython();
 }
@@ -177,50 +204,64 @@ static py::list runPasses(py::object op, const std::string &pipeline) {
 static std::string emit(py::object op, RedfuseEmitForm form,
                         const std::string &cpu, const std::string &features,
                         int optLevel) {
-  MlirOperation operation = operationOf(op);
-  Capture capture(mlirOperationGetContext(operation));
-  RedfuseBytes bytes{nullptr, 0};
-  MlirLogicalResult result;
-  {
-    py::gil_scoped_release release;
-    result = redfuseEmit(operation, stringRef(cpu), stringRef(features),
-                         optLevel, form, &bytes);
-  }
-  if (mlirLogicalResultIsFailure(result))
-    capture.raise("no machine code could be made");
-  return takeText(bytes);
+  auto work = std::make_shared<Emission>(op);
+  work->cpu = cpu;
+  work->features = features;
+  work->optLevel = optLevel;
+  work->form = form;
+  runJob(work, /*owns=*/true);
+  if (mlirLogicalResultIsFailure(work->result))
+    work->capture.raise("no machine code could be made");
+  return takeText(std::exchange(work->bytes, RedfuseBytes{nullptr, 0}));
+}
+
+namespace {
+struct Rewriting : Work {
+  using Work::Work;
+  void run() override;
+  static void note(MlirStringRef pattern, MlirStringRef op, MlirLocation loc,
+                   void *self);
+
+  struct Fired {
+    std::string pattern, op, location;
+  };
+  std::vector<std::string> names;
+  int64_t maxIterations = 0;
+  std::vector<Fired> trace;
+};
+} // namespace
+
+void Rewriting::note(MlirStringRef pattern, MlirStringRef op, MlirLocation loc,
+                     void *self) {
+  Diagnostic where;
+  std::string location;
+  if (findPosition(loc, where))
+    location = where.file + ":" + std::to_string(where.line) + ":" +
+               std::to_string(where.column);
+  static_cast<Rewriting *>(self)->trace.push_back(
+      {std::string(pattern.data, pattern.length),
+       std::string(op.data, op.length), location});
+}
+
+void Rewriting::run() {
+  std::vector<MlirStringRef> refs;
+  for (const std::string &name : names)
+    refs.push_back(stringRef(name));
+  result = redfuseApplyPatterns(operation, refs.size(), refs.data(),
+                                maxIterations, &Rewriting::note, this);
 }
 
 static py::list applyPatterns(py::object op,
                               const std::vector<std::string> &names,
                               int64_t maxIterations) {
-  MlirOperation operation = operationOf(op);
-  Capture capture(mlirOperationGetContext(operation));
-  std::vector<MlirStringRef> refs;
-  for (const std::string &name : names)
-    refs.push_back(stringRef(name));
-  struct Fired {
-    std::string pattern, op, location;
-  };
-  std::vector<Fired> trace;
-  MlirLogicalResult result = redfuseApplyPatterns(
-      operation, refs.size(), refs.data(), maxIterations,
-      [](MlirStringRef pattern, MlirStringRef op, MlirLocation loc,
-         void *userData) {
-        Diagnostic where;
-        std::string location;
-        if (findPosition(loc, where))
-          location = where.file + ":" + std::to_string(where.line) + ":" +
-                     std::to_string(where.column);
-        static_cast<std::vector<Fired> *>(userData)->push_back(
-            {std::string(pattern.data, pattern.length),
-             std::string(op.data, op.length), location});
-      },
-      &trace);
-  if (mlirLogicalResultIsFailure(result))
-    capture.raise("the patterns could not be applied");
+  auto work = std::make_shared<Rewriting>(op);
+  work->names = names;
+  work->maxIterations = maxIterations;
+  runJob(work, /*owns=*/false);
+  if (mlirLogicalResultIsFailure(work->result))
+    work->capture.raise("the patterns could not be applied");
   py::list list;
-  for (const Fired &fired : trace)
+  for (const Rewriting::Fired &fired : work->trace)
     list.append(py::make_tuple(fired.pattern, fired.op, fired.location));
   return list;
 }

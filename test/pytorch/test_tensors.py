@@ -124,7 +124,7 @@ class Wrapped(torch.Tensor):
         return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
 
     @classmethod
-    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):  # noqa: ANN001, ANN206
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
         return NotImplemented
 
 

@@ -20,6 +20,8 @@ struct NativeOptions {
   /// 0 to 3.
   int optLevel = 3;
   NativeForm form = NativeForm::Object;
+  /// Once this is not 0, the code is no longer wanted.
+  const int *stop = nullptr;
 };
 
 /// Makes code of a module in the LLVM dialect (after `redfuse-lower-to-llvm`).

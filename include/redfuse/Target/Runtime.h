@@ -61,6 +61,12 @@ struct CallScope {
   CallState *outer;
 };
 
+/// Calls an entry on behalf of `state`. `canEnd`: SIGINT, SIGTERM and SIGHUP end
+/// it, where they have handlers: then false, and its results are undefined. For
+/// one thread only, that which the handlers speak to.
+bool runCall(void (*entry)(void **args), void **args, CallState &state,
+             bool canEnd);
+
 /// 64-byte aligned memory from the cache or the system; null if there is none.
 /// `counted`: intermediates of generated code count for the peak, arrays that
 /// are handed to the user do not.

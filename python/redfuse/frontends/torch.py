@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -16,10 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .. import processes
 from ..errors import ArgumentError, CompileError, UnsupportedError
 from .mlir import Source
 
-LIMIT_SECONDS = 600
 IMPORTERS = ("torch_mlir", "iree.compiler")
 MISSING = (
     "compiling PyTorch functions and modules needs torch-mlir, or IREE's compiler, which has its "
@@ -88,14 +87,7 @@ def _lower(torch: Any, exported: Any) -> str:
             warnings.simplefilter("ignore")
             torch.export.save(exported, program)
         command = [sys.executable, "-W", "ignore", str(script), str(program), str(text)]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
-            )
-        except subprocess.TimeoutExpired:
-            raise CompileError(
-                f"lowering the PyTorch program took longer than {LIMIT_SECONDS} s and was stopped"
-            ) from None
+        done = processes.run(command, "lowering the PyTorch program")
         if done.returncode or not text.is_file():
             words = [line for line in done.stderr.strip().splitlines() if line.strip()]
             head = words[-1] if words else f"the importer ended with status {done.returncode}"

@@ -158,8 +158,9 @@ class _Search:
                 trial = self._try(schedules, patience)
                 if report:
                     report(trial, self.result)
-        except KeyboardInterrupt:  # what is known by now is worth keeping
-            self.result.complete = False
+        except (KeyboardInterrupt, SystemExit):  # what is known by now is worth keeping
+            self._store()
+            raise
         self._confirm(patience)
         self._store()
         return self.result

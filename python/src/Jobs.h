@@ -1,0 +1,41 @@
+//===- Jobs.h - long work that Ctrl-C ends -----------------------*- C++ -*-===//
+#ifndef REDFUSE_PYTHON_JOBS_H
+#define REDFUSE_PYTHON_JOBS_H
+
+#include "mlir-c/IR.h"
+#include "redfuse-c/Redfuse.h"
+
+#include <memory>
+#include <pybind11/pybind11.h>
+
+namespace redfuse_ext {
+
+/// Work in C++ on what it owns, or keeps alive by Python's references.
+class Job {
+public:
+  Job(pybind11::object module, MlirContext context)
+      : module(std::move(module)), context(context) {}
+  virtual ~Job() = default;
+
+  /// Does it, without Python's lock, in whatever thread. Should end soon after
+  /// `stop` is set.
+  virtual void run() = 0;
+
+  /// The operation whose MLIR is worked on.
+  const pybind11::object module;
+  const MlirContext context;
+  /// Not 0 once the results are no longer wanted.
+  int stop = 0;
+};
+
+/// Runs a job. On Python's main thread signals are handled meanwhile: where that
+/// raises, this does. What is in the middle of a long step then, goes on with it,
+/// in a thread of its own, unless somebody else `owns` the module: then this waits.
+void runJob(std::shared_ptr<Job> job, bool owns);
+
+/// Whether this thread is the one in which Python handles signals.
+bool handlesSignals();
+
+} // namespace redfuse_ext
+
+#endif // REDFUSE_PYTHON_JOBS_H
