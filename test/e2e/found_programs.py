@@ -1,0 +1,177 @@
+"""What each program of ``test/found`` must do: a table of arguments and results by name."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+BF16 = ml_dtypes.bfloat16
+FAILS = "ExecutionError"
+Arrays = tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A call: its arguments, and its exact results, FAILS, or None for those of the reference in
+    fp64. ``in_fp64``: the exact results of the program whose floats are all f64, where they are
+    others."""
+
+    arguments: Arrays
+    results: Arrays | str | None = None
+    in_fp64: Arrays | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """A program's calls, made when they are wanted; ``refused``: instead, what the error of its
+    compilation names; ``smaller``: replacements in the text that make it quick to run."""
+
+    cases: Callable[[], list[Case]] = list
+    refused: str = ""
+    smaller: tuple[tuple[str, str], ...] = ()
+
+    def text(self, text: str) -> str:
+        """The program to run."""
+        for long, short in self.smaller:
+            text = text.replace(long, short)
+        return text
+
+
+def f32(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def normal(*shape: int, seed: int = 0, dtype: Any = np.float32) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def _first_greatest(x: np.ndarray) -> Arrays:
+    """As the source says it: `cmpf ogt` is false for what is not a number."""
+    best, where = np.float32(-np.inf), 0
+    for at, value in enumerate(x):
+        if value > best:
+            best, where = value, at
+    return np.array(best, np.float32), np.array(where, np.int32)
+
+
+def _argmax_nan() -> list[Case]:
+    n, i = np.nan, np.inf
+    rows = [(1, n, 3, 2), (n, n, n, n), (3, 2, 1, n), (n, -1, -2, -3), (-i, n, -i, n), (2, 2, 1, 2),
+            (-i, -i, -i, -i), (0.0, -0.0, -1, n), (i, n, i, 1)]  # fmt: skip
+    return [Case((f32(*row),), _first_greatest(f32(*row))) for row in rows]
+
+
+def _argmax_round() -> list[Case]:
+    """Whole numbers: their sums are exact in f32 and not in bf16, so rounding makes equals."""
+    cases = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        x = rng.integers(-9, 10, (64, 64))
+        y = rng.integers(-9, 10, (4096, 64))
+        exact = (x @ y.T).astype(np.float64)
+        rounded = exact.astype(np.float32).astype(BF16).astype(np.float32)
+        first, unrounded = rounded.argmax(1), exact.argmax(1)
+        cases.append(Case((x.astype(BF16), y.astype(BF16)), (first,), (unrounded,)))
+    assert any((case.results[0] != case.in_fp64[0]).any() for case in cases)
+    return cases
+
+
+def _extract() -> list[Case]:
+    x = normal(40)
+    right = [Case((x, i), (x[i],)) for i in (0, 17, 39)]
+    return right + [Case((x, i), FAILS) for i in (40, 41, -1, 1000000, 2**62, -(2**62))]
+
+
+def _insert() -> list[Case]:
+    x = normal(40)
+    right = [Case((x, n), (np.where(np.arange(40) < n, np.float32(1), x),)) for n in (-3, 0, 7, 40)]
+    return right + [Case((x, n), FAILS) for n in (41, 60, 100000000)]
+
+
+def _gather() -> list[Case]:
+    x, i = normal(40), np.array([0, 39, 5, 5, 7, 0, 12, 38, 1])
+    wrong = [np.where(np.arange(9) == 4, bad, i) for bad in (40, -1, 1000000, 2**40, -(2**63))]
+    return [Case((x, i), (x[i],))] + [Case((x, bad), FAILS) for bad in wrong]
+
+
+def _constant_gather() -> list[Case]:
+    places = np.array([7, 6, 0, 1, 5, 2, 3, 3])
+    wrong = [np.where(np.arange(8) == 2, bad, places) for bad in (8, 15, -1, 2**33)]
+    return [Case((places,), (places.astype(np.int32),))] + [Case((bad,), FAILS) for bad in wrong]
+
+
+def _two_bits() -> list[Case]:
+    x = f32(0, 1, 2, 3, 4, 5.75, 6.5, 1023)
+    return [Case((x,), ((x.astype(np.uint32) % 4).astype(np.int8),))]
+
+
+def _pack() -> list[Case]:
+    cases = []
+    for n in (0, 1, 3):
+        x = normal(n, 16, 4)
+        # [outer, 4, 8, 1]: element [o, c, i, 0] is row 8 o + i, column c.
+        packed = x.reshape(2 * n, 8, 4).transpose(0, 2, 1)[..., None]
+        cases.append(Case((x, 2 * n), (packed,)))
+        cases += [Case((x, d), FAILS) for d in (2 * n - 1, 0, -1) if d < 2 * n]
+    return cases
+
+
+def _unpack() -> list[Case]:
+    cases = []
+    for rows in (0, 1, 5):
+        x = normal(rows, 8)
+        cases += [Case((x, n), (x.reshape(-1)[:n],)) for n in {8 * rows, max(0, 8 * rows - 3)}]
+        cases += [Case((x, n), FAILS) for n in (8 * rows + 1, 8 * rows + 1000, -1)]
+    return cases
+
+
+def _reshape() -> list[Case]:
+    x = normal(12)
+    right = [(3, 4), (12, 1), (1, 12), (2, 6)]
+    wrong = [(3, 5), (-3, -4), (100, 100), (2, 5), (0, 12), (2**32, 2**32), (-12, 1)]
+    return [
+        *(Case((x, np.array(s)), (x.reshape(s),)) for s in right),
+        *(Case((x, np.array(s)), FAILS) for s in wrong),
+        Case((normal(0), np.array([0, 5])), (np.zeros((0, 5), np.float32),)),
+    ]
+
+
+def _scan_total() -> list[Case]:
+    """Any sum will do, if the total is the last of the running ones."""
+    return [Case((normal(3, 33, 17, seed=seed, dtype=np.float64),)) for seed in range(3)]
+
+
+def _product() -> list[Case]:
+    return [Case((normal(40, 72, seed=s, dtype=BF16), normal(56, 72, seed=9 + s, dtype=BF16)))
+            for s in range(3)]  # fmt: skip
+
+
+def _rows(seeds: int = 2) -> list[Case]:
+    return [Case((normal(64, 96, seed=seed),)) for seed in range(seeds)]
+
+
+FOUND = {
+    "argmax_nan": Found(_argmax_nan),
+    "argmax_round": Found(_argmax_round),
+    "extract_oob": Found(_extract),
+    "gather_clamp": Found(_gather),
+    "i2_store_abort": Found(_two_bits),
+    "i4_const_gather": Found(_constant_gather),
+    "i4_constant": Found(lambda: [Case((), (np.arange(8, dtype=np.float32),))]),
+    "insert_oob": Found(_insert),
+    "ln16": Found(_rows),
+    "pack_oob": Found(_pack),
+    "product_lse_bf16": Found(
+        _product, smaller=(("1024", "40"), ("4096", "72"), ("2048", "56"))
+    ),
+    "reshape_oob": Found(_reshape),
+    "scan_total": Found(_scan_total),
+    "shape_overflow": Found(refused="4294967296x4294967296"),
+    "sm15": Found(_rows),
+    "unpack_oob": Found(_unpack),
+    "vector_print": Found(refused="vector.print"),
+}  # fmt: skip
