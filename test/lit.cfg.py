@@ -24,7 +24,7 @@ config.name = "redfuse"  # noqa: F821
 config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
 config.suffixes = [".mlir"]  # noqa: F821
 # pytest's
-config.excludes = ["python", "e2e", "fuzz", "pytorch", "Inputs"]  # noqa: F821
+config.excludes = ["python", "e2e", "found", "fuzz", "pytorch", "sanitize", "Inputs"]  # noqa: F821
 config.test_source_root = str(root / "test")  # noqa: F821
 config.test_exec_root = str(root / "build" / "lit")  # noqa: F821
 # redfuse-opt; FileCheck, not, split-file and count of LLVM's wheel.

@@ -1,4 +1,5 @@
 //===- NativeEmit.cpp - object code from the LLVM dialect -----------------===//
+#include "Sanitizer.h"
 #include "redfuse/Target/Host.h"
 #include "redfuse/Target/Native.h"
 
@@ -21,6 +22,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -56,6 +58,8 @@ static void setAttributes(llvm::Module &module, const CpuTarget &cpu) {
     if (cpu.vectorBits > 128)
       function.addFnAttr("prefer-vector-width", std::to_string(cpu.vectorBits));
     function.addFnAttr(llvm::Attribute::NoUnwind);
+    if (kSanitized)
+      function.addFnAttr(llvm::Attribute::SanitizeAddress);
   }
 }
 
@@ -75,6 +79,27 @@ private:
   const int *stop;
 };
 } // namespace
+
+/// Checks every load and store. Constants are registered by two functions that
+/// the loader calls.
+static void addSanitizer(llvm::ModulePassManager &passes) {
+  llvm::AddressSanitizerOptions options;
+  options.InsertVersionCheck = false; // LLVM's, and the runtime may be gcc's
+  options.UseAfterReturn = llvm::AsanDetectStackUseAfterReturnMode::Never;
+  passes.addPass(llvm::AddressSanitizerPass(options, /*UseGlobalGC=*/false,
+                                            /*UseOdrIndicator=*/false));
+}
+
+static void exportConstructors(llvm::Module &module) {
+  for (const char *name : {kRegisterConstants, kForgetConstants})
+    if (llvm::Function *function = module.getFunction(name)) {
+      function->setComdat(nullptr);
+      function->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    }
+  for (const char *name : {"llvm.global_ctors", "llvm.global_dtors"})
+    if (llvm::GlobalVariable *list = module.getGlobalVariable(name))
+      list->eraseFromParent();
+}
 
 static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
                      int level, const StopGate &gate) {
@@ -103,7 +128,11 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::ModulePassManager passes =
       level == 0 ? builder.buildO0DefaultPipeline(optLevel)
                  : builder.buildPerModuleDefaultPipeline(optLevel);
+  if (kSanitized)
+    addSanitizer(passes);
   passes.run(module, modules);
+  if (kSanitized)
+    exportConstructors(module);
 }
 
 LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,

@@ -1,4 +1,5 @@
 //===- NativeLoad.cpp - object code into the process ----------------------===//
+#include "Sanitizer.h"
 #include "redfuse/Target/Native.h"
 #include "redfuse/Target/Runtime.h"
 
@@ -14,6 +15,24 @@ using namespace redfuse;
 
 struct NativeLibrary::Impl {
   std::unique_ptr<llvm::orc::LLJIT> jit;
+
+  void *lookup(llvm::StringRef name) {
+    auto address = jit->lookup(name);
+    if (address)
+      return address->toPtr<void *>();
+    llvm::consumeError(address.takeError());
+    return nullptr;
+  }
+
+  void callIfThere(const char *name) {
+    if (auto *function = reinterpret_cast<void (*)()>(lookup(name)))
+      function();
+  }
+
+  ~Impl() {
+    if (kSanitized && jit)
+      callIfThere(kForgetConstants);
+  }
 };
 
 NativeLibrary::NativeLibrary(std::unique_ptr<Impl> impl)
@@ -79,14 +98,9 @@ std::unique_ptr<NativeLibrary> NativeLibrary::load(llvm::StringRef object,
 
   auto impl = std::make_unique<Impl>();
   impl->jit = std::move(*jit);
+  if (kSanitized)
+    impl->callIfThere(kRegisterConstants);
   return std::unique_ptr<NativeLibrary>(new NativeLibrary(std::move(impl)));
 }
 
-void *NativeLibrary::lookup(llvm::StringRef name) {
-  auto address = impl->jit->lookup(name);
-  if (!address) {
-    llvm::consumeError(address.takeError());
-    return nullptr;
-  }
-  return address->toPtr<void *>();
-}
+void *NativeLibrary::lookup(llvm::StringRef name) { return impl->lookup(name); }

@@ -2,10 +2,13 @@
 //
 // Blocks are cached between calls by size class: a page fault costs more than
 // most kernels do with the page, and calls ask for the same sizes again and
-// again. Large blocks are aligned to huge pages and ask for them.
+// again. Large blocks are aligned to huge pages and ask for them. Where wrong
+// accesses are reported (Sanitizer.h), a block is no larger than was asked for,
+// has forbidden bytes before it, and is used once.
 //
 //===----------------------------------------------------------------------===//
 #include "RuntimeInterrupt.h"
+#include "Sanitizer.h"
 #include "redfuse/Target/Device.h"
 #include "redfuse/Target/Runtime.h"
 
@@ -18,6 +21,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+using namespace redfuse;
 using namespace redfuse::runtime;
 
 namespace redfuse::runtime {
@@ -32,10 +36,14 @@ struct alignas(64) BlockHeader {
   BlockHeader *prev; // in the owner's list
   int32_t sizeClass;
   bool mapped; // by mmap, not by malloc
+#ifdef REDFUSE_SANITIZED
+  alignas(64) char forbidden[64];
+#endif
 };
 } // namespace redfuse::runtime
 
-static_assert(sizeof(BlockHeader) == 64, "a block starts on its own line");
+static_assert(sizeof(BlockHeader) == (kSanitized ? 128 : 64),
+              "a block starts on its own line");
 
 static constexpr uint64_t kMagic = 0x7265646675736521ull;
 static constexpr int64_t kHugePage = int64_t(2) << 20;
@@ -46,6 +54,10 @@ static constexpr int64_t kLargest = int64_t(1) << 46;
 static constexpr int kClasses = 4 * 64;
 
 static int sizeClassOf(int64_t bytes, int64_t &rounded) {
+  if (kSanitized) {
+    rounded = bytes;
+    return 0;
+  }
   uint64_t size = std::max<int64_t>(bytes, 64);
   int log = 63 - __builtin_clzll(size);
   uint64_t step = (uint64_t(1) << log) / 4;
@@ -94,9 +106,17 @@ void redfuse::runtime::countMemory(int64_t delta) {
 int64_t redfuse::runtime::memoryPeak() { return peak.load(); }
 void redfuse::runtime::resetMemoryPeak() { peak.store(inUse.load()); }
 
+/// The bytes right before a block, where it has some for that.
+static void forbidHead([[maybe_unused]] BlockHeader *header,
+                       [[maybe_unused]] bool forbidden) {
+#ifdef REDFUSE_SANITIZED
+  (forbidden ? forbid : permit)(header->forbidden, sizeof(header->forbidden));
+#endif
+}
+
 static BlockHeader *systemBlock(int64_t rounded, int sizeClass) {
   BlockHeader *header;
-  if (rounded < kMapFrom) {
+  if (kSanitized || rounded < kMapFrom) {
     void *memory = nullptr;
     if (posix_memalign(&memory, 64, rounded + sizeof(BlockHeader)))
       return nullptr;
@@ -132,11 +152,13 @@ static BlockHeader *systemBlock(int64_t rounded, int sizeClass) {
   header->magic = kMagic;
   header->bytes = rounded;
   header->sizeClass = sizeClass;
+  forbidHead(header, true);
   return header;
 }
 
 static void returnToSystem(BlockHeader *header) {
   header->magic = 0;
+  forbidHead(header, false);
   if (!header->mapped) {
     free(header->mapping);
     return;
@@ -172,7 +194,7 @@ void *redfuse::runtime::allocate(int64_t bytes, bool counted,
   int64_t rounded;
   int sizeClass = sizeClassOf(bytes, rounded);
   BlockHeader *header = nullptr;
-  {
+  if (!kSanitized) {
     Cache &c = cache();
     std::lock_guard<std::mutex> lock(c.mutex);
     if ((header = c.lists[sizeClass])) {
@@ -203,7 +225,7 @@ void redfuse::runtime::release(void *pointer) {
     untrackBlock(header);
   if (header->counted)
     countMemory(-header->counted);
-  {
+  if (!kSanitized) {
     Cache &c = cache();
     std::lock_guard<std::mutex> lock(c.mutex);
     if (c.bytes + header->bytes <= c.limit) {
@@ -336,7 +358,7 @@ static void *growScratch(int64_t bytes) {
 }
 
 void *redfuse_rt_scratch(int64_t bytes) {
-  if (bytes <= scratch.capacity && scratch.memory)
+  if (!kSanitized && bytes <= scratch.capacity && scratch.memory)
     return scratch.memory;
   enterRuntime();
   void *memory = growScratch(bytes);

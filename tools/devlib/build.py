@@ -12,7 +12,7 @@ from pathlib import Path
 from .setup import Venv
 from .shell import BUILD, ROOT, DevError, step
 
-STAMP = BUILD / ".dev-stamp.json"
+SANITIZED = BUILD.with_name("sanitize")
 SOURCES = ("CMakeLists.txt", "cmake", "include", "lib", "python/src", "tools")
 SUFFIXES = {".txt", ".cmake", ".h", ".hpp", ".td", ".cpp", ".c", ".in"}
 # The memory of one compiler, for the number of jobs.
@@ -47,9 +47,13 @@ def fingerprint(venv: Venv) -> dict[str, object]:
     }
 
 
-def is_built(venv: Venv) -> bool:
+def _stamp(folder: Path) -> Path:
+    return folder / ".dev-stamp.json"
+
+
+def is_built(venv: Venv, folder: Path = BUILD) -> bool:
     try:
-        return json.loads(STAMP.read_text()) == fingerprint(venv)
+        return json.loads(_stamp(folder).read_text()) == fingerprint(venv)
     except (OSError, ValueError):
         return False
 
@@ -65,10 +69,10 @@ def jobs() -> int:
     return max(1, min(cores or 1, free // JOB_BYTES))
 
 
-def _configured(venv: Venv) -> bool:
+def _configured(venv: Venv, folder: Path) -> bool:
     """Whether the build directory is configured for this tree and this venv."""
-    cache = BUILD / "CMakeCache.txt"
-    if not cache.exists() or not (BUILD / "build.ninja").exists():
+    cache = folder / "CMakeCache.txt"
+    if not cache.exists() or not (folder / "build.ninja").exists():
         return False
     text = cache.read_text(errors="replace")
     home = re.search(r"^CMAKE_HOME_DIRECTORY:\w+=(.*)$", text, re.M)
@@ -78,17 +82,18 @@ def _configured(venv: Venv) -> bool:
     )
 
 
-def _configure(venv: Venv, joined: bool) -> None:
-    if (BUILD / "CMakeCache.txt").exists():
+def _configure(venv: Venv, folder: Path, joined: bool) -> None:
+    if (folder / "CMakeCache.txt").exists():
         # A cache of another place or Python cannot be mended by configuring over it.
-        shutil.rmtree(BUILD)
+        shutil.rmtree(folder)
     command = [
-        *(venv.tool("cmake"), "-S", ROOT, "-B", BUILD, "-G", "Ninja"),
+        *(venv.tool("cmake"), "-S", ROOT, "-B", folder, "-G", "Ninja"),
         "-DCMAKE_BUILD_TYPE=Release",
         f"-DCMAKE_MAKE_PROGRAM={venv.tool('ninja')}",
         f"-DCMAKE_PREFIX_PATH={venv.site}",
         f"-DPython_EXECUTABLE={venv.python}",
         f"-DCMAKE_UNITY_BUILD={'ON' if joined else 'OFF'}",
+        f"-DREDFUSE_SANITIZE={'ON' if folder == SANITIZED else 'OFF'}",
     ]
     step("configuring", command, log="configure.log")
 
@@ -121,20 +126,21 @@ def _write_scripts(venv: Venv) -> None:
             link.symlink_to(target)
 
 
-def build(venv: Venv, *, joined: bool = False) -> None:
-    """Brings build/dev up to date; one that is made from scratch compiles several files at once
-    if ``joined``: much less work in all, and more for each edit afterwards."""
+def build(venv: Venv, *, joined: bool = False, folder: Path = BUILD) -> None:
+    """Brings build/dev up to date, or SANITIZED; one that is made from scratch compiles several
+    files at once if ``joined``: much less work in all, and more for each edit afterwards."""
     before = fingerprint(venv)
-    if is_built(venv):
+    if is_built(venv, folder):
         return
-    if not _configured(venv):
-        _configure(venv, joined)
+    if not _configured(venv, folder):
+        _configure(venv, folder, joined)
     number = jobs()
-    command = [venv.tool("ninja"), "-C", BUILD, f"-j{number}"]
+    command = [venv.tool("ninja"), "-C", folder, f"-j{number}"]
     # Compiler calls name the tree by relative paths, so clones share what ccache has.
     env = {"CCACHE_BASEDIR": str(ROOT), **os.environ}
     step(f"building ({number} at a time)", command, log="build.log", env=env)
-    if not (BUILD / "python" / "redfuse" / "_bin" / "redfuse-opt").exists():
-        raise DevError(f"the build left no redfuse-opt in {BUILD}; remove it and run again")
-    _write_scripts(venv)
-    STAMP.write_text(json.dumps(before))
+    if not (folder / "python" / "redfuse" / "_bin" / "redfuse-opt").exists():
+        raise DevError(f"the build left no redfuse-opt in {folder}; remove it and run again")
+    if folder == BUILD:
+        _write_scripts(venv)
+    _stamp(folder).write_text(json.dumps(before))

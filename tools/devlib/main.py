@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import checks, docs, gpu
+from . import checks, docs, gpu, sanitize
 from .build import build
 from .setup import Venv, ensure_supported_python, install_extra, setup
 from .shell import BUILD, ROOT, DevError, alone, call, say
@@ -112,6 +112,8 @@ def command_test(arguments: list[str]) -> int:
         return run_pytest(venv, rest or [str(ROOT / "test" / "pytorch")])
     if kind == "--rocm":
         return run_rocm(venv, rest)
+    if kind == "--sanitize":
+        return sanitize.test(venv, absolute(rest), available_workers())
     if strays := [a for a in arguments if a.startswith("-")]:
         raise DevError(
             f"{strays[0]} is for lit or for pytest? Say `tools/dev test lit {strays[0]}` "
@@ -149,11 +151,14 @@ def command_docs(arguments: list[str]) -> int:
 
 
 def command_fuzz(arguments: list[str]) -> int:
-    """Random cascades; what fails is minimised and saved in build/fuzz."""
+    """Random programs; what fails is minimised and saved in build/fuzz."""
     venv = ready(["fuzz", *arguments])
-    return call(
-        [venv.python, ROOT / "test" / "fuzz" / "main.py", *arguments], env=environment(venv)
-    )
+    env = environment(venv)
+    if "--sanitize" in arguments:
+        arguments = [a for a in arguments if a != "--sanitize"]
+        env = sanitize.prepare(venv)
+    script = ROOT / "test" / "fuzz" / "main.py"
+    return call([venv.python, script, *arguments], env=env)
 
 
 def command_verify(arguments: list[str]) -> int:
@@ -197,11 +202,14 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "setup": (command_setup, "make .venv with the redfuse command in it"),
     "build": (command_build, "bring the C++ build in build/dev up to date"),
     "run": (command_run, "FILE.mlir: what is fused, how exact, how fast (redfuse demo)"),
-    "test": (command_test, "[lit|pytest|--torch|--rocm] [ARGUMENTS or files]: run the tests"),
+    "test": (
+        command_test,
+        "[lit|pytest|--torch|--rocm|--sanitize] [ARGUMENTS or files]: the tests",
+    ),
     "lint": (command_lint, "[--fix]: formatting, ruff, file lengths, machine paths"),
     "docs": (command_docs, "[--check]: pages made from the .td files and of printed output"),
     "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),
-    "fuzz": (command_fuzz, "[--count N] [--seed S] [--jobs J] [--target T]: random cascades"),
+    "fuzz": (command_fuzz, "[--host] [--count N] [--jobs J] [--target T]: random programs"),
     "verify": (command_verify, "[--jobs J] [FILE...]: redfuse verify of the corpus and examples"),
     "versus": (command_versus, "OTHER [WORKLOAD...]: another build and this one, timed in turn"),
     "gpu": (command_gpu, "[--here] [FOLDER]: pack the GPU tests for a machine without a network"),
