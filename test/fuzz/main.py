@@ -14,16 +14,18 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 from draws import DTYPES
 from generate import Recorded, generate
-from pool import SECONDS, minimise, run
+from host_generate import generate_host
+from pool import SECONDS, WORKER, minimise, run
 from trial import CPU, DRAWS, Plan, try_program
 
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "fuzz"
+HOST_WORKER = Path(__file__).with_name("host_worker.py")
 EVERY = 20  # programs between two writes of the record
 
 
@@ -31,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     """What may be asked for."""
     made = argparse.ArgumentParser(prog="tools/dev fuzz", description=__doc__.split("\n")[0])
     add = made.add_argument
+    add("--host", action="store_true", help="programs of host operations, not cascades")
     add("--count", type=int, default=5000, help="programs (5000)")
     add("--seed", type=int, default=0, help="of the first program (0)")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
@@ -46,11 +49,21 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-class Record:
-    """What a run has done, kept in a file."""
+def cascades(choices: Recorded) -> str:
+    """A program of cascades."""
+    return generate(choices).text()
 
-    def __init__(self, path: Path, restart: bool) -> None:
-        self.path = path
+
+def host(choices: Recorded) -> str:
+    """A program of host operations."""
+    return generate_host(choices)[0].text()
+
+
+class Record:
+    """What a run has done, kept in a file. ``text``: makes the program of some choices."""
+
+    def __init__(self, path: Path, restart: bool, text: Callable[[Recorded], str]) -> None:
+        self.path, self.text = path, text
         self.programs: list[int] = []
         self.failures: list[dict] = []
         self.tried: Counter[str] = Counter()
@@ -73,9 +86,9 @@ class Record:
         if "kind" in answer:
             if "choices" not in answer:  # it took its process with it
                 choices = Recorded(seed=answer["seed"])
-                generate(choices)
+                self.text(choices)
                 answer["choices"] = choices.made
-            answer["program"] = generate(Recorded(answer["choices"])).text()
+            answer["program"] = self.text(Recorded(answer["choices"]))
             self.failures.append(answer)
             print(f"\r{summary(answer)}", flush=True)
         if "kind" in answer or len(self.programs) % EVERY == 0:
@@ -101,9 +114,12 @@ def main() -> int:
         given.target = resolve_target(given.target)
     plan = Plan(given.opt_level, given.more, draws=given.draws, target=given.target)
     target = given.target.replace(":", "-")
-    path = given.out or FOLDER / f"{target}-seed-{given.seed}-opt-{given.opt_level}.json"
+    name = f"{'host-' if given.host else ''}{target}-seed-{given.seed}-opt-{given.opt_level}.json"
+    path = given.out or FOLDER / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    record = Record(path, given.restart)
+    record = Record(path, given.restart, host if given.host else cascades)
+    script = HOST_WORKER if given.host else WORKER
+    fields = {"opt_level": given.opt_level} if given.host else dataclasses.asdict(plan)
     finished = set(record.programs)
     seeds = [s for s in range(given.seed, given.seed + given.count) if s not in finished]
     start = time.monotonic()
@@ -113,9 +129,10 @@ def main() -> int:
             if given.minutes and time.monotonic() - start > 60 * given.minutes:
                 print(f"\r{given.minutes:g} minutes are over before program {seed}")
                 return
-            yield {"id": seed, "seed": seed, "data": seed, "plan": dataclasses.asdict(plan)}
+            yield {"id": seed, "seed": seed, "data": seed, "plan": fields}
 
-    for number, answer in enumerate(run(tasks(), given.jobs, seconds=given.seconds), 1):
+    answers = run(tasks(), given.jobs, script, given.seconds)
+    for number, answer in enumerate(answers, 1):
         record.add(answer)
         if number % EVERY == 0 or number == len(seeds):
             rate = number / (time.monotonic() - start)
@@ -127,7 +144,12 @@ def main() -> int:
     record.write()
     print()
     for answer in record.failures[: given.keep]:
-        save(answer, path.parent, plan, given.jobs)
+        smallest = minimise(
+            {**answer, "data_seed": answer["id"]}, given.jobs, fields, script=script
+        )
+        save(smallest, answer["id"], path.parent, record)
+        if not given.host:
+            save_data(smallest, answer["id"], path.parent, plan)
     print(f"{given.target}: {record.closing()}; {time.monotonic() - start:.0f} s")
     return bool(record.failures)
 
@@ -138,22 +160,28 @@ def summary(answer: dict) -> str:
     return f"{answer['id']}: {answer['kind']}: " + ", ".join(w for w in words if w)
 
 
-def save(answer: dict, folder: Path, plan: Plan, jobs: int) -> None:
-    """The smallest program found that fails the same way, and its data."""
-    smallest = minimise({**answer, "data_seed": answer["id"]}, jobs, dataclasses.asdict(plan))
-    program = generate(Recorded(smallest["choices"]))
-    stem = folder / f"failure-{answer['id']}"
-    stem.with_suffix(".mlir").write_text(program.text())
-    print(f"--- {summary({**smallest, 'id': answer['id']})}\n{program.text()}{stem}.mlir")
-    if smallest["kind"] not in ("crash", "hang", "python") and plan.target == CPU:
-        failure = try_program(program, answer["id"], plan)
-        if failure and failure.arguments:
-            arrays = {
-                f"in{i}": a.astype(np.float32) if a.dtype == DTYPES["bf16"] else a
-                for i, a in enumerate(failure.arguments)
-            }
-            np.savez(stem.with_suffix(".npz"), **arrays)
-            print(f"redfuse run {stem}.mlir and {stem}.npz: {failure.kind} with {failure.where}")
+def save(smallest: dict, number: int, folder: Path, record: Record) -> None:
+    """The smallest program found that fails the same way."""
+    path = folder / f"failure-{number}.mlir"
+    text = record.text(Recorded(smallest["choices"]))
+    told = summary({**smallest, "id": number})
+    path.write_text(f"// {told}\n{text}")
+    print(f"--- {told}\n{text}{path}")
+
+
+def save_data(smallest: dict, number: int, folder: Path, plan: Plan) -> None:
+    """The data that a program of cascades fails on."""
+    if smallest["kind"] in ("crash", "hang", "python") or plan.target != CPU:
+        return
+    stem = folder / f"failure-{number}"
+    failure = try_program(generate(Recorded(smallest["choices"])), number, plan)
+    if failure and failure.arguments:
+        arrays = {
+            f"in{i}": a.astype(np.float32) if a.dtype == DTYPES["bf16"] else a
+            for i, a in enumerate(failure.arguments)
+        }
+        np.savez(stem.with_suffix(".npz"), **arrays)
+        print(f"redfuse run {stem}.mlir and {stem}.npz: {failure.kind} with {failure.where}")
 
 
 if __name__ == "__main__":

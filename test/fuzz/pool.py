@@ -122,7 +122,9 @@ def run(
             worker.stop()
 
 
-def minimise(answer: dict, jobs: int, plan: dict | None = None, attempts: int = 300) -> dict:
+def minimise(
+    answer: dict, jobs: int, plan: dict | None = None, attempts: int = 300, script: Path = WORKER
+) -> dict:
     """A shorter list of choices, with smaller numbers, that fails in the same way."""
     best = dict(answer)
     wanted = answer["kind"]
@@ -148,7 +150,7 @@ def minimise(answer: dict, jobs: int, plan: dict | None = None, attempts: int = 
                           "data": answer.get("data_seed", 0)})  # fmt: skip
             if len(tried) + spent >= attempts:
                 break
-        for found in run(tried, jobs):
+        for found in run(tried, jobs, script):
             spent += 1
             # The shortest of what is tried at once is as good as any.
             if found.get("kind") == wanted and _size(found) < _size(best):
