@@ -175,6 +175,17 @@ Fragment FragmentEmitter::fill(Value v, TypedAttr value) {
   return result;
 }
 
+/// A constant, or a scalar from outside the body.
+Fragment FragmentEmitter::makeUniform(Value v) {
+  Operation *def = v.getDefiningOp();
+  Fragment result;
+  if (def && def->hasTrait<OpTrait::ConstantLike>())
+    result.values = {constant(cast<TypedAttr>(def->getAttr("value")))};
+  else
+    result.values = {captured.lookup(v)};
+  return result;
+}
+
 Fragment FragmentEmitter::make(Value v) {
   if (auto arg = dyn_cast<BlockArgument>(v);
       arg && arg.getOwner() == op.getProgramBody()) {
@@ -183,19 +194,10 @@ Fragment FragmentEmitter::make(Value v) {
     return load(memrefs.lookup(op->getOperand(arg.getArgNumber())), map,
                 shapeOf((*sets)[arg]));
   }
-  Fragment result;
   Operation *def = v.getDefiningOp();
-  if (!def || def->getBlock() != op.getProgramBody()) {
-    if (def && def->hasTrait<OpTrait::ConstantLike>())
-      result.values = {constant(cast<TypedAttr>(def->getAttr("value")))};
-    else
-      result.values = {captured.lookup(v)};
-    return result;
-  }
-  if (def->hasTrait<OpTrait::ConstantLike>()) {
-    result.values = {constant(cast<TypedAttr>(def->getAttr("value")))};
-    return result;
-  }
+  if (!def || def->getBlock() != op.getProgramBody() ||
+      def->hasTrait<OpTrait::ConstantLike>())
+    return makeUniform(v);
   if (auto at = dyn_cast<IndexOp>(def))
     return indexOf(at.getDim());
   if (auto reduction = dyn_cast<ReduceOp>(def)) {
@@ -330,8 +332,36 @@ void FragmentEmitter::narrowPositions(arith::CmpIOp cmp,
                          : Value(arith::TruncIOp::create(b, loc, i32, v));
 }
 
+/// Whether an op rounds f32 to 16 bits, in which the body computes on.
+static bool isRoundedToCompute(Operation *def) {
+  auto narrow = dyn_cast<arith::TruncFOp>(def);
+  return narrow && narrow.getIn().getType().isF32() &&
+         narrow.getType().getIntOrFloatBitWidth() == 16 &&
+         llvm::any_of(def->getUsers(), [](Operation *user) {
+           return !isa<YieldOp, arith::ExtFOp, ReduceOp>(user);
+         });
+}
+
+/// Two values are rounded by one instruction. (Single ones, with arithmetic in 16
+/// bits behind them, ptxas moves among running products, which it then serialises.)
+Fragment FragmentEmitter::roundPairs(Type element, const Fragment &x) {
+  Fragment result = x;
+  for (size_t i = 0; i + 1 < x.values.size(); i += 2) {
+    Value pair = ptx.pack(element, x.values[i], x.values[i + 1]);
+    pair = vector::FromElementsOp::create(
+        b, loc, VectorType::get({1}, b.getI32Type()), pair);
+    pair =
+        vector::BitCastOp::create(b, loc, VectorType::get({2}, element), pair);
+    for (int64_t k : {0, 1})
+      result.values[i + k] = vector::ExtractOp::create(b, loc, pair, k);
+  }
+  return result;
+}
+
 Fragment FragmentEmitter::apply(Operation *def, ArrayRef<Fragment> given) {
   SmallVector<Fragment> operands(given);
+  if (isRoundedToCompute(def) && given[0].values.size() % 2 == 0)
+    return roundPairs(def->getResult(0).getType(), given[0]);
   if (auto cmp = dyn_cast<arith::CmpIOp>(def))
     narrowPositions(cmp, operands);
   bool isF32 = def->getResult(0).getType().isF32();
@@ -372,26 +402,20 @@ SmallVector<Fragment> FragmentEmitter::evaluate(Block &block,
     if (def && needed.insert(def).second)
       llvm::append_range(open, def->getOperands());
   }
+  // A block may use what is outside of it.
+  auto get = [&](Value v) {
+    auto it = known.find(v);
+    return it == known.end() ? makeUniform(v) : it->second;
+  };
   for (Operation &inner : block.without_terminator()) {
-    if (!needed.contains(&inner))
+    if (!needed.contains(&inner) || inner.hasTrait<OpTrait::ConstantLike>())
       continue;
-    if (inner.hasTrait<OpTrait::ConstantLike>()) {
-      Fragment single;
-      single.values = {constant(cast<TypedAttr>(inner.getAttr("value")))};
-      known[inner.getResult(0)] = single;
-      continue;
-    }
-    if (inner.hasAttr(kPivotAttr)) {
-      known[inner.getResult(0)] =
-          powerOfPivot(&inner, [&](Value v) { return known.lookup(v); });
-      continue;
-    }
-    SmallVector<Fragment> operands;
-    for (Value operand : inner.getOperands())
-      operands.push_back(known.lookup(operand));
-    known[inner.getResult(0)] = apply(&inner, operands);
+    known[inner.getResult(0)] =
+        inner.hasAttr(kPivotAttr)
+            ? powerOfPivot(&inner, get)
+            : apply(&inner, llvm::map_to_vector(inner.getOperands(), get));
   }
-  return llvm::map_to_vector(wanted, [&](Value v) { return known.lookup(v); });
+  return llvm::map_to_vector(wanted, get);
 }
 
 Value FragmentEmitter::emitElement(Operation *def, ArrayRef<Value> operands) {

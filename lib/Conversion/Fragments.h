@@ -133,6 +133,7 @@ public:
 
 private:
   Fragment make(mlir::Value v);
+  Fragment makeUniform(mlir::Value v);
   size_t storePieces(mlir::Value memref, mlir::AffineMap map,
                      const Fragment &value);
   double boundOf(mlir::Value v) const;
@@ -154,6 +155,7 @@ private:
   void selectLargest(ReduceOp op);
   friend class LargestSelector;
   mlir::Value shuffle(mlir::Value v, int64_t mask);
+  Fragment roundPairs(mlir::Type element, const Fragment &x);
   Fragment exponential(mlir::Operation *op, const Fragment &x);
   /// An exponential that pullPivots marked; `of` gives the values it is made of.
   Fragment powerOfPivot(mlir::Operation *op,

@@ -27,8 +27,9 @@ from redfuse import cuda
 from redfuse.bench import cases, programs
 from redfuse.bench.builder import Program
 
-sys.path.append(str(Path(__file__).parents[1] / "gpu"))
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("gpu", "e2e")]
 from random_units import Shape
+from torch_like import Torch
 
 TARGET = "cuda:sm_90a"
 # More uniform moves than this are in the loops of products, not in what is done once.
@@ -54,6 +55,14 @@ def product(rows: int, columns: int, length: int, then: str) -> str:
     a, b = p.argument(rows, length, dtype="bf16"), p.argument(length, columns, dtype="bf16")
     made = p.cast(p.matmul(a, b), "f32")
     return p.text(p.relu(made) if then == "relu" else p.softmax_last(made))
+
+
+def clamped(rows: int, columns: int, length: int) -> str:
+    """A product that is doubled and clamped in bf16, and its log-sum-exp."""
+    p = Torch()
+    a, b = p.argument(rows, length, dtype="bf16"), p.argument(length, columns, dtype="bf16")
+    made = p.clamp_min(p.mul(p.matmul(a, b), 2.0), -10.0)
+    return p.text(p.logsumexp(p.cast(made, "f32")))
 
 
 MATRIX = {
@@ -87,6 +96,7 @@ MATRIX = {
     "product-odd": lambda: product(129, 1000, 520, "relu"),
     "product-shared": lambda: product(2048, 128, 768, "relu"),
     "head": lambda: product(1000, 256, 4096, "softmax"),
+    "clamped": lambda: clamped(1024, 2048, 4096),
 }
 MEMORY = {
     "softmax": lambda: programs.softmax(8192, 8192, "bf16"),

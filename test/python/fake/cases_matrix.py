@@ -20,8 +20,9 @@ from redfuse.options import Options
 from redfuse.runtime.specs import numpy_dtype
 from redfuse.tuning.space import places
 
-sys.path.append(str(Path(__file__).parents[2] / "gpu"))
+sys.path += [str(Path(__file__).parents[2] / folder) for folder in ("gpu", "e2e")]
 from random_units import Shape
+from torch_like import Torch
 
 
 @pytest.fixture(autouse=True)
@@ -204,3 +205,34 @@ if __name__ == "__main__":
     for name in sys.argv[1:]:
         *shape, hints = CASES[name]
         print(name, run(name, *shape, hints, Path("/tmp")), flush=True)
+
+
+def clamped_logsumexp(rows: int, length: int, columns: int) -> str:
+    """Of a product, doubled and clamped in bf16; the guard of its maximum is a constant of the kernel,
+    in the merge of segments, too."""
+    p = Torch()
+    x, w = p.argument(rows, length, dtype="bf16"), p.argument(length, columns, dtype="bf16")
+    scores = p.clamp_min(p.mul(p.matmul(x, w), 2.0), -4.0)
+    return p.text(p.logsumexp(p.cast(scores, "f32")))
+
+
+@pytest.mark.parametrize(("rows", "length", "columns"), [(70, 128, 1024), (128, 320, 2000)])
+def test_segments_of_what_is_computed_in_16_bits(
+    rows: int, length: int, columns: int, tmp_path: Path
+) -> None:
+    """Products that are exact, so that every rounding is the program's own."""
+    exe = redfuse.compile(
+        clamped_logsumexp(rows, length, columns), target="cuda:sm_90a", options={"cache": False}
+    )
+    assert "wgmma.mma_async" in exe.asm
+    assert "segments = 1," not in exe.ir["plan"]
+    rng = np.random.default_rng(rows)
+    half = numpy_dtype("bf16")
+    x = rng.integers(-1, 2, (rows, length)).astype(half)
+    w = (rng.integers(-3, 4, (length, columns)) / 8).astype(half)
+    scores = (x.astype(np.float32) @ w.astype(np.float32)).astype(half)
+    scores = np.maximum((scores * half.type(2)).astype(np.float64), -4.0)
+    top = scores.max(-1, keepdims=True)
+    expected = np.log(np.exp(scores - top).sum(-1, keepdims=True)) + top
+    (got,), _ = execute(exe, [x, w], [expected])
+    np.testing.assert_allclose(got, expected, rtol=3e-6)
