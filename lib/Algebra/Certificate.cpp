@@ -4,7 +4,8 @@
 // x0, x1, ... are the elements of the inputs, a0, a1, ... are data computed
 // from them (`where` says how), d0, d1, ... the reductions of the cascade in
 // the order of its body, t0, t1, ... the components of the state, y0, y1, ... the
-// results, i0, i1, ... positions, c0, c1, ... scalars from outside. A name with a
+// results, i0, i1, ... positions, c0, c1, ... scalars from outside, e0, e1, ...
+// what is made of reductions and stands in several formulas (`shared`). A name with a
 // prime is that after a segment or in the merged state. Nothing else is needed to
 // check a derivation: types, dims and extents are part of it.
 //
@@ -19,6 +20,10 @@
 
 using namespace mlir;
 using namespace redfuse;
+
+/// Characters of a formula from which on it has a name: where it is repeated, and
+/// where it is not.
+static constexpr size_t kLongRepeated = 160, kLongFormula = 1000;
 
 static std::string number(double value) {
   std::string text;
@@ -79,6 +84,9 @@ public:
         if (roles.canonical(v) == v)
           names[v] = "d" + std::to_string(n++);
     }
+    for (Operation &op : body)
+      for (Value operand : op.getOperands())
+        ++uses[roles.canonical(operand)];
   }
 
   std::string state(unsigned i) const { return "t" + std::to_string(i); }
@@ -105,6 +113,8 @@ public:
 
   llvm::DenseMap<Value, std::string> leaves;
   std::vector<std::string> definitions;
+  /// What stands for long formulas that would be repeated.
+  std::vector<std::string> shared;
   /// What declared reducers do.
   std::vector<std::string> combiners;
   /// What replaces a term or a stage where a condition holds.
@@ -123,7 +133,12 @@ private:
   const Derivation &d;
   const Roles &roles;
   Block &body;
-  llvm::DenseMap<Value, std::string> names, outside;
+  std::string share(Operation *op);
+
+  llvm::DenseMap<Value, std::string> names, outside, sharedNames;
+  llvm::DenseMap<Value, unsigned> uses;
+  /// A name stands for another value than elsewhere.
+  bool isRenamed = false;
   std::vector<CombiningOpInterface> declared;
   /// The combining region that is being spelled.
   Block *combining = nullptr;
@@ -236,8 +251,10 @@ std::string Formulas::value(Value v, bool spell) {
   if (auto index = dyn_cast<IndexOp>(op))
     return "i" + std::to_string(index.getDim());
   bool isData = roles[v] == Role::Data || roles[v] == Role::Free;
-  if (!isData || spell)
+  if (spell)
     return spelled(op);
+  if (!isData)
+    return share(op);
   if (auto it = leaves.find(v); it != leaves.end())
     return it->second;
   // Spelled first: what it is made of comes before it.
@@ -246,6 +263,22 @@ std::string Formulas::value(Value v, bool spell) {
   leaves[v] = name;
   definitions.push_back(name + " = " + text);
   return name;
+}
+
+/// The text of a value that is no data, or a name for it: chains in which values
+/// have several users would be spelled out once for each path through them.
+std::string Formulas::share(Operation *op) {
+  Value v = op->getResult(0);
+  if (isRenamed)
+    return spelled(op);
+  if (auto it = sharedNames.find(v); it != sharedNames.end())
+    return it->second;
+  std::string text = spelled(op);
+  if (text.size() <= (uses.lookup(v) > 1 ? kLongRepeated : kLongFormula))
+    return text;
+  std::string name = "e" + std::to_string(shared.size());
+  shared.push_back(name + " = " + text);
+  return sharedNames[v] = name;
 }
 
 std::string Formulas::base(Factor factor) {
@@ -509,7 +542,9 @@ std::string Formulas::stage(const Stage &s) {
     auto before = names.find(s.data);
     std::string old = before == names.end() ? "" : before->second;
     names[s.data] = state(component);
+    isRenamed = true;
     std::string text = operand == s.data ? state(component) : value(operand);
+    isRenamed = false;
     if (old.empty())
       names.erase(s.data);
     else
@@ -628,6 +663,8 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
   add("transport", transport);
   add("where", f.definitions);
   // Only where there is such a thing.
+  if (!f.shared.empty())
+    add("shared", f.shared);
   if (!f.combiners.empty())
     add("combiners", f.combiners);
   if (!ordered.empty())

@@ -16,7 +16,7 @@ KEYS = (
 )  # fmt: skip
 
 # Only where there is such a thing.
-OPTIONAL_KEYS = ("combiners", "ordered", "outputs")
+OPTIONAL_KEYS = ("combiners", "ordered", "outputs", "shared")
 
 _COMBINER = re.compile(r"(\w+)\(([\w, ]+)\) = \((.+)\); identity \((.+)\)(; ordered)?$")
 _TYPED = re.compile(r"(\w+): ([\w.<>]+?)\[([\d, ]*)\](?: = (.+))?$")
@@ -125,6 +125,7 @@ class Certificate:
     finalise: dict[str, Expr] = field(default_factory=dict)
     results: dict[str, Expr] = field(default_factory=dict)
     where: dict[str, Expr] = field(default_factory=dict)
+    shared: dict[str, Expr] = field(default_factory=dict)
     guards: list[Guard] = field(default_factory=list)
     reads: dict[str, list[str]] = field(default_factory=dict)
     rules: list[str] = field(default_factory=list)
@@ -275,6 +276,7 @@ _READERS = {
     "outputs": lambda c, line: None,
     "results": _named("results", " = "),
     "rules": lambda c, line: None,
+    "shared": _named("shared", " = "),
     "source": _read_source,
     "state": _read_state,
     "transport": _named("transport", " -> "),

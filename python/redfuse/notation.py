@@ -279,8 +279,8 @@ def equations(certificate: Certificate) -> list[Equation]:
         if scan.is_scan:
             made.append(Equation("result", _left(scan), _running(certificate, scan),
                                  "t is that of what came before"))  # fmt: skip
-    for key, formula in [*certificate.finalise.items(), *certificate.results.items()]:
-        made.append(Equation("result", name(key), formula))
+    for formulas in (certificate.finalise, certificate.shared, certificate.results):
+        made += [Equation("result", name(key), formula) for key, formula in formulas.items()]
     return made
 
 
@@ -303,7 +303,7 @@ def _running(certificate: Certificate, scan: Reduction) -> Expr:
 def _used(certificate: Certificate) -> set[str]:
     """The names of data that the shown formulas need."""
     shown = [*(kept.data for kept in certificate.kept.values()), *certificate.finalise.values(),
-             *certificate.results.values(),
+             *certificate.results.values(), *certificate.shared.values(),
              *(o for c in certificate.basis for o in c.operands),
              *(o for s in certificate.source if s.is_scan for o in s.operands)]  # fmt: skip
     work = [n for formula in shown for n in formula.names()]

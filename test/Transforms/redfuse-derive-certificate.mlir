@@ -384,3 +384,88 @@ func.func @scaled_integers(%x: tensor<5x37xi32>, %init: tensor<5xi32>) -> tensor
   } -> tensor<5xi32>
   return %r : tensor<5xi32>
 }
+
+// A value that is made of reductions, long and used twice, has a name: else a chain
+// of such values would be spelled out once for each path through it.
+
+// CHECK-LABEL: @repeated
+// CHECK: redfuse.fold
+// CHECK-SAME: results = ["y0 = select(cmpf_ugt(select(cmpf_ugt(e9, 0), e9, 0), 0), select(cmpf_ugt(e9, 0), e9, 0), 0)"]
+// CHECK-SAME: shared = ["e0 = select(cmpf_ugt(select(cmpf_ugt(select(cmpf_ugt(d0, 0), d0, 0), 0),
+// CHECK-SAME: "e1 = select({{[^"]*}}e0{{[^"]*}}"
+// CHECK-SAME: "e9 = select({{[^"]*}}e8{{[^"]*}}"]
+func.func @repeated(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
+  %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+      ins(%in0 : tensor<5x37xf32>)
+      outs(%init0 : tensor<5xf32>) {
+  ^bb0(%a: f32):
+    %zero = arith.constant 0.0 : f32
+    %v0 = redfuse.reduce add %a over [1] into [0] : f32
+    %c0 = arith.cmpf ugt, %v0, %zero : f32
+    %v1 = arith.select %c0, %v0, %zero : f32
+    %c1 = arith.cmpf ugt, %v1, %zero : f32
+    %v2 = arith.select %c1, %v1, %zero : f32
+    %c2 = arith.cmpf ugt, %v2, %zero : f32
+    %v3 = arith.select %c2, %v2, %zero : f32
+    %c3 = arith.cmpf ugt, %v3, %zero : f32
+    %v4 = arith.select %c3, %v3, %zero : f32
+    %c4 = arith.cmpf ugt, %v4, %zero : f32
+    %v5 = arith.select %c4, %v4, %zero : f32
+    %c5 = arith.cmpf ugt, %v5, %zero : f32
+    %v6 = arith.select %c5, %v5, %zero : f32
+    %c6 = arith.cmpf ugt, %v6, %zero : f32
+    %v7 = arith.select %c6, %v6, %zero : f32
+    %c7 = arith.cmpf ugt, %v7, %zero : f32
+    %v8 = arith.select %c7, %v7, %zero : f32
+    %c8 = arith.cmpf ugt, %v8, %zero : f32
+    %v9 = arith.select %c8, %v8, %zero : f32
+    %c9 = arith.cmpf ugt, %v9, %zero : f32
+    %v10 = arith.select %c9, %v9, %zero : f32
+    %c10 = arith.cmpf ugt, %v10, %zero : f32
+    %v11 = arith.select %c10, %v10, %zero : f32
+    %c11 = arith.cmpf ugt, %v11, %zero : f32
+    %v12 = arith.select %c11, %v11, %zero : f32
+    %c12 = arith.cmpf ugt, %v12, %zero : f32
+    %v13 = arith.select %c12, %v12, %zero : f32
+    %c13 = arith.cmpf ugt, %v13, %zero : f32
+    %v14 = arith.select %c13, %v13, %zero : f32
+    %c14 = arith.cmpf ugt, %v14, %zero : f32
+    %v15 = arith.select %c14, %v14, %zero : f32
+    %c15 = arith.cmpf ugt, %v15, %zero : f32
+    %v16 = arith.select %c15, %v15, %zero : f32
+    %c16 = arith.cmpf ugt, %v16, %zero : f32
+    %v17 = arith.select %c16, %v16, %zero : f32
+    %c17 = arith.cmpf ugt, %v17, %zero : f32
+    %v18 = arith.select %c17, %v17, %zero : f32
+    %c18 = arith.cmpf ugt, %v18, %zero : f32
+    %v19 = arith.select %c18, %v18, %zero : f32
+    %c19 = arith.cmpf ugt, %v19, %zero : f32
+    %v20 = arith.select %c19, %v19, %zero : f32
+    %c20 = arith.cmpf ugt, %v20, %zero : f32
+    %v21 = arith.select %c20, %v20, %zero : f32
+    %c21 = arith.cmpf ugt, %v21, %zero : f32
+    %v22 = arith.select %c21, %v21, %zero : f32
+    %c22 = arith.cmpf ugt, %v22, %zero : f32
+    %v23 = arith.select %c22, %v22, %zero : f32
+    %c23 = arith.cmpf ugt, %v23, %zero : f32
+    %v24 = arith.select %c23, %v23, %zero : f32
+    %c24 = arith.cmpf ugt, %v24, %zero : f32
+    %v25 = arith.select %c24, %v24, %zero : f32
+    %c25 = arith.cmpf ugt, %v25, %zero : f32
+    %v26 = arith.select %c25, %v25, %zero : f32
+    %c26 = arith.cmpf ugt, %v26, %zero : f32
+    %v27 = arith.select %c26, %v26, %zero : f32
+    %c27 = arith.cmpf ugt, %v27, %zero : f32
+    %v28 = arith.select %c27, %v27, %zero : f32
+    %c28 = arith.cmpf ugt, %v28, %zero : f32
+    %v29 = arith.select %c28, %v28, %zero : f32
+    %c29 = arith.cmpf ugt, %v29, %zero : f32
+    %v30 = arith.select %c29, %v29, %zero : f32
+    %c30 = arith.cmpf ugt, %v30, %zero : f32
+    %v31 = arith.select %c30, %v30, %zero : f32
+    %c31 = arith.cmpf ugt, %v31, %zero : f32
+    %v32 = arith.select %c31, %v31, %zero : f32
+    redfuse.yield %v32 : f32
+  } -> tensor<5xf32>
+  return %r#0 : tensor<5xf32>
+}

@@ -27,7 +27,11 @@ EXTENTS = {"i": 3, "j": 37, "d": 2}
 
 def derived(name: str, options: str = "") -> str:
     """The fold of a cascade, as text."""
-    source = PROGRAMS.get(name) or CASCADES[name].text(EXTENTS)
+    return derive(PROGRAMS.get(name) or CASCADES[name].text(EXTENTS), options)
+
+
+def derive(source: str, options: str = "") -> str:
+    """The fold of the only cascade of a program, as text."""
     context = ir.Context()
     with context:
         module = ir.Module.parse(source)
@@ -249,6 +253,32 @@ def test_programs(name: str) -> None:
     assert report.ok, report
     assert any(c.how == "run" and c.status == "passed" for c in report), report
     assert any(c.how == "algebra" for c in report)
+
+
+def test_values_that_are_used_twice_have_names() -> None:
+    """32 values of reductions, each used twice by the next: no formula is spelled out 2^32 times, and
+    the names are checked like the formulas that they stand for."""
+    lines = [
+        f"%c{i} = arith.cmpf ugt, %v{i}, %zero : f32\n%v{i + 1} = arith.select %c{i}, %v{i}, %zero : f32"
+        for i in range(32)
+    ]
+    text = """
+    func.func @main(%x: tensor<3x37xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
+      %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
+          ins(%x : tensor<3x37xf32>) outs(%y : tensor<3xf32>) {
+      ^bb0(%a: f32):
+        %zero = arith.constant 0.0 : f32
+        %v0 = redfuse.reduce add %a over [1] into [0] : f32
+        LINES
+        redfuse.yield %v32 : f32
+      } -> tensor<3xf32>
+      return %r : tensor<3xf32>
+    }""".replace("LINES", "\n".join(lines))
+    made = derive(text)
+    assert 'shared = ["e0 = ' in made
+    assert not [c for c in checks(made) if c.status == FAILED]
+    wrong = made.replace("e1 = select(", "e1 = 1 + select(")
+    assert "50 digits: the finalisation does" in {text[:32] for text in failed(wrong)}
 
 
 def test_split_folds_are_run() -> None:

@@ -95,6 +95,11 @@ class Formal:
             if key not in self._data:
                 self._data[key] = self.value(self.certificate.where[name], ranges, {})
             return self._data[key]
+        if name in self.certificate.shared:
+            value = self.value(self.certificate.shared[name], ranges, given)
+            if isinstance(given, dict):  # the reductions it is made of stay what they are
+                given[name] = value
+            return value
         if name.startswith("i") and name[1:].isdigit() and int(name[1:]) < self.space.rank:
             return self.space.positions(int(name[1:]), ranges)
         if name in self.outside:

@@ -102,6 +102,7 @@ def outside(certificate: Certificate, numbers: Arithmetic) -> dict[str, Any]:
     """Scalars from outside that formulas name: c0, c1, ..."""
     names = set()
     for formula in [*certificate.where.values(), *certificate.results.values(),
+                    *certificate.shared.values(),
                     *(o for s in certificate.source for o in s.operands)]:  # fmt: skip
         names |= {n for n in formula.names() if n[0] == "c" and n[1:].isdigit()}
     return {n: numbers.number(OUTSIDE) for n in sorted(names)}

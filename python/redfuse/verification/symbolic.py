@@ -100,6 +100,8 @@ class Algebra:
                 return given[key]
             if key in self.certificate.where:
                 return self.expression(self.certificate.where[key], given, group, identity)
+            if key in self.certificate.shared:
+                return self.expression(self.certificate.shared[key], given, group, identity)
             is_data = bool(self.dims(formula) & set(self.certificate.over))
             return self.symbol(key, group if is_data else None)
         if head == "reduce":  # Over other dims: data of its own.
@@ -228,6 +230,9 @@ def missing(certificate: Certificate) -> list[str]:
 
     for name, formula in certificate.where.items():
         uses(formula, data, name)
+    reduced |= set(certificate.shared)
+    for name, formula in certificate.shared.items():
+        uses(formula, data | reduced, name)
     for reduction in certificate.basis:
         for operand in reduction.operands:
             uses(operand, data | state, reduction.names[0])
