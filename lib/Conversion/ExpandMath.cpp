@@ -199,7 +199,8 @@ static Value expandExp2(Emitter &e, Value x) {
   return e.scale(p, n, shifted);
 }
 
-/// 2^n (exp(r) - 1) + (2^n - 1), in halves, because 2^128 has no float.
+/// 2^n (exp(r) - 1) + (2^n - 1), in halves, because 2^128 has no float. The sign is
+/// that of x, also of a zero.
 static Value expandExpM1(Emitter &e, Value x) {
   Reduced x2 = reduceByLn2(e, e.clamp(x, -20.0f, 88.8f));
   Value q = e.polynomial(x2.r, {0x1.fffffep-2f, 0x1.5554bp-3f, 0x1.555674p-5f,
@@ -208,7 +209,7 @@ static Value expandExpM1(Emitter &e, Value x) {
   // The bits of kRound are shifted out.
   Value half = e.real(e.addi(e.shl(e.bits(x2.shifted), 23), e.i(126 << 23)));
   Value result = e.fma(p, half, e.sub(half, e.f(0.5f)));
-  return e.add(result, result);
+  return e.copySign(e.add(result, result), x);
 }
 
 namespace {
@@ -271,16 +272,19 @@ static Value expandLog10(Emitter &e, Value x) {
   });
 }
 
-/// log(u + rest) with u = 1 + x rounded and what the rounding lost.
+/// log(u + rest) with u = 1 + x rounded and what the rounding lost. The sign is that
+/// of x, also of a zero (below -1 it is that of a NaN).
 static Value expandLog1P(Emitter &e, Value x) {
   Value one = e.f(1.0f);
   Value u = e.add(one, x);
   Value rest = e.sub(x, e.sub(u, one));
   Logarithm log = logarithm(e, u, rest);
-  return specialLog(e, u, e.fma(log.exponent, e.f(kLn2High), log.r));
+  Value result = specialLog(e, u, e.fma(log.exponent, e.f(kLn2High), log.r));
+  return e.copySign(result, x);
 }
 
-/// An odd polynomial near 0, 1 - 2 / (exp(2 |x|) + 1) elsewhere.
+/// An odd polynomial near 0, 1 - 2 / (exp(2 |x|) + 1) elsewhere. The polynomial has
+/// the sign of x but at a zero.
 static Value expandTanh(Emitter &e, Value x) {
   Value t = e.abs(x), square = e.mul(x, x);
   Value p =
@@ -290,7 +294,7 @@ static Value expandTanh(Emitter &e, Value x) {
   Value one = e.f(1.0f);
   Value exp = expandExp(e, e.add(t, t));
   Value large = e.sub(one, e.div(e.f(2.0f), e.add(exp, one)));
-  return e.select(Is::OLT, t, e.f(0.625f), small, e.copySign(large, x));
+  return e.copySign(e.select(Is::OLT, t, e.f(0.625f), small, large), x);
 }
 
 /// An odd polynomial near 0, 1 - exp(-g(|x|)) with a polynomial g elsewhere.
