@@ -24,6 +24,7 @@ void redfuse::buildNormalizePipeline(OpPassManager &pm) {
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createNormalizeLoops());
   pm.addPass(createNormalizeGeneralize());
+  pm.addPass(createWidenIntegers());
   pm.addPass(createNormalizePowers());
   pm.addPass(createNormalizeConstants());
   pm.addPass(createNormalizeSorts());

@@ -424,7 +424,7 @@ def _stage_error(error: CompileError, stage: str) -> Error:
         operation = next((match[1] for match in current if match), None)
         if operation and operation not in message:
             message += f" ({operation})"
-        unsupported = unsupported or message.startswith(_NO_LOWERING)
+        unsupported |= message.startswith(_NO_LOWERING) or "has no lowering" in message
         where = position_text(diagnostic["file"], diagnostic["line"], diagnostic["column"])
         lines.append(f"{where}: {message}" if where else message)
         for note in diagnostic["notes"]:

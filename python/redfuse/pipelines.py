@@ -77,7 +77,8 @@ def unfused() -> list[tuple[str, str]]:
         (
             "prepare",
             "builtin.module(redfuse-normalize-generalize,redfuse-lower-tm-tensor,"
-            "convert-elementwise-to-linalg,canonicalize,cse,resolve-ranked-shaped-type-result-dims,"
+            "convert-elementwise-to-linalg,redfuse-widen-integers,canonicalize,cse,"
+            "resolve-ranked-shaped-type-result-dims,"
             "func.func(int-range-optimizations),canonicalize,cse)",
         ),
         (

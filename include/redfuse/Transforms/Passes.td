@@ -199,6 +199,17 @@ def Raise : Pass<"redfuse-raise"> {
 
 def WidenAccumulators : Pass<"redfuse-widen-accumulators"> {
   let summary = "Accumulate sums and products of 16-bit floats in f32";
+def WidenIntegers : Pass<"redfuse-widen-integers"> {
+  let summary = "Hold integers of 2 to 63 bits in the next wider one that memory has";
+  let description = [{
+    i2, i4, i24 and the like become i8, i16, i32 or i64 everywhere: in constants,
+    tensors, bodies and arithmetic. A number keeps its bits, with zeros above them,
+    which operations that could leave others there clear. i1 stays, and so does what
+    memory has. An operation for which this is not known is an error that names it.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
+}
+
   let description = [{
     `redfuse.reduce add` (or `mul`) of f16, bf16 or narrower values becomes a
     reduction in f32 whose result is rounded once; products that are summed are
