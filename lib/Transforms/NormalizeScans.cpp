@@ -2,6 +2,8 @@
 #include "NormalizeCommon.h"
 #include "redfuse/Dialect/Redfuse.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 namespace redfuse {
 #define GEN_PASS_DEF_NORMALIZESCANS
 #include "redfuse/Transforms/Passes.h.inc"
@@ -89,6 +91,96 @@ struct ScanToGeneric : OpRewritePattern<ScanOp> {
   }
 };
 
+/// Whether a value, or a view of it, is a result of the function.
+bool isReturned(Value v) {
+  return llvm::any_of(v.getUsers(), [](Operation *user) {
+    return isa<func::ReturnOp>(user) ||
+           (isa<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+                user) &&
+            isReturned(user->getResult(0)));
+  });
+}
+
+/// An op that yields one value as a total and for every prefix has made the total
+/// with the last prefix. Added up twice, in other orders, they would differ: where
+/// all prefixes are in memory anyway the total is read there.
+struct TotalOfPrefixes : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<unsigned> reductions;
+    op.getReductionDims(reductions);
+    if (!op.hasPureTensorSemantics() || reductions.size() != 1)
+      return rewriter.notifyMatchFailure(op, "not one reduction dim");
+    for (OpResult total : op->getResults())
+      for (OpResult prefixes : op->getResults())
+        if (isTotalOf(op, total, prefixes, reductions.front())) {
+          rewriter.setInsertionPointAfter(op);
+          rewriter.replaceAllUsesWith(
+              total, lastOf(rewriter, op, total, prefixes, reductions.front()));
+          return success();
+        }
+    return rewriter.notifyMatchFailure(op, "no total with its prefixes");
+  }
+
+  static AffineMap mapOf(linalg::GenericOp op, OpResult result) {
+    return op.getMatchingIndexingMap(op.getTiedOpOperand(result));
+  }
+
+  /// The map of a total has all dims but the reduced one, in the same order.
+  static bool isTotalOf(linalg::GenericOp op, OpResult total, OpResult prefixes,
+                        unsigned along) {
+    auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
+    AffineMap whole = mapOf(op, prefixes);
+    if (total == prefixes || total.use_empty() || !whole.isPermutation() ||
+        yield.getOperand(total.getResultNumber()) !=
+            yield.getOperand(prefixes.getResultNumber()) ||
+        !isa<FloatType>(getElementTypeOrSelf(total.getType())) ||
+        !isReturned(prefixes))
+      return false;
+    AffineExpr dim = getAffineDimExpr(along, op.getContext());
+    auto others = llvm::make_filter_range(
+        whole.getResults(), [&](AffineExpr e) { return e != dim; });
+    return llvm::equal(mapOf(op, total).getResults(), others);
+  }
+
+  static Value lastOf(OpBuilder &b, linalg::GenericOp op, OpResult total,
+                      OpResult prefixes, unsigned along) {
+    Location loc = op.getLoc();
+    unsigned at =
+        *mapOf(op, prefixes)
+             .getResultPosition(getAffineDimExpr(along, op.getContext()));
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, prefixes);
+    auto type = cast<RankedTensorType>(total.getType());
+    auto slice = [&](OpBuilder &b, OpFoldResult last) -> Value {
+      SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0)),
+          strides(sizes.size(), b.getIndexAttr(1)), extents(sizes);
+      offsets[at] = last;
+      extents[at] = b.getIndexAttr(1);
+      return tensor::ExtractSliceOp::create(b, loc, type, prefixes, offsets,
+                                            extents, strides);
+    };
+    if (auto known = getConstantIntValue(sizes[at]))
+      return *known ? slice(b, b.getIndexAttr(*known - 1))
+                    : op.getTiedOpOperand(total)->get();
+    Value size = cast<Value>(sizes[at]);
+    Value one = arith::ConstantIndexOp::create(b, loc, 1);
+    Value any =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, size, one);
+    auto branch = scf::IfOp::create(
+        b, loc, any,
+        [&](OpBuilder &inner, Location) {
+          Value last = arith::SubIOp::create(inner, loc, size, one);
+          scf::YieldOp::create(inner, loc, slice(inner, last));
+        },
+        [&](OpBuilder &inner, Location) {
+          scf::YieldOp::create(inner, loc, op.getTiedOpOperand(total)->get());
+        });
+    return branch.getResult(0);
+  }
+};
+
 struct NormalizeScans : redfuse::impl::NormalizeScansBase<NormalizeScans> {
   void runOnOperation() override {
     if (!redfuse::applyPopulated(getOperation(),
@@ -100,5 +192,5 @@ struct NormalizeScans : redfuse::impl::NormalizeScansBase<NormalizeScans> {
 } // namespace
 
 void redfuse::populateNormalizeScansPatterns(RewritePatternSet &patterns) {
-  patterns.add<ScanToGeneric>(patterns.getContext());
+  patterns.add<ScanToGeneric, TotalOfPrefixes>(patterns.getContext());
 }

@@ -11,7 +11,8 @@ func.func @sum(%x: tensor<?x7xf32>, %out: tensor<?x7xf32>, %last: tensor<?xf32>)
   // CHECK: ^bb0(%[[X:.*]]: f32, %[[A:.*]]: f32, %{{.*}}: f32):
   // CHECK: %[[N:.*]] = arith.addf %[[A]], %[[X]] : f32
   // CHECK: linalg.yield %[[N]], %[[N]] : f32, f32
-  // CHECK: return %[[G]]#1, %[[G]]#0
+  // CHECK: %[[L:.*]] = tensor.extract_slice %[[G]]#1[0, 6]
+  // CHECK: return %[[G]]#1, %[[L]]
   %r:2 = tm_tensor.scan dimension(1) inclusive(true) ins(%x : tensor<?x7xf32>)
       outs(%out, %last : tensor<?x7xf32>, tensor<?xf32>) {
   ^bb0(%a: f32, %b: f32):
@@ -41,4 +42,52 @@ func.func @stays(%x: tensor<5x7xf32>, %out: tensor<5x7xf32>, %last: tensor<5xf32
     tm_tensor.yield %n : f32
   } -> tensor<5x7xf32>, tensor<5xf32>
   return %r#0, %s#0 : tensor<5x7xf32>, tensor<5x7xf32>
+}
+
+// -----
+
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+
+// The total of a row of any length is its last prefix, or the initial value.
+// CHECK-LABEL: func @total
+// CHECK: %[[F:.*]] = linalg.fill
+// CHECK: %[[G:.*]]:2 = linalg.generic
+// CHECK: %[[B:.*]] = scf.if
+// CHECK: tensor.extract_slice %[[G]]#1
+// CHECK: else
+// CHECK: scf.yield %[[F]]
+// CHECK: return %[[G]]#1, %[[B]]
+func.func @total(%x: tensor<3x?xf32>, %p: tensor<3x?xf32>) -> (tensor<3x?xf32>, tensor<3xf32>) {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<3xf32>) -> tensor<3xf32>
+  %r:2 = linalg.generic {indexing_maps = [#ij, #i, #ij], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<3x?xf32>) outs(%f, %p : tensor<3xf32>, tensor<3x?xf32>) {
+  ^bb0(%a: f32, %o: f32, %u: f32):
+    %s = arith.addf %a, %o : f32
+    linalg.yield %s, %s : f32, f32
+  } -> (tensor<3xf32>, tensor<3x?xf32>)
+  return %r#1, %r#0 : tensor<3x?xf32>, tensor<3xf32>
+}
+
+// Prefixes that need not be in memory are not put there.
+// CHECK-LABEL: func @inside
+// CHECK: %[[G:.*]]:2 = linalg.generic
+// CHECK-NOT: tensor.extract_slice
+// CHECK: return %{{.*}}, %[[G]]#0
+func.func @inside(%x: tensor<3x7xf32>, %f: tensor<3xf32>, %p: tensor<3x7xf32>) -> (tensor<3x7xf32>, tensor<3xf32>) {
+  %r:2 = linalg.generic {indexing_maps = [#ij, #i, #ij], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<3x7xf32>) outs(%f, %p : tensor<3xf32>, tensor<3x7xf32>) {
+  ^bb0(%a: f32, %o: f32, %u: f32):
+    %s = arith.addf %a, %o : f32
+    linalg.yield %s, %s : f32, f32
+  } -> (tensor<3xf32>, tensor<3x7xf32>)
+  %t = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%r#1 : tensor<3x7xf32>) outs(%p : tensor<3x7xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = math.exp %a : f32
+    linalg.yield %s : f32
+  } -> tensor<3x7xf32>
+  return %t, %r#0 : tensor<3x7xf32>, tensor<3xf32>
 }

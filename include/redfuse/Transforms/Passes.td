@@ -88,10 +88,12 @@ def NormalizeScans : NormalizePass<"scans"> {
     In a generic with one reduction dim, a result whose map has that dim is
     written at every step: it holds what the accumulators are so far. An
     inclusive `tm_tensor.scan` by a known reducer becomes such a generic, whose
-    other result is the last element of each row.
+    other result is the last element of each row. Where every prefix is a result of
+    the function, a total that the same value is yielded for is the last prefix.
   }];
   let dependentDialects = ["::redfuse::tm_tensor::TMTensorDialect",
-    "mlir::arith::ArithDialect", "mlir::tensor::TensorDialect"];
+    "mlir::arith::ArithDialect", "mlir::scf::SCFDialect",
+    "mlir::tensor::TensorDialect"];
 }
 
 def NormalizeCombiners : NormalizePass<"combiners"> {
