@@ -277,6 +277,12 @@ std::optional<Sum> NormalForm::applyUnary(Operation *op, const Sum &sum,
                     "a value that mixes data with reduced values is narrowed "
                     "to a type of less than 16 bits",
                     "quantise after the reduction, or allow approximation");
+    if (trunc->hasAttr(kRoundsAttr) && !isApproximate)
+      return refuse(why, op, "rounding",
+                    "a value that mixes data with reduced values is rounded, "
+                    "and the rounded one selected, counted, compared or "
+                    "quantised as well",
+                    "round after the reduction, or allow approximation");
     note("float narrowing of an accumulated term is dropped");
     return sum;
   }

@@ -42,8 +42,18 @@ private:
 };
 } // namespace
 
+/// Whether `op` rounds to 16 bits or fewer, which makes ties: where it narrows, and
+/// where it computes in such a type.
+static bool makesTies(Operation *op) {
+  auto type = dyn_cast<FloatType>(op->getResult(0).getType());
+  return isa<arith::TruncFOp>(op) || (type && type.getWidth() < 32);
+}
+
 bool Peeler::isStrict(Operation *op, Value mixed, Value other,
                       bool &flips) const {
+  if (makesTies(op) && !isApproximate && !op->hasAttr(kApproximateAttr) &&
+      !isa<arith::NegFOp>(op))
+    return false;
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<arith::AddFOp, arith::ExtFOp, math::ExpOp, math::Exp2Op>(
           [](auto) { return true; })
@@ -56,10 +66,7 @@ bool Peeler::isStrict(Operation *op, Value mixed, Value other,
       .Case([&](arith::DivFOp div) {
         return div.getLhs() == mixed && isScale(other);
       })
-      .Case([&](arith::TruncFOp trunc) {
-        return isApproximate || op->hasAttr(kApproximateAttr) ||
-               trunc.getOut().getType().getIntOrFloatBitWidth() >= 32;
-      })
+      .Case([](arith::TruncFOp) { return true; })
       .Default([](Operation *) { return false; });
 }
 
@@ -79,7 +86,7 @@ std::optional<StrictlyMonotone> Peeler::peel(Value value,
     }
     bool flips = false;
     if (numMixed != 1 || !isConstant || !isStrict(op, mixed, other, flips)) {
-      if (isa<arith::TruncFOp>(op))
+      if (makesTies(op))
         why = {op, "selection",
                "the selected values are narrowed, which makes ties that the "
                "data does not have",

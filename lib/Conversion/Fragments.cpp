@@ -1,6 +1,8 @@
 //===- Fragments.cpp - values of a body as matrix fragments ----------------===//
 #include "Fragments.h"
 
+#include "redfuse/Analysis/KernelInfo.h"
+
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -529,7 +531,7 @@ Value FragmentEmitter::isAbove(const Fragment &value, const Fragment &limit) {
 
 /// The value that `def` is in this tile: of a decided select what it takes. A fold
 /// has given up the order of the program's roundings; rounding to 16 bits and back
-/// between a product and a reduction goes with it.
+/// between a product and a reduction goes with it, where it decides nothing.
 Value FragmentEmitter::simplify(Operation *def) {
   if (isWholeTile)
     if (Value taken = decided.lookup(def))
@@ -539,7 +541,8 @@ Value FragmentEmitter::simplify(Operation *def) {
   auto extend = dyn_cast<arith::ExtFOp>(def);
   auto narrow =
       extend ? extend.getIn().getDefiningOp<arith::TruncFOp>() : nullptr;
-  if (narrow && narrow.getIn().getType() == extend.getType() &&
+  if (narrow && !narrow->hasAttr(kRoundsAttr) &&
+      narrow.getIn().getType() == extend.getType() &&
       extend.getIn().getType().getIntOrFloatBitWidth() == 16)
     return narrow.getIn();
   return {};

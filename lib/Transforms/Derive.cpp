@@ -75,7 +75,8 @@ static void giveExtents(CascadeOp cascade, ArrayRef<int64_t> dims) {
 
 /// Folds have given up the order of the program's roundings. Those of sums to 16 bits,
 /// which are only extended again, go with it: in all bodies, since what is folded and
-/// what is finalised are the same values. Those that are written as well stay.
+/// what is finalised are the same values. Those that are written as well stay, and
+/// those that decide something (redfuse-keep-roundings).
 static void dropRoundings(ArrayRef<Block *> bodies) {
   SmallVector<arith::TruncFOp> dropped, written;
   for (Block *body : bodies)
@@ -88,7 +89,8 @@ static void dropRoundings(ArrayRef<Block *> bodies) {
         return isa<arith::ExtFOp>(user) &&
                user->getResult(0).getType() == sum.getResult(0).getType();
       });
-      (isExtended ? dropped : written).push_back(narrow);
+      bool mayDrop = isExtended && !narrow->hasAttr(kRoundsAttr);
+      (mayDrop ? dropped : written).push_back(narrow);
     }
   auto sumOf = [](arith::TruncFOp narrow) {
     return narrow.getIn().getDefiningOp<ReduceOp>();

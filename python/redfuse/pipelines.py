@@ -37,7 +37,7 @@ def fused(options: Options) -> list[tuple[str, str]]:
     return [
         ("normalize", "builtin.module(redfuse-normalize)"),
         ("raise", "builtin.module(redfuse-raise,redfuse-widen-accumulators)"),
-        ("fuse", "builtin.module(redfuse-fuse)"),
+        ("fuse", "builtin.module(redfuse-fuse,redfuse-keep-roundings)"),
         (
             "schedule",
             f"builtin.module({narrow}redfuse-schedule{{{' '.join(kind + rules)}}})",

@@ -25,6 +25,11 @@ inline constexpr llvm::StringLiteral kInsteadOfAttr = "redfuse.instead_of";
 /// which of them are the same value: code for one of them does for the other.
 bool takeAlike(LaunchOp a, LaunchOp b);
 
+/// The attribute of a rounding to a narrower float that has to be applied, because
+/// something discrete is made of the rounded value (redfuse-keep-roundings).
+/// Roundings without it may be left out between operations of one kernel.
+inline constexpr llvm::StringLiteral kRoundsAttr = "redfuse.rounds";
+
 /// A cascade as `explain` tells of it: `source`, the first source position;
 /// `locations`, all of them; `stages`, a dictionary for each reduction (reducer,
 /// over, into, type, location).

@@ -199,8 +199,6 @@ def Raise : Pass<"redfuse-raise"> {
                            "mlir::tensor::TensorDialect"];
 }
 
-def WidenAccumulators : Pass<"redfuse-widen-accumulators"> {
-  let summary = "Accumulate sums and products of 16-bit floats in f32";
 def WidenIntegers : Pass<"redfuse-widen-integers"> {
   let summary = "Hold integers of 2 to 63 bits in the next wider one that memory has";
   let description = [{
@@ -212,6 +210,8 @@ def WidenIntegers : Pass<"redfuse-widen-integers"> {
   let dependentDialects = ["mlir::arith::ArithDialect"];
 }
 
+def WidenAccumulators : Pass<"redfuse-widen-accumulators"> {
+  let summary = "Accumulate sums and products of 16-bit floats in f32";
   let description = [{
     `redfuse.reduce add` (or `mul`) of f16, bf16 or narrower values becomes a
     reduction in f32 whose result is rounded once; products that are summed are
@@ -250,6 +250,26 @@ def Fuse : Pass<"redfuse-fuse"> {
     Option<"maxGroup", "max-group", "unsigned", "256",
            "The most cascades that one group may hold">
   ];
+}
+
+def KeepRoundings : Pass<"redfuse-keep-roundings"> {
+  let summary = "Mark the roundings that decide something";
+  let description = [{
+    A rounding to 16 bits (or of f64 to f32) between two operations that meet in one
+    kernel may be left out by later passes. This one follows each to what is made of
+    its result, through bodies and from one cascade to the next, and gives those the
+    attribute `redfuse.rounds` whose result, element by element, comes to
+
+    - the key of an argmax, an argmin or a top-k, or an op that is not known (a sort);
+    - a quantisation: a float of 8 bits, an integer, a whole number, bits;
+    - a comparison. One that makes a clamp does not count, nor one with an infinity
+      where the rounding is to bf16, which has the range of f32;
+    - a result of the function, through nothing but extrema, clamps and signs.
+
+    It is not followed into a sum, a product or a declared reducer: their results
+    have a rounding of their own.
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
 }
 
 def Derive : Pass<"redfuse-derive"> {

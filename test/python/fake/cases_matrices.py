@@ -9,6 +9,7 @@ import cases_kernels
 import numpy as np
 import pytest
 import redfuse
+import rounding_programs
 from cases_kernels import CORPUS, execute, verify
 from matrix_machine import MatrixKernel
 from matrix_programs import sums
@@ -231,3 +232,19 @@ def test_dynamic(shape: tuple[int, int, int], tmp_path: Path) -> None:
     expected = a.astype(np.float64) @ b.astype(np.float64)
     (got,), _ = execute(exe, [a, b], [expected.astype(np.float32)])
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("schedule", ["auto", "stream"])
+@pytest.mark.parametrize("name", rounding_programs.EXACT)
+def test_what_a_rounding_decides(name: str, schedule: str, tmp_path: Path) -> None:
+    """Sums of matrix instructions are rounded to bf16 before they are compared."""
+    shape = (18, 83, 40)
+    _, exe = compiled(rounding_programs.program(name, *shape), tmp_path, schedule=schedule)
+    assert "mma.sync" in exe.asm
+    a, b = rounding_programs.operands(*shape, seed=4)
+    *want, exact = rounding_programs.expected(name, a, b)
+    like = [np.zeros(spec.shape, numpy_dtype(spec.dtype)) for spec in exe.signature.outputs]
+    (*got, total), _ = execute(exe, [a, b], like)
+    for mine, true in zip(got, want, strict=True):
+        np.testing.assert_array_equal(mine, true)
+    np.testing.assert_allclose(total, exact, rtol=2.0**-8)
