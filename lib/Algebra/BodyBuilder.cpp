@@ -168,17 +168,6 @@ std::pair<Value, Value> BodyBuilder::combinePair(Reducer reducer,
     auto p = isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
     better = arith::CmpFOp::create(b, loc, p, v1, v0);
     equal = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v1, v0);
-    // NaN wins over every number, as in numpy and PyTorch.
-    Value nan0 =
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, v0, v0);
-    Value nan1 =
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, v1, v1);
-    Value isNumber0 =
-        arith::XOrIOp::create(b, loc, nan0, constant(b.getBoolAttr(true)));
-    better = arith::OrIOp::create(
-        b, loc, better, arith::AndIOp::create(b, loc, nan1, isNumber0));
-    equal = arith::OrIOp::create(b, loc, equal,
-                                 arith::AndIOp::create(b, loc, nan0, nan1));
   } else {
     auto p = isMax ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt;
     better = arith::CmpIOp::create(b, loc, p, v1, v0);

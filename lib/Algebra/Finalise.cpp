@@ -186,9 +186,6 @@ Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
   if (stage.value && usesF64(d, *stage.value))
     type = bb.b.getF64Type();
   Value result;
-  auto nanOf = [&](Value v, Value otherwise) {
-    return bb.select(bb.isNan(v), v, otherwise);
-  };
   switch (stage.kind) {
   case Stage::Kind::Sum:
     result = choiceValue(bb, reduce, *stage.value, type, state);
@@ -199,9 +196,15 @@ Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
     break;
   case Stage::Kind::Selection:
     result = bb.getWith(operand, stage.data, state[stage.first]);
-    if (stage.worst)
-      result =
-          nanOf(bb.getWith(operand, stage.data, state[*stage.worst]), result);
+    if (stage.worst) {
+      // NaN is never selected: where one end of the data becomes NaN it is the
+      // other one, where both do there is nothing to select.
+      Value worst = bb.getWith(operand, stage.data, state[*stage.worst]);
+      Value none = bb.constant(
+          getReducerIdentity(reduce.getReducer(), operand.getType()));
+      result = bb.select(bb.isNan(result),
+                         bb.select(bb.isNan(worst), none, worst), result);
+    }
     break;
   case Stage::Kind::Endpoints:
     result = bb.getWith(operand, stage.data, state[stage.first]);
@@ -227,8 +230,8 @@ Value Rewriter::selectedIndex(BodyBuilder &bb, const Stage &stage,
   auto at = [&](Value data) { return bb.getWith(operand, stage.data, data); };
   Value data = state[stage.first], index = state[stage.first + 1];
   Value best = at(data), lowest = state[*stage.lowest];
-  Value some = at(bb.constant(1, data.getType()));
   if (reduce.getReducer() == Reducer::TopK) {
+    Value some = at(bb.constant(1, data.getType()));
     // Where all values are NaN they keep their order.
     SmallBitVector rank = toDimSet(reduce.getInto(), numDims);
     for (Value v : reduce.getOperands())
@@ -237,15 +240,11 @@ Value Rewriter::selectedIndex(BodyBuilder &bb, const Stage &stage,
     Value inOrder = bb.add(lowest, bb.cast(position, index.getType()));
     return bb.select(bb.both(bb.isNan(best), bb.isNan(some)), inOrder, index);
   }
-  // NaN comes before all numbers; the first of several is selected. Where the
-  // ends are equal or NaN so is all between, unless the data itself is NaN.
+  // The values at one end can be NaN, which is never selected. Where the ends are
+  // equal so is all between.
   Value worst = at(state[*stage.worst]);
-  Value isOwn = bb.both(bb.isNan(data), bb.isNumber(some));
-  Value allNan = bb.select(isOwn, index, lowest);
   Value allEqual = bb.select(bb.isSame(best, worst), lowest, index);
-  return bb.select(bb.isNan(worst),
-                   bb.select(bb.isNan(best), allNan, state[*stage.worst + 1]),
-                   bb.select(bb.isNan(best), index, allEqual));
+  return bb.select(bb.isNan(best), state[*stage.worst + 1], allEqual);
 }
 
 Value Rewriter::indexOrZero(BodyBuilder &bb, const Stage &stage, Value value,

@@ -317,14 +317,9 @@ void CpuEmitter::finishReduction(Env &env, ArrayRef<Value> accumulators,
           arith::SelectOp::create(b, loc, isBest, result[1], none);
       Value lowest = vector::ReductionOp::create(
           b, loc, vector::CombiningKind::MINSI, candidates);
-      // Only a NaN equals none of the lanes: the index is then the first.
-      Value found = arith::CmpIOp::create(
-          b, loc, arith::CmpIPredicate::ne, lowest,
-          constant(
-              b.getIntegerAttr(indexType, APInt::getSignedMaxValue(width))));
-      Value firstIndex = constant(cast<TypedAttr>(b.getZeroAttr(indexType)));
+      // No lane is NaN: the best is one of them.
       result[0] = best;
-      result[1] = arith::SelectOp::create(b, loc, found, lowest, firstIndex);
+      result[1] = lowest;
     } else if (foldLanes) {
       result[0] = vector::ReductionOp::create(b, loc, kindOf(reducer),
                                               result[0], reassociate);

@@ -73,8 +73,12 @@ FragmentEmitter::State FragmentEmitter::reduceRow(ReduceOp op,
                                                   ArrayRef<Fragment> operands,
                                                   const Fragment &shape,
                                                   size_t row) {
-  // Four chains, so that they overlap.
+  // Four chains, so that they overlap. Of a value and its index each begins with
+  // nothing: a NaN that came first would never be beaten.
   SmallVector<State, 4> chains;
+  if (isPair(op.getReducer()))
+    chains.assign(
+        4, {constant(getIdentityOf(op, 0)), constant(getIdentityOf(op, 1))});
   size_t count = 0;
   Value left = columnsLeft(shape.dim);
   for (size_t i = 0, size = sizeOf(shape); i < size; ++i) {

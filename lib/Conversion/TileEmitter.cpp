@@ -619,6 +619,7 @@ void redfuse::combinePair(OpBuilder &b, Location loc, Reducer reducer,
                           Value otherIndex, bool isOrdered) {
   bool isMax = reducer == Reducer::ArgMax;
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(value.getType()));
+  // A NaN among the elements is never better; the values so far are none.
   Value better, equal;
   if (isFloat) {
     better = arith::CmpFOp::create(
@@ -643,7 +644,5 @@ void redfuse::combinePair(OpBuilder &b, Location loc, Reducer reducer,
     take = arith::OrIOp::create(b, loc, better, tie);
   }
   index = arith::SelectOp::create(b, loc, take, otherIndex, index);
-  Reducer extreme = isFloat ? (isMax ? Reducer::MaximumF : Reducer::MinimumF)
-                            : (isMax ? Reducer::MaxSI : Reducer::MinSI);
-  value = combineValues(b, loc, extreme, value, otherValue);
+  value = arith::SelectOp::create(b, loc, take, otherValue, value);
 }

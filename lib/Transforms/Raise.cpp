@@ -198,32 +198,40 @@ Value Raiser::buildTotal(unsigned k, OpBuilder &b, Location loc) {
   return total;
 }
 
-/// A value and its index; `values` gets both.
+/// A value and its index; `values` gets both. The reduction finds the best number and
+/// where it is first; it counts where it beats the initial value, which a NaN does
+/// not.
 Value Raiser::buildArgument(unsigned k, OpBuilder &b,
                             SmallVectorImpl<Value> &values) {
   Accumulation &acc = accumulations[k];
   Location loc = yielded(k).getLoc();
-  auto reduce =
-      ReduceOp::create(b, loc, acc.reducer,
-                       ValueRange{mapping.lookupOrDefault(acc.terms[0].value),
-                                  mapping.lookupOrDefault(acc.terms[1].value)},
-                       reductionDims, parallelDims);
-  Value value = reduce.getResult(0), index = reduce.getResult(1);
-  // Where nothing beats the initial value its index stays; the reduction says
-  // that of the first element.
-  Value start = fillOf(*acc.indexResult);
-  if (!acc.fromZero || !matchPattern(start, m_Zero())) {
-    Value first = fillOf(k);
-    Value beaten;
-    if (isa<FloatType>(value.getType()))
-      beaten = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, value,
-                                     first);
-    else
-      beaten =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, first);
-    index = arith::SelectOp::create(b, loc, beaten, index, start);
-  }
-  values[*acc.indexResult] = index;
+  Value element = mapping.lookupOrDefault(acc.terms[0].value);
+  auto reduce = ReduceOp::create(
+      b, loc, acc.reducer,
+      ValueRange{element, mapping.lookupOrDefault(acc.terms[1].value)},
+      reductionDims, parallelDims);
+  Value value = reduce.getResult(0);
+  Value first = initScalars[k], start = initScalars[*acc.indexResult];
+  bool isMax = acc.reducer == Reducer::ArgMax;
+  Value beats;
+  if (isa<FloatType>(value.getType()))
+    beats = arith::CmpFOp::create(
+        b, loc, isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT,
+        value, first);
+  else
+    beats = arith::CmpIOp::create(
+        b, loc, isMax ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt,
+        value, first);
+  values[*acc.indexResult] =
+      arith::SelectOp::create(b, loc, beats, reduce.getResult(1), start);
+  // The extremum itself may hand a NaN on.
+  bool handsNaNOn = llvm::is_contained({Reducer::MaximumF, Reducer::MinimumF},
+                                       acc.valueReducer);
+  if (!handsNaNOn || op->getResult(k).use_empty())
+    return values[k] = arith::SelectOp::create(b, loc, beats, value, first);
+  value = combineAlong(b, loc, Reach::All, acc.valueReducer, element)[0];
+  if (!fillIsIdentity(k, acc.valueReducer))
+    value = createCombiner(b, loc, acc.valueReducer, first, value);
   return values[k] = value;
 }
 

@@ -196,17 +196,13 @@ static AffineExpr getPosition(Value v) {
 /// Whether `index` grows from each element of the reduction to the next, the
 /// last reduction dim fastest: the lowest among equals is then the first. (What
 /// a parallel dim adds is the same for all.)
-bool Raiser::isIncreasing(Value index, bool &fromZero) {
+bool Raiser::isIncreasing(Value index) {
   AffineExpr position = getPosition(index);
   std::optional<LinearExpr> linear;
   if (position)
     linear = getLinearExpr(position, op.getNumLoops());
   if (!linear)
     return false;
-  fromZero =
-      linear->constant == 0 && llvm::all_of(parallelDims, [&](int64_t d) {
-        return linear->coefficients[d] == 0;
-      });
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   // What the faster dims add at most, where that is known.
   int64_t span = 0;
@@ -240,6 +236,13 @@ bool Raiser::fillIsIdentity(unsigned k, Reducer reducer) {
     if (reducer == Reducer::Add && f.getValue().isZero())
       return true;
   return value == getReducerIdentity(reducer, scalar.getType());
+}
+
+bool Raiser::startsFromNumber(unsigned k) {
+  Value scalar = fillOf(k);
+  FloatAttr value;
+  return scalar && matchPattern(scalar, m_Constant(&value)) &&
+         !value.getValue().isNaN();
 }
 
 LogicalResult Raiser::analyseMaps(Reason &why) {
@@ -385,7 +388,7 @@ bool Raiser::matchArgument(unsigned k, Reason &why, bool &refused) {
                    "compare strictly, so that ties go to the lowest index");
       return false;
     }
-    if (!isIncreasing(index, acc->fromZero)) {
+    if (!isIncreasing(index)) {
       (void)refuse(why, "not raised",
                    "the index of an extremum is not known to grow from each "
                    "element to the next",
@@ -393,20 +396,18 @@ bool Raiser::matchArgument(unsigned k, Reason &why, bool &refused) {
                    "position over several of known extents");
       return false;
     }
-    Reducer reducer = isMax ? Reducer::ArgMax : Reducer::ArgMin;
-    TypedAttr start;
-    Value indexFill = fillOf(k);
-    if (!fillIsIdentity(p, reducer) || !indexFill ||
-        !matchPattern(indexFill, m_Constant(&start)) ||
-        !isa<IntegerAttr>(start)) {
+    bool keepsNaN = acc->bySelect || acc->reducer == Reducer::MaximumF ||
+                    acc->reducer == Reducer::MinimumF;
+    if (c->isFloat && !keepsNaN && !startsFromNumber(p)) {
       (void)refuse(why, "not raised",
-                   "an extremum with its index starts from a value that is not "
-                   "the identity",
-                   "fill the value with -inf (max) or inf (min) and the index "
-                   "with a constant");
+                   "an extremum that drops NaN starts, with its index, from a "
+                   "value that may be NaN",
+                   "start from a constant");
       return false;
     }
+    Reducer reducer = isMax ? Reducer::ArgMax : Reducer::ArgMin;
     refused = false;
+    acc->valueReducer = acc->reducer;
     acc->reducer = reducer;
     acc->indexResult = k;
     acc->terms.push_back({index});
@@ -481,18 +482,11 @@ LogicalResult Raiser::analyseResult(unsigned k, Reason &why) {
                   "comparison with its index; or, if it is associative, "
                   "declare it: redfuse.combiner = {identity = [...]}");
   }
-  if (acc->bySelect && !fillIsIdentity(k, acc->reducer)) {
-    // select keeps a NaN that it starts with, maxnumf drops it.
-    Value scalar = fillOf(k);
-    TypedAttr value;
-    auto constant = scalar && matchPattern(scalar, m_Constant(&value))
-                        ? dyn_cast<FloatAttr>(value)
-                        : FloatAttr();
-    if (!constant || constant.getValue().isNaN())
-      return refuse(why, "not raised",
-                    "an extremum by select starts from a value that may be NaN",
-                    "start from a constant");
-  }
+  // select keeps a NaN that it starts with, maxnumf drops it.
+  if (acc->bySelect && !fillIsIdentity(k, acc->reducer) && !startsFromNumber(k))
+    return refuse(why, "not raised",
+                  "an extremum by select starts from a value that may be NaN",
+                  "start from a constant");
   accumulations[k] = std::move(*acc);
   return success();
 }

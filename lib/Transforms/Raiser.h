@@ -31,10 +31,10 @@ struct Accumulation {
   llvm::SmallVector<Contribution> terms;
   /// Written as compare and select: NaN is dropped, except in the initial value.
   bool bySelect = false;
-  /// For argmax and argmin: the yielded value that holds the index.
+  /// For argmax and argmin: the yielded value that holds the index, and the reducer
+  /// of the value by itself.
   std::optional<unsigned> indexResult;
-  /// The index of the first element is 0.
-  bool fromZero = true;
+  Reducer valueReducer = Reducer::MaximumF;
   /// This is that yielded value; another one describes it.
   bool isIndex = false;
   /// a*old + b in the old value.
@@ -73,7 +73,7 @@ private:
   mlir::LogicalResult analyseResult(unsigned k, Reason &why);
   bool matchDeclared(CombineOp combine);
   bool matchArgument(unsigned k, Reason &why, bool &refused);
-  bool isIncreasing(mlir::Value index, bool &fromZero);
+  bool isIncreasing(mlir::Value index);
   CascadeOp build();
   /// The cascade without its body's ops.
   CascadeOp buildFrame();
@@ -118,6 +118,8 @@ private:
   }
   bool fillIsIdentity(unsigned k, Reducer reducer);
   bool fillIs(unsigned k, mlir::TypedAttr identity);
+  /// Whether accumulator `k` starts from a constant that is no NaN.
+  bool startsFromNumber(unsigned k);
   bool isPrefix(unsigned k) const { return prefixes.test(k); }
   bool needsInit(unsigned k) {
     if (!reductionDims.empty() && isPrefix(k))
@@ -129,7 +131,7 @@ private:
           k, llvm::cast<mlir::TypedAttr>(
                  accumulations[k].combine.getIdentities()[memberOf(k)]));
     if (!reductionDims.empty())
-      return !accumulations[k].isIndex && !accumulations[k].indexResult &&
+      return accumulations[k].isIndex || accumulations[k].indexResult ||
              !fillIsIdentity(k, accumulations[k].reducer);
     return !outArgument(k).use_empty();
   }

@@ -82,18 +82,19 @@ func.func @initial_constant(%a: tensor<5x3xf32>) -> tensor<5xf32> {
 #r = affine_map<(i, j, k) -> (i)>
 #at = affine_map<()[k, j] -> (j * 7 + k)>
 
-// The row-major position over two dims, the outer one of any extent; one that
-// does not start from 0 is not that of an empty start.
+// The row-major position over two dims, the outer one of any extent. Where nothing
+// beats the initial value the index stays what it was.
 // CHECK-LABEL: func @argmax_of_two_dims
 // CHECK:       redfuse.cascade
 // CHECK:       %[[A:.*]] = affine.apply
 // CHECK:       %[[K:.*]] = arith.index_cast %[[A]]
 // CHECK:       %[[M:.*]]:2 = redfuse.reduce argmax %{{.*}}, %[[K]] over [1, 2] into [0] : f32, i64
-// CHECK-NEXT:  redfuse.yield %[[M]]#0, %[[M]]#1 : f32, i64
+// CHECK-NEXT:  %[[B:.*]] = arith.cmpf ogt, %[[M]]#0, %[[LOW:.*]] : f32
+// CHECK-NEXT:  %[[I:.*]] = arith.select %[[B]], %[[M]]#1, %{{.*}} : i64
+// CHECK-NEXT:  %[[V:.*]] = arith.select %[[B]], %[[M]]#0, %[[LOW]] : f32
+// CHECK-NEXT:  redfuse.yield %[[V]], %[[I]] : f32, i64
 // CHECK:       redfuse.cascade
-// CHECK:       %[[N:.*]]:2 = redfuse.reduce argmax
-// CHECK:       %[[B:.*]] = arith.cmpf une, %[[N]]#0
-// CHECK:       arith.select %[[B]], %[[N]]#1
+// CHECK:       redfuse.reduce argmax
 func.func @argmax_of_two_dims(%a: tensor<5x?x7xf32>) -> (tensor<5xi64>, tensor<5xi64>) {
   %ninf = arith.constant 0xFF800000 : f32
   %c0 = arith.constant 0 : i64
@@ -135,18 +136,21 @@ func.func @argmax_of_two_dims(%a: tensor<5x?x7xf32>) -> (tensor<5xi64>, tensor<5
 #v = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
 
-// Value and index selected together; an index start other than 0 comes back
-// where nothing beats the initial value.
-// CHECK-LABEL: func @argmax
+// Value and index selected together, from any initial values. The index is that of a
+// number; an extremum that hands a NaN on is a reduction of its own.
+// CHECK-LABEL: func @argmax(
 // CHECK:       redfuse.cascade
 // CHECK:       %[[J:.*]] = redfuse.index 1
 // CHECK:       %[[K:.*]] = arith.index_cast %[[J]]
-// CHECK:       %[[M:.*]]:2 = redfuse.reduce argmax %{{.*}}, %[[K]] over [1] into [0] : f32, i64
-// CHECK-NEXT:  redfuse.yield %[[M]]#0, %[[M]]#1 : f32, i64
+// CHECK:       %[[M:.*]]:2 = redfuse.reduce argmax %[[X:.*]], %[[K]] over [1] into [0] : f32, i64
+// CHECK-NEXT:  %[[B:.*]] = arith.cmpf ogt, %[[M]]#0, %{{.*}} : f32
+// CHECK-NEXT:  %[[I:.*]] = arith.select %[[B]], %[[M]]#1, %{{.*}} : i64
+// CHECK-NEXT:  %[[V:.*]] = redfuse.reduce maximumf %[[X]] over [1] into [0] : f32
+// CHECK-NEXT:  redfuse.yield %[[V]], %[[I]] : f32, i64
 // CHECK:       redfuse.cascade
 // CHECK:       %[[N:.*]]:2 = redfuse.reduce argmin
-// CHECK:       %[[B:.*]] = arith.cmpf une, %[[N]]#0
-// CHECK:       arith.select %[[B]], %[[N]]#1
+// CHECK:       %[[C:.*]] = arith.cmpf olt, %[[N]]#0
+// CHECK:       arith.select %[[C]], %[[N]]#1
 func.func @argmax(%a: tensor<5x3xf32>) -> (tensor<5xf32>, tensor<5xi64>, tensor<5xf32>, tensor<5xi64>) {
   %ninf = arith.constant 0xFF800000 : f32
   %inf = arith.constant 0x7F800000 : f32

@@ -157,11 +157,13 @@ def _fold(numbers: Arithmetic, reducer: str, value: Any, axes: tuple[int, ...]) 
 
 
 def _select(numbers: Arithmetic, full: list[Any], axes: tuple[int, ...], largest: bool) -> list:
-    """argmax or argmin: the lowest index wins among equals, NaN wins over numbers."""
+    """argmax or argmin: the lowest index wins among equals, and a NaN is as good as nothing."""
     key, index = full
+    nothing = numbers.number(float("-inf") if largest else float("inf"))
+    is_nan = np.asarray(numbers.is_nan(key), bool)
+    key = np.where(is_nan, nothing, key)
     best = _fold(numbers, "maximumf" if largest else "minimumf", key, axes)
-    nan = numbers.is_nan(key) & numbers.is_nan(best)
-    is_best = np.asarray(key == best, bool) | nan
+    is_best = np.asarray(key == best, bool) & ~is_nan
     last = np.iinfo(np.int64).max
     first = np.where(is_best, index, last)
     return [best, np.min(first, axis=axes, keepdims=True, initial=last)]
@@ -281,9 +283,7 @@ def combine(
     if reducer in ("argmax", "argmin"):
         (value, index), (other, later) = a, b
         better = np.asarray(other > value if reducer == "argmax" else other < value, bool)
-        nan, more = numbers.is_nan(value), numbers.is_nan(other)
-        better = better | (more & ~nan)
-        equal = np.asarray(other == value, bool) | (nan & more)
+        equal = np.asarray(other == value, bool)
         take = better | (equal & np.asarray(later < index, bool))
         return [np.where(take, other, value), np.where(take, later, index)]
     names = {"add": "addf", "mul": "mulf", "and": "andi", "or": "ori", "xor": "xori"}

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import redfuse
 import test_carried
+import test_extrema_with_index as extrema
 from arrays import Typed, driver
 from ptx_machine import Kernel
 from redfuse import check
@@ -614,3 +615,28 @@ def test_loops_that_carry_tensors(name: str, rounds: int, tmp_path: Path) -> Non
     want = want if isinstance(want, tuple | list) else [want]
     for mine, wanted in zip(execute(exe, inputs, want)[0], want, strict=True):
         np.testing.assert_allclose(mine, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("schedule", ["auto", "split"])
+@pytest.mark.parametrize("op, predicate", [("maximumf", "ogt"), ("minnumf", "olt"), ("", "ogt")])
+def test_extrema_with_index(op: str, predicate: str, schedule: str, tmp_path: Path) -> None:
+    """A NaN is no maximum, wherever it stands; equal numbers go by their index."""
+    spelling = (predicate, False, False)
+    body = extrema.beside(op, predicate) if op else extrema.by_selects(*spelling)
+    for shape, start in [((6, 203), (1.0, -7)), ((6, 2048), (np.inf, 5))]:
+        if predicate == "ogt":
+            start = (-start[0], start[1])
+        path = tmp_path / "program.mlir"
+        path.write_text(extrema.program([body], shape, start))
+        exe = redfuse.compile(
+            path, target="cuda:sm_90a", options={"cache": False, "schedule": schedule}
+        )
+        for x in extrema.data(shape, 5):
+            kept = [extrema.walked(row, spelling, start) for row in x]
+            numbers, indices = (np.array(v) for v in zip(*kept, strict=True))
+            if op == "maximumf":
+                numbers = np.where(np.isnan(x).any(-1), np.nan, numbers)
+            want = [numbers.astype(np.float32), indices.astype(np.int32)]
+            (value, index), _ = execute(exe, [x], want)
+            np.testing.assert_array_equal(value, numbers)
+            np.testing.assert_array_equal(index, indices)
