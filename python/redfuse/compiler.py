@@ -29,6 +29,8 @@ from .options import Options
 from .runtime.specs import Signature
 
 LOG = logging.getLogger("redfuse")
+# Logged with a stage's name as it begins, for who wants to know where a compilation is.
+AT_STAGE = "stage %s"
 
 
 def compile(
@@ -204,6 +206,7 @@ class Lowered:
         """Machine code of a fully lowered module; ``cpu``: for another processor than this."""
         from . import _ext
 
+        LOG.debug(AT_STAGE, "object")
         start = time.perf_counter()
         code = _ext.emit_object(self.module.operation, cpu=cpu, opt_level=options.opt_level)
         self.timings["object"] = time.perf_counter() - start
@@ -266,6 +269,7 @@ def _lower_gpu(program: Source, options: Options, stop_after: str | None, target
     lowered = _lower(program, options, stages, stop_after, device.target_attribute(chip))
     if stop_after is not None:
         return lowered
+    LOG.debug(AT_STAGE, "assembler")
     start = time.perf_counter()
     if device is cuda:
         lowered.device, lowered.resources = cuda.images(lowered.ptx, chip)
@@ -327,6 +331,7 @@ def _lower(
         )
     recorder = Recorder()
     for stage, pipeline in stages:
+        LOG.debug(AT_STAGE, stage)
         start = time.perf_counter()
         if stage == "loops":
             loops.order(module)

@@ -76,11 +76,17 @@ def _first_chip(target: str) -> str:
 
 def machine_text() -> str:
     """One line: this machine's AMD GPUs, what programs are compiled for, and what that lacks."""
+    missing = missing_tools()
+    needs = f"; needs {' and '.join(missing)}" if missing else ""
+    return gputargets.machine_text("rocm", CHIPS) + needs
+
+
+def missing_tools() -> list[str]:
+    """What this machine lacks to make code objects."""
     missing = [] if _has_llvmlite() else ["llvmlite"]
     if find_lld() is None:
         missing.append("ld.lld (the package ziglang has one)")
-    needs = f"; needs {' and '.join(missing)}" if missing else ""
-    return gputargets.machine_text("rocm", CHIPS) + needs
+    return missing
 
 
 def target_attribute(chip: str) -> str:

@@ -161,6 +161,16 @@ def command_fuzz(arguments: list[str]) -> int:
     return call([venv.python, script, *arguments], env=env)
 
 
+def command_programs(arguments: list[str]) -> int:
+    """Compiles programs, our own or a folder's, for all targets, and prints how each fared."""
+    venv = ready(["programs", *arguments])
+    if "--suite" in arguments and not {"-h", "--help"} & set(arguments):
+        install_extra(venv, "torch")
+    install_extra(venv, "rocm")
+    script = ROOT / "test" / "programs" / "compile_all.py"
+    return call([venv.python, script, *absolute(arguments)], env=environment(venv))
+
+
 def command_verify(arguments: list[str]) -> int:
     """The corpus and the examples, or some files: derivations and results."""
     venv = ready(["verify", *arguments])
@@ -212,6 +222,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "fuzz": (command_fuzz, "[--host] [--count N] [--jobs J] [--target T]: random programs"),
     "verify": (command_verify, "[--jobs J] [FILE...]: redfuse verify of the corpus and examples"),
     "versus": (command_versus, "OTHER [WORKLOAD...]: another build and this one, timed in turn"),
+    "programs": (command_programs, "[--suite DIR] [--target T,...]: how each compiles, a table"),
     "gpu": (command_gpu, "[--here] [FOLDER]: pack the GPU tests for a machine without a network"),
     "wheel": (wheel, "[PYTHON]: build a wheel into dist/, install it elsewhere and import it"),
     "ci": (command_ci, "[--clean]: all of the above that CI checks"),
@@ -222,7 +233,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="tools/dev",
         description="Sets up what is missing (.venv, build/dev), then does what is asked.",
-        epilog="\n".join(f"  {name:6} {text}" for name, (_, text) in COMMANDS.items()),
+        epilog="\n".join(f"  {name:8} {text}" for name, (_, text) in COMMANDS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")

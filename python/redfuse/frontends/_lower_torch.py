@@ -117,7 +117,13 @@ def lower(path: str) -> str:
     """The linalg text of the exported program in the file ``path``, its entry named main."""
     import torch
 
-    program = torch.export.load(path)
+    return linalg_text(torch.export.load(path))
+
+
+def linalg_text(program: Any) -> str:
+    """That of an ``ExportedProgram``."""
+    import torch
+
     try:
         from torch_mlir.extras.fx_importer import FxImporter
         from torch_mlir.ir import Context
