@@ -119,6 +119,10 @@ private:
   struct MatrixWalk;
   struct Fragment;
   void emitMatrixContraction();
+  std::pair<int64_t, bool> accessOf(const MatrixWalk &plan, mlir::Value source,
+                                    llvm::ArrayRef<Axis> axes, int64_t count);
+  int64_t countAccesses(const MatrixWalk &plan);
+  static bool halve(MatrixWalk &plan);
   MatrixWalk planMatrixWalk(const MatrixForm &form);
   bool hasWholeTiles(llvm::ArrayRef<Axis> axes, int64_t by);
   void emitMatrixTile(const MatrixWalk &plan, mlir::Value number,

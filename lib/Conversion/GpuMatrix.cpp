@@ -31,6 +31,10 @@ static constexpr int64_t kSums = 64, kOperandBytes = 16;
 /// make it worth while.
 static constexpr int64_t kAhead = 64, kLeastAhead = 4;
 
+/// Accesses of a lane for one step of a sum, where they are so narrow that each has
+/// an address and a register of its own.
+static constexpr int64_t kAccesses = 32;
+
 /// How a contraction is dealt out.
 struct GpuEmitter::MatrixWalk {
   const MatrixForm &form;
@@ -353,7 +357,54 @@ GpuEmitter::MatrixWalk GpuEmitter::planMatrixWalk(const MatrixForm &form) {
   while (2 * plan.laneSums() * elementBits(x.left) <= 8 * kOperandBytes &&
          plan.step() < sums)
     plan.sumTiles *= 2;
+  while (countAccesses(plan) > kAccesses && halve(plan))
+    ;
   return plan;
+}
+
+/// Elements of one access to an operand, of which a lane has `count` neighbours along
+/// the axes and the sums of a step, and whether they are those along the axes.
+std::pair<int64_t, bool> GpuEmitter::accessOf(const MatrixWalk &plan,
+                                              Value source, ArrayRef<Axis> axes,
+                                              int64_t count) {
+  int64_t bytes = std::max(
+      1u, getElementTypeOrSelf(source.getType()).getIntOrFloatBitWidth() / 8);
+  auto widthAlong = [&](unsigned dim, int64_t most) {
+    int64_t width = 1;
+    while (2 * width <= most && 2 * width * bytes <= kOperandBytes &&
+           most % (2 * width) == 0 && isMultiple(dim, 2 * width))
+      width *= 2;
+    return width;
+  };
+  std::optional<unsigned> contiguous = program->getContiguous(source);
+  if (contiguous == plan.sums.back().dim)
+    return {widthAlong(*contiguous, plan.laneSums()), false};
+  if (contiguous != axes.back().dim)
+    return {1, false};
+  int64_t width = widthAlong(*contiguous, count);
+  return {width, width > 1};
+}
+
+/// Accesses of a lane for one step.
+int64_t GpuEmitter::countAccesses(const MatrixWalk &plan) {
+  auto count = [&](Value source, ArrayRef<Axis> axes, int64_t neighbours) {
+    return neighbours * plan.laneSums() /
+           accessOf(plan, source, axes, neighbours).first;
+  };
+  return count(plan.form.left, plan.rows, plan.laneRows()) +
+         count(plan.form.right, plan.columns, plan.columnTiles);
+}
+
+/// Fewer instructions for a step, or for a tile; false if there is one.
+bool GpuEmitter::halve(MatrixWalk &plan) {
+  int64_t &most = plan.sumTiles > 1                    ? plan.sumTiles
+                  : plan.laneRows() > plan.columnTiles ? plan.rowTiles
+                                                       : plan.columnTiles;
+  int64_t &halved = most > 1 ? most : plan.rowTiles;
+  if (halved == 1)
+    return false;
+  halved /= 2;
+  return true;
 }
 
 /// Whether tiles of so many end where the axes do.
@@ -369,23 +420,8 @@ GpuEmitter::makeFragment(const MatrixWalk &plan, Value source,
                          MatrixElement element, bool isSigned,
                          ArrayRef<Axis> axes, int64_t count, Value first,
                          bool isWhole, const Env &tile) {
-  Fragment fragment{source, element, isSigned, {}, count, 1, false};
-  int64_t bytes = std::max(
-      1u, getElementTypeOrSelf(source.getType()).getIntOrFloatBitWidth() / 8);
-  auto widthAlong = [&](unsigned dim, int64_t most) {
-    int64_t width = 1;
-    while (2 * width <= most && 2 * width * bytes <= kOperandBytes &&
-           most % (2 * width) == 0 && isMultiple(dim, 2 * width))
-      width *= 2;
-    return width;
-  };
-  std::optional<unsigned> contiguous = program->getContiguous(source);
-  if (contiguous == plan.sums.back().dim) {
-    fragment.width = widthAlong(*contiguous, plan.laneSums());
-  } else if (contiguous == axes.back().dim) {
-    fragment.width = widthAlong(*contiguous, count);
-    fragment.isAlongRows = fragment.width > 1;
-  }
+  auto [width, isAlongRows] = accessOf(plan, source, axes, count);
+  Fragment fragment{source, element, isSigned, {}, count, width, isAlongRows};
   int64_t step = fragment.isAlongRows ? fragment.width : 1;
   for (int64_t i = 0; i < count; i += step) {
     Value at =
