@@ -162,21 +162,55 @@ size_t FragmentEmitter::storePieces(Value memref, AffineMap map,
   return p;
 }
 
+/// The vector of which two values are both elements, in their order; null if none.
+static Value getCommonPair(Value low, Value high) {
+  auto first = low.getDefiningOp<vector::ExtractOp>(),
+       second = high.getDefiningOp<vector::ExtractOp>();
+  if (!first || !second || first.getSource() != second.getSource() ||
+      first.getSourceVectorType().getShape() != ArrayRef<int64_t>{2} ||
+      first.getStaticPosition() != ArrayRef<int64_t>{0} ||
+      second.getStaticPosition() != ArrayRef<int64_t>{1})
+    return {};
+  return first.getSource();
+}
+
 Value FragmentEmitter::packPair(Value low, Value high) {
   auto first = low.getDefiningOp<arith::TruncFOp>(),
        second = high.getDefiningOp<arith::TruncFOp>();
   if (first && second && first.getIn().getType().isF32() &&
       second.getIn().getType().isF32())
     return ptx.pack(low.getType(), first.getIn(), second.getIn());
-  Value pair = vector::FromElementsOp::create(
-      b, loc, VectorType::get({2}, low.getType()), ValueRange{low, high});
+  Value pair = getCommonPair(low, high);
+  if (!pair)
+    pair = vector::FromElementsOp::create(
+        b, loc, VectorType::get({2}, low.getType()), ValueRange{low, high});
   pair = vector::BitCastOp::create(b, loc, VectorType::get({1}, b.getI32Type()),
                                    pair);
   return vector::ExtractOp::create(b, loc, pair, ArrayRef<int64_t>{0});
 }
 
+/// Neighbours that were rounded one by one, rounded by pairs (see roundPairs).
+static void roundByPairs(OpBuilder &b, Location loc, FragmentEmitter &emitter,
+                         MutableArrayRef<Value> values) {
+  for (; values.size() >= 2; values = values.drop_front(2)) {
+    auto low = values[0].getDefiningOp<arith::TruncFOp>();
+    if (!low || !values[1].getDefiningOp<arith::TruncFOp>() ||
+        !low.getIn().getType().isF32() ||
+        low.getType().getIntOrFloatBitWidth() != 16)
+      continue;
+    Value pair = emitter.packPair(values[0], values[1]);
+    pair = vector::FromElementsOp::create(
+        b, loc, VectorType::get({1}, b.getI32Type()), pair);
+    pair = vector::BitCastOp::create(b, loc,
+                                     VectorType::get({2}, low.getType()), pair);
+    for (int64_t k : {0, 1})
+      values[k] = vector::ExtractOp::create(b, loc, pair, k);
+  }
+}
+
 void FragmentEmitter::store(Value memref, AffineMap map,
-                            const Fragment &value) {
+                            const Fragment &given) {
+  Fragment value = given;
   auto type = cast<MemRefType>(memref.getType());
   Value bytes = asBytes(b, loc, memref);
   auto inMemory = [&](Value v) -> Value {
@@ -189,6 +223,8 @@ void FragmentEmitter::store(Value memref, AffineMap map,
   size_t stored = pairs ? storePieces(memref, map, value) * 2 * layout.rows : 0;
   if (isMatrix && stored == value.values.size())
     return;
+  if (isMatrix && !pairs)
+    roundByPairs(b, loc, *this, value.values);
   for (size_t half = 0; half < layout.rows; ++half) {
     OpBuilder::InsertionGuard guard(b);
     Value exists;

@@ -344,8 +344,9 @@ static bool isRoundedToCompute(Operation *def) {
          });
 }
 
-/// Two values are rounded by one instruction. (Single ones, with arithmetic in 16
-/// bits behind them, ptxas moves among running products, which it then serialises.)
+/// Two values are rounded by one instruction. (Single ones ptxas may move among
+/// running products, which it then serialises: where arithmetic in 16 bits follows,
+/// or stores of single elements.)
 Fragment FragmentEmitter::roundPairs(Type element, const Fragment &x) {
   Fragment result = x;
   for (size_t i = 0; i + 1 < x.values.size(); i += 2) {

@@ -49,6 +49,13 @@ def operator(name: str) -> str:
     return cases.all_cases("bf16")[f"attention_operators/{name}"].program()
 
 
+def rounded(rows: int, columns: int, length: int) -> str:
+    """A product in bf16 whose operands are both transposed in memory."""
+    p = Torch()
+    a, b = p.argument(length, rows, dtype="bf16"), p.argument(columns, length, dtype="bf16")
+    return p.text(p.matmul(p.transpose(a, [1, 0]), p.transpose(b, [1, 0])))
+
+
 def product(rows: int, columns: int, length: int, then: str) -> str:
     """A product in f32 of 16-bit matrices, and what follows it."""
     p = Program()
@@ -97,6 +104,7 @@ MATRIX = {
     "product-shared": lambda: product(2048, 128, 768, "relu"),
     "head": lambda: product(1000, 256, 4096, "softmax"),
     "clamped": lambda: clamped(1024, 2048, 4096),
+    "rounded": lambda: rounded(2048, 4096, 8192),
 }
 MEMORY = {
     "softmax": lambda: programs.softmax(8192, 8192, "bf16"),
