@@ -47,7 +47,11 @@ def parser() -> argparse.ArgumentParser:
     add("--only", default="", metavar="TEXT", help="programs whose names have it")
     add("--out", type=Path, default=FOLDER / "record.jsonl", metavar="FILE", help="the record")
     add("--restart", action="store_true", help="forget the record")
-    add("--keep", action="store_true", help="what an earlier build compiled need not be again")
+    add(
+        "--keep",
+        action="store_true",
+        help="what an earlier build compiled without anything to tell is not compiled again",
+    )
     add("--jobs", type=int, default=1, help="processes (1)")
     add("--seconds", type=float, default=120.0, help="for one compilation (120)")
     add("--memory", type=float, default=8.0, help="GiB of addresses for one compilation (8)")
@@ -102,7 +106,7 @@ def is_done(row: Row | None, digest: str, build: str, keep: bool) -> bool:
     """Whether a row tells what compiling again would tell."""
     if row is None or row.digest != digest:
         return False
-    return row.build == build or (keep and row.status == COMPILED)
+    return row.build == build or (keep and is_clean(row))
 
 
 def row_of(outcome: processes.Outcome) -> Row:
