@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -114,8 +115,22 @@ struct DimOfBranch : OpRewritePattern<tensor::DimOp> {
 };
 } // namespace
 
-/// `name__shapes`: writes the extents of all results, one after another.
-static LogicalResult makeShapesFunction(func::FuncOp func) {
+/// Whether elements are read or computed in `func`.
+static bool touchesElements(func::FuncOp func) {
+  return func
+      .walk([](Operation *op) {
+        return isa<LaunchOp, linalg::LinalgOp, LoopLikeOpInterface,
+                   tensor::ExtractOp, tensor::InsertOp, tensor::InsertSliceOp>(
+                   op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// `name__shapes`: writes the extents of all results, one after another, and
+/// asserts what `func` does if it `asserts`.
+static FailureOr<func::FuncOp> makeShapes(func::FuncOp func, bool asserts) {
   OpBuilder b(func);
   auto shapes = cast<func::FuncOp>(b.clone(*func));
   shapes.setSymName((func.getSymName() + "__shapes").str());
@@ -125,10 +140,8 @@ static LogicalResult makeShapesFunction(func::FuncOp func) {
   if (failed(shapes.insertArgument(shapes.getNumArguments(), indices, {}, loc)))
     return failure();
   Value out = shapes.getArguments().back();
-  shapes.walk([](cf::AssertOp assertion) {
-    if (assertion->getParentOfType<func::FuncOp>())
-      assertion.erase();
-  });
+  if (!asserts)
+    shapes.walk([](cf::AssertOp assertion) { assertion.erase(); });
   shapes.walk([&](func::ReturnOp ret) {
     b.setInsertionPoint(ret);
     int64_t position = 0;
@@ -156,7 +169,19 @@ static LogicalResult makeShapesFunction(func::FuncOp func) {
   arith::SelectOp::getCanonicalizationPatterns(patterns, func.getContext());
   patterns.add<DimOfCarried, DimOfBranch>(func.getContext());
   scf::IfOp::getCanonicalizationPatterns(patterns, func.getContext());
-  return applyPatternsGreedily(shapes, std::move(patterns));
+  if (failed(applyPatternsGreedily(shapes, std::move(patterns))))
+    return failure();
+  return shapes;
+}
+
+/// What the extents of arguments alone decide needs no assertions: the function
+/// itself has them. Where elements are read for extents, it would be too late.
+static LogicalResult makeShapesFunction(func::FuncOp func) {
+  FailureOr<func::FuncOp> shapes = makeShapes(func, /*asserts=*/false);
+  if (failed(shapes) || !touchesElements(*shapes))
+    return success(succeeded(shapes));
+  shapes->erase();
+  return success(succeeded(makeShapes(func, /*asserts=*/true)));
 }
 
 /// If `value` is a launch's result (seen through reshapes), lets the launch write

@@ -183,6 +183,8 @@ private:
 
   /// Scalar code that may be evaluated anywhere in the nest.
   void checkScalar(Operation *op) {
+    if (isa<cf::AssertOp>(op))
+      return;
     if (op->getNumRegions() || !isMemoryEffectFree(op) ||
         !llvm::all_of(op->getResultTypes(), isScalar))
       return fail("it contains " + op->getName().getStringRef());
@@ -396,7 +398,23 @@ private:
     }
   }
 
-  /// Clones what computes `value` to the builder's position.
+  /// Clones the assertions of `block`, up to `end` if there is one, which are not
+  /// in the body yet.
+  void emitAssertions(OpBuilder &inner, IRMapping &mapping, Block &block,
+                      Operation *end) {
+    for (auto assertion : block.getOps<cf::AssertOp>()) {
+      if (end && !assertion->isBeforeInBlock(end))
+        return;
+      if (!asserted.insert(assertion).second)
+        continue;
+      Value holds = evaluate(inner, mapping, assertion.getArg());
+      cf::AssertOp::create(inner, assertion.getLoc(), holds,
+                           assertion.getMsg());
+    }
+  }
+
+  /// Clones what computes `value` to the builder's position; in front of a read
+  /// stands what the loop asserts in front of it.
   Value evaluate(OpBuilder &inner, IRMapping &mapping, Value value) {
     if (Value known = mapping.lookupOrNull(value))
       return known;
@@ -405,6 +423,8 @@ private:
     Operation *op = value.getDefiningOp();
     for (Value operand : op->getOperands())
       mapping.map(operand, evaluate(inner, mapping, operand));
+    if (isa<tensor::ExtractOp>(op))
+      emitAssertions(inner, mapping, *op->getBlock(), op);
     inner.clone(*op, mapping);
     return mapping.lookup(value);
   }
@@ -462,8 +482,15 @@ private:
                      root.getInitArgs(), innermost.getRegionIterArgs()))
               mapping.map(argument, init);
           SmallVector<Value> yields;
+          asserted.clear();
           for (Value value : values)
             yields.push_back(evaluate(inner, mapping, value));
+          // Of loops that are reduced here, or all of whose points these are.
+          for (scf::ForOp loop : chain)
+            emitAssertions(inner, mapping, *loop.getBody(), nullptr);
+          if (context.size() + chain.size() == parallel.size())
+            for (scf::ForOp loop : context)
+              emitAssertions(inner, mapping, *loop.getBody(), nullptr);
           linalg::YieldOp::create(inner, bodyLoc, yields);
         });
   }
@@ -589,6 +616,8 @@ private:
   SmallVector<scf::ForOp> mapped, reduced;
   SmallVector<Value> accumulators;
   llvm::DenseMap<Operation *, SmallVector<Value>> tensors;
+  /// What the body that is made asserts already.
+  llvm::SmallPtrSet<Operation *, 4> asserted;
 };
 
 struct LoopToGeneric : OpRewritePattern<scf::ForOp> {

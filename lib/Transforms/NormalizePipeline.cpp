@@ -21,7 +21,7 @@ void redfuse::buildNormalizePipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 
   // Bounds and other scalars that do not vary leave the loops first.
-  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createNormalizeInvariants());
   pm.addPass(createNormalizeLoops());
   pm.addPass(createNormalizeGeneralize());
   pm.addPass(createWidenIntegers());

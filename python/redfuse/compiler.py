@@ -393,11 +393,12 @@ def _no_calls(operation: Any, entry: str) -> None:
 
 
 def _prepare(module: Any, entry: str) -> None:
-    """A parsed module as the first stage takes it: one function, with checks of its extents."""
+    """A parsed module as the first stage takes it: one function, with checks of its accesses."""
     from . import shapechecks
 
     _keep_only(module, entry)
     shapechecks.insert(module, mlir_frontend.find_entry(module, entry))
+    run_pipeline(module, "builtin.module(redfuse-check-accesses)", "check")
 
 
 def run_pipeline(module: Any, pipeline: str, stage: str) -> None:
@@ -412,6 +413,7 @@ def run_pipeline(module: Any, pipeline: str, stage: str) -> None:
 
 
 _NO_LOWERING = ("op was not bufferized", "failed to legalize operation")
+_UNCHECKED = "cannot be checked"  # by redfuse-check-accesses
 _CURRENT = re.compile(r"see current operation: (?:[%\w:, ]+ = )?\"?([a-z_]\w*\.[\w.]+)")
 
 
@@ -429,7 +431,9 @@ def _stage_error(error: CompileError, stage: str) -> Error:
         operation = next((match[1] for match in current if match), None)
         if operation and operation not in message:
             message += f" ({operation})"
-        unsupported |= message.startswith(_NO_LOWERING) or "has no lowering" in message
+        unsupported |= message.startswith(_NO_LOWERING) or any(
+            words in message for words in ("has no lowering", _UNCHECKED)
+        )
         where = position_text(diagnostic["file"], diagnostic["line"], diagnostic["column"])
         lines.append(f"{where}: {message}" if where else message)
         for note in diagnostic["notes"]:

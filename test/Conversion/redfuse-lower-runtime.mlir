@@ -44,7 +44,12 @@ func.func @calls(%n: index, %x: memref<index>) {
 // -----
 
 // CHECK-LABEL: func.func @allocates
-// CHECK: %[[BYTES:.*]] = arith.index_cast {{.*}} : index to i64
+// A product of extents that wraps around asks for more memory than there is.
+// CHECK-DAG: %[[MOST:.*]] = llvm.mlir.constant(9223372036854775807 : i64)
+// CHECK: %[[COUNT:.*]] = arith.maxsi
+// CHECK: "llvm.intr.smul.with.overflow"({{.*}}, %[[COUNT]])
+// CHECK: %[[WRAPS:.*]] = arith.ori
+// CHECK: %[[BYTES:.*]] = arith.select %[[WRAPS]], %[[MOST]]
 // CHECK: %[[MEMORY:.*]] = call @redfuse_rt_alloc(%[[BYTES]]) : (i64) -> !llvm.ptr
 // CHECK: %[[NULL:.*]] = llvm.mlir.zero
 // CHECK: %[[OK:.*]] = llvm.icmp "ne" %[[MEMORY]], %[[NULL]]

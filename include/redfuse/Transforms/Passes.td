@@ -4,6 +4,50 @@
 
 include "mlir/Pass/PassBase.td"
 
+// Before layer 1 --------------------------------------------------------------
+
+def CheckAccesses : Pass<"redfuse-check-accesses"> {
+  let summary = "Assert what operations on tensors leave undefined";
+  let description = [{
+    An index outside its tensor, a slice that does not fit, extents that disagree
+    or are negative, a shape of another number of elements: MLIR leaves these
+    undefined, and buffers would make them accesses to foreign memory. Each that
+    is not known to be right gets a `cf.assert` in front, whose message names the
+    operation and its place. Known are indices whose range, in terms of extents,
+    lies inside, and what the program asserts or asks for itself. Where both ends
+    of an index's range occur in the loops or bodies around, they are looked at
+    in front of these, once.
+
+    Memory itself (memrefs), tensors of unknown rank and vectors of a tensor's
+    elements are refused.
+
+    Before:
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 iter_args(%t = %x) -> (tensor<40xf32>) {
+      %s = tensor.insert %v into %t[%i] : tensor<40xf32>
+      %k = tensor.extract %at[%i] : tensor<40xindex>
+      %e = tensor.extract %x[%k] : tensor<40xf32>
+    ```
+
+    After:
+
+    ```mlir
+    // The largest %i is %n - 1, and there is one unless 0 >= %n.
+    cf.assert %inside_or_no_round, "...: tensor.insert: index 0 is outside the tensor"
+    scf.for %i = %c0 to %n step %c1 iter_args(%t = %x) -> (tensor<40xf32>) {
+      %s = tensor.insert %v into %t[%i] : tensor<40xf32>
+      %k = tensor.extract %at[%i] : tensor<40xindex>
+      %inside = arith.cmpi ult, %k, %c40 : index
+      cf.assert %inside, "...: tensor.extract: index 0 is outside the tensor"
+      %e = tensor.extract %x[%k] : tensor<40xf32>
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+    "mlir::affine::AffineDialect", "mlir::cf::ControlFlowDialect",
+    "mlir::tensor::TensorDialect"];
+}
+
 // Layer 1: normalise ----------------------------------------------------------
 
 class NormalizePass<string flag> : Pass<"redfuse-normalize-" # flag> {
@@ -167,6 +211,16 @@ def NormalizeLoops : NormalizePass<"loops"> {
     becomes linalg.generic ops. A loop may do both: what it inserts at each step
     of a recurrence becomes a result for every prefix (see
     redfuse-normalize-scans). What cannot be read so is left and noted in `redfuse.refused`.
+  }];
+}
+
+def NormalizeInvariants : NormalizePass<"invariants"> {
+  let summary = "Move scalars that do not vary out of loops";
+  let description = [{
+    Bounds and other scalars that are the same in each round are computed once,
+    in front of the loop, and so is what is computed of tensors of known extents.
+    What reads or writes at computed places stays: in front of a loop of no
+    rounds, nothing has checked it.
   }];
 }
 

@@ -1,0 +1,77 @@
+//===- AccessChecks.h - what must hold before memory is touched -*- C++ -*-===//
+#ifndef REDFUSE_LIB_TRANSFORMS_ACCESSCHECKS_H
+#define REDFUSE_LIB_TRANSFORMS_ACCESSCHECKS_H
+
+#include "redfuse/Analysis/IndexRanges.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+
+namespace redfuse {
+
+/// Puts `cf.assert`s in front of operations, for what is not known to hold: by
+/// the ranges of indices, and by what the program asserts or asks for itself.
+/// Messages say where the operation stands, which, and `what` is wrong.
+class AccessChecks {
+public:
+  explicit AccessChecks(mlir::Operation *root) : ranges(root) {}
+
+  /// An index into dim `dim` of `tensor`. Where it is made of the positions of
+  /// loops, and both ends of its range occur, these are looked at in front of
+  /// the loops.
+  void requireInside(mlir::Operation *op, mlir::Value index, mlir::Value tensor,
+                     int64_t dim, const llvm::Twine &what);
+  void requireEqual(mlir::Operation *op, const Extent &a, const Extent &b,
+                    const llvm::Twine &what);
+  void requireAtLeast(mlir::Operation *op, const Extent &number, int64_t least,
+                      const llvm::Twine &what);
+  /// a <= b, both not negative.
+  void requireAtMost(mlir::Operation *op, const Extent &a, const Extent &b,
+                     const llvm::Twine &what);
+  /// These are the extents of a tensor: none is negative, and its elements'
+  /// addresses are numbers.
+  void requireSize(mlir::Operation *op, llvm::ArrayRef<Extent> extents,
+                   mlir::Type element);
+  /// Asserts what `makeCondition` makes in front of `op`.
+  void require(mlir::Operation *op,
+               llvm::function_ref<mlir::Value(mlir::OpBuilder &)> makeCondition,
+               const llvm::Twine &what);
+
+  /// The product of extents, as the machine computes it; and whether a tensor of
+  /// these, each taken for 1 at least, has an address for every byte.
+  static mlir::Value makeProduct(mlir::OpBuilder &b, mlir::Location loc,
+                                 llvm::ArrayRef<Extent> extents);
+  static mlir::Value fitsInMemory(mlir::OpBuilder &b, mlir::Location loc,
+                                  llvm::ArrayRef<Extent> extents,
+                                  int64_t bytes);
+
+  static Extent extentOf(mlir::Value tensor, int64_t dim) {
+    return IndexRanges::traceExtent(tensor, dim);
+  }
+  static Extent constant(int64_t number) { return {number, mlir::Value(), -1}; }
+
+  IndexRanges ranges;
+
+private:
+  bool isAsserted(mlir::Operation *op, mlir::Value index,
+                  mlir::AffineExpr extent, bool isLowKnown, bool isHighKnown);
+  bool requireInFront(mlir::Operation *op, mlir::Value index,
+                      const Extent &extent, const llvm::Twine &what);
+  bool isSmall(llvm::ArrayRef<Extent> extents, mlir::Type element);
+  /// Whether the same was asserted in front of `op` before; else notes that it is.
+  bool isRepeated(mlir::Operation *op, llvm::ArrayRef<Extent> numbers,
+                  int64_t kind);
+  void emit(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value condition,
+            const llvm::Twine &what);
+
+  struct Done {
+    llvm::SmallVector<Extent> numbers;
+    int64_t kind;
+    mlir::Operation *op;
+  };
+  llvm::SmallVector<Done> done;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_TRANSFORMS_ACCESSCHECKS_H

@@ -1,0 +1,25 @@
+// RUN: redfuse-opt %s -split-input-file -redfuse-check-accesses -verify-diagnostics
+
+func.func @memory(%x: tensor<4xf32>, %i: index) -> f32 {
+  // expected-error@below {{accesses to 'memref<4xf32>' cannot be checked; expected operations on tensors of known ranks}}
+  %m = memref.alloc() : memref<4xf32>
+  %v = memref.load %m[%i] : memref<4xf32>
+  return %v : f32
+}
+
+// -----
+
+func.func @ranks(%x: tensor<4xf32>) -> tensor<?x?xf32> {
+  // expected-error@below {{accesses to 'tensor<*xf32>' cannot be checked}}
+  %y = tensor.cast %x : tensor<4xf32> to tensor<*xf32>
+  %z = tensor.cast %y : tensor<*xf32> to tensor<?x?xf32>
+  return %z : tensor<?x?xf32>
+}
+
+// -----
+
+func.func @vectors(%x: tensor<?xf32>, %i: index, %z: f32) -> vector<4xf32> {
+  // expected-error@below {{accesses to 'tensor<?xf32>' cannot be checked}}
+  %v = vector.transfer_read %x[%i], %z {in_bounds = [true]} : tensor<?xf32>, vector<4xf32>
+  return %v : vector<4xf32>
+}

@@ -1,0 +1,152 @@
+// RUN: redfuse-opt %s -split-input-file -redfuse-check-accesses | FileCheck %s
+
+// CHECK-LABEL: func @extract
+// CHECK-SAME: (%{{.*}}: tensor<40xf32>, %[[I:.*]]: index)
+// CHECK: %[[N:.*]] = arith.constant 40 : index
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[I]], %[[N]] : index
+// CHECK: cf.assert %[[INSIDE]], "{{.*}}check-accesses.mlir:9:8: tensor.extract: index 0 is outside the tensor"
+func.func @extract(%x: tensor<40xf32>, %i: index) -> f32 {
+  %v = tensor.extract %x[%i] : tensor<40xf32>
+  return %v : f32
+}
+
+// -----
+
+// Both ends occur: they are looked at in front of the loop, if it has a round.
+// CHECK-LABEL: func @loop
+// CHECK-SAME: (%{{.*}}: tensor<40xf32>, %[[N:.*]]: index
+// CHECK: %[[LAST:.*]] = arith.addi %[[N]]
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[LAST]]
+// CHECK: %[[EMPTY:.*]] = arith.cmpi sle, %[[N]]
+// CHECK: %[[HOLDS:.*]] = arith.ori %[[INSIDE]], %[[EMPTY]] : i1
+// CHECK: cf.assert %[[HOLDS]]
+// CHECK: scf.for
+// CHECK-NOT: cf.assert
+func.func @loop(%x: tensor<40xf32>, %n: index, %v: f32) -> tensor<40xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %x) -> (tensor<40xf32>) {
+    %s = tensor.insert %v into %t[%i] : tensor<40xf32>
+    scf.yield %s : tensor<40xf32>
+  }
+  return %r : tensor<40xf32>
+}
+
+// -----
+
+// In a body: it goes on as an assertion of the kernel.
+// CHECK-LABEL: func @gather
+// CHECK: %[[N:.*]] = tensor.dim
+// CHECK: linalg.generic
+// CHECK: %[[K:.*]] = arith.index_cast
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[K]], %[[N]]
+// CHECK: cf.assert %[[INSIDE]]
+// CHECK: tensor.extract
+func.func @gather(%x: tensor<?xf32>, %at: tensor<9xi64>) -> tensor<9xf32> {
+  %e = tensor.empty() : tensor<9xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%at : tensor<9xi64>) outs(%e : tensor<9xf32>) {
+  ^bb0(%a: i64, %o: f32):
+    %k = arith.index_cast %a : i64 to index
+    %v = tensor.extract %x[%k] : tensor<?xf32>
+    linalg.yield %v : f32
+  } -> tensor<9xf32>
+  return %r : tensor<9xf32>
+}
+
+// -----
+
+// A branch that is not taken reads nothing: its checks stay in it.
+// CHECK-LABEL: func @branch
+// CHECK: scf.if
+// CHECK: cf.assert
+// CHECK: tensor.extract
+func.func @branch(%x: tensor<?xf32>, %c: i1, %i: index, %z: f32) -> f32 {
+  %r = scf.if %c -> f32 {
+    %v = tensor.extract %x[%i] : tensor<?xf32>
+    scf.yield %v : f32
+  } else {
+    scf.yield %z : f32
+  }
+  return %r : f32
+}
+
+// -----
+
+// CHECK-LABEL: func @extents
+// CHECK: cf.assert %{{.*}}, "{{.*}}linalg.add: extent 0 of operand 1 differs from another operand's in the same iteration dim"
+// CHECK: cf.assert %{{.*}}, "{{.*}}linalg.add: extent 0 of operand 2
+// CHECK-NOT: cf.assert
+// CHECK: linalg.add
+// What was compared once is known.
+// CHECK-NOT: cf.assert
+// CHECK: linalg.mul
+func.func @extents(%x: tensor<?xf32>, %y: tensor<?xf32>, %z: tensor<?xf32>) -> tensor<?xf32> {
+  %r = linalg.add ins(%x, %y : tensor<?xf32>, tensor<?xf32>) outs(%z : tensor<?xf32>)
+      -> tensor<?xf32>
+  %s = linalg.mul ins(%x, %y : tensor<?xf32>, tensor<?xf32>) outs(%z : tensor<?xf32>)
+      -> tensor<?xf32>
+  %t = linalg.sub ins(%r, %s : tensor<?xf32>, tensor<?xf32>) outs(%z : tensor<?xf32>)
+      -> tensor<?xf32>
+  return %t : tensor<?xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @slice
+// CHECK: cf.assert %{{.*}}, "{{.*}}tensor.extract_slice: dim 0 reaches outside the tensor"
+// CHECK: cf.assert %{{.*}}, "{{.*}}tensor.extract_slice: dim 0 reaches outside the tensor"
+func.func @slice(%x: tensor<?xf32>, %o: index, %n: index, %s: index) -> tensor<?xf32> {
+  %r = tensor.extract_slice %x[%o] [%n] [%s] : tensor<?xf32> to tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @sizes
+// CHECK: cf.assert %{{.*}}, "{{.*}}tensor.empty: negative extent"
+// CHECK: cf.assert %{{.*}}, "{{.*}}tensor.empty: negative extent"
+// CHECK: cf.assert %{{.*}}, "{{.*}}tensor.empty: a tensor of more bytes than memory has addresses"
+func.func @sizes(%n: index, %m: index) -> tensor<?x?xf32> {
+  %e = tensor.empty(%n, %m) : tensor<?x?xf32>
+  return %e : tensor<?x?xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @shapes
+// CHECK: cf.assert %{{.*}}, "{{.*}}tensor.reshape: negative extent"
+// CHECK: cf.assert %{{.*}}, "{{.*}}tensor.reshape: negative extent"
+// CHECK: cf.assert %{{.*}}, "{{.*}}tensor.reshape: the result has another number of elements"
+func.func @shapes(%x: tensor<?xf32>, %s: tensor<2xindex>) -> tensor<?x?xf32> {
+  %r = tensor.reshape %x(%s) : (tensor<?xf32>, tensor<2xindex>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @pack
+// CHECK: cf.assert %{{.*}}, "{{.*}}linalg.pack: extent 0 of the packed tensor does not fit dim 0 of the other"
+func.func @pack(%x: tensor<48xf32>, %e: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %r = linalg.pack %x inner_dims_pos = [0] inner_tiles = [8] into %e
+      : tensor<48xf32> -> tensor<?x8xf32>
+  return %r : tensor<?x8xf32>
+}
+
+// -----
+
+// Nothing else may stand among what a parallel loop writes.
+// CHECK-LABEL: func @parallel
+// CHECK: scf.forall
+// CHECK: cf.assert
+// CHECK: scf.forall.in_parallel
+// CHECK-NEXT: tensor.parallel_insert_slice
+func.func @parallel(%x: tensor<?xf32>, %v: tensor<3xf32>, %at: tensor<4xindex>) -> tensor<?xf32> {
+  %r = scf.forall (%i) in (4) shared_outs(%y = %x) -> (tensor<?xf32>) {
+    %k = tensor.extract %at[%i] : tensor<4xindex>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %v into %y[%k] [3] [1] : tensor<3xf32> into tensor<?xf32>
+    }
+  }
+  return %r : tensor<?xf32>
+}
