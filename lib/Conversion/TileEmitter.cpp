@@ -438,37 +438,71 @@ Value TileEmitter::emitOp(Operation *def, Env &env) {
   return results.empty() ? Value() : results.front();
 }
 
+/// Whether a tensor has elements; nothing where its type says that it has.
+static Value hasElements(OpBuilder &b, Location loc, Value memref) {
+  Value has, zero;
+  auto type = cast<MemRefType>(memref.getType());
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (type.getDimSize(d) > 0)
+      continue;
+    if (!zero)
+      zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value size = memref::DimOp::create(b, loc, memref, d);
+    Value some =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, size, zero);
+    has = has ? arith::AndIOp::create(b, loc, has, some).getResult() : some;
+  }
+  return has;
+}
+
+/// An index from data: stay inside the tensor whatever it is, and read nothing of
+/// one that has no elements; the program's own assertion reports it.
 Value TileEmitter::emitExtract(tensor::ExtractOp extract,
                                ArrayRef<Value> operands) {
-  if (llvm::any_of(operands.drop_front(),
-                   [&](Value v) { return isVector(v); })) {
+  Value memref = memrefs.lookup(extract.getTensor());
+  auto readAt = [&](ArrayRef<Value> at) -> Value {
+    Value bytes = asBytes(b, loc, memref);
+    SmallVector<Value> indices;
+    for (auto [i, index] : llvm::enumerate(at)) {
+      Value size = memref::DimOp::create(b, loc, memref, i);
+      Value last = arith::SubIOp::create(b, loc, size, constantIndex(1));
+      Value low = arith::MaxSIOp::create(b, loc, index, constantIndex(0));
+      indices.push_back(arith::MinSIOp::create(b, loc, low, last));
+    }
+    Value v = memref::LoadOp::create(b, loc, bytes, indices);
+    if (bytes != memref)
+      v = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v,
+                                constant(b.getZeroAttr(v.getType())));
+    return v;
+  };
+  bool isLanes =
+      llvm::any_of(operands.drop_front(), [&](Value v) { return isVector(v); });
+  Type type = extract.getType();
+  if (isLanes)
+    type = VectorType::get({lanes}, type);
+  auto read = [&]() -> Value {
+    if (!isLanes)
+      return readAt(operands.drop_front());
     SmallVector<Value> elements;
     for (unsigned lane = 0; lane < lanes; ++lane) {
-      SmallVector<Value> own(operands);
-      for (Value &v : MutableArrayRef(own).drop_front())
+      SmallVector<Value> own(operands.drop_front());
+      for (Value &v : own)
         if (isVector(v))
           v = vector::ExtractOp::create(b, loc, v, ArrayRef<int64_t>{lane});
-      elements.push_back(emitExtract(extract, own));
+      elements.push_back(readAt(own));
     }
-    return vector::FromElementsOp::create(
-        b, loc, VectorType::get({lanes}, elements.front().getType()), elements);
-  }
-  // An index from data: stay inside the tensor whatever it is; the program's
-  // own assertion, if it has one, reports it.
-  Value memref = memrefs.lookup(extract.getTensor());
-  Value bytes = asBytes(b, loc, memref);
-  SmallVector<Value> indices;
-  for (auto [i, index] : llvm::enumerate(operands.drop_front())) {
-    Value size = memref::DimOp::create(b, loc, memref, i);
-    Value last = arith::SubIOp::create(b, loc, size, constantIndex(1));
-    Value low = arith::MaxSIOp::create(b, loc, index, constantIndex(0));
-    indices.push_back(arith::MinSIOp::create(b, loc, low, last));
-  }
-  Value v = memref::LoadOp::create(b, loc, bytes, indices);
-  if (bytes != memref)
-    v = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v,
-                              constant(b.getZeroAttr(v.getType())));
-  return v;
+    return vector::FromElementsOp::create(b, loc, type, elements);
+  };
+  Value has = hasElements(b, loc, memref);
+  if (!has)
+    return read();
+  auto branch = scf::IfOp::create(b, loc, type, has, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, loc, read());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc, constant(b.getZeroAttr(type)));
+  return branch.getResult(0);
 }
 
 SmallVector<Value> TileEmitter::emitOpOn(Operation *def,
