@@ -135,13 +135,32 @@ LogicalResult Lowering::lowerAssert(cf::AssertOp op) {
   return success();
 }
 
+/// More than there is where the product leaves 64 bits: no memory then, like for
+/// anything that is too large. A negative extent is that of nothing.
 Value Lowering::bytesOf(ImplicitLocOpBuilder &b, MemRefType type,
                         ArrayRef<Value> sizes) {
   int64_t element = layout.getTypeSize(type.getElementType());
-  Value bytes = arith::ConstantIndexOp::create(b, element);
-  for (Value size : sizes)
-    bytes = arith::MulIOp::create(b, bytes, size);
-  return arith::IndexCastOp::create(b, i64, bytes);
+  Value bytes = LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(element));
+  if (type.hasStaticShape()) {
+    for (Value size : sizes)
+      bytes = arith::MulIOp::create(b, bytes,
+                                    arith::IndexCastOp::create(b, i64, size));
+    return bytes;
+  }
+  auto pair = LLVM::LLVMStructType::getLiteral(context, {i64, b.getI1Type()});
+  Value none = LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(0));
+  Value most = LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(INT64_MAX));
+  Value overflows;
+  for (Value size : sizes) {
+    Value count = arith::IndexCastOp::create(b, i64, size);
+    count = arith::MaxSIOp::create(b, count, none);
+    Value product = LLVM::SMulWithOverflowOp::create(b, pair, bytes, count);
+    bytes = LLVM::ExtractValueOp::create(b, product, 0);
+    Value flag = LLVM::ExtractValueOp::create(b, product, 1);
+    overflows =
+        overflows ? arith::OrIOp::create(b, overflows, flag).getResult() : flag;
+  }
+  return arith::SelectOp::create(b, overflows, most, bytes);
 }
 
 Value Lowering::describe(ImplicitLocOpBuilder &b, MemRefType type, Value memory,
