@@ -79,22 +79,68 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
       redfuse::populateBooleanMemoryPatterns(patterns);
       if (failed(applyPatternsGreedily(device, std::move(patterns))))
         return signalPassFailure();
-      reportAssertions(device);
+      if (failed(reportAssertions(device)))
+        return signalPassFailure();
     }
   }
 
-  /// A thread that stopped would take the GPU's context with it.
-  static void reportAssertions(gpu::GPUModuleOp device) {
+  /// A thread that stopped would take the GPU's context with it: where an
+  /// assertion fails it is told, and what follows in the block is left out. What
+  /// that would have yielded is 0.
+  static LogicalResult reportAssertions(gpu::GPUModuleOp device) {
     SmallVector<cf::AssertOp> assertions;
     device.walk([&](cf::AssertOp op) { assertions.push_back(op); });
-    for (cf::AssertOp op : assertions) {
+    // The last of a block first: what it guards is part of what others do.
+    for (cf::AssertOp op : llvm::reverse(assertions)) {
       OpBuilder b(op);
       Location loc = op.getLoc();
       Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
       Value failed = arith::XOrIOp::create(b, loc, op.getArg(), yes);
       reportFailure(b, loc, failed, op.getMsg());
+      if (mlir::failed(guardRest(op)))
+        return failure();
       op.erase();
     }
+    return success();
+  }
+
+  /// Moves what follows `op` in its block into a branch that it must hold for.
+  static LogicalResult guardRest(cf::AssertOp op) {
+    Block *block = op->getBlock();
+    Operation *end = block->getTerminator();
+    SmallVector<Value> used;
+    for (Operation &rest :
+         llvm::make_range(std::next(op->getIterator()), end->getIterator()))
+      for (Value v : rest.getResults())
+        if (llvm::is_contained(end->getOperands(), v)) {
+          if (!v.getType().isIntOrIndexOrFloat())
+            return op.emitError("an assertion about memory that a loop on the "
+                                "GPU carries; expected one of numbers");
+          used.push_back(v);
+        }
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    Location loc = op.getLoc();
+    auto branch = scf::IfOp::create(b, loc, ValueRange(used).getTypes(),
+                                    op.getArg(), /*addThenBlock=*/true,
+                                    /*addElseBlock=*/!used.empty());
+    Block *then = branch.thenBlock();
+    then->getOperations().splice(then->begin(), block->getOperations(),
+                                 std::next(branch->getIterator()),
+                                 end->getIterator());
+    b.setInsertionPointToEnd(then);
+    scf::YieldOp::create(b, loc, used);
+    if (used.empty())
+      return success();
+    b.setInsertionPointToEnd(branch.elseBlock());
+    SmallVector<Value> zeros;
+    for (Value v : used)
+      zeros.push_back(
+          arith::ConstantOp::create(b, loc, b.getZeroAttr(v.getType())));
+    scf::YieldOp::create(b, loc, zeros);
+    for (auto [v, result] : llvm::zip_equal(used, branch.getResults()))
+      end->replaceUsesOfWith(v, result);
+    return success();
   }
 
   /// Constant tensors are copied to the GPU, once a program and GPU.
