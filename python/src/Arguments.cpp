@@ -210,6 +210,16 @@ void Spec::checkShape(const Argument &what, size_t gotRank, const ssize_t *got,
     what.raise("expected shape " + shapeText(rank(), expected) + ", got " +
                shapeText(gotRank, shape.data()));
   }
+  // Compiled code takes extents for numbers of what has an address: an array
+  // without elements may have any others.
+  int64_t left = (int64_t(1) << 47) / infoOf(element).bytes;
+  for (size_t d = 0; d < gotRank; ++d)
+    left /= std::max<int64_t>(got[d], 1);
+  if (left == 0) {
+    std::vector<int64_t> shape(got, got + gotRank);
+    what.raise("expected extents that memory could have, got shape " +
+               shapeText(gotRank, shape.data()));
+  }
 }
 
 /// Raises for an array that may mean more than its numbers: a mask, units.
