@@ -27,7 +27,7 @@ namespace {
 struct LaunchModel
     : public DstBufferizableOpInterfaceExternalModel<LaunchModel, LaunchOp> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
-                              const AnalysisState &) const {
+                              const bufferization::AnalysisState &) const {
     auto launch = cast<LaunchOp>(op);
     if (!launch.isDpsInit(&operand))
       return true;
