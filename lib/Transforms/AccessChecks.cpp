@@ -173,7 +173,8 @@ static SmallVector<Operation *> loopsAround(Operation *op) {
 }
 
 bool AccessChecks::requireInFront(Operation *op, Value index,
-                                  const Extent &extent, const Twine &what) {
+                                  const Extent &extent, const Twine &what,
+                                  bool orOne) {
   SmallVector<Operation *> loops = loopsAround(op);
   for (size_t outer = loops.size(); outer-- > 0;) {
     Operation *around = loops[outer];
@@ -216,6 +217,11 @@ bool AccessChecks::requireInFront(Operation *op, Value index,
                   ranges.materialize(b, loc, to));
       holds = b.createOrFold<arith::OrIOp>(loc, holds, isEmpty);
     }
+    if (orOne) {
+      Value isOne = compare(b, loc, Predicate::eq, end,
+                            arith::ConstantIndexOp::create(b, loc, 1));
+      holds = b.createOrFold<arith::OrIOp>(loc, holds, isOne);
+    }
     emit(b, op, holds, what);
     return true;
   }
@@ -232,6 +238,19 @@ static Operation *outOfBodies(Operation *op) {
   return op;
 }
 
+/// What `index` is where `extent` is not 1, if it is 0 there: a broadcast.
+static Value indexUnlessOne(Value index, const Extent &extent) {
+  auto select = index.getDefiningOp<arith::SelectOp>();
+  auto isOne = select ? select.getCondition().getDefiningOp<arith::CmpIOp>()
+                      : arith::CmpIOp();
+  if (!isOne || isOne.getPredicate() != Predicate::eq ||
+      !matchPattern(isOne.getRhs(), m_One()) ||
+      !matchPattern(select.getTrueValue(), m_Zero()) ||
+      getExtentOf(isOne.getLhs()) != extent)
+    return {};
+  return select.getFalseValue();
+}
+
 void AccessChecks::requireInside(Operation *op, Value index, Value tensor,
                                  int64_t dim, const Twine &what) {
   Extent extent = extentOf(tensor, dim);
@@ -246,6 +265,9 @@ void AccessChecks::requireInside(Operation *op, Value index, Value tensor,
       isAsserted(op, index, length, isLowKnown, isHighKnown) ||
       requireInFront(op, index, extent, what))
     return;
+  if (Value otherwise = indexUnlessOne(index, extent))
+    if (requireInFront(op, otherwise, extent, what, /*orOne=*/true))
+      return;
   OpBuilder b(op);
   Operation *outside = outOfBodies(op);
   OpBuilder out(

@@ -55,8 +55,10 @@ public:
 private:
   bool isAsserted(mlir::Operation *op, mlir::Value index,
                   mlir::AffineExpr extent, bool isLowKnown, bool isHighKnown);
+  /// `orOne`: or the extent is 1.
   bool requireInFront(mlir::Operation *op, mlir::Value index,
-                      const Extent &extent, const llvm::Twine &what);
+                      const Extent &extent, const llvm::Twine &what,
+                      bool orOne = false);
   bool isSmall(llvm::ArrayRef<Extent> extents, mlir::Type element);
   /// Whether the same was asserted in front of `op` before; else notes that it is.
   bool isRepeated(mlir::Operation *op, llvm::ArrayRef<Extent> numbers,
