@@ -68,6 +68,8 @@ def _widen(value: Any, spec: Any) -> Any:
 
     if type(value).__module__.startswith("torch"):
         value = value.detach().double().numpy() if spec.is_float else value.numpy()
+    if isinstance(value, (bool, int, float)):
+        return value  # the call knows what it stands for
     array = numpy.asarray(value)
     if not spec.is_float:
         return array
