@@ -72,10 +72,14 @@ def read(path: str, most: int = MOST_BYTES) -> bytes:
         most = min(most, _MOST_OF_A_STREAM) if _is_stream(status) else most
         if status.st_size > most:
             raise Error(_too_long(path, status.st_size, most))
-        data = file.read(most + 1)
+        if not _is_stream(status):
+            return file.read()
+        data = bytearray()  # not the limit at once: memory for it may not be there
+        while len(data) <= most and (part := file.read(1 << 20)):
+            data += part
         if len(data) > most:
             raise Error(_too_long(path, len(data), most))
-        return data
+        return bytes(data)
 
 
 def read_given(path: str) -> bytes:
@@ -109,7 +113,7 @@ def open_own(path: str, most: int) -> Iterator[BinaryIO]:
 def read_own(path: str, most: int) -> bytes:
     """The bytes of such a file."""
     with open_own(path, most) as file:
-        return file.read(most)
+        return file.read()
 
 
 def _too_long(path: str, got: int, most: int) -> str:
