@@ -87,9 +87,9 @@ typedef struct RedfuseLibrary RedfuseLibrary;
 /// Loads object code. On failure returns null and a message in `error`.
 REDFUSE_API RedfuseLibrary *redfuseLibraryLoad(const char *data, size_t size,
                                                RedfuseBytes *error);
-/// The address of a symbol or null.
+/// The address of a symbol, or null and the reason in `error`.
 REDFUSE_API void *redfuseLibraryLookup(RedfuseLibrary *library,
-                                       MlirStringRef name);
+                                       MlirStringRef name, RedfuseBytes *error);
 REDFUSE_API void redfuseLibraryDestroy(RedfuseLibrary *library);
 
 typedef void (*RedfusePackedEntry)(void **args);

@@ -82,8 +82,13 @@ RedfuseLibrary *redfuseLibraryLoad(const char *data, size_t size,
   return new RedfuseLibrary{std::move(library)};
 }
 
-void *redfuseLibraryLookup(RedfuseLibrary *library, MlirStringRef name) {
-  return library->library->lookup(unwrap(name));
+void *redfuseLibraryLookup(RedfuseLibrary *library, MlirStringRef name,
+                           RedfuseBytes *error) {
+  std::string why;
+  void *address = library->library->lookup(unwrap(name), &why);
+  if (!address)
+    *error = toBytes(why);
+  return address;
 }
 
 void redfuseLibraryDestroy(RedfuseLibrary *library) { delete library; }

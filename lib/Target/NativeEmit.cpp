@@ -2,6 +2,7 @@
 #include "Sanitizer.h"
 #include "redfuse/Target/Host.h"
 #include "redfuse/Target/Native.h"
+#include "redfuse/Target/Runtime.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinDialect.h"
@@ -135,6 +136,23 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
     exportConstructors(module);
 }
 
+/// What a call of a function that nobody defines would end in, is said where it is.
+static LogicalResult checkCallees(Operation *module) {
+  WalkResult result = module->walk([&](LLVM::CallOp call) {
+    FlatSymbolRefAttr name = call.getCalleeAttr();
+    Operation *callee =
+        name ? SymbolTable::lookupSymbolIn(module, name) : nullptr;
+    auto function = dyn_cast_or_null<LLVM::LLVMFuncOp>(callee);
+    if (!function || !function.isExternal() ||
+        runtime::isDefined(name.getValue().str()))
+      return WalkResult::advance();
+    call.emitError("calls the function '")
+        << name.getValue() << "', which neither the runtime nor libm has";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
                                   std::string &out) {
   if (!isa<ModuleOp>(op))
@@ -147,6 +165,9 @@ LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
   std::string error;
   if (!resolveCpu(options.cpu, options.features, cpu, error))
     return op->emitError(error);
+
+  if (failed(checkCallees(op)))
+    return failure();
 
   registerBuiltinDialectTranslation(*op->getContext());
   registerLLVMDialectTranslation(*op->getContext());

@@ -14,13 +14,16 @@
 using namespace redfuse;
 
 struct NativeLibrary::Impl {
+  std::string said; // what the linker has complained of; outlives it
   std::unique_ptr<llvm::orc::LLJIT> jit;
 
-  void *lookup(llvm::StringRef name) {
+  void *lookup(llvm::StringRef name, std::string *why = nullptr) {
     auto address = jit->lookup(name);
     if (address)
       return address->toPtr<void *>();
-    llvm::consumeError(address.takeError());
+    std::string error = llvm::toString(address.takeError());
+    if (why)
+      *why = said.empty() ? error : said;
     return nullptr;
   }
 
@@ -78,6 +81,12 @@ std::unique_ptr<NativeLibrary> NativeLibrary::load(llvm::StringRef object,
                  .create();
   if (!jit)
     return fail(jit.takeError());
+  // The caller of `lookup` is told, and nobody else.
+  auto impl = std::make_unique<Impl>();
+  (*jit)->getExecutionSession().setErrorReporter(
+      [said = &impl->said](llvm::Error problem) {
+        *said = llvm::toString(std::move(problem));
+      });
   llvm::orc::JITDylib &dylib = (*jit)->getMainJITDylib();
   llvm::orc::SymbolMap symbols;
   for (auto [name, address] : runtime::runtimeSymbols())
@@ -96,11 +105,12 @@ std::unique_ptr<NativeLibrary> NativeLibrary::load(llvm::StringRef object,
   if (auto problem = (*jit)->addObjectFile(std::move(buffer)))
     return fail(std::move(problem));
 
-  auto impl = std::make_unique<Impl>();
   impl->jit = std::move(*jit);
   if (kSanitized)
     impl->callIfThere(kRegisterConstants);
   return std::unique_ptr<NativeLibrary>(new NativeLibrary(std::move(impl)));
 }
 
-void *NativeLibrary::lookup(llvm::StringRef name) { return impl->lookup(name); }
+void *NativeLibrary::lookup(llvm::StringRef name, std::string *why) {
+  return impl->lookup(name, why);
+}

@@ -291,6 +291,11 @@ void redfuse_rt_fail(const char *message) {
 bool redfuse_rt_failed() { return CallState::current()->failed(); }
 
 static void *allocateForCall(int64_t bytes) {
+  if (bytes < 0) {
+    CallState::current()->fail(
+        "out of memory: an intermediate is larger than any memory");
+    return nullptr;
+  }
   if (CallState *state = CallState::current(); state->device) {
     DeviceError error;
     void *pointer = state->device->allocate(bytes, error);

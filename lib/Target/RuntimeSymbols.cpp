@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <dlfcn.h>
 
 using namespace redfuse::runtime;
 
@@ -103,4 +104,11 @@ redfuse::runtime::runtimeSymbols() {
       {"__extendhfsf2", address(&extendhfsf2)},
       {"__gnu_h2f_ieee", address(&extendhfsf2)},
   };
+}
+
+bool redfuse::runtime::isDefined(const std::string &name) {
+  for (auto [known, address] : runtimeSymbols())
+    if (name == known)
+      return true;
+  return dlsym(RTLD_DEFAULT, name.c_str());
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,12 +13,10 @@ from .errors import (
     ArgumentError,
     CacheWarning,
     CompileError,
-    Error,
     FusionWarning,
     TargetError,
     UnsupportedError,
     one_of,
-    position_text,
 )
 from .executable import Executable
 from .explanation import Recorder
@@ -27,6 +24,7 @@ from .frontends import mlir as mlir_frontend
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature
+from .stageerrors import stage_error
 
 LOG = logging.getLogger("redfuse")
 # Logged with a stage's name as it begins, for who wants to know where a compilation is.
@@ -56,11 +54,24 @@ def compile(
     """
     chosen = Options.of(options)
     target_name = resolve_target(target)
+    if inputs is not None and not isinstance(inputs, (list, tuple)):
+        raise ArgumentError(
+            f"inputs: expected a list or tuple of arrays, got {type(inputs).__name__}"
+        )
     if _is_torch_callable(source):
         from .frontends.torch import export
 
-        source = export(source, inputs)
-    program = mlir_frontend.read(source)
+        text, structure = export(source, inputs)
+        executable = _tuned(text, chosen, target_name, inputs)
+        executable.structure = structure
+        return executable
+    return _tuned(mlir_frontend.read(source), chosen, target_name, inputs)
+
+
+def _tuned(
+    program: Source, chosen: Options, target_name: str, inputs: Sequence[Any] | None
+) -> Executable:
+    """With the schedules that ``redfuse tune`` found, if it did and they can be used."""
     from .tuning import store
 
     tuned = store.applied(program, chosen, target_name, inputs)
@@ -71,7 +82,7 @@ def compile(
             executable = _cached(program, chosen, target_name, inputs)
             first = str(error).splitlines()[0]
             warnings.warn(
-                f"the tuned schedules are not used: {first}; tune again", CacheWarning, stacklevel=2
+                f"the tuned schedules are not used: {first}; tune again", CacheWarning, stacklevel=3
             )
             return executable
     return _cached(program, chosen, target_name, inputs)
@@ -186,8 +197,8 @@ class Lowered:
     """A module on its way down, with what was learnt: ``signature``, ``explanation``, seconds by
     stage."""
 
-    def __init__(self, module: Any, signature: Signature):
-        self.module, self.signature = module, signature
+    def __init__(self, module: Any, signature: Signature, source: Source):
+        self.module, self.signature, self.source = module, signature, source
         self.explanation: dict = {"kernels": [], "refused": []}
         self.timings: dict[str, float] = {}
         # Of a program for a GPU: what the driver chooses from, its PTX, and ptxas's report.
@@ -208,7 +219,10 @@ class Lowered:
 
         LOG.debug(AT_STAGE, "object")
         start = time.perf_counter()
-        code = _ext.emit_object(self.module.operation, cpu=cpu, opt_level=options.opt_level)
+        try:
+            code = _ext.emit_object(self.module.operation, cpu=cpu, opt_level=options.opt_level)
+        except CompileError as error:
+            raise stage_error(error, "object", self.source) from None
         self.timings["object"] = time.perf_counter() - start
         return code
 
@@ -316,7 +330,7 @@ def _lower(
     module = program.parse()
     entry = mlir_frontend.find_entry(module, options.entry)
     signature = mlir_frontend.signature(entry)
-    lowered = Lowered(module, signature)
+    lowered = Lowered(module, signature, program)
     lowered.timings["source"] = time.perf_counter() - start
     if stop_after == "source":
         return lowered
@@ -339,7 +353,7 @@ def _lower(
             from .tuning.schedules import pin
 
             pin(module, options.schedules)
-        run_pipeline(module, pipeline, stage)
+        run_pipeline(module, pipeline, stage, program)
         lowered.timings[stage] = time.perf_counter() - start
         recorder.after(stage, module)
         if stage == "nvvm":
@@ -372,84 +386,28 @@ def _keep_only(module: Any, entry: str) -> None:
                 visibility = "public" if operation.name.value == entry else "private"
                 operation.attributes["sym_visibility"] = ir.StringAttr.get(visibility)
     run_pipeline(module, "builtin.module(inline,symbol-dce)", "inline")
-    for operation in module.body.operations:
-        if operation.operation.name == "func.func":
-            _no_calls(operation.operation, entry)
-
-
-def _no_calls(operation: Any, entry: str) -> None:
-    """Raises for a call that could not be inlined."""
-    if operation.name in ("func.call", "func.call_indirect"):
-        where = mlir_frontend.position_of(operation)
-        callee = str(operation.attributes["callee"]) if "callee" in operation.attributes else ""
-        raise UnsupportedError(
-            f"{where}{entry} calls {callee or 'a function value'}, which cannot be inlined "
-            "(recursive, or without a body); expected a program that is complete in itself"
-        )
-    for region in operation.regions:
-        for block in region:
-            for inner in block.operations:
-                _no_calls(inner.operation, entry)
 
 
 def _prepare(module: Any, entry: str) -> None:
     """A parsed module as the first stage takes it: one function, with checks of its accesses."""
-    from . import shapechecks
+    from . import shapechecks, sourcechecks
 
+    sourcechecks.check(module, entry)
     _keep_only(module, entry)
+    sourcechecks.check_calls(mlir_frontend.find_entry(module, entry))
     shapechecks.insert(module, mlir_frontend.find_entry(module, entry))
     run_pipeline(module, "builtin.module(redfuse-check-accesses)", "check")
 
 
-def run_pipeline(module: Any, pipeline: str, stage: str) -> None:
-    """Runs a textual pass pipeline in place; raises CompileError with the diagnostics, and where
-    they point."""
+def run_pipeline(module: Any, pipeline: str, stage: str, source: Source | None = None) -> None:
+    """Runs a textual pass pipeline in place; raises CompileError with the diagnostics, where they
+    point, and the operations of the source there."""
     from . import _ext
 
     try:
         _ext.run_passes(module.operation, pipeline)
     except CompileError as error:
-        raise _stage_error(error, stage) from None
-
-
-_NO_LOWERING = ("op was not bufferized", "failed to legalize operation")
-_UNCHECKED = "cannot be checked"  # by redfuse-check-accesses
-_CURRENT = re.compile(r"see current operation: (?:[%\w:, ]+ = )?\"?([a-z_]\w*\.[\w.]+)")
-
-
-def _stage_error(error: CompileError, stage: str) -> Error:
-    """The same diagnostics, headed by the stage instead of the whole pipeline.
-
-    An operation for which there is no lowering is an UnsupportedError that names it.
-    """
-    diagnostics = getattr(error, "diagnostics", [])
-    lines = [f"stage {stage} failed"]
-    unsupported = False
-    for diagnostic in diagnostics[:8]:
-        message = diagnostic["message"]
-        current = [_CURRENT.match(note["message"]) for note in diagnostic["notes"]]
-        operation = next((match[1] for match in current if match), None)
-        if operation and operation not in message:
-            message += f" ({operation})"
-        unsupported |= message.startswith(_NO_LOWERING) or any(
-            words in message for words in ("has no lowering", _UNCHECKED)
-        )
-        where = position_text(diagnostic["file"], diagnostic["line"], diagnostic["column"])
-        lines.append(f"{where}: {message}" if where else message)
-        for note in diagnostic["notes"]:
-            if not note["message"].startswith("see current operation"):
-                where = position_text(note["file"], note["line"], note["column"])
-                lines.append(f"  note: {where + ': ' if where else ''}{note['message']}")
-    if len(lines) == 1:
-        lines += str(error).splitlines()
-    if unsupported:
-        lines.append(
-            "expected linalg, tensor, arith, math, scf and cf, with function arguments of tensors; "
-            "lower other operations to these first"
-        )
-    made = (UnsupportedError if unsupported else CompileError)("\n".join(lines))
-    made.diagnostics = diagnostics  # type: ignore[attr-defined]
-    return made
+        raise stage_error(error, stage, source) from None
 
 
 def resolve_target(target: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .errors import path_text
@@ -38,7 +39,7 @@ class Stages(Mapping):
         if stage not in self._names():
             from .errors import one_of
 
-            raise KeyError(one_of("stage", stage, self._names()))
+            raise KeyError(one_of("stage", str(stage), self._names()))
         if stage not in self._texts:
             from .compiler import lower
 
@@ -57,7 +58,8 @@ class Executable:
     """A compiled program. Thread-safe: several threads may call it at once.
 
     signature: argument and result types. compile_seconds: from the source to callable code; 0 if
-    it came from the cache.
+    it came from the cache. structure: of a PyTorch program, what makes of its results what it
+    returns (a named tuple, a dictionary); None: the tuple of them, or the only one.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class Executable:
         self.compile_seconds = compile_seconds
         self.timings = timings or {}
         self.ir = Stages(source, options, target)
+        self.structure: Callable[[Any], Any] | None = None
         self._state_program: StateProgram | None = None
         self._state_lock = threading.Lock()
         family = target.partition(":")[0]
@@ -118,6 +121,17 @@ class Executable:
         self.ir = Stages(source, options, self.target)
         self._invoke = self._function.bind(options.threads)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled, and copied, as a bundle: for other processes of this machine."""
+        if self.structure is not None:
+            raise pickle.PicklingError(
+                "an executable of a PyTorch program whose results have a structure cannot be "
+                "pickled; compile a program that returns a tensor or a tuple of tensors"
+            )
+        from . import bundle
+
+        return bundle.decode, (bundle.encode(self), "<pickle>")
+
     def __repr__(self) -> str:
         return f"<redfuse.Executable {self.signature} for {self.target}>"
 
@@ -138,7 +152,8 @@ class Executable:
         argument's library (torch tensors for libraries that only exchange memory). Raises
         ArgumentError for a bad argument, ExecutionError if the program stops itself.
         """
-        return self._invoke(arguments, out, stream)
+        results = self._invoke(arguments, out, stream)
+        return results if self.structure is None else self.structure(results)
 
     def check(self) -> None:
         """Raises ExecutionError if an assertion in a kernel on a GPU (an index out of range) has

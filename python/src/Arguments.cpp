@@ -415,8 +415,16 @@ py::object Spec::toNumpy(const Argument &what, py::handle value) const {
   }
   if (py::hasattr(value, "__dlpack__") &&
       py::hasattr(value, "__dlpack_device__")) {
-    py::tuple device = value.attr("__dlpack_device__")();
-    int kind = py::cast<int>(py::int_(py::object(device[0])));
+    int kind = 0;
+    try {
+      py::tuple device = value.attr("__dlpack_device__")();
+      kind = py::cast<int>(py::int_(py::object(device[0])));
+    } catch (py::error_already_set &error) {
+      if (!error.matches(PyExc_Exception))
+        throw;
+      what.raise("DLPack exchange failed: " +
+                 py::cast<std::string>(py::str(error.value())));
+    }
     if (kind != 1 && kind != 3) // kDLCPU, kDLCUDAHost
       what.raise(
           "expected an array on the cpu, got one of DLPack device type " +

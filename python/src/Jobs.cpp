@@ -8,6 +8,7 @@
 //
 //===-----------------------------------------------------------------------===//
 #include "Jobs.h"
+#include "Ext.h"
 
 #include <atomic>
 #include <chrono>
@@ -106,7 +107,7 @@ static bool startThread(const Running &running) {
 static bool waitForSignals(const Running &running) {
   for (;;) {
     {
-      py::gil_scoped_release release;
+      Unlocked unlocked;
       if (running.waitFor(kPeriod))
         return true;
     }
@@ -123,7 +124,7 @@ void redfuse_ext::runJob(std::shared_ptr<Job> job, bool owns) {
   if (handlesSignals() && startThread(running)) {
     ended = waitForSignals(running);
   } else {
-    py::gil_scoped_release release;
+    Unlocked unlocked;
     job->run();
   }
   if (ended) {
@@ -134,7 +135,7 @@ void redfuse_ext::runJob(std::shared_ptr<Job> job, bool owns) {
   py::error_already_set error; // takes what Python has set
   __atomic_store_n(&job->stop, 1, __ATOMIC_RELAXED);
   {
-    py::gil_scoped_release release;
+    Unlocked unlocked;
     ended = running.waitFor(kPatience);
     while (!ended && !owns)
       ended = running.waitFor(kPeriod);

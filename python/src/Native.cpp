@@ -20,8 +20,14 @@ struct Library {
   ~Library() { redfuseLibraryDestroy(library); }
   RedfuseLibrary *library;
 
+  /// Raises CacheError, with the reason, if there is none.
   void *find(const std::string &symbol) const {
-    return redfuseLibraryLookup(library, stringRef(symbol));
+    RedfuseBytes error{nullptr, 0};
+    void *address = redfuseLibraryLookup(library, stringRef(symbol), &error);
+    if (!address)
+      raiseError("CacheError", "the machine code has no symbol '" + symbol +
+                                   "': " + takeText(error));
+    return address;
   }
 };
 
@@ -131,11 +137,7 @@ NativeFunction::NativeFunction(std::shared_ptr<Library> library,
 void NativeFunction::add(std::shared_ptr<Library> library,
                          std::shared_ptr<DeviceCode> device) {
   auto find = [&](const std::string &symbol) {
-    void *address = library->find(symbol);
-    if (!address)
-      raiseError("CacheError",
-                 "the machine code has no function '" + symbol + "'");
-    return reinterpret_cast<RedfusePackedEntry>(address);
+    return reinterpret_cast<RedfusePackedEntry>(library->find(symbol));
   };
   if (!variants.empty() && (!device || !variants[0].device))
     raiseError("CacheError", "only programs for GPUs have several variants");
@@ -189,7 +191,7 @@ void NativeFunction::invoke(RedfusePackedEntry entry, void **args,
   bool ok;
   if (place) {
     uintptr_t stream = place->stream();
-    py::gil_scoped_release release;
+    Unlocked unlocked;
     ok = redfuseInvokeOnDevice(entry, args, device->program, place->device,
                                stream, &error);
   } else {
@@ -209,7 +211,7 @@ bool NativeFunction::invokeOnHost(RedfusePackedEntry entry, void **args,
       throw py::error_already_set();
     RedfuseOutcome outcome;
     {
-      py::gil_scoped_release release;
+      Unlocked unlocked;
       outcome = redfuseInvoke(entry, args, canEnd, &error);
     }
     if (outcome != REDFUSE_ENDED)
@@ -469,7 +471,7 @@ void defineNative(py::module_ &m) {
         RedfuseBytes error{nullptr, 0};
         bool ok;
         {
-          py::gil_scoped_release release;
+          Unlocked unlocked;
           ok = redfuseWorkspaceTrim(&error);
         }
         if (!ok)
@@ -523,11 +525,7 @@ void defineNative(py::module_ &m) {
       .def(
           "address",
           [](const Library &self, const std::string &symbol) {
-            void *address = self.find(symbol);
-            if (!address)
-              raiseError("CacheError",
-                         "the machine code has no symbol '" + symbol + "'");
-            return reinterpret_cast<uintptr_t>(address);
+            return reinterpret_cast<uintptr_t>(self.find(symbol));
           },
           py::arg("symbol"), "The address of a symbol.");
   m.def("load", &load, py::arg("object"),

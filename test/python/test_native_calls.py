@@ -345,7 +345,7 @@ def test_bad_machine_code() -> None:
         with pytest.raises(errors.CacheError, match="cannot load machine code"):
             _ext.load(data)
     library = compile_text("func.func @f(%y: memref<f32>) { return }")
-    with pytest.raises(errors.CacheError, match="no function 'g__packed'"):
+    with pytest.raises(errors.CacheError, match="no symbol 'g__packed': Symbols not found"):
         library.function("g", [], [("f32", ())])
     with pytest.raises(errors.ArgumentError, match="unknown element type 'f31'"):
         library.function("f", [("f31", ())], [])

@@ -165,3 +165,35 @@ def test_negated_views_are_resolved(exe: "redfuse.Executable") -> None:
 def test_tensors_of_a_transformation(exe: "redfuse.Executable") -> None:
     with pytest.raises(redfuse.ArgumentError, match="memory of its own"):
         torch.vmap(lambda x: exe(x, Y))(torch.stack((X, X)))
+
+
+def structured(x: torch.Tensor) -> object:
+    """Results in a dictionary, lists and tuples."""
+    top = torch.topk(x, 2)
+    return {"top": top, "rest": [x + 1, (x.sum(-1),)]}
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.topk(x, 3),
+        lambda x: torch.max(x, -1),
+        lambda x: (x + 1,),
+        lambda x: [x + 1, x * 2],
+        structured,
+    ],
+)
+def test_results_have_the_structure_that_pytorch_gives(function: object) -> None:
+    x = torch.from_numpy(RANDOM.permutation(35).astype(np.float32).reshape(5, 7))
+    exe = redfuse.compile(function, inputs=[x])
+    for _ in range(2):
+        got, want = exe(x), function(x)
+        assert type(got) is type(want)
+        torch.testing.assert_close(got, want)
+    out = [torch.empty_like(leaf) for leaf in torch.utils._pytree.tree_leaves(want)]
+    assert torch.utils._pytree.tree_leaves(exe(x, out=out))[0] is out[0]
+
+
+def test_results_that_are_no_tensors() -> None:
+    with pytest.raises(redfuse.UnsupportedError, match=r"returns int as result\['n'\]"):
+        redfuse.compile(lambda x: {"x": x + 1, "n": 3}, inputs=[X])

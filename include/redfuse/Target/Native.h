@@ -38,8 +38,8 @@ public:
                                              std::string &error);
   ~NativeLibrary();
 
-  /// The address of a symbol, or null.
-  void *lookup(llvm::StringRef name);
+  /// The address of a symbol, or null and the reason.
+  void *lookup(llvm::StringRef name, std::string *why = nullptr);
 
 private:
   struct Impl;

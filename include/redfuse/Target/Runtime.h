@@ -90,6 +90,8 @@ int availableThreads();
 
 /// Names and addresses of everything generated code may call.
 std::vector<std::pair<const char *, void *>> runtimeSymbols();
+/// Whether generated code may call it: one of these, or the process has it.
+bool isDefined(const std::string &name);
 
 } // namespace redfuse::runtime
 

@@ -27,8 +27,10 @@ MISSING = (
 )
 
 
-def export(program: Any, inputs: Sequence[Any] | None) -> Source:
-    """The linalg form of ``program`` for arguments like ``inputs``.
+def export(program: Any, inputs: Sequence[Any] | None) -> tuple[Source, Any]:
+    """The linalg form of ``program`` for arguments like ``inputs``, and what makes of a tuple of
+    its results what it returns (a named tuple, a dictionary); None where that is the tuple, or its
+    one element.
 
     program: a ``torch.nn.Module`` (exported in eval mode) or a function of tensors. inputs: example
         tensors; their shapes and dtypes are the compiled program's.
@@ -54,16 +56,65 @@ def export(program: Any, inputs: Sequence[Any] | None) -> Source:
                 f"inputs[{index}]: expected a torch tensor, got {type(value).__name__}", index
             )
     module = program if isinstance(program, torch.nn.Module) else _as_module(program, len(inputs))
+    flat = _Flat(module)
     if not any(_is_installed(name) for name in IMPORTERS):
         raise UnsupportedError(MISSING)
     was_training = module.training
     try:
-        exported = torch.export.export(module.eval(), tuple(inputs))
+        exported = torch.export.export(flat.as_module(), tuple(inputs))
+    except UnsupportedError:
+        raise
     except Exception as error:  # torch.export raises many types of its own
         raise CompileError(f"torch.export cannot trace this program: {_head(error)}") from error
     finally:
         module.train(was_training)
-    return Source(_lower(torch, exported))
+    return Source(_lower(torch, exported)), flat.structure()
+
+
+class _Flat:
+    """A module whose results are a tuple of tensors, and their structure."""
+
+    def __init__(self, module: Any):
+        self._module, self._spec = module, None
+
+    def as_module(self) -> Any:
+        """What is exported, in eval mode."""
+        import torch
+
+        class Flat(torch.nn.Module):
+            def __init__(self, inner: Any):
+                super().__init__()
+                self.inner = inner
+
+            def forward(this, *arguments: Any) -> Any:  # noqa: N805
+                return self._flatten(this.inner(*arguments))
+
+        return Flat(self._module).eval()
+
+    def _flatten(self, results: Any) -> tuple[Any, ...]:
+        import torch
+        from torch.utils import _pytree as pytree
+
+        named, self._spec = pytree.tree_flatten_with_path(results)
+        for path, leaf in named:
+            if not isinstance(leaf, torch.Tensor):
+                raise UnsupportedError(
+                    f"the PyTorch program returns {type(leaf).__name__} as "
+                    f"result{pytree.keystr(path)}; expected tensors, in tuples, lists, "
+                    "dictionaries and what else torch.utils._pytree knows"
+                )
+        return tuple(leaf for _, leaf in named)
+
+    def structure(self) -> Any:
+        """Makes of the results what the module returns; None where that is what they are."""
+        from torch.utils import _pytree as pytree
+
+        spec, count = self._spec, self._spec.num_leaves
+        if spec in (pytree.tree_structure(0), pytree.tree_structure((0,) * count)) and count:
+            return (lambda result: (result,)) if spec == pytree.tree_structure((0,)) else None
+        return lambda results: pytree.tree_unflatten(
+            results if isinstance(results, tuple) else (results,), spec
+        )
 
 
 def _is_installed(name: str) -> bool:

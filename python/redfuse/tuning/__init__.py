@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import cache
-from ..errors import ArgumentError, Error, UnsupportedError, at_least
+from ..errors import ArgumentError, Error, UnsupportedError, at_least, path_text
 from ..frontends import mlir as mlir_frontend
 from ..options import Options
 from ..runtime.tensors import need_gpu
@@ -83,6 +83,13 @@ def tune(
     start = time.monotonic()
     at_least("limit", limit, 0)
     at_least("seconds", seconds, 0)
+    if not isinstance(shapes, (list, tuple)):
+        raise ArgumentError(
+            f"shapes: expected a list of shapes, one an argument, got {type(shapes).__name__}"
+        )
+    if report is not None and not callable(report):
+        raise ArgumentError(f"report: expected a function, got {type(report).__name__}")
+    inputs = path_text(inputs)
     chosen = dataclasses.replace(Options.of(options), tuned=False, schedules=())
     target = resolve_target(target)
     program = mlir_frontend.read(source)

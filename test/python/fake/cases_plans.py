@@ -61,8 +61,8 @@ def test_plans_by_hand(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path.write_text(programs.attention(*shape, "bf16", kv_heads, kind))
     run_pipeline = compiler.run_pipeline
 
-    def plan_by_hand(module: ir.Module, pipeline: str, stage: str) -> None:
-        run_pipeline(module, pipeline, stage)
+    def plan_by_hand(module: ir.Module, pipeline: str, stage: str, *rest: object) -> None:
+        run_pipeline(module, pipeline, stage, *rest)
         if stage == "plan":
             (launch,) = walk(module.operation, "redfuse.launch")
             plan = rewritten(str(launch.attributes["redfuse.matrices"]), fields, rows, columns)

@@ -1,0 +1,89 @@
+"""What a failing stage says, in terms of the source: passes speak of what they have made of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .errors import CompileError, Error, UnsupportedError, position_text
+from .errors import _position as position
+from .frontends.mlir import Source
+
+_NO_LOWERING = ("op was not bufferized", "failed to legalize operation")
+# What our own passes say of an operation that they do not take.
+_NOT_TAKEN = ("has no lowering", "cannot be checked")
+_CURRENT = re.compile(r"see current operation: (?:[%\w:, ]+ = )?\"?([a-z_]\w*\.[\w.]+)")
+# Of programs op by op: what these cannot do, nothing can.
+_PLAIN_STAGES = ("prepare", "bufferize", "loops", "llvm", "object")
+_MOST_LINES = 8
+_EXPECTED = (
+    "expected linalg, tensor, arith, math, scf and cf, with function arguments of tensors; lower "
+    "other operations to these first"
+)
+Place = tuple[str, int, int]
+
+
+def stage_error(error: CompileError, stage: str, source: Source | None = None) -> Error:
+    """The same diagnostics, headed by the stage, each with the operation of the source at its
+    place.
+
+    Where an operation of the source has no lowering, it is an UnsupportedError that names it.
+    """
+    diagnostics = getattr(error, "diagnostics", [])
+    written = _operations(source) if source is not None and diagnostics else {}
+    lines, named = [f"stage {stage} failed"], False
+    unsupported = False
+    for diagnostic in diagnostics[:_MOST_LINES]:
+        message, operation = _message(diagnostic), written.get(_place(diagnostic), "")
+        named = named or bool(operation)
+        unsupported |= message.startswith(_NO_LOWERING)
+        unsupported |= any(words in message for words in _NOT_TAKEN)
+        said = operation in message  # the empty name is
+        lines.append(_line(diagnostic, message if said else f"{operation}: {message}"))
+        for note in diagnostic["notes"]:
+            if not note["message"].startswith("see current operation"):
+                lines.append("  note: " + _line(note, note["message"]))
+    if len(lines) == 1:
+        lines += str(error).splitlines()
+    unsupported = unsupported or (named and stage in _PLAIN_STAGES)
+    if unsupported:
+        lines.append(_EXPECTED)
+    made = (UnsupportedError if unsupported else CompileError)("\n".join(lines))
+    made.diagnostics = diagnostics  # type: ignore[attr-defined]
+    return made
+
+
+def _message(diagnostic: Mapping[str, Any]) -> str:
+    """What is said, with the operation that a pass was at."""
+    message = diagnostic["message"]
+    current = [_CURRENT.match(note["message"]) for note in diagnostic["notes"]]
+    operation = next((match[1] for match in current if match), None)
+    return f"{message} ({operation})" if operation and operation not in message else message
+
+
+def _line(diagnostic: Mapping[str, Any], text: str) -> str:
+    where = position_text(diagnostic["file"], diagnostic["line"], diagnostic["column"])
+    return f"{where}: {text}" if where else text
+
+
+def _place(diagnostic: Mapping[str, Any]) -> Place:
+    return diagnostic["file"] or "", diagnostic["line"] or 0, diagnostic["column"] or 0
+
+
+def _operations(source: Source) -> dict[Place, str]:
+    """The names of a source's operations by their places."""
+    found: dict[Place, str] = {}
+
+    def visit(operation: Any) -> None:
+        file, line, column = position(operation.location)
+        found.setdefault((file or "", line or 0, column or 0), operation.name)
+        for region in operation.regions:
+            for block in region:
+                for inner in block.operations:
+                    visit(inner.operation)
+
+    for operation in source.parse().body.operations:
+        visit(operation.operation)
+    found.pop(("", 0, 0), None)
+    return found
