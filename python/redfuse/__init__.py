@@ -115,4 +115,9 @@ def load(path: Any) -> Executable:
 
 def register_dialect(context: Any) -> None:
     """Makes a context that was created before ``import redfuse`` know the dialect."""
-    _ext.load_dialects(context)
+    try:
+        _ext.load_dialects(context)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"context: expected an mlir.ir.Context, got {type(context).__name__}"
+        ) from None

@@ -243,6 +243,8 @@ def load_npz(path: str) -> tuple[list[Any], list[Any]]:
             file.seek(0)
             with numpy.load(file, allow_pickle=False) as archive:
                 held = {name: archive[name] for name in archive.files}
+    except ArgumentError:
+        raise
     except OSError as error:
         raise ArgumentError(f"{path}: {error.strerror or error}") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:

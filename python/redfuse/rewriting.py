@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .errors import ArgumentError, one_of
@@ -44,7 +44,11 @@ def rewrite(module: Any, patterns: Sequence[str]) -> list[Fired]:
         raise ArgumentError(
             f"patterns: expected a sequence of names, got the one string {patterns!r}"
         )
-    known = pattern_names()
+    if not isinstance(patterns, Iterable):
+        raise ArgumentError(
+            f"patterns: expected a sequence of names, got {type(patterns).__name__}"
+        )
+    patterns, known = list(patterns), pattern_names()
     for name in patterns:
         if name not in known:
             raise ArgumentError(one_of("pattern", str(name), known))
@@ -54,4 +58,4 @@ def rewrite(module: Any, patterns: Sequence[str]) -> list[Fired]:
             f"module: expected an mlir.ir.Module or operation, got {type(module).__name__}"
         )
     _ext.load_dialects(operation.context)
-    return [Fired(*entry) for entry in _ext.apply_patterns(operation, list(patterns))]
+    return [Fired(*entry) for entry in _ext.apply_patterns(operation, patterns)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import mlir.ir as ir
 import numpy as np
 import pytest
 import redfuse
@@ -16,6 +17,13 @@ def made(identity: Any, function: Any) -> Any:
 
 
 ADD = made(0.0, lambda a, b: a + b)
+EMPTY = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
+
+
+def parsed() -> Any:
+    """A module."""
+    with ir.Context():
+        return ir.Module.parse(EMPTY)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +43,18 @@ ADD = made(0.0, lambda a, b: a + b)
         (lambda: redfuse.reduction(ADD, (3, 4), axis="x"), "expected a number as axis, got 'x'"),
         (lambda: redfuse.scan(None, (3, 4)), "makes of a function, got None"),
         (lambda: redfuse.load(None), "expected a str or an os.PathLike, got NoneType"),
+        (lambda: redfuse.load("a\0b"), "has a zero byte"),
+        (lambda: redfuse.compile("a\0b"), "has a zero byte"),
+        (lambda: redfuse.compile(EMPTY, inputs=5), "inputs: expected a list or tuple"),
+        (lambda: redfuse.compile(EMPTY, inputs=iter(())), "inputs: expected a list or tuple"),
+        (lambda: redfuse.rewrite(parsed(), None), "expected a sequence of names, got NoneType"),
+        (lambda: redfuse.rewrite(parsed(), 5), "expected a sequence of names, got int"),
+        (lambda: redfuse.rewrite(parsed(), [5]), "unknown pattern '5'"),
+        (lambda: redfuse.register_dialect(5), "expected an mlir.ir.Context, got int"),
+        (lambda: redfuse.register_dialect(parsed()), "expected an mlir.ir.Context, got Module"),
+        (lambda: redfuse.tune(EMPTY, shapes=5), "shapes: expected a list of shapes"),
+        (lambda: redfuse.tune(EMPTY, report=5), "report: expected a function, got int"),
+        (lambda: redfuse.tune(EMPTY, inputs=5), "expected a str or an os.PathLike, got int"),
     ],
 )
 def test_wrong_arguments(call: Callable[[], Any], words: str) -> None:
@@ -51,3 +71,14 @@ def test_numbers_of_numpy_are_numbers() -> None:
 def test_a_path_is_text_or_a_path(scale: str) -> None:
     with pytest.raises(redfuse.ArgumentError, match="os.PathLike, got float"):
         redfuse.compile(scale).save(5.5)
+
+
+def test_text_that_is_none() -> None:
+    with pytest.raises(redfuse.ParseError, match="neither text nor bytecode"):
+        redfuse.compile("\udcff{")
+
+
+def test_stages_that_are_none(scale: str) -> None:
+    for name in (5, None, "nope"):
+        with pytest.raises(KeyError, match="unknown stage"):
+            redfuse.compile(scale).ir[name]

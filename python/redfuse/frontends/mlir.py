@@ -17,9 +17,12 @@ from ..errors import (
     UnsupportedError,
     diagnostics_text,
     one_of,
+    path_text,
     position_text,
 )
 from ..runtime.specs import Signature, TensorSpec
+
+_DEEPEST = 200  # brackets in brackets
 
 
 @dataclasses.dataclass
@@ -93,17 +96,43 @@ def read(source: Any) -> Source:
     if isinstance(source, Source):
         return source
     if isinstance(source, str) and ("\n" in source or "{" in source or not source.strip()):
-        return Source(source)
+        return _check_nesting(Source(_encodable(source)))
     if isinstance(source, bytes):
         return Source(source)
     if isinstance(source, (str, os.PathLike)):
-        return read_file(os.fspath(source))
+        return read_file(path_text(source))
     if is_module(source):
-        return Source(_module_text(source))
+        return _check_nesting(Source(_module_text(source)))
     raise ArgumentError(
         "source: expected a path, MLIR text, an mlir.ir.Module, or a PyTorch function or module, "
         f"got {type(source).__name__}"
     )
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ParseError(f"<text>: neither text nor bytecode: {error}") from None
+    return text
+
+
+def _check_nesting(source: Source) -> Source:
+    """Raises ParseError for a text whose brackets are nested so deeply that reading them would
+    need more of the stack than there is."""
+    text = source.text
+    if isinstance(text, bytes) or sum(map(text.count, "{[(")) < _DEEPEST:
+        return source
+    depth = 0
+    for found in re.finditer(r"[{\[(]|[}\])]", text):
+        depth += 1 if found[0] in "{[(" else -1
+        if depth > _DEEPEST:
+            line = text.count("\n", 0, found.start()) + 1
+            name = "<text>" if source.name == "-" else source.name
+            raise ParseError(
+                f"{name}:{line}: brackets are nested more than {_DEEPEST} deep", source.name, line
+            )
+    return source
 
 
 def read_file(path: str) -> Source:
@@ -123,7 +152,7 @@ def of_bytes(data: bytes, path: str) -> Source:
             "take it); expected the program that it was made of"
         )
     try:
-        return Source(data.decode("utf-8"), path)
+        return _check_nesting(Source(data.decode("utf-8"), path))
     except UnicodeDecodeError as error:
         raise ParseError(
             f"{path}: neither MLIR text (not UTF-8 at byte {error.start}) nor MLIR bytecode", path

@@ -67,7 +67,12 @@ def check_array(value: Any, spec: TensorSpec, what: str, index: int) -> None:
     wanted = ELEMENT_TYPES[spec.dtype][0]
     if dtype != wanted:
         raise ArgumentError(f"{what}: expected dtype {wanted}, got {dtype}", index)
-    shape = tuple(value.shape)
+    try:
+        shape = tuple(value.shape)
+    except TypeError:
+        raise ArgumentError(
+            f"{what}: expected an array, got {type(value).__name__}", index
+        ) from None
     fits = len(shape) == len(spec.shape) and all(
         want in (None, got) for want, got in zip(spec.shape, shape, strict=True)
     )
