@@ -171,6 +171,13 @@ def command_programs(arguments: list[str]) -> int:
     return call([venv.python, script, *absolute(arguments)], env=environment(venv))
 
 
+def command_foreign(arguments: list[str]) -> int:
+    """Other projects' programs: none may crash or hang the compiler."""
+    venv = ready(["foreign", *arguments])
+    script = ROOT / "test" / "fuzz" / "foreign.py"
+    return call([venv.python, script, *absolute(arguments)], env=environment(venv))
+
+
 def command_verify(arguments: list[str]) -> int:
     """The corpus and the examples, or some files: derivations and results."""
     venv = ready(["verify", *arguments])
@@ -214,12 +221,13 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "run": (command_run, "FILE.mlir: what is fused, how exact, how fast (redfuse demo)"),
     "test": (
         command_test,
-        "[lit|pytest|--torch|--rocm|--sanitize] [ARGUMENTS or files]: the tests",
+        "[lit|pytest|--torch|--rocm|--sanitize] [ARGUMENTS or files]: tests",
     ),
     "lint": (command_lint, "[--fix]: formatting, ruff, file lengths, machine paths"),
     "docs": (command_docs, "[--check]: pages made from the .td files and of printed output"),
     "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),
     "fuzz": (command_fuzz, "[--host] [--count N] [--jobs J] [--target T]: random programs"),
+    "foreign": (command_foreign, "FOLDER: other projects' .mlir files: compiled, refused, why"),
     "verify": (command_verify, "[--jobs J] [FILE...]: redfuse verify of the corpus and examples"),
     "versus": (command_versus, "OTHER [WORKLOAD...]: another build and this one, timed in turn"),
     "programs": (command_programs, "[--suite DIR] [--target T,...]: how each compiles, a table"),

@@ -1,5 +1,4 @@
-"""Tests in a build that reports wrong accesses and undefined behaviour, and so does the code that it
-makes."""
+"""Tests in a build that reports wrong accesses and undefined behaviour, also of generated code."""
 
 from __future__ import annotations
 
@@ -16,7 +15,8 @@ REPORTS = SANITIZED / "reports"
 TESTS = (
     "test/e2e/test_found_programs.py", "test/e2e/test_corpus.py", "test/e2e/test_named.py",
     "test/fuzz", "test/sanitize", "test/python/test_native_calls.py",
-    "test/python/test_shape_checks.py", "test/python/test_scatter.py", "test/python/test_kernels.py",
+    "test/python/test_shape_checks.py", "test/python/test_scatter.py",
+    "test/python/test_kernels.py",
 )  # fmt: skip
 # LLVM and Python keep what they have until the end: leaks of theirs say nothing. A request for more
 # memory than there is has to fail as it does without a sanitizer.
