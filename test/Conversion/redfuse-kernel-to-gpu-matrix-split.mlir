@@ -79,7 +79,8 @@ redfuse.kernel @largest_0 attributes {num_inputs = 2 : i64,
 
 // -----
 
-// The position of the largest, of a tile for each block: no sum is shared.
+// The position of the largest, of a tile for each block: no sum is shared. What is selected is never
+// a NaN, so the value goes with its position.
 
 // CHECK-LABEL: gpu.func @position_0
 // CHECK-NOT: cluster_dim
@@ -87,7 +88,7 @@ redfuse.kernel @largest_0 attributes {num_inputs = 2 : i64,
 // CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x16xf32>
 // CHECK: arith.cmpf ogt
 // CHECK: arith.cmpf oeq
-// CHECK: arith.maximumf
+// CHECK: arith.select
 // CHECK: nvvm.shfl.sync bfly
 // CHECK: memref.store {{.+}} : memref<20000xi64>
 // CHECK: gpu.return
