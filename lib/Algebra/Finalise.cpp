@@ -240,11 +240,13 @@ Value Rewriter::selectedIndex(BodyBuilder &bb, const Stage &stage,
     Value inOrder = bb.add(lowest, bb.cast(position, index.getType()));
     return bb.select(bb.both(bb.isNan(best), bb.isNan(some)), inOrder, index);
   }
-  // The values at one end can be NaN, which is never selected. Where the ends are
-  // equal so is all between.
+  // The values at one end can be NaN, which is never selected; at both, there is
+  // nothing to select. Where the ends are equal so is all between.
   Value worst = at(state[*stage.worst]);
   Value allEqual = bb.select(bb.isSame(best, worst), lowest, index);
-  return bb.select(bb.isNan(best), state[*stage.worst + 1], allEqual);
+  Value none = bb.constant(d.components[stage.first + 1].identity);
+  Value other = bb.select(bb.isNan(worst), none, state[*stage.worst + 1]);
+  return bb.select(bb.isNan(best), other, allEqual);
 }
 
 Value Rewriter::indexOrZero(BodyBuilder &bb, const Stage &stage, Value value,

@@ -291,11 +291,13 @@ class Interpreter:
 def _select(
     full: list[Array], axes: tuple[int, ...], largest: bool, types: list[type]
 ) -> list[Array]:
-    """argmax or argmin: among equals the lowest index wins, and NaN wins over numbers."""
+    """argmax or argmin: among equals the lowest index wins, and a NaN is as good as nothing."""
     key, index = full
     nothing = -np.inf if largest else np.inf
+    is_number = ~np.isnan(key)
+    key = np.where(is_number, key, nothing)
     best = (np.max if largest else np.min)(key, axis=axes, keepdims=True, initial=nothing)
-    is_best = (key == best) | (np.isnan(key) & np.isnan(best))
+    is_best = (key == best) & is_number
     last = np.iinfo(index.dtype).max
     first = np.where(is_best, index, last).min(axis=axes, keepdims=True, initial=last)
     return [best.astype(types[0]), first.astype(types[1])]
