@@ -115,13 +115,31 @@ void TileProgram::findContinued(Root &root) {
   root.continued = combine;
 }
 
-void TileProgram::findRoots() {
+Root &TileProgram::addRoot(Root::Kind kind, Value value) {
+  auto root = std::make_unique<Root>();
+  root->kind = kind;
+  root->number = roots.size();
+  root->value = value;
+  if (value)
+    root->dims = dimSets[value];
+  roots.push_back(std::move(root));
+  return *roots.back();
+}
+
+void TileProgram::addProducer(Root &root) {
+  if (root.kind == Root::Kind::Keep)
+    producers.try_emplace(root.value, &root);
+  else if (root.op)
+    for (Value result : root.getResults())
+      producers.try_emplace(result, &root);
+}
+
+void TileProgram::findReduceRoots() {
   unsigned numDims = dimSets.getNumDims();
   for (auto reduce : body->getOps<ReduceOp>()) {
-    auto root = std::make_unique<Root>();
-    root->kind = Root::Kind::Reduce;
-    root->op = root->reduce = reduce;
-    root->dims = toDimSet(reduce.getOver(), numDims);
+    Root &root = addRoot(Root::Kind::Reduce, {});
+    root.op = root.reduce = reduce;
+    root.dims = toDimSet(reduce.getOver(), numDims);
     SmallBitVector into = toDimSet(reduce.getInto(), numDims);
     if (reduce.getReducer() == Reducer::TopK) {
       // The rank is made by the reduction; the nest does not walk it.
@@ -129,55 +147,53 @@ void TileProgram::findRoots() {
       for (Value operand : reduce.getOperands())
         into |= dimSets[operand];
     }
-    root->dims |= into;
-    roots.push_back(std::move(root));
-    findContinued(*roots.back());
-    for (Value result : roots.back()->getResults())
+    root.dims |= into;
+    findContinued(root);
+    for (Value result : root.getResults())
       if (!reduce.isDeclared() || !result.use_empty())
         kept.insert(result);
   }
+}
+
+void TileProgram::findOtherRoots() {
   for (Operation &inner : *body) {
     auto scan = dyn_cast<ScanOp>(inner);
     auto merge = dyn_cast<MergeTopkOp>(inner);
     if (!scan && !merge)
       continue;
-    auto root = std::make_unique<Root>();
-    root->kind = scan ? Root::Kind::Scan : Root::Kind::MergeTopk;
-    root->op = &inner;
-    root->dims = dimSets[inner.getResult(0)];
+    Root &root = addRoot(scan ? Root::Kind::Scan : Root::Kind::MergeTopk, {});
+    root.op = &inner;
+    root.dims = dimSets[inner.getResult(0)];
     // Lists are read at positions that depend on their elements: the nest does
     // not walk the rank, and the lists are in memory.
     if (merge) {
-      root->dims.reset(merge.getDim());
+      root.dims.reset(merge.getDim());
       for (Value operand : inner.getOperands())
         if (operand.getParentBlock() == body && !isa<BlockArgument>(operand))
           kept.insert(operand);
     }
-    roots.push_back(std::move(root));
-    findContinued(*roots.back());
-    for (Value result : roots.back()->getResults())
+    findContinued(root);
+    for (Value result : root.getResults())
       if (merge || !result.use_empty())
         kept.insert(result);
   }
-  for (auto assertion : body->getOps<cf::AssertOp>()) {
-    auto root = std::make_unique<Root>();
-    root->kind = Root::Kind::Assert;
-    root->value = assertion.getArg();
-    root->assertion = assertion;
-    root->dims = dimSets[assertion.getArg()];
-    roots.push_back(std::move(root));
-  }
+}
+
+void TileProgram::findRoots() {
+  findReduceRoots();
+  findOtherRoots();
+  for (auto assertion : body->getOps<cf::AssertOp>())
+    addRoot(Root::Kind::Assert, assertion.getArg()).assertion = assertion;
   auto yield = cast<YieldOp>(body->getTerminator());
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   unsigned firstInit = maps.size() - op.getProgramInits().size();
   for (auto [i, value] : llvm::enumerate(yield.getValues())) {
-    auto root = std::make_unique<Root>();
-    root->kind = Root::Kind::Yield;
-    root->value = value;
-    root->yieldIndex = i;
-    root->dims = getDimsOf(maps[firstInit + i]);
-    roots.push_back(std::move(root));
+    Root &root = addRoot(Root::Kind::Yield, value);
+    root.yieldIndex = i;
+    root.dims = getDimsOf(maps[firstInit + i]);
   }
+  for (auto &root : roots)
+    addProducer(*root);
 }
 
 /// Adds what `v` is computed from, down to kept values and arguments, in body
@@ -195,46 +211,45 @@ static void addToCone(Value v, Block *body, const llvm::SetVector<Value> &kept,
   cone.insert(v);
 }
 
+void TileProgram::computeCone(Root &root) {
+  root.cone.clear();
+  if (root.op) {
+    for (Value operand : root.op->getOperands())
+      addToCone(operand, body, kept, root.cone);
+    if (root.continued)
+      for (Value v : root.continued.getLeft())
+        addToCone(v, body, kept, root.cone);
+  } else if (root.kind == Root::Kind::Keep) {
+    // Its own value is what it makes: look through it.
+    if (Operation *def = root.value.getDefiningOp())
+      for (Value operand : def->getOperands())
+        addToCone(operand, body, kept, root.cone);
+    root.cone.insert(root.value);
+  } else {
+    addToCone(root.value, body, kept, root.cone);
+  }
+}
+
 void TileProgram::computeCones() {
-  for (auto &root : roots) {
-    root->cone.clear();
-    if (root->op) {
-      for (Value operand : root->op->getOperands())
-        addToCone(operand, body, kept, root->cone);
-      if (root->continued)
-        for (Value v : root->continued.getLeft())
-          addToCone(v, body, kept, root->cone);
-    } else if (root->kind == Root::Kind::Keep) {
-      // Its own value is what it makes: look through it.
-      if (Operation *def = root->value.getDefiningOp())
-        for (Value operand : def->getOperands())
-          addToCone(operand, body, kept, root->cone);
-      root->cone.insert(root->value);
-    } else {
-      addToCone(root->value, body, kept, root->cone);
-    }
-  }
+  for (auto &root : roots)
+    computeCone(*root);
+  needs.assign(roots.size(), std::nullopt);
 }
 
-Root *TileProgram::producerOf(Value v) const {
-  for (auto &root : roots) {
-    if (root->kind == Root::Kind::Keep && root->value == v)
-      return root.get();
-    if (root->op && llvm::is_contained(root->getResults(), v))
-      return root.get();
-  }
-  return nullptr;
-}
+Root *TileProgram::producerOf(Value v) const { return producers.lookup(v); }
 
-bool TileProgram::reaches(const Root &other, const Root &root) const {
+const llvm::BitVector &TileProgram::getNeeds(const Root &root) {
+  if (needs[root.number])
+    return *needs[root.number];
+  llvm::BitVector found(roots.size());
   for (Value v : root.cone) {
     Root *producer = producerOf(v);
-    if (!producer || producer == &root)
+    if (!producer || producer == &root || found.test(producer->number))
       continue;
-    if (producer == &other || reaches(other, *producer))
-      return true;
+    found |= getNeeds(*producer);
+    found.set(producer->number);
   }
-  return false;
+  return needs[root.number].emplace(std::move(found));
 }
 
 //===----------------------------------------------------------------------===//
@@ -366,32 +381,39 @@ void TileProgram::findContractions() {
 // Values worth keeping
 //===----------------------------------------------------------------------===//
 
-void TileProgram::keepSharedValues() {
-  for (Operation &inner : *body) {
-    if (inner.getNumResults() != 1 || isRootOp(&inner))
-      continue;
-    Value v = inner.getResult(0);
-    if (kept.contains(v) || dimSets[v].none() || !isExpensive(&inner))
-      continue;
-    SmallVector<Root *> users;
-    for (auto &root : roots)
-      if (root->cone.contains(v))
-        users.push_back(root.get());
-    // Users that can share one nest share the value in registers.
-    bool apart = false;
-    for (auto [i, a] : llvm::enumerate(users))
-      for (Root *b : ArrayRef(users).drop_front(i + 1))
-        apart |= a->dims != b->dims || reaches(*a, *b) || reaches(*b, *a) ||
-                 contractions.contains(a) || contractions.contains(b);
-    if (!apart)
-      continue;
-    kept.insert(v);
-    computeCones();
-  }
-  // A new state that is computed from *other* components of the old state must
-  // be complete before any component is overwritten.
-  if (!isa<FoldOp>(op.getOperation()))
+bool TileProgram::areApart(const Root &a, const Root &b) {
+  return a.dims != b.dims || contractions.contains(&a) ||
+         contractions.contains(&b) || reaches(a, b) || reaches(b, a);
+}
+
+/// Keeps what is expensive and needed by users that cannot share one nest; those
+/// that can share the value in registers.
+void TileProgram::keepIfShared(Operation &inner, const Readers &readers) {
+  if (inner.getNumResults() != 1 || isRootOp(&inner))
     return;
+  Value v = inner.getResult(0);
+  if (kept.contains(v) || dimSets[v].none() || !isExpensive(&inner))
+    return;
+  SmallVector<Root *> users;
+  if (auto it = readers.find(v); it != readers.end())
+    for (Root *root : it->second)
+      if (root->cone.contains(v))
+        users.push_back(root);
+  bool apart = false;
+  for (auto [i, a] : llvm::enumerate(users))
+    for (Root *b : ArrayRef(users).drop_front(i + 1))
+      apart = apart || areApart(*a, *b);
+  if (!apart)
+    return;
+  kept.insert(v);
+  for (Root *root : users)
+    computeCone(*root);
+  needs.assign(roots.size(), std::nullopt);
+}
+
+/// A new state that is computed from *other* components of the old state must be
+/// complete before any component is overwritten.
+void TileProgram::keepNewStates() {
   for (auto &root : roots) {
     Value state = getStateOf(*root);
     if (!state || kept.contains(root->value))
@@ -404,14 +426,20 @@ void TileProgram::keepSharedValues() {
   }
 }
 
+void TileProgram::keepSharedValues() {
+  // Cones only lose values while more is kept.
+  Readers readers;
+  for (auto &root : roots)
+    for (Value v : root->cone)
+      readers[v].push_back(root.get());
+  for (Operation &inner : *body)
+    keepIfShared(inner, readers);
+  if (isa<FoldOp>(op.getOperation()))
+    keepNewStates();
+}
+
 void TileProgram::addKeepRoots() {
-  for (Value v : kept) {
-    if (producerOf(v))
-      continue;
-    auto root = std::make_unique<Root>();
-    root->kind = Root::Kind::Keep;
-    root->value = v;
-    root->dims = dimSets[v];
-    roots.push_back(std::move(root));
-  }
+  for (Value v : kept)
+    if (!producerOf(v))
+      addProducer(addRoot(Root::Kind::Keep, v));
 }

@@ -14,6 +14,7 @@
 
 #include "redfuse/Analysis/DimSets.h"
 #include "redfuse/Conversion/MatrixInstruction.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace redfuse {
@@ -39,6 +40,8 @@ struct SourceLayout {
 struct Root {
   enum class Kind { Reduce, Scan, MergeTopk, Keep, Yield, Assert };
   Kind kind;
+  /// Its place in the list of roots.
+  unsigned number = 0;
   /// Reduce: the op. Others: null.
   ReduceOp reduce;
   /// Reduce, Scan, MergeTopk: the op. Others: null.
@@ -159,10 +162,19 @@ private:
       : op(op), body(op.getProgramBody()), dimSets(std::move(sets)) {}
 
   void findRoots();
+  void findReduceRoots();
+  void findOtherRoots();
   void findContinued(Root &root);
+  Root &addRoot(Root::Kind kind, mlir::Value value);
+  /// `producerOf` finds the root from now on.
+  void addProducer(Root &root);
+  void computeCone(Root &root);
   void computeCones();
+  using Readers = llvm::DenseMap<mlir::Value, llvm::SmallVector<Root *>>;
+  void keepIfShared(mlir::Operation &inner, const Readers &readers);
   void findContractions();
   void keepSharedValues();
+  void keepNewStates();
   void addKeepRoots();
   void formEpilogues();
   mlir::LogicalResult formGroups();
@@ -186,8 +198,14 @@ private:
   mlir::Value getStateOf(const Root &root) const;
   /// The root that makes a kept value or the result of a reduction.
   Root *producerOf(mlir::Value v) const;
+  /// The roots whose results `root` needs, directly or not, by their numbers.
+  const llvm::BitVector &getNeeds(const Root &root);
   /// Whether `root` needs the result of `other`, directly or not.
-  bool reaches(const Root &other, const Root &root) const;
+  bool reaches(const Root &other, const Root &root) {
+    return getNeeds(root).test(other.number);
+  }
+  /// Whether two users of a value cannot share it in registers.
+  bool areApart(const Root &a, const Root &b);
 
   mutable IndexProgramOpInterface op;
   mlir::Block *body;
@@ -196,6 +214,9 @@ private:
   llvm::SmallVector<SourceLayout> sources;
   Options options;
   llvm::SmallVector<std::unique_ptr<Root>> roots;
+  llvm::DenseMap<mlir::Value, Root *> producers;
+  /// Answers of getNeeds; empty where nobody asked since the cones changed.
+  llvm::SmallVector<std::optional<llvm::BitVector>, 0> needs;
   llvm::DenseMap<const Root *, Contraction> contractions;
   /// Values that have (or will have) a buffer.
   llvm::SetVector<mlir::Value> kept;
