@@ -39,6 +39,8 @@ private:
   void needExtract(unsigned instance, tensor::ExtractOp extract);
   void addAccess(unsigned instance, Value reader, Value tensor,
                  SmallVector<AffineExpr> index, bool exact);
+  std::optional<unsigned> findPlace(CascadeOp op, ArrayRef<AffineExpr> dims);
+  void mergeAsFound(Value tensor, ArrayRef<AffineExpr> index);
 
   unsigned find(unsigned v, ArrayRef<unsigned> parents) const {
     while (parents[v] != v)
@@ -57,8 +59,14 @@ private:
   bool isBoundMerge(unsigned a, unsigned b) const {
     return isRoot[a] == isRoot[b];
   }
+  using Pairs = ArrayRef<std::pair<unsigned, unsigned>>;
+  /// The classes of variables if the pairs were equal, and those that would change.
+  SmallVector<unsigned> tryPairs(Pairs pairs,
+                                 llvm::SmallDenseSet<unsigned, 4> &changed);
+  bool keepsDimsApart(const Instance &instance, ArrayRef<unsigned> parents,
+                      const llvm::SmallDenseSet<unsigned, 4> &changed);
   /// Makes the pairs equal if no instance forbids it.
-  bool merge(ArrayRef<std::pair<unsigned, unsigned>> pairs);
+  bool merge(Pairs pairs);
   /// The pairs of plain variables in which the vectors differ; nothing where
   /// they differ otherwise.
   std::optional<SmallVector<std::pair<unsigned, unsigned>>>
@@ -76,6 +84,10 @@ private:
   FusionRefusal &why;
   MLIRContext *context;
   llvm::DenseSet<Operation *> members;
+  llvm::DenseMap<Operation *, SmallVector<unsigned>> instancesOf;
+  llvm::DenseMap<std::pair<unsigned, Value>, unsigned> symbolNumbers;
+  /// The places at which results of members are written and read.
+  llvm::DenseMap<Value, SmallVector<SmallVector<AffineExpr>>> placesOf;
   SmallVector<unsigned> variableParents, aliases;
   SmallVector<bool> isRoot;
   /// Whether there are more places than can be compared in a short time.
@@ -103,6 +115,7 @@ unsigned FusionSolver::newInstance(CascadeOp op, SmallVector<AffineExpr> dims) {
   instance.neededResults.resize(op->getNumResults());
   s.instances.push_back(std::move(instance));
   aliases.push_back(id);
+  instancesOf[op].push_back(id);
   // Assertions hold or fail whatever is used of the values.
   for (Operation &inner : op.getBody().front())
     if (isa<cf::AssertOp>(inner)) {
@@ -114,12 +127,10 @@ unsigned FusionSolver::newInstance(CascadeOp op, SmallVector<AffineExpr> dims) {
 }
 
 unsigned FusionSolver::symbolFor(unsigned instance, Value v) {
-  std::pair<unsigned, Value> key{instance, v};
-  auto it = llvm::find(s.symbols, key);
-  if (it != s.symbols.end())
-    return it - s.symbols.begin();
-  s.symbols.push_back(key);
-  return s.symbols.size() - 1;
+  auto [it, isNew] = symbolNumbers.try_emplace({instance, v}, s.symbols.size());
+  if (isNew)
+    s.symbols.push_back({instance, v});
+  return it->second;
 }
 
 void FusionSolver::needResult(unsigned instance, unsigned result) {
@@ -206,28 +217,16 @@ void FusionSolver::addAccess(unsigned instance, Value reader, Value tensor,
   auto result = dyn_cast<OpResult>(tensor);
   if (!result || !members.contains(result.getOwner()))
     return;
+  if (exact)
+    mergeAsFound(tensor, index);
   auto producer = cast<CascadeOp>(result.getOwner());
   AffineMap map = producer.getIndexingMapsArray()[producer.getInputs().size() +
                                                   result.getResultNumber()];
   SmallVector<AffineExpr> dims(producer.getNumIterationDims());
   for (auto [expr, at] : llvm::zip(map.getResults(), index))
     dims[cast<AffineDimExpr>(expr).getPosition()] = at;
-  // The same place again?
-  int found = -1;
-  for (auto [i, other] : llvm::enumerate(s.instances)) {
-    if (other.op != producer)
-      continue;
-    bool same = llvm::all_of(llvm::zip(dims, other.dims), [&](auto pair) {
-      return !std::get<0>(pair) ||
-             canonical(std::get<0>(pair), variableParents) ==
-                 canonical(std::get<1>(pair), variableParents);
-    });
-    if (same) {
-      found = i;
-      break;
-    }
-  }
-  if (found < 0) {
+  std::optional<unsigned> found = findPlace(producer, dims);
+  if (!found) {
     isTooLarge |= s.instances.size() >= kMostInstances;
     if (isTooLarge)
       return;
@@ -236,8 +235,44 @@ void FusionSolver::addAccess(unsigned instance, Value reader, Value tensor,
         expr = dimExpr(newVariable(producer, d));
     found = newInstance(producer, std::move(dims));
   }
-  s.accesses[id].producer = found;
-  needResult(found, result.getResultNumber());
+  s.accesses[id].producer = *found;
+  needResult(*found, result.getResultNumber());
+}
+
+/// The instance of `op` at these dims, of which those that are null may be any.
+std::optional<unsigned> FusionSolver::findPlace(CascadeOp op,
+                                                ArrayRef<AffineExpr> dims) {
+  for (unsigned i : instancesOf.lookup(op)) {
+    bool same =
+        llvm::all_of(llvm::zip(dims, s.instances[i].dims), [&](auto pair) {
+          return !std::get<0>(pair) ||
+                 canonical(std::get<0>(pair), variableParents) ==
+                     canonical(std::get<1>(pair), variableParents);
+        });
+    if (same)
+      return i;
+  }
+  return std::nullopt;
+}
+
+/// Lets a place at which a member's result is needed share dims with one that was
+/// found before, where both are reduced there: what a reduction reads three times
+/// is one place for all that is computed before it, or places would multiply.
+void FusionSolver::mergeAsFound(Value tensor, ArrayRef<AffineExpr> index) {
+  SmallVector<SmallVector<AffineExpr>> &places =
+      placesOf[representative(tensor)];
+  for (ArrayRef<AffineExpr> place : places) {
+    auto pairs = difference(place, index);
+    if (pairs && pairs->empty())
+      return;
+    bool isBound = pairs && llvm::all_of(*pairs, [&](auto p) {
+                     return isBoundMerge(find(p.first, variableParents),
+                                         find(p.second, variableParents));
+                   });
+    if (isBound && merge(*pairs))
+      return;
+  }
+  places.emplace_back(index);
 }
 
 AffineExpr FusionSolver::canonical(AffineExpr e, ArrayRef<unsigned> parents) {
@@ -267,34 +302,50 @@ void FusionSolver::collectVariables(AffineExpr e, ArrayRef<unsigned> parents,
   });
 }
 
-bool FusionSolver::merge(ArrayRef<std::pair<unsigned, unsigned>> pairs) {
+SmallVector<unsigned>
+FusionSolver::tryPairs(Pairs pairs, llvm::SmallDenseSet<unsigned, 4> &changed) {
   SmallVector<unsigned> parents(variableParents);
   for (auto [a, b] : pairs) {
     unsigned x = find(a, parents), y = find(b, parents);
     parents[std::max(x, y)] = std::min(x, y);
   }
-  // Inside one instance different dims stay different, and a dim that another
-  // dim's index depends on is not captured.
-  for (auto [i, instance] : llvm::enumerate(s.instances)) {
-    if (findInstance(i) != i)
+  for (auto [a, b] : pairs)
+    changed.insert(find(a, parents));
+  return parents;
+}
+
+/// Inside one instance different dims stay different, and a dim that another dim's
+/// index depends on is not captured.
+bool FusionSolver::keepsDimsApart(
+    const Instance &instance, ArrayRef<unsigned> parents,
+    const llvm::SmallDenseSet<unsigned, 4> &changed) {
+  for (auto [p, a] : llvm::enumerate(instance.dims)) {
+    auto variable = dyn_cast<AffineDimExpr>(a);
+    if (!variable)
       continue;
-    for (auto [p, a] : llvm::enumerate(instance.dims)) {
-      auto variable = dyn_cast<AffineDimExpr>(a);
-      if (!variable)
+    unsigned before = find(variable.getPosition(), variableParents);
+    unsigned after = find(variable.getPosition(), parents);
+    if (!changed.contains(after))
+      continue;
+    for (auto [q, b] : llvm::enumerate(instance.dims)) {
+      if (p == q)
         continue;
-      unsigned before = find(variable.getPosition(), variableParents);
-      unsigned after = find(variable.getPosition(), parents);
-      for (auto [q, b] : llvm::enumerate(instance.dims)) {
-        if (p == q)
-          continue;
-        llvm::SmallDenseSet<unsigned, 8> was, is;
-        collectVariables(b, variableParents, was);
-        collectVariables(b, parents, is);
-        if (is.contains(after) && !was.contains(before))
-          return false;
-      }
+      llvm::SmallDenseSet<unsigned, 8> was, is;
+      collectVariables(b, variableParents, was);
+      collectVariables(b, parents, is);
+      if (is.contains(after) && !was.contains(before))
+        return false;
     }
   }
+  return true;
+}
+
+bool FusionSolver::merge(Pairs pairs) {
+  llvm::SmallDenseSet<unsigned, 4> changed;
+  SmallVector<unsigned> parents = tryPairs(pairs, changed);
+  for (auto [i, instance] : llvm::enumerate(s.instances))
+    if (findInstance(i) == i && !keepsDimsApart(instance, parents, changed))
+      return false;
   for (auto [a, b] : pairs) {
     unsigned x = find(a, variableParents), y = find(b, variableParents);
     if (x == y)
@@ -568,6 +619,7 @@ LogicalResult FusionSolver::run() {
         isRoot[cast<AffineDimExpr>(at).getPosition()] = true;
       }
       writes.push_back({result, index});
+      placesOf[representative(result)].push_back(index);
       needResult(id, result.getResultNumber());
     }
   if (s.outputs.empty()) {
