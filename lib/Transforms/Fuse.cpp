@@ -12,6 +12,8 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <set>
+
 namespace redfuse {
 #define GEN_PASS_DEF_FUSE
 #include "redfuse/Transforms/Passes.h.inc"
@@ -20,12 +22,30 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
+/// Where a kernel ends, whatever the model says of its time: what is compiled as one
+/// takes longer than its parts do, and a launch between so many costs nothing.
+static constexpr unsigned kMostReductions = 24, kMostOperations = 256;
+
 namespace {
+
+/// How much there is to compile as one.
+struct KernelLength {
+  unsigned reductions = 0, operations = 0;
+  KernelLength operator+(const KernelLength &other) const {
+    return {reductions + other.reductions, operations + other.operations};
+  }
+  bool isTooLong() const {
+    return reductions > kMostReductions || operations > kMostOperations;
+  }
+};
 
 struct Group {
   SmallVector<CascadeOp> ops; // in block order
   FusionSpace space;
   GroupCost cost;
+  KernelLength length;
+  /// Never that of a group with other ops.
+  unsigned version = 0;
 };
 
 /// Plans the groups of one block.
@@ -40,17 +60,26 @@ public:
 private:
   void eraseDead(RewriterBase &rewriter);
   void number();
+  ArrayRef<Value> usesOf(Operation *op);
+  void forgetUsers(Value v);
   SmallVector<OpResult> producersOf(CascadeOp op);
   std::optional<Group> evaluate(SmallVector<CascadeOp> ops, FusionRefusal &why);
   std::optional<Group> tryMerge(const Group &a, const Group &b,
                                 FusionRefusal &why);
   bool isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why);
+  bool isWithinBounds(const Group &a, const Group &b, FusionRefusal &why);
   bool isBetter(const Group &fused, const Group &a, const Group &b,
                 FusionRefusal &why);
   void adopt(unsigned a, unsigned b, Group fused);
+  bool growAlongEdge(Operation *producer, CascadeOp consumer);
   void growAlongEdges();
+  void addReaders(unsigned group, DenseMap<Value, std::set<unsigned>> &readers);
+  bool growBeside(unsigned a, unsigned b);
   void growBesideEachOther();
+  bool duplicateFor(RewriterBase &rewriter, OpResult edge, CascadeOp consumer);
   bool duplicateCheapMaps(RewriterBase &rewriter);
+  /// Whether this was tried with the same two groups before.
+  bool isTriedAgain(Operation *producer, Operation *consumer);
   void report();
   void reportBetween(CascadeOp consumer);
 
@@ -64,6 +93,12 @@ private:
   SmallVector<std::optional<Group>, 0> groups;
   llvm::DenseMap<Operation *, unsigned> groupOf;
   llvm::DenseMap<std::pair<Operation *, Operation *>, FusionRefusal> refusals;
+  /// The values from outside that an op uses, until they change.
+  llvm::DenseMap<Operation *, SmallVector<Value>> uses;
+  llvm::DenseMap<std::pair<Operation *, Operation *>,
+                 std::pair<unsigned, unsigned>>
+      tried;
+  unsigned lastVersion = 0;
 };
 
 } // namespace
@@ -78,6 +113,22 @@ static void forEachUse(Operation *op, function_ref<void(Value)> fn) {
     for (Value v : captured)
       fn(v);
   }
+}
+
+ArrayRef<Value> Planner::usesOf(Operation *op) {
+  auto [it, isNew] = uses.try_emplace(op);
+  if (isNew) {
+    SmallVector<Value> found;
+    forEachUse(op, [&](Value v) { found.push_back(v); });
+    it->second = std::move(found);
+  }
+  return it->second;
+}
+
+/// What uses `v` is about to use another value.
+void Planner::forgetUsers(Value v) {
+  for (Operation *user : v.getUsers())
+    uses.erase(block.findAncestorOpInBlock(*user));
 }
 
 void Planner::eraseDead(RewriterBase &rewriter) {
@@ -95,14 +146,14 @@ void Planner::number() {
   for (Operation &op : block) {
     position[&op] = opAt.size();
     llvm::BitVector set(n);
-    forEachUse(&op, [&](Value v) {
+    for (Value v : usesOf(&op)) {
       Operation *def = v.getDefiningOp();
       if (!def || def->getBlock() != &block)
-        return;
+        continue;
       unsigned p = position.lookup(def);
       set |= behind[p];
       set.set(p);
-    });
+    }
     opAt.push_back(&op);
     behind.push_back(std::move(set));
     if (auto cascade = dyn_cast<CascadeOp>(op))
@@ -114,14 +165,12 @@ void Planner::number() {
 SmallVector<OpResult> Planner::producersOf(CascadeOp op) {
   llvm::SmallSetVector<Value, 8> seen;
   unsigned numInputs = op.getInputs().size();
-  unsigned i = 0;
-  forEachUse(op, [&](Value v) {
+  for (auto [i, v] : llvm::enumerate(usesOf(op))) {
     bool isInit = i >= numInputs && i < op->getNumOperands();
-    ++i;
     auto producer = v.getDefiningOp<CascadeOp>();
     if (!isInit && producer && producer->getBlock() == &block)
       seen.insert(v);
-  });
+  }
   return llvm::map_to_vector(seen, [](Value v) { return cast<OpResult>(v); });
 }
 
@@ -132,8 +181,10 @@ bool Planner::isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
     before |= behind[position.lookup(op)];
   }
   before.reset(members);
+  unsigned first = members.find_first();
+  llvm::DenseSet<unsigned> visited;
   auto isBetween = [&](unsigned p) {
-    if (!behind[p].anyCommon(members))
+    if (p < first || !behind[p].anyCommon(members))
       return false;
     why = {ops.back(), "convexity",
            "'" + opAt[p]->getName().getStringRef().str() + "' at " +
@@ -149,7 +200,8 @@ bool Planner::isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
     if (isBetween(p))
       return false;
     auto it = groupOf.find(opAt[p]);
-    if (it == groupOf.end() || !groups[it->second])
+    if (it == groupOf.end() || !groups[it->second] ||
+        !visited.insert(it->second).second)
       continue;
     for (CascadeOp mate : groups[it->second]->ops) {
       unsigned m = position.lookup(mate);
@@ -170,6 +222,15 @@ bool Planner::isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
     }
   }
   return true;
+}
+
+static KernelLength getLength(CascadeOp op) {
+  KernelLength length;
+  for (Operation &inner : op.getBody().front().without_terminator()) {
+    length.reductions += isa<ReduceOp, ScanOp, MergeTopkOp>(inner);
+    length.operations += !isa<arith::ConstantOp, IndexOp>(inner);
+  }
+  return length;
 }
 
 std::optional<Group> Planner::evaluate(SmallVector<CascadeOp> ops,
@@ -193,8 +254,11 @@ std::optional<Group> Planner::evaluate(SmallVector<CascadeOp> ops,
   FailureOr<FusionSpace> space = FusionSpace::solve(ops, why);
   if (failed(space))
     return std::nullopt;
+  KernelLength length;
+  for (CascadeOp op : ops)
+    length = length + getLength(op);
   GroupCost cost = getGroupCost(*space, target);
-  return Group{std::move(ops), std::move(*space), cost};
+  return Group{std::move(ops), std::move(*space), cost, length, ++lastVersion};
 }
 
 bool Planner::isBetter(const Group &fused, const Group &a, const Group &b,
@@ -235,15 +299,33 @@ bool Planner::isBetter(const Group &fused, const Group &a, const Group &b,
   return false;
 }
 
-std::optional<Group> Planner::tryMerge(const Group &a, const Group &b,
-                                       FusionRefusal &why) {
+bool Planner::isWithinBounds(const Group &a, const Group &b,
+                             FusionRefusal &why) {
   if (a.ops.size() + b.ops.size() > maxGroup) {
     why = {CascadeOp(b.ops.front()), "size",
            "the group would have more than " + std::to_string(maxGroup) +
                " stages",
            "raise max-group"};
-    return std::nullopt;
+    return false;
   }
+  KernelLength both = a.length + b.length;
+  if (!both.isTooLong())
+    return true;
+  why = {CascadeOp(b.ops.front()), "size",
+         llvm::formatv("one kernel would have {0} reductions and {1} "
+                       "operations; it ends at {2} and {3}",
+                       both.reductions, both.operations, kMostReductions,
+                       kMostOperations)
+             .str(),
+         "none: the value in memory between two kernels of this length costs "
+         "little beside them"};
+  return false;
+}
+
+std::optional<Group> Planner::tryMerge(const Group &a, const Group &b,
+                                       FusionRefusal &why) {
+  if (!isWithinBounds(a, b, why))
+    return std::nullopt;
   SmallVector<CascadeOp> ops(a.ops);
   llvm::append_range(ops, b.ops);
   std::optional<Group> fused = evaluate(std::move(ops), why);
@@ -259,56 +341,124 @@ void Planner::adopt(unsigned a, unsigned b, Group fused) {
   groups[b].reset();
 }
 
+bool Planner::isTriedAgain(Operation *producer, Operation *consumer) {
+  std::pair<unsigned, unsigned> versions{
+      groups[groupOf.lookup(producer)]->version,
+      groups[groupOf.lookup(consumer)]->version};
+  auto &known = tried[{producer, consumer}];
+  return std::exchange(known, versions) == versions;
+}
+
+bool Planner::growAlongEdge(Operation *producer, CascadeOp consumer) {
+  unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
+  if (a == b || isTriedAgain(producer, consumer))
+    return false;
+  FusionRefusal why;
+  std::optional<Group> fused = tryMerge(*groups[a], *groups[b], why);
+  if (!fused) {
+    refusals[{producer, consumer.getOperation()}] = why;
+    return false;
+  }
+  adopt(a, b, std::move(*fused));
+  return true;
+}
+
 void Planner::growAlongEdges() {
   bool changed = true;
   while (changed) {
     changed = false;
     for (CascadeOp consumer : cascades)
-      for (OpResult edge : producersOf(consumer)) {
-        Operation *producer = edge.getOwner();
-        unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
-        if (a == b)
-          continue;
-        FusionRefusal why;
-        std::optional<Group> fused = tryMerge(*groups[a], *groups[b], why);
-        if (!fused) {
-          refusals[{producer, consumer.getOperation()}] = why;
-          continue;
-        }
-        adopt(a, b, std::move(*fused));
-        changed = true;
-      }
+      for (OpResult edge : producersOf(consumer))
+        changed |= growAlongEdge(edge.getOwner(), consumer);
   }
+}
+
+/// Notes that a group reads its tensors from memory.
+void Planner::addReaders(unsigned group,
+                         DenseMap<Value, std::set<unsigned>> &readers) {
+  for (const FusionSpace::Access &access : groups[group]->space.getAccesses())
+    if (access.producer < 0)
+      readers[access.tensor].insert(group);
+}
+
+bool Planner::growBeside(unsigned a, unsigned b) {
+  FusionRefusal why;
+  std::optional<Group> fused = tryMerge(*groups[a], *groups[b], why);
+  double least =
+      std::min(groups[a]->cost.parallelism, groups[b]->cost.parallelism);
+  if (!fused || fused->cost.parallelism < least ||
+      fused->space.getVariables().size() >
+          std::max(groups[a]->space.getVariables().size(),
+                   groups[b]->space.getVariables().size()))
+    return false;
+  adopt(a, b, std::move(*fused));
+  return true;
 }
 
 /// Cascades that read the same tensor, with no edge between them, where one
 /// kernel keeps all the blocks of both.
 void Planner::growBesideEachOther() {
-  for (unsigned a = 0; a < groups.size(); ++a)
-    for (unsigned b = a + 1; b < groups.size() && groups[a]; ++b) {
-      if (!groups[b])
-        continue;
-      llvm::DenseSet<Value> read;
-      for (const FusionSpace::Access &access : groups[a]->space.getAccesses())
-        if (access.producer < 0)
-          read.insert(access.tensor);
-      if (llvm::none_of(groups[b]->space.getAccesses(),
-                        [&](const FusionSpace::Access &access) {
-                          return access.producer < 0 &&
-                                 read.contains(access.tensor);
-                        }))
-        continue;
-      FusionRefusal why;
-      std::optional<Group> fused = tryMerge(*groups[a], *groups[b], why);
-      double least =
-          std::min(groups[a]->cost.parallelism, groups[b]->cost.parallelism);
-      if (!fused || fused->cost.parallelism < least ||
-          fused->space.getVariables().size() >
-              std::max(groups[a]->space.getVariables().size(),
-                       groups[b]->space.getVariables().size()))
-        continue;
-      adopt(a, b, std::move(*fused));
-    }
+  DenseMap<Value, std::set<unsigned>> readers;
+  for (unsigned g = 0; g < groups.size(); ++g)
+    if (groups[g])
+      addReaders(g, readers);
+  for (unsigned a = 0; a < groups.size(); ++a) {
+    // The next one that reads what `a` does, which changes as `a` grows.
+    auto nextAfter = [&](unsigned b) {
+      std::optional<unsigned> next;
+      for (const FusionSpace::Access &access : groups[a]->space.getAccesses()) {
+        if (access.producer >= 0)
+          continue;
+        const std::set<unsigned> &others = readers[access.tensor];
+        auto it = others.upper_bound(b);
+        if (it != others.end() && (!next || *it < *next))
+          next = *it;
+      }
+      return next;
+    };
+    if (!groups[a])
+      continue;
+    for (std::optional<unsigned> b = nextAfter(a); b; b = nextAfter(*b))
+      if (groups[*b])
+        growBeside(a, *b);
+  }
+}
+
+/// A copy of what makes `edge` for the group of the consumer, if both are faster
+/// for it.
+bool Planner::duplicateFor(RewriterBase &rewriter, OpResult edge,
+                           CascadeOp consumer) {
+  auto producer = cast<CascadeOp>(edge.getOwner());
+  unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
+  rewriter.setInsertionPoint(producer);
+  auto copy = cast<CascadeOp>(rewriter.clone(*producer));
+  Value own = copy->getResult(edge.getResultNumber());
+  // In every reader of the consumer's group, bodies included.
+  forgetUsers(edge);
+  rewriter.replaceUsesWithIf(edge, own, [&](OpOperand &use) {
+    auto it = groupOf.find(block.findAncestorOpInBlock(*use.getOwner()));
+    return it != groupOf.end() && it->second == b;
+  });
+  number();
+  FusionRefusal why;
+  SmallVector<CascadeOp> with(groups[b]->ops);
+  with.push_back(copy);
+  std::optional<Group> other = evaluate(std::move(with), why);
+  std::optional<Group> rest = evaluate(groups[a]->ops, why);
+  if (other && rest &&
+      other->cost.time + rest->cost.time <=
+          groups[a]->cost.time + groups[b]->cost.time) {
+    groupOf[copy] = b;
+    groups[a] = std::move(rest);
+    groups[b] = std::move(other);
+    return true;
+  }
+  forgetUsers(own);
+  uses.erase(copy);
+  rewriter.replaceAllUsesWith(own, edge);
+  rewriter.eraseOp(copy);
+  number();
+  return false;
 }
 
 /// A cheap map whose value several groups read is computed in each of them
@@ -325,36 +475,9 @@ bool Planner::duplicateCheapMaps(RewriterBase &rewriter) {
       bool inputsStay = llvm::none_of(producersOf(producer), [&](OpResult r) {
         return groupOf.lookup(r.getOwner()) == a;
       });
-      if (!inputsStay)
-        continue;
-      rewriter.setInsertionPoint(producer);
-      auto copy = cast<CascadeOp>(rewriter.clone(*producer));
-      unsigned r = edge.getResultNumber();
-      // In every reader of the consumer's group, bodies included.
-      rewriter.replaceUsesWithIf(edge, copy->getResult(r), [&](OpOperand &use) {
-        Operation *user = use.getOwner();
-        while (user->getBlock() != &block)
-          user = user->getParentOp();
-        auto it = groupOf.find(user);
-        return it != groupOf.end() && it->second == b;
-      });
-      number();
-      FusionRefusal why;
-      SmallVector<CascadeOp> with(groups[b]->ops);
-      with.push_back(copy);
-      std::optional<Group> other = evaluate(std::move(with), why);
-      std::optional<Group> rest = evaluate(groups[a]->ops, why);
-      if (other && rest &&
-          other->cost.time + rest->cost.time <=
-              groups[a]->cost.time + groups[b]->cost.time) {
-        groupOf[copy] = b;
-        groups[a] = std::move(rest);
-        groups[b] = std::move(other);
+      if (inputsStay && !isTriedAgain(producer, consumer) &&
+          duplicateFor(rewriter, edge, consumer))
         return true;
-      }
-      rewriter.replaceAllUsesWith(copy->getResult(r), edge);
-      rewriter.eraseOp(copy);
-      number();
     }
   return false;
 }
@@ -366,12 +489,12 @@ void Planner::reportBetween(CascadeOp consumer) {
   SmallVector<std::pair<Operation *, Operation *>>
       list; // op, first of its kind
   auto addOperands = [&](Operation *op, Operation *first) {
-    forEachUse(op, [&](Value v) {
+    for (Value v : usesOf(op)) {
       Operation *def = v.getDefiningOp();
       if (def && def->getBlock() == &block && isa<TensorType>(v.getType()) &&
           seen.insert(def).second)
         list.push_back({def, first ? first : def});
-    });
+    }
   };
   addOperands(consumer, nullptr);
   while (!list.empty()) {
@@ -426,6 +549,7 @@ bool Planner::run(RewriterBase &rewriter) {
     groups.push_back(std::move(single));
   }
   growAlongEdges();
+  tried.clear();
   while (duplicateCheapMaps(rewriter)) {
   }
   growBesideEachOther();
