@@ -55,8 +55,8 @@ module {
     ^bb0(%in0: f32, %out0: f32, %out1: i64):
       %i = linalg.index 0 : index
       %j = arith.index_cast %i : index to i64
-      %m = arith.minimumf %in0, %out0 : f32
       %c = arith.cmpf olt, %in0, %out0 : f32
+      %m = arith.select %c, %in0, %out0 : f32
       %k = arith.select %c, %j, %out1 : i64
       linalg.yield %m, %k : f32, i64
     } -> (tensor<3x5xf32>, tensor<3x5xi64>)
