@@ -59,6 +59,12 @@ public:
   Value copySign(Value magnitude, Value sign) {
     return math::CopySignOp::create(b, magnitude, sign);
   }
+  /// `result`, which has the sign of x but where both are zeros, with that sign.
+  Value signedAs(Value result, Value x) {
+    Value sign = arith::AndIOp::create(b, bits(x),
+                                       i(std::numeric_limits<int32_t>::min()));
+    return real(arith::OrIOp::create(b, bits(result), sign));
+  }
   /// `x is y ? yes : no`.
   Value select(arith::CmpFPredicate is, Value x, Value y, Value yes, Value no) {
     Value condition = arith::CmpFOp::create(b, is, x, y);
@@ -209,7 +215,7 @@ static Value expandExpM1(Emitter &e, Value x) {
   // The bits of kRound are shifted out.
   Value half = e.real(e.addi(e.shl(e.bits(x2.shifted), 23), e.i(126 << 23)));
   Value result = e.fma(p, half, e.sub(half, e.f(0.5f)));
-  return e.copySign(e.add(result, result), x);
+  return e.signedAs(e.add(result, result), x);
 }
 
 namespace {
@@ -280,7 +286,7 @@ static Value expandLog1P(Emitter &e, Value x) {
   Value rest = e.sub(x, e.sub(u, one));
   Logarithm log = logarithm(e, u, rest);
   Value result = specialLog(e, u, e.fma(log.exponent, e.f(kLn2High), log.r));
-  return e.copySign(result, x);
+  return e.signedAs(result, x);
 }
 
 /// An odd polynomial near 0, 1 - 2 / (exp(2 |x|) + 1) elsewhere. The polynomial has
