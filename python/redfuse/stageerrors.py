@@ -12,7 +12,7 @@ from .frontends.mlir import Source
 
 _NO_LOWERING = ("op was not bufferized", "failed to legalize operation")
 # What our own passes say of an operation that they do not take.
-_NOT_TAKEN = ("has no lowering", "cannot be checked")
+_NOT_TAKEN = ("has no lowering", "cannot be checked", "a value in the GPU's memory decides")
 _CURRENT = re.compile(r"see current operation: (?:[%\w:, ]+ = )?\"?([a-z_]\w*\.[\w.]+)")
 # Of programs op by op: what these cannot do, nothing can.
 _PLAIN_STAGES = ("prepare", "bufferize", "loops", "llvm", "object")
