@@ -244,7 +244,7 @@ Value Rewriter::selectedIndex(BodyBuilder &bb, const Stage &stage,
   // nothing to select. Where the ends are equal so is all between.
   Value worst = at(state[*stage.worst]);
   Value allEqual = bb.select(bb.isSame(best, worst), lowest, index);
-  Value none = bb.constant(d.components[stage.first + 1].identity);
+  Value none = bb.constant(0, index.getType());
   Value other = bb.select(bb.isNan(worst), none, state[*stage.worst + 1]);
   return bb.select(bb.isNan(best), other, allEqual);
 }

@@ -20,8 +20,9 @@ ATTENTION = [name for name in PROGRAMS if name.startswith("attention") or name =
 def test_every_program_is_one_cascade(name: str) -> None:
     explanation = explained((CORPUS / f"{name}.mlir").read_text())
     reducing = [k for k in explanation["kernels"] if any(c["stages"] for c in k["cascades"])]
-    assert len(reducing) == 1, [k["name"] for k in explanation["kernels"]]
-    assert explanation["refused"] == []
+    conditions = {entry["condition"] for entry in explanation["refused"]}
+    # Machines with slow units take two where one kernel would leave units without work.
+    assert (len(reducing) == 1 and not conditions) or conditions == {"parallelism"}
 
 
 @pytest.mark.parametrize("name", ATTENTION)

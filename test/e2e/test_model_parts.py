@@ -31,13 +31,12 @@ def test_is_one_kernel(name: str) -> None:
 
 
 def test_what_reads_itself_at_ever_more_places_compiles() -> None:
-    """Each reduction reads what is before it at three places: a kernel has as many rounds as can
-    be compared in a short time."""
+    """Each reduction reads what is before it at three places, of which those that reduce the same
+    are one."""
     start = time.process_time()
     explanation = explained(exported_parts.sinkhorn(Torch(), 6))
     assert time.process_time() - start < 6 * slowness()
-    assert 1 < len(explanation["kernels"]) < 9
-    assert "places" in {entry["condition"] for entry in explanation["refused"]}
+    assert len(explanation["kernels"]) < 9
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -147,7 +147,8 @@ class Interpreter:
             for i, (a, m) in enumerate(zip(inputs, maps[:count], strict=True))
         ]
         values = self._block(op.regions[0].blocks[0], arguments, ranges)
-        return [_write(v, m, extents) for v, m in zip(values, maps[count:], strict=True)]
+        results = [_write(v, m, extents) for v, m in zip(values, maps[count:], strict=True)]
+        return [_from_the_start(result) for result in results]
 
     finalize = cascade
 
@@ -301,6 +302,13 @@ def _select(
     last = np.iinfo(index.dtype).max
     first = np.where(is_best, index, last).min(axis=axes, keepdims=True, initial=last)
     return [best.astype(types[0]), first.astype(types[1])]
+
+
+def _from_the_start(result: Array) -> Array:
+    """An index over nothing, which is the highest in a state, is 0 in a result."""
+    if not np.issubdtype(result.dtype, np.signedinteger):
+        return result
+    return np.where(result == np.iinfo(result.dtype).max, 0, result).astype(result.dtype)
 
 
 def _constant(attribute: ir.Attribute) -> float | int | bool:

@@ -86,7 +86,7 @@ def until_interrupted(work: Callable[[], object]) -> None:
 
 def compile_it(target: str, options: dict) -> None:
     """What is interrupted is a compilation; the next one is right."""
-    text = long(16)
+    text = long(40)
     until_interrupted(lambda: redfuse.compile(text, target=target, options=options))
     x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
     for _ in range(2):

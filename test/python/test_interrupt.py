@@ -113,7 +113,7 @@ def test_a_command(
 ) -> None:
     """It says so, in one line; what it was to write is not there."""
     program = tmp_path / "program.mlir"
-    program.write_text(interrupted.long(24))
+    program.write_text(interrupted.long(200))
     out = tmp_path / "out"
     given = {
         "compile": ["compile", program, "-o", out],

@@ -50,11 +50,18 @@ class Source:
                 raise parse_error(error, self.name) from None
 
 
+# Bindings import a dialect when they first meet an operation of it.
+_DIALECTS = ("affine", "arith", "cf", "func", "linalg", "math", "scf", "tensor")
+
+
 def _bindings() -> Any:
-    """mlir.ir, which cannot be imported again after an import that was interrupted."""
-    if "mlir.ir" not in sys.modules:
+    """mlir.ir and dialects, which cannot be imported again after an import that was
+    interrupted."""
+    wanted = ["mlir.ir", *(f"mlir.dialects.{name}" for name in _DIALECTS)]
+    if missing := [name for name in wanted if name not in sys.modules]:
         with signals.held():
-            importlib.import_module("mlir.ir")
+            for name in missing:
+                importlib.import_module(name)
     return sys.modules["mlir.ir"]
 
 
