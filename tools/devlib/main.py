@@ -192,6 +192,13 @@ def command_versus(arguments: list[str]) -> int:
     return call([venv.python, script, *absolute(arguments)], env=environment(venv))
 
 
+def command_growth(arguments: list[str]) -> int:
+    """Programs of 10, 100, 1000 operations: how compile time grows."""
+    venv = ready(["growth", *arguments])
+    script = ROOT / "test" / "e2e" / "growth.py"
+    return call([venv.python, script, *arguments], env=environment(venv))
+
+
 def command_gpu(arguments: list[str]) -> int:
     """Packs the compiler and its tests for a machine with a GPU, or runs them."""
     venv = ready(["gpu", *arguments])
@@ -231,6 +238,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "verify": (command_verify, "[--jobs J] [FILE...]: redfuse verify of the corpus and examples"),
     "versus": (command_versus, "OTHER [WORKLOAD...]: another build and this one, timed in turn"),
     "programs": (command_programs, "[--suite DIR] [--target T,...]: how each compiles, a table"),
+    "growth": (command_growth, "[--sizes N,...] [--target T] [KIND...]: how compile time grows"),
     "gpu": (command_gpu, "[--here] [FOLDER]: pack the GPU tests for a machine without a network"),
     "wheel": (wheel, "[PYTHON]: build a wheel into dist/, install it elsewhere and import it"),
     "ci": (command_ci, "[--clean]: all of the above that CI checks"),
