@@ -6,12 +6,13 @@ valid there; other arguments, and an access in some, are not. All choices come f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from generate import Choices
 from host_loops import ALL, Loops
-from host_program import Op, Program, StopError, Tensor, UnknownError, Value
+from host_program import Op, Program, Region, StopError, Tensor, UnknownError, Value
 from host_scalars import is_float
 
 DTYPES = ("f32", "f32", "f32", "i32", "i64", "f64", "i8", "i1", "i16", "index")
@@ -84,10 +85,30 @@ def used_by(op: Op) -> set[Value]:
     return used
 
 
-def generate_host(choices: Choices) -> tuple[Program, list[Any]]:
-    """A program and the arguments that it was made on."""
+def without_unused(region: Region, wanted: set[Value]) -> None:
+    """Removes operations that neither the region's results nor ``wanted`` need."""
+    needed = set(wanted) | set(region.yields)
+    kept = []
+    for op in reversed(region.ops):
+        if needed & set(op.results):
+            for inner in op.regions:
+                without_unused(inner, set())
+            needed |= used_by(op)
+            kept.append(op)
+    region.ops = kept[::-1]
+
+
+def generate_host(
+    choices: Choices, results: Sequence[int] | None = None
+) -> tuple[Program, list[Any]]:
+    """A program and the arguments that it was made on; ``results``: those to keep."""
     maker = HostMaker(choices)
-    return maker.make(), maker.arguments
+    program = maker.make()
+    if results is not None:
+        body = program.body
+        body.yields = [v for at, v in enumerate(body.yields) if at in results]
+        without_unused(body, set())
+    return program, maker.arguments
 
 
 def other_arguments(

@@ -21,7 +21,7 @@ def main() -> None:
         choices = Recorded(task.get("choices", ()), task.get("seed"))
         answer = {"id": task["id"]}
         try:
-            program, arguments = generate_host(choices)
+            program, arguments = generate_host(choices, task.get("results"))
             answer["choices"] = choices.made
             opt_level = task.get("plan", {}).get("opt_level", 0)
             trial = HostTrial(program, arguments, task.get("data", 0), opt_level)
