@@ -164,7 +164,7 @@ def main() -> int:
     """0 unless this build is slower on the whole."""
     if sys.argv[1:2] == ["--serve"]:
         return serve(sys.argv[2])
-    given = parser().parse_args()
+    given = parser().parse_intermixed_args()
     from redfuse.bench import cases
 
     on_gpu = given.target.startswith("cuda")
