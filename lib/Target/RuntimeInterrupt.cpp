@@ -60,6 +60,13 @@ static void leaveIfAsked(Leaving &self) {
     leave(self);
 }
 
+/// Makes the outer landing the thread's again, its marks first.
+static void takeDown(Leaving &self) {
+  Landing *landing = self.landing;
+  self.marks = landing->outerMarks;
+  self.landing = landing->outer;
+}
+
 __attribute__((noinline)) bool
 redfuse::runtime::runGenerated(void (*work)(void *), void *context) {
   Leaving &self = ofThread;
@@ -68,17 +75,15 @@ redfuse::runtime::runGenerated(void (*work)(void *), void *context) {
   here.outerMarks = self.marks;
   if (__builtin_setjmp(here.place)) {
     Leaving &again = ofThread; // nothing else is known to be what it was
-    Landing *landed = again.landing;
-    again.marks = landed->outerMarks;
-    again.landing = landed->outer;
+    takeDown(again);
     return false;
   }
-  self.marks = 0;
+  // A signal between the two must not find the outer landing without its marks.
   self.landing = &here;
+  self.marks = 0;
   leaveIfAsked(self);
   work(context);
-  self.landing = here.outer;
-  self.marks = here.outerMarks;
+  takeDown(self);
   return true;
 }
 
@@ -120,7 +125,7 @@ private:
   bool startThread();
   void install();
   void uninstall();
-  void endCall();
+  bool endCall();
   void ring();
   void forget();
 
@@ -229,15 +234,21 @@ void Watch::ring() {
 
 void Watch::run() {
   uint64_t last = 0;
+  int tries = 0;
   for (int quiet = 0;;) {
     pollfd wait = {bell, POLLIN, 0};
     uint64_t rung;
-    if (poll(&wait, 1, quiet > kQuietPeriods ? -1 : kPeriod) > 0 &&
+    bool rest = quiet > kQuietPeriods && !tries;
+    if (poll(&wait, 1, rest ? -1 : kPeriod) > 0 &&
         read(bell, &rung, sizeof(rung)) < 0)
       continue;
     std::lock_guard<std::mutex> lock(mutex);
+    // Once more a period later: a call may just have looked for signals, and not
+    // yet have begun.
     if (signalled.exchange(false))
-      endCall();
+      tries = 2;
+    if (tries)
+      tries = endCall() ? 0 : tries - 1;
     uint64_t now = count.load();
     bool active = now != last || now % 2;
     quiet = active ? 0 : quiet + 1;
@@ -251,11 +262,11 @@ void Watch::run() {
   }
 }
 
-/// Tells all threads of the current call to leave.
-void Watch::endCall() {
+/// Tells all threads of the current call to leave; false if there is none.
+bool Watch::endCall() {
   uint64_t now = count.load();
   if (now % 2 == 0)
-    return;
+    return false;
   if (!leaving) {
     struct sigaction action = {};
     action.sa_handler = &Watch::onLeave;
@@ -267,10 +278,11 @@ void Watch::endCall() {
   abandoned = call.load();
   if (count.load() != now) { // it has ended meanwhile, and may not have seen it
     abandoned = nullptr;
-    return;
+    return false;
   }
   pthread_kill(caller, kLeave);
   signalPool(kLeave);
+  return true;
 }
 
 void Watch::onSignal(int number, siginfo_t *info, void *context) {
@@ -308,6 +320,8 @@ void Watch::install() {
     held[i] = new struct sigaction(now);
     now.sa_sigaction = &Watch::onSignal;
     now.sa_flags |= SA_SIGINFO;
+    // A thread that leaves from inside this handler would keep the signal blocked.
+    sigaddset(&now.sa_mask, kLeave);
     sigaction(kSignals[i], &now, nullptr);
   }
 }

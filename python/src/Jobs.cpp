@@ -31,6 +31,7 @@ namespace {
 /// A job and its thread. The thread touches nothing of it after `done`.
 struct Running {
   std::shared_ptr<Job> job;
+  pthread_t thread{};
   struct Status {
     std::mutex mutex;
     std::condition_variable changed;
@@ -42,6 +43,9 @@ struct Running {
     std::unique_lock<std::mutex> lock(status->mutex);
     return status->changed.wait_for(lock, time, [&] { return status->done; });
   }
+  /// Once it has ended: a fork must not find a thread on its way out, which holds
+  /// locks of the libraries that it used.
+  void join() const { pthread_join(thread, nullptr); }
 };
 } // namespace
 
@@ -56,8 +60,10 @@ static std::vector<Running> &leftAlone() {
 static void reap() {
   std::vector<Running> &list = leftAlone();
   for (size_t i = list.size(); i-- > 0;)
-    if (list[i].waitFor(std::chrono::milliseconds(0)))
+    if (list[i].waitFor(std::chrono::milliseconds(0))) {
+      list[i].join();
       list.erase(list.begin() + i);
+    }
 }
 
 /// At the end of the process: a thread that still runs would lose the libraries'
@@ -88,14 +94,13 @@ static void *startJob(void *argument) {
   return nullptr;
 }
 
-static bool startThread(const Running &running) {
+static bool startThread(Running &running) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStack);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   auto *argument = new Running(running);
-  pthread_t id;
-  bool started = !pthread_create(&id, &attributes, &startJob, argument);
+  bool started =
+      !pthread_create(&running.thread, &attributes, &startJob, argument);
   pthread_attr_destroy(&attributes);
   if (!started)
     delete argument;
@@ -120,14 +125,16 @@ void redfuse_ext::runJob(std::shared_ptr<Job> job, bool owns) {
   reap();
   bool asked = redfuseSetStop(job->context, &job->stop);
   Running running{job};
-  bool ended = true;
-  if (handlesSignals() && startThread(running)) {
+  bool ended = true, threaded = handlesSignals() && startThread(running);
+  if (threaded) {
     ended = waitForSignals(running);
   } else {
     Unlocked unlocked;
     job->run();
   }
   if (ended) {
+    if (threaded)
+      running.join();
     if (asked)
       redfuseSetStop(job->context, nullptr);
     return;
@@ -142,7 +149,9 @@ void redfuse_ext::runJob(std::shared_ptr<Job> job, bool owns) {
   }
   if (ended && asked)
     redfuseSetStop(job->context, nullptr);
-  if (!ended)
+  if (ended)
+    running.join();
+  else
     leaveAlone(running);
   throw error;
 }

@@ -56,6 +56,7 @@ def check():
         big(y, y, int(FOR_EVER))
     except KeyboardInterrupt:
         pass
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, []), "as before the signal"
     redfuse.compile(SMALL, options={"cache": False})
 check()
 for _ in range(3):
