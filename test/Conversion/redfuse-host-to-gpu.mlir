@@ -73,14 +73,17 @@ func.func @main(%x: memref<3xi1>, %out: memref<3xi1>) {
 
 // -----
 
-// A thread whose assertion fails tells the host and goes on.
+// A thread whose assertion fails tells the host and goes on without what follows.
 
 // CHECK: llvm.mlir.global external @redfuse_report(0 : i64)
 // CHECK: llvm.mlir.global external constant @redfuse_messages("too large\00")
 // CHECK: gpu.func @host_0
-// CHECK: %[[FAILED:.*]] = arith.xori
+// CHECK: %[[SMALL:.*]] = arith.cmpi slt
+// CHECK: %[[FAILED:.*]] = arith.xori %[[SMALL]]
 // CHECK: scf.if %[[FAILED]]
 // CHECK: llvm.store volatile
+// CHECK: scf.if %[[SMALL]]
+// CHECK-NEXT: memref.store
 // CHECK-NOT: cf.assert
 func.func @main(%x: memref<3xi64>, %out: memref<3xi64>) {
   %c0 = arith.constant 0 : index
@@ -92,6 +95,41 @@ func.func @main(%x: memref<3xi64>, %out: memref<3xi64>) {
     %small = arith.cmpi slt, %v, %most : i64
     cf.assert %small, "too large"
     memref.store %v, %out[%i] : memref<3xi64>
+  }
+  return
+}
+
+// -----
+
+// What the rest of a round would have yielded is 0.
+
+// CHECK: gpu.func @host_0
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: %[[SMALL:.*]] = arith.cmpi slt
+// CHECK: %[[NEXT:.*]] = scf.if %[[SMALL]] -> (f32) {
+// CHECK:   %[[SUM:.*]] = arith.addf
+// CHECK:   scf.yield %[[SUM]] : f32
+// CHECK: } else {
+// CHECK:   scf.yield %{{.*}} : f32
+// CHECK: scf.yield %[[NEXT]] : f32
+// CHECK-NOT: cf.assert
+func.func @main(%x: memref<3xf32>, %at: memref<2x3xindex>, %out: memref<2xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c2 step %c1 {
+    %sum = scf.for %j = %c0 to %c3 step %c1 iter_args(%s = %zero) -> f32 {
+      %p = memref.load %at[%i, %j] : memref<2x3xindex>
+      %small = arith.cmpi slt, %p, %c3 : index
+      cf.assert %small, "too large"
+      %v = memref.load %x[%p] : memref<3xf32>
+      %t = arith.addf %s, %v : f32
+      scf.yield %t : f32
+    }
+    memref.store %sum, %out[%i] : memref<2xf32>
   }
   return
 }

@@ -254,6 +254,17 @@ def test_dynamic_extents_that_disagree(dynamic: "redfuse.Executable", shapes: tu
         dynamic(*(np.zeros(shape, np.float32) for shape in shapes))
 
 
+def test_extents_of_nothing_are_those_of_memory() -> None:
+    """Compiled code multiplies extents: of an empty array, too, they are such that it can."""
+    kind = "tensor<?x?xf32>"
+    exe = redfuse.compile(f"func.func @main(%x: {kind}) -> {kind} {{\n  return %x : {kind}\n}}")
+    for shape in ((0, 0), (0, 1 << 31), (1 << 31, 0)):
+        assert exe(np.empty(shape, np.float32)).shape == shape
+    for shape in ((0, 1 << 46), (1 << 46, 0)):
+        with pytest.raises(redfuse.ArgumentError, match="extents that memory could have"):
+            exe(np.empty(shape, np.float32))
+
+
 def test_a_rank_is_not_dynamic(dynamic: "redfuse.Executable") -> None:
     with pytest.raises(redfuse.ArgumentError, match="argument 0"):
         dynamic(np.zeros(3, np.float32), np.zeros((3, 3), np.float32), np.zeros((3, 3), np.float32))
