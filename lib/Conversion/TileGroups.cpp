@@ -234,7 +234,8 @@ static bool isVectorisable(Region &combine) {
 
 /// Whether every op between the roots of a group and memory works on vectors.
 static bool isVectorisable(const Group &group) {
-  if (group.isAlone && group.roots.front()->kind != Root::Kind::Scan)
+  Root::Kind kind = group.roots.front()->kind;
+  if (group.isAlone && kind != Root::Kind::Scan && kind != Root::Kind::Assert)
     return false;
   for (Root *root : group.roots) {
     auto combining = dyn_cast_or_null<CombiningOpInterface>(root->op);

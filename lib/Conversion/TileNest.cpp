@@ -32,7 +32,19 @@ void TileEmitter::emitPoint(Env &env) {
       emitAssert(*root, valueOf(root->value, env), env);
 }
 
-void TileEmitter::emitAssert(const Root &root, Value condition, Env &) {
+void TileEmitter::emitAssert(const Root &root, Value condition, Env &env) {
+  // One branch for all lanes; those beyond the end hold.
+  if (isVector(condition)) {
+    if (env.mask) {
+      auto lanesOf = cast<VectorType>(condition.getType());
+      Value all = arith::ConstantOp::create(
+          b, loc, DenseElementsAttr::get(lanesOf, true));
+      Value beyond = arith::XOrIOp::create(b, loc, asVector(env.mask), all);
+      condition = arith::OrIOp::create(b, loc, condition, beyond);
+    }
+    condition = vector::ReductionOp::create(b, loc, vector::CombiningKind::AND,
+                                            condition);
+  }
   cf::AssertOp::create(b, root.assertion->getLoc(), condition,
                        cast<cf::AssertOp>(root.assertion).getMsg());
 }
