@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -37,14 +38,10 @@ using namespace redfuse;
 /// A tensor that a loop carries keeps one buffer, where all rounds' are of the same
 /// size: what a round makes elsewhere is copied there. So nobody has to ask at run
 /// time whose buffer it is. For a GPU (`onGpu`) extents that are not known must be the
-/// same in every round, too.
-static LogicalResult
-keepCarried(ModuleOp module,
-            const bufferization::OneShotBufferizationOptions &options,
-            bool onGpu) {
-  bufferization::OneShotAnalysisState state(module, options);
-  if (failed(bufferization::analyzeModuleOp(module, state)))
-    return failure();
+/// same in every round, too. Returns whether anything is new to the analysis.
+static bool keepCarried(ModuleOp module,
+                        const bufferization::OneShotAnalysisState &state,
+                        bool onGpu) {
   SmallVector<std::pair<OpOperand *, Value>> moved;
   module.walk([&](scf::ForOp loop) {
     if (loop->getParentOfType<KernelOp>())
@@ -78,7 +75,7 @@ keepCarried(ModuleOp module,
                      yielded->get(), arg)
                      .getResult());
   }
-  return success();
+  return !moved.empty();
 }
 
 namespace {
@@ -103,11 +100,20 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
       return isa<KernelOp>(op) || op->getParentOfType<KernelOp>();
     });
     bool onGpu = getTargetOf(module).getName() != "cpu";
-    if (failed(keepCarried(module, options, onGpu)))
+    // The analysis is most of the work: once, if it stays true.
+    auto analysis =
+        std::make_unique<bufferization::OneShotAnalysisState>(module, options);
+    if (failed(bufferization::analyzeModuleOp(module, *analysis)))
       return signalPassFailure();
+    if (keepCarried(module, *analysis, onGpu)) {
+      analysis = std::make_unique<bufferization::OneShotAnalysisState>(module,
+                                                                       options);
+      if (failed(bufferization::analyzeModuleOp(module, *analysis)))
+        return signalPassFailure();
+    }
     bufferization::BufferizationState state;
-    if (failed(
-            bufferization::runOneShotModuleBufferize(module, options, state)))
+    if (failed(bufferization::insertTensorCopies(module, *analysis, state)) ||
+        failed(bufferization::bufferizeModuleOp(module, options, state)))
       return signalPassFailure();
   }
 };
