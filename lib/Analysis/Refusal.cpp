@@ -22,6 +22,18 @@ std::string redfuse::describeLocation(Location loc) {
   return text.empty() ? "unknown" : text;
 }
 
+std::string redfuse::describeFailure(Operation *op, const Twine &what) {
+  std::string where = describeLocation(op->getLoc());
+  StringRef text = where;
+  if (text == "unknown")
+    where = "";
+  else if (text.consume_front("-:"))
+    where = ("<text>:" + text + ": ").str();
+  else
+    where += ": ";
+  return (where + op->getName().getStringRef() + ": " + what).str();
+}
+
 static Operation *functionAround(Operation *op) {
   if (isa<FunctionOpInterface>(op))
     return op;

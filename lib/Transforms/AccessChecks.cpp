@@ -19,23 +19,10 @@ static Value compare(OpBuilder &b, Location loc, Predicate predicate, Value l,
   return b.createOrFold<arith::CmpIOp>(loc, predicate, l, r);
 }
 
-/// `file:line:column: tensor.extract: what`.
-static std::string messageOf(Operation *op, const Twine &what) {
-  std::string where = describeLocation(op->getLoc());
-  StringRef text = where;
-  if (text == "unknown")
-    where = "";
-  else if (text.consume_front("-:"))
-    where = ("<text>:" + text + ": ").str();
-  else
-    where += ": ";
-  return (where + op->getName().getStringRef() + ": " + what).str();
-}
-
 void AccessChecks::emit(OpBuilder &b, Operation *op, Value condition,
                         const Twine &what) {
   if (!matchPattern(condition, m_One()))
-    cf::AssertOp::create(b, op->getLoc(), condition, messageOf(op, what));
+    cf::AssertOp::create(b, op->getLoc(), condition, describeFailure(op, what));
 }
 
 /// Where checks of `op` stand: in front of it, and of what says where the results

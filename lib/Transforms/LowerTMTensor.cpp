@@ -1,6 +1,7 @@
 //===- LowerTMTensor.cpp - sorts, top-k, scans and scatters as loops ------===//
 #include "NormalizeCommon.h"
 #include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/Refusal.h"
 #include "redfuse/Dialect/Redfuse.h"
 
 namespace redfuse {
@@ -414,7 +415,8 @@ private:
               Value isInside = arith::CmpIOp::create(
                   inner, loc, arith::CmpIPredicate::ult, index, extent);
               cf::AssertOp::create(inner, loc, isInside,
-                                   "scatter: a position outside the output");
+                                   redfuse::describeFailure(
+                                       op, "a position outside the output"));
               // A GPU's threads go on where an assertion fails.
               index =
                   arith::SelectOp::create(inner, loc, isInside, index, zero);

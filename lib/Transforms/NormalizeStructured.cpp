@@ -3,6 +3,7 @@
 #include "NormalizeCommon.h"
 
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "redfuse/Analysis/Refusal.h"
 
 using namespace mlir;
 
@@ -81,8 +82,9 @@ struct LowerGather : OpRewritePattern<tensor::GatherOp> {
         Value extent = tensor::DimOp::create(b, loc, source, d);
         Value isInside = arith::CmpIOp::create(
             b, loc, arith::CmpIPredicate::ult, index, extent);
-        cf::AssertOp::create(b, loc, isInside,
-                             "gather: an index outside the source");
+        cf::AssertOp::create(
+            b, loc, isInside,
+            redfuse::describeFailure(op, "an index outside the source"));
         at.push_back(index);
       }
       Value element = tensor::ExtractOp::create(b, loc, source, at);

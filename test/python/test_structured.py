@@ -36,7 +36,7 @@ def test_gathers(fuse: bool) -> None:
 @pytest.mark.parametrize("index", [-1, 5, 1 << 50])
 def test_a_gather_outside_is_an_error(index: int, fuse: bool) -> None:
     text = gather("tensor<?x4xf32>", "tensor<1x1xi64>", "0", "tensor<1x4xf32>")
-    with pytest.raises(redfuse.ExecutionError, match="an index outside the source"):
+    with pytest.raises(redfuse.ExecutionError, match=r":\d+:\d+: tensor.gather: an index outside"):
         made(text, fuse)(np.ones((5, 4), np.float32), np.array([[index]]))
 
 

@@ -24,6 +24,10 @@ void clearRefusals(mlir::Operation *function, llvm::StringRef condition);
 /// where it has none.
 std::string describeLocation(mlir::Location loc);
 
+/// What an assertion of the compiler's own says when a program runs:
+/// `file:line:col: tensor.extract: what`.
+std::string describeFailure(mlir::Operation *op, const llvm::Twine &what);
+
 } // namespace redfuse
 
 #endif // REDFUSE_ANALYSIS_REFUSAL_H
