@@ -16,6 +16,12 @@ static constexpr int64_t kAlignment = 64;
 FailureOr<KernelSpace> redfuse::analyseSpace(KernelOp kernel) {
   KernelSpace space;
   space.schedule = kernel.getScheduleAttr();
+  if (space.schedule && space.schedule.getKind() == ScheduleKind::Split &&
+      space.schedule.getGrid().empty()) {
+    kernel.emitOpError("has a split schedule without the dim of its parts, the "
+                       "last of 'grid' (redfuse-split puts it there)");
+    return failure();
+  }
   Block &body = kernel.getBody().front();
   bool first = true;
   for (auto op : body.getOps<IndexProgramOpInterface>()) {
