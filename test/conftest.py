@@ -1,6 +1,7 @@
 """Fixtures: every test has a cache of its own, so that none sees another's programs."""
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,31 @@ import redfuse
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / "test" / "e2e" / "corpus"
+
+
+# Set by `tools/dev test --all`.
+ALL = bool(os.environ.get("REDFUSE_TEST_ALL"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "sample(n): every nth of its parameters, and all in `tools/dev test --all`"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of tests with many parameters that take long, some are run."""
+    seen: Counter = Counter()
+    kept: list[pytest.Item] = []
+    for item in items:
+        mark = item.get_closest_marker("sample")
+        key = (item.path, getattr(item, "originalname", item.name))
+        if ALL or mark is None or seen[key] % mark.args[0] == 0:
+            kept.append(item)
+        seen[key] += 1
+    if len(kept) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
 
 
 @pytest.fixture(autouse=True, scope="session")

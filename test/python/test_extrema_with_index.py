@@ -103,6 +103,7 @@ def data(shape: tuple[int, int], seed: int) -> Iterator[np.ndarray]:
     yield x
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("schedule", [*SCHEDULES, "unfused"])
 @pytest.mark.parametrize("start", STARTS, ids=["identity", "number", "nan"])
 def test_selects_do_what_their_comparison_says(start: tuple[float, int], schedule: str) -> None:

@@ -106,6 +106,7 @@ def ended(words: list[str], place: dict[str, str], moment: float, number: int, l
     assert errors.splitlines()[-1].startswith(("redfuse: interrupted", "redfuse: ended by SIG"))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("words", ["compile", "run", "bench", "tune", "verify"])
 def test_a_command(

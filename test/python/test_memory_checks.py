@@ -37,6 +37,7 @@ def equal(got: object, want: list[np.ndarray]) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", NAMES)
 def test_calls_inside_are_right(name: str, way: str) -> None:
@@ -56,6 +57,7 @@ def as_list(results: object) -> list:
     return list(results) if isinstance(results, tuple) else [results]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", [name for name in NAMES if OF[name].bad])
 def test_calls_outside_are_errors(name: str, way: str) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import redfuse
 
-ROWS, WIDTH = 37, 80
+ROWS, WIDTH = 157, 80
 
 
 def layers(count: int, *, width: int = WIDTH) -> str:

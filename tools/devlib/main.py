@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import checks, docs, gpu, sanitize
+from . import checks, docs, gpu, same, sanitize
 from .build import build
 from .setup import Venv, ensure_supported_python, install_extra, setup
 from .shell import BUILD, ROOT, DevError, alone, call, say
@@ -102,6 +102,9 @@ def run_rocm(venv: Venv, arguments: list[str]) -> int:
 def command_test(arguments: list[str]) -> int:
     """lit and pytest; `test lit ...` or `test pytest ...` runs one with arguments of its own."""
     venv = ready(["test", *arguments])
+    if "--all" in arguments:
+        os.environ["REDFUSE_TEST_ALL"] = "1"
+        arguments = [a for a in arguments if a != "--all"]
     kind, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if kind == "lit":
         return run_lit(venv, rest)
@@ -125,7 +128,7 @@ def command_test(arguments: list[str]) -> int:
     if mlir or not arguments:
         codes.append(run_lit(venv, mlir))
     if python or not arguments:
-        codes.append(run_pytest(venv, python))
+        codes.append(run_pytest(venv, python, available_workers() if not python else 1))
     return max(codes)
 
 
@@ -199,6 +202,18 @@ def command_growth(arguments: list[str]) -> int:
     return call([venv.python, script, *arguments], env=environment(venv))
 
 
+def command_same(arguments: list[str]) -> int:
+    """Another commit's build and this one: whether they make the same code."""
+    if not arguments or arguments[0].startswith("-"):
+        raise DevError("the same as which commit? Try: tools/dev same HEAD~1")
+    venv = ready(["same", *arguments])
+    other = same.build_of(arguments[0], venv)
+    script = ROOT / "test" / "e2e" / "same.py"
+    builds = ["--other", other, "--own", BUILD / "python"]
+    command = [venv.python, script, *builds, *absolute(arguments[1:])]
+    return call(command, env=environment(venv))
+
+
 def command_gpu(arguments: list[str]) -> int:
     """Packs the compiler and its tests for a machine with a GPU, or runs them."""
     venv = ready(["gpu", *arguments])
@@ -228,7 +243,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "run": (command_run, "FILE.mlir: what is fused, how exact, how fast (redfuse demo)"),
     "test": (
         command_test,
-        "[lit|pytest|--torch|--rocm|--sanitize] [ARGUMENTS or files]: tests",
+        "[--all] [lit|pytest|--torch|--rocm|--sanitize] [ARGUMENTS or files]: tests",
     ),
     "lint": (command_lint, "[--fix]: formatting, ruff, file lengths, machine paths"),
     "docs": (command_docs, "[--check]: pages made from the .td files and of printed output"),
@@ -238,6 +253,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "verify": (command_verify, "[--jobs J] [FILE...]: redfuse verify of the corpus and examples"),
     "versus": (command_versus, "OTHER [WORKLOAD...]: another build and this one, timed in turn"),
     "programs": (command_programs, "[--suite DIR] [--target T,...]: how each compiles, a table"),
+    "same": (command_same, "REV [FILE...]: whether that commit's build makes the same code"),
     "growth": (command_growth, "[--sizes N,...] [--target T] [KIND...]: how compile time grows"),
     "gpu": (command_gpu, "[--here] [FOLDER]: pack the GPU tests for a machine without a network"),
     "wheel": (wheel, "[PYTHON]: build a wheel into dist/, install it elsewhere and import it"),

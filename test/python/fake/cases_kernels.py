@@ -22,6 +22,9 @@ from redfuse.data import random_inputs
 from redfuse.reference import Reference
 from redfuse.runtime.specs import numpy_dtype
 
+# Simulated, one thread after another.
+pytestmark = pytest.mark.sample(3)
+
 CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
 CORPUS_NAMES = ["softmax", "variance_large_mean", "attention_decode", "layernorm"]
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint,

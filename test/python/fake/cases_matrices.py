@@ -19,6 +19,9 @@ from redfuse.bench.builder import Program
 from redfuse.data import random_inputs
 from redfuse.runtime.specs import numpy_dtype
 
+# Simulated, one thread after another.
+pytestmark = pytest.mark.sample(3)
+
 # rows, columns, length of the sum, type; then which operands are transposed in memory
 PRODUCTS = {
     "whole": (64, 48, 32, "bf16", ""),

@@ -24,6 +24,9 @@ sys.path += [str(Path(__file__).parents[2] / folder) for folder in ("gpu", "e2e"
 from random_units import Shape
 from torch_like import Torch
 
+# Simulated, one thread after another.
+pytestmark = pytest.mark.sample(3)
+
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,9 @@ from matrix_programs import positive_weights
 from redfuse.bench import programs
 from redfuse.data import random_inputs
 
+# Simulated, one thread after another.
+pytestmark = pytest.mark.sample(3)
+
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
