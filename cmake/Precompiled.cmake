@@ -7,6 +7,12 @@ function(redfuse_precompile target)
   if(NOT REDFUSE_PRECOMPILED)
     return()
   endif()
+  get_property(first GLOBAL PROPERTY REDFUSE_PRECOMPILED_BY)
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+    return()
+  endif()
+  set_property(GLOBAL PROPERTY REDFUSE_PRECOMPILED_BY ${target})
   target_precompile_headers(${target} PRIVATE
     <mlir/Dialect/Affine/IR/AffineOps.h>
     <mlir/Dialect/Arith/IR/Arith.h>

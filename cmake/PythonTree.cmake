@@ -29,7 +29,7 @@ function(redfuse_python_tree)
     file(CREATE_LINK ${source}/${entry} ${tree}/${entry} SYMBOLIC)
   endforeach()
   foreach(generated _redfuse_ops_gen.py _redfuse_enum_gen.py)
-    file(CREATE_LINK ${CMAKE_BINARY_DIR}/include/redfuse/Dialect/${generated}
+    file(CREATE_LINK ${CMAKE_BINARY_DIR}/include/redfuse/Dialect/Redfuse/IR/${generated}
          ${tree}/dialects/${generated} SYMBOLIC)
   endforeach()
   set_target_properties(Redfuse PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${tree}/_lib)

@@ -36,3 +36,4 @@ config.environment["MALLOC_PERTURB_"] = "165"  # noqa: F821
 # The interpreter of the tests' own build, for tests that need Python.
 config.environment["PYTHONPATH"] = str(redfuse.parent)  # noqa: F821
 config.substitutions.append(("%python", sys.executable))  # noqa: F821
+config.substitutions.append(("%tests", str(root / "test")))  # noqa: F821

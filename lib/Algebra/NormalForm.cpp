@@ -1,6 +1,6 @@
 //===- NormalForm.cpp - bodies as sums of products ------------------------===//
 #include "redfuse/Algebra/NormalForm.h"
-#include "redfuse/Analysis/KernelInfo.h"
+#include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

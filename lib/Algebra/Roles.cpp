@@ -1,7 +1,7 @@
 //===- Roles.cpp - what the values of a body are to a fold ----------------===//
 #include "redfuse/Algebra/Roles.h"
 
-#include "redfuse/Analysis/Extents.h"
+#include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

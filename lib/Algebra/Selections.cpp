@@ -1,6 +1,6 @@
 //===- Selections.cpp - the best of a monotone function of data -----------===//
 #include "Deriver.h"
-#include "redfuse/Analysis/KernelInfo.h"
+#include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

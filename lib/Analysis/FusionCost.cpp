@@ -3,7 +3,7 @@
 
 #include "redfuse/Algebra/Derivation.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
-#include "redfuse/Conversion/TileProgram.h"
+#include "redfuse/Analysis/TileProgram.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

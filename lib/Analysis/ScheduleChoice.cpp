@@ -3,8 +3,8 @@
 
 #include "redfuse/Algebra/Derivation.h"
 #include "redfuse/Analysis/FusionCost.h"
-#include "redfuse/Analysis/Refusal.h"
-#include "redfuse/Conversion/TileProgram.h"
+#include "redfuse/Analysis/TileProgram.h"
+#include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

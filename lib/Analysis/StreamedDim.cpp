@@ -1,7 +1,7 @@
 //===- StreamedDim.cpp - one dim of the arguments, through a program -------===//
 #include "redfuse/Analysis/StreamedDim.h"
 
-#include "redfuse/Analysis/DimSets.h"
+#include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -2,7 +2,7 @@
 #include "redfuse/Analysis/TileRules.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "redfuse/Dialect/Tile.h"
+#include "redfuse/Dialect/Tile/IR/Tile.h"
 
 using namespace mlir;
 using namespace redfuse::tile;

@@ -2,14 +2,16 @@
 #include "redfuse-c/Redfuse.h"
 
 #include "mlir/CAPI/IR.h"
-#include "redfuse/Conversion/LowerToLLVM.h"
-#include "redfuse/Conversion/LowerToNVVM.h"
-#include "redfuse/Conversion/LowerToROCDL.h"
-#include "redfuse/Dialect/Redfuse.h"
-#include "redfuse/Dialect/TMTensor.h"
-#include "redfuse/Dialect/Tile.h"
-#include "redfuse/Transforms/Bufferize.h"
-#include "redfuse/Transforms/Normalize.h"
+#include "redfuse/Codegen/Passes.h"
+#include "redfuse/Conversion/GPUToNVVM/LowerToNVVM.h"
+#include "redfuse/Conversion/GPUToROCDL/LowerToROCDL.h"
+#include "redfuse/Conversion/HostToLLVM/LowerToLLVM.h"
+#include "redfuse/Conversion/Passes.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Dialect/TMTensor/IR/TMTensor.h"
+#include "redfuse/Dialect/Tile/IR/Tile.h"
+#include "redfuse/Transforms/Bufferize/Bufferize.h"
+#include "redfuse/Transforms/Normalize/Normalize.h"
 #include "redfuse/Transforms/Passes.h"
 
 using namespace mlir;
@@ -44,11 +46,14 @@ bool redfuseSetStop(MlirContext context, const int *stop) {
 }
 
 void redfuseRegisterPasses() {
-  static bool once =
-      (redfuse::registerRedfusePasses(), redfuse::registerNormalizePipeline(),
-       redfuse::registerBufferizePipeline(),
-       redfuse::registerLowerToLLVMPipeline(),
-       redfuse::registerLowerToNVVMPipeline(),
-       redfuse::registerLowerToROCDLPipeline(), true);
+  static bool once = (redfuse::registerRedfuseTransformsPasses(),
+                      redfuse::registerRedfuseCodegenPasses(),
+                      redfuse::registerRedfuseConversionPasses(),
+                      redfuse::registerNormalizePipeline(),
+                      redfuse::registerBufferizePipeline(),
+                      redfuse::registerLowerToLLVMPipeline(),
+                      redfuse::registerLowerToNVVMPipeline(),
+                      redfuse::registerLowerToROCDLPipeline(),
+                      redfuse::registerPipelines(), true);
   (void)once;
 }

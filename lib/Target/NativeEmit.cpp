@@ -1,6 +1,6 @@
 //===- NativeEmit.cpp - object code from the LLVM dialect -----------------===//
 #include "Sanitizer.h"
-#include "redfuse/Target/Host.h"
+#include "redfuse/Support/Host.h"
 #include "redfuse/Target/Native.h"
 #include "redfuse/Target/Runtime.h"
 

@@ -8,21 +8,26 @@ from .build import is_built
 from .setup import Venv
 from .shell import BUILD, ROOT, output, say
 
+# Page: title, options of mlir-tblgen, and the files below include/redfuse with their headings.
 PAGES = {
     "dialect.md": (
         "The redfuse dialect",
-        "include/redfuse/Dialect/RedfuseOps.td",
         ["-gen-dialect-doc", "-dialect=redfuse"],
+        {"Dialect/Redfuse/IR/RedfuseOps.td": ""},
     ),
     "tile.md": (
         "The tile dialect",
-        "include/redfuse/Dialect/TileOps.td",
         ["-gen-dialect-doc", "-dialect=tile"],
+        {"Dialect/Tile/IR/TileOps.td": ""},
     ),
     "passes.md": (
         "The passes",
-        "include/redfuse/Transforms/Passes.td",
         ["-gen-pass-doc"],
+        {
+            "Transforms/Passes.td": "From programs to kernels",
+            "Codegen/Passes.td": "From kernels to code of a processor",
+            "Conversion/Passes.td": "To the dialects of LLVM",
+        },
     ),
 }
 
@@ -46,16 +51,24 @@ def _printed(venv: Venv, page: str) -> str:
     return _MARK.sub(printed, (ROOT / "docs" / page).read_text())
 
 
-def _page(venv: Venv, title: str, source: str, options: list[str]) -> str:
+def _generated(venv: Venv, source: str, options: list[str]) -> str:
     mlir = venv.site / "mlir"
-    tablegen = [mlir / "bin" / "mlir-tblgen", *options, ROOT / source]
+    path = ROOT / "include" / "redfuse" / source
+    tablegen = [mlir / "bin" / "mlir-tblgen", *options, path]
     text = output([*tablegen, "-I", ROOT / "include", "-I", mlir / "include"])
     text = re.sub(r"<!--.*?-->\n*", "", text, flags=re.S)
     text = text.replace("\n[TOC]\n", "\n")
     # A page has one title; the generator gives the dialect one of its own, and passes none.
-    text = re.sub(r"\A\s*# .*\n", "", text)
-    head = f"# {title}\n\n<!-- Made from {source} by `tools/dev docs`; edit that file. -->\n\n"
-    lines = [line.rstrip() for line in (head + text.strip()).splitlines()]
+    return re.sub(r"\A\s*# .*\n", "", text).strip()
+
+
+def _page(venv: Venv, title: str, options: list[str], sources: dict[str, str]) -> str:
+    made = " and ".join(f"include/redfuse/{source}" for source in sources)
+    text = f"# {title}\n\n<!-- Made from {made} by `tools/dev docs`; edit these. -->\n"
+    for source, heading in sources.items():
+        text += f"\n## {heading}\n\n" if heading else "\n"
+        text += _generated(venv, source, options) + "\n"
+    lines = [line.rstrip() for line in text.splitlines()]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"
 
 
@@ -72,9 +85,9 @@ def docs(venv: Venv, *, check: bool) -> int:
             stale.append(name)
             if not check:
                 path.write_text(text)
-    for name, (title, source, options) in PAGES.items():
+    for name, (title, options, sources) in PAGES.items():
         path = ROOT / "docs" / name
-        text = _page(venv, title, source, options)
+        text = _page(venv, title, options, sources)
         if path.exists() and path.read_text() == text:
             continue
         stale.append(name)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import checks, docs, gpu, same, sanitize
+from . import checks, docs, gpu, passes, same, sanitize
 from .build import build
 from .setup import Venv, ensure_supported_python, install_extra, setup
 from .shell import BUILD, ROOT, DevError, alone, call, say
@@ -153,6 +153,11 @@ def command_docs(arguments: list[str]) -> int:
     return docs.docs(venv, check="--check" in arguments)
 
 
+def command_pass(arguments: list[str]) -> int:
+    """Where passes are: declaration, file, docs, tests."""
+    return passes.show(arguments)
+
+
 def command_fuzz(arguments: list[str]) -> int:
     """Random programs; what fails is minimised and saved in build/fuzz."""
     venv = ready(["fuzz", *arguments])
@@ -246,6 +251,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
         "[--all] [lit|pytest|--torch|--rocm|--sanitize] [ARGUMENTS or files]: tests",
     ),
     "lint": (command_lint, "[--fix]: formatting, ruff, file lengths, machine paths"),
+    "pass": (command_pass, "[FLAG...]: a pass's declaration, file, docs and tests"),
     "docs": (command_docs, "[--check]: pages made from the .td files and of printed output"),
     "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),
     "fuzz": (command_fuzz, "[--host] [--count N] [--jobs J] [--target T]: random programs"),

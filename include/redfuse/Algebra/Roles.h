@@ -3,7 +3,7 @@
 #ifndef REDFUSE_ALGEBRA_ROLES_H
 #define REDFUSE_ALGEBRA_ROLES_H
 
-#include "redfuse/Analysis/DimSets.h"
+#include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 
 namespace redfuse {
 

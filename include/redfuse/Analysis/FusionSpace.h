@@ -10,8 +10,8 @@
 #ifndef REDFUSE_ANALYSIS_FUSIONSPACE_H
 #define REDFUSE_ANALYSIS_FUSIONSPACE_H
 
-#include "redfuse/Analysis/DimSets.h"
-#include "redfuse/Dialect/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/IR/DimSets.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 

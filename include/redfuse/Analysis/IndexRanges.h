@@ -13,7 +13,7 @@
 #ifndef REDFUSE_ANALYSIS_INDEXRANGES_H
 #define REDFUSE_ANALYSIS_INDEXRANGES_H
 
-#include "redfuse/Analysis/Extents.h"
+#include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 
 #include "mlir/Analysis/DataFlowFramework.h"
 #include "mlir/IR/AffineExpr.h"

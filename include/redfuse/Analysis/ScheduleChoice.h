@@ -2,8 +2,8 @@
 #ifndef REDFUSE_ANALYSIS_SCHEDULECHOICE_H
 #define REDFUSE_ANALYSIS_SCHEDULECHOICE_H
 
-#include "redfuse/Analysis/DimSets.h"
-#include "redfuse/Dialect/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/IR/DimSets.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 
 namespace redfuse {
 

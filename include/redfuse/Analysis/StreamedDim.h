@@ -2,7 +2,7 @@
 #ifndef REDFUSE_ANALYSIS_STREAMEDDIM_H
 #define REDFUSE_ANALYSIS_STREAMEDDIM_H
 
-#include "redfuse/Dialect/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"

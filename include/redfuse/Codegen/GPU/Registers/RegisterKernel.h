@@ -1,0 +1,71 @@
+//===- RegisterKernel.h - kernels whose tiles are registers --------*- C++ -*-===//
+#ifndef REDFUSE_CODEGEN_GPU_REGISTERS_REGISTERKERNEL_H
+#define REDFUSE_CODEGEN_GPU_REGISTERS_REGISTERKERNEL_H
+
+#include "redfuse/Codegen/Common/KernelGenerator.h"
+#include "redfuse/Codegen/GPU/Registers/RegisterEmitter.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
+
+namespace redfuse {
+
+/// The tile programs of a kernel, by op.
+using KernelPrograms =
+    llvm::DenseMap<mlir::Operation *, std::unique_ptr<TileProgram>>;
+
+/// Whether the states of a fold may only be merged in the order of their parts.
+bool isOrdered(FoldOp fold);
+
+/// Whether the kernel's blocks fold a segment each and the last one to finish
+/// merges and finalises.
+inline bool mergesInLaunch(KernelOp kernel) {
+  return kernel->hasAttr(kMergesInLaunch);
+}
+/// The same of a kernel generated for `space`: one where blocks fold all of a tile
+/// merges nothing.
+inline bool mergesInLaunch(KernelOp kernel, const KernelSpace &space) {
+  return mergesInLaunch(kernel) && space.schedule &&
+         space.schedule.getKind() == ScheduleKind::Split;
+}
+
+/// What a device can do beyond what all of them can.
+struct DeviceLimits {
+  /// Threads of a warp or wave.
+  int64_t warp = 32;
+  /// Shared memory of a multiprocessor, if copies into it can run beside the
+  /// threads; else 0.
+  int64_t sharedBytes = 0;
+  /// Blocks of a cluster at most.
+  int64_t cluster = 1;
+  /// Kernels wait for those before them in the stream themselves.
+  bool overlapsLaunches = false;
+};
+
+/// On a function: it waits for the kernels before it where that is best.
+inline constexpr llvm::StringLiteral kWaits = "redfuse.waits";
+/// On a function: it says itself when the next kernel may start to get ready.
+inline constexpr llvm::StringLiteral kStartsNext = "redfuse.starts_next";
+
+/// Threads that a multiprocessor runs.
+inline constexpr int64_t kThreadsOfUnit = 2048;
+
+/// A layout for all values of the kernel, if registers can hold them.
+std::optional<RegisterLayout> planRegisters(KernelOp kernel, LaunchOp launch,
+                                            const KernelSpace &space,
+                                            const KernelPrograms &programs,
+                                            const DeviceLimits &limits);
+
+/// Generates the kernel with its tiles in registers and replaces the launch.
+/// Returns false, and has changed nothing, where that is not possible.
+mlir::FailureOr<bool>
+generateInRegisters(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
+                    unsigned lanes, const DeviceLimits &limits,
+                    mlir::gpu::GPUModuleOp module, llvm::StringRef name);
+
+/// Whether a launch may write to memory that it also reads under another name.
+bool sharesMemory(LaunchOp launch);
+
+} // namespace redfuse
+
+#endif // REDFUSE_CODEGEN_GPU_REGISTERS_REGISTERKERNEL_H

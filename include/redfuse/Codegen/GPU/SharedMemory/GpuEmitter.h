@@ -1,0 +1,177 @@
+//===- GpuEmitter.h - tile programs as code of one GPU thread ------*- C++ -*-===//
+#ifndef REDFUSE_CODEGEN_GPU_SHAREDMEMORY_GPUEMITTER_H
+#define REDFUSE_CODEGEN_GPU_SHAREDMEMORY_GPUEMITTER_H
+
+#include "redfuse/Codegen/Common/TileEmitter.h"
+
+namespace redfuse {
+
+/// Emits the groups of one tile program for the threads of a block.
+///
+/// A group's points are numbered, the dim that is contiguous in memory fastest,
+/// and dealt out to the threads: neighbouring threads have neighbouring points.
+/// A reduction is done by *teams*: the threads of a team share the reduced points
+/// of one result and combine what they have, by shuffles where they are
+/// neighbours in a warp and through shared memory elsewhere.
+///
+/// Rules (what keeps this free of races):
+/// 1. Barriers and shuffles stand in code that all threads of the block reach;
+///    what only some threads do (a last, partial round) is a bound or a select.
+/// 2. Within a group a thread reads of tiles only what it wrote itself at the
+///    same point, or what earlier levels wrote; KernelGenerator synchronises
+///    between levels and at the end of every step.
+/// 3. Memory that teams combine in is written between two barriers and read
+///    after the second.
+/// 4. One thread stores the result of a reduction.
+class GpuEmitter : public TileEmitter {
+public:
+  GpuEmitter(mlir::OpBuilder &b, mlir::Location loc, unsigned lanes,
+             llvm::MutableArrayRef<SpaceDim> dims, unsigned warpSize,
+             unsigned threads = 0)
+      : TileEmitter(b, loc, lanes, dims), threads(threads), warpSize(warpSize),
+        wideLanes(lanes) {}
+
+  mlir::LogicalResult emitGroup(const Group &group) override;
+  void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
+
+  /// Every block folds a segment of its own of the streamed dims.
+  bool isSplit = false;
+  /// The threads of a block, in whole warps.
+  unsigned threads;
+  /// The number of this thread in its block.
+  mlir::Value thread;
+  /// Shared memory for merges, as words, and where it starts there.
+  mlir::Value shared;
+  int64_t mergeOffset = 0;
+  /// Bytes of it that the groups emitted so far need.
+  int64_t mergeBytes = 0;
+
+  /// The threads that a contraction by matrix instructions can use.
+  int64_t threadsOf(const Group &group) const;
+
+protected:
+  using Parts = llvm::SmallVector<mlir::Value>;
+  void combineParts(ReduceOp reduce, Parts &parts,
+                    llvm::ArrayRef<mlir::Value> other);
+  void foldLanes(ReduceOp reduce, Parts &parts);
+  Parts shuffle(mlir::ValueRange parts, unsigned distance);
+  void storeWords(mlir::ValueRange parts, mlir::Value place, int64_t places);
+  Parts loadWords(mlir::TypeRange types, mlir::Value place, int64_t places);
+  void barrier();
+  /// Values of any type as words of 32 bits, and back.
+  llvm::SmallVector<mlir::Value> toWords(mlir::ValueRange parts);
+  static int64_t countWords(mlir::TypeRange types);
+  Parts fromWords(mlir::TypeRange types, llvm::ArrayRef<mlir::Value> words);
+  mlir::Value divide(mlir::Value number, mlir::Value by, bool remainder);
+
+  void emitAssert(const Root &root, mlir::Value condition, Env &env) override;
+  /// Whether the point of `env` exists along these dims; null: it does.
+  virtual mlir::Value existsAt(const Env &env, const llvm::SmallBitVector &) {
+    return env.mask;
+  }
+  llvm::MaybeAlign alignmentOf(mlir::MemRefType type,
+                               mlir::AffineMap map) override;
+
+  /// Threads of a warp or wave: those that shuffles reach.
+  const unsigned warpSize;
+  unsigned wideLanes;
+
+private:
+  /// One dim of a numbering of points: `step` of its positions make one point.
+  struct Axis {
+    unsigned dim;
+    int64_t step = 1;
+  };
+  using Axes = llvm::SmallVector<Axis>;
+  /// The threads that make one result together.
+  struct Team {
+    unsigned size = 1;
+    /// Neighbouring threads are one team; else every `slots`-th thread.
+    bool isContiguous = true;
+    mlir::Value lane, slot;
+  };
+
+  // Numberings ----------------------------------------------------------------
+  bool isMultiple(unsigned dim, int64_t by) const;
+  Axes axesOf(llvm::ArrayRef<unsigned> ofDims) const;
+  mlir::Value stepsOf(Axis axis);
+  mlir::Value countOf(llvm::ArrayRef<Axis> axes);
+  std::optional<int64_t> staticCountOf(llvm::ArrayRef<Axis> axes) const;
+  int64_t capacityOf(llvm::ArrayRef<Axis> axes) const;
+  void bindAxes(Env &env, llvm::ArrayRef<Axis> axes, mlir::Value number);
+  void spread(llvm::ArrayRef<Axis> axes, llvm::function_ref<void(Env &)> body,
+              int64_t unrolled = 16);
+  llvm::SmallVector<mlir::Value>
+  walk(mlir::Value first, mlir::Value limit, std::optional<int64_t> count,
+       int64_t step, int64_t unrolled, mlir::ValueRange state,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                         mlir::ValueRange)>
+           body);
+
+  // Nests ---------------------------------------------------------------------
+  void emitReduction();
+  void emitRound(const Team &team, llvm::ArrayRef<Axis> into,
+                 llvm::ArrayRef<Axis> over, mlir::Value base);
+  void emitContraction();
+  Team chooseTeam(llvm::ArrayRef<Axis> into, llvm::ArrayRef<Axis> over) const;
+
+  // Matrix instructions: GpuMatrix.cpp ------------------------------------------
+  struct MatrixWalk;
+  struct Fragment;
+  void emitMatrixContraction();
+  std::pair<int64_t, bool> accessOf(const MatrixWalk &plan, mlir::Value source,
+                                    llvm::ArrayRef<Axis> axes, int64_t count);
+  int64_t countAccesses(const MatrixWalk &plan);
+  static bool halve(MatrixWalk &plan);
+  MatrixWalk planMatrixWalk(const MatrixForm &form);
+  bool hasWholeTiles(llvm::ArrayRef<Axis> axes, int64_t by);
+  void emitMatrixTile(const MatrixWalk &plan, mlir::Value number,
+                      mlir::Value rowBlocks, mlir::Value columnBlocks);
+  Fragment makeFragment(const MatrixWalk &plan, mlir::Value source,
+                        MatrixElement element, bool isSigned,
+                        llvm::ArrayRef<Axis> axes, int64_t count,
+                        mlir::Value first, bool isWhole, const Env &tile);
+  llvm::SmallVector<mlir::Value> sumProducts(const MatrixWalk &plan,
+                                             const Fragment &left,
+                                             const Fragment &right);
+  llvm::SmallVector<mlir::Value> loadStep(const MatrixWalk &plan,
+                                          const Fragment &left,
+                                          const Fragment &right,
+                                          mlir::Value sum, bool isTail);
+  llvm::SmallVector<mlir::Value>
+  multiplyStep(const MatrixWalk &plan, llvm::ArrayRef<mlir::Value> loaded,
+               llvm::ArrayRef<mlir::Value> state);
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>>
+  loadFragment(const MatrixWalk &walk, const Fragment &fragment,
+               mlir::Value sum, bool isTail);
+  void storeFragments(const MatrixWalk &walk, const Env &tile, mlir::Value row,
+                      mlir::Value column,
+                      llvm::ArrayRef<mlir::Value> accumulators);
+  mlir::Value partOf(LaneField field, mlir::Value lane);
+
+  /// One of the elements that a top-k selects from; number -1: none.
+  struct Candidate {
+    mlir::Value value, index, number;
+  };
+  bool canTopKByWarps() const;
+  void emitTopKByWarps();
+  llvm::SmallVector<Candidate> loadCandidates(Env &row,
+                                              llvm::ArrayRef<Axis> over,
+                                              mlir::Value start, int64_t most,
+                                              int64_t whole);
+  Candidate takeBest(llvm::ArrayRef<Candidate> held,
+                     llvm::SmallVectorImpl<mlir::Value> &left);
+  void emitTopKRow(Env &row, llvm::ArrayRef<Axis> over, mlir::Value lane,
+                   mlir::Value exists);
+  mlir::Value goesBefore(const Candidate &a, const Candidate &c);
+
+  // Merges --------------------------------------------------------------------
+  void foldTeam(ReduceOp reduce, const Team &team, Parts &parts);
+
+  /// The dim whose points neighbouring threads take.
+  std::optional<unsigned> fastDim;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_CODEGEN_GPU_SHAREDMEMORY_GPUEMITTER_H

@@ -1,0 +1,45 @@
+//===- MatrixTarget.h - what matrix units are like ---------------*- C++ -*-===//
+//
+// As far as the form of a kernel depends on it. What the fragments of products are
+// does not: they are the same for all targets here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_CODEGEN_GPU_TARGET_MATRIXTARGET_H
+#define REDFUSE_CODEGEN_GPU_TARGET_MATRIXTARGET_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace redfuse {
+
+struct MatrixTarget {
+  /// Four warps multiply together while they go on; one more warp copies tiles by
+  /// tensor maps, barriers in shared memory say when. Otherwise all warps copy, and
+  /// each multiplies by itself.
+  bool hasWarpgroups = false;
+  /// Shared memory of a block for tiles of matrices, and of one of two blocks on a
+  /// multiprocessor.
+  int64_t sharedBytes = 0, halfBytes = 0;
+  /// 32-bit registers a thread may have for fragments.
+  int64_t fragmentRegisters = 0;
+  /// Multiply-adds of 16-bit floats that a multiprocessor does in a cycle.
+  double productsOfCycle = 0;
+  /// Kernels start while the one before still runs, and wait for it themselves.
+  bool overlapsLaunches = false;
+
+  /// Warps in front of those that multiply.
+  int64_t loaderWarps() const { return hasWarpgroups ? 4 : 0; }
+};
+
+/// Bytes of shared memory that a block of an architecture (sm_90a) may have; 0 where
+/// that is not known.
+int64_t sharedBytesOf(llvm::StringRef chip);
+
+/// Of an architecture, if there is a generator for its matrix units.
+std::optional<MatrixTarget> findMatrixTarget(llvm::StringRef chip);
+
+} // namespace redfuse
+
+#endif // REDFUSE_CODEGEN_GPU_TARGET_MATRIXTARGET_H

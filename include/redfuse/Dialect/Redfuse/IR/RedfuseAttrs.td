@@ -1,0 +1,237 @@
+//===- RedfuseAttrs.td - attributes of the redfuse dialect -*- tablegen -*-===//
+#ifndef REDFUSE_ATTRS_TD
+#define REDFUSE_ATTRS_TD
+
+include "redfuse/Dialect/Redfuse/IR/RedfuseDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Redfuse_ReducerAttr : I32EnumAttr<"Reducer", "how a reduction combines", [
+    I32EnumAttrCase<"Add", 0, "add">,
+    I32EnumAttrCase<"Mul", 1, "mul">,
+    // maximumf and minimumf hand NaN on; maxnumf and minnumf drop it.
+    I32EnumAttrCase<"MaximumF", 2, "maximumf">,
+    I32EnumAttrCase<"MinimumF", 3, "minimumf">,
+    I32EnumAttrCase<"MaxNumF", 4, "maxnumf">,
+    I32EnumAttrCase<"MinNumF", 5, "minnumf">,
+    I32EnumAttrCase<"MaxSI", 6, "maxsi">,
+    I32EnumAttrCase<"MinSI", 7, "minsi">,
+    I32EnumAttrCase<"MaxUI", 8, "maxui">,
+    I32EnumAttrCase<"MinUI", 9, "minui">,
+    I32EnumAttrCase<"And", 10, "and">,
+    I32EnumAttrCase<"Or", 11, "or">,
+    I32EnumAttrCase<"Xor", 12, "xor">,
+    // Two operands, value and index; ties go to the lowest index.
+    I32EnumAttrCase<"ArgMax", 13, "argmax">,
+    I32EnumAttrCase<"ArgMin", 14, "argmin">,
+    // Two operands; the results have one more dim, the rank.
+    I32EnumAttrCase<"TopK", 15, "topk">,
+    // Any number of operands; the op has the identities and a combining region.
+    I32EnumAttrCase<"Declared", 16, "declared">
+  ]> {
+  let cppNamespace = "::redfuse";
+}
+
+def Redfuse_ScheduleKindAttr : I32EnumAttr<"ScheduleKind", "how a kernel walks its reduction", [
+    I32EnumAttrCase<"Map", 0, "map">,
+    I32EnumAttrCase<"Resident", 1, "resident">,
+    I32EnumAttrCase<"Stream", 2, "stream">,
+    I32EnumAttrCase<"MultiPass", 3, "multipass">,
+    I32EnumAttrCase<"Split", 4, "split">
+  ]> {
+  let cppNamespace = "::redfuse";
+}
+
+def Redfuse_MultiplierAttr : I32EnumAttr<"Multiplier", "who multiplies matrices", [
+    I32EnumAttrCase<"Warpgroups", 0, "warpgroups">,
+    I32EnumAttrCase<"Warps", 1, "warps">
+  ]> {
+  let cppNamespace = "::redfuse";
+}
+
+def Redfuse_OperandPlaceAttr : I32EnumAttr<"OperandPlace", "where the left operand of a product is", [
+    I32EnumAttrCase<"Tiled", 0, "tiled">,
+    I32EnumAttrCase<"Kept", 1, "kept">,
+    I32EnumAttrCase<"Resident", 2, "resident">,
+    I32EnumAttrCase<"Packed", 3, "packed">
+  ]> {
+  let cppNamespace = "::redfuse";
+}
+
+class Redfuse_Attr<string name, string attrMnemonic>
+    : AttrDef<Redfuse_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
+  let summary = "how a kernel walks its iteration space";
+  let description = [{
+    `grid` lists the dims whose tiles are the blocks of the launch, outermost
+    first; `tiles` has an entry for each iteration dim: the extent of a tile, or
+    0 for the whole dim at once; `stream` lists the dims that are folded tile by
+    tile with carried state. A `resident` schedule keeps the reduced dims whole;
+    those in `stream` are folded in one piece.
+    `reason` says in words why this schedule was chosen.
+
+    Where `lazy` is not 0 the pivot of an exponential stays in the fold while the
+    running maximum grows by less than this, in powers of 2 (at most 8).
+
+    `split` is `stream` with several blocks for one fold: the first dim of
+    `stream` is cut into `parts` segments of equal length (the last ones may be
+    shorter, or empty), which leave a state each; these are merged in index order.
+    On a kernel, the last dim of `grid` is the number of the segment: a block
+    folds that segment alone.
+
+    `hints` are for generators that choose more than tiles, by name; what is not
+    named, or cannot be had, is the generator's own choice, and what is for other
+    kernels changes nothing. Other names are refused.
+
+    Of kernels on matrix units:
+
+    - `rows` of a block: 64, 128, or more for three warpgroups
+    - `columns` of a step over the streamed dim, at most; a multiple of 16
+    - `slots` of the ring of tiles in shared memory, at most
+    - `split`: blocks that share a long sum, or the segments of a fold
+    - `cluster`: how many of these blocks are one cluster, a power of 2
+    - `blocks` of a multiprocessor: 2 halves the shared memory of each
+    - `ahead`: 1 more than the steps whose tiles the L2 cache is asked for before the
+      kernel waits for the one before it (1: none)
+    - `late`: 2: blocks of the kernel behind come when all copies of this one are
+      under way, not as soon as there is room
+    - `queue`: 1: tiles are dealt out before the launch, 2: a block asks for the next
+    - `cached`: MiB that tiles one behind the other find in the L2 cache
+    - `operand`: 1: left operands in registers, 2: in shared memory (if of three groups)
+    - `store`: 1: results are stored by threads, 2: by bulk copies from shared memory
+    - `lazy`: 1: pivots are maxima, more: they may lag by half as many powers of 2
+
+    Of kernels in registers:
+
+    - `threads` of a block, a power of 2
+    - `blocks` of a multiprocessor that run at a time: a limit to the registers of each
+    - `cluster`: blocks that share a tile, a power of 2
+    - `loop`: 1: a block walks tiles, or the steps of a fold, in registers and loads
+      the next one ahead; 2: by copies to shared memory
+    - `step`: elements of a thread in a step of a fold, at most
+    - `keep`: of rows that are read twice 1: they are read again, 2: shared memory
+      keeps them
+    - `early`: what all blocks read is loaded 1: where it is used, 2: with the rest,
+      3: before the last exchange of a reduction
+    - `cached`, a sum: 1: inputs, 2: results go past the L1 cache; 4: neither does
+    - `await`: 1: no, 2: all loads of a step are awaited before threads combine
+    - `ahead`: 1: no, 2: the L2 cache is asked for inputs before the kernel waits for
+      the one before it, more: for so many MB of them
+
+    Example:
+
+    ```mlir
+    #redfuse.schedule<stream, grid = [0, 1], tiles = [1, 64, 256, 0, 0], stream = [2],
+                      reason = "the row does not fit l1">
+    ```
+  }];
+  let parameters = (ins
+    EnumParameter<Redfuse_ScheduleKindAttr>:$kind,
+    OptionalArrayRefParameter<"int64_t">:$grid,
+    OptionalArrayRefParameter<"int64_t">:$tiles,
+    OptionalArrayRefParameter<"int64_t">:$stream,
+    OptionalParameter<"::mlir::StringAttr">:$reason,
+    DefaultValuedParameter<"int64_t", "0">:$parts,
+    DefaultValuedParameter<"int64_t", "0">:$lazy,
+    OptionalParameter<"::mlir::DictionaryAttr">:$hints);
+  let skipDefaultBuilders = 1;
+  let builders = [
+    AttrBuilder<(ins "ScheduleKind":$kind, "::llvm::ArrayRef<int64_t>":$grid,
+                     "::llvm::ArrayRef<int64_t>":$tiles, "::llvm::ArrayRef<int64_t>":$stream,
+                     "::mlir::StringAttr":$reason, CArg<"int64_t", "0">:$parts,
+                     CArg<"int64_t", "0">:$lazy, CArg<"::mlir::DictionaryAttr", "{}">:$hints),
+      [{ return $_get($_ctxt, kind, grid, tiles, stream, reason, parts, lazy, hints); }]>
+  ];
+  let extraClassDeclaration = [{
+    /// What is asked of the generator under this name; 0: nothing.
+    int64_t getHint(::llvm::StringRef name) const;
+  }];
+  // Entries after the kind may each be missing.
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
+  let summary = "how a kernel runs on matrix units";
+  let description = [{
+    All that is chosen for a kernel whose contractions run on matrix units: layouts,
+    operands, roles, pipeline, tiles and stores. `redfuse-plan-matrices` puts it on
+    a launch (`redfuse.matrices`), `redfuse-kernel-to-gpu` does as it says; a plan
+    that was written by hand is checked against the kernel.
+
+    - who multiplies: `warpgroups` of four warps beside one that copies (sm_90a), or
+      `warps` that copy, too
+    - `row_dim`: the dim that is the rows of all products
+    - `tiles` has an entry for each iteration dim: the rows of a block, the columns
+      of products (those of the streamed dim are a step), 0 for others
+    - `groups` of `group_rows` rows each multiply; two warpgroups take turns
+    - `left` has the place of each product's left operand: tiles of a long sum pass
+      through the ring (`tiled`); it is read to registers once (`kept`), or stays in
+      shared memory (`resident`); it is computed, or read element by element (`packed`)
+    - `split` blocks share the sums of a tile, or `segments` of them the streamed
+      dim, of which `cluster` at a time merge before others do
+    - `blocks` of a multiprocessor (of `warps`: that the tiles are cut for); `slots` of
+      the ring of tiles
+    - `staged`: results leave by copies from shared memory
+    - `queue`: a block asks for its next tile when it is done with one
+    - `cached`: MiB that tiles one behind the other find in the L2 cache
+    - `ahead`: steps (or tiles of a sum) that the L2 cache is asked for before the
+      kernel waits for the one before it
+    - `late`: the next kernel's blocks come when all copies of this one are under way
+    - `lag` of pivots that `redfuse-lazy-pivots` has marked, in halves of a power of 2
+      (16 at most); 1: as far as the sums of rows allow, 0: pivots are maxima
+
+    Example:
+
+    ```mlir
+    #redfuse.matrix_plan<warpgroups, row_dim = 2, tiles = [0, 0, 128, 128, 128, 128],
+        groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1,
+        cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 32,
+        ahead = 0, late = false, lag = 1>
+    ```
+  }];
+  let parameters = (ins
+    EnumParameter<Redfuse_MultiplierAttr>:$by, "int64_t":$rowDim,
+    ArrayRefParameter<"int64_t">:$tiles, "int64_t":$groups, "int64_t":$groupRows,
+    ArrayRefParameter<"::redfuse::OperandPlace">:$left,
+    "int64_t":$split, "int64_t":$segments, "int64_t":$cluster, "int64_t":$blocks,
+    "int64_t":$slots, "bool":$staged, "bool":$queue, "int64_t":$cached,
+    "int64_t":$ahead, "bool":$late, "int64_t":$lag);
+  let assemblyFormat = [{
+    `<` $by `,` `row_dim` `=` $rowDim `,` `tiles` `=` `[` $tiles `]` `,` `groups` `=` $groups `,`
+    `group_rows` `=` $groupRows `,` `left` `=` `[` $left `]` `,` `split` `=` $split `,`
+    `segments` `=` $segments `,` `cluster` `=` $cluster `,` `blocks` `=` $blocks `,`
+    `slots` `=` $slots `,` `staged` `=` $staged `,` `queue` `=` $queue `,` `cached` `=` $cached `,`
+    `ahead` `=` $ahead `,` `late` `=` $late `,` `lag` `=` $lag `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Redfuse_TargetAttr : Redfuse_Attr<"Target", "target"> {
+  let summary = "a machine as the cost model sees it";
+  let description = [{
+    `units` is the number of independent workers (cores, multiprocessors),
+    `vector_bits` the width of one vector register, the cache sizes are bytes of
+    one worker's share, the rates are of the whole machine: `flops` fused
+    multiply-adds in f32 count 2, `bandwidth` bytes a second of main memory,
+    `launch_ns` the fixed cost of one kernel.
+
+    Example: `#redfuse.target<"cpu", units = 2, vector_bits = 512, l1 = 49152,
+    l2 = 1048576, flops = 300, bandwidth = 40, launch_ns = 2000>` (rates in
+    giga-units).
+  }];
+  let parameters = (ins
+    "::mlir::StringAttr":$name, "int64_t":$units, "int64_t":$vectorBits,
+    "int64_t":$l1, "int64_t":$l2, "int64_t":$flops, "int64_t":$bandwidth,
+    "int64_t":$launchNs);
+  let assemblyFormat = [{
+    `<` $name `,` `units` `=` $units `,` `vector_bits` `=` $vectorBits `,` `l1` `=` $l1 `,`
+    `l2` `=` $l2 `,` `flops` `=` $flops `,` `bandwidth` `=` $bandwidth `,` `launch_ns` `=` $launchNs `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+#endif // REDFUSE_ATTRS_TD

@@ -1,0 +1,38 @@
+//===- CpuEmitter.h - tile programs as vector code -----------------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CONVERSION_CPUEMITTER_H
+#define REDFUSE_LIB_CONVERSION_CPUEMITTER_H
+
+#include "redfuse/Codegen/Common/TileEmitter.h"
+
+namespace redfuse {
+
+/// Emits the groups of one tile program as loops of one thread.
+class CpuEmitter : public TileEmitter {
+public:
+  using TileEmitter::TileEmitter;
+
+  mlir::LogicalResult emitGroup(const Group &group) override;
+  void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
+
+private:
+  using Accumulators = llvm::SmallVector<mlir::Value>;
+  void emitNest();
+  void emitInto(unsigned loop, Env env);
+  void emitReduction(Env &env);
+  Accumulators emitOver(unsigned loop, Env env, Accumulators accumulators,
+                        unsigned copies);
+  void finishReduction(Env &env, llvm::ArrayRef<mlir::Value> accumulators,
+                       unsigned copies);
+  Env inTail(Env env, unsigned dim, mlir::Value position, mlir::Value left);
+  void emitVectorLoop(unsigned dim, Env &env,
+                      llvm::function_ref<void(Env &)> body);
+  void emitEach(llvm::function_ref<void(Env &)> body);
+
+  // Contractions --------------------------------------------------------------
+  void emitContraction();
+  void emitContractionRows(Env env, unsigned vectors);
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_CPUEMITTER_H

@@ -1,0 +1,350 @@
+//===- HostToGPU.cpp - what the host does to memory, on the GPU ------------===//
+#include "redfuse/Codegen/Common/BooleanMemory.h"
+#include "redfuse/Codegen/GPU/Common/DeviceConstants.h"
+#include "redfuse/Codegen/GPU/Common/DeviceModule.h"
+#include "redfuse/Codegen/GPU/Common/GpuAssertions.h"
+#include "redfuse/Codegen/Passes.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_HOSTTOGPU
+#include "redfuse/Codegen/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Whether `op` itself reads or writes elements.
+static bool touchesMemory(Operation *op) {
+  return isa<memref::LoadOp, memref::StoreOp, memref::CopyOp, linalg::LinalgOp>(
+      op);
+}
+
+/// Whether device work stands in `op`: launches and allocations stay with the
+/// host, and so do loops around them.
+static bool hasHostWork(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isa<LaunchOp, gpu::LaunchFuncOp, memref::AllocOp,
+                   memref::DeallocOp>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+static bool touchesMemoryInside(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return touchesMemory(inner) ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+namespace {
+struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    HostToGPUBase::getDependentDialects(registry);
+    registry.insert<LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (auto func : module.getOps<func::FuncOp>()) {
+      // Shapes functions write extents to memory of the host.
+      if (func.isExternal() || func.getSymName().ends_with("__shapes"))
+        continue;
+      moveConstants(func);
+      for (Block &block : func.getBody())
+        if (failed(outline(block)))
+          return signalPassFailure();
+    }
+    for (auto device : module.getOps<gpu::GPUModuleOp>()) {
+      RewritePatternSet patterns(&getContext());
+      redfuse::populateBooleanMemoryPatterns(patterns);
+      if (failed(applyPatternsGreedily(device, std::move(patterns))))
+        return signalPassFailure();
+      if (failed(reportAssertions(device)))
+        return signalPassFailure();
+    }
+  }
+
+  /// A thread that stopped would take the GPU's context with it: where an
+  /// assertion fails it is told, and what follows in the block is left out. What
+  /// that would have yielded is 0.
+  static LogicalResult reportAssertions(gpu::GPUModuleOp device) {
+    SmallVector<cf::AssertOp> assertions;
+    device.walk([&](cf::AssertOp op) { assertions.push_back(op); });
+    // The last of a block first: what it guards is part of what others do.
+    for (cf::AssertOp op : llvm::reverse(assertions)) {
+      OpBuilder b(op);
+      Location loc = op.getLoc();
+      Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+      Value failed = arith::XOrIOp::create(b, loc, op.getArg(), yes);
+      reportFailure(b, loc, failed, op.getMsg());
+      if (mlir::failed(guardRest(op)))
+        return failure();
+      op.erase();
+    }
+    return success();
+  }
+
+  /// Moves what follows `op` in its block into a branch that it must hold for.
+  static LogicalResult guardRest(cf::AssertOp op) {
+    Block *block = op->getBlock();
+    Operation *end = block->getTerminator();
+    SmallVector<Value> used;
+    for (Operation &rest :
+         llvm::make_range(std::next(op->getIterator()), end->getIterator()))
+      for (Value v : rest.getResults())
+        if (llvm::is_contained(end->getOperands(), v)) {
+          if (!v.getType().isIntOrIndexOrFloat())
+            return op.emitError("an assertion about memory that a loop on the "
+                                "GPU carries; expected one of numbers");
+          used.push_back(v);
+        }
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    Location loc = op.getLoc();
+    auto branch = scf::IfOp::create(b, loc, ValueRange(used).getTypes(),
+                                    op.getArg(), /*addThenBlock=*/true,
+                                    /*addElseBlock=*/!used.empty());
+    Block *then = branch.thenBlock();
+    then->getOperations().splice(then->begin(), block->getOperations(),
+                                 std::next(branch->getIterator()),
+                                 end->getIterator());
+    b.setInsertionPointToEnd(then);
+    scf::YieldOp::create(b, loc, used);
+    if (used.empty())
+      return success();
+    b.setInsertionPointToEnd(branch.elseBlock());
+    SmallVector<Value> zeros;
+    for (Value v : used)
+      zeros.push_back(
+          arith::ConstantOp::create(b, loc, b.getZeroAttr(v.getType())));
+    scf::YieldOp::create(b, loc, zeros);
+    for (auto [v, result] : llvm::zip_equal(used, branch.getResults()))
+      end->replaceUsesOfWith(v, result);
+    return success();
+  }
+
+  /// Constant tensors are copied to the GPU, once a program and GPU.
+  static void moveConstants(func::FuncOp func) {
+    func.walk([&](memref::GetGlobalOp global) {
+      auto b = OpBuilder::atBlockBegin(&func.getBody().front());
+      auto copy = memref::AllocOp::create(b, global.getLoc(), global.getType());
+      copy->setAttr(kConstantAttr, global.getNameAttr());
+      global.replaceAllUsesWith(copy.getResult());
+      global.erase();
+    });
+  }
+
+  /// Outlines the largest pieces of `block` that touch memory.
+  LogicalResult outline(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (!touchesMemoryInside(&op))
+        continue;
+      if (hasHostWork(&op)) {
+        for (Region &region : op.getRegions())
+          for (Block &inner : region)
+            if (failed(outline(inner)))
+              return failure();
+        continue;
+      }
+      if (failed(outline(&op)))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult outline(Operation *op) {
+    if (op->getNumResults() != 0) {
+      // A value on its way from one buffer to another moves into the kernel.
+      if (op->use_empty()) {
+        op->erase();
+        return success();
+      }
+      auto isElementwise = [](Operation *user) {
+        return isa<memref::StoreOp>(user);
+      };
+      if (isa<memref::LoadOp>(op) &&
+          llvm::all_of(op->getUsers(), isElementwise)) {
+        for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
+          OpBuilder b(user);
+          Operation *copy = b.clone(*op);
+          user->replaceUsesOfWith(op->getResult(0), copy->getResult(0));
+          if (failed(launch({copy, user})))
+            return failure();
+        }
+        op->erase();
+        return success();
+      }
+      return op->emitError(
+          "a value in the GPU's memory decides what the host does next; "
+          "programs for a GPU compute on tensors, and depend on extents alone");
+    }
+    if (auto store = dyn_cast<memref::StoreOp>(op))
+      if (auto load = store.getValue().getDefiningOp<memref::LoadOp>())
+        if (load->getBlock() == op->getBlock() && load->hasOneUse())
+          return launch({load, op});
+    return launch({op});
+  }
+
+  /// What the host has and `ops` use: constants, which are made again in the kernel,
+  /// and its arguments.
+  static void findUsed(ArrayRef<Operation *> ops, SmallVector<Value> &arguments,
+                       SmallVector<Value> &constants) {
+    llvm::SetVector<Value> used;
+    llvm::SmallPtrSet<Operation *, 4> moved(ops.begin(), ops.end());
+    for (Operation *op : ops) {
+      for (Value v : op->getOperands())
+        if (!v.getDefiningOp() || !moved.contains(v.getDefiningOp()))
+          used.insert(v);
+      getUsedValuesDefinedAbove(op->getRegions(), used);
+    }
+    for (Value v : used) {
+      Operation *def = v.getDefiningOp();
+      bool isConstant = def && def->hasTrait<OpTrait::ConstantLike>() &&
+                        !isa<ShapedType>(v.getType());
+      (isConstant ? constants : arguments).push_back(v);
+    }
+  }
+
+  /// Whether the iterations of an op are independent: a copy, or a parallel loop.
+  static bool canSpread(Operation *op) {
+    auto nest = dyn_cast<scf::ParallelOp>(op);
+    return isa<memref::CopyOp>(op) || (nest && nest.getNumReductions() == 0);
+  }
+
+  /// How many iterations such an op has along each of its dims.
+  static SmallVector<Value> extentsOf(OpBuilder &b, Operation *op) {
+    Location loc = op->getLoc();
+    SmallVector<Value> extents;
+    if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+      for (int64_t d = 0; d < copy.getSource().getType().getRank(); ++d)
+        extents.push_back(
+            b.createOrFold<memref::DimOp>(loc, copy.getSource(), d));
+      return extents;
+    }
+    auto nest = cast<scf::ParallelOp>(op);
+    for (auto [lower, upper, step] : llvm::zip_equal(
+             nest.getLowerBound(), nest.getUpperBound(), nest.getStep()))
+      extents.push_back(b.createOrFold<arith::CeilDivUIOp>(
+          loc, arith::SubIOp::create(b, loc, upper, lower), step));
+    return extents;
+  }
+
+  /// One iteration of such an op, that of the thread's number, if there is one.
+  static void spread(OpBuilder &k, Operation *op, ValueRange extents,
+                     IRMapping &mapping) {
+    Location loc = op->getLoc();
+    Value number = arith::AddIOp::create(
+        k, loc,
+        arith::MulIOp::create(k, loc,
+                              gpu::BlockIdOp::create(k, loc, gpu::Dimension::x),
+                              arith::ConstantIndexOp::create(k, loc, kThreads)),
+        gpu::ThreadIdOp::create(k, loc, gpu::Dimension::x));
+    Value points = arith::ConstantIndexOp::create(k, loc, 1);
+    for (Value extent : extents)
+      points = arith::MulIOp::create(k, loc, points, extent);
+    Value exists = arith::CmpIOp::create(k, loc, arith::CmpIPredicate::ult,
+                                         number, points);
+    auto branch = scf::IfOp::create(k, loc, exists, /*withElse=*/false);
+    k.setInsertionPoint(branch.thenYield());
+    SmallVector<Value> at(extents.size());
+    for (size_t i = extents.size(); i-- > 0;) {
+      at[i] = arith::RemUIOp::create(k, loc, number, extents[i]);
+      number = arith::DivUIOp::create(k, loc, number, extents[i]);
+    }
+    if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+      Value v =
+          memref::LoadOp::create(k, loc, mapping.lookup(copy.getSource()), at);
+      memref::StoreOp::create(k, loc, v, mapping.lookup(copy.getTarget()), at);
+      return;
+    }
+    auto nest = cast<scf::ParallelOp>(op);
+    for (size_t i = 0; i < at.size(); ++i) {
+      Value step = mapping.lookup(nest.getStep()[i]);
+      Value lower = mapping.lookup(nest.getLowerBound()[i]);
+      Value scaled = arith::MulIOp::create(k, loc, at[i], step);
+      mapping.map(nest.getInductionVars()[i],
+                  arith::AddIOp::create(k, loc, scaled, lower).getResult());
+    }
+    for (Operation &inner : nest.getBody()->without_terminator())
+      k.clone(inner, mapping);
+  }
+
+  /// Moves `ops` into a kernel of one thread, or of a thread an iteration if it
+  /// is one parallel loop.
+  LogicalResult launch(ArrayRef<Operation *> ops) {
+    Operation *last = ops.back();
+    OpBuilder b(last);
+    Location loc = last->getLoc();
+    gpu::GPUModuleOp device = getDeviceModule(getOperation());
+    SmallVector<Value> arguments, constants;
+    findUsed(ops, arguments, constants);
+    Value threads = arith::ConstantIndexOp::create(b, loc, kThreads);
+    Value one = arith::ConstantIndexOp::create(b, loc, 1), blocks = one;
+    Value shared = arith::ConstantIntOp::create(b, loc, b.getI32Type(), 0);
+    bool isSpread = ops.size() == 1 && canSpread(last);
+    SmallVector<Value> extents;
+    if (isSpread) {
+      extents = extentsOf(b, last);
+      Value points = one;
+      for (Value extent : extents)
+        points = b.createOrFold<arith::MulIOp>(loc, points, extent);
+      blocks = b.createOrFold<arith::CeilDivUIOp>(loc, points, threads);
+    } else {
+      threads = one;
+    }
+    size_t firstExtent = arguments.size();
+    llvm::append_range(arguments, extents);
+
+    std::string name = "host_" + std::to_string(count++);
+    OpBuilder k = OpBuilder::atBlockEnd(device.getBody());
+    auto func = gpu::GPUFuncOp::create(
+        k, loc, name,
+        b.getFunctionType(llvm::to_vector(ValueRange(arguments).getTypes()),
+                          {}));
+    func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+    Block *entry = &func.getBody().front();
+    k.setInsertionPointToStart(entry);
+    IRMapping mapping;
+    mapping.map(ArrayRef(arguments).take_front(firstExtent),
+                entry->getArguments().take_front(firstExtent));
+    for (Value v : constants)
+      mapping.map(v, k.clone(*v.getDefiningOp())->getResult(0));
+    auto end = gpu::ReturnOp::create(k, loc);
+    k.setInsertionPoint(end);
+    if (isSpread)
+      spread(k, last, entry->getArguments().drop_front(firstExtent), mapping);
+    else
+      for (Operation *op : ops)
+        k.clone(*op, mapping);
+    gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{blocks, one, one},
+                              gpu::KernelDim3{threads, one, one}, shared,
+                              arguments);
+    for (Operation *op : llvm::reverse(ops))
+      op->erase();
+    return success();
+  }
+
+  static constexpr int64_t kThreads = 128;
+  unsigned count = 0;
+};
+} // namespace

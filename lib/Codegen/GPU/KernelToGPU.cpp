@@ -1,0 +1,527 @@
+//===- KernelToGPU.cpp - redfuse.kernel to gpu.func ------------------------===//
+//
+// A kernel becomes a `gpu.func` of the module's one `gpu.module`, a block of
+// threads for each block of its grid; its launch becomes a `gpu.launch_func`.
+// Tiles live in shared memory, the small ones first, while they fit; the others
+// in a workspace in global memory, of which every block has a part. A kernel
+// with a workspace is launched with a bounded number of blocks, which take one
+// tile of the grid after another.
+//
+//===----------------------------------------------------------------------===//
+#include "redfuse/Codegen/Common/KernelGenerator.h"
+#include "redfuse/Codegen/GPU/Common/Cluster.h"
+#include "redfuse/Codegen/GPU/Common/DeviceModule.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/MatrixGenerator.h"
+#include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
+#include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+#include "redfuse/Codegen/GPU/Transforms/SharedCopies.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Codegen/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_KERNELTOGPU
+#include "redfuse/Codegen/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Bytes of shared memory for tiles; two blocks a multiprocessor fit on all
+/// targets (an sm_80 has 164 KiB of it).
+static constexpr int64_t kSharedBytes = 64 * 1024;
+static constexpr int64_t kMostThreads = 256;
+/// Products of fewer rows or columns are not for matrix instructions, if registers
+/// hold them; tiles of blocks that they make.
+static constexpr int64_t kRowsOfProducts = 8, kLeastTile = 16, kMostTile = 128;
+/// Blocks a multiprocessor of a kernel with a workspace.
+static constexpr int64_t kBlocksPerUnit = 4;
+
+/// The name of a module with products on matrix units: redfuse-lower-to-nvvm
+/// optimises it less, because global value numbering and unrolling take from
+/// ptxas the proof that descriptors are uniform.
+static constexpr StringLiteral kMatrixModule = "redfuse_gpu_matrix";
+
+namespace {
+class GpuKernelGenerator : public KernelGenerator {
+public:
+  GpuKernelGenerator(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
+                     unsigned lanes, int64_t units, StringRef chip)
+      : KernelGenerator(kernel, launch, space, lanes), units(units),
+        chip(chip) {}
+
+  /// `result` with tiles for matrix instructions, if contractions are better done
+  /// by them than in registers; this space has tiles as high and wide as those.
+  FailureOr<std::optional<KernelSpace>> planMatrices(KernelSpace result);
+  LogicalResult run(gpu::GPUModuleOp module, StringRef name);
+
+private:
+  void divideTiles();
+  void placeTiles(GpuEmitter &gpuEmitter);
+  unsigned chooseThreads(const GpuEmitter &emitter) const;
+  void synchronize() override { gpu::BarrierOp::create(b, loc); }
+
+  int64_t units;
+  StringRef chip;
+  SmallVector<TileRequest, 0> inShared, inWorkspace;
+  int64_t sharedBytes = 0;
+};
+} // namespace
+
+static ScheduleAttr withTiles(ScheduleAttr schedule, ArrayRef<int64_t> tiles) {
+  return ScheduleAttr::get(schedule.getContext(), schedule.getKind(),
+                           schedule.getGrid(), tiles, schedule.getStream(),
+                           schedule.getReason(), schedule.getParts(),
+                           schedule.getLazy(), schedule.getHints());
+}
+
+/// The space with all tiles of the grid at least as long as an instruction's.
+static KernelSpace widenTiles(KernelSpace space) {
+  if (!space.schedule)
+    return space;
+  SmallVector<int64_t> tiles(space.schedule.getTiles());
+  for (int64_t d : space.schedule.getGrid())
+    if (tiles[d] != 0)
+      tiles[d] = std::max(tiles[d], kLeastTile);
+  space.schedule = withTiles(space.schedule, tiles);
+  return space;
+}
+
+FailureOr<std::optional<KernelSpace>>
+GpuKernelGenerator::planMatrices(KernelSpace result) {
+  if (failed(makePrograms(/*hasContractions=*/true, chip)))
+    return failure();
+  bool isWorthwhile = false, hasBuffers = false;
+  SmallBitVector free(space.numDims);
+  auto extentOf = [&](ArrayRef<unsigned> dimsOf) {
+    double extent = 1;
+    for (unsigned d : dimsOf)
+      extent *= ShapedType::isDynamic(space.staticExtents[d])
+                    ? 1024.0
+                    : double(space.staticExtents[d]);
+    return extent;
+  };
+  for (auto &[op, program] : programs) {
+    hasBuffers |= !program->getBuffers().empty();
+    for (const Group &group : program->getGroups()) {
+      if (!group.contraction || !group.contraction->matrix)
+        continue;
+      const MatrixForm &form = *group.contraction->matrix;
+      isWorthwhile |= std::min(extentOf(form.rows), extentOf(form.columns)) >=
+                      kRowsOfProducts;
+      for (ArrayRef<unsigned> side :
+           {ArrayRef(form.rows), ArrayRef(form.columns)})
+        for (unsigned d : side)
+          free.set(d);
+    }
+  }
+  if (!isWorthwhile)
+    return std::optional<KernelSpace>();
+  if (!space.schedule)
+    return std::optional(result);
+  // Tiles as high and wide as an instruction; where a block keeps nothing but
+  // them, larger ones while there are two for each multiprocessor.
+  SmallVector<int64_t> tiles(result.schedule.getTiles());
+  SmallVector<unsigned> cut;
+  for (int64_t d : space.schedule.getGrid())
+    if (free.test(d) && tiles[d] != 0)
+      cut.push_back(d);
+  auto fits = [&](unsigned d) {
+    return ShapedType::isDynamic(space.staticExtents[d]) ||
+           tiles[d] < space.staticExtents[d];
+  };
+  for (unsigned d : cut)
+    while (tiles[d] < kLeastTile && fits(d))
+      tiles[d] *= 2;
+  auto countTiles = [&] {
+    double count = 1;
+    for (int64_t d : space.schedule.getGrid())
+      count *= std::ceil(extentOf(unsigned(d)) / double(tiles[d]));
+    return count;
+  };
+  for (bool isLarger = !hasBuffers; isLarger;) {
+    isLarger = false;
+    for (unsigned d : cut) {
+      if (tiles[d] * 2 > kMostTile || !fits(d))
+        continue;
+      tiles[d] *= 2;
+      if (countTiles() < 2.0 * units) {
+        tiles[d] /= 2;
+        continue;
+      }
+      isLarger = true;
+    }
+  }
+  result.schedule = withTiles(result.schedule, tiles);
+  return std::optional(result);
+}
+
+/// Which tiles go to shared memory: smallest first.
+void GpuKernelGenerator::divideTiles() {
+  SmallVector<TileRequest, 0> requests = requestTiles();
+  auto bytesOfTile = [&](const TileRequest &request) -> std::optional<int64_t> {
+    int64_t bytes = bytesOf(request.element);
+    for (unsigned d : request.of) {
+      std::optional<int64_t> size = getConstantIntValue(dims[d].capacity);
+      if (!size || *size > kSharedBytes)
+        return std::nullopt;
+      bytes *= *size;
+      if (bytes > kSharedBytes)
+        return std::nullopt;
+    }
+    return llvm::alignTo(bytes, 64);
+  };
+  llvm::stable_sort(requests, [&](const TileRequest &a, const TileRequest &c) {
+    return bytesOfTile(a).value_or(kSharedBytes + 1) <
+           bytesOfTile(c).value_or(kSharedBytes + 1);
+  });
+  int64_t used = 0;
+  for (TileRequest &request : requests) {
+    std::optional<int64_t> bytes = bytesOfTile(request);
+    if (bytes && used + *bytes <= kSharedBytes) {
+      used += *bytes;
+      inShared.push_back(std::move(request));
+    } else {
+      inWorkspace.push_back(std::move(request));
+    }
+  }
+  sharedBytes = used;
+}
+
+/// As many threads as the largest nest has points, in whole warps.
+unsigned GpuKernelGenerator::chooseThreads(const GpuEmitter &gpuEmitter) const {
+  int64_t most = lanesOf(chip);
+  for (auto &[op, program] : programs)
+    for (const Group &group : program->getGroups()) {
+      int64_t points = 1;
+      for (unsigned d : group.dims.set_bits()) {
+        int64_t size =
+            getConstantIntValue(dims[d].capacity).value_or(kMostThreads);
+        points =
+            std::min<int64_t>(points * std::max<int64_t>(size, 1), 1 << 24);
+      }
+      if (group.contraction && group.contraction->matrix)
+        points = gpuEmitter.threadsOf(group);
+      else if (group.vectorDim)
+        points /= lanes;
+      most = std::max(most, points);
+    }
+  return std::min<int64_t>(kMostThreads, llvm::PowerOf2Ceil(most));
+}
+
+/// Whether the launch may write to memory that it also reads under another name.
+bool redfuse::sharesMemory(LaunchOp launch) {
+  auto baseOf = [](Value v) {
+    while (auto view = v.getDefiningOp<ViewLikeOpInterface>())
+      v = view.getViewSource();
+    return v;
+  };
+  for (Value init : launch.getInits())
+    for (OpOperand &operand : launch->getOpOperands())
+      if (operand.get() != init && isa<MemRefType>(operand.get().getType()) &&
+          baseOf(operand.get()) == baseOf(init))
+        return true;
+  for (Value init : launch.getInits())
+    if (llvm::count(launch->getOperands(), init) > 1)
+      return true;
+  return false;
+}
+
+/// Tiles in shared memory, and behind them the memory in which teams merge.
+void GpuKernelGenerator::placeTiles(GpuEmitter &gpuEmitter) {
+  auto workgroup = gpu::AddressSpaceAttr::get(
+      b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  auto memoryOf = [&](Type element) {
+    return MemRefType::get({ShapedType::kDynamic}, element,
+                           MemRefLayoutAttrInterface(), workgroup);
+  };
+  Value memory =
+      gpu::DynamicSharedMemoryOp::create(b, loc, memoryOf(b.getI8Type()));
+  SmallVector<Value> offsets;
+  layOutTiles(inShared, offsets);
+  cutTiles(inShared, offsets, memory);
+  gpuEmitter.mergeOffset = sharedBytes;
+  Value words =
+      arith::ConstantIndexOp::create(b, loc, (kSharedBytes + sharedBytes) / 4);
+  gpuEmitter.shared =
+      memref::ViewOp::create(b, loc, memoryOf(b.getI32Type()), memory,
+                             arith::ConstantIndexOp::create(b, loc, 0), words);
+}
+
+LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
+  if (failed(makePrograms(/*hasContractions=*/true, chip)))
+    return failure();
+  for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>())
+    for (auto [reduce, why] : programs[op]->getScalarProducts())
+      mlir::emitRemark(reduce.getLoc())
+          << "no matrix instructions for this sum of products: " << why;
+  // On the host: the grid, and the workspace.
+  b.setInsertionPoint(launch);
+  Value blocks = countBlocks(b, launch, space), grid = blocks;
+  makeSpace(launch->getOperands());
+  divideTiles();
+  SmallVector<Value> arguments;
+  Value workspace;
+  if (!inWorkspace.empty()) {
+    SmallVector<Value> offsets;
+    Value bytes = layOutTiles(inWorkspace, offsets);
+    grid = arith::MinUIOp::create(
+        b, loc, blocks,
+        arith::ConstantIndexOp::create(b, loc, units * kBlocksPerUnit));
+    Value total = arith::MulIOp::create(b, loc, grid, bytes);
+    workspace = memref::AllocOp::create(
+        b, loc, MemRefType::get({ShapedType::kDynamic}, b.getI8Type()), total,
+        b.getI64IntegerAttr(64));
+    arguments = {blocks, workspace};
+  }
+  unsigned first = arguments.size();
+  llvm::append_range(arguments, launch->getOperands());
+
+  // In the kernel.
+  b.setInsertionPointToEnd(module.getBody());
+  SmallVector<Type> types = llvm::to_vector(ValueRange(arguments).getTypes());
+  auto func =
+      gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
+  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  if (!sharesMemory(launch))
+    func->setAttr("redfuse.reuse", b.getUnitAttr());
+  Block *entry = &func.getBody().front();
+  b.setInsertionPointToStart(entry);
+  ValueRange operands = entry->getArguments().drop_front(first);
+  makeSpace(operands);
+  auto gpuEmitter =
+      std::make_unique<GpuEmitter>(b, loc, lanes, dims, lanesOf(chip));
+  GpuEmitter *own = gpuEmitter.get();
+  emitter = std::move(gpuEmitter);
+  unsigned threads = own->threads = chooseThreads(*own);
+  func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
+  emitter->entry = entry;
+  own->isSplit =
+      space.schedule && space.schedule.getKind() == ScheduleKind::Split;
+  own->thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  bindOperands(operands);
+  placeTiles(*own);
+  if (!inWorkspace.empty()) {
+    SmallVector<Value> offsets;
+    Value bytes = layOutTiles(inWorkspace, offsets);
+    Value start = arith::MulIOp::create(b, loc, block, bytes);
+    for (Value &offset : offsets)
+      offset = arith::AddIOp::create(b, loc, offset, start);
+    cutTiles(inWorkspace, offsets, entry->getArgument(1));
+    Value step = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
+    auto loop = scf::ForOp::create(b, loc, block, entry->getArgument(0), step);
+    gpu::ReturnOp::create(b, loc);
+    b.setInsertionPointToStart(loop.getBody());
+    block = loop.getInductionVar();
+  } else {
+    auto end = gpu::ReturnOp::create(b, loc);
+    b.setInsertionPoint(end);
+  }
+  if (failed(emitBlock(block)))
+    return failure();
+
+  // The launch, now that it is known how much shared memory it takes.
+  b.setInsertionPoint(launch);
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value width = arith::ConstantIndexOp::create(b, loc, threads);
+  Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
+                                             sharedBytes + own->mergeBytes);
+  gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
+                            gpu::KernelDim3{width, one, one}, bytes, arguments);
+  if (workspace)
+    memref::DeallocOp::create(b, loc, workspace);
+  launch.erase();
+  return success();
+}
+
+/// Elements that a thread moves at a time: 16 bytes of the widest tensor.
+static unsigned chooseLanes(LaunchOp launch) {
+  double most = -1;
+  int64_t width = 4;
+  for (Type type : launch->getOperandTypes()) {
+    auto memref = dyn_cast<MemRefType>(type);
+    if (!memref)
+      continue;
+    double size = 1;
+    for (int64_t extent : memref.getShape())
+      size *= ShapedType::isDynamic(extent) ? 1024.0 : double(extent);
+    int64_t bytes = bytesOf(memref.getElementType());
+    if (size * bytes > most) {
+      most = size * bytes;
+      width = bytes;
+    }
+  }
+  return std::clamp<int64_t>(16 / width, 1, 8);
+}
+
+static DeviceLimits limitsOf(StringRef chip) {
+  DeviceLimits limits;
+  limits.warp = lanesOf(chip);
+  int version = 0;
+  if (StringRef digits(chip);
+      !digits.consume_front("sm_") || digits.consumeInteger(10, version))
+    return limits;
+  limits.sharedBytes = sharedBytesOf(chip);
+  limits.overlapsLaunches = version >= 90;
+  limits.cluster = version >= 90 ? 8 : 1;
+  return limits;
+}
+
+/// Lets the next kernel of the stream get ready while this one runs, and waits for
+/// the one before, whose results are read below, at once where the kernel does not
+/// do so itself. Launches ask for that where all kernels of a module wait.
+static void overlapLaunches(gpu::GPUModuleOp device) {
+  for (auto func : device.getOps<gpu::GPUFuncOp>()) {
+    OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
+    if (!func->hasAttr(kStartsNext))
+      emitLaunchStart(b, func.getLoc());
+    if (!func->hasAttr(kWaits))
+      emitLaunchWait(b, func.getLoc());
+  }
+}
+
+namespace {
+struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
+  using KernelToGPUBase::KernelToGPUBase;
+
+  // Fences and counters; tiles.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    KernelToGPUBase::getDependentDialects(registry);
+    registry.insert<LLVM::LLVMDialect, tile::TileDialect>();
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (module.walk([](LaunchOp) { return WalkResult::interrupt(); })
+            .wasInterrupted() == false)
+      return;
+    units = getTargetOf(module).getUnits();
+    limits = limitsOf(chip);
+    device = getDeviceModule(module);
+    hasMatrices = false;
+    if (failed(generateLaunches(
+            module, [&](KernelLaunch &from) { return generate(from); })))
+      return signalPassFailure();
+    if (limits.overlapsLaunches)
+      overlapLaunches(device);
+    if (hasMatrices) {
+      auto name = StringAttr::get(&getContext(), kMatrixModule);
+      if (failed(SymbolTable::replaceAllSymbolUses(device, name, module)))
+        return signalPassFailure();
+      device.setSymNameAttr(name);
+    }
+    eraseKernels(module);
+  }
+
+private:
+  /// In the first way that takes the kernel.
+  LogicalResult generate(KernelLaunch &from) {
+    KernelSpace whole = mergeSegmentsOf(from.kernel, from.space);
+    for (auto way :
+         {&KernelToGPU::generateOnUnits, &KernelToGPU::generateProducts,
+          &KernelToGPU::generateRows}) {
+      FailureOr<bool> done = (this->*way)(from, whole);
+      if (failed(done) || *done)
+        return done;
+    }
+    return generateTiles(from, whole);
+  }
+
+  FailureOr<bool> generateOnUnits(KernelLaunch &from,
+                                  const KernelSpace &whole) {
+    if (!from.launch->hasAttr(kPlanAttr)) {
+      if (failed(planLaunch(from.kernel, from.launch, from.space, chip, units)))
+        return failure();
+      preparePivots(from.kernel, from.launch);
+    }
+    Attribute attr = from.launch->getAttr(kPlanAttr);
+    auto record = dyn_cast_if_present<MatrixPlanAttr>(attr);
+    if (!attr || isa<StringAttr>(attr))
+      return false;
+    auto refuse = [&](const Twine &why) {
+      return from.launch.emitOpError("cannot run as '")
+             << kPlanAttr << "' says: " << why;
+    };
+    if (!record)
+      return refuse("expected a #redfuse.matrix_plan, or why there is none");
+    std::optional<MatrixTarget> target = findMatrixTarget(chip);
+    if (!target)
+      return refuse("the chip, '" + chip +
+                    "', has no matrix units that are known");
+    std::string why;
+    std::optional<MatrixPlan> plan = planMatrix(from.kernel, from.launch, whole,
+                                                *target, units, record, why);
+    if (!plan)
+      return refuse(why);
+    MatrixGenerator matrices(from.kernel, from.launch, whole, std::move(*plan),
+                             units);
+    if (!matrices.layOut(why) || !matrices.isAsPlanned(record, why))
+      return refuse(why);
+    hasMatrices = true;
+    return asDone(matrices.run(device, from.name));
+  }
+
+  /// By matrix instructions, of operands wherever they are. The last of the blocks
+  /// that share a fold merges in registers.
+  FailureOr<bool> generateProducts(KernelLaunch &from,
+                                   const KernelSpace &whole) {
+    if (mergesInLaunch(from.kernel) || chip.empty())
+      return false;
+    KernelSpace wide = widenTiles(whole);
+    GpuKernelGenerator planner(from.kernel, from.launch, wide,
+                               chooseLanes(from.launch), units, chip);
+    FailureOr<std::optional<KernelSpace>> tiled = planner.planMatrices(whole);
+    if (failed(tiled))
+      return failure();
+    return *tiled ? asDone(generateTiles(from, **tiled)) : false;
+  }
+
+  FailureOr<bool> generateRows(KernelLaunch &from, const KernelSpace &whole) {
+    // A cluster may do what the segments of several blocks are for.
+    SmallVector<const KernelSpace *> ways{&from.space};
+    if (mergesInLaunch(from.kernel) && limits.cluster > 1)
+      ways.insert(ways.begin(), &whole);
+    for (const KernelSpace *way : ways) {
+      FailureOr<bool> done = generateInRegisters(from.kernel, from.launch, *way,
+                                                 chooseLanes(from.launch),
+                                                 limits, device, from.name);
+      if (failed(done))
+        return failure();
+      if (!*done)
+        continue;
+      if (auto func = device.lookupSymbol<gpu::GPUFuncOp>(from.name))
+        shareCopies(func, limits.warp);
+      return true;
+    }
+    return false;
+  }
+
+  /// With tiles in memory, which takes every kernel.
+  LogicalResult generateTiles(KernelLaunch &from, const KernelSpace &space) {
+    return GpuKernelGenerator(from.kernel, from.launch, space,
+                              chooseLanes(from.launch), units, chip)
+        .run(device, from.name);
+  }
+
+  static FailureOr<bool> asDone(LogicalResult result) {
+    if (failed(result))
+      return failure();
+    return true;
+  }
+
+  int64_t units = 0;
+  DeviceLimits limits;
+  gpu::GPUModuleOp device;
+  bool hasMatrices = false;
+};
+} // namespace

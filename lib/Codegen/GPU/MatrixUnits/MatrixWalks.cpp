@@ -1,0 +1,164 @@
+//===- MatrixWalks.cpp - which tiles of the streamed dim a block walks -----===//
+//
+// Predicates bound the tiles, and say which of them need none.
+//
+//===----------------------------------------------------------------------===//
+#include "redfuse/Codegen/GPU/MatrixUnits/MatrixGenerator.h"
+#include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Tiles of rows that are tried when a kernel is compiled, at most.
+static constexpr int64_t kMostTried = 4;
+
+namespace {
+/// Index arithmetic, folded where operands are known.
+struct WalkIndices {
+  OpBuilder &b;
+  Location loc;
+  /// Where the streamed dim begins, and the extent of a tile there.
+  Value begin, tile;
+
+  Value index(int64_t value) const {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value least(Value x, Value y) const {
+    return b.createOrFold<arith::MinSIOp>(loc, x, y);
+  }
+  Value most(Value x, Value y) const {
+    return b.createOrFold<arith::MaxSIOp>(loc, x, y);
+  }
+  Value plus(Value x, Value y) const {
+    return b.createOrFold<arith::AddIOp>(loc, x, y);
+  }
+  Value minus(Value x, Value y) const {
+    return b.createOrFold<arith::SubIOp>(loc, x, y);
+  }
+  /// The tile that has a position, or the first one from it on (`up`). Not below the
+  /// start, where division would round the wrong way.
+  Value inTiles(Value at, bool up) const {
+    Value from = most(minus(at, begin), index(0));
+    if (up)
+      return b.createOrFold<arith::CeilDivUIOp>(loc, from, tile);
+    return b.createOrFold<arith::DivUIOp>(loc, from, tile);
+  }
+};
+} // namespace
+
+/// One tile at least, of which no element need exist.
+MatrixGenerator::Steps MatrixGenerator::stepsOf() {
+  Steps steps = stepsOfRows(firstRow, lastRow);
+  Value ownMirror = mirror;
+  // Where few tiles of rows exist, all are tried, walked as the kernel walks them (with
+  // rows beyond the last one): a walk that is empty in each is not made.
+  int64_t rows = space.staticExtents[plan.m], tile = plan.rows();
+  if (ShapedType::isDynamic(rows) || rows > kMostTried * tile ||
+      (steps.noneBefore && steps.noneBehind))
+    return steps;
+  bool noneBefore = true, noneBehind = true;
+  for (int64_t first = 0; first < rows; first += tile) {
+    Steps one =
+        stepsOfRows(arith::ConstantIndexOp::create(b, loc, first),
+                    arith::ConstantIndexOp::create(b, loc, first + tile - 1),
+                    /*isMirrored=*/bool(ownMirror));
+    auto at = [](Value v) { return getConstantIntValue(getAsOpFoldResult(v)); };
+    std::optional<int64_t> begin = at(one.begin), end = at(one.end),
+                           wholeBegin = at(one.wholeBegin),
+                           wholeEnd = at(one.wholeEnd);
+    noneBefore &= begin && wholeBegin && *begin + 1 == *wholeBegin;
+    noneBehind &= end && wholeEnd && *end == *wholeEnd;
+  }
+  mirror = ownMirror;
+  steps.noneBefore |= noneBefore;
+  steps.noneBehind |= noneBehind;
+  return steps;
+}
+
+/// Of a block with these rows. Sets `mirror`: as the predicates say, or as it is asked.
+MatrixGenerator::Steps
+MatrixGenerator::stepsOfRows(Value first, Value last,
+                             std::optional<bool> isMirrored) {
+  unsigned d = *plan.stream;
+  WalkIndices walk{b, loc, streamBegin,
+                   arith::ConstantIndexOp::create(b, loc, tileOf(d))};
+  Value zero = walk.index(0), one = walk.index(1);
+  emitter->select(plan.step, *stepSets);
+  MatrixMasks masks(b, loc, plan, *stepSets, *emitter);
+  MatrixMasks::Range possible = masks.possible(first, last);
+  MatrixMasks::Range certain = masks.certain(first, last);
+  emitter->decided = masks.getDecided();
+  Value end = streamEnd          ? streamEnd
+              : emitter->ends[d] ? emitter->ends[d]
+                                 : emitter->extents[d];
+  Value all = walk.most(walk.inTiles(end, /*up=*/true), one);
+  Steps steps;
+  steps.begin = walk.least(walk.inTiles(possible.begin, /*up=*/false),
+                           walk.minus(all, one));
+  steps.end =
+      walk.most(walk.least(walk.inTiles(possible.end, /*up=*/true), all),
+                walk.plus(steps.begin, one));
+  steps.wholeBegin = walk.inTiles(certain.begin, /*up=*/true);
+  steps.wholeEnd = walk.inTiles(certain.end, /*up=*/false);
+  // Of all rows at once, and those with which the last tile is filled, where that can be
+  // said: a window as long as the rows.
+  MatrixMasks::Range everywhere = certain;
+  if (int64_t rows = space.staticExtents[plan.m]; !ShapedType::isDynamic(rows))
+    everywhere =
+        masks.certain(zero, walk.index(llvm::alignTo(rows, plan.rows()) - 1));
+  auto begin = getConstantIntValue(getAsOpFoldResult(everywhere.begin));
+  steps.noneBefore = isConstantIntValue(getAsOpFoldResult(certain.begin), 0) ||
+                     (begin && *begin <= 0);
+  steps.noneBehind = masks.getDecided().empty() && !emitter->isRagged(d);
+  steps.wholeBegin =
+      walk.least(walk.most(steps.wholeBegin, steps.begin), steps.end);
+  steps.wholeEnd =
+      walk.most(walk.least(steps.wholeEnd, steps.end), steps.wholeBegin);
+  // The first tile is walked apart from the others, with its predicates: the last
+  // one, if only the last ones need them.
+  mirror = Value();
+  if (isMirrored.value_or(steps.noneBefore && !steps.noneBehind &&
+                          !isOrdered(plan.fold))) {
+    Value sum = walk.plus(steps.begin, steps.end);
+    mirror = walk.minus(sum, one);
+    Value before = walk.minus(sum, steps.wholeEnd);
+    steps.wholeEnd = walk.minus(sum, steps.wholeBegin);
+    steps.wholeBegin = before;
+    std::swap(steps.noneBefore, steps.noneBehind);
+  }
+  Value second = walk.plus(steps.begin, one);
+  steps.wholeBegin = walk.least(walk.most(steps.wholeBegin, second), steps.end);
+  steps.wholeEnd = walk.most(steps.wholeEnd, steps.wholeBegin);
+  return steps;
+}
+
+/// The steps of a warpgroup's own rows, which may begin later than the block's where
+/// tiles are walked from the last to the first.
+MatrixGenerator::Steps MatrixGenerator::ownSteps(const Steps &all) {
+  WalkIndices walk{
+      b, loc, streamBegin,
+      arith::ConstantIndexOp::create(b, loc, tileOf(*plan.stream))};
+  Value own = arith::IndexCastUIOp::create(b, loc, b.getIndexType(),
+                                           ptx.mul(group, 64));
+  Value first = arith::AddIOp::create(b, loc, firstRow, own);
+  Value last = arith::AddIOp::create(b, loc, first, walk.index(63));
+  MatrixMasks masks(b, loc, plan, *stepSets, *emitter);
+  MatrixMasks::Range possible = masks.possible(first, last);
+  MatrixMasks::Range certain = masks.certain(first, last);
+  Value one = walk.index(1);
+  // Of the block's tiles, from the first to the last.
+  Value sum = walk.plus(mirror, one);
+  Value begin = walk.minus(sum, all.end), end = walk.minus(sum, all.begin);
+  end = walk.most(walk.least(walk.inTiles(possible.end, /*up=*/true), end),
+                  walk.plus(begin, one));
+  Value wholeEnd = walk.least(walk.inTiles(certain.end, /*up=*/false), end);
+  Value wholeBegin = walk.most(walk.inTiles(certain.begin, /*up=*/true), begin);
+  Steps steps = all;
+  steps.begin = walk.minus(sum, end);
+  Value second = walk.plus(steps.begin, one);
+  steps.wholeBegin =
+      walk.least(walk.most(walk.minus(sum, wholeEnd), second), steps.end);
+  steps.wholeEnd = walk.most(walk.least(walk.minus(sum, wholeBegin), steps.end),
+                             steps.wholeBegin);
+  return steps;
+}

@@ -1,0 +1,130 @@
+//===- RegisterPlanner.h - chooses layouts of registers -------------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CONVERSION_REGISTERPLANNER_H
+#define REDFUSE_LIB_CONVERSION_REGISTERPLANNER_H
+
+#include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
+
+#include "redfuse/Analysis/FusionCost.h"
+
+namespace redfuse {
+
+/// Registers of a multiprocessor, and what a thread needs beside its data.
+inline constexpr int64_t kRegisters = 65536, kTemporaries = 24;
+/// Elements of a tensor that the threads of a block hold; and of a block where a
+/// cluster shares them.
+inline constexpr double kBlockElements = 16384, kClusterElements = 8192;
+
+/// A tensor in memory that a kernel reads or writes.
+struct TensorAccess {
+  /// The dim along which neighbours are adjacent.
+  std::optional<unsigned> contiguous;
+  llvm::SmallBitVector dims;
+  int64_t bytes;
+  double size;
+  mlir::MemRefType type;
+  bool isInput;
+  mlir::BlockArgument argument;
+  mlir::AffineMap map;
+  /// The programs that read it.
+  unsigned readers = 1;
+};
+
+class RegisterPlanner {
+public:
+  RegisterPlanner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
+                  const KernelPrograms &programs, const DeviceLimits &limits)
+      : kernel(kernel), launch(launch), space(space), programs(programs),
+        limits(limits), sharedBytes(limits.sharedBytes),
+        capacity(space.numDims),
+        together(space.numDims, llvm::SmallBitVector(space.numDims)),
+        streamed(space.numDims), reduced(space.numDims) {}
+
+  std::optional<RegisterLayout> run();
+
+private:
+  bool findCapacities();
+  bool checkPrograms();
+  void findAccesses();
+  bool isMultiple(unsigned d, int64_t by) const;
+  void chooseLanes();
+  void giveThreads(unsigned d, int64_t threads);
+  void dealResident();
+  void dealStreamed(int64_t threads);
+  int64_t hintOf(llvm::StringRef name) const {
+    return space.schedule ? space.schedule.getHint(name) : 0;
+  }
+  bool isGrid(unsigned d) const {
+    return space.schedule && llvm::is_contained(space.schedule.getGrid(), d);
+  }
+  double countTiles() const;
+  double countBlocks() const;
+  bool hasFewBlocks() const;
+  int64_t countStreamingThreads(bool readsTwice) const;
+  double bytesOfTile(const TensorAccess &access) const;
+  bool isSharedByBlocks(const TensorAccess &access) const;
+  bool chooseCluster(bool isHeld);
+  void chooseOccupancy();
+  void chooseRounds();
+  bool chooseStepsAhead();
+  void chooseAwaiting();
+  bool exchangesInSteps() const;
+  int64_t chooseEarly() const;
+  void chooseCaching();
+  void chooseAhead();
+  bool isInOnePiece(const TensorAccess &access) const;
+  std::optional<RegisterLayout> finish();
+  int64_t countCachedBlocks() const;
+  bool chooseKept();
+  bool chooseAgain();
+  bool chooseStaged();
+  std::optional<KeptInput> keptInputOf(const TensorAccess &access) const;
+  bool isKept(mlir::BlockArgument argument) const {
+    return llvm::any_of(layout.kept, [&](const KeptInput &kept) {
+      return kept.argument == argument.getArgNumber();
+    });
+  }
+  /// All blocks read it, and each where it is used.
+  bool isLoadedLate(mlir::BlockArgument argument) const {
+    return hintOf("early") != 2 &&
+           llvm::all_of(accesses, [&](const TensorAccess &a) {
+             return a.argument != argument || isSharedByBlocks(a);
+           });
+  }
+  bool complete();
+  void chooseRepeats();
+  bool canHoldStream() const;
+  int64_t countRegisters();
+  int64_t countCode() const;
+  int64_t vectorsOf(unsigned d) const {
+    return llvm::divideCeil(capacity[d], layout.dims[d].lanes);
+  }
+  double localOf(const llvm::SmallBitVector &set) const {
+    double n = 1;
+    for (unsigned d : set.set_bits())
+      n *= layout.dims[d].repeats * layout.dims[d].lanes;
+    return n;
+  }
+
+  KernelOp kernel;
+  LaunchOp launch;
+  const KernelSpace &space;
+  const KernelPrograms &programs;
+  DeviceLimits limits;
+  /// Of a multiprocessor; 0: nothing is kept there.
+  int64_t sharedBytes;
+  /// Positions of each dim in a tile; of a streamed dim, in all.
+  llvm::SmallVector<int64_t> capacity;
+  /// Dims that some value or nest has together with each.
+  llvm::SmallVector<llvm::SmallBitVector> together;
+  llvm::SmallBitVector streamed, reduced;
+  /// Some op that is no fold walks the streamed dims too.
+  bool isMapped = false;
+  /// Blocks walk tiles by way of shared memory.
+  bool isStaged = false;
+  llvm::SmallVector<TensorAccess> accesses;
+  RegisterLayout layout;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CONVERSION_REGISTERPLANNER_H

@@ -1,0 +1,74 @@
+//===- LowerToNVVM.cpp - gpu.func to PTX -----------------------------------===//
+#include "redfuse/Conversion/GPUToNVVM/LowerToNVVM.h"
+
+#include "redfuse/Codegen/Passes.h"
+#include "redfuse/Conversion/Device/DevicePipeline.h"
+#include "redfuse/Conversion/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace {
+struct NVVMOptions : PassPipelineOptions<NVVMOptions> {
+  Option<std::string> chip{*this, "chip",
+                           llvm::cl::desc("the architecture, as sm_90a"),
+                           llvm::cl::init("sm_90a")};
+  Option<std::string> features{*this, "features",
+                               llvm::cl::desc("the PTX version, as +ptx83"),
+                               llvm::cl::init("+ptx83")};
+  Option<unsigned> level{*this, "opt-level",
+                         llvm::cl::desc("LLVM's optimisation level"),
+                         llvm::cl::init(3)};
+  Option<bool> strict{*this, "strict",
+                      llvm::cl::desc("no instructions of lower accuracy"),
+                      llvm::cl::init(false)};
+};
+} // namespace
+
+void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
+                               StringRef features, unsigned level,
+                               bool strict) {
+  GpuNVVMAttachTargetOptions target;
+  target.chip = chip.str();
+  target.features = features.str();
+  target.optLevel = level;
+  target.moduleMatcher = "^redfuse_gpu$";
+  pm.addPass(createGpuNVVMAttachTarget(target));
+  target.optLevel = std::min(level, 1u);
+  target.moduleMatcher = "^redfuse_gpu_matrix$";
+  pm.addPass(createGpuNVVMAttachTarget(target));
+  OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
+  device.addPass(redfuse::createLowerTiles({chip.str()}));
+  redfuse::addDeviceCleanup(device);
+  if (!strict)
+    device.addPass(redfuse::createExpandMath());
+  device.addPass(math::createMathExtendToSupportedTypes());
+  redfuse::addDeviceControlFlow(device);
+  device.addPass(createConvertGpuOpsToNVVMOps());
+  redfuse::addDeviceToLLVM(device);
+  device.addPass(redfuse::createTensorMapParameters());
+  device.addPass(redfuse::createStreamedAccesses());
+  device.addPass(redfuse::createLowWords());
+  device.addPass(createReconcileUnrealizedCastsPass());
+  device.addPass(redfuse::createExternSharedMemory());
+}
+
+void redfuse::registerLowerToNVVMPipeline() {
+  PassPipelineRegistration<NVVMOptions>(
+      "redfuse-lower-to-nvvm",
+      "lower the module's gpu.func to the NVVM dialect, with a target",
+      [](OpPassManager &pm, const NVVMOptions &options) {
+        buildLowerToNVVM(pm, options.chip, options.features, options.level,
+                         options.strict);
+      });
+}

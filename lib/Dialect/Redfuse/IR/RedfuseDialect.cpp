@@ -1,0 +1,407 @@
+//===- RedfuseDialect.cpp - registration, attributes, reducers ------------===//
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+#include "redfuse/Dialect/Redfuse/IR/RedfuseDialect.cpp.inc"
+#include "redfuse/Dialect/Redfuse/IR/RedfuseEnums.cpp.inc"
+#include "redfuse/Dialect/Redfuse/IR/RedfuseInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "redfuse/Dialect/Redfuse/IR/RedfuseAttrs.cpp.inc"
+
+namespace {
+/// Folding leaves the constants of a body in the body, which then can move into
+/// a kernel as it is.
+struct KeepConstantsInBodies : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+  bool shouldMaterializeInto(Region *region) const final {
+    return isa<IndexProgramOpInterface>(region->getParentOp());
+  }
+};
+} // namespace
+
+void RedfuseDialect::initialize() {
+  addInterfaces<KeepConstantsInBodies>();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "redfuse/Dialect/Redfuse/IR/RedfuseAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "redfuse/Dialect/Redfuse/IR/RedfuseOps.cpp.inc"
+      >();
+}
+
+/// The largest number that is asked for or planned.
+static constexpr int64_t kMostOfHint = 1 << 20;
+/// In halves of a power of 2: that sums of what is so much larger do not overflow.
+static constexpr int64_t kMostLag = 16;
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (parser.parseLess() || parser.parseKeyword(&keyword))
+    return {};
+  std::optional<ScheduleKind> kind = symbolizeScheduleKind(keyword);
+  if (!kind)
+    return parser.emitError(loc)
+               << "expected map, resident, stream, multipass or split, got '"
+               << keyword << "'",
+           Attribute();
+  SmallVector<int64_t> grid, tiles, stream;
+  StringAttr reason;
+  DictionaryAttr hints;
+  int64_t parts = 0, lazy = 0;
+  auto parseDims = [&](SmallVector<int64_t> &dims) {
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+      return parser.parseInteger(dims.emplace_back());
+    });
+  };
+  llvm::SmallDenseSet<StringRef> seen;
+  while (succeeded(parser.parseOptionalComma())) {
+    llvm::SMLoc entryLoc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return {};
+    if (!seen.insert(keyword).second)
+      return parser.emitError(entryLoc) << "'" << keyword << "' given twice",
+             Attribute();
+    if (parser.parseEqual())
+      return {};
+    ParseResult parsed = failure();
+    if (keyword == "grid")
+      parsed = parseDims(grid);
+    else if (keyword == "tiles")
+      parsed = parseDims(tiles);
+    else if (keyword == "stream")
+      parsed = parseDims(stream);
+    else if (keyword == "parts")
+      parsed = parser.parseInteger(parts);
+    else if (keyword == "lazy")
+      parsed = parser.parseInteger(lazy);
+    else if (keyword == "reason")
+      parsed = parser.parseAttribute(reason);
+    else if (keyword == "hints")
+      parsed = parser.parseAttribute(hints);
+    else
+      return parser.emitError(entryLoc)
+                 << "expected grid, tiles, stream, parts, lazy, hints or "
+                    "reason, got '"
+                 << keyword << "'",
+             Attribute();
+    if (failed(parsed))
+      return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<ScheduleAttr>(loc, parser.getContext(), *kind, grid,
+                                         tiles, stream, reason, parts, lazy,
+                                         hints);
+}
+
+int64_t ScheduleAttr::getHint(StringRef name) const {
+  auto hint = getHints() ? getHints().getAs<IntegerAttr>(name) : IntegerAttr();
+  return hint ? hint.getInt() : 0;
+}
+
+void ScheduleAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyScheduleKind(getKind());
+  auto printDims = [&](StringRef name, ArrayRef<int64_t> dims) {
+    if (dims.empty())
+      return;
+    printer << ", " << name << " = [";
+    llvm::interleaveComma(dims, printer);
+    printer << "]";
+  };
+  printDims("grid", getGrid());
+  printDims("tiles", getTiles());
+  printDims("stream", getStream());
+  if (getParts() != 0)
+    printer << ", parts = " << getParts();
+  if (getLazy() != 0)
+    printer << ", lazy = " << getLazy();
+  if (getHints())
+    printer << ", hints = " << getHints();
+  if (getReason())
+    printer << ", reason = " << getReason();
+  printer << ">";
+}
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ScheduleKind kind, ArrayRef<int64_t> grid,
+                                   ArrayRef<int64_t> tiles,
+                                   ArrayRef<int64_t> stream, StringAttr,
+                                   int64_t parts, int64_t lazy,
+                                   DictionaryAttr hints) {
+  static constexpr StringLiteral kHints[] = {
+      "ahead", "await", "blocks", "cached", "cluster", "columns", "early",
+      "keep",  "late",  "lazy",   "loop",   "operand", "queue",   "rows",
+      "slots", "split", "step",   "store",  "threads"};
+  for (NamedAttribute hint :
+       hints ? hints.getValue() : ArrayRef<NamedAttribute>()) {
+    auto value = dyn_cast<IntegerAttr>(hint.getValue());
+    if (!llvm::is_contained(kHints, hint.getName().strref()))
+      return emitError() << "no hint is called " << hint.getName()
+                         << "; expected one of "
+                         << llvm::join(ArrayRef(kHints), ", ");
+    if (!value || !value.getType().isInteger(64) || value.getInt() <= 0 ||
+        value.getInt() > kMostOfHint)
+      return emitError() << "hint " << hint.getName()
+                         << ": expected an i64 from 1 to " << kMostOfHint;
+  }
+  auto inRange = [&](int64_t d) {
+    return d >= 0 && d < static_cast<int64_t>(tiles.size());
+  };
+  for (int64_t t : tiles)
+    if (t < 0)
+      return emitError() << "a tile of extent " << t
+                         << "; expected 0 (the whole dim) or more";
+  auto findTwice = [](ArrayRef<int64_t> dims) -> std::optional<int64_t> {
+    for (auto [i, d] : llvm::enumerate(dims))
+      if (llvm::is_contained(dims.take_front(i), d))
+        return d;
+    return std::nullopt;
+  };
+  if (auto d = findTwice(grid))
+    return emitError() << "'grid' names dim " << *d << " twice";
+  if (auto d = findTwice(stream))
+    return emitError() << "'stream' names dim " << *d << " twice";
+  for (int64_t d : grid) {
+    if (!inRange(d))
+      return emitError() << "'grid' names dim " << d << ", but 'tiles' has "
+                         << tiles.size() << " entries";
+    if (tiles[d] == 0)
+      return emitError() << "dim " << d
+                         << " is in 'grid' but its tile is the whole dim";
+  }
+  for (int64_t d : stream) {
+    if (!inRange(d))
+      return emitError() << "'stream' names dim " << d << ", but 'tiles' has "
+                         << tiles.size() << " entries";
+    if (llvm::is_contained(grid, d))
+      return emitError() << "dim " << d << " is both in 'grid' and 'stream'";
+    bool isWhole = kind == ScheduleKind::Resident;
+    if (tiles[d] == 0 && !isWhole)
+      return emitError() << "dim " << d
+                         << " is in 'stream' but its tile is the whole dim";
+    if (tiles[d] != 0 && isWhole)
+      return emitError() << "a resident schedule folds whole dims, but dim "
+                         << d << " has tiles of " << tiles[d];
+  }
+  bool isSplit = kind == ScheduleKind::Split;
+  if ((isSplit || kind == ScheduleKind::Stream) && stream.empty())
+    return emitError() << "a " << stringifyScheduleKind(kind)
+                       << " schedule needs dims in 'stream'";
+  if (kind == ScheduleKind::Map && !stream.empty())
+    return emitError() << "a map has no dims in 'stream'";
+  if (isSplit && parts < 1)
+    return emitError() << "a split schedule needs 1 or more 'parts', got "
+                       << parts;
+  if (!isSplit && parts != 0)
+    return emitError() << "only a split schedule has 'parts'";
+  if (lazy < 0 || lazy > kMaxLazy)
+    return emitError() << "'lazy' is 0 to " << kMaxLazy << " powers of 2, got "
+                       << lazy;
+  if (lazy != 0 && stream.empty())
+    return emitError() << "only a schedule with dims in 'stream' has 'lazy'";
+  return success();
+}
+
+LogicalResult
+MatrixPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       Multiplier by, int64_t rowDim, ArrayRef<int64_t> tiles,
+                       int64_t groups, int64_t groupRows,
+                       ArrayRef<OperandPlace>, int64_t split, int64_t segments,
+                       int64_t cluster, int64_t blocks, int64_t slots, bool,
+                       bool, int64_t cached, int64_t ahead, bool, int64_t lag) {
+  auto check = [&](StringRef name, int64_t value,
+                   ArrayRef<int64_t> allowed) -> LogicalResult {
+    if (llvm::is_contained(allowed, value))
+      return success();
+    auto diag = emitError()
+                << "'" << name << "' is " << value << "; expected one of ";
+    llvm::interleaveComma(allowed, diag);
+    return diag;
+  };
+  auto checkRange = [&](StringRef name, int64_t value, int64_t least,
+                        int64_t most = kMostOfHint) -> LogicalResult {
+    if (value >= least && value <= most)
+      return success();
+    return emitError() << "'" << name << "' is " << value << "; expected from "
+                       << least << " to " << most;
+  };
+  if (rowDim < 0 || rowDim >= int64_t(tiles.size()))
+    return emitError() << "'row_dim' is " << rowDim << ", but 'tiles' has "
+                       << tiles.size() << " entries";
+  for (int64_t tile : tiles)
+    if (failed(checkRange("tiles", tile, 0)))
+      return failure();
+  if (by == Multiplier::Warps ? failed(check("groups", groups, {1, 2}))
+                              : failed(check("groups", groups, {1, 2, 3})))
+    return failure();
+  if (failed(check("group_rows", groupRows, {64, 128})) ||
+      failed(check("split", split, {1, 2, 4, 8})) ||
+      failed(checkRange("segments", segments, 1)) ||
+      failed(check("cluster", cluster, {1, 2, 4, 8})) ||
+      failed(check("blocks", blocks, {1, 2})) ||
+      failed(checkRange("slots", slots, 1)) ||
+      failed(checkRange("cached", cached, 0)) ||
+      failed(checkRange("ahead", ahead, 0)) ||
+      failed(checkRange("lag", lag, 0, kMostLag)))
+    return failure();
+  if (segments % cluster != 0)
+    return emitError() << segments << " segments are no clusters of "
+                       << cluster;
+  if (split > 1 && segments > 1)
+    return emitError() << "blocks share sums ('split') or a fold ('segments'), "
+                          "not both";
+  return success();
+}
+
+LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringAttr, int64_t units, int64_t vectorBits,
+                                 int64_t l1, int64_t l2, int64_t flops,
+                                 int64_t bandwidth, int64_t launchNs) {
+  for (int64_t v : {units, vectorBits, l1, l2, flops, bandwidth})
+    if (v <= 0)
+      return emitError() << "expected positive capacities and rates, got " << v;
+  if (launchNs < 0)
+    return emitError() << "expected a launch cost of 0 or more, got "
+                       << launchNs;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reducers
+//===----------------------------------------------------------------------===//
+
+TypedAttr redfuse::getReducerIdentity(Reducer reducer, Type type) {
+  Builder b(type.getContext());
+  if (auto ft = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &sem = ft.getFloatSemantics();
+    // Some formats of 8 bits and less have no zero, no sign or no infinity.
+    if (!APFloat::semanticsHasZero(sem) ||
+        !APFloat::semanticsHasSignedRepr(sem))
+      return {};
+    auto extreme = [&](bool negative) {
+      return b.getFloatAttr(type, APFloat::semanticsHasInf(sem)
+                                      ? APFloat::getInf(sem, negative)
+                                      : APFloat::getLargest(sem, negative));
+    };
+    switch (reducer) {
+    case Reducer::Add:
+      return b.getFloatAttr(type, APFloat::getZero(sem));
+    case Reducer::Mul:
+      return b.getFloatAttr(type, APFloat(sem, 1));
+    case Reducer::MaximumF:
+    case Reducer::MaxNumF:
+    case Reducer::ArgMax:
+    case Reducer::TopK:
+      return extreme(/*negative=*/true);
+    case Reducer::MinimumF:
+    case Reducer::MinNumF:
+    case Reducer::ArgMin:
+      return extreme(/*negative=*/false);
+    default:
+      return {};
+    }
+  }
+  if (!type.isIntOrIndex())
+    return {};
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  if (width == 0)
+    return {};
+  switch (reducer) {
+  case Reducer::Add:
+  case Reducer::Or:
+  case Reducer::Xor:
+  case Reducer::MaxUI:
+    return b.getIntegerAttr(type, APInt::getZero(width));
+  case Reducer::Mul:
+    return b.getIntegerAttr(type, APInt(width, 1));
+  case Reducer::And:
+  case Reducer::MinUI:
+    return b.getIntegerAttr(type, APInt::getAllOnes(width));
+  case Reducer::MaxSI:
+  case Reducer::ArgMax:
+  case Reducer::TopK:
+    return b.getIntegerAttr(type, APInt::getSignedMinValue(width));
+  case Reducer::MinSI:
+  case Reducer::ArgMin:
+    return b.getIntegerAttr(type, APInt::getSignedMaxValue(width));
+  default:
+    return {};
+  }
+}
+
+Value redfuse::createCombiner(OpBuilder &b, Location loc, Reducer reducer,
+                              Value lhs, Value rhs) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(lhs.getType()));
+  switch (reducer) {
+  case Reducer::Add:
+    return isFloat ? Value(arith::AddFOp::create(b, loc, lhs, rhs))
+                   : Value(arith::AddIOp::create(b, loc, lhs, rhs));
+  case Reducer::Mul:
+    return isFloat ? Value(arith::MulFOp::create(b, loc, lhs, rhs))
+                   : Value(arith::MulIOp::create(b, loc, lhs, rhs));
+  case Reducer::MaximumF:
+    return arith::MaximumFOp::create(b, loc, lhs, rhs);
+  case Reducer::MinimumF:
+    return arith::MinimumFOp::create(b, loc, lhs, rhs);
+  case Reducer::MaxNumF:
+    return arith::MaxNumFOp::create(b, loc, lhs, rhs);
+  case Reducer::MinNumF:
+    return arith::MinNumFOp::create(b, loc, lhs, rhs);
+  case Reducer::MaxSI:
+    return arith::MaxSIOp::create(b, loc, lhs, rhs);
+  case Reducer::MinSI:
+    return arith::MinSIOp::create(b, loc, lhs, rhs);
+  case Reducer::MaxUI:
+    return arith::MaxUIOp::create(b, loc, lhs, rhs);
+  case Reducer::MinUI:
+    return arith::MinUIOp::create(b, loc, lhs, rhs);
+  case Reducer::And:
+    return arith::AndIOp::create(b, loc, lhs, rhs);
+  case Reducer::Or:
+    return arith::OrIOp::create(b, loc, lhs, rhs);
+  case Reducer::Xor:
+    return arith::XOrIOp::create(b, loc, lhs, rhs);
+  case Reducer::ArgMax:
+  case Reducer::ArgMin:
+  case Reducer::TopK:
+  case Reducer::Declared:
+    break;
+  }
+  llvm_unreachable("this reducer has no combiner of one operand");
+}
+
+std::optional<Reducer> redfuse::getReducerOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<Reducer>>(op)
+      .Case<arith::AddFOp, arith::AddIOp>([](auto) { return Reducer::Add; })
+      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return Reducer::Mul; })
+      .Case([](arith::MaximumFOp) { return Reducer::MaximumF; })
+      .Case([](arith::MinimumFOp) { return Reducer::MinimumF; })
+      .Case([](arith::MaxNumFOp) { return Reducer::MaxNumF; })
+      .Case([](arith::MinNumFOp) { return Reducer::MinNumF; })
+      .Case([](arith::MaxSIOp) { return Reducer::MaxSI; })
+      .Case([](arith::MinSIOp) { return Reducer::MinSI; })
+      .Case([](arith::MaxUIOp) { return Reducer::MaxUI; })
+      .Case([](arith::MinUIOp) { return Reducer::MinUI; })
+      .Case([](arith::AndIOp) { return Reducer::And; })
+      .Case([](arith::OrIOp) { return Reducer::Or; })
+      .Case([](arith::XOrIOp) { return Reducer::Xor; })
+      .Default([](Operation *) { return std::nullopt; });
+}

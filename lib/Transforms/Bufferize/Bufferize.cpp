@@ -1,0 +1,150 @@
+//===- Bufferize.cpp - redfuse-bufferize: from tensors to buffers ----------===//
+#include "redfuse/Transforms/Bufferize/Bufferize.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Transforms/Passes.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_BUFFERIZEHOST
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+/// A tensor that a loop carries keeps one buffer, where all rounds' are of the same
+/// size: what a round makes elsewhere is copied there. So nobody has to ask at run
+/// time whose buffer it is. For a GPU (`onGpu`) extents that are not known must be the
+/// same in every round, too. Returns whether anything is new to the analysis.
+static bool keepCarried(ModuleOp module,
+                        const bufferization::OneShotAnalysisState &state,
+                        bool onGpu) {
+  SmallVector<std::pair<OpOperand *, Value>> moved;
+  module.walk([&](scf::ForOp loop) {
+    if (loop->getParentOfType<KernelOp>())
+      return;
+    for (auto [arg, yielded] :
+         llvm::zip_equal(loop.getRegionIterArgs(),
+                         loop.getYieldedValuesMutable().value())) {
+      auto type = dyn_cast<RankedTensorType>(arg.getType());
+      if (type && (onGpu || type.hasStaticShape()) &&
+          !state.areEquivalentBufferizedValues(arg, yielded.get()))
+        moved.emplace_back(&yielded, arg);
+    }
+  });
+  for (auto [yielded, arg] : moved) {
+    OpBuilder b(yielded->getOwner());
+    Location loc = yielded->getOwner()->getParentOp()->getLoc();
+    auto type = cast<RankedTensorType>(arg.getType());
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (!type.isDynamicDim(d))
+        continue;
+      Value before = tensor::DimOp::create(b, loc, arg, d);
+      Value after = tensor::DimOp::create(b, loc, yielded->get(), d);
+      Value same = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                         before, after);
+      cf::AssertOp::create(b, loc, same,
+                           "a loop on a GPU carries a tensor whose extents "
+                           "change from round to round");
+    }
+    yielded->set(bufferization::MaterializeInDestinationOp::create(
+                     b, yielded->getOwner()->getLoc(), arg.getType(),
+                     yielded->get(), arg)
+                     .getResult());
+  }
+  return !moved.empty();
+}
+
+namespace {
+struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
+  using BufferizeHostBase::BufferizeHostBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    // tensor.pad and the like: in destination style, which bufferizes.
+    RewritePatternSet patterns(&getContext());
+    linalg::populateConvertToDestinationStylePatterns(patterns);
+    if (failed(applyPatternsGreedily(module, std::move(patterns))))
+      return signalPassFailure();
+
+    bufferization::OneShotBufferizationOptions options;
+    options.allowReturnAllocsFromLoops = true;
+    options.bufferizeFunctionBoundaries = true;
+    options.setFunctionBoundaryTypeConversion(
+        bufferization::LayoutMapOption::IdentityLayoutMap);
+    // Kernels stay on tensors: their code is generated from index notation.
+    options.opFilter.denyOperation([](Operation *op) {
+      return isa<KernelOp>(op) || op->getParentOfType<KernelOp>();
+    });
+    bool onGpu = getTargetOf(module).getName() != "cpu";
+    // The analysis is most of the work: once, if it stays true.
+    auto analysis =
+        std::make_unique<bufferization::OneShotAnalysisState>(module, options);
+    if (failed(bufferization::analyzeModuleOp(module, *analysis)))
+      return signalPassFailure();
+    if (keepCarried(module, *analysis, onGpu)) {
+      analysis = std::make_unique<bufferization::OneShotAnalysisState>(module,
+                                                                       options);
+      if (failed(bufferization::analyzeModuleOp(module, *analysis)))
+        return signalPassFailure();
+    }
+    bufferization::BufferizationState state;
+    if (failed(bufferization::insertTensorCopies(module, *analysis, state)) ||
+        failed(bufferization::bufferizeModuleOp(module, options, state)))
+      return signalPassFailure();
+  }
+};
+} // namespace
+
+void redfuse::buildBufferizePipeline(OpPassManager &pm) {
+  pm.addPass(createDestinations());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createBufferizeHost());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Upstream's pipeline of deallocation, with one pass of our own.
+  pm.addPass(memref::createExpandReallocPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
+  pm.addPass(createLowerDeallocs());
+  pm.addPass(bufferization::createLowerDeallocationsPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
+  pm.addPass(createConvertLinalgToLoopsPass());
+  pm.addPass(createCanonicalizerPass());
+}
+
+void redfuse::registerBufferizePipeline() {
+  PassPipelineRegistration<>(
+      "redfuse-bufferize",
+      "results become destination arguments, tensors of the host become "
+      "buffers that are freed; what was not fused becomes loops",
+      [](OpPassManager &pm) { buildBufferizePipeline(pm); });
+}

@@ -1,0 +1,76 @@
+//===- BufferizeModels.cpp - how redfuse.launch bufferizes -----------------===//
+#include "redfuse/Transforms/Bufferize/Bufferize.h"
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+
+using namespace mlir;
+using namespace mlir::bufferization;
+using namespace redfuse;
+
+/// Whether the kernel may use what is in a destination before it writes it: a
+/// fold or a merge continues from there, a cascade does not look.
+static bool readsDestination(KernelOp kernel, BlockArgument destination) {
+  return llvm::any_of(destination.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<tensor::DimOp>(user))
+      return false;
+    auto program = dyn_cast<IndexProgramOpInterface>(user);
+    return !program || isa<FoldOp, MergeOp>(user) ||
+           use.getOperandNumber() < program.getProgramInputs().size();
+  });
+}
+
+namespace {
+struct LaunchModel
+    : public DstBufferizableOpInterfaceExternalModel<LaunchModel, LaunchOp> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const bufferization::AnalysisState &) const {
+    auto launch = cast<LaunchOp>(op);
+    if (!launch.isDpsInit(&operand))
+      return true;
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+        op, launch.getKernelAttr());
+    return !kernel || readsDestination(kernel, kernel.getBody().getArgument(
+                                                   operand.getOperandNumber()));
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto launch = cast<LaunchOp>(op);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(op);
+    auto buffersOf = [&](ValueRange values,
+                         SmallVectorImpl<Value> &buffers) -> LogicalResult {
+      for (Value v : values) {
+        if (!isa<TensorType>(v.getType())) {
+          buffers.push_back(v);
+          continue;
+        }
+        FailureOr<Value> buffer = getBuffer(rewriter, v, options, state);
+        if (failed(buffer))
+          return failure();
+        buffers.push_back(*buffer);
+      }
+      return success();
+    };
+    SmallVector<Value> inputs, inits;
+    if (failed(buffersOf(launch.getInputs(), inputs)) ||
+        failed(buffersOf(launch.getInits(), inits)))
+      return failure();
+    LaunchOp::create(rewriter, op->getLoc(), TypeRange{},
+                     launch.getKernelAttr(), inputs, inits);
+    replaceOpWithBufferizedValues(rewriter, op, inits);
+    return success();
+  }
+};
+} // namespace
+
+void redfuse::registerBufferizableOpInterfaceModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, RedfuseDialect *) {
+    LaunchOp::attachInterface<LaunchModel>(*context);
+  });
+}

@@ -1,0 +1,292 @@
+//===- Destinations.cpp - redfuse-destinations: results as arguments -------===//
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_DESTINATIONS
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+/// The value that `value` was made of by ops that write elements and leave the
+/// shape: an argument of the block around them, or made by another op. Loops of a
+/// GPU's host (`onGpu`) keep the shapes of what they carry: redfuse-bufferize
+/// checks it.
+static Value shapedBy(Value value, bool onGpu) {
+  auto isCarried = [&](Value from, Value argument) {
+    return shapedBy(from, onGpu) == argument;
+  };
+  while (auto result = dyn_cast<OpResult>(value)) {
+    unsigned number = result.getResultNumber();
+    Operation *op = result.getOwner();
+    Value before;
+    if (auto written = dyn_cast<DestinationStyleOpInterface>(op)) {
+      if (OpOperand *init = written.getTiedOpOperand(result))
+        before = init->get();
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (onGpu || isCarried(loop.getYieldedValues()[number],
+                             loop.getRegionIterArgs()[number]))
+        before = loop.getInitArgs()[number];
+    } else if (auto loop = dyn_cast<scf::ForallOp>(op)) {
+      before = loop.getOutputs()[number];
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      if (number < loop.getInits().size() &&
+          isCarried(loop.getConditionOp().getArgs()[number],
+                    loop.getBeforeArguments()[number]) &&
+          isCarried(loop.getYieldedValues()[number],
+                    loop.getAfterArguments()[number]))
+        before = loop.getInits()[number];
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      Value first = shapedBy(branch.thenYield().getOperand(number), onGpu);
+      if (first == shapedBy(branch.elseYield().getOperand(number), onGpu) &&
+          !branch->isAncestor(first.getParentBlock()->getParentOp()))
+        before = first;
+    } else if (isa<tensor::InsertOp>(op)) {
+      before = cast<tensor::InsertOp>(op).getDest();
+    }
+    if (!before || before.getType() != value.getType())
+      break;
+    value = before;
+  }
+  return value;
+}
+
+namespace {
+/// Extents of what loops and branches hand on are those of what they began with.
+struct DimOfCarried : OpRewritePattern<tensor::DimOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::DimOp op,
+                                PatternRewriter &rewriter) const override {
+    Value source = shapedBy(op.getSource(), getTargetOf(op).getName() != "cpu");
+    if (source == op.getSource())
+      return rewriter.notifyMatchFailure(op, "not of a value that is carried");
+    rewriter.modifyOpInPlace(op, [&] { op.getSourceMutable().set(source); });
+    return success();
+  }
+};
+
+/// A branch yields the extents of its tensors beside them, each of its own.
+struct DimOfBranch : OpRewritePattern<tensor::DimOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::DimOp op,
+                                PatternRewriter &rewriter) const override {
+    auto result = dyn_cast<OpResult>(op.getSource());
+    auto branch = result ? dyn_cast<scf::IfOp>(result.getOwner()) : scf::IfOp();
+    std::optional<int64_t> dim = op.getConstantIndex();
+    if (!branch || !dim ||
+        shapedBy(result, getTargetOf(op).getName() != "cpu") != result)
+      return rewriter.notifyMatchFailure(op, "not of a branch's own value");
+    Location loc = op.getLoc();
+    SmallVector<Type> types = llvm::to_vector(branch.getResultTypes());
+    types.push_back(rewriter.getIndexType());
+    rewriter.setInsertionPoint(branch);
+    auto wider = scf::IfOp::create(rewriter, loc, types, branch.getCondition(),
+                                   /*addThenBlock=*/false,
+                                   /*addElseBlock=*/false);
+    for (auto [from, to] :
+         llvm::zip_equal(branch->getRegions(), wider->getRegions())) {
+      rewriter.inlineRegionBefore(from, to, to.end());
+      auto yield = cast<scf::YieldOp>(to.front().getTerminator());
+      rewriter.setInsertionPoint(yield);
+      Value extent = tensor::DimOp::create(
+          rewriter, loc, yield.getOperand(result.getResultNumber()), *dim);
+      rewriter.modifyOpInPlace(
+          yield, [&] { yield.getResultsMutable().append(extent); });
+    }
+    rewriter.replaceOp(op, wider->getResults().back());
+    rewriter.replaceOp(branch, wider->getResults().drop_back());
+    return success();
+  }
+};
+} // namespace
+
+/// Whether elements are read or computed in `func`.
+static bool touchesElements(func::FuncOp func) {
+  return func
+      .walk([](Operation *op) {
+        return isa<LaunchOp, linalg::LinalgOp, LoopLikeOpInterface,
+                   tensor::ExtractOp, tensor::InsertOp, tensor::InsertSliceOp>(
+                   op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// `name__shapes`: writes the extents of all results, one after another, and
+/// asserts what `func` does if it `asserts`.
+static FailureOr<func::FuncOp> makeShapes(func::FuncOp func, bool asserts) {
+  OpBuilder b(func);
+  auto shapes = cast<func::FuncOp>(b.clone(*func));
+  shapes.setSymName((func.getSymName() + "__shapes").str());
+  shapes->removeAttr("redfuse.refused");
+  Location loc = func.getLoc();
+  auto indices = MemRefType::get({ShapedType::kDynamic}, b.getIndexType());
+  if (failed(shapes.insertArgument(shapes.getNumArguments(), indices, {}, loc)))
+    return failure();
+  Value out = shapes.getArguments().back();
+  if (!asserts)
+    shapes.walk([](cf::AssertOp assertion) { assertion.erase(); });
+  shapes.walk([&](func::ReturnOp ret) {
+    b.setInsertionPoint(ret);
+    int64_t position = 0;
+    for (Value v : ret.getOperands()) {
+      auto type = dyn_cast<RankedTensorType>(v.getType());
+      if (!type)
+        continue;
+      for (int64_t d = 0; d < type.getRank(); ++d) {
+        Value extent = b.createOrFold<tensor::DimOp>(loc, v, d);
+        Value at = arith::ConstantIndexOp::create(b, loc, position++);
+        memref::StoreOp::create(b, loc, extent, out, at);
+      }
+    }
+    func::ReturnOp::create(b, loc);
+    ret.erase();
+  });
+  shapes.setType(
+      FunctionType::get(func.getContext(), shapes.getArgumentTypes(), {}));
+  shapes.setResAttrsAttr(nullptr);
+  // Extents follow from extents; what computes elements is then dead.
+  RewritePatternSet patterns(func.getContext());
+  memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
+  memref::populateResolveShapedTypeResultDimsPatterns(patterns);
+  tensor::DimOp::getCanonicalizationPatterns(patterns, func.getContext());
+  arith::SelectOp::getCanonicalizationPatterns(patterns, func.getContext());
+  patterns.add<DimOfCarried, DimOfBranch>(func.getContext());
+  scf::IfOp::getCanonicalizationPatterns(patterns, func.getContext());
+  if (failed(applyPatternsGreedily(shapes, std::move(patterns))))
+    return failure();
+  return shapes;
+}
+
+/// What the extents of arguments alone decide needs no assertions: the function
+/// itself has them. Where elements are read for extents, it would be too late.
+static LogicalResult makeShapesFunction(func::FuncOp func) {
+  FailureOr<func::FuncOp> shapes = makeShapes(func, /*asserts=*/false);
+  if (failed(shapes) || !touchesElements(*shapes))
+    return success(succeeded(shapes));
+  shapes->erase();
+  return success(succeeded(makeShapes(func, /*asserts=*/true)));
+}
+
+/// If `value` is a launch's result (seen through reshapes), lets the launch write
+/// to `destination` directly.
+static void writeInPlace(OpBuilder &b, Value value, Value destination) {
+  // The reshapes from the launch to the result, last first.
+  SmallVector<Operation *> reshapes;
+  Value source = value;
+  while (Operation *def = source.getDefiningOp()) {
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(def) ||
+        !source.hasOneUse())
+      break;
+    reshapes.push_back(def);
+    source = def->getOperand(0);
+  }
+  auto launch = source.getDefiningOp<LaunchOp>();
+  if (!launch)
+    return;
+  unsigned number = cast<OpResult>(source).getResultNumber();
+  OpOperand &init = launch.getInitsMutable()[number];
+  auto empty = init.get().getDefiningOp<tensor::EmptyOp>();
+  if (!empty)
+    return;
+  // A launch that already writes to a destination keeps it; the other result is
+  // copied.
+  b.setInsertionPoint(launch);
+  Location loc = launch.getLoc();
+  Value view = destination;
+  for (Operation *op : reshapes) {
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+      view = tensor::CollapseShapeOp::create(b, loc, expand.getSrcType(), view,
+                                             expand.getReassociationIndices());
+      continue;
+    }
+    auto collapse = cast<tensor::CollapseShapeOp>(op);
+    // The extents of the launch's own init.
+    SmallVector<OpFoldResult> sizes = empty.getMixedSizes();
+    if (collapse.getSrcType() != empty.getType())
+      return;
+    view = tensor::ExpandShapeOp::create(b, loc, collapse.getSrcType(), view,
+                                         collapse.getReassociationIndices(),
+                                         sizes);
+  }
+  init.set(view);
+}
+
+static LogicalResult moveResults(func::FuncOp func) {
+  Location loc = func.getLoc();
+  auto ret = dyn_cast<func::ReturnOp>(func.getBody().back().getTerminator());
+  if (!llvm::hasSingleElement(func.getBody()) || !ret)
+    return func.emitOpError("has more than one block: structured control flow "
+                            "(scf) is supported, branches between blocks are "
+                            "not");
+  OpBuilder b(func.getContext());
+  for (Value v : ret.getOperands()) {
+    auto type = dyn_cast<RankedTensorType>(v.getType());
+    Type element = type ? type.getElementType() : v.getType();
+    auto memref =
+        MemRefType::get(type ? type.getShape() : ArrayRef<int64_t>(), element);
+    if (failed(func.insertArgument(func.getNumArguments(), memref, {}, loc)))
+      return failure();
+    Value out = func.getArguments().back();
+    if (!type) {
+      b.setInsertionPoint(ret);
+      memref::StoreOp::create(b, loc, v, out);
+      continue;
+    }
+    b.setInsertionPointToStart(&func.getBody().front());
+    Value tensor = bufferization::ToTensorOp::create(
+        b, loc, type, out, /*restrict=*/true, /*writable=*/true);
+    // A result that is read again after it has been written must not be
+    // another name of the caller's memory: bufferization sees to that.
+    writeInPlace(b, v, tensor);
+    b.setInsertionPoint(ret);
+    auto materialize =
+        bufferization::MaterializeInDestinationOp::create(b, loc, v, out);
+    materialize.setRestrict(true);
+    materialize.setWritable(true);
+  }
+  b.setInsertionPoint(ret);
+  func::ReturnOp::create(b, loc);
+  ret.erase();
+  func.setType(
+      FunctionType::get(func.getContext(), func.getArgumentTypes(), {}));
+  func.setResAttrsAttr(nullptr);
+  return success();
+}
+
+namespace {
+struct Destinations : public redfuse::impl::DestinationsBase<Destinations> {
+  using DestinationsBase::DestinationsBase;
+
+  void runOnOperation() override {
+    for (auto func : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
+      if (!func.isPublic() || func.isExternal())
+        continue;
+      // Inputs are the caller's: nothing may be computed in them.
+      for (unsigned i = 0; i < func.getNumArguments(); ++i)
+        if (isa<TensorType>(func.getArgument(i).getType()))
+          func.setArgAttr(
+              i, bufferization::BufferizationDialect::kWritableAttrName,
+              BoolAttr::get(&getContext(), false));
+      if (failed(makeShapesFunction(func)) || failed(moveResults(func)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

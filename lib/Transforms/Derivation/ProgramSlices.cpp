@@ -1,0 +1,196 @@
+//===- ProgramSlices.cpp - parts of a program for functions of a state -----===//
+//
+// What some values need of a program is cloned into another function, where the
+// streamed dim is as long as a chunk. Sizes along it are the chunk's, or what is
+// said to be their total; positions along it count from the chunk's first element.
+//
+//===----------------------------------------------------------------------===//
+#include "ProgramSlices.h"
+
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+void redfuse::forEachNeeded(Operation *op, const StreamedDim &dim,
+                            function_ref<void(Value)> visit) {
+  if (isa<tensor::EmptyOp, tensor::ExpandShapeOp>(op)) {
+    std::optional<StreamedAxis> axis = dim.find(op->getResult(0));
+    SmallVector<OpFoldResult> sizes;
+    if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+      sizes = empty.getMixedSizes();
+    else {
+      sizes = cast<tensor::ExpandShapeOp>(op).getMixedOutputShape();
+      visit(op->getOperand(0));
+    }
+    for (auto [i, size] : llvm::enumerate(sizes))
+      if (auto v = dyn_cast<Value>(size); v && !(axis && axis->position == i))
+        visit(v);
+    return;
+  }
+  op->walk([&](Operation *inner) {
+    for (Value v : inner->getOperands())
+      if (!op->isAncestor(v.getParentBlock()->getParentOp()))
+        visit(v);
+  });
+}
+
+LogicalResult SliceCloner::cloneSlice(ArrayRef<Value> roots) {
+  llvm::SetVector<Operation *> slice;
+  SmallVector<Value> work(roots);
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    Operation *op = v.getDefiningOp();
+    if (!op || mapping.contains(v) || !slice.insert(op))
+      continue;
+    if (!isa<tensor::DimOp>(op))
+      forEachNeeded(op, dim, [&](Value needed) { work.push_back(needed); });
+  }
+  SmallVector<Operation *> ordered = slice.takeVector();
+  llvm::sort(ordered,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *op : ordered)
+    if (failed(clone(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult SliceCloner::cloneDim(tensor::DimOp op) {
+  std::optional<int64_t> position = op.getConstantIndex();
+  Value source = op.getSource();
+  if (!position)
+    return op.emitError(
+        "no state can be carried: asks for an extent at a computed position");
+  auto give = [&](Value v) {
+    mapping.map(op.getResult(), v);
+    return success();
+  };
+  if (auto axis = dim.find(source); axis && axis->position == *position) {
+    if (!total)
+      return op.emitError(
+          "no state can be carried: uses the length of the streamed dim before "
+          "all of it is known; only what follows the reductions may");
+    return give(scaled(total, axis->scale));
+  }
+  auto arg = dyn_cast<BlockArgument>(source);
+  if (arg)
+    if (Value v = extents.lookup({arg.getArgNumber(), unsigned(*position)}))
+      return give(v);
+  if (!arg && failed(cloneSlice({source})))
+    return failure();
+  Value tensor = mapping.lookupOrNull(source);
+  if (!tensor)
+    return op.emitError(
+        "no state can be carried: uses an extent that only the chunk has");
+  return give(b.createOrFold<tensor::DimOp>(op.getLoc(), tensor, *position));
+}
+
+SmallVector<OpFoldResult> SliceCloner::sizesOf(Value tensor,
+                                               ArrayRef<OpFoldResult> sizes) {
+  std::optional<StreamedAxis> axis = dim.find(tensor);
+  SmallVector<OpFoldResult> result;
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    if (axis && axis->position == i)
+      result.push_back(scaled(length, axis->scale));
+    else if (auto v = dyn_cast<Value>(size))
+      result.push_back(mapping.lookup(v));
+    else
+      result.push_back(size);
+  }
+  return result;
+}
+
+/// Clones an op with a body: `redfuse.index` of the streamed dim counts from the
+/// chunk's first element.
+Operation *SliceCloner::cloneProgram(Operation *op) {
+  Operation *copy = b.clone(*op, mapping);
+  for (auto [from, to] : llvm::zip_equal(op->getResults(), copy->getResults()))
+    if (isa<RankedTensorType>(from.getType()))
+      to.setType(dim.getOpenType(from));
+  std::optional<unsigned> t = dim.getDimOf(op);
+  if (!t)
+    return copy;
+  SmallVector<IndexOp> indices;
+  copy->walk([&](IndexOp index) {
+    if (index.getDim() == *t)
+      indices.push_back(index);
+  });
+  if (indices.empty())
+    return copy;
+  usesOffset = true;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(copy);
+  Value start = scaled(offset, dim.getScaleIn(op));
+  for (IndexOp index : indices) {
+    b.setInsertionPointAfter(index);
+    auto moved = arith::AddIOp::create(b, index.getLoc(), index, start);
+    index.getResult().replaceAllUsesExcept(moved, moved);
+  }
+  return copy;
+}
+
+LogicalResult SliceCloner::clone(Operation *op) {
+  if (llvm::any_of(op->getResults(),
+                   [&](Value v) { return mapping.contains(v); }))
+    return success();
+  if (isa<FoldOp>(op))
+    return user->emitError("no state can be carried: a reduction over the "
+                           "streamed dim needs the finished result of another "
+                           "one that was not fused with it");
+  if (auto dimOp = dyn_cast<tensor::DimOp>(op))
+    return cloneDim(dimOp);
+  bool isStreamed =
+      dim.getDimOf(op) ||
+      llvm::any_of(op->getResults(), [&](Value v) { return dim.find(v); });
+  if (isStreamed && !length)
+    return op->emitError("no state can be carried: has the streamed dim, and "
+                         "what needs it has not");
+  if (isa<IndexProgramOpInterface>(op)) {
+    if (Operation *walk = dim.findWalk(op))
+      return walk->emitError("no state can be carried: ")
+             << (isa<ScanOp>(walk)
+                     ? "every prefix along the streamed dim is wanted"
+                     : "a reduction over the streamed dim was not folded")
+             << ", which takes more than a state and a chunk";
+    cloneProgram(op);
+    return success();
+  }
+  if (!isStreamed) {
+    b.clone(*op, mapping);
+    return success();
+  }
+  Value result = op->getResult(0);
+  Location loc = op->getLoc();
+  RankedTensorType type = dim.getOpenType(result);
+  Value made;
+  if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
+    made = tensor::EmptyOp::create(
+        b, loc, sizesOf(result, empty.getMixedSizes()), type.getElementType());
+  } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    made = tensor::ExpandShapeOp::create(
+        b, loc, type, mapping.lookup(expand.getSrc()),
+        expand.getReassociationIndices(),
+        sizesOf(result, expand.getMixedOutputShape()));
+  } else if (op->hasTrait<OpTrait::ConstantLike>()) {
+    // The part of a constant that belongs to the chunk.
+    StreamedAxis axis = *dim.find(result);
+    Value whole = b.clone(*op)->getResult(0);
+    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+        strides(type.getRank(), b.getIndexAttr(1)), sizes;
+    for (int64_t size : type.getShape())
+      sizes.push_back(b.getIndexAttr(size));
+    offsets[axis.position] = scaled(offset, axis.scale);
+    sizes[axis.position] = scaled(length, axis.scale);
+    usesOffset = true;
+    made = tensor::ExtractSliceOp::create(b, loc, type, whole, offsets, sizes,
+                                          strides);
+  } else {
+    Operation *copy = b.clone(*op, mapping);
+    copy->getResult(0).setType(type);
+    return success();
+  }
+  mapping.map(result, made);
+  return success();
+}

@@ -1,0 +1,593 @@
+//===- Fuse.cpp - which cascades become one kernel ------------------------===//
+#include "FusionBuilder.h"
+
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
+#include "redfuse/Transforms/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <set>
+
+namespace redfuse {
+#define GEN_PASS_DEF_FUSE
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Where a kernel ends, whatever the model says of its time: what is compiled as one
+/// takes longer than its parts do, and a launch between so many costs nothing.
+static constexpr unsigned kMostReductions = 24, kMostOperations = 256;
+
+namespace {
+
+/// How much there is to compile as one.
+struct KernelLength {
+  unsigned reductions = 0, operations = 0;
+  KernelLength operator+(const KernelLength &other) const {
+    return {reductions + other.reductions, operations + other.operations};
+  }
+  bool isTooLong() const {
+    return reductions > kMostReductions || operations > kMostOperations;
+  }
+};
+
+struct Group {
+  SmallVector<CascadeOp> ops; // in block order
+  FusionSpace space;
+  GroupCost cost;
+  KernelLength length;
+  /// Never that of a group with other ops.
+  unsigned version = 0;
+};
+
+/// Plans the groups of one block.
+class Planner {
+public:
+  Planner(Block &block, TargetAttr target, unsigned maxGroup)
+      : block(block), target(target), maxGroup(maxGroup) {}
+
+  /// Whether anything was fused.
+  bool run(RewriterBase &rewriter);
+
+private:
+  void eraseDead(RewriterBase &rewriter);
+  void number();
+  ArrayRef<Value> usesOf(Operation *op);
+  void forgetUsers(Value v);
+  SmallVector<OpResult> producersOf(CascadeOp op);
+  std::optional<Group> evaluate(SmallVector<CascadeOp> ops, FusionRefusal &why);
+  std::optional<Group> tryMerge(const Group &a, const Group &b,
+                                FusionRefusal &why);
+  bool isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why);
+  bool isWithinBounds(const Group &a, const Group &b, FusionRefusal &why);
+  bool isBetter(const Group &fused, const Group &a, const Group &b,
+                FusionRefusal &why);
+  void adopt(unsigned a, unsigned b, Group fused);
+  bool growAlongEdge(Operation *producer, CascadeOp consumer);
+  void growAlongEdges();
+  void addReaders(unsigned group, DenseMap<Value, std::set<unsigned>> &readers);
+  bool growBeside(unsigned a, unsigned b);
+  void growBesideEachOther();
+  bool duplicateFor(RewriterBase &rewriter, OpResult edge, CascadeOp consumer);
+  bool duplicateCheapMaps(RewriterBase &rewriter);
+  /// Whether this was tried with the same two groups before.
+  bool isTriedAgain(Operation *producer, Operation *consumer);
+  void report();
+  void reportBetween(CascadeOp consumer);
+
+  Block &block;
+  TargetAttr target;
+  unsigned maxGroup;
+  SmallVector<CascadeOp> cascades;
+  llvm::DenseMap<Operation *, unsigned> position; // of every op in the block
+  SmallVector<Operation *> opAt;
+  SmallVector<llvm::BitVector> behind; // what each op depends on
+  SmallVector<std::optional<Group>, 0> groups;
+  llvm::DenseMap<Operation *, unsigned> groupOf;
+  llvm::DenseMap<std::pair<Operation *, Operation *>, FusionRefusal> refusals;
+  /// The values from outside that an op uses, until they change.
+  llvm::DenseMap<Operation *, SmallVector<Value>> uses;
+  llvm::DenseMap<std::pair<Operation *, Operation *>,
+                 std::pair<unsigned, unsigned>>
+      tried;
+  unsigned lastVersion = 0;
+};
+
+} // namespace
+
+/// Calls `fn` for every value from outside that `op` uses, in its regions too.
+static void forEachUse(Operation *op, function_ref<void(Value)> fn) {
+  for (Value v : op->getOperands())
+    fn(v);
+  for (Region &region : op->getRegions()) {
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(region, captured);
+    for (Value v : captured)
+      fn(v);
+  }
+}
+
+ArrayRef<Value> Planner::usesOf(Operation *op) {
+  auto [it, isNew] = uses.try_emplace(op);
+  if (isNew) {
+    SmallVector<Value> found;
+    forEachUse(op, [&](Value v) { found.push_back(v); });
+    it->second = std::move(found);
+  }
+  return it->second;
+}
+
+/// What uses `v` is about to use another value.
+void Planner::forgetUsers(Value v) {
+  for (Operation *user : v.getUsers())
+    uses.erase(block.findAncestorOpInBlock(*user));
+}
+
+void Planner::eraseDead(RewriterBase &rewriter) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      rewriter.eraseOp(&op);
+}
+
+void Planner::number() {
+  position.clear();
+  opAt.clear();
+  behind.clear();
+  cascades.clear();
+  unsigned n = block.getOperations().size();
+  for (Operation &op : block) {
+    position[&op] = opAt.size();
+    llvm::BitVector set(n);
+    for (Value v : usesOf(&op)) {
+      Operation *def = v.getDefiningOp();
+      if (!def || def->getBlock() != &block)
+        continue;
+      unsigned p = position.lookup(def);
+      set |= behind[p];
+      set.set(p);
+    }
+    opAt.push_back(&op);
+    behind.push_back(std::move(set));
+    if (auto cascade = dyn_cast<CascadeOp>(op))
+      cascades.push_back(cascade);
+  }
+}
+
+/// The results of other cascades that `op` reads, each once.
+SmallVector<OpResult> Planner::producersOf(CascadeOp op) {
+  llvm::SmallSetVector<Value, 8> seen;
+  unsigned numInputs = op.getInputs().size();
+  for (auto [i, v] : llvm::enumerate(usesOf(op))) {
+    bool isInit = i >= numInputs && i < op->getNumOperands();
+    auto producer = v.getDefiningOp<CascadeOp>();
+    if (!isInit && producer && producer->getBlock() == &block)
+      seen.insert(v);
+  }
+  return llvm::map_to_vector(seen, [](Value v) { return cast<OpResult>(v); });
+}
+
+bool Planner::isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
+  llvm::BitVector members(opAt.size()), before(opAt.size());
+  for (CascadeOp op : ops) {
+    members.set(position.lookup(op));
+    before |= behind[position.lookup(op)];
+  }
+  before.reset(members);
+  unsigned first = members.find_first();
+  llvm::DenseSet<unsigned> visited;
+  auto isBetween = [&](unsigned p) {
+    if (p < first || !behind[p].anyCommon(members))
+      return false;
+    why = {ops.back(), "convexity",
+           "'" + opAt[p]->getName().getStringRef().str() + "' at " +
+               describeLocation(opAt[p]->getLoc()) +
+               " uses one part of the group and feeds another",
+           "remove that op or make it fusable"};
+    return true;
+  };
+  // A group runs as one: what any of its members needs comes before all of it.
+  SmallVector<unsigned> list(before.set_bits());
+  while (!list.empty()) {
+    unsigned p = list.pop_back_val();
+    if (isBetween(p))
+      return false;
+    auto it = groupOf.find(opAt[p]);
+    if (it == groupOf.end() || !groups[it->second] ||
+        !visited.insert(it->second).second)
+      continue;
+    for (CascadeOp mate : groups[it->second]->ops) {
+      unsigned m = position.lookup(mate);
+      if (before.test(m) || members.test(m))
+        continue;
+      if (isBetween(m)) {
+        why.detail += ", in one kernel with '" +
+                      opAt[p]->getName().getStringRef().str() + "' at " +
+                      describeLocation(opAt[p]->getLoc());
+        why.remedy = "none: two kernels would wait for each other";
+        return false;
+      }
+      llvm::BitVector more(behind[m]);
+      more.set(m);
+      more.reset(before);
+      llvm::append_range(list, more.set_bits());
+      before |= more;
+    }
+  }
+  return true;
+}
+
+static KernelLength getLength(CascadeOp op) {
+  KernelLength length;
+  for (Operation &inner : op.getBody().front().without_terminator()) {
+    length.reductions += isa<ReduceOp, ScanOp, MergeTopkOp>(inner);
+    length.operations += !isa<arith::ConstantOp, IndexOp>(inner);
+  }
+  return length;
+}
+
+std::optional<Group> Planner::evaluate(SmallVector<CascadeOp> ops,
+                                       FusionRefusal &why) {
+  llvm::sort(ops, [&](CascadeOp a, CascadeOp b) {
+    return position.lookup(a) < position.lookup(b);
+  });
+  // What only feeds the destinations of the group may stay outside; the
+  // destinations of a member must not be made by another one.
+  for (CascadeOp op : ops)
+    for (Value init : op.getInits())
+      if (auto owner = init.getDefiningOp<CascadeOp>())
+        if (llvm::is_contained(ops, owner)) {
+          why = {op, "destination",
+                 "a destination is the result of another stage",
+                 "write into a fresh tensor.empty"};
+          return std::nullopt;
+        }
+  if (!isConvex(ops, why))
+    return std::nullopt;
+  FailureOr<FusionSpace> space = FusionSpace::solve(ops, why);
+  if (failed(space))
+    return std::nullopt;
+  KernelLength length;
+  for (CascadeOp op : ops)
+    length = length + getLength(op);
+  GroupCost cost = getGroupCost(*space, target);
+  return Group{std::move(ops), std::move(*space), cost, length, ++lastVersion};
+}
+
+bool Planner::isBetter(const Group &fused, const Group &a, const Group &b,
+                       FusionRefusal &why) {
+  Operation *op = CascadeOp(b.ops.front());
+  double before = std::max(a.cost.repeats, b.cost.repeats);
+  if (fused.cost.repeats > std::max(1.1, before * 1.01)) {
+    why = {op, "recompute",
+           llvm::formatv("the value made at {0} would be computed {1:f1} times",
+                         describeLocation(fused.cost.repeated->getLoc()),
+                         fused.cost.times)
+               .str(),
+           "read it at one place, or keep it in memory"};
+    return false;
+  }
+  double parts = a.cost.time + b.cost.time;
+  // What the model cannot tell apart is fused: there are no intermediates then.
+  constexpr double doubt = 1.05;
+  if (fused.cost.time <= doubt * parts)
+    return true;
+  // Would it be better if only there were enough blocks?
+  double most = std::max(a.cost.parallelism, b.cost.parallelism);
+  if (fused.cost.parallelism < most && fused.cost.timeIfBusy <= parts)
+    why = {op, "parallelism",
+           llvm::formatv("one kernel would have {0:f0} independent blocks for "
+                         "{1} units and take {2:f1} us, two have up to {3:f0} "
+                         "and take {4:f1} us",
+                         fused.cost.parallelism, target.getUnits(),
+                         fused.cost.time / 1e3, most, parts / 1e3)
+               .str(),
+           "batch more rows, or accept two kernels"};
+  else
+    why = {op, "cost",
+           llvm::formatv("one kernel would take {0:f1} us, two take {1:f1} us",
+                         fused.cost.time / 1e3, parts / 1e3)
+               .str(),
+           "none: the parts are faster"};
+  return false;
+}
+
+bool Planner::isWithinBounds(const Group &a, const Group &b,
+                             FusionRefusal &why) {
+  if (a.ops.size() + b.ops.size() > maxGroup) {
+    why = {CascadeOp(b.ops.front()), "size",
+           "the group would have more than " + std::to_string(maxGroup) +
+               " stages",
+           "raise max-group"};
+    return false;
+  }
+  KernelLength both = a.length + b.length;
+  if (!both.isTooLong())
+    return true;
+  why = {CascadeOp(b.ops.front()), "size",
+         llvm::formatv("one kernel would have {0} reductions and {1} "
+                       "operations; it ends at {2} and {3}",
+                       both.reductions, both.operations, kMostReductions,
+                       kMostOperations)
+             .str(),
+         "none: the value in memory between two kernels of this length costs "
+         "little beside them"};
+  return false;
+}
+
+std::optional<Group> Planner::tryMerge(const Group &a, const Group &b,
+                                       FusionRefusal &why) {
+  if (!isWithinBounds(a, b, why))
+    return std::nullopt;
+  SmallVector<CascadeOp> ops(a.ops);
+  llvm::append_range(ops, b.ops);
+  std::optional<Group> fused = evaluate(std::move(ops), why);
+  if (!fused || !isBetter(*fused, a, b, why))
+    return std::nullopt;
+  return fused;
+}
+
+void Planner::adopt(unsigned a, unsigned b, Group fused) {
+  for (CascadeOp op : fused.ops)
+    groupOf[op] = a;
+  groups[a] = std::move(fused);
+  groups[b].reset();
+}
+
+bool Planner::isTriedAgain(Operation *producer, Operation *consumer) {
+  std::pair<unsigned, unsigned> versions{
+      groups[groupOf.lookup(producer)]->version,
+      groups[groupOf.lookup(consumer)]->version};
+  auto &known = tried[{producer, consumer}];
+  return std::exchange(known, versions) == versions;
+}
+
+bool Planner::growAlongEdge(Operation *producer, CascadeOp consumer) {
+  unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
+  if (a == b || isTriedAgain(producer, consumer))
+    return false;
+  FusionRefusal why;
+  std::optional<Group> fused = tryMerge(*groups[a], *groups[b], why);
+  if (!fused) {
+    refusals[{producer, consumer.getOperation()}] = why;
+    return false;
+  }
+  adopt(a, b, std::move(*fused));
+  return true;
+}
+
+void Planner::growAlongEdges() {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (CascadeOp consumer : cascades)
+      for (OpResult edge : producersOf(consumer))
+        changed |= growAlongEdge(edge.getOwner(), consumer);
+  }
+}
+
+/// Notes that a group reads its tensors from memory.
+void Planner::addReaders(unsigned group,
+                         DenseMap<Value, std::set<unsigned>> &readers) {
+  for (const FusionSpace::Access &access : groups[group]->space.getAccesses())
+    if (access.producer < 0)
+      readers[access.tensor].insert(group);
+}
+
+bool Planner::growBeside(unsigned a, unsigned b) {
+  FusionRefusal why;
+  std::optional<Group> fused = tryMerge(*groups[a], *groups[b], why);
+  double least =
+      std::min(groups[a]->cost.parallelism, groups[b]->cost.parallelism);
+  if (!fused || fused->cost.parallelism < least ||
+      fused->space.getVariables().size() >
+          std::max(groups[a]->space.getVariables().size(),
+                   groups[b]->space.getVariables().size()))
+    return false;
+  adopt(a, b, std::move(*fused));
+  return true;
+}
+
+/// Cascades that read the same tensor, with no edge between them, where one
+/// kernel keeps all the blocks of both.
+void Planner::growBesideEachOther() {
+  DenseMap<Value, std::set<unsigned>> readers;
+  for (unsigned g = 0; g < groups.size(); ++g)
+    if (groups[g])
+      addReaders(g, readers);
+  for (unsigned a = 0; a < groups.size(); ++a) {
+    // The next one that reads what `a` does, which changes as `a` grows.
+    auto nextAfter = [&](unsigned b) {
+      std::optional<unsigned> next;
+      for (const FusionSpace::Access &access : groups[a]->space.getAccesses()) {
+        if (access.producer >= 0)
+          continue;
+        const std::set<unsigned> &others = readers[access.tensor];
+        auto it = others.upper_bound(b);
+        if (it != others.end() && (!next || *it < *next))
+          next = *it;
+      }
+      return next;
+    };
+    if (!groups[a])
+      continue;
+    for (std::optional<unsigned> b = nextAfter(a); b; b = nextAfter(*b))
+      if (groups[*b])
+        growBeside(a, *b);
+  }
+}
+
+/// A copy of what makes `edge` for the group of the consumer, if both are faster
+/// for it.
+bool Planner::duplicateFor(RewriterBase &rewriter, OpResult edge,
+                           CascadeOp consumer) {
+  auto producer = cast<CascadeOp>(edge.getOwner());
+  unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
+  rewriter.setInsertionPoint(producer);
+  auto copy = cast<CascadeOp>(rewriter.clone(*producer));
+  Value own = copy->getResult(edge.getResultNumber());
+  // In every reader of the consumer's group, bodies included.
+  forgetUsers(edge);
+  rewriter.replaceUsesWithIf(edge, own, [&](OpOperand &use) {
+    auto it = groupOf.find(block.findAncestorOpInBlock(*use.getOwner()));
+    return it != groupOf.end() && it->second == b;
+  });
+  number();
+  FusionRefusal why;
+  SmallVector<CascadeOp> with(groups[b]->ops);
+  with.push_back(copy);
+  std::optional<Group> other = evaluate(std::move(with), why);
+  std::optional<Group> rest = evaluate(groups[a]->ops, why);
+  if (other && rest &&
+      other->cost.time + rest->cost.time <=
+          groups[a]->cost.time + groups[b]->cost.time) {
+    groupOf[copy] = b;
+    groups[a] = std::move(rest);
+    groups[b] = std::move(other);
+    return true;
+  }
+  forgetUsers(own);
+  uses.erase(copy);
+  rewriter.replaceAllUsesWith(own, edge);
+  rewriter.eraseOp(copy);
+  number();
+  return false;
+}
+
+/// A cheap map whose value several groups read is computed in each of them
+/// rather than stored, if its inputs are no larger than its output.
+bool Planner::duplicateCheapMaps(RewriterBase &rewriter) {
+  // A copy of the list, which changes with every attempt.
+  for (CascadeOp consumer : SmallVector<CascadeOp>(cascades))
+    for (OpResult edge : producersOf(consumer)) {
+      auto producer = cast<CascadeOp>(edge.getOwner());
+      unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
+      if (a == b || groups[a]->ops.size() == 1 || !isCheapMap(producer))
+        continue;
+      // Its inputs must be in memory anyway.
+      bool inputsStay = llvm::none_of(producersOf(producer), [&](OpResult r) {
+        return groupOf.lookup(r.getOwner()) == a;
+      });
+      if (inputsStay && !isTriedAgain(producer, consumer) &&
+          duplicateFor(rewriter, edge, consumer))
+        return true;
+    }
+  return false;
+}
+
+/// What stands between a cascade and what it needs of another one, where that is
+/// no cascade itself.
+void Planner::reportBetween(CascadeOp consumer) {
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  SmallVector<std::pair<Operation *, Operation *>>
+      list; // op, first of its kind
+  auto addOperands = [&](Operation *op, Operation *first) {
+    for (Value v : usesOf(op)) {
+      Operation *def = v.getDefiningOp();
+      if (def && def->getBlock() == &block && isa<TensorType>(v.getType()) &&
+          seen.insert(def).second)
+        list.push_back({def, first ? first : def});
+    }
+  };
+  addOperands(consumer, nullptr);
+  while (!list.empty()) {
+    auto [op, first] = list.pop_back_val();
+    if (!isa<CascadeOp>(op)) {
+      // Destinations have no values.
+      if (!isa<tensor::EmptyOp>(op))
+        addOperands(op, first);
+      continue;
+    }
+    if (op == first)
+      continue; // An edge between two cascades has a reason of its own.
+    addRefusal(consumer, "not raised",
+               "'" + first->getName().getStringRef().str() + "' at " +
+                   describeLocation(first->getLoc()) +
+                   " stands between it and its producer at " +
+                   describeLocation(op->getLoc()),
+               "write both over the same dims: this op stays one of its own, "
+               "with its operand in memory");
+  }
+}
+
+void Planner::report() {
+  for (CascadeOp consumer : cascades)
+    reportBetween(consumer);
+  for (CascadeOp consumer : cascades)
+    for (OpResult edge : producersOf(consumer)) {
+      Operation *producer = edge.getOwner();
+      if (groupOf.lookup(producer) == groupOf.lookup(consumer))
+        continue;
+      FusionRefusal why = refusals.lookup({producer, consumer.getOperation()});
+      if (why.condition.empty())
+        continue;
+      addRefusal(consumer, why.condition,
+                 "its producer at " + describeLocation(producer->getLoc()) +
+                     " stays in another kernel: " + why.detail,
+                 why.remedy);
+    }
+}
+
+bool Planner::run(RewriterBase &rewriter) {
+  eraseDead(rewriter);
+  number();
+  if (cascades.size() < 2)
+    return false;
+  for (CascadeOp op : cascades) {
+    FusionRefusal why;
+    std::optional<Group> single = evaluate({op}, why);
+    if (!single) // its own body is beyond us: leave the whole block alone
+      return addRefusal(op, why.condition, why.detail, why.remedy), false;
+    groupOf[op] = groups.size();
+    groups.push_back(std::move(single));
+  }
+  growAlongEdges();
+  tried.clear();
+  while (duplicateCheapMaps(rewriter)) {
+  }
+  growBesideEachOther();
+  report();
+  bool changed = false;
+  for (std::optional<Group> &group : groups) {
+    if (!group || group->ops.size() < 2)
+      continue;
+    // Ops were cloned and moved since: solve again on what is there.
+    FusionRefusal why;
+    llvm::sort(group->ops,
+               [](CascadeOp a, CascadeOp b) { return a->isBeforeInBlock(b); });
+    FailureOr<FusionSpace> space = FusionSpace::solve(group->ops, why);
+    if (failed(space))
+      continue;
+    buildFusedCascade(rewriter, group->ops, *space);
+    changed = true;
+  }
+  eraseDead(rewriter);
+  return changed;
+}
+
+namespace {
+struct FusePass : public redfuse::impl::FuseBase<FusePass> {
+  using FuseBase::FuseBase;
+  void runOnOperation() override {
+    llvm::SmallSetVector<Block *, 4> blocks;
+    getOperation()->walk([&](CascadeOp op) {
+      if (!op->getParentOfType<KernelOp>())
+        blocks.insert(op->getBlock());
+    });
+    IRRewriter rewriter(&getContext());
+    TargetAttr target = getTargetOf(getOperation());
+    for (Block *block : blocks) {
+      readRanks(rewriter, *block);
+      widenSlicedReductions(rewriter, *block);
+      Planner(*block, target, maxGroup).run(rewriter);
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,138 @@
+//===- NormalizeStructured.cpp - packs, gathers, tables -------------------===//
+#include "NormalizeStructured.h"
+#include "NormalizeCommon.h"
+
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
+
+using namespace mlir;
+
+namespace {
+
+struct LowerPack : OpRewritePattern<linalg::PackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::PackOp op,
+                                PatternRewriter &rewriter) const override {
+    return linalg::lowerPack(rewriter, op,
+                             /*lowerPadLikeWithInsertSlice=*/false);
+  }
+};
+
+struct LowerUnPack : OpRewritePattern<linalg::UnPackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::UnPackOp op,
+                                PatternRewriter &rewriter) const override {
+    return linalg::lowerUnPack(rewriter, op,
+                               /*lowerUnpadLikeWithExtractSlice=*/false);
+  }
+};
+
+/// Each element of the result reads the source where the indices say.
+struct LowerGather : OpRewritePattern<tensor::GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::GatherOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType type = op.getResultType();
+    Value source = op.getSource(), indices = op.getIndices();
+    ArrayRef<int64_t> dims = op.getGatherDims();
+    int64_t batch = op.getIndicesType().getRank() - 1;
+    int64_t slice = type.getRank() - batch;
+    // Gathered dims may stay, with an extent of 1.
+    bool keepsRank = slice == op.getSourceType().getRank();
+    SmallVector<Value> sizes;
+    SmallVector<AffineMap> maps;
+    SmallVector<AffineExpr> lead;
+    for (int64_t d = 0; d < batch; ++d)
+      lead.push_back(rewriter.getAffineDimExpr(d));
+    for (int64_t k = 0; k < int64_t(dims.size()); ++k) {
+      SmallVector<AffineExpr> at(lead);
+      at.push_back(rewriter.getAffineConstantExpr(k));
+      maps.push_back(
+          AffineMap::get(type.getRank(), 0, at, rewriter.getContext()));
+    }
+    maps.push_back(rewriter.getMultiDimIdentityMap(type.getRank()));
+    int64_t from = 0;
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      while (d >= batch && !keepsRank && llvm::is_contained(dims, from))
+        ++from;
+      if (type.isDynamicDim(d))
+        sizes.push_back(
+            d < batch ? tensor::DimOp::create(rewriter, loc, indices, d)
+                      : tensor::DimOp::create(rewriter, loc, source, from));
+      from += d >= batch;
+    }
+    Value empty = tensor::EmptyOp::create(rewriter, loc, type, sizes);
+    SmallVector<Value> inputs(dims.size(), indices);
+    SmallVector<utils::IteratorType> kinds(type.getRank(),
+                                           utils::IteratorType::parallel);
+    auto body = [&](OpBuilder &b, Location loc, ValueRange args) {
+      SmallVector<Value> at;
+      int64_t next = batch;
+      for (int64_t d = 0; d < op.getSourceType().getRank(); ++d) {
+        const auto *gathered = llvm::find(dims, d);
+        if (gathered == dims.end()) {
+          at.push_back(linalg::IndexOp::create(b, loc, next++));
+          continue;
+        }
+        next += keepsRank;
+        Value index = args[gathered - dims.begin()];
+        if (!index.getType().isIndex())
+          index = arith::IndexCastOp::create(b, loc, b.getIndexType(), index);
+        Value extent = tensor::DimOp::create(b, loc, source, d);
+        Value isInside = arith::CmpIOp::create(
+            b, loc, arith::CmpIPredicate::ult, index, extent);
+        cf::AssertOp::create(
+            b, loc, isInside,
+            redfuse::describeFailure(op, "an index outside the source"));
+        at.push_back(index);
+      }
+      Value element = tensor::ExtractOp::create(b, loc, source, at);
+      linalg::YieldOp::create(b, loc, element);
+    };
+    rewriter.replaceOpWithNewOp<linalg::GenericOp>(op, type, inputs, empty,
+                                                   maps, kinds, body);
+    return success();
+  }
+};
+
+/// A table that never changes is a constant.
+struct LoadTable : OpRewritePattern<ml_program::GlobalLoadConstOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ml_program::GlobalLoadConstOp op,
+                                PatternRewriter &rewriter) const override {
+    auto global = SymbolTable::lookupNearestSymbolFrom<ml_program::GlobalOp>(
+        op, op.getGlobalAttr());
+    auto value = global ? dyn_cast_or_null<TypedAttr>(global.getValueAttr())
+                        : TypedAttr();
+    if (!value || global.getIsMutable() ||
+        value.getType() != op.getResult().getType())
+      return rewriter.notifyMatchFailure(op, "the value is not known");
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, value);
+    return success();
+  }
+};
+
+/// An extent that a body asks for is asked for once, outside.
+struct HoistExtent : OpRewritePattern<tensor::DimOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::DimOp op,
+                                PatternRewriter &rewriter) const override {
+    auto around = dyn_cast<linalg::GenericOp>(op->getParentOp());
+    std::optional<int64_t> dim = op.getConstantIndex();
+    if (!around || !dim ||
+        around->isAncestor(op.getSource().getParentBlock()->getParentOp()))
+      return rewriter.notifyMatchFailure(op, "not of a tensor around a body");
+    rewriter.setInsertionPoint(around);
+    rewriter.replaceOpWithNewOp<tensor::DimOp>(op, op.getSource(), *dim);
+    return success();
+  }
+};
+
+} // namespace
+
+void redfuse::populateStructuredPatterns(RewritePatternSet &patterns) {
+  patterns.add<LowerPack, LowerUnPack, LowerGather, LoadTable, HoistExtent>(
+      patterns.getContext());
+  linalg::populateDecomposeWinogradOpsPatterns(patterns);
+}
