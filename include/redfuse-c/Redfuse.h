@@ -65,6 +65,13 @@ REDFUSE_API MlirLogicalResult redfuseEmit(MlirOperation module,
 /// is run again. False where the context's actions go to somebody else's handler.
 REDFUSE_API bool redfuseSetStop(MlirContext context, const int *stop);
 
+/// Calls `callback` for every stage of a pipeline ("redfuse-cpu" and the like), in
+/// order; nothing for another name.
+REDFUSE_API void redfuseStages(MlirStringRef pipeline,
+                               void (*callback)(MlirStringRef name,
+                                                void *userData),
+                               void *userData);
+
 /// Calls `callback` for every registered set of patterns, sorted by name.
 REDFUSE_API void redfusePatternSets(void (*callback)(MlirStringRef name,
                                                      MlirStringRef summary,

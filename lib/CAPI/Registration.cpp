@@ -10,6 +10,7 @@
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Dialect/TMTensor/IR/TMTensor.h"
 #include "redfuse/Dialect/Tile/IR/Tile.h"
+#include "redfuse/Pipelines/Pipelines.h"
 #include "redfuse/Transforms/Bufferize/Bufferize.h"
 #include "redfuse/Transforms/Normalize/Normalize.h"
 #include "redfuse/Transforms/Passes.h"

@@ -3,11 +3,12 @@
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "redfuse/Pipelines/Pipelines.h"
+#include "redfuse/Support/Host.h"
 #include "redfuse/Target/Device.h"
-#include "redfuse/Target/Host.h"
 #include "redfuse/Target/Native.h"
 #include "redfuse/Target/Runtime.h"
-#include "redfuse/Transforms/PatternRegistry.h"
+#include "redfuse/Transforms/Normalize/PatternRegistry.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -41,6 +42,13 @@ MlirLogicalResult redfuseEmit(MlirOperation module, MlirStringRef cpu,
     return mlirLogicalResultFailure();
   *out = toBytes(bytes);
   return mlirLogicalResultSuccess();
+}
+
+void redfuseStages(MlirStringRef pipeline,
+                   void (*callback)(MlirStringRef, void *), void *userData) {
+  if (std::optional<PipelineKind> kind = findPipeline(unwrap(pipeline)))
+    for (StringRef stage : getStages(*kind))
+      callback(wrap(stage), userData);
 }
 
 void redfusePatternSets(void (*callback)(MlirStringRef, MlirStringRef, void *),

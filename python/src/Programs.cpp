@@ -277,7 +277,20 @@ static py::dict patternSets() {
   return sets;
 }
 
+static py::list stages(const std::string &pipeline) {
+  py::list list;
+  redfuseStages(
+      stringRef(pipeline),
+      [](MlirStringRef name, void *list) {
+        static_cast<py::list *>(list)->append(py::str(name.data, name.length));
+      },
+      &list);
+  return list;
+}
+
 void definePrograms(py::module_ &m) {
+  m.def("stages", &stages, py::arg("pipeline"),
+        "Names of the stages of redfuse-cpu and the like, in order.");
   m.def("run_passes", &runPasses, py::arg("op"), py::arg("pipeline"),
         "Runs a textual pass pipeline on an operation, in place. Returns the "
         "diagnostics, each a dict of severity, message, file, line, column and "

@@ -1,0 +1,74 @@
+//===- Pipelines.h - the compiler as pipelines of passes ---------*- C++ -*-===//
+#ifndef REDFUSE_PIPELINES_PIPELINES_H
+#define REDFUSE_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace redfuse {
+
+/// What the pipelines `redfuse-cpu`, `redfuse-cuda`, `redfuse-rocm`,
+/// `redfuse-state` and `redfuse-unfused` are asked for.
+struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
+  ListOption<std::string> stages{
+      *this, "stages",
+      llvm::cl::desc("these stages of the pipeline alone (all of them)")};
+  Option<bool> strict{*this, "strict",
+                      llvm::cl::desc("refuse everything that changes the order "
+                                     "of floating-point operations"),
+                      llvm::cl::init(false)};
+  Option<bool> approximate{*this, "approximate",
+                           llvm::cl::desc("take rounding and saturation in the "
+                                          "way of a merge for the identity"),
+                           llvm::cl::init(false)};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("resident, stream or split, wherever it is legal"),
+      llvm::cl::init("")};
+  Option<int64_t> parts{*this, "parts",
+                        llvm::cl::desc("segments of a split schedule; 0: the "
+                                       "model's number"),
+                        llvm::cl::init(0)};
+  Option<int64_t> lazy{*this, "lazy",
+                       llvm::cl::desc("powers of 2 that pivots may lag behind "
+                                      "the running maximum"),
+                       llvm::cl::init(0)};
+  ListOption<int64_t> along{
+      *this, "along",
+      llvm::cl::desc("number and axis of the argument that a state streams")};
+  Option<std::string> chip{*this, "chip",
+                           llvm::cl::desc("the GPU's architecture, as sm_90a"),
+                           llvm::cl::init("")};
+  Option<std::string> features{*this, "features",
+                               llvm::cl::desc("the PTX version, as +ptx83"),
+                               llvm::cl::init("+ptx83")};
+  Option<unsigned> level{*this, "opt-level",
+                         llvm::cl::desc("LLVM's optimisation level"),
+                         llvm::cl::init(3)};
+};
+
+/// What a pipeline compiles for, and how.
+enum class PipelineKind { CPU, CUDA, ROCM, State, Unfused };
+
+/// The name that redfuse-opt has for a pipeline: `redfuse-cpu` and so on.
+llvm::StringRef getPipelineName(PipelineKind kind);
+/// The pipeline of this name.
+std::optional<PipelineKind> findPipeline(llvm::StringRef name);
+/// The names of its stages, in order.
+llvm::SmallVector<llvm::StringRef> getStages(PipelineKind kind);
+
+/// Appends the passes of the stages that `options` names; fails, telling `fail`, for
+/// one that the pipeline has not.
+llvm::LogicalResult buildPipeline(
+    mlir::OpPassManager &pm, PipelineKind kind, const CompileOptions &options,
+    llvm::function_ref<llvm::LogicalResult(const llvm::Twine &)> fail);
+
+/// Makes all pipelines known to textual descriptions and to redfuse-opt.
+void registerPipelines();
+
+} // namespace redfuse
+
+#endif // REDFUSE_PIPELINES_PIPELINES_H

@@ -1,0 +1,326 @@
+//===- Pipelines.cpp - the compiler as pipelines of passes -----------------===//
+//
+// A pipeline is a list of stages, which docs/architecture.md describes: what goes in
+// and what comes out. Python runs them one by one, to keep the IR between them, and
+// redfuse-opt all at once.
+//
+//===----------------------------------------------------------------------===//
+#include "redfuse/Pipelines/Pipelines.h"
+
+#include "redfuse/Codegen/Passes.h"
+#include "redfuse/Conversion/GPUToNVVM/LowerToNVVM.h"
+#include "redfuse/Conversion/GPUToROCDL/LowerToROCDL.h"
+#include "redfuse/Conversion/HostToLLVM/LowerToLLVM.h"
+#include "redfuse/Conversion/Passes.h"
+#include "redfuse/Transforms/Bufferize/Bufferize.h"
+#include "redfuse/Transforms/Normalize/Normalize.h"
+#include "redfuse/Transforms/Passes.h"
+
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+namespace {
+/// Adds the passes of a stage.
+using AddStage = LogicalResult (*)(OpPassManager &, const CompileOptions &,
+                                   function_ref<LogicalResult(const Twine &)>);
+struct Stage {
+  StringLiteral name;
+  AddStage add;
+};
+using Fail = function_ref<LogicalResult(const Twine &)>;
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Stages of programs that are fused
+//===----------------------------------------------------------------------===//
+
+static LogicalResult addNormalize(OpPassManager &pm, const CompileOptions &,
+                                  Fail) {
+  buildNormalizePipeline(pm);
+  return success();
+}
+
+static LogicalResult addRaise(OpPassManager &pm, const CompileOptions &, Fail) {
+  pm.addPass(createRaise());
+  pm.addPass(createWidenAccumulators());
+  return success();
+}
+
+static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &, Fail) {
+  pm.addPass(createFuse());
+  pm.addPass(createKeepRoundings());
+  return success();
+}
+
+static LogicalResult addState(OpPassManager &pm, const CompileOptions &options,
+                              Fail) {
+  pm.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  ExposeStateOptions expose;
+  expose.along.assign(options.along.begin(), options.along.end());
+  expose.strict = options.strict;
+  expose.approximate = options.approximate;
+  pm.addPass(createExposeState(expose));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  return success();
+}
+
+static LogicalResult addSchedule(OpPassManager &pm,
+                                 const CompileOptions &options, Fail) {
+  if (!options.strict) {
+    pm.addPass(createNarrowDoubles());
+    pm.addPass(createCSEPass());
+  }
+  ScheduleOptions schedule;
+  schedule.kind = options.schedule;
+  schedule.parts = options.parts;
+  schedule.lazy = options.lazy;
+  schedule.strict = options.strict;
+  schedule.approximate = options.approximate;
+  pm.addPass(createSchedule(schedule));
+  return success();
+}
+
+static LogicalResult addDerive(OpPassManager &pm, const CompileOptions &options,
+                               Fail) {
+  DeriveOptions derive;
+  derive.strict = options.strict;
+  derive.approximate = options.approximate;
+  pm.addPass(createDerive(derive));
+  return success();
+}
+
+static LogicalResult addOutline(OpPassManager &pm, const CompileOptions &,
+                                Fail) {
+  pm.addPass(createOutline());
+  pm.addPass(createSplit());
+  return success();
+}
+
+static LogicalResult addBufferize(OpPassManager &pm, const CompileOptions &,
+                                  Fail) {
+  pm.addPass(createLowerTMTensor());
+  buildBufferizePipeline(pm);
+  return success();
+}
+
+static LogicalResult addShare(OpPassManager &pm, const CompileOptions &, Fail) {
+  pm.addPass(createShareKernels());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stages of a processor
+//===----------------------------------------------------------------------===//
+
+static LogicalResult addCPU(OpPassManager &pm, const CompileOptions &, Fail) {
+  pm.addPass(createKernelToCPU());
+  return success();
+}
+
+static LogicalResult addHost(OpPassManager &pm, const CompileOptions &,
+                             Fail fail) {
+  CpuTarget target;
+  std::string error;
+  if (!resolveCpu("", "", target, error))
+    return fail(error);
+  buildLowerToLLVM(pm, target);
+  return success();
+}
+
+/// The architecture whose matrix units may be used. They add up in an order and
+/// with roundings of their own: not where the source's are asked for.
+static std::string unitsOf(const CompileOptions &options) {
+  return options.strict ? std::string() : std::string(options.chip);
+}
+
+static LogicalResult addPlan(OpPassManager &pm, const CompileOptions &options,
+                             Fail) {
+  pm.addPass(createHostToGPU());
+  pm.addPass(createPlanMatrices({unitsOf(options)}));
+  pm.addPass(createLazyPivots());
+  return success();
+}
+
+static LogicalResult addGPU(OpPassManager &pm, const CompileOptions &options,
+                            Fail) {
+  pm.addPass(createKernelToGPU({unitsOf(options)}));
+  return success();
+}
+
+/// Without plans for matrix units.
+static LogicalResult addGPUOfAMD(OpPassManager &pm,
+                                 const CompileOptions &options, Fail fail) {
+  pm.addPass(createHostToGPU());
+  return addGPU(pm, options, fail);
+}
+
+static LogicalResult addNVVM(OpPassManager &pm, const CompileOptions &options,
+                             Fail fail) {
+  if (options.chip.empty())
+    return fail("which architecture? Say chip=sm_90a, for example");
+  buildLowerToNVVM(pm, options.chip, options.features, options.level,
+                   options.strict);
+  GpuModuleToBinaryPassOptions binary;
+  binary.compilationTarget = "isa";
+  pm.addPass(createGpuModuleToBinaryPass(binary));
+  return success();
+}
+
+static LogicalResult addROCDL(OpPassManager &pm, const CompileOptions &options,
+                              Fail fail) {
+  if (options.chip.empty())
+    return fail("which architecture? Say chip=gfx942, for example");
+  buildLowerToROCDL(pm, options.chip);
+  return success();
+}
+
+static LogicalResult addHostOfGPU(OpPassManager &pm,
+                                  const CompileOptions &options, Fail fail) {
+  pm.addPass(createLowerDeviceLaunches());
+  return addHost(pm, options, fail);
+}
+
+//===----------------------------------------------------------------------===//
+// Stages of programs that are compiled op by op
+//===----------------------------------------------------------------------===//
+
+/// The function must be in destination style already. int-range-optimizations
+/// removes divisions by extents that torch-mlir guards with a select, and that trap
+/// when an extent is zero. Results are copied to their destinations: upstream's
+/// eliminate-empty-tensors puts two results that start from one fill into the same
+/// destination.
+static LogicalResult addPlain(OpPassManager &pm, StringRef text) {
+  return parsePassPipeline(text, pm);
+}
+
+static LogicalResult addPrepare(OpPassManager &pm, const CompileOptions &,
+                                Fail) {
+  return addPlain(
+      pm, "redfuse-normalize-generalize,redfuse-lower-tm-tensor,"
+          "convert-elementwise-to-linalg,redfuse-widen-integers,canonicalize,"
+          "cse,resolve-ranked-shaped-type-result-dims,"
+          "func.func(int-range-optimizations),canonicalize,cse");
+}
+
+static LogicalResult addBufferizePlain(OpPassManager &pm,
+                                       const CompileOptions &, Fail) {
+  return addPlain(pm, "one-shot-bufferize{bufferize-function-boundaries=1 "
+                      "allow-return-allocs-from-loops=1 "
+                      "function-boundary-type-conversion=identity-layout-map},"
+                      "canonicalize,cse,buffer-deallocation-pipeline,"
+                      "linalg-generalize-named-ops");
+}
+
+static LogicalResult addLoops(OpPassManager &pm, const CompileOptions &, Fail) {
+  return addPlain(pm, "convert-linalg-to-loops,canonicalize,cse");
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Stage> listStages(PipelineKind kind) {
+  if (kind == PipelineKind::Unfused)
+    return {{"prepare", addPrepare},
+            {"bufferize", addBufferizePlain},
+            {"loops", addLoops},
+            {"llvm", addHost}};
+  SmallVector<Stage> stages = {
+      {"normalize", addNormalize}, {"raise", addRaise}, {"fuse", addFuse}};
+  if (kind == PipelineKind::State)
+    stages.push_back({"state", addState});
+  stages.append({{"schedule", addSchedule},
+                 {"derive", addDerive},
+                 {"outline", addOutline},
+                 {"bufferize", addBufferize},
+                 {"share", addShare}});
+  if (kind == PipelineKind::CUDA)
+    stages.append({{"plan", addPlan},
+                   {"generate", addGPU},
+                   {"nvvm", addNVVM},
+                   {"llvm", addHostOfGPU}});
+  else if (kind == PipelineKind::ROCM)
+    stages.append({{"generate", addGPUOfAMD},
+                   {"rocdl", addROCDL},
+                   {"llvm", addHostOfGPU}});
+  else
+    stages.append({{"generate", addCPU}, {"llvm", addHost}});
+  return stages;
+}
+
+static constexpr std::pair<PipelineKind, StringLiteral> kPipelines[] = {
+    {PipelineKind::CPU, "redfuse-cpu"},
+    {PipelineKind::CUDA, "redfuse-cuda"},
+    {PipelineKind::ROCM, "redfuse-rocm"},
+    {PipelineKind::State, "redfuse-state"},
+    {PipelineKind::Unfused, "redfuse-unfused"},
+};
+
+StringRef redfuse::getPipelineName(PipelineKind kind) {
+  for (auto [other, name] : kPipelines)
+    if (other == kind)
+      return name;
+  llvm_unreachable("not a pipeline");
+}
+
+std::optional<PipelineKind> redfuse::findPipeline(StringRef name) {
+  for (auto [kind, other] : kPipelines)
+    if (other == name)
+      return kind;
+  return std::nullopt;
+}
+
+SmallVector<StringRef> redfuse::getStages(PipelineKind kind) {
+  return llvm::map_to_vector(listStages(kind), [](const Stage &stage) {
+    return StringRef(stage.name);
+  });
+}
+
+LogicalResult redfuse::buildPipeline(OpPassManager &pm, PipelineKind kind,
+                                     const CompileOptions &options, Fail fail) {
+  SmallVector<Stage> stages = listStages(kind);
+  for (const std::string &name : options.stages)
+    if (llvm::none_of(stages,
+                      [&](const Stage &stage) { return stage.name == name; }))
+      return fail("'" + getPipelineName(kind) + "' has no stage '" + name +
+                  "'; expected one of " + llvm::join(getStages(kind), ", "));
+  for (const Stage &stage : stages)
+    if (options.stages.empty() ||
+        llvm::is_contained(options.stages, stage.name))
+      if (failed(stage.add(pm, options, fail)))
+        return failure();
+  return success();
+}
+
+void redfuse::registerPipelines() {
+  static constexpr StringLiteral kWhat[] = {
+      "a program for the CPU, from tensors to the LLVM dialect",
+      "a program for an NVIDIA GPU: PTX, and the host in the LLVM dialect",
+      "a program for an AMD GPU: ROCDL, and the host in the LLVM dialect",
+      "init, update, merge and finalize of a program, for the CPU",
+      "a program for the CPU op by op, by upstream's passes",
+  };
+  for (auto [pipeline, what] : llvm::zip_equal(kPipelines, kWhat)) {
+    PipelineKind kind = pipeline.first;
+    registerPassPipeline(
+        pipeline.second, what,
+        [kind](OpPassManager &pm, StringRef text, Fail fail) -> LogicalResult {
+          CompileOptions options;
+          if (failed(options.parseFromString(text)))
+            return failure();
+          return buildPipeline(pm, kind, options, fail);
+        },
+        [](function_ref<void(const mlir::detail::PassOptions &)> handle) {
+          handle(CompileOptions());
+        });
+  }
+}
