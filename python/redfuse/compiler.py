@@ -385,7 +385,8 @@ def _keep_only(module: Any, entry: str) -> None:
             if operation.operation.name == "func.func":
                 visibility = "public" if operation.name.value == entry else "private"
                 operation.attributes["sym_visibility"] = ir.StringAttr.get(visibility)
-    run_pipeline(module, "builtin.module(inline,symbol-dce)", "inline")
+    # Inlining alone: patterns that simplify take accesses for right that are not checked yet.
+    run_pipeline(module, "builtin.module(inline{default-pipeline=},symbol-dce)", "inline")
 
 
 def _prepare(module: Any, entry: str) -> None:

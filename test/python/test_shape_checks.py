@@ -302,3 +302,25 @@ def test_checks_belong_to_their_branch(fuse: bool) -> None:
     numpy.testing.assert_array_equal(executable(x, 3, False), [1, 1])
     with pytest.raises(redfuse.ExecutionError, match="dim 0 reaches outside"):
         executable(x, 3, True)
+
+
+INLINED = """
+func.func private @part(%x: tensor<5xf32>, %into: tensor<?xf32>) -> tensor<?xf32> {
+  %r = linalg.exp ins(%x : tensor<5xf32>) outs(%into : tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+func.func @main(%x: tensor<5xf32>, %n: index) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = call @part(%x, %e) : (tensor<5xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_nothing_is_simplified_before_it_is_checked(fuse: bool) -> None:
+    """Upstream's patterns take one extent of a dim for all of its operands'."""
+    exe = redfuse.compile(INLINED, options={"fuse": fuse})
+    assert exe(numpy.zeros(5, numpy.float32), 5).shape == (5,)
+    with pytest.raises(redfuse.ExecutionError, match="extent"):
+        exe(numpy.zeros(5, numpy.float32), 7)
