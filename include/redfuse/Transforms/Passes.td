@@ -310,7 +310,8 @@ def BufferizeHost : Pass<"redfuse-bufferize-host", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["mlir::bufferization::BufferizationDialect",
                            "mlir::memref::MemRefDialect", "mlir::linalg::LinalgDialect",
-                           "mlir::scf::SCFDialect", "mlir::affine::AffineDialect"];
+                           "mlir::scf::SCFDialect", "mlir::affine::AffineDialect",
+                           "mlir::cf::ControlFlowDialect", "redfuse::RedfuseDialect"];
 }
 
 def LowerDeallocs : Pass<"redfuse-lower-deallocs", "mlir::ModuleOp"> {

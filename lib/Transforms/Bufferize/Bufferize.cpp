@@ -38,10 +38,10 @@ using namespace redfuse;
 /// A tensor that a loop carries keeps one buffer, where all rounds' are of the same
 /// size: what a round makes elsewhere is copied there. So nobody has to ask at run
 /// time whose buffer it is. For a GPU (`onGpu`) extents that are not known must be the
-/// same in every round, too. Returns whether anything is new to the analysis.
-static bool keepCarried(ModuleOp module,
-                        const bufferization::OneShotAnalysisState &state,
-                        bool onGpu) {
+/// same in every round, too. Returns what is new to the analysis.
+static SmallVector<bufferization::MaterializeInDestinationOp>
+keepCarried(ModuleOp module, const bufferization::OneShotAnalysisState &state,
+            bool onGpu) {
   SmallVector<std::pair<OpOperand *, Value>> moved;
   module.walk([&](scf::ForOp loop) {
     if (loop->getParentOfType<KernelOp>())
@@ -55,6 +55,7 @@ static bool keepCarried(ModuleOp module,
         moved.emplace_back(&yielded, arg);
     }
   });
+  SmallVector<bufferization::MaterializeInDestinationOp> copies;
   for (auto [yielded, arg] : moved) {
     OpBuilder b(yielded->getOwner());
     Location loc = yielded->getOwner()->getParentOp()->getLoc();
@@ -70,15 +71,72 @@ static bool keepCarried(ModuleOp module,
                            "a loop on a GPU carries a tensor whose extents "
                            "change from round to round");
     }
-    yielded->set(bufferization::MaterializeInDestinationOp::create(
-                     b, yielded->getOwner()->getLoc(), arg.getType(),
-                     yielded->get(), arg)
-                     .getResult());
+    copies.push_back(bufferization::MaterializeInDestinationOp::create(
+        b, yielded->getOwner()->getLoc(), arg.getType(), yielded->get(), arg));
+    yielded->set(copies.back().getResult());
   }
-  return !moved.empty();
+  return copies;
+}
+
+using Analysis = std::unique_ptr<bufferization::OneShotAnalysisState>;
+
+/// What is written in place and what is not; null where that cannot be.
+static Analysis
+analyse(ModuleOp module,
+        const bufferization::OneShotBufferizationOptions &options) {
+  auto state =
+      std::make_unique<bufferization::OneShotAnalysisState>(module, options);
+  if (failed(bufferization::analyzeModuleOp(module, *state)))
+    return nullptr;
+  return state;
+}
+
+/// The analysis after `keepCarried`, which is most of the work: once, if it stays
+/// true. Where a carried tensor's buffer is still read when a round's result would be
+/// copied there, the loop has new buffers, but on a GPU, where somebody else would
+/// have to free them.
+static Analysis
+analyseLoops(ModuleOp module,
+             const bufferization::OneShotBufferizationOptions &options,
+             bool onGpu) {
+  Analysis analysis = analyse(module, options);
+  if (!analysis)
+    return analysis;
+  auto copies = keepCarried(module, *analysis, onGpu);
+  if (copies.empty())
+    return analysis;
+  if (onGpu)
+    return analyse(module, options);
+  {
+    ScopedDiagnosticHandler silent(module.getContext(),
+                                   [](Diagnostic &) { return success(); });
+    analysis = analyse(module, options);
+  }
+  if (analysis)
+    return analysis;
+  for (bufferization::MaterializeInDestinationOp copy : copies) {
+    copy.getResult().replaceAllUsesWith(copy.getSource());
+    copy.erase();
+  }
+  return analyse(module, options);
 }
 
 namespace {
+/// A body that takes nothing and makes nothing, and asserts something, is what its
+/// block does at that place.
+struct InlinePoint : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumOperands() != 0 || op.getNumLoops() != 0)
+      return rewriter.notifyMatchFailure(op, "it has operands or loops");
+    rewriter.eraseOp(op.getBody()->getTerminator());
+    rewriter.inlineBlockBefore(op.getBody(), op);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
   using BufferizeHostBase::BufferizeHostBase;
 
@@ -87,6 +145,7 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
     // tensor.pad and the like: in destination style, which bufferizes.
     RewritePatternSet patterns(&getContext());
     linalg::populateConvertToDestinationStylePatterns(patterns);
+    patterns.add<InlinePoint>(&getContext());
     if (failed(applyPatternsGreedily(module, std::move(patterns))))
       return signalPassFailure();
 
@@ -100,19 +159,10 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
       return isa<KernelOp>(op) || op->getParentOfType<KernelOp>();
     });
     bool onGpu = getTargetOf(module).getName() != "cpu";
-    // The analysis is most of the work: once, if it stays true.
-    auto analysis =
-        std::make_unique<bufferization::OneShotAnalysisState>(module, options);
-    if (failed(bufferization::analyzeModuleOp(module, *analysis)))
-      return signalPassFailure();
-    if (keepCarried(module, *analysis, onGpu)) {
-      analysis = std::make_unique<bufferization::OneShotAnalysisState>(module,
-                                                                       options);
-      if (failed(bufferization::analyzeModuleOp(module, *analysis)))
-        return signalPassFailure();
-    }
+    Analysis analysis = analyseLoops(module, options, onGpu);
     bufferization::BufferizationState state;
-    if (failed(bufferization::insertTensorCopies(module, *analysis, state)) ||
+    if (!analysis ||
+        failed(bufferization::insertTensorCopies(module, *analysis, state)) ||
         failed(bufferization::bufferizeModuleOp(module, options, state)))
       return signalPassFailure();
   }

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-bufferize-host | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-bufferize-host -split-input-file | FileCheck %s
 
 // The host works on buffers, the launch writes in place; the body of the kernel stays as it is.
 
@@ -38,5 +38,45 @@ func.func @carried(%x: tensor<4xf32> {bufferization.writable = false}, %n: index
     scf.yield %r : tensor<4xf32>
   }
   bufferization.materialize_in_destination %f in restrict writable %o : (tensor<4xf32>, memref<4xf32>) -> ()
+  return
+}
+
+// -----
+
+// Where the buffer of a carried tensor is still read, a round's result cannot be
+// copied there: the loop has new buffers.
+// CHECK-LABEL: func.func @read_later
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: memref.store
+func.func @read_later(%x: tensor<f32>, %c: i1) -> tensor<f32> {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %one = arith.constant 1.0 : f32
+  %r = scf.for %i = %c1 to %c4 step %c2 iter_args(%t = %x) -> (tensor<f32>) {
+    %s = scf.if %c -> (tensor<f32>) {
+      scf.yield %x : tensor<f32>
+    } else {
+      %u = tensor.insert %one into %t[] : tensor<f32>
+      scf.yield %u : tensor<f32>
+    }
+    scf.yield %s : tensor<f32>
+  }
+  return %r : tensor<f32>
+}
+
+// -----
+
+// A body that takes nothing and makes nothing.
+// CHECK-LABEL: func.func @point
+// CHECK-NOT: linalg.generic
+// CHECK: cf.assert
+// CHECK-NOT: linalg.generic
+func.func @point(%c: i1) {
+  "linalg.generic"() <{indexing_maps = [], iterator_types = [], operandSegmentSizes = array<i32: 0, 0>}> ({
+    cf.assert %c, "wrong"
+    linalg.yield
+  }) : () -> ()
   return
 }
