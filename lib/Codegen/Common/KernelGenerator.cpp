@@ -13,9 +13,34 @@ using namespace redfuse;
 /// Every tile starts on a line of its own.
 static constexpr int64_t kAlignment = 64;
 
+/// The kernel's schedule without dims in 'stream' that no op reduces any more: what
+/// a fold walked that is gone is not walked.
+static ScheduleAttr scheduleOf(KernelOp kernel) {
+  ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (!schedule || schedule.getKind() != ScheduleKind::Stream)
+    return schedule;
+  SmallVector<int64_t> stream, tiles(schedule.getTiles());
+  llvm::SmallBitVector reduced(tiles.size());
+  for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>())
+    reduced |= getReducedDims(op);
+  for (int64_t d : schedule.getStream()) {
+    if (reduced.test(d))
+      stream.push_back(d);
+    else
+      tiles[d] = 0;
+  }
+  if (stream.size() == schedule.getStream().size())
+    return schedule;
+  return ScheduleAttr::get(
+      kernel.getContext(),
+      stream.empty() ? ScheduleKind::Map : ScheduleKind::Stream,
+      schedule.getGrid(), tiles, stream, schedule.getReason(), /*parts=*/0,
+      stream.empty() ? 0 : schedule.getLazy(), schedule.getHints());
+}
+
 FailureOr<KernelSpace> redfuse::analyseSpace(KernelOp kernel) {
   KernelSpace space;
-  space.schedule = kernel.getScheduleAttr();
+  space.schedule = scheduleOf(kernel);
   if (space.schedule && space.schedule.getKind() == ScheduleKind::Split &&
       space.schedule.getGrid().empty()) {
     kernel.emitOpError("has a split schedule without the dim of its parts, the "

@@ -147,3 +147,25 @@ func.func @main(%x: memref<?x?xf32>, %o: memref<?xf32>) {
 // CHECK-LABEL: func.func private @dynamic
 // CHECK:         memref.dim
 // CHECK:         vector.create_mask
+
+// -----
+
+// What a fold walked that is gone is not walked: dim 1 is in 'stream', and nothing
+// reduces it.
+// CHECK-LABEL: func.func @unreduced
+// CHECK: redfuse.kernel_body
+// CHECK-NOT: scf.for {{.*}} step %c4
+#m = affine_map<(i, j) -> (i)>
+func.func @unreduced(%x: memref<6xf32>, %out: memref<6xf32>) {
+  redfuse.launch @unreduced_0 ins(%x : memref<6xf32>) outs(%out : memref<6xf32>)
+  return
+}
+redfuse.kernel @unreduced_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<stream, tiles = [0, 4], stream = [1]>} {
+^bb0(%x: tensor<6xf32>, %init: tensor<6xf32>):
+  %0 = redfuse.finalize {indexing_maps = [#m, #m]} ins(%x : tensor<6xf32>) outs(%init : tensor<6xf32>) {
+  ^bb0(%a: f32):
+    redfuse.yield %a : f32
+  } -> tensor<6xf32>
+  redfuse.yield %0 : tensor<6xf32>
+}

@@ -707,19 +707,6 @@ redfuse.kernel @grid attributes {num_inputs = 1 : i64, schedule = #redfuse.sched
 
 // -----
 
-// expected-error @below {{dim 0 is in 'stream' of the schedule, but no op of the kernel reduces it}}
-redfuse.kernel @stream attributes {num_inputs = 1 : i64, schedule = #redfuse.schedule<stream, tiles = [4, 4], stream = [0]>} {
-^bb0(%x: tensor<6x7xf32>, %a: tensor<6xf32>):
-  %0 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]} ins(%x : tensor<6x7xf32>) outs(%a : tensor<6xf32>) {
-  ^bb0(%u: f32):
-    %s = redfuse.reduce add %u over [1] into [0] : f32
-    redfuse.yield %s : f32
-  } -> tensor<6xf32>
-  redfuse.yield %0 : tensor<6xf32>
-}
-
-// -----
-
 // expected-error @below {{the schedule has 1 tiles, expected one for each of the 2 iteration dims}}
 redfuse.kernel @tiles attributes {num_inputs = 1 : i64, schedule = #redfuse.schedule<resident, tiles = [4]>} {
 ^bb0(%x: tensor<6x7xf32>, %a: tensor<6xf32>):
