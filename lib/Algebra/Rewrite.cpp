@@ -378,29 +378,38 @@ SmallVector<unsigned> Rewriter::pruneInputs(Block &block, SmallBitVector dims,
                                             ArrayRef<AffineMap> otherMaps) {
   unsigned numInputs = cascade.getInputs().size();
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
-  auto markPlain = [&](AffineMap map) {
+  // Dims whose extent an operand has: an index of it is the dim alone.
+  SmallBitVector given(dims.size()), keep(numInputs);
+  auto give = [&](AffineMap map) {
     for (AffineExpr e : map.getResults())
       if (auto dim = dyn_cast<AffineDimExpr>(e))
-        dims.reset(dim.getPosition());
+        given.set(dim.getPosition());
   };
-  SmallBitVector keep(numInputs);
+  // Dims in expressions need an extent, too.
+  auto keepInput = [&](unsigned i) {
+    keep.set(i);
+    dims |= getDimsOf(maps[i]);
+    give(maps[i]);
+  };
   for (AffineMap map : otherMaps)
-    markPlain(map);
+    give(map);
   for (unsigned i = 0; i < numInputs; ++i)
-    if (!block.getArgument(i).use_empty()) {
-      keep.set(i);
-      for (int64_t dim : toDims(getDimsOf(maps[i])))
-        dims.set(dim); // Dims in expressions need an extent, too.
+    if (!block.getArgument(i).use_empty())
+      keepInput(i);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (unsigned i = 0; i < numInputs; ++i) {
+      SmallBitVector before = given;
+      give(maps[i]);
+      SmallBitVector more = given;
+      given = before;
+      more.reset(before);
+      more &= dims;
+      if (keep.test(i) || more.none())
+        continue;
+      keepInput(i);
+      changed = true;
     }
-  for (unsigned i : keep.set_bits())
-    markPlain(maps[i]);
-  for (AffineMap map : otherMaps)
-    markPlain(map);
-  for (unsigned i = 0; i < numInputs && dims.any(); ++i) {
-    SmallBitVector before = dims;
-    markPlain(maps[i]);
-    if (before != dims)
-      keep.set(i);
   }
   SmallVector<unsigned> kept;
   for (unsigned i : keep.set_bits())

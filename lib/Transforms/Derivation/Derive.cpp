@@ -41,7 +41,7 @@ static SmallVector<int64_t> getReducedDims(CascadeOp cascade) {
                             : toDims(candidates.back());
 }
 
-/// Gives every dim of `dims`, and every other reduced one, an input that has it:
+/// Gives every dim of `dims`, and every other one that needs it, an input that has it:
 /// a fold has no results of the cascade's shape, and data read at computed
 /// positions has no shape of its own.
 static void giveExtents(CascadeOp cascade, ArrayRef<int64_t> dims) {
@@ -49,6 +49,17 @@ static void giveExtents(CascadeOp cascade, ArrayRef<int64_t> dims) {
   for (auto reduce : cascade.getBody().front().getOps<ReduceOp>())
     needed.insert(reduce.getOver().begin(), reduce.getOver().end());
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
+  // And what inputs have inside expressions alone, where no state has it either (that
+  // of a constant's sum has no dims).
+  for (AffineMap map : ArrayRef(maps).take_front(cascade.getInputs().size()))
+    for (unsigned d : getDimsOf(map).set_bits())
+      if (llvm::none_of(cascade.getBody().front().getOps<ReduceOp>(),
+                        [&](ReduceOp reduce) {
+                          return llvm::is_contained(reduce.getInto(), d) &&
+                                 !matchPattern(reduce.getOperand(0),
+                                               m_Constant());
+                        }))
+        needed.insert(d);
   auto program = cast<IndexProgramOpInterface>(*cascade);
   OpBuilder b(cascade);
   for (int64_t d : needed) {
