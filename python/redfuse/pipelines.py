@@ -79,7 +79,7 @@ def unfused() -> list[tuple[str, str]]:
             "builtin.module(redfuse-normalize-generalize,redfuse-lower-tm-tensor,"
             "convert-elementwise-to-linalg,redfuse-widen-integers,canonicalize,cse,"
             "resolve-ranked-shaped-type-result-dims,"
-            "func.func(int-range-optimizations),canonicalize,cse)",
+            "func.func(int-range-optimizations),canonicalize,cse,redfuse-normalize-generalize)",
         ),
         (
             "bufferize",

@@ -96,6 +96,28 @@ struct LowerGather : OpRewritePattern<tensor::GatherOp> {
   }
 };
 
+/// Along a dim of one element there is no step. (Buffers of the slice would have a
+/// stride there that upstream cannot tell from those of other dims.)
+struct DropUnitStrides : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<OpFoldResult> strides = op.getMixedStrides();
+    bool changed = false;
+    for (auto [size, stride] : llvm::zip_equal(op.getMixedSizes(), strides))
+      if (isOneInteger(size) && !isOneInteger(stride)) {
+        stride = rewriter.getIndexAttr(1);
+        changed = true;
+      }
+    if (!changed)
+      return rewriter.notifyMatchFailure(op, "all of its strides matter");
+    rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(
+        op, op.getType(), op.getSource(), op.getMixedOffsets(),
+        op.getMixedSizes(), strides);
+    return success();
+  }
+};
+
 /// A table that never changes is a constant.
 struct LoadTable : OpRewritePattern<ml_program::GlobalLoadConstOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -132,7 +154,7 @@ struct HoistExtent : OpRewritePattern<tensor::DimOp> {
 } // namespace
 
 void redfuse::populateStructuredPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerPack, LowerUnPack, LowerGather, LoadTable, HoistExtent>(
-      patterns.getContext());
+  patterns.add<LowerPack, LowerUnPack, LowerGather, DropUnitStrides, LoadTable,
+               HoistExtent>(patterns.getContext());
   linalg::populateDecomposeWinogradOpsPatterns(patterns);
 }

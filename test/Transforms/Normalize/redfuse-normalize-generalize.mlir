@@ -171,3 +171,13 @@ func.func @stack(%a: tensor<3x5xf32>, %b: tensor<3x5xf32>) -> tensor<3x2x5xf32> 
   %e = tensor.expand_shape %c [[0], [1, 2]] output_shape [3, 2, 5] : tensor<3x10xf32> into tensor<3x2x5xf32>
   return %e : tensor<3x2x5xf32>
 }
+
+// -----
+
+// Along a dim of one element there is no step.
+// CHECK-LABEL: func @unit_strides
+// CHECK: tensor.extract_slice %{{.*}}[0, 0] [1, 2] [1, 2]
+func.func @unit_strides(%x: tensor<2x4xf32>) -> tensor<2xf32> {
+  %s = tensor.extract_slice %x[0, 0] [1, 2] [2, 2] : tensor<2x4xf32> to tensor<2xf32>
+  return %s : tensor<2xf32>
+}
