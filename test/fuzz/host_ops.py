@@ -360,7 +360,7 @@ def _reshape(op: Op, run: Run) -> list[Any]:
     array, shape = (run.values[v] for v in op.operands)
     for n in shape:
         if n is ANY:
-            run.integer(op.operands[1])
+            run.integer(_unknown(run))
     return _reshaped(array, [run.extent(n) if isinstance(n, int) else _raise() for n in shape], op)
 
 
