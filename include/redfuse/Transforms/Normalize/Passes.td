@@ -15,13 +15,44 @@ class NormalizePass<string flag> : Pass<"redfuse-normalize-" # flag> {
 }
 
 def NormalizeGeneralize : NormalizePass<"generalize"> {
-  let summary = "Spell every structured op as linalg.generic";
+  let summary = "Rewrite every structured op as linalg.generic";
   let description = [{
-    Named linalg ops (matmuls, convolutions, poolings, reduce, map, transpose,
-    broadcast, ...) become `linalg.generic`; `linalg.softmax` and torch-mlir's
-    `tm_tensor.attention` are decomposed; a concatenation is a choice by position;
-    element-wise `arith` and `math` ops on tensors and `tensor.generate` become
-    generics too. Only `linalg.fill` keeps its name: it says "a scalar".
+    Later passes read one op instead of dozens. Named linalg ops (matmuls,
+    convolutions, poolings, reduce, map, transpose, broadcast, ...) become
+    `linalg.generic`; `linalg.softmax` and torch-mlir's `tm_tensor.attention` are
+    decomposed; a concatenation is a choice by position; element-wise `arith` and
+    `math` ops on tensors and `tensor.generate` become generics too. Only
+    `linalg.fill` keeps its name: it says "a scalar".
+
+    ```mlir
+    func.func @f(%a: tensor<5x7xf32>, %b: tensor<7x3xf32>, %c: tensor<5x3xf32>)
+        -> tensor<5x3xf32> {
+      %r = linalg.matmul ins(%a, %b : tensor<5x7xf32>, tensor<7x3xf32>)
+                         outs(%c : tensor<5x3xf32>) -> tensor<5x3xf32>
+      return %r : tensor<5x3xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #a = affine_map<(i, j, k) -> (i, k)>
+    #b = affine_map<(i, j, k) -> (k, j)>
+    #c = affine_map<(i, j, k) -> (i, j)>
+    func.func @f(%a: tensor<5x7xf32>, %b: tensor<7x3xf32>, %c: tensor<5x3xf32>)
+        -> tensor<5x3xf32> {
+      %r = linalg.generic {indexing_maps = [#a, #b, #c],
+                           iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%a, %b : tensor<5x7xf32>, tensor<7x3xf32>)
+          outs(%c : tensor<5x3xf32>) {
+      ^bb0(%x: f32, %y: f32, %sum: f32):
+        %p = arith.mulf %x, %y : f32
+        %s = arith.addf %sum, %p : f32
+        linalg.yield %s : f32
+      } -> tensor<5x3xf32>
+      return %r : tensor<5x3xf32>
+    }
+    ```
   }];
 }
 
@@ -31,6 +62,38 @@ def NormalizeDeadResults : NormalizePass<"dead-results"> {
     torch-mlir computes the argmax with every max; when nobody reads the index
     the generic becomes a plain max. Duplicated and unused operands go too, and
     an `outs` whose value is not read becomes a `tensor.empty`.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<?xf32>, %y: tensor<?xf32>, %z: tensor<?xf32>)
+        -> tensor<?xf32> {
+      %r:2 = linalg.generic {indexing_maps = [#id, #id, #id],
+                             iterator_types = ["parallel"]}
+          ins(%x : tensor<?xf32>) outs(%y, %z : tensor<?xf32>, tensor<?xf32>) {
+      ^bb0(%a: f32, %u: f32, %v: f32):
+        %p = arith.addf %a, %u : f32
+        %q = arith.mulf %a, %v : f32
+        linalg.yield %p, %q : f32, f32
+      } -> (tensor<?xf32>, tensor<?xf32>)
+      return %r#0 : tensor<?xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<?xf32>, %y: tensor<?xf32>, %z: tensor<?xf32>)
+        -> tensor<?xf32> {
+      %r = linalg.generic {indexing_maps = [#id, #id],
+                           iterator_types = ["parallel"]}
+          ins(%x : tensor<?xf32>) outs(%y : tensor<?xf32>) {
+      ^bb0(%a: f32, %u: f32):
+        %p = arith.addf %a, %u : f32
+        linalg.yield %p : f32
+      } -> tensor<?xf32>
+      return %r : tensor<?xf32>
+    }
+    ```
   }];
 }
 
@@ -42,11 +105,81 @@ def NormalizeConstants : NormalizePass<"constants"> {
     scalar becomes a `linalg.fill`; floating point casts of constants fold. A
     constant table of integers that is a sum of multiples of its own positions
     is computed from them.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<8xf32>, %e: tensor<8xf32>) -> tensor<8xf32> {
+      %two = arith.constant dense<2.0> : tensor<8xf32>
+      %r = linalg.generic {indexing_maps = [#id, #id, #id],
+                           iterator_types = ["parallel"]}
+          ins(%x, %two : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+      ^bb0(%a: f32, %b: f32, %out: f32):
+        %p = arith.mulf %a, %b : f32
+        linalg.yield %p : f32
+      } -> tensor<8xf32>
+      return %r : tensor<8xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %e: tensor<8xf32>) -> tensor<8xf32> {
+      %two = arith.constant 2.0 : f32
+      %r = linalg.generic {indexing_maps = [#id, #id],
+                           iterator_types = ["parallel"]}
+          ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+      ^bb0(%a: f32, %out: f32):
+        %p = arith.mulf %a, %two : f32
+        linalg.yield %p : f32
+      } -> tensor<8xf32>
+      return %r : tensor<8xf32>
+    }
+    ```
   }];
 }
 
 def NormalizeUnitDims : NormalizePass<"unit-dims"> {
   let summary = "Drop loops and tensor dims of static extent one";
+  let description = [{
+    A dim of one element says nothing: a reduction that keeps its dim
+    (`keepdim`) and one that drops it become the same generic. The tensors at
+    the edges are reshaped, which redfuse-normalize-reshapes then moves away.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #kept = affine_map<(i, j) -> (i, 0)>
+    func.func @f(%x: tensor<5x7xf32>, %e: tensor<5x1xf32>) -> tensor<5x1xf32> {
+      %r = linalg.generic {indexing_maps = [#all, #kept],
+                           iterator_types = ["parallel", "reduction"]}
+          ins(%x : tensor<5x7xf32>) outs(%e : tensor<5x1xf32>) {
+      ^bb0(%a: f32, %sum: f32):
+        %s = arith.addf %sum, %a : f32
+        linalg.yield %s : f32
+      } -> tensor<5x1xf32>
+      return %r : tensor<5x1xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<5x7xf32>, %e: tensor<5x1xf32>) -> tensor<5x1xf32> {
+      %d = tensor.collapse_shape %e [[0, 1]] : tensor<5x1xf32> into tensor<5xf32>
+      %s = linalg.generic {indexing_maps = [#all, #row],
+                           iterator_types = ["parallel", "reduction"]}
+          ins(%x : tensor<5x7xf32>) outs(%d : tensor<5xf32>) {
+      ^bb0(%a: f32, %sum: f32):
+        %s = arith.addf %sum, %a : f32
+        linalg.yield %s : f32
+      } -> tensor<5xf32>
+      %r = tensor.expand_shape %s [[0, 1]] output_shape [5, 1]
+           : tensor<5xf32> into tensor<5x1xf32>
+      return %r : tensor<5x1xf32>
+    }
+    ```
+  }];
 }
 
 def NormalizeReshapes : NormalizePass<"reshapes"> {
@@ -54,8 +187,44 @@ def NormalizeReshapes : NormalizePass<"reshapes"> {
   let description = [{
     A reshape beside a generic is folded by expanding the generic's loops (and by
     collapsing them where they cannot be expanded), until none is left between
-    two computing ops. Dims that are collapsed and expanded across each other are
-    first cut into what both are made of.
+    two computing ops, which could not be fused across it. Dims that are
+    collapsed and expanded across each other are first cut into what both are
+    made of.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<2x3xf32>, %e: tensor<6xf32>) -> tensor<2x3xf32> {
+      %flat = tensor.collapse_shape %x [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
+      %y = linalg.generic {indexing_maps = [#id, #id],
+                           iterator_types = ["parallel"]}
+          ins(%flat : tensor<6xf32>) outs(%e : tensor<6xf32>) {
+      ^bb0(%a: f32, %out: f32):
+        %p = math.exp %a : f32
+        linalg.yield %p : f32
+      } -> tensor<6xf32>
+      %r = tensor.expand_shape %y [[0, 1]] output_shape [2, 3]
+           : tensor<6xf32> into tensor<2x3xf32>
+      return %r : tensor<2x3xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    func.func @f(%x: tensor<2x3xf32>, %e: tensor<6xf32>) -> tensor<2x3xf32> {
+      %d = tensor.expand_shape %e [[0, 1]] output_shape [2, 3]
+           : tensor<6xf32> into tensor<2x3xf32>
+      %r = linalg.generic {indexing_maps = [#all, #all],
+                           iterator_types = ["parallel", "parallel"]}
+          ins(%x : tensor<2x3xf32>) outs(%d : tensor<2x3xf32>) {
+      ^bb0(%a: f32, %out: f32):
+        %p = math.exp %a : f32
+        linalg.yield %p : f32
+      } -> tensor<2x3xf32>
+      return %r : tensor<2x3xf32>
+    }
+    ```
   }];
 }
 
@@ -65,31 +234,127 @@ def NormalizeViews : NormalizePass<"views"> {
     A generic that only yields one of its inputs, and a `tensor.extract_slice`
     with static offsets and strides, disappear into the indexing maps of their
     readers. A slice reads `d + offset`; where the offset is zero but the extent
-    is smaller than the operand's, the map reads `d mod extent-of-the-operand`,
+    is smaller than the operand's, the map reads `d mod extent-of-the-slice`,
     because linalg takes a plain `d` as a statement about the loop's extent.
     Unit dims that were added to what is computed here are not read at all.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    func.func @f(%x: tensor<6x9xf32>, %e: tensor<4x3xf32>) -> tensor<4x3xf32> {
+      %s = tensor.extract_slice %x[0, 2] [4, 3] [1, 1]
+           : tensor<6x9xf32> to tensor<4x3xf32>
+      %r = linalg.generic {indexing_maps = [#all, #all],
+                           iterator_types = ["parallel", "parallel"]}
+          ins(%s : tensor<4x3xf32>) outs(%e : tensor<4x3xf32>) {
+      ^bb0(%a: f32, %out: f32):
+        %p = math.exp %a : f32
+        linalg.yield %p : f32
+      } -> tensor<4x3xf32>
+      return %r : tensor<4x3xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #slice = affine_map<(i, j) -> (i mod 4, j + 2)>
+    func.func @f(%x: tensor<6x9xf32>, %e: tensor<4x3xf32>) -> tensor<4x3xf32> {
+      %r = linalg.generic {indexing_maps = [#slice, #all],
+                           iterator_types = ["parallel", "parallel"]}
+          ins(%x : tensor<6x9xf32>) outs(%e : tensor<4x3xf32>) {
+      ^bb0(%a: f32, %out: f32):
+        %p = math.exp %a : f32
+        linalg.yield %p : f32
+      } -> tensor<4x3xf32>
+      return %r : tensor<4x3xf32>
+    }
+    ```
   }];
 }
 
 def NormalizeSorts : NormalizePass<"sorts"> {
-  let summary = "A sort of which only the first k elements are used is a top-k";
+  let summary = "Turn a sort of which only the first k elements are used into a top-k";
   let description = [{
-    `tm_tensor.sort` whose results are read only through slices of the first k
-    elements along the sorted dimension becomes `tm_tensor.topk`; positions that
-    were sorted along are then implied.
+    A top-k is a reduction and can be fused, a sort cannot. `tm_tensor.sort`
+    whose results are read only through slices of the first k elements along the
+    sorted dimension becomes `tm_tensor.topk`; positions that were sorted along
+    are then implied.
+
+    ```mlir
+    func.func @f(%x: tensor<9xf32>, %i: tensor<9xi64>) -> tensor<3xi64> {
+      %s:2 = tm_tensor.sort dimension(0)
+          outs(%x, %i : tensor<9xf32>, tensor<9xi64>) {
+      ^bb0(%a: f32, %b: f32, %p: i64, %q: i64):
+        %ordered = arith.cmpf oge, %a, %b : f32
+        tm_tensor.yield %ordered : i1
+      } -> tensor<9xf32>, tensor<9xi64>
+      %r = tensor.extract_slice %s#1[0] [3] [1] : tensor<9xi64> to tensor<3xi64>
+      return %r : tensor<3xi64>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<9xf32>, %i: tensor<9xi64>) -> tensor<3xi64> {
+      %v = tensor.empty() : tensor<3xf32>
+      %w = tensor.empty() : tensor<3xi64>
+      %t:2 = tm_tensor.topk dimension(0)
+          ins(%x, %i : tensor<9xf32>, tensor<9xi64>)
+          outs(%v, %w : tensor<3xf32>, tensor<3xi64>) {
+      ^bb0(%new: f32, %placed: f32):
+        %before = arith.cmpf ult, %placed, %new : f32
+        tm_tensor.yield %before : i1
+      } -> tensor<3xf32>, tensor<3xi64>
+      return %t#1 : tensor<3xi64>
+    }
+    ```
   }];
   let dependentDialects = ["::redfuse::tm_tensor::TMTensorDialect",
     "mlir::arith::ArithDialect", "mlir::tensor::TensorDialect"];
 }
 
 def NormalizeScans : NormalizePass<"scans"> {
-  let summary = "tm_tensor.scan is a generic with a result for every prefix";
+  let summary = "Turn tm_tensor.scan into a generic with a result for every prefix";
   let description = [{
     In a generic with one reduction dim, a result whose map has that dim is
     written at every step: it holds what the accumulators are so far. An
     inclusive `tm_tensor.scan` by a known reducer becomes such a generic, whose
     other result is the last element of each row. Where every prefix is a result of
     the function, a total that the same value is yielded for is the last prefix.
+
+    ```mlir
+    func.func @f(%x: tensor<5x7xf32>, %y: tensor<5x7xf32>, %last: tensor<5xf32>)
+        -> tensor<5x7xf32> {
+      %r:2 = tm_tensor.scan dimension(1) inclusive(true) ins(%x : tensor<5x7xf32>)
+          outs(%y, %last : tensor<5x7xf32>, tensor<5xf32>) {
+      ^bb0(%a: f32, %b: f32):
+        %s = arith.addf %a, %b : f32
+        tm_tensor.yield %s : f32
+      } -> tensor<5x7xf32>, tensor<5xf32>
+      return %r#0 : tensor<5x7xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<5x7xf32>, %y: tensor<5x7xf32>, %last: tensor<5xf32>)
+        -> tensor<5x7xf32> {
+      // ... %zeros is filled with zeros, %e is empty
+      %r:2 = linalg.generic {indexing_maps = [#all, #row, #all],
+                             iterator_types = ["parallel", "reduction"]}
+          ins(%x : tensor<5x7xf32>)
+          outs(%zeros, %e : tensor<5xf32>, tensor<5x7xf32>) {
+      ^bb0(%a: f32, %sum: f32, %out: f32):
+        %s = arith.addf %sum, %a : f32
+        linalg.yield %s, %s : f32, f32
+      } -> (tensor<5xf32>, tensor<5x7xf32>)
+      return %r#1 : tensor<5x7xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::redfuse::tm_tensor::TMTensorDialect",
     "mlir::arith::ArithDialect", "mlir::scf::SCFDialect",
@@ -97,7 +362,7 @@ def NormalizeScans : NormalizePass<"scans"> {
 }
 
 def NormalizeCombiners : NormalizePass<"combiners"> {
-  let summary = "Declared reducers of generics are redfuse.combine in their bodies";
+  let summary = "Turn declared reducers of generics into redfuse.combine";
   let description = [{
     A generic with `redfuse.combiner = {identity = [...], ordered}` has k
     identities, k inputs and k accumulators (its first k results). What its body
@@ -105,46 +370,151 @@ def NormalizeCombiners : NormalizePass<"combiners"> {
     region of a declared reducer: left the accumulators, right the inputs.
     Without `ordered` it has to be commutative, too. Whatever does not fit is
     noted in `redfuse.refused`, and the generic stays an ordinary loop.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<5x7xf32>, %init: tensor<5xf32>) -> tensor<5xf32> {
+      %r = linalg.generic {indexing_maps = [#all, #row],
+                           iterator_types = ["parallel", "reduction"],
+                           redfuse.combiner = {identity = [0.0 : f32], ordered}}
+          ins(%x : tensor<5x7xf32>) outs(%init : tensor<5xf32>) {
+      ^bb0(%a: f32, %acc: f32):
+        %s = arith.addf %acc, %a : f32
+        linalg.yield %s : f32
+      } -> tensor<5xf32>
+      return %r : tensor<5xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<5x7xf32>, %init: tensor<5xf32>) -> tensor<5xf32> {
+      %r = linalg.generic {indexing_maps = [#all, #row],
+                           iterator_types = ["parallel", "reduction"]}
+          ins(%x : tensor<5x7xf32>) outs(%init : tensor<5xf32>) {
+      ^bb0(%a: f32, %acc: f32):
+        %c = redfuse.combine %acc, %a {identities = [0.0 : f32], ordered}
+             : (f32, f32) -> f32 {
+        ^bb0(%left: f32, %right: f32):
+          %s = arith.addf %left, %right : f32
+          redfuse.yield %s : f32
+        }
+        linalg.yield %c : f32
+      } -> tensor<5xf32>
+      return %r : tensor<5xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::redfuse::RedfuseDialect"];
 }
 
 def NormalizeExtents : NormalizePass<"extents"> {
-  let summary = "arithmetic on extents that is known";
+  let summary = "Simplify arithmetic on extents";
   let description = [{
     Extents and their products, numbers of elements, are not negative and do not
     wrap; a product divided by some of its factors is the product of the others.
     So the sizes of dynamic reshapes and the assertions about them, which ask
-    for a dim of -1 wherever there could be one, become products of extents:
+    for a dim of -1 wherever there could be one, become products of extents.
 
     ```mlir
-    %0 = arith.muli %rows, %heads : i64             // both of tensor.dim
-    %1 = arith.cmpi slt, %0, %c0 : i64              // false
-    %2 = arith.muli %0, %columns : i64
-    %3 = arith.divsi %2, %rows : i64                // %heads * %columns
+    func.func @f(%x: tensor<?x?xf32>) -> (i1, index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %rows = tensor.dim %x, %c0 : tensor<?x?xf32>
+      %columns = tensor.dim %x, %c1 : tensor<?x?xf32>
+      %all = arith.muli %rows, %columns : index
+      %negative = arith.cmpi slt, %all, %c0 : index
+      %others = arith.divsi %all, %rows : index
+      return %negative, %others : i1, index
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<?x?xf32>) -> (i1, index) {
+      %c1 = arith.constant 1 : index
+      %columns = tensor.dim %x, %c1 : tensor<?x?xf32>
+      %false = arith.constant false
+      return %false, %columns : i1, index
+    }
     ```
   }];
 }
 
 def NormalizeReshapeOps : NormalizePass<"reshape-ops"> {
-  let summary = "tensor.reshape between matching shapes as expand and collapse";
+  let summary = "Turn tensor.reshape between matching shapes into expand and collapse";
   let description = [{
-    Extents are traced to where they come from, so that dynamic ones can be told
-    to be equal; what cannot be matched is noted in `redfuse.refused`.
+    The shape of a `tensor.reshape` is data; that of an expand or a collapse is
+    known, so that redfuse-normalize-reshapes can move it. Extents are traced to
+    where they come from, so that dynamic ones can be told to be equal; what
+    cannot be matched is noted in `redfuse.refused`.
+
+    ```mlir
+    func.func @f(%x: tensor<?x12xf32>) -> tensor<?x3x4xf32> {
+      %c0 = arith.constant 0 : index
+      %c3 = arith.constant 3 : index
+      %c4 = arith.constant 4 : index
+      %n = tensor.dim %x, %c0 : tensor<?x12xf32>
+      %shape = tensor.from_elements %n, %c3, %c4 : tensor<3xindex>
+      %r = tensor.reshape %x(%shape)
+           : (tensor<?x12xf32>, tensor<3xindex>) -> tensor<?x3x4xf32>
+      return %r : tensor<?x3x4xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<?x12xf32>) -> tensor<?x3x4xf32> {
+      %c0 = arith.constant 0 : index
+      %n = tensor.dim %x, %c0 : tensor<?x12xf32>
+      %r = tensor.expand_shape %x [[0], [1, 2]] output_shape [%n, 3, 4]
+           : tensor<?x12xf32> into tensor<?x3x4xf32>
+      return %r : tensor<?x3x4xf32>
+    }
+    ```
   }];
 }
 
 def NormalizeGathers : NormalizePass<"gathers"> {
-  let summary = "An element of a computed tensor is its scalar body at that index";
+  let summary = "Compute an element of a computed tensor where it is extracted";
   let description = [{
     `tensor.extract` of a tensor that a generic computes point by point becomes
     that generic's body, evaluated at the index; the tensor itself is then often
     not needed any more. Not where elements would be computed repeatedly.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<8xf32>, %k: index, %e: tensor<8xf32>) -> f32 {
+      %y = linalg.generic {indexing_maps = [#id, #id],
+                           iterator_types = ["parallel"]}
+          ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+      ^bb0(%a: f32, %out: f32):
+        %p = arith.mulf %a, %a : f32
+        linalg.yield %p : f32
+      } -> tensor<8xf32>
+      %r = tensor.extract %y[%k] : tensor<8xf32>
+      return %r : f32
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %k: index, %e: tensor<8xf32>) -> f32 {
+      %a = tensor.extract %x[%k] : tensor<8xf32>
+      %p = arith.mulf %a, %a : f32
+      return %p : f32
+    }
+    ```
   }];
 }
 
 def NormalizeBroadcasts : NormalizePass<"broadcasts"> {
-  let summary = "tensor.extract at loop indices is an operand with a map";
+  let summary = "Turn tensor.extract at loop indices into an operand with a map";
   let description = [{
     `tensor.extract` in a generic's body whose indices are loop indices becomes
     an operand. torch-mlir writes a broadcast of dynamic extents as an index
@@ -152,21 +522,115 @@ def NormalizeBroadcasts : NormalizePass<"broadcasts"> {
     plain `i`; where not, the broadcast is made in front, behind an `scf.if` that
     is not taken when the extents agree. What is computed for this reader alone is
     computed from broadcast operands: no condition stands between the two.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    func.func @f(%x: tensor<5x7xf32>, %b: tensor<7xf32>, %e: tensor<5x7xf32>)
+        -> tensor<5x7xf32> {
+      %r = linalg.generic {indexing_maps = [#all, #all],
+                           iterator_types = ["parallel", "parallel"]}
+          ins(%x : tensor<5x7xf32>) outs(%e : tensor<5x7xf32>) {
+      ^bb0(%a: f32, %out: f32):
+        %j = linalg.index 1 : index
+        %c = tensor.extract %b[%j] : tensor<7xf32>
+        %s = arith.addf %a, %c : f32
+        linalg.yield %s : f32
+      } -> tensor<5x7xf32>
+      return %r : tensor<5x7xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #column = affine_map<(i, j) -> (j)>
+    func.func @f(%x: tensor<5x7xf32>, %b: tensor<7xf32>, %e: tensor<5x7xf32>)
+        -> tensor<5x7xf32> {
+      %r = linalg.generic {indexing_maps = [#all, #column, #all],
+                           iterator_types = ["parallel", "parallel"]}
+          ins(%x, %b : tensor<5x7xf32>, tensor<7xf32>)
+          outs(%e : tensor<5x7xf32>) {
+      ^bb0(%a: f32, %c: f32, %out: f32):
+        %s = arith.addf %a, %c : f32
+        linalg.yield %s : f32
+      } -> tensor<5x7xf32>
+      return %r : tensor<5x7xf32>
+    }
+    ```
   }];
 }
 
 def NormalizePowers : NormalizePass<"powers"> {
-  let summary = "Powers by small whole constants are products";
+  let summary = "Expand powers by small whole constants into products";
+  let description = [{
+    `math.powf` and `math.fpowi` with a whole exponent of at most 16 (in
+    magnitude) become multiplications, by repeated squaring, and for a negative
+    exponent one division: products can be derived, and calls of `pow` cannot.
+
+    ```mlir
+    func.func @f(%x: f32) -> f32 {
+      %three = arith.constant 3.0 : f32
+      %r = math.powf %x, %three : f32
+      return %r : f32
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: f32) -> f32 {
+      %square = arith.mulf %x, %x : f32
+      %r = arith.mulf %x, %square : f32
+      return %r : f32
+    }
+    ```
+  }];
 }
 
 def NormalizeLoops : NormalizePass<"loops"> {
-  let summary = "Loops over elements that map and reduce are generics";
+  let summary = "Raise scf.for nests that map and reduce to linalg.generic";
   let description = [{
     An scf.for nest that inserts one element at each point, or that carries sums,
     products, maxima, affine recurrences and the like over extracted elements,
     becomes linalg.generic ops. A loop may do both: what it inserts at each step
     of a recurrence becomes a result for every prefix (see
-    redfuse-normalize-scans). What cannot be read so is left and noted in `redfuse.refused`.
+    redfuse-normalize-scans). What cannot be read so is left and noted in
+    `redfuse.refused`. Extracted elements become operands in
+    redfuse-normalize-broadcasts.
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %init: f32) -> f32 {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c8 = arith.constant 8 : index
+      %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%sum = %init) -> f32 {
+        %a = tensor.extract %x[%i] : tensor<8xf32>
+        %s = arith.addf %sum, %a : f32
+        scf.yield %s : f32
+      }
+      return %r : f32
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %init: f32) -> f32 {
+      // ... %t is filled with %init, and %n is empty: it says how long the loop is
+      %u = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>,
+                                            affine_map<(i) -> ()>],
+                           iterator_types = ["reduction"]}
+          ins(%n : tensor<8xi1>) outs(%t : tensor<f32>) {
+      ^bb0(%unused: i1, %sum: f32):
+        %i = linalg.index 0 : index
+        %a = tensor.extract %x[%i] : tensor<8xf32>
+        %s = arith.addf %sum, %a : f32
+        linalg.yield %s : f32
+      } -> tensor<f32>
+      %r = tensor.extract %u[] : tensor<f32>
+      return %r : f32
+    }
+    ```
   }];
 }
 
@@ -177,16 +641,121 @@ def NormalizeInvariants : NormalizePass<"invariants"> {
     in front of the loop, and so is what is computed of tensors of known extents.
     What reads or writes at computed places stays: in front of a loop of no
     rounds, nothing has checked it.
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %n: index, %a: f32) -> tensor<8xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %x) -> tensor<8xf32> {
+        %e = math.exp %a : f32
+        %u = tensor.insert %e into %t[%i] : tensor<8xf32>
+        scf.yield %u : tensor<8xf32>
+      }
+      return %r : tensor<8xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %n: index, %a: f32) -> tensor<8xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %e = math.exp %a : f32
+      %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %x) -> tensor<8xf32> {
+        %u = tensor.insert %e into %t[%i] : tensor<8xf32>
+        scf.yield %u : tensor<8xf32>
+      }
+      return %r : tensor<8xf32>
+    }
+    ```
   }];
 }
 
 def NormalizeCaptures : NormalizePass<"captures"> {
-  let summary = "Scalars computed from 0-d tensors are computed in the bodies";
+  let summary = "Sink scalars computed from 0-d tensors into the bodies that use them";
+  let description = [{
+    A body that uses a scalar of a reduction's 0-d result depends on that
+    reduction, but not by an operand. With the scalar's code in the body the
+    element is read there, and redfuse-normalize-broadcasts makes it an operand.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<8xf32>, %init: tensor<f32>) -> tensor<8xf32> {
+      %sum = linalg.reduce {arith.addf} ins(%x : tensor<8xf32>)
+             outs(%init : tensor<f32>) dimensions = [0]
+      %s = tensor.extract %sum[] : tensor<f32>
+      %n = math.sqrt %s : f32
+      %r = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]}
+          outs(%x : tensor<8xf32>) {
+      ^bb0(%a: f32):
+        %q = arith.divf %a, %n : f32
+        linalg.yield %q : f32
+      } -> tensor<8xf32>
+      return %r : tensor<8xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %init: tensor<f32>) -> tensor<8xf32> {
+      %sum = linalg.reduce {arith.addf} ins(%x : tensor<8xf32>)
+             outs(%init : tensor<f32>) dimensions = [0]
+      %r = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]}
+          outs(%x : tensor<8xf32>) {
+      ^bb0(%a: f32):
+        %s = tensor.extract %sum[] : tensor<f32>
+        %n = math.sqrt %s : f32
+        %q = arith.divf %a, %n : f32
+        linalg.yield %q : f32
+      } -> tensor<8xf32>
+      return %r : tensor<8xf32>
+    }
+    ```
+  }];
 }
 
 def LowerTMTensor : Pass<"redfuse-lower-tm-tensor"> {
-  let summary = "Sorts, top-k, scans, scatters and declared reducers that were "
-                "not fused become loops";
+  let summary = "Lower sorts, scans and the like that were not fused to loops";
+  let description = [{
+    Sorts, top-k, scans, scatters and declared reducers for which there is no
+    kernel become loops over elements, which run on the host (or, by
+    redfuse-host-to-gpu, in a kernel of their own).
+
+    ```mlir
+    func.func @f(%x: tensor<5xf32>, %y: tensor<5xf32>, %last: tensor<f32>)
+        -> tensor<5xf32> {
+      %r:2 = tm_tensor.scan dimension(0) inclusive(true) ins(%x : tensor<5xf32>)
+          outs(%y, %last : tensor<5xf32>, tensor<f32>) {
+      ^bb0(%acc: f32, %a: f32):
+        %s = arith.subf %acc, %a : f32
+        tm_tensor.yield %s : f32
+      } -> tensor<5xf32>, tensor<f32>
+      return %r#0 : tensor<5xf32>
+    }
+    ```
+
+    becomes (`%last` is carried along)
+
+    ```mlir
+    %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%t = %y) -> (tensor<5xf32>) {
+      %first = arith.cmpi eq, %i, %c0 : index
+      %s = scf.if %first -> (f32) {
+        %a = tensor.extract %x[%i] : tensor<5xf32>
+        scf.yield %a : f32
+      } else {
+        %before = arith.subi %i, %c1 : index
+        %a = tensor.extract %x[%i] : tensor<5xf32>
+        %acc = tensor.extract %t[%before] : tensor<5xf32>
+        %d = arith.subf %acc, %a : f32
+        scf.yield %d : f32
+      }
+      %u = tensor.insert %s into %t[%i] : tensor<5xf32>
+      scf.yield %u : tensor<5xf32>
+    }
+    ```
+  }];
   let dependentDialects = ["mlir::arith::ArithDialect",
                            "mlir::cf::ControlFlowDialect",
                            "mlir::scf::SCFDialect", "redfuse::RedfuseDialect",
