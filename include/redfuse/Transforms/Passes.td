@@ -63,6 +63,40 @@ def Raise : Pass<"redfuse-raise"> {
     become one argmax or argmin. Initial values that are not the identity of the
     reducer are combined after the reduction; the destinations of the cascade are
     never read. What cannot be raised stays and is listed in `redfuse.refused`.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<5x7xf32>, %init: tensor<5xf32>) -> tensor<5xf32> {
+      %r = linalg.generic {indexing_maps = [#all, #row],
+                           iterator_types = ["parallel", "reduction"]}
+          ins(%x : tensor<5x7xf32>) outs(%init : tensor<5xf32>) {
+      ^bb0(%a: f32, %sum: f32):
+        %p = arith.mulf %a, %a : f32
+        %s = arith.addf %sum, %p : f32
+        linalg.yield %s : f32
+      } -> tensor<5xf32>
+      return %r : tensor<5xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<5x7xf32>, %init: tensor<5xf32>) -> tensor<5xf32> {
+      %e = tensor.empty() : tensor<5xf32>
+      %r = redfuse.cascade {indexing_maps = [#all, #row, #row]}
+          ins(%x, %init : tensor<5x7xf32>, tensor<5xf32>)
+          outs(%e : tensor<5xf32>) {
+      ^bb0(%a: f32, %first: f32):
+        %p = arith.mulf %a, %a : f32
+        %sum = redfuse.reduce add %p over [1] into [0] : f32
+        %s = arith.addf %first, %sum : f32
+        redfuse.yield %s : f32
+      } -> tensor<5xf32>
+      return %r : tensor<5xf32>
+    }
+    ```
   }];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect",
                            "mlir::tensor::TensorDialect"];
@@ -75,6 +109,27 @@ def WidenIntegers : Pass<"redfuse-widen-integers"> {
     tensors, bodies and arithmetic. A number keeps its bits, with zeros above them,
     which operations that could leave others there clear. i1 stays, and so does what
     memory has. An operation for which this is not known is an error that names it.
+
+    ```mlir
+    func.func @f(%x: tensor<4xi4>, %k: index) -> i32 {
+      %a = tensor.extract %x[%k] : tensor<4xi4>
+      %r = arith.extsi %a : i4 to i32
+      return %r : i32
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<4xi8>, %k: index) -> i32 {
+      %a = tensor.extract %x[%k] : tensor<4xi8>
+      %four = arith.constant 4 : i8
+      %high = arith.shli %a, %four : i8
+      %signed = arith.shrsi %high, %four : i8
+      %r = arith.extsi %signed : i8 to i32
+      return %r : i32
+    }
+    ```
   }];
   let dependentDialects = ["mlir::arith::ArithDialect"];
 }
@@ -85,6 +140,38 @@ def WidenAccumulators : Pass<"redfuse-widen-accumulators"> {
     `redfuse.reduce add` (or `mul`) of f16, bf16 or narrower values becomes a
     reduction in f32 whose result is rounded once; products that are summed are
     taken in f32 as well. A 16-bit sum stagnates after some hundred terms.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<4x8xbf16>, %e: tensor<4xbf16>) -> tensor<4xbf16> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<4x8xbf16>) outs(%e : tensor<4xbf16>) {
+      ^bb0(%a: bf16):
+        %p = arith.mulf %a, %a : bf16
+        %s = redfuse.reduce add %p over [1] into [0] : bf16
+        redfuse.yield %s : bf16
+      } -> tensor<4xbf16>
+      return %r : tensor<4xbf16>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<4x8xbf16>, %e: tensor<4xbf16>) -> tensor<4xbf16> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<4x8xbf16>) outs(%e : tensor<4xbf16>) {
+      ^bb0(%a: bf16):
+        %w = arith.extf %a : bf16 to f32
+        %p = arith.mulf %w, %w : f32
+        %s = redfuse.reduce add %p over [1] into [0] : f32
+        %t = arith.truncf %s : f32 to bf16
+        redfuse.yield %t : bf16
+      } -> tensor<4xbf16>
+      return %r : tensor<4xbf16>
+    }
+    ```
   }];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect"];
 }
@@ -97,6 +184,38 @@ def NarrowDoubles : Pass<"redfuse-narrow-doubles"> {
     fewer digits than either has. Sums that were taken in both types are one
     then. What compares or selects by an f64 value, or uses one from outside,
     stays. Squares and sums beyond the range of f32 are infinite.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<4x8xbf16>, %e: tensor<4xbf16>) -> tensor<4xbf16> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<4x8xbf16>) outs(%e : tensor<4xbf16>) {
+      ^bb0(%a: bf16):
+        %d = arith.extf %a : bf16 to f64
+        %s = redfuse.reduce add %d over [1] into [0] : f64
+        %t = arith.truncf %s : f64 to bf16
+        redfuse.yield %t : bf16
+      } -> tensor<4xbf16>
+      return %r : tensor<4xbf16>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<4x8xbf16>, %e: tensor<4xbf16>) -> tensor<4xbf16> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<4x8xbf16>) outs(%e : tensor<4xbf16>) {
+      ^bb0(%a: bf16):
+        %w = arith.extf %a : bf16 to f32
+        %s = redfuse.reduce add %w over [1] into [0] : f32
+        %t = arith.truncf %s : f32 to bf16
+        redfuse.yield %t : bf16
+      } -> tensor<4xbf16>
+      return %r : tensor<4xbf16>
+    }
+    ```
   }];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect"];
 }
@@ -112,6 +231,43 @@ def Fuse : Pass<"redfuse-fuse"> {
     group is the whole program in index notation; two stages share an iteration
     dim where they read the same tensor at the same place. Every edge that stays
     leaves an entry in `redfuse.refused`.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<5x7xf32>, %d: tensor<5xf32>, %e: tensor<5x7xf32>)
+        -> tensor<5x7xf32> {
+      %m = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<5x7xf32>) outs(%d : tensor<5xf32>) {
+      ^bb0(%a: f32):
+        %max = redfuse.reduce maximumf %a over [1] into [0] : f32
+        redfuse.yield %max : f32
+      } -> tensor<5xf32>
+      %r = redfuse.cascade {indexing_maps = [#all, #row, #all]}
+          ins(%x, %m : tensor<5x7xf32>, tensor<5xf32>) outs(%e : tensor<5x7xf32>) {
+      ^bb0(%a: f32, %max: f32):
+        %s = arith.subf %a, %max : f32
+        redfuse.yield %s : f32
+      } -> tensor<5x7xf32>
+      return %r : tensor<5x7xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<5x7xf32>, %d: tensor<5xf32>, %e: tensor<5x7xf32>)
+        -> tensor<5x7xf32> {
+      %r = redfuse.cascade {indexing_maps = [#all, #all]}
+          ins(%x : tensor<5x7xf32>) outs(%e : tensor<5x7xf32>) {
+      ^bb0(%a: f32):
+        %max = redfuse.reduce maximumf %a over [1] into [0] : f32
+        %s = arith.subf %a, %max : f32
+        redfuse.yield %s : f32
+      } -> tensor<5x7xf32>
+      return %r : tensor<5x7xf32>
+    }
+    ```
   }];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::affine::AffineDialect",
                            "mlir::arith::ArithDialect", "mlir::tensor::TensorDialect"];
@@ -137,6 +293,40 @@ def KeepRoundings : Pass<"redfuse-keep-roundings"> {
 
     It is not followed into a sum, a product or a declared reducer: their results
     have a rounding of their own.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<6x80xf32>, %e: tensor<6xindex>) -> tensor<6xindex> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<6x80xf32>) outs(%e : tensor<6xindex>) {
+      ^bb0(%a: f32):
+        %h = arith.truncf %a : f32 to bf16
+        %w = arith.extf %h : bf16 to f32
+        %j = redfuse.index 1
+        %b:2 = redfuse.reduce argmax %w, %j over [1] into [0] : f32, index
+        redfuse.yield %b#1 : index
+      } -> tensor<6xindex>
+      return %r : tensor<6xindex>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<6x80xf32>, %e: tensor<6xindex>) -> tensor<6xindex> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<6x80xf32>) outs(%e : tensor<6xindex>) {
+      ^bb0(%a: f32):
+        %h = arith.truncf %a {redfuse.rounds} : f32 to bf16
+        %w = arith.extf %h : bf16 to f32
+        %j = redfuse.index 1
+        %b:2 = redfuse.reduce argmax %w, %j over [1] into [0] : f32, index
+        redfuse.yield %b#1 : index
+      } -> tensor<6xindex>
+      return %r : tensor<6xindex>
+    }
+    ```
   }];
   let dependentDialects = ["redfuse::RedfuseDialect"];
 }
@@ -157,6 +347,45 @@ def Derive : Pass<"redfuse-derive"> {
     which they are inputs. Folds and finalisations of one cascade carry
     `redfuse.pass`: a number of the cascade and that of the pass. What has no merge
     in any number of passes stays. `redfuse.refused` lists barriers and refusals.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<64x80xf32>, %e: tensor<64xf32>) -> tensor<64xf32> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row], schedule =
+          #redfuse.schedule<stream, grid = [0], tiles = [16, 32], stream = [1]>}
+          ins(%x : tensor<64x80xf32>) outs(%e : tensor<64xf32>) {
+      ^bb0(%a: f32):
+        %max = redfuse.reduce maximumf %a over [1] into [0] : f32
+        %away = arith.subf %a, %max : f32
+        %p = math.exp %away : f32
+        %sum = redfuse.reduce add %p over [1] into [0] : f32
+        redfuse.yield %sum : f32
+      } -> tensor<64xf32>
+      return %r : tensor<64xf32>
+    }
+    ```
+
+    becomes a fold that carries the maximum and the sum relative to it
+
+    ```mlir
+    %s:2 = redfuse.fold {indexing_maps = [#all, #row, #row], over = array<i64: 1>,
+        identities = [0xFF800000 : f32, 0.0 : f32], ...}
+        ins(%x : ...) outs(...) step {
+    ^bb0(%a: f32, %m: f32, %l: f32):
+      %tile = redfuse.reduce maximumf %a over [1] into [0] : f32
+      %max = arith.maximumf %m, %tile : f32
+      // ... %pivot is %max, or 0 where that is infinite;
+      // %p is exp(%a - %pivot), %scale is exp(%m - %pivot)
+      %sum = redfuse.reduce add %p over [1] into [0] : f32
+      %scaled = arith.mulf %l, %scale : f32
+      %new = arith.addf %scaled, %sum : f32
+      redfuse.yield %max, %new : f32, f32
+    } merge {
+      // ... the same of two states
+    } -> tensor<64xf32>, tensor<64xf32>
+    %r = redfuse.finalize ... ins(%s#0, %s#1 : ...) outs(%e : tensor<64xf32>) {...}
+    ```
   }];
   let options = [
     Option<"all", "all", "bool", "false",
@@ -196,6 +425,36 @@ def ExposeState : Pass<"redfuse-expose-state", "mlir::ModuleOp"> {
     whole dim. `redfuse.state` on the last function says which is which. Works on
     cascades (after `redfuse-fuse`); folds get their schedules here. A program
     whose state cannot be carried is an error, with the reason.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    #none = affine_map<(i) -> ()>
+    func.func @f(%x: tensor<?xf32>) -> tensor<f32> {
+      %e = tensor.empty() : tensor<f32>
+      %r = redfuse.cascade {indexing_maps = [#id, #none]}
+          ins(%x : tensor<?xf32>) outs(%e : tensor<f32>) {
+      ^bb0(%a: f32):
+        %s = redfuse.reduce add %a over [0] into [] : f32
+        redfuse.yield %s : f32
+      } -> tensor<f32>
+      return %r : tensor<f32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    // The identity of the sum: 0.
+    func.func @f__init() -> tensor<f32> {...}
+    // The sum of %chunk, plus %state.
+    func.func @f__update(%chunk: tensor<?xf32>, %state: tensor<f32>, %offset: index)
+        -> tensor<f32> {...}
+    // %a + %b.
+    func.func @f__merge(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {...}
+    // The sum itself.
+    func.func @f__finalize(%state: tensor<f32>, %total: index, %offset: index)
+        -> tensor<f32> attributes {redfuse.state = {...}} {...}
+    ```
   }];
   let options = [
     ListOption<"along", "along", "int64_t",
@@ -220,6 +479,35 @@ def Schedule : Pass<"redfuse-schedule"> {
     streamed, if a merge can be derived; if some reductions have a merge only once
     others are complete, in several passes; if not, the cascade stays resident.
     The reasons are recorded in `redfuse.refused`.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<64x1000xf32>, %e: tensor<64xf32>) -> tensor<64xf32> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<64x1000xf32>) outs(%e : tensor<64xf32>) {
+      ^bb0(%a: f32):
+        %s = redfuse.reduce add %a over [1] into [0] : f32
+        redfuse.yield %s : f32
+      } -> tensor<64xf32>
+      return %r : tensor<64xf32>
+    }
+    ```
+
+    becomes (a block sums 8 rows, which stay in the cache)
+
+    ```mlir
+    func.func @f(%x: tensor<64x1000xf32>, %e: tensor<64xf32>) -> tensor<64xf32> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row], schedule =
+          #redfuse.schedule<resident, grid = [0], tiles = [8, 0], reason = "...">}
+          ins(%x : tensor<64x1000xf32>) outs(%e : tensor<64xf32>) {
+      ^bb0(%a: f32):
+        %s = redfuse.reduce add %a over [1] into [0] : f32
+        redfuse.yield %s : f32
+      } -> tensor<64xf32>
+      return %r : tensor<64xf32>
+    }
+    ```
   }];
   let options = [
     Option<"kind", "kind", "std::string", "\"\"",
@@ -247,6 +535,40 @@ def Outline : Pass<"redfuse-outline", "mlir::ModuleOp"> {
     host keeps a `redfuse.launch`. Constants that bodies use move in; other values
     from outside, scalars and tensors that are read at computed positions, become
     arguments. The state of a fold exists inside the kernel only.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<8xf32>, %s: f32, %e: tensor<8xf32>) -> tensor<8xf32> {
+      %two = arith.constant 2.0 : f32
+      %r = redfuse.cascade {indexing_maps = [#id, #id]}
+          ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+      ^bb0(%a: f32):
+        %p = arith.mulf %a, %two : f32
+        %q = arith.addf %p, %s : f32
+        redfuse.yield %q : f32
+      } -> tensor<8xf32>
+      return %r : tensor<8xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %s: f32, %e: tensor<8xf32>) -> tensor<8xf32> {
+      %r = redfuse.launch @f_0 ins(%x, %s : tensor<8xf32>, f32)
+           outs(%e : tensor<8xf32>) -> tensor<8xf32>
+      return %r : tensor<8xf32>
+    }
+    redfuse.kernel @f_0 attributes {num_inputs = 2 : i64, info = {...}} {
+    ^bb0(%x: tensor<8xf32>, %s: f32, %e: tensor<8xf32>):
+      %two = arith.constant 2.0 : f32
+      %r = redfuse.cascade {indexing_maps = [#id, #id]}
+          ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+      // ... the body as it was
+      } -> tensor<8xf32>
+      redfuse.yield %r : tensor<8xf32>
+    }
+    ```
   }];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
@@ -258,6 +580,33 @@ def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
     of the segment, whose blocks fold a segment each and store its state; and a
     kernel that merges these states in index order, as a tree, and finalises. Where
     a result has the folded dims, the finalisation is a kernel of its own, a map.
+
+    ```mlir
+    redfuse.kernel @k attributes {num_inputs = 1 : i64, schedule =
+        #redfuse.schedule<split, grid = [0], stream = [1], parts = 2, ...>} {
+    ^bb0(%x: tensor<64x80xf32>, %out: tensor<64xf32>):
+      // ... a fold of %x over dim 1, finalised into %out
+    }
+    %r = redfuse.launch @k ins(%x : ...) outs(%e : ...) -> tensor<64xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    redfuse.kernel @k_parts attributes {num_inputs = 1 : i64, schedule =
+        #redfuse.schedule<split, grid = [0, 2], stream = [1], parts = 2, ...>} {
+    ^bb0(%x: tensor<64x80xf32>, %states: tensor<2x64xf32>):
+      // ... the fold over segment d2 of dim 1, whose state goes to (d2, d0)
+    }
+    redfuse.kernel @k_merge attributes {num_inputs = 1 : i64, schedule =
+        #redfuse.schedule<map, grid = [0], ...>} {
+    ^bb0(%states: tensor<2x64xf32>, %out: tensor<64xf32>):
+      // ... the states at (0, d0) and (1, d0), merged and finalised into %out
+    }
+    %d = tensor.empty() : tensor<2x64xf32>
+    %s = redfuse.launch @k_parts ins(%x : ...) outs(%d : ...) -> tensor<2x64xf32>
+    %r = redfuse.launch @k_merge ins(%s : ...) outs(%e : ...) -> tensor<64xf32>
+    ```
   }];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
@@ -271,19 +620,35 @@ def ShareKernels : Pass<"redfuse-share-kernels", "mlir::ModuleOp"> {
     name as `redfuse.instead_of`, by which explanations find it. Works on buffers,
     because how a kernel is generated depends on their layouts.
 
-    Before, with two kernels of the same body:
-
     ```mlir
-    redfuse.launch @main_0 ins(%x : memref<8x16xf32>) outs(%a : memref<8xf32>)
-    redfuse.launch @main_1 ins(%y : memref<8x16xf32>) outs(%b : memref<8xf32>)
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32>, %out: memref<8xf32>) {
+      redfuse.launch @f_0 ins(%x : memref<8xf32>) outs(%out : memref<8xf32>)
+      redfuse.launch @f_1 ins(%y : memref<8xf32>) outs(%out : memref<8xf32>)
+      return
+    }
+    redfuse.kernel @f_0 attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<8xf32>, %o: tensor<8xf32>):
+      redfuse.yield %x : tensor<8xf32>
+    }
+    redfuse.kernel @f_1 attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<8xf32>, %o: tensor<8xf32>):
+      redfuse.yield %x : tensor<8xf32>
+    }
     ```
 
-    After:
+    becomes
 
     ```mlir
-    redfuse.launch @main_0 ins(%x : memref<8x16xf32>) outs(%a : memref<8xf32>)
-    redfuse.launch @main_0 ins(%y : memref<8x16xf32>) outs(%b : memref<8xf32>)
-      {redfuse.instead_of = "main_1"}
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32>, %out: memref<8xf32>) {
+      redfuse.launch @f_0 ins(%x : memref<8xf32>) outs(%out : memref<8xf32>)
+      redfuse.launch @f_0 ins(%y : memref<8xf32>) outs(%out : memref<8xf32>)
+          {redfuse.instead_of = "f_1"}
+      return
+    }
+    redfuse.kernel @f_0 attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<8xf32>, %o: tensor<8xf32>):
+      redfuse.yield %x : tensor<8xf32>
+    }
     ```
   }];
   let dependentDialects = ["redfuse::RedfuseDialect"];
@@ -296,6 +661,40 @@ def Destinations : Pass<"redfuse-destinations", "mlir::ModuleOp"> {
     beside `@f__shapes(inputs..., memref<?xindex>)`, which writes the extents of
     all results. A launch whose result is returned writes to the destination
     itself. Inputs are marked as not writable.
+
+    ```mlir
+    redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<?x4xf32>, %o: tensor<?x4xf32>):
+      redfuse.yield %x : tensor<?x4xf32>
+    }
+    func.func @f(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %c0 = arith.constant 0 : index
+      %n = tensor.dim %x, %c0 : tensor<?x4xf32>
+      %e = tensor.empty(%n) : tensor<?x4xf32>
+      %r = redfuse.launch @k ins(%x : tensor<?x4xf32>) outs(%e : tensor<?x4xf32>)
+           -> tensor<?x4xf32>
+      return %r : tensor<?x4xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f__shapes(%x: tensor<?x4xf32> {bufferization.writable = false},
+                         %extents: memref<?xindex>) {
+      // ... stores the extents of %r, %n and 4
+    }
+    func.func @f(%x: tensor<?x4xf32> {bufferization.writable = false},
+                 %out: memref<?x4xf32>) {
+      %t = bufferization.to_tensor %out restrict writable
+           : memref<?x4xf32> to tensor<?x4xf32>
+      %r = redfuse.launch @k ins(%x : tensor<?x4xf32>) outs(%t : tensor<?x4xf32>)
+           -> tensor<?x4xf32>
+      bufferization.materialize_in_destination %r in restrict writable %out
+          : (tensor<?x4xf32>, memref<?x4xf32>) -> ()
+      return
+    }
+    ```
   }];
   let dependentDialects = ["mlir::bufferization::BufferizationDialect",
                            "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",
@@ -306,7 +705,38 @@ def BufferizeHost : Pass<"redfuse-bufferize-host", "mlir::ModuleOp"> {
   let summary = "Turn the tensors of host functions into buffers";
   let description = [{
     Upstream's one-shot bufferization of everything but the bodies of kernels,
-    with contiguous buffers at function boundaries.
+    with contiguous buffers at function boundaries. Kernels keep their tensors:
+    where their values live is chosen when code is generated.
+
+    ```mlir
+    redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
+      redfuse.yield %x : tensor<4xf32>
+    }
+    func.func @f(%x: tensor<4xf32> {bufferization.writable = false},
+                 %out: memref<4xf32>) {
+      %t = bufferization.to_tensor %out restrict writable
+           : memref<4xf32> to tensor<4xf32>
+      %r = redfuse.launch @k ins(%x : tensor<4xf32>) outs(%t : tensor<4xf32>)
+           -> tensor<4xf32>
+      bufferization.materialize_in_destination %r in restrict writable %out
+          : (tensor<4xf32>, memref<4xf32>) -> ()
+      return
+    }
+    ```
+
+    becomes (after `canonicalize`, which drops the copy of `%out` to itself)
+
+    ```mlir
+    redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
+      redfuse.yield %x : tensor<4xf32>
+    }
+    func.func @f(%x: memref<4xf32>, %out: memref<4xf32>) {
+      redfuse.launch @k ins(%x : memref<4xf32>) outs(%out : memref<4xf32>)
+      return
+    }
+    ```
   }];
   let dependentDialects = ["mlir::bufferization::BufferizationDialect",
                            "mlir::memref::MemRefDialect", "mlir::linalg::LinalgDialect",
@@ -322,20 +752,27 @@ def LowerDeallocs : Pass<"redfuse-lower-deallocs", "mlir::ModuleOp"> {
     that reads them there, which the host of a GPU could not: its memory is the GPU's.
 
     ```mlir
-    bufferization.dealloc (%a, %b : memref<4xf32>, memref<4xf32>) if (%c, %d)
+    func.func @f(%a: memref<4xf32>, %b: memref<4xf32>, %c: i1, %d: i1) {
+      bufferization.dealloc (%a, %b : memref<4xf32>, memref<4xf32>) if (%c, %d)
+      return
+    }
     ```
 
     becomes
 
     ```mlir
-    %p = memref.extract_aligned_pointer_as_index %a : memref<4xf32> -> index
-    %q = memref.extract_aligned_pointer_as_index %b : memref<4xf32> -> index
-    %other = arith.cmpi ne, %q, %p : index
-    %kept = arith.xori %c, %true : i1
-    %once = arith.ori %other, %kept : i1
-    %free = arith.andi %d, %once : i1
-    scf.if %c { memref.dealloc %a : memref<4xf32> }
-    scf.if %free { memref.dealloc %b : memref<4xf32> }
+    func.func @f(%a: memref<4xf32>, %b: memref<4xf32>, %c: i1, %d: i1) {
+      %true = arith.constant true
+      %p = memref.extract_aligned_pointer_as_index %a : memref<4xf32> -> index
+      %q = memref.extract_aligned_pointer_as_index %b : memref<4xf32> -> index
+      %other = arith.cmpi ne, %q, %p : index
+      %kept = arith.xori %c, %true : i1
+      %once = arith.ori %other, %kept : i1
+      %free = arith.andi %d, %once : i1
+      scf.if %c { memref.dealloc %a : memref<4xf32> }
+      scf.if %free { memref.dealloc %b : memref<4xf32> }
+      return
+    }
     ```
   }];
   let dependentDialects = ["mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",

@@ -273,7 +273,7 @@ def NormalizeViews : NormalizePass<"views"> {
 }
 
 def NormalizeSorts : NormalizePass<"sorts"> {
-  let summary = "Turn a sort of which only the first k elements are used into a top-k";
+  let summary = "Turn sorts cut to their first k elements into top-k";
   let description = [{
     A top-k is a reduction and can be fused, a sort cannot. `tm_tensor.sort`
     whose results are read only through slices of the first k elements along the
@@ -445,7 +445,7 @@ def NormalizeExtents : NormalizePass<"extents"> {
 }
 
 def NormalizeReshapeOps : NormalizePass<"reshape-ops"> {
-  let summary = "Turn tensor.reshape between matching shapes into expand and collapse";
+  let summary = "Turn tensor.reshape into expand_shape and collapse_shape";
   let description = [{
     The shape of a `tensor.reshape` is data; that of an expand or a collapse is
     known, so that redfuse-normalize-reshapes can move it. Extents are traced to
@@ -565,7 +565,7 @@ def NormalizePowers : NormalizePass<"powers"> {
   let description = [{
     `math.powf` and `math.fpowi` with a whole exponent of at most 16 (in
     magnitude) become multiplications, by repeated squaring, and for a negative
-    exponent one division: products can be derived, and calls of `pow` cannot.
+    exponent one division, instead of a call.
 
     ```mlir
     func.func @f(%x: f32) -> f32 {
@@ -673,7 +673,7 @@ def NormalizeInvariants : NormalizePass<"invariants"> {
 }
 
 def NormalizeCaptures : NormalizePass<"captures"> {
-  let summary = "Sink scalars computed from 0-d tensors into the bodies that use them";
+  let summary = "Sink scalars computed from 0-d tensors into bodies";
   let description = [{
     A body that uses a scalar of a reduction's 0-d result depends on that
     reduction, but not by an operand. With the scalar's code in the body the
