@@ -13,6 +13,46 @@ def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
     every intermediate in tiles of the thread's scratch memory. A fold becomes a
     loop over the tiles of its streamed dims that carries the state; contractions
     become register tiles; ragged ends are masked.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: memref<64xf32>, %out: memref<64xf32>) {
+      redfuse.launch @k ins(%x : memref<64xf32>) outs(%out : memref<64xf32>)
+      return
+    }
+    redfuse.kernel @k attributes {num_inputs = 1 : i64,
+        schedule = #redfuse.schedule<map, grid = [0], tiles = [16]>} {
+    ^bb0(%x: tensor<64xf32>, %out: tensor<64xf32>):
+      %r = redfuse.cascade {indexing_maps = [#id, #id]}
+          ins(%x : tensor<64xf32>) outs(%out : tensor<64xf32>) {
+      ^bb0(%a: f32):
+        %e = math.exp %a : f32
+        redfuse.yield %e : f32
+      } -> tensor<64xf32>
+      redfuse.yield %r : tensor<64xf32>
+    }
+    ```
+
+    becomes (constants are left out)
+
+    ```mlir
+    func.func @f(%x: memref<64xf32>, %out: memref<64xf32>) {
+      call @k(%c0, %c4, %x, %out) {redfuse.parallel}
+          : (index, index, memref<64xf32>, memref<64xf32>) -> ()
+      // ...
+    }
+    func.func private @k(%begin: index, %end: index, %x: memref<64xf32>,
+        %out: memref<64xf32>) attributes {redfuse.kernel_body} {
+      scf.for %block = %begin to %end step %c1 {
+        %first = arith.muli %block, %c16 : index
+        scf.for %i = %c0 to %c16 step %c8 {
+          %at = arith.addi %first, %i : index
+          %a = vector.load %x[%at] : memref<64xf32>, vector<8xf32>
+          %e = math.exp %a : vector<8xf32>
+          vector.store %e, %out[%at] : memref<64xf32>, vector<8xf32>
+        // ...
+    }
+    ```
   }];
   let options = [Option<"vectorBits", "vector-bits", "int64_t", "0",
                         "width of a vector register; 0: that of the module's redfuse.target">];
@@ -33,17 +73,20 @@ def PlanMatrices : Pass<"redfuse-plan-matrices", "mlir::ModuleOp"> {
     A launch whose kernel does not fit gets the reason instead, and a remark. What
     has a plan keeps it.
 
-    Before:
+    A launch of a kernel that multiplies two matrices,
 
     ```mlir
-    redfuse.launch @k ins(%q, %k, %v : ...) outs(%o : memref<2x1024x128xbf16>)
+    redfuse.launch @k ins(%a, %b : memref<512x512xbf16>, memref<512x512xbf16>)
+        outs(%c : memref<512x512xf32>)
     ```
 
-    After `-redfuse-plan-matrices=chip=sm_90a`:
+    becomes, by `-redfuse-plan-matrices=chip=sm_90a`,
 
     ```mlir
-    redfuse.launch @k ins(%q, %k, %v : ...) outs(%o : memref<2x1024x128xbf16>)
-        {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 1, ...>}
+    redfuse.launch @k ins(%a, %b : memref<512x512xbf16>, memref<512x512xbf16>)
+        outs(%c : memref<512x512xf32>)
+        {redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 0,
+         tiles = [128, 128, 0], groups = 2, group_rows = 64, slots = 7, ...>}
     ```
   }];
   let options = [Option<"chip", "chip", "std::string", /*default=*/"\"\"",
@@ -63,8 +106,6 @@ def LazyPivots : Pass<"redfuse-lazy-pivots", "mlir::ModuleOp"> {
     generated kernel moves such a pivot, and all that is relative to it, in a branch
     that few steps take.
 
-    Before:
-
     ```mlir
     %score = arith.mulf %product, %scale : f32
     %top = redfuse.reduce maximumf over [3] into [1] (%score) : (f32) -> f32
@@ -72,7 +113,7 @@ def LazyPivots : Pass<"redfuse-lazy-pivots", "mlir::ModuleOp"> {
     %power = math.exp %distance : f32
     ```
 
-    After:
+    becomes
 
     ```mlir
     %top = redfuse.reduce maximumf over [3] into [1] (%product) : (f32) -> f32
@@ -100,6 +141,45 @@ def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
     fold run while those of the step before are added to its states. Launches that
     were not looked at are planned first, and their pivots made lazy
     (`redfuse-lazy-pivots`); those without a plan are generated as above.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: memref<64xf32>, %out: memref<64xf32>) {
+      redfuse.launch @k ins(%x : memref<64xf32>) outs(%out : memref<64xf32>)
+      return
+    }
+    redfuse.kernel @k attributes {num_inputs = 1 : i64,
+        schedule = #redfuse.schedule<map, grid = [0], tiles = [16]>} {
+    ^bb0(%x: tensor<64xf32>, %out: tensor<64xf32>):
+      %r = redfuse.cascade {indexing_maps = [#id, #id]}
+          ins(%x : tensor<64xf32>) outs(%out : tensor<64xf32>) {
+      ^bb0(%a: f32):
+        %e = math.exp %a : f32
+        redfuse.yield %e : f32
+      } -> tensor<64xf32>
+      redfuse.yield %r : tensor<64xf32>
+    }
+    ```
+
+    becomes (constants are left out, and threads that have nothing to store)
+
+    ```mlir
+    func.func @f(%x: memref<64xf32>, %out: memref<64xf32>) {
+      gpu.launch_func @redfuse_gpu::@k blocks in (%c4, %c1, %c1)
+          threads in (%c32, %c1, %c1) dynamic_shared_memory_size %none
+          args(%x : memref<64xf32>, %out : memref<64xf32>)
+      // ...
+    }
+    gpu.module @redfuse_gpu {
+      gpu.func @k(%x: memref<64xf32>, %out: memref<64xf32>) kernel
+          attributes {known_block_size = array<i32: 32, 1, 1>, redfuse.reuse} {
+        // ... %at is 16 times the block's number plus 4 times the thread's
+        %a = vector.load %x[%at] {alignment = 16 : i64} : ..., vector<4xf32>
+        %e = math.exp %a : vector<4xf32>
+        vector.store %e, %out[%at] {alignment = 16 : i64} : ...
+        // ...
+    }
+    ```
   }];
   let options = [Option<"chip", "chip", "std::string", /*default=*/"\"\"",
                         "the architecture, as sm_90a: whose matrix units may be used">];
@@ -122,6 +202,36 @@ def HostToGPU : Pass<"redfuse-host-to-gpu", "mlir::ModuleOp"> {
     from a buffer and decides what the host does is refused. Constant tensors
     (`memref.get_global`) become allocations with the attribute
     `redfuse.constant = @global`: the runtime's copy on the GPU.
+
+    ```mlir
+    func.func @f(%v: f32, %y: memref<4xf32>) {
+      %c0 = arith.constant 0 : index
+      memref.store %v, %y[%c0] : memref<4xf32>
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    module attributes {gpu.container_module} {
+      func.func @f(%v: f32, %y: memref<4xf32>) {
+        %c1 = arith.constant 1 : index
+        %none = arith.constant 0 : i32
+        gpu.launch_func @redfuse_gpu::@host_0 blocks in (%c1, %c1, %c1)
+            threads in (%c1, %c1, %c1) dynamic_shared_memory_size %none
+            args(%v : f32, %y : memref<4xf32>)
+        return
+      }
+      gpu.module @redfuse_gpu {
+        gpu.func @host_0(%v: f32, %y: memref<4xf32>) kernel {
+          %c0 = arith.constant 0 : index
+          memref.store %v, %y[%c0] : memref<4xf32>
+          gpu.return
+        }
+      }
+    }
+    ```
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
                            "mlir::linalg::LinalgDialect", "mlir::memref::MemRefDialect",
@@ -136,6 +246,44 @@ def ReuseValues : Pass<"redfuse-reuse-values"> {
     `redfuse.reuse`: no two operands share memory); a load of a tile element that
     the same thread stored is the stored value, until the tile is written again;
     tiles that nothing reads are dropped.
+
+    ```mlir
+    #shared = #gpu.address_space<workgroup>
+    gpu.module @m {
+      gpu.func @k(%x: memref<64xf32>, %y: memref<64xf32>) kernel
+          attributes {redfuse.reuse} {
+        %c0 = arith.constant 0 : index
+        %i = gpu.thread_id x
+        %bytes = gpu.dynamic_shared_memory : memref<?xi8, #shared>
+        %tile = memref.view %bytes[%c0][]
+            : memref<?xi8, #shared> to memref<64xf32, #shared>
+        %a = memref.load %x[%i] : memref<64xf32>
+        memref.store %a, %tile[%i] : memref<64xf32, #shared>
+        gpu.barrier
+        %b = memref.load %tile[%i] : memref<64xf32, #shared>
+        %c = memref.load %x[%i] : memref<64xf32>
+        %d = arith.addf %b, %c : f32
+        memref.store %d, %y[%i] : memref<64xf32>
+        gpu.return
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m {
+      gpu.func @k(%x: memref<64xf32>, %y: memref<64xf32>) kernel
+          attributes {redfuse.reuse} {
+        %i = gpu.thread_id x
+        %a = memref.load %x[%i] : memref<64xf32>
+        gpu.barrier
+        %d = arith.addf %a, %a : f32
+        memref.store %d, %y[%i] : memref<64xf32>
+        gpu.return
+      }
+    }
+    ```
   }];
 }
 
@@ -146,6 +294,30 @@ def StreamedAccesses : Pass<"redfuse-streamed-accesses", "mlir::gpu::GPUModuleOp
     `nontemporal` and move 4, 8 or 16 bytes, aligned so, become
     `ld.global.L1::no_allocate` and `st.global.L1::no_allocate`, which LLVM has no
     form of. Other accesses stay as they are.
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>) {
+        %v = llvm.load %p {alignment = 4 : i64, nontemporal} : !llvm.ptr<1> -> i32
+        llvm.store %v, %q : i32, !llvm.ptr<1>
+        llvm.return
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>) {
+        %v = llvm.inline_asm has_side_effects asm_dialect = att
+            "ld.global.L1::no_allocate.b32 $0, [$1];", "=r,l" %p
+            : (!llvm.ptr<1>) -> i32
+        llvm.store %v, %q : i32, !llvm.ptr<1>
+        llvm.return
+      }
+    }
+    ```
   }];
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
@@ -156,6 +328,30 @@ def LowWords : Pass<"redfuse-low-words", "mlir::gpu::GPUModuleOp"> {
     For NVIDIA GPUs, on the LLVM dialect: LLVM stores the low 32 bits of an f64's
     register by a `st.b32` of that register, which ptxas (12.8 and 13.0) takes for a
     conversion of the f64 to an integer. A `mov.b64 {low, _}, x` takes them instead.
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%x: f64, %p: !llvm.ptr) {
+        %bits = llvm.bitcast %x : f64 to i64
+        %low = llvm.trunc %bits : i64 to i32
+        llvm.store %low, %p : i32, !llvm.ptr
+        llvm.return
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%x: f64, %p: !llvm.ptr) {
+        %low = llvm.inline_asm asm_dialect = att
+            "mov.b64 {$0, _}, $1;", "=r,d" %x : (f64) -> i32
+        llvm.store %low, %p : i32, !llvm.ptr
+        llvm.return
+      }
+    }
+    ```
   }];
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
@@ -167,6 +363,22 @@ def ExternSharedMemory : Pass<"redfuse-extern-shared-memory"> {
     no elements. LLVM then takes any two accesses to it for disjoint, and keeps
     values in registers that have changed. As an external declaration its size is
     unknown.
+
+    ```mlir
+    gpu.module @m {
+      llvm.mlir.global internal @shared()
+          {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m {
+      llvm.mlir.global external @shared()
+          {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
+    }
+    ```
   }];
 }
 
