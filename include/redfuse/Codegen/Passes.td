@@ -241,7 +241,8 @@ def HostToGPU : Pass<"redfuse-host-to-gpu", "mlir::ModuleOp"> {
 def ReuseValues : Pass<"redfuse-reuse-values"> {
   let summary = "Keep in registers what a GPU thread has already";
   let description = [{
-    In each `gpu.func`, after `canonicalize,cse`: a load of a kernel's input that
+    Redundant load elimination and store-to-load forwarding, across barriers. In
+    each `gpu.func`, after `canonicalize,cse`: a load of a kernel's input that
     repeats an earlier one is that value (where the function is marked
     `redfuse.reuse`: no two operands share memory); a load of a tile element that
     the same thread stored is the stored value, until the tile is written again;

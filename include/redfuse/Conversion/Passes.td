@@ -203,10 +203,10 @@ def ExpandMath : Pass<"redfuse-expand-math"> {
 def LowerVectors : Pass<"redfuse-lower-vectors"> {
   let summary = "Lower vector ops of rank two and more to one-dimensional ones";
   let description = [{
-    Transposes become shuffles, multi-reductions, contractions and outer
-    products become fused multiply-adds, masks become masked ops; loads and
-    stores of i1 vectors go through bytes, because an i1 takes a byte in a
-    memref and a bit in an LLVM vector.
+    LLVM's vectors have one dim. Transposes become shuffles, multi-reductions,
+    contractions and outer products become fused multiply-adds, masks become
+    masked ops; loads and stores of i1 vectors go through bytes, because an i1
+    takes a byte in a memref and a bit in an LLVM vector.
 
     ```mlir
     func.func @f(%x: vector<2x16xf32>, %a: vector<16xf32>) -> vector<16xf32> {
@@ -355,8 +355,8 @@ def LowerLaunches : Pass<"redfuse-lower-launches", "::mlir::ModuleOp"> {
 def Interfaces : Pass<"redfuse-interfaces", "::mlir::ModuleOp"> {
   let summary = "Ask for the C interface of every public function";
   let description = [{
-    Marks public functions with `llvm.emit_c_interface`, which
-    `redfuse-packed-entries` builds upon. Run before the conversion of
+    Marks public functions with `llvm.emit_c_interface`: their memrefs are then
+    passed as pointers to descriptors, which `redfuse-packed-entries` builds upon. Run before the conversion of
     functions.
 
     ```mlir
@@ -378,7 +378,8 @@ def Interfaces : Pass<"redfuse-interfaces", "::mlir::ModuleOp"> {
 def PackedEntries : Pass<"redfuse-packed-entries", "::mlir::ModuleOp"> {
   let summary = "Give every public function a packed C entry";
   let description = [{
-    For every public `@f` (in the LLVM dialect, with its C interface) adds
+    Functions of all signatures can then be called in one way. For every public
+    `@f` (in the LLVM dialect, with its C interface) adds
     `void f__packed(void **args)`, where `args[i]` points to the descriptor of
     a memref argument or to the scalar itself. All other functions become
     internal.

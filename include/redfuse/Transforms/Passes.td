@@ -225,6 +225,7 @@ def NarrowDoubles : Pass<"redfuse-narrow-doubles"> {
 def Fuse : Pass<"redfuse-fuse"> {
   let summary = "Make one cascade of cascades that feed each other";
   let description = [{
+    What one cascade hands to another need not go through memory in one kernel.
     Groups are grown along the edges from producers to consumers, then between
     cascades that share an input, while a cost model (`redfuse.target` on the
     module, else a small CPU) finds one kernel better than two. The body of a
@@ -339,7 +340,7 @@ def Derive : Pass<"redfuse-derive"> {
     step, the merge and the identities follow from the cascade's body:
     contributions are brought to sums of products, factors that are free of the
     folded dims are taken out, exponentials are taken relative to a running
-    maximum.
+    maximum. So the online softmax follows from the plain one.
 
     Where a reduction has no merge with those before it (a barrier: rounding,
     comparison, ...), the cascade is cut there: the reductions before it are folded
@@ -576,7 +577,8 @@ def Outline : Pass<"redfuse-outline", "mlir::ModuleOp"> {
 def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
   let summary = "Make two kernels of one whose fold is split over blocks";
   let description = [{
-    A kernel with a `split` schedule becomes a kernel with one more dim, the number
+    Where a few long reductions would leave processors idle (as for split-K): a
+    kernel with a `split` schedule becomes a kernel with one more dim, the number
     of the segment, whose blocks fold a segment each and store its state; and a
     kernel that merges these states in index order, as a tree, and finalises. Where
     a result has the folded dims, the finalisation is a kernel of its own, a map.
@@ -659,8 +661,8 @@ def Destinations : Pass<"redfuse-destinations", "mlir::ModuleOp"> {
   let description = [{
     `@f(inputs...) -> results` becomes `@f(inputs..., memrefs of results...)`,
     beside `@f__shapes(inputs..., memref<?xindex>)`, which writes the extents of
-    all results. A launch whose result is returned writes to the destination
-    itself. Inputs are marked as not writable.
+    all results, so that the caller allocates them. A launch whose result is
+    returned writes to the destination itself. Inputs are marked as not writable.
 
     ```mlir
     redfuse.kernel @k attributes {num_inputs = 1 : i64} {

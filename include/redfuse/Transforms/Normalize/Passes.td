@@ -637,10 +637,11 @@ def NormalizeLoops : NormalizePass<"loops"> {
 def NormalizeInvariants : NormalizePass<"invariants"> {
   let summary = "Move scalars that do not vary out of loops";
   let description = [{
-    Bounds and other scalars that are the same in each round are computed once,
-    in front of the loop, and so is what is computed of tensors of known extents.
-    What reads or writes at computed places stays: in front of a loop of no
-    rounds, nothing has checked it.
+    Loop-invariant code motion, ahead of redfuse-normalize-loops: bounds and
+    other scalars that are the same in each round are computed once, in front of
+    the loop, and so is what is computed of tensors of known extents. What reads
+    or writes at computed places stays: in front of a loop of no rounds, nothing
+    has checked it.
 
     ```mlir
     func.func @f(%x: tensor<8xf32>, %n: index, %a: f32) -> tensor<8xf32> {
