@@ -86,7 +86,7 @@ def _problem(opt: Path, one: Pass, before: str, after: str) -> str | None:
     if not WHOLE.search(after) or LEFT_OUT.search(after):
         absent = [name for name in NAMED.findall(COMMENT.sub("", after)) if name not in made]
         return f"it makes no {absent[0]} of its example" if absent else None
-    if _run(opt, made, *clean) != _run(opt, _run(opt, _whole(before, after)), *clean):
+    if _run(opt, made, *clean) != _run(opt, _whole(before, after), *clean):
         return "it gives something else than the example's second block"
     return None
 

@@ -356,8 +356,8 @@ def Interfaces : Pass<"redfuse-interfaces", "::mlir::ModuleOp"> {
   let summary = "Ask for the C interface of every public function";
   let description = [{
     Marks public functions with `llvm.emit_c_interface`: their memrefs are then
-    passed as pointers to descriptors, which `redfuse-packed-entries` builds upon. Run before the conversion of
-    functions.
+    passed as pointers to descriptors, which `redfuse-packed-entries` builds
+    upon. Run before the conversion of functions.
 
     ```mlir
     func.func @f(%x: memref<4xf32>) {
