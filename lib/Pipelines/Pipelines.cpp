@@ -205,10 +205,12 @@ static LogicalResult addPlain(OpPassManager &pm, StringRef text) {
 static LogicalResult addPrepare(OpPassManager &pm, const CompileOptions &,
                                 Fail) {
   return addPlain(
-      pm, "redfuse-normalize-generalize,redfuse-lower-tm-tensor,"
+      pm, "redfuse-normalize-transposes,redfuse-normalize-generalize,"
+          "redfuse-lower-tm-tensor,"
           "convert-elementwise-to-linalg,redfuse-widen-integers,canonicalize,"
           "cse,resolve-ranked-shaped-type-result-dims,"
-          "func.func(int-range-optimizations),canonicalize,cse");
+          "func.func(int-range-optimizations),canonicalize,cse,"
+          "redfuse-normalize-generalize");
 }
 
 static LogicalResult addBufferizePlain(OpPassManager &pm,

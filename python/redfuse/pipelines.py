@@ -76,7 +76,8 @@ def unfused() -> list[tuple[str, str]]:
     return [
         (
             "prepare",
-            "builtin.module(redfuse-normalize-generalize,redfuse-lower-tm-tensor,"
+            "builtin.module(redfuse-normalize-transposes,redfuse-normalize-generalize,"
+            "redfuse-lower-tm-tensor,"
             "convert-elementwise-to-linalg,redfuse-widen-integers,canonicalize,cse,"
             "resolve-ranked-shaped-type-result-dims,"
             "func.func(int-range-optimizations),canonicalize,cse,redfuse-normalize-generalize)",

@@ -41,12 +41,6 @@ static ScheduleAttr scheduleOf(KernelOp kernel) {
 FailureOr<KernelSpace> redfuse::analyseSpace(KernelOp kernel) {
   KernelSpace space;
   space.schedule = scheduleOf(kernel);
-  if (space.schedule && space.schedule.getKind() == ScheduleKind::Split &&
-      space.schedule.getGrid().empty()) {
-    kernel.emitOpError("has a split schedule without the dim of its parts, the "
-                       "last of 'grid' (redfuse-split puts it there)");
-    return failure();
-  }
   Block &body = kernel.getBody().front();
   bool first = true;
   for (auto op : body.getOps<IndexProgramOpInterface>()) {
@@ -260,6 +254,10 @@ LogicalResult KernelGenerator::overStream(IndexProgramOpInterface op,
   Value begin = arith::ConstantIndexOp::create(b, loc, 0);
   int64_t length = whole.staticExtent;
   if (i == 0 && space.schedule.getKind() == ScheduleKind::Split) {
+    if (space.schedule.getGrid().empty())
+      return kernel.emitOpError(
+          "has a split schedule without the dim of its parts, the last of "
+          "'grid' (redfuse-split puts it there)");
     // The block's own segment; the last ones may be short, or empty.
     const SpaceDim &part = dims[space.schedule.getGrid().back()];
     int64_t parts = part.staticExtent;

@@ -295,6 +295,18 @@ void Checker::checkSlice(OffsetSizeAndStrideOpInterface op, Value whole) {
   for (unsigned d = 0; d < offsets.size(); ++d)
     checkStep(op, AccessChecks::extentOf(whole, d), getExtentOf(offsets[d]),
               getExtentOf(sizes[d]), getExtentOf(strides[d]), d);
+  // What is always negative is never reached: the check in front of it fails. Later
+  // passes would make it the extent of a type, which may not be.
+  for (unsigned d = 0; d < sizes.size(); ++d) {
+    if (!isa<Value>(sizes[d]))
+      continue;
+    AffineExpr size = *checks.ranges.getExpr(getExtentOf(sizes[d]));
+    if (!checks.ranges.isNonNegative(-1 - size))
+      continue;
+    OpBuilder b(op);
+    op->setOperand(op.getIndexOfDynamicSize(d),
+                   arith::ConstantIndexOp::create(b, op->getLoc(), 0));
+  }
 }
 
 void Checker::checkInserted(OffsetSizeAndStrideOpInterface op, Value slice,

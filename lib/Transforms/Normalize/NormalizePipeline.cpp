@@ -10,6 +10,7 @@
 using namespace mlir;
 
 void redfuse::buildNormalizePipeline(OpPassManager &pm) {
+  pm.addPass(createNormalizeTransposes());
   // Before anything changes the operands that a declared reducer speaks of.
   pm.addPass(createNormalizeCombiners());
   pm.addPass(createCanonicalizerPass());

@@ -7,12 +7,22 @@
 
 using namespace mlir;
 
+/// Whether a tensor has no elements, by its type.
+static bool isEmpty(Value tensor) {
+  return llvm::is_contained(cast<ShapedType>(tensor.getType()).getShape(), 0);
+}
+
 namespace {
 
 struct LowerPack : OpRewritePattern<linalg::PackOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::PackOp op,
                                 PatternRewriter &rewriter) const override {
+    // Upstream would slice it, from a place that it does not have.
+    if (op.hasPureTensorSemantics() && isEmpty(op.getDest())) {
+      rewriter.replaceOp(op, op.getDest());
+      return success();
+    }
     return linalg::lowerPack(rewriter, op,
                              /*lowerPadLikeWithInsertSlice=*/false);
   }
@@ -22,6 +32,10 @@ struct LowerUnPack : OpRewritePattern<linalg::UnPackOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::UnPackOp op,
                                 PatternRewriter &rewriter) const override {
+    if (op.hasPureTensorSemantics() && isEmpty(op.getDest())) {
+      rewriter.replaceOp(op, op.getDest());
+      return success();
+    }
     return linalg::lowerUnPack(rewriter, op,
                                /*lowerUnpadLikeWithExtractSlice=*/false);
   }

@@ -14,6 +14,37 @@ class NormalizePass<string flag> : Pass<"redfuse-normalize-" # flag> {
     "mlir::tensor::TensorDialect"];
 }
 
+def NormalizeTransposes : NormalizePass<"transposes"> {
+  let summary = "Make linalg.generic of linalg.transpose";
+  let description = [{
+    First of all: upstream folds a transpose of a transpose to what was there before
+    both, of whatever type that is, and asserts where extents are known of one of
+    them alone.
+
+    ```mlir
+    func.func @f(%x: tensor<2x3xf32>, %e: tensor<3x2xf32>) -> tensor<3x2xf32> {
+      %0 = linalg.transpose ins(%x : tensor<2x3xf32>) outs(%e : tensor<3x2xf32>) permutation = [1, 0]
+      return %0 : tensor<3x2xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #from = affine_map<(d0, d1) -> (d1, d0)>
+    #to = affine_map<(d0, d1) -> (d0, d1)>
+    func.func @f(%x: tensor<2x3xf32>, %e: tensor<3x2xf32>) -> tensor<3x2xf32> {
+      %0 = linalg.generic {indexing_maps = [#from, #to], iterator_types = ["parallel", "parallel"]}
+          ins(%x : tensor<2x3xf32>) outs(%e : tensor<3x2xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      } -> tensor<3x2xf32>
+      return %0 : tensor<3x2xf32>
+    }
+    ```
+  }];
+}
+
 def NormalizeGeneralize : NormalizePass<"generalize"> {
   let summary = "Rewrite every structured op as linalg.generic";
   let description = [{

@@ -1,0 +1,18 @@
+// RUN: redfuse-opt %s -redfuse-normalize-transposes | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-normalize-transposes -canonicalize | FileCheck %s --check-prefix=FOLDED
+
+// The extent of the result is known, and that of the source is not: with the named
+// ops the canonicalizer would assert.
+// CHECK-LABEL: func @twice
+// CHECK-NOT: linalg.transpose
+// CHECK-COUNT-2: linalg.generic
+// FOLDED-LABEL: func @twice
+// FOLDED-COUNT-2: linalg.generic
+func.func @twice(%x: tensor<?x3xf32>, %n: index) -> tensor<?x3xf32> {
+  %c0 = arith.constant 0 : index
+  %e = tensor.empty(%n) : tensor<3x?xf32>
+  %0 = linalg.transpose ins(%x : tensor<?x3xf32>) outs(%e : tensor<3x?xf32>) permutation = [1, 0]
+  %f = tensor.empty(%c0) : tensor<?x3xf32>
+  %1 = linalg.transpose ins(%0 : tensor<3x?xf32>) outs(%f : tensor<?x3xf32>) permutation = [1, 0]
+  return %1 : tensor<?x3xf32>
+}
