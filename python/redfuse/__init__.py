@@ -4,7 +4,8 @@
     out = exe(q, k, v)
     print(exe.explain())
 
-See docs/guide.md. Heavy parts (NumPy, the passes, PyTorch) are imported when they are first needed.
+See docs/user/guide.md. Heavy parts (NumPy, the passes, PyTorch) are imported when they are first
+needed.
 """
 
 from __future__ import annotations

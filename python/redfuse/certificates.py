@@ -1,4 +1,4 @@
-"""The certificate of a fold (docs/algebra.md), read from its formulas."""
+"""The certificate of a fold (docs/design/algebra.md), read from its formulas."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ _READERS = {
 
 def expands_matrices(lines: Mapping[str, Sequence[str]]) -> bool:
     """Whether a sum or difference that multiplies a matrix was expanded: the case in which infinite
-    data can come out as NaN (docs/algebra.md, Infinities).
+    data can come out as NaN (docs/design/algebra.md, Infinities).
 
     lines: a certificate's, by key. Two inputs are operands of a matrix product that share a dim
         and have each one that the other lacks.

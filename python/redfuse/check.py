@@ -1,4 +1,4 @@
-"""Is a result right: errors against fp64, tolerances by type, and the reasons (docs/guide.md,
+"""Is a result right: errors against fp64, tolerances by type, and the reasons (docs/user/guide.md,
 "Checking")."""
 
 from __future__ import annotations

@@ -255,7 +255,9 @@ def _save_npz(path: Path, results: list) -> None:
 
 def explain(
     file: File,
-    json: Annotated[bool, typer.Option("--json", help="The object of docs/explain.md.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="The object of docs/user/explain.md.")
+    ] = False,
     merges: Annotated[
         bool, typer.Option("--merges", help="Only how partial results merge.")
     ] = False,

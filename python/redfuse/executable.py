@@ -100,7 +100,7 @@ class Executable:
 
     @property
     def explanation(self) -> dict:
-        """The object of docs/explain.md."""
+        """The object of docs/user/explain.md."""
         if self._explanation is None:
             from .compiler import lower
 
@@ -225,7 +225,7 @@ class Executable:
 
     def explain(self, json: bool = False, tex: bool = False) -> Any:
         """What was fused, how, and why not where not, with the formulas by which partial results
-        merge: text, with ``json`` the object of docs/explain.md, with ``tex`` the merges in
+        merge: text, with ``json`` the object of docs/user/explain.md, with ``tex`` the merges in
         LaTeX."""
         from .merges import to_tex, with_merges
 

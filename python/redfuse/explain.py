@@ -1,4 +1,4 @@
-"""What was found and fused, as text. The object it reads is documented in docs/explain.md."""
+"""What was found and fused, as text. The object it reads is documented in docs/user/explain.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The object behind ``explain`` (docs/explain.md), read off the IR between the stages.
+"""The object behind ``explain`` (docs/user/explain.md), read off the IR between the stages.
 
 Every decision is an attribute or the shape of an op: cascades with their schedules after
 "schedule", certificates of folds after "derive", kernels after "outline", and the list

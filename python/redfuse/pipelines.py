@@ -1,7 +1,7 @@
 """The stages of a compilation, each a textual MLIR pass pipeline.
 
 ``exe.ir["derive"]`` is the module after the stage of that name; the layers are those of
-docs/architecture.md.
+docs/design/architecture.md.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """What is promised of bits: the same in every run, for any number of threads and order of blocks,
-and for a row however many there are beside it; docs/guide.md."""
+and for a row however many there are beside it; docs/user/guide.md."""
 
 from __future__ import annotations
 

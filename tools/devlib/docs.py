@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 
 from .build import is_built
+from .printed import printed
 from .setup import Venv
-from .shell import BUILD, ROOT, output, say
+from .shell import ROOT, output, say
 
 # Page: title, options of mlir-tblgen, and the files below include/redfuse with their headings.
 PAGES = {
-    "dialect.md": (
+    "generated/dialect.md": (
         "The redfuse dialect",
         ["-gen-dialect-doc", "-dialect=redfuse"],
         {"Dialect/Redfuse/IR/RedfuseOps.td": ""},
     ),
-    "tile.md": (
+    "generated/tile.md": (
         "The tile dialect",
         ["-gen-dialect-doc", "-dialect=tile"],
         {"Dialect/Tile/IR/TileOps.td": ""},
     ),
-    "passes.md": (
+    "generated/passes.md": (
         "The passes",
         ["-gen-pass-doc"],
         {
@@ -31,24 +32,8 @@ PAGES = {
     ),
 }
 
-# Pages with what the command prints between the marks `<!-- printed: ... -->` and `<!-- end -->`.
-PRINTED = ("merges.md",)
-_MARK = re.compile(
-    r"(?P<head><!-- printed: redfuse (?P<command>[^\n]+) -->\n).*?(?P<end><!-- end -->)", re.S
-)
-
-
-def _printed(venv: Venv, page: str) -> str:
-    """A page with the outputs of its commands put in."""
-    python = venv.site.parents[2] / "bin" / "python"
-    environment = ["env", f"PYTHONPATH={BUILD / 'python'}", "REDFUSE_CACHE_DIR="]
-
-    def printed(match: re.Match[str]) -> str:
-        command = [*environment, python, "-m", "redfuse.cli", *match["command"].split()]
-        fence = "```latex" if "--tex" in match["command"] else "```text"
-        return f"{match['head']}\n{fence}\n{output(command).rstrip()}\n```\n\n{match['end']}"
-
-    return _MARK.sub(printed, (ROOT / "docs" / page).read_text())
+# Pages with what commands print (printed.py).
+PRINTED = ("generated/merges.md", "design/walkthrough.md")
 
 
 def _generated(venv: Venv, source: str, options: list[str]) -> str:
@@ -79,7 +64,7 @@ def docs(venv: Venv, *, check: bool) -> int:
     if is_built(venv):
         for name in PRINTED:
             path = ROOT / "docs" / name
-            text = _printed(venv, name)
+            text = printed(venv, path)
             if path.read_text() == text:
                 continue
             stale.append(name)

@@ -143,8 +143,9 @@ def command_lint(arguments: list[str]) -> int:
 
 
 def command_docs(arguments: list[str]) -> int:
-    """Writes docs/dialect.md and docs/passes.md from the .td files, and into docs/merges.md what
-    the command prints (if it is built); --check compares only."""
+    """Writes the pages of docs/generated that are made from the .td files, and what commands print
+    into docs/generated/merges.md and docs/design/walkthrough.md (if it is built); --check compares
+    only."""
     venv = Venv()
     if venv.owned:
         ensure_supported_python(["docs", *arguments])

@@ -72,6 +72,6 @@ def show(flags: list[str]) -> int:
         print(flag)
         print(f"  declared  {path.relative_to(ROOT)}:{line}")
         print(f"  file      {', '.join(str(f.relative_to(ROOT)) for f in one.files())}")
-        print(f"  docs      docs/passes.md#-{flag}")
+        print(f"  docs      docs/generated/passes.md#-{flag}")
         print(f"  tests     {', '.join(str(f.relative_to(ROOT)) for f in one.tests())}")
     return 0

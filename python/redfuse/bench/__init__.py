@@ -1,2 +1,2 @@
 """Benchmarks: the workloads of three papers and a few of the CPU's, timed beside PyTorch
-(docs/guide.md)."""
+(docs/user/guide.md)."""

@@ -1,4 +1,4 @@
-"""Finds schedules by measuring: docs/tuning.md.
+"""Finds schedules by measuring: docs/user/tuning.md.
 
 From the cost model's choice the search goes to the best neighbour of one cascade after another
 until none is better or the time is over. Candidates are compiled and timed in another process.

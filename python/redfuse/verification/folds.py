@@ -22,7 +22,7 @@ _LOOSE = 1e-6  # The same of f64 on awkward data: classes are what is compared t
 _DECLARED = "a declared reducer promises nothing about infinities"
 _ROUNDOFF = 1e-13
 _ROUNDED = "rounding decides: differences of equal numbers are roundoff in the source, here 0"
-LIMIT = "a known limit: sums of several terms on infinite data (docs/algebra.md, Infinities)"
+LIMIT = "a known limit: sums of several terms on infinite data (docs/design/algebra.md, Infinities)"
 
 
 class Mismatch(Exception):  # noqa: N818
