@@ -1,6 +1,5 @@
-"""The examples are programs that redfuse-opt reads, and the README names files that exist."""
+"""The examples are programs that redfuse-opt reads, and scripts that run."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,15 +19,6 @@ def test_the_example_is_normalised_and_raised(path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "redfuse.cascade" in done.stdout
     assert "linalg.generic" not in done.stdout
-
-
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))])
-def test_links_lead_somewhere(page: str) -> None:
-    # A formula in a code span may look like a link.
-    text = re.sub(r"`[^`\n]*`", "", (ROOT / page).read_text())
-    links = [link for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text) if "://" not in link]
-    missing = [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
-    assert not missing
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("examples/*.py")), ids=lambda p: p.name)

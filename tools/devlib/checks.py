@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from . import arrows, names, passes
+from . import arrows, links, names, passes
 from .setup import Venv
 from .shell import ROOT, DevError, call, say, tracked
 
@@ -45,7 +45,8 @@ def _house_rules() -> list[str]:
         for number, line in enumerate(lines, 1):
             if MACHINE_PATH.search(line):
                 problems.append(f"{name}:{number}: a path of one machine: {line.strip()[:80]}")
-    return problems + names.problems() + arrows.problems() + passes.problems()
+    modules = (names, arrows, passes, links)
+    return problems + [line for module in modules for line in module.problems()]
 
 
 def lint(venv: Venv, *, fix: bool) -> int:

@@ -133,7 +133,7 @@ def command_test(arguments: list[str]) -> int:
 
 
 def command_lint(arguments: list[str]) -> int:
-    """ruff, clang-format, file lengths, machine paths. --fix formats."""
+    """ruff, clang-format, file lengths, machine paths, links of pages. --fix formats."""
     venv = Venv()
     if venv.owned:
         ensure_supported_python(["lint", *arguments])
@@ -251,7 +251,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
         command_test,
         "[--all] [lit|pytest|--torch|--rocm|--sanitize] [ARGUMENTS or files]: tests",
     ),
-    "lint": (command_lint, "[--fix]: formatting, ruff, file lengths, machine paths"),
+    "lint": (command_lint, "[--fix]: formatting, ruff, file lengths, machine paths, links"),
     "pass": (command_pass, "[FLAG...]: a pass's declaration, file, docs and tests"),
     "docs": (command_docs, "[--check]: pages made from the .td files and of printed output"),
     "bench": (command_bench, "[ARGUMENTS]: redfuse bench"),

@@ -49,7 +49,7 @@ def _closing(text: str, start: int) -> int:
     return len(text)
 
 
-def _elide(line: str) -> str:
+def elide(line: str) -> str:
     """A line of IR without what is of no use to a reader."""
     at = 0
     while match := LONG.search(line, at):
@@ -147,7 +147,7 @@ def printed(venv: Venv, page: Path) -> str:
             outputs[command] = output(run)
         text = cut(outputs[command], rules)
         if command.startswith("compile"):
-            text = "\n".join(_elide(line) for line in text.splitlines())
+            text = "\n".join(elide(line) for line in text.splitlines())
         fence = _fence(command)
         return f"{match['head']}\n```{fence}\n{text}\n```\n\n{match['end']}"
 
