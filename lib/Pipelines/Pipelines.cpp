@@ -1,8 +1,8 @@
 //===- Pipelines.cpp - the compiler as pipelines of passes -----------------===//
 //
-// A pipeline is a list of stages, which docs/design/architecture.md describes: what goes in
-// and what comes out. Python runs them one by one, to keep the IR between them, and
-// redfuse-opt all at once.
+// A pipeline is a list of stages, which docs/design/architecture.md describes:
+// what goes in and what comes out. Python runs them one by one, to keep the IR
+// between them, and redfuse-opt all at once.
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Pipelines/Pipelines.h"
