@@ -391,12 +391,11 @@ def _keep_only(module: Any, entry: str) -> None:
 
 def _prepare(module: Any, entry: str) -> None:
     """A parsed module as the first stage takes it: one function, with checks of its accesses."""
-    from . import shapechecks, sourcechecks
+    from . import sourcechecks
 
     sourcechecks.check(module, entry)
     _keep_only(module, entry)
     sourcechecks.check_calls(mlir_frontend.find_entry(module, entry))
-    shapechecks.insert(module, mlir_frontend.find_entry(module, entry))
     run_pipeline(module, "builtin.module(redfuse-check-accesses)", "check")
 
 

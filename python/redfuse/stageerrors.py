@@ -13,6 +13,9 @@ from .frontends.mlir import Source
 _NO_LOWERING = ("op was not bufferized", "failed to legalize operation")
 # What our own passes say of an operation that they do not take.
 _NOT_TAKEN = ("has no lowering", "cannot be checked", "a value in the GPU's memory decides")
+# What redfuse-check-accesses says of a program that is wrong whatever it is called with: all that
+# there is to say, and no stage's fault.
+_OUTSIDE = "read outside its dim"
 _CURRENT = re.compile(r"see current operation: (?:[%\w:, ]+ = )?\"?([a-z_]\w*\.[\w.]+)")
 # Of programs op by op: what these cannot do, nothing can.
 _PLAIN_STAGES = ("prepare", "bufferize", "loops", "llvm", "object")
@@ -31,6 +34,10 @@ def stage_error(error: CompileError, stage: str, source: Source | None = None) -
     Where an operation of the source has no lowering, it is an UnsupportedError that names it.
     """
     diagnostics = getattr(error, "diagnostics", [])
+    if diagnostics and _OUTSIDE in diagnostics[0]["message"]:
+        refused = UnsupportedError(_line(diagnostics[0], diagnostics[0]["message"]))
+        refused.diagnostics = diagnostics  # type: ignore[attr-defined]
+        return refused
     written = _operations(source) if source is not None and diagnostics else {}
     lines, named = [f"stage {stage} failed"], False
     unsupported = False

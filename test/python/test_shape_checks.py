@@ -295,6 +295,37 @@ def test_a_window_that_takes_too_many_points_is_refused_where_it_may_be_outside(
 
 
 @WAYS
+def test_an_index_that_wraps_around_is_refused(fuse: bool) -> None:
+    """(2**24 - 1) * 2**40 is negative as a number of 64 bits: below any extent."""
+    text = """
+func.func @main(%x: tensor<?xi8>, %y: tensor<?xi8>) -> tensor<?xi8> {
+  %r = linalg.generic {
+    indexing_maps = [affine_map<(i) -> (i * 1099511627776)>, affine_map<(i) -> (i)>],
+    iterator_types = ["parallel"]} ins(%x : tensor<?xi8>) outs(%y : tensor<?xi8>) {
+  ^bb0(%a: i8, %c: i8):
+    %s = arith.addi %a, %c : i8
+    linalg.yield %s : i8
+  } -> tensor<?xi8>
+  return %r : tensor<?xi8>
+}"""
+    executable = made(text, fuse)
+    x = numpy.array([3], numpy.int8)
+    numpy.testing.assert_array_equal(executable(x, numpy.array([4], numpy.int8)), [7])
+    numpy.testing.assert_array_equal(executable(x, numpy.zeros(0, numpy.int8)), [])
+    with pytest.raises(redfuse.ExecutionError, match="may have values of more than 64 bits"):
+        executable(x, numpy.zeros(1 << 24, numpy.int8))
+    with pytest.raises(redfuse.ExecutionError, match="operand 0 is read outside its dim 0"):
+        executable(x, numpy.zeros(2, numpy.int8))
+
+
+@pytest.mark.parametrize("at", ["i floordiv -2", "i mod 0", "j ceildiv 0"])
+def test_quotients_by_no_positive_number_are_refused(at: str) -> None:
+    match = r"linalg.generic: .* is not known: expected"
+    with pytest.raises(redfuse.UnsupportedError, match=match):
+        redfuse.compile(read_at(at))
+
+
+@WAYS
 def test_checks_belong_to_their_branch(fuse: bool) -> None:
     executable = made(BRANCH, fuse)
     x = numbers(4)

@@ -18,6 +18,12 @@ def CheckAccesses : Pass<"redfuse-check-accesses"> {
     of an index's range occur in the loops or bodies around, they are looked at
     in front of these, once.
 
+    Operands of linalg ops and cascades that are indexed by more than plain dims
+    (windows, flips, quotients and remainders by constants) are checked for all
+    points of the iteration space at once. Where its extents are static, an index
+    outside is an error; elsewhere the least and the largest index are asserted to
+    be inside, or a loop in front of the op tries the points among which they are.
+
     Memory itself (memrefs), tensors of unknown rank and vectors of a tensor's
     elements are refused.
 
@@ -42,10 +48,31 @@ def CheckAccesses : Pass<"redfuse-check-accesses"> {
       cf.assert %inside, "...: tensor.extract: index 0 is outside the tensor"
       %e = tensor.extract %x[%k] : tensor<40xf32>
     ```
+
+    Before:
+
+    ```mlir
+    %r = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i * 2 + j)>, affine_map<(i, j) -> (j)>,
+                       affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x, %w : tensor<?xf32>, tensor<3xf32>) outs(%y : tensor<?xf32>) {...}
+    ```
+
+    After:
+
+    ```mlir
+    // The largest index is (%n - 1) * 2 + 2, where %n is the extent of %y.
+    %inside = arith.cmpi slt, %largest, %length : index
+    %none = arith.cmpi eq, %n, %c0 : index
+    %holds = arith.ori %inside, %none : i1
+    cf.assert %holds, "...: linalg.generic: operand 0 is read outside its dim 0"
+    %r = linalg.generic {...}
+    ```
   }];
   let dependentDialects = ["mlir::arith::ArithDialect",
     "mlir::affine::AffineDialect", "mlir::cf::ControlFlowDialect",
-    "mlir::tensor::TensorDialect"];
+    "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
 }
 
 // Layer 1: normalise ----------------------------------------------------------

@@ -335,7 +335,7 @@ void AccessChecks::requireAtMost(Operation *op, const Extent &a,
       what);
 }
 
-static int64_t bytesOf(Type element) {
+int64_t AccessChecks::bytesOf(Type element) {
   if (auto complex = dyn_cast<ComplexType>(element))
     return 2 * bytesOf(complex.getElementType());
   return element.isIndex()

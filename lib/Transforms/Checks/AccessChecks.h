@@ -45,6 +45,9 @@ public:
                                   llvm::ArrayRef<Extent> extents,
                                   int64_t bytes);
 
+  /// Of an element that is a number.
+  static int64_t bytesOf(mlir::Type element);
+
   static Extent extentOf(mlir::Value tensor, int64_t dim) {
     return IndexRanges::traceExtent(tensor, dim);
   }

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "AccessChecks.h"
+#include "WindowChecks.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Dialect/TMTensor/IR/TMTensor.h"
 #include "redfuse/Transforms/Passes.h"
@@ -80,6 +81,8 @@ private:
   /// Dims of operands that are the same one of `maps` are equally long.
   void checkDims(Operation *op, ValueRange operands, ArrayRef<AffineMap> maps);
   void checkSameShape(Operation *op, ValueRange operands);
+  /// All that `op` reads and writes, by the maps of its operands.
+  LogicalResult checkMaps(Operation *op, ArrayRef<AffineMap> maps);
 
   func::FuncOp func;
   AccessChecks checks;
@@ -433,6 +436,13 @@ void Checker::checkDims(Operation *op, ValueRange operands,
   }
 }
 
+LogicalResult Checker::checkMaps(Operation *op, ArrayRef<AffineMap> maps) {
+  if (failed(checkWindows(checks, op, maps)))
+    return failure();
+  checkDims(op, op->getOperands(), maps);
+  return success();
+}
+
 void Checker::checkSameShape(Operation *op, ValueRange operands) {
   SmallVector<AffineMap> maps(
       operands.size(),
@@ -536,14 +546,10 @@ LogicalResult Checker::check(Operation *op) {
     return failure();
   if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
     checkLoopSteps(loop);
-  if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
-    checkDims(op, op->getOperands(), structured.getIndexingMapsArray());
-    return success();
-  }
-  if (auto program = dyn_cast<IndexProgramOpInterface>(op)) {
-    checkDims(op, op->getOperands(), program.getIndexingMapsArray());
-    return success();
-  }
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    return checkMaps(op, structured.getIndexingMapsArray());
+  if (auto program = dyn_cast<IndexProgramOpInterface>(op))
+    return checkMaps(op, program.getIndexingMapsArray());
   if (auto maps = mapsOfTMTensor(op); !maps.empty()) {
     checkDims(op, op->getOperands(), maps);
     return success();
