@@ -40,6 +40,15 @@ using Fail = function_ref<LogicalResult(const Twine &)>;
 // Stages of programs that are fused
 //===----------------------------------------------------------------------===//
 
+/// The checks that all stages rely on: nothing may simplify what is not checked, so
+/// functions are inlined as they are.
+static LogicalResult addCheck(OpPassManager &pm, const CompileOptions &, Fail) {
+  pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+  pm.addPass(createSymbolDCEPass());
+  pm.addPass(createCheckAccesses());
+  return success();
+}
+
 static LogicalResult addNormalize(OpPassManager &pm, const CompileOptions &,
                                   Fail) {
   buildNormalizePipeline(pm);
@@ -81,6 +90,7 @@ static LogicalResult addSchedule(OpPassManager &pm,
   }
   ScheduleOptions schedule;
   schedule.kind = options.schedule;
+  schedule.tiles.assign(options.tiles.begin(), options.tiles.end());
   schedule.parts = options.parts;
   schedule.lazy = options.lazy;
   schedule.strict = options.strict;
@@ -232,12 +242,15 @@ static LogicalResult addLoops(OpPassManager &pm, const CompileOptions &, Fail) {
 
 static SmallVector<Stage> listStages(PipelineKind kind) {
   if (kind == PipelineKind::Unfused)
-    return {{"prepare", addPrepare},
+    return {{"check", addCheck},
+            {"prepare", addPrepare},
             {"bufferize", addBufferizePlain},
             {"loops", addLoops},
             {"llvm", addHost}};
-  SmallVector<Stage> stages = {
-      {"normalize", addNormalize}, {"raise", addRaise}, {"fuse", addFuse}};
+  SmallVector<Stage> stages = {{"check", addCheck},
+                               {"normalize", addNormalize},
+                               {"raise", addRaise},
+                               {"fuse", addFuse}};
   if (kind == PipelineKind::State)
     stages.push_back({"state", addState});
   stages.append({{"schedule", addSchedule},

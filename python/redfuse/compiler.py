@@ -377,7 +377,7 @@ def _parse_attribute(module: Any, text: str) -> Any:
 
 
 def _keep_only(module: Any, entry: str) -> None:
-    """Makes ``entry`` the only public function, and inlines what it calls."""
+    """Makes ``entry`` the only public function."""
     import mlir.ir as ir
 
     with module.context:
@@ -385,8 +385,6 @@ def _keep_only(module: Any, entry: str) -> None:
             if operation.operation.name == "func.func":
                 visibility = "public" if operation.name.value == entry else "private"
                 operation.attributes["sym_visibility"] = ir.StringAttr.get(visibility)
-    # Inlining alone: patterns that simplify take accesses for right that are not checked yet.
-    run_pipeline(module, "builtin.module(inline{default-pipeline=},symbol-dce)", "inline")
 
 
 def _prepare(module: Any, entry: str) -> None:
@@ -395,8 +393,8 @@ def _prepare(module: Any, entry: str) -> None:
 
     sourcechecks.check(module, entry)
     _keep_only(module, entry)
+    run_pipeline(module, pipelines.stage(pipelines.CPU, pipelines.CHECK), pipelines.CHECK)
     sourcechecks.check_calls(mlir_frontend.find_entry(module, entry))
-    run_pipeline(module, "builtin.module(redfuse-check-accesses)", "check")
 
 
 def run_pipeline(module: Any, pipeline: str, stage: str, source: Source | None = None) -> None:

@@ -32,8 +32,8 @@ class Stages(Mapping):
 
         if self._target != "cpu":
             rocm = self._target.startswith("rocm")
-            return pipelines.ROCM_STAGES if rocm else pipelines.GPU_STAGES
-        return pipelines.STAGES if self._options.fuse else pipelines.UNFUSED_STAGES
+            return pipelines.names(pipelines.ROCM if rocm else pipelines.CUDA)
+        return pipelines.names(pipelines.CPU if self._options.fuse else pipelines.UNFUSED)
 
     def __getitem__(self, stage: str) -> str:
         if stage not in self._names():

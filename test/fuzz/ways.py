@@ -84,20 +84,15 @@ def stages(variant: Variant) -> tuple[list[tuple[str, str]], str | None]:
     machine = None
     if not variant.options.fuse:
         return pipelines.unfused(), None
+    tiles = [variant.tile] * 8 if variant.tile else []
     if variant.target == CPU:
-        pairs = pipelines.fused(variant.options)
+        pairs = pipelines.fused(variant.options, tiles)
     else:
         from redfuse import cuda
 
         chip = gputargets.chips_of(variant.target)[0]
-        pairs = pipelines.fused_gpu(variant.options, chip, cuda.CHIPS[chip][3])
+        pairs = pipelines.fused_gpu(variant.options, chip, cuda.CHIPS[chip][3], tiles)
         machine = cuda.target_attribute(chip)
-    if variant.tile:
-        tiles = f"tiles={','.join([str(variant.tile)] * 8)}"
-        pairs = [
-            (name, line.replace("redfuse-schedule{", f"redfuse-schedule{{{tiles} "))
-            for name, line in pairs
-        ]
     return pairs, machine
 
 

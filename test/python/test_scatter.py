@@ -72,5 +72,7 @@ def test_windows_start_at_positions(fuse: bool) -> None:
 def test_a_position_outside_is_an_error(position: int, fuse: bool) -> None:
     executable = made(program(*ROWS, ADD), fuse)
     updates, start = np.ones((1, 1, 5), np.float32), np.ones((7, 5), np.float32)
-    with pytest.raises(redfuse.ExecutionError, match=r":\d+:\d+: tm_tensor.scatter: a position outside"):
+    with pytest.raises(
+        redfuse.ExecutionError, match=r":\d+:\d+: tm_tensor.scatter: a position outside"
+    ):
         executable(updates, np.array([[position]]), start)

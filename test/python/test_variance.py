@@ -55,10 +55,7 @@ def test_strict_keeps_the_order_of_the_source() -> None:
 @pytest.mark.parametrize("tile", [32, 100, 1024])
 def test_stream_tiles(tile: int) -> None:
     """Tiles of a stream, by the pass's own option."""
-    stages = pipelines.fused(redfuse.Options(schedule="stream"))
-    tiled = [
-        (name, text.replace("kind=stream", f"kind=stream tiles=0,{tile}")) for name, text in stages
-    ]
+    tiled = pipelines.fused(redfuse.Options(schedule="stream"), (0, tile))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipelines, "fused", lambda options: tiled)
         exe = compiled(schedule="stream", cache=False)

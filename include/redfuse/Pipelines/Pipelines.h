@@ -28,6 +28,9 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       *this, "schedule",
       llvm::cl::desc("resident, stream or split, wherever it is legal"),
       llvm::cl::init("")};
+  ListOption<int64_t> tiles{
+      *this, "tiles",
+      llvm::cl::desc("extents of tiles by iteration dim; 0 keeps the model's")};
   Option<int64_t> parts{*this, "parts",
                         llvm::cl::desc("segments of a split schedule; 0: the "
                                        "model's number"),

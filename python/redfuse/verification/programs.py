@@ -122,10 +122,7 @@ def _tiled(source: Any, options: Options, tiles: Sequence[int]) -> Any:
     from ..frontends.mlir import read
 
     program = read(source)
-    kind = f"kind={options.schedule}"
-    listed = f"{kind} tiles={','.join(map(str, tiles))}"
-    stages = [(stage, text.replace(kind, listed)) for stage, text in pipelines.fused(options)]
-    lowered = _lower(program, options, stages, None)
+    lowered = _lower(program, options, pipelines.fused(options, tiles), None)
     return Executable(
         program, options, "cpu", lowered.signature, lowered.object_code(options),
         lowered.explanation,
