@@ -353,7 +353,11 @@ def _lower(
             from .tuning.schedules import pin
 
             pin(module, options.schedules)
-        run_pipeline(module, pipeline, stage, program)
+        try:
+            run_pipeline(module, pipeline, stage, program)
+        except CompileError as error:
+            _add_reproducer(error, program, options, stages, module)
+            raise
         lowered.timings[stage] = time.perf_counter() - start
         recorder.after(stage, module)
         if stage == "nvvm":
@@ -368,6 +372,26 @@ def _lower(
             break
     lowered.explanation = recorder.result()
     return lowered
+
+
+def _add_reproducer(
+    error: CompileError, program: Source, options: Options, stages: list[tuple[str, str]], made: Any
+) -> None:
+    """Writes the program as it was before all stages, for redfuse-opt, and says so in the error.
+    Not where the stages are not all that was done."""
+    from . import reproducers
+
+    if not options.fuse or options.schedules:
+        return
+    module = program.parse()
+    _keep_only(module, mlir_frontend.find_entry(module, options.entry).name.value)
+    module.operation.attributes["redfuse.target"] = _parse_attribute(
+        module, str(made.operation.attributes["redfuse.target"])
+    )
+    check = pipelines.stage(pipelines.CPU, pipelines.CHECK)
+    path = reproducers.write(str(module), [check, *(text for _, text in stages)])
+    if path is not None:
+        error.args = (f"{error}\nto see it again: redfuse-opt --run-reproducer {path}",)
 
 
 def _parse_attribute(module: Any, text: str) -> Any:

@@ -1,0 +1,40 @@
+"""A compilation that fails leaves a file that redfuse-opt fails on, too."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import redfuse
+from redfuse import pipelines
+
+
+def opt(path: str) -> subprocess.CompletedProcess[str]:
+    found = shutil.which("redfuse-opt") or str(
+        Path(redfuse.__file__).parent / "_bin" / "redfuse-opt"
+    )
+    return subprocess.run(
+        [found, "--run-reproducer", path], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_file_fails_as_the_compilation_did(
+    scale: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = pipelines._words
+    monkeypatch.setattr(pipelines, "_words", lambda *given: [*words(*given), "lazy=99"])
+    with pytest.warns(redfuse.FusionWarning, match="run-reproducer") as caught:
+        redfuse.compile(scale)
+    path = re.search(r"--run-reproducer (\S+)", str(caught[0].message))[1]  # type: ignore[index]
+    assert Path(path).parent == cache / "reproducers"
+    done = opt(path)
+    assert done.returncode
+    assert "99" in done.stderr
+
+
+def test_what_compiles_leaves_none(scale: str, cache: Path) -> None:
+    redfuse.compile(scale, options={"cache": False})
+    assert not (cache / "reproducers").exists()
