@@ -83,12 +83,14 @@ def target_attribute(chip: str) -> str:
 
 
 def take_ptx(module: Any) -> bytes:
-    """The PTX of a module whose kernels were serialised; empty if it has none."""
+    """Takes the PTX out of a module whose kernels were serialised; empty if it has none."""
     from mlir.dialects import gpu
 
     for operation in module.body.operations:
         if operation.operation.name == "gpu.binary":
-            return bytes(gpu.ObjectAttr(operation.objects[0]).object)
+            code = bytes(gpu.ObjectAttr(operation.objects[0]).object)
+            operation.operation.erase()
+            return code
     return b""
 
 

@@ -121,8 +121,8 @@ def LowerDeviceLaunches : Pass<"redfuse-lower-device-launches", "mlir::ModuleOp"
     `gpu.launch_func @m::@k blocks in (%n, 1, 1) threads in (256, 1, 1)
     dynamic_shared_memory_size %s args(...)` becomes `call @k__launch(%n, %threads,
     %s, ...) {redfuse.device = "k"}`, which `redfuse-lower-launches` turns into a
-    call of `redfuse_rt_device_launch`. Binaries and modules of device code are
-    erased: the caller has taken them.
+    call of `redfuse_rt_device_launch`. Modules of device code are erased: what
+    they became is in a `gpu.binary`, or the caller has taken it.
 
     ```mlir
     module attributes {gpu.container_module} {

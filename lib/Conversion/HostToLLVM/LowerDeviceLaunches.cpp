@@ -61,7 +61,7 @@ struct LowerDeviceLaunches
       lowerLaunch(module, launch);
     }
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-      if (isa<gpu::GPUModuleOp, gpu::BinaryOp>(op))
+      if (isa<gpu::GPUModuleOp>(op))
         op.erase();
     module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
   }

@@ -51,8 +51,9 @@ static void giveExtents(CascadeOp cascade, ArrayRef<int64_t> dims) {
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
   // And what inputs have inside expressions alone, where no state has it either (that
   // of a constant's sum has no dims).
-  for (AffineMap map : ArrayRef(maps).take_front(cascade.getInputs().size()))
-    for (unsigned d : getDimsOf(map).set_bits())
+  for (AffineMap map : ArrayRef(maps).take_front(cascade.getInputs().size())) {
+    SmallBitVector used = getDimsOf(map);
+    for (unsigned d : used.set_bits())
       if (llvm::none_of(cascade.getBody().front().getOps<ReduceOp>(),
                         [&](ReduceOp reduce) {
                           return llvm::is_contained(reduce.getInto(), d) &&
@@ -60,6 +61,7 @@ static void giveExtents(CascadeOp cascade, ArrayRef<int64_t> dims) {
                                                m_Constant());
                         }))
         needed.insert(d);
+  }
   auto program = cast<IndexProgramOpInterface>(*cascade);
   OpBuilder b(cascade);
   for (int64_t d : needed) {
