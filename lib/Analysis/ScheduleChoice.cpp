@@ -196,7 +196,8 @@ static bool isTooLargeToHold(CascadeOp cascade, const Shape &shape,
   SmallVector<int64_t> extents = getStaticExtents(cascade);
   for (AffineMap map : maps) {
     double size = 1;
-    for (unsigned d : getDimsOf(map).set_bits()) {
+    SmallBitVector used = getDimsOf(map);
+    for (unsigned d : used.set_bits()) {
       if (!tiles[d] && ShapedType::isDynamic(extents[d]))
         return true;
       size *= tiles[d] ? std::min<double>(tiles[d], shape.extents[d])

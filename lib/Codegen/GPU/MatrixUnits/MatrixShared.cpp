@@ -280,8 +280,9 @@ FragmentLayout MatrixGenerator::layoutOfMerge() const {
 int64_t MatrixGenerator::receivedStride(unsigned state) const {
   FoldOp fold = plan.fold;
   AffineMap map = fold.getIndexingMapsArray()[fold.getInputs().size() + state];
-  for (unsigned d :
-       getDimsOf(simplifyForExtents(map, space.staticExtents)).set_bits())
+  llvm::SmallBitVector used =
+      getDimsOf(simplifyForExtents(map, space.staticExtents));
+  for (unsigned d : used.set_bits())
     if (plan.isColumn(d))
       return plan.widths.lookup(d) * 4;
   return 8;

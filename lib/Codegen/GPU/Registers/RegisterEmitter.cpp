@@ -410,7 +410,11 @@ Value RegisterEmitter::existsAt(const Env &env, const SmallBitVector &ofDims) {
 /// when it is computed again.
 void RegisterEmitter::forgetExtended() {
   for (Scope &scope : loaded)
-    for (auto &[key, value] : scope.values) {
+    for (const LoadKey &key : scope.order) { // not by their addresses
+      auto it = scope.values.find(key);
+      if (it == scope.values.end())
+        continue;
+      Value &value = it->second;
       auto type = dyn_cast<VectorType>(value.getType());
       if (!type || type.getElementTypeBitWidth() >= 32)
         continue;
