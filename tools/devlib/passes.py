@@ -11,8 +11,13 @@ from .shell import ROOT, DevError
 DECLARED = re.compile(r'^def (\w+)\s*:\s*(\w+)<"([\w-]+)"', re.M)
 # A class of passes that puts words before what its uses say.
 PREFIXES = {"NormalizePass": "redfuse-normalize-"}
-TABLES = ("Transforms/Passes.td", "Transforms/Normalize/Passes.td", "Codegen/Passes.td",
-          "Conversion/Passes.td")  # fmt: skip
+TABLES = (
+    "Transforms/Passes.td",
+    "Transforms/Normalize/Passes.td",
+    "Transforms/Bufferize/Passes.td",
+    "Codegen/Passes.td",
+    "Conversion/Passes.td",
+)
 
 
 class Pass(NamedTuple):

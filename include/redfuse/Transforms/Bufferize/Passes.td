@@ -1,0 +1,132 @@
+//===- Passes.td - from tensors to buffers ------------------*- tablegen -*-===//
+#ifndef REDFUSE_TRANSFORMS_BUFFERIZE_PASSES_TD
+#define REDFUSE_TRANSFORMS_BUFFERIZE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Destinations : Pass<"redfuse-destinations", "mlir::ModuleOp"> {
+  let summary = "Make the results of public functions destination arguments";
+  let description = [{
+    `@f(inputs...) -> results` becomes `@f(inputs..., memrefs of results...)`,
+    beside `@f__shapes(inputs..., memref<?xindex>)`, which writes the extents of
+    all results, so that the caller allocates them. A launch whose result is
+    returned writes to the destination itself. Inputs are marked as not writable.
+
+    ```mlir
+    redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<?x4xf32>, %o: tensor<?x4xf32>):
+      redfuse.yield %x : tensor<?x4xf32>
+    }
+    func.func @f(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %c0 = arith.constant 0 : index
+      %n = tensor.dim %x, %c0 : tensor<?x4xf32>
+      %e = tensor.empty(%n) : tensor<?x4xf32>
+      %r = redfuse.launch @k ins(%x : tensor<?x4xf32>) outs(%e : tensor<?x4xf32>)
+           -> tensor<?x4xf32>
+      return %r : tensor<?x4xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f__shapes(%x: tensor<?x4xf32> {bufferization.writable = false},
+                         %extents: memref<?xindex>) {
+      // ... stores the extents of %r, %n and 4
+    }
+    func.func @f(%x: tensor<?x4xf32> {bufferization.writable = false},
+                 %out: memref<?x4xf32>) {
+      %t = bufferization.to_tensor %out restrict writable
+           : memref<?x4xf32> to tensor<?x4xf32>
+      %r = redfuse.launch @k ins(%x : tensor<?x4xf32>) outs(%t : tensor<?x4xf32>)
+           -> tensor<?x4xf32>
+      bufferization.materialize_in_destination %r in restrict writable %out
+          : (tensor<?x4xf32>, memref<?x4xf32>) -> ()
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::bufferization::BufferizationDialect",
+                           "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",
+                           "mlir::tensor::TensorDialect"];
+}
+
+def BufferizeHost : Pass<"redfuse-bufferize-host", "mlir::ModuleOp"> {
+  let summary = "Turn the tensors of host functions into buffers";
+  let description = [{
+    Upstream's one-shot bufferization of everything but the bodies of kernels,
+    with contiguous buffers at function boundaries. Kernels keep their tensors:
+    where their values live is chosen when code is generated.
+
+    ```mlir
+    redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
+      redfuse.yield %x : tensor<4xf32>
+    }
+    func.func @f(%x: tensor<4xf32> {bufferization.writable = false},
+                 %out: memref<4xf32>) {
+      %t = bufferization.to_tensor %out restrict writable
+           : memref<4xf32> to tensor<4xf32>
+      %r = redfuse.launch @k ins(%x : tensor<4xf32>) outs(%t : tensor<4xf32>)
+           -> tensor<4xf32>
+      bufferization.materialize_in_destination %r in restrict writable %out
+          : (tensor<4xf32>, memref<4xf32>) -> ()
+      return
+    }
+    ```
+
+    becomes (after `canonicalize`, which drops the copy of `%out` to itself)
+
+    ```mlir
+    redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
+      redfuse.yield %x : tensor<4xf32>
+    }
+    func.func @f(%x: memref<4xf32>, %out: memref<4xf32>) {
+      redfuse.launch @k ins(%x : memref<4xf32>) outs(%out : memref<4xf32>)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::bufferization::BufferizationDialect",
+                           "mlir::memref::MemRefDialect", "mlir::linalg::LinalgDialect",
+                           "mlir::scf::SCFDialect", "mlir::affine::AffineDialect",
+                           "mlir::cf::ControlFlowDialect", "redfuse::RedfuseDialect"];
+}
+
+def LowerDeallocs : Pass<"redfuse-lower-deallocs", "mlir::ModuleOp"> {
+  let summary = "Free buffers that several values may own by comparing pointers";
+  let description = [{
+    A `bufferization.dealloc` of several buffers compares their pointers as values and
+    frees each once. Upstream's lowering stores pointers in memory and calls a function
+    that reads them there, which the host of a GPU could not: its memory is the GPU's.
+
+    ```mlir
+    func.func @f(%a: memref<4xf32>, %b: memref<4xf32>, %c: i1, %d: i1) {
+      bufferization.dealloc (%a, %b : memref<4xf32>, memref<4xf32>) if (%c, %d)
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%a: memref<4xf32>, %b: memref<4xf32>, %c: i1, %d: i1) {
+      %true = arith.constant true
+      %p = memref.extract_aligned_pointer_as_index %a : memref<4xf32> -> index
+      %q = memref.extract_aligned_pointer_as_index %b : memref<4xf32> -> index
+      %other = arith.cmpi ne, %q, %p : index
+      %kept = arith.xori %c, %true : i1
+      %once = arith.ori %other, %kept : i1
+      %free = arith.andi %d, %once : i1
+      scf.if %c { memref.dealloc %a : memref<4xf32> }
+      scf.if %free { memref.dealloc %b : memref<4xf32> }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
+                           "mlir::arith::ArithDialect"];
+}
+
+#endif // REDFUSE_TRANSFORMS_BUFFERIZE_PASSES_TD
