@@ -18,8 +18,8 @@ from .shell import BUILD, ROOT, DevError, alone, call, say
 from .wheel import wheel
 
 
-def ready(arguments: list[str], *, joined: bool = False) -> Venv:
-    """Everything set up and built (``joined``: as `build` says)."""
+def ready(arguments: list[str], *, joined: bool = True) -> Venv:
+    """Everything set up and built (``joined``: as `build` says, of a build from scratch)."""
     venv = Venv()
     if venv.owned:
         ensure_supported_python(arguments)
@@ -46,7 +46,13 @@ def command_setup(arguments: list[str]) -> int:
 
 
 def command_build(arguments: list[str]) -> int:
-    ready(["build", *arguments])
+    """--separate begins anew, each file compiled alone: for who edits C++ all day."""
+    if strays := [a for a in arguments if a != "--separate"]:
+        raise DevError(f"build takes --separate alone, got {strays[0]}")
+    separate = "--separate" in arguments
+    if separate:
+        shutil.rmtree(BUILD, ignore_errors=True)
+    ready(["build", *arguments], joined=not separate)
     return 0
 
 
@@ -232,7 +238,7 @@ def command_ci(arguments: list[str]) -> int:
         shutil.rmtree(BUILD, ignore_errors=True)
         if Venv().owned:
             shutil.rmtree(Venv().path, ignore_errors=True)
-    venv = ready(["ci", *(a for a in arguments if a != "--clean")], joined=True)
+    venv = ready(["ci", *(a for a in arguments if a != "--clean")])
     return checks.ci(
         {
             "lint": lambda: checks.lint(venv, fix=False),
@@ -245,7 +251,7 @@ def command_ci(arguments: list[str]) -> int:
 
 COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "setup": (command_setup, "make .venv with the redfuse command in it"),
-    "build": (command_build, "bring the C++ build in build/dev up to date"),
+    "build": (command_build, "[--separate]: bring the C++ build in build/dev up to date"),
     "run": (command_run, "FILE.mlir: what is fused, how exact, how fast (redfuse demo)"),
     "test": (
         command_test,
