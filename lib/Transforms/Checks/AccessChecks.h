@@ -77,6 +77,9 @@ private:
   llvm::SmallVector<Done> done;
 };
 
+/// Moves assertions to where all that they need is there.
+void liftAssertions(mlir::func::FuncOp func);
+
 } // namespace redfuse
 
 #endif // REDFUSE_LIB_TRANSFORMS_ACCESSCHECKS_H

@@ -612,8 +612,11 @@ namespace {
 struct CheckAccesses : redfuse::impl::CheckAccessesBase<CheckAccesses> {
   void runOnOperation() override {
     getOperation()->walk([&](func::FuncOp func) {
-      if (!func.isExternal() && failed(Checker(func).run()))
-        signalPassFailure();
+      if (func.isExternal())
+        return;
+      if (failed(Checker(func).run()))
+        return signalPassFailure();
+      liftAssertions(func);
     });
   }
 };
