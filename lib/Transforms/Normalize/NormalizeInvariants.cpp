@@ -31,14 +31,25 @@ static bool staysInside(Operation *op) {
     return false;
   if (isa<linalg::LinalgOp, tensor::EmptyOp>(op))
     return true;
+  // An element at a place that is known.
+  auto isInside = [](Type tensor, ValueRange indices) {
+    for (auto [index, extent] :
+         llvm::zip_equal(indices, cast<ShapedType>(tensor).getShape())) {
+      std::optional<int64_t> at = getConstantIntValue(index);
+      if (!at || *at < 0 || *at >= extent)
+        return false;
+    }
+    return true;
+  };
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    return isInside(extract.getTensor().getType(), extract.getIndices());
+  if (auto insert = dyn_cast<tensor::InsertOp>(op))
+    return isInside(insert.getDest().getType(), insert.getIndices());
+  // Whatever else takes tensors, and integers beside them, takes these for places.
   bool hasTensors = llvm::any_of(
       op->getOperandTypes(), [](Type type) { return isa<TensorType>(type); });
-  // What takes tensors of known extents, and numbers beside them, takes these for
-  // indices.
-  return !hasTensors || llvm::all_of(op->getOperands(), [](Value v) {
-    APInt number;
-    return isa<TensorType>(v.getType()) ||
-           matchPattern(v, m_ConstantInt(&number)) || v.getType().isFloat();
+  return !hasTensors || llvm::none_of(op->getOperandTypes(), [](Type type) {
+    return type.isIntOrIndex();
   });
 }
 

@@ -16,3 +16,17 @@ func.func @twice(%x: tensor<?x3xf32>, %n: index) -> tensor<?x3xf32> {
   %1 = linalg.transpose ins(%0 : tensor<3x?xf32>) outs(%f : tensor<?x3xf32>) permutation = [1, 0]
   return %1 : tensor<?x3xf32>
 }
+
+// The padding is not 1.
+// CHECK-LABEL: func @padded
+// CHECK: tensor.pad
+// CHECK-NOT: linalg.pack
+// FOLDED-LABEL: func @padded
+// FOLDED: tensor.pad
+func.func @padded(%p: index) -> tensor<1x3xindex> {
+  %x = arith.constant dense<1> : tensor<2xindex>
+  %e = tensor.empty() : tensor<1x3xindex>
+  %0 = linalg.pack %x padding_value(%p : index) inner_dims_pos = [0] inner_tiles = [3] into %e
+      : tensor<2xindex> -> tensor<1x3xindex>
+  return %0 : tensor<1x3xindex>
+}

@@ -15,11 +15,11 @@ class NormalizePass<string flag> : Pass<"redfuse-normalize-" # flag> {
 }
 
 def NormalizeTransposes : NormalizePass<"transposes"> {
-  let summary = "Make linalg.generic of linalg.transpose";
+  let summary = "Make linalg.generic of linalg.transpose, pad what is packed";
   let description = [{
     First of all: upstream folds a transpose of a transpose to what was there before
     both, of whatever type that is, and asserts where extents are known of one of
-    them alone.
+    them alone; and it folds a packed constant to that constant, without its padding.
 
     ```mlir
     func.func @f(%x: tensor<2x3xf32>, %e: tensor<3x2xf32>) -> tensor<3x2xf32> {
