@@ -10,6 +10,50 @@ namespace redfuse {
 
 using namespace mlir;
 
+/// The type of a tensor whose extents are all known, from its type or from what makes
+/// it; null otherwise.
+static RankedTensorType knownTypeOf(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  auto empty = tensor.getDefiningOp<tensor::EmptyOp>();
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (!type.isDynamicDim(d))
+      continue;
+    std::optional<int64_t> extent =
+        empty ? getConstantIntValue(empty.getDynamicSize(d)) : std::nullopt;
+    if (!extent || *extent < 0)
+      return RankedTensorType();
+    shape[d] = *extent;
+  }
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+/// Only what has known extents is folded, and upstream lowers nothing else here.
+static LogicalResult lowerPadded(IRRewriter &rewriter, linalg::PackOp op) {
+  RankedTensorType type = knownTypeOf(op.getDest());
+  if (!type || !op.getSourceType().hasStaticShape())
+    return success();
+  Location loc = op.getLoc();
+  Value dest = op.getDest();
+  if (type != dest.getType())
+    dest = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
+                                   type.getElementType());
+  auto pack = linalg::PackOp::create(
+      rewriter, loc, op.getSource(), dest, op.getInnerDimsPos(),
+      op.getMixedTiles(), op.getPaddingValue(), op.getOuterDimsPerm());
+  Value result = pack.getResult();
+  if (result.getType() != op.getResult().getType())
+    result =
+        tensor::CastOp::create(rewriter, loc, op.getResult().getType(), result);
+  rewriter.replaceOp(op, result);
+  if (llvm::is_contained(type.getShape(), 0)) {
+    rewriter.replaceOp(pack, dest);
+    return success();
+  }
+  return linalg::lowerPack(rewriter, pack,
+                           /*lowerPadLikeWithInsertSlice=*/false);
+}
+
 namespace {
 struct NormalizeTransposes
     : redfuse::impl::NormalizeTransposesBase<NormalizeTransposes> {
@@ -21,8 +65,7 @@ struct NormalizeTransposes
     for (linalg::PackOp op : packs) {
       rewriter.setInsertionPoint(op);
       if (op.hasPureTensorSemantics() && op.getPaddingValue() &&
-          failed(linalg::lowerPack(rewriter, op,
-                                   /*lowerPadLikeWithInsertSlice=*/false)))
+          failed(lowerPadded(rewriter, op)))
         return signalPassFailure();
     }
     SmallVector<linalg::TransposeOp> ops;
