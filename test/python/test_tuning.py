@@ -70,6 +70,21 @@ def test_schedules_are_read_and_written_as_mlir_does(text: str) -> None:
         assert held.kind == text.partition(",")[0]
 
 
+def test_what_is_stored_is_what_was_timed() -> None:
+    """A hint may have the name of a field."""
+    import mlir.ir as ir
+
+    with ir.Context() as context:
+        redfuse.register_dialect(context)
+        for hints in ("{lazy = 2}", "{columns = 64, lazy = 1}"):
+            text = f"stream, grid = [0], tiles = [4, 64], stream = [1], lazy = 4, hints = {hints}"
+            timed = ir.Attribute.parse(f"#redfuse.schedule<{text}>")
+            stored = schedules.Schedule.of(str(timed))
+            assert (stored.lazy, dict(stored.hints)["lazy"]) == (4, 2 if len(hints) < 12 else 1)
+            again = ir.Attribute.parse(stored.text.replace(', reason = "chosen by name"', ""))
+            assert again == timed
+
+
 def test_hints_come_and_go() -> None:
     plain = schedules.Schedule("stream", (0,), (4, 64), (1,))
     hinted = plain.with_hint("rows", 64).with_hint("columns", 32)

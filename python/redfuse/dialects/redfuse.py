@@ -280,7 +280,7 @@ class Schedule:
     ``tiles`` has the extent of a tile for each iteration dim (0: the whole dim at once), ``grid``
     the dims whose tiles are blocks, ``stream`` those that carry state from tile to tile, ``parts``
     the segments of a split schedule, ``lazy`` the powers of 2 that a running maximum may get ahead
-    of the pivot of its exponentials.
+    of the pivot of its exponentials, ``hints`` what is asked of the generator, by name.
     """
 
     kind: str
@@ -290,6 +290,7 @@ class Schedule:
     reason: str | None = None
     parts: int = 0
     lazy: int = 0
+    hints: tuple[tuple[str, int], ...] = ()
 
     @classmethod
     def of(cls, attribute: ir.Attribute | str) -> Schedule:
@@ -297,6 +298,9 @@ class Schedule:
         text = _entries(attribute, "schedule")
         reason = re.search(f", reason = {_STRING}$", text)
         head = text[: reason.start()] if reason else text
+        hints = re.search(r", hints = \{([^}]*)\}", head)
+        if hints:  # one may have the name of a field: lazy
+            head = head[: hints.start()] + head[hints.end() :]
         dims = {
             name: tuple(int(d) for d in values.split(","))
             for name, values in re.findall(r", (grid|tiles|stream) = \[([^\]]*)\]", head)
@@ -305,6 +309,11 @@ class Schedule:
         return cls(
             kind=head.split(",")[0],
             reason=_unescape(reason[1]) if reason else None,
+            hints=tuple(
+                (name, int(value)) for name, value in re.findall(r"(\w+) = (\d+)", hints[1])
+            )
+            if hints
+            else (),
             **counts,
             **dims,
         )
@@ -318,6 +327,8 @@ class Schedule:
         for name in ("parts", "lazy"):
             if count := getattr(self, name):
                 text += f", {name} = {count}"
+        if self.hints:
+            text += f", hints = {{{', '.join(f'{name} = {value}' for name, value in self.hints)}}}"
         if self.reason is not None:
             text += f', reason = "{_escape(self.reason)}"'
         return ir.Attribute.parse(f"#redfuse.schedule<{text}>")

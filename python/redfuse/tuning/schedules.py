@@ -42,12 +42,13 @@ class Schedule:
         kind = _KIND.search(text)
         if not kind:
             raise ArgumentError(f"expected #redfuse.schedule<...>, got {text!r}")
+        hints = _HINTS.search(text)
+        text = _HINTS.sub("", text)  # a hint may have the name of a field: lazy
         lists = {
             name: tuple(int(n) for n in held.split(",") if n.strip())
             for name, held in _LIST.findall(text)
         }
         numbers = {name: int(value) for name, value in _NUMBER.findall(text)}
-        hints = _HINTS.search(text)
         pairs = sorted((n, int(v)) for n, v in _HINT.findall(hints[1])) if hints else []
         return cls(kind[1], **lists, **numbers, hints=tuple(pairs))
 
