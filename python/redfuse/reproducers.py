@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from . import files
 
+_MOST = 20  # files that are kept
+
 # What MLIR reads as its own crash reproducers.
 _RESOURCE = """
 {{-#
@@ -37,10 +39,16 @@ def write(module: str, stages: Sequence[str]) -> str | None:
         return None
     content = text(module, stages)
     name = hashlib.sha256(content.encode()).hexdigest()[:16]
-    path = os.path.join(cache.folder(), "reproducers", f"{name}.mlir")
+    folder = os.path.join(cache.folder(), "reproducers")
+    path = os.path.join(folder, f"{name}.mlir")
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.makedirs(folder, exist_ok=True)
         files.replace(path, content.encode())
-    except OSError:
-        return None
+        with os.scandir(folder) as entries:
+            made = sorted((entry.stat().st_mtime, entry.path) for entry in entries)
+        for _, old in made[:-_MOST]:
+            if old != path:
+                os.unlink(old)
+    except OSError:  # another process removes them, too
+        return path if os.path.exists(path) else None
     return path

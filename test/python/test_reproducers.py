@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import redfuse
-from redfuse import pipelines
+from redfuse import pipelines, reproducers
 
 
 def opt(path: str) -> subprocess.CompletedProcess[str]:
@@ -33,6 +33,13 @@ def test_the_file_fails_as_the_compilation_did(
     done = opt(path)
     assert done.returncode
     assert "99" in done.stderr
+
+
+def test_the_newest_are_kept(cache: Path) -> None:
+    paths = [reproducers.write(f"module {{}} // {i}", []) for i in range(25)]
+    left = list((cache / "reproducers").iterdir())
+    assert len(left) == 20
+    assert Path(str(paths[-1])) in left
 
 
 def test_what_compiles_leaves_none(scale: str, cache: Path) -> None:
