@@ -23,6 +23,8 @@ from .shell import BUILD, ROOT, DevError, output, say, step
 
 GPU = ROOT / "build" / "gpu"
 BINDINGS = "xtc-mlir-python-bindings"
+# The folder of the extension module's objects in the build.
+EXTENSION = "_ext.dir"
 # Modules of dialects that the project does not touch, 1.4 MB each.
 UNUSED = ("AMDGPU", "NVGPU", "PDL", "Quant", "SMT", "SparseTensor")
 TESTS = ("test/gpu", "test/fuzz", "test/e2e/corpus", "examples")
@@ -199,12 +201,13 @@ def _extension(venv: Venv, version: str) -> Path:
     old, new = str(_include(venv.python)), str(_include(python))
     objects, compilations = [], []
     for entry in commands:
-        source = Path(entry["file"])
-        if source.parent != ROOT / "python" / "src":
-            continue
         words = [new if word == old else word for word in shlex.split(entry["command"])]
-        words[words.index("-o") + 1] = str(folder / f"{source.stem}.o")
-        objects.append(folder / f"{source.stem}.o")
+        at = words.index("-o") + 1
+        made = Path(words[at])
+        if EXTENSION not in made.parts:
+            continue
+        objects.append(folder / made.name)
+        words[at] = str(objects[-1])
         compilations.append((words, entry["directory"]))
     say(f"gpu: compiling the extension module for Python {version}")
     running = [subprocess.Popen(words, cwd=place) for words, place in compilations]
