@@ -115,7 +115,7 @@ def product_max_pool_sum(p: Windows, t: str) -> Value:
     return p.mul(p.sum(p.reduce("maximumf", pairs, f"0x{least:X}", [2]), [1]), 0.5)
 
 
-@program("f32")
+@program("f32", "bf16")
 def deep_mlp(p: Windows, t: str) -> Value:
     """16 narrow layers between two wide ones."""
     x = p.argument(1024, 8192, dtype=t)
