@@ -142,6 +142,20 @@ def test_constant_powers(n: int) -> None:
     np.testing.assert_allclose(got, x.astype(np.float64) ** n, rtol=1e-6)
 
 
+@pytest.mark.parametrize("n", [0.5, -0.5])
+def test_half_powers(n: float) -> None:
+    """Zeros, infinities and negative numbers as C's pow has them."""
+    x = np.random.default_rng(3).uniform(0, 3, 1003).astype(np.float32)
+    x[:6] = 0.0, -0.0, np.inf, -np.inf, np.nan, -1.0
+    got = elementwise(f"%k = arith.constant dense<{n}> : T\n%e = math.powf %v, %k : T")(x)
+    want = np.sqrt(np.abs(x.astype(np.float64)))
+    want[5] = np.nan
+    with np.errstate(divide="ignore"):
+        want = want if n > 0 else 1 / want
+    np.testing.assert_allclose(got, want, rtol=2e-7)
+    assert np.array_equal(np.signbit(got[:4]), np.signbit(want[:4]))
+
+
 def test_powers_of_any_exponent() -> None:
     x = np.random.default_rng(4).uniform(0.1, 3, 1003).astype(np.float32)
     got = elementwise("%p = arith.constant dense<2.7> : T\n%e = math.powf %v, %p : T")(x)

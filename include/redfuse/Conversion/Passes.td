@@ -163,7 +163,7 @@ def ExpandMath : Pass<"redfuse-expand-math"> {
     and vectors) by range reduction and polynomials of fused multiply-adds,
     accurate to two or three units in the last place and right for infinities,
     NaN, overflow and underflow. Powers with a small constant exponent become
-    products. What has no expansion (f64, rarer functions) stays, for libm.
+    products, those with 0.5 or -0.5 square roots. What has no expansion (f64, rarer functions) stays, for libm.
 
     ```mlir
     func.func @f(%x: f32) -> f32 {

@@ -22,7 +22,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
-#include <cstdlib>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -404,49 +404,68 @@ struct ExpandExpM1F64 : OpRewritePattern<math::ExpM1Op> {
   }
 };
 
-/// x^n for a constant integer n, |n| <= 8: products, by squaring.
+/// x^n for a constant n: products by squaring where n is an integer and
+/// |n| <= 8, a square root where it is 1/2 or -1/2.
 template <typename Op>
 struct ExpandPower : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
 
-  /// The exponent, if it is one and the same small integer.
-  static std::optional<int> exponentOf(Op op) {
+  /// The exponent, if it is one constant number.
+  static std::optional<double> exponentOf(Op op) {
     Attribute constant;
     if (!matchPattern(op.getRhs(), m_Constant(&constant)))
       return std::nullopt;
     if (auto splat = dyn_cast<SplatElementsAttr>(constant))
       constant = splat.getSplatValue<Attribute>();
-    double value = 9;
     if (auto integer = dyn_cast<IntegerAttr>(constant))
-      value = integer.getValue().signedRoundToDouble();
-    else if (auto real = dyn_cast<FloatAttr>(constant))
-      value = real.getValueAsDouble();
-    if (value < -8 || value > 8 || value != int(value))
-      return std::nullopt;
-    return int(value);
+      return integer.getValue().signedRoundToDouble();
+    if (auto real = dyn_cast<FloatAttr>(constant))
+      return real.getValueAsDouble();
+    return std::nullopt;
   }
 
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    std::optional<int> exponent = exponentOf(op);
-    if (!exponent)
-      return rewriter.notifyMatchFailure(
-          op, "the exponent is no small constant integer");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Type type = op.getType();
-    auto element = b.getFloatAttr(getElementTypeOrSelf(type), 1.0);
-    auto vector = dyn_cast<VectorType>(type);
-    Value one = vector
-                    ? arith::ConstantOp::create(
-                          b, DenseElementsAttr::get(vector, TypedAttr(element)))
-                    : arith::ConstantOp::create(b, element);
-    Value result, square = op.getLhs();
-    for (int n = std::abs(*exponent); n; n >>= 1) {
+  static Value constant(ImplicitLocOpBuilder &b, Type type, double value) {
+    TypedAttr element = b.getFloatAttr(getElementTypeOrSelf(type), value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      element = DenseElementsAttr::get(vector, element);
+    return arith::ConstantOp::create(b, element);
+  }
+
+  /// x^n by squaring; nothing for n = 0.
+  static Value product(ImplicitLocOpBuilder &b, Value x, int n) {
+    Value result, square = x;
+    for (; n; n >>= 1) {
       if (n & 1)
         result = result ? arith::MulFOp::create(b, result, square) : square;
       if (n > 1)
         square = arith::MulFOp::create(b, square, square);
     }
+    return result;
+  }
+
+  /// x^(1/2) as C's pow has it: of -0.0 it is 0.0, of minus infinity infinity,
+  /// where the square root is -0.0 and NaN.
+  static Value root(ImplicitLocOpBuilder &b, Value x) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    Value zero = constant(b, x.getType(), 0.0);
+    Value result = math::SqrtOp::create(b, arith::AddFOp::create(b, x, zero));
+    Value isLeast = arith::CmpFOp::create(b, Is::OEQ, x,
+                                          constant(b, x.getType(), -kInfinity));
+    return arith::SelectOp::create(b, isLeast,
+                                   constant(b, x.getType(), kInfinity), result);
+  }
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<double> exponent = exponentOf(op);
+    double n = exponent ? std::abs(*exponent) : 9;
+    if (n != 0.5 && (n > 8 || n != std::trunc(n)))
+      return rewriter.notifyMatchFailure(
+          op, "the exponent is no small constant integer and no half");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value one = constant(b, op.getType(), 1.0);
+    Value result =
+        n == 0.5 ? root(b, op.getLhs()) : product(b, op.getLhs(), int(n));
     if (!result)
       result = one;
     if (*exponent < 0)

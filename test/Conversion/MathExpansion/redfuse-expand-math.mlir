@@ -52,3 +52,26 @@ func.func @others(%x: vector<8xf32>, %i: i32) -> vector<8xf32> {
   %8 = math.fpowi %7, %c2 : vector<8xf32>, vector<8xi32>
   return %8 : vector<8xf32>
 }
+
+// -----
+
+// pow(-0.0, 0.5) is 0.0 and pow(-inf, 0.5) inf, which the square root is not.
+// CHECK-LABEL: func.func @half_powers
+// CHECK-SAME: %[[X:.*]]: f32
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK-DAG: %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
+// CHECK-DAG: %[[LEAST:.*]] = arith.constant 0xFF800000 : f32
+// CHECK-DAG: %[[MOST:.*]] = arith.constant 0x7F800000 : f32
+// CHECK: %[[PLUS:.*]] = arith.addf %[[X]], %[[ZERO]] : f32
+// CHECK: %[[ROOT:.*]] = math.sqrt %[[PLUS]] : f32
+// CHECK: %[[IS:.*]] = arith.cmpf oeq, %[[X]], %[[LEAST]] : f32
+// CHECK: %[[HALF:.*]] = arith.select %[[IS]], %[[MOST]], %[[ROOT]] : f32
+// CHECK: arith.divf %[[ONE]], %{{.*}} : f32
+// CHECK-NOT: math.powf
+func.func @half_powers(%x: f32) -> (f32, f32) {
+  %half = arith.constant 0.5 : f32
+  %minus = arith.constant -0.5 : f32
+  %0 = math.powf %x, %half : f32
+  %1 = math.powf %x, %minus : f32
+  return %0, %1 : f32, f32
+}
