@@ -72,6 +72,15 @@ def _eighths(s: np.ndarray) -> np.ndarray:
     return s.astype(numpy_dtype("f8E5M2")).astype(np.float64).sum(-1)
 
 
+BEST = 4
+
+
+def _best(s: np.ndarray) -> list[np.ndarray]:
+    """Of equals, the first."""
+    order = np.argsort(-s, axis=-1, kind="stable")[:, :BEST]
+    return [np.take_along_axis(s, order, -1), order]
+
+
 EXACT: dict[str, Callable[[np.ndarray], list[np.ndarray]]] = {
     "argmax": lambda s: [s.max(-1), s.argmax(-1)],
     "argmin": lambda s: [s.min(-1), s.argmin(-1)],
@@ -82,16 +91,14 @@ EXACT: dict[str, Callable[[np.ndarray], list[np.ndarray]]] = {
     "integers": lambda s: [np.trunc(s / 2).astype(np.int64).sum(-1)],
     "whole": lambda s: [np.floor(s / 16).sum(-1)],
     "eighths": lambda s: [_eighths(s)],
+    "best": lambda s: _best(s),
 }
 
 
-def program(name: str, rows: int, columns: int, length: int, dtype: str = "bf16") -> str:
-    """A product of two matrices in f32, rounded, extended again, and what is made of each row of
-    it; its log-sum-exp is the last result, for which the rounding may be left out."""
+def _reduced(name: str, rows: int, columns: int) -> tuple[str, str, list[str]]:
+    """A reduction of the rows of %wider: its text, its results and their types."""
     kinds, starts, body = _BODIES[name]
-    a, b = f"tensor<{rows}x{length}x{dtype}>", f"tensor<{columns}x{length}x{dtype}>"
-    wide, half = f"tensor<{rows}x{columns}xf32>", f"tensor<{rows}x{columns}x{dtype}>"
-    row = f"tensor<{rows}xf32>"
+    wide = f"tensor<{rows}x{columns}xf32>"
     types = [f"tensor<{rows}x{kind}>" for kind in kinds]
     lines = []
     for i, (kind, start, type_) in enumerate(zip(kinds, starts, types, strict=True)):
@@ -103,11 +110,56 @@ def program(name: str, rows: int, columns: int, length: int, dtype: str = "bf16"
     fills = ", ".join(f"%f{i}" for i in range(len(kinds)))
     arguments = ", ".join(f"%o{i}: {kind}" for i, kind in enumerate(kinds))
     yields = ", ".join(["%v", "%w"][: len(kinds)])
-    results = f"{', '.join(types)}, {row}"
-    group = f"%made:{len(kinds)}" if len(kinds) > 1 else "%made"
-    made = ", ".join(f"%made#{i}" for i in range(len(kinds))) if len(kinds) > 1 else "%made"
     maps = ", ".join(["#s"] + ["#r"] * len(kinds))
-    steps = "\n    ".join(body)
+    lines.append(f"""  %made:{len(kinds)} = linalg.generic {{indexing_maps = [{maps}],
+      iterator_types = ["parallel", "reduction"]}}
+      ins(%wider : {wide}) outs({fills} : {", ".join(types)}) {{
+  ^bb0(%s: f32, {arguments}):
+    %i = linalg.index 1 : index
+    %j = arith.index_cast %i : index to i64
+    {chr(10).join(body)}
+    linalg.yield {yields} : {", ".join(kinds)}
+  }} -> ({", ".join(types)})
+""")
+    return chr(10).join(lines), ", ".join(f"%made#{i}" for i in range(len(kinds))), types
+
+
+def _ranked(rows: int, columns: int) -> tuple[str, str, list[str]]:
+    """The first of the sorted rows of %wider, and where they were, as PyTorch exports topk."""
+    wide, places = f"tensor<{rows}x{columns}xf32>", f"tensor<{rows}x{columns}xi64>"
+    types = [f"tensor<{rows}x{BEST}x{kind}>" for kind in ("f32", "i64")]
+    cuts = [
+        f"  %best{i} = tensor.extract_slice %sorted#{i}[0, 0] [{rows}, {BEST}] [1, 1]"
+        f" : {whole} to {part}\n"
+        for i, (whole, part) in enumerate(zip((wide, places), types, strict=True))
+    ]
+    text = f"""  %no_places = tensor.empty() : {places}
+  %places = linalg.generic {{indexing_maps = [#s], iterator_types = ["parallel", "parallel"]}}
+      outs(%no_places : {places}) {{
+  ^bb0(%out: i64):
+    %i = linalg.index 1 : index
+    %j = arith.index_cast %i : index to i64
+    linalg.yield %j : i64
+  }} -> {places}
+  %sorted:2 = tm_tensor.sort dimension(1) outs(%wider, %places : {wide}, {places}) {{
+  ^bb0(%x: f32, %y: f32, %i: i64, %j: i64):
+    %o = arith.cmpf oge, %x, %y : f32
+    tm_tensor.yield %o : i1
+  }} -> {wide}, {places}
+"""
+    return text + "".join(cuts), "%best0, %best1", types
+
+
+def program(name: str, rows: int, columns: int, length: int, dtype: str = "bf16") -> str:
+    """A product of two matrices in f32, rounded, extended again, and what is made of each row of
+    it; its log-sum-exp is the last result, for which the rounding may be left out."""
+    chosen, made, types = (
+        _ranked(rows, columns) if name == "best" else _reduced(name, rows, columns)
+    )
+    a, b = f"tensor<{rows}x{length}x{dtype}>", f"tensor<{columns}x{length}x{dtype}>"
+    wide, half = f"tensor<{rows}x{columns}xf32>", f"tensor<{rows}x{columns}x{dtype}>"
+    row = f"tensor<{rows}xf32>"
+    results = f"{', '.join(types)}, {row}"
     return f"""{_MAPS}
 func.func @main(%lhs: {a}, %rhs: {b}) -> ({results}) {{
   %zero = arith.constant 0.0 : f32
@@ -137,17 +189,7 @@ func.func @main(%lhs: {a}, %rhs: {b}) -> ({results}) {{
     %n = arith.extf %x : {dtype} to f32
     linalg.yield %n : f32
   }} -> {wide}
-{chr(10).join(lines)}
-  {group} = linalg.generic {{indexing_maps = [{maps}],
-      iterator_types = ["parallel", "reduction"]}}
-      ins(%wider : {wide}) outs({fills} : {", ".join(types)}) {{
-  ^bb0(%s: f32, {arguments}):
-    %i = linalg.index 1 : index
-    %j = arith.index_cast %i : index to i64
-    {steps}
-    linalg.yield {yields} : {", ".join(kinds)}
-  }} -> ({", ".join(types)})
-  %empty_row = tensor.empty() : {row}
+{chosen}  %empty_row = tensor.empty() : {row}
   %lowest = linalg.fill ins(%least : f32) outs(%empty_row : {row}) -> {row}
   %top = linalg.generic {{indexing_maps = [#s, #r], iterator_types = ["parallel", "reduction"]}}
       ins(%wider : {wide}) outs(%lowest : {row}) {{
