@@ -61,8 +61,8 @@ void redfuse::liftAssertions(func::FuncOp func) {
   SmallVector<cf::AssertOp> assertions;
   func->walk([&](cf::AssertOp op) {
     // Bodies of linalg ops are code of kernels.
-    if (isa<func::FuncOp, scf::ForOp, scf::IfOp, scf::WhileOp>(
-            op->getParentOp()))
+    Operation *parent = op->getParentOp();
+    if (parent == func || isa<scf::SCFDialect>(parent->getDialect()))
       assertions.push_back(op);
   });
   // From the last on, so that they stay in their order.

@@ -150,3 +150,23 @@ func.func @parallel(%x: tensor<?xf32>, %v: tensor<3xf32>, %at: tensor<4xindex>) 
   }
   return %r : tensor<?xf32>
 }
+
+// -----
+
+// It is made as soon as its values are there, in bodies of loops too.
+// CHECK-LABEL: func @lifted
+// CHECK: scf.forall
+// CHECK: tensor.extract
+// CHECK-NOT: linalg.fill
+// CHECK: cf.assert
+// CHECK: linalg.fill
+func.func @lifted(%x: tensor<?xf32>, %v: tensor<3xf32>, %at: tensor<4xindex>, %f: f32) -> tensor<?xf32> {
+  %r = scf.forall (%i) in (4) shared_outs(%y = %x) -> (tensor<?xf32>) {
+    %k = tensor.extract %at[%i] : tensor<4xindex>
+    %w = linalg.fill ins(%f : f32) outs(%v : tensor<3xf32>) -> tensor<3xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %w into %y[%k] [3] [1] : tensor<3xf32> into tensor<?xf32>
+    }
+  }
+  return %r : tensor<?xf32>
+}
