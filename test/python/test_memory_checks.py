@@ -92,3 +92,35 @@ def test_the_error_names_the_place() -> None:
         redfuse.ExecutionError, match=r"<text>:4:\d+: tensor.extract: index 0 is outside the tensor"
     ):
         executable(np.zeros(40, np.float32), 40)
+
+
+CHOSEN = {
+    "select": """
+func.func @main(%c: tensor<i1>, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %b = tensor.extract %c[] : tensor<i1>
+  %e = math.exp %x : tensor<?xf32>
+  %r = arith.select %b, %e, %y : tensor<?xf32>
+  return %r : tensor<?xf32>
+}""",
+    "blocks": """
+func.func @main(%c: tensor<i1>, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %b = tensor.extract %c[] : tensor<i1>
+  cf.cond_br %b, ^first, ^second
+^first:
+  %e = math.exp %x : tensor<?xf32>
+  return %e : tensor<?xf32>
+^second:
+  return %y : tensor<?xf32>
+}""",
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"fuse": False}, {"strict": True}], ids=str)
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_tensor_is_chosen_whole(name: str, options: dict) -> None:
+    """What is not chosen decides nothing, its extent neither."""
+    exe = redfuse.compile(CHOSEN[name], target="cpu", options={"cache": False, **options})
+    for n, m in ((3, 7), (7, 3), (0, 2), (2, 0)):
+        x, y = np.linspace(0, 1, n, dtype=np.float32), np.arange(m, dtype=np.float32)
+        np.testing.assert_allclose(exe(np.array(True), x, y), np.exp(x), rtol=1e-6)
+        np.testing.assert_array_equal(exe(np.array(False), x, y), y)

@@ -51,6 +51,31 @@ struct GenerateToGeneric : OpRewritePattern<tensor::GenerateOp> {
   }
 };
 
+/// A choice of whole tensors whose extents may differ is no element-wise op, though
+/// it has the trait: what is not chosen decides nothing, and is not read.
+struct BranchToChosenTensor : OpRewritePattern<arith::SelectOp> {
+  // Before the pattern of element-wise ops.
+  BranchToChosenTensor(MLIRContext *context)
+      : OpRewritePattern(context, /*benefit=*/2) {}
+  LogicalResult matchAndRewrite(arith::SelectOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    if (!type || type.hasStaticShape())
+      return rewriter.notifyMatchFailure(op, "no tensors of open extents");
+    if (!op.getCondition().getType().isInteger(1))
+      return rewriter.notifyMatchFailure(op, "chooses by element");
+    auto yield = [](Value chosen) {
+      return [chosen](OpBuilder &b, Location loc) {
+        scf::YieldOp::create(b, loc, chosen);
+      };
+    };
+    rewriter.replaceOpWithNewOp<scf::IfOp>(op, op.getCondition(),
+                                           yield(op.getTrueValue()),
+                                           yield(op.getFalseValue()));
+    return success();
+  }
+};
+
 struct NormalizeGeneralize
     : redfuse::impl::NormalizeGeneralizeBase<NormalizeGeneralize> {
   void runOnOperation() override {
@@ -63,8 +88,8 @@ struct NormalizeGeneralize
 } // namespace
 
 void redfuse::populateNormalizeGeneralizePatterns(RewritePatternSet &patterns) {
-  patterns.add<GeneralizeNamedOp, DecomposeSoftmax, GenerateToGeneric>(
-      patterns.getContext());
+  patterns.add<GeneralizeNamedOp, DecomposeSoftmax, GenerateToGeneric,
+               BranchToChosenTensor>(patterns.getContext());
   populateConcatPatterns(patterns);
   populateStructuredPatterns(patterns);
   populateWeightedSumPatterns(patterns);

@@ -181,3 +181,21 @@ func.func @unit_strides(%x: tensor<2x4xf32>) -> tensor<2xf32> {
   %s = tensor.extract_slice %x[0, 0] [1, 2] [2, 2] : tensor<2x4xf32> to tensor<2xf32>
   return %s : tensor<2xf32>
 }
+
+// -----
+
+// What is not chosen may be of another extent. By element, or of one shape, it is arithmetic.
+// CHECK-LABEL: func @chosen
+// CHECK-SAME: %[[C:[^:]*]]: i1, %[[CS:[^:]*]]: tensor<?xi1>, %[[X:[^:]*]]: tensor<?xf32>, %[[Y:[^:]*]]: tensor<?xf32>
+// CHECK: scf.if %[[C]] -> (tensor<?xf32>) {
+// CHECK-NEXT: scf.yield %[[X]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield %[[Y]]
+// CHECK-COUNT-2: linalg.generic
+func.func @chosen(%c: i1, %cs: tensor<?xi1>, %x: tensor<?xf32>, %y: tensor<?xf32>, %a: tensor<3xf32>,
+                  %b: tensor<3xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<3xf32>) {
+  %0 = arith.select %c, %x, %y : tensor<?xf32>
+  %1 = arith.select %cs, %x, %y : tensor<?xi1>, tensor<?xf32>
+  %2 = arith.select %c, %a, %b : tensor<3xf32>
+  return %0, %1, %2 : tensor<?xf32>, tensor<?xf32>, tensor<3xf32>
+}

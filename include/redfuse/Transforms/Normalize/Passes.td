@@ -52,8 +52,9 @@ def NormalizeGeneralize : NormalizePass<"generalize"> {
     convolutions, poolings, reduce, map, transpose, broadcast, ...) become
     `linalg.generic`; `linalg.softmax` and torch-mlir's `tm_tensor.attention` are
     decomposed; a concatenation is a choice by position; element-wise `arith` and
-    `math` ops on tensors and `tensor.generate` become generics too. Only
-    `linalg.fill` keeps its name: it says "a scalar".
+    `math` ops on tensors and `tensor.generate` become generics too. A choice of
+    whole tensors of open extents becomes a branch. Only `linalg.fill` keeps its
+    name: it says "a scalar".
 
     ```mlir
     func.func @f(%a: tensor<5x7xf32>, %b: tensor<7x3xf32>, %c: tensor<5x3xf32>)
