@@ -203,8 +203,7 @@ static LogicalResult addHostOfGPU(OpPassManager &pm,
 // Stages of programs that are compiled op by op
 //===----------------------------------------------------------------------===//
 
-/// The function must be in destination style already. int-range-optimizations
-/// removes divisions by extents that torch-mlir guards with a select, and that trap
+/// int-range-optimizations removes divisions by extents that torch-mlir guards with a select, and that trap
 /// when an extent is zero. Results are copied to their destinations: upstream's
 /// eliminate-empty-tensors puts two results that start from one fill into the same
 /// destination.
@@ -215,7 +214,8 @@ static LogicalResult addPlain(OpPassManager &pm, StringRef text) {
 static LogicalResult addPrepare(OpPassManager &pm, const CompileOptions &,
                                 Fail) {
   return addPlain(
-      pm, "redfuse-normalize-transposes,redfuse-normalize-generalize,"
+      pm, "redfuse-destinations,"
+          "redfuse-normalize-transposes,redfuse-normalize-generalize,"
           "redfuse-lower-tm-tensor,"
           "convert-elementwise-to-linalg,redfuse-widen-integers,canonicalize,"
           "cse,resolve-ranked-shaped-type-result-dims,"
@@ -233,7 +233,8 @@ static LogicalResult addBufferizePlain(OpPassManager &pm,
 }
 
 static LogicalResult addLoops(OpPassManager &pm, const CompileOptions &, Fail) {
-  return addPlain(pm, "convert-linalg-to-loops,canonicalize,cse");
+  return addPlain(pm, "redfuse-interchange-reductions,"
+                      "convert-linalg-to-loops,canonicalize,cse");
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import gputargets, loops, pipelines
+from . import gputargets, pipelines
 from .errors import (
     ArgumentError,
     CacheWarning,
@@ -335,11 +335,7 @@ def _lower(
     if stop_after == "source":
         return lowered
     _prepare(module, signature.name)
-    if not options.fuse:
-        from .destinations import to_destination_style
-
-        to_destination_style(module, signature.name)
-    elif "redfuse.target" not in module.operation.attributes:
+    if options.fuse and "redfuse.target" not in module.operation.attributes:
         module.operation.attributes["redfuse.target"] = (
             _parse_attribute(module, machine) if machine else _host_target(module, options)
         )
@@ -347,8 +343,6 @@ def _lower(
     for stage, pipeline in stages:
         LOG.debug(AT_STAGE, stage)
         start = time.perf_counter()
-        if stage == "loops":
-            loops.order(module)
         if stage == "schedule" and options.schedules:
             from .tuning.schedules import pin
 
@@ -381,13 +375,14 @@ def _add_reproducer(
     Not where the stages are not all that was done."""
     from . import reproducers
 
-    if not options.fuse or options.schedules:
+    if options.schedules:
         return
     module = program.parse()
     _keep_only(module, mlir_frontend.find_entry(module, options.entry).name.value)
-    module.operation.attributes["redfuse.target"] = _parse_attribute(
-        module, str(made.operation.attributes["redfuse.target"])
-    )
+    if "redfuse.target" in made.operation.attributes:
+        module.operation.attributes["redfuse.target"] = _parse_attribute(
+            module, str(made.operation.attributes["redfuse.target"])
+        )
     check = pipelines.stage(pipelines.CPU, pipelines.CHECK)
     path = reproducers.write(str(module), [check, *(text for _, text in stages)])
     if path is not None:

@@ -60,8 +60,7 @@ def state(options: Options) -> list[tuple[str, str]]:
 
 
 def unfused() -> list[tuple[str, str]]:
-    """The same for the plain path: upstream passes, one loop nest an operation. The entry must be
-    in destination style already (see ``destinations``)."""
+    """The same for the plain path: upstream's passes, one loop nest an operation."""
     return _all(UNFUSED)
 
 

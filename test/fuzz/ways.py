@@ -126,8 +126,6 @@ def build(source: Source, variant: Variant, made: dict[str, Executable] | None =
         return Built(made[key], lowered.explanation)
     after = [name for name, _ in pairs].index(shared) + 1
     for stage, line in pairs[after:]:
-        if stage == "loops":
-            compiler.loops.order(lowered.module)
         compiler.run_pipeline(lowered.module, line, stage)
         if stage == "nvvm":
             from redfuse import cuda

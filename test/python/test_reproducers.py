@@ -35,6 +35,18 @@ def test_the_file_fails_as_the_compilation_did(
     assert "99" in done.stderr
 
 
+def test_a_program_op_by_op_leaves_one_too(
+    scale: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = [("prepare", "builtin.module(redfuse-schedule{lazy=99})")]
+    monkeypatch.setattr(pipelines, "unfused", lambda: broken)
+    with pytest.raises(redfuse.Error, match="run-reproducer") as caught:
+        redfuse.compile(scale, options={"fuse": False})
+    done = opt(re.search(r"--run-reproducer (\S+)", str(caught.value))[1])  # type: ignore[index]
+    assert done.returncode
+    assert "99" in done.stderr
+
+
 def test_the_newest_are_kept(cache: Path) -> None:
     paths = [reproducers.write(f"module {{}} // {i}", []) for i in range(25)]
     left = list((cache / "reproducers").iterdir())

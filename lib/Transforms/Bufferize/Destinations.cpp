@@ -228,42 +228,47 @@ static void writeInPlace(OpBuilder &b, Value value, Value destination) {
   init.set(view);
 }
 
+/// An argument behind the others for each result, which returns write to.
 static LogicalResult moveResults(func::FuncOp func) {
   Location loc = func.getLoc();
-  auto ret = dyn_cast<func::ReturnOp>(func.getBody().back().getTerminator());
-  if (!llvm::hasSingleElement(func.getBody()) || !ret)
-    return func.emitOpError("has more than one block: structured control flow "
-                            "(scf) is supported, branches between blocks are "
-                            "not");
   OpBuilder b(func.getContext());
-  for (Value v : ret.getOperands()) {
-    auto type = dyn_cast<RankedTensorType>(v.getType());
-    Type element = type ? type.getElementType() : v.getType();
-    auto memref =
-        MemRefType::get(type ? type.getShape() : ArrayRef<int64_t>(), element);
+  unsigned numInputs = func.getNumArguments();
+  for (Type result : func.getResultTypes()) {
+    auto type = dyn_cast<RankedTensorType>(result);
+    auto memref = MemRefType::get(type ? type.getShape() : ArrayRef<int64_t>(),
+                                  type ? type.getElementType() : result);
     if (failed(func.insertArgument(func.getNumArguments(), memref, {}, loc)))
       return failure();
-    Value out = func.getArguments().back();
-    if (!type) {
-      b.setInsertionPoint(ret);
-      memref::StoreOp::create(b, loc, v, out);
-      continue;
-    }
-    b.setInsertionPointToStart(&func.getBody().front());
-    Value tensor = bufferization::ToTensorOp::create(
-        b, loc, type, out, /*restrict=*/true, /*writable=*/true);
-    // A result that is read again after it has been written must not be
-    // another name of the caller's memory: bufferization sees to that.
-    writeInPlace(b, v, tensor);
-    b.setInsertionPoint(ret);
-    auto materialize =
-        bufferization::MaterializeInDestinationOp::create(b, loc, v, out);
-    materialize.setRestrict(true);
-    materialize.setWritable(true);
   }
-  b.setInsertionPoint(ret);
-  func::ReturnOp::create(b, loc);
-  ret.erase();
+  ValueRange destinations = func.getArguments().drop_front(numInputs);
+  SmallVector<func::ReturnOp> returns(func.getOps<func::ReturnOp>());
+  bool isOneBlock = llvm::hasSingleElement(func.getBody());
+  for (func::ReturnOp ret : returns) {
+    for (auto [value, out] : llvm::zip_equal(ret.getOperands(), destinations)) {
+      auto type = dyn_cast<RankedTensorType>(value.getType());
+      if (!type) {
+        b.setInsertionPoint(ret);
+        memref::StoreOp::create(b, loc, value, out);
+        continue;
+      }
+      if (isOneBlock) {
+        b.setInsertionPointToStart(&func.getBody().front());
+        Value tensor = bufferization::ToTensorOp::create(
+            b, loc, type, out, /*restrict=*/true, /*writable=*/true);
+        // A result that is read again after it has been written must not be
+        // another name of the caller's memory: bufferization sees to that.
+        writeInPlace(b, value, tensor);
+      }
+      b.setInsertionPoint(ret);
+      auto materialize =
+          bufferization::MaterializeInDestinationOp::create(b, loc, value, out);
+      materialize.setRestrict(true);
+      materialize.setWritable(true);
+    }
+    b.setInsertionPoint(ret);
+    func::ReturnOp::create(b, loc);
+    ret.erase();
+  }
   func.setType(
       FunctionType::get(func.getContext(), func.getArgumentTypes(), {}));
   func.setResAttrsAttr(nullptr);

@@ -38,3 +38,25 @@ func.func @others(%x: tensor<4xf32>, %s: f32) -> (f32, tensor<4xf32>) {
 // CHECK-SAME:    %[[A:[^:]*]]: memref<f32>, %[[B:[^:]*]]: memref<4xf32>)
 // CHECK-DAG:     memref.store %{{.*}}, %[[A]][]
 // CHECK-DAG:     materialize_in_destination %{{.*}} in restrict writable %[[B]]
+
+// -----
+
+// Every return writes to the destinations.
+// CHECK-LABEL: func.func @blocks__shapes(
+// CHECK: memref.store
+// CHECK-LABEL: func.func @blocks(
+// CHECK-SAME: %[[C:.*]]: i1, %[[X:.*]]: tensor<?xf32> {{.*}}, %[[Y:.*]]: tensor<?xf32> {{.*}}, %[[OUT:.*]]: memref<?xf32>)
+// CHECK: cf.cond_br %[[C]], ^[[FIRST:.*]], ^[[SECOND:.*]]
+// CHECK: ^[[FIRST]]:
+// CHECK-NEXT: bufferization.materialize_in_destination %[[X]] in restrict writable %[[OUT]]
+// CHECK-NEXT: return
+// CHECK: ^[[SECOND]]:
+// CHECK-NEXT: bufferization.materialize_in_destination %[[Y]] in restrict writable %[[OUT]]
+// CHECK-NEXT: return
+func.func @blocks(%c: i1, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  cf.cond_br %c, ^first, ^second
+^first:
+  return %x : tensor<?xf32>
+^second:
+  return %y : tensor<?xf32>
+}

@@ -10,7 +10,8 @@ def Destinations : Pass<"redfuse-destinations", "mlir::ModuleOp"> {
     `@f(inputs...) -> results` becomes `@f(inputs..., memrefs of results...)`,
     beside `@f__shapes(inputs..., memref<?xindex>)`, which writes the extents of
     all results, so that the caller allocates them. A launch whose result is
-    returned writes to the destination itself. Inputs are marked as not writable.
+    returned writes to the destination itself, unless the function has several
+    blocks. Inputs are marked as not writable.
 
     ```mlir
     redfuse.kernel @k attributes {num_inputs = 1 : i64} {
@@ -48,7 +49,7 @@ def Destinations : Pass<"redfuse-destinations", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["mlir::bufferization::BufferizationDialect",
                            "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",
-                           "mlir::tensor::TensorDialect"];
+                           "mlir::tensor::TensorDialect", "redfuse::RedfuseDialect"];
 }
 
 def BufferizeHost : Pass<"redfuse-bufferize-host", "mlir::ModuleOp"> {
@@ -127,6 +128,51 @@ def LowerDeallocs : Pass<"redfuse-lower-deallocs", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
                            "mlir::arith::ArithDialect"];
+}
+
+def InterchangeReductions : Pass<"redfuse-interchange-reductions"> {
+  let summary = "Walk contractions along the rows of their results";
+  let description = [{
+    Upstream's loops follow the order of an op's dims, which for a matmul ends with the
+    reduction: strides through one operand, and a serial sum that LLVM may not
+    reorder. The result's last dim becomes the innermost one, where operands are then
+    read along rows; every element of the result still sees its terms in the same
+    order. Ops whose body asks for its position stay.
+
+    ```mlir
+    func.func @f(%a: memref<5x7xf32>, %b: memref<7x6xf32>, %c: memref<5x6xf32>) {
+      linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+                                       affine_map<(m, n, k) -> (k, n)>,
+                                       affine_map<(m, n, k) -> (m, n)>],
+                      iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%a, %b : memref<5x7xf32>, memref<7x6xf32>) outs(%c : memref<5x6xf32>) {
+      ^bb0(%x: f32, %y: f32, %z: f32):
+        %p = arith.mulf %x, %y : f32
+        %s = arith.addf %z, %p : f32
+        linalg.yield %s : f32
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%a: memref<5x7xf32>, %b: memref<7x6xf32>, %c: memref<5x6xf32>) {
+      linalg.generic {indexing_maps = [affine_map<(m, k, n) -> (m, k)>,
+                                       affine_map<(m, k, n) -> (k, n)>,
+                                       affine_map<(m, k, n) -> (m, n)>],
+                      iterator_types = ["parallel", "reduction", "parallel"]}
+          ins(%a, %b : memref<5x7xf32>, memref<7x6xf32>) outs(%c : memref<5x6xf32>) {
+      ^bb0(%x: f32, %y: f32, %z: f32):
+        %p = arith.mulf %x, %y : f32
+        %s = arith.addf %z, %p : f32
+        linalg.yield %s : f32
+      }
+      return
+    }
+    ```
+  }];
 }
 
 #endif // REDFUSE_TRANSFORMS_BUFFERIZE_PASSES_TD
