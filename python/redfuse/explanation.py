@@ -83,9 +83,13 @@ class Recorder:
         """How launches run on matrix units, or why they do not."""
         for launch in walk(module.operation, "redfuse.launch"):
             kernel = self._launched(launch)
-            if kernel is not None and "redfuse.matrices" in launch.attributes:
+            if kernel is None:
+                continue
+            if "redfuse.matrices" in launch.attributes:
                 dims = [dim["name"] for dim in kernel["cascades"][0]["dims"]]
                 kernel["matrices"] = _plan(launch.attributes["redfuse.matrices"], dims)
+            elif "redfuse.no_matrices" in launch.attributes:
+                kernel["matrices"] = {"refused": launch.attributes["redfuse.no_matrices"].value}
 
     def _folds(self, module: Any) -> None:
         kinds = ("stream", "multipass", "split")
@@ -281,9 +285,7 @@ def _schedule(cascade: Any, names: list[str]) -> dict:
 
 
 def _plan(attribute: Any, dims: list[str]) -> dict:
-    """A ``#redfuse.matrix_plan`` by the names of its fields, or why there is none."""
-    if hasattr(attribute, "value"):
-        return {"refused": attribute.value}
+    """A ``#redfuse.matrix_plan`` by the names of its fields."""
     text = str(attribute)
     found: dict[str, Any] = {"by": text.partition("<")[2].partition(",")[0]}
     for name, value in _WORDS.findall(text):

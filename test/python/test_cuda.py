@@ -61,7 +61,7 @@ def test_how_a_kernel_runs_on_matrix_units_is_told(tmp_path: Path) -> None:
 def test_why_a_kernel_does_not_run_on_matrix_units_is_told() -> None:
     ir, plan, text = plan_of(CORPUS / "attention_causal.mlir")
     why = "no dim is the rows of every product, with 16-bit floats in memory on the other side"
-    assert f'redfuse.matrices = "{why}"' in ir
+    assert f'redfuse.no_matrices = "{why}"' in ir
     assert plan == {"refused": why}
     assert f"matrices  no matrix units: {why}" in text
 

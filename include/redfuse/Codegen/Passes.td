@@ -70,8 +70,8 @@ def PlanMatrices : Pass<"redfuse-plan-matrices", "mlir::ModuleOp"> {
     all that is chosen, by the cost model or as hints of the schedule ask for it:
     tiles, where operands are, who loads and who multiplies, the ring, blocks that
     share sums or folds, the order of tiles, how results leave, how far pivots lag.
-    A launch whose kernel does not fit gets the reason instead, and a remark. What
-    has a plan keeps it.
+    A launch whose kernel does not fit gets the reason (`redfuse.no_matrices`), and
+    a remark. What has either keeps it.
 
     A launch of a kernel that multiplies two matrices,
 
@@ -134,13 +134,13 @@ def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
     in a workspace that the host allocates around the launch. The number of
     multiprocessors is the module's `redfuse.target`'s.
 
-    A launch with a `#redfuse.matrix_plan` (`redfuse-plan-matrices`) runs on the
+    A launch with a plan (`redfuse.matrices`, by `redfuse-plan-matrices`) runs on the
     matrix units of `chip` as that says. By warpgroups: one warp loads tiles by tensor
     maps into a ring in shared memory, warpgroups of 64 rows multiply, and what is
     computed between products stays in registers as fragments. The products of a step of a
-    fold run while those of the step before are added to its states. Launches that
-    were not looked at are planned first, and their pivots made lazy
-    (`redfuse-lazy-pivots`); those without a plan are generated as above.
+    fold run while those of the step before are added to its states. Nothing is planned
+    here: launches without a plan are generated as above, all of them where the pass
+    that plans was not run before.
 
     ```mlir
     #id = affine_map<(i) -> (i)>

@@ -87,6 +87,18 @@ FailureOr<KernelSpace> redfuse::analyseSpace(KernelOp kernel) {
   return space;
 }
 
+KernelSpace redfuse::mergeSegmentsOf(KernelOp kernel,
+                                     const KernelSpace &space) {
+  KernelSpace whole = space;
+  if (mergesInLaunch(kernel))
+    whole.schedule = ScheduleAttr::get(
+        kernel.getContext(), ScheduleKind::Stream, whole.schedule.getGrid(),
+        whole.schedule.getTiles(), whole.schedule.getStream(),
+        whole.schedule.getReason(), /*parts=*/0, whole.schedule.getLazy(),
+        whole.schedule.getHints());
+  return whole;
+}
+
 DenseMap<Value, BlockArgument> redfuse::findDestinations(KernelOp kernel) {
   DenseMap<Value, BlockArgument> result;
   Block &body = kernel.getBody().front();

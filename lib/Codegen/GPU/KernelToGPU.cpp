@@ -437,38 +437,32 @@ private:
     return generateTiles(from, whole);
   }
 
+  /// As the launch's plan says, if it has one.
   FailureOr<bool> generateOnUnits(KernelLaunch &from,
                                   const KernelSpace &whole) {
-    if (!from.launch->hasAttr(kPlanAttr)) {
-      if (failed(planLaunch(from.kernel, from.launch, from.space, chip, units)))
-        return failure();
-      preparePivots(from.kernel, from.launch);
-    }
     Attribute attr = from.launch->getAttr(kPlanAttr);
-    auto record = dyn_cast_if_present<MatrixPlanAttr>(attr);
-    if (!attr || isa<StringAttr>(attr))
+    if (!attr)
       return false;
     auto refuse = [&](const Twine &why) {
       return from.launch.emitOpError("cannot run as '")
              << kPlanAttr << "' says: " << why;
     };
+    auto record = dyn_cast<MatrixPlanAttr>(attr);
     if (!record)
-      return refuse("expected a #redfuse.matrix_plan, or why there is none");
+      return refuse("expected a #redfuse.matrix_plan");
     std::optional<MatrixTarget> target = findMatrixTarget(chip);
     if (!target)
       return refuse("the chip, '" + chip +
                     "', has no matrix units that are known");
     std::string why;
-    std::optional<MatrixPlan> plan = planMatrix(from.kernel, from.launch, whole,
-                                                *target, units, record, why);
-    if (!plan)
-      return refuse(why);
-    MatrixGenerator matrices(from.kernel, from.launch, whole, std::move(*plan),
-                             units);
-    if (!matrices.layOut(why) || !matrices.isAsPlanned(record, why))
+    std::optional<PlannedMatrix> planned =
+        readPlan(from.kernel, from.launch, whole, *target, record, why);
+    if (!planned)
       return refuse(why);
     hasMatrices = true;
-    return asDone(matrices.run(device, from.name));
+    return asDone(MatrixGenerator(from.kernel, from.launch, whole,
+                                  std::move(*planned), units)
+                      .run(device, from.name));
   }
 
   /// By matrix instructions, of operands wherever they are. The last of the blocks

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-plan-matrices=chip=sm_90a -redfuse-lazy-pivots -redfuse-kernel-to-gpu=chip=sm_90a | FileCheck %s
 
 // Results that go through shared memory where that is asked for: every warp has a
 // part of its own, copies boxes of it, and goes on.

@@ -161,7 +161,7 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 func.func @product(%a: memref<300x4096xf16>, %b: memref<4096x64xf16>, %out: memref<300x64xf32>) {
-  // expected-error @below {{cannot run as 'redfuse.matrices' says: expected a #redfuse.matrix_plan, or why there is none}}
+  // expected-error @below {{cannot run as 'redfuse.matrices' says: expected a #redfuse.matrix_plan}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
       {redfuse.matrices = 1}
   return

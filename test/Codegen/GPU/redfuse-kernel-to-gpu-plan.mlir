@@ -66,7 +66,7 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
 
 // -----
 
-// A reason instead of a plan: it is generated otherwise.
+// A reason instead of a plan, or neither: it is generated otherwise.
 
 // CHECK-LABEL: gpu.func @product_0
 // CHECK-NOT: tile.multiply
@@ -75,7 +75,7 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
 #c = affine_map<(m, n, k) -> (m, n)>
 func.func @product(%a: memref<300x4096xf16>, %b: memref<4096x64xf16>, %out: memref<300x64xf32>) {
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = "asked to by hand"}
+      {redfuse.no_matrices = "asked to by hand"}
   return
 }
 redfuse.kernel @product_0 attributes {num_inputs = 2 : i64,

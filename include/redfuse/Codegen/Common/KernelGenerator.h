@@ -8,6 +8,7 @@
 #ifndef REDFUSE_CODEGEN_COMMON_KERNELGENERATOR_H
 #define REDFUSE_CODEGEN_COMMON_KERNELGENERATOR_H
 
+#include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Codegen/Common/TileEmitter.h"
 
 namespace redfuse {
@@ -28,6 +29,21 @@ struct KernelSpace {
 };
 
 mlir::FailureOr<KernelSpace> analyseSpace(KernelOp kernel);
+
+/// Whether the kernel's blocks fold a segment each and the last one to finish
+/// merges and finalises.
+inline bool mergesInLaunch(KernelOp kernel) {
+  return kernel->hasAttr(kMergesInLaunch);
+}
+/// The same of a kernel generated for `space`: one where blocks fold all of a tile
+/// merges nothing.
+inline bool mergesInLaunch(KernelOp kernel, const KernelSpace &space) {
+  return mergesInLaunch(kernel) && space.schedule &&
+         space.schedule.getKind() == ScheduleKind::Split;
+}
+
+/// The iteration space of a kernel that has a tile whole: it folds all segments of it.
+KernelSpace mergeSegmentsOf(KernelOp kernel, const KernelSpace &space);
 
 /// A launch to generate code for: `name` is the function's. A kernel launched on
 /// buffers of several layouts has a function for each; launches on the same kinds of

@@ -1,5 +1,6 @@
 //===- Fragments.cpp - values of a body as matrix fragments ----------------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Fragments.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
 
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 

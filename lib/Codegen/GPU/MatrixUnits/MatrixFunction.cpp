@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace redfuse;
 
 /// Registers of a thread by the number of multiplying warpgroups: as compiled, and
-/// of who loads and who multiplies. One warpgroup has enough as it is.
+/// of who layout.products and who multiplies. One warpgroup has enough as it is.
 struct RegisterBudget {
   int64_t whole, loader, multiplier;
 };
@@ -33,7 +33,7 @@ MatrixGenerator::HostSide MatrixGenerator::makeArguments() {
   HostSide host;
   b.setInsertionPoint(launch);
   Value all =
-      countBlocks(b, launch, space, [&](unsigned d) { return tileOf(d); });
+      countBlocks(b, launch, space, [&](unsigned d) { return plan.tileOf(d); });
   host.grid = all;
   if (plan.target.hasWarpgroups)
     host.grid = arith::MinUIOp::create(b, loc, all, index(units));
@@ -41,17 +41,18 @@ MatrixGenerator::HostSide MatrixGenerator::makeArguments() {
     host.grid = arith::MulIOp::create(b, loc, all, index(plan.shares()));
   Value atLeastOne = arith::MaxUIOp::create(b, loc, host.grid, index(1));
   host.arguments = {all, arith::DivUIOp::create(b, loc, all, atLeastOne)};
-  auto addMap = [&](const std::optional<Tile> &tile) {
+  auto addMap = [&](const std::optional<MatrixTile> &tile) {
     if (tile)
       host.arguments.push_back(makeTensorMap(*tile));
   };
   if (plan.target.hasWarpgroups)
-    for (const Load &load : loads) {
+    for (const ProductTiles &load : layout.products) {
       addMap(load.right);
       addMap(load.left);
       addMap(load.kept);
     }
-  addMap(staged);
+  if (layout.staged)
+    addMap(layout.staged->tile);
   host.firstOperand = host.arguments.size();
   llvm::append_range(host.arguments, launch->getOperands());
   if (plan.groups() > 1 || plan.hasQueue)
@@ -62,11 +63,8 @@ MatrixGenerator::HostSide MatrixGenerator::makeArguments() {
 void MatrixGenerator::emitLaunch(gpu::GPUFuncOp func, const HostSide &host) {
   b.setInsertionPoint(launch);
   Value one = index(1), width = index(plan.threads());
-  int64_t control =
-      (plan.target.hasWarpgroups ? 1024 : 0) + slots * 16 + kControlBytes;
   Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
-                                             ringBytes() + residentBytes +
-                                                 stagedBytes + control);
+                                             layout.allBytes(plan.target));
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{host.grid, one, one},
                             gpu::KernelDim3{width, one, one}, bytes,
                             host.arguments);
@@ -145,12 +143,14 @@ void MatrixGenerator::divideMemory() {
   // Where tensor maps and descriptors swizzle, they do so by the address.
   if (plan.target.hasWarpgroups)
     base = arith::AndIOp::create(b, loc, ptx.add(base, 1023), ptx.i32(-1024));
-  received =
-      receivesInRing() ? base : ptx.add(base, ringBytes() + residentBytes);
-  barriers = ptx.add(base, ringBytes() + residentBytes + stagedBytes);
-  receivedCount = ptx.add(barriers, slots * 16 + 48);
+  received = stateLayout.isReceivedInRing()
+                 ? base
+                 : ptx.add(base, layout.ringBytes + layout.residentBytes);
+  barriers = ptx.add(base, layout.tileBytes());
+  receivedCount = ptx.add(barriers, layout.slots * 16 + 48);
   slotRing = tile::RingOp::create(
-      b, loc, tile::RingType::get(b.getContext(), slots, slotBytes), base,
+      b, loc,
+      tile::RingType::get(b.getContext(), layout.slots, layout.slotBytes), base,
       barriers);
 }
 
@@ -191,11 +191,11 @@ void MatrixGenerator::byThread(int64_t number, function_ref<void()> body) {
 }
 
 void MatrixGenerator::prepareBarriers() {
-  for (int64_t s = 0; s < slots; ++s) {
+  for (int64_t s = 0; s < layout.slots; ++s) {
     ptx.initBarrier(fullBarrier(ptx.i32(s)), 1);
     ptx.initBarrier(emptyBarrier(ptx.i32(s)), 4 * plan.consumers);
   }
-  if (residentBytes) {
+  if (layout.residentBytes) {
     ptx.initBarrier(residentBarrier(/*isFull=*/true), 1);
     ptx.initBarrier(residentBarrier(/*isFull=*/false), 4 * plan.consumers);
   }
@@ -209,7 +209,7 @@ void MatrixGenerator::prepareBarriers() {
   ptx.fenceBarriers();
   // Of every row of a state what is not padding.
   if (plan.cluster > 1)
-    ptx.expect(receivedBarrier(), receivedOffset(-1));
+    ptx.expect(receivedBarrier(), stateLayout.receivedBytes());
 }
 
 /// What takes nothing from the kernel before, and the wait for it: from there on
@@ -219,7 +219,7 @@ void MatrixGenerator::emitStart(gpu::GPUFuncOp func) {
   if (hasWarpgroups) {
     byThread(0, [&] { prepareBarriers(); });
     byThread(32, [&] { fetchAhead(); });
-    if (plan.cluster > 1 && !receivesInRing())
+    if (plan.cluster > 1 && !stateLayout.isReceivedInRing())
       emitClusterArrive(b, loc);
   }
   if (plan.target.overlapsLaunches) {

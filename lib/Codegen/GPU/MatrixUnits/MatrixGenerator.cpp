@@ -5,6 +5,24 @@
 using namespace mlir;
 using namespace redfuse;
 
+LogicalResult MatrixGenerator::prepare() {
+  FailureOr<DimSets> dims = DimSets::compute(plan.step);
+  if (failed(dims))
+    return failure();
+  stepSets = *dims;
+  masks = findStreamMasks(plan, *stepSets);
+  if (plan.finalize) {
+    dims = DimSets::compute(
+        cast<IndexProgramOpInterface>(plan.finalize.getOperation()));
+    if (failed(dims))
+      return failure();
+    finalSets = *dims;
+  }
+  emitter = std::make_unique<FragmentEmitter>(b, loc, plan, space);
+  emitter->layout.rows = plan.groupRows / 32;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Multipliers
 //===----------------------------------------------------------------------===//
@@ -12,7 +30,7 @@ using namespace redfuse;
 Value MatrixGenerator::start(unsigned i, Value slot, ValueRange elements,
                              Value left) {
   const MatrixProduct &product = plan.products[i];
-  const Load &load = loads[i];
+  const ProductTiles &load = layout.products[i];
   Value accumulators =
       elements.empty() ? Value() : ptx.accumulate(elements, plan.groupRows);
   Ptx::Factor factor{left};
@@ -30,12 +48,6 @@ Value MatrixGenerator::rowOfWarp() {
                  ptx.mul(inGroup, plan.groupRows / 4));
 }
 
-/// Of every sixteen rows the upper eight do not exist.
-bool MatrixGenerator::hasLowerRowsOnly() const {
-  int64_t rows = space.staticExtents[plan.m];
-  return plan.target.hasWarpgroups && !ShapedType::isDynamic(rows) && rows <= 8;
-}
-
 /// The result of a product; one value for all rows that do not exist.
 Fragment MatrixGenerator::asFragment(unsigned product, ValueRange elements) {
   Fragment fragment;
@@ -43,7 +55,7 @@ Fragment MatrixGenerator::asFragment(unsigned product, ValueRange elements) {
   fragment.dim = plan.products[product].n;
   fragment.rows = emitter->layout.rows;
   fragment.values.assign(elements.begin(), elements.end());
-  if (hasLowerRowsOnly()) {
+  if (plan.hasLowerRowsOnly(space)) {
     Value none = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
     for (auto [i, v] : llvm::enumerate(fragment.values))
       if (fragment.rowOf(i) == 1)
@@ -56,7 +68,8 @@ SmallVector<Value>
 MatrixGenerator::multiplyTiled(unsigned i, Ring &ring,
                                SmallVectorImpl<Value> &running) {
   const MatrixProduct &product = plan.products[i];
-  const Tile &left = *loads[i].left, &right = loads[i].right;
+  const MatrixTile &left = *layout.products[i].left,
+                   &right = layout.products[i].right;
   auto step = [&](Ring at, Value accumulators) {
     ptx.wait(fullBarrier(at.slot), at.phase);
     Value rows = tileIn(at.slot, left, right.bytes());
@@ -92,7 +105,8 @@ MatrixGenerator::multiplyTiled(unsigned i, Ring &ring,
 }
 
 /// The rows of a warp as a left operand.
-Value MatrixGenerator::readKept(const Tile &tile, Value slot, int64_t columns) {
+Value MatrixGenerator::readKept(const MatrixTile &tile, Value slot,
+                                int64_t columns) {
   auto type = tile::OperandType::get(b.getContext(), 64, columns,
                                      tile.type.getElement());
   return tile::ReadOperandOp::create(b, loc, type, tileIn(slot, tile),
@@ -124,12 +138,12 @@ MatrixGenerator::Ring MatrixGenerator::emitInvariants(Ring ring) {
   }
   for (unsigned i : fronts) {
     const MatrixProduct &product = plan.products[i];
-    if (loads[i].isResident)
+    if (layout.products[i].isResident)
       continue;
-    if (loads[i].kept) {
+    if (layout.products[i].kept) {
       ptx.wait(fullBarrier(ring.slot), ring.phase);
-      Value read =
-          readKept(*loads[i].kept, ring.slot, plan.widths.lookup(product.k));
+      Value read = readKept(*layout.products[i].kept, ring.slot,
+                            plan.widths.lookup(product.k));
       // Rule 6.
       leftOperands[i] = ptx.settle(read)[0];
       ptx.arrive(emptyBarrier(ring.slot), emitter->lane);
@@ -138,7 +152,7 @@ MatrixGenerator::Ring MatrixGenerator::emitInvariants(Ring ring) {
       leftOperands[i] = emitter->packLeft(product);
     }
   }
-  if (residentBytes && plan.target.hasWarpgroups)
+  if (layout.residentBytes && plan.target.hasWarpgroups)
     ptx.wait(residentBarrier(/*isFull=*/true), turn);
   // Of the rest, what is cheap to keep: scalars and rows.
   for (Operation &inner : body->without_terminator())
@@ -216,7 +230,8 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Steps steps = stepsOf();
   Value late;
-  if (mirror && plan.consumers > 2 && !isTiled() && plan.target.hasWarpgroups) {
+  if (mirror && plan.consumers > 2 && !plan.hasTiledSums() &&
+      plan.target.hasWarpgroups) {
     Steps own = ownSteps(steps);
     Value skipped = arith::SubIOp::create(b, loc, own.begin, steps.begin);
     // Of a step that is left out, what is added to the states comes a step later.
@@ -265,7 +280,7 @@ MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
     walk(steps.wholeEnd, steps.end, false);
   unflatten(list, carried);
   ring = carried.ring;
-  if (residentBytes && plan.target.hasWarpgroups)
+  if (layout.residentBytes && plan.target.hasWarpgroups)
     ptx.arrive(residentBarrier(/*isFull=*/false), emitter->lane);
   // What is left to add: one operand for each product, if a step leaves any.
   for (auto [at, i] :
@@ -334,7 +349,7 @@ void MatrixGenerator::storeResults() {
   unsigned first = all.size() - last.getProgramInits().size();
   auto yield = cast<YieldOp>(last.getProgramBody()->getTerminator());
   for (auto [i, v] : llvm::enumerate(yield.getValues())) {
-    if (staged && i == stagedResult &&
+    if (layout.staged && i == layout.staged->number &&
         emitter->get(v).kind == Fragment::Kind::Matrix)
       storeStaged(emitter->get(v));
     else
@@ -363,6 +378,6 @@ void MatrixGenerator::emitMultipliers() {
       return plan.stream ? multiplyBlock(ring) : multiplyCascade(ring);
     });
   });
-  if (staged)
+  if (layout.staged)
     waitForCopies(ptx.readLane());
 }

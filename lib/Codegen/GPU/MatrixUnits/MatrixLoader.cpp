@@ -11,107 +11,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-static constexpr int64_t kMaxSlots = 8;
-
-//===----------------------------------------------------------------------===//
-// Layout
-//===----------------------------------------------------------------------===//
-
-int64_t MatrixGenerator::tileOf(unsigned d) const {
-  if (d == plan.m)
-    return plan.rows();
-  auto it = plan.widths.find(d);
-  return it == plan.widths.end() ? 1 : it->second;
-}
-
-MatrixGenerator::Tile MatrixGenerator::layOutTile(const MatrixSource &source,
-                                                  unsigned free, unsigned sum,
-                                                  int64_t freeWidth,
-                                                  int64_t sumWidth) {
-  Tile tile;
-  tile.source = &source;
-  tile.free = free;
-  tile.sum = sum;
-  tile.isByRows = source.sum + 1 != source.map.getNumResults();
-  int64_t rows = tile.isByRows ? sumWidth : freeWidth;
-  int64_t columns = tile.isByRows ? freeWidth : sumWidth;
-  auto memref = cast<ShapedType>(source.argument.getType());
-  tile.type =
-      tile::SharedType::get(b.getContext(), rows, llvm::alignTo(columns, 64),
-                            memref.getElementType());
-  return tile;
-}
-
-bool MatrixGenerator::layOut(std::string &why) {
-  unsigned nextMap = 1;
-  // Slots that multipliers hold at a time: all products of a step, of a tiled one
-  // two. With fewer they would wait for what the loader has no place for.
-  int64_t held = 0, heldTiled = 0, sharedBytes = plan.target.sharedBytes;
-  for (auto [i, product] : llvm::enumerate(plan.products)) {
-    Load load;
-    int64_t sum = product.tiledLeft ? kSumTile : plan.widths.lookup(product.k);
-    load.right = layOutTile(product.right, product.n, product.k,
-                            plan.widths.lookup(product.n), sum);
-    load.right.map = nextMap++;
-    if (product.tiledLeft) {
-      load.left =
-          layOutTile(*product.tiledLeft, plan.m, product.k, plan.rows(), sum);
-      load.left->map = nextMap++;
-    }
-    if (product.keptLeft) {
-      load.kept =
-          layOutTile(*product.keptLeft, plan.m, product.k, plan.rows(), sum);
-      load.kept->map = nextMap++;
-      load.isResident = product.isResident;
-      load.residentAt = residentBytes;
-      if (load.isResident)
-        residentBytes += llvm::alignTo(load.kept->bytes(), 1024);
-      else
-        slotBytes = std::max(slotBytes, load.kept->bytes());
-    }
-    slotBytes = std::max<int64_t>(slotBytes, llvm::alignTo(load.bytes(), 1024));
-    loads.push_back(load);
-    (product.isBack ? backs : fronts).push_back(i);
-    if (product.tiledLeft)
-      heldTiled = 2;
-    else
-      held = plan.stream ? held + 1 : 1;
-  }
-  chooseStaged(held + heldTiled, nextMap);
-  if (plan.cluster > 1 && !receivesInRing())
-    stagedBytes = llvm::alignTo(receivedOffset(-1), 128);
-  plan.isHalf &=
-      (plan.target.halfBytes - residentBytes - stagedBytes) / slotBytes >=
-      held + heldTiled;
-  if (plan.isHalf)
-    sharedBytes = plan.target.halfBytes;
-  if (!plan.target.hasWarpgroups)
-    return layOutByWarps(why);
-  slots = std::min((sharedBytes - residentBytes - stagedBytes) / slotBytes,
-                   kMaxSlots);
-  // Clusters are placed whole, and leave multiprocessors empty; with room for two
-  // blocks on one, all clusters find a place at once.
-  if (plan.split > 1)
-    slots = std::min(
-        slots, std::max(plan.target.halfBytes / slotBytes, held + heldTiled));
-  if (plan.slots)
-    slots = std::min(slots, std::max(plan.slots, held + heldTiled));
-  if (slots < held + heldTiled) {
-    why = llvm::formatv("its tiles take {0} slots of {1} bytes in shared "
-                        "memory, which has {2} bytes",
-                        held + heldTiled, slotBytes,
-                        plan.target.sharedBytes - residentBytes);
-    return false;
-  }
-  // What blocks send each other may take more than the ring.
-  int64_t all = ringBytes() + residentBytes + stagedBytes;
-  if (all <= plan.target.sharedBytes)
-    return true;
-  why = llvm::formatv("it takes {0} bytes of shared memory, which has {1}", all,
-                      plan.target.sharedBytes);
-  return false;
-}
-
 //===----------------------------------------------------------------------===//
 // Host
 //===----------------------------------------------------------------------===//
@@ -119,9 +18,9 @@ bool MatrixGenerator::layOut(std::string &why) {
 /// A tensor map of 128 bytes, filled by the runtime on the host's stack:
 /// `redfuse_rt_tensor_map(map, base, element, rank, sizes[5], strides[4] in bytes,
 /// box[5])`, innermost first.
-Value MatrixGenerator::makeTensorMap(const Tile &tile) {
+Value MatrixGenerator::makeTensorMap(const MatrixTile &tile) {
   static constexpr StringLiteral kName = "redfuse_rt_tensor_map";
-  Value memref = launch->getOperand(tile.source->argument.getArgNumber());
+  Value memref = launch->getOperand(tile.source.argument.getArgNumber());
   auto type = cast<MemRefType>(memref.getType());
   int64_t rank = type.getRank();
   auto storage = MemRefType::get({16}, b.getI64Type());
@@ -147,7 +46,7 @@ Value MatrixGenerator::makeTensorMap(const Tile &tile) {
   strides.resize(4, index(16));
   llvm::append_range(operands, sizes);
   llvm::append_range(operands, strides);
-  unsigned rows = tile.isByRows ? tile.source->sum : tile.source->free;
+  unsigned rows = tile.isByRows ? tile.source.sum : tile.source.free;
   for (int64_t i = 0; i < 5; ++i) {
     int64_t at = rank - 1 - i;
     operands.push_back(index(i == 0                ? 64
@@ -180,12 +79,13 @@ Value MatrixGenerator::emptyBarrier(Value slot) {
   return tile::EmptyOp::create(b, loc, slotRing, slot);
 }
 
-Value MatrixGenerator::tileIn(Value slot, const Tile &tile, int64_t offset) {
+Value MatrixGenerator::tileIn(Value slot, const MatrixTile &tile,
+                              int64_t offset) {
   return tile::SlotOp::create(b, loc, tile.type, slotRing, slot, offset);
 }
 
-Value MatrixGenerator::residentTile(const Load &load) {
-  Value address = ptx.add(base, ringBytes() + load.residentAt);
+Value MatrixGenerator::residentTile(const ProductTiles &load) {
+  Value address = ptx.add(base, layout.ringBytes + load.residentAt);
   return tile::ViewOp::create(b, loc, load.kept->type, address);
 }
 
@@ -213,7 +113,7 @@ void MatrixGenerator::setStep(Value step) {
   if (mirror)
     step = arith::SubIOp::create(b, loc, mirror, step);
   Value at = arith::MulIOp::create(
-      b, loc, step, arith::ConstantIndexOp::create(b, loc, tileOf(d)));
+      b, loc, step, arith::ConstantIndexOp::create(b, loc, plan.tileOf(d)));
   emitter->offsets[d] = arith::AddIOp::create(b, loc, streamBegin, at);
 }
 
@@ -243,7 +143,7 @@ Value MatrixGenerator::sumTileAt(Value i) {
 //===----------------------------------------------------------------------===//
 
 /// Where every dim stands at the first element of a tile.
-SmallVector<Value> MatrixGenerator::positionsOf(const Tile &tile,
+SmallVector<Value> MatrixGenerator::positionsOf(const MatrixTile &tile,
                                                 Value sumTile) {
   SmallVector<Value> positions;
   for (unsigned d = 0; d < space.numDims; ++d) {
@@ -259,34 +159,35 @@ SmallVector<Value> MatrixGenerator::positionsOf(const Tile &tile,
 }
 
 /// Where a tile starts in its tensor, the innermost dim first.
-SmallVector<Value> MatrixGenerator::coordinatesOf(const Tile &tile,
+SmallVector<Value> MatrixGenerator::coordinatesOf(const MatrixTile &tile,
                                                   Value sumTile) {
   SmallVector<Value> positions = positionsOf(tile, sumTile);
   SmallVector<Value> coordinates;
-  for (AffineExpr e : llvm::reverse(tile.source->map.getResults()))
+  for (AffineExpr e : llvm::reverse(tile.source.map.getResults()))
     coordinates.push_back(arith::IndexCastOp::create(
         b, loc, b.getI32Type(),
         affine::expandAffineExpr(b, loc, e, positions, {})));
   return coordinates;
 }
 
-void MatrixGenerator::loadTile(const Tile &tile, Value into, Value barrier,
-                               Value sumTile) {
-  tile::CopyOp::create(b, loc, maps[tile.map - 1], coordinatesOf(tile, sumTile),
+void MatrixGenerator::loadTile(const MatrixTile &tile, Value into,
+                               Value barrier, Value sumTile) {
+  tile::CopyOp::create(b, loc, maps[tile.map], coordinatesOf(tile, sumTile),
                        into, barrier);
 }
 
-MatrixGenerator::Ring MatrixGenerator::loadTiles(ArrayRef<const Tile *> tiles,
-                                                 Ring ring, Value sumTile) {
+MatrixGenerator::Ring
+MatrixGenerator::loadTiles(ArrayRef<const MatrixTile *> tiles, Ring ring,
+                           Value sumTile) {
   Value free = arith::XOrIOp::create(b, loc, ring.phase, ptx.i32(1));
   ptx.wait(emptyBarrier(ring.slot), free);
   Value barrier = fullBarrier(ring.slot);
   int64_t bytes = 0;
-  for (const Tile *tile : tiles)
+  for (const MatrixTile *tile : tiles)
     bytes += tile->bytes();
   ptx.expect(barrier, bytes);
   int64_t offset = 0;
-  for (const Tile *tile : tiles) {
+  for (const MatrixTile *tile : tiles) {
     loadTile(*tile, tileIn(ring.slot, *tile, offset), barrier, sumTile);
     offset += tile->bytes();
   }
@@ -295,7 +196,7 @@ MatrixGenerator::Ring MatrixGenerator::loadTiles(ArrayRef<const Tile *> tiles,
 
 MatrixGenerator::Ring MatrixGenerator::loadProduct(unsigned product,
                                                    Ring ring) {
-  const Load &load = loads[product];
+  const ProductTiles &load = layout.products[product];
   if (!load.left)
     return loadTiles(&load.right, ring, Value());
   SmallVector<Value> next =
@@ -317,11 +218,11 @@ void MatrixGenerator::loadResidents() {
   ptx.wait(residentBarrier(/*isFull=*/false), free);
   Value barrier = residentBarrier(/*isFull=*/true);
   int64_t bytes = 0;
-  for (const Load &load : loads)
+  for (const ProductTiles &load : layout.products)
     if (load.isResident)
       bytes += load.kept->bytes();
   ptx.expect(barrier, bytes);
-  for (const Load &load : loads)
+  for (const ProductTiles &load : layout.products)
     if (load.isResident)
       loadTile(*load.kept, residentTile(load), barrier, Value());
 }
@@ -337,16 +238,17 @@ MatrixGenerator::Ring MatrixGenerator::loadBlock(Ring ring) {
       ring = loadProduct(i, ring);
   };
   // The order of emitStep: what is added to the states runs a step behind.
-  bool tiled = llvm::any_of(loads, [](const Load &l) { return l.left; });
+  bool tiled = llvm::any_of(layout.products,
+                            [](const ProductTiles &l) { return l.left; });
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   emitter->values.clear();
   Steps steps = stepsOfRows(firstRow, lastRow);
-  for (const Load &load : loads)
+  for (const ProductTiles &load : layout.products)
     if (load.kept && !load.isResident)
       ring = loadTiles(&*load.kept, ring, Value());
   setStep(steps.begin);
   all(fronts);
-  if (residentBytes)
+  if (layout.residentBytes)
     loadResidents();
   SmallVector<Value> next = emitFor(
       b, loc, arith::AddIOp::create(b, loc, steps.begin, one), steps.end, one,
@@ -386,12 +288,13 @@ void MatrixGenerator::fetchAhead() {
                  ? tile
                  : gpu::BlockIdOp::create(b, loc, gpu::Dimension::x),
              /*isMultiplier=*/false);
-  auto fetch = [&](const Tile &tile, Value sumTile) {
-    tile::PrefetchOp::create(b, loc, maps[tile.map - 1],
+  auto fetch = [&](const MatrixTile &tile, Value sumTile) {
+    tile::PrefetchOp::create(b, loc, maps[tile.map],
                              coordinatesOf(tile, sumTile), tile.type);
   };
   if (!plan.stream) {
-    for (auto [load, product] : llvm::zip_equal(loads, plan.products)) {
+    for (auto [load, product] :
+         llvm::zip_equal(layout.products, plan.products)) {
       if (!load.left) {
         fetch(load.right, Value());
         continue;
@@ -413,16 +316,17 @@ void MatrixGenerator::fetchAhead() {
   Value end = streamEnd          ? streamEnd
               : emitter->ends[d] ? emitter->ends[d]
                                  : emitter->extents[d];
-  Value width = index(tileOf(d)), most = index(plan.ahead * tileOf(d));
+  Value width = index(plan.tileOf(d)),
+        most = index(plan.ahead * plan.tileOf(d));
   Value first = streamBegin;
   end = arith::MinUIOp::create(b, loc, end,
                                arith::AddIOp::create(b, loc, first, most));
-  for (const Load &load : loads)
+  for (const ProductTiles &load : layout.products)
     if (load.kept)
       fetch(*load.kept, Value());
   emitFor(b, loc, first, end, width, {}, [&](Value at, ValueRange) {
     emitter->offsets[d] = at;
-    for (const Load &load : loads)
+    for (const ProductTiles &load : layout.products)
       fetch(load.right, Value());
     return SmallVector<Value>();
   });

@@ -1,117 +1,10 @@
 //===- MatrixMasks.cpp - what a predicate leaves of the streamed dim -------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/MatrixMasks.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace redfuse;
-
-static bool isConstantValue(Value v) {
-  Operation *def = v.getDefiningOp();
-  return def && def->hasTrait<OpTrait::ConstantLike>();
-}
-
-MatrixMasks::MatrixMasks(OpBuilder &b, Location loc, const MatrixPlan &plan,
-                         const DimSets &sets, FragmentEmitter &emitter)
-    : b(b), loc(loc), plan(plan), sets(sets), emitter(emitter) {
-  if (!plan.stream)
-    return;
-  IndexProgramOpInterface step = plan.step;
-  for (auto select : step.getProgramBody()->getOps<arith::SelectOp>()) {
-    Value condition = select.getCondition();
-    if (!sets[condition].test(*plan.stream) || !isAnalysable(condition))
-      continue;
-    Mask mask;
-    mask.select = select;
-    mask.keeps = !isConstantValue(select.getTrueValue());
-    mask.maySkip = isIdentityWithout(select);
-    masks.push_back(mask);
-    decided[select] =
-        mask.keeps ? select.getTrueValue() : select.getFalseValue();
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// What can be said
-//===----------------------------------------------------------------------===//
-
-/// Built of comparisons of integers by and, or, not.
-bool MatrixMasks::isAnalysable(Value condition) {
-  Operation *def = condition.getDefiningOp();
-  if (!def || isConstantValue(condition))
-    return isConstantValue(condition);
-  if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(def))
-    return isAnalysable(def->getOperand(0)) && isAnalysable(def->getOperand(1));
-  return isa<arith::CmpIOp>(def);
-}
-
-/// Whether every reduction along the streamed dim gets its identity where the
-/// select leaves its element out: minus infinity stays that when scaled or
-/// shifted, and its exponential is 0, which makes every product 0.
-bool MatrixMasks::isIdentityWithout(arith::SelectOp select) {
-  enum Class { Unknown, Lowest, Zero };
-  DenseMap<Value, Class> classes;
-  bool keeps = !isConstantValue(select.getTrueValue());
-  auto out = (keeps ? select.getFalseValue() : select.getTrueValue())
-                 .getDefiningOp<arith::ConstantOp>();
-  auto value = out ? dyn_cast<FloatAttr>(out.getValue()) : FloatAttr();
-  if (!value || !value.getValue().isInfinity() ||
-      !value.getValue().isNegative())
-    return false;
-  auto isPositive = [](Value v) {
-    auto constant = v.getDefiningOp<arith::ConstantOp>();
-    auto attr =
-        constant ? dyn_cast<FloatAttr>(constant.getValue()) : FloatAttr();
-    return attr && !attr.getValue().isNegative() && !attr.getValue().isZero();
-  };
-  classes[select.getResult()] = Lowest;
-  IndexProgramOpInterface step = plan.step;
-  for (Operation &op : step.getProgramBody()->without_terminator()) {
-    if (&op == select)
-      continue;
-    auto classOf = [&](unsigned i) { return classes.lookup(op.getOperand(i)); };
-    Class made = Unknown;
-    if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-      made = classOf(0);
-    else if (isa<arith::MulFOp>(op) &&
-             (classOf(0) == Zero || classOf(1) == Zero))
-      made = Zero;
-    else if (isa<arith::MulFOp>(op) &&
-             ((classOf(0) == Lowest && isPositive(op.getOperand(1))) ||
-              (classOf(1) == Lowest && isPositive(op.getOperand(0)))))
-      made = Lowest;
-    else if (isa<arith::DivFOp>(op) && classOf(0) == Zero)
-      made = Zero;
-    else if (isa<arith::DivFOp>(op) && classOf(0) == Lowest &&
-             isPositive(op.getOperand(1)))
-      made = Lowest;
-    else if (isa<arith::SubFOp>(op) && classOf(0) == Lowest)
-      made = Lowest;
-    else if (isa<arith::AddFOp>(op) &&
-             (classOf(0) == Lowest || classOf(1) == Lowest))
-      made = Lowest;
-    else if (isa<math::ExpOp, math::Exp2Op>(op) && classOf(0) == Lowest)
-      made = Zero;
-    if (auto reduce = dyn_cast<ReduceOp>(op)) {
-      if (!llvm::is_contained(reduce.getOver(), *plan.stream))
-        continue;
-      Reducer reducer = reduce.getReducer();
-      bool isIdentity = (reducer == Reducer::Add && classOf(0) == Zero) ||
-                        (reducer == Reducer::MaximumF && classOf(0) == Lowest);
-      if (!isIdentity)
-        return false;
-      continue;
-    }
-    if (made != Unknown && op.getNumResults() == 1)
-      classes[op.getResult(0)] = made;
-  }
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Ranges
-//===----------------------------------------------------------------------===//
 
 Value MatrixMasks::index(int64_t value) {
   return arith::ConstantIndexOp::create(b, loc, value);
@@ -227,7 +120,7 @@ MatrixMasks::Range MatrixMasks::rangeOf(Value condition, bool wanted,
   if (auto cmp = condition.getDefiningOp<arith::CmpIOp>())
     return compare(cmp, wanted, isCertain);
   Range nothing{index(0), index(0)};
-  if (isConstantValue(condition))
+  if (matchPattern(condition, m_Constant()))
     return matchPattern(condition, m_One()) == wanted ? whole() : nothing;
   Operation *def = condition.getDefiningOp();
   if (auto flip = dyn_cast<arith::XOrIOp>(def)) {
@@ -254,7 +147,7 @@ MatrixMasks::Range MatrixMasks::possible(Value first, Value last) {
   firstRow = first;
   lastRow = last;
   Range result = whole();
-  for (Mask &mask : masks)
+  for (StreamMask mask : masks)
     if (mask.maySkip)
       result = intersect(
           result, rangeOf(mask.select.getCondition(), mask.keeps, false));
@@ -265,7 +158,7 @@ MatrixMasks::Range MatrixMasks::certain(Value first, Value last) {
   firstRow = first;
   lastRow = last;
   Range result = whole();
-  for (Mask &mask : masks)
+  for (StreamMask mask : masks)
     result = intersect(result,
                        rangeOf(mask.select.getCondition(), mask.keeps, true));
   return result;

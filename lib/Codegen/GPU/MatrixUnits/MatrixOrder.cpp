@@ -24,12 +24,12 @@ Value MatrixGenerator::index(int64_t value) {
 
 Value MatrixGenerator::countTiles(unsigned d) {
   return b.createOrFold<arith::CeilDivUIOp>(loc, emitter->extents[d],
-                                            index(tileOf(d)));
+                                            index(plan.tileOf(d)));
 }
 
 void MatrixGenerator::placeTile(unsigned d, Value position) {
   emitter->offsets[d] =
-      b.createOrFold<arith::MulIOp>(loc, position, index(tileOf(d)));
+      b.createOrFold<arith::MulIOp>(loc, position, index(plan.tileOf(d)));
 }
 
 /// The remainder; `x` becomes the quotient. Numbers of tiles fit 32 bits, whose
@@ -70,7 +70,7 @@ MatrixGenerator::TileGroup MatrixGenerator::groupTiles(Value others) {
     return {size, /*isEven=*/false};
   // Division by a constant stays uniform in the eyes of ptxas.
   int64_t divisor = std::max<int64_t>(*most, 1);
-  if (hasUnequalTiles())
+  if (!masks.empty())
     divisor = std::clamp<int64_t>(units / kSharers, 1, divisor);
   while (*count % divisor != 0)
     --divisor;
@@ -126,7 +126,7 @@ void MatrixGenerator::placeSegment() {
   streamBegin = index(0);
   if (plan.segments > 1) {
     // Whole tiles of it.
-    int64_t tile = tileOf(d),
+    int64_t tile = plan.tileOf(d),
             steps = llvm::divideCeil(
                 llvm::divideCeil(space.staticExtents[d], tile), plan.segments);
     streamBegin = arith::MulIOp::create(b, loc, rank, index(steps * tile));

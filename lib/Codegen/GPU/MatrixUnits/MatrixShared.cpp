@@ -34,18 +34,6 @@ Value MatrixGenerator::takeRows(FragmentLayout layout, Value first) {
 // Sums that several blocks share
 //===----------------------------------------------------------------------===//
 
-/// Eight rows of four threads with two elements each fall on all banks once.
-int64_t MatrixGenerator::partialStride(unsigned product) const {
-  return plan.widths.lookup(plan.products[product].n) * 4 + 32;
-}
-
-int64_t MatrixGenerator::partialOffset(unsigned product) const {
-  int64_t offset = 0;
-  for (unsigned i = 0; i < product; ++i)
-    offset += plan.rows() * partialStride(i);
-  return offset;
-}
-
 void MatrixGenerator::storePartials() {
   // Rule 7.
   ptx.synchronize(1, 128 * plan.consumers);
@@ -54,11 +42,11 @@ void MatrixGenerator::storePartials() {
       rowOfWarp(), arith::ShRUIOp::create(b, loc, emitter->lane, ptx.i32(2)));
   for (auto [p, product] : llvm::enumerate(plan.products)) {
     const Fragment &sum = emitter->get(product.reduce.getResult(0));
-    int64_t stride = partialStride(p);
+    int64_t stride = partials.stride(p);
     Value at = ptx.add(ptx.add(base, ptx.mul(row, stride)), ptx.mul(t, 8));
     for (size_t i = 0; i < sum.values.size(); i += 2)
       ptx.storePair(at,
-                    partialOffset(p) + sum.rowOf(i) * 8 * stride +
+                    partials.offset(p) + sum.rowOf(i) * 8 * stride +
                         int64_t(i) / 4 * 32,
                     sum.values[i], sum.values[i + 1]);
   }
@@ -81,14 +69,14 @@ void MatrixGenerator::mergePartials() {
     sum.rows = layout.rows;
     sum.dim = product.n;
     Value at =
-        ptx.add(ptx.add(base, ptx.mul(row, partialStride(p))), ptx.mul(t, 8));
+        ptx.add(ptx.add(base, ptx.mul(row, partials.stride(p))), ptx.mul(t, 8));
     SmallVector<SmallVector<Value>> parts(plan.split);
     SmallVector<Value> there;
     for (int64_t s = 0; s < plan.split; ++s)
       there.push_back(ptx.addressIn(at, b.getI64IntegerAttr(s)));
     // Of all blocks in turn, so that they do not all wait for one.
     for (size_t i = 0, n = emitter->sizeOf(sum); i < n; i += 2) {
-      int64_t offset = partialOffset(p) + int64_t(i) * layout.lanes * 4;
+      int64_t offset = partials.offset(p) + int64_t(i) * layout.lanes * 4;
       for (int64_t s = 0; s < plan.split; ++s)
         llvm::append_range(parts[s], ptx.loadPair(there[s], offset));
     }
@@ -110,17 +98,6 @@ void MatrixGenerator::mergePartials() {
 // Segments of the streamed dim
 //===----------------------------------------------------------------------===//
 
-/// Where the state is in a segment's part of the workspace.
-int64_t MatrixGenerator::stateOffset(unsigned state) const {
-  int64_t offset = 0;
-  for (unsigned s = 0; s < state; ++s) {
-    auto type = cast<RankedTensorType>(plan.fold->getResult(s).getType());
-    offset += llvm::alignTo(
-        type.getNumElements() * bytesOf(type.getElementType()), 64);
-  }
-  return offset;
-}
-
 /// On the host: the states of all segments and a counter for each tile, or one for
 /// the queue.
 void MatrixGenerator::allocateStates(Value tiles,
@@ -132,8 +109,7 @@ void MatrixGenerator::allocateStates(Value tiles,
   };
   if (plan.groups() > 1) {
     memory.push_back(
-        make(b.getI8Type(),
-             index(plan.groups() * stateOffset(plan.fold.getNumStates()))));
+        make(b.getI8Type(), index(plan.groups() * stateLayout.storedBytes())));
     arguments.push_back(memory.back());
   }
   Value counted = index(1);
@@ -148,25 +124,11 @@ Value MatrixGenerator::viewState(Value segment, unsigned state) {
   auto type = cast<RankedTensorType>(plan.fold->getResult(state).getType());
   Value offset = arith::AddIOp::create(
       b, loc,
-      arith::MulIOp::create(b, loc, segment,
-                            index(stateOffset(plan.fold.getNumStates()))),
-      index(stateOffset(state)));
+      arith::MulIOp::create(b, loc, segment, index(stateLayout.storedBytes())),
+      index(stateLayout.storedOffset(state)));
   return memref::ViewOp::create(
       b, loc, MemRefType::get(type.getShape(), type.getElementType()),
       workspace, offset, ValueRange());
-}
-
-/// A layout in which all warps of the block have some of that many rows.
-FragmentLayout MatrixGenerator::layOutStates(int64_t rows) const {
-  for (int64_t lanes : {32, 16, 8, 4}) {
-    if (4 * plan.consumers * 32 / lanes < rows)
-      continue;
-    if (llvm::all_of(plan.widths, [&](auto &entry) {
-          return entry.first == plan.stream || entry.second % (2 * lanes) == 0;
-        }))
-      return {1, unsigned(lanes)};
-  }
-  return {unsigned(plan.groupRows / 32), 4};
 }
 
 Fragment MatrixGenerator::shapeOfState(unsigned state) const {
@@ -265,51 +227,15 @@ MatrixGenerator::States MatrixGenerator::mergeAll(SmallVector<States> parts) {
 // States in shared memory
 //===----------------------------------------------------------------------===//
 
-int64_t MatrixGenerator::rowsOfMerge() const {
-  int64_t rows = llvm::divideCeil(
-      std::min(space.staticExtents[plan.m], plan.rows()), plan.cluster);
-  return llvm::alignTo(rows, 32 / layoutOfMerge().lanes);
-}
-
-FragmentLayout MatrixGenerator::layoutOfMerge() const {
-  return layOutStates(llvm::divideCeil(
-      std::min(space.staticExtents[plan.m], plan.rows()), plan.cluster));
-}
-
-/// Two floats, of which one counts, where a state has one for each row.
-int64_t MatrixGenerator::receivedStride(unsigned state) const {
-  FoldOp fold = plan.fold;
-  AffineMap map = fold.getIndexingMapsArray()[fold.getInputs().size() + state];
-  llvm::SmallBitVector used =
-      getDimsOf(simplifyForExtents(map, space.staticExtents));
-  for (unsigned d : used.set_bits())
-    if (plan.isColumn(d))
-      return plan.widths.lookup(d) * 4;
-  return 8;
-}
-
-/// Whether a thread sends the columns of two neighbouring groups of eight at once.
-bool MatrixGenerator::isSentByFours(unsigned state) const {
-  return receivedStride(state) % 64 == 0;
-}
-
-int64_t MatrixGenerator::receivedOffset(unsigned state) const {
-  int64_t offset = 0;
-  FoldOp fold = plan.fold;
-  for (unsigned s = 0; s < std::min<unsigned>(state, fold.getNumStates()); ++s)
-    offset += plan.cluster * rowsOfMerge() * receivedStride(s);
-  return offset;
-}
-
 /// Every row to the block that merges it, by the threads that have it: rule 7.
 void MatrixGenerator::sendStates(const DenseMap<unsigned, Fragment> &states) {
-  if (receivesInRing()) {
+  if (stateLayout.isReceivedInRing()) {
     ptx.synchronize(1, 128 * plan.consumers);
     ptx.synchronizeCluster();
   } else {
     emitClusterWait(b, loc);
   }
-  int64_t rows = rowsOfMerge();
+  int64_t rows = stateLayout.rowsOfMerge();
   Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
   Value t = arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(3));
   Value row =
@@ -338,22 +264,24 @@ void MatrixGenerator::sendStates(const DenseMap<unsigned, Fragment> &states) {
       Value barrier = ptx.addressIn(receivedCount, block);
       for (unsigned s = 0; s < plan.fold.getNumStates(); ++s) {
         const Fragment state = states.lookup(s);
-        Value to = ptx.add(memory, ptx.mul(there, receivedStride(s)));
+        Value to =
+            ptx.add(memory, ptx.mul(there, stateLayout.receivedStride(s)));
         if (state.kind == Fragment::Kind::Row) {
           when(isFirst, [&] {
-            ptx.send(to, receivedOffset(s), barrier,
+            ptx.send(to, stateLayout.receivedOffset(s), barrier,
                      {state.values[half], state.values[half]});
           });
           continue;
         }
         // A thread has two columns in each eight.
-        size_t words = isSentByFours(s) ? 4 : 2;
+        size_t words = stateLayout.isSentByFours(s) ? 4 : 2;
         to = ptx.add(to, ptx.mul(t, 4 * words));
         for (size_t i = 2 * half; i < state.values.size(); i += 2 * words) {
           SmallVector<Value> sent;
           for (size_t j = i; j < i + 2 * words; j += 4)
             llvm::append_range(sent, ArrayRef(state.values).slice(j, 2));
-          ptx.send(to, receivedOffset(s) + int64_t(i) / 4 * 32, barrier, sent);
+          ptx.send(to, stateLayout.receivedOffset(s) + int64_t(i) / 4 * 32,
+                   barrier, sent);
         }
       }
     });
@@ -365,16 +293,16 @@ MatrixGenerator::States MatrixGenerator::loadReceived(Value row,
                                                       int64_t block) {
   int64_t lanes = emitter->layout.lanes;
   Value t = arith::AndIOp::create(b, loc, emitter->lane, ptx.i32(lanes - 1));
-  Value there = ptx.add(row, block * rowsOfMerge());
+  Value there = ptx.add(row, block * stateLayout.rowsOfMerge());
   States states;
   for (unsigned s = 0; s < plan.fold.getNumStates(); ++s) {
     Fragment state = shapeOfState(s);
-    Value at = ptx.add(received, ptx.mul(there, receivedStride(s)));
+    Value at = ptx.add(received, ptx.mul(there, stateLayout.receivedStride(s)));
     if (state.kind == Fragment::Kind::Row) {
       state.values.push_back(
-          ptx.loadPair(at, receivedOffset(s), /*isOwn=*/true)[0]);
+          ptx.loadPair(at, stateLayout.receivedOffset(s), /*isOwn=*/true)[0]);
     } else {
-      bool byFours = isSentByFours(s);
+      bool byFours = stateLayout.isSentByFours(s);
       // The pair is in a group of eight, two of which lie between each other.
       if (byFours && lanes > 4) {
         auto bits = [&](int64_t mask) -> Value {
@@ -390,7 +318,8 @@ MatrixGenerator::States MatrixGenerator::loadReceived(Value row,
         int64_t offset =
             byFours && lanes == 4 ? i / 4 * 64 + i / 2 % 2 * 8 : i * lanes * 4;
         llvm::append_range(state.values,
-                           ptx.loadPair(at, receivedOffset(s) + offset,
+                           ptx.loadPair(at,
+                                        stateLayout.receivedOffset(s) + offset,
                                         /*isOwn=*/true));
       }
     }
@@ -509,16 +438,15 @@ void MatrixGenerator::mergeSegments(
   if (plan.cluster == 1) {
     storeStates(states);
     inBranch(countSegment(), [&] {
-      takeRows(layOutStates(std::min(space.staticExtents[plan.m], plan.rows())),
-               Value());
+      takeRows(stateLayout.layoutOfTile(), Value());
       finalizeStates(mergeStored());
     });
     emitter->layout = before;
     return;
   }
   sendStates(states);
-  int64_t rows = rowsOfMerge();
-  FragmentLayout layout = layoutOfMerge();
+  int64_t rows = stateLayout.rowsOfMerge();
+  FragmentLayout layout = stateLayout.layoutOfMerge();
   int64_t ofWarp = 32 / layout.lanes;
   Value own = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), inCluster);
   select();

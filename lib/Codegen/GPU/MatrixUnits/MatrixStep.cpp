@@ -253,7 +253,7 @@ Value MatrixGenerator::findShare(const LazyPivot &lazy) {
   constexpr float kUnit = Ptx::kCoarseLog2Unit / kHeadroom;
   constexpr float kBias = Ptx::kCoarseLog2Bias / kHeadroom;
   const float part = std::log2(0.1f) / kHeadroom;
-  const float tile = std::log2(float(tileOf(*plan.stream))) / kHeadroom;
+  const float tile = std::log2(float(plan.tileOf(*plan.stream))) / kHeadroom;
   const float mean =
       log2TimesMean(space.staticExtents[*plan.stream]) / kHeadroom;
   auto constant = [&](float v) -> Value {
@@ -424,7 +424,7 @@ void MatrixGenerator::yieldOthers(const Carried &before, Carried &after) {
 /// Whether anybody asks for an element of a state: not of rows that do not exist.
 /// Between several loops ptxas would copy the others, and serialise products.
 bool MatrixGenerator::isAsked(const Fragment &state, size_t element) const {
-  return !hasLowerRowsOnly() || !hasOneWalk ||
+  return !plan.hasLowerRowsOnly(space) || !hasOneWalk ||
          state.kind != Fragment::Kind::Matrix || state.rowOf(element) == 0;
 }
 
@@ -445,7 +445,7 @@ Fragment MatrixGenerator::carryState(unsigned product, Fragment state) {
 /// made, and computes while the other multiplies. Without, they would as well do the
 /// same at the same time. Both have the same steps.
 bool MatrixGenerator::hasTurns() const {
-  return plan.stream && plan.consumers == 2 && !isTiled() &&
+  return plan.stream && plan.consumers == 2 && !plan.hasTiledSums() &&
          plan.target.hasWarpgroups;
 }
 
@@ -510,7 +510,8 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
   bool mayStay = !isFirst && !lazyPivots.empty() && emitter->isWholeTile;
   Carried after;
   Ring ring = before.ring;
-  bool tiled = llvm::any_of(loads, [](const Load &l) { return l.left; });
+  bool tiled = llvm::any_of(layout.products,
+                            [](const ProductTiles &l) { return l.left; });
 
   // Products of this step, and those of the last one onto the states.
   SmallVector<Value> frontSlots, backSlots;
@@ -518,7 +519,7 @@ MatrixGenerator::Carried MatrixGenerator::emitStep(Carried before,
   DenseMap<unsigned, Value> runningFronts, runningBacks;
   auto startFronts = [&]() {
     for (unsigned i : fronts) {
-      if (loads[i].left) {
+      if (layout.products[i].left) {
         made[i] = multiplyTiled(i, ring, backSlots);
         continue;
       }

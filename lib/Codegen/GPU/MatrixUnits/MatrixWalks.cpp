@@ -81,13 +81,15 @@ MatrixGenerator::stepsOfRows(Value first, Value last,
                              std::optional<bool> isMirrored) {
   unsigned d = *plan.stream;
   WalkIndices walk{b, loc, streamBegin,
-                   arith::ConstantIndexOp::create(b, loc, tileOf(d))};
+                   arith::ConstantIndexOp::create(b, loc, plan.tileOf(d))};
   Value zero = walk.index(0), one = walk.index(1);
   emitter->select(plan.step, *stepSets);
-  MatrixMasks masks(b, loc, plan, *stepSets, *emitter);
-  MatrixMasks::Range possible = masks.possible(first, last);
-  MatrixMasks::Range certain = masks.certain(first, last);
-  emitter->decided = masks.getDecided();
+  MatrixMasks ranges(b, loc, plan, *stepSets, masks, *emitter);
+  MatrixMasks::Range possible = ranges.possible(first, last);
+  MatrixMasks::Range certain = ranges.certain(first, last);
+  emitter->decided.clear();
+  for (StreamMask mask : masks)
+    emitter->decided[mask.select] = mask.kept();
   Value end = streamEnd          ? streamEnd
               : emitter->ends[d] ? emitter->ends[d]
                                  : emitter->extents[d];
@@ -105,11 +107,11 @@ MatrixGenerator::stepsOfRows(Value first, Value last,
   MatrixMasks::Range everywhere = certain;
   if (int64_t rows = space.staticExtents[plan.m]; !ShapedType::isDynamic(rows))
     everywhere =
-        masks.certain(zero, walk.index(llvm::alignTo(rows, plan.rows()) - 1));
+        ranges.certain(zero, walk.index(llvm::alignTo(rows, plan.rows()) - 1));
   auto begin = getConstantIntValue(getAsOpFoldResult(everywhere.begin));
   steps.noneBefore = isConstantIntValue(getAsOpFoldResult(certain.begin), 0) ||
                      (begin && *begin <= 0);
-  steps.noneBehind = masks.getDecided().empty() && !emitter->isRagged(d);
+  steps.noneBehind = masks.empty() && !emitter->isRagged(d);
   steps.wholeBegin =
       walk.least(walk.most(steps.wholeBegin, steps.begin), steps.end);
   steps.wholeEnd =
@@ -137,14 +139,14 @@ MatrixGenerator::stepsOfRows(Value first, Value last,
 MatrixGenerator::Steps MatrixGenerator::ownSteps(const Steps &all) {
   WalkIndices walk{
       b, loc, streamBegin,
-      arith::ConstantIndexOp::create(b, loc, tileOf(*plan.stream))};
+      arith::ConstantIndexOp::create(b, loc, plan.tileOf(*plan.stream))};
   Value own = arith::IndexCastUIOp::create(b, loc, b.getIndexType(),
                                            ptx.mul(group, 64));
   Value first = arith::AddIOp::create(b, loc, firstRow, own);
   Value last = arith::AddIOp::create(b, loc, first, walk.index(63));
-  MatrixMasks masks(b, loc, plan, *stepSets, *emitter);
-  MatrixMasks::Range possible = masks.possible(first, last);
-  MatrixMasks::Range certain = masks.certain(first, last);
+  MatrixMasks ranges(b, loc, plan, *stepSets, masks, *emitter);
+  MatrixMasks::Range possible = ranges.possible(first, last);
+  MatrixMasks::Range certain = ranges.certain(first, last);
   Value one = walk.index(1);
   // Of the block's tiles, from the first to the last.
   Value sum = walk.plus(mirror, one);

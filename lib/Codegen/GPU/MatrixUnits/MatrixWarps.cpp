@@ -27,30 +27,12 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// More slots than these wait for nothing.
-static constexpr int64_t kMostSlots = 4;
-
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Slots as two blocks a multiprocessor have room for, two at least.
-bool MatrixGenerator::layOutByWarps(std::string &why) {
-  for (int64_t bytes : {plan.target.halfBytes, plan.target.sharedBytes}) {
-    slots = std::min((bytes - residentBytes) / slotBytes, kMostSlots);
-    if (plan.slots)
-      slots = std::min(slots, std::max<int64_t>(plan.slots, 2));
-    if (slots >= 2)
-      return true;
-  }
-  why = llvm::formatv("its tiles take 2 slots of {0} bytes in shared memory, "
-                      "which has {1} bytes",
-                      slotBytes, plan.target.sharedBytes - residentBytes);
-  return false;
-}
-
 /// Whether no element of such tiles lies outside of its tensor.
-bool MatrixGenerator::hasAllRows(const Tile &tile) const {
+bool MatrixGenerator::hasAllRows(const MatrixTile &tile) const {
   auto isMultiple = [&](unsigned d, int64_t of) {
     int64_t extent = space.staticExtents[d];
     return !ShapedType::isDynamic(extent) && extent % of == 0 &&
@@ -62,15 +44,16 @@ bool MatrixGenerator::hasAllRows(const Tile &tile) const {
 }
 
 /// Starts this thread's copies of the tile at the emitter's position.
-void MatrixGenerator::copyRows(const Tile &tile, Value into, Value sumTile) {
+void MatrixGenerator::copyRows(const MatrixTile &tile, Value into,
+                               Value sumTile) {
   SmallVector<Value> positions = positionsOf(tile, sumTile);
   positions[plan.m] = firstRow;
   SmallVector<Value> indices;
-  for (AffineExpr e : tile.source->map.getResults())
+  for (AffineExpr e : tile.source.map.getResults())
     indices.push_back(affine::expandAffineExpr(b, loc, e, positions, {}));
-  unsigned along = tile.isByRows ? tile.source->sum : tile.source->free;
+  unsigned along = tile.isByRows ? tile.source.sum : tile.source.free;
   tile::CopyRowsOp::create(
-      b, loc, emitter->memrefs.lookup(tile.source->argument), indices, along,
+      b, loc, emitter->memrefs.lookup(tile.source.argument), indices, along,
       into, thread, plan.threads(), hasAllRows(tile));
 }
 
@@ -82,7 +65,7 @@ void MatrixGenerator::synchronizeRows(int64_t pending) {
 Value MatrixGenerator::slotBefore(Value slot) {
   Value isFirst =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, slot, ptx.i32(0));
-  return arith::SelectOp::create(b, loc, isFirst, ptx.i32(slots - 1),
+  return arith::SelectOp::create(b, loc, isFirst, ptx.i32(layout.slots - 1),
                                  ptx.add(slot, -1));
 }
 
@@ -92,7 +75,7 @@ void MatrixGenerator::copyAhead(Value slot, size_t position, Value step,
   size_t count = fronts.size() + backs.size(), at = position % count;
   unsigned product =
       at < fronts.size() ? fronts[at] : backs[at - fronts.size()];
-  const Tile &tile = loads[product].right;
+  const MatrixTile &tile = layout.products[product].right;
   Value before = emitter->offsets[*plan.stream];
   if (size_t later = position / count) {
     OpBuilder::InsertionGuard guard(b);
@@ -114,18 +97,18 @@ void MatrixGenerator::copyAhead(Value slot, size_t position, Value step,
 
 /// Rule 4, and the tiles that are under way before the first one is used.
 void MatrixGenerator::startStream(Steps steps) {
-  for (const Load &load : loads)
+  for (const ProductTiles &load : layout.products)
     if (load.isResident)
       copyRows(*load.kept, residentTile(load), Value());
-  for (int64_t s = 0; s + 1 < slots; ++s)
+  for (int64_t s = 0; s + 1 < layout.slots; ++s)
     copyAhead(ptx.i32(s), s, steps.begin, steps.end);
 }
 
 /// Rule 2. The slot of the tile at that position of a step.
 Value MatrixGenerator::takeTile(Ring &ring, size_t position, Value step,
                                 Value end) {
-  synchronizeRows(slots - 2);
-  copyAhead(slotBefore(ring.slot), position + slots - 1, step, end);
+  synchronizeRows(layout.slots - 2);
+  copyAhead(slotBefore(ring.slot), position + layout.slots - 1, step, end);
   Value slot = ring.slot;
   ring = advance(ring);
   return slot;
@@ -181,7 +164,7 @@ MatrixGenerator::Carried MatrixGenerator::emitStepInOrder(Carried before,
 /// A product of its own, of a sum cut into tiles or whole.
 SmallVector<Value> MatrixGenerator::multiplyRows(unsigned i) {
   const MatrixProduct &product = plan.products[i];
-  const Load &load = loads[i];
+  const ProductTiles &load = layout.products[i];
   // All warps are done with the product before.
   if (i > 0)
     gpu::BarrierOp::create(b, loc);
@@ -206,31 +189,32 @@ SmallVector<Value> MatrixGenerator::multiplyRows(unsigned i) {
     }
     tile::CommitRowsOp::create(b, loc);
   };
-  for (int64_t s = 0; s + 1 < slots; ++s)
+  for (int64_t s = 0; s + 1 < layout.slots; ++s)
     copy(ptx.i32(s), index(s));
   int64_t width = plan.widths.lookup(product.n);
   SmallVector<Value> state(
       plan.elementsOf(width),
       arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0)));
   state.append(2, ptx.i32(0));
-  state = emitFor(b, loc, index(0), count, index(1), state,
-                  [&](Value tile, ValueRange carried) {
-                    Ring ring{carried[carried.size() - 2], carried.back()};
-                    synchronizeRows(slots - 2);
-                    copy(slotBefore(ring.slot),
-                         arith::AddIOp::create(b, loc, tile, index(slots - 1)));
-                    Value sum = ptx.multiply(
-                        width, kSumTile,
-                        ptx.accumulate(carried.drop_back(2), plan.groupRows),
-                        {tileIn(ring.slot, *load.left, load.right.bytes()),
-                         load.left->isByRows, group},
-                        {tileIn(ring.slot, load.right), load.right.isByRows},
-                        plan.groupRows);
-                    SmallVector<Value> next = ptx.waitProducts(0, sum);
-                    ring = advance(ring);
-                    next.append({ring.slot, ring.phase});
-                    return next;
-                  });
+  state = emitFor(
+      b, loc, index(0), count, index(1), state,
+      [&](Value tile, ValueRange carried) {
+        Ring ring{carried[carried.size() - 2], carried.back()};
+        synchronizeRows(layout.slots - 2);
+        copy(slotBefore(ring.slot),
+             arith::AddIOp::create(b, loc, tile, index(layout.slots - 1)));
+        Value sum =
+            ptx.multiply(width, kSumTile,
+                         ptx.accumulate(carried.drop_back(2), plan.groupRows),
+                         {tileIn(ring.slot, *load.left, load.right.bytes()),
+                          load.left->isByRows, group},
+                         {tileIn(ring.slot, load.right), load.right.isByRows},
+                         plan.groupRows);
+        SmallVector<Value> next = ptx.waitProducts(0, sum);
+        ring = advance(ring);
+        next.append({ring.slot, ring.phase});
+        return next;
+      });
   state.pop_back_n(2);
   return state;
 }

@@ -13,15 +13,10 @@
 #ifndef REDFUSE_CODEGEN_GPU_MATRIXUNITS_FRAGMENTS_H
 #define REDFUSE_CODEGEN_GPU_MATRIXUNITS_FRAGMENTS_H
 
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/FragmentLayout.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
 
 namespace redfuse {
-
-/// Which elements of a matrix a thread has: one row, two or four (32 / lanes apart),
-/// and of every 2 * lanes columns two neighbours.
-struct FragmentLayout {
-  unsigned rows = 2, lanes = 4;
-};
 
 struct Fragment {
   enum class Kind { Uniform, Row, Column, Matrix };

@@ -3,6 +3,9 @@
 #define REDFUSE_CODEGEN_GPU_MATRIXUNITS_MATRIXGENERATOR_H
 
 #include "redfuse/Codegen/GPU/MatrixUnits/MatrixMasks.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/ExchangeLayout.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/PlannedMatrix.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -54,51 +57,19 @@ struct CommonPivot;
 class MatrixGenerator {
 public:
   MatrixGenerator(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
-                  MatrixPlan plan, int64_t units)
-      : kernel(kernel), launch(launch), space(space), plan(std::move(plan)),
-        units(units), b(kernel.getContext()), loc(kernel.getLoc()),
-        ptx(b, loc) {}
+                  PlannedMatrix planned, int64_t units)
+      : kernel(kernel), launch(launch), space(space),
+        plan(std::move(planned.plan)), layout(std::move(planned.layout)),
+        partials(plan), stateLayout(plan, space), units(units),
+        b(kernel.getContext()), loc(kernel.getLoc()), ptx(b, loc) {}
 
-  /// Cuts shared memory into slots; false with `why` where there is too little.
-  bool layOut(std::string &why);
-
-  /// After layOut: whether memory had room for what the record says; false with `why`.
-  bool isAsPlanned(MatrixPlanAttr record, std::string &why) const;
-
-  /// After layOut: the plan with all that can be decided now only, as hints ask for
-  /// it or else by what the kernel is made of.
-  mlir::FailureOr<MatrixPlan> decide();
-
-  /// After layOut, as the plan says.
+  /// As the plan says.
   mlir::LogicalResult run(mlir::gpu::GPUModuleOp module, llvm::StringRef name);
 
 private:
   /// Where the ring stands.
   struct Ring {
     mlir::Value slot, phase;
-  };
-  /// A tile of a matrix: a box of a tensor map, in panels.
-  struct Tile {
-    const MatrixSource *source = nullptr;
-    tile::SharedType type;
-    /// The sum runs along its rows.
-    bool isByRows = false;
-    /// The dims of its rows or columns, and of the sum.
-    unsigned free = 0, sum = 0;
-    /// The argument of the function with its tensor map.
-    unsigned map = 0;
-    int64_t bytes() const { return type.getBytes(); }
-  };
-  /// The tiles of a product that are loaded together.
-  struct Load {
-    std::optional<Tile> left;
-    /// Loaded once for a tile of results: to registers, or into shared memory of
-    /// its own, `residentAt` bytes from its start.
-    std::optional<Tile> kept;
-    bool isResident = false;
-    int64_t residentAt = 0;
-    Tile right;
-    int64_t bytes() const { return right.bytes() + (left ? left->bytes() : 0); }
   };
   /// What a step carries to the next.
   struct Carried {
@@ -130,9 +101,6 @@ private:
   };
 
   mlir::LogicalResult prepare();
-  /// Whether predicates make tiles of the grid unequal.
-  bool hasUnequalTiles();
-
   // Function ------------------------------------------------------------------
   /// What the host launches with: blocks, and arguments: how many tiles and rounds of
   /// them, tensor maps, operands of the launch, memory that is its own.
@@ -142,7 +110,7 @@ private:
     unsigned firstOperand = 0;
   };
   HostSide makeArguments();
-  mlir::Value makeTensorMap(const Tile &tile);
+  mlir::Value makeTensorMap(const MatrixTile &tile);
   mlir::gpu::GPUFuncOp makeFunction(mlir::gpu::GPUModuleOp module,
                                     llvm::StringRef name,
                                     llvm::ArrayRef<mlir::Value> arguments);
@@ -157,28 +125,13 @@ private:
   void emitRoles();
   void emitMerge();
   void emitLaunch(mlir::gpu::GPUFuncOp func, const HostSide &host);
-  // Layout --------------------------------------------------------------------
-  Tile layOutTile(const MatrixSource &source, unsigned free, unsigned sum,
-                  int64_t freeWidth, int64_t sumWidth);
-  int64_t tileOf(unsigned d) const;
-  /// A left operand is loaded in tiles of the sum.
-  bool isTiled() const {
-    return llvm::any_of(plan.products, [](const MatrixProduct &product) {
-      return product.tiledLeft.has_value();
-    });
-  }
-  /// Partial sums need its memory, too.
-  int64_t ringBytes() const {
-    return std::max({slots * slotBytes,
-                     plan.split > 1 ? partialOffset(plan.products.size()) : 0,
-                     receivesInRing() ? receivedOffset(-1) : 0});
-  }
   // Ring ----------------------------------------------------------------------
   mlir::Value fullBarrier(mlir::Value slot);
   mlir::Value emptyBarrier(mlir::Value slot);
   /// A tile in a slot, that many bytes into it.
-  mlir::Value tileIn(mlir::Value slot, const Tile &tile, int64_t offset = 0);
-  mlir::Value residentTile(const Load &load);
+  mlir::Value tileIn(mlir::Value slot, const MatrixTile &tile,
+                     int64_t offset = 0);
+  mlir::Value residentTile(const ProductTiles &load);
   Ring advance(Ring ring);
   // Order ---------------------------------------------------------------------
   mlir::Value index(int64_t value);
@@ -220,17 +173,14 @@ private:
   mlir::Value sumTileAt(mlir::Value i);
   /// The numbered barriers of turns; those before are gpu.barrier's and ours.
   static constexpr int64_t kFirstTurn = 2;
-  /// Behind the ring's barriers: a word, barriers of the queue, of what stays and of
-  /// what is received.
-  static constexpr int64_t kControlBytes = 64;
-  /// Bytes of states that have memory of their own.
-  static constexpr int64_t kMostReceived = 32 << 10;
-  mlir::Value controlWord() { return ptx.add(barriers, slots * 16); }
+  mlir::Value controlWord() { return ptx.add(barriers, layout.slots * 16); }
   mlir::Value queueBarrier(bool isFull) {
-    return ptx.barrierAt(ptx.add(barriers, slots * 16 + (isFull ? 16 : 24)));
+    return ptx.barrierAt(
+        ptx.add(barriers, layout.slots * 16 + (isFull ? 16 : 24)));
   }
   mlir::Value residentBarrier(bool isFull) {
-    return ptx.barrierAt(ptx.add(barriers, slots * 16 + (isFull ? 32 : 40)));
+    return ptx.barrierAt(
+        ptx.add(barriers, layout.slots * 16 + (isFull ? 32 : 40)));
   }
   mlir::Value receivedBarrier() { return ptx.barrierAt(receivedCount); }
   // Loader --------------------------------------------------------------------
@@ -239,20 +189,21 @@ private:
   Ring loadBlock(Ring ring);
   Ring loadProduct(unsigned product, Ring ring);
   void loadResidents();
-  Ring loadTiles(llvm::ArrayRef<const Tile *> tiles, Ring ring,
+  Ring loadTiles(llvm::ArrayRef<const MatrixTile *> tiles, Ring ring,
                  mlir::Value sumTile);
-  llvm::SmallVector<mlir::Value> positionsOf(const Tile &tile,
+  llvm::SmallVector<mlir::Value> positionsOf(const MatrixTile &tile,
                                              mlir::Value sumTile);
-  llvm::SmallVector<mlir::Value> coordinatesOf(const Tile &tile,
+  llvm::SmallVector<mlir::Value> coordinatesOf(const MatrixTile &tile,
                                                mlir::Value sumTile);
-  void loadTile(const Tile &tile, mlir::Value into, mlir::Value barrier,
+  void loadTile(const MatrixTile &tile, mlir::Value into, mlir::Value barrier,
                 mlir::Value sumTile);
   // Multipliers ---------------------------------------------------------------
   void emitMultipliers();
   Ring multiplyBlock(Ring ring);
   Ring multiplyCascade(Ring ring);
   Ring emitInvariants(Ring ring);
-  mlir::Value readKept(const Tile &tile, mlir::Value slot, int64_t columns);
+  mlir::Value readKept(const MatrixTile &tile, mlir::Value slot,
+                       int64_t columns);
   /// Starts a product whose left operand is in registers, from zero or elements.
   mlir::Value start(unsigned product, mlir::Value slot,
                     mlir::ValueRange elements, mlir::Value left);
@@ -292,15 +243,13 @@ private:
   void unflatten(mlir::ValueRange list, Carried &carried);
   void completeSums(llvm::DenseMap<unsigned, Fragment> &states);
   void yieldOthers(const Carried &before, Carried &after);
-  bool hasLowerRowsOnly() const;
   Fragment asFragment(unsigned product, mlir::ValueRange elements);
   /// The warp's first row in the block.
   mlir::Value rowOfWarp();
   // Warps that multiply by themselves -------------------------------------------
-  bool layOutByWarps(std::string &why);
   void emitWarps();
-  void copyRows(const Tile &tile, mlir::Value into, mlir::Value sumTile);
-  bool hasAllRows(const Tile &tile) const;
+  void copyRows(const MatrixTile &tile, mlir::Value into, mlir::Value sumTile);
+  bool hasAllRows(const MatrixTile &tile) const;
   mlir::Value slotBefore(mlir::Value slot);
   void synchronizeRows(int64_t pending);
   void copyAhead(mlir::Value slot, size_t position, mlir::Value step,
@@ -313,27 +262,11 @@ private:
   llvm::SmallVector<mlir::Value> multiplyRows(unsigned product);
   void multiplyCascadeByWarps();
   // Shared sums ---------------------------------------------------------------
-  /// Bytes of a row of partial sums, and where those of a product start.
-  int64_t partialStride(unsigned product) const;
-  int64_t partialOffset(unsigned product) const;
   void storePartials();
   void mergePartials();
   mlir::Value takeRows(FragmentLayout layout, mlir::Value first);
   // Segments ------------------------------------------------------------------
   using States = llvm::SmallVector<Fragment>;
-  /// Rows of a tile of results that each block of a cluster merges, and the layout
-  /// in which it does.
-  int64_t rowsOfMerge() const;
-  FragmentLayout layoutOfMerge() const;
-  /// Bytes of a row of a state.
-  int64_t receivedStride(unsigned state) const;
-  bool isSentByFours(unsigned state) const;
-  /// Where a state of the blocks' rows starts; behind all of them, of number -1.
-  int64_t receivedOffset(unsigned state) const;
-  /// Much of it takes the ring's memory, after all blocks are done with theirs.
-  bool receivesInRing() const {
-    return plan.cluster > 1 && receivedOffset(-1) > kMostReceived;
-  }
   void sendStates(const llvm::DenseMap<unsigned, Fragment> &states);
   States loadReceived(mlir::Value row, int64_t block);
   States mergeAll(llvm::SmallVector<States> parts);
@@ -342,16 +275,13 @@ private:
   Fragment shapeOfState(unsigned state) const;
   void storeStates(const llvm::DenseMap<unsigned, Fragment> &states);
   mlir::Value countSegment();
-  int64_t stateOffset(unsigned state) const;
   void allocateStates(mlir::Value tiles,
                       llvm::SmallVectorImpl<mlir::Value> &arguments,
                       llvm::SmallVectorImpl<mlir::Value> &memory);
   mlir::Value viewState(mlir::Value segment, unsigned state);
-  FragmentLayout layOutStates(int64_t rows) const;
   void mergeSegments(const llvm::DenseMap<unsigned, Fragment> &states);
   void finalizeStates(const llvm::DenseMap<unsigned, Fragment> &states);
   void storeResults();
-  void chooseStaged(int64_t held, unsigned &nextMap);
   void storeStaged(const Fragment &value);
   void byFirstLane(mlir::Value lane, llvm::function_ref<void()> body);
   void waitForCopies(mlir::Value lane);
@@ -362,21 +292,20 @@ private:
   LaunchOp launch;
   const KernelSpace &space;
   MatrixPlan plan;
+  SharedLayout layout;
+  PartialSumLayout partials;
+  StateLayout stateLayout;
   int64_t units;
   mlir::OpBuilder b;
   mlir::Location loc;
   Ptx ptx;
   std::unique_ptr<FragmentEmitter> emitter;
   std::optional<DimSets> stepSets, finalSets;
-  llvm::SmallVector<Load> loads;
-  llvm::SmallVector<unsigned> fronts, backs;
-  int64_t slotBytes = 0, slots = 0, residentBytes = 0;
-  /// What results are stored from, or what other blocks send.
-  int64_t stagedBytes = 0;
-  /// What a warp copies of the result of that number.
-  std::optional<Tile> staged;
-  MatrixSource stagedSource;
-  unsigned stagedResult = 0;
+  /// Predicates that decide about tiles.
+  llvm::SmallVector<StreamMask> masks;
+  /// Products of inputs alone, and those that are added to states.
+  llvm::SmallVector<unsigned> fronts = plan.productsOf(/*isBack=*/false),
+                              backs = plan.productsOf(/*isBack=*/true);
   /// Whether the block's tile is an odd one, by its own count (i32).
   mlir::Value turn;
   /// Tiles of the grid, and how many every block has at least.

@@ -17,18 +17,6 @@ using KernelPrograms =
 /// Whether the states of a fold may only be merged in the order of their parts.
 bool isOrdered(FoldOp fold);
 
-/// Whether the kernel's blocks fold a segment each and the last one to finish
-/// merges and finalises.
-inline bool mergesInLaunch(KernelOp kernel) {
-  return kernel->hasAttr(kMergesInLaunch);
-}
-/// The same of a kernel generated for `space`: one where blocks fold all of a tile
-/// merges nothing.
-inline bool mergesInLaunch(KernelOp kernel, const KernelSpace &space) {
-  return mergesInLaunch(kernel) && space.schedule &&
-         space.schedule.getKind() == ScheduleKind::Split;
-}
-
 /// What a device can do beyond what all of them can.
 struct DeviceLimits {
   /// Threads of a warp or wave.

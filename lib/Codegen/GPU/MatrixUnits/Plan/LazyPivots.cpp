@@ -1,6 +1,7 @@
 //===- LazyPivots.cpp - running maxima that may lag behind -----------------===//
 #include "redfuse/Codegen/Common/KernelGenerator.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
 
 #include "redfuse/Codegen/Passes.h"
 
@@ -12,7 +13,7 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
-void redfuse::preparePivots(KernelOp kernel, LaunchOp launch) {
+static void preparePivots(KernelOp kernel, LaunchOp launch) {
   auto plan = launch->getAttrOfType<MatrixPlanAttr>(kPlanAttr);
   if (!plan)
     return;

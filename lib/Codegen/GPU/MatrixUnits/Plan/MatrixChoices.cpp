@@ -1,6 +1,8 @@
 //===- MatrixChoices.cpp - tiles, operands and blocks of a plan ------------===//
 #include "MatrixPlanner.h"
 
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/StreamMasks.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
@@ -319,4 +321,27 @@ bool MatrixPlanner::leavesRoom() {
            unsigned d = product.isBack ? product.n : product.k;
            return !product.tiledLeft && plan.widths.lookup(d) <= kHalfColumns;
          });
+}
+
+std::optional<PlannedMatrix> MatrixPlanner::choose(int64_t ofChip) {
+  units = ofChip;
+  if (!matchProducts() || !chooseWidths() || !checkBody())
+    return std::nullopt;
+  chooseBlocks();
+  ScheduleAttr hints = space.schedule;
+  if (plan.target.hasWarpgroups) {
+    chooseThree();
+    int64_t blocks = hints.getHint("blocks");
+    plan.isHalf = plan.stream && plan.consumers == 1 &&
+                  (blocks ? blocks == 2 : leavesRoom());
+  }
+  plan.slots = hints.getHint("slots");
+  if (int64_t store = hints.getHint("store"))
+    plan.isStaged = store == 2;
+  std::optional<SharedLayout> layout = layOut();
+  if (!layout)
+    return std::nullopt;
+  decideRest(plan, space, *layout,
+             /*isUnequal=*/!findStreamMasks(plan, *sets).empty());
+  return PlannedMatrix{plan, *layout};
 }

@@ -7,7 +7,7 @@
 // for each of the pivots that a body knows.
 //
 //===----------------------------------------------------------------------===//
-#include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 

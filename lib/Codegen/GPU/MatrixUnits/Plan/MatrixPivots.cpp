@@ -1,5 +1,5 @@
 //===- MatrixPivots.cpp - multiples leave the running maxima of folds ------===//
-#include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -352,50 +352,41 @@ bool MatrixPlanner::addRanks() {
   return true;
 }
 
-std::optional<MatrixPlan> MatrixPlanner::run(MatrixPlanAttr record) {
+bool MatrixPlanner::matchProducts() {
   if (!findOps())
-    return std::nullopt;
+    return false;
   FailureOr<DimSets> dims = DimSets::compute(plan.step);
-  if (failed(dims)) {
-    refuse("the body is ill-formed");
-    return std::nullopt;
-  }
+  if (failed(dims))
+    return refuse("the body is ill-formed");
   sets = *dims;
   if (!findProducts() || !chooseRows())
-    return std::nullopt;
+    return false;
   for (MatrixProduct &product : plan.products)
     if (!placeOperands(product) || (product.isBack && !findState(product)))
-      return std::nullopt;
-  if (!plan.target.hasWarpgroups && !placeByWarps(plan, why))
-    return std::nullopt;
-  if (record ? !takeTiles(record) || !takeOperands(record) : !chooseWidths())
-    return std::nullopt;
-  if (!addRanks() || !checkValues())
-    return std::nullopt;
-  std::optional<int64_t> rows = extentOf(plan.m);
-  if (rows && *rows < kLeastRows) {
-    refuse("it has fewer than 5 rows");
-    return std::nullopt;
-  }
-  if (!checkResults())
-    return std::nullopt;
-  if (record)
-    return takeBlocks(record) && takeShares(record)
-               ? std::optional<MatrixPlan>(plan)
-               : std::nullopt;
-  chooseBlocks();
-  if (!plan.target.hasWarpgroups)
-    return plan;
-  chooseThree();
-  int64_t blocks = space.schedule.getHint("blocks");
-  plan.isHalf = plan.stream && plan.consumers == 1 &&
-                (blocks ? blocks == 2 : leavesRoom());
-  return plan;
+      return false;
+  return plan.target.hasWarpgroups || placeByWarps(plan, why);
 }
 
-std::optional<MatrixPlan>
+bool MatrixPlanner::checkBody() {
+  if (!addRanks() || !checkValues())
+    return false;
+  std::optional<int64_t> rows = extentOf(plan.m);
+  if (rows && *rows < kLeastRows)
+    return refuse("it has fewer than 5 rows");
+  return checkResults();
+}
+
+std::optional<PlannedMatrix>
 redfuse::planMatrix(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
                     const MatrixTarget &target, int64_t units,
-                    MatrixPlanAttr record, std::string &why) {
-  return MatrixPlanner(kernel, launch, space, target, units, why).run(record);
+                    std::string &why) {
+  return MatrixPlanner(kernel, launch, space, target, why).choose(units);
+}
+
+std::optional<PlannedMatrix> redfuse::readPlan(KernelOp kernel, LaunchOp launch,
+                                               const KernelSpace &space,
+                                               const MatrixTarget &target,
+                                               MatrixPlanAttr record,
+                                               std::string &why) {
+  return MatrixPlanner(kernel, launch, space, target, why).read(record);
 }

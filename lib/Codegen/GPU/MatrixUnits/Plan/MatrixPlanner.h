@@ -1,32 +1,45 @@
 //===- MatrixPlanner.h - how the plan of a kernel is made --------*- C++ -*-===//
 //
 // What a kernel is made of (MatrixPlan.cpp) decides whether matrix units can run
-// it; how they do is chosen (MatrixChoices.cpp), or was, and is read again
-// (MatrixRecord.cpp).
+// it; how they do is chosen (MatrixChoices.cpp, MatrixDecisions.cpp), or was, and is
+// read again (MatrixRecord.cpp).
 //
 //===----------------------------------------------------------------------===//
-#ifndef REDFUSE_LIB_CONVERSION_MATRIXPLANNER_H
-#define REDFUSE_LIB_CONVERSION_MATRIXPLANNER_H
+#ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_PLAN_MATRIXPLANNER_H
+#define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_PLAN_MATRIXPLANNER_H
 
-#include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/PlannedMatrix.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/SplitCost.h"
 
 namespace redfuse {
 
 /// The widest product.
 constexpr int64_t kMaxColumns = 256;
 
+/// Completes a plan, now that shared memory is laid out: the order of tiles, what is
+/// done beside other launches, how far pivots lag. Tiles are unequal where predicates
+/// leave some of them less.
+void decideRest(MatrixPlan &plan, const KernelSpace &space,
+                const SharedLayout &layout, bool isUnequal);
+
 class MatrixPlanner {
 public:
   MatrixPlanner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
-                const MatrixTarget &target, int64_t units, std::string &why)
-      : kernel(kernel), launch(launch), space(space), units(units), why(why) {
+                const MatrixTarget &target, std::string &why)
+      : kernel(kernel), launch(launch), space(space), why(why) {
     plan.target = target;
   }
 
-  /// What is not in `record` is chosen.
-  std::optional<MatrixPlan> run(MatrixPlanAttr record);
+  /// For so many multiprocessors.
+  std::optional<PlannedMatrix> choose(int64_t units);
+  std::optional<PlannedMatrix> read(MatrixPlanAttr record);
 
 private:
+  std::optional<SharedLayout> layOut() const {
+    return layOutShared(kernel, launch, space, plan, why);
+  }
+
+  // What the kernel is made of ------------------------------------------------
   bool refuse(const llvm::Twine &reason) {
     why = reason.str();
     return false;
@@ -40,6 +53,12 @@ private:
   bool findState(MatrixProduct &product);
   bool checkValues();
   bool checkResults();
+  bool addRanks();
+  /// The products and their operands; what follows from the tiles of their columns.
+  bool matchProducts();
+  bool checkBody();
+
+  // What is chosen ------------------------------------------------------------
   bool chooseWidths();
   int64_t registersOfOthers();
   std::optional<int64_t> streamWidth(int64_t registers, int64_t ofOthers);
@@ -47,7 +66,6 @@ private:
   bool hasPredicates();
   bool isWorthThree(int64_t rows, int64_t length);
   bool leavesRoom();
-  bool addRanks();
   void chooseBlocks();
   void shareFold(int64_t tiles, int64_t rows);
   std::optional<int64_t> extentOf(unsigned d) const {
@@ -58,15 +76,18 @@ private:
 
   /// The fold as chooseSegments prices it, if blocks can share it.
   std::optional<SharedFold> shareable(int64_t tiles, int64_t rows);
+
+  // What is recorded ----------------------------------------------------------
   bool takeTiles(MatrixPlanAttr record);
   bool takeOperands(MatrixPlanAttr record);
   bool takeBlocks(MatrixPlanAttr record);
   bool takeShares(MatrixPlanAttr record);
+  bool takesLayout(MatrixPlanAttr record, const SharedLayout &layout);
 
   KernelOp kernel;
   LaunchOp launch;
   const KernelSpace &space;
-  int64_t units;
+  int64_t units = 1;
   std::string &why;
   MatrixPlan plan;
   std::optional<DimSets> sets;
@@ -76,4 +97,4 @@ private:
 
 } // namespace redfuse
 
-#endif // REDFUSE_LIB_CONVERSION_MATRIXPLANNER_H
+#endif // REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_PLAN_MATRIXPLANNER_H

@@ -132,10 +132,7 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
   if (plan.hasQueue &&
       (!plan.stream || !plan.target.hasWarpgroups || record.getSegments() > 1))
     return refuse("a queue is for folds by warpgroups that one block makes");
-  bool isTiled = llvm::any_of(plan.products, [](const MatrixProduct &product) {
-    return product.tiledLeft.has_value();
-  });
-  if (plan.ahead > 0 && plan.stream && isTiled)
+  if (plan.ahead > 0 && plan.stream && plan.hasTiledSums())
     return refuse("steps with a long sum of their own are not asked for ahead");
   if (!plan.target.hasWarpgroups) {
     if (plan.ahead > 0 || plan.startsNextLate || *plan.isStaged)
@@ -189,4 +186,27 @@ bool MatrixPlanner::takeShares(MatrixPlanAttr record) {
   if (plan.cluster > 1 && (!fold->isForClusters || !plan.target.hasWarpgroups))
     return refuse("the blocks of a cluster cannot send each other its states");
   return true;
+}
+
+/// Whether memory has room for what the record says.
+bool MatrixPlanner::takesLayout(MatrixPlanAttr record,
+                                const SharedLayout &layout) {
+  if (layout.slots != record.getSlots())
+    return refuse(llvm::formatv("its ring has {0} slots, not {1}", layout.slots,
+                                record.getSlots()));
+  if (layout.staged.has_value() != record.getStaged())
+    return refuse("its results do not go through shared memory");
+  if (layout.isHalf != plan.isHalf)
+    return refuse("a multiprocessor has no room for two blocks");
+  return true;
+}
+
+std::optional<PlannedMatrix> MatrixPlanner::read(MatrixPlanAttr record) {
+  if (!matchProducts() || !takeTiles(record) || !takeOperands(record) ||
+      !checkBody() || !takeBlocks(record) || !takeShares(record))
+    return std::nullopt;
+  std::optional<SharedLayout> layout = layOut();
+  if (!layout || !takesLayout(record, *layout))
+    return std::nullopt;
+  return PlannedMatrix{plan, *layout};
 }

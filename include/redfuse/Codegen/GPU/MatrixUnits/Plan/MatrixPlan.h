@@ -107,72 +107,46 @@ struct MatrixPlan {
   int64_t shares() const { return split * segments; }
   /// Blocks that merge what clusters have merged.
   int64_t groups() const { return segments / cluster; }
+  /// How many elements of a dim a block has at a time.
+  int64_t tileOf(unsigned d) const {
+    auto it = widths.find(d);
+    return d == m ? rows() : it == widths.end() ? 1 : it->second;
+  }
+  /// The products that accumulate into states of the fold, or the others.
+  llvm::SmallVector<unsigned> productsOf(bool isBack) const {
+    llvm::SmallVector<unsigned> numbers;
+    for (auto [i, product] : llvm::enumerate(products))
+      if (product.isBack == isBack)
+        numbers.push_back(i);
+    return numbers;
+  }
+  /// A left operand is loaded in tiles of the sum.
+  bool hasTiledSums() const {
+    return llvm::any_of(products, [](const MatrixProduct &product) {
+      return product.tiledLeft.has_value();
+    });
+  }
+  /// Of every sixteen rows of a warp the upper eight do not exist.
+  bool hasLowerRowsOnly(const KernelSpace &space) const {
+    int64_t extent = space.staticExtents[m];
+    return target.hasWarpgroups && !mlir::ShapedType::isDynamic(extent) &&
+           extent <= 8;
+  }
 };
 
 /// As far as the sums of rows allow.
 inline constexpr int64_t kLagByRows = 1;
-
-/// The plan of a kernel as far as it is made before shared memory is laid out, or
-/// nothing and why not. What `record` says is not chosen, but checked.
-std::optional<MatrixPlan> planMatrix(KernelOp kernel, LaunchOp launch,
-                                     const KernelSpace &space,
-                                     const MatrixTarget &target, int64_t units,
-                                     MatrixPlanAttr record, std::string &why);
 
 /// All that is decided, as an attribute of the launch; an error there, and none, where
 /// numbers are absurd.
 MatrixPlanAttr recordPlan(const MatrixPlan &plan, const KernelSpace &space,
                           LaunchOp launch);
 
-// On launches: redfuse-plan-matrices makes it, redfuse-kernel-to-gpu uses it.
-
-/// On a launch: its kernel's plan, or why it has none.
+/// On a launch, by redfuse-plan-matrices: its kernel's plan (#redfuse.matrix_plan),
+/// which redfuse-kernel-to-gpu follows.
 inline constexpr llvm::StringLiteral kPlanAttr = "redfuse.matrices";
-
-/// The iteration space of a kernel as blocks on matrix units walk it: one that has a
-/// tile whole folds all segments of it.
-KernelSpace mergeSegmentsOf(KernelOp kernel, const KernelSpace &space);
-
-/// Plans a launch on a chip with so many multiprocessors, and says so by `kPlanAttr`;
-/// what already has it stays. Does nothing for a chip without matrix units.
-mlir::LogicalResult planLaunch(KernelOp kernel, LaunchOp launch,
-                               const KernelSpace &space, llvm::StringRef chip,
-                               int64_t units);
-
-/// Pulls the pivots of a planned launch's kernel, and marks those that may lag.
-void preparePivots(KernelOp kernel, LaunchOp launch);
-
-// Blocks that share sums or states: MatrixBlocks.cpp.
-
-/// A fold along a streamed dim, as far as its price depends on it.
-struct SharedFold {
-  /// Elements of the right operands of a step; rows of a block, and blocks that a
-  /// multiprocessor has room for.
-  llvm::SmallVector<double> sizes;
-  int64_t rows = 64, blocksOfUnit = 1;
-  /// Of a tile of results.
-  double stateBytes = 0;
-  /// Whether blocks of a cluster can send each other the states.
-  bool isForClusters = true;
-  int64_t steps = 1, tiles = 1;
-};
-/// How many blocks have a segment each, and how many of these are a cluster.
-struct Segments {
-  int64_t count = 1, cluster = 1;
-};
-/// The fastest; or those that hints ask for, where they are not 0.
-Segments chooseSegments(const SharedFold &fold, const MatrixTarget &target,
-                        int64_t units, int64_t wantedCount,
-                        int64_t wantedCluster);
-
-/// The tiled sum of a product, and its columns.
-struct SharedSum {
-  int64_t length, columns;
-};
-/// Cycles for so many tiles of results, of 64 rows for each of `consumers`, where
-/// clusters of `split` blocks share the sums of one.
-double cyclesOfShared(llvm::ArrayRef<SharedSum> sums, int64_t tiles,
-                      int64_t consumers, int64_t split, int64_t units);
+/// Or why it has none (a string).
+inline constexpr llvm::StringLiteral kNoPlanAttr = "redfuse.no_matrices";
 
 // Where warps multiply by themselves: MatrixWarpPlan.cpp.
 
@@ -181,38 +155,6 @@ bool placeByWarps(MatrixPlan &plan, std::string &why);
 /// Rows of a block and columns of a step; after the columns of all other dims.
 bool chooseByWarps(MatrixPlan &plan, const KernelSpace &space, int64_t units,
                    std::string &why);
-
-/// On an exponential of a difference, or of a constant's multiple of one: what is
-/// subtracted is a running maximum (or 0 where that is infinite), and every use of
-/// the exponential is relative to it.
-inline constexpr llvm::StringLiteral kPivotAttr = "redfuse.pivot";
-
-/// The pivot of an exponential that has kPivotAttr.
-mlir::Value getPivotOfPower(mlir::Operation *power);
-
-/// Where the running maximum of a fold is one of positive multiples, the state
-/// becomes the maximum of what is multiplied: c * s - max(c * s) is
-/// c * (s - max(s)), which is 0 at the maximum whatever is rounded. Marks the
-/// exponentials of distances from running maxima.
-void pullPivots(KernelOp kernel);
-
-/// On a running maximum that is only a pivot, in the step of a fold: by what a
-/// distance from it is multiplied to be a power of 2.
-inline constexpr llvm::StringLiteral kLazyAttr = "redfuse.lazy";
-
-/// How far, in powers of 2, values may be above a pivot that stays.
-inline constexpr float kHeadroom = 8;
-
-/// After pullPivots: marks running maxima that may lag behind, because step, merge
-/// and finalisation give the same for any pivot.
-void markLazyPivots(KernelOp kernel);
-
-/// A constant's multiple of a value; a quotient by a constant is one, too.
-struct ScaledValue {
-  mlir::Value value;
-  float by;
-};
-std::optional<ScaledValue> matchScaled(mlir::Value v);
 
 /// Drops extensions of 16-bit floats to f32.
 mlir::Value stripExtension(mlir::Value v);

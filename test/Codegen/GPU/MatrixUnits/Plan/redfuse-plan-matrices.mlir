@@ -251,7 +251,7 @@ redfuse.kernel @product_0 attributes {num_inputs = 2 : i64,
 // What does not fit says why.
 
 // CHECK-LABEL: func.func @wide
-// CHECK: redfuse.matrices = "the left operand of a product has more digits than the right one"
+// CHECK: redfuse.no_matrices = "the left operand of a product has more digits than the right one"
 #s = affine_map<(i, j, e) -> (i, j)>
 #v = affine_map<(i, j, e) -> (j, e)>
 #o = affine_map<(i, j, e) -> (i, e)>

@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: func.func @product
 // CHECK: slots = 5
-// CHECK: redfuse.matrices = "asked to by hand"
+// CHECK: redfuse.no_matrices = "asked to by hand"
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
@@ -14,7 +14,7 @@ func.func @product(%a: memref<300x4096xf16>, %b: memref<4096x64xf16>, %out: memr
         split = 1, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = false, queue = false, cached = 32,
         ahead = 0, late = false, lag = 0>}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = "asked to by hand"}
+      {redfuse.no_matrices = "asked to by hand"}
   return
 }
 redfuse.kernel @product_0 attributes {num_inputs = 2 : i64,

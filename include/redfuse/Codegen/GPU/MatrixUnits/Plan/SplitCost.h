@@ -1,0 +1,49 @@
+//===- SplitCost.h - what blocks that share a tile cost ---------*- C++ -*-===//
+//
+// Few tiles of results would leave multiprocessors idle: several blocks share one,
+// the sums of its products (`split`) or the streamed dim of its fold (`segments`).
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_SPLITCOST_H
+#define REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_SPLITCOST_H
+
+#include "redfuse/Codegen/GPU/Target/MatrixTarget.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace redfuse {
+
+/// A fold along a streamed dim, as far as its price depends on it.
+struct SharedFold {
+  /// Elements of the right operands of a step; rows of a block, and blocks that a
+  /// multiprocessor has room for.
+  llvm::SmallVector<double> sizes;
+  int64_t rows = 64, blocksOfUnit = 1;
+  /// Of a tile of results.
+  double stateBytes = 0;
+  /// Whether blocks of a cluster can send each other the states.
+  bool isForClusters = true;
+  int64_t steps = 1, tiles = 1;
+};
+/// How many blocks have a segment each, and how many of these are a cluster.
+struct Segments {
+  int64_t count = 1, cluster = 1;
+};
+/// The fastest; or those that hints ask for, where they are not 0.
+Segments chooseSegments(const SharedFold &fold, const MatrixTarget &target,
+                        int64_t units, int64_t wantedCount,
+                        int64_t wantedCluster);
+
+/// The tiled sum of a product, and its columns.
+struct SharedSum {
+  int64_t length, columns;
+};
+/// Cycles for so many tiles of results, of 64 rows for each of `consumers`, where
+/// clusters of `split` blocks share the sums of one.
+double cyclesOfShared(llvm::ArrayRef<SharedSum> sums, int64_t tiles,
+                      int64_t consumers, int64_t split, int64_t units);
+
+} // namespace redfuse
+
+#endif // REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_SPLITCOST_H

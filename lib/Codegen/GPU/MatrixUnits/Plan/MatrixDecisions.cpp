@@ -1,0 +1,88 @@
+//===- MatrixDecisions.cpp - what is decided when memory is laid out -------===//
+#include "MatrixPlanner.h"
+
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Streamed dims from which on pivots are lazy.
+static constexpr int64_t kLazyLength = 512;
+/// Elements of products in a thread beside which there is room for predicates and for
+/// pivots that lag.
+static constexpr int64_t kLazyElements = 160;
+/// Steps of sums that blocks share which are asked for while the launch before ends.
+static constexpr int64_t kTilesAhead = 4;
+/// Bytes that the tiles of a group stream: they should stay in the L2, which also
+/// has to take what is written. Where predicates make tiles unequal, larger groups
+/// even them out, and a part of the group is in work at a time.
+static constexpr int64_t kSharedCacheBytes = 32 << 20,
+                         kUnequalBytes = 128 << 20;
+
+/// Where states, scores and predicates are all that a thread of warps that multiply
+/// by themselves has registers for.
+static bool hasNoRoomForLazy(const MatrixPlan &plan) {
+  if (plan.target.hasWarpgroups || !plan.stream)
+    return false;
+  int64_t elements = 0;
+  for (const MatrixProduct &product : plan.products)
+    elements += plan.elementsOf(plan.widths.lookup(product.n));
+  IndexProgramOpInterface step = plan.step;
+  return elements > kLazyElements &&
+         llvm::any_of(step.getProgramBody()->getOps<arith::SelectOp>(),
+                      [](arith::SelectOp select) {
+                        return isa_and_nonnull<arith::CmpIOp, arith::AndIOp,
+                                               arith::OrIOp>(
+                            select.getCondition().getDefiningOp());
+                      });
+}
+
+/// Who gets which tile of the grid, and in which order.
+static void decideOrder(MatrixPlan &plan, ScheduleAttr hints, bool isUnequal) {
+  if (plan.stream && plan.shares() == 1 && plan.target.hasWarpgroups)
+    plan.hasQueue =
+        hints.getHint("queue") ? hints.getHint("queue") == 2 : isUnequal;
+  plan.cachedBytes = isUnequal ? kUnequalBytes : kSharedCacheBytes;
+  if (hints.getHint("cached"))
+    plan.cachedBytes = hints.getHint("cached") << 20;
+}
+
+/// What is done beside the launches before and behind: more where blocks share sums,
+/// and where they find a place beside those of the kernel before.
+static void decideOverlap(MatrixPlan &plan, ScheduleAttr hints) {
+  if (!plan.target.hasWarpgroups)
+    return;
+  bool isBeside = plan.isHalf && plan.cluster > 1;
+  if (!(plan.stream && plan.hasTiledSums()))
+    plan.ahead = hints.getHint("ahead") ? hints.getHint("ahead") - 1
+                 : plan.split > 1       ? kTilesAhead
+                 : isBeside             ? 1
+                                        : 0;
+  if (plan.target.overlapsLaunches)
+    plan.startsNextLate = hints.getHint("late") ? hints.getHint("late") == 2
+                                                : isBeside || plan.split > 1;
+}
+
+/// Beside a loop over a long sum, ptxas would not see that addresses are uniform; in
+/// few steps maxima are seldom close to the last ones yet. Where few rows exist a
+/// move takes less than asking for it.
+static void decideLag(MatrixPlan &plan, const KernelSpace &space) {
+  int64_t length = plan.stream ? space.staticExtents[*plan.stream] : 0;
+  bool isLong = ShapedType::isDynamic(length) || length >= kLazyLength;
+  if (plan.hasTiledSums())
+    plan.lag = 0;
+  else if (int64_t lazy = space.schedule.getHint("lazy"))
+    plan.lag = lazy > 1 ? std::min(lazy, int64_t(2 * kHeadroom)) : 0;
+  else if (isLong && !plan.hasLowerRowsOnly(space) && !hasNoRoomForLazy(plan))
+    plan.lag = kLagByRows;
+}
+
+void redfuse::decideRest(MatrixPlan &plan, const KernelSpace &space,
+                         const SharedLayout &layout, bool isUnequal) {
+  plan.slots = layout.slots;
+  plan.isStaged = layout.staged.has_value();
+  plan.isHalf = layout.isHalf;
+  decideOrder(plan, space.schedule, isUnequal);
+  decideOverlap(plan, space.schedule);
+  decideLag(plan, space);
+}

@@ -1,0 +1,170 @@
+//===- SharedLayout.cpp - what lies where in shared memory -----------------===//
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/SharedLayout.h"
+
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/ExchangeLayout.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Slots of a ring at most. Where warps multiply by themselves, more than four wait
+/// for nothing.
+static constexpr int64_t kMaxSlots = 8, kMaxSlotsByWarps = 4;
+
+static MatrixTile layOutTile(const MatrixSource &source, unsigned free,
+                             unsigned sum, int64_t freeWidth,
+                             int64_t sumWidth) {
+  MatrixTile tile;
+  tile.source = source;
+  tile.free = free;
+  tile.sum = sum;
+  tile.isByRows = source.sum + 1 != source.map.getNumResults();
+  int64_t rows = tile.isByRows ? sumWidth : freeWidth;
+  int64_t columns = tile.isByRows ? freeWidth : sumWidth;
+  auto memref = cast<ShapedType>(source.argument.getType());
+  tile.type = tile::SharedType::get(memref.getContext(), rows,
+                                    llvm::alignTo(columns, 64),
+                                    memref.getElementType());
+  return tile;
+}
+
+/// Slots that consumers hold at a time: all products of a step, of a tiled one two.
+/// With fewer they would wait for what the producer has no place for.
+static int64_t countHeld(const MatrixPlan &plan) {
+  int64_t held = 0, heldTiled = 0;
+  for (const MatrixProduct &product : plan.products)
+    if (product.tiledLeft)
+      heldTiled = 2;
+    else
+      held = plan.stream ? held + 1 : 1;
+  return held + heldTiled;
+}
+
+/// The tiles of all products, numbered as their tensor maps are.
+static void layOutTiles(const MatrixPlan &plan, SharedLayout &layout) {
+  unsigned nextMap = 0;
+  auto layOut = [&](const MatrixSource &source, unsigned free, unsigned sum,
+                    int64_t freeWidth, int64_t sumWidth) {
+    MatrixTile tile = layOutTile(source, free, sum, freeWidth, sumWidth);
+    tile.map = nextMap++;
+    return tile;
+  };
+  for (const MatrixProduct &product : plan.products) {
+    ProductTiles tiles;
+    int64_t sum = product.tiledLeft ? kSumTile : plan.widths.lookup(product.k);
+    tiles.right = layOut(product.right, product.n, product.k,
+                         plan.widths.lookup(product.n), sum);
+    if (product.tiledLeft)
+      tiles.left =
+          layOut(*product.tiledLeft, plan.m, product.k, plan.rows(), sum);
+    if (product.keptLeft) {
+      tiles.kept =
+          layOut(*product.keptLeft, plan.m, product.k, plan.rows(), sum);
+      tiles.isResident = product.isResident;
+      tiles.residentAt = layout.residentBytes;
+      if (tiles.isResident)
+        layout.residentBytes += llvm::alignTo(tiles.kept->bytes(), 1024);
+      else
+        layout.slotBytes = std::max(layout.slotBytes, tiles.kept->bytes());
+    }
+    layout.slotBytes =
+        std::max<int64_t>(layout.slotBytes, llvm::alignTo(tiles.bytes(), 1024));
+    layout.products.push_back(tiles);
+  }
+}
+
+/// Of results twice as many slots as consumers hold should be left.
+static void layOutStaged(KernelOp kernel, LaunchOp launch,
+                         const KernelSpace &space, const MatrixPlan &plan,
+                         SharedLayout &layout) {
+  int64_t room = plan.target.sharedBytes - layout.residentBytes -
+                 2 * countHeld(plan) * layout.slotBytes;
+  layout.staged = findStagedResult(kernel, launch, space, plan, room);
+  if (!layout.staged)
+    return;
+  const ProductTiles &last = layout.products.back();
+  layout.staged->tile.map = 1 + (last.kept   ? last.kept->map
+                                 : last.left ? last.left->map
+                                             : last.right.map);
+  layout.stagedBytes = 4 * plan.consumers * layout.staged->tile.bytes();
+}
+
+/// Slots as two blocks a multiprocessor have room for, two at least.
+static bool layOutRingByWarps(const MatrixPlan &plan, SharedLayout &layout,
+                              std::string &why) {
+  for (int64_t bytes : {plan.target.halfBytes, plan.target.sharedBytes}) {
+    layout.slots = std::min((bytes - layout.residentBytes) / layout.slotBytes,
+                            kMaxSlotsByWarps);
+    if (plan.slots)
+      layout.slots = std::min(layout.slots, std::max<int64_t>(plan.slots, 2));
+    if (layout.slots >= 2)
+      return true;
+  }
+  why = llvm::formatv("its tiles take 2 slots of {0} bytes in shared memory, "
+                      "which has {1} bytes",
+                      layout.slotBytes,
+                      plan.target.sharedBytes - layout.residentBytes);
+  return false;
+}
+
+static bool layOutRing(const MatrixPlan &plan, SharedLayout &layout,
+                       std::string &why) {
+  if (!plan.target.hasWarpgroups)
+    return layOutRingByWarps(plan, layout, why);
+  int64_t held = countHeld(plan);
+  int64_t sharedBytes =
+      layout.isHalf ? plan.target.halfBytes : plan.target.sharedBytes;
+  layout.slots =
+      std::min((sharedBytes - layout.residentBytes - layout.stagedBytes) /
+                   layout.slotBytes,
+               kMaxSlots);
+  // Clusters are placed whole, and leave multiprocessors empty; with room for two
+  // blocks on one, all clusters find a place at once.
+  if (plan.split > 1)
+    layout.slots = std::min(
+        layout.slots, std::max(plan.target.halfBytes / layout.slotBytes, held));
+  if (plan.slots)
+    layout.slots = std::min(layout.slots, std::max(plan.slots, held));
+  if (layout.slots >= held)
+    return true;
+  why = llvm::formatv("its tiles take {0} slots of {1} bytes in shared memory, "
+                      "which has {2} bytes",
+                      held, layout.slotBytes,
+                      plan.target.sharedBytes - layout.residentBytes);
+  return false;
+}
+
+std::optional<SharedLayout> redfuse::layOutShared(KernelOp kernel,
+                                                  LaunchOp launch,
+                                                  const KernelSpace &space,
+                                                  const MatrixPlan &plan,
+                                                  std::string &why) {
+  SharedLayout layout;
+  layOutTiles(plan, layout);
+  layOutStaged(kernel, launch, space, plan, layout);
+  StateLayout states(plan, space);
+  bool isInRing = plan.cluster > 1 && states.isReceivedInRing();
+  if (plan.cluster > 1 && !isInRing)
+    layout.stagedBytes = llvm::alignTo(states.receivedBytes(), 128);
+  layout.isHalf = plan.isHalf && (plan.target.halfBytes - layout.residentBytes -
+                                  layout.stagedBytes) /
+                                         layout.slotBytes >=
+                                     countHeld(plan);
+  if (!layOutRing(plan, layout, why))
+    return std::nullopt;
+  layout.ringBytes = layout.slots * layout.slotBytes;
+  if (plan.split > 1)
+    layout.ringBytes =
+        std::max(layout.ringBytes, PartialSumLayout(plan).bytes());
+  if (isInRing)
+    layout.ringBytes = std::max(layout.ringBytes, states.receivedBytes());
+  // What blocks send each other may take more than the ring.
+  if (!plan.target.hasWarpgroups ||
+      layout.tileBytes() <= plan.target.sharedBytes)
+    return layout;
+  why = llvm::formatv("it takes {0} bytes of shared memory, which has {1}",
+                      layout.tileBytes(), plan.target.sharedBytes);
+  return std::nullopt;
+}
