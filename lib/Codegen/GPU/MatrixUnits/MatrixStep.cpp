@@ -101,7 +101,7 @@ static bool isWeight(Value v) {
 }
 
 void MatrixGenerator::findPivotMoves() {
-  // Another launch of the kernel may have marked them.
+  // Who runs redfuse-lazy-pivots and then writes another plan may have it so.
   if (plan.lag == 0)
     return;
   Block *body = plan.step.getProgramBody();
