@@ -104,7 +104,8 @@ def LazyPivots : Pass<"redfuse-lazy-pivots", "mlir::ModuleOp"> {
     finalisation are free of (any other value there gives the same results) is
     marked `redfuse.lazy`, with what makes a distance from it a power of 2. The
     generated kernel moves such a pivot, and all that is relative to it, in a branch
-    that few steps take.
+    that few steps take. Launches of one kernel whose plans differ in this get kernels of
+    their own.
 
     ```mlir
     %score = arith.mulf %product, %scale : f32
@@ -140,7 +141,10 @@ def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
     computed between products stays in registers as fragments. The products of a step of a
     fold run while those of the step before are added to its states. Nothing is planned
     here: launches without a plan are generated as above, all of them where the pass
-    that plans was not run before.
+    that plans was not run before. Where there is a plan, the `gpu.module` gets
+    `redfuse.most_opt_level = 1`: `redfuse-attach-nvvm-target` lets LLVM optimise no
+    more than that, because global value numbering and unrolling would take from ptxas
+    the proof that addresses of tiles are uniform.
 
     ```mlir
     #id = affine_map<(i) -> (i)>

@@ -410,4 +410,33 @@ def PackedEntries : Pass<"redfuse-packed-entries", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def AttachNVVMTarget : Pass<"redfuse-attach-nvvm-target", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Say what a gpu.module is compiled for";
+  let description = [{
+    Attaches an `#nvvm.target`. Its level of optimisation is `opt-level`, or that of the
+    module's `redfuse.most_opt_level` (`redfuse-kernel-to-gpu`) where that is lower; the
+    attribute is dropped.
+
+    ```mlir
+    gpu.module @m attributes {redfuse.most_opt_level = 1 : i64} {
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m [#nvvm.target<O = 1, chip = "sm_90a", features = "+ptx83">] {
+    }
+    ```
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", /*default=*/"\"sm_90a\"",
+           "the architecture, as sm_90a">,
+    Option<"features", "features", "std::string", /*default=*/"\"+ptx83\"",
+           "the PTX version, as +ptx83">,
+    Option<"level", "opt-level", "unsigned", /*default=*/"3",
+           "LLVM's optimisation level">];
+  let dependentDialects = ["mlir::NVVM::NVVMDialect"];
+}
+
 #endif // REDFUSE_CONVERSION_PASSES_TD

@@ -46,10 +46,10 @@ static constexpr int64_t kRowsOfProducts = 8, kLeastTile = 16, kMostTile = 128;
 /// Blocks a multiprocessor of a kernel with a workspace.
 static constexpr int64_t kBlocksPerUnit = 4;
 
-/// The name of a module with products on matrix units: redfuse-lower-to-nvvm
-/// optimises it less, because global value numbering and unrolling take from
-/// ptxas the proof that descriptors are uniform.
-static constexpr StringLiteral kMatrixModule = "redfuse_gpu_matrix";
+/// The level at which LLVM may optimise kernels on matrix units: from the next one on,
+/// global value numbering and unrolling take from ptxas the proof that descriptors are
+/// uniform.
+static constexpr int64_t kMatrixOptLevel = 1;
 
 namespace {
 class GpuKernelGenerator : public KernelGenerator {
@@ -414,12 +414,9 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
       return signalPassFailure();
     if (limits.overlapsLaunches)
       overlapLaunches(device);
-    if (hasMatrices) {
-      auto name = StringAttr::get(&getContext(), kMatrixModule);
-      if (failed(SymbolTable::replaceAllSymbolUses(device, name, module)))
-        return signalPassFailure();
-      device.setSymNameAttr(name);
-    }
+    if (hasMatrices)
+      device->setAttr(kMostOptLevelAttr,
+                      OpBuilder(module).getI64IntegerAttr(kMatrixOptLevel));
     eraseKernels(module);
   }
 

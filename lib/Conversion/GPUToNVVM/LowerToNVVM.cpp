@@ -38,16 +38,9 @@ struct NVVMOptions : PassPipelineOptions<NVVMOptions> {
 void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
                                StringRef features, unsigned level,
                                bool strict) {
-  GpuNVVMAttachTargetOptions target;
-  target.chip = chip.str();
-  target.features = features.str();
-  target.optLevel = level;
-  target.moduleMatcher = "^redfuse_gpu$";
-  pm.addPass(createGpuNVVMAttachTarget(target));
-  target.optLevel = std::min(level, 1u);
-  target.moduleMatcher = "^redfuse_gpu_matrix$";
-  pm.addPass(createGpuNVVMAttachTarget(target));
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
+  device.addPass(
+      redfuse::createAttachNVVMTarget({chip.str(), features.str(), level}));
   device.addPass(redfuse::createLowerTiles({chip.str()}));
   redfuse::addDeviceCleanup(device);
   if (!strict)

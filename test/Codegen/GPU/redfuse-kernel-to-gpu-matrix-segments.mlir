@@ -7,7 +7,7 @@
 
 // CHECK-LABEL: func.func @weighted
 // CHECK-NOT: redfuse.counters
-// CHECK: gpu.launch_func @redfuse_gpu_matrix::@weighted_0
+// CHECK: gpu.launch_func @redfuse_gpu::@weighted_0
 // CHECK-LABEL: gpu.func @weighted_0
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 8, 1, 1>
 // A second block finds a place on a multiprocessor.

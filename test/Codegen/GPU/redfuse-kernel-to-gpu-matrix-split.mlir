@@ -6,7 +6,7 @@
 
 // CHECK-LABEL: func.func @largest
 // CHECK: %[[BLOCKS:.+]] = arith.muli %{{.+}}, %c4{{.*}} : index
-// CHECK: gpu.launch_func @redfuse_gpu_matrix::@largest_0 blocks in (%[[BLOCKS]],
+// CHECK: gpu.launch_func @redfuse_gpu::@largest_0 blocks in (%[[BLOCKS]],
 // CHECK-LABEL: gpu.func @largest_0
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 4, 1, 1>
 // Four steps' tiles are asked for before the launch waits for the one before it; the next
@@ -160,7 +160,7 @@ redfuse.kernel @shared_0 attributes {num_inputs = 2 : i64,
 // CHECK-LABEL: func.func @weighted
 // CHECK: %[[STATES:.+]] = memref.alloc({{.+}}) {alignment = 64 : i64} : memref<?xi8>
 // CHECK: memref.alloc({{.+}}) {alignment = 64 : i64, redfuse.counters} : memref<?xi32>
-// CHECK: gpu.launch_func @redfuse_gpu_matrix::@weighted_0
+// CHECK: gpu.launch_func @redfuse_gpu::@weighted_0
 // CHECK: memref.dealloc %[[STATES]]
 // CHECK-LABEL: gpu.func @weighted_0
 // Whole tiles from the segment's first on.

@@ -7,7 +7,7 @@
 // CHECK-LABEL: func.func @weighted
 // CHECK: %[[SEGMENTS:.+]] = arith.constant 32 : index
 // CHECK: %[[BLOCKS:.+]] = arith.muli %{{.+}}, %[[SEGMENTS]]
-// CHECK: gpu.launch_func @redfuse_gpu_matrix::@weighted_0 blocks in (%[[BLOCKS]],
+// CHECK: gpu.launch_func @redfuse_gpu::@weighted_0 blocks in (%[[BLOCKS]],
 // CHECK-LABEL: gpu.func @weighted_0
 // CHECK-NOT: nvvm.cluster_dim
 // CHECK: atom.acq_rel.gpu.global.inc.u32

@@ -9,7 +9,7 @@
 
 // CHECK-LABEL: func.func @weighted_rows
 // CHECK-NOT: redfuse_rt_tensor_map
-// CHECK: gpu.launch_func @redfuse_gpu_matrix::@weighted_rows_0
+// CHECK: gpu.launch_func @redfuse_gpu::@weighted_rows_0
 // CHECK-LABEL: gpu.func @weighted_rows_0
 // CHECK-SAME: known_block_size = array<i32: 128, 1, 1>
 // LATER: griddepcontrol.wait

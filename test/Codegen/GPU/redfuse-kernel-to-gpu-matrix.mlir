@@ -11,7 +11,9 @@
 // CHECK: call @redfuse_rt_tensor_map
 // CHECK: vector.load {{.+}} : memref<16xi64>, vector<16xi64>
 // CHECK-COUNT-3: call @redfuse_rt_tensor_map
-// CHECK: gpu.launch_func @redfuse_gpu_matrix::@weighted_rows_0
+// CHECK: gpu.launch_func @redfuse_gpu::@weighted_rows_0
+// LLVM is not to do much to kernels on matrix units.
+// CHECK: gpu.module @redfuse_gpu attributes {redfuse.most_opt_level = 1 : i64}
 // CHECK-LABEL: gpu.func @weighted_rows_0
 // CHECK-SAME: vector<16xi64>
 // CHECK-SAME: known_block_size = array<i32: 384, 1, 1>

@@ -24,7 +24,7 @@
 // CHECK: wgmma.wait_group.sync.aligned 0;
 // CHECK: st.global
 module attributes {gpu.container_module} {
-gpu.module @redfuse_gpu_matrix {
+gpu.module @redfuse_gpu {
   gpu.func @product(%n: index, %a: vector<16xi64>, %b: vector<16xi64>, %out: memref<128xf32>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

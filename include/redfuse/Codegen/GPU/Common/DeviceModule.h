@@ -7,6 +7,10 @@
 
 namespace redfuse {
 
+/// On the module of kernels: the highest level at which LLVM may optimise them.
+inline constexpr llvm::StringLiteral kMostOptLevelAttr =
+    "redfuse.most_opt_level";
+
 /// The module of all kernels, made at the end of the program if there is none yet.
 mlir::gpu::GPUModuleOp getDeviceModule(mlir::ModuleOp module);
 
