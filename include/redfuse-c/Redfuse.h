@@ -34,6 +34,16 @@ REDFUSE_API void redfuseRegisterPasses(void);
 /// The main function of redfuse-opt.
 REDFUSE_API int redfuseOptMain(int argc, char **argv);
 
+/// The fields of the dialect's attribute `#redfuse.MNEMONIC` by name, as a
+/// DictionaryAttr; null for any other attribute.
+REDFUSE_API MlirAttribute redfuseAttrFields(MlirAttribute attribute,
+                                            MlirStringRef mnemonic);
+/// The attribute with these fields. Null where its verifier refuses them, after a
+/// diagnostic at `location`.
+REDFUSE_API MlirAttribute redfuseAttrOfFields(MlirStringRef mnemonic,
+                                              MlirAttribute fields,
+                                              MlirLocation location);
+
 /// Bytes or text that the library hands out, to be freed by redfuseBytesFree.
 typedef struct {
   char *data; // with a zero byte after the last; null if there is nothing

@@ -2,11 +2,13 @@
 #include "redfuse-c/Redfuse.h"
 
 #include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Support.h"
 #include "redfuse/Codegen/Passes.h"
 #include "redfuse/Conversion/GPUToNVVM/LowerToNVVM.h"
 #include "redfuse/Conversion/GPUToROCDL/LowerToROCDL.h"
 #include "redfuse/Conversion/HostToLLVM/LowerToLLVM.h"
 #include "redfuse/Conversion/Passes.h"
+#include "redfuse/Dialect/Redfuse/IR/AttrFields.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Dialect/TMTensor/IR/TMTensor.h"
 #include "redfuse/Dialect/Tile/IR/Tile.h"
@@ -29,6 +31,21 @@ void redfuseLoadDialects(MlirContext context) {
   redfuseRegisterDialects(wrap(&registry));
   unwrap(context)->appendDialectRegistry(registry);
   unwrap(context)->loadDialect<redfuse::RedfuseDialect>();
+}
+
+MlirAttribute redfuseAttrFields(MlirAttribute attribute,
+                                MlirStringRef mnemonic) {
+  return wrap(
+      Attribute(redfuse::getAttrFields(unwrap(attribute), unwrap(mnemonic))));
+}
+
+MlirAttribute redfuseAttrOfFields(MlirStringRef mnemonic, MlirAttribute fields,
+                                  MlirLocation location) {
+  Location loc = unwrap(location);
+  loc->getContext()->getOrLoadDialect("redfuse");
+  return wrap(redfuse::getAttrOfFields(unwrap(mnemonic),
+                                       cast<DictionaryAttr>(unwrap(fields)),
+                                       [&] { return mlir::emitError(loc); }));
 }
 
 bool redfuseSetStop(MlirContext context, const int *stop) {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .attributes import plain
 from .errors import ArgumentError
 from .formulas import Expr, parse
 
@@ -18,12 +18,12 @@ KEYS = (
 # Only where there is such a thing.
 OPTIONAL_KEYS = ("combiners", "ordered", "outputs", "shared")
 
-_COMBINER = re.compile(r"(\w+)\(([\w, ]+)\) = \((.+)\); identity \((.+)\)(; ordered)?$")
-_TYPED = re.compile(r"(\w+): ([\w.<>]+?)\[([\d, ]*)\](?: = (.+))?$")
+# The words between the formulas.
 _PREFIXES = "prefixes of "
-_KEPT = re.compile(r"(\w+) = mean of (.+) in the heaviest segment by (\w+), kept$")
-_LAZY = re.compile(r"(\w+) = (\w+) of an earlier segment, at most (\d+) powers of 2 behind$")
+_MEAN, _HEAVIEST, _KEPT = "mean of ", " in the heaviest segment by ", ", kept"
+_EARLIER, _BEHIND = " of an earlier segment, at most ", " powers of 2 behind"
 _LAZILY = ", lazily"
+_IDENTITY, _ORDERED = "identity ", "ordered"
 
 
 @dataclass(frozen=True)
@@ -169,11 +169,13 @@ def _split(line: str, by: str) -> tuple[str, str]:
 
 
 def _declared(line: str) -> Declared:
-    match = _TYPED.match(line)
-    if match is None:
+    left, right = _split(line, ": ")
+    typed, _, identity = right.partition(" = ")
+    kind, bracket, listed = typed.partition("[")
+    if not bracket or not listed.endswith("]"):
         raise ArgumentError("expected 'name: type[dims]'")
-    dims = tuple(int(d) for d in match[3].split(",") if d.strip())
-    return Declared(match[1], match[2], dims, parse(match[4]) if match[4] else None)
+    dims = tuple(int(d) for d in listed[:-1].split(",") if d.strip())
+    return Declared(left, kind, dims, parse(identity) if identity else None)
 
 
 def _reduction(line: str) -> Reduction:
@@ -204,16 +206,17 @@ def _read_state(c: Certificate, line: str) -> None:
 
 
 def _read_basis(c: Certificate, line: str) -> None:
-    kept = _KEPT.match(line)
-    lazy = _LAZY.match(line)
-    if kept:
-        c.kept[kept[1]] = Kept(parse(kept[2]), kept[3])
-    elif lazy:
-        followed = [r for r in c.basis if r.names == (lazy[2],)]
+    left, right = _split(line, " = ")
+    if right.startswith(_MEAN) and right.endswith(_KEPT):
+        data, weight = _split(right[len(_MEAN) : -len(_KEPT)], _HEAVIEST)
+        c.kept[left] = Kept(parse(data), weight)
+    elif right.endswith(_BEHIND):
+        maximum, powers = _split(right[: -len(_BEHIND)], _EARLIER)
+        followed = [r for r in c.basis if r.names == (maximum,)]
         if not followed:
-            raise ArgumentError(f"{lazy[2]} does not come before")
-        c.lazy[lazy[1]] = Lazy(lazy[2], int(lazy[3]))
-        c.basis.append(replace(followed[0], names=(lazy[1],)))
+            raise ArgumentError(f"{maximum} does not come before")
+        c.lazy[left] = Lazy(maximum, int(powers))
+        c.basis.append(replace(followed[0], names=(left,)))
     else:
         c.basis.append(_reduction(line))
 
@@ -238,12 +241,15 @@ def _read_source(c: Certificate, line: str) -> None:
 
 
 def _read_combiners(c: Certificate, line: str) -> None:
-    match = _COMBINER.match(line)
-    if match is None:
+    function, identity, *flags = line.split("; ")
+    left, results = _split(function, " = ")
+    if not identity.startswith(_IDENTITY):
         raise ArgumentError("expected 'f0(l0, r0) = (formula); identity (number)'")
-    results = parse(f"results({match[3]})").args
-    identities = parse(f"identities({match[4]})").args
-    c.combiners[match[1]] = Combiner(match[1], results, identities, bool(match[5]), line)
+    called = str(parse(left).value)
+    c.combiners[called] = Combiner(
+        called, parse(f"results{results}").args,
+        parse(f"identities{identity[len(_IDENTITY) :]}").args, _ORDERED in flags, line,
+    )  # fmt: skip
 
 
 def _read_guards(c: Certificate, line: str) -> None:
@@ -292,17 +298,10 @@ def expands_matrices(lines: Mapping[str, Sequence[str]]) -> bool:
         and have each one that the other lacks.
     """
     rules = [rule for rule in lines.get("rules", ()) if "(x-d)^n" in rule or "(a+b)*c" in rule]
-    dims = [set(re.findall(r"\d+", line.rpartition("[")[2])) for line in lines.get("inputs", ())]
+    dims = [set(_declared(line).dims) for line in lines.get("inputs", ())]
     return bool(rules) and any(a & b and a - b and b - a for a in dims for b in dims)
 
 
 def texts_of(attribute: Any) -> dict[str, Sequence[str]]:
     """The entries of a fold's ``certificate`` attribute as texts."""
-    found: dict[str, Sequence[str]] = {}
-    for item in attribute:
-        value = item.attr
-        if hasattr(value, "__len__") and not hasattr(value, "value"):
-            found[item.name] = [getattr(line, "value", str(line)) for line in value]
-        else:
-            found[item.name] = [str(value)]
-    return found
+    return {name: list(lines) for name, lines in plain(attribute).items()}

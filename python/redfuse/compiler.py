@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import gputargets, pipelines
+from .attributes import Target
 from .errors import (
     ArgumentError,
     CacheWarning,
@@ -280,7 +281,7 @@ def _lower_gpu(program: Source, options: Options, stop_after: str | None, target
     else:
         text = program.text if isinstance(program.text, str) else str(program.parse())
         stages = pipelines.fused_gpu(options, chip, cuda.features(chip, text))
-    lowered = _lower(program, options, stages, stop_after, device.target_attribute(chip))
+    lowered = _lower(program, options, stages, stop_after, device.target(chip))
     if stop_after is not None:
         return lowered
     LOG.debug(AT_STAGE, "assembler")
@@ -296,27 +297,23 @@ def _lower_gpu(program: Source, options: Options, stop_after: str | None, target
     return lowered
 
 
-def _host_target(module: Any, options: Options) -> Any:
-    """What the cost model needs to know of this machine, as ``#redfuse.target``; with
-    ``deterministic``, of a machine that is always the same but for the width of its vectors.
+def _host_target(options: Options) -> Target:
+    """What the cost model needs to know of this machine; with ``deterministic``, of a machine that
+    is always the same but for the width of its vectors.
 
     Capacities are the machine's own. The rates (GFLOP/s, GB/s) are those of a core of its vector
     width; only their ratio decides anything.
     """
-    import mlir.ir as ir
-
     from . import _ext
 
     host = _ext.host()
     if options.deterministic:
         host = {**host, "threads": 16, "l1": 32 << 10, "l2": 1 << 20}
     units, bits = max(1, host["threads"]), max(128, host["vector_bits"])
-    return ir.Attribute.parse(
-        f'#redfuse.target<"cpu", units = {units}, vector_bits = {bits}, '
-        f"l1 = {max(1, host['l1'])}, l2 = {max(1, host['l2'])}, "
-        f"flops = {units * bits // 4}, bandwidth = {20 * units}, launch_ns = 2000>",
-        module.context,
-    )
+    return Target(
+        "cpu", units, bits, max(1, host["l1"]), max(1, host["l2"]),
+        flops=units * bits // 4, bandwidth=20 * units, launch_ns=2000,
+    )  # fmt: skip
 
 
 def _lower(
@@ -324,7 +321,7 @@ def _lower(
     options: Options,
     stages: list[tuple[str, str]],
     stop_after: str | None,
-    machine: str | None = None,
+    machine: Target | None = None,
 ) -> Lowered:
     start = time.perf_counter()
     module = program.parse()
@@ -336,9 +333,7 @@ def _lower(
         return lowered
     _prepare(module, signature.name)
     if options.fuse and "redfuse.target" not in module.operation.attributes:
-        module.operation.attributes["redfuse.target"] = (
-            _parse_attribute(module, machine) if machine else _host_target(module, options)
-        )
+        _set_target(module, machine or _host_target(options))
     recorder = Recorder()
     for stage, pipeline in stages:
         LOG.debug(AT_STAGE, stage)
@@ -380,19 +375,16 @@ def _add_reproducer(
     module = program.parse()
     _keep_only(module, mlir_frontend.find_entry(module, options.entry).name.value)
     if "redfuse.target" in made.operation.attributes:
-        module.operation.attributes["redfuse.target"] = _parse_attribute(
-            module, str(made.operation.attributes["redfuse.target"])
-        )
+        _set_target(module, Target.of(made.operation.attributes["redfuse.target"]))
     check = pipelines.stage(pipelines.CPU, pipelines.CHECK)
     path = reproducers.write(str(module), [check, *(text for _, text in stages)])
     if path is not None:
         error.args = (f"{error}\nto see it again: redfuse-opt --run-reproducer {path}",)
 
 
-def _parse_attribute(module: Any, text: str) -> Any:
-    import mlir.ir as ir
-
-    return ir.Attribute.parse(text, module.context)
+def _set_target(module: Any, target: Target) -> None:
+    with module.context:
+        module.operation.attributes["redfuse.target"] = target.attribute()
 
 
 def _keep_only(module: Any, entry: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import gputargets, nvjitlink, processes
+from .attributes import Target
 from .errors import CodeWarning, CompileError, TargetError
 
 # What a kernel needs to know of an architecture: multiprocessors, GB/s, GFLOP/s in f32 (of the
@@ -68,18 +69,15 @@ def machine_text() -> str:
     return gputargets.machine_text("cuda", CHIPS)
 
 
-def target_attribute(chip: str) -> str:
-    """What the cost model needs to know, as the text of ``#redfuse.target``.
+def target(chip: str) -> Target:
+    """What the cost model needs to know of a chip.
 
     A unit is a multiprocessor: ``l1`` its shared memory, ``l2`` so large that an eighth of it,
     what a block may keep, is a block's shared memory. ``vector_bits`` is what a block's register
     tiles are sized by.
     """
     units, bandwidth, flops, _ = CHIPS[chip]
-    return (
-        f'#redfuse.target<"cuda", units = {units}, vector_bits = 512, l1 = 65536, l2 = 524288, '
-        f"flops = {flops}, bandwidth = {bandwidth}, launch_ns = 3000>"
-    )
+    return Target("cuda", units, 512, 64 << 10, 512 << 10, flops, bandwidth, launch_ns=3000)
 
 
 def take_ptx(module: Any) -> bytes:

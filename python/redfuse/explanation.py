@@ -11,14 +11,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from .affine import dims_of
+from .attributes import Schedule, fields, plain
 from .errors import _position, position_text
 
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.cast", "tensor.extract_slice")
-_LISTS = re.compile(r"(grid|tiles|stream) = \[([^\]]*)\]")
-_REASON = re.compile(r'reason = "((?:[^"\\]|\\.)*)"')
-_PARTS = re.compile(r", parts = (\d+)")
-_KIND = re.compile(r"schedule<\s*(\w+)")
-_WORDS = re.compile(r"(\w+) = (\[[^\]]*\]|\w+)")
 _TEXT_PLACE = re.compile(r"(?<!\S)-:(?=\d+:\d)")  # as `errors.position_text` has it
 
 
@@ -67,7 +64,7 @@ class Recorder:
         return self._named(launch.attributes[name].value)
 
     def _named(self, name: str) -> dict | None:
-        names = (name, re.sub("_(parts|states)$", "", name))
+        names = (name, name.removesuffix("_parts").removesuffix("_states"))
         return next((k for k in self.kernels if k.get("name") in names), None)
 
     def _shared(self, module: Any) -> None:
@@ -110,13 +107,10 @@ class Recorder:
 
 
 def _certificate(fold: Any) -> dict:
-    if "certificate" not in fold.attributes:
-        return {}
-    return {
-        item.name: [_text(line) for line in item.attr] if hasattr(item.attr, "__len__")
-        else _text(item.attr)
-        for item in fold.attributes["certificate"]
-    }  # fmt: skip
+    from .certificates import texts_of
+
+    held = "certificate" in fold.attributes
+    return texts_of(fold.attributes["certificate"]) if held else {}
 
 
 def groups_of(module: Any) -> list[list[Any]]:
@@ -150,7 +144,7 @@ def _fold_reads(group: list[Any]) -> list[dict]:
             argument = argument_of(value)
             if argument is None:
                 continue
-            dims = {int(d) for d in re.findall(r"\bd(\d+)", " ".join(map(str, affine.results)))}
+            dims = set().union(*map(dims_of, affine.results))
             if op.name == "redfuse.fold" or dims & folded:
                 counts[argument] = counts.get(argument, 0) + 1
             else:
@@ -186,15 +180,12 @@ def _unsplit(names: list[str]) -> list[str]:
     """Kernel names with the kernels of one split fold as one."""
     result = []
     for name in names:
-        base = re.sub(r"_(parts|states|merge|map)$", "", name)
+        ends = [end for end in ("_parts", "_states", "_merge", "_map") if name.endswith(end)]
+        base = name.removesuffix(ends[0]) if ends else name
         name = base if {f"{base}_parts", f"{base}_states"} & set(names) else name
         if name not in result:
             result.append(name)
     return result
-
-
-def _text(attribute: Any) -> str:
-    return attribute.value if hasattr(attribute, "value") else str(attribute)
 
 
 def walk(operation: Any, *wanted: str) -> Iterator[Any]:
@@ -264,36 +255,26 @@ def _stage(reduce: Any, names: list[str]) -> dict:
 def _schedule(cascade: Any, names: list[str]) -> dict:
     if "schedule" not in cascade.attributes:
         return {"kind": "none"}
-    text = str(cascade.attributes["schedule"])
-    kind = _KIND.search(text)
-    found: dict[str, Any] = {"kind": kind[1] if kind else "?"}
-    lists = {m[1]: [int(n) for n in m[2].split(",") if n.strip()] for m in _LISTS.finditer(text)}
-    found["grid"] = [names[d] for d in lists.get("grid", [])]
-    found["tile"] = {
-        name: size for name, size in zip(names, lists.get("tiles", []), strict=False) if size
-    }
+    schedule = Schedule.of(cascade.attributes["schedule"])
     # What a resident schedule folds is in one piece.
-    is_whole = found["kind"] == "resident"
-    found["stream"] = [] if is_whole else [names[d] for d in lists.get("stream", [])]
-    parts = _PARTS.search(text)
-    if parts:
-        found["parts"] = int(parts[1])
-    reason = _REASON.search(text)
-    if reason:
-        found["reason"] = reason[1]
+    stream = () if schedule.kind == "resident" else schedule.stream
+    found: dict[str, Any] = {
+        "kind": schedule.kind,
+        "grid": [names[d] for d in schedule.grid],
+        "tile": {n: size for n, size in zip(names, schedule.tiles, strict=False) if size},
+        "stream": [names[d] for d in stream],
+    }
+    if schedule.parts:
+        found["parts"] = schedule.parts
+    if schedule.reason:
+        found["reason"] = schedule.reason
     return found
 
 
 def _plan(attribute: Any, dims: list[str]) -> dict:
     """A ``#redfuse.matrix_plan`` by the names of its fields."""
-    text = str(attribute)
-    found: dict[str, Any] = {"by": text.partition("<")[2].partition(",")[0]}
-    for name, value in _WORDS.findall(text):
-        words = [word.strip() for word in value.strip("[]").split(",")]
-        numbers = [int(word) if word.isdigit() else word for word in words]
-        found[name] = numbers if value.startswith("[") else numbers[0]
-    for name in ("staged", "queue", "late"):
-        found[name] = found[name] == "true"
+    found = fields(attribute, "matrix_plan") or {}
+    found["left"] = list(found["left"])
     found["row_dim"] = dims[found["row_dim"]]
     found["tiles"] = {n: size for n, size in zip(dims, found["tiles"], strict=False) if size}
     return found
@@ -337,6 +318,6 @@ def refusals(module: Any) -> Iterator[dict]:
         if "redfuse.refused" not in attributes:
             continue
         for entry in attributes["redfuse.refused"]:
-            fields = {item.name: _text(item.attr) for item in entry}
+            held = plain(entry)
             keys = ("op", "location", "condition", "detail", "remedy")
-            yield {key: _TEXT_PLACE.sub("<text>:", fields.get(key, "")) for key in keys}
+            yield {key: _TEXT_PLACE.sub("<text>:", held.get(key, "")) for key in keys}

@@ -6,10 +6,10 @@ on demand: what the merge would be if the cascade were streamed or split, or why
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
+from .affine import text_of
 from .certificates import Certificate, texts_of
 from .explanation import argument_of, groups_of, refusals, walk, where
 from .formulas import name, parse
@@ -120,7 +120,7 @@ def _inputs(op: Any, reads: Sequence[str], state: set) -> dict[str, str]:
             what = "a result of the pass before"
         else:
             what = f"a tensor made at {where(value.owner)}"
-        dims = ", ".join(re.sub(r"d(\d+)", r"i\1", str(e)) for e in affine.results)
+        dims = ", ".join(map(text_of, affine.results))
         names[read] = f"{what} at [{dims}]"
     return names
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -17,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from . import gputargets, processes
+from .attributes import Target
 from .codeobject import notes
 from .cuda import Resources
-from .errors import CompileError, TargetError, UnsupportedError
+from .errors import CompileError, TargetError
 
 # Compute units, GB/s, GFLOP/s in f32 (of a large part), lanes of a wave.
 CHIPS: dict[str, tuple[int, int, int, int]] = {
@@ -28,13 +28,6 @@ CHIPS: dict[str, tuple[int, int, int, int]] = {
     "gfx1100": (96, 960, 61000, 32),
 }
 TRIPLE = "amdgcn-amd-amdhsa"
-# The two functions of ROCm's device libraries that kernels need, from the words that the runtime
-# puts behind a kernel's arguments (code objects of version 5): three counts of blocks, 4 bytes
-# each, then three sizes of blocks, 2 bytes each.
-_SIZES = {
-    "__ockl_get_num_groups": ("i32", 4, 0),
-    "__ockl_get_local_size": ("i16", 2, 12),
-}
 _BACKEND = """\
 import sys
 import llvmlite.binding as llvm
@@ -89,13 +82,10 @@ def missing_tools() -> list[str]:
     return missing
 
 
-def target_attribute(chip: str) -> str:
-    """What the cost model needs to know, as the text of ``#redfuse.target`` (see ``cuda``)."""
+def target(chip: str) -> Target:
+    """What the cost model needs to know of a chip (see ``cuda``)."""
     units, bandwidth, flops, _ = CHIPS[chip]
-    return (
-        f'#redfuse.target<"rocm", units = {units}, vector_bits = 512, l1 = 65536, l2 = 524288, '
-        f"flops = {flops}, bandwidth = {bandwidth}, launch_ns = 5000>"
-    )
+    return Target("rocm", units, 512, 64 << 10, 512 << 10, flops, bandwidth, launch_ns=5000)
 
 
 def take_ir(module: Any) -> str:
@@ -112,49 +102,7 @@ def take_ir(module: Any) -> str:
             for operation in kernels[0].regions[0].blocks[0].operations:
                 operation.operation.clone()
         alone.operation.attributes["llvm.target_triple"] = ir.StringAttr.get(TRIPLE)
-        text = llvm.translate_module_to_llvmir(alone.operation)
-    # What CUDA calls the device's scope.
-    return _with_sizes(text.replace('syncscope("device")', 'syncscope("agent")'))
-
-
-def _with_sizes(text: str) -> str:
-    """Defines what is declared of the sizes of grid and block."""
-    for name, (kind, width, start) in _SIZES.items():
-        declared = re.search(rf"^declare [^\n]*@{name}\(i32[^\n]*$", text, re.MULTILINE)
-        if not declared:
-            continue
-        result = re.search(rf"(i\d+) @{name}", declared[0])[1]  # type: ignore[index]
-        widen = "add i32 %n, 0" if kind == result else f"zext {kind} %n to {result}"
-        text = text.replace(
-            declared[0],
-            f"define internal {result} @{name}(i32 %dim) alwaysinline {{\n"
-            "  %words = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()\n"
-            f"  %at = mul i32 %dim, {width}\n"
-            f"  %offset = add i32 %at, {start}\n"
-            "  %p = getelementptr i8, ptr addrspace(4) %words, i32 %offset\n"
-            f"  %n = load {kind}, ptr addrspace(4) %p\n"
-            f"  %r = {widen}\n"
-            f"  ret {result} %r\n"
-            "}",
-        )
-    if "@llvm.amdgcn.implicitarg.ptr()" in text:
-        text += "\ndeclare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()\n"
-    return text
-
-
-def _check(text: str) -> None:
-    """Raises UnsupportedError for what would need ROCm's device libraries."""
-    wanted = set(re.findall(r"@(__oc[mk]l_\w+)\(", text)) - set(_SIZES)
-    # In f64 the back end has no code for these, and stops the process.
-    wanted |= set(re.findall(r"@(llvm\.(?:exp|exp2|log|log2|log10|sin|cos|pow|tanh)\.f64)\(", text))
-    wanted |= set(
-        re.findall(r"@(llvm\.(?:pow|powi|tanh|sinh|cosh|tan|asin|acos|atan)\.\w+)\(", text)
-    )
-    if wanted:
-        raise UnsupportedError(
-            f"target rocm: no code for {', '.join(sorted(wanted))} without ROCm's device "
-            "libraries; compute it in f32, or for another target"
-        )
+        return llvm.translate_module_to_llvmir(alone.operation)
 
 
 def _has_llvmlite() -> bool:
@@ -179,9 +127,8 @@ def find_lld() -> list[str] | None:
 def code_object(text: str, chip: str, level: int) -> tuple[bytes, str, list[Resources]]:
     """A code object of LLVM IR, its assembly, and the resources of its kernels.
 
-    Raises CompileError with the tools' words, UnsupportedError for what they have no code for.
+    Raises CompileError with the tools' words.
     """
-    _check(text)
     if not _has_llvmlite():
         raise CompileError("target rocm needs llvmlite: pip install 'redfuse[rocm]'")
     lld = find_lld()

@@ -3,9 +3,11 @@
 #include "Ext.h"
 #include "Jobs.h"
 
+#include "mlir-c/Bindings/Python/Interop.h"
 #include "mlir-c/Diagnostics.h"
 #include "mlir-c/Pass.h"
 
+#include <algorithm>
 #include <mutex>
 #include <pybind11/stl.h>
 #include <vector>
@@ -18,6 +20,7 @@ struct Diagnostic {
   const char *severity = "error";
   std::string message, file;
   intptr_t line = 0, column = 0; // 1-based; 0: unknown
+  std::string operation; // that was worked on, by its name; empty: not said
   std::vector<Diagnostic> notes;
 
   std::string text() const {
@@ -36,6 +39,8 @@ struct Diagnostic {
     result["file"] = known ? py::object(py::str(file)) : py::none();
     result["line"] = known ? py::object(py::int_(line)) : py::none();
     result["column"] = known ? py::object(py::int_(column)) : py::none();
+    result["operation"] =
+        operation.empty() ? py::object(py::none()) : py::str(operation);
     py::list list;
     for (const Diagnostic &note : notes)
       list.append(note.toPython());
@@ -44,6 +49,9 @@ struct Diagnostic {
   }
 };
 } // namespace
+
+/// What MLIR puts before the operation that a diagnostic is about.
+static const std::string currentOperation = "see current operation: ";
 
 /// The first position in a file, through names, calls and fusions.
 static bool findPosition(MlirLocation loc, Diagnostic &out) {
@@ -75,6 +83,16 @@ static void append(MlirStringRef part, void *text) {
   static_cast<std::string *>(text)->append(part.data, part.length);
 }
 
+/// The name of an operation that was printed, such as `%0 = "arith.addf"(`.
+static std::string nameOfPrinted(std::string text) {
+  if (text.rfind('%', 0) == 0) // its results
+    text.erase(0, text.find(" = ") + 3);
+  if (text.rfind('"', 0) == 0)
+    text.erase(0, 1);
+  text.resize(std::min(text.size(), text.find_first_of("\"( \n")));
+  return text.find('.') == std::string::npos ? "" : text;
+}
+
 static Diagnostic convert(MlirDiagnostic diagnostic) {
   Diagnostic result;
   switch (mlirDiagnosticGetSeverity(diagnostic)) {
@@ -94,6 +112,17 @@ static Diagnostic convert(MlirDiagnostic diagnostic) {
   findPosition(mlirDiagnosticGetLocation(diagnostic), result);
   for (intptr_t i = 0, n = mlirDiagnosticGetNumNotes(diagnostic); i < n; ++i)
     result.notes.push_back(convert(mlirDiagnosticGetNote(diagnostic, i)));
+  // A whole function as text helps nobody: its position and name say it shorter.
+  auto isCurrent = [](const Diagnostic &note) {
+    return note.message.rfind(currentOperation, 0) == 0;
+  };
+  auto current =
+      std::find_if(result.notes.begin(), result.notes.end(), isCurrent);
+  if (current != result.notes.end()) {
+    result.operation =
+        nameOfPrinted(current->message.substr(currentOperation.size()));
+    result.notes.erase(current);
+  }
   return result;
 }
 
@@ -114,18 +143,17 @@ public:
     return list;
   }
 
-  /// Raises CompileError with all that was said; its attribute `diagnostics`
-  /// has the parts.
-  [[noreturn]] void raise(const std::string &what) const {
+  /// Raises an error with all that was said; its attribute `diagnostics` has the
+  /// parts.
+  [[noreturn]] void raise(const std::string &what,
+                          const char *kind = "CompileError") const {
     std::string text = what;
     for (const Diagnostic &diagnostic : diagnostics) {
       text += "\n" + diagnostic.text();
       for (const Diagnostic &note : diagnostic.notes)
-        // A whole function as text helps nobody: the position says it shorter.
-        if (note.message.rfind("see current operation", 0) != 0)
-          text += "\n  " + note.text();
+        text += "\n  " + note.text();
     }
-    py::object error = errorClass("CompileError")(text);
+    py::object error = errorClass(kind)(text);
     error.attr("diagnostics") = toPython();
     raiseInstance(error);
   }
@@ -179,6 +207,43 @@ struct Emission : Work {
   RedfuseBytes bytes{nullptr, 0};
 };
 } // namespace
+
+static MlirAttribute attributeOf(const py::object &object) {
+  MlirAttribute attribute =
+      mlirPythonCapsuleToAttribute(capsuleOf(object).ptr());
+  if (!attribute.ptr)
+    throw py::error_already_set();
+  return attribute;
+}
+
+/// An attribute as one of mlir.ir.
+static py::object toPython(MlirAttribute attribute) {
+  auto capsule = py::reinterpret_steal<py::object>(
+      mlirPythonAttributeToCapsule(attribute));
+  return py::module_::import("mlir.ir")
+      .attr("Attribute")
+      .attr(MLIR_PYTHON_CAPI_FACTORY_ATTR)(capsule)
+      .attr(MLIR_PYTHON_MAYBE_DOWNCAST_ATTR)();
+}
+
+static py::object attributeFields(py::object attribute,
+                                  const std::string &mnemonic) {
+  MlirAttribute fields =
+      redfuseAttrFields(attributeOf(attribute), stringRef(mnemonic));
+  return fields.ptr ? toPython(fields) : py::none();
+}
+
+static py::object attributeOfFields(const std::string &mnemonic,
+                                    py::object fields) {
+  MlirAttribute given = attributeOf(fields);
+  MlirContext context = mlirAttributeGetContext(given);
+  Capture capture(context);
+  MlirAttribute made = redfuseAttrOfFields(stringRef(mnemonic), given,
+                                           mlirLocationUnknownGet(context));
+  if (!made.ptr)
+    capture.raise("no #redfuse." + mnemonic, "ArgumentError");
+  return toPython(made);
+}
 
 static py::list runPasses(py::object op, const std::string &pipeline) {
   auto work = std::make_shared<PassRun>(op);
@@ -293,8 +358,16 @@ void definePrograms(py::module_ &m) {
         "Names of the stages of redfuse-cpu and the like, in order.");
   m.def("run_passes", &runPasses, py::arg("op"), py::arg("pipeline"),
         "Runs a textual pass pipeline on an operation, in place. Returns the "
-        "diagnostics, each a dict of severity, message, file, line, column and "
-        "notes. Raises CompileError, with all of them in `diagnostics`.");
+        "diagnostics, each a dict of severity, message, file, line, column, "
+        "operation (its name, where that is said) and notes. Raises "
+        "CompileError, with all of them in `diagnostics`.");
+  m.def("attribute_fields", &attributeFields, py::arg("attribute"),
+        py::arg("mnemonic"),
+        "The fields of an attribute of the dialect, a DictAttr; None for any "
+        "other attribute.");
+  m.def("attribute_of_fields", &attributeOfFields, py::arg("mnemonic"),
+        py::arg("fields"),
+        "The attribute with these fields, checked. Raises ArgumentError.");
   auto emitText = [](RedfuseEmitForm form) {
     return [form](py::object op, const std::string &cpu,
                   const std::string &features, int optLevel) {

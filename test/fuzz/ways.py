@@ -92,7 +92,7 @@ def stages(variant: Variant) -> tuple[list[tuple[str, str]], str | None]:
 
         chip = gputargets.chips_of(variant.target)[0]
         pairs = pipelines.fused_gpu(variant.options, chip, cuda.CHIPS[chip][3], tiles)
-        machine = cuda.target_attribute(chip)
+        machine = cuda.target(chip)
     return pairs, machine
 
 

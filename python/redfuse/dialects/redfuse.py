@@ -13,12 +13,11 @@ take what a person has: maps written as text or ``AffineMap``, and a Python func
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from mlir import ir
 
+from ..attributes import Schedule, Target
 from ._redfuse_enum_gen import Reducer, ScheduleKind
 from ._redfuse_ops_gen import *  # noqa: F403
 from ._redfuse_ops_gen import (
@@ -244,130 +243,6 @@ def merge_topk(
 def index(dim: int) -> ir.Value:
     """The position along iteration dim ``dim``, of type ``index``."""
     return IndexOp(dim).result
-
-
-# The text of a string attribute, and what MLIR writes for a byte in it.
-_STRING = r'"((?:[^"\\]|\\.)*)"'
-
-
-def _unescape(text: str) -> str:
-    def byte(match: re.Match[str]) -> str:
-        code = match.group(1)
-        return chr(int(code, 16)) if len(code) == 2 else {"n": "\n", "t": "\t"}.get(code, code)
-
-    raw = re.sub(r"\\([0-9A-Fa-f]{2}|.)", byte, text)
-    return raw.encode("latin-1", "surrogateescape").decode("utf-8", "replace")
-
-
-def _escape(text: str) -> str:
-    return "".join(
-        chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode()
-    )
-
-
-def _entries(attribute: ir.Attribute | str, mnemonic: str) -> str:
-    text = str(attribute)
-    prefix = f"#redfuse.{mnemonic}<"
-    if not (text.startswith(prefix) and text.endswith(">")):
-        raise ValueError(f"expected a #redfuse.{mnemonic} attribute, got {text}")
-    return text[len(prefix) : -1]
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """What ``#redfuse.schedule`` says: how a kernel walks its iteration dims.
-
-    ``tiles`` has the extent of a tile for each iteration dim (0: the whole dim at once), ``grid``
-    the dims whose tiles are blocks, ``stream`` those that carry state from tile to tile, ``parts``
-    the segments of a split schedule, ``lazy`` the powers of 2 that a running maximum may get ahead
-    of the pivot of its exponentials, ``hints`` what is asked of the generator, by name.
-    """
-
-    kind: str
-    grid: tuple[int, ...] = ()
-    tiles: tuple[int, ...] = ()
-    stream: tuple[int, ...] = ()
-    reason: str | None = None
-    parts: int = 0
-    lazy: int = 0
-    hints: tuple[tuple[str, int], ...] = ()
-
-    @classmethod
-    def of(cls, attribute: ir.Attribute | str) -> Schedule:
-        """From the attribute or its text; raises ``ValueError`` for any other attribute."""
-        text = _entries(attribute, "schedule")
-        reason = re.search(f", reason = {_STRING}$", text)
-        head = text[: reason.start()] if reason else text
-        hints = re.search(r", hints = \{([^}]*)\}", head)
-        if hints:  # one may have the name of a field: lazy
-            head = head[: hints.start()] + head[hints.end() :]
-        dims = {
-            name: tuple(int(d) for d in values.split(","))
-            for name, values in re.findall(r", (grid|tiles|stream) = \[([^\]]*)\]", head)
-        }
-        counts = {name: int(count) for name, count in re.findall(r", (parts|lazy) = (\d+)", head)}
-        return cls(
-            kind=head.split(",")[0],
-            reason=_unescape(reason[1]) if reason else None,
-            hints=tuple(
-                (name, int(value)) for name, value in re.findall(r"(\w+) = (\d+)", hints[1])
-            )
-            if hints
-            else (),
-            **counts,
-            **dims,
-        )
-
-    def attribute(self) -> ir.Attribute:
-        """The attribute, checked; raises ``mlir.ir.MLIRError`` where it contradicts itself."""
-        text = self.kind
-        for name in ("grid", "tiles", "stream"):
-            if dims := getattr(self, name):
-                text += f", {name} = [{', '.join(map(str, dims))}]"
-        for name in ("parts", "lazy"):
-            if count := getattr(self, name):
-                text += f", {name} = {count}"
-        if self.hints:
-            text += f", hints = {{{', '.join(f'{name} = {value}' for name, value in self.hints)}}}"
-        if self.reason is not None:
-            text += f', reason = "{_escape(self.reason)}"'
-        return ir.Attribute.parse(f"#redfuse.schedule<{text}>")
-
-
-@dataclass(frozen=True)
-class Target:
-    """What ``#redfuse.target`` says: a machine as the cost model sees it.
-
-    Caches in bytes of one worker's share, ``flops`` in GFLOP/s and ``bandwidth`` in GB/s of the
-    whole machine, ``launch_ns`` the fixed cost of one kernel in nanoseconds.
-    """
-
-    name: str
-    units: int
-    vector_bits: int
-    l1: int
-    l2: int
-    flops: int
-    bandwidth: int
-    launch_ns: int = field(default=0)
-
-    @classmethod
-    def of(cls, attribute: ir.Attribute | str) -> Target:
-        """From the attribute or its text; raises ``ValueError`` for any other attribute."""
-        text = _entries(attribute, "target")
-        name = re.match(_STRING, text)
-        if name is None:
-            raise ValueError(f"expected a #redfuse.target attribute, got {attribute}")
-        numbers = re.findall(r", (\w+) = (-?\d+)", text[name.end() :])
-        return cls(name=_unescape(name[1]), **{key: int(value) for key, value in numbers})
-
-    def attribute(self) -> ir.Attribute:
-        """The attribute, checked; raises ``mlir.ir.MLIRError`` where a rate is not positive."""
-        numbers = ", ".join(
-            f"{name} = {getattr(self, name)}"
-            for name in ("units", "vector_bits", "l1", "l2", "flops", "bandwidth", "launch_ns")
-        )
-        return ir.Attribute.parse(f'#redfuse.target<"{_escape(self.name)}", {numbers}>')
 
 
 __all__ = [

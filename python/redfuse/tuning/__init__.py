@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import cache
+from ..attributes import Schedule
 from ..errors import ArgumentError, Error, UnsupportedError, at_least, path_text
 from ..frontends import mlir as mlir_frontend
 from ..options import Options
 from ..runtime.tensors import need_gpu
 from . import store
 from .hints import WARPGROUPS, WARPS, hinted
-from .schedules import Schedule
 from .space import Place, places
 from .worker import Worker
 
@@ -39,7 +39,7 @@ class Trial:
 
     def text(self) -> str:
         """For people."""
-        return "; ".join(Schedule.of(t).short() if t else "the model's" for t in self.schedules)
+        return "; ".join(Schedule.parse(t).short() if t else "the model's" for t in self.schedules)
 
 
 @dataclasses.dataclass
@@ -207,7 +207,7 @@ class _Search:
             best = self.result.schedules
             for number, place in enumerate(self.places):
                 at = self.result.schedules[number]
-                now = Schedule.of(at) if at else place.starts[0]
+                now = Schedule.parse(at) if at else place.starts[0]
                 yield from self._varied(number, place.neighbours(now, self._kernel(number)))
             if best == self.result.schedules:
                 return

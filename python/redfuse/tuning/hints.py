@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from .schedules import Schedule
+from ..attributes import Schedule
 
 # Kinds of kernels, by the instructions of their products.
 WARPGROUPS, WARPS, REGISTERS = "warpgroups", "warps", "registers"
@@ -81,16 +81,6 @@ def _concerns(space: Space, name: str, schedule: Schedule) -> bool:
     return bool(schedule.stream) or name not in space.folding
 
 
-def kinds_of(names: list[str], ptx: str) -> list[str]:
-    """The kind of each kernel of a program for NVIDIA GPUs. names: as ``explain`` has them; one
-    may be several functions, named after it."""
-    entries = re.split(r"\.entry\s+(\w+)", ptx)
-    bodies = dict(zip(entries[1::2], entries[2::2], strict=True))
-    kinds = []
-    for name in names:
-        own = "".join(
-            body for entry, body in bodies.items()
-            if entry == name or re.fullmatch(re.escape(name) + r"_(parts|merge|map)", entry)
-        )  # fmt: skip
-        kinds.append(WARPGROUPS if "wgmma" in own else WARPS if "mma.sync" in own else REGISTERS)
-    return kinds
+def kinds_of(explanation: Mapping[str, Any]) -> list[str]:
+    """The kind of each kernel of a program for GPUs."""
+    return [kernel.get("matrices", {}).get("by", REGISTERS) for kernel in explanation["kernels"]]

@@ -90,10 +90,7 @@ class Subject:
         return {**found, "ms": self.times[key]}
 
     def _kinds(self, exe: Any) -> list[str]:
-        if not self.target.startswith("cuda"):
-            return []
-        names = [kernel["name"] for kernel in exe.explanation["kernels"]]
-        return kinds_of(names, _code_of(exe).decode("latin-1"))
+        return kinds_of(exe.explanation) if self.target.startswith("cuda") else []
 
     def _prepare(self, signature: Signature) -> None:
         arrays = arguments(signature, self.shapes, self.inputs_file)

@@ -9,11 +9,13 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..attributes import Schedule, Target
 from ..compiler import lower, resolve_target, run_pipeline
 from ..frontends.mlir import Source
 from ..options import Options
+from . import schedules
 from .hints import hinted
-from .schedules import Schedule, cascades, extents_of
+from .schedules import cascades, extents_of
 
 PARTS = (2, 4, 8, 16, 32, 64)
 _LEAST_BUSY = 0.25  # of the units that the model's own choice keeps busy
@@ -87,14 +89,14 @@ def places(program: Source, options: Options, target: str) -> list[Place]:
     rules = [f"{name}=true" for name in ("strict", "approximate") if getattr(options, name)]
     if options.lazy:
         rules.append(f"lazy={options.lazy}")
-    units = _units(fused)
+    units = Target.of(fused.operation.attributes["redfuse.target"]).units
     for request in _requests(options):
         words = " ".join([*request, *rules])
         trial = fused.operation.clone()
         run_pipeline(_Module(trial), f"builtin.module(redfuse-schedule{{{words}}})", "schedule")
         for place, op in zip(made, cascades(_Module(trial)), strict=True):
             place.units = units
-            schedule = Schedule.of(str(op.attributes["schedule"]))
+            schedule = schedules.of(op)
             if schedule not in place.starts:
                 place.starts.append(schedule)
     return made
@@ -116,10 +118,3 @@ def _requests(options: Options) -> Sequence[list[str]]:
         return [own]
     split = [["kind=split"], *(["kind=split", f"parts={n}"] for n in PARTS)]
     return [[], ["kind=resident"], ["kind=stream"], *split]
-
-
-def _units(module: Any) -> int:
-    import re
-
-    found = re.search(r"units = (\d+)", str(module.operation.attributes["redfuse.target"]))
-    return int(found[1]) if found else 1

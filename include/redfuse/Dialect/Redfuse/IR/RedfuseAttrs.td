@@ -58,9 +58,20 @@ def Redfuse_OperandPlaceAttr : I32EnumAttr<"OperandPlace", "where the left opera
   let cppNamespace = "::redfuse";
 }
 
+/// An attribute whose fields can be asked for by name, and given by name (AttrFields.h):
+/// the names are those of its parameters.
 class Redfuse_Attr<string name, string attrMnemonic>
     : AttrDef<Redfuse_Dialect, name> {
   let mnemonic = attrMnemonic;
+  list<string> fieldNames =
+      !foreach(i, !range(!size(parameters)), !getdagname(parameters, i));
+  string fieldAccess =
+      "static constexpr ::llvm::StringLiteral fieldNames[] = {" #
+      !interleave(!foreach(f, fieldNames, "\"" # f # "\""), ", ") # "};\n" #
+      "auto getFieldValues() const {\n  return ::std::make_tuple(" #
+      !interleave(!foreach(f, fieldNames, "get" # !toupper(!substr(f, 0, 1)) #
+                                          !substr(f, 1) # "()"), ", ") # ");\n}\n";
+  let extraClassDeclaration = fieldAccess;
 }
 
 def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
@@ -145,7 +156,7 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
                      CArg<"int64_t", "0">:$lazy, CArg<"::mlir::DictionaryAttr", "{}">:$hints),
       [{ return $_get($_ctxt, kind, grid, tiles, stream, reason, parts, lazy, hints); }]>
   ];
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = fieldAccess # [{
     /// What is asked of the generator under this name; 0: nothing.
     int64_t getHint(::llvm::StringRef name) const;
   }];
