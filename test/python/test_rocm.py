@@ -24,18 +24,6 @@ def test_llvm_ir(name: str) -> None:
     assert 'target triple = "amdgcn-amd-amdhsa"' in text
     assert "amdgpu_kernel void @main_0" in text
     assert "declare i64 @__ockl" not in text
-    rocm._check(text)
-
-
-def test_sizes_of_the_grid() -> None:
-    """What the device libraries would say is read from the words behind the arguments."""
-    text = rocm._with_sizes(
-        "declare i64 @__ockl_get_num_groups(i32) #1\ndeclare i64 @__ockl_get_local_size(i32)\n"
-    )
-    assert "define internal i64 @__ockl_get_num_groups(i32 %dim)" in text
-    assert "mul i32 %dim, 4" in text
-    assert "load i16" in text and "add i32 %at, 12" in text
-    assert text.count("declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()") == 1
 
 
 def test_names() -> None:

@@ -115,6 +115,39 @@ def TensorMapParameters : Pass<"redfuse-tensor-map-parameters"> {
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect"];
 }
 
+def LowerDeviceLibraries : Pass<"redfuse-lower-device-libraries"> {
+  let summary = "Do without ROCm's device libraries";
+  let description = [{
+    Works on kernels in the ROCDL dialect. The sizes of grid and block, which are
+    functions of the device libraries, are read from the words that the runtime puts
+    behind a kernel's arguments. The scope of atomics that CUDA calls `device` is
+    AMD's `agent`. Mathematical functions that LLVM has no code for without the
+    libraries (most of f64) are errors: LLVM would end the process.
+
+    ```mlir
+    llvm.func @k(%p: !llvm.ptr) attributes {rocdl.kernel} {
+      %n = rocdl.grid.dim.x : i64
+      llvm.store %n, %p : i64, !llvm.ptr
+      llvm.return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    llvm.func @k(%p: !llvm.ptr) attributes {rocdl.kernel} {
+      %words = llvm.call_intrinsic "llvm.amdgcn.implicitarg.ptr"() : () -> !llvm.ptr<4>
+      %at = llvm.getelementptr %words[0] : (!llvm.ptr<4>) -> !llvm.ptr<4>, i8
+      %count = llvm.load %at : !llvm.ptr<4> -> i32
+      %n = llvm.zext %count : i32 to i64
+      llvm.store %n, %p : i64, !llvm.ptr
+      llvm.return
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::ROCDL::ROCDLDialect"];
+}
+
 def LowerDeviceLaunches : Pass<"redfuse-lower-device-launches", "mlir::ModuleOp"> {
   let summary = "Lower gpu.launch_func to calls that the runtime executes";
   let description = [{

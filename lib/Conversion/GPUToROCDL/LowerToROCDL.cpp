@@ -42,6 +42,7 @@ void redfuse::buildLowerToROCDL(OpPassManager &pm, StringRef chip) {
   redfuse::addDeviceToLLVM(device);
   device.addPass(createReconcileUnrealizedCastsPass());
   device.addPass(redfuse::createExternSharedMemory());
+  device.addPass(redfuse::createLowerDeviceLibraries());
 }
 
 void redfuse::registerLowerToROCDLPipeline() {
