@@ -17,8 +17,8 @@ from typing import Any
 from . import files
 from .errors import CacheError, Error, TargetError
 
-MAGIC = b"REDFUSE\x01"
-FORMAT = 1
+MAGIC = b"REDFUSE\x02"
+FORMAT = 2
 _LIMIT = 1 << 32  # bytes; a header or a code longer than this is nonsense
 
 

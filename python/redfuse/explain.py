@@ -215,22 +215,27 @@ def program_rows(module: Any, entry: str | None = None) -> list[tuple[str, str, 
             name = operation.operation.name
             if not name.startswith(("linalg.", "tm_tensor.", "scf.for")) or name == "linalg.fill":
                 continue
-            types = [str(result.type) for result in operation.results]
+            types = [result.type for result in operation.results]
             line = _position(operation.location)[1]
-            sizes = [_bytes(text) for text in types]
+            sizes = [_bytes(kind) for kind in types]
             total = None if None in sizes else sum(size for size in sizes if size is not None)
             rows.append(
-                (describe(operation), ", ".join(types), f"line {line}" if line else "", total)
+                (
+                    describe(operation),
+                    ", ".join(map(str, types)),
+                    f"line {line}" if line else "",
+                    total,
+                )
             )
     return rows
 
 
-def _bytes(text: str) -> int | None:
+def _bytes(kind: Any) -> int | None:
     from .errors import UnsupportedError
     from .runtime.specs import TensorSpec
 
     try:
-        spec = TensorSpec.parse(text)
+        spec = TensorSpec.of(kind)
     except UnsupportedError:
         return None
     if not spec.is_static:

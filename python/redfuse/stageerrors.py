@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +15,6 @@ _NOT_TAKEN = ("has no lowering", "cannot be checked", "a value in the GPU's memo
 # What redfuse-check-accesses says of a program that is wrong whatever it is called with: all that
 # there is to say, and no stage's fault.
 _OUTSIDE = "read outside its dim"
-_CURRENT = re.compile(r"see current operation: (?:[%\w:, ]+ = )?\"?([a-z_]\w*\.[\w.]+)")
 # Of programs op by op: what these cannot do, nothing can.
 _PLAIN_STAGES = ("prepare", "bufferize", "loops", "llvm", "object")
 _MOST_LINES = 8
@@ -49,8 +47,7 @@ def stage_error(error: CompileError, stage: str, source: Source | None = None) -
         said = operation in message  # the empty name is
         lines.append(_line(diagnostic, message if said else f"{operation}: {message}"))
         for note in diagnostic["notes"]:
-            if not note["message"].startswith("see current operation"):
-                lines.append("  note: " + _line(note, note["message"]))
+            lines.append("  note: " + _line(note, note["message"]))
     if len(lines) == 1:
         lines += str(error).splitlines()
     unsupported = unsupported or (named and stage in _PLAIN_STAGES)
@@ -64,8 +61,7 @@ def stage_error(error: CompileError, stage: str, source: Source | None = None) -
 def _message(diagnostic: Mapping[str, Any]) -> str:
     """What is said, with the operation that a pass was at."""
     message = diagnostic["message"]
-    current = [_CURRENT.match(note["message"]) for note in diagnostic["notes"]]
-    operation = next((match[1] for match in current if match), None)
+    operation = diagnostic["operation"]
     return f"{message} ({operation})" if operation and operation not in message else message
 
 

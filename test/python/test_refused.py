@@ -157,10 +157,10 @@ def test_extents_that_are_too_large_when_it_runs(extent: int) -> None:
 def test_whatever_a_stage_says_the_source_is_named() -> None:
     """Diagnostics of operations that passes have made, at the place of the source's."""
     error = CompileError("the pipeline failed")
-    note = {"message": "see current operation: %1 = memref.alloc()", "notes": []}
     error.diagnostics = [  # type: ignore[attr-defined]
-        {"message": "no", "file": "-", "line": 2, "column": 8, "notes": [note]}
-    ]
+        {"message": "no", "file": "-", "line": 2, "column": 8, "operation": "memref.alloc",
+         "notes": []}
+    ]  # fmt: skip
     source = Source(
         "func.func @main(%x: f32) -> f32 {\n  %y = math.erf %x : f32\n  return %y : f32 }"
     )

@@ -227,12 +227,11 @@ def signature(function: Any) -> Signature:
     where = position_of(function)
     kind = function.type
     inputs = [
-        TensorSpec.parse(str(value), f"{where}argument {i} of {name}")
+        TensorSpec.of(value, f"{where}argument {i} of {name}")
         for i, value in enumerate(kind.inputs)
     ]
     outputs = [
-        TensorSpec.parse(str(value), f"{where}result {i} of {name}")
-        for i, value in enumerate(kind.results)
+        TensorSpec.of(value, f"{where}result {i} of {name}") for i, value in enumerate(kind.results)
     ]
     for i, (spec, value) in enumerate(zip(outputs, kind.results, strict=True)):
         if spec.scalar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import re
+from typing import Any
 
 from ..errors import UnsupportedError
 
@@ -27,7 +27,6 @@ ELEMENT_TYPES: dict[str, tuple[str, int]] = {
 }
 SMALL_FLOATS = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
 FLOATS = ("f64", "f32", "f16", "bf16", *SMALL_FLOATS)
-_TENSOR = re.compile(r"^tensor<((?:(?:\d+|\?)x)*)([a-z]\w*)>$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,20 +64,28 @@ class TensorSpec:
         return f"tensor<{''.join('?x' if n is None else f'{n}x' for n in self.shape)}{self.dtype}>"
 
     @classmethod
-    def parse(cls, text: str, what: str = "type") -> TensorSpec:
-        """From MLIR's spelling; ``what`` names the value in the error for types with no array
+    def of(cls, kind: Any, what: str = "type") -> TensorSpec:
+        """From an ``mlir.ir.Type``; ``what`` names the value in the error for types with no array
         form."""
-        if text in ELEMENT_TYPES:
-            return cls(text, (), scalar=True)
-        match = _TENSOR.match(text)
-        if match is None or match[2] not in ELEMENT_TYPES:
+        import mlir.ir as ir
+
+        if str(kind) in ELEMENT_TYPES:
+            return cls(str(kind), (), scalar=True)
+        is_array = isinstance(kind, ir.RankedTensorType) and kind.encoding is None
+        if not is_array or str(kind.element_type) not in ELEMENT_TYPES:
             raise UnsupportedError(
-                f"{what}: type {text} cannot be passed as an array; expected a ranked tensor "
+                f"{what}: type {kind} cannot be passed as an array; expected a ranked tensor "
                 "without an encoding "
                 f"(or a scalar) of {', '.join(ELEMENT_TYPES)}"
             )
-        shape = tuple(None if n == "?" else int(n) for n in match[1].split("x")[:-1])
-        return cls(match[2], shape)
+        dims = range(kind.rank)
+        shape = tuple(None if kind.is_dynamic_dim(d) else kind.get_dim_size(d) for d in dims)
+        return cls(str(kind.element_type), shape)
+
+    @classmethod
+    def from_json(cls, value: dict) -> TensorSpec:
+        """The inverse of ``dataclasses.asdict``, of lists for tuples."""
+        return cls(str(value["dtype"]), tuple(value["shape"]), bool(value["scalar"]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,8 +104,8 @@ class Signature:
         """For a bundle's header."""
         return {
             "name": self.name,
-            "inputs": [str(spec) for spec in self.inputs],
-            "outputs": [str(spec) for spec in self.outputs],
+            "inputs": [dataclasses.asdict(spec) for spec in self.inputs],
+            "outputs": [dataclasses.asdict(spec) for spec in self.outputs],
         }
 
     @classmethod
@@ -106,8 +113,8 @@ class Signature:
         """The inverse of :meth:`to_json`."""
         return cls(
             str(value["name"]),
-            tuple(TensorSpec.parse(text) for text in value["inputs"]),
-            tuple(TensorSpec.parse(text) for text in value["outputs"]),
+            tuple(TensorSpec.from_json(spec) for spec in value["inputs"]),
+            tuple(TensorSpec.from_json(spec) for spec in value["outputs"]),
         )
 
 
