@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import re
 import shutil
@@ -140,12 +141,21 @@ def find_ptxas() -> str | None:
     return shutil.which("ptxas")
 
 
+@functools.cache
+def _on_all_threads(ptxas: str) -> tuple[str, ...]:
+    """The option by which it works on several kernels at once, where it has one; their code is the
+    same."""
+    option = "--split-compile"
+    return (f"{option}=0",) if option in processes.run([ptxas, "--help"], ptxas).stdout else ()
+
+
 def assemble(ptx: bytes, chip: str, ptxas: str) -> tuple[bytes, str]:
     """A cubin of PTX, and what ptxas says. Raises CompileError with its words."""
     with tempfile.TemporaryDirectory(prefix="redfuse-") as folder:
         source, cubin = Path(folder) / "k.ptx", Path(folder) / "k.cubin"
         source.write_bytes(ptx.rstrip(b"\0"))
-        command = [ptxas, "-v", "-O3", f"-arch={chip}", str(source), "-o", str(cubin)]
+        command = [ptxas, "-v", "-O3", f"-arch={chip}", *_on_all_threads(ptxas)]
+        command += [str(source), "-o", str(cubin)]
         done = processes.run(command, ptxas)
         if done.returncode != 0:
             raise CompileError(f"ptxas -arch={chip} failed:\n{(done.stderr or done.stdout)[:2000]}")
