@@ -457,9 +457,9 @@ private:
     if (!planned)
       return refuse(why);
     hasMatrices = true;
-    return asDone(MatrixGenerator(from.kernel, from.launch, whole,
-                                  std::move(*planned), units)
-                      .run(device, from.name));
+    return asDone(generateOnMatrixUnits(from.kernel, from.launch, whole,
+                                        std::move(*planned), units, device,
+                                        from.name));
   }
 
   /// By matrix instructions, of operands wherever they are. The last of the blocks

@@ -1,383 +1,294 @@
-//===- MatrixGenerator.cpp - tiles of results on matrix units --------------===//
+//===- MatrixGenerator.cpp - a kernel's function, its roles and its launch -===//
 #include "redfuse/Codegen/GPU/MatrixUnits/MatrixGenerator.h"
+
+#include "CascadeMainloop.h"
+#include "FoldMainloop.h"
+#include "HostLaunch.h"
+#include "PingPong.h"
+#include "Producer.h"
+#include "SegmentMerge.h"
+#include "SplitMerge.h"
+#include "WarpStep.h"
+#include "WarpgroupStep.h"
+
+#include "redfuse/Codegen/GPU/Common/Cluster.h"
+#include "redfuse/Codegen/GPU/Common/InlinePtx.h"
 #include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace redfuse;
 
-LogicalResult MatrixGenerator::prepare() {
-  FailureOr<DimSets> dims = DimSets::compute(plan.step);
-  if (failed(dims))
-    return failure();
-  stepSets = *dims;
-  masks = findStreamMasks(plan, *stepSets);
-  if (plan.finalize) {
-    dims = DimSets::compute(
-        cast<IndexProgramOpInterface>(plan.finalize.getOperation()));
-    if (failed(dims))
-      return failure();
-    finalSets = *dims;
-  }
-  emitter = std::make_unique<FragmentEmitter>(b, loc, plan, space);
-  emitter->layout.rows = plan.groupRows / 32;
-  return success();
-}
+/// Registers of a thread by the number of consumer warpgroups: as compiled, and
+/// of who layout.products and who multiplies. One warpgroup has enough as it is.
+struct RegisterBudget {
+  int64_t whole, producer, consumer;
+};
+static constexpr RegisterBudget kBudgets[] = {
+    {0, 0, 0}, {168, 40, 232}, {128, 32, 160}};
+/// Of one consumer warpgroup, where two blocks are on a multiprocessor.
+static constexpr RegisterBudget kHalfBudget = {128, 40, 216};
 
-//===----------------------------------------------------------------------===//
-// Multipliers
-//===----------------------------------------------------------------------===//
-
-Value MatrixGenerator::start(unsigned i, Value slot, ValueRange elements,
-                             Value left) {
-  const MatrixProduct &product = plan.products[i];
-  const ProductTiles &load = layout.products[i];
-  Value accumulators =
-      elements.empty() ? Value() : ptx.accumulate(elements, plan.groupRows);
-  Ptx::Factor factor{left};
-  if (load.isResident)
-    factor = {residentTile(load), load.kept->isByRows, group};
-  return ptx.multiply(plan.widths.lookup(product.n),
-                      plan.widths.lookup(product.k), accumulators, factor,
-                      {tileIn(slot, load.right), load.right.isByRows},
-                      plan.groupRows);
-}
-
-Value MatrixGenerator::rowOfWarp() {
-  Value inGroup = arith::AndIOp::create(b, loc, warp, ptx.i32(3));
-  return ptx.add(ptx.mul(group, plan.groupRows),
-                 ptx.mul(inGroup, plan.groupRows / 4));
-}
-
-/// The result of a product; one value for all rows that do not exist.
-Fragment MatrixGenerator::asFragment(unsigned product, ValueRange elements) {
-  Fragment fragment;
-  fragment.kind = Fragment::Kind::Matrix;
-  fragment.dim = plan.products[product].n;
-  fragment.rows = emitter->layout.rows;
-  fragment.values.assign(elements.begin(), elements.end());
-  if (plan.hasLowerRowsOnly(space)) {
-    Value none = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
-    for (auto [i, v] : llvm::enumerate(fragment.values))
-      if (fragment.rowOf(i) == 1)
-        v = none;
-  }
-  return fragment;
-}
-
-SmallVector<Value>
-MatrixGenerator::multiplyTiled(unsigned i, Ring &ring,
-                               SmallVectorImpl<Value> &running) {
-  const MatrixProduct &product = plan.products[i];
-  const MatrixTile &left = *layout.products[i].left,
-                   &right = layout.products[i].right;
-  auto step = [&](Ring at, Value accumulators) {
-    ptx.wait(fullBarrier(at.slot), at.phase);
-    Value rows = tileIn(at.slot, left, right.bytes());
-    return ptx.multiply(plan.widths.lookup(product.n), kSumTile, accumulators,
-                        {rows, left.isByRows, group},
-                        {tileIn(at.slot, right), right.isByRows});
-  };
-  Value sum = step(ring, {});
-  // What ran before is over before the loader comes to its slot again.
-  if (!running.empty())
-    ptx.waitProducts(1, {});
-  for (Value slot : running)
-    ptx.arrive(emptyBarrier(slot), emitter->lane);
-  running.clear();
-  SmallVector<Value> state{sum, ring.slot};
-  ring = advance(ring);
-  state.append({ring.slot, ring.phase});
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  state =
-      emitFor(b, loc, one, tilesOfSum(product.k), one, state,
-              [&](Value, ValueRange carried) {
-                Ring at{carried[2], carried[3]};
-                Value next = step(at, carried[0]);
-                ptx.waitProducts(1, {});
-                ptx.arrive(emptyBarrier(carried[1]), emitter->lane);
-                Ring then = advance(at);
-                return SmallVector<Value>{next, at.slot, then.slot, then.phase};
-              });
-  ring = {state[2], state[3]};
-  SmallVector<Value> result = ptx.waitProducts(0, state[0]);
-  ptx.arrive(emptyBarrier(state[1]), emitter->lane);
-  return result;
-}
-
-/// The rows of a warp as a left operand.
-Value MatrixGenerator::readKept(const MatrixTile &tile, Value slot,
-                                int64_t columns) {
-  auto type = tile::OperandType::get(b.getContext(), 64, columns,
-                                     tile.type.getElement());
-  return tile::ReadOperandOp::create(b, loc, type, tileIn(slot, tile),
-                                     rowOfWarp());
-}
-
-/// Values that are the same in every step.
-MatrixGenerator::Ring MatrixGenerator::emitInvariants(Ring ring) {
-  Block *body = plan.step.getProgramBody();
-  llvm::DenseSet<Value> changes;
-  if (plan.fold)
-    for (BlockArgument arg :
-         body->getArguments().drop_front(plan.fold.getInputs().size()))
-      changes.insert(arg);
-  auto isInvariant = [&](Value v) {
-    return !changes.contains(v) && !(*stepSets)[v].test(*plan.stream);
-  };
-  llvm::DenseSet<Value> inShared;
-  for (MatrixProduct &product : plan.products)
-    inShared.insert(product.right.argument);
-  for (Operation &inner : body->without_terminator()) {
-    bool same = !isa<ReduceOp>(inner) &&
-                llvm::all_of(inner.getOperands(), [&](Value v) {
-                  return v.getParentBlock() != body || isInvariant(v);
-                });
-    for (Value v : inner.getResults())
-      if (!same || !isInvariant(v))
-        changes.insert(v);
-  }
-  for (unsigned i : fronts) {
-    const MatrixProduct &product = plan.products[i];
-    if (layout.products[i].isResident)
-      continue;
-    if (layout.products[i].kept) {
-      ptx.wait(fullBarrier(ring.slot), ring.phase);
-      Value read = readKept(*layout.products[i].kept, ring.slot,
-                            plan.widths.lookup(product.k));
-      // Rule 6.
-      leftOperands[i] = ptx.settle(read)[0];
-      ptx.arrive(emptyBarrier(ring.slot), emitter->lane);
-      ring = advance(ring);
-    } else if (!product.tiledLeft) {
-      leftOperands[i] = emitter->packLeft(product);
-    }
-  }
-  if (layout.residentBytes && plan.target.hasWarpgroups)
-    ptx.wait(residentBarrier(/*isFull=*/true), turn);
-  // Of the rest, what is cheap to keep: scalars and rows.
-  for (Operation &inner : body->without_terminator())
-    for (Value v : inner.getResults()) {
-      Fragment shape = emitter->shapeOf((*stepSets)[v]);
-      bool isSmall = shape.kind == Fragment::Kind::Uniform ||
-                     shape.kind == Fragment::Kind::Row;
-      if (!changes.contains(v) && isSmall)
-        emitter->get(v);
-    }
-  return ring;
-}
-
-/// All that a step carries as a list of values, and back.
-SmallVector<Value> MatrixGenerator::flatten(const Carried &carried) {
-  SmallVector<Value> list;
-  for (unsigned s = 0; s < plan.fold.getNumStates(); ++s)
-    llvm::append_range(list, carried.states.lookup(s).values);
-  for (const PowerScale &scale : carried.scales) {
-    llvm::append_range(list, scale.by.values);
-    llvm::append_range(list, scale.from.values);
-  }
-  llvm::append_range(list, carried.packed);
-  list.append({carried.ring.slot, carried.ring.phase});
-  return list;
-}
-
-void MatrixGenerator::unflatten(ValueRange list, Carried &carried) {
-  auto take = [&](MutableArrayRef<Value> values) {
-    for (Value &v : values) {
-      v = list.front();
-      list = list.drop_front();
-    }
-  };
-  for (unsigned s = 0; s < plan.fold.getNumStates(); ++s)
-    take(carried.states[s].values);
-  for (PowerScale &scale : carried.scales) {
-    take(scale.by.values);
-    take(scale.from.values);
-  }
-  take(carried.packed);
-  carried.ring = {list[0], list[1]};
-}
-
-/// Gives slots back that the warpgroup has no use for.
-MatrixGenerator::Ring MatrixGenerator::passSlots(Value count, Ring ring) {
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  SmallVector<Value> state =
-      emitFor(b, loc, zero, count, one, {ring.slot, ring.phase},
-              [&](Value, ValueRange carried) {
-                Ring at{carried[0], carried[1]};
-                ptx.wait(fullBarrier(at.slot), at.phase);
-                ptx.arrive(emptyBarrier(at.slot), emitter->lane);
-                Ring next = advance(at);
-                return SmallVector<Value>{next.slot, next.phase};
-              });
-  return {state[0], state[1]};
-}
-
-MatrixGenerator::Ring MatrixGenerator::multiplyBlock(Ring ring) {
-  Block *body = plan.step.getProgramBody();
-  emitter->values.clear();
-  emitter->select(plan.step, *stepSets);
-  leftOperands.clear();
-  ring = emitInvariants(ring);
-  unsigned count = plan.fold.getNumStates();
-  auto arguments =
-      body->getArguments().drop_front(plan.fold.getInputs().size());
-  Carried carried;
-  carried.ring = ring;
-  for (unsigned s = 0; s < count; ++s)
-    carried.states[s] = emitter->fill(
-        arguments[s], cast<TypedAttr>(plan.fold.getIdentities()[s]));
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Steps steps = stepsOf();
-  Value late;
-  if (mirror && plan.consumers > 2 && !plan.hasTiledSums() &&
-      plan.target.hasWarpgroups) {
-    Steps own = ownSteps(steps);
-    Value skipped = arith::SubIOp::create(b, loc, own.begin, steps.begin);
-    // Of a step that is left out, what is added to the states comes a step later.
-    Value some = b.createOrFold<arith::MinUIOp>(loc, skipped, one);
-    auto times = [&](Value x, size_t n) -> Value {
-      return b.createOrFold<arith::MulIOp>(
-          loc, x, arith::ConstantIndexOp::create(b, loc, n));
-    };
-    late = times(some, backs.size());
-    carried.ring = passSlots(
-        arith::SubIOp::create(
-            b, loc, times(skipped, fronts.size() + backs.size()), late),
-        carried.ring);
-    steps = own;
-  }
-  walked = steps;
-  auto emit = [&](Carried before, bool isFirst, Value step) {
-    setStep(step);
-    atStep = step;
-    return plan.target.hasWarpgroups
-               ? emitStep(before, isFirst)
-               : emitStepInOrder(before, isFirst, step, steps.end);
-  };
+static RegisterBudget budgetOf(const MatrixPlan &plan) {
   if (!plan.target.hasWarpgroups)
-    startStream(steps);
-  hasOneWalk = steps.noneBefore && steps.noneBehind;
-  carried = emit(carried, /*isFirst=*/true, steps.begin);
-  if (late)
-    carried.ring = passSlots(late, carried.ring);
-  SmallVector<Value> list = flatten(carried);
-  auto walk = [&](Value from, Value to, bool isWhole) {
-    emitter->isWholeTile = isWhole;
-    list =
-        emitFor(b, loc, from, to, one, list, [&](Value step, ValueRange state) {
-          Carried now = carried;
-          unflatten(state, now);
-          return flatten(emit(now, /*isFirst=*/false, step));
-        });
-    emitter->isWholeTile = false;
-  };
-  if (!steps.noneBefore)
-    walk(arith::AddIOp::create(b, loc, steps.begin, one), steps.wholeBegin,
-         false);
-  walk(steps.wholeBegin, steps.wholeEnd, true);
-  if (!steps.noneBehind)
-    walk(steps.wholeEnd, steps.end, false);
-  unflatten(list, carried);
-  ring = carried.ring;
-  if (layout.residentBytes && plan.target.hasWarpgroups)
-    ptx.arrive(residentBarrier(/*isFull=*/false), emitter->lane);
-  // What is left to add: one operand for each product, if a step leaves any.
-  for (auto [at, i] :
-       llvm::enumerate(ArrayRef(backs).take_front(carried.packed.size()))) {
-    unsigned s = plan.products[i].state;
-    ptx.wait(fullBarrier(ring.slot), ring.phase);
-    Value sum =
-        start(i, ring.slot, carried.states[s].values, carried.packed[at]);
-    carried.states[s].values = ptx.waitProducts(0, sum, carried.packed[at]);
-    ptx.arrive(emptyBarrier(ring.slot), emitter->lane);
-    ring = advance(ring);
+    return {};
+  return plan.isHalf ? kHalfBudget : kBudgets[plan.consumers - 1];
+}
+
+namespace {
+class MatrixGenerator : KernelPart {
+public:
+  explicit MatrixGenerator(MatrixKernel &of) : KernelPart(of) {}
+
+  void run(gpu::GPUModuleOp module, StringRef name);
+
+private:
+  gpu::GPUFuncOp makeFunction(gpu::GPUModuleOp module, StringRef name,
+                              ArrayRef<Value> arguments);
+  void findNumbers();
+  void emitStart(gpu::GPUFuncOp func);
+  void takeRoles(bool movesRegisters, function_ref<void()> producer,
+                 function_ref<void()> consumers);
+  void emitRoles();
+  void emitConsumers();
+  PipelineState consumeFold(PipelineState ring);
+  PipelineState consumeCascade(PipelineState ring);
+  void emitWarps();
+  void emitMerge();
+
+  HostLaunch host{of};
+  TilePipeline pipeline{of};
+  SharedStorage storage{of, pipeline};
+  StreamRanges stream{of};
+  SumRanges sums{of};
+  TilePlacement placement{of, stream};
+  TileScheduler scheduler{of, storage, pipeline};
+  Producer producer{of, storage, pipeline, scheduler, placement, stream, sums};
+  // Consumers.
+  Products products{of, storage, pipeline, placement, sums};
+  StreamWalk walk;
+  RowSums rowSums{of};
+  PivotUpdates pivots{of, walk};
+  PingPong pingPong{of};
+  WarpCopies copies{of, storage, pipeline, placement, stream};
+  WarpgroupStep stepOfWarpgroups{of,     pipeline, products,
+                                 pivots, walk,     pingPong};
+  WarpStep stepOfWarps{of, pipeline, products, pivots, walk, copies};
+  FoldMainloop fold{of,
+                    storage,
+                    pipeline,
+                    scheduler,
+                    placement,
+                    stream,
+                    products,
+                    walk,
+                    plan.target.hasWarpgroups
+                        ? static_cast<FoldStep &>(stepOfWarpgroups)
+                        : stepOfWarps,
+                    rowSums};
+  CascadeMainloop cascade{of, pipeline, products, sums, copies};
+  Epilogue epilogue{of, storage, placement};
+  SplitMerge splitMerge{of, storage, placement, epilogue};
+  SegmentMerge segmentMerge{of, storage, placement, epilogue};
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+/// Leaves the insertion point at its end.
+gpu::GPUFuncOp MatrixGenerator::makeFunction(gpu::GPUModuleOp module,
+                                             StringRef name,
+                                             ArrayRef<Value> arguments) {
+  b.setInsertionPointToEnd(module.getBody());
+  SmallVector<Type> types = llvm::to_vector(ValueRange(arguments).getTypes());
+  auto func =
+      gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
+  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  int64_t threads = plan.threads();
+  func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
+  if (int64_t cluster = std::max(plan.split, plan.cluster); cluster > 1)
+    func->setAttr("nvvm.cluster_dim",
+                  b.getDenseI32ArrayAttr({int32_t(cluster), 1, 1}));
+  if (int64_t registers = budgetOf(plan).whole)
+    func->setAttr("nvvm.maxnreg", b.getI32IntegerAttr(registers));
+  bool areTwo = !plan.target.hasWarpgroups && threads == 128;
+  func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(areTwo ? 2 : 1));
+  // LLVM looks for vectors for as long as all of the rest takes, and finds none: what
+  // is packed is packed already. This attribute tells it not to.
+  func->setAttr("passthrough", b.getStrArrayAttr({"noimplicitfloat"}));
+  Block *entry = &func.getBody().front();
+  b.setInsertionPointToStart(entry);
+  auto end = gpu::ReturnOp::create(b, loc);
+  b.setInsertionPoint(end);
+  return func;
+}
+
+/// Which warp of the block it is, and which block of those that share a tile.
+void MatrixGenerator::findNumbers() {
+  of.ids.thread = toWord(gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x));
+  emitter.lane = arith::AndIOp::create(b, loc, of.ids.thread, ptx.i32(31));
+  of.ids.warp = NVVM::ShflOp::create(
+      b, loc, b.getI32Type(), ptx.i32(-1),
+      arith::ShRUIOp::create(b, loc, of.ids.thread, ptx.i32(5)), ptx.i32(0),
+      ptx.i32(31), NVVM::ShflKind::idx, UnitAttr());
+  of.ids.group =
+      ptx.add(arith::ShRUIOp::create(b, loc, of.ids.warp, ptx.i32(2)),
+              -plan.target.loaderWarps() / 4);
+  if (plan.shares() == 1)
+    return;
+  Value own = toWord(gpu::BlockIdOp::create(b, loc, gpu::Dimension::x));
+  Value shares = ptx.i32(plan.shares());
+  of.block.rank = toIndex(arith::RemUIOp::create(b, loc, own, shares));
+  of.block.tile = toIndex(arith::DivUIOp::create(b, loc, own, shares));
+  Value cluster = index(plan.cluster);
+  of.block.inCluster =
+      b.createOrFold<arith::RemUIOp>(loc, of.block.rank, cluster);
+  of.block.inGroups =
+      b.createOrFold<arith::DivUIOp>(loc, of.block.rank, cluster);
+}
+
+/// What takes nothing from the kernel before, and the wait for it: from there on
+/// memory is read that it may have written.
+void MatrixGenerator::emitStart(gpu::GPUFuncOp func) {
+  bool hasWarpgroups = plan.target.hasWarpgroups;
+  if (hasWarpgroups) {
+    byThread(0, [&] { storage.initBarriers(); });
+    byThread(32, [&] { producer.fetchAhead(); });
+    if (plan.cluster > 1 && !StateLayout(plan, space).isReceivedInRing())
+      emitClusterArrive(b, loc);
   }
-  completeSums(carried.states);
+  if (plan.target.overlapsLaunches) {
+    func->setAttr(kWaits, b.getUnitAttr());
+    if (hasWarpgroups && plan.startsNextLate)
+      func->setAttr(kStartsNext, b.getUnitAttr());
+    emitPtx(b, loc, "griddepcontrol.wait;", "", {});
+  }
+  if (hasWarpgroups)
+    gpu::BarrierOp::create(b, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+/// Where registers move a thread of the producer gives some to those that multiply.
+void MatrixGenerator::takeRoles(bool movesRegisters,
+                                function_ref<void()> producer,
+                                function_ref<void()> consumers) {
+  RegisterBudget budget = budgetOf(plan);
+  SmallVector<int64_t> budgets;
+  if (movesRegisters)
+    budgets = {budget.producer, budget.consumer};
+  auto roles = tile::RolesOp::create(
+      b, loc, of.ids.warp, {plan.target.loaderWarps(), 4 * plan.consumers},
+      movesRegisters ? budget.whole : 0, budgets);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(&roles.getBodies()[0].front());
+  producer();
+  b.setInsertionPointToEnd(&roles.getBodies()[1].front());
+  consumers();
+}
+
+void MatrixGenerator::emitRoles() {
+  takeRoles(
+      budgetOf(plan).whole && plan.split == 1,
+      [&] {
+        byThread(0, [&] { producer.emit(); });
+        if (plan.hasQueue)
+          byThread(32, [&] { scheduler.emitQueue(); });
+      },
+      [&] { emitConsumers(); });
+}
+
+void MatrixGenerator::emitConsumers() {
+  pingPong.around([&] {
+    scheduler.forEachTile(
+        /*isConsumer=*/true, [&](Value tile, PipelineState ring) {
+          placement.place(tile, /*isConsumer=*/true);
+          return plan.stream ? consumeFold(ring) : consumeCascade(ring);
+        });
+  });
+  epilogue.finish();
+}
+
+PipelineState MatrixGenerator::consumeFold(PipelineState ring) {
+  DenseMap<unsigned, Fragment> states = fold.run(ring);
   if (plan.segments > 1) {
-    mergeSegments(carried.states);
+    segmentMerge.run(states);
     return ring;
   }
-  placeThread();
-  finalizeStates(carried.states);
+  placement.placeThread();
+  epilogue.finalize(states);
   return ring;
 }
 
-void MatrixGenerator::finalizeStates(
-    const DenseMap<unsigned, Fragment> &states) {
-  // The finalisation sees states, and tensors of its own.
-  emitter->values.clear();
-  auto finalize = cast<IndexProgramOpInterface>(plan.finalize.getOperation());
-  emitter->select(finalize, *finalSets);
-  for (auto [i, input] : llvm::enumerate(plan.finalize.getInputs()))
-    if (input.getDefiningOp() == plan.fold)
-      emitter->values[finalize.getProgramBody()->getArgument(i)] =
-          states.lookup(cast<OpResult>(input).getResultNumber());
-  storeResults();
-}
-
-MatrixGenerator::Ring MatrixGenerator::multiplyCascade(Ring ring) {
-  emitter->values.clear();
-  emitter->select(plan.step, *stepSets);
-  for (auto [i, product] : llvm::enumerate(plan.products)) {
-    SmallVector<Value> elements;
-    if (product.tiledLeft) {
-      SmallVector<Value> none;
-      elements = multiplyTiled(i, ring, none);
-    } else {
-      Value left = emitter->packLeft(product);
-      ptx.wait(fullBarrier(ring.slot), ring.phase);
-      elements = ptx.waitProducts(0, start(i, ring.slot, {}, left), left);
-      ptx.arrive(emptyBarrier(ring.slot), emitter->lane);
-      ring = advance(ring);
-    }
-    emitter->values[product.reduce.getResult(0)] = asFragment(i, elements);
-  }
+PipelineState MatrixGenerator::consumeCascade(PipelineState ring) {
+  ring = cascade.run(ring);
   if (plan.split > 1)
-    storePartials();
+    splitMerge.store();
   else
-    storeResults();
+    epilogue.storeResults();
   return ring;
 }
 
-void MatrixGenerator::storeResults() {
-  IndexProgramOpInterface last =
-      plan.finalize
-          ? cast<IndexProgramOpInterface>(plan.finalize.getOperation())
-          : plan.step;
-  SmallVector<AffineMap> all = last.getIndexingMapsArray();
-  unsigned first = all.size() - last.getProgramInits().size();
-  auto yield = cast<YieldOp>(last.getProgramBody()->getTerminator());
-  for (auto [i, v] : llvm::enumerate(yield.getValues())) {
-    if (layout.staged && i == layout.staged->number &&
-        emitter->get(v).kind == Fragment::Kind::Matrix)
-      storeStaged(emitter->get(v));
-    else
-      storeValue(emitter->memrefs.lookup(last->getResult(i)), all[first + i],
-                 emitter->get(v));
+/// One tile, for which all warps copy and multiply.
+void MatrixGenerator::emitWarps() {
+  placement.place(scheduler.firstTile(), /*isConsumer=*/true);
+  if (plan.stream) {
+    consumeFold(pipeline.start());
+    return;
   }
+  cascade.runByWarps();
+  epilogue.storeResults();
 }
 
-/// Whole, if it depends on fewer dims than the tensor has.
-void MatrixGenerator::storeValue(Value memref, AffineMap map,
-                                 const Fragment &value) {
-  map = simplifyForExtents(map, space.staticExtents);
-  Fragment shape = emitter->shapeOf(getDimsOf(map));
-  Fragment whole = shape;
-  for (size_t e = 0, n = emitter->sizeOf(shape); e < n; ++e)
-    whole.values.push_back(shape.kind == Fragment::Kind::Matrix ? value.at(e)
-                           : value.values.size() == 1 ? value.values[0]
-                                                      : value.values[e]);
-  emitter->store(memref, map, whole);
+/// Where blocks share sums: after all of them have stored theirs.
+void MatrixGenerator::emitMerge() {
+  ptx.synchronizeCluster();
+  takeRoles(
+      false, [&] { ptx.startLeaving(); },
+      [&] {
+        scheduler.forEachTile(
+            /*isConsumer=*/true, [&](Value tile, PipelineState ring) {
+              placement.place(tile, /*isConsumer=*/false);
+              splitMerge.merge();
+              return ring;
+            });
+      });
+  ptx.leaveCluster();
 }
 
-void MatrixGenerator::emitMultipliers() {
-  inTurns([&] {
-    overTiles(/*isMultiplier=*/true, [&](Value block, Ring ring) {
-      placeBlock(block, /*isMultiplier=*/true);
-      return plan.stream ? multiplyBlock(ring) : multiplyCascade(ring);
-    });
-  });
-  if (layout.staged)
-    waitForCopies(ptx.readLane());
+void MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
+  if (plan.fold) {
+    rowSums.find();
+    pivots.find(rowSums.getSums());
+  }
+  gpu::GPUFuncOp func = makeFunction(module, name, host.makeArguments());
+  host.bindArguments(&func.getBody().front());
+  storage.divide();
+  findNumbers();
+  emitStart(func);
+  if (plan.target.hasWarpgroups)
+    emitRoles();
+  else
+    emitWarps();
+  if (plan.split > 1)
+    emitMerge();
+  host.emit(func);
+}
+
+LogicalResult redfuse::generateOnMatrixUnits(KernelOp kernel, LaunchOp launch,
+                                             const KernelSpace &space,
+                                             PlannedMatrix planned,
+                                             int64_t units,
+                                             gpu::GPUModuleOp module,
+                                             StringRef name) {
+  MatrixKernel of(kernel, launch, space, std::move(planned), units);
+  if (failed(of.analyse()))
+    return failure();
+  MatrixGenerator(of).run(module, name);
+  return success();
 }

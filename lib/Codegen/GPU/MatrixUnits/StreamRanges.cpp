@@ -1,9 +1,6 @@
-//===- MatrixWalks.cpp - which tiles of the streamed dim a block walks -----===//
-//
-// Predicates bound the tiles, and say which of them need none.
-//
-//===----------------------------------------------------------------------===//
-#include "redfuse/Codegen/GPU/MatrixUnits/MatrixGenerator.h"
+//===- StreamRanges.cpp - which tiles of the streamed dim are walked ------===//
+#include "StreamRanges.h"
+
 #include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
 
 using namespace mlir;
@@ -46,9 +43,43 @@ struct WalkIndices {
 };
 } // namespace
 
+/// Where the streamed dim starts and ends for a block with a segment of it.
+void StreamRanges::placeSegment() {
+  unsigned d = *plan.stream;
+  begin = index(0);
+  if (plan.segments > 1) {
+    // Whole tiles of it.
+    int64_t tile = plan.tileOf(d),
+            steps = llvm::divideCeil(
+                llvm::divideCeil(space.staticExtents[d], tile), plan.segments);
+    begin = arith::MulIOp::create(b, loc, of.block.rank, index(steps * tile));
+    end = arith::MinUIOp::create(
+        b, loc, emitter.extents[d],
+        arith::AddIOp::create(b, loc, begin, index(steps * tile)));
+    return;
+  }
+  if (space.schedule.getKind() != ScheduleKind::Split)
+    return;
+  // The block's own segment; the last ones may be short, or empty.
+  unsigned part = space.schedule.getGrid().back();
+  Value size = arith::CeilDivUIOp::create(b, loc, emitter.extents[d],
+                                          emitter.extents[part]);
+  Value first = arith::MulIOp::create(b, loc, emitter.offsets[part], size);
+  begin = arith::MinSIOp::create(b, loc, first, emitter.extents[d]);
+  Value last = arith::AddIOp::create(b, loc, begin, size);
+  emitter.ends[d] = arith::MinSIOp::create(b, loc, last, emitter.extents[d]);
+}
+
+void StreamRanges::clear() { begin = end = Value(); }
+
+Value StreamRanges::getEnd() const {
+  unsigned d = *plan.stream;
+  return end ? end : emitter.ends[d] ? emitter.ends[d] : emitter.extents[d];
+}
+
 /// One tile at least, of which no element need exist.
-MatrixGenerator::Steps MatrixGenerator::stepsOf() {
-  Steps steps = stepsOfRows(firstRow, lastRow);
+StreamSteps StreamRanges::stepsOfBlock(Value first, Value last) {
+  StreamSteps steps = stepsOfRows(first, last);
   Value ownMirror = mirror;
   // Where few tiles of rows exist, all are tried, walked as the kernel walks them (with
   // rows beyond the last one): a walk that is empty in each is not made.
@@ -57,10 +88,10 @@ MatrixGenerator::Steps MatrixGenerator::stepsOf() {
       (steps.noneBefore && steps.noneBehind))
     return steps;
   bool noneBefore = true, noneBehind = true;
-  for (int64_t first = 0; first < rows; first += tile) {
-    Steps one =
-        stepsOfRows(arith::ConstantIndexOp::create(b, loc, first),
-                    arith::ConstantIndexOp::create(b, loc, first + tile - 1),
+  for (int64_t row = 0; row < rows; row += tile) {
+    StreamSteps one =
+        stepsOfRows(arith::ConstantIndexOp::create(b, loc, row),
+                    arith::ConstantIndexOp::create(b, loc, row + tile - 1),
                     /*isMirrored=*/bool(ownMirror));
     auto at = [](Value v) { return getConstantIntValue(getAsOpFoldResult(v)); };
     std::optional<int64_t> begin = at(one.begin), end = at(one.end),
@@ -76,25 +107,22 @@ MatrixGenerator::Steps MatrixGenerator::stepsOf() {
 }
 
 /// Of a block with these rows. Sets `mirror`: as the predicates say, or as it is asked.
-MatrixGenerator::Steps
-MatrixGenerator::stepsOfRows(Value first, Value last,
-                             std::optional<bool> isMirrored) {
+StreamSteps StreamRanges::stepsOfRows(Value first, Value last,
+                                      std::optional<bool> isMirrored) {
   unsigned d = *plan.stream;
-  WalkIndices walk{b, loc, streamBegin,
+  WalkIndices walk{b, loc, this->begin,
                    arith::ConstantIndexOp::create(b, loc, plan.tileOf(d))};
   Value zero = walk.index(0), one = walk.index(1);
-  emitter->select(plan.step, *stepSets);
-  MatrixMasks ranges(b, loc, plan, *stepSets, masks, *emitter);
+  emitter.select(plan.step, *of.stepSets);
+  MatrixMasks ranges(b, loc, plan, *of.stepSets, of.masks, emitter);
   MatrixMasks::Range possible = ranges.possible(first, last);
   MatrixMasks::Range certain = ranges.certain(first, last);
-  emitter->decided.clear();
-  for (StreamMask mask : masks)
-    emitter->decided[mask.select] = mask.kept();
-  Value end = streamEnd          ? streamEnd
-              : emitter->ends[d] ? emitter->ends[d]
-                                 : emitter->extents[d];
+  emitter.decided.clear();
+  for (StreamMask mask : of.masks)
+    emitter.decided[mask.select] = mask.kept();
+  Value end = getEnd();
   Value all = walk.most(walk.inTiles(end, /*up=*/true), one);
-  Steps steps;
+  StreamSteps steps;
   steps.begin = walk.least(walk.inTiles(possible.begin, /*up=*/false),
                            walk.minus(all, one));
   steps.end =
@@ -111,7 +139,7 @@ MatrixGenerator::stepsOfRows(Value first, Value last,
   auto begin = getConstantIntValue(getAsOpFoldResult(everywhere.begin));
   steps.noneBefore = isConstantIntValue(getAsOpFoldResult(certain.begin), 0) ||
                      (begin && *begin <= 0);
-  steps.noneBehind = masks.empty() && !emitter->isRagged(d);
+  steps.noneBehind = of.masks.empty() && !emitter.isRagged(d);
   steps.wholeBegin =
       walk.least(walk.most(steps.wholeBegin, steps.begin), steps.end);
   steps.wholeEnd =
@@ -134,17 +162,15 @@ MatrixGenerator::stepsOfRows(Value first, Value last,
   return steps;
 }
 
-/// The steps of a warpgroup's own rows, which may begin later than the block's where
-/// tiles are walked from the last to the first.
-MatrixGenerator::Steps MatrixGenerator::ownSteps(const Steps &all) {
+StreamSteps StreamRanges::stepsOfGroup(const StreamSteps &all, Value firstRow) {
   WalkIndices walk{
-      b, loc, streamBegin,
+      b, loc, this->begin,
       arith::ConstantIndexOp::create(b, loc, plan.tileOf(*plan.stream))};
   Value own = arith::IndexCastUIOp::create(b, loc, b.getIndexType(),
-                                           ptx.mul(group, 64));
+                                           ptx.mul(of.ids.group, 64));
   Value first = arith::AddIOp::create(b, loc, firstRow, own);
   Value last = arith::AddIOp::create(b, loc, first, walk.index(63));
-  MatrixMasks ranges(b, loc, plan, *stepSets, masks, *emitter);
+  MatrixMasks ranges(b, loc, plan, *of.stepSets, of.masks, emitter);
   MatrixMasks::Range possible = ranges.possible(first, last);
   MatrixMasks::Range certain = ranges.certain(first, last);
   Value one = walk.index(1);
@@ -155,7 +181,7 @@ MatrixGenerator::Steps MatrixGenerator::ownSteps(const Steps &all) {
                   walk.plus(begin, one));
   Value wholeEnd = walk.least(walk.inTiles(certain.end, /*up=*/false), end);
   Value wholeBegin = walk.most(walk.inTiles(certain.begin, /*up=*/true), begin);
-  Steps steps = all;
+  StreamSteps steps = all;
   steps.begin = walk.minus(sum, end);
   Value second = walk.plus(steps.begin, one);
   steps.wholeBegin =
@@ -163,4 +189,38 @@ MatrixGenerator::Steps MatrixGenerator::ownSteps(const Steps &all) {
   steps.wholeEnd = walk.most(walk.least(walk.minus(sum, wholeBegin), steps.end),
                              steps.wholeBegin);
   return steps;
+}
+
+void StreamRanges::setStep(Value step) {
+  unsigned d = *plan.stream;
+  if (mirror)
+    step = arith::SubIOp::create(b, loc, mirror, step);
+  Value at = arith::MulIOp::create(
+      b, loc, step, arith::ConstantIndexOp::create(b, loc, plan.tileOf(d)));
+  emitter.offsets[d] = arith::AddIOp::create(b, loc, begin, at);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+Value SumRanges::count(unsigned d) {
+  Value count = b.createOrFold<arith::CeilDivUIOp>(
+      loc, emitter.extents[d],
+      arith::ConstantIndexOp::create(b, loc, kSumTile));
+  if (plan.split == 1)
+    return count;
+  // The plan sees to it that every block of the cluster has one.
+  return b.createOrFold<arith::CeilDivUIOp>(
+      loc, b.createOrFold<arith::SubIOp>(loc, count, of.block.rank),
+      arith::ConstantIndexOp::create(b, loc, plan.split));
+}
+
+Value SumRanges::at(Value i) {
+  if (plan.split == 1)
+    return i;
+  // Neighbours in the cluster read neighbours in memory.
+  Value by = arith::ConstantIndexOp::create(b, loc, plan.split);
+  return arith::AddIOp::create(b, loc, of.block.rank,
+                               arith::MulIOp::create(b, loc, i, by));
 }

@@ -1,0 +1,109 @@
+//===- Epilogue.cpp - results of a tile -----------------------------------===//
+#include "Epilogue.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Rows that a warp has.
+static constexpr int64_t kWarpRows = 16;
+
+void Epilogue::finalize(const DenseMap<unsigned, Fragment> &states) {
+  // The finalisation sees states, and tensors of its own.
+  emitter.values.clear();
+  auto last = cast<IndexProgramOpInterface>(plan.finalize.getOperation());
+  emitter.select(last, *of.finalSets);
+  for (auto [i, input] : llvm::enumerate(plan.finalize.getInputs()))
+    if (input.getDefiningOp() == plan.fold)
+      emitter.values[last.getProgramBody()->getArgument(i)] =
+          states.lookup(cast<OpResult>(input).getResultNumber());
+  storeResults();
+}
+
+void Epilogue::storeResults() {
+  IndexProgramOpInterface last =
+      plan.finalize
+          ? cast<IndexProgramOpInterface>(plan.finalize.getOperation())
+          : plan.step;
+  SmallVector<AffineMap> all = last.getIndexingMapsArray();
+  unsigned first = all.size() - last.getProgramInits().size();
+  auto yield = cast<YieldOp>(last.getProgramBody()->getTerminator());
+  for (auto [i, v] : llvm::enumerate(yield.getValues())) {
+    if (layout.staged && i == layout.staged->number &&
+        emitter.get(v).kind == Fragment::Kind::Matrix)
+      storeStaged(emitter.get(v));
+    else
+      storeValue(emitter.memrefs.lookup(last->getResult(i)), all[first + i],
+                 emitter.get(v));
+  }
+}
+
+void Epilogue::storeValue(Value memref, AffineMap map, const Fragment &value) {
+  map = simplifyForExtents(map, space.staticExtents);
+  Fragment shape = emitter.shapeOf(getDimsOf(map));
+  Fragment whole = shape;
+  for (size_t e = 0, n = emitter.sizeOf(shape); e < n; ++e)
+    whole.values.push_back(shape.kind == Fragment::Kind::Matrix ? value.at(e)
+                           : value.values.size() == 1 ? value.values[0]
+                                                      : value.values[e]);
+  emitter.store(memref, map, whole);
+}
+
+//===----------------------------------------------------------------------===//
+// By copies from shared memory
+//===----------------------------------------------------------------------===//
+
+/// Every warp puts its rows into its own part of shared memory, where the copy of
+/// the tile before has been read, and starts the copy of these.
+void Epilogue::storeStaged(const Fragment &value) {
+  const MatrixTile &staged = layout.staged->tile;
+  Value lane = ptx.readLane();
+  Value into = storage.stagedTile(staged.type);
+  waitForCopies(lane);
+  for (size_t i = 0; i < value.values.size(); i += 8) {
+    SmallVector<Value> words;
+    for (size_t k = i; k < i + 8; k += 2)
+      words.push_back(emitter.packPair(value.values[k], value.values[k + 1]));
+    tile::StoreBlockOp::create(b, loc, words[0], words[1], words[2], words[3],
+                               into, ptx.i32(0), int64_t(i) * 2);
+  }
+  tile::FenceCopiesOp::create(b, loc);
+  NVVM::SyncWarpOp::create(b, loc, ptx.i32(-1));
+  Value inWarpgroup = arith::AndIOp::create(b, loc, of.ids.warp, ptx.i32(3));
+  Value inBlock =
+      ptx.add(ptx.mul(of.ids.group, 64), ptx.mul(inWarpgroup, kWarpRows));
+  SmallVector<Value> positions;
+  for (unsigned d = 0; d < space.numDims; ++d) {
+    Value at = emitter.offsets[d];
+    if (d == plan.m)
+      at = arith::AddIOp::create(
+          b, loc, placement.getFirstRow(),
+          arith::IndexCastUIOp::create(b, loc, b.getIndexType(), inBlock));
+    positions.push_back(at ? at
+                           : Value(arith::ConstantIndexOp::create(b, loc, 0)));
+  }
+  SmallVector<Value> coordinates = placement.coordinatesAt(staged, positions);
+  byFirstLane(lane, [&] {
+    tile::CopyOutOp::create(b, loc, into, of.arguments.maps[staged.map],
+                            coordinates);
+    tile::CommitCopiesOp::create(b, loc);
+  });
+}
+
+void Epilogue::byFirstLane(Value lane, function_ref<void()> body) {
+  when(
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, ptx.i32(0)),
+      body);
+}
+
+/// Until the warp's copies have read shared memory.
+void Epilogue::waitForCopies(Value lane) {
+  byFirstLane(lane, [&] { tile::WaitCopiesOp::create(b, loc, 0); });
+  NVVM::SyncWarpOp::create(b, loc, ptx.i32(-1));
+}
+
+void Epilogue::finish() {
+  if (layout.staged)
+    waitForCopies(ptx.readLane());
+}

@@ -1,0 +1,40 @@
+//===- TileScheduler.h - which tiles a block takes, one after another *- C++ -*-===//
+#ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_TILESCHEDULER_H
+#define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_TILESCHEDULER_H
+
+#include "SharedStorage.h"
+
+namespace redfuse {
+
+/// Which tiles of results a block takes: round after round, as a queue answers, or the
+/// one that it shares with others.
+class TileScheduler : KernelPart {
+public:
+  TileScheduler(MatrixKernel &of, SharedStorage &storage,
+                TilePipeline &pipeline)
+      : KernelPart(of), storage(storage), pipeline(pipeline) {}
+
+  using TileBody =
+      llvm::function_ref<PipelineState(mlir::Value tile, PipelineState ring)>;
+  /// Producer and consumers take the same tiles in the same order.
+  void forEachTile(bool isConsumer, TileBody body);
+  /// Asks for tiles, a thread of its own, until there are none.
+  void emitQueue();
+
+  /// Whether the block's tile is an odd one, by its own count (i32): the phase of
+  /// barriers that complete once a tile.
+  mlir::Value getTurn() const { return turn; }
+  /// The block's first tile.
+  mlir::Value firstTile();
+
+private:
+  void forEachAnswer(bool isConsumer, TileBody body);
+
+  SharedStorage &storage;
+  TilePipeline &pipeline;
+  mlir::Value turn;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_TILESCHEDULER_H

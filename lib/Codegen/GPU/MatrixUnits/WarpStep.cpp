@@ -1,0 +1,48 @@
+//===- WarpStep.cpp - a step by warps that copy, too ----------------------===//
+#include "WarpStep.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+Carried WarpStep::emit(Carried before, bool isFirst) {
+  Block *body = plan.step.getProgramBody();
+  auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
+  DenseMap<Value, Fragment> invariants = emitter.values;
+  Carried after;
+  PipelineState ring = before.ring;
+  for (auto [at, i] : llvm::enumerate(of.fronts)) {
+    Value slot = copies.takeTile(ring, at, walk.at, walk.steps.end);
+    Value product = products.start(i, slot, {}, leftOperands.lookup(i));
+    emitter.values[plan.products[i].reduce.getResult(0)] =
+        products.asFragment(i, ptx.waitProducts(0, product));
+  }
+  for (auto [s, arg] : llvm::enumerate(states))
+    emitter.values[arg] = before.states[s];
+  bool mayStay = !isFirst && pivots.areLazy() && emitter.isWholeTile;
+  Value moves =
+      mayStay ? pivots.findMove(pivots.findLimits(before.states)) : Value();
+  after.scales = pivots.update(moves, before.states, before.scales,
+                               pivots.getMovedStates());
+  SmallVector<Value> packed;
+  for (unsigned i : of.backs)
+    packed.push_back(emitter.packLeft(plan.products[i]));
+  // What is computed of a step's matrices comes before the next products.
+  for (unsigned i : of.backs) {
+    unsigned s = plan.products[i].state;
+    // Transport takes the identity to itself.
+    after.states[s] =
+        isFirst ? before.states[s] : carryState(i, before.states[s]);
+  }
+  yieldOthers(before, after);
+  for (auto [at, i] : llvm::enumerate(of.backs)) {
+    Fragment &state = after.states[plan.products[i].state];
+    Value slot =
+        copies.takeTile(ring, of.fronts.size() + at, walk.at, walk.steps.end);
+    Value sum = products.start(i, slot, state.values, packed[at]);
+    state.values = ptx.waitProducts(0, sum, packed[at]);
+  }
+  after.ring = ring;
+  emitter.values = std::move(invariants);
+  emitter.powers.clear();
+  return after;
+}

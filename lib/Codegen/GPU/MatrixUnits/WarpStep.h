@@ -1,0 +1,26 @@
+//===- WarpStep.h - a step by warps that copy, too --------------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_WARPSTEP_H
+#define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_WARPSTEP_H
+
+#include "FoldStep.h"
+#include "WarpCopies.h"
+
+namespace redfuse {
+
+/// Products are over at once, and a step computes in the program's order.
+class WarpStep : public FoldStep {
+public:
+  WarpStep(MatrixKernel &of, TilePipeline &pipeline, Products &products,
+           PivotUpdates &pivots, const StreamWalk &walk, WarpCopies &copies)
+      : FoldStep(of, pipeline, products, pivots, walk), copies(copies) {}
+
+  void start() override { copies.startStream(walk.steps); }
+  Carried emit(Carried before, bool isFirst) override;
+
+private:
+  WarpCopies &copies;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_WARPSTEP_H
