@@ -120,6 +120,15 @@ REDFUSE_API RedfuseOutcome redfuseInvoke(RedfusePackedEntry entry, void **args,
 
 /// Whose GPUs: NVIDIA's by CUDA's driver, AMD's by HIP.
 typedef enum { REDFUSE_CUDA, REDFUSE_ROCM } RedfuseVendor;
+/// An architecture that code is made for (redfuse/Support/Chips.def).
+typedef struct {
+  MlirStringRef name, family; // the family as "cuda" or "rocm"
+  int lanes;                  // of a warp or wave
+  unsigned elfMachine;        // EF_AMDGPU_MACH of AMD's
+} RedfuseChip;
+REDFUSE_API size_t redfuseChipCount(void);
+REDFUSE_API RedfuseChip redfuseChipGet(size_t index);
+
 /// Device code: cubins and PTX, or AMD code objects, of one program, for any
 /// number of architectures.
 typedef struct RedfuseDeviceProgram RedfuseDeviceProgram;

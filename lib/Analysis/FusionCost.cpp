@@ -18,14 +18,35 @@ using namespace redfuse;
 /// which rows that stay empty take a part.
 static constexpr double kMatrixGain = 4;
 
-TargetAttr redfuse::getTargetOf(Operation *op) {
+/// The target of the module around `op`; null if it says none.
+static TargetAttr findTarget(Operation *op) {
   for (Operation *p = op; p; p = p->getParentOp())
     if (auto target = p->getAttrOfType<TargetAttr>(kTargetAttr))
       return target;
+  return {};
+}
+
+TargetAttr redfuse::getTargetOf(Operation *op) {
+  if (TargetAttr target = findTarget(op))
+    return target;
   MLIRContext *context = op->getContext();
-  return TargetAttr::get(context, StringAttr::get(context, "cpu"), /*units=*/2,
-                         /*vector_bits=*/256, /*l1=*/32 << 10, /*l2=*/1 << 20,
-                         /*flops=*/150, /*bandwidth=*/20, /*launch_ns=*/2000);
+  return TargetAttr::get(context, StringAttr::get(context, "cpu"),
+                         /*units=*/2, /*vector_bits=*/256, /*l1=*/32 << 10,
+                         /*l2=*/1 << 20, /*flops=*/150, /*bandwidth=*/20,
+                         /*launch_ns=*/2000, /*chip=*/{});
+}
+
+const Chip *redfuse::getChipOf(Operation *op) {
+  TargetAttr target = findTarget(op);
+  return target && target.getChip() ? findChip(target.getChip()) : nullptr;
+}
+
+FailureOr<const Chip *> redfuse::requireChip(Operation *op) {
+  if (const Chip *chip = getChipOf(op))
+    return chip;
+  return op->emitError() << "expected '" << kTargetAttr
+                         << "' on the module to name a chip (" << listChips()
+                         << "): redfuse-attach-target=chip=... puts it there";
 }
 
 double redfuse::getOpCost(Operation *op) {

@@ -68,10 +68,6 @@ std::optional<Element> redfuse::findMatrixElement(Type name) {
   return std::nullopt;
 }
 
-int64_t redfuse::lanesOf(StringRef chip) {
-  return chip.starts_with("gfx9") ? 64 : 32;
-}
-
 //===----------------------------------------------------------------------===//
 // Layouts
 //===----------------------------------------------------------------------===//
@@ -172,8 +168,8 @@ static bool isFloat8Fnuz(Element e) {
   return e == Element::E4M3FNUZ || e == Element::E5M2FNUZ;
 }
 
-/// NVIDIA's; `version` as 80 of sm_80.
-static bool describeMma(MatrixInstruction &x, int version) {
+/// NVIDIA's.
+static bool describeMma(MatrixInstruction &x, const Chip &chip) {
   Element left = x.left, right = x.right;
   StringRef of = nameOf(left);
   std::string name = "llvm.nvvm.mma.";
@@ -190,7 +186,7 @@ static bool describeMma(MatrixInstruction &x, int version) {
     if (left != right)
       x.intrinsic += "." + nameOf(right).str();
   } else if (isFloat8(left) && isFloat8(right) && x.sum.isF32() &&
-             version >= 89) {
+             chip.has(Float8Products)) {
     layOutMma(x, 32);
     x.intrinsic = name + "m16n8k32.row.col.f32." + of.str() + "." +
                   nameOf(right).str() + ".f32";
@@ -200,12 +196,12 @@ static bool describeMma(MatrixInstruction &x, int version) {
   } else {
     return false;
   }
-  return version >= 80;
+  return true;
 }
 
 /// AMD's with waves of 64 lanes.
-static bool describeMfma(MatrixInstruction &x, StringRef chip) {
-  bool isLater = chip == "gfx942";
+static bool describeMfma(MatrixInstruction &x, const Chip &chip) {
+  bool isLater = chip.has(Mfma8);
   Element left = x.left, right = x.right;
   std::string name = "llvm.amdgcn.mfma.";
   if (left == right && left == Element::BF16 && x.sum.isF32()) {
@@ -260,11 +256,8 @@ static bool describeWmma(MatrixInstruction &x) {
 }
 
 std::optional<MatrixInstruction>
-redfuse::findMatrixInstruction(StringRef chip, ArrayRef<Element> left,
+redfuse::findMatrixInstruction(const Chip &chip, ArrayRef<Element> left,
                                ArrayRef<Element> right, Type sum) {
-  int version = 0;
-  if (StringRef digits = chip; digits.consume_front("sm_"))
-    digits.consumeInteger(10, version);
   for (Element l : left)
     for (Element r : right) {
       MatrixInstruction x;
@@ -272,11 +265,11 @@ redfuse::findMatrixInstruction(StringRef chip, ArrayRef<Element> left,
       x.right = r;
       x.sum = sum;
       bool exists = false;
-      if (version != 0)
-        exists = describeMma(x, version);
-      else if (chip == "gfx90a" || chip == "gfx942")
+      if (chip.has(AsyncCopies))
+        exists = describeMma(x, chip);
+      else if (chip.has(Mfma))
         exists = describeMfma(x, chip);
-      else if (chip == "gfx1100")
+      else if (chip.has(Wmma))
         exists = describeWmma(x);
       if (exists)
         return x;

@@ -162,7 +162,7 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
     why = reason.str();
     return std::nullopt;
   };
-  if (options.chip.empty() || reduce.getReducer() != Reducer::Add)
+  if (!options.chip || reduce.getReducer() != Reducer::Add)
     return std::nullopt;
   Operation *product = reduce.getOperand(0).getDefiningOp();
   if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(product) ||
@@ -206,7 +206,7 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
   for (bool isSwapped : {false, true}) {
     const Multiplicand &a = factors[isSwapped], &c = factors[!isSwapped];
     std::optional<MatrixInstruction> found =
-        findMatrixInstruction(options.chip, a.exact, c.exact, sum);
+        findMatrixInstruction(*options.chip, a.exact, c.exact, sum);
     if (!found)
       continue;
     const SmallBitVector &rows = isSwapped ? right : left;
@@ -226,10 +226,10 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
           .push_back(d);
   }
   if (!best)
-    return refuse(options.chip + " has no matrix instruction for sums in " +
-                  spellingOf(sum) + " of products of " +
-                  spellingOf(factors[0].source.getType()) + " and " +
-                  spellingOf(factors[1].source.getType()));
+    return refuse(options.chip->name +
+                  " has no matrix instruction for sums in " + spellingOf(sum) +
+                  " of products of " + spellingOf(factors[0].source.getType()) +
+                  " and " + spellingOf(factors[1].source.getType()));
   // What is adjacent in memory runs fastest.
   auto order = [&](SmallVector<unsigned> &dimsOf, Value v) {
     auto arg = dyn_cast<BlockArgument>(v);

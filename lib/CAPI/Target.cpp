@@ -4,6 +4,7 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 #include "redfuse/Pipelines/Pipelines.h"
+#include "redfuse/Support/Chips.h"
 #include "redfuse/Support/Host.h"
 #include "redfuse/Target/Device.h"
 #include "redfuse/Target/Native.h"
@@ -181,6 +182,13 @@ void redfuseWorkspaceUse(void (*callback)(int, uint64_t, bool, int64_t, void *),
 
 bool redfuseWorkspaceTrim(RedfuseBytes *error) {
   return reported(runtime::trimWorkspace(), error);
+}
+
+size_t redfuseChipCount() { return redfuse::getChips().size(); }
+
+RedfuseChip redfuseChipGet(size_t index) {
+  const redfuse::Chip &chip = redfuse::getChips()[index];
+  return {wrap(chip.name), wrap(chip.family), int(chip.lanes), chip.elfMachine};
 }
 
 int redfuseDeviceCount(RedfuseVendor vendor, RedfuseBytes *error) {

@@ -146,23 +146,21 @@ static LogicalResult addHost(OpPassManager &pm, const CompileOptions &,
   return success();
 }
 
-/// The architecture whose matrix units may be used. They add up in an order and
-/// with roundings of their own: not where the source's are asked for.
-static std::string unitsOf(const CompileOptions &options) {
-  return options.strict ? std::string() : std::string(options.chip);
-}
-
+/// Matrix units add up in an order and with roundings of their own: not where the
+/// source's are asked for.
 static LogicalResult addPlan(OpPassManager &pm, const CompileOptions &options,
                              Fail) {
   pm.addPass(createHostToGPU());
-  pm.addPass(createPlanMatrices({unitsOf(options)}));
+  if (options.strict)
+    return success();
+  pm.addPass(createPlanMatrices());
   pm.addPass(createLazyPivots());
   return success();
 }
 
 static LogicalResult addGPU(OpPassManager &pm, const CompileOptions &options,
                             Fail) {
-  pm.addPass(createKernelToGPU({unitsOf(options)}));
+  pm.addPass(createKernelToGPU({options.strict}));
   return success();
 }
 
@@ -174,22 +172,16 @@ static LogicalResult addGPUOfAMD(OpPassManager &pm,
 }
 
 static LogicalResult addNVVM(OpPassManager &pm, const CompileOptions &options,
-                             Fail fail) {
-  if (options.chip.empty())
-    return fail("which architecture? Say chip=sm_90a, for example");
-  buildLowerToNVVM(pm, options.chip, options.features, options.level,
-                   options.strict);
+                             Fail) {
+  buildLowerToNVVM(pm, options.level, options.strict);
   GpuModuleToBinaryPassOptions binary;
   binary.compilationTarget = "isa";
   pm.addPass(createGpuModuleToBinaryPass(binary));
   return success();
 }
 
-static LogicalResult addROCDL(OpPassManager &pm, const CompileOptions &options,
-                              Fail fail) {
-  if (options.chip.empty())
-    return fail("which architecture? Say chip=gfx942, for example");
-  buildLowerToROCDL(pm, options.chip);
+static LogicalResult addROCDL(OpPassManager &pm, const CompileOptions &, Fail) {
+  buildLowerToROCDL(pm);
   return success();
 }
 

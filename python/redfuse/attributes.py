@@ -157,7 +157,8 @@ class Target(Fields):
     """What ``#redfuse.target`` says: a machine as the cost model sees it.
 
     Caches in bytes of one worker's share, ``flops`` in GFLOP/s and ``bandwidth`` in GB/s of the
-    whole machine, ``launch_ns`` the fixed cost of one kernel in nanoseconds.
+    whole machine, ``launch_ns`` the fixed cost of one kernel in nanoseconds, ``chip`` a GPU's
+    architecture.
     """
 
     mnemonic: ClassVar[str] = "target"
@@ -170,3 +171,4 @@ class Target(Fields):
     flops: int
     bandwidth: int
     launch_ns: int = 0
+    chip: str | None = None

@@ -5,18 +5,19 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from . import gputargets
 from .errors import CompileError
 
 MACHINE = 224  # EM_AMDGPU
-# The lowest byte of the ELF header's flags.
-CHIPS = {0x3F: "gfx90a", 0x4C: "gfx942", 0x41: "gfx1100"}
 
 
 def chip(image: bytes) -> str:
     """The architecture of a code object."""
     _check(image)
     flags = struct.unpack_from("<I", image, 48)[0]
-    return CHIPS.get(flags & 0xFF, f"{flags & 0xFF:#x}")
+    machine = flags & 0xFF
+    named = (c.name for c in gputargets.chips("rocm").values() if c.elf_machine == machine)
+    return next(named, f"{machine:#x}")
 
 
 def _check(image: bytes) -> None:

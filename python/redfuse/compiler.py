@@ -276,12 +276,8 @@ def _lower_gpu(program: Source, options: Options, stop_after: str | None, target
 
     device = _device(target)
     chip = gputargets.chips_of(target)[0]
-    if device is rocm:
-        stages = pipelines.fused_rocm(options, chip)
-    else:
-        text = program.text if isinstance(program.text, str) else str(program.parse())
-        stages = pipelines.fused_gpu(options, chip, cuda.features(chip, text))
-    lowered = _lower(program, options, stages, stop_after, device.target(chip))
+    stages = (pipelines.fused_rocm if device is rocm else pipelines.fused_gpu)(options)
+    lowered = _lower(program, options, stages, stop_after, chip)
     if stop_after is not None:
         return lowered
     LOG.debug(AT_STAGE, "assembler")
@@ -321,7 +317,7 @@ def _lower(
     options: Options,
     stages: list[tuple[str, str]],
     stop_after: str | None,
-    machine: Target | None = None,
+    chip: str | None = None,
 ) -> Lowered:
     start = time.perf_counter()
     module = program.parse()
@@ -332,8 +328,10 @@ def _lower(
     if stop_after == "source":
         return lowered
     _prepare(module, signature.name)
-    if options.fuse and "redfuse.target" not in module.operation.attributes:
-        _set_target(module, machine or _host_target(options))
+    if chip:
+        run_pipeline(module, pipelines.attach_target(chip), "target", program)
+    elif options.fuse and "redfuse.target" not in module.operation.attributes:
+        _set_target(module, _host_target(options))
     recorder = Recorder()
     for stage, pipeline in stages:
         LOG.debug(AT_STAGE, stage)

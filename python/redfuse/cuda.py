@@ -13,29 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from . import gputargets, nvjitlink, processes
-from .attributes import Target
 from .errors import CodeWarning, CompileError, TargetError
 
-# What a kernel needs to know of an architecture: multiprocessors, GB/s, GFLOP/s in f32 (of the
-# largest part), and the PTX version that names it.
-CHIPS: dict[str, tuple[int, int, int, str]] = {
-    "sm_80": (108, 1900, 19500, "+ptx80"),
-    "sm_86": (84, 900, 37000, "+ptx80"),
-    "sm_89": (128, 1000, 82000, "+ptx80"),
-    "sm_90": (132, 3300, 67000, "+ptx81"),
-    "sm_90a": (132, 3300, 67000, "+ptx81"),
-    "sm_100": (148, 8000, 75000, "+ptx86"),
-    "sm_100a": (148, 8000, 75000, "+ptx86"),
-    "sm_120": (170, 1790, 104000, "+ptx87"),
-}
 MODULE = "redfuse_gpu"  # the gpu.module of all kernels of a program
-
-
-def features(chip: str, text: str) -> str:
-    """The PTX version for a program's text: products of floats of 8 bits came with 8.4 (CUDA
-    12.4)."""
-    named = CHIPS[chip][3]
-    return max(named, "+ptx84") if "f8E" in text and _number(chip) >= 89 else named
 
 
 def resolve(target: str) -> str:
@@ -43,20 +23,21 @@ def resolve(target: str) -> str:
 
     Without a name it is this machine's first GPU.
     """
-    chips = gputargets.named_chips(target, CHIPS) or [_first_chip(target)]
+    chips = gputargets.named_chips(target) or [_first_chip(target)]
     return f"cuda:{','.join(chips)}"
 
 
 def _first_chip(target: str) -> str:
-    device = gputargets.first_device(target, "sm_90a", CHIPS, "the driver")
+    device = gputargets.first_device(target, "the driver")
+    known = list(gputargets.chips("cuda"))
     found = device["chip"]
-    chip = f"{found}a" if f"{found}a" in CHIPS else found
-    if chip in CHIPS:
+    chip = f"{found}a" if f"{found}a" in known else found
+    if chip in known:
         return chip
-    older = [name for name in CHIPS if _number(name) <= _number(found) and name[-1] != "a"]
+    older = [name for name in known if _number(name) <= _number(found) and name[-1] != "a"]
     if not older:
         raise TargetError(
-            f"target '{target}': {device['name']} is {found}, expected sm_80 or later"
+            f"target '{target}': {device['name']} is {found}, expected {known[0]} or later"
         )
     return older[-1]  # PTX of an older one runs on it
 
@@ -67,18 +48,7 @@ def _number(chip: str) -> int:
 
 def machine_text() -> str:
     """One line about this machine's GPUs, and what programs can be compiled for without one."""
-    return gputargets.machine_text("cuda", CHIPS)
-
-
-def target(chip: str) -> Target:
-    """What the cost model needs to know of a chip.
-
-    A unit is a multiprocessor: ``l1`` its shared memory, ``l2`` so large that an eighth of it,
-    what a block may keep, is a block's shared memory. ``vector_bits`` is what a block's register
-    tiles are sized by.
-    """
-    units, bandwidth, flops, _ = CHIPS[chip]
-    return Target("cuda", units, 512, 64 << 10, 512 << 10, flops, bandwidth, launch_ns=3000)
+    return gputargets.machine_text("cuda")
 
 
 def take_ptx(module: Any) -> bytes:

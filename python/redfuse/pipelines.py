@@ -64,16 +64,18 @@ def unfused() -> list[tuple[str, str]]:
     return _all(UNFUSED)
 
 
-def fused_rocm(options: Options, chip: str, tiles: Sequence[int] = ()) -> list[tuple[str, str]]:
+def attach_target(chip: str) -> str:
+    """The textual pipeline that puts ``redfuse.target`` of a GPU on a module."""
+    return f"builtin.module(redfuse-attach-target{{chip={chip}}})"
+
+
+def fused_rocm(options: Options, tiles: Sequence[int] = ()) -> list[tuple[str, str]]:
     """The same for an AMD GPU: "rocdl" leaves kernels in the ROCDL dialect, of which LLVM IR is
     made, "llvm" the host code."""
-    return _all(ROCM, [*_words(options, tiles), f"chip={chip}"])
+    return _all(ROCM, _words(options, tiles))
 
 
-def fused_gpu(
-    options: Options, chip: str, features: str, tiles: Sequence[int] = ()
-) -> list[tuple[str, str]]:
+def fused_gpu(options: Options, tiles: Sequence[int] = ()) -> list[tuple[str, str]]:
     """The same for an NVIDIA GPU: "plan" says how kernels run on matrix units, "nvvm" leaves PTX
     in a gpu.binary, "llvm" the host code that launches it."""
-    of_chip = [f"chip={chip}", f"features={features}", f"opt-level={options.opt_level}"]
-    return _all(CUDA, [*_words(options, tiles), *of_chip])
+    return _all(CUDA, [*_words(options, tiles), f"opt-level={options.opt_level}"])

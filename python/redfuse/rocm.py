@@ -16,17 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from . import gputargets, processes
-from .attributes import Target
 from .codeobject import notes
 from .cuda import Resources
 from .errors import CompileError, TargetError
 
-# Compute units, GB/s, GFLOP/s in f32 (of a large part), lanes of a wave.
-CHIPS: dict[str, tuple[int, int, int, int]] = {
-    "gfx90a": (104, 1600, 22600, 64),
-    "gfx942": (304, 5300, 81700, 64),
-    "gfx1100": (96, 960, 61000, 32),
-}
 TRIPLE = "amdgcn-amd-amdhsa"
 _BACKEND = """\
 import sys
@@ -53,16 +46,17 @@ def resolve(target: str) -> str:
 
     Without a name it is this machine's first AMD GPU.
     """
-    chips = gputargets.named_chips(target, CHIPS) or [_first_chip(target)]
+    chips = gputargets.named_chips(target) or [_first_chip(target)]
     return f"rocm:{','.join(chips)}"
 
 
 def _first_chip(target: str) -> str:
-    device = gputargets.first_device(target, "gfx942", CHIPS, "the AMD GPU runtime")
+    device = gputargets.first_device(target, "the AMD GPU runtime")
+    known = gputargets.chips("rocm")
     chip = device["chip"]
-    if chip not in CHIPS:
+    if chip not in known:
         raise TargetError(
-            f"target '{target}': {device['name']} is {chip}, expected {' or '.join(CHIPS)}"
+            f"target '{target}': {device['name']} is {chip}, expected {' or '.join(known)}"
         )
     return chip
 
@@ -71,7 +65,7 @@ def machine_text() -> str:
     """One line: this machine's AMD GPUs, what programs are compiled for, and what that lacks."""
     missing = missing_tools()
     needs = f"; needs {' and '.join(missing)}" if missing else ""
-    return gputargets.machine_text("rocm", CHIPS) + needs
+    return gputargets.machine_text("rocm") + needs
 
 
 def missing_tools() -> list[str]:
@@ -80,12 +74,6 @@ def missing_tools() -> list[str]:
     if find_lld() is None:
         missing.append("ld.lld (the package ziglang has one)")
     return missing
-
-
-def target(chip: str) -> Target:
-    """What the cost model needs to know of a chip (see ``cuda``)."""
-    units, bandwidth, flops, _ = CHIPS[chip]
-    return Target("rocm", units, 512, 64 << 10, 512 << 10, flops, bandwidth, launch_ns=5000)
 
 
 def take_ir(module: Any) -> str:

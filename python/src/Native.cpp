@@ -427,6 +427,24 @@ void defineNative(py::module_ &m) {
            }),
            py::arg("images"), py::arg("family") = "cuda");
   m.def(
+      "chips",
+      [](const std::string &family) {
+        py::list list;
+        for (size_t i = 0; i < redfuseChipCount(); ++i) {
+          RedfuseChip chip = redfuseChipGet(i);
+          if (std::string(chip.family.data, chip.family.length) == family)
+            list.append(py::dict(py::arg("name") =
+                                     py::str(chip.name.data, chip.name.length),
+                                 py::arg("lanes") = chip.lanes,
+                                 py::arg("elf_machine") = chip.elfMachine));
+        }
+        return list;
+      },
+      py::arg("family"),
+      "The architectures of 'cuda' or 'rocm' that code is made for: name, "
+      "lanes (of a warp or wave), elf_machine (AMD's: in a code object's "
+      "header).");
+  m.def(
       "devices",
       [](const std::string &family) {
         RedfuseBytes error{nullptr, 0};

@@ -80,20 +80,17 @@ def variants(opt_level: int, seed: int = 0, more: int = 99, target: str = CPU) -
 
 
 def stages(variant: Variant) -> tuple[list[tuple[str, str]], str | None]:
-    """The pipelines of a variant, and what describes its machine, for a GPU."""
-    machine = None
+    """The pipelines of a variant, and its architecture, for a GPU."""
+    chip = None
     if not variant.options.fuse:
         return pipelines.unfused(), None
     tiles = [variant.tile] * 8 if variant.tile else []
     if variant.target == CPU:
         pairs = pipelines.fused(variant.options, tiles)
     else:
-        from redfuse import cuda
-
         chip = gputargets.chips_of(variant.target)[0]
-        pairs = pipelines.fused_gpu(variant.options, chip, cuda.CHIPS[chip][3], tiles)
-        machine = cuda.target(chip)
-    return pairs, machine
+        pairs = pipelines.fused_gpu(variant.options, tiles)
+    return pairs, chip
 
 
 class Built(NamedTuple):
@@ -118,9 +115,9 @@ def build(source: Source, variant: Variant, made: dict[str, Executable] | None =
     made: executables by what the program was before code was generated; one that is there
         already is not made again.
     """
-    pairs, machine = stages(variant)
+    pairs, chip = stages(variant)
     shared = "outline" if variant.options.fuse else "prepare"
-    lowered = compiler._lower(source, variant.options, pairs, shared, machine)
+    lowered = compiler._lower(source, variant.options, pairs, shared, chip)
     key = f"{variant.target} {REASON.sub('', str(lowered.module))}"
     if made is not None and key in made:
         return Built(made[key], lowered.explanation)

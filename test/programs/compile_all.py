@@ -21,7 +21,7 @@ import attempt
 import processes
 import suites
 from attempt import BAD, COMPILED, CRASHED, ERROR, LATE, REFUSED, UNFUSED, Row
-from redfuse import cache, cuda, gputargets, rocm
+from redfuse import cache, gputargets, rocm
 from redfuse.compiler import resolve_target
 
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "programs"
@@ -61,8 +61,10 @@ def parser() -> argparse.ArgumentParser:
 
 def all_targets() -> list[str]:
     """Every architecture that this build compiles for, if its tools are there, and the cpu."""
-    found = [f"cuda:{chip}" for chip in cuda.CHIPS]
-    found += [f"rocm:{chip}" for chip in rocm.CHIPS] if not rocm.missing_tools() else []
+    found = [f"cuda:{chip}" for chip in gputargets.chips("cuda")]
+    found += (
+        [f"rocm:{chip}" for chip in gputargets.chips("rocm")] if not rocm.missing_tools() else []
+    )
     return [*found, "cpu"]
 
 

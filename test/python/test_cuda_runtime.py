@@ -51,4 +51,4 @@ def test_an_old_driver(tmp_path: Path) -> None:
 def test_no_driver() -> None:
     done = try_a_call(Path("/nonexistent"), "cuda")
     assert "no NVIDIA driver on this machine (libcuda.so.1 was not found)" in done.stdout
-    assert "cuda:sm_90a" in done.stdout
+    assert "as cuda:sm_120 (sm_80, " in done.stdout

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import redfuse
-from redfuse import codeobject, rocm
+from redfuse import codeobject, gputargets, rocm
 
 CORPUS = Path(__file__).parents[1] / "e2e" / "corpus"
 NAMES = sorted(path.stem for path in CORPUS.glob("*.mlir"))
@@ -25,15 +25,15 @@ SHORT_PRODUCTS = {"attention_bf16", "quant_int8_gemm"}
 @pytest.mark.parametrize("name", NAMES)
 def test_the_corpus(name: str) -> None:
     """Built for every architecture; what the metadata says is what the target has."""
-    target = f"rocm:{','.join(rocm.CHIPS)}"
+    target = f"rocm:{','.join(gputargets.chips('rocm'))}"
     exe = redfuse.compile(CORPUS / f"{name}.mlir", target=target, options={"cache": False})
-    assert [variant.chip for variant in exe.variants] == list(rocm.CHIPS)
+    assert [variant.chip for variant in exe.variants] == list(gputargets.chips("rocm"))
     for variant in exe.variants:
         ((chip, image),) = variant.images
         assert codeobject.chip(image) == chip == variant.chip
         facts = codeobject.notes(image)
         assert facts["amdhsa.target"].startswith(f"amdgcn-amd-amdhsa--{chip}")
-        wave = rocm.CHIPS[chip][3]
+        wave = gputargets.chips("rocm")[chip].lanes
         kernels = facts["amdhsa.kernels"]
         told = [4 * (k[".vgpr_spill_count"] + k[".sgpr_spill_count"]) for k in kernels]
         assert [kernel.spills for kernel in variant.resources] == told
@@ -65,7 +65,7 @@ HIDDEN = {f"hidden_block_count_{d}" for d in "xyz"} | {f"hidden_group_size_{d}" 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("chip", rocm.CHIPS)
+@pytest.mark.parametrize("chip", gputargets.chips("rocm"))
 def test_instructions(chip: str) -> None:
     """16 bytes a load, lanes by permutes and swizzles, LDS between waves, exponentials in line."""
     text = redfuse.compile(
@@ -73,7 +73,7 @@ def test_instructions(chip: str) -> None:
     ).asm
     wanted = ["global_load_(dwordx4|b128)", "ds_bpermute_b32", "v_(pk_)?fma"]
     # Where waves are of 64 lanes the 64 threads of a row are one.
-    is_wide = rocm.CHIPS[chip][3] == 64
+    is_wide = gputargets.chips("rocm")[chip].lanes == 64
     wanted += ["ds_swizzle_b32"] if is_wide else ["s_barrier", "ds_(read|load)_b32"]
     for one in wanted:
         assert re.search(one, text), one

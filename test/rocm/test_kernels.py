@@ -7,10 +7,10 @@ from pathlib import Path
 
 import fake_driver
 import pytest
-from redfuse import rocm
+from redfuse import gputargets
 
 
-@pytest.mark.parametrize("chip", rocm.CHIPS)
+@pytest.mark.parametrize("chip", gputargets.chips("rocm"))
 def test_kernels(chip: str, tmp_path: Path) -> None:
     fake_driver.build(tmp_path, fake_driver.FAKE / "waves.c", "libwaves.so")
     fake_driver.run_cases(

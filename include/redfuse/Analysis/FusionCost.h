@@ -3,6 +3,7 @@
 #define REDFUSE_ANALYSIS_FUSIONCOST_H
 
 #include "redfuse/Analysis/FusionSpace.h"
+#include "redfuse/Support/Chips.h"
 
 namespace redfuse {
 
@@ -11,6 +12,10 @@ inline constexpr llvm::StringLiteral kTargetAttr = "redfuse.target";
 
 /// The target of the module around `op`, or a small CPU where there is none.
 TargetAttr getTargetOf(mlir::Operation *op);
+/// Its architecture; null where it does not say.
+const Chip *getChipOf(mlir::Operation *op);
+/// The same; says where there is none.
+llvm::FailureOr<const Chip *> requireChip(mlir::Operation *op);
 
 /// The cost of evaluating one body op for one point, in additions.
 double getOpCost(mlir::Operation *op);

@@ -11,6 +11,8 @@
 #ifndef REDFUSE_ANALYSIS_MATRIXINSTRUCTION_H
 #define REDFUSE_ANALYSIS_MATRIXINSTRUCTION_H
 
+#include "redfuse/Support/Chips.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -97,14 +99,11 @@ struct MatrixInstruction {
   bool hasVectors() const { return form != Form::Words && form != Form::Pairs; }
 };
 
-/// The instruction of an architecture (sm_90a, gfx942) for operands that are any of
-/// `left` and `right`, best first.
+/// The instruction of an architecture for operands that are any of `left` and
+/// `right`, best first.
 std::optional<MatrixInstruction>
-findMatrixInstruction(llvm::StringRef chip, llvm::ArrayRef<MatrixElement> left,
+findMatrixInstruction(const Chip &chip, llvm::ArrayRef<MatrixElement> left,
                       llvm::ArrayRef<MatrixElement> right, mlir::Type sum);
-
-/// Lanes of a warp or wave.
-int64_t lanesOf(llvm::StringRef chip);
 
 } // namespace redfuse
 

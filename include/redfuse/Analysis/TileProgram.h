@@ -125,8 +125,8 @@ public:
     unsigned lanes = 16;
     /// Whether sums of products are nests of their own, over packed operands.
     bool hasContractions = true;
-    /// The architecture whose matrix instructions may be used; empty: none.
-    std::string chip;
+    /// The architecture whose matrix instructions may be used; null: none.
+    const Chip *chip = nullptr;
   };
 
   static mlir::FailureOr<std::unique_ptr<TileProgram>>

@@ -66,8 +66,8 @@ def PlanMatrices : Pass<"redfuse-plan-matrices", "mlir::ModuleOp"> {
   let summary = "Choose how kernels run on matrix units";
   let description = [{
     A kernel whose contractions are products of 16-bit floats can run on the matrix
-    units of `chip`: the `redfuse.launch` gets a `#redfuse.matrix_plan` that says
-    all that is chosen, by the cost model or as hints of the schedule ask for it:
+    units of the chip of the module's `redfuse.target`: the `redfuse.launch` gets a
+    `#redfuse.matrix_plan` that says all that is chosen, by the cost model or as hints of the schedule ask for it:
     tiles, where operands are, who loads and who multiplies, the ring, blocks that
     share sums or folds, the order of tiles, how results leave, how far pivots lag.
     A launch whose kernel does not fit gets the reason (`redfuse.no_matrices`), and
@@ -80,7 +80,7 @@ def PlanMatrices : Pass<"redfuse-plan-matrices", "mlir::ModuleOp"> {
         outs(%c : memref<512x512xf32>)
     ```
 
-    becomes, by `-redfuse-plan-matrices=chip=sm_90a`,
+    becomes, for an H100,
 
     ```mlir
     redfuse.launch @k ins(%a, %b : memref<512x512xbf16>, memref<512x512xbf16>)
@@ -89,8 +89,6 @@ def PlanMatrices : Pass<"redfuse-plan-matrices", "mlir::ModuleOp"> {
          tiles = [128, 128, 0], groups = 2, group_rows = 64, slots = 7, ...>}
     ```
   }];
-  let options = [Option<"chip", "chip", "std::string", /*default=*/"\"\"",
-                        "the architecture, as sm_90a: whose matrix units may be used">];
   let dependentDialects = ["redfuse::RedfuseDialect"];
 }
 
@@ -136,7 +134,7 @@ def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
     multiprocessors is the module's `redfuse.target`'s.
 
     A launch with a plan (`redfuse.matrices`, by `redfuse-plan-matrices`) runs on the
-    matrix units of `chip` as that says. By warpgroups: one warp loads tiles by tensor
+    matrix units of the target's chip as that says. By warpgroups: one warp loads tiles by tensor
     maps into a ring in shared memory, warpgroups of 64 rows multiply, and what is
     computed between products stays in registers as fragments. The products of a step of a
     fold run while those of the step before are added to its states. Nothing is planned
@@ -185,8 +183,9 @@ def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [Option<"chip", "chip", "std::string", /*default=*/"\"\"",
-                        "the architecture, as sm_90a: whose matrix units may be used">];
+  let options = [Option<"strict", "strict", "bool", /*default=*/"false",
+                        "use nothing that only some GPUs have: matrix units add up in an "
+                        "order and with roundings of their own">];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect",
                            "mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect",
                            "mlir::NVVM::NVVMDialect", "mlir::math::MathDialect",

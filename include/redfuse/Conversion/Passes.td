@@ -45,27 +45,32 @@ def ExpandSmallFloats : Pass<"redfuse-expand-small-floats"> {
 def LowerTiles : Pass<"redfuse-lower-tiles"> {
   let summary = "Lower the tile dialect to instructions";
   let description = [{
-    Every op of the [tile dialect](tile.md) becomes the instructions of the target
-    `chip`: an op of the NVVM dialect where that says all, else inline PTX. Values
-    of its types become registers: addresses of shared memory, and one value for
+    Every op of the [tile dialect](tile.md) becomes the instructions of the chip of
+    the module's `redfuse.target`: an op of the NVVM dialect where that says all, else
+    inline PTX. Values of its types become registers: addresses of shared memory, and one value for
     each register of accumulators and operands, which loops and conditions carry.
-    Instructions appear in the order of the ops. An op that `chip` does not have is
+    Instructions appear in the order of the ops. An op that the chip does not have is
     an error. So is one that breaks a rule that can be seen: a wait that gives elements of
     a product which may still run, or a slot given back while a product, or the warp
     itself, may still read it.
 
     ```mlir
-    func.func @f(%at: i32) {
-      %b = tile.barrier at %at
-      tile.init_barrier %b arrivals 8
-      tile.commit_copies
-      return
+    module attributes {redfuse.target = #redfuse.target<"cuda", units = 132,
+        vector_bits = 512, l1 = 65536, l2 = 524288, flops = 67000, bandwidth = 3300,
+        launch_ns = 3000, chip = "sm_90">} {
+      func.func @f(%at: i32) {
+        %b = tile.barrier at %at
+        tile.init_barrier %b arrivals 8
+        tile.commit_copies
+        return
+      }
     }
     ```
 
     becomes
 
     ```mlir
+    // ...
     func.func @f(%at: i32) {
       %arrivals = arith.constant 8 : i32
       llvm.inline_asm has_side_effects asm_dialect = att
@@ -77,8 +82,6 @@ def LowerTiles : Pass<"redfuse-lower-tiles"> {
     }
     ```
   }];
-  let options = [Option<"chip", "chip", "std::string", /*default=*/"\"sm_90a\"",
-                        "the architecture, as sm_90a">];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::LLVM::LLVMDialect",
                            "mlir::NVVM::NVVMDialect", "mlir::scf::SCFDialect"];
 }
@@ -146,6 +149,64 @@ def LowerDeviceLibraries : Pass<"redfuse-lower-device-libraries"> {
     ```
   }];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::ROCDL::ROCDLDialect"];
+}
+
+def AttachNVVMTarget : Pass<"redfuse-attach-nvvm-target", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Say what PTX is made for";
+  let description = [{
+    Gives a `gpu.module` the target that `gpu-module-to-binary` makes PTX for: the
+    chip of `redfuse.target`, the first PTX version that has it (and products of
+    8-bit floats, where any are in the module), and LLVM's level: `opt-level`, or that
+    of the module's `redfuse.most_opt_level` (`redfuse-kernel-to-gpu`) where that is
+    lower; the attribute is dropped.
+
+    ```mlir
+    module attributes {redfuse.target = #redfuse.target<"cuda", units = 108,
+        vector_bits = 512, l1 = 65536, l2 = 524288, flops = 19500, bandwidth = 1900,
+        launch_ns = 3000, chip = "sm_80">} {
+      gpu.module @redfuse_gpu attributes {redfuse.most_opt_level = 1 : i64} {
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+      // ...
+      gpu.module @redfuse_gpu [#nvvm.target<O = 1, chip = "sm_80", features = "+ptx80">] {
+      }
+    ```
+  }];
+  let options = [Option<"level", "opt-level", "unsigned", /*default=*/"3",
+                        "LLVM's optimisation level">];
+  let dependentDialects = ["mlir::NVVM::NVVMDialect"];
+}
+
+def ConvertToROCDL : Pass<"redfuse-convert-to-rocdl", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Convert the gpu dialect to ROCDL for the target's chip";
+  let description = [{
+    Runs upstream's `convert-gpu-to-rocdl`, which takes the chip as an option, for
+    that of `redfuse.target`, with HIP as the runtime.
+
+    ```mlir
+    module attributes {redfuse.target = #redfuse.target<"rocm", units = 304,
+        vector_bits = 512, l1 = 65536, l2 = 524288, flops = 81700, bandwidth = 5300,
+        launch_ns = 5000, chip = "gfx942">} {
+      gpu.module @redfuse_gpu {
+        gpu.func @k() kernel { gpu.return }
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+      // ...
+      gpu.module @redfuse_gpu {
+        llvm.func @k() attributes {gpu.kernel, rocdl.kernel} { llvm.return }
+      }
+    ```
+  }];
 }
 
 def LowerDeviceLaunches : Pass<"redfuse-lower-device-launches", "mlir::ModuleOp"> {
@@ -441,35 +502,6 @@ def PackedEntries : Pass<"redfuse-packed-entries", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
-}
-
-def AttachNVVMTarget : Pass<"redfuse-attach-nvvm-target", "mlir::gpu::GPUModuleOp"> {
-  let summary = "Say what a gpu.module is compiled for";
-  let description = [{
-    Attaches an `#nvvm.target`. Its level of optimisation is `opt-level`, or that of the
-    module's `redfuse.most_opt_level` (`redfuse-kernel-to-gpu`) where that is lower; the
-    attribute is dropped.
-
-    ```mlir
-    gpu.module @m attributes {redfuse.most_opt_level = 1 : i64} {
-    }
-    ```
-
-    becomes
-
-    ```mlir
-    gpu.module @m [#nvvm.target<O = 1, chip = "sm_90a", features = "+ptx83">] {
-    }
-    ```
-  }];
-  let options = [
-    Option<"chip", "chip", "std::string", /*default=*/"\"sm_90a\"",
-           "the architecture, as sm_90a">,
-    Option<"features", "features", "std::string", /*default=*/"\"+ptx83\"",
-           "the PTX version, as +ptx83">,
-    Option<"level", "opt-level", "unsigned", /*default=*/"3",
-           "LLVM's optimisation level">];
-  let dependentDialects = ["mlir::NVVM::NVVMDialect"];
 }
 
 #endif // REDFUSE_CONVERSION_PASSES_TD

@@ -11,7 +11,8 @@ class OpPassManager;
 namespace redfuse {
 
 /// What the pipelines `redfuse-cpu`, `redfuse-cuda`, `redfuse-rocm`,
-/// `redfuse-state` and `redfuse-unfused` are asked for.
+/// `redfuse-state` and `redfuse-unfused` are asked for. For which machine says the
+/// module's `redfuse.target` (`redfuse-attach-target`).
 struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   ListOption<std::string> stages{
       *this, "stages",
@@ -42,12 +43,6 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   ListOption<int64_t> along{
       *this, "along",
       llvm::cl::desc("number and axis of the argument that a state streams")};
-  Option<std::string> chip{*this, "chip",
-                           llvm::cl::desc("the GPU's architecture, as sm_90a"),
-                           llvm::cl::init("")};
-  Option<std::string> features{*this, "features",
-                               llvm::cl::desc("the PTX version, as +ptx83"),
-                               llvm::cl::init("+ptx83")};
   Option<unsigned> level{*this, "opt-level",
                          llvm::cl::desc("LLVM's optimisation level"),
                          llvm::cl::init(3)};

@@ -249,6 +249,34 @@ def NarrowDoubles : Pass<"redfuse-narrow-doubles"> {
 
 // Layers 3 to 5: fuse, schedule, derive -----------------------------------------
 
+def AttachTarget : Pass<"redfuse-attach-target", "mlir::ModuleOp"> {
+  let summary = "Say which GPU to compile for";
+  let description = [{
+    Puts `redfuse.target` on the module: what is known of `chip`, an architecture of
+    `Chips.def`. All passes behind read it. A target that the module has keeps its
+    numbers and is given the chip; one of another chip is an error.
+
+    ```mlir
+    module {
+      func.func private @f(tensor<8xf32>) -> tensor<8xf32>
+    }
+    ```
+
+    becomes, by `-redfuse-attach-target=chip=sm_90a`,
+
+    ```mlir
+    module attributes {redfuse.target = #redfuse.target<"cuda",
+        units = 132, vector_bits = 512, l1 = 65536, l2 = 524288, flops = 67000,
+        bandwidth = 3300, launch_ns = 3000, chip = "sm_90a">} {
+      func.func private @f(tensor<8xf32>) -> tensor<8xf32>
+    }
+    ```
+  }];
+  let options = [Option<"chip", "chip", "std::string", /*default=*/"\"\"",
+                        "the architecture, as sm_90a">];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
 def Fuse : Pass<"redfuse-fuse"> {
   let summary = "Make one cascade of cascades that feed each other";
   let description = [{

@@ -116,7 +116,7 @@ DenseMap<Value, BlockArgument> redfuse::findDestinations(KernelOp kernel) {
 }
 
 LogicalResult KernelGenerator::makePrograms(bool hasContractions,
-                                            StringRef chip) {
+                                            const Chip *chip) {
   SmallVector<TileDim> tileDims(space.numDims);
   ScheduleAttr schedule = space.schedule;
   for (unsigned d = 0; d < space.numDims; ++d) {
@@ -173,7 +173,7 @@ LogicalResult KernelGenerator::makePrograms(bool hasContractions,
     TileProgram::Options options;
     options.lanes = lanes;
     options.hasContractions = hasContractions;
-    options.chip = chip.str();
+    options.chip = chip;
     FailureOr<std::unique_ptr<TileProgram>> program =
         TileProgram::create(op, tileDims, sourceOf, options);
     if (failed(program))

@@ -55,7 +55,7 @@ namespace {
 class GpuKernelGenerator : public KernelGenerator {
 public:
   GpuKernelGenerator(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
-                     unsigned lanes, int64_t units, StringRef chip)
+                     unsigned lanes, int64_t units, const Chip *chip)
       : KernelGenerator(kernel, launch, space, lanes), units(units),
         chip(chip) {}
 
@@ -71,7 +71,7 @@ private:
   void synchronize() override { gpu::BarrierOp::create(b, loc); }
 
   int64_t units;
-  StringRef chip;
+  const Chip *chip;
   SmallVector<TileRequest, 0> inShared, inWorkspace;
   int64_t sharedBytes = 0;
 };
@@ -199,7 +199,7 @@ void GpuKernelGenerator::divideTiles() {
 
 /// As many threads as the largest nest has points, in whole warps.
 unsigned GpuKernelGenerator::chooseThreads(const GpuEmitter &gpuEmitter) const {
-  int64_t most = lanesOf(chip);
+  int64_t most = getWarpLanes(chip);
   for (auto &[op, program] : programs)
     for (const Group &group : program->getGroups()) {
       int64_t points = 1;
@@ -299,7 +299,7 @@ LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   ValueRange operands = entry->getArguments().drop_front(first);
   makeSpace(operands);
   auto gpuEmitter =
-      std::make_unique<GpuEmitter>(b, loc, lanes, dims, lanesOf(chip));
+      std::make_unique<GpuEmitter>(b, loc, lanes, dims, getWarpLanes(chip));
   GpuEmitter *own = gpuEmitter.get();
   emitter = std::move(gpuEmitter);
   unsigned threads = own->threads = chooseThreads(*own);
@@ -364,16 +364,15 @@ static unsigned chooseLanes(LaunchOp launch) {
   return std::clamp<int64_t>(16 / width, 1, 8);
 }
 
-static DeviceLimits limitsOf(StringRef chip) {
+static DeviceLimits limitsOf(const Chip *chip) {
   DeviceLimits limits;
-  limits.warp = lanesOf(chip);
-  int version = 0;
-  if (StringRef digits(chip);
-      !digits.consume_front("sm_") || digits.consumeInteger(10, version))
+  limits.warp = getWarpLanes(chip);
+  if (!chip)
     return limits;
-  limits.sharedBytes = sharedBytesOf(chip);
-  limits.overlapsLaunches = version >= 90;
-  limits.cluster = version >= 90 ? 8 : 1;
+  if (chip->has(AsyncCopies))
+    limits.sharedBytes = getBlockSharedBytes(*chip);
+  limits.overlapsLaunches = chip->has(OverlappedLaunches);
+  limits.cluster = chip->has(Clusters) ? kMostClusterBlocks : 1;
   return limits;
 }
 
@@ -406,6 +405,7 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
             .wasInterrupted() == false)
       return;
     units = getTargetOf(module).getUnits();
+    chip = strict ? nullptr : getChipOf(module);
     limits = limitsOf(chip);
     device = getDeviceModule(module);
     hasMatrices = false;
@@ -449,8 +449,7 @@ private:
       return refuse("expected a #redfuse.matrix_plan");
     std::optional<MatrixTarget> target = findMatrixTarget(chip);
     if (!target)
-      return refuse("the chip, '" + chip +
-                    "', has no matrix units that are known");
+      return refuse("the target has no matrix units that are known");
     std::string why;
     std::optional<PlannedMatrix> planned =
         readPlan(from.kernel, from.launch, whole, *target, record, why);
@@ -466,7 +465,7 @@ private:
   /// that share a fold merges in registers.
   FailureOr<bool> generateProducts(KernelLaunch &from,
                                    const KernelSpace &whole) {
-    if (mergesInLaunch(from.kernel) || chip.empty())
+    if (mergesInLaunch(from.kernel) || !chip)
       return false;
     KernelSpace wide = widenTiles(whole);
     GpuKernelGenerator planner(from.kernel, from.launch, wide,
@@ -511,6 +510,8 @@ private:
   }
 
   int64_t units = 0;
+  /// Null where nothing of it may be relied on.
+  const Chip *chip = nullptr;
   DeviceLimits limits;
   gpu::GPUModuleOp device;
   bool hasMatrices = false;

@@ -1,4 +1,5 @@
-//===- AttachNVVMTarget.cpp - what a gpu.module is compiled for ------------===//
+//===- AttachNVVMTarget.cpp - what LLVM makes PTX for ----------------------===//
+#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Codegen/GPU/Common/DeviceModule.h"
 #include "redfuse/Conversion/Passes.h"
 
@@ -10,6 +11,33 @@ namespace redfuse {
 } // namespace redfuse
 
 using namespace mlir;
+using namespace redfuse;
+
+/// The first PTX version with products of 8-bit floats (CUDA 12.4).
+static constexpr unsigned kFloat8Ptx = 84;
+
+/// Whether anything in a module is of 8-bit floats.
+static bool hasFloat8(gpu::GPUModuleOp module) {
+  auto isFloat8 = [](Type type) {
+    return type
+        .walk([](FloatType part) {
+          return part.getWidth() == 8 ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  auto isOfFloat8 = [&](Operation *op) {
+    if (llvm::any_of(op->getOperandTypes(), isFloat8) ||
+        llvm::any_of(op->getResultTypes(), isFloat8) ||
+        llvm::any_of(op->getAttrs(), [&](NamedAttribute named) {
+          auto type = dyn_cast<TypeAttr>(named.getValue());
+          return type && isFloat8(type.getValue());
+        }))
+      return WalkResult::interrupt();
+    return WalkResult::advance();
+  };
+  return module->walk(isOfFloat8).wasInterrupted();
+}
 
 namespace {
 struct AttachNVVMTarget
@@ -18,13 +46,20 @@ struct AttachNVVMTarget
 
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
+    FailureOr<const Chip *> chip = requireChip(module);
+    if (failed(chip))
+      return signalPassFailure();
+    unsigned ptx = (*chip)->ptx;
+    if ((*chip)->has(Float8Products) && hasFloat8(module))
+      ptx = std::max(ptx, kFloat8Ptx);
     unsigned most = level;
     if (auto limit = dyn_cast_if_present<IntegerAttr>(
-            module->removeAttr(redfuse::kMostOptLevelAttr)))
+            module->removeAttr(kMostOptLevelAttr)))
       most = std::min<unsigned>(most, limit.getInt());
     Builder b(&getContext());
     module.setTargetsAttr(b.getArrayAttr(b.getAttr<NVVM::NVVMTargetAttr>(
-        most, "nvptx64-nvidia-cuda", chip, features)));
+        most, "nvptx64-nvidia-cuda", (*chip)->name,
+        "+ptx" + std::to_string(ptx))));
   }
 };
 } // namespace

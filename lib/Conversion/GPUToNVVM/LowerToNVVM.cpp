@@ -20,12 +20,6 @@ using namespace mlir;
 
 namespace {
 struct NVVMOptions : PassPipelineOptions<NVVMOptions> {
-  Option<std::string> chip{*this, "chip",
-                           llvm::cl::desc("the architecture, as sm_90a"),
-                           llvm::cl::init("sm_90a")};
-  Option<std::string> features{*this, "features",
-                               llvm::cl::desc("the PTX version, as +ptx83"),
-                               llvm::cl::init("+ptx83")};
   Option<unsigned> level{*this, "opt-level",
                          llvm::cl::desc("LLVM's optimisation level"),
                          llvm::cl::init(3)};
@@ -35,13 +29,10 @@ struct NVVMOptions : PassPipelineOptions<NVVMOptions> {
 };
 } // namespace
 
-void redfuse::buildLowerToNVVM(OpPassManager &pm, StringRef chip,
-                               StringRef features, unsigned level,
-                               bool strict) {
+void redfuse::buildLowerToNVVM(OpPassManager &pm, unsigned level, bool strict) {
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
-  device.addPass(
-      redfuse::createAttachNVVMTarget({chip.str(), features.str(), level}));
-  device.addPass(redfuse::createLowerTiles({chip.str()}));
+  device.addPass(redfuse::createAttachNVVMTarget({level}));
+  device.addPass(redfuse::createLowerTiles());
   redfuse::addDeviceCleanup(device);
   if (!strict)
     device.addPass(redfuse::createExpandMath());
@@ -61,7 +52,6 @@ void redfuse::registerLowerToNVVMPipeline() {
       "redfuse-lower-to-nvvm",
       "lower the module's gpu.func to the NVVM dialect, with a target",
       [](OpPassManager &pm, const NVVMOptions &options) {
-        buildLowerToNVVM(pm, options.chip, options.features, options.level,
-                         options.strict);
+        buildLowerToNVVM(pm, options.level, options.strict);
       });
 }

@@ -17,17 +17,9 @@
 
 using namespace mlir;
 
-namespace {
-struct ROCDLOptions : PassPipelineOptions<ROCDLOptions> {
-  Option<std::string> chip{*this, "chip",
-                           llvm::cl::desc("the architecture, as gfx942"),
-                           llvm::cl::init("gfx942")};
-};
-} // namespace
-
-void redfuse::buildLowerToROCDL(OpPassManager &pm, StringRef chip) {
+void redfuse::buildLowerToROCDL(OpPassManager &pm) {
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
-  device.addPass(redfuse::createLowerTiles({chip.str()}));
+  device.addPass(redfuse::createLowerTiles());
   redfuse::addDeviceCleanup(device);
   device.addPass(math::createMathExtendToSupportedTypes());
   // On functions: on a module the pass means an NVIDIA GPU's instructions.
@@ -35,10 +27,7 @@ void redfuse::buildLowerToROCDL(OpPassManager &pm, StringRef chip) {
   redfuse::addDeviceControlFlow(device);
   // Before ROCDL: what LLVM has an intrinsic for needs no device library.
   device.addPass(createConvertMathToLLVMPass());
-  ConvertGpuOpsToROCDLOpsOptions options;
-  options.chipset = chip.str();
-  options.runtime = gpu::amd::Runtime::HIP;
-  device.addPass(createConvertGpuOpsToROCDLOps(options));
+  device.addPass(redfuse::createConvertToROCDL());
   redfuse::addDeviceToLLVM(device);
   device.addPass(createReconcileUnrealizedCastsPass());
   device.addPass(redfuse::createExternSharedMemory());
@@ -46,10 +35,7 @@ void redfuse::buildLowerToROCDL(OpPassManager &pm, StringRef chip) {
 }
 
 void redfuse::registerLowerToROCDLPipeline() {
-  PassPipelineRegistration<ROCDLOptions>(
-      "redfuse-lower-to-rocdl",
-      "lower the module's gpu.func to the ROCDL dialect",
-      [](OpPassManager &pm, const ROCDLOptions &options) {
-        buildLowerToROCDL(pm, options.chip);
-      });
+  PassPipelineRegistration<>("redfuse-lower-to-rocdl",
+                             "lower the module's gpu.func to the ROCDL dialect",
+                             [](OpPassManager &pm) { buildLowerToROCDL(pm); });
 }

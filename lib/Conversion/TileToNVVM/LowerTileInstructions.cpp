@@ -9,7 +9,7 @@ using namespace redfuse;
 using namespace redfuse::tile;
 
 static std::optional<MatrixInstruction> findInstruction(MmaOp op,
-                                                        StringRef chip) {
+                                                        const Chip &chip) {
   std::optional<MatrixElement> left = findMatrixElement(op.getLeftElement());
   std::optional<MatrixElement> right = findMatrixElement(op.getRightElement());
   if (!left || !right)
@@ -19,14 +19,14 @@ static std::optional<MatrixInstruction> findInstruction(MmaOp op,
       getElementTypeOrSelf(op.getSums().front().getType()));
 }
 
-LogicalResult tile::checkInstruction(MmaOp op, StringRef chip) {
+LogicalResult tile::checkInstruction(MmaOp op, const Chip &chip) {
   std::optional<MatrixInstruction> instruction = findInstruction(op, chip);
   if (!instruction)
     return op.emitOpError()
            << "multiplies " << op.getLeftElement() << " by "
            << op.getRightElement() << " into "
            << getElementTypeOrSelf(op.getSums().front().getType())
-           << ", for which '" << chip << "' has no instruction";
+           << ", for which '" << chip.name << "' has no instruction";
   size_t words = instruction->wordsPerRow();
   size_t all = instruction->rowsPerLane * words;
   Type sum = instruction->sum;
@@ -39,13 +39,13 @@ LogicalResult tile::checkInstruction(MmaOp op, StringRef chip) {
   if (op.getLeft().size() != all || op.getRight().size() != words)
     return op.emitOpError()
            << "has " << op.getLeft().size() << " words of rows and "
-           << op.getRight().size() << " of a column; on '" << chip
+           << op.getRight().size() << " of a column; on '" << chip.name
            << "' a lane has " << all << " and " << words;
   if (int64_t(op.getSums().size()) != count ||
       !llvm::all_of(op.getSums().getTypes(),
                     [&](Type type) { return type == sum; }))
     return op.emitOpError()
-           << "has " << op.getSums().size() << " sums; on '" << chip
+           << "has " << op.getSums().size() << " sums; on '" << chip.name
            << "' a lane has " << count << " of " << sum;
   return success();
 }
@@ -54,7 +54,7 @@ namespace {
 
 /// After checkInstruction.
 struct LowerMma : OpConversionPattern<MmaOp> {
-  LowerMma(const TypeConverter &types, MLIRContext *context, StringRef chip)
+  LowerMma(const TypeConverter &types, MLIRContext *context, const Chip &chip)
       : OpConversionPattern(types, context), chip(chip) {}
 
   LogicalResult matchAndRewrite(MmaOp op, OpAdaptor adaptor,
@@ -66,13 +66,13 @@ struct LowerMma : OpConversionPattern<MmaOp> {
                                       adaptor.getRight(), adaptor.getSums()));
     return success();
   }
-  StringRef chip;
+  const Chip &chip;
 };
 
 } // namespace
 
 void tile::populateInstructionPatterns(const TypeConverter &types,
                                        RewritePatternSet &patterns,
-                                       StringRef chip) {
+                                       const Chip &chip) {
   patterns.add<LowerMma>(types, patterns.getContext(), chip);
 }

@@ -166,7 +166,7 @@ private:
 
 struct LowerWarpMultiply : OpConversionPattern<MultiplyOp> {
   LowerWarpMultiply(const TypeConverter &types, MLIRContext *context,
-                    StringRef chip)
+                    const Chip &chip)
       : OpConversionPattern(types, context), chip(chip) {}
 
   LogicalResult matchAndRewrite(MultiplyOp op, OneToNOpAdaptor adaptor,
@@ -211,7 +211,7 @@ struct LowerWarpMultiply : OpConversionPattern<MultiplyOp> {
     b.replaceOpWithMultiple(op, ArrayRef{ValueRange(sums)});
     return success();
   }
-  StringRef chip;
+  const Chip &chip;
 };
 
 /// Nothing runs: elements are there.
@@ -240,7 +240,7 @@ LogicalResult tile::checkWarpProduct(MultiplyOp op) {
 
 void tile::populateWarpProductPatterns(const TypeConverter &types,
                                        RewritePatternSet &patterns,
-                                       StringRef chip) {
+                                       const Chip &chip) {
   patterns.add<LowerWarpMultiply>(types, patterns.getContext(), chip);
   patterns.add<LowerWarpWait>(types, patterns.getContext());
 }

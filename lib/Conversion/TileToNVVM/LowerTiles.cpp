@@ -1,6 +1,7 @@
 //===- LowerTiles.cpp - the tile dialect to instructions -------------------===//
 #include "TileLowering.h"
 
+#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/TileRules.h"
 #include "redfuse/Conversion/Passes.h"
 
@@ -90,38 +91,38 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
   }
 
   /// Says of the first op that `chip` lacks what it needs.
-  LogicalResult checkTargets() {
-    StringRef number = chip;
-    int architecture = 0;
-    if (number.consume_front("sm_") && number.consumeInteger(10, architecture))
-      architecture = 0;
+  LogicalResult checkTargets(const Chip &chip) {
     auto result = getOperation()->walk([&](Operation *op) {
       if (!isa_and_nonnull<tile::TileDialect>(op->getDialect()))
         return WalkResult::advance();
       StringRef needed;
-      if (op->hasTrait<tile::Sm80>() && architecture < 80)
-        needed = "sm_80 or later";
-      else if (op->hasTrait<tile::Sm90>() && architecture < 90)
-        needed = "sm_90 or later";
-      else if (hasRows(op, 128) && tile::hasWarpgroups(chip))
+      if (op->hasTrait<tile::NeedsAsyncCopies>() && !chip.has(AsyncCopies))
+        needed = "copies that run beside the threads";
+      else if (op->hasTrait<tile::NeedsTensorMaps>() && !chip.has(TensorMaps))
+        needed = "tensor maps and their barriers";
+      else if (hasRows(op, 128) && chip.has(Warpgroups))
         needed = "products of single warps";
       if (auto product = dyn_cast<tile::MmaOp>(op))
         return WalkResult(tile::checkInstruction(product, chip));
       if (needed.empty()) {
         auto product = dyn_cast<tile::MultiplyOp>(op);
-        if (product && !tile::hasWarpgroups(chip))
+        if (product && !chip.has(Warpgroups))
           return WalkResult(tile::checkWarpProduct(product));
         return WalkResult::advance();
       }
-      op->emitOpError() << "needs " << needed << "; the target is '" << chip
-                        << "'";
+      op->emitOpError() << "needs " << needed << "; the target is '"
+                        << chip.name << "'";
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());
   }
 
   void runOnOperation() override {
-    if (failed(checkTargets()) || failed(tile::checkRules(getOperation())))
+    FailureOr<const Chip *> found = requireChip(getOperation());
+    if (failed(found))
+      return signalPassFailure();
+    const Chip &chip = **found;
+    if (failed(checkTargets(chip)) || failed(tile::checkRules(getOperation())))
       return signalPassFailure();
     MLIRContext *context = &getContext();
     RegisterTypes types(context);
@@ -131,7 +132,7 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
     tile::populateCopyPatterns(types, patterns);
     tile::populateInstructionPatterns(types, patterns, chip);
     tile::populateOperandPatterns(types, patterns);
-    if (tile::hasWarpgroups(chip))
+    if (chip.has(Warpgroups))
       tile::populateProductPatterns(types, patterns);
     else
       tile::populateWarpProductPatterns(types, patterns, chip);

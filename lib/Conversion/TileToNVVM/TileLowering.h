@@ -3,6 +3,7 @@
 #define REDFUSE_LIB_CONVERSION_TILELOWERING_H
 
 #include "redfuse/Codegen/GPU/Common/InlinePtx.h"
+#include "redfuse/Support/Chips.h"
 
 #include "mlir/Transforms/DialectConversion.h"
 #include "redfuse/Dialect/Tile/IR/Tile.h"
@@ -71,11 +72,11 @@ void populateBarrierPatterns(const mlir::TypeConverter &types,
 void populateCopyPatterns(const mlir::TypeConverter &types,
                           mlir::RewritePatternSet &patterns);
 /// Says if `chip` has no such instruction, or one of other registers.
-llvm::LogicalResult checkInstruction(MmaOp op, llvm::StringRef chip);
+llvm::LogicalResult checkInstruction(MmaOp op, const Chip &chip);
 /// Products of a warp or wave, by the instructions of `chip`.
 void populateInstructionPatterns(const mlir::TypeConverter &types,
                                  mlir::RewritePatternSet &patterns,
-                                 llvm::StringRef chip);
+                                 const Chip &chip);
 /// Operands and accumulators in registers.
 void populateOperandPatterns(const mlir::TypeConverter &types,
                              mlir::RewritePatternSet &patterns);
@@ -87,7 +88,7 @@ llvm::LogicalResult checkWarpProduct(MultiplyOp op);
 /// Products of a warpgroup, each warp by itself.
 void populateWarpProductPatterns(const mlir::TypeConverter &types,
                                  mlir::RewritePatternSet &patterns,
-                                 llvm::StringRef chip);
+                                 const Chip &chip);
 /// Copies of rows by many threads.
 void populateRowPatterns(const mlir::TypeConverter &types,
                          mlir::RewritePatternSet &patterns);

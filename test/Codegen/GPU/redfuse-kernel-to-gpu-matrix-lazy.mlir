@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-plan-matrices=chip=sm_90a -redfuse-lazy-pivots -redfuse-kernel-to-gpu=chip=sm_90a -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
 
 // A running maximum that is only a pivot stays while no value of a warp's rows is
 // further above it than the mean of what is summed allows. What a move takes is in
@@ -40,6 +40,8 @@
 #v = affine_map<(i, j, d, e) -> (j, e)>
 #r = affine_map<(i, j, d, e) -> (i)>
 #o = affine_map<(i, j, d, e) -> (i, e)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 2, vector_bits = 256, l1 = 32768,
+    l2 = 1048576, flops = 150, bandwidth = 20, launch_ns = 2000>} {
 func.func @weighted_rows(%q: memref<256x64xbf16>, %k: memref<4096x64xbf16>, %v: memref<4096x64xbf16>, %out: memref<256x64xbf16>) {
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
       outs(%out : memref<256x64xbf16>)
@@ -100,6 +102,7 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
   } -> tensor<256x64xbf16>
   redfuse.yield %res : tensor<256x64xbf16>
 }
+}
 
 // -----
 
@@ -112,6 +115,8 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
 #v = affine_map<(i, j, d, e) -> (j, e)>
 #r = affine_map<(i, j, d, e) -> (i)>
 #o = affine_map<(i, j, d, e) -> (i, e)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 2, vector_bits = 256, l1 = 32768,
+    l2 = 1048576, flops = 150, bandwidth = 20, launch_ns = 2000>} {
 func.func @logs(%q: memref<256x64xbf16>, %k: memref<4096x64xbf16>, %v: memref<4096x64xbf16>, %out: memref<256x64xbf16>) {
   redfuse.launch @logs_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
       outs(%out : memref<256x64xbf16>)
@@ -175,6 +180,7 @@ redfuse.kernel @logs_0 attributes {num_inputs = 3 : i64,
   } -> tensor<256x64xbf16>
   redfuse.yield %res : tensor<256x64xbf16>
 }
+}
 
 // -----
 
@@ -188,6 +194,8 @@ redfuse.kernel @logs_0 attributes {num_inputs = 3 : i64,
 #v = affine_map<(i, j, d, e) -> (j, e)>
 #r = affine_map<(i, j, d, e) -> (i)>
 #o = affine_map<(i, j, d, e) -> (i, e)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 2, vector_bits = 256, l1 = 32768,
+    l2 = 1048576, flops = 150, bandwidth = 20, launch_ns = 2000>} {
 func.func @sums(%q: memref<256x64xbf16>, %k: memref<4096x64xbf16>, %v: memref<4096x64xbf16>, %out: memref<256x64xbf16>) {
   redfuse.launch @sums_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
       outs(%out : memref<256x64xbf16>)
@@ -247,4 +255,5 @@ redfuse.kernel @sums_0 attributes {num_inputs = 3 : i64,
     redfuse.yield %t : bf16
   } -> tensor<256x64xbf16>
   redfuse.yield %res : tensor<256x64xbf16>
+}
 }

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-plan-matrices=chip=sm_90a -redfuse-lazy-pivots -redfuse-kernel-to-gpu=chip=sm_90a | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu | FileCheck %s
 
 // Results that go through shared memory where that is asked for: every warp has a
 // part of its own, copies boxes of it, and goes on.
@@ -19,6 +19,8 @@
 #v = affine_map<(i, j, d, e) -> (j, e)>
 #r = affine_map<(i, j, d, e) -> (i)>
 #o = affine_map<(i, j, d, e) -> (i, e)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 2, vector_bits = 256, l1 = 32768,
+    l2 = 1048576, flops = 150, bandwidth = 20, launch_ns = 2000>} {
 func.func @weighted_rows(%q: memref<256x64xbf16>, %k: memref<4096x64xbf16>, %v: memref<4096x64xbf16>, %out: memref<256x64xbf16>) {
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
       outs(%out : memref<256x64xbf16>)
@@ -79,4 +81,4 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
   } -> tensor<256x64xbf16>
   redfuse.yield %res : tensor<256x64xbf16>
 }
-
+}

@@ -1,5 +1,5 @@
-// RUN: redfuse-opt %s -redfuse-plan-matrices=chip=sm_90a -redfuse-lazy-pivots -redfuse-kernel-to-gpu=chip=sm_90a -split-input-file | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-plan-matrices=chip=sm_90a -redfuse-lazy-pivots -redfuse-kernel-to-gpu=chip=sm_90a -redfuse-lower-to-nvvm=chip=sm_90a -split-input-file | FileCheck %s --check-prefix=NVVM
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu -redfuse-lower-to-nvvm -split-input-file | FileCheck %s --check-prefix=NVVM
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu -split-input-file | FileCheck %s --check-prefix=PLAIN
 
 // Two products a step: weights of the first's result, masked below the diagonal,

@@ -1,5 +1,5 @@
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90a -split-input-file | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_80 -split-input-file | FileCheck %s --check-prefix=OLD
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-kernel-to-gpu -split-input-file | FileCheck %s --check-prefix=OLD
 
 // A kernel waits for the one before it before it reads anything; what it will read first it asks the
 // second-level cache for before that (hint `ahead`). With its loads under way it lets the next one start.
@@ -15,6 +15,8 @@
 
 #x = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 2, vector_bits = 256, l1 = 32768,
+    l2 = 1048576, flops = 150, bandwidth = 20, launch_ns = 2000>} {
 func.func @sum(%x: memref<64x1024xf32>, %out: memref<64xf32>) {
   redfuse.launch @sum_0 ins(%x : memref<64x1024xf32>) outs(%out : memref<64xf32>)
   return
@@ -29,6 +31,7 @@ redfuse.kernel @sum_0 attributes {num_inputs = 1 : i64,
     redfuse.yield %s : f32
   } -> tensor<64xf32>
   redfuse.yield %0 : tensor<64xf32>
+}
 }
 
 // -----
@@ -50,6 +53,8 @@ redfuse.kernel @sum_0 attributes {num_inputs = 1 : i64,
 
 #x = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 2, vector_bits = 256, l1 = 32768,
+    l2 = 1048576, flops = 150, bandwidth = 20, launch_ns = 2000>} {
 func.func @rows(%x: memref<6400x8192xbf16>, %out: memref<6400xf32>) {
   redfuse.launch @rows_0 ins(%x : memref<6400x8192xbf16>) outs(%out : memref<6400xf32>)
   return
@@ -65,6 +70,7 @@ redfuse.kernel @rows_0 attributes {num_inputs = 1 : i64,
     redfuse.yield %s : f32
   } -> tensor<6400xf32>
   redfuse.yield %0 : tensor<6400xf32>
+}
 }
 
 // -----
@@ -85,6 +91,8 @@ redfuse.kernel @rows_0 attributes {num_inputs = 1 : i64,
 
 #x = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 2, vector_bits = 256, l1 = 32768,
+    l2 = 1048576, flops = 150, bandwidth = 20, launch_ns = 2000>} {
 func.func @many(%x: memref<6400x8192xbf16>, %out: memref<6400xf32>) {
   redfuse.launch @many_0 ins(%x : memref<6400x8192xbf16>) outs(%out : memref<6400xf32>)
   return
@@ -100,4 +108,5 @@ redfuse.kernel @many_0 attributes {num_inputs = 1 : i64,
     redfuse.yield %s : f32
   } -> tensor<6400xf32>
   redfuse.yield %0 : tensor<6400xf32>
+}
 }

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90 | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-kernel-to-gpu | FileCheck %s
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu | FileCheck %s
 
 // Three launches of one kernel on buffers of the same types: one function.

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu=chip=sm_90 | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-kernel-to-gpu | FileCheck %s
 // RUN: redfuse-opt %s -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=PLAIN
 
 // Rows of 64 KiB, each scaled by the same 64 KiB: blocks stay, as many as run at a time, and walk

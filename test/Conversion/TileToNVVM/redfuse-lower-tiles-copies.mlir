@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-lower-tiles -canonicalize -cse | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-lower-tiles -canonicalize -cse | FileCheck %s
 
 // A copy is an instruction for each panel of 128 bytes, 64 columns of 16 bits.
 

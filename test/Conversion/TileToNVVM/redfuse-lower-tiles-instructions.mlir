@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -split-input-file -redfuse-lower-tiles=chip=sm_80 -verify-diagnostics | FileCheck %s
+// RUN: redfuse-opt %s -split-input-file -redfuse-attach-target=chip=sm_80 -redfuse-lower-tiles -verify-diagnostics | FileCheck %s
 
 // mma.sync: words of two rows, the first of each first.
 

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-lower-to-nvvm=chip=sm_90a -gpu-module-to-binary=format=isa | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-lower-to-nvvm -gpu-module-to-binary=format=isa | FileCheck %s
 
 // A whole small kernel: 64 rows of one matrix times 64 columns of another, a sum of
 // 64 a step, through a ring of two slots; one thread loads, a warpgroup multiplies.

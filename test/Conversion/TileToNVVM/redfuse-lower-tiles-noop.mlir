@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-lower-tiles | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-lower-tiles | FileCheck %s
 
 // What is not of the tile dialect stays as it is, loops and constants included.
 

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-lower-tiles -canonicalize -cse | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-lower-tiles -canonicalize -cse | FileCheck %s
 
 // From zero, both operands in shared memory: descriptors of the addresses (units of
 // 16 bytes; 1024 bytes from 8 rows to the next 8; for the sum along rows, the bytes

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-lower-tiles -canonicalize -cse | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-lower-tiles -canonicalize -cse | FileCheck %s
 
 // Roles are a chain of conditions on the warp's number. Who has fewer registers than
 // the kernel was compiled for gives some away, who has more takes them.

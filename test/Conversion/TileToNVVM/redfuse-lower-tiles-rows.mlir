@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-lower-tiles=chip=sm_80 -canonicalize -cse | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-lower-tiles -canonicalize -cse | FileCheck %s
 
 // Sixteen rows a pass, eight threads a row; the swizzle is the same in each pass. All
 // places are constants behind one of each kind.

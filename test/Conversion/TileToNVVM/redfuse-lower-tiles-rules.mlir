@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -split-input-file -verify-diagnostics -redfuse-lower-tiles
+// RUN: redfuse-opt %s -split-input-file -verify-diagnostics -redfuse-attach-target=chip=sm_90a -redfuse-lower-tiles
 
 func.func @too_early(%a: i32) -> f32 {
   %t = tile.view at %a : !tile.shared<64x64xbf16>

@@ -1,5 +1,5 @@
-// RUN: redfuse-opt %s -redfuse-lower-tiles=chip=sm_80 -canonicalize -cse | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-lower-tiles=chip=sm_100a -canonicalize -cse | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-lower-tiles -canonicalize -cse | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_100a -redfuse-lower-tiles -canonicalize -cse | FileCheck %s
 
 // Without warpgroups every warp multiplies its own rows: four matrices of 8 x 8 are
 // read of each operand, a row at a time where two neighbours of the sum are

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-lower-tiles -canonicalize -cse | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-lower-tiles -canonicalize -cse | FileCheck %s
 
 // A ring is two addresses; a slot's barriers are 16 bytes.
 

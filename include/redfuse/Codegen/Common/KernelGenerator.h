@@ -107,9 +107,9 @@ protected:
     std::function<void(TileBuffer)> give;
   };
 
-  /// `chip`: whose matrix instructions may be used.
+  /// `chip`: whose matrix instructions may be used, if any.
   mlir::LogicalResult makePrograms(bool hasContractions = true,
-                                   llvm::StringRef chip = {});
+                                   const Chip *chip = nullptr);
   /// Extents and whole-dim tiles; `operands` are the launch's in the function.
   void makeSpace(mlir::ValueRange operands);
   /// Tells the emitter what the operands are, and clones scalar code.

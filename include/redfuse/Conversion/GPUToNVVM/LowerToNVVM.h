@@ -10,11 +10,10 @@ class OpPassManager;
 
 namespace redfuse {
 
-/// From `gpu.func` on memrefs to the NVVM dialect for `chip` (sm_90a) and a PTX
-/// version (`features`, +ptx83); `gpu-module-to-binary` makes PTX of it.
+/// From `gpu.func` on memrefs to the NVVM dialect for the chip of the module's
+/// `redfuse.target`; `gpu-module-to-binary` makes PTX of it.
 /// `strict`: no instructions of lower accuracy than the functions of libdevice.
-void buildLowerToNVVM(mlir::OpPassManager &pm, llvm::StringRef chip,
-                      llvm::StringRef features, unsigned level,
+void buildLowerToNVVM(mlir::OpPassManager &pm, unsigned level,
                       bool strict = false);
 void registerLowerToNVVMPipeline();
 

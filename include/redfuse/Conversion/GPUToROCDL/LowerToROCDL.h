@@ -10,10 +10,11 @@ class OpPassManager;
 
 namespace redfuse {
 
-/// From `gpu.func` on memrefs to the ROCDL dialect for `chip` (gfx942). Math
+/// From `gpu.func` on memrefs to the ROCDL dialect for the
+/// chip of the module's `redfuse.target`. Math
 /// becomes arithmetic, so that nothing of ROCm's device libraries is needed but
 /// the sizes of grid and block.
-void buildLowerToROCDL(mlir::OpPassManager &pm, llvm::StringRef chip);
+void buildLowerToROCDL(mlir::OpPassManager &pm);
 void registerLowerToROCDLPipeline();
 
 } // namespace redfuse

@@ -1,6 +1,8 @@
 //===- RedfuseDialect.cpp - registration, attributes, reducers ------------===//
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 
+#include "redfuse/Support/Chips.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -272,9 +274,16 @@ MatrixPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 StringAttr, int64_t units, int64_t vectorBits,
-                                 int64_t l1, int64_t l2, int64_t flops,
-                                 int64_t bandwidth, int64_t launchNs) {
+                                 StringAttr name, int64_t units,
+                                 int64_t vectorBits, int64_t l1, int64_t l2,
+                                 int64_t flops, int64_t bandwidth,
+                                 int64_t launchNs, StringAttr chip) {
+  if (chip) {
+    const Chip *known = findChip(chip);
+    if (!known || known->family != name.getValue())
+      return emitError() << "'" << name.getValue() << "' has no chip '"
+                         << chip.getValue() << "'; known are " << listChips();
+  }
   for (int64_t v : {units, vectorBits, l1, l2, flops, bandwidth})
     if (v <= 0)
       return emitError() << "expected positive capacities and rates, got " << v;

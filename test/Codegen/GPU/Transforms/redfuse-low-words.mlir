@@ -1,5 +1,5 @@
 // RUN: redfuse-opt %s -pass-pipeline="builtin.module(gpu.module(redfuse-low-words))" | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-lower-to-nvvm | FileCheck %s --check-prefix=WHOLE
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-lower-to-nvvm | FileCheck %s --check-prefix=WHOLE
 
 // The low word of an f64 is moved to a register of its own: a store of 32 bits of
 // the f64's register is a conversion to ptxas.

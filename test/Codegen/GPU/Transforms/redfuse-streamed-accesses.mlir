@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-lower-to-nvvm | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-lower-to-nvvm | FileCheck %s
 // RUN: redfuse-opt %s -pass-pipeline="builtin.module(gpu.module(redfuse-streamed-accesses))" | FileCheck %s --check-prefix=ALONE
 
 // Vectors of 4, 8 or 16 bytes that are moved once leave nothing in the first-level cache.

@@ -116,6 +116,11 @@ module attributes {redfuse.a = #redfuse.schedule<map, grid = [0], tiles = [1], g
 
 // -----
 
+// expected-error @below {{'rocm' has no chip 'sm_80'; known are sm_80, sm_86}}
+module attributes {redfuse.a = #redfuse.target<"rocm", units = 1, vector_bits = 512, l1 = 1, l2 = 1, flops = 1, bandwidth = 1, launch_ns = 0, chip = "sm_80">} {}
+
+// -----
+
 // expected-error @below {{expected positive capacities and rates, got 0}}
 module attributes {redfuse.a = #redfuse.target<"cpu", units = 0, vector_bits = 512, l1 = 1, l2 = 1, flops = 1, bandwidth = 1, launch_ns = 0>} {}
 

@@ -7,9 +7,8 @@
 #ifndef REDFUSE_CODEGEN_GPU_TARGET_MATRIXTARGET_H
 #define REDFUSE_CODEGEN_GPU_TARGET_MATRIXTARGET_H
 
-#include "llvm/ADT/StringRef.h"
+#include "redfuse/Support/Chips.h"
 
-#include <cstdint>
 #include <optional>
 
 namespace redfuse {
@@ -33,12 +32,11 @@ struct MatrixTarget {
   int64_t loaderWarps() const { return hasWarpgroups ? 4 : 0; }
 };
 
-/// Bytes of shared memory that a block of an architecture (sm_90a) may have; 0 where
-/// that is not known.
-int64_t sharedBytesOf(llvm::StringRef chip);
+/// Bytes of shared memory that a block may have; 0 where that is not known.
+int64_t getBlockSharedBytes(const Chip &chip);
 
-/// Of an architecture, if there is a generator for its matrix units.
-std::optional<MatrixTarget> findMatrixTarget(llvm::StringRef chip);
+/// Of an architecture, if one is known and there is a generator for its matrix units.
+std::optional<MatrixTarget> findMatrixTarget(const Chip *chip);
 
 } // namespace redfuse
 

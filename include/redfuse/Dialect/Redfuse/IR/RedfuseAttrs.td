@@ -228,19 +228,24 @@ def Redfuse_TargetAttr : Redfuse_Attr<"Target", "target"> {
     `vector_bits` the width of one vector register, the cache sizes are bytes of
     one worker's share, the rates are of the whole machine: `flops` fused
     multiply-adds in f32 count 2, `bandwidth` bytes a second of main memory,
-    `launch_ns` the fixed cost of one kernel.
+    `launch_ns` the fixed cost of one kernel. `chip` is the architecture of a GPU,
+    one of `Chips.def`, which says what else is known of it; kernels are generated
+    for it.
 
-    Example: `#redfuse.target<"cpu", units = 2, vector_bits = 512, l1 = 49152,
+    Examples: `#redfuse.target<"cpu", units = 2, vector_bits = 512, l1 = 49152,
     l2 = 1048576, flops = 300, bandwidth = 40, launch_ns = 2000>` (rates in
-    giga-units).
+    giga-units), `#redfuse.target<"cuda", units = 132,
+    vector_bits = 512, l1 = 65536, l2 = 524288, flops = 67000, bandwidth = 3300,
+    launch_ns = 3000, chip = "sm_90a">`.
   }];
   let parameters = (ins
     "::mlir::StringAttr":$name, "int64_t":$units, "int64_t":$vectorBits,
     "int64_t":$l1, "int64_t":$l2, "int64_t":$flops, "int64_t":$bandwidth,
-    "int64_t":$launchNs);
+    "int64_t":$launchNs, OptionalParameter<"::mlir::StringAttr">:$chip);
   let assemblyFormat = [{
     `<` $name `,` `units` `=` $units `,` `vector_bits` `=` $vectorBits `,` `l1` `=` $l1 `,`
-    `l2` `=` $l2 `,` `flops` `=` $flops `,` `bandwidth` `=` $bandwidth `,` `launch_ns` `=` $launchNs `>`
+    `l2` `=` $l2 `,` `flops` `=` $flops `,` `bandwidth` `=` $bandwidth `,` `launch_ns` `=` $launchNs
+    (`,` `chip` `=` $chip^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -17,11 +17,13 @@
 #include "redfuse/Dialect/Tile/IR/TileTypes.h.inc"
 
 namespace redfuse::tile {
-/// The targets that have an op: sm_80 and later, sm_90 and later.
+/// What an op needs of its target (`ChipFeature`).
 template <typename OpTy>
-class Sm80 : public mlir::OpTrait::TraitBase<OpTy, Sm80> {};
+class NeedsAsyncCopies
+    : public mlir::OpTrait::TraitBase<OpTy, NeedsAsyncCopies> {};
 template <typename OpTy>
-class Sm90 : public mlir::OpTrait::TraitBase<OpTy, Sm90> {};
+class NeedsTensorMaps : public mlir::OpTrait::TraitBase<OpTy, NeedsTensorMaps> {
+};
 
 /// Whether values of a type are tensor maps of 128 bytes.
 inline bool isTensorMap(mlir::Type type) {
@@ -29,9 +31,6 @@ inline bool isTensorMap(mlir::Type type) {
   return vector && vector.getRank() == 1 && vector.getDimSize(0) == 16 &&
          vector.getElementType().isInteger(64);
 }
-
-/// Whether products of `chip` are those of warpgroups, which go on meanwhile.
-inline bool hasWarpgroups(llvm::StringRef chip) { return chip == "sm_90a"; }
 
 /// A tile, and a panel of one, start at multiples of this.
 inline constexpr int64_t kTileAlignment = 1024;

@@ -30,8 +30,8 @@ def Tile_Dialect : Dialect {
     makes elements of it.
 
     An address is a 32-bit address of shared memory, `i32`. An op with
-    a trait `Sm80` or `Sm90` needs an NVIDIA GPU of that or a later architecture;
-    for others `redfuse-lower-tiles` refuses it.
+    a trait `NeedsAsyncCopies` or `NeedsTensorMaps` needs an NVIDIA GPU that has these,
+    of compute capability 8.0 or 9.0; for others `redfuse-lower-tiles` refuses it.
   }];
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = [];
@@ -129,13 +129,12 @@ def Tile_OperandType : Tile_MatrixType<"Operand", "operand"> {
 // Ops
 //===----------------------------------------------------------------------===//
 
-// The targets that have an op; one without these is everywhere.
-class Tile_Target<string name> : NativeOpTrait<name> {
+// What an op needs of its target; one without these is everywhere.
+class Tile_Needs<string name> : NativeOpTrait<name> {
   let cppNamespace = "::redfuse::tile";
 }
-// sm_80 and later, and sm_90 and later.
-def Tile_Sm80 : Tile_Target<"Sm80">;
-def Tile_Sm90 : Tile_Target<"Sm90">;
+def Tile_NeedsAsyncCopies : Tile_Needs<"NeedsAsyncCopies">;
+def Tile_NeedsTensorMaps : Tile_Needs<"NeedsTensorMaps">;
 
 class Tile_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tile_Dialect, mnemonic, traits>;
@@ -145,7 +144,7 @@ def Tile_Shared : MemoryEffects<[MemRead, MemWrite]>;
 
 // Barriers and rings ------------------------------------------------------------
 
-def Tile_BarrierOp : Tile_Op<"barrier", [Tile_Sm90, Pure]> {
+def Tile_BarrierOp : Tile_Op<"barrier", [Tile_NeedsTensorMaps, Pure]> {
   let summary = "the barrier at an address";
   let description = [{
    
@@ -157,7 +156,7 @@ def Tile_BarrierOp : Tile_Op<"barrier", [Tile_Sm90, Pure]> {
   let assemblyFormat = "`at` $address attr-dict";
 }
 
-def Tile_RingOp : Tile_Op<"ring", [Tile_Sm80, Pure]> {
+def Tile_RingOp : Tile_Op<"ring", [Tile_NeedsAsyncCopies, Pure]> {
   let summary = "a ring of slots at an address";
   let description = [{
     Slots follow each other from `tiles` on, a multiple of 1024; slot s has its
@@ -173,7 +172,7 @@ def Tile_RingOp : Tile_Op<"ring", [Tile_Sm80, Pure]> {
   }];
 }
 
-class Tile_RingBarrierOp<string mnemonic> : Tile_Op<mnemonic, [Tile_Sm90, Pure]> {
+class Tile_RingBarrierOp<string mnemonic> : Tile_Op<mnemonic, [Tile_NeedsTensorMaps, Pure]> {
   let arguments = (ins Tile_RingType:$ring, I32:$slot);
   let results = (outs Tile_BarrierType:$result);
   let assemblyFormat = "$ring `[` $slot `]` attr-dict `:` qualified(type($ring))";
@@ -193,7 +192,7 @@ def Tile_EmptyOp : Tile_RingBarrierOp<"empty"> {
   }];
 }
 
-def Tile_SlotOp : Tile_Op<"slot", [Tile_Sm80, Pure]> {
+def Tile_SlotOp : Tile_Op<"slot", [Tile_NeedsAsyncCopies, Pure]> {
   let summary = "a tile in a slot of a ring";
   let description = [{
     The tile starts `offset` bytes into the slot, at a multiple of 1024, and ends
@@ -222,7 +221,7 @@ def Tile_ViewOp : Tile_Op<"view", [Pure]> {
   let assemblyFormat = "`at` $address attr-dict `:` qualified(type($result))";
 }
 
-def Tile_AdvanceOp : Tile_Op<"advance", [Tile_Sm80, Pure]> {
+def Tile_AdvanceOp : Tile_Op<"advance", [Tile_NeedsAsyncCopies, Pure]> {
   let summary = "the next slot of a ring, and its phase";
   let description = [{
         %next, %phase = tile.advance %ring[%slot], %now : !tile.ring<4 x 32768>
@@ -234,7 +233,7 @@ def Tile_AdvanceOp : Tile_Op<"advance", [Tile_Sm80, Pure]> {
   }];
 }
 
-def Tile_InitBarrierOp : Tile_Op<"init_barrier", [Tile_Sm90, Tile_Shared]> {
+def Tile_InitBarrierOp : Tile_Op<"init_barrier", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "prepares a barrier for a number of arrivals a phase";
   let description = [{
     By one thread; `tile.fence_barriers` and a synchronisation of the block come
@@ -247,7 +246,7 @@ def Tile_InitBarrierOp : Tile_Op<"init_barrier", [Tile_Sm90, Tile_Shared]> {
   let hasVerifier = 1;
 }
 
-def Tile_FenceBarriersOp : Tile_Op<"fence_barriers", [Tile_Sm90, Tile_Shared]> {
+def Tile_FenceBarriersOp : Tile_Op<"fence_barriers", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "shows prepared barriers to copies and to other blocks";
   let description = [{
     Between the preparation and the synchronisation of the block.
@@ -255,7 +254,7 @@ def Tile_FenceBarriersOp : Tile_Op<"fence_barriers", [Tile_Sm90, Tile_Shared]> {
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_WaitBarrierOp : Tile_Op<"wait_barrier", [Tile_Sm90, Tile_Shared]> {
+def Tile_WaitBarrierOp : Tile_Op<"wait_barrier", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "waits until the phase of a parity is over";
   let description = [{
     What arrivals of that phase made visible can be read. Who waits for a slot of
@@ -267,7 +266,7 @@ def Tile_WaitBarrierOp : Tile_Op<"wait_barrier", [Tile_Sm90, Tile_Shared]> {
   let assemblyFormat = "$barrier `phase` $parity attr-dict";
 }
 
-def Tile_ArriveOp : Tile_Op<"arrive", [Tile_Sm90, Tile_Shared]> {
+def Tile_ArriveOp : Tile_Op<"arrive", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "one arrival of a warp";
   let description = [{
     Lane 0 arrives, after what the warp has read. Products that read a slot must
@@ -279,7 +278,7 @@ def Tile_ArriveOp : Tile_Op<"arrive", [Tile_Sm90, Tile_Shared]> {
   let assemblyFormat = "$barrier `lane` $lane attr-dict";
 }
 
-def Tile_ExpectOp : Tile_Op<"expect", [Tile_Sm90, Tile_Shared]> {
+def Tile_ExpectOp : Tile_Op<"expect", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "one arrival of a thread that announces bytes";
   let description = [{
     The phase is over when that many bytes have come, too (`tile.copy`). 
@@ -291,7 +290,7 @@ def Tile_ExpectOp : Tile_Op<"expect", [Tile_Sm90, Tile_Shared]> {
   let hasVerifier = 1;
 }
 
-def Tile_AddressInOp : Tile_Op<"address_in", [Tile_Sm90, Pure]> {
+def Tile_AddressInOp : Tile_Op<"address_in", [Tile_NeedsTensorMaps, Pure]> {
   let summary = "the address of the same place in a block of the cluster";
   let description = [{
     Of that number, a constant or a value; for `tile.load ... cluster` and for
@@ -314,7 +313,7 @@ def Tile_AddressInOp : Tile_Op<"address_in", [Tile_Sm90, Pure]> {
 // Threads ------------------------------------------------------------------------
 
 class Tile_NamedBarrierOp<string mnemonic>
-    : Tile_Op<mnemonic, [Tile_Sm80, Tile_Shared]> {
+    : Tile_Op<mnemonic, [Tile_NeedsAsyncCopies, Tile_Shared]> {
   let arguments = (ins I64Attr:$barrier, I64Attr:$threads);
   let assemblyFormat = "`barrier` $barrier `threads` $threads attr-dict";
   let hasVerifier = 1;
@@ -338,14 +337,14 @@ def Tile_NotifyOp : Tile_NamedBarrierOp<"notify"> {
 }
 
 def Tile_SynchronizeClusterOp
-    : Tile_Op<"synchronize_cluster", [Tile_Sm90, Tile_Shared]> {
+    : Tile_Op<"synchronize_cluster", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "waits for all threads of all blocks of the cluster";
   let description = "What they stored before can be read.";
   let assemblyFormat = "attr-dict";
 }
 
 def Tile_RolesOp : Tile_Op<"roles", [
-    Tile_Sm90, NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+    Tile_NeedsTensorMaps, NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "what the warps of a block do, by their number";
   let description = [{
     The first warps of the block take the first region, and so on; `warp` is the
@@ -380,7 +379,7 @@ def Tile_RolesOp : Tile_Op<"roles", [
 
 def Tile_Word : AnyTypeOf<[F32, I32]>;
 
-def Tile_StoreOp : Tile_Op<"store", [Tile_Sm80, Tile_Shared]> {
+def Tile_StoreOp : Tile_Op<"store", [Tile_NeedsAsyncCopies, Tile_Shared]> {
   let summary = "stores one, two or four words in shared memory";
   let description = [{
     At `offset` bytes behind the address, a multiple of the size of all words.
@@ -395,7 +394,7 @@ def Tile_StoreOp : Tile_Op<"store", [Tile_Sm80, Tile_Shared]> {
   let hasVerifier = 1;
 }
 
-def Tile_LoadOp : Tile_Op<"load", [Tile_Sm80, Tile_Shared]> {
+def Tile_LoadOp : Tile_Op<"load", [Tile_NeedsAsyncCopies, Tile_Shared]> {
   let summary = "loads one, two or four words of shared memory";
   let description = [{
     With `cluster` the address is that of any block of the cluster
@@ -419,7 +418,7 @@ def Tile_Map
            "::mlir::VectorType">,
       BuildableType<"::mlir::VectorType::get({16}, $_builder.getI64Type())">;
 
-def Tile_CopyOp : Tile_Op<"copy", [Tile_Sm90, Tile_Shared]> {
+def Tile_CopyOp : Tile_Op<"copy", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "starts the copy of a tile from global memory";
   let description = [{
     By one thread. The tensor map, an argument of the kernel of type
@@ -439,7 +438,7 @@ def Tile_CopyOp : Tile_Op<"copy", [Tile_Sm90, Tile_Shared]> {
   let hasVerifier = 1;
 }
 
-def Tile_PrefetchOp : Tile_Op<"prefetch", [Tile_Sm90, Tile_Shared]> {
+def Tile_PrefetchOp : Tile_Op<"prefetch", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "asks the second-level cache for a tile of global memory";
   let description = [{
     By one thread. What is there when the tile is copied is what is copied, whoever
@@ -453,7 +452,7 @@ def Tile_PrefetchOp : Tile_Op<"prefetch", [Tile_Sm90, Tile_Shared]> {
   let hasVerifier = 1;
 }
 
-def Tile_CopyOutOp : Tile_Op<"copy_out", [Tile_Sm90, Tile_Shared]> {
+def Tile_CopyOutOp : Tile_Op<"copy_out", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "starts the copy of a tile to global memory";
   let description = [{
     By one thread, after `tile.fence_copies` and a synchronisation with the threads
@@ -470,18 +469,18 @@ def Tile_CopyOutOp : Tile_Op<"copy_out", [Tile_Sm90, Tile_Shared]> {
   let hasVerifier = 1;
 }
 
-def Tile_FenceCopiesOp : Tile_Op<"fence_copies", [Tile_Sm90, Tile_Shared]> {
+def Tile_FenceCopiesOp : Tile_Op<"fence_copies", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "shows what this thread stored in shared memory to copies";
   let description = "Products read it, too, only after this.";
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_CommitCopiesOp : Tile_Op<"commit_copies", [Tile_Sm90, Tile_Shared]> {
+def Tile_CommitCopiesOp : Tile_Op<"commit_copies", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "makes one group of the copies to global memory that this thread started";
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_WaitCopiesOp : Tile_Op<"wait_copies", [Tile_Sm90, Tile_Shared]> {
+def Tile_WaitCopiesOp : Tile_Op<"wait_copies", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "waits until at most that many groups of copies run";
   let description = [{
     Until they have read shared memory; what they wrote need not be visible.
@@ -493,7 +492,7 @@ def Tile_WaitCopiesOp : Tile_Op<"wait_copies", [Tile_Sm90, Tile_Shared]> {
   let hasVerifier = 1;
 }
 
-def Tile_CopyRowsOp : Tile_Op<"copy_rows", [Tile_Sm80, Tile_Shared]> {
+def Tile_CopyRowsOp : Tile_Op<"copy_rows", [Tile_NeedsAsyncCopies, Tile_Shared]> {
   let summary = "starts the copy of a tile from global memory, by many threads";
   let description = [{
     By `threads` threads, a multiple of 8, of which this one is `thread`: each
@@ -519,13 +518,13 @@ def Tile_CopyRowsOp : Tile_Op<"copy_rows", [Tile_Sm80, Tile_Shared]> {
   let hasVerifier = 1;
 }
 
-def Tile_CommitRowsOp : Tile_Op<"commit_rows", [Tile_Sm80, Tile_Shared]> {
+def Tile_CommitRowsOp : Tile_Op<"commit_rows", [Tile_NeedsAsyncCopies, Tile_Shared]> {
   let summary = "makes one group of the copies of rows that this thread started";
   let description = "Of those since the last group, or an empty one.";
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_WaitRowsOp : Tile_Op<"wait_rows", [Tile_Sm80, Tile_Shared]> {
+def Tile_WaitRowsOp : Tile_Op<"wait_rows", [Tile_NeedsAsyncCopies, Tile_Shared]> {
   let summary = "waits until at most that many groups of copies of rows run";
   let description = [{
     Of this thread's own: what others have copied can be read after a
@@ -538,7 +537,7 @@ def Tile_WaitRowsOp : Tile_Op<"wait_rows", [Tile_Sm80, Tile_Shared]> {
   let hasVerifier = 1;
 }
 
-def Tile_StoreBlockOp : Tile_Op<"store_block", [Tile_Sm90, Tile_Shared]> {
+def Tile_StoreBlockOp : Tile_Op<"store_block", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "stores 16 rows of 16 elements of a warp in a tile";
   let description = [{
     The four registers of each thread are those of 16 columns of a
@@ -598,7 +597,7 @@ def Tile_AccumulatorsOp : Tile_Op<"accumulators", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_PackOp : Tile_Op<"pack", [Tile_Sm80, Pure]> {
+def Tile_PackOp : Tile_Op<"pack", [Tile_NeedsAsyncCopies, Pure]> {
   let summary = "elements of accumulators as a left operand, rounded";
   let description = [{
     Two neighbours a register, to nearest even; nothing is exchanged.
@@ -611,7 +610,7 @@ def Tile_PackOp : Tile_Op<"pack", [Tile_Sm80, Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_ReadOperandOp : Tile_Op<"read_operand", [Tile_Sm80, Tile_Shared]> {
+def Tile_ReadOperandOp : Tile_Op<"read_operand", [Tile_NeedsAsyncCopies, Tile_Shared]> {
   let summary = "reads a left operand of a tile";
   let description = [{
     The 16 rows of the warp start at row `row` of the tile (`ldmatrix`).
@@ -627,7 +626,7 @@ def Tile_ReadOperandOp : Tile_Op<"read_operand", [Tile_Sm80, Tile_Shared]> {
 }
 
 def Tile_SettleOp : Tile_Op<"settle", [
-    Tile_Sm80, Tile_Shared,
+    Tile_NeedsAsyncCopies, Tile_Shared,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "waits until all lanes of the warp have read what they hold";
   let description = [{
@@ -643,7 +642,7 @@ def Tile_SettleOp : Tile_Op<"settle", [
 }
 
 def Tile_MultiplyOp : Tile_Op<"multiply", [
-    Tile_Sm80, Tile_Shared, AttrSizedOperandSegments]> {
+    Tile_NeedsAsyncCopies, Tile_Shared, AttrSizedOperandSegments]> {
   let summary = "starts a product of a warpgroup";
   let description = [{
     All four warps of a warpgroup come here. 64 rows of the left operand by the
@@ -682,7 +681,7 @@ def Tile_MultiplyOp : Tile_Op<"multiply", [
 }
 
 def Tile_WaitProductsOp : Tile_Op<"wait_products", [
-    Tile_Sm80, Tile_Shared, AttrSizedOperandSegments,
+    Tile_NeedsAsyncCopies, Tile_Shared, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "waits until at most that many products run";
   let description = [{

@@ -27,7 +27,7 @@ struct PlanMatrices : public redfuse::impl::PlanMatricesBase<PlanMatrices> {
     FailureOr<SmallVector<KernelLaunch>> launches = findLaunches(module);
     if (failed(launches))
       return signalPassFailure();
-    std::optional<MatrixTarget> target = findMatrixTarget(chip);
+    std::optional<MatrixTarget> target = findMatrixTarget(getChipOf(module));
     if (!target)
       return;
     int64_t units = getTargetOf(module).getUnits();

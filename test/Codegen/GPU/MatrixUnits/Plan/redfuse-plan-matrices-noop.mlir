@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-plan-matrices=chip=sm_90a | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices | FileCheck %s
 
 // What has a plan keeps it, and so does what has a reason for none.
 

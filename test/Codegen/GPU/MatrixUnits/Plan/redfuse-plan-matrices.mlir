@@ -1,5 +1,5 @@
-// RUN: redfuse-opt %s -redfuse-plan-matrices=chip=sm_90a -split-input-file | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-plan-matrices=chip=sm_80 -split-input-file | FileCheck %s --check-prefix=WARPS
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-matrices -split-input-file | FileCheck %s --check-prefix=WARPS
 // RUN: redfuse-opt %s -redfuse-plan-matrices -split-input-file | FileCheck %s --check-prefix=NONE
 
 // NONE-NOT: redfuse.matrices

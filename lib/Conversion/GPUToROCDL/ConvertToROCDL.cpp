@@ -1,0 +1,40 @@
+//===- ConvertToROCDL.cpp - the gpu dialect to ROCDL, for the target's chip -===//
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Conversion/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_CONVERTTOROCDL
+#include "redfuse/Conversion/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+namespace {
+struct ConvertToROCDL
+    : public redfuse::impl::ConvertToROCDLBase<ConvertToROCDL> {
+  using ConvertToROCDLBase::ConvertToROCDLBase;
+
+  // Those of the pass that it runs.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    createConvertGpuOpsToROCDLOps()->getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    FailureOr<const Chip *> chip = requireChip(getOperation());
+    if (failed(chip))
+      return signalPassFailure();
+    ConvertGpuOpsToROCDLOpsOptions options;
+    options.chipset = (*chip)->name.str();
+    options.runtime = gpu::amd::Runtime::HIP;
+    OpPassManager pm(gpu::GPUModuleOp::getOperationName());
+    pm.addPass(createConvertGpuOpsToROCDLOps(options));
+    if (failed(runPipeline(pm, getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace
