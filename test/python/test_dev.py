@@ -12,7 +12,7 @@ from processor import slowness
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from devlib import checks  # noqa: E402
+from devlib import checks, chips  # noqa: E402
 from devlib.shell import DevError  # noqa: E402
 
 
@@ -40,6 +40,24 @@ def test_paths_of_one_machine_are_found(line: str, found: bool) -> None:
 def test_left_overs_are_found(word: str) -> None:
     assert checks.LEFT_OVER.search(word)
     assert not checks.LEFT_OVER.search("a todo list, skipped")
+
+
+@pytest.mark.parametrize(
+    ("code", "is_python", "named"),
+    [
+        ('if (chip == "sm_90a")', False, ["sm_90a"]),
+        ("class Sm80;", False, ["Sm80"]),
+        ("auto x = 1; // as on sm_90a", False, []),
+        ('desc("the architecture, as sm_90a")', False, []),
+        ('CHIPS = {0x4C: "gfx942"}', True, ["gfx942"]),
+        ("target = 'cuda:sm_80,sm_90a'", True, ["sm_80", "sm_90a"]),
+        ('def f():\n    """As cuda:sm_90a."""', True, []),
+    ],
+)
+def test_code_that_names_an_architecture_is_found(
+    code: str, is_python: bool, named: list[str]
+) -> None:
+    assert [name for _, name in chips.found_in(code, is_python)] == named
 
 
 def test_ci_goes_on_after_a_job_that_cannot_run(capfd: pytest.CaptureFixture[str]) -> None:
