@@ -2,12 +2,16 @@
 
 import os
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import redfuse
+from drivers import cuda, hip
 
 ROOT = Path(__file__).resolve().parents[1]
+# Of what is installed on demand: `tools/dev test --rocm`.
+collect_ignore = [] if find_spec("llvmlite") else ["simulators/test_waves.py"]
 CORPUS = ROOT / "test" / "e2e" / "corpus"
 
 
@@ -44,6 +48,14 @@ def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> None:
     # Processes that tests start import the same package.
     package = str(Path(redfuse.__file__).parents[1])
     os.environ["PYTHONPATH"] = os.pathsep.join([package, os.environ.get("PYTHONPATH", "")])
+
+
+@pytest.fixture(autouse=True, scope="session")
+def drivers_of_the_session() -> None:
+    """The GPUs of this process are those of drivers that run nothing, whatever the machine has: what a
+    GPU runs is in test/hardware."""
+    for driver in (cuda, hip):
+        assert driver.library
 
 
 @pytest.fixture

@@ -1,20 +1,73 @@
-"""The CUDA runtime without a GPU: a driver that runs nothing is built and found instead."""
+"""The CUDA runtime without a GPU: what it does that HIP's does not, and drivers of other processes."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from fake_driver import FAKE, build, run, run_cases, try_a_call
+import redfuse
+from drivers import cuda
+from drivers.processes import SOURCES, build, run, try_a_call
+from redfuse import _ext
+from redfuse.bench import programs
+from test_gpu_runtime import OPTIONS, arrays, run_spacious
+
+
+def test_the_machine() -> None:
+    devices = _ext.devices()
+    assert devices[0] == {"name": "Fake 0", "chip": "sm_90", "units": 132}
+    assert redfuse.compile(programs.softmax(4, 8, "f32"), target="cuda", options=OPTIONS)
+
+
+def test_more_shared_memory_than_there_is() -> None:
+    exe = redfuse.compile(
+        programs.gemm_chain(64, 1024, 64, 64, "f32"), target="cuda:sm_90a",
+        options={**OPTIONS, "schedule": "resident"},
+    )  # fmt: skip
+    cuda.fail("cuFuncSetAttribute", 1)
+    try:
+        with pytest.raises(
+            redfuse.ExecutionError, match="needs .* bytes of shared memory a block, GPU 0 has"
+        ):
+            run_spacious(exe)
+    finally:
+        cuda.fail("cuFuncSetAttribute")
+    run_spacious(exe)
+    assert cuda.last_launch().shared > 48 << 10
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [(222, "older than the program's PTX"), (209, "not for this GPU"), (2, "out of memory")],
+)
+def test_programs_that_do_not_load(code: int, message: str) -> None:
+    exe = redfuse.compile(programs.softmax(4, 256, "f32"), target="cuda", options=OPTIONS)
+    x, y = arrays()
+    cuda.fail("cuModuleLoadDataEx", code)
+    with pytest.raises(redfuse.ExecutionError, match=f"{message}.*GPU 0 is sm_90.*CUDA 13.0"):
+        exe(x, out=y)
+    cuda.fail("cuModuleLoadDataEx")
+    exe(x, out=y)
+
+
+def test_several_architectures() -> None:
+    """The machine code that suits is loaded, PTX where the driver takes no machine code."""
+    exe = redfuse.compile(
+        programs.softmax(4, 256, "f32"), target="cuda:sm_80,sm_90a,sm_100a", options=OPTIONS
+    )
+    x, y = arrays()
+    exe(x, out=y)
+    loads = cuda.calls("cuModuleLoadDataEx")
+    other = redfuse.compile(programs.softmax(4, 256, "f32"), target="cuda:sm_100a", options=OPTIONS)
+    with pytest.raises(redfuse.ExecutionError, match="for sm_100a, GPU 0 is sm_90"):
+        other(x, out=y)
+    assert cuda.calls("cuModuleLoadDataEx") == loads
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the driver is."""
     return build(tmp_path_factory.mktemp("driver"))
-
-
-@pytest.mark.parametrize("name", ["cases.py", "cases_cuda.py"])
-def test_cases(folder: Path, name: str) -> None:
-    run_cases(folder, name)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +91,9 @@ def test_machines(folder: Path, settings: str, target: str, message: str) -> Non
 
 def test_an_old_driver(tmp_path: Path) -> None:
     """One that lacks a function that is needed."""
-    source = (FAKE / "cuda.c").read_text().replace("cuThreadExchangeStreamCaptureMode", "cuOther")
+    source = (
+        (SOURCES / "cuda.c").read_text().replace("cuThreadExchangeStreamCaptureMode", "cuOther")
+    )
     (tmp_path / "cuda.c").write_text(source)
     done = run(
         build(tmp_path, tmp_path / "cuda.c"),

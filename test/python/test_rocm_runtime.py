@@ -1,20 +1,89 @@
-"""The runtime for AMD GPUs without one: a HIP that runs nothing is built and found instead."""
+"""The runtime for AMD GPUs without one: what it does that CUDA's does not, and HIPs of other processes."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
-from fake_driver import FAKE, build, run, run_cases, try_a_call
+import redfuse
+from drivers import Dlpack, aligned, hip, without_tools
+from drivers.processes import SOURCES, build, run, try_a_call
+from redfuse import _ext
+from redfuse.bench import programs
+from test_gpu_runtime import CORPUS, OPTIONS, arrays
+
+
+@pytest.fixture(autouse=True, scope="module")
+def machine() -> Iterator[None]:
+    with without_tools():
+        yield
+
+
+@pytest.fixture(scope="module")
+def softmax(machine):
+    return redfuse.compile(programs.softmax(4, 256, "f32"), target="rocm", options=OPTIONS)
+
+
+def test_the_machine(softmax) -> None:
+    devices = _ext.devices("rocm")
+    assert devices[1] == {"name": "Fake 1", "chip": "gfx942", "units": 132}
+    assert softmax.target == "rocm:gfx942"
+    assert "Fake 0 (gfx942, 132 units)" in redfuse.available_targets()["rocm"]
+
+
+def test_arrays_of_another_vendor(softmax) -> None:
+    _, y = arrays()
+    message = "expected an array on an AMD GPU, got one on an NVIDIA GPU; compile for target='cuda'"
+    with pytest.raises(redfuse.ArgumentError, match=message):
+        softmax(Dlpack(aligned((4, 256)), kind=2), out=y)
+    with pytest.raises(redfuse.ArgumentError, match="got numpy.ndarray"):
+        softmax(np.zeros((4, 256), np.float32), out=y)
+
+
+def test_several_architectures() -> None:
+    """The code object of the GPU is loaded; it suits no other."""
+    exe = redfuse.compile(
+        programs.softmax(4, 256, "f32"), target="rocm:gfx90a,gfx942", options=OPTIONS
+    )
+    x, y = arrays()
+    exe(x, out=y)
+    other = redfuse.compile(programs.softmax(4, 256, "f32"), target="rocm:gfx90a", options=OPTIONS)
+    loads = hip.calls("cuModuleLoadDataEx")
+    with pytest.raises(redfuse.ExecutionError, match="for gfx90a, GPU 0 is gfx942"):
+        other(x, out=y)
+    assert hip.calls("cuModuleLoadDataEx") == loads
+
+
+@pytest.mark.parametrize(
+    ("code", "message"), [(209, "compile for target='rocm' on this machine"), (2, "out of memory")]
+)
+def test_programs_that_do_not_load(code: int, message: str) -> None:
+    exe = redfuse.compile(programs.softmax(4, 256, "f32"), target="rocm", options=OPTIONS)
+    x, y = arrays()
+    hip.fail("cuModuleLoadDataEx", code)
+    with pytest.raises(redfuse.ExecutionError, match=f"{message}.*GPU 0 is gfx942.*HIP 6.2"):
+        exe(x, out=y)
+    hip.fail("cuModuleLoadDataEx")
+    exe(x, out=y)
+
+
+def test_bundles(softmax, tmp_path) -> None:
+    softmax.save(tmp_path / "p.rfb")
+    again = redfuse.load(tmp_path / "p.rfb")
+    x, y = arrays()
+    before = hip.fake_launches()
+    again(x, out=y)
+    assert hip.fake_launches() == before + 1
+    exe = redfuse.compile(CORPUS / "softmax_argmax.mlir", target="rocm", options=OPTIONS)
+    assert exe.variants[0].chip == "gfx942"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the runtime is."""
-    return build(tmp_path_factory.mktemp("hip"), FAKE / "hip.c", "libamdhip64.so")
-
-
-@pytest.mark.parametrize("name", ["cases.py", "cases_hip.py"])
-def test_cases(folder: Path, name: str) -> None:
-    run_cases(folder, name, FAKE_FAMILY="rocm", FAKE_HIP="devices=2")
+    return build(tmp_path_factory.mktemp("hip"), "hip.c", "libamdhip64.so")
 
 
 @pytest.mark.parametrize(
@@ -39,9 +108,11 @@ def test_machines(folder: Path, settings: str, target: str, message: str) -> Non
 
 def test_an_old_runtime(tmp_path: Path) -> None:
     """One that lacks a function that is needed."""
-    source = (FAKE / "hip.c").read_text().replace("hipThreadExchangeStreamCaptureMode", "hipOther")
+    source = (
+        (SOURCES / "hip.c").read_text().replace("hipThreadExchangeStreamCaptureMode", "hipOther")
+    )
     (tmp_path / "hip.c").write_text(source)
-    (tmp_path / "cuda.c").write_text((FAKE / "cuda.c").read_text())
+    (tmp_path / "cuda.c").write_text((SOURCES / "cuda.c").read_text())
     done = run(
         build(tmp_path, tmp_path / "hip.c", "libamdhip64.so"),
         "-c",

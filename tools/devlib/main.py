@@ -101,7 +101,10 @@ def available_workers() -> int:
 
 def run_rocm(venv: Venv, arguments: list[str]) -> int:
     install_extra(venv, "rocm")
-    tests = arguments or [str(ROOT / "test" / "rocm")]
+    tests = arguments or [
+        str(ROOT / "test" / "rocm"),
+        str(ROOT / "test" / "simulators" / "test_waves.py"),
+    ]
     return run_pytest(venv, tests, workers=available_workers())
 
 

@@ -54,6 +54,8 @@ int hipGetDevicePropertiesR0600(char *out, int device) {
   CALLED;
   memset(out, 1, 1472);
   snprintf(out, 256, "Fake gfx card %d", device);
-  snprintf(out + 1160, 256, "%s:sramecc+:xnack-", arch);
+  char name[64];
+  arch_of(device, name, sizeof name);
+  snprintf(out + 1160, 256, "%s:sramecc+:xnack-", name);
   return 0;
 }

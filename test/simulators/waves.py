@@ -1,20 +1,28 @@
-"""Runs kernels for AMD GPUs on the host: their LLVM IR becomes code of the host, and what waves do is
-done by waves.c: lanes run in any order until all of a wave are at the same permute or product, or all
-of a block at a barrier. A barrier that some threads never reach is an error; so is a permute or a
-product that some lanes of a wave do not reach.
+"""Kernels for AMD GPUs on the host: their LLVM IR becomes code of the host, and what waves do is done by
+waves.c: lanes run in any order until all of a wave are at the same permute or product, or all of a
+block at a barrier. A barrier that some threads never reach is a fault; so is a permute or a product
+that some lanes of a wave do not reach. Every load and store is checked: shared memory must have been
+written, all else be in arrays. (Registers need no check: in SSA form every one is written.)
 """
 
 from __future__ import annotations
 
 import ctypes
-import os
+import functools
 import random
 import re
-from collections.abc import Sequence
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 import llvmlite.binding as llvm
 import ml_dtypes
 import numpy as np
+
+from .error import SimulationError
+from .memory import Memory
 
 WAVES = {"gfx90a": 64, "gfx942": 64, "gfx1100": 32}
 # What takes the place of an intrinsic: its declaration.
@@ -54,7 +62,8 @@ class Product:
 
     def __init__(self, name: str):
         patterns = [pattern for pattern in _PRODUCTS if re.fullmatch(pattern, name)]
-        assert patterns, f"no product {name}"
+        if not patterns:
+            raise SimulationError(f"unknown instruction {name}")
         match, facts = re.fullmatch(patterns[0], name), _PRODUCTS[patterns[0]]
         kinds = [_SMALL[letter] for letter in match.groups()] or facts[:2]
         self.left, self.right = (
@@ -74,7 +83,8 @@ class Product:
         """[row, element of the sum] of what lanes have: a row each; four groups of MFMA's lanes
         share the sum, both halves of WMMA's have all of it."""
         if self.is_wmma:
-            assert (lanes[:16].view(np.uint8) == lanes[16:].view(np.uint8)).all(), "halves differ"
+            if (lanes[:16].view(np.uint8) != lanes[16:].view(np.uint8)).any():
+                raise SimulationError("both halves of a wave should have the same rows")
             return lanes[:16]
         return lanes.reshape(4, 16, -1).swapaxes(0, 1).reshape(16, -1)
 
@@ -106,16 +116,65 @@ def _types(text: str) -> list[str]:
     return re.findall(r"(<[^>]*>|\b(?:i\d+|ptr|float|double|half|bfloat)\b)", text)
 
 
+@functools.cache
+def _library() -> ctypes.CDLL:
+    """waves.c, for the code of kernels to find."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/libwaves.so"
+        source = str(Path(__file__).with_name("waves.c"))
+        command = ["cc", "-O1", "-shared", "-fPIC", "-o", path, source]
+        subprocess.run(command, check=True)
+        llvm.load_library_permanently(path)
+        library = ctypes.CDLL(path)
+    library.wave_run.restype = ctypes.c_char_p
+    library.wave_arrays.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint]
+    return library
+
+
+# A load or a store: the type, and the address up to what follows it. Or an atomic update of a word.
+_ACCESS = re.compile(
+    r"^\s*(?:%[\w.]+ = (?P<load>load)|(?P<store>store)) (?:volatile |atomic )?"
+    r"(?P<type><[^>]*>|\w+)(?: [^<].*?)?, ptr (?P<place>.*?)(?:, align .*|, !.*| syncscope.*)?$"
+)
+_ATOMIC = re.compile(
+    r"^\s*%[\w.]+ = atomicrmw (?:volatile )?\w+ ptr (?P<place>[^,]+), (?P<type>\w+)"
+)
+_SIZES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "ptr": 8}
+
+
+def _size(kind: str) -> int:
+    """Bytes of a type of LLVM."""
+    if vector := re.fullmatch(r"<(\d+) x (\S+)>", kind):
+        return int(vector[1]) * _size(vector[2])
+    return _SIZES.get(kind) or (int(kind[1:]) + 7) // 8
+
+
+def _checked(text: str) -> str:
+    """With a call before every access, which has its line."""
+    lines = []
+    for number, line in enumerate(text.split("\n"), 1):
+        access = _ACCESS.match(line) or _ATOMIC.match(line)
+        if access:
+            is_store = "load" in access.re.groupindex and bool(access["store"])
+            lines.append(
+                f"  call void @wave_check(ptr {access['place']}, i64 {_size(access['type'])}, "
+                f"i32 {number}, i32 {int(is_store)})"
+            )
+        elif re.match(r"\s*(%[\w.]+ = (load|atomicrmw|cmpxchg)|store) ", line):
+            raise SimulationError("unknown instruction", number, line.strip())
+        lines.append(line)
+    return "\n".join([*lines, "declare void @wave_check(ptr, i64, i32, i32)", ""])
+
+
 class Program:
     """Kernels of a text of LLVM IR whose first line is a comment with the architecture."""
 
     def __init__(self, text: str):
-        self.wave = WAVES[text.split("\n", 1)[0].lstrip("; ")]
+        self.text = text.split("\n")
+        self.wave = WAVES[self.text[0].lstrip("; ")]
         self.products: list[tuple[Product, list[bool]]] = []
-        path = os.environ["REDFUSE_WAVES"]
-        llvm.load_library_permanently(path)
-        self.library = ctypes.CDLL(path)
-        self.library.wave_run.restype = ctypes.c_char_p
+        self.failure: BaseException | None = None
+        self.library = _library()
         self.shared = np.zeros(1 << 17, np.uint8)
         self.start = self.shared.ctypes.data + -self.shared.ctypes.data % 256
         llvm.initialize_native_target()
@@ -139,6 +198,7 @@ class Program:
         text = re.sub(r" addrspace\(\d\)", "", text)
         text = text.replace("addrspacecast ptr", "bitcast ptr").replace("amdgpu_kernel ", "")
         text = re.sub(r'syncscope\("[^"]*"\) |, !nontemporal !\d+', "", text)
+        text = _checked(text)
         declared = re.findall(r"^declare .*@llvm\.amdgcn\..*$", text, flags=re.M)
         text = re.sub(r"^declare .*@llvm\.amdgcn\..*$", "", text, flags=re.M)
         for line in declared:
@@ -148,7 +208,8 @@ class Program:
                 function = re.findall(r"@(\w+)", _FUNCTIONS[name])[0]
                 text = text.replace(f"@llvm.amdgcn.{name}(", f"@{function}(")
             else:
-                assert name.startswith(("mfma", "wmma")), f"no {name} in this machine"
+                if not name.startswith(("mfma", "wmma")):
+                    raise self.fault(f"llvm.amdgcn.{name}(", "unknown instruction")
                 text = text.replace(f"@llvm.amdgcn.{name}(", f"@product.{name}(")
                 text += self.product(name, _types(arguments))
         if self.products:
@@ -196,45 +257,70 @@ class Program:
         values = ", ".join(f"{kind} %value{i}" for i, kind in enumerate(types))
         return "\n".join([*lines, f"  call void @{name}({values})", "  ret void", "}\n"])
 
+    def fault(self, part: str, message: str) -> SimulationError:
+        """At the first line with that part."""
+        line = next(number for number, text in enumerate(self.text, 1) if part in text)
+        return SimulationError(message, line, self.text[line - 1].strip())
+
     def multiply(self, number: int, operands: ctypes.Array) -> None:
         product, signs = self.products[number]
-        product([operands[i] for i in range(self.wave)], signs)
+        try:
+            product([operands[i] for i in range(self.wave)], signs)
+        except BaseException as error:
+            self.failure = error
 
-    def run(
+    def launch(
         self,
         name: str,
         blocks: int,
         threads: int,
-        shared: int,
-        arguments: int,
-        order: Sequence[int],
+        arguments: Sequence[Any] = (),
+        *,
+        shared: int = 0,
+        order: Iterable[int] = (),
+        memory: Memory | None = None,
     ) -> None:
-        """``arguments``: the address of the pointers to the arguments."""
-        assert shared <= 65536, "more shared memory than there is"
+        """Runs all blocks of a kernel, as Program of PTX does; numbers are of NumPy's types."""
+        memory = memory or Memory()
+        values = []
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                memory.add(argument.ctypes.data, argument.nbytes)
+                argument = np.uint64(argument.ctypes.data)
+            values.append(np.array([argument]))
+        pointers = np.array([value.ctypes.data for value in values], np.uint64)
+        self.launch_from(
+            name, blocks, threads, pointers.ctypes.data, shared=shared, order=order, memory=memory
+        )
+
+    def launch_from(
+        self,
+        name: str,
+        blocks: int,
+        threads: int,
+        pointers: int,
+        *,
+        shared: int = 0,
+        order: Iterable[int] = (),
+        memory: Memory,
+    ) -> None:
+        """The same as a driver is asked to."""
+        if shared > 65536:
+            raise SimulationError(f"{shared} bytes of shared memory are more than there are")
         code = self.engine.get_function_address(f"{name}.entry")
-        assert code, f"no kernel {name}"
+        if not code:
+            raise SimulationError(f"no kernel {name}")
+        starts, ends = (np.array(part, np.uint64) for part in (memory.starts, memory.ends))
+        self.library.wave_arrays(starts.ctypes.data, ends.ctypes.data, len(starts))
+        line, self.failure = ctypes.c_int(0), None
         told = self.library.wave_run(
-            ctypes.c_void_p(code), ctypes.c_void_p(arguments), blocks,
-            (ctypes.c_uint * blocks)(*order), threads, self.wave, ctypes.c_void_p(self.start),
-            shared, random.randrange(1 << 31), _MULTIPLY(self.multiply),
+            ctypes.c_void_p(code), ctypes.c_void_p(pointers), blocks,
+            (ctypes.c_uint * blocks)(*(order or range(blocks))), threads, self.wave,
+            ctypes.c_void_p(self.start), shared, random.randrange(1 << 31),
+            _MULTIPLY(self.multiply), ctypes.byref(line),
         )  # fmt: skip
-        assert not told, told.decode()
-
-
-_programs: dict[str, Program] = {}
-
-
-class WaveKernel:
-    """A kernel of a program, as Kernel of ptx_machine.py."""
-
-    def __init__(self, text: str, name: str, globals: dict[str, int] | None = None):
-        self.name = name
-        if text not in _programs:
-            _programs.clear()
-            _programs[text] = Program(text)
-        self.program = _programs[text]
-
-    def launch(
-        self, blocks: int, threads: int, shared: int, arguments: int, order: Sequence[int] = ()
-    ) -> None:
-        self.program.run(self.name, blocks, threads, shared, arguments, order or range(blocks))
+        if self.failure:
+            raise self.failure
+        if told:
+            text = self.text[line.value - 1].strip() if line.value else ""
+            raise SimulationError(told.decode(), line.value, text)

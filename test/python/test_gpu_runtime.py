@@ -1,79 +1,80 @@
-"""The runtime on a driver that runs nothing, CUDA's or HIP's. test_cuda_runtime.py and
-test_rocm_runtime.py run these, in processes that find that driver."""
+"""The runtime for GPUs on a driver that runs nothing, CUDA's or HIP's."""
 
 from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import redfuse
-from arrays import IS_CUDA, TARGET, Dlpack, Interface, calls, driver, fail, last_launch
+from drivers import FakeDriver, Interface, aligned, cuda, hip, without_tools
 from redfuse.bench import programs
 
-CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
+CORPUS = Path(__file__).parents[1] / "e2e" / "corpus"
 OPTIONS = {"cache": False}
 
 
-@pytest.fixture(scope="module")
-def softmax():
-    return redfuse.compile(programs.softmax(4, 256, "f32"), target=TARGET, options=OPTIONS)
+@pytest.fixture(scope="module", params=[cuda, hip], ids=["cuda", "rocm"])
+def driver(request: pytest.FixtureRequest) -> Iterator[FakeDriver]:
+    with without_tools():
+        yield request.param
 
 
 @pytest.fixture(scope="module")
-def spacious():
+def softmax(driver: FakeDriver) -> redfuse.Executable:
+    return redfuse.compile(programs.softmax(4, 256, "f32"), target=driver.target, options=OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def spacious(driver: FakeDriver) -> redfuse.Executable:
     """A program with intermediates in device memory."""
-    return redfuse.compile(CORPUS / "conv_bias_relu.mlir", target=TARGET, options=OPTIONS)
-
-
-def aligned(shape, dtype=np.float32, offset: int = 0) -> np.ndarray:
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    raw = np.zeros(size + 64 + offset, np.uint8)
-    start = -raw.ctypes.data % 64 + offset
-    return raw[start : start + size].view(dtype).reshape(shape)
+    path = CORPUS / "conv_bias_relu.mlir"
+    return redfuse.compile(path, target=driver.target, options=OPTIONS)
 
 
 def arrays():
     return Interface(aligned((4, 256))), Interface(aligned((4, 256)))
 
 
-@pytest.mark.parametrize("kind", [Interface, Dlpack])
-def test_protocols(softmax, kind) -> None:
+@pytest.mark.parametrize("protocol", ["__cuda_array_interface__", "__dlpack__"])
+def test_protocols(softmax, driver, protocol: str) -> None:
+    kind = driver.dlpack if protocol == "__dlpack__" else Interface
     x, y = kind(aligned((4, 256))), kind(aligned((4, 256)))
     before = driver.fake_launches()
     assert softmax(x, out=y) is y
     assert driver.fake_launches() == before + 1
-    assert last_launch().stream == 0
+    assert driver.last_launch().stream == 0
     assert softmax(x, out=[y], stream=77) is y
-    assert last_launch().stream == 77
-    if kind is Dlpack:
+    assert driver.last_launch().stream == 77
+    if kind is not Interface:
         # 1 names CUDA's default stream, 0 AMD's.
-        assert x.streams == [int(IS_CUDA), 77]
+        assert x.streams == [int(driver is cuda), 77]
 
 
-def test_streams_of_objects(softmax) -> None:
+def test_streams_of_objects(driver, softmax) -> None:
     x, y = arrays()
     for name in ("cuda_stream", "ptr"):
         stream = type("Stream", (), {name: 123})()
         softmax(x, out=y, stream=stream)
-        assert last_launch().stream == 123
+        assert driver.last_launch().stream == 123
     softmax(x, out=y, stream=type("S", (), {"__cuda_stream__": lambda self: (0, 55)})())
-    assert last_launch().stream == 55
+    assert driver.last_launch().stream == 55
     with pytest.raises(redfuse.ArgumentError, match="stream: expected a number"):
         softmax(x, out=y, stream="fast")
 
 
-def test_a_producer_on_another_stream(softmax) -> None:
+def test_a_producer_on_another_stream(driver, softmax) -> None:
     """Its work comes first, and nothing waits on the host."""
     x, y = Interface(aligned((4, 256)), stream=9), Interface(aligned((4, 256)), stream=1)
-    waits, synchronized = calls("cuStreamWaitEvent"), calls("cuStreamSynchronize")
+    waits, synchronized = driver.calls("cuStreamWaitEvent"), driver.calls("cuStreamSynchronize")
     softmax(x, out=y)
-    assert calls("cuStreamWaitEvent") == waits + 1
+    assert driver.calls("cuStreamWaitEvent") == waits + 1
     softmax(x, out=y, stream=9)
-    assert calls("cuStreamWaitEvent") == waits + 2  # out is of the default stream
-    assert calls("cuStreamSynchronize") == synchronized == 0
+    assert driver.calls("cuStreamWaitEvent") == waits + 2  # out is of the default stream
+    assert driver.calls("cuStreamSynchronize") == synchronized
 
 
 def test_arguments_that_do_not_fit(softmax) -> None:
@@ -97,24 +98,24 @@ def test_arguments_that_do_not_fit(softmax) -> None:
         softmax(x, out=(y, y))
 
 
-def test_two_gpus(softmax) -> None:
+def test_two_gpus(driver, softmax) -> None:
     """Each gets the program, launches go to the arrays' own, the caller's context stays."""
-    loads = calls("cuModuleLoadDataEx")
-    x, y = Dlpack(aligned((4, 256)), 1), Dlpack(aligned((4, 256)), 1)
+    x, y = driver.dlpack(aligned((4, 256)), 1), driver.dlpack(aligned((4, 256)), 1)
     softmax(*arrays()[:1], out=arrays()[1])
+    loads = driver.calls("cuModuleLoadDataEx")
     mine = driver.fake_current()
     softmax(x, out=y)
-    assert calls("cuModuleLoadDataEx") == loads + 1
-    assert last_launch().context == 0x1001
+    assert driver.calls("cuModuleLoadDataEx") == loads + 1
+    assert driver.last_launch().context == 0x1001
     assert driver.fake_current() == mine
     softmax(x, out=y)
-    assert calls("cuModuleLoadDataEx") == loads + 1
+    assert driver.calls("cuModuleLoadDataEx") == loads + 1
     with pytest.raises(
         redfuse.ArgumentError, match="out 0 of main: expected an array on GPU 1 .* got one on GPU 0"
     ):
-        softmax(x, out=Dlpack(aligned((4, 256)), 0))
+        softmax(x, out=driver.dlpack(aligned((4, 256)), 0))
     with pytest.raises(redfuse.ExecutionError, match="no GPU 7"):
-        softmax(Dlpack(aligned((4, 256)), 7), out=Dlpack(aligned((4, 256)), 7))
+        softmax(driver.dlpack(aligned((4, 256)), 7), out=driver.dlpack(aligned((4, 256)), 7))
 
 
 def run_spacious(exe, **words) -> None:
@@ -130,31 +131,31 @@ def use(stream: int, captured: bool = False) -> int:
     )  # fmt: skip
 
 
-def test_intermediates_are_kept_by_stream(spacious) -> None:
+def test_intermediates_are_kept_by_stream(driver, spacious) -> None:
     run_spacious(spacious, stream=1000)
     first = use(1000)
     assert first > 0
-    allocations = calls("cuMemAlloc_v2")
+    allocations = driver.calls("cuMemAlloc_v2")
     for _ in range(3):
         run_spacious(spacious, stream=1000)
-    assert calls("cuMemAlloc_v2") == allocations
+    assert driver.calls("cuMemAlloc_v2") == allocations
     run_spacious(spacious, stream=2000)
     assert use(2000) == first == use(1000)
     redfuse.trim_workspace()
     assert use(1000) == use(2000) == 0
 
 
-def test_graphs(spacious) -> None:
+def test_graphs(driver, spacious) -> None:
     """Nothing is allocated in a capture after a call; what a graph uses is its own."""
     run_spacious(spacious, stream=3000)
-    allocations = calls("cuMemAlloc_v2")
+    allocations = driver.calls("cuMemAlloc_v2")
     driver.fake_capture(3000, 5)
     run_spacious(spacious, stream=3000)
     driver.fake_capture(0, 0)
-    assert calls("cuMemAlloc_v2") == allocations
+    assert driver.calls("cuMemAlloc_v2") == allocations
     assert use(3000, captured=True) > 0
     run_spacious(spacious, stream=3000)
-    assert calls("cuMemAlloc_v2") > allocations  # the graph has the old ones
+    assert driver.calls("cuMemAlloc_v2") > allocations  # the graph has the old ones
     # A capture without a call before: allocated beside the capture, not in it.
     driver.fake_capture(4000, 6)
     run_spacious(spacious, stream=4000)
@@ -165,8 +166,8 @@ def test_graphs(spacious) -> None:
     assert use(4000, captured=True) == before
 
 
-def test_the_first_call_in_a_capture() -> None:
-    exe = redfuse.compile(programs.softmax(4, 256, "f32"), target=TARGET, options=OPTIONS)
+def test_the_first_call_in_a_capture(driver) -> None:
+    exe = redfuse.compile(programs.softmax(4, 256, "f32"), target=driver.target, options=OPTIONS)
     x, y = arrays()
     driver.fake_capture(5000, 7)
     try:
@@ -184,32 +185,32 @@ def test_the_first_call_in_a_capture() -> None:
         ("cuLaunchKernel", 9999, "error 9999 \\((main|host)_"),
     ],
 )
-def test_errors_of_a_call(spacious, name: str, code: int, message: str) -> None:
+def test_errors_of_a_call(driver, spacious, name: str, code: int, message: str) -> None:
     redfuse.trim_workspace()
     held = driver.fake_bytes()
-    fail(name, code)
+    driver.fail(name, code)
     try:
         with pytest.raises(redfuse.ExecutionError, match=message):
             run_spacious(spacious, stream=6000)
     finally:
-        fail(name)
+        driver.fail(name)
     run_spacious(spacious, stream=6000)
     redfuse.trim_workspace()
     assert driver.fake_bytes() == held
 
 
-def test_memory_of_other_streams_is_given_back(spacious) -> None:
+def test_memory_of_other_streams_is_given_back(driver, spacious) -> None:
     run_spacious(spacious, stream=7000)
-    fail("cuMemAlloc_v2", 2, 0)
-    frees = calls("cuMemFree_v2")
+    driver.fail("cuMemAlloc_v2", 2, 0)
+    frees = driver.calls("cuMemFree_v2")
     with pytest.raises(redfuse.ExecutionError, match="bytes for intermediates on GPU 0"):
         run_spacious(spacious, stream=8000)
-    fail("cuMemAlloc_v2")
-    assert calls("cuMemFree_v2") > frees
+    driver.fail("cuMemAlloc_v2")
+    assert driver.calls("cuMemFree_v2") > frees
     assert use(7000) == 0
 
 
-def test_threads(softmax, spacious) -> None:
+def test_threads(driver, softmax, spacious) -> None:
     """Calls of several threads, on streams of their own and on one."""
     errors = []
 
@@ -232,8 +233,8 @@ def test_threads(softmax, spacious) -> None:
     assert driver.fake_launches() >= min(4096, before + 6 * 20 * 2)
 
 
-def test_host_values_and_dynamic_dims() -> None:
-    exe = redfuse.compile(CORPUS / "attention_dynamic.mlir", target=TARGET, options=OPTIONS)
+def test_host_values_and_dynamic_dims(driver) -> None:
+    exe = redfuse.compile(CORPUS / "attention_dynamic.mlir", target=driver.target, options=OPTIONS)
     shapes = [tuple(n or 33 for n in spec.shape) for spec in exe.signature.inputs]
     args = [Interface(aligned(shape)) for shape in shapes]
     out = [Interface(aligned(tuple(n or 33 for n in s.shape))) for s in exe.signature.outputs]
@@ -248,11 +249,11 @@ def test_a_stream_for_the_cpu() -> None:
         exe(aligned((4, 8)), stream=3)
 
 
-def test_reports_of_kernels() -> None:
+def test_reports_of_kernels(driver) -> None:
     """Their word is the host's; what is in it is the number of a message."""
     report = driver.fake_global(b"redfuse_report", bytes(8), 8)
     driver.fake_global(b"redfuse_messages", b"too large\0too small\0", 20)
-    exe = redfuse.compile(programs.softmax(4, 256, "f32"), target=TARGET, options=OPTIONS)
+    exe = redfuse.compile(programs.softmax(4, 256, "f32"), target=driver.target, options=OPTIONS)
     x, y = arrays()
     exe(x, out=y)
     driver.fake_no_globals()

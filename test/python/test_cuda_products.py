@@ -1,17 +1,15 @@
-"""Contractions by mma.sync: any extents, layouts and types. test_cuda_matrices.py runs these, in a
-process that finds the driver of cuda.c."""
+"""Products by matrix instructions of a warp (mma.sync): any extents, layouts and types, run by the simulator
+and compared with the fp64 references."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import cases_kernels
 import numpy as np
 import pytest
 import redfuse
 import rounding_programs
-from cases_kernels import CORPUS, execute, verify
-from matrix_machine import MatrixKernel
+from drivers.simulated import execute, verify
 from matrix_programs import sums
 from redfuse import check
 from redfuse.bench import programs
@@ -21,6 +19,8 @@ from redfuse.runtime.specs import numpy_dtype
 
 # Simulated, one thread after another.
 pytestmark = pytest.mark.sample(3)
+
+CORPUS = Path(__file__).parents[1] / "e2e" / "corpus"
 
 # rows, columns, length of the sum, type; then which operands are transposed in memory
 PRODUCTS = {
@@ -36,11 +36,6 @@ PRODUCTS = {
     "both_transposed": (50, 36, 20, "f16", "ab"),
     "odd_transposed": (51, 37, 21, "bf16", "ab"),
 }
-
-
-@pytest.fixture(autouse=True)
-def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases_kernels, "Kernel", MatrixKernel)
 
 
 def product(

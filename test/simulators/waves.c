@@ -36,6 +36,59 @@ static struct {
   uint16_t threads[3];
 } implicit;
 
+// What a kernel may touch besides its stack: arrays by their starts, and shared memory, in which a
+// byte says of each whether it was written.
+static const uint64_t *starts, *ends;
+static unsigned arrays;
+static uint64_t shared_start, shared_bytes;
+static unsigned char written[1 << 17];
+static int fault_line;
+void wave_arrays(const uint64_t *from, const uint64_t *to, unsigned count) {
+  starts = from;
+  ends = to;
+  arrays = count;
+}
+static int in_array(uint64_t at, uint64_t size) {
+  unsigned low = 0, high = arrays; // the first array that starts behind the address
+  while (low < high) {
+    unsigned middle = (low + high) / 2;
+    if (starts[middle] <= at)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low > 0 && at + size <= ends[low - 1];
+}
+static int is_own(uint64_t at) {
+  uint64_t stack = (uint64_t)stacks, other = (uint64_t)&implicit;
+  return (at >= stack && at < stack + (uint64_t)MOST * STACK) ||
+         (at >= other && at < other + sizeof implicit);
+}
+// Of `size` bytes at `at`, by the instruction in that line.
+void wave_check(char *place, uint64_t size, int line, int is_store) {
+  uint64_t at = (uint64_t)place;
+  const char *wrong = NULL;
+  if (at >= shared_start && at < shared_start + (1 << 16)) {
+    at -= shared_start;
+    if (at + size > shared_bytes)
+      wrong = "is beyond shared memory";
+    for (uint64_t i = 0; i < size && !wrong; ++i) {
+      if (is_store)
+        written[at + i] = 1;
+      else if (!written[at + i])
+        wrong = "of shared memory was never written";
+    }
+  } else if (!is_own(at) && !in_array(at, size)) {
+    wrong = "is in no array";
+  }
+  if (!wrong || message[0])
+    return;
+  snprintf(message, sizeof message, "thread %u of block %u: address %#llx %s", current, group,
+           (unsigned long long)at, wrong);
+  fault_line = line;
+  swapcontext(&threads[current].context, &scheduler); // and never goes on
+}
+
 static void meet(enum state state) {
   threads[current].state = state;
   swapcontext(&threads[current].context, &scheduler);
@@ -141,10 +194,10 @@ static void run_block(unsigned count, unsigned seed, void (*multiply)(int, const
       do {
         for (unsigned i = 0; i < lanes; ++i) {
           current = base + (i + lane) % lanes;
-          if (threads[current].state == READY)
+          if (threads[current].state == READY && !message[0])
             swapcontext(&scheduler, &threads[current].context);
         }
-      } while (settle(&threads[base], lanes, multiply));
+      } while (!message[0] && settle(&threads[base], lanes, multiply));
       if (message[0])
         return;
     }
@@ -166,11 +219,14 @@ static void run_block(unsigned count, unsigned seed, void (*multiply)(int, const
 // Runs the blocks in the order of `order`; what went wrong, or an empty text.
 const char *wave_run(void (*code)(void **), void **values, unsigned blocks, const unsigned *order,
                      unsigned count, unsigned width, void *shared, unsigned bytes, unsigned seed,
-                     void (*multiply)(int, const struct product *)) {
+                     void (*multiply)(int, const struct product *), int *line) {
   kernel = code;
   arguments = values;
   wave = width;
   message[0] = 0;
+  fault_line = 0;
+  shared_start = (uint64_t)shared;
+  shared_bytes = bytes;
   if (count == 0 || count > MOST) {
     snprintf(message, sizeof message, "a block of %u threads", count);
     return message;
@@ -184,8 +240,10 @@ const char *wave_run(void (*code)(void **), void **values, unsigned blocks, cons
   implicit.threads[1] = implicit.threads[2] = 1;
   for (unsigned i = 0; i < blocks && !message[0]; ++i) {
     group = order[i];
-    memset(shared, 0xFF, bytes); // what is not written is not zero
+    memset(shared, 0xFF, bytes);
+    memset(written, 0, sizeof written);
     run_block(count, seed + i, multiply);
   }
+  *line = fault_line;
   return message;
 }

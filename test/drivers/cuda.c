@@ -2,6 +2,7 @@
 // AMD's of it). Memory is
 // the host's; calls are counted; errors are injected by name, from the environment
 // (FAKE_CUDA="devices=2 version=12040 chip=90 shared=232448 fail=cuInit:100") or by fake_fail().
+// arch= may list several architectures, of one device after another.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,6 +28,14 @@ static struct {
 static int count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char arch[64] = "gfx942";
+// That of a device: the last one of the list for those beyond it.
+static void arch_of(int device, char *out, size_t size) {
+  const char *from = arch, *comma;
+  while (device-- > 0 && (comma = strchr(from, ',')))
+    from = comma + 1;
+  comma = strchr(from, ',');
+  snprintf(out, size, "%.*s", comma ? (int)(comma - from) : 64, from);
+}
 static int devices = 1, version = VERSION, chip = 90, shared_of_block = 232448;
 static int started;
 static uint64_t capturing_stream, capture_id;
@@ -63,7 +72,7 @@ void fake_fail(const char *name, int code, int after) {
 long fake_calls(const char *name) { return entries[find(name)].calls; }
 int64_t fake_bytes(void) { return bytes_in_use; }
 int fake_launches(void) { return launch_count; }
-struct launch *fake_launch(int i) { return &launches[i]; }
+struct launch *fake_launch(int i) { return &launches[i & 4095]; }
 void fake_capture(uint64_t stream, uint64_t id) {
   capturing_stream = stream;
   capture_id = id;
@@ -71,11 +80,15 @@ void fake_capture(uint64_t stream, uint64_t id) {
 void fake_quiet(int on) { quiet = on; }
 void *fake_current(void) { return current; }
 
+// Before the first call: what is in the environment for other processes.
+static const char *settings;
+void fake_settings(const char *text) { settings = strdup(text); }
+
 static void start(void) {
   if (started)
     return;
   started = 1;
-  const char *text = getenv(SETTINGS);
+  const char *text = settings ? settings : getenv(SETTINGS);
   char copy[512] = {0}, *rest = copy, *word;
   strncpy(copy, text ? text : "", 511);
   while ((word = strtok_r(rest, " ", &rest))) {
@@ -186,15 +199,13 @@ int cuLaunchKernel(char *function, unsigned x, unsigned y, unsigned z, unsigned 
   if (!current)
     return 201;
   pthread_mutex_lock(&mutex);
-  if (launch_count < 4096) {
-    struct launch *l = &launches[launch_count++];
-    strncpy(l->kernel, function, 127);
-    l->stream = (uint64_t)stream;
-    l->context = current;
-    l->blocks = x;
-    l->threads = tx;
-    l->shared = shared;
-  }
+  struct launch *l = &launches[launch_count++ & 4095];
+  strncpy(l->kernel, function, 127);
+  l->stream = (uint64_t)stream;
+  l->context = current;
+  l->blocks = x;
+  l->threads = tx;
+  l->shared = shared;
   pthread_mutex_unlock(&mutex);
   if (machine)
     machine(function, x, tx, shared, arguments);
@@ -223,6 +234,24 @@ int cuLaunchKernelEx(const struct config *c, char *function, void **arguments, v
   return cuLaunchKernel(function, c->x, c->y, c->z, c->tx, c->ty, c->tz, c->shared, c->stream,
                         arguments, extra);
 }
+// What is allocated, for those who run kernels.
+static struct block {
+  uint64_t start, bytes;
+} blocks[4096];
+static void note(uint64_t start, uint64_t bytes, uint64_t was) {
+  pthread_mutex_lock(&mutex);
+  for (int i = 0; i < 4096; ++i)
+    if (blocks[i].start == was) {
+      blocks[i] = (struct block){start, bytes};
+      break;
+    }
+  pthread_mutex_unlock(&mutex);
+}
+int fake_block(int i, uint64_t *start, uint64_t *bytes) {
+  *start = i < 4096 ? blocks[i].start : 0;
+  *bytes = i < 4096 ? blocks[i].bytes : 0;
+  return i < 4096;
+}
 int cuMemAlloc_v2(uint64_t *out, size_t bytes) {
   CALLED;
   if (capture_id && capture_mode != 2)
@@ -230,11 +259,13 @@ int cuMemAlloc_v2(uint64_t *out, size_t bytes) {
   uint64_t *block = aligned_alloc(256, (bytes + 256 + 255) & ~255ull);
   block[0] = bytes;
   *out = (uint64_t)block + 256;
+  note(*out, bytes, 0);
   __sync_fetch_and_add(&bytes_in_use, (int64_t)bytes);
   return 0;
 }
 int cuMemFree_v2(uint64_t pointer) {
   CALLED;
+  note(0, 0, pointer);
   __sync_fetch_and_sub(&bytes_in_use, *(int64_t *)(pointer - 256));
   free((void *)(pointer - 256));
   return 0;
@@ -278,9 +309,10 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
 int cuMemHostAlloc(void **out, size_t bytes, unsigned flags) {
   CALLED;
   *out = aligned_alloc(64, (bytes + 63) & ~63ull);
+  note((uint64_t)*out, bytes, 0);
   return flags == 3 ? 0 : 1;
 }
-int cuMemFreeHost(void *pointer) { CALLED; free(pointer); return 0; }
+int cuMemFreeHost(void *pointer) { CALLED; note(0, 0, (uint64_t)pointer); free(pointer); return 0; }
 // Globals of modules, of which a test says the contents; all modules have the same.
 static struct global {
   char name[64];
@@ -322,7 +354,7 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *base, const
                            const void *strides, const void *box, const void *steps, int interleave,
                            int swizzle, int promotion, int fill) {
   CALLED;
-  // What matrix_machine.py reads: base, rank, sizes[5], strides[4], box[5].
+  // What the simulator reads (TensorMap): base, rank, sizes[5], strides[4], box[5].
   memset(map, 0, 128);
   *(uint64_t *)map = (uint64_t)base;
   ((uint64_t *)map)[1] = rank;

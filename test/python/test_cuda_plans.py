@@ -1,20 +1,17 @@
-"""Plans of kernels on matrix units, written by hand, run by the machine of matrix_machine.py.
-test_cuda_matrix.py runs these, in a process that finds the driver of cuda.c."""
+"""Plans of kernels on matrix units, written by hand: what the simulator computes by them."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-import cases_kernels
 import pytest
 import redfuse
-from cases_matrix import error_of
-from matrix_machine import MatrixKernel
 from mlir import ir
 from redfuse import compiler
 from redfuse.bench import programs
 from redfuse.explanation import walk
+from test_cuda_matrix_units import error_of
 
 # batch, heads, rows, keys, dim, key heads, kind
 LONG = (1, 2, 200, 300, 64, 2, "none")
@@ -36,11 +33,6 @@ PLANS = {
     "warps": (LONG, "sm_80", {"groups": 2, "group_rows": 64, "blocks": 1, "slots": 2}, 128, 16),
     "warps-64": (WIDE, "sm_80", {"groups": 1, "group_rows": 64, "slots": 4, "lag": 2}, 64, 48),
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases_kernels, "Kernel", MatrixKernel)
 
 
 def rewritten(plan: str, fields: dict[str, object], rows: int, columns: int) -> str:

@@ -1,5 +1,4 @@
-"""Kernels on matrix units, run by the machine of matrix_machine.py and compared with the fp64
-references. test_cuda_matrix.py runs these, in a process that finds the driver of cuda.c."""
+"""Kernels on the matrix units of sm_90a, run by the simulator and compared with fp64."""
 
 from __future__ import annotations
 
@@ -7,12 +6,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import cases_kernels
 import numpy as np
 import pytest
 import redfuse
-from cases_kernels import execute
-from matrix_machine import MatrixKernel
+from drivers.simulated import execute, small
 from redfuse.bench import programs
 from redfuse.data import random_inputs
 from redfuse.frontends.mlir import read
@@ -20,17 +17,12 @@ from redfuse.options import Options
 from redfuse.runtime.specs import numpy_dtype
 from redfuse.tuning.space import places
 
-sys.path += [str(Path(__file__).parents[2] / folder) for folder in ("gpu", "e2e")]
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("gpu", "e2e")]
 from random_units import Shape
 from torch_like import Torch
 
 # Simulated, one thread after another.
 pytestmark = pytest.mark.sample(3)
-
-
-@pytest.fixture(autouse=True)
-def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases_kernels, "Kernel", MatrixKernel)
 
 
 def attention(q, k, v, kind: str) -> np.ndarray:
@@ -118,7 +110,7 @@ def compiled(
     return redfuse.compile(path, target=f"cuda:{chip}", options=options)
 
 
-def error_of(exe: redfuse.Executable, kind: str, scale: float) -> float:
+def error_of(exe: redfuse.Executable, kind: str, scale: float, most_blocks: int = 1 << 30) -> float:
     """The error of attention, relative, 2-norm, for queries that are multiplied by ``scale``; below
     0 scores grow towards the last keys instead."""
     q, k, v = random_inputs(exe.signature, 7)
@@ -128,7 +120,7 @@ def error_of(exe: redfuse.Executable, kind: str, scale: float) -> float:
     else:
         q = (np.asarray(q).astype(np.float32) * scale).astype(q.dtype)
     expected = attention(q, k, v, kind)
-    (got,), _ = execute(exe, [q, k, v], [expected])
+    (got,), _ = execute(exe, [q, k, v], [expected], most_blocks=most_blocks)
     return float(np.linalg.norm(got.astype(np.float64) - expected) / np.linalg.norm(expected))
 
 
@@ -138,12 +130,11 @@ def run(
     """The error, relative, 2-norm."""
     path = tmp / f"{name}.mlir"
     path.write_text(programs.attention(batch, heads, rows, keys, dim, "bf16", kv_heads, kind))
-    MatrixKernel.most_blocks = options.get("blocks", 1 << 30)
     hints = options.get("hints", {})
     exe = compiled(path, "sm_90a", hints)
     assert "wgmma.mma_async" in exe.asm
     assert f".reqnctapercluster {hints.get('cluster', 1)}," in exe.asm + ".reqnctapercluster 1,"
-    return error_of(exe, kind, scale)
+    return error_of(exe, kind, scale, options.get("blocks", 1 << 30))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -200,14 +191,7 @@ WINDOWS = {
 @pytest.mark.parametrize("name", WINDOWS)
 def test_windows_of_rows_that_do_not_fill_a_tile(name: str, tmp_path: Path) -> None:
     shape = replace(Shape.of(31285), batch=1, **WINDOWS[name])
-    cases_kernels.small(shape.program(), tmp_path, {"schedule": "stream"})
-
-
-if __name__ == "__main__":
-    cases_kernels.Kernel = MatrixKernel
-    for name in sys.argv[1:]:
-        *shape, hints = CASES[name]
-        print(name, run(name, *shape, hints, Path("/tmp")), flush=True)
+    small(shape.program(), tmp_path, {"schedule": "stream"})
 
 
 def clamped_logsumexp(rows: int, length: int, columns: int) -> str:

@@ -1,0 +1,217 @@
+"""Matrix instructions and copies of boxes against NumPy."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import simulators
+from simulators import SimulationError
+from simulators.copies import TensorMap, swizzled
+from simulators.kernels import kernel, run
+
+_LANE = np.arange(32)
+
+
+def words(values: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(values).view(np.uint32).reshape(values.shape[:-1])
+
+
+def run_mma(op: str, fragments: list[np.ndarray], result: np.ndarray) -> None:
+    """Fragments are [register, lane], of a, b and the sum; so is the result."""
+    names, loads = [], []
+    for number, fragment in enumerate(fragments):
+        registers = [f"%r{10 * (number + 1) + j}" for j in range(len(fragment))]
+        names.append("{" + ", ".join(registers) + "}")
+        loads.append(f"ld.param.b64 %rd1, [p{number}];\n add.s64 %rd1, %rd1, %rd9;")
+        loads += [f"ld.global.b32 {r}, [%rd1+{128 * j}];" for j, r in enumerate(registers)]
+    made = [f"%r{50 + j}" for j in range(len(result))]
+    stores = [f"st.global.b32 [%rd1+{128 * j}], {r};" for j, r in enumerate(made)]
+    body = "\n".join([
+        "mov.u32 %r1, %tid.x;\n mul.wide.u32 %rd9, %r1, 4;", *loads,
+        f"{op} {{{', '.join(made)}}}, {', '.join(names)};",
+        "ld.param.b64 %rd1, [p3];\n add.s64 %rd1, %rd1, %rd9;", *stores,
+    ])  # fmt: skip
+    run(kernel(body, 4), *fragments, result)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "dtype"),
+    [("m16n8k16", "bf16", ml_dtypes.bfloat16), ("m16n8k16", "f16", np.float16),
+     ("m16n8k8", "f16", np.float16), ("m16n8k32", "e4m3", ml_dtypes.float8_e4m3fn)],
+)  # fmt: skip
+def test_products_of_a_warp(shape: str, kind: str, dtype: type) -> None:
+    """Fragments as the PTX ISA draws them."""
+    length = int(shape.split("k")[1])
+    rng = np.random.default_rng(0)
+    a = rng.integers(-4, 5, (16, length)).astype(dtype)
+    b = rng.integers(-4, 5, (length, 8)).astype(dtype)
+    c = rng.integers(-9, 9, (16, 8)).astype(np.float32)
+    each = 4 // a.itemsize
+    group, member = _LANE // 4, _LANE % 4
+    inner = member[:, None] * each + np.arange(each)
+    halves = range(length // (4 * each))
+    left = np.stack([
+        words(a[(group + 8 * high)[:, None], inner + 4 * each * along])
+        for along in halves for high in range(2)
+    ])  # fmt: skip
+    right = np.stack([words(b[inner + 4 * each * along, group[:, None]]) for along in halves])
+    place = [(group + 8 * (j // 2), 2 * member + j % 2) for j in range(4)]
+    added = np.stack([c[at] for at in place])
+    got = np.zeros((4, 32), np.float32)
+    op = f"mma.sync.aligned.{shape}.row.col.f32.{kind}.{kind}.f32"
+    run_mma(op, [left, right, added], got)
+    want = c + a.astype(np.float32) @ b.astype(np.float32)
+    np.testing.assert_array_equal(got, np.stack([want[at] for at in place]))
+
+
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_fragments_from_shared_memory(is_transposed: bool) -> None:
+    """Four matrices of 8 by 8; a lane gets two neighbours of a row, or of a column."""
+    data = np.arange(256, dtype=np.uint16).reshape(4, 8, 8)
+    out = np.zeros((4, 32), np.uint32)
+    text = kernel(f"""
+    ld.param.b64 %rd1, [p0];
+    ld.param.b64 %rd2, [p1];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 16;
+    add.s64 %rd1, %rd1, %rd3;
+    mul.wide.u32 %rd4, %r1, 4;
+    add.s64 %rd2, %rd2, %rd4;
+    ld.global.v4.b32 {{%r10, %r11, %r12, %r13}}, [%rd1];
+    mov.b32 %r3, memory;
+    shl.b32 %r2, %r1, 4;
+    add.s32 %r3, %r3, %r2;
+    st.shared.v4.b32 [%r3], {{%r10, %r11, %r12, %r13}};
+    ldmatrix.sync.aligned.m8n8.x4{".trans" if is_transposed else ""}.shared.b16 {{%r20, %r21, %r22, %r23}}, [%r3];
+    st.global.b32 [%rd2], %r20;
+    st.global.b32 [%rd2+128], %r21;
+    st.global.b32 [%rd2+256], %r22;
+    st.global.b32 [%rd2+384], %r23;""")
+    run(text, data, out, shared=512)
+    rows = data.swapaxes(1, 2) if is_transposed else data
+    want = np.ascontiguousarray(rows).view(np.uint32).reshape(4, 32)
+    np.testing.assert_array_equal(out, want)
+    with pytest.raises(SimulationError, match="of shared memory was never written"):
+        run(text.replace("st.shared.v4.b32 [%r3]", "@!%p1 st.shared.v4.b32 [%r3]").replace(
+            "mov.b32 %r3, memory;", "mov.b32 %r3, memory;\n setp.eq.b32 %p1, %r1, 9;"),
+            data, out, shared=512)  # fmt: skip
+
+
+# A warpgroup multiplies two boxes, which its first thread copies.
+_BOXES = """
+    ld.param.b64 %rd9, [p2];
+    mov.u32 %r1, %tid.x;
+    mov.b32 %r3, memory;
+    add.s32 %r4, %r3, 8192;
+    add.s32 %r5, %r3, 16384;
+    setp.ne.b32 %p1, %r1, 0;
+    @%p1 bra $MADE;
+    mbarrier.init.shared::cta.b64 [%r5], 1;
+$MADE:
+    bar.sync 0;
+    @%p1 bra $WAIT;
+    mov.b32 %r6, 0;
+    mov.b64 %rd1, p0;
+    mov.b64 %rd2, p1;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r5], 16384;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r3], [%rd1, {%r6, %r6}], [%r5];
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r4], [%rd2, {%r6, %r6}], [%r5];
+$WAIT:
+    // begin inline asm
+    {
+    .reg .pred p;
+    L_WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 p, [%r5], 0;
+    @p bra L_DONE;
+    bra L_WAIT;
+    L_DONE:
+    }
+    // end inline asm
+    cvt.u64.u32 %rd3, %r3;
+    shr.u64 %rd3, %rd3, 4;
+    or.b64 %rd3, %rd3, 4611686293305294848;
+    cvt.u64.u32 %rd4, %r4;
+    shr.u64 %rd4, %rd4, 4;
+    or.b64 %rd4, %rd4, 4611686293305294848;
+    setp.ne.b32 %p2, %r1, %r1;
+PRODUCTS
+    wgmma.commit_group.sync.aligned;
+    wgmma.wait_group.sync.aligned 0;
+    mul.wide.u32 %rd5, %r1, 4;
+    add.s64 %rd9, %rd9, %rd5;
+STORES
+"""
+
+
+def products(columns: int = 64) -> str:
+    outs = [f"%f{j}" for j in range(columns // 2)]
+    lines = []
+    for _ in range(4):  # 16 elements, 32 bytes, a step
+        lines.append(
+            f"wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.bf16.bf16 {{{', '.join(outs)}}}, "
+            "%rd3, %rd4, %p2, 1, 1, 0, 0;\n add.s64 %rd3, %rd3, 2;\n add.s64 %rd4, %rd4, 2;\n"
+            "setp.eq.b32 %p2, %r1, %r1;"
+        )
+    stores = [f"st.global.b32 [%rd9+{512 * j}], {r};" for j, r in enumerate(outs)]
+    return _BOXES.replace("PRODUCTS", "\n".join(lines)).replace("STORES", "\n".join(stores))
+
+
+def tensor(array: np.ndarray, box: tuple[int, int]) -> bytes:
+    return TensorMap(
+        array.ctypes.data, np.array(array.shape[::-1]), np.array(array.strides[:1]), np.array(box)
+    ).encode().tobytes()  # fmt: skip
+
+
+def text_of(body: str) -> str:
+    text = kernel(body, 3)
+    for name in ("p0", "p1"):
+        text = text.replace(f".param .u64 {name}", f".param .align 64 .b8 {name}[128]")
+    return text
+
+
+def multiplied(body: str, rows: int = 64) -> tuple[np.ndarray, np.ndarray]:
+    """What a warpgroup makes of two matrices of which one lacks rows; and what it should."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(-4, 5, (rows, 64)).astype(ml_dtypes.bfloat16)
+    b = rng.integers(-4, 5, (64, 64)).astype(ml_dtypes.bfloat16)
+    out = np.zeros((32, 128), np.float32)
+    memory = simulators.Memory([a, b])
+    program = simulators.load(text_of(body))
+    arguments = [tensor(a, (64, 64)), tensor(b, (64, 64)), out]
+    program.launch("main", 1, 128, arguments, shared=16392, memory=memory)
+    lane, r = np.arange(128), np.arange(32)[:, None]
+    row = lane // 32 * 16 + lane % 32 // 4
+    whole = np.zeros((64, 64), np.float32)
+    whole[:rows] = a.astype(np.float32) @ b.astype(np.float32).T
+    return out, whole[row + r // 2 % 2 * 8, r // 4 * 8 + lane % 4 * 2 + r % 2]
+
+
+@pytest.mark.parametrize("rows", [64, 37])
+def test_products_of_a_warpgroup(rows: int) -> None:
+    """Beyond the end of a tensor a box has zeros."""
+    got, want = multiplied(products(), rows)
+    np.testing.assert_array_equal(got, want)
+
+
+def test_boxes_that_nobody_waits_for() -> None:
+    body = products()
+    wait = body[body.index("    // begin") : body.index("// end inline asm")]
+    with pytest.raises(SimulationError, match="was never written|race in shared memory"):
+        multiplied(body.replace(wait, ""))
+
+
+def test_operands_that_change_before_the_wait() -> None:
+    body, wait = products(), "    wgmma.wait_group.sync.aligned 0;"
+    store = "    shl.b32 %r9, %r1, 2;\n add.s32 %r9, %r9, %r3;\n st.shared.b32 [%r9], 0;\n"
+    with pytest.raises(SimulationError, match="race"):
+        multiplied(body.replace(wait, store + wait))
+    # After it a warp may change what it alone reads of the left operand; others read the right one.
+    multiplied(body.replace(wait, f"{wait}\n bar.sync 0;\n{store}"))
+
+
+def test_swizzles_are_their_own_inverse() -> None:
+    at = np.arange(4096)
+    np.testing.assert_array_equal(swizzled(swizzled(at)), at)
+    assert len(set(swizzled(at).tolist())) == len(at)
