@@ -142,9 +142,22 @@ void RegisterEmitter::awaitKept() {
   NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
 }
 
+/// Before tiles are copied over others. Threads read what they copy themselves;
+/// but those beyond the end of a dim copy its last elements, too, which are
+/// another's.
 void RegisterEmitter::finishReads() {
-  // Threads read what they copy themselves.
-  NVVM::SyncWarpOp::create(b, loc, word(-1));
+  bool hasBeyond = llvm::any_of(keptTiles, [&](const KeptTile &kept) {
+    return !kept.isShared &&
+           llvm::any_of(getDimsOf(kept.map).set_bits(), [&](unsigned d) {
+             return llvm::any_of(
+                 llvm::seq<int64_t>(0, layout.dims[d].repeats),
+                 [&](int64_t repeat) { return isBeyond(d, repeat); });
+           });
+  });
+  if (hasBeyond)
+    synchronize();
+  else
+    NVVM::SyncWarpOp::create(b, loc, word(-1));
 }
 
 //===----------------------------------------------------------------------===//
