@@ -1,5 +1,8 @@
 """An interpreter of index programs in NumPy: what cascade, fold, merge and finalize mean.
 
+The oracle of the tests: it shares nothing with the compiler, nor with `redfuse.verify`, which both are
+tested against it.
+
 A value of a body is an array with one axis for each iteration dim, of extent 1 where the value
 does not depend on the dim. Floats are computed in their own types, or all in f64 (`precise`), so
 that the same program gives both a result and what it should have been.
@@ -7,7 +10,7 @@ that the same program gives both a result and what it should have been.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import ml_dtypes
@@ -139,23 +142,23 @@ class Interpreter:
 
     def cascade(self, op: ir.Operation, inputs: Sequence[Array]) -> list[Array]:
         """The results of a redfuse.cascade (or finalize) for the arrays of its inputs."""
-        maps, count = _maps(op)
-        extents = _extents(op, maps[:count], inputs)
+        maps, count = maps_of(op)
+        extents = extents_of(op, maps[:count], inputs)
         ranges = [(0, n) for n in extents]
         arguments = [
-            self._read(a, m, ranges, op.operands[i].type)
+            self.read(a, m, ranges, op.operands[i].type)
             for i, (a, m) in enumerate(zip(inputs, maps[:count], strict=True))
         ]
-        values = self._block(op.regions[0].blocks[0], arguments, ranges)
-        results = [_write(v, m, extents) for v, m in zip(values, maps[count:], strict=True)]
+        values = self.block(op.regions[0].blocks[0], arguments, ranges)
+        results = [write(v, m, extents) for v, m in zip(values, maps[count:], strict=True)]
         return [_from_the_start(result) for result in results]
 
     finalize = cascade
 
     def identity(self, op: ir.Operation, inputs: Sequence[Array]) -> State:
         """The state of an empty segment of a redfuse.fold."""
-        maps, count = _maps(op)
-        extents = _extents(op, maps[:count], inputs)
+        maps, count = maps_of(op)
+        extents = extents_of(op, maps[:count], inputs)
         components = []
         for m, attribute in zip(maps[count:], op.attributes["identities"], strict=True):
             shape = [extents[ir.AffineDimExpr(e).position] for e in m.results]
@@ -166,37 +169,35 @@ class Interpreter:
         self, op: ir.Operation, inputs: Sequence[Array], segment: Sequence[Range], state: State
     ) -> State:
         """`state` with one segment of the `over` dims included."""
-        maps, count = _maps(op)
-        extents = _extents(op, maps[:count], inputs)
+        maps, count = maps_of(op)
+        extents = extents_of(op, maps[:count], inputs)
         ranges = [(0, n) for n in extents]
         for dim, part in zip(op.attributes["over"], segment, strict=True):
             ranges[dim] = part
         arrays = [*inputs, *state.components]
         arguments = [
-            self._read(a, m, ranges, op.operands[i].type)
+            self.read(a, m, ranges, op.operands[i].type)
             for i, (a, m) in enumerate(zip(arrays, maps, strict=True))
         ]
-        values = self._block(op.regions[0].blocks[0], arguments, ranges)
-        return State([_write(v, m, extents) for v, m in zip(values, maps[count:], strict=True)])
+        values = self.block(op.regions[0].blocks[0], arguments, ranges)
+        return State([write(v, m, extents) for v, m in zip(values, maps[count:], strict=True)])
 
     def merge(self, op: ir.Operation, inputs: Sequence[Array], a: State, b: State) -> State:
         """Two states of one fold as one; `a` is that of the earlier segment."""
-        maps, count = _maps(op)
-        extents = _extents(op, maps[:count], inputs)
+        maps, count = maps_of(op)
+        extents = extents_of(op, maps[:count], inputs)
         ranges = [(0, n) for n in extents]
         arguments = [
-            self._read(array, m, ranges, op.operands[count + i].type)
+            self.read(array, m, ranges, op.operands[count + i].type)
             for side in (a, b)
             for i, (array, m) in enumerate(zip(side.components, maps[count:], strict=True))
         ]
-        values = self._block(op.regions[1].blocks[0], arguments, ranges)
-        return State([_write(v, m, extents) for v, m in zip(values, maps[count:], strict=True)])
+        values = self.block(op.regions[1].blocks[0], arguments, ranges)
+        return State([write(v, m, extents) for v, m in zip(values, maps[count:], strict=True)])
 
     # ---- bodies --------------------------------------------------------------------
 
-    def _read(
-        self, array: Array, m: ir.AffineMap, ranges: Sequence[Range], type_: ir.Type
-    ) -> Array:
+    def read(self, array: Array, m: ir.AffineMap, ranges: Sequence[Range], type_: ir.Type) -> Array:
         """A tensor at every point of `ranges`, through its map."""
         element = ir.RankedTensorType(type_).element_type
         grids = []
@@ -204,31 +205,43 @@ class Interpreter:
             shape = [1] * len(ranges)
             shape[dim] = -1
             grids.append(np.arange(begin, end).reshape(shape))
-        index = tuple(_affine(e, grids, len(ranges)) for e in m.results)
+        one = np.zeros([1] * len(ranges), int)
+        index = tuple(affine(e, grids) + one for e in m.results)
+        for i, size in zip(index, array.shape, strict=True):
+            assert i.size == 0 or (i.min() >= 0 and i.max() < size), "read outside a tensor"
         value = array[index] if index else array.reshape([1] * len(ranges))
         return value.astype(self.dtype(element))
 
-    def _block(
-        self, block: ir.Block, arguments: Sequence[Array], ranges: Sequence[Range]
+    def block(
+        self,
+        block: ir.Block,
+        arguments: Sequence[Array],
+        ranges: Sequence[Range],
+        outside: Mapping[ir.Value, Array] | None = None,
     ) -> list[Array]:
+        """What a body yields; ``outside``: values from around it, of which constants are known."""
         values: dict[ir.Value, Array] = dict(zip(block.arguments, arguments, strict=True))
         for op in block.operations:
             operation = op.operation
-            operands = [self._operand(v, values) for v in operation.operands]
+            operands = [self._operand(v, values, outside or {}) for v in operation.operands]
             if operation.name == "redfuse.yield":
                 return operands
-            results = self._op(operation, operands, ranges)
+            results = self.op(operation, operands, ranges)
             values.update(zip(operation.results, results, strict=True))
         raise AssertionError("a body without redfuse.yield")
 
-    def _operand(self, value: ir.Value, values: dict[ir.Value, Array]) -> Array:
+    def _operand(
+        self, value: ir.Value, values: dict[ir.Value, Array], outside: Mapping[ir.Value, Array]
+    ) -> Array:
         if value in values:
             return values[value]
-        owner = value.owner  # A constant from outside the body.
+        if value in outside:
+            return np.asarray(outside[value])
+        owner = value.owner
         assert owner.name == "arith.constant", owner.name
         return np.asarray(_constant(owner.attributes["value"]), self.dtype(value.type))
 
-    def _op(self, op: ir.Operation, operands: list[Array], ranges: Sequence[Range]) -> list[Array]:
+    def op(self, op: ir.Operation, operands: list[Array], ranges: Sequence[Range]) -> list[Array]:
         name = op.name
         if name == "redfuse.reduce":
             return self._reduce(op, operands, ranges)
@@ -261,6 +274,7 @@ class Interpreter:
             "arith.trunci",
             "arith.index_cast",
             "arith.fptosi",
+            "arith.index_castui",
         ):
             return [operands[0].astype(out)]
         raise NotImplementedError(f"the interpreter has no {name}")
@@ -320,17 +334,19 @@ def _constant(attribute: ir.Attribute) -> float | int | bool:
     raise NotImplementedError(f"a constant {attribute}")
 
 
-def _maps(op: ir.Operation) -> tuple[list[ir.AffineMap], int]:
+def maps_of(op: ir.Operation) -> tuple[list[ir.AffineMap], int]:
     """The indexing maps and the number of those that belong to inputs."""
     maps = [ir.AffineMapAttr(a).value for a in op.attributes["indexing_maps"]]
     return maps, len(maps) - len(op.results)
 
 
-def _extents(op: ir.Operation, maps: Sequence[ir.AffineMap], inputs: Sequence[Array]) -> list[int]:
+def extents_of(
+    op: ir.Operation, maps: Sequence[ir.AffineMap], inputs: Sequence[Array]
+) -> list[int]:
     """The extents of the iteration dims: of the inputs, else of the static inits."""
-    extents = [1] * _maps(op)[0][0].n_dims
-    inits = _maps(op)[0][len(maps) :]
-    shapes = [ir.RankedTensorType(r.type).shape for r in op.results]
+    extents = [1] * maps_of(op)[0][0].n_dims
+    inits = maps_of(op)[0][len(maps) :]
+    shapes = [ir.RankedTensorType(r.type).shape for r in op.results] if inits else []
     pairs = [*zip(inits, shapes, strict=True), *zip(maps, (a.shape for a in inputs), strict=True)]
     for m, shape in pairs:
         for expr, size in zip(m.results, shape, strict=True):
@@ -339,19 +355,25 @@ def _extents(op: ir.Operation, maps: Sequence[ir.AffineMap], inputs: Sequence[Ar
     return extents
 
 
-def _affine(expr: ir.AffineExpr, grids: Sequence[Array], rank: int) -> Array:
+def affine(expr: ir.AffineExpr, dims: Sequence, symbols: Sequence = ()):
+    """An affine expression over integers or arrays of integers."""
     if isinstance(expr, ir.AffineDimExpr):
-        return grids[ir.AffineDimExpr(expr).position]
+        return dims[expr.position]
+    if isinstance(expr, ir.AffineSymbolExpr):
+        return symbols[expr.position]
     if isinstance(expr, ir.AffineConstantExpr):
-        return np.full([1] * rank, ir.AffineConstantExpr(expr).value)
-    for kind, combine in ((ir.AffineAddExpr, np.add), (ir.AffineMulExpr, np.multiply)):
-        if isinstance(expr, kind):
-            binary = kind(expr)
-            return combine(_affine(binary.lhs, grids, rank), _affine(binary.rhs, grids, rank))
-    raise NotImplementedError(f"the affine expression {expr}")
+        return expr.value
+    a, b = (affine(e, dims, symbols) for e in (expr.lhs, expr.rhs))
+    if isinstance(expr, ir.AffineAddExpr):
+        return a + b
+    if isinstance(expr, ir.AffineMulExpr):
+        return a * b
+    if isinstance(expr, ir.AffineModExpr):
+        return a % b
+    return a // b if isinstance(expr, ir.AffineFloorDivExpr) else -(-a // b)
 
 
-def _write(value: Array, m: ir.AffineMap, extents: Sequence[int]) -> Array:
+def write(value: Array, m: ir.AffineMap, extents: Sequence[int]) -> Array:
     """A value as a tensor, through the map of its init (a projected permutation)."""
     dims = [ir.AffineDimExpr(e).position for e in m.results]
     order = sorted(range(len(dims)), key=lambda i: dims[i])

@@ -1,59 +1,17 @@
 """Runs functions on tensors in NumPy, op by op: what a tiled program computes, from its text alone.
 
-Knows the redfuse ops with bodies, scf.for and scf.forall, slices, fills, affine maps and scalar
-arith/math: what tiling makes. Everything is computed in f64, so that results of two programs that
-differ in the order of their sums agree to about 1e-12.
+Knows scf.for and scf.forall, slices, fills, affine maps and the redfuse ops, whose bodies
+index_program.py runs: what tiling makes. Everything is computed in f64, so that results of two programs
+that differ in the order of their sums agree to about 1e-12.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
+from index_program import Interpreter, affine, extents_of, maps_of, write
 from mlir import ir
 
-Value = "np.ndarray | float | int"
-
-REDUCERS: list[Callable | None] = [
-    np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.maximum, np.minimum,
-    np.maximum, np.minimum, np.bitwise_and, np.bitwise_or, np.bitwise_xor, None, None, None,
-]  # fmt: skip
-BINARY = {
-    "addf": np.add, "subf": np.subtract, "mulf": np.multiply, "divf": np.divide,
-    "maximumf": np.maximum, "minimumf": np.minimum, "addi": np.add, "subi": np.subtract,
-    "muli": np.multiply, "andi": np.bitwise_and, "ori": np.bitwise_or,
-}  # fmt: skip
-UNARY = {"absf": np.abs, "exp": np.exp, "log": np.log, "negf": np.negative, "sqrt": np.sqrt}
-CASTS = {"index_cast", "sitofp", "extf", "truncf", "index_castui"}
-# Predicates by their number in the attribute.
-COMPARE_F = {1: np.equal, 2: np.greater, 3: np.greater_equal, 4: np.less, 5: np.less_equal}
-COMPARE_I = {
-    0: np.equal, 1: np.not_equal, 2: np.less, 3: np.less_equal, 4: np.greater,
-    5: np.greater_equal, 6: np.less, 7: np.less_equal, 8: np.greater, 9: np.greater_equal,
-}  # fmt: skip
 DYNAMIC = -(2**63)
-
-
-def dtype(kind: ir.Type) -> type:
-    return np.float64 if isinstance(kind, ir.FloatType) else np.int64
-
-
-def evaluate(expr: ir.AffineExpr, dims: Sequence, symbols: Sequence = ()):
-    """An affine expression over integers or integer arrays."""
-    if isinstance(expr, ir.AffineDimExpr):
-        return dims[expr.position]
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return symbols[expr.position]
-    if isinstance(expr, ir.AffineConstantExpr):
-        return expr.value
-    a, b = (evaluate(e, dims, symbols) for e in (expr.lhs, expr.rhs))
-    if isinstance(expr, ir.AffineAddExpr):
-        return a + b
-    if isinstance(expr, ir.AffineMulExpr):
-        return a * b
-    if isinstance(expr, ir.AffineModExpr):
-        return a % b
-    return a // b if isinstance(expr, ir.AffineFloorDivExpr) else -(-a // b)
 
 
 class Program:
@@ -61,6 +19,7 @@ class Program:
 
     def __init__(self) -> None:
         self.values: dict = {}
+        self.bodies = Interpreter(precise=True)
 
     def __getitem__(self, value: ir.Value):
         return self.values[value]
@@ -84,27 +43,14 @@ class Program:
     def step(self, name: str, op: ir.Operation) -> list:
         a = op.attributes
         short = name.split(".")[1]
-        if name == "arith.constant":
-            value = a["value"].value
-            return [np.float64(value) if isinstance(value, float) else int(value)]
-        if name == "arith.select":
-            return [np.where(*self.get(op.operands))]
-        if name == "arith.cmpf":
-            return [COMPARE_F[a["predicate"].value](*self.get(op.operands))]
-        if name == "arith.cmpi":
-            return [COMPARE_I[a["predicate"].value](*self.get(op.operands))]
-        if short in BINARY:
-            return [BINARY[short](*self.get(op.operands))]
-        if short in UNARY:
-            return [UNARY[short](self[op.operands[0]])]
-        if short in CASTS:
-            return [np.asarray(self[op.operands[0]]).astype(dtype(op.results[0].type))]
         if name in ("affine.apply", "affine.min", "affine.max"):
             m = a["map"].value
             operands = [int(v) for v in self.get(op.operands)]
-            got = [evaluate(e, operands[: m.n_dims], operands[m.n_dims :]) for e in m.results]
+            got = [affine(e, operands[: m.n_dims], operands[m.n_dims :]) for e in m.results]
             return [max(got) if short == "max" else min(got)]
-        return getattr(self, name.replace(".", "_"))(op)
+        if handler := getattr(self, name.replace(".", "_"), None):
+            return handler(op)
+        return [value[()] for value in self.bodies.op(op, self.get(op.operands), [])]
 
     # ---- tensors --------------------------------------------------------------------------
 
@@ -119,7 +65,7 @@ class Program:
         sizes = iter(self.get(op.operands))
         dims = [next(sizes) if kind.is_dynamic_dim(i) else n for i, n in enumerate(kind.shape)]
         # Never read: nothing good may come of it.
-        return [np.full(dims, 77, dtype(kind.element_type))]
+        return [np.full(dims, 77, self.bodies.dtype(kind.element_type))]
 
     def linalg_fill(self, op):
         return [np.full_like(self[op.operands[1]], self[op.operands[0]])]
@@ -193,85 +139,31 @@ class Program:
 
     # ---- index notation ---------------------------------------------------------------------
 
-    def program(self, op, block: ir.Block, maps, arguments, inits) -> list:
-        count = maps[0].n_dims
-        extents = [1] * count
-        for m, value in zip(maps, self.get(op.operands), strict=True):
-            for expr, size in zip(m.results, value.shape, strict=True):
-                if isinstance(expr, ir.AffineDimExpr):
-                    extents[expr.position] = size
-        grid = np.ogrid[tuple(slice(0, e) for e in extents)]
-        for name, (m, value) in zip(block.arguments, arguments, strict=True):
-            index = tuple(evaluate(e, grid) + np.zeros([1] * count, int) for e in m.results)
-            for i, size in zip(index, value.shape, strict=True):
-                assert i.size == 0 or (i.min() >= 0 and i.max() < size), "read outside a tensor"
-            self.values[name] = value[index] if index else value.reshape([1] * count)
-        for inner in block.operations:
-            inner = inner.operation
-            if inner.name == "redfuse.yield":
-                break
-            if inner.name == "redfuse.index":
-                made = [grid[inner.attributes["dim"].value]]
-            elif inner.name == "redfuse.reduce":
-                made = self.reduce(inner, extents)
-            else:
-                made = self.step(inner.name, inner)
-            self.bind(inner.results, made)
-        results = []
-        for m, value, init in zip(inits, self.get(inner.operands), op.results, strict=True):
-            order = [ir.AffineDimExpr(e).position for e in m.results]
-            kept = [extents[d] if d in order else 1 for d in range(count)]
-            whole = np.broadcast_to(value, kept)
-            rest = [d for d in range(count) if d not in order]
-            flat = whole.transpose([*order, *rest]).reshape([extents[d] for d in order])
-            results.append(flat.astype(dtype(ir.RankedTensorType(init.type).element_type)))
-        return results
-
-    def reduce(self, op, extents) -> list:
-        over = list(op.attributes["over"])
-        operands = self.get(op.operands)
-        count = len(extents)
-        shape = list(np.broadcast_shapes(*(np.shape(v) for v in operands), [1] * count))
-        for d in over:
-            shape[d] = extents[d]
-        operands = [np.broadcast_to(v, shape) for v in operands]
-        reducer = op.attributes["reducer"].value
-        if (combine := REDUCERS[reducer]) is not None:
-            got = combine.reduce(
-                operands[0], axis=tuple(over), keepdims=True,
-                **({"initial": -np.inf} if combine is np.maximum else {}),
-            )  # fmt: skip
-            return [got]
-        assert reducer == 13, "argmax only"
-        value, place = (np.moveaxis(v, over, range(-len(over), 0)) for v in operands)
-        lead = value.shape[: count - len(over)]
-        value, place = (v.reshape(*lead, -1) for v in (value, place))
-        first = np.argmax(value, axis=-1, keepdims=True)
-        ends = [np.take_along_axis(v, first, -1) for v in (value, place)]
-        return [np.expand_dims(v[..., 0], tuple(over)) for v in ends]
-
-    def maps(self, op) -> list[ir.AffineMap]:
-        return [ir.AffineMapAttr(m).value for m in op.attributes["indexing_maps"]]
+    def program(self, op: ir.Operation, order: list[int], inits: int) -> list:
+        """The results of an op whose body has arguments for these of its operands; the last ``inits`` of
+        its maps are those of results."""
+        maps, values = maps_of(op)[0], self.get(op.operands)
+        extents = extents_of(op, maps, values)
+        ranges = [(0, n) for n in extents]
+        arguments = [
+            self.bodies.read(values[i], maps[i], ranges, op.operands[i].type) for i in order
+        ]
+        made = self.bodies.block(op.regions[0].blocks[0], arguments, ranges, self.values)
+        return [write(value, m, extents) for value, m in zip(made, maps[-inits:], strict=True)]
 
     def redfuse_cascade(self, op):
-        maps, values = self.maps(op), self.get(op.operands)
-        n = len(values) - len(op.results)
-        block = op.regions[0].blocks[0]
-        return self.program(op, block, maps, list(zip(maps, values, strict=True))[:n], maps[n:])
+        count = len(op.results)
+        return self.program(op, list(range(len(op.operands) - count)), count)
 
     redfuse_finalize = redfuse_cascade
 
     def redfuse_fold(self, op):
-        maps, values = self.maps(op), self.get(op.operands)
-        n = len(values) - len(op.results)
-        block = op.regions[0].blocks[0]
-        return self.program(op, block, maps, list(zip(maps, values, strict=True)), maps[n:])
+        return self.program(op, list(range(len(op.operands))), len(op.results))
 
     def redfuse_merge(self, op):
-        maps, values = self.maps(op), self.get(op.operands)
-        n = len(op.results)
-        pairs = list(zip(maps, values, strict=True))
-        return self.program(op, op.regions[0].blocks[0], maps, [*pairs[n:], *pairs[:n]], maps[n:])
+        count = len(op.results)
+        order = [*range(count, len(op.operands)), *range(count)]
+        return self.program(op, order, count)
 
 
 def run(module: ir.Module, *inputs: np.ndarray) -> list[np.ndarray]:
