@@ -39,7 +39,11 @@ def chip(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize(
     ("chip", "name"),
-    [(chip, name) for chip in gputargets.chips("rocm") for name in (FEW if chip == "gfx90a" else NAMES)],
+    [
+        (chip, name)
+        for chip in gputargets.chips("rocm")
+        for name in (FEW if chip == "gfx90a" else NAMES)
+    ],
     indirect=["chip"],
 )
 def test_corpus(chip: str, name: str) -> None:
