@@ -1,7 +1,9 @@
-"""PyTorch in: a function or module with example inputs becomes linalg text.
+"""PyTorch in: a function or module with example inputs becomes a linalg program.
 
-torch.export traces the program; torch-mlir's importer and passes lower it. They run in a process
-of their own (``_lower_torch.py``): their MLIR and this package's do not load into one.
+torch.export traces the program, and ``fx`` makes linalg ops of its graph. A program with an
+operation that has no lowering there is given to torch-mlir's importer and passes, where one is
+installed. They run in a process of their own (``_lower_torch.py``): their MLIR and this package's
+do not load into one.
 """
 
 from __future__ import annotations
@@ -20,11 +22,6 @@ from ..errors import ArgumentError, CompileError, UnsupportedError
 from .mlir import Source
 
 IMPORTERS = ("torch_mlir", "iree.compiler")
-MISSING = (
-    "compiling PyTorch functions and modules needs torch-mlir, or IREE's compiler, which has its "
-    "passes: pip install 'redfuse[torch]'; or export the program to linalg elsewhere and compile "
-    "that text"
-)
 
 
 def export(program: Any, inputs: Sequence[Any] | None) -> tuple[Source, Any]:
@@ -57,8 +54,6 @@ def export(program: Any, inputs: Sequence[Any] | None) -> tuple[Source, Any]:
             )
     module = program if isinstance(program, torch.nn.Module) else _as_module(program, len(inputs))
     flat = _Flat(module)
-    if not any(_is_installed(name) for name in IMPORTERS):
-        raise UnsupportedError(MISSING)
     was_training = module.training
     try:
         exported = torch.export.export(flat.as_module(), tuple(inputs))
@@ -68,7 +63,18 @@ def export(program: Any, inputs: Sequence[Any] | None) -> tuple[Source, Any]:
         raise CompileError(f"torch.export cannot trace this program: {_head(error)}") from error
     finally:
         module.train(was_training)
-    return Source(_lower(torch, exported)), flat.structure()
+    return _source(torch, exported), flat.structure()
+
+
+def _source(torch: Any, exported: Any) -> Source:
+    from .fx.importer import bytecode
+
+    try:
+        return Source(bytecode(exported))
+    except UnsupportedError:
+        if not any(_is_installed(name) for name in IMPORTERS):
+            raise
+    return Source(_lower(torch, exported))
 
 
 class _Flat:

@@ -1,0 +1,1 @@
+"""PyTorch's graphs in: see ``importer``."""

@@ -1,0 +1,265 @@
+"""FX graphs of core ATen operations become linalg programs, in this process.
+
+A graph is what ``torch.export`` and AOTAutograd make: nodes that call operations, with what
+PyTorch's meta functions say of each result. Decompositions are PyTorch's own, but for operations
+that have a lowering here.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import operator
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from mlir import ir
+from mlir.dialects import arith, func, tensor
+
+from ...errors import UnsupportedError
+from . import indexing, norms, pointwise, products, reductions, views, windows
+from .builder import Builder, Tensor
+from .registry import LOWERINGS, Call
+
+assert all((indexing, norms, pointwise, products, reductions, views, windows))  # they register
+
+# Taken apart by PyTorch's rules, which are not among those of export.
+_DECOMPOSED = (
+    "_log_softmax", "_softmax", "native_dropout", "gelu", "elu", "hardtanh",
+    "leaky_relu", "addcmul", "addcdiv", "lerp", "_safe_softmax", "logaddexp", "mse_loss",
+    "softplus", "log_sigmoid_forward", "hardsigmoid", "hardswish", "mish",
+    "rrelu_with_noise", "glu", "threshold", "xlogy", "im2col", "col2im", "index_add", "norm",
+    "_adaptive_avg_pool2d_backward", "pixel_shuffle", "upsample_nearest2d", "linspace", "roll",
+    "upsample_bilinear2d", "batch_norm", "masked_fill", "rot90", "unfold",
+    "nll_loss_forward", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "_cdist_forward",
+    "binary_cross_entropy_with_logits", "stack", "nan_to_num", "bernoulli", "_to_copy",
+)  # fmt: skip
+# With a lowering of their own, though export would take them apart.
+_KEPT = ("scaled_dot_product_attention.default", "linear.default", "silu.default")
+
+
+@functools.cache
+def decompositions() -> dict:
+    """The table for ``ExportedProgram.run_decompositions``."""
+    aten = torch.ops.aten
+    packets = [getattr(aten, n) for n in _DECOMPOSED if hasattr(aten, n) and n != "_to_copy"]
+    table = dict(torch.export.default_decompositions())
+    table.update(torch._decomp.get_decompositions(packets))
+    for name in _KEPT:
+        packet, overload = name.split(".")
+        table.pop(getattr(getattr(aten, packet), overload), None)
+    return table
+
+
+_TORCH = str(Path(torch.__file__).parent)
+
+
+class GraphImporter:
+    """Makes the ops of one graph."""
+
+    def __init__(self, name: str = "main"):
+        self.name = name
+        self.values: dict[Any, Any] = {}
+        self.symbols: dict[str, Any] = {}
+        self.builder = Builder(self.extent)
+
+    # ---- extents
+
+    def extent(self, size: Any) -> Any:
+        """A ``torch.SymInt`` as an index."""
+        return self._index_of(size.node.expr)
+
+    def _index_of(self, expr: Any) -> Any:
+        if expr.is_Integer:
+            return Builder.index(int(expr))
+        if expr.is_Symbol:
+            if str(expr) not in self.symbols:
+                raise UnsupportedError(f"the extent {expr} is of no argument")
+            return self.symbols[str(expr)]
+        made = [self._index_of(a) for a in expr.args]
+        name = type(expr).__name__
+        if name in ("Add", "Mul"):
+            total = made[0]
+            for other in made[1:]:
+                total = (arith.addi if name == "Add" else arith.muli)(total, other)
+            return total
+        binary = {"FloorDiv": arith.floordivsi, "CleanDiv": arith.floordivsi,
+                  "Mod": arith.remsi, "PythonMod": arith.remsi, "Max": arith.maxsi,
+                  "Min": arith.minsi}  # fmt: skip
+        if name in binary and len(made) == 2:
+            return binary[name](*made)
+        raise UnsupportedError(f"the extent {expr} cannot be computed")
+
+    def _find_symbols(self, value: Tensor) -> None:
+        for d, size in enumerate(value.shape):
+            if not isinstance(size, int) and size.node.expr.is_Symbol:
+                name = str(size.node.expr)
+                if name not in self.symbols:
+                    self.symbols[name] = tensor.dim(value.value, Builder.index(d))
+
+    # ---- the graph
+
+    def build(self, graph: Any, arguments: Sequence[Any], constants: Callable[[str], Any]) -> Any:
+        """``func.func @main``. arguments: names of the placeholders that are arguments, in order;
+        the others' tensors are ``constants(name)``."""
+        nodes = {n.name: n for n in graph.nodes if n.op == "placeholder"}
+        with ir.Location.name(self.name):
+            specs = [self._argument_type(nodes[name]) for name in arguments]
+            function = func.FuncOp(self.name, ir.FunctionType.get(specs, []))
+            block = function.add_entry_block()
+            with ir.InsertionPoint(block):
+                for name, value in zip(arguments, block.arguments, strict=True):
+                    node = nodes[name]
+                    fake = node.meta["val"]
+                    made = Tensor(value, tuple(fake.shape), fake.dtype)
+                    self.values[node] = made
+                    self._find_symbols(made)
+                for node in graph.nodes:
+                    self._visit(node, constants)
+                returned = [self._result(x) for x in graph.output_node().args[0]]
+                func.ReturnOp(returned)
+            kind = ir.FunctionType.get(specs, [v.type for v in returned])
+            function.attributes["function_type"] = ir.TypeAttr.get(kind)
+        return function
+
+    def _argument_type(self, node: Any) -> Any:
+        fake = node.meta["val"]
+        if not isinstance(fake, torch.Tensor):
+            raise UnsupportedError(
+                f"argument {node.name} is {type(fake).__name__}; expected a tensor"
+            )
+        return self.builder.type_of(fake.shape, fake.dtype)
+
+    def _result(self, given: Any) -> Any:
+        value = self._value(given)
+        if not isinstance(value, Tensor):
+            raise UnsupportedError(f"the program returns {given}; expected tensors")
+        return value.value
+
+    def _value(self, given: Any) -> Any:
+        if isinstance(given, torch.fx.Node):
+            return self.values[given]
+        if isinstance(given, (list, tuple)):
+            return [self._value(x) for x in given]
+        return given
+
+    def _visit(self, node: Any, constants: Callable[[str], Any]) -> None:
+        if node in self.values or node.op == "output":
+            return
+        with _location(node):
+            if node.op == "placeholder":
+                held = constants(node.name)
+                if held is not None:
+                    self.values[node] = self.constant(held)
+            elif node.op == "get_attr":
+                self.values[node] = self.constant(constants(node.target))
+            elif node.op == "call_function":
+                self.values[node] = self._call(node)
+
+    def constant(self, held: Any) -> Tensor:
+        """A tensor's data in the program."""
+        held = held.detach().cpu().contiguous()
+        shape, dtype = tuple(held.shape), held.dtype
+        kind = self.builder.type_of(shape, dtype)
+        if held.numel() and bool((held == held.flatten()[0]).all()) and held.numel() > 1:
+            return self.builder.full(shape, dtype, held.flatten()[0].item())
+        if dtype == torch.bool:
+            import numpy as np
+
+            packed = np.packbits(held.numpy().reshape(-1), bitorder="little")
+            attribute = ir.DenseElementsAttr.get(packed, type=kind, signless=True)
+        else:
+            raw = held.view(torch.uint8) if held.dim() else held.reshape(1).view(torch.uint8)
+            attribute = ir.DenseResourceElementsAttr.get_from_buffer(
+                raw.numpy(), "weight", kind, alignment=64
+            )
+        return Tensor(arith.ConstantOp(kind, attribute).result, shape, dtype)
+
+    def _call(self, node: Any) -> Any:
+        target = node.target
+        if target is operator.getitem:
+            return self._value(node.args[0])[node.args[1]]
+        fake = node.meta.get("val")
+        if isinstance(fake, (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)):
+            return fake
+        name = str(target)
+        lowering = LOWERINGS.get(name)
+        if name in ("aten._assert_async.msg", "aten._assert_scalar.default",
+                    "aten._assert_tensor_metadata.default",
+                    "aten.sym_constrain_range_for_size.default"):  # fmt: skip
+            return None
+        if lowering is None or not hasattr(target, "_schema"):
+            raise UnsupportedError(f"{_where(node)}{name} has no lowering")
+        given = {}
+        for number, argument in enumerate(target._schema.arguments):
+            if number < len(node.args):
+                given[argument.name] = self._value(node.args[number])
+            elif argument.name in node.kwargs:
+                given[argument.name] = self._value(node.kwargs[argument.name])
+        try:
+            return lowering(Call(self.builder, fake), **given)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{_where(node)}{name}: {error}") from None
+
+
+def _frame(node: Any) -> tuple[str, int] | None:
+    """The file and line of the user's code that made a node."""
+    frames = []
+    for line in (node.meta.get("stack_trace") or "").splitlines():
+        file, _, rest = line.strip().removeprefix('File "').partition('", line ')
+        number = rest.partition(",")[0]
+        if number.isdigit():
+            frames.append((file, int(number)))
+    own = [frame for frame in frames if not frame[0].startswith(_TORCH)]
+    return (own or frames or [None])[-1]
+
+
+def _location(node: Any) -> Any:
+    frame = _frame(node)
+    if frame is None:
+        return ir.Location.name(node.name)
+    return ir.Location.file(frame[0], frame[1], 0)
+
+
+def _where(node: Any) -> str:
+    frame = _frame(node)
+    path = ""
+    stack = node.meta.get("nn_module_stack")
+    if stack:
+        path = str(list(stack.values())[-1][0])
+    words = [f"{frame[0]}:{frame[1]}" if frame else "", f"in {path}" if path else ""]
+    text = " ".join(w for w in words if w)
+    return f"{text}: " if text else ""
+
+
+def import_exported(program: Any) -> Any:
+    """The module of an ``ExportedProgram``: arguments are the user's, parameters and buffers are
+    constants. Raises UnsupportedError, with the place in the user's code, for what has no
+    lowering."""
+    from ... import dialects  # noqa: F401  redfuse's dialects are known to the context
+
+    program = program.run_decompositions(decompositions())
+    signature = program.graph_signature
+    held = {
+        **{n: program.state_dict[t] for n, t in signature.inputs_to_parameters.items()},
+        **{n: program.state_dict.get(t, program.constants.get(t))
+           for n, t in signature.inputs_to_buffers.items()},
+        **{n: program.constants[t]
+           for n, t in signature.inputs_to_lifted_tensor_constants.items()},
+    }  # fmt: skip
+    context = ir.Context()
+    with context, ir.Location.unknown():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            GraphImporter().build(program.graph, signature.user_inputs, held.get)
+        module.operation.verify()
+    return module
+
+
+def bytecode(program: Any) -> bytes:
+    """The same, as MLIR's bytecode: weights are not spelled."""
+    file = io.BytesIO()
+    import_exported(program).operation.write_bytecode(file)
+    return file.getvalue()

@@ -1,0 +1,275 @@
+"""Products: of matrices, convolutions, attention."""
+
+from __future__ import annotations
+
+import math as numbers
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from mlir import ir
+from mlir.dialects import arith, math
+
+from . import dtypes
+from .builder import Builder, Tensor
+from .pointwise import F, computed_in, elementwise
+from .registry import Call, lowers
+
+Scalar = Any
+
+
+def _product(c: Call, dims: str, left: Tensor, right: Tensor, dtype: Any = None) -> Tensor:
+    made = c.dtype if dtype is None else dtype
+    return c.b.contract(dims, left, right, made, computed_in(c.dtype))
+
+
+@lowers("mm.default")
+def _mm(c: Call, self: Tensor, mat2: Tensor) -> Tensor:
+    return _product(c, "mk,kn->mn", self, mat2)
+
+
+@lowers("bmm.default")
+def _bmm(c: Call, self: Tensor, mat2: Tensor) -> Tensor:
+    return _product(c, "bmk,bkn->bmn", self, mat2)
+
+
+@lowers("mv.default")
+def _mv(c: Call, self: Tensor, vec: Tensor) -> Tensor:
+    return _product(c, "mk,k->m", self, vec)
+
+
+@lowers("dot.default")
+def _dot(c: Call, self: Tensor, tensor: Tensor) -> Tensor:
+    return _product(c, "k,k->", self, tensor)
+
+
+def _with_bias(c: Call, bias: Tensor, made: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """alpha * made + beta * bias, rounded once."""
+
+    def body(x: Scalar, y: Scalar) -> Scalar:
+        is_float = computed_in(c.dtype).is_floating_point
+        times, plus = (arith.mulf, arith.addf) if is_float else (arith.muli, arith.addi)
+        inner = computed_in(c.dtype)
+        x = x if alpha == 1 else times(x, dtypes.constant(alpha, inner))
+        y = y if beta == 1 else times(y, dtypes.constant(beta, inner))
+        return plus(x, y)
+
+    return elementwise(c, [made, bias], c.dtype, body)
+
+
+@lowers("addmm.default")
+def _addmm(
+    c: Call, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    made = _product(c, "mk,kn->mn", mat1, mat2, computed_in(c.dtype))
+    return _with_bias(c, self, made, beta, alpha)
+
+
+@lowers("baddbmm.default")
+def _baddbmm(
+    c: Call, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    made = _product(c, "bmk,bkn->bmn", batch1, batch2, computed_in(c.dtype))
+    return _with_bias(c, self, made, beta, alpha)
+
+
+@lowers("linear.default")
+def _linear(c: Call, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    rows = "abcdefg"[: input.rank - 1]
+    inner = computed_in(c.dtype)
+    made = _product(c, f"{rows}k,nk->{rows}n", input, weight, c.dtype if bias is None else inner)
+    return made if bias is None else elementwise(c, [made, bias], c.dtype, arith.addf)
+
+
+# ---- convolutions
+
+
+@lowers("convolution.default")
+def _convolution(
+    c: Call, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int],
+    padding: Sequence[int], dilation: Sequence[int], transposed: bool,
+    output_padding: Sequence[int], groups: int,
+) -> Tensor:  # fmt: skip
+    n = weight.rank - 2
+    stride, padding, dilation = (_each(v, n) for v in (stride, padding, dilation))
+    if transposed:
+        x, w = _spread(c.b, input, weight, stride, padding, dilation, _each(output_padding, n),
+                       groups)  # fmt: skip
+        stride = [1] * n
+    else:
+        sides = [0, 0, *padding]
+        x, w = c.b.pad(input, sides, sides, 0), weight
+    made = _windows(c, x, w, stride, dilation, groups)
+    if bias is None:
+        return c.b.cast(made, c.dtype)
+    shaped = c.b.reshape(bias, (bias.shape[0], *[1] * n))
+    return elementwise(c, [made, shaped], c.dtype, arith.addf)
+
+
+def _each(values: Sequence[int], count: int) -> list[int]:
+    return list(values) * count if len(values) == 1 else list(values)
+
+
+def _windows(
+    c: Call, x: Tensor, w: Tensor, stride: Sequence[int], dilation: Sequence[int], groups: int
+) -> Tensor:
+    """Sums over windows and channels, in the type that PyTorch computes in. The dims: batch,
+    group, channel of the result, places; channel of the input, places in the window."""
+    b, inner, n = c.b, computed_in(c.dtype), w.rank - 2
+    d = [ir.AffineDimExpr.get(i) for i in range(4 + 2 * n)]
+    batch, group, made, places, channel, inside = (
+        d[0], d[1], d[2], d[3 : 3 + n], d[3 + n], d[4 + n :]
+    )  # fmt: skip
+    at = [p * s + k * t for p, s, k, t in zip(places, stride, inside, dilation, strict=True)]
+    x = b.reshape(x, (x.shape[0], groups, w.shape[1], *x.shape[2:]))
+    w = b.reshape(w, (groups, w.shape[0] // groups, *w.shape[1:]))
+    shape = (x.shape[0], groups, w.shape[1], *c.shape[2:])
+    maps = [[batch, group, channel, *at], [group, made, channel, *inside],
+            [batch, group, made, *places]]  # fmt: skip
+    if groups == 1:  # a dim less for the planner to think about
+        x, w = b.reshape(x, (x.shape[0], *x.shape[2:])), b.reshape(w, w.shape[1:])
+        shape = (shape[0], *shape[2:])
+        return _sum_of_products(b, x, w, shape, inner, [
+            [_without(e, group) for e in map_ if e is not group] for map_ in maps
+        ], 3 + 2 * n, 2 + n)  # fmt: skip
+    total = _sum_of_products(b, x, w, shape, inner, maps, 4 + 2 * n, 3 + n)
+    return b.reshape(total, c.shape)
+
+
+def _without(expr: Any, gone: Any) -> Any:
+    """An expression of dims without one of them: those behind it move up."""
+    if isinstance(expr, ir.AffineDimExpr):
+        place = expr.position
+        return ir.AffineDimExpr.get(place - (place > gone.position))
+    if isinstance(expr, ir.AffineBinaryExpr):
+        made = type(expr)
+        return made.get(_without(expr.lhs, gone), _without(expr.rhs, gone))
+    return expr
+
+
+def _sum_of_products(
+    b: Builder, x: Tensor, w: Tensor, shape: Sequence[Any], inner: Any, exprs: Any, dims: int,
+    first: int,
+) -> Tensor:  # fmt: skip
+    maps = [ir.AffineMap.get(dims, 0, e) for e in exprs]
+
+    def body(v: Scalar, u: Scalar, total: Scalar) -> Scalar:
+        v, u = dtypes.convert(v, x.dtype, inner), dtypes.convert(u, w.dtype, inner)
+        return arith.addf(total, arith.mulf(v, u))
+
+    start = b.full(shape, inner, 0)
+    made = b.generic([(x.value, maps[0]), (w.value, maps[1])], [(start.value, maps[2])],
+                     range(first, dims), body)  # fmt: skip
+    return Tensor(made[0], tuple(shape), inner)
+
+
+def _spread(
+    b: Builder, x: Tensor, w: Tensor, stride: Sequence[int], padding: Sequence[int],
+    dilation: Sequence[int], more: Sequence[int], groups: int,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """A transposed convolution as one of stride 1: zeros between the elements and around them,
+    the window turned round, its channels exchanged."""
+    n = w.rank - 2
+    low = [t * (k - 1) - p for t, k, p in zip(dilation, w.shape[2:], padding, strict=True)]
+    high = [a + m for a, m in zip(low, more, strict=True)]
+    if any(s > 1 for s in stride):
+        wide = [(e - 1) * s + 1 for e, s in zip(x.shape[2:], stride, strict=True)]
+        zeros = b.full((*x.shape[:2], *wide), x.dtype, 0)
+        x = b.insert(x, zeros, [0] * x.rank, [1, 1, *stride])
+    x = b.pad(x, [0, 0, *low], [0, 0, *high], 0)
+    made = w.shape[1]
+    w = b.reshape(w, (groups, w.shape[0] // groups, *w.shape[1:]))
+    w = b.permute(w, [0, 2, 1, *range(3, 3 + n)])
+    w = b.reshape(w, (groups * made, *w.shape[2:]))
+    if numbers.prod(w.shape[2:]) > 1:
+        w = _turned(b, w)
+    return x, w
+
+
+def _turned(b: Builder, w: Tensor) -> Tensor:
+    """The window's elements from the last to the first."""
+    from mlir.dialects import tensor
+
+    def body() -> Scalar:
+        places = [Builder.position(i) for i in range(w.rank)]
+        places[2:] = [arith.subi(b.index(n - 1), p)
+                      for n, p in zip(w.shape[2:], places[2:], strict=True)]  # fmt: skip
+        return tensor.extract(w.value, places)
+
+    return b.map([], w.shape, w.dtype, body)
+
+
+# ---- attention
+
+
+@lowers("scaled_dot_product_attention.default")
+def _attention(
+    c: Call, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
+    """softmax(q k' scale + mask) v. Scores and weights are sums in f32; of 16-bit operands the
+    weights are rounded to their type before the second product, as PyTorch's fused kernels do."""
+    b, inner = c.b, computed_in(c.dtype)
+    factor = 1 / numbers.sqrt(query.shape[-1]) if scale is None else scale
+    lead, groups = "abcdef"[: query.rank - 2], ""
+    q = query
+    if enable_gqa and not _is_same(query.shape[-3], key.shape[-3]):
+        heads, kept = query.shape[-3], key.shape[-3]
+        q = b.reshape(query, (*query.shape[:-3], kept, heads // kept, *query.shape[-2:]))
+        groups = "g"
+    scores = b.contract(f"{lead}{groups}ld,{lead}sd->{lead}{groups}ls", q, key, inner, inner)
+    scores = _masked(b, scores, attn_mask, is_causal, factor, inner, groups != "")
+    last = [scores.rank - 1]
+    top = b.reduce([scores], last, [(-numbers.inf, inner)], arith.maximumf)[0]
+    column = b.reshape(top, (*top.shape, 1))
+    raised = b.map([scores, column], scores.shape, inner,
+                   lambda x, m: math.exp(arith.subf(x, m)))  # fmt: skip
+    total = b.reduce([raised], last, [(0, inner)], arith.addf)[0]
+    sums = b.reshape(total, (*total.shape, 1))
+    weights = b.map([raised, sums], raised.shape, value.dtype,
+                    lambda x, s: dtypes.convert(arith.divf(x, s), inner, value.dtype))  # fmt: skip
+    made = b.contract(
+        f"{lead}{groups}ls,{lead}sd->{lead}{groups}ld", weights, value, c.dtype, inner
+    )
+    if attn_mask is not None:  # a row of which nothing is left is zero
+
+        def finish(x: Scalar, m: Scalar) -> Scalar:
+            least = dtypes.constant(-numbers.inf, inner)
+            is_empty = arith.cmpf(F.OEQ, m, least)
+            return arith.select(is_empty, dtypes.constant(0, c.dtype), x)
+
+        made = b.map([made, column], made.shape, c.dtype, finish)
+    return b.reshape(made, c.shape)
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return isinstance(a, int) and isinstance(b, int) and a == b
+
+
+def _masked(
+    b: Builder, scores: Tensor, mask: Tensor | None, is_causal: bool, factor: float, inner: Any,
+    is_grouped: bool,
+) -> Tensor:  # fmt: skip
+    """Scores as they are weighed."""
+    inputs = [scores]
+    if mask is not None:
+        if is_grouped and mask.rank > 2:
+            heads = mask.shape[-3]
+            split = (1, 1) if heads == 1 else (scores.shape[-4], scores.shape[-3])
+            mask = b.reshape(mask, (*mask.shape[:-3], *split, *mask.shape[-2:]))
+        inputs.append(mask)
+
+    def body(x: Scalar, *given: Scalar) -> Scalar:
+        x = arith.mulf(x, dtypes.constant(factor, inner))
+        least = dtypes.constant(-numbers.inf, inner)
+        if given and mask is not None and mask.dtype == torch.bool:
+            x = arith.select(given[0], x, least)
+        elif given and mask is not None:
+            x = arith.addf(x, dtypes.convert(given[0], mask.dtype, inner))
+        if is_causal:
+            row, column = Builder.position(scores.rank - 2), Builder.position(scores.rank - 1)
+            x = arith.select(arith.cmpi(arith.CmpIPredicate.sle, column, row), x, least)
+        return x
+
+    return b.map(inputs, scores.shape, inner, body)
