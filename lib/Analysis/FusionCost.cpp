@@ -2,6 +2,7 @@
 #include "redfuse/Analysis/FusionCost.h"
 
 #include "redfuse/Algebra/Derivation.h"
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/TileProgram.h"
 
@@ -13,10 +14,6 @@
 
 using namespace mlir;
 using namespace redfuse;
-
-/// How much faster matrix units multiply than others do in f32: 16 times on an A100, of
-/// which rows that stay empty take a part.
-static constexpr double kMatrixGain = 4;
 
 /// The target of the module around `op`; null if it says none.
 static TargetAttr findTarget(Operation *op) {
@@ -52,26 +49,27 @@ FailureOr<const Chip *> redfuse::requireChip(Operation *op) {
 double redfuse::getOpCost(Operation *op) {
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case<IndexOp, YieldOp, arith::ConstantOp, arith::IndexCastOp>(
-          [](auto) { return 0; })
+          [](auto) { return 0.0; })
       .Case<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemFOp,
             arith::RemSIOp, arith::RemUIOp, math::SqrtOp, math::RsqrtOp>(
-          [](auto) { return 8; })
+          [](auto) { return kDivisionCost; })
       .Case([](CombiningOpInterface combining) {
         if (combining.getReducer() == Reducer::TopK)
-          return 8.0;
+          return kDivisionCost;
         double cost = combining->getNumOperands();
         for (Region &region : combining->getRegions())
           for (Operation &inner : region.getOps())
             cost += getOpCost(&inner);
         return cost;
       })
-      .Case([](tensor::ExtractOp) { return 2; })
+      .Case([](tensor::ExtractOp) { return kExtractCost; })
       .Default([](Operation *other) {
         if (isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::FloorOp,
                 math::CeilOp, math::RoundEvenOp, math::RoundOp, math::TruncOp,
                 math::CopySignOp, math::FPowIOp>(other))
-          return 2;
-        return isa<math::MathDialect>(other->getDialect()) ? 16 : 1;
+          return kPairCost;
+        return isa<math::MathDialect>(other->getDialect()) ? kFunctionCost
+                                                           : 1.0;
       });
 }
 
@@ -81,11 +79,11 @@ bool redfuse::isCheapMap(CascadeOp op) {
     if (isRootOp(&inner) || !isMemoryEffectFree(&inner))
       return false;
     double c = getOpCost(&inner);
-    if (c >= 8)
+    if (c >= kDivisionCost)
       return false;
     cost += c;
   }
-  return cost <= 8;
+  return cost <= kCheapMapCost;
 }
 
 static double extentOf(int64_t extent) {
@@ -332,7 +330,6 @@ std::optional<VariableSet> CostBuilder::findGrid() const {
 /// A block can be cut along the dims of every output, unless a reduction that lacks
 /// one would be repeated for its every tile at a price.
 void CostBuilder::addParallelism() {
-  constexpr double tile = 128, affordable = 0.1;
   std::optional<VariableSet> grid = findGrid();
   for (unsigned v : grid ? *grid : VariableSet()) {
     double extent = extentOf(space.getVariable(v).extent);
@@ -341,8 +338,8 @@ void CostBuilder::addParallelism() {
       if (!reduction.into.contains(v))
         again += reduction.work;
     if (again > 0) {
-      cuts = std::ceil(extent / tile);
-      if (again * (cuts - 1) > affordable * cost.work)
+      cuts = std::ceil(extent / kCutTile);
+      if (again * (cuts - 1) > kAffordableRepeats * cost.work)
         continue;
     }
     cost.parallelism *= std::max(1.0, cuts);
@@ -362,7 +359,7 @@ void CostBuilder::addTime() {
   double busy =
       cost.parallelism / (units * std::ceil(cost.parallelism / units));
   // One unit alone cannot draw the whole bandwidth, but more than its share.
-  double drawn = std::min(1.0, 1.5 * busy);
+  double drawn = std::min(1.0, kBandwidthOfOne * busy);
   cost.timeIfBusy = target.getLaunchNs() + std::max(cost.work / rate, moving);
   cost.time = target.getLaunchNs() +
               std::max(cost.work / (rate * busy), moving / drawn);

@@ -2,6 +2,7 @@
 #include "redfuse/Analysis/ScheduleChoice.h"
 
 #include "redfuse/Algebra/Derivation.h"
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/TileProgram.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
@@ -51,8 +52,8 @@ bool redfuse::isMatrixProduct(ReduceOp reduce, const DimSets &sets,
   SmallBitVector c = sets[mul->getOperand(1)];
   bool wide = false, tall = false;
   for (int64_t d : reduce.getInto()) {
-    wide |= a.test(d) && !c.test(d) && extentOf(d) > 4;
-    tall |= c.test(d) && !a.test(d) && extentOf(d) > 4;
+    wide |= a.test(d) && !c.test(d) && extentOf(d) > kVectorExtent;
+    tall |= c.test(d) && !a.test(d) && extentOf(d) > kVectorExtent;
   }
   return wide && tall;
 }
@@ -165,12 +166,6 @@ static double countBlocks(const Shape &shape, ArrayRef<int64_t> grid,
 /// split to finish merges: limits are those of memory, not of a cache.
 static bool isGpu(TargetAttr target) { return target.getName() == "cuda"; }
 
-/// Elements of a tensor that the threads of a block hold, to read them once; and
-/// where nothing reads them twice.
-static constexpr double kHeldElements = 16384, kSingleElements = 4096;
-/// Bytes that a segment should have, to be worth a block.
-static constexpr double kSegmentBytes = 8192;
-
 /// Bytes of all tensors.
 static double countBytes(CascadeOp cascade, const Shape &shape) {
   double bytes = 0;
@@ -209,9 +204,6 @@ static bool isTooLargeToHold(CascadeOp cascade, const Shape &shape,
   return false;
 }
 
-/// Columns that a row of a GPU's matrix units has at most.
-static constexpr double kMatrixColumns = 256;
-
 /// Whether a row that is kept between reductions is longer than that: matrix units
 /// can only walk it.
 static bool hasLongRows(CascadeOp cascade, const Shape &shape) {
@@ -229,11 +221,13 @@ static bool hasLongRows(CascadeOp cascade, const Shape &shape) {
 static int64_t countParts(TargetAttr target, double blocks, double bytes) {
   blocks = std::max(1.0, blocks);
   if (!isGpu(target))
-    return std::clamp<int64_t>(std::ceil(2.0 * target.getUnits() / blocks), 2,
-                               64);
-  double wanted = std::floor(2.0 * target.getUnits() / blocks);
+    return std::clamp<int64_t>(
+        std::ceil(kSegmentsOfUnit * target.getUnits() / blocks), kLeastSegments,
+        kMostSegments);
+  double wanted = std::floor(kSegmentsOfUnit * target.getUnits() / blocks);
   return std::clamp<int64_t>(
-      std::min(wanted, std::ceil(bytes / blocks / kSegmentBytes)), 2, 256);
+      std::min(wanted, std::ceil(bytes / blocks / kSegmentBytes)),
+      kLeastSegments, kMostGpuSegments);
 }
 
 /// Whether so few blocks are so much work that two more launches pay.
@@ -252,11 +246,12 @@ static bool isWorthSplitting(const Shape &shape, TargetAttr target,
   double points = 1;
   for (double extent : shape.extents)
     points *= std::max(1.0, extent);
-  // Some eight operations a point, at the peak of the units that have a block.
+  // At the peak of the units that have a block.
   double perUnit = double(target.getFlops()) / target.getUnits();
-  double nanoseconds = 8 * points / (perUnit * std::max(1.0, blocks));
+  double nanoseconds =
+      kPointOperations * points / (perUnit * std::max(1.0, blocks));
   double saved = nanoseconds * (1 - blocks / target.getUnits());
-  return saved > 8.0 * target.getLaunchNs();
+  return saved > kSplitLaunches * target.getLaunchNs();
 }
 
 /// Tiles of the independent dims: big enough to be worth a block, small enough
@@ -276,11 +271,11 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
     // The innermost dims feed register tiles. Two of them where a result has
     // rows and columns that both are independent.
     int64_t last = grid.back();
-    tiles[last] = std::min<int64_t>(extent(last), 4 * lanes);
+    tiles[last] = std::min<int64_t>(extent(last), kTileVectors * lanes);
     least[last] = lanes;
     if (grid.size() > 1 && extent(last) * 2 <= lanes) {
       int64_t row = grid[grid.size() - 2];
-      tiles[row] = std::min<int64_t>(extent(row), 4 * lanes);
+      tiles[row] = std::min<int64_t>(extent(row), kTileVectors * lanes);
     } else if (grid.size() > 1) {
       // Columns in the grid too: a taller tile reuses them.
       int64_t row = grid[grid.size() - 2];
@@ -293,8 +288,8 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
         return inA != inC;
       });
       if (isRow) {
-        tiles[row] = std::min<int64_t>(extent(row), 4 * lanes);
-        least[row] = 8;
+        tiles[row] = std::min<int64_t>(extent(row), kTileVectors * lanes);
+        least[row] = kLeastTileRows;
       }
     }
   } else {
@@ -305,12 +300,10 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
     for (unsigned d = 0; d < shape.extents.size(); ++d)
       if (!parallel.test(d))
         inner *= std::max(1.0, shape.extents[d]);
-    // Points a block should have: enough to hide the cost of starting it. On a
-    // GPU its threads take a few points each, fewer where they are written too:
-    // then blocks that end make room for others' loads (test/gpu/rows.py).
-    double wanted = !isGpu(target)                     ? 16384
-                    : shape.writesRows && inner >= 512 ? 2048
-                                                       : 4096;
+    bool writesLong = shape.writesRows && inner >= kLongRow;
+    double wanted = !isGpu(target) ? kBlockPoints
+                    : writesLong   ? kGpuWritingBlockPoints
+                                   : kGpuBlockPoints;
     // Neighbours in memory first, then outwards.
     SmallVector<int64_t> order(llvm::reverse(grid));
     llvm::stable_sort(order, [&](int64_t a, int64_t b) {
@@ -321,9 +314,10 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
       int64_t tile = std::min<double>(extent(d), room);
       if (d == shape.contiguous) {
         // On a GPU whole lines of memory.
-        int64_t line = isGpu(target) ? 64 : lanes;
+        int64_t line = isGpu(target) ? kGpuLine : lanes;
         tile = std::max<int64_t>(
-            tile, std::min<int64_t>(extent(d), std::max(4 * lanes, line)));
+            tile,
+            std::min<int64_t>(extent(d), std::max(kTileVectors * lanes, line)));
         tile = std::min(tile, (tile + line - 1) / line * line);
         least[d] = std::min<int64_t>(extent(d), line);
       }
@@ -334,8 +328,8 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
   auto blocks = [&]() { return countBlocks(shape, grid, tiles); };
   // Enough blocks for every unit, with some to even out their lengths.
   for (int64_t d : grid)
-    while (blocks() < 4 * target.getUnits() && tiles[d] / 2 >= least[d] &&
-           tiles[d] > 1)
+    while (blocks() < kBlocksOfUnit * target.getUnits() &&
+           tiles[d] / 2 >= least[d] && tiles[d] > 1)
       tiles[d] = (tiles[d] / 2 + least[d] - 1) / least[d] * least[d];
 }
 
@@ -454,7 +448,7 @@ ScheduleAttr ScheduleChooser::choose() {
 ScheduleAttr ScheduleChooser::keepWhole() {
   // Streaming a set of reduced dims bounds the tiles that depend on them.
   resident = keptBytes(cascade, shape, tiles, shape.reduced);
-  budget = target.getL2() / 8.0;
+  budget = target.getL2() * kKeptShareOfL2;
   blocks = countBlocks(shape, grid, tiles);
   bytesInAll = countBytes(cascade, shape);
   isTooLarge = isGpu(target) && !shape.hasContraction &&
@@ -532,7 +526,7 @@ ScheduleAttr ScheduleChooser::tryCut(ArrayRef<int64_t> over,
   if (numPasses > 1)
     isSplit = false;
   bool isKept = !isAsked && !isSplit && !isTooLarge && around.empty() &&
-                resident <= target.getL2() * 4.0;
+                resident <= target.getL2() * kRereadOfL2;
   if (isKept && numPasses > 1)
     return make(ScheduleKind::Resident,
                 "kept rather than read in " + Twine(numPasses) + " passes");
@@ -575,8 +569,8 @@ ScheduleAttr ScheduleChooser::cut(ArrayRef<int64_t> over,
     tiles[d] = d == longest ? 1 : std::max<int64_t>(1, shape.extents[d]);
   }
   double perPoint = keptBytes(cascade, shape, tiles, toDimSet(over, numDims));
-  int64_t tile = shape.hasContraction ? 128 : 4096;
-  while (tile > 16 && perPoint * tile > budget)
+  int64_t tile = shape.hasContraction ? kStreamedProducts : kStreamedElements;
+  while (tile > kLeastStreamed && perPoint * tile > budget)
     tile /= 2;
   double length = std::max(1.0, shape.extents[longest]);
   int64_t parts = 0;

@@ -1,6 +1,7 @@
 //===- Fuse.cpp - which cascades become one kernel ------------------------===//
 #include "FusionBuilder.h"
 
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 #include "redfuse/Transforms/Passes.h"
@@ -21,10 +22,6 @@ namespace redfuse {
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Where a kernel ends, whatever the model says of its time: what is compiled as one
-/// takes longer than its parts do, and a launch between so many costs nothing.
-static constexpr unsigned kMostReductions = 24, kMostOperations = 256;
 
 namespace {
 
@@ -265,7 +262,8 @@ bool Planner::isBetter(const Group &fused, const Group &a, const Group &b,
                        FusionRefusal &why) {
   Operation *op = CascadeOp(b.ops.front());
   double before = std::max(a.cost.repeats, b.cost.repeats);
-  if (fused.cost.repeats > std::max(1.1, before * 1.01)) {
+  if (fused.cost.repeats >
+      std::max(kMostRecompute, before * kMostMoreRecompute)) {
     why = {op, "recompute",
            llvm::formatv("the value made at {0} would be computed {1:f1} times",
                          describeLocation(fused.cost.repeated->getLoc()),
@@ -275,9 +273,7 @@ bool Planner::isBetter(const Group &fused, const Group &a, const Group &b,
     return false;
   }
   double parts = a.cost.time + b.cost.time;
-  // What the model cannot tell apart is fused: there are no intermediates then.
-  constexpr double doubt = 1.05;
-  if (fused.cost.time <= doubt * parts)
+  if (fused.cost.time <= kFusionDoubt * parts)
     return true;
   // Would it be better if only there were enough blocks?
   double most = std::max(a.cost.parallelism, b.cost.parallelism);

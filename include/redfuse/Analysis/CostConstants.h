@@ -1,0 +1,105 @@
+//===- CostConstants.h - numbers of the cost model ---------------*- C++ -*-===//
+//
+// What fusion (FusionCost, redfuse-fuse) and schedules (ScheduleChoice) are chosen
+// by, beside what `redfuse.target` says of the machine. Each with its unit, its
+// meaning, and where it comes from: "measured" names the page or program that
+// measured it, "estimated" was set by reasoning and has held in the benchmarks.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_ANALYSIS_COSTCONSTANTS_H
+#define REDFUSE_ANALYSIS_COSTCONSTANTS_H
+
+#include <cstdint>
+
+namespace redfuse {
+
+//===----------------------------------------------------------------------===//
+// Work: additions
+//===----------------------------------------------------------------------===//
+
+/// Of an op on one element: exponentials and the like; divisions, square roots and a
+/// step of a top-k; reads at a position from data; what takes two instructions.
+/// Estimated from the throughput of vector units.
+inline constexpr double kFunctionCost = 16, kDivisionCost = 8, kExtractCost = 2,
+                        kPairCost = 2;
+/// Work of a map up to which it is computed again rather than read. Estimated.
+inline constexpr double kCheapMapCost = 8;
+/// How much faster matrix units of a GPU multiply than other units do in f32: 16
+/// times on an A100 by its data sheet, of which rows that stay empty take a part.
+inline constexpr double kMatrixGain = 4;
+/// Rows and columns from above which a sum of products counts as one of matrices.
+/// Estimated.
+inline constexpr double kVectorExtent = 4;
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+/// Elements of a tile along a dim that some reduction lacks, and the share of the
+/// work that its repetition for every tile may take. Estimated.
+inline constexpr double kCutTile = 128, kAffordableRepeats = 0.1;
+/// How much more than its share of the bandwidth a unit draws where others are idle.
+/// Estimated.
+inline constexpr double kBandwidthOfOne = 1.5;
+/// Times that one kernel may take of what two take, for a fusion: what the model
+/// cannot tell apart is fused, as there are no intermediates then. Estimated.
+inline constexpr double kFusionDoubt = 1.05;
+/// How often a fused kernel may compute all of its work again, at all and beside
+/// what its parts already did. Estimated.
+inline constexpr double kMostRecompute = 1.1, kMostMoreRecompute = 1.01;
+/// Reductions and operations at which a kernel ends, whatever the model says of its
+/// time: what is compiled as one takes longer than its parts do, and a launch between
+/// so many costs nothing. `tools/dev growth` measures how compile time grows
+/// (docs/benchmarks/compile-time.md).
+inline constexpr unsigned kMostReductions = 24, kMostOperations = 256;
+
+//===----------------------------------------------------------------------===//
+// Schedules: tiles
+//===----------------------------------------------------------------------===//
+
+/// Vectors along the innermost dims of a contraction's tile, or of neighbours in
+/// memory; and rows that a tile keeps when it is halved for more blocks. Register
+/// tiles of the CPU are made of these (lib/Codegen/CPU/Tuning.h).
+inline constexpr int64_t kTileVectors = 4, kLeastTileRows = 8;
+/// Points of a block: enough to hide the cost of starting it. On a CPU estimated; on
+/// a GPU, where threads take a few points each, measured by test/gpu/rows.py. Rows of `kLongRow` points and more that
+/// are written too have fewer: blocks that end make room for others' loads.
+inline constexpr double kBlockPoints = 16384, kGpuBlockPoints = 4096,
+                        kGpuWritingBlockPoints = 2048, kLongRow = 512;
+/// Elements of a GPU's tile along neighbours in memory: two lines of 128 bytes in f32.
+inline constexpr int64_t kGpuLine = 64;
+/// Blocks for each unit that tiles are halved for, to even out their lengths.
+/// Estimated.
+inline constexpr int64_t kBlocksOfUnit = 4;
+/// Positions of a tile along what is streamed, at most: with a contraction and
+/// without; and the fewest to which these are halved to stay in the cache. Estimated.
+inline constexpr int64_t kStreamedProducts = 128, kStreamedElements = 4096,
+                         kLeastStreamed = 16;
+
+//===----------------------------------------------------------------------===//
+// Schedules: whole, streamed, or split
+//===----------------------------------------------------------------------===//
+
+/// The share of a core's L2 cache that a block may keep; and how many times the
+/// cache it may keep rather than to read its input twice. Estimated.
+inline constexpr double kKeptShareOfL2 = 1.0 / 8, kRereadOfL2 = 4;
+/// Elements of a tensor that the threads of a GPU's block hold, to read them once;
+/// and where nothing reads them twice. 16384 of f32 are a quarter of a
+/// multiprocessor's registers (lib/Codegen/GPU/Registers/Tuning.h).
+inline constexpr double kHeldElements = 16384, kSingleElements = 4096;
+/// Columns that a row of a GPU's matrix units has at most: one `wgmma` has no more.
+inline constexpr double kMatrixColumns = 256;
+/// Bytes that a segment should have on a GPU, to be worth a block. Estimated.
+inline constexpr double kSegmentBytes = 8192;
+/// Segments for each unit, two to even out their lengths; at least, and at most, on
+/// a CPU and on a GPU. Estimated.
+inline constexpr double kSegmentsOfUnit = 2;
+inline constexpr int64_t kLeastSegments = 2, kMostSegments = 64,
+                         kMostGpuSegments = 256;
+/// Operations of a point, and launches that a split must save on a CPU, where it
+/// takes two more. Estimated.
+inline constexpr double kPointOperations = 8, kSplitLaunches = 8;
+
+} // namespace redfuse
+
+#endif // REDFUSE_ANALYSIS_COSTCONSTANTS_H
