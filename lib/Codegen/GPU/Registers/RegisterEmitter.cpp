@@ -1,4 +1,6 @@
 //===- RegisterEmitter.cpp - tile programs held in registers ---------------===//
+#include "Tuning.h"
+
 #include "redfuse/Codegen/GPU/Registers/RegisterEmitter.h"
 
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
@@ -535,9 +537,6 @@ bool RegisterEmitter::emitCounts() {
   llvm::erase_if(reduces, counts);
   return isAll;
 }
-
-/// Sums of a program up to which a product is added to one by one instruction.
-static constexpr unsigned kFusedSums = 4;
 
 /// A sum that has just been added to: the first summand as it is, and a further
 /// product by one instruction, with one rounding. Sums alone: other values may be

@@ -1,4 +1,6 @@
 //===- RegisterExchange.cpp - what threads combine with each other --------===//
+#include "Tuning.h"
+
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
 #include "redfuse/Codegen/GPU/Common/Ptx.h"
 #include "redfuse/Codegen/GPU/Registers/RegisterEmitter.h"
@@ -8,11 +10,6 @@
 
 using namespace mlir;
 using namespace redfuse;
-
-static constexpr int64_t kExchangeLimit = 40 * 1024;
-/// Words that a thread reads of all warps rather than to ask other lanes for them,
-/// which takes longer.
-static constexpr int64_t kDirectWords = 32, kDirectWarps = 8;
 
 /// Parts of threads that differ in `bits` of their numbers alone, through shared
 /// memory: those of a warp have been combined.
@@ -241,7 +238,7 @@ void RegisterEmitter::Exchange::combineByHalves(Parts &parts) {
 /// Each thread combines what all warps have, one after another.
 void RegisterEmitter::Exchange::combineInOrder(Parts &parts) {
   parts = load(number(0));
-  if (count * parts.size() <= 64) {
+  if (count * parts.size() <= kUnrolledValues) {
     for (int64_t i = 1; i < count; ++i)
       combine(parts, load(number(i)));
     return;

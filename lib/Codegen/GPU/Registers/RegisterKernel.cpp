@@ -6,6 +6,8 @@
 // have no masks; what is left at the end is one step with masks.
 //
 //===----------------------------------------------------------------------===//
+#include "Tuning.h"
+
 #include "RegisterGenerator.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -617,7 +619,7 @@ void RegisterKernelGenerator::layOutShared() {
         arith::ConstantIndexOp::create(b, loc, keptBytes), ValueRange());
     keptBytes += 16;
   }
-  Value exchanged = arith::ConstantIndexOp::create(b, loc, 16 * 1024);
+  Value exchanged = arith::ConstantIndexOp::create(b, loc, kExchangeWords);
   own->shared = memref::ViewOp::create(
       b, loc, typeOf(ShapedType::kDynamic, b.getI32Type()), memory,
       arith::ConstantIndexOp::create(b, loc, keptBytes), exchanged);

@@ -6,25 +6,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// Registers (of 32 bits) for data a thread may have beside what addresses and
-/// temporaries take; values computed in all nests together, for the length of
-/// the code; threads of a block.
-static constexpr int64_t kMaxRegisters = 180, kMaxCode = 6000;
-/// Bytes of rows that a second reading finds in the cache.
-static constexpr double kCachedBytes = 20e6;
-static constexpr int64_t kMaxThreads = 512;
-/// Threads of a block that streams, elements of a tile from which on it has more, and
-/// such blocks for each multiprocessor up to which it has.
-static constexpr int64_t kStreamingThreads = 256, kLongRounds = 4;
-static constexpr double kLongElements = 32768;
-/// Threads of a block that keeps inputs in shared memory, and bytes that it
-/// needs there beside.
-static constexpr int64_t kKeepingThreads = 512, kExchangeBytes = 4096;
-/// Tiles that a block walks at least, where all of them read the same.
-static constexpr int64_t kRounds = 4;
-/// Threads of a block in a cluster that streams.
-static constexpr int64_t kClusterThreads = 256;
-
 bool RegisterPlanner::findCapacities() {
   for (unsigned d = 0; d < space.numDims; ++d) {
     int64_t extent = space.staticExtents[d], tile = space.tileOf(d);
@@ -227,17 +208,17 @@ void RegisterPlanner::dealResident() {
       n = std::min<int64_t>(n * vectorsOf(d), 1 << 24);
     most = std::max(most, n);
   }
-  int64_t each = std::max<int64_t>(1, 16 / layout.lanes);
+  int64_t each = std::max<int64_t>(1, kThreadElements / layout.lanes);
   int64_t threads = std::clamp<int64_t>(
       llvm::PowerOf2Ceil(llvm::divideCeil(most, each)),
       limits.warp * layout.cluster, kMaxThreads * layout.cluster);
-  if (most > threads * each * 4)
-    threads = std::min<int64_t>(threads * 2, 1024 * layout.cluster);
+  if (most > threads * each * kCrowded)
+    threads = std::min<int64_t>(threads * 2, kBlockThreads * layout.cluster);
   if (layout.readsAgain)
     threads = std::min<int64_t>(kThreadsOfUnit / 2, llvm::PowerOf2Ceil(most));
   if (int64_t asked = hintOf("threads"))
     threads = std::clamp<int64_t>(llvm::bit_floor(uint64_t(asked)), limits.warp,
-                                  1024) *
+                                  kBlockThreads) *
               layout.cluster;
   layout.threads = threads;
   SmallVector<unsigned> order;
@@ -288,7 +269,7 @@ double RegisterPlanner::countBlocks() const {
 
 /// Whether the blocks are so few that each needs more bytes under way.
 bool RegisterPlanner::hasFewBlocks() const {
-  return countBlocks() < 2 * getTargetOf(kernel).getUnits();
+  return countBlocks() < kFewBlocks * getTargetOf(kernel).getUnits();
 }
 
 /// Threads of a block that streams, unless a schedule asks for others. What few have
@@ -386,13 +367,15 @@ void RegisterPlanner::chooseRepeats() {
     if (access.isInput && access.dims.test(*main))
       elements += localOf(access.dims);
   DimShare &share = layout.dims[*main];
-  double most = !layout.kept.empty() ? 16 : hasFewBlocks() ? 64 : 32;
+  double most = !layout.kept.empty() ? kKeptStep
+                : hasFewBlocks()     ? kLongStep
+                                     : kStep;
   if (layout.loadsStepsAhead)
     most /= 2;
   if (int64_t asked = hintOf("step"))
     most = asked;
   while (elements > 0 && elements * share.repeats * 2 <= most &&
-         share.repeats < 16 && share.getSpan() * 2 <= capacity[*main])
+         share.repeats < kMostRepeats && share.getSpan() * 2 <= capacity[*main])
     share.repeats *= 2;
 }
 
@@ -485,7 +468,8 @@ int64_t RegisterPlanner::countCachedBlocks() const {
       bytes = std::max(bytes, own);
     }
   double units = getTargetOf(kernel).getUnits();
-  return std::clamp<double>(kCachedBytes / units / std::max(1.0, bytes), 2, 32);
+  return std::clamp<double>(kCachedBytes / units / std::max(1.0, bytes),
+                            kLeastCachedBlocks, kMostCachedBlocks);
 }
 
 /// A block's part of an input, if it can be copied into shared memory.
@@ -579,7 +563,8 @@ bool RegisterPlanner::chooseStaged() {
     return false;
   }
   layout.leastBlocksPerUnit = std::min<int64_t>(
-      blocks, hintOf("blocks") ? hintOf("blocks") : kThreadsOfUnit / 512);
+      blocks,
+      hintOf("blocks") ? hintOf("blocks") : kThreadsOfUnit / kStayingThreads);
   return isStaged = true;
 }
 

@@ -1,4 +1,6 @@
 //===- RegisterMemory.cpp - copies, requests and policies of loads ---------===//
+#include "Tuning.h"
+
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
 #include "redfuse/Codegen/GPU/Common/InlinePtx.h"
 #include "redfuse/Codegen/GPU/Registers/RegisterEmitter.h"
@@ -14,9 +16,6 @@ using namespace redfuse;
 //===----------------------------------------------------------------------===//
 // Inputs kept in shared memory
 //===----------------------------------------------------------------------===//
-
-/// Bytes that one thread asks the second-level cache for.
-static constexpr int64_t kPieceBytes = 2048;
 
 /// A kept tile is whole along what is streamed.
 SmallVector<Value> RegisterEmitter::positionsInKept(const KeptTile &kept,

@@ -2,17 +2,13 @@
 #ifndef REDFUSE_LIB_CONVERSION_REGISTERPLANNER_H
 #define REDFUSE_LIB_CONVERSION_REGISTERPLANNER_H
 
+#include "Tuning.h"
+
 #include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
 
 #include "redfuse/Analysis/FusionCost.h"
 
 namespace redfuse {
-
-/// Registers of a multiprocessor, and what a thread needs beside its data.
-inline constexpr int64_t kRegisters = 65536, kTemporaries = 24;
-/// Elements of a tensor that the threads of a block hold; and of a block where a
-/// cluster shares them.
-inline constexpr double kBlockElements = 16384, kClusterElements = 8192;
 
 /// A tensor in memory that a kernel reads or writes.
 struct TensorAccess {

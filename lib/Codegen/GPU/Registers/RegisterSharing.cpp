@@ -4,28 +4,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// Bytes that a block of a cluster should have of a tile at least, and can have at
-/// most where the cluster does what blocks with a segment each would do.
-static constexpr double kShareBytes = 32768, kMostShareBytes = 131072;
-/// Bytes of a tile's results up to which its states are few enough to be sent to all
-/// blocks of a cluster.
-static constexpr double kLittleBytes = 64;
-/// Bytes that blocks ask the second-level cache for at their start, in all.
-static constexpr double kAheadBytes = 24e6, kLittleAheadBytes = 4e6;
-/// Steps of a fold that are worth loading ahead.
-static constexpr int64_t kStepsAhead = 4;
-/// Bytes that a kernel reads, in all, which are best asked for always.
-static constexpr double kShortBytes = 8e6;
-/// Threads of a block up to which registers hold all that a step reads.
-static constexpr int64_t kAwaitingThreads = 256;
-/// Bytes of a tile that are worth asking for.
-static constexpr int64_t kAskedBytes = 2048;
-/// Bytes of rows that a multiprocessor should have under way.
-static constexpr double kUnderWayBytes = 40 * 1024;
-/// Bytes of an input that all blocks read, to be worth a place in the first-level
-/// cache.
-static constexpr double kSharedInputBytes = 1024;
-
 /// How many blocks share a tile; whether there is a way. `isHeld`: registers are
 /// to hold all of a tile.
 bool RegisterPlanner::chooseCluster(bool isHeld) {

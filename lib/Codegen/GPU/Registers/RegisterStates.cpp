@@ -1,4 +1,6 @@
 //===- RegisterStates.cpp - states of folds in registers and memory --------===//
+#include "Tuning.h"
+
 #include "redfuse/Codegen/GPU/Registers/RegisterEmitter.h"
 
 #include "redfuse/Codegen/GPU/Common/CommonPivot.h"
@@ -7,10 +9,6 @@
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Ops of moving a state to another pivot from which on that is done once for many
-/// states, rather than for both sides of every merge.
-static constexpr unsigned kCostlyMove = 12;
 
 //===----------------------------------------------------------------------===//
 // States
