@@ -7,6 +7,8 @@
 // hide the latency of the multiply-adds, and few loads for each of them.
 //
 //===----------------------------------------------------------------------===//
+#include "Tuning.h"
+
 #include "CpuEmitter.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -20,17 +22,14 @@ struct RegisterTile {
 };
 } // namespace
 
-/// 512-bit machines have 32 registers, narrower ones 16; a type wider than 4
-/// bytes takes several for one vector.
+/// A type wider than 4 bytes takes several registers for one vector.
 static RegisterTile chooseTile(unsigned lanes, unsigned elementBits,
                                bool hasRows) {
   unsigned perVector = std::max(1u, elementBits / 32);
-  unsigned registers = lanes >= 16 ? 24 : 12;
   if (!hasRows)
-    return {1, std::max(1u, 8 / perVector)};
-  if (lanes >= 16)
-    return {8, std::max(1u, registers / 8 / perVector)};
-  return {4, std::max(1u, registers / 4 / perVector)};
+    return {1, std::max(1u, kRegistersOfOneRow / perVector)};
+  ContractionTile tile = lanes >= kWideLanes ? kWideTile : kNarrowTile;
+  return {tile.rows, std::max(1u, tile.registers / tile.rows / perVector)};
 }
 
 void CpuEmitter::emitContraction() {
@@ -54,7 +53,7 @@ void CpuEmitter::emitContraction() {
     unsigned vectors = tile.vectors;
     if (n.staticSize)
       while (vectors > 1 && *n.staticSize % (vectors * lanes) != 0 &&
-             *n.staticSize < 4 * int64_t(vectors) * lanes)
+             *n.staticSize < kEvenTiles * int64_t(vectors) * lanes)
         --vectors;
     Value zero = constantIndex(0), position = zero;
     auto columns = [&](Value from, Value to, unsigned count) {

@@ -1,4 +1,6 @@
 //===- CpuNest.cpp - loop nests of maps and reductions --------------------===//
+#include "Tuning.h"
+
 #include "CpuEmitter.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -7,10 +9,6 @@
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Independent accumulators of one reduction: hides the latency of its combiner,
-/// and shortens the chain of roundings.
-static constexpr unsigned kCopies = 4;
 
 LogicalResult CpuEmitter::emitGroup(const Group &newGroup) {
   selectGroup(newGroup);

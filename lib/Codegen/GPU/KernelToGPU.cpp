@@ -14,6 +14,7 @@
 #include "redfuse/Codegen/GPU/MatrixUnits/MatrixGenerator.h"
 #include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
 #include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+#include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 #include "redfuse/Codegen/GPU/Transforms/SharedCopies.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -35,16 +36,6 @@ namespace redfuse {
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Bytes of shared memory for tiles; two blocks a multiprocessor fit on all
-/// targets (an sm_80 has 164 KiB of it).
-static constexpr int64_t kSharedBytes = 64 * 1024;
-static constexpr int64_t kMostThreads = 256;
-/// Products of fewer rows or columns are not for matrix instructions, if registers
-/// hold them; tiles of blocks that they make.
-static constexpr int64_t kRowsOfProducts = 8, kLeastTile = 16, kMostTile = 128;
-/// Blocks a multiprocessor of a kernel with a workspace.
-static constexpr int64_t kBlocksPerUnit = 4;
 
 /// The level at which LLVM may optimise kernels on matrix units: from the next one on,
 /// global value numbering and unrolling take from ptxas the proof that descriptors are

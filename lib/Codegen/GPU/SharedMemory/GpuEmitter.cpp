@@ -1,5 +1,6 @@
 //===- GpuEmitter.cpp - points of a tile program over threads --------------===//
 #include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+#include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 
 #include "redfuse/Codegen/Common/KernelGenerator.h"
 #include "redfuse/Codegen/GPU/Common/GpuAssertions.h"
@@ -8,9 +9,6 @@
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Bytes that one load or store of a thread moves at most.
-static constexpr int64_t kAccessBytes = 16;
 
 //===----------------------------------------------------------------------===//
 // Numberings

@@ -18,22 +18,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+#include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Registers of a lane for sums, and bytes of one access.
-static constexpr int64_t kSums = 64, kOperandBytes = 16;
-/// Registers of a lane for what is loaded a step ahead, and the steps of a sum that
-/// make it worth while.
-static constexpr int64_t kAhead = 64, kLeastAhead = 4;
-
-/// Accesses of a lane for one step of a sum, where they are so narrow that each has
-/// an address and a register of its own.
-static constexpr int64_t kAccesses = 32;
 
 /// How a contraction is dealt out.
 struct GpuEmitter::MatrixWalk {
@@ -71,7 +62,7 @@ static void chooseTile(const MatrixInstruction &x, int64_t rows,
   double least = 0;
   for (int64_t r = 1; r <= 4; r *= 2)
     for (int64_t c = 1; c <= 8; c *= 2) {
-      if (r * c * int64_t(x.results.size()) > kSums ||
+      if (r * c * int64_t(x.results.size()) > kMatrixSums ||
           (r > 1 && r / 2 * x.rows >= rows) ||
           (c > 1 && c / 2 * x.columns >= columns))
         continue;
@@ -357,7 +348,7 @@ GpuEmitter::MatrixWalk GpuEmitter::planMatrixWalk(const MatrixForm &form) {
   while (2 * plan.laneSums() * elementBits(x.left) <= 8 * kOperandBytes &&
          plan.step() < sums)
     plan.sumTiles *= 2;
-  while (countAccesses(plan) > kAccesses && halve(plan))
+  while (countAccesses(plan) > kMatrixAccesses && halve(plan))
     ;
   return plan;
 }
@@ -504,7 +495,8 @@ SmallVector<Value> GpuEmitter::sumProducts(const MatrixWalk &plan,
       !buffers.contains(left.source) || !buffers.contains(right.source);
   if (known && *known / step == 1)
     sums = addStep(constantIndex(0), sums, /*isTail=*/false);
-  else if (known && *known / step >= kLeastAhead && isFar && words <= kAhead) {
+  else if (known && *known / step >= kMatrixStepsAhead && isFar &&
+           words <= kMatrixAhead) {
     // What comes from afar is loaded a step ahead.
     SmallVector<Value> state = load(constantIndex(0));
     int64_t ahead = state.size();

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+#include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -17,14 +18,11 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// Candidates that a lane holds at most.
-static constexpr int64_t kHeld = 16;
-
 bool GpuEmitter::canTopKByWarps() const {
   std::optional<int64_t> count = staticCountOf(axesOf(group->over));
   if (threads < warpSize || (count && *count <= 1))
     return false;
-  if (count && *count <= kHeld * warpSize)
+  if (count && *count <= kTopKCandidates * warpSize)
     return true;
   // A lane has a rank.
   auto values = buffers.find(reduces.front()->reduce.getResult(0));
@@ -154,7 +152,7 @@ void GpuEmitter::emitTopKRow(Env &row, ArrayRef<Axis> over, Value lane,
     storeTile(values, candidate.value, to);
     storeTile(indices, candidate.index, to);
   };
-  int64_t part = kHeld * warpSize;
+  int64_t part = kTopKCandidates * warpSize;
   std::optional<int64_t> known = staticCountOf(over);
   if (known && *known <= part) {
     SmallVector<Candidate> held = loadCandidates(

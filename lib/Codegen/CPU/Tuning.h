@@ -1,0 +1,34 @@
+//===- Tuning.h - tuned numbers of kernels for the CPU -----------*- C++ -*-===//
+//
+// Each with its unit and its meaning; estimated from the hardware's registers and
+// latencies, and held by docs/benchmarks/results-cpu.md.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_LIB_CODEGEN_CPU_TUNING_H
+#define REDFUSE_LIB_CODEGEN_CPU_TUNING_H
+
+#include <cstdint>
+
+namespace redfuse {
+
+/// Independent accumulators of one reduction: hides the latency of its combiner,
+/// and shortens the chain of roundings.
+inline constexpr unsigned kCopies = 4;
+
+/// Elements of f32 in a vector from which on a machine has 32 vector registers (512
+/// bits), not 16.
+inline constexpr unsigned kWideLanes = 16;
+/// A contraction's tile of accumulators: how many vector registers it takes, and how
+/// many rows share them; the rest is for operands. Without rows, registers of the one
+/// row there is.
+struct ContractionTile {
+  unsigned registers, rows;
+};
+inline constexpr ContractionTile kWideTile = {24, 8}, kNarrowTile = {12, 4};
+inline constexpr unsigned kRegistersOfOneRow = 8;
+/// Tiles of columns up to which the tile is narrowed to divide them evenly.
+inline constexpr int64_t kEvenTiles = 4;
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CODEGEN_CPU_TUNING_H
