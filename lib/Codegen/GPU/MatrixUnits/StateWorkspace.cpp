@@ -2,13 +2,10 @@
 #include "StateWorkspace.h"
 
 #include "redfuse/Codegen/GPU/Common/BlockCounters.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Values of states that a thread may have loaded and not merged; where a block has
-/// one consumer warpgroup, and so more registers a thread.
-static constexpr int64_t kLoadedValues = 96, kLoadedByFew = 160;
 
 void StateWorkspace::store(const DenseMap<unsigned, Fragment> &states) {
   SmallVector<AffineMap> maps = plan.fold.getIndexingMapsArray();

@@ -1,13 +1,11 @@
 //===- StreamRanges.cpp - which tiles of the streamed dim are walked ------===//
 #include "StreamRanges.h"
 
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
 #include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Tiles of rows that are tried when a kernel is compiled, at most.
-static constexpr int64_t kMostTried = 4;
 
 namespace {
 /// Index arithmetic, folded where operands are known.

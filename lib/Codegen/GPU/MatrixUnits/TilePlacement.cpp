@@ -1,16 +1,12 @@
 //===- TilePlacement.cpp - where a tile of results is ---------------------===//
 #include "TilePlacement.h"
 
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
+
 #include "mlir/Dialect/Affine/Utils.h"
 
 using namespace mlir;
 using namespace redfuse;
-
-/// So many blocks at least stream the same data at a time.
-static constexpr int64_t kSharers = 4;
-/// The share of the rows, the first ones, whose tiles are the last of all where tiles
-/// are unequal: one in so many.
-static constexpr int64_t kLateRows = 4;
 
 Value TilePlacement::countTiles(unsigned d) {
   return b.createOrFold<arith::CeilDivUIOp>(loc, emitter.extents[d],

@@ -8,6 +8,9 @@ static constexpr int64_t kReserved = 1024;
 /// What tiles do not get of a block's: with barriers, and where they are aligned to
 /// the period of the swizzle.
 static constexpr int64_t kBesidesTiles = 3 * 1024, kBesidesRows = 256;
+/// Registers of 32 bits of a thread for fragments: 255 are the hardware's limit, the
+/// rest is for addresses and temporaries.
+static constexpr int64_t kFragmentRegisters = 200;
 
 int64_t redfuse::getBlockSharedBytes(const Chip &chip) {
   return chip.sharedBytes ? chip.sharedBytes - kReserved : 0;
@@ -22,7 +25,7 @@ std::optional<MatrixTarget> redfuse::findMatrixTarget(const Chip *chip) {
   target.halfBytes = chip->sharedBytes / 2 - kReserved - besides;
   // Machine code runs on later minor versions, too, some of which have less.
   target.sharedBytes = getLeastSharedBytes(*chip) - kReserved - besides;
-  target.fragmentRegisters = 200;
+  target.fragmentRegisters = kFragmentRegisters;
   target.productsOfCycle = chip->productsOfCycle;
   target.overlapsLaunches = chip->has(OverlappedLaunches);
   return target;

@@ -2,6 +2,7 @@
 #include "MatrixPlanner.h"
 
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/StreamMasks.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -9,21 +10,6 @@
 
 using namespace mlir;
 using namespace redfuse;
-
-/// 32-bit registers a thread may have for fragments where three warpgroups
-/// multiply: it has 160 in all.
-static constexpr int64_t kRegistersOfThree = 128;
-/// Columns of a step where rows are few: memory takes the time, and the first and
-/// the last tile should be short.
-static constexpr int64_t kFewRowsColumns = 64;
-/// How much faster three warpgroups are than two, with shorter tiles of columns,
-/// where the rows are whole tiles of either; and how long the streamed dim has to be
-/// where predicates cut tiles.
-static constexpr double kGainOfThree = 1.08;
-static constexpr int64_t kLongStream = 8192;
-/// The widest states and tiles for which a block has enough with half of a
-/// multiprocessor's registers and shared memory.
-static constexpr int64_t kHalfColumns = 128;
 
 bool MatrixPlanner::chooseWidths() {
   auto pad = [](int64_t extent, int64_t to) {
@@ -71,7 +57,6 @@ bool MatrixPlanner::chooseWidths() {
 /// ptxas loads long before they are used, and positions. Beside left operands in
 /// registers ptxas finds room for positions and masks.
 int64_t MatrixPlanner::registersOfOthers() {
-  constexpr int64_t kOfPosition = 12, kOfMatrix = 24;
   bool isResident =
       llvm::any_of(plan.products, [](const MatrixProduct &product) {
         return product.isResident;
@@ -89,13 +74,13 @@ int64_t MatrixPlanner::registersOfOthers() {
   for (BlockArgument arg : body->getArguments().take_front(inputs))
     if (!factors.contains(arg) && isMatrix(arg) &&
         (isResident || isa<FloatType>(arg.getType())))
-      registers += kOfMatrix;
+      registers += kMatrixRegisters;
   if (!isResident)
     return registers;
   for (Operation &op : *body)
     if (isa<arith::CmpIOp, arith::SIToFPOp, arith::UIToFPOp>(op) &&
         isMatrix(op.getResult(0)))
-      registers += kOfPosition;
+      registers += kPositionRegisters;
   return registers;
 }
 

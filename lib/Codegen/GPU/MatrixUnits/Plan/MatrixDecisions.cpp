@@ -2,22 +2,10 @@
 #include "MatrixPlanner.h"
 
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Streamed dims from which on pivots are lazy.
-static constexpr int64_t kLazyLength = 512;
-/// Elements of products in a thread beside which there is room for predicates and for
-/// pivots that lag.
-static constexpr int64_t kLazyElements = 160;
-/// Steps of sums that blocks share which are asked for while the launch before ends.
-static constexpr int64_t kTilesAhead = 4;
-/// Bytes that the tiles of a group stream: they should stay in the L2, which also
-/// has to take what is written. Where predicates make tiles unequal, larger groups
-/// even them out, and a part of the group is in work at a time.
-static constexpr int64_t kSharedCacheBytes = 32 << 20,
-                         kUnequalBytes = 128 << 20;
 
 /// Where states, scores and predicates are all that a thread of warps that multiply
 /// by themselves has registers for.

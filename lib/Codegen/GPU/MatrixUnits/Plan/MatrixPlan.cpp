@@ -2,6 +2,7 @@
 #include "MatrixPlanner.h"
 
 #include "redfuse/Algebra/Derivation.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -9,13 +10,6 @@
 
 using namespace mlir;
 using namespace redfuse;
-
-/// The longest sum whose left operand fits registers.
-static constexpr int64_t kMaxRegisterSum = 128;
-/// With fewer rows other kernels read memory as fast.
-static constexpr int64_t kLeastRows = 5;
-/// The longest list of a top-k.
-static constexpr int64_t kMaxRanks = 32;
 
 Value redfuse::stripExtension(Value v) {
   if (auto extend = v.getDefiningOp<arith::ExtFOp>())

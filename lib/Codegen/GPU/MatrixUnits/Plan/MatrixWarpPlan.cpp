@@ -1,12 +1,10 @@
 //===- MatrixWarpPlan.cpp - plans where warps multiply by themselves -------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
 
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
+
 using namespace mlir;
 using namespace redfuse;
-
-/// Columns of a step: with fewer, what a warp reads of the right operand serves too
-/// few products.
-static constexpr int64_t kGoodColumns = 64, kFewColumns = 32;
 
 /// The left operand of a product of a step stays in shared memory: registers are
 /// for accumulators.

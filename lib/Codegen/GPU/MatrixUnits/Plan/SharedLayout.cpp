@@ -2,16 +2,13 @@
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/SharedLayout.h"
 
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/ExchangeLayout.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Slots of a ring at most. Where warps multiply by themselves, more than four wait
-/// for nothing.
-static constexpr int64_t kMaxSlots = 8, kMaxSlotsByWarps = 4;
 
 static MatrixTile layOutTile(const MatrixSource &source, unsigned free,
                              unsigned sum, int64_t freeWidth,

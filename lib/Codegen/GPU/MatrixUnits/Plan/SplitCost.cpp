@@ -2,6 +2,7 @@
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/SplitCost.h"
 
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -9,32 +10,6 @@
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Bytes a cycle that a multiprocessor reads of the L2 cache where all others do, too,
-/// and of memory; cycles to start a block.
-static constexpr double kCacheBytes = 44, kMemoryBytes = 17.5,
-                        kStartCycles = 3000;
-
-/// The least that a step of a fold takes: one warpgroup waits for a product, computes,
-/// and waits for the next.
-static constexpr double kStepCycles = 850;
-/// The part of the memory's rate that a single block would lack where a few draw all
-/// of it.
-static constexpr double kLossOfFew = 0.1;
-
-/// A cycle's bytes of another block's shared memory, and cycles to exchange at all.
-static constexpr double kBytesBetween = 11, kCyclesBetween = 1500;
-/// Bytes a cycle, and cycles, to merge what went through global memory, or to send it.
-static constexpr double kMergeBytes = 14, kMergeCycles = 3500,
-                        kSendCycles = 900;
-/// The part of all multiprocessors on which clusters of eight find a place, one block
-/// on each.
-static constexpr double kClusterPlaces = 0.75;
-
-/// Where the warps of a block do everything in turn: the part of a multiprocessor's
-/// products that one block does in a cycle, and the part of the shorter one of copies
-/// and products that is not hidden behind the longer one.
-static constexpr double kProductsOfOne = 0.68, kNotHidden = 0.5;
 
 /// Cycles of a step where so many blocks run at a time: few of them have more of the
 /// memory's rate each, and those of one multiprocessor share what it has.

@@ -1,6 +1,8 @@
 //===- StagedResult.cpp - results that leave by copies ---------------------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/SharedLayout.h"
 
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -8,8 +10,6 @@ using namespace redfuse;
 
 /// Rows that a warp has.
 static constexpr int64_t kWarpRows = 16;
-/// Streamed dims from which on results are staged.
-static constexpr int64_t kLongStaged = 512;
 
 /// Of three warpgroups two multiply while one stores: direct stores are as fast then,
 /// and faster where all is over soon.

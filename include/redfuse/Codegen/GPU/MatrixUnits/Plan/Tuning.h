@@ -1,0 +1,118 @@
+//===- Tuning.h - tuned numbers of kernels on matrix units -------*- C++ -*-===//
+//
+// What plans are chosen by, and limits of the code that is made. Each with its unit
+// and its meaning. docs/design/gpu-matrix-units.md says what was measured, section by
+// section, docs/benchmarks/results-gpu.md ("Attention", "Attention operators",
+// "Decoding", "Matrix instructions of warps") what the kernels reach. All on an H200.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_TUNING_H
+#define REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_TUNING_H
+
+#include <cstdint>
+
+namespace redfuse {
+
+//===----------------------------------------------------------------------===//
+// What fits ("What fits")
+//===----------------------------------------------------------------------===//
+
+/// The longest sum whose left operand fits registers.
+inline constexpr int64_t kMaxRegisterSum = 128;
+/// With fewer rows other kernels read memory as fast.
+inline constexpr int64_t kLeastRows = 5;
+/// The longest list of a top-k.
+inline constexpr int64_t kMaxRanks = 32;
+/// Registers of 32 bits that a step takes of a thread besides products: for a matrix
+/// that is no factor, which ptxas loads long before it is used, and for positions.
+inline constexpr int64_t kMatrixRegisters = 24, kPositionRegisters = 12;
+/// Values of states that a thread may have loaded and not merged; where a block has
+/// one consumer warpgroup, and so more registers a thread.
+inline constexpr int64_t kLoadedValues = 96, kLoadedByFew = 160;
+
+//===----------------------------------------------------------------------===//
+// Warpgroups and tiles ("Roles, tiles and steps")
+//===----------------------------------------------------------------------===//
+
+/// 32-bit registers a thread may have for fragments where three warpgroups
+/// multiply: it has 160 in all.
+inline constexpr int64_t kRegistersOfThree = 128;
+/// How much faster three warpgroups are than two, with shorter tiles of columns,
+/// where the rows are whole tiles of either; and how long the streamed dim has to be
+/// where predicates cut tiles.
+inline constexpr double kGainOfThree = 1.08;
+inline constexpr int64_t kLongStream = 8192;
+/// Columns of a step where rows are few: memory takes the time, and the first and
+/// the last tile should be short.
+inline constexpr int64_t kFewRowsColumns = 64;
+/// The widest states and tiles for which a block has enough with half of a
+/// multiprocessor's registers and shared memory.
+inline constexpr int64_t kHalfColumns = 128;
+/// Columns of a step where warps multiply by themselves: with fewer, what a warp reads
+/// of the right operand serves too few products ("Warps that copy and multiply").
+inline constexpr int64_t kGoodColumns = 64, kFewColumns = 32;
+/// Slots of a ring at most. Where warps multiply by themselves, more than four wait
+/// for nothing.
+inline constexpr int64_t kMaxSlots = 8, kMaxSlotsByWarps = 4;
+/// Streamed dims from which on results are staged in shared memory.
+inline constexpr int64_t kLongStaged = 512;
+
+//===----------------------------------------------------------------------===//
+// Lazy pivots ("Lazy pivots")
+//===----------------------------------------------------------------------===//
+
+/// Streamed dims from which on pivots are lazy.
+inline constexpr int64_t kLazyLength = 512;
+/// Elements of products in a thread beside which there is room for predicates and for
+/// pivots that lag.
+inline constexpr int64_t kLazyElements = 160;
+
+//===----------------------------------------------------------------------===//
+// The order of tiles ("The order of tiles")
+//===----------------------------------------------------------------------===//
+
+/// Bytes that the tiles of a group stream: they should stay in the L2, which also
+/// has to take what is written. Where predicates make tiles unequal, larger groups
+/// even them out, and a part of the group is in work at a time.
+inline constexpr int64_t kSharedCacheBytes = 32 << 20,
+                         kUnequalBytes = 128 << 20;
+/// So many blocks at least stream the same data at a time.
+inline constexpr int64_t kSharers = 4;
+/// The share of the rows, the first ones, whose tiles are the last of all where tiles
+/// are unequal: one in so many.
+inline constexpr int64_t kLateRows = 4;
+/// Tiles of rows that are tried when a kernel is compiled, at most.
+inline constexpr int64_t kMostTried = 4;
+/// Steps of sums that blocks share which are asked for while the launch before ends.
+inline constexpr int64_t kTilesAhead = 4;
+
+//===----------------------------------------------------------------------===//
+// Blocks that share a fold or a sum ("Few tiles: shared sums", "Few tiles: segments")
+//===----------------------------------------------------------------------===//
+
+/// Bytes a cycle that a multiprocessor reads of the L2 cache where all others do, too,
+/// and of memory; cycles to start a block.
+inline constexpr double kCacheBytes = 44, kMemoryBytes = 17.5,
+                        kStartCycles = 3000;
+/// Cycles that a step of a fold takes at least: one warpgroup waits for a product,
+/// computes, and waits for the next.
+inline constexpr double kStepCycles = 850;
+/// The part of the memory's rate that a single block would lack where a few draw all
+/// of it.
+inline constexpr double kLossOfFew = 0.1;
+/// A cycle's bytes of another block's shared memory, and cycles to exchange at all.
+inline constexpr double kBytesBetween = 11, kCyclesBetween = 1500;
+/// Bytes a cycle, and cycles, to merge what went through global memory, or to send it.
+inline constexpr double kMergeBytes = 14, kMergeCycles = 3500,
+                        kSendCycles = 900;
+/// The part of all multiprocessors on which clusters of eight find a place, one block
+/// on each.
+inline constexpr double kClusterPlaces = 0.75;
+/// Where the warps of a block do everything in turn: the part of a multiprocessor's
+/// products that one block does in a cycle, and the part of the shorter one of copies
+/// and products that is not hidden behind the longer one.
+inline constexpr double kProductsOfOne = 0.68, kNotHidden = 0.5;
+
+} // namespace redfuse
+
+#endif // REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_TUNING_H
