@@ -108,8 +108,8 @@ def __dir__() -> list[str]:
 def load(path: Any) -> Executable:
     """The executable in a bundle that ``Executable.save`` wrote; raises CacheError or
     TargetError."""
-    from . import bundle
     from .errors import path_text
+    from .store import bundle
 
     return bundle.read(path_text(path))
 

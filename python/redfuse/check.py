@@ -227,8 +227,8 @@ def load_npz(path: str) -> tuple[list[Any], list[Any]]:
 
     import numpy
 
-    from . import files
     from .errors import ArgumentError
+    from .store import files
 
     try:
         is_file = os.path.isfile(path)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import gputargets, pipelines
+from . import pipelines
 from .attributes import Target
 from .errors import (
     ArgumentError,
@@ -20,12 +20,13 @@ from .errors import (
     one_of,
 )
 from .executable import Executable
-from .explanation import Recorder
+from .explain.explanation import Recorder
 from .frontends import mlir as mlir_frontend
 from .frontends.mlir import Source
+from .frontends.stageerrors import stage_error
 from .options import Options
 from .runtime.specs import Signature
-from .stageerrors import stage_error
+from .targets import gputargets
 
 LOG = logging.getLogger("redfuse")
 # Logged with a stage's name as it begins, for who wants to know where a compilation is.
@@ -93,7 +94,7 @@ def _cached(
     program: Source, chosen: Options, target_name: str, inputs: Sequence[Any] | None
 ) -> Executable:
     """From the cache, or compiled and put there."""
-    from . import cache
+    from .store import cache
 
     if chosen.cache:
         spelling = cache.spelling(program, chosen, target_name)
@@ -127,7 +128,7 @@ def _check_along(along: tuple[int, int] | None, signature: Signature) -> None:
 
 
 def _found_or_made(key: str, program: Source, options: Options, target: str) -> Executable:
-    from . import cache
+    from .store import cache
 
     executable = cache.find(key)
     if executable is None:
@@ -181,7 +182,7 @@ def _compile(program: Source, options: Options, target: str) -> Executable:
 
 def _device(target: str) -> Any:
     """The module of a target that is not the cpu."""
-    from . import cuda, rocm
+    from .targets import cuda, rocm
 
     return rocm if target.startswith("rocm") else cuda
 
@@ -210,7 +211,7 @@ class Lowered:
 
     def variant(self, chip: str, code: bytes) -> Any:
         """The program for one architecture, with its host code."""
-        from .cuda import Variant
+        from .targets.cuda import Variant
 
         return Variant(chip, code, self.device, self.resources, self.listing)
 
@@ -272,7 +273,7 @@ def _lower_gpu(program: Source, options: Options, stop_after: str | None, target
             f"target {target}: fuse=False is for the cpu; expected fuse=True, which compiles what "
             "cannot be fused to a kernel an operation"
         )
-    from . import cuda, rocm
+    from .targets import cuda, rocm
 
     device = _device(target)
     chip = gputargets.chips_of(target)[0]
@@ -348,11 +349,11 @@ def _lower(
         lowered.timings[stage] = time.perf_counter() - start
         recorder.after(stage, module)
         if stage == "nvvm":
-            from . import cuda
+            from .targets import cuda
 
             lowered.ptx = cuda.take_ptx(module)
         if stage == "rocdl":
-            from . import rocm
+            from .targets import rocm
 
             lowered.kernels_ir = rocm.take_ir(module)
         if stage == stop_after:
@@ -366,7 +367,7 @@ def _add_reproducer(
 ) -> None:
     """Writes the program as it was before all stages, for redfuse-opt, and says so in the error.
     Not where the stages are not all that was done."""
-    from . import reproducers
+    from .store import reproducers
 
     if options.schedules:
         return
@@ -398,7 +399,7 @@ def _keep_only(module: Any, entry: str) -> None:
 
 def _prepare(module: Any, entry: str) -> None:
     """A parsed module as the first stage takes it: one function, with checks of its accesses."""
-    from . import sourcechecks
+    from .frontends import sourcechecks
 
     sourcechecks.check(module, entry)
     _keep_only(module, entry)
@@ -428,11 +429,11 @@ def resolve_target(target: str) -> str:
             raise TargetError(f"target '{target}': the cpu target takes no variant; use 'cpu'")
         return "cpu"
     if family == "cuda":
-        from . import cuda
+        from .targets import cuda
 
         return cuda.resolve(target)
     if family == "rocm":
-        from . import rocm
+        from .targets import rocm
 
         return rocm.resolve(target)
     if family in ("gpu", "nvidia", "amd", "hip"):  # "gpu" is near to "cpu" only as a word
@@ -445,7 +446,8 @@ def resolve_target(target: str) -> str:
 
 def available_targets() -> dict[str, str]:
     """Names of the targets that this build compiles for, each with a line about this machine."""
-    from . import _ext, cuda, rocm
+    from . import _ext
+    from .targets import cuda, rocm
 
     return {
         "cpu": host_text(_ext.host()),

@@ -15,8 +15,8 @@ from .options import Options
 from .runtime.specs import Signature
 
 if TYPE_CHECKING:
-    from .cuda import Variant
     from .state import State, StateProgram
+    from .targets.cuda import Variant
 
 
 class Stages(Mapping):
@@ -128,7 +128,7 @@ class Executable:
                 "an executable of a PyTorch program whose results have a structure cannot be "
                 "pickled; compile a program that returns a tensor or a tuple of tensors"
             )
-        from . import bundle
+        from .store import bundle
 
         return bundle.decode, (bundle.encode(self), "<pickle>")
 
@@ -227,14 +227,14 @@ class Executable:
         """What was fused, how, and why not where not, with the formulas by which partial results
         merge: text, with ``json`` the object of docs/user/explain.md, with ``tex`` the merges in
         LaTeX."""
-        from .merges import to_tex, with_merges
+        from .explain.merges import to_tex, with_merges
 
         explanation = with_merges(self.explanation, self.source, self.options)
         if json:
             return explanation
         if tex:
             return to_tex(explanation)
-        from .explain import render
+        from .explain.render import render
 
         return render(explanation)
 
@@ -254,6 +254,6 @@ class Executable:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a bundle: one file that :func:`redfuse.load` reads, atomically. Raises
         CacheError."""
-        from .bundle import write
+        from .store.bundle import write
 
         write(path_text(path), self)

@@ -14,11 +14,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from . import files
 from .errors import ArgumentError, CacheError, CompileError, UnsupportedError, path_text
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature, TensorSpec
+from .store import files
 
 _FORMAT = "redfuse-state-1"
 _MOST_BYTES = 1 << 40  # as memory allows
@@ -69,7 +69,7 @@ class State:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> State:
         """The state in a file, with NumPy arrays. Raises CacheError for a file that holds none."""
-        from .bundle import load_bytes
+        from .store.bundle import load_bytes
 
         return cls.from_bytes(load_bytes(path_text(path), _MOST_BYTES), path_text(path))
 

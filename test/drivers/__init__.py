@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-import redfuse.rocm
+import redfuse.targets.rocm
 
 from .processes import build
 
@@ -128,7 +128,7 @@ def without_tools() -> Iterator[None]:
         return b"\x7fELF of " + chip.encode(), f"; {chip}\n{text}", []
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(redfuse.rocm, "code_object", code_object)
+        patch.setattr(redfuse.targets.rocm, "code_object", code_object)
         yield
 
 

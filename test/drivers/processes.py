@@ -9,11 +9,11 @@ from pathlib import Path
 
 SOURCES = Path(__file__).parent
 _TRY = """
-import redfuse, redfuse.rocm
+import redfuse, redfuse.targets.rocm
 from redfuse.bench import programs
 from drivers import Interface, aligned
 # The tools that make code objects are not needed where nothing runs.
-redfuse.rocm.code_object = lambda *arguments: (b"\\x7fELF", "", [])
+redfuse.targets.rocm.code_object = lambda *arguments: (b"\\x7fELF", "", [])
 try:
     text = programs.softmax(4, 256, "f32")
     exe = redfuse.compile(text, target={target!r}, options={{"cache": False}})

@@ -11,9 +11,9 @@ import numpy as np
 import redfuse
 import simulators
 from redfuse import check
-from redfuse.data import random_inputs
 from redfuse.reference import Reference
 from redfuse.runtime.specs import numpy_dtype
+from redfuse.store.data import random_inputs
 
 from . import HIP_CHIPS, RUN, aligned_copy, cuda, hip
 

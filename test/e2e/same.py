@@ -43,9 +43,14 @@ def programs(names: list[str]) -> dict[str, str]:
 def code_of(text: str, target: str) -> str:
     """Assembly or PTX, and where there is none the error."""
     import redfuse
-    from redfuse import compiler, cuda
+    from redfuse import compiler
     from redfuse.frontends import mlir
     from redfuse.options import Options
+
+    try:
+        from redfuse.targets import cuda
+    except ImportError:  # an older build
+        from redfuse import cuda
 
     cuda.images = lambda ptx, chip: ([], [])  # ptxas sees the same
     options = Options.of({"cache": False, "deterministic": target == "cpu"})

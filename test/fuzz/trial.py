@@ -14,9 +14,9 @@ from evaluate import Measured, evaluate
 from judge import Wrong, compare
 from pieces import Pieces
 from program import FLOATS, LARGEST, Program
-from redfuse.certificates import expands_matrices
 from redfuse.errors import Error, UnsupportedError
 from redfuse.executable import Executable
+from redfuse.explain.certificates import expands_matrices
 from redfuse.state import StateProgram
 from ways import CPU, Built, Parsed, build, options, variants
 

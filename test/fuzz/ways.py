@@ -9,10 +9,11 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
-from redfuse import compiler, gputargets, pipelines
+from redfuse import compiler, pipelines
 from redfuse.executable import Executable
 from redfuse.frontends.mlir import Source
 from redfuse.options import Options
+from redfuse.targets import gputargets
 
 CPU = "cpu"
 # Why a schedule was chosen: no part of the program.
@@ -125,7 +126,7 @@ def build(source: Source, variant: Variant, made: dict[str, Executable] | None =
     for stage, line in pairs[after:]:
         compiler.run_pipeline(lowered.module, line, stage)
         if stage == "nvvm":
-            from redfuse import cuda
+            from redfuse.targets import cuda
 
             chip = gputargets.chips_of(variant.target)[0]
             lowered.ptx = cuda.take_ptx(lowered.module)

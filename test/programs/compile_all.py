@@ -21,8 +21,9 @@ import attempt
 import processes
 import suites
 from attempt import BAD, COMPILED, CRASHED, ERROR, LATE, REFUSED, UNFUSED, Row
-from redfuse import cache, gputargets, rocm
 from redfuse.compiler import resolve_target
+from redfuse.store import cache
+from redfuse.targets import gputargets, rocm
 
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "programs"
 KNOWN = Path(__file__).with_name("known.json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from redfuse.data import random_inputs
+from redfuse.store.data import random_inputs
 
 
 def _of_rows(columns: int, results: str, body: str, more: str = "") -> str:

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import redfuse
-from redfuse import bundle
-from redfuse import cache as cache_module
 from redfuse.bench import programs
 from redfuse.compiler import canonical
 from redfuse.frontends.mlir import read
 from redfuse.options import Options
+from redfuse.store import bundle
+from redfuse.store import cache as cache_module
 
 PROGRAM = """
 #rows = affine_map<(d0, d1) -> (d0)>

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import redfuse
-from redfuse import cuda
 from redfuse.bench import cases, programs
 from redfuse.compiler import lower
 from redfuse.frontends.mlir import read
 from redfuse.options import Options
+from redfuse.targets import cuda
 
 CORPUS = Path(__file__).parent.parent / "e2e" / "corpus"
 NAMES = ["softmax", "layernorm", "attention_causal", "moe_routing", "conv_bias_relu",

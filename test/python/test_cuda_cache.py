@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import redfuse
 from processor import slowness
-from redfuse import cache as cache_module
-from redfuse import cuda
 from redfuse.bench import programs
+from redfuse.store import cache as cache_module
+from redfuse.targets import cuda
 
 ONE = "cuda:sm_90a"
 ALL = "cuda:sm_80,sm_90a,sm_100a"

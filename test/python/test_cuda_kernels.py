@@ -16,8 +16,8 @@ from drivers.simulated import Simulation, execute, small, verify
 from redfuse import check
 from redfuse.bench import programs
 from redfuse.bench.builder import Program
-from redfuse.data import random_inputs
 from redfuse.reference import Reference
+from redfuse.store.data import random_inputs
 
 # Simulated, one thread after another.
 pytestmark = pytest.mark.sample(3)

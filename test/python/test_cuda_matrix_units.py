@@ -11,10 +11,10 @@ import pytest
 import redfuse
 from drivers.simulated import execute, small
 from redfuse.bench import programs
-from redfuse.data import random_inputs
 from redfuse.frontends.mlir import read
 from redfuse.options import Options
 from redfuse.runtime.specs import numpy_dtype
+from redfuse.store.data import random_inputs
 from redfuse.tuning.space import places
 
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("gpu", "e2e")]

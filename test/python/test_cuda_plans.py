@@ -10,7 +10,7 @@ import redfuse
 from mlir import ir
 from redfuse import compiler
 from redfuse.bench import programs
-from redfuse.explanation import walk
+from redfuse.explain.explanation import walk
 from test_cuda_matrix_units import error_of
 
 # batch, heads, rows, keys, dim, key heads, kind

@@ -14,8 +14,8 @@ from matrix_programs import sums
 from redfuse import check
 from redfuse.bench import programs
 from redfuse.bench.builder import Program
-from redfuse.data import random_inputs
 from redfuse.runtime.specs import numpy_dtype
+from redfuse.store.data import random_inputs
 
 # Simulated, one thread after another.
 pytestmark = pytest.mark.sample(3)

@@ -12,7 +12,7 @@ import redfuse
 from drivers.simulated import execute, verify
 from matrix_programs import positive_weights
 from redfuse.bench import programs
-from redfuse.data import random_inputs
+from redfuse.store.data import random_inputs
 from test_cuda_matrix_units import compiled, error_of
 from test_cuda_products import product
 

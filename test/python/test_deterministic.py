@@ -11,7 +11,7 @@ import redfuse
 from bits import DYNAMIC_ROWS, arguments
 from drivers.simulated import execute, verify
 from redfuse.bench import programs
-from redfuse.data import random_inputs
+from redfuse.store.data import random_inputs
 
 
 @pytest.mark.parametrize("parts", [2, 5, 24])

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import redfuse
-from redfuse import bundle, files
-from redfuse import cache as cache_module
+from redfuse.store import bundle, files
+from redfuse.store import cache as cache_module
 
 X = np.arange(15, dtype=np.float32).reshape(3, 5)
 Y = np.arange(5, dtype=np.float32)

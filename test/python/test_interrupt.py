@@ -14,7 +14,7 @@ from pathlib import Path
 import interrupted
 import pytest
 from processor import slowness
-from redfuse.cuda import find_ptxas
+from redfuse.targets.cuda import find_ptxas
 
 SCRIPT = str(Path(interrupted.__file__))
 COMMAND = "import sys, redfuse.cli as c; print('start', flush=True); sys.exit(c.main(sys.argv[1:]))"

@@ -23,9 +23,9 @@ from pathlib import Path
 import pytest
 import redfuse
 from processor import slowness
-from redfuse import cuda
 from redfuse.bench import cases, programs
 from redfuse.bench.builder import Program
+from redfuse.targets import cuda
 
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("gpu", "e2e")]
 from random_units import Shape

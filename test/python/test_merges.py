@@ -11,10 +11,10 @@ from cascades import CASCADES
 from conftest import CORPUS
 from mlir import ir
 from mlir.passmanager import PassManager
-from redfuse.certificates import Certificate, texts_of
 from redfuse.errors import ArgumentError
-from redfuse.formulas import parse
-from redfuse.notation import align, equations, to_latex, to_text
+from redfuse.explain.certificates import Certificate, texts_of
+from redfuse.explain.formulas import parse
+from redfuse.explain.notation import align, equations, to_latex, to_text
 
 EXTENTS = {"i": 3, "j": 37, "d": 2}
 ALL = sorted(CORPUS.glob("*.mlir"))

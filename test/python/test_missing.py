@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import redfuse
-from redfuse import cuda, nvjitlink
 from redfuse.bench import programs
+from redfuse.targets import cuda, nvjitlink
 
 CORPUS = Path(__file__).parents[1] / "e2e" / "corpus"
 HIDE = """

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from processor import slowness
-from redfuse import cuda
+from redfuse.targets import cuda
 
 sys.path.append(str(Path(__file__).parents[1] / "programs"))
 import attempt

@@ -10,7 +10,7 @@ import pytest
 import redfuse
 from redfuse import CompileError
 from redfuse.frontends.mlir import Source
-from redfuse.stageerrors import stage_error
+from redfuse.frontends.stageerrors import stage_error
 
 SPARSE = "#s = #sparse_tensor.encoding<{map = (d0) -> (d0 : compressed)}>\n"
 HUGE = "tensor<4294967296x4294967296xf32>"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 import redfuse
-from redfuse import pipelines, reproducers
+from redfuse import pipelines
+from redfuse.store import reproducers
 
 
 def opt(path: str) -> subprocess.CompletedProcess[str]:

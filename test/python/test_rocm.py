@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 import redfuse
-from redfuse import codeobject, rocm
 from redfuse.compiler import lower
 from redfuse.frontends.mlir import read
 from redfuse.options import Options
+from redfuse.targets import codeobject, rocm
 
 CORPUS = Path(__file__).parent.parent / "e2e" / "corpus"
 

@@ -17,8 +17,8 @@ from cascades import CASCADES
 from conftest import CORPUS
 from mlir import ir
 from mlir.passmanager import PassManager
-from redfuse.certificates import Certificate, texts_of
 from redfuse.errors import ArgumentError
+from redfuse.explain.certificates import Certificate, texts_of
 from redfuse.verification import folds, programs, symbolic
 from redfuse.verification.report import FAILED, UNCHECKED, Check
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from redfuse.certificates import Certificate, texts_of
 from redfuse.errors import ArgumentError
+from redfuse.explain.certificates import Certificate, texts_of
 from redfuse.verification import folds, symbolic
 from redfuse.verification.report import FAILED
 from test_verify import derived, operations

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import redfuse
-from redfuse import codeobject, gputargets, rocm
+from redfuse.targets import codeobject, gputargets, rocm
 
 CORPUS = Path(__file__).parents[1] / "e2e" / "corpus"
 NAMES = sorted(path.stem for path in CORPUS.glob("*.mlir"))

@@ -13,10 +13,11 @@ import redfuse
 from drivers import without_tools
 from drivers.simulated import execute, small, verify
 from matrix_programs import sums
-from redfuse import check, gputargets
+from redfuse import check
 from redfuse.bench import programs
-from redfuse.data import random_inputs
 from redfuse.runtime.specs import numpy_dtype
+from redfuse.store.data import random_inputs
+from redfuse.targets import gputargets
 from simulators.waves import WAVES
 from test_cuda_kernels import CORPUS, ROWS
 from test_cuda_products import ATTENTION, PRODUCTS, SHAPES, bytes_of, product

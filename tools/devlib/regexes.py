@@ -9,14 +9,14 @@ from .shell import ROOT, tracked
 
 PACKAGE = "python/redfuse/"
 READERS = {
-    "_link_cubin.py": "versions in file names of libraries",
     "bench/groups.py": "names of benchmark cases",
-    "cache.py": "keys in files of the cache",
-    "cuda.py": "what ptxas says, and names of chips",
-    "explanation.py": "positions in the words of refusals",
-    "formulas.py": "tokens of formulas",
+    "explain/explanation.py": "positions in the words of refusals",
+    "explain/formulas.py": "tokens of formulas",
     "frontends/_lower_torch.py": "what torch-mlir says",
     "frontends/mlir.py": "what MLIR's parser says, and brackets of a text before it",
+    "store/cache.py": "keys in files of the cache",
+    "targets/_link_cubin.py": "versions in file names of libraries",
+    "targets/cuda.py": "what ptxas says, and names of chips",
     "tuning/command.py": "shapes that a person gave",
     "tuning/measure.py": "what ptxas says",
     "verification/symbolic.py": "names in formulas",

@@ -325,7 +325,7 @@ def _set_up() -> None:
 
 def circumstances() -> dict[str, str]:
     """What the numbers depend on. Raises Error without a GPU, or PyTorch."""
-    from .. import cuda
+    from ..targets import cuda
 
     torch = need_gpu("--target cuda")
 

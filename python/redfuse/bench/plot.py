@@ -6,8 +6,8 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from .. import files
 from ..errors import Error
+from ..store import files
 from .runner import Row
 
 WIDTH = 0.8

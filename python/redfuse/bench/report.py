@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import console
+from ..cli import console
 from ..compiler import host_text
 from . import groups
 from .cases import Case
@@ -148,7 +148,8 @@ def write_gpu_json(
     means: Sequence[groups.Mean],
 ) -> None:  # fmt: skip
     """All rows, their means, and the run's circumstances, written atomically."""
-    from .. import __version__, files
+    from .. import __version__
+    from ..store import files
 
     document: dict[str, Any] = {
         "redfuse": __version__, "target": settings.target, **about,
@@ -182,7 +183,8 @@ def cells(row: Row) -> list[str]:
 
 def write_json(path: Path, rows: Sequence[Row], settings: Settings, rate: float) -> None:
     """All rows, and the run's circumstances, written atomically."""
-    from .. import __version__, _ext, files
+    from .. import __version__, _ext
+    from ..store import files
 
     document: dict[str, Any] = {
         "redfuse": __version__,

@@ -10,7 +10,6 @@ import re
 import sys
 from typing import Any
 
-from .. import files, signals
 from ..errors import (
     ArgumentError,
     ParseError,
@@ -20,7 +19,9 @@ from ..errors import (
     path_text,
     position_text,
 )
+from ..runtime import signals
 from ..runtime.specs import Signature, TensorSpec
+from ..store import files
 
 _DEEPEST = 200  # brackets in brackets
 
@@ -151,7 +152,7 @@ def of_bytes(data: bytes, path: str) -> Source:
     """The program in the bytes of a file, text or bytecode."""
     if data.startswith(b"ML\xefR"):
         return Source(data, path)
-    from .. import bundle
+    from ..store import bundle
 
     if data.startswith(bundle.MAGIC[:7]):
         raise ArgumentError(

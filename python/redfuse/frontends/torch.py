@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import processes
 from ..errors import ArgumentError, CompileError, UnsupportedError
+from ..runtime import processes
 from .mlir import Source
 
 IMPORTERS = ("torch_mlir", "iree.compiler")

@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .. import cache
 from ..attributes import Schedule
 from ..errors import ArgumentError, Error, UnsupportedError, at_least, path_text
 from ..frontends import mlir as mlir_frontend
 from ..options import Options
 from ..runtime.tensors import need_gpu
+from ..store import cache
 from . import store
 from .hints import WARPGROUPS, WARPS, hinted
 from .space import Place, places

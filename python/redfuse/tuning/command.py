@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import console
+from ..cli import console
 from ..errors import ArgumentError
 
 
@@ -100,7 +100,7 @@ def _forget(file: Path, target: str, shapes: Sequence[Sequence[int]], options: A
 def _write(path: Path, result: Any) -> None:
     import dataclasses
 
-    from .. import files
+    from ..store import files
 
     files.write(
         str(path), (json_module.dumps(dataclasses.asdict(result), indent=1) + "\n").encode()

@@ -206,7 +206,7 @@ def arguments(signature: Signature, shapes: Sequence[Sequence[int]], file: str) 
     ArgumentError."""
     import dataclasses
 
-    from ..data import random_inputs
+    from ..store.data import random_inputs
 
     if file:
         return check.cast_inputs(check.load_npz(file)[0], signature)

@@ -22,7 +22,7 @@ def of(cascade: Any) -> Schedule:
 
 def cascades(module: Any) -> list[Any]:
     """The cascades of a module, in order."""
-    from ..explanation import walk
+    from ..explain.explanation import walk
 
     return list(walk(module.operation, "redfuse.cascade"))
 

@@ -14,10 +14,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from .. import bundle, cache, files
 from ..errors import CacheError, CacheWarning, TargetError
 from ..frontends.mlir import Source
 from ..options import Options
+from ..store import bundle, cache, files
 
 SUFFIX = ".tuned"
 FORMAT = 1

@@ -37,7 +37,7 @@ def verify(
     Raises what :func:`redfuse.compile` raises for a source that is no program.
     """
     _need_packages()
-    from ..explanation import walk
+    from ..explain.explanation import walk
     from ..frontends import mlir as frontend
 
     start = time.monotonic()
@@ -91,8 +91,8 @@ class _Job:
 
 
 def _job(fold: Any, cascade: Any) -> _Job:
-    from ..certificates import Certificate, texts_of
-    from ..explanation import where
+    from ..explain.certificates import Certificate, texts_of
+    from ..explain.explanation import where
 
     place = where(fold)
     users = [use.owner for result in fold.results for use in result.uses]
@@ -113,7 +113,7 @@ def _job(fold: Any, cascade: Any) -> _Job:
 def _derived(program: Any, options: Options) -> tuple[list[_Job], list[Section], Any]:
     """Every cascade of the program as a fold, whatever its schedule; and those that have none."""
     from ..compiler import lower, run_pipeline
-    from ..explanation import groups_of, refusals, walk
+    from ..explain.explanation import groups_of, refusals, walk
 
     before = lower(program, options, stop_after="schedule").module
     after = lower(program, options, stop_after="schedule").module

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates import Certificate, expands_matrices
+from ..explain.certificates import Certificate, expands_matrices
 from . import points
 from .arithmetic import Arithmetic, Double, Exact, NotInterpretable
 from .bodies import Bodies, FoldOps

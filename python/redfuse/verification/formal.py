@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates import Certificate, Combiner, Reduction
-from ..formulas import Expr
+from ..explain.certificates import Certificate, Combiner, Reduction
+from ..explain.formulas import Expr
 from .arithmetic import Arithmetic, NotInterpretable
 from .bodies import identity_value
 from .space import Declared, Range, Space, combine, prefixes, reduce, scattered

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates import Certificate
+from ..explain.certificates import Certificate
 from .arithmetic import Arithmetic
 from .bodies import OUTSIDE
 from .space import Space

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates import expands_matrices
 from ..check import ROUNDOFF, movement, program_type
 from ..errors import Error
+from ..explain.certificates import expands_matrices
 from ..options import Options
 from ..runtime.specs import Signature, TensorSpec, numpy_dtype
 from . import points

@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..certificates import Certificate, Combiner, Reduction
-from ..formulas import Expr
+from ..explain.certificates import Certificate, Combiner, Reduction
+from ..explain.formulas import Expr
 from .report import FAILED, PASSED, UNCHECKED, Check
 
 _FUNCTIONS = {
@@ -305,7 +305,7 @@ _IDENTITIES = {
 
 def identity_of(reducer: str, type_: str) -> Expr | None:
     """What a reducer gives over nothing; None for one that is not known here."""
-    from ..formulas import number
+    from ..explain.formulas import number
 
     bits = int(type_[1:]) if type_[1:].isdigit() and type_[0] == "i" else 64
     integers = {
@@ -324,7 +324,7 @@ def _identity_at(reducer: str, place: int, type_: str) -> Expr | None:
     """The same of the ``place``-th result of a reducer."""
     if place == 0:
         return identity_of(reducer, type_)
-    from ..formulas import number
+    from ..explain.formulas import number
 
     bits = int(type_[1:]) if type_[1:].isdigit() else 64
     return number(-1 if reducer == "topk" else 2 ** (bits - 1) - 1)

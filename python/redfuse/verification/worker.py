@@ -93,7 +93,7 @@ def main() -> None:
     """The other process."""
     import dataclasses
 
-    from ..certificates import Certificate
+    from ..explain.certificates import Certificate
     from . import symbolic
 
     for number, lines in enumerate(json.load(sys.stdin)):

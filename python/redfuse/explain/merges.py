@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .affine import text_of
+from ..affine import text_of
+from ..options import Options
 from .certificates import Certificate, texts_of
 from .explanation import argument_of, groups_of, refusals, walk, where
 from .formulas import name, parse
 from .notation import align, equations, text_name, to_text
-from .options import Options
 
 HEADINGS = {
     "data": "data",
@@ -31,7 +31,7 @@ def with_merges(explanation: dict, source: Any, options: Options) -> dict:
     """
     if not options.fuse or not explanation.get("kernels"):
         return explanation
-    from .compiler import lower, run_pipeline
+    from ..compiler import lower, run_pipeline
 
     before = lower(source, options, stop_after="schedule").module
     after = before.operation.clone()

@@ -12,8 +12,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from . import gputargets, nvjitlink, processes
-from .errors import CodeWarning, CompileError, TargetError
+from ..errors import CodeWarning, CompileError, TargetError
+from ..runtime import processes
+from . import gputargets, nvjitlink
 
 MODULE = "redfuse_gpu"  # the gpu.module of all kernels of a program
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .errors import UnsupportedError
-from .frontends.mlir import position_of
+from ..errors import UnsupportedError
+from .mlir import position_of
 
 # What the stages take, or leave as ordinary code that upstream's passes lower.
 _DIALECTS = {

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ..errors import ArgumentError, Error
 from . import console
-from .errors import ArgumentError, Error
 
 File = Annotated[
     Path, typer.Argument(help="A program: MLIR text or bytecode, or a bundle of `redfuse compile`.")
@@ -40,7 +40,7 @@ def make_app(_typer: Any) -> Any:
     )  # fmt: skip
     for command in (compile_, run, explain, verify, bench, targets, demo):
         app.command(name=command.__name__.rstrip("_"))(command)
-    from .tuning.command import tune
+    from ..tuning.command import tune
 
     app.command(name="tune")(tune)
     cache_app = typer.Typer(
@@ -58,7 +58,7 @@ def _version(
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
     if version:
-        from . import __version__
+        from .. import __version__
 
         print(f"redfuse {__version__}")
         raise typer.Exit(0)
@@ -70,7 +70,7 @@ def _version(
 def _options(entry: str | None, no_fuse: bool, assignments: list[str] | None) -> Any:
     import dataclasses
 
-    from .options import Options
+    from ..options import Options
 
     options = Options.from_assignments(assignments or [])
     if entry is not None:
@@ -80,10 +80,10 @@ def _options(entry: str | None, no_fuse: bool, assignments: list[str] | None) ->
 
 def _load(file: Path, target: str, options: Any) -> Any:
     """The executable of a program or of a bundle."""
-    from . import bundle, files
-    from .compiler import compile, resolve_target
-    from .frontends import mlir as mlir_frontend
-    from .options import Options
+    from ..compiler import compile, resolve_target
+    from ..frontends import mlir as mlir_frontend
+    from ..options import Options
+    from ..store import bundle, files
 
     resolve_target(target)
     data = files.read_given(str(file))
@@ -126,7 +126,7 @@ def compile_(
     if emit == "asm":
         print(executable.asm)
     elif emit is not None:
-        from .errors import one_of
+        from ..errors import one_of
 
         if emit not in executable.ir:
             raise ArgumentError(one_of("stage", emit, ["asm", *executable.ir]))
@@ -163,9 +163,9 @@ def run(
     option: Settings = None,
 ) -> int:
     """Run a program on arrays from a file; exit with 1 if a result is wrong."""
-    from . import check as checking
-    from .data import random_inputs
-    from .runtime.tensors import call
+    from .. import check as checking
+    from ..runtime.tensors import call
+    from ..store.data import random_inputs
 
     options = _options(entry, no_fuse, option)
     held, expected = checking.load_npz(str(inputs)) if inputs is not None else ([], [])
@@ -207,15 +207,15 @@ def run(
 
 def _approximations(executable: Any) -> list[str]:
     """What was approximated on request, in the words of the certificates."""
-    from .explain import approximations
+    from ..explain.render import approximations
 
     kernels = executable.explain(json=True).get("kernels", [])
     return list(dict.fromkeys(rule for kernel in kernels for rule in approximations(kernel)))
 
 
 def _compare(executable: Any, arrays: list, results: list, expected: list) -> tuple[list, str]:
-    from . import check as checking
-    from .reference import Reference
+    from .. import check as checking
+    from ..reference import Reference
 
     made: list[Any] = []
 
@@ -242,7 +242,7 @@ def _save_npz(path: Path, results: list) -> None:
 
     import numpy
 
-    from . import files
+    from ..store import files
 
     held = {}
     for number, result in enumerate(results):
@@ -275,7 +275,7 @@ def explain(
     elif tex:
         print(executable.explain(tex=True))
     elif merges:
-        from .explain import render_merges
+        from ..explain.render import render_merges
 
         print(render_merges(executable.explain(json=True)))
     else:
@@ -293,8 +293,8 @@ def verify(
     option: Settings = None,
 ) -> int:
     """Check every derivation, and the results on awkward data; exit with 1 if a check fails."""
-    from .verification import report as reports
-    from .verification import verify as verify_program
+    from ..verification import report as reports
+    from ..verification import verify as verify_program
 
     options = _options(entry, False, option)
     with console.progress(f"verifying {file}"):
@@ -353,10 +353,10 @@ def bench(
     option: Settings = None,
 ) -> int:
     """Time the workloads: median, min and max, rates, error against fp64, and PyTorch beside it."""
-    from .bench import cases, report
-    from .bench.runner import Settings as RunnerSettings
-    from .compiler import resolve_target
-    from .errors import at_least, one_of
+    from ..bench import cases, report
+    from ..bench.runner import Settings as RunnerSettings
+    from ..compiler import resolve_target
+    from ..errors import at_least, one_of
 
     for name, number in {
         "--seconds": seconds, "--limit": limit, "--peer-seconds": peer_seconds, "--warm": warm,
@@ -404,8 +404,8 @@ def bench(
 
 
 def _peer_names(peers: bool, chosen: list[str]) -> tuple[str, ...]:
-    from .bench.gpu_peers import PEERS
-    from .errors import one_of
+    from ..bench.gpu_peers import PEERS
+    from ..errors import one_of
 
     for name in chosen:
         if name not in PEERS:
@@ -416,7 +416,7 @@ def _peer_names(peers: bool, chosen: list[str]) -> tuple[str, ...]:
 def _given_options(assignments: list[str] | None) -> dict:
     import dataclasses
 
-    from .options import Options
+    from ..options import Options
 
     chosen, default = Options.from_assignments(assignments or []), Options()
     names = [field.name for field in dataclasses.fields(Options)]
@@ -425,7 +425,7 @@ def _given_options(assignments: list[str] | None) -> dict:
 
 def targets() -> None:
     """List what this build compiles for."""
-    from .compiler import available_targets
+    from ..compiler import available_targets
 
     for name, line in available_targets().items():
         print(f"{name}: {line}")
@@ -450,7 +450,7 @@ def cache_list() -> None:
     """List the cached programs, the latest used first."""
     import time
 
-    from . import bundle, cache
+    from ..store import bundle, cache
 
     found = cache.entries()
     for entry in found:
@@ -462,6 +462,6 @@ def cache_list() -> None:
 
 def cache_clear() -> None:
     """Remove all cached programs."""
-    from . import cache
+    from ..store import cache
 
     print(f"{cache.clear()} programs removed from {cache.folder()}")

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .attributes import plain
-from .errors import ArgumentError
+from ..attributes import plain
+from ..errors import ArgumentError
 from .formulas import Expr, parse
 
 KEYS = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .errors import ArgumentError
-from .runtime.specs import Signature, numpy_dtype
+from ..errors import ArgumentError
+from ..runtime.specs import Signature, numpy_dtype
 
 
 def random_inputs(signature: Signature, seed: int = 0) -> list[Any]:
@@ -16,7 +16,7 @@ def random_inputs(signature: Signature, seed: int = 0) -> list[Any]:
     """
     import numpy
 
-    from .runtime.arrays import empty_numpy
+    from ..runtime.arrays import empty_numpy
 
     random = numpy.random.default_rng(seed)
     made = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from ..errors import CompileError
 from . import gputargets
-from .errors import CompileError
 
 MACHINE = 224  # EM_AMDGPU
 

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from .errors import ArgumentError, CacheError, Error
+from ..errors import ArgumentError, CacheError, Error
 
 MOST_BYTES = 4 << 30  # a longer file is no program and no bundle
 _MOST_OF_A_STREAM = 1 << 30  # /dev/zero has no end

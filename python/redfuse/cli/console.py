@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .explain import columns
+from ..explain.render import columns
 
 
 def is_terminal(stream: Any = None) -> bool:

@@ -1,7 +1,7 @@
 """The formulas of certificates: one spelling that people and computer algebra read.
 
 A formula is an :class:`Expr`, a tree of tuples-like nodes that the parser makes and that
-:mod:`redfuse.notation` prints and :mod:`redfuse.verification` evaluates. The language:
+:mod:`redfuse.explain.notation` prints and :mod:`redfuse.verification` evaluates. The language:
 
     x0, a1, d2, t3', y4, i5, c6    names; a prime is the value after a segment
     37, 9.5e-06, oo, nan           numbers
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .errors import ArgumentError
+from ..errors import ArgumentError
 
 
 @dataclass(frozen=True)

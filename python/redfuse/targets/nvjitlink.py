@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import processes
-from .errors import CompileError
+from ..errors import CompileError
+from ..runtime import processes
 
 
 def find() -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from .errors import TargetError, one_of
+from ..errors import TargetError, one_of
 
 
 class Chip(NamedTuple):
@@ -20,7 +20,7 @@ class Chip(NamedTuple):
 @functools.cache
 def chips(family: str) -> dict[str, Chip]:
     """Those of ``cuda`` or ``rocm`` by name, older ones first, from the compiler's own table."""
-    from . import _ext
+    from .. import _ext
 
     return {chip["name"]: Chip(**chip) for chip in _ext.chips(family)}
 
@@ -43,7 +43,7 @@ def chips_of(target: str) -> list[str]:
 
 def first_device(target: str, driver: str) -> dict[str, Any]:
     """This machine's first GPU; TargetError with what to say instead."""
-    from . import _ext
+    from .. import _ext
 
     family = target.partition(":")[0]
     known = list(chips(family))
@@ -61,7 +61,7 @@ def first_device(target: str, driver: str) -> dict[str, Any]:
 
 def machine_text(family: str) -> str:
     """This machine's GPUs, and what programs can be compiled for without one."""
-    from . import _ext
+    from .. import _ext
 
     try:
         devices = _ext.devices(family)

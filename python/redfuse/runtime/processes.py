@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 
-from .errors import CompileError
+from ..errors import CompileError
 
 _LIMIT_SECONDS = 600
 

@@ -15,10 +15,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from . import gputargets, processes
+from ..errors import CompileError, TargetError
+from ..runtime import processes
+from . import gputargets
 from .codeobject import notes
 from .cuda import Resources
-from .errors import CompileError, TargetError
 
 TRIPLE = "amdgcn-amd-amdhsa"
 _BACKEND = """\

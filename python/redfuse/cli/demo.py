@@ -8,18 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import check, console, explain
-from .data import random_inputs
-from .frontends import mlir as mlir_frontend
-from .options import Options
-from .runtime import tensors
+from .. import check
+from ..explain import render as explain
+from ..frontends import mlir as mlir_frontend
+from ..options import Options
+from ..runtime import tensors
+from ..store.data import random_inputs
+from . import console
 
 
 def show(file: Path, inputs: Path | None, target: str, options: Options) -> int:
     """Prints the tour; returns 0, or 1 if a result is wrong."""
 
-    from .compiler import compile
-    from .reference import Reference
+    from ..compiler import compile
+    from ..reference import Reference
 
     source = mlir_frontend.read(file)
     with console.progress("compiling"):
@@ -79,8 +81,8 @@ def _after(executable: Any) -> None:
 
 
 def _time_on_cpu(fused: Callable[[], Any], unfused: Callable[[], Any]) -> list[str]:
-    from . import _ext
-    from .compiler import host_text
+    from .. import _ext
+    from ..compiler import host_text
 
     mine, plain = _time([fused, unfused])
     return [
@@ -92,7 +94,7 @@ def _time_on_cpu(fused: Callable[[], Any], unfused: Callable[[], Any]) -> list[s
 
 def _time_on_gpu(executable: Any, arrays: list[Any]) -> list[str]:
     """Of the fused program alone: there is no other for a GPU."""
-    from .bench.gpu_timing import Timer
+    from ..bench.gpu_timing import Timer
 
     torch = tensors.need_gpu("timing on a GPU")
     there = [tensors.to_gpu(array) for array in arrays]

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from .affine import dims_of
-from .attributes import Schedule, fields, plain
-from .errors import _position, position_text
+from ..affine import dims_of
+from ..attributes import Schedule, fields, plain
+from ..errors import _position, position_text
 
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.cast", "tensor.extract_slice")
 _TEXT_PLACE = re.compile(r"(?<!\S)-:(?=\d+:\d)")  # as `errors.position_text` has it
@@ -236,7 +236,7 @@ def _kernel(cascade: Any) -> dict:
 def _stage(reduce: Any, names: list[str]) -> dict:
     import mlir.ir as ir
 
-    from .dialects.redfuse import Reducer
+    from ..dialects.redfuse import Reducer
 
     def dims(attribute: str) -> list[str]:
         return [names[d] for d in ir.DenseI64ArrayAttr(reduce.attributes[attribute])]

@@ -206,8 +206,8 @@ def program_rows(module: Any, entry: str | None = None) -> list[tuple[str, str, 
 
     Only operations that touch whole arrays are listed: linalg, tm_tensor and loops.
     """
-    from .errors import _position
-    from .frontends.mlir import find_entry
+    from ..errors import _position
+    from ..frontends.mlir import find_entry
 
     rows = []
     for block in find_entry(module, entry).regions[0]:
@@ -231,8 +231,8 @@ def program_rows(module: Any, entry: str | None = None) -> list[tuple[str, str, 
 
 
 def _bytes(kind: Any) -> int | None:
-    from .errors import UnsupportedError
-    from .runtime.specs import TensorSpec
+    from ..errors import UnsupportedError
+    from ..runtime.specs import TensorSpec
 
     try:
         spec = TensorSpec.of(kind)

@@ -26,9 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
     except ImportError:
         print(MISSING, file=sys.stderr)
         return 2
+    from ..errors import Error
+    from ..runtime.signals import ending_commands
     from . import commands
-    from .errors import Error
-    from .signals import ending_commands
 
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     app = commands.make_app(typer)
@@ -81,7 +81,3 @@ def _close_quietly() -> None:
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

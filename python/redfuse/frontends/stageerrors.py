@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .errors import CompileError, Error, UnsupportedError, position_text
-from .errors import _position as position
-from .frontends.mlir import Source
+from ..errors import CompileError, Error, UnsupportedError, position_text
+from ..errors import _position as position
+from .mlir import Source
 
 _NO_LOWERING = ("op was not bufferized", "failed to legalize operation")
 # What our own passes say of an operation that they do not take.

@@ -14,8 +14,8 @@ import hashlib
 import json
 from typing import Any
 
+from ..errors import CacheError, Error, TargetError
 from . import files
-from .errors import CacheError, Error, TargetError
 
 MAGIC = b"REDFUSE\x02"
 FORMAT = 2
@@ -100,10 +100,10 @@ def load_bytes(path: str, most: int = files.MOST_BYTES) -> bytes:
 
 def decode(data: bytes, path: str) -> Any:
     """The :class:`Executable` in the bytes of a bundle; ``path`` is for messages."""
-    from .executable import Executable
-    from .frontends.mlir import Source
-    from .options import Options
-    from .runtime.specs import Signature
+    from ..executable import Executable
+    from ..frontends.mlir import Source
+    from ..options import Options
+    from ..runtime.specs import Signature
 
     if not data.startswith(MAGIC[:7]):
         raise CacheError(
@@ -165,7 +165,7 @@ def _variants(listed: list[dict], code: bytes) -> list[Any]:
     """The programs for GPUs in the code of a bundle; raises ValueError where lengths differ."""
     if not listed:
         return []
-    from .cuda import Resources, Variant
+    from ..targets.cuda import Resources, Variant
 
     at = 0
 
@@ -188,7 +188,7 @@ def _variants(listed: list[dict], code: bytes) -> list[Any]:
 def host_key(target: str = "cpu") -> str:
     """What machine code depends on: triple, cpu and its features, shortened. The host code of
     programs for GPUs suits any machine of the triple."""
-    from . import _ext
+    from .. import _ext
 
     host = _ext.host()
     if target != "cpu":
@@ -199,6 +199,6 @@ def host_key(target: str = "cpu") -> str:
 
 
 def _version() -> str:
-    from . import __version__
+    from .. import __version__
 
     return __version__

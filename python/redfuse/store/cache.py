@@ -22,10 +22,10 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ..errors import CacheError, CacheWarning, TargetError
+from ..frontends.mlir import Source
+from ..options import Options
 from . import bundle, files
-from .errors import CacheError, CacheWarning, TargetError
-from .frontends.mlir import Source
-from .options import Options
 
 SUFFIX = ".rfb"
 SPELLING = ".key"
@@ -77,7 +77,7 @@ def _tools(target: str) -> str:
     and time."""
     if not target.startswith("cuda"):
         return ""
-    from . import cuda
+    from ..targets import cuda
 
     path = cuda.assembler()
     try:
@@ -109,17 +109,14 @@ def build_id() -> str:
     Python files."""
     global _build
     if _build is None:
-        from . import __path__, __version__, _ext
+        from .. import __path__, __version__, _ext
 
         digest = hashlib.sha256(__version__.encode())
-        folder_of_this = os.path.dirname(__file__)
         files = [_ext.__file__]
-        files += [
-            os.path.join(folder_of_this, name)
-            for name in sorted(os.listdir(folder_of_this))
-            if name.endswith(".py")
-        ]
         for place in __path__:
+            for folder_of_some, _, names in sorted(os.walk(place, followlinks=True)):
+                some = sorted(name for name in names if name.endswith(".py"))
+                files += [os.path.join(folder_of_some, name) for name in some]
             files.append(os.path.join(place, "_lib", "libRedfuse.so"))
         for path in files:
             try:

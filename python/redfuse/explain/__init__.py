@@ -1,0 +1,1 @@
+"""What a program became and why, for people: texts, formulas, certificates."""

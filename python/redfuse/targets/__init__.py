@@ -1,0 +1,1 @@
+"""What programs are compiled for: GPUs, and the tools that make their code."""
