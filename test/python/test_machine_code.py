@@ -27,7 +27,7 @@ from redfuse.bench import cases, programs
 from redfuse.bench.builder import Program
 from redfuse.targets import cuda
 
-sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("gpu", "e2e")]
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("hardware", "e2e")]
 from random_units import Shape
 from torch_like import Torch
 

@@ -20,8 +20,8 @@ def gpu(venv: Venv, arguments: list[str], environment: Mapping[str, str]) -> int
     parser = argparse.ArgumentParser(
         prog="tools/dev gpu",
         description="Packs the compiler and the GPU tests, and runs them elsewhere or here.",
-        epilog="Arguments after -- are those of test/gpu/main.py: --out FOLDER, --budget SECONDS, "
-        "and the steps to run.",
+        epilog="Arguments after -- are those of test/hardware/main.py: --out FOLDER, "
+        "--budget SECONDS, and the steps to run.",
     )
     parser.add_argument("folder", nargs="?", help="where to pack to (build/gpu/pack)")
     parser.add_argument("--python", help="version on the other machine, as 3.12 (this one's)")
@@ -40,7 +40,7 @@ def gpu(venv: Venv, arguments: list[str], environment: Mapping[str, str]) -> int
         own, rest = arguments[:at], arguments[at + 1 :]
     given = parser.parse_args(own)
     if given.here:
-        main = ROOT / "test" / "gpu" / "main.py"
+        main = ROOT / "test" / "hardware" / "main.py"
         return call([venv.python, main, *rest], env=environment)
     version = given.python or own_version(venv)
     if version != own_version(venv):

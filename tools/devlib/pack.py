@@ -1,7 +1,8 @@
 """Packs the compiler and its tests for a machine with a GPU, Python 3.10 to 3.14 and no network.
 
 Archives: ``base`` holds MLIR and LLVM and changes with their versions only, ``redfuse`` the
-project, ``tests`` what runs there. ``setup.sh`` unpacks them, ``run.sh`` runs test/gpu/main.py.
+project, ``tests`` what runs there. ``setup.sh`` unpacks them, ``run.sh`` runs
+test/hardware/main.py.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ BINDINGS = "xtc-mlir-python-bindings"
 EXTENSION = "_ext.dir"
 # Modules of dialects that the project does not touch, 1.4 MB each.
 UNUSED = ("AMDGPU", "NVGPU", "PDL", "Quant", "SMT", "SparseTensor")
-TESTS = ("test/gpu", "test/fuzz", "test/e2e/corpus", "examples")
+TESTS = ("test/hardware", "test/fuzz", "test/e2e/corpus", "examples")
 SETUP = """\
 # `source` this on the other machine: unpacks the archives and sets PYTHONPATH and PATH.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -49,7 +50,7 @@ RUN = """\
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 tests=$site/test
 [ -f "$here/tests.tar.xz" ] || tests=$(pwd)/test
-exec python3 "$tests/gpu/main.py" "$@"
+exec python3 "$tests/hardware/main.py" "$@"
 """
 
 

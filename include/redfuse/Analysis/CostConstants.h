@@ -62,7 +62,7 @@ inline constexpr unsigned kMostReductions = 24, kMostOperations = 256;
 /// tiles of the CPU are made of these (lib/Codegen/CPU/Tuning.h).
 inline constexpr int64_t kTileVectors = 4, kLeastTileRows = 8;
 /// Points of a block: enough to hide the cost of starting it. On a CPU estimated; on
-/// a GPU, where threads take a few points each, measured by test/gpu/rows.py. Rows of `kLongRow` points and more that
+/// a GPU, where threads take a few points each, measured by test/hardware/rows.py. Rows of `kLongRow` points and more that
 /// are written too have fewer: blocks that end make room for others' loads.
 inline constexpr double kBlockPoints = 16384, kGpuBlockPoints = 4096,
                         kGpuWritingBlockPoints = 2048, kLongRow = 512;

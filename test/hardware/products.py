@@ -1,4 +1,4 @@
-"""Products of matrices with a long sum, on a GPU: `python test/gpu/products.py`.
+"""Products of matrices with a long sum, on a GPU: `python test/hardware/products.py`.
 
 Each against fp64 and, in time, against PyTorch's product alone. Exit status 1 if one is wrong.
 """

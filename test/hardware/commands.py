@@ -1,4 +1,4 @@
-"""The command line on a GPU: `python test/gpu/commands.py` (or on another target: `... cpu`).
+"""The command line on a GPU: `python test/hardware/commands.py` (or on another target: `... cpu`).
 
 Programs with arrays from files, bundles, a short search for schedules, and bad input: exit status,
 and words that the output must have. Exit status 1 if one is wrong.

@@ -1,4 +1,4 @@
-"""What the choices of kernels on matrix units are worth, on a GPU: `python test/gpu/variants.py P4096c P1024`.
+"""What the choices of kernels on matrix units are worth, on a GPU: `python test/hardware/variants.py P4096c P1024`.
 
 Shapes of attention.py, each with several hints, timed in turn in one process beside PyTorch's cuDNN
 kernel. Errors against fp64 in 1e-4: in the 2-norm, and the largest relative to the largest result;

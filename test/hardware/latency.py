@@ -1,5 +1,5 @@
 """Time of a call from Python until its work is enqueued, compile times and loads from the cache:
-`python test/gpu/latency.py`."""
+`python test/hardware/latency.py`."""
 
 from __future__ import annotations
 

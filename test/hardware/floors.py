@@ -1,4 +1,4 @@
-"""What memory and launches allow a kernel that reduces: `python test/gpu/floors.py`.
+"""What memory and launches allow a kernel that reduces: `python test/hardware/floors.py`.
 
 Kernels written by hand in CUDA C++ that do less than any program of the benchmarks can: one that
 loads and stores once, sums of one row by a block or a cluster, and sums of as many bytes as the

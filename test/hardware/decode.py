@@ -1,4 +1,4 @@
-"""Few queries that share many keys, on matrix units: `python test/gpu/decode.py`.
+"""Few queries that share many keys, on matrix units: `python test/hardware/decode.py`.
 
 One query of several heads on each key head, its keys divided between blocks. Each against fp64,
 20 launches bitwise equal, and in replays of a graph with inputs that the L2 cache does not hold,

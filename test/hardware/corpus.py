@@ -1,4 +1,4 @@
-"""Runs the corpus on a GPU against the fp64 references, outputs poisoned: `python test/gpu/corpus.py`.
+"""Runs the corpus on a GPU against the fp64 references, outputs poisoned: `python test/hardware/corpus.py`.
 
 Not collected by pytest: it needs a GPU and torch. One line a program and schedule; exit status 1 if
 one fails.

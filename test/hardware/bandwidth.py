@@ -1,4 +1,4 @@
-"""Memory-bound cascades on a GPU, as a share of the rate of a copy: `python test/gpu/bandwidth.py`.
+"""Memory-bound cascades on a GPU, as a share of the rate of a copy: `python test/hardware/bandwidth.py`.
 
 Every program reads and writes its arrays once, so its time has the copy's as a floor. Four sets of
 arrays take turns, larger together than the L2 cache; events around 20 calls, median of 5.

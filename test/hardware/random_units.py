@@ -1,6 +1,6 @@
 """Random programs of two products with a cascade between them, on a GPU, against fp64.
 
-`python test/gpu/random_units.py [--seed 0] [--count 200] [--jobs 8] [--compile-only]`: extents from 1
+`python test/hardware/random_units.py [--seed 0] [--count 200] [--jobs 8] [--compile-only]`: extents from 1
 to a few hundred, head dims that fit tiles and that do not, key heads shared by queries, masks, biases,
 caps, slopes, several reductions, results more than one. Each on random data, poisoned results, two
 launches equal in every bit; the exit status is 1 if one is wrong. Without a GPU --compile-only says

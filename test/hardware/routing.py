@@ -1,4 +1,4 @@
-"""Products with a long sum and few columns, then a softmax and its largest: `python test/gpu/routing.py`.
+"""Products with a long sum and few columns, then a softmax and its largest: `python test/hardware/routing.py`.
 
 Each first on data whose products are exact and full of ties, where the indices must be those of a
 stable sort, then in time, in replays of a graph with inputs that the L2 cache does not hold,

@@ -1,5 +1,5 @@
 """Calls of programs on a GPU from several libraries, streams, threads and graphs:
-`python test/gpu/calls.py`. One line a check; exit status 1 if one fails."""
+`python test/hardware/calls.py`. One line a check; exit status 1 if one fails."""
 
 from __future__ import annotations
 

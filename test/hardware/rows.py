@@ -1,4 +1,4 @@
-"""Rows at the speed of memory, under several ways to share them: `python test/gpu/rows.py`.
+"""Rows at the speed of memory, under several ways to share them: `python test/hardware/rows.py`.
 
 Every case of the benchmarks named (all of them without a name) with the model's own choice and with
 others, by hints of the schedule: blocks of a cluster that share a row, rows of a block, threads,

@@ -1,4 +1,4 @@
-"""Products of matrices with what is between them, on a GPU: `python test/gpu/attention.py`.
+"""Products of matrices with what is between them, on a GPU: `python test/hardware/attention.py`.
 
 Compares with fp64 and with PyTorch's fused attention in the same process. One line a shape; exit
 status 1 if an error is beyond what PyTorch's own is.

@@ -1,4 +1,4 @@
-"""Contractions by matrix instructions of a warp, on a GPU: `python test/gpu/units.py`.
+"""Contractions by matrix instructions of a warp, on a GPU: `python test/hardware/units.py`.
 
 Compiled for sm_90, which has no matrix units of a warpgroup: everything else is what the GPU
 has. Each against fp64 and, in time, against PyTorch: its own choice, and for attention the kernel that

@@ -1,4 +1,4 @@
-"""Small programs of matrix units on a GPU, against fp64: `python test/gpu/checked.py [--repeat 300] [NAMES]`.
+"""Small programs of matrix units on a GPU, against fp64: `python test/hardware/checked.py [--repeat 300] [NAMES]`.
 
 Of every way in which kernels with contractions are generated, and small enough for a checker of
 memory. Results are poisoned before each of the repeated launches, and all launches must agree in

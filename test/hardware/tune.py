@@ -1,4 +1,4 @@
-"""`redfuse tune` on a GPU: `python test/gpu/tune.py [--limit SECONDS] [NAME ...]`.
+"""`redfuse tune` on a GPU: `python test/hardware/tune.py [--limit SECONDS] [NAME ...]`.
 
 One line a program: the model's time, the best found, and how many schedules were tried or failed.
 Exit status 1 if what is stored is not used, or is slower than the model's choice.
