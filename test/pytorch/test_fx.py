@@ -166,12 +166,29 @@ def test_operations(name: str, dtype: torch.dtype) -> None:
         assert bool(((mine.double() - true).abs() <= allowed).all()), name
 
 
+def put(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    y[:, i] = x[:, :3] * 2
+    return y
+
+
 INTEGERS: dict[str, Case] = {
     "index": (lambda x, i: x[:, i] + x[i % 3][:, i % 4].sum(), ((3, 5, 7), (2, 4))),
     "two_indices": (lambda x, i: x[i % 3, :, i], ((3, 5, 7), (2, 4))),
     "gather": (lambda x, i: x.gather(1, i), ((3, 5), (3, 4))),
     "embedding": (lambda x, i: F.embedding(i, x), ((5, 6), (2, 4))),
     "index_select": (lambda x, i: x.index_select(1, i.flatten()), ((3, 5), (2, 4))),
+    "index_put": (lambda x, i: x.index_put((i % 3, i), torch.tensor(2.0)), ((3, 5), (2, 4))),
+    "index_put_rows": (
+        lambda x, i: x.index_put((i.flatten() % 3,), x.sum(0).expand(8, 5), accumulate=True),
+        ((3, 5), (2, 4)),
+    ),
+    "index_put_columns": (lambda x, i: put(x, i.flatten()[:3] % 5), ((3, 5), (2, 4))),
+    "masked_put": (lambda x, i: x.index_put((x > 0,), torch.tensor(7.0)), ((3, 5), (2, 4))),
+    "scatter": (lambda x, i: x.scatter(1, i, x * 2), ((3, 5), (3, 4))),
+    "scatter_value": (lambda x, i: x.scatter(1, i, 3.5), ((3, 5), (3, 4))),
+    "scatter_add": (lambda x, i: x.scatter_add(1, i, x), ((3, 5), (3, 4))),
+    "histogram": (lambda x, i: torch.histc(i.float(), 5, 0, 4), ((1,), (2, 4))),
     "negative": (lambda x, i: x[:, -1 - i], ((3, 5), (2, 4))),
     "arithmetic": (lambda x, i: (i * 3 - 7) // 2 + (i ^ 5) % 3 - (i << 2) + (i > 2), ((1,), (2, 4))),
     "one_hot": (lambda x, i: F.one_hot(i, 5), ((1,), (2, 4))),
@@ -185,7 +202,7 @@ def test_integers(name: str) -> None:
     function, shapes = INTEGERS[name]
     x = inputs_of(shapes[:1], torch.float32)[0]
     i = torch.arange(8).reshape(2, 4) * 3 % 5
-    if name == "gather":
+    if shapes[1] == (3, 4):
         i = torch.arange(12).reshape(3, 4) % 5
     got = flat(compiled(function, [x, i])(x, i))
     for mine, true in zip(got, flat(function(x, i)), strict=True):

@@ -19,11 +19,13 @@ from mlir import ir
 from mlir.dialects import arith, func, tensor
 
 from ...errors import UnsupportedError
-from . import indexing, norms, pointwise, products, reductions, views, windows
+from . import indexing, norms, pointwise, products, reductions, scattering, views, windows
 from .builder import Builder, Tensor
 from .registry import LOWERINGS, Call
 
-assert all((indexing, norms, pointwise, products, reductions, views, windows))  # they register
+assert all(
+    (indexing, norms, pointwise, products, reductions, scattering, views, windows)
+)  # they register
 
 # Taken apart by PyTorch's rules, which are not among those of export.
 _DECOMPOSED = (
@@ -163,7 +165,7 @@ class GraphImporter:
         held = held.detach().cpu().contiguous()
         shape, dtype = tuple(held.shape), held.dtype
         kind = self.builder.type_of(shape, dtype)
-        if held.numel() and bool((held == held.flatten()[0]).all()) and held.numel() > 1:
+        if held.numel() and (held.numel() == 1 or bool((held == held.flatten()[0]).all())):
             return self.builder.full(shape, dtype, held.flatten()[0].item())
         if dtype == torch.bool:
             import numpy as np
@@ -249,11 +251,15 @@ def import_exported(program: Any) -> Any:
         **{n: program.constants[t]
            for n, t in signature.inputs_to_lifted_tensor_constants.items()},
     }  # fmt: skip
+    # Python numbers among the arguments are constants of the graph.
+    placeholders = [n for n in program.graph.nodes if n.op == "placeholder"]
+    tensors = {n.name for n in placeholders if isinstance(n.meta.get("val"), torch.Tensor)}
+    arguments = [n for n in signature.user_inputs if n in tensors]
     context = ir.Context()
     with context, ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            GraphImporter().build(program.graph, signature.user_inputs, held.get)
+            GraphImporter().build(program.graph, arguments, held.get)
         module.operation.verify()
     return module
 

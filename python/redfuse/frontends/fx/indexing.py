@@ -17,13 +17,13 @@ from .registry import Call, axis, lowers
 Scalar = Any
 
 
-def _place(c: Call, index: Scalar, dtype: Any, extent: Any) -> Scalar:
+def place_of(b: Builder, index: Scalar, dtype: Any, extent: Any) -> Scalar:
     """An index of type index, counted from the end where it is negative."""
     at = arith.index_cast(ir.IndexType.get(), index)
     if not dtypes.is_signed(dtype):
         return at
-    is_behind = arith.cmpi(arith.CmpIPredicate.slt, at, c.b.index(0))
-    return arith.select(is_behind, arith.addi(at, c.b.extent(extent)), at)
+    is_behind = arith.cmpi(arith.CmpIPredicate.slt, at, b.index(0))
+    return arith.select(is_behind, arith.addi(at, b.extent(extent)), at)
 
 
 def _extract(x: Tensor, places: Sequence[Scalar]) -> Scalar:
@@ -39,7 +39,7 @@ def _embedding(c: Call, weight: Tensor, indices: Tensor, **_: Any) -> Tensor:
 
     def body(row: Scalar) -> Scalar:
         return _extract(
-            weight, [_place(c, row, indices.dtype, weight.shape[0]), Builder.position(rank)]
+            weight, [place_of(c.b, row, indices.dtype, weight.shape[0]), Builder.position(rank)]
         )
 
     return c.b.map([wide], c.shape, c.dtype, body)
@@ -54,7 +54,7 @@ def _index_select(c: Call, self: Tensor, dim: int, index: Tensor) -> Tensor:
 
     def body(row: Scalar) -> Scalar:
         places = [Builder.position(d) for d in range(self.rank)]
-        places[dim] = _place(c, row, index.dtype, self.shape[dim])
+        places[dim] = place_of(c.b, row, index.dtype, self.shape[dim])
         return _extract(self, places)
 
     return c.b.map([wide], c.shape, c.dtype, body)
@@ -67,7 +67,7 @@ def _gather(c: Call, self: Tensor, dim: int, index: Tensor, **_: Any) -> Tensor:
     def body(row: Scalar) -> Scalar:
         places = [Builder.position(d) for d in range(self.rank)]
         if places:
-            places[dim] = _place(c, row, index.dtype, self.shape[dim])
+            places[dim] = place_of(c.b, row, index.dtype, self.shape[dim])
         return _extract(self, places)
 
     return c.b.map([index], c.shape, c.dtype, body)
@@ -92,7 +92,7 @@ def _index(c: Call, self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     def body(*rows: Scalar) -> Scalar:
         places: list[Scalar] = [None] * self.rank
         for d, row in zip(at, rows, strict=True):
-            places[d] = _place(c, row, given[d].dtype, self.shape[d])
+            places[d] = place_of(c.b, row, given[d].dtype, self.shape[d])
         for i, d in enumerate(others):
             before = i < len(c.shape) - rank - after
             places[d] = Builder.position(i if before else i + rank)

@@ -34,11 +34,12 @@ class Call:
 
 
 def lowers(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers a function of a call and the operation's arguments by their names in its schema."""
+    """Registers a function of a call and the operation's arguments by their names in its schema.
+    Names without a library are aten's."""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            LOWERINGS[name if name.startswith("prims.") else f"aten.{name}"] = function
+            LOWERINGS[name if name.count(".") == 2 else f"aten.{name}"] = function
         return function
 
     return add

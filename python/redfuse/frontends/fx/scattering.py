@@ -1,0 +1,239 @@
+"""Operations that write at places that are data, or count them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from mlir import ir
+from mlir.dialects import arith
+
+from . import dtypes
+from .builder import Builder, Tensor, projection, refuse
+from .indexing import place_of
+from .pointwise import choose, computed_in
+from .registry import Call, axis, lowers
+
+Scalar = Any
+
+
+def _count(sizes: Sequence[Any]) -> Any:
+    made: Any = 1
+    for n in sizes:
+        made = n if isinstance(made, int) and made == 1 else made * n
+    return made
+
+
+def _scatter(
+    c: Call, into: Tensor, updates: Tensor, places: Tensor, combine: Callable[..., Scalar]
+) -> Tensor:
+    """``into`` with updates (n x slice) at places (n x depth) of its first dims."""
+    op = ir.Operation.create(
+        "tm_tensor.scatter", results=[into.value.type],
+        operands=[updates.value, places.value, into.value], regions=1,
+        attributes={
+            "dimension_map": ir.DenseI64ArrayAttr.get(list(range(places.shape[1]))),
+            "unique_indices": ir.BoolAttr.get(False),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 1]),
+        },
+    )  # fmt: skip
+    element = dtypes.element_type(into.dtype)
+    block = op.regions[0].blocks.append(element, element)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("tm_tensor.yield", operands=[combine(*block.arguments)])
+    return Tensor(op.results[0], into.shape, into.dtype)
+
+
+def _sum(dtype: Any) -> Callable[..., Scalar]:
+    def add(new: Scalar, old: Scalar) -> Scalar:
+        inner = computed_in(dtype)
+        new, old = dtypes.convert(new, dtype, inner), dtypes.convert(old, dtype, inner)
+        total = arith.addf(old, new) if inner.is_floating_point else arith.addi(old, new)
+        return dtypes.convert(total, inner, dtype)
+
+    return add
+
+
+def _written(new: Scalar, old: Scalar) -> Scalar:
+    return new
+
+
+def _table(c: Call, shape: Sequence[Any], columns: Sequence[Any]) -> Tensor:
+    """A place (n x depth) for each element of a shape. columns: index tensors of the shape with
+    the extent of their dim, or dims whose own position it is."""
+    b, depth, rank = c.b, len(columns), len(shape)
+    tensors = [column[0] for column in columns if not isinstance(column, int)]
+    i64 = ir.IntegerType.get_signless(64)
+    maps = [projection(rank + 1, range(rank)) for _ in tensors]
+    out = b.empty((*shape, depth), torch.int64)
+
+    def body(*given: Scalar) -> Scalar:
+        left = iter(given)
+        made = None
+        for number, column in enumerate(columns):
+            if isinstance(column, int):
+                at = Builder.position(column)
+            else:
+                at = place_of(b, next(left), column[0].dtype, column[1])
+            if made is None:
+                made = at
+                continue
+            is_it = arith.cmpi(arith.CmpIPredicate.eq, Builder.position(rank), b.index(number))
+            made = arith.select(is_it, at, made)
+        return arith.index_cast(i64, made)
+
+    made = b.generic(
+        [(t.value, m) for t, m in zip(tensors, maps, strict=True)],
+        [(out, ir.AffineMap.get_identity(rank + 1))], (), body,
+    )[0]  # fmt: skip
+    whole = Tensor(made, (*shape, depth), torch.int64)
+    return b.reshape(whole, (_count(shape), depth))
+
+
+@lowers("index_put.default", "_unsafe_index_put.default")
+def _index_put(
+    c: Call, self: Tensor, indices: Sequence[Tensor | None], values: Tensor,
+    accumulate: bool = False,
+) -> Tensor:  # fmt: skip
+    given = list(indices) + [None] * (self.rank - len(indices))
+    masks = [t for t in given if t is not None and t.dtype == torch.bool]
+    if masks:
+        return _put_by_mask(c, self, given, values, accumulate)
+    b = c.b
+    at = [d for d, t in enumerate(given) if t is not None]
+    others = [d for d in range(self.rank) if given[d] is None]
+    shape = torch.broadcast_shapes(*[tuple(given[d].shape) for d in at])
+    first = at[0] if at == list(range(at[0], at[-1] + 1)) else 0
+    before = len([d for d in others if d < first])
+    rest = [self.shape[d] for d in others]
+    values = b.expand(b.cast(values, c.dtype), (*rest[:before], *shape, *rest[before:]))
+    rank = len(shape)
+    order = [*range(before, before + rank), *range(before), *range(before + rank, values.rank)]
+    updates = b.reshape(b.permute(values, order), (_count(shape), *rest))
+    columns = [(b.expand(given[d], shape), self.shape[d]) for d in at]
+    turned = [*at, *others]
+    into = b.permute(self, turned)
+    combine = _sum(c.dtype) if accumulate else _written
+    made = _scatter(c, into, updates, _table(c, shape, columns), combine)
+    return b.permute(made, [turned.index(d) for d in range(self.rank)])
+
+
+def _put_by_mask(
+    c: Call, x: Tensor, given: Sequence[Tensor | None], values: Tensor, accumulate: bool
+) -> Tensor:
+    """One number, where a mask of the first dims says so."""
+    mask = given[0]
+    if (
+        accumulate
+        or mask is None
+        or any(t is not None for t in given[1:])
+        or _count(values.shape) != 1
+    ):
+        refuse("values at the places of a mask; expected one number")
+    assert mask is not None
+    shaped = c.b.reshape(mask, (*mask.shape, *[1] * (x.rank - mask.rank)))
+    return choose(c, shaped, c.b.reshape(values, ()), x)
+
+
+def _scatter_along(
+    c: Call, x: Tensor, dim: int, index: Tensor, src: Any, combine: Callable[..., Scalar]
+) -> Tensor:
+    b, dim = c.b, axis(dim, x.rank)
+    if x.rank == 0:
+        x, index = b.reshape(x, (1,)), b.reshape(index, (1,))
+        src = b.reshape(src, (1,)) if isinstance(src, Tensor) else src
+    if isinstance(src, Tensor):
+        src = b.slices(src, [0] * x.rank, index.shape, [1] * x.rank)
+        updates = b.cast(src, c.dtype)
+    else:
+        updates = b.full(index.shape, c.dtype, src)
+    columns: list[Any] = list(range(x.rank))
+    columns[dim] = (index, x.shape[dim])
+    updates = b.reshape(updates, (_count(index.shape),))
+    made = _scatter(c, x, updates, _table(c, index.shape, columns), combine)
+    return b.reshape(made, c.shape)
+
+
+@lowers("scatter.src", "scatter.value")
+def _scatter_src(
+    c: Call, self: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None
+) -> Tensor:
+    return _scatter_along(c, self, dim, index, value if src is None else src, _written)
+
+
+@lowers("scatter_add.default")
+def _scatter_add(c: Call, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    return _scatter_along(c, self, dim, index, src, _sum(c.dtype))
+
+
+@lowers("histc.default")
+def _histc(c: Call, self: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
+    """How many elements are in each of ``bins`` equal parts of [min, max]."""
+    if min == max:
+        refuse("a histogram between the least and the largest element; expected min < max")
+    b, inner = c.b, torch.float32 if self.dtype.itemsize < 8 else torch.float64
+    x = b.reshape(self, (_count(self.shape),))
+    start = b.full((bins,), c.dtype, 0)
+
+    def body(v: Scalar, total: Scalar) -> Scalar:
+        v = dtypes.convert(v, self.dtype, inner)
+        low, high = dtypes.constant(min, inner), dtypes.constant(max, inner)
+        at = arith.mulf(arith.divf(arith.subf(v, low), arith.subf(high, low)),
+                        dtypes.constant(bins, inner))  # fmt: skip
+        i64 = ir.IntegerType.get_signless(64)
+        part = arith.minsi(arith.fptosi(i64, at), dtypes.constant(bins - 1, torch.int64))
+        mine = arith.index_cast(i64, Builder.position(0))
+        less, more = arith.CmpFPredicate.OGE, arith.CmpFPredicate.OLE
+        inside = arith.andi(arith.cmpf(less, v, low), arith.cmpf(more, v, high))
+        counts = arith.andi(inside, arith.cmpi(arith.CmpIPredicate.eq, part, mine))
+        one = dtypes.convert(counts, torch.bool, c.dtype)
+        add = arith.addf if c.dtype.is_floating_point else arith.addi
+        return add(total, one)
+
+    maps = [projection(2, [1]), projection(2, [0])]
+    made = b.generic([(x.value, maps[0])], [(start.value, maps[1])], [1], body)[0]
+    return Tensor(made, c.shape, c.dtype)
+
+
+@lowers("transformers.grouped_mm_fallback.default")
+def _grouped_mm_of_transformers(c: Call, input: Tensor, weight: Tensor, offs: Tensor) -> Tensor:
+    return _grouped_mm(c, input, weight, offs)
+
+
+@lowers("_grouped_mm.default")
+def _grouped_mm(
+    c: Call, self: Tensor, mat2: Tensor, offs: Tensor | None = None, bias: Any = None,
+    out_dtype: Any = None,
+) -> Tensor:  # fmt: skip
+    """Rows times the matrix of their group: group g ends before row ``offs[g]``."""
+    if self.rank != 2 or mat2.rank != 3 or offs is None or bias is not None:
+        refuse("a grouped product other than of rows (2 dims) and matrices (3 dims) with ends")
+    assert offs is not None
+    b, inner = c.b, computed_in(c.dtype)
+    rows = self.shape[0]
+    start = b.full((rows,), torch.int64, 0)
+    i64 = ir.IntegerType.get_signless(64)
+
+    def count(end: Scalar, total: Scalar) -> Scalar:
+        row = arith.index_cast(i64, Builder.position(0))
+        end = dtypes.convert(end, offs.dtype, torch.int64)
+        passed = arith.cmpi(arith.CmpIPredicate.sle, end, row)
+        return arith.addi(total, dtypes.convert(passed, torch.bool, torch.int64))
+
+    maps = [projection(2, [1]), projection(2, [0])]
+    group = b.generic([(offs.value, maps[0])], [(start.value, maps[1])], [1], count)[0]
+    total = b.full(c.shape, inner, 0)
+
+    def body(x: Scalar, g: Scalar, old: Scalar) -> Scalar:
+        from mlir.dialects import tensor
+
+        places = [arith.index_cast(ir.IndexType.get(), g), Builder.position(2), Builder.position(1)]
+        w = dtypes.convert(tensor.extract(mat2.value, places), mat2.dtype, inner)
+        return arith.addf(old, arith.mulf(dtypes.convert(x, self.dtype, inner), w))
+
+    made = b.generic(
+        [(self.value, projection(3, [0, 2])), (group, projection(3, [0]))],
+        [(total.value, projection(3, [0, 1]))], [2], body,
+    )[0]  # fmt: skip
+    return b.cast(Tensor(made, c.shape, inner), c.dtype)
