@@ -240,10 +240,10 @@ void GpuKernelGenerator::placeTiles(GpuEmitter &gpuEmitter) {
   SmallVector<Value> offsets;
   layOutTiles(inShared, offsets);
   cutTiles(inShared, offsets, memory);
-  gpuEmitter.mergeOffset = sharedBytes;
+  gpuEmitter.words.offset = sharedBytes;
   Value words =
       arith::ConstantIndexOp::create(b, loc, (kSharedBytes + sharedBytes) / 4);
-  gpuEmitter.shared =
+  gpuEmitter.words.memory =
       memref::ViewOp::create(b, loc, memoryOf(b.getI32Type()), memory,
                              arith::ConstantIndexOp::create(b, loc, 0), words);
 }
@@ -326,7 +326,7 @@ LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value width = arith::ConstantIndexOp::create(b, loc, threads);
   Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
-                                             sharedBytes + own->mergeBytes);
+                                             sharedBytes + own->words.bytes);
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
                             gpu::KernelDim3{width, one, one}, bytes, arguments);
   if (workspace)

@@ -107,15 +107,26 @@ public:
   /// Sets all elements of a tile to a constant.
   virtual void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) = 0;
 
+  // For what is a part of an emitter ------------------------------------------
   mlir::Value constantIndex(int64_t value);
+  mlir::Value constant(mlir::TypedAttr attr);
+  mlir::Value asVector(mlir::Value v);
+  /// `op` on other operands: as it is, or on vectors if one of them is.
+  llvm::SmallVector<mlir::Value>
+  emitOpOn(mlir::Operation *op, llvm::SmallVector<mlir::Value> operands);
+  /// Two states, left and right, by the region of a reducer.
+  llvm::SmallVector<mlir::Value> emitCombine(mlir::Region &combine,
+                                             llvm::ArrayRef<mlir::Value> lhs,
+                                             llvm::ArrayRef<mlir::Value> rhs);
+  /// Where a point is in the whole dims, and an element there.
+  llvm::SmallVector<mlir::Value> globalPositions(Env &env);
+  llvm::SmallVector<mlir::Value> indicesOf(mlir::AffineMap map,
+                                           mlir::ValueRange dimValues);
 
 protected:
   // Values ------------------------------------------------------------------
   void emitAvailable(Env &env);
   mlir::Value emitOp(mlir::Operation *op, Env &env);
-  /// `op` on other operands: as it is, or on vectors if one of them is.
-  llvm::SmallVector<mlir::Value>
-  emitOpOn(mlir::Operation *op, llvm::SmallVector<mlir::Value> operands);
   llvm::SmallVector<mlir::Value>
   emitByLane(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
   mlir::Value emitExtract(mlir::tensor::ExtractOp extract,
@@ -142,11 +153,6 @@ protected:
     return std::nullopt;
   }
   mlir::Value valueOf(mlir::Value v, Env &env);
-  mlir::Value asVector(mlir::Value v);
-  mlir::Value constant(mlir::TypedAttr attr);
-  llvm::SmallVector<mlir::Value> globalPositions(Env &env);
-  llvm::SmallVector<mlir::Value> indicesOf(mlir::AffineMap map,
-                                           mlir::ValueRange dimValues);
   bool isBound(mlir::Value v, Env &env) const;
   bool isVector(mlir::Value v) const;
   bool isMadeHere(mlir::Value v) const;
@@ -157,9 +163,6 @@ protected:
   mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs) {
     return combineValues(b, loc, reducer, lhs, rhs);
   }
-  llvm::SmallVector<mlir::Value> emitCombine(mlir::Region &combine,
-                                             llvm::ArrayRef<mlir::Value> lhs,
-                                             llvm::ArrayRef<mlir::Value> rhs);
   /// Where the accumulator of operand `i` of a declared reducer starts: at its
   /// identity, or at a state.
   mlir::Value getStart(const Root &root, unsigned i, Env &env);

@@ -1,6 +1,8 @@
 //===- RegisterGenerator.h - from a kernel to registers -------------*- C++ -*-===//
-#ifndef REDFUSE_LIB_CONVERSION_REGISTERGENERATOR_H
-#define REDFUSE_LIB_CONVERSION_REGISTERGENERATOR_H
+#ifndef REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERGENERATOR_H
+#define REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERGENERATOR_H
+
+#include "RegisterEmitter.h"
 
 #include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
 
@@ -62,7 +64,7 @@ private:
   void storeAnswer(mlir::Value answer);
   mlir::Value readAnswer();
   void placeTile(mlir::Value block);
-  void loadAhead(RegisterEmitter::Whose whose);
+  void loadAhead(Whose whose);
   /// Emits a group; the last one that reduces has what all blocks read loaded.
   mlir::LogicalResult emitGroup(IndexProgramOpInterface op, const Group &group);
   /// Stores the states of this block; the last of the blocks of a tile goes on,
@@ -109,4 +111,4 @@ private:
 
 } // namespace redfuse
 
-#endif // REDFUSE_LIB_CONVERSION_REGISTERGENERATOR_H
+#endif // REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERGENERATOR_H

@@ -6,9 +6,8 @@
 // have no masks; what is left at the end is one step with masks.
 //
 //===----------------------------------------------------------------------===//
-#include "Tuning.h"
-
 #include "RegisterGenerator.h"
+#include "Tuning.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -70,15 +69,15 @@ LogicalResult RegisterKernelGenerator::carry(
     fold = FoldOp();
   SmallVector<Value> states;
   if (fold)
-    states = own->takeStates(fold);
-  own->awaitCluster();
+    states = own->states.take(fold);
+  own->exchange.awaitCluster();
   size_t numStates = states.size();
   if (ahead) {
-    own->pushScope();
+    own->loaded.pushScope();
     ahead(from);
     loadStep(op);
-    llvm::append_range(states, own->takeLoaded());
-    own->popScope();
+    llvm::append_range(states, own->loaded.take());
+    own->loaded.popScope();
   }
   auto loop = scf::ForOp::create(b, loc, from, to, step, states);
   if (ahead)
@@ -91,34 +90,34 @@ LogicalResult RegisterKernelGenerator::carry(
       b.setInsertionPointToEnd(loop.getBody());
     SmallVector<Value> carried(loop.getRegionIterArgs()), following;
     if (fold)
-      own->setStates(fold, ArrayRef(carried).take_front(numStates));
-    own->pushScope();
+      own->states.set(fold, ArrayRef(carried).take_front(numStates));
+    own->loaded.pushScope();
     if (ahead) {
       Value next = arith::AddIOp::create(b, loc, loop.getInductionVar(), step);
       Value last = arith::SubIOp::create(b, loc, to, step);
       ahead(arith::MinUIOp::create(b, loc, next, last));
       loadStep(op);
-      following = own->takeLoaded();
-      own->setLoaded(ArrayRef(carried).drop_front(numStates));
+      following = own->loaded.take();
+      own->loaded.set(ArrayRef(carried).drop_front(numStates));
     }
     LogicalResult result = body(loop.getInductionVar());
-    own->popScope();
+    own->loaded.popScope();
     if (failed(result))
       return failure();
     // The next step writes where this one reads.
-    if (own->takeExchanged())
-      own->synchronize();
+    if (own->exchange.takeExchanged())
+      own->exchange.barrier();
     if (!states.empty()) {
       SmallVector<Value> yielded;
       if (fold)
-        yielded = own->takeStates(fold);
+        yielded = own->states.take(fold);
       llvm::append_range(yielded, following);
       scf::YieldOp::create(b, loc, yielded);
     }
   }
   if (fold)
-    own->setStates(fold,
-                   SmallVector<Value>(loop.getResults().take_front(numStates)));
+    own->states.set(
+        fold, SmallVector<Value>(loop.getResults().take_front(numStates)));
   return success();
 }
 
@@ -140,7 +139,7 @@ LogicalResult RegisterKernelGenerator::emitStep(IndexProgramOpInterface op,
   if (i + 1 < streamDims.size())
     return walkStream(op, i + 1);
   if (isFetching) {
-    own->fetchKept();
+    own->copies.fetchKept();
     return success();
   }
   if (!layout.readsAgain || isFirst(op))
@@ -153,7 +152,7 @@ LogicalResult RegisterKernelGenerator::emitStep(IndexProgramOpInterface op,
     if (failed(emitGroup(op, *group)))
       return failure();
     if (layout.readsAgain)
-      own->forgetVectors();
+      own->loaded.forgetVectors();
   }
   return success();
 }
@@ -296,17 +295,18 @@ void RegisterKernelGenerator::fetchAhead() {
 
 void RegisterKernelGenerator::askFor(ArrayRef<KeptInput> inputs) {
   for (const KeptInput &input : inputs)
-    own->fetchAhead(own->memrefs.lookup(
-                        kernel.getBody().front().getArgument(input.argument)),
-                    input.map, input.bytes);
+    own->copies.fetchAhead(
+        own->memrefs.lookup(
+            kernel.getBody().front().getArgument(input.argument)),
+        input.map, input.bytes);
 }
 
 LogicalResult RegisterKernelGenerator::fetchKept(IndexProgramOpInterface op) {
   isFetching = true;
   LogicalResult result = walkStream(op, 0);
   isFetching = false;
-  own->commitKept();
-  own->awaitKept();
+  own->copies.commit();
+  own->copies.await();
   return result;
 }
 
@@ -328,7 +328,7 @@ void RegisterKernelGenerator::placeKept(Value sharedMemory) {
             cast<MemRefType>(sharedMemory.getType()).getMemorySpace()),
         sharedMemory, arith::ConstantIndexOp::create(b, loc, keptBytes),
         ValueRange());
-    own->keep(memref, kept.map, tile);
+    own->copies.keep(memref, kept.map, tile);
     keptBytes += kept.bytes;
   }
 }
@@ -343,8 +343,8 @@ void RegisterKernelGenerator::prefetch(const SmallBitVector &walked,
   }
 }
 
-void RegisterKernelGenerator::loadAhead(RegisterEmitter::Whose whose) {
-  RegisterEmitter::Whose before = own->whose;
+void RegisterKernelGenerator::loadAhead(Whose whose) {
+  Whose before = own->whose;
   own->whose = whose;
   // Registers hold all that is walked.
   prefetch(SmallBitVector(space.numDims), /*most=*/INT64_MAX);
@@ -359,7 +359,7 @@ LogicalResult RegisterKernelGenerator::emitGroup(IndexProgramOpInterface op,
   if (layout.loadsSharedBeforeExchange && reduces(group) &&
       --reductionsLeft == 0)
     own->beforeExchange = [this, op] {
-      loadAhead(RegisterEmitter::Whose::Shared);
+      loadAhead(Whose::Shared);
       emitter->setProgram(op, *programs[op], buffers[op]);
     };
   return own->emitGroup(group);
@@ -386,7 +386,7 @@ bool RegisterKernelGenerator::isForFirst(IndexProgramOpInterface op) {
           return false;
       for (const Group &group : programs[other]->getGroups())
         for (unsigned d : group.dims.set_bits())
-          if (layout.dims[d].getBits() & own->privateBits)
+          if (layout.dims[d].getBits() & own->positions.getPrivateBits())
             return false;
     }
     isBehind |= other == op;
@@ -399,7 +399,7 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
     fetchAhead();
     if (limits.overlapsLaunches)
       emitLaunchWait(b, loc);
-    own->startCluster();
+    own->exchange.startCluster();
     // What little all programs need, but beside a long walk.
     own->pinsLoads = streamDims.empty();
     prefetch(streamed, /*most=*/2);
@@ -411,13 +411,11 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
   }
   auto fold = dyn_cast<FoldOp>(op.getOperation());
   if (fold) {
-    for (auto [identity, result] :
-         llvm::zip_first(fold.getIdentities(), fold.getResults()))
-      own->emitFill(emitter->tiles.find(result)->second,
-                    cast<TypedAttr>(identity));
+    own->states.fill(fold);
     // What one step folds whole needs no merge: its reductions combine all
     // threads.
-    own->setPrivate(isOneStep() ? ArrayRef<int64_t>() : fold.getOver());
+    own->positions.setPrivate(isOneStep() ? ArrayRef<int64_t>()
+                                          : fold.getOver());
   }
   emitter->setProgram(op, *programs[op], buffers[op]);
   SmallVector<const Group *> varying = groupsOf(op, /*isInvariant=*/false);
@@ -433,7 +431,7 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
     if (failed(emitGroup(op, *group)))
       return failure();
     if (layout.readsAgain)
-      own->forgetVectors();
+      own->loaded.forgetVectors();
   }
   if (!varying.empty()) {
     if (prefetches)
@@ -446,18 +444,18 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
       startsNext = true;
       startNext();
     }
-    own->mergeStates(fold, isForFirst(op));
-    own->setPrivate(fold.getOver());
+    own->states.merge(fold, isForFirst(op));
+    own->positions.setPrivate(fold.getOver());
     if (part)
       mergeBlocks(fold);
-    own->setPrivate({});
+    own->positions.setPrivate({});
   }
   return success();
 }
 
 void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
   int64_t parts = space.schedule.getParts();
-  int64_t words = own->countStateWords(fold);
+  int64_t words = own->states.countWords(fold);
   auto constant = [&](int64_t v) -> Value {
     return arith::ConstantIndexOp::create(b, loc, v);
   };
@@ -466,15 +464,16 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
     Value at = arith::AddIOp::create(b, loc, first, number);
     return arith::MulIOp::create(b, loc, at, constant(words));
   };
-  own->storeStates(fold, workspace, placeOf(part));
+  own->states.store(fold, workspace, placeOf(part));
   // What every thread has stored is there before the block counts as done.
   auto fence = [&] {
     LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, "device");
   };
   fence();
-  own->synchronize();
-  auto ask = scf::IfOp::create(b, loc, TypeRange{b.getI32Type()},
-                               own->isFirstThread(), /*withElse=*/true);
+  own->exchange.barrier();
+  auto ask =
+      scf::IfOp::create(b, loc, TypeRange{b.getI32Type()},
+                        own->positions.isFirstThread(), /*withElse=*/true);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(ask.thenBlock());
@@ -485,7 +484,7 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
         b, loc,
         arith::ConstantIntOp::create(b, loc, b.getI32Type(), 0).getResult());
   }
-  Value before = own->shareWord(ask.getResult(0));
+  Value before = own->exchange.shareWord(ask.getResult(0));
   Value isLast = arith::CmpIOp::create(
       b, loc, arith::CmpIPredicate::eq, before,
       arith::ConstantIntOp::create(b, loc, b.getI32Type(), parts - 1)
@@ -494,24 +493,23 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
   // All that follows is the last block's.
   b.setInsertionPoint(last.thenYield());
   fence();
-  for (auto [identity, result] :
-       llvm::zip_first(fold.getIdentities(), fold.getResults()))
-    own->emitFill(emitter->tiles.find(result)->second,
-                  cast<TypedAttr>(identity));
-  int64_t strangers = int64_t(1) << llvm::popcount(own->privateBits);
-  auto loop =
-      scf::ForOp::create(b, loc, own->getPrivateNumber(), constant(parts),
-                         constant(strangers), own->takeStates(fold));
+  own->states.fill(fold);
+  int64_t strangers = int64_t(1)
+                      << llvm::popcount(own->positions.getPrivateBits());
+  auto loop = scf::ForOp::create(b, loc, own->positions.getPrivateNumber(),
+                                 constant(parts), constant(strangers),
+                                 own->states.take(fold));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(loop.getBody());
-    own->setStates(fold, SmallVector<Value>(loop.getRegionIterArgs()));
-    own->mergeWith(fold, own->loadStates(fold, workspace,
-                                         placeOf(loop.getInductionVar())));
-    scf::YieldOp::create(b, loc, own->takeStates(fold));
+    own->states.set(fold, SmallVector<Value>(loop.getRegionIterArgs()));
+    own->states.mergeWith(
+        fold,
+        own->states.load(fold, workspace, placeOf(loop.getInductionVar())));
+    scf::YieldOp::create(b, loc, own->states.take(fold));
   }
-  own->setStates(fold, SmallVector<Value>(loop.getResults()));
-  own->mergeStates(fold, isForFirst(fold));
+  own->states.set(fold, SmallVector<Value>(loop.getResults()));
+  own->states.merge(fold, isForFirst(fold));
 }
 
 /// Before the launch: how many blocks there are, and what they are given beside its
@@ -588,17 +586,18 @@ gpu::GPUFuncOp RegisterKernelGenerator::makeFunction(gpu::GPUModuleOp module,
 
 /// The thread's number in its cluster; the number of that is the result.
 Value RegisterKernelGenerator::placeThread() {
-  own->thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
-  if (layout.cluster == 1)
-    return block;
-  Value share = arith::ConstantIndexOp::create(b, loc, layout.cluster);
-  Value rank = arith::RemUIOp::create(b, loc, block, share);
-  block = arith::DivUIOp::create(b, loc, block, share);
-  Value threads =
-      arith::ConstantIndexOp::create(b, loc, layout.getThreadsOfBlock());
-  rank = arith::MulIOp::create(b, loc, rank, threads);
-  own->thread = arith::AddIOp::create(b, loc, own->thread, rank);
+  if (layout.cluster > 1) {
+    Value share = arith::ConstantIndexOp::create(b, loc, layout.cluster);
+    Value rank = arith::RemUIOp::create(b, loc, block, share);
+    block = arith::DivUIOp::create(b, loc, block, share);
+    Value threads =
+        arith::ConstantIndexOp::create(b, loc, layout.getThreadsOfBlock());
+    rank = arith::MulIOp::create(b, loc, rank, threads);
+    thread = arith::AddIOp::create(b, loc, thread, rank);
+  }
+  own->positions.setThread(thread);
   return block;
 }
 
@@ -620,7 +619,7 @@ void RegisterKernelGenerator::layOutShared() {
     keptBytes += 16;
   }
   Value exchanged = arith::ConstantIndexOp::create(b, loc, kExchangeWords);
-  own->shared = memref::ViewOp::create(
+  own->words.memory = memref::ViewOp::create(
       b, loc, typeOf(ShapedType::kDynamic, b.getI32Type()), memory,
       arith::ConstantIndexOp::create(b, loc, keptBytes), exchanged);
 }
@@ -657,7 +656,7 @@ LogicalResult RegisterKernelGenerator::emitBody(gpu::GPUFuncOp func,
                  ? emitBlock(block)
                  : emitRounds(block, entry->getArguments().back())))
     return failure();
-  own->awaitCluster();
+  own->exchange.awaitCluster();
   return success();
 }
 
@@ -683,7 +682,7 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   if (started.states)
     for (auto fold : kernel.getBody().front().getOps<FoldOp>())
       cast<arith::ConstantIndexOp>(started.words.getDefiningOp())
-          ->setAttr("value", b.getIndexAttr(own->countStateWords(fold)));
+          ->setAttr("value", b.getIndexAttr(own->states.countWords(fold)));
 
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
@@ -694,7 +693,7 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
     blocks = arith::MulIOp::create(
         b, loc, blocks, arith::ConstantIndexOp::create(b, loc, layout.cluster));
   int64_t shared =
-      std::max(keptBytes + own->exchangeBytes, layout.leastSharedBytes);
+      std::max(keptBytes + own->exchange.getBytes(), layout.leastSharedBytes);
   Value bytes = arith::ConstantIntOp::create(b, loc, b.getI32Type(), shared);
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{blocks, one, one},
                             gpu::KernelDim3{width, one, one}, bytes,

@@ -1,118 +1,147 @@
-//===- RegisterMemory.cpp - copies, requests and policies of loads ---------===//
-#include "Tuning.h"
+//===- RegisterMemory.cpp - loads and stores of register tiles ------------===//
+#include "RegisterEmitter.h"
 
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
 #include "redfuse/Codegen/GPU/Common/InlinePtx.h"
-#include "redfuse/Codegen/GPU/Registers/RegisterEmitter.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace redfuse;
 
 //===----------------------------------------------------------------------===//
-// Inputs kept in shared memory
+// Loads
 //===----------------------------------------------------------------------===//
 
-/// A kept tile is whole along what is streamed.
-SmallVector<Value> RegisterEmitter::positionsInKept(const KeptTile &kept,
-                                                    const Env &env) {
-  SmallVector<Value> position(env.position);
-  for (int64_t d : toDims(getDimsOf(kept.map)))
-    if (dims[d].isStream && position[d])
-      position[d] =
-          b.createOrFold<arith::AddIOp>(loc, dims[d].offset, position[d]);
-  return position;
-}
-
-/// A pointer to an element.
-Value RegisterEmitter::addressOf(Value memref, ValueRange indices,
-                                 unsigned space) {
+/// Rows of a few elements side by side, all of which this thread has, for a
+/// vector of rows: read as they lie, and sorted in registers.
+bool RegisterEmitter::loadInterleaved(Value memref, AffineMap map, Env &env) {
   auto type = cast<MemRefType>(memref.getType());
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  (void)type.getStridesAndOffset(strides, offset);
-  Value at = constantIndex(offset);
-  for (auto [index, stride] : llvm::zip_equal(indices, strides))
-    at = b.createOrFold<arith::AddIOp>(
-        loc, at,
-        b.createOrFold<arith::MulIOp>(loc, index, constantIndex(stride)));
-  at = b.createOrFold<arith::MulIOp>(
-      loc, at, constantIndex(type.getElementTypeBitWidth() / 8));
-  Value start = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref);
-  Value address = arith::IndexCastOp::create(
-      b, loc, b.getI64Type(),
-      arith::AddIOp::create(b, loc, start, at).getResult());
-  return LLVM::IntToPtrOp::create(
-      b, loc, LLVM::LLVMPointerType::get(b.getContext(), space), address);
-}
-
-void RegisterEmitter::keep(Value memref, AffineMap map, Value tile) {
-  SmallBitVector ofMap = getDimsOf(map);
-  bool isShared = llvm::none_of(ofMap.set_bits(),
-                                [&](unsigned d) { return dims[d].isGrid; });
-  keptTiles.push_back({memref, map, tile, isShared});
-}
-
-void RegisterEmitter::fetchKept(Whose which) {
-  for (const KeptTile &kept : keptTiles) {
-    if (which != Whose::All && kept.isShared != (which == Whose::Shared))
-      continue;
-    SmallVector<unsigned> all;
-    for (int64_t d : toDims(getDimsOf(kept.map)))
-      all.push_back(d);
-    Env env;
-    env.position.assign(dims.size(), Value());
-    env.local.assign(dims.size(), 0);
-    unsigned bytes =
-        lanes *
-        (cast<MemRefType>(kept.memref.getType()).getElementTypeBitWidth() / 8);
-    forPoints(env, all, [&](Env &at) {
-      Value from =
-          addressOf(kept.memref, indicesOf(kept.map, globalPositions(at)), 1);
-      Value to = addressOf(kept.tile,
-                           indicesOf(kept.map, positionsInKept(kept, at)), 3);
-      // Past the first-level cache where that is possible.
-      NVVM::CpAsyncOp::create(b, loc, to, from, bytes,
-                              bytes == 16 ? NVVM::LoadCacheModifierKind::CG
-                                          : NVVM::LoadCacheModifierKind::CA,
-                              Value());
-    });
+  if (!group->vectorDim || map.getNumResults() < 2 ||
+      !type.getLayout().isIdentity() || type.getElementType().isInteger(1))
+    return false;
+  unsigned rank = type.getRank();
+  auto inner = dyn_cast<AffineDimExpr>(map.getResult(rank - 1));
+  auto rows = dyn_cast<AffineDimExpr>(map.getResult(rank - 2));
+  if (!inner || !rows || rows.getPosition() != *group->vectorDim)
+    return false;
+  unsigned c = inner.getPosition();
+  const DimShare &share = layout.dims[c];
+  int64_t width = type.getDimSize(rank - 1);
+  if (ShapedType::isDynamic(width) || share.repeats != width || width > 8 ||
+      share.getSpan() != width || !env.position[c])
+    return false;
+  for (AffineExpr e : map.getResults().drop_back(2))
+    if (e.isFunctionOfDim(c) || e.isFunctionOfDim(*group->vectorDim))
+      return false;
+  for (int64_t extent : type.getShape().drop_front())
+    if (ShapedType::isDynamic(extent))
+      return false;
+  int64_t bytes = lanes * (type.getElementTypeBitWidth() / 8);
+  if (type.getShape()[rank - 2] * width % lanes != 0)
+    return false;
+  Value &flat = flattened[memref];
+  if (!flat) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(memref);
+    SmallVector<ReassociationIndices> groups;
+    for (unsigned d = 0; d + 2 < rank; ++d)
+      groups.push_back({d});
+    groups.push_back({rank - 2, rank - 1});
+    flat = memref::CollapseShapeOp::create(b, loc, memref, groups);
   }
+  SmallVector<Value> indices = indicesOf(map, globalPositions(env));
+  indices.pop_back();
+  indices.back() =
+      arith::MulIOp::create(b, loc, indices.back(), constantIndex(width));
+  auto vectorType = VectorType::get({lanes}, type.getElementType());
+  SmallVector<Value> elements;
+  Value first = indices.back();
+  for (int64_t k = 0; k < width; ++k) {
+    indices.back() = b.createOrFold<arith::AddIOp>(
+        loc, first, constantIndex(k * int64_t(lanes)));
+    Value v = vector::LoadOp::create(
+        b, loc, vectorType, flat, indices, /*nontemporal=*/false,
+        llvm::MaybeAlign(llvm::Align(std::min<int64_t>(bytes, 16))));
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      elements.push_back(vector::ExtractOp::create(b, loc, v, lane));
+  }
+  Env at = env;
+  for (int64_t k = 0; k < width; ++k) {
+    SmallVector<Value> own;
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      own.push_back(elements[lane * width + k]);
+    at.local[c] = k;
+    loaded.remember(LoadedValues::keyOf(memref, map, at),
+                    vector::FromElementsOp::create(b, loc, vectorType, own));
+  }
+  return true;
 }
 
-void RegisterEmitter::fetchAhead(Value memref, AffineMap map, int64_t bytes) {
-  // A piece for each of the first threads.
-  int64_t pieces = llvm::divideCeil(bytes, kPieceBytes);
-  pieces = std::min<int64_t>(pieces, layout.threads);
-  int64_t piece = llvm::alignTo(llvm::divideCeil(bytes, pieces), 16);
-  pieces = bytes / piece;
-  OpBuilder::InsertionGuard guard(b);
-  Value own = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                    getThreadWord(), word(pieces));
-  auto branch = scf::IfOp::create(b, loc, own, /*withElse=*/false);
-  b.setInsertionPoint(branch.thenYield());
-  Env env;
-  env.position.assign(dims.size(), constantIndex(0));
-  Value first = addressOf(memref, indicesOf(map, globalPositions(env)), 1);
-  Value offset = arith::ExtUIOp::create(
-      b, loc, b.getI64Type(),
-      arith::MulIOp::create(b, loc, getThreadWord(), word(piece)));
-  emitPrefetch(b, loc,
-               LLVM::GEPOp::create(b, loc, first.getType(), b.getI8Type(),
-                                   first, ValueRange{offset}),
-               word(piece));
+Value RegisterEmitter::loadAt(Value memref, AffineMap map, Env &env,
+                              bool isLocal) {
+  LoadedValues::Key key = LoadedValues::keyOf(memref, map, env);
+  if (Value *known = loaded.find(key))
+    return *known;
+  Env plain = env;
+  plain.mask = Value();
+  if (Value kept = copies.findKept(memref, map, plain)) {
+    Value v = GpuEmitter::loadAt(kept, map, plain, /*isLocal=*/true);
+    loaded.remember(std::move(key), v);
+    return v;
+  }
+  if (loadInterleaved(memref, map, env))
+    return *loaded.find(key);
+  Value v = GpuEmitter::loadAt(memref, map, plain, isLocal);
+  if (auto load = v.getDefiningOp<vector::LoadOp>()) {
+    if (movedOnce.contains(memref))
+      load.setNontemporal(true);
+    if (layout.readsAgain)
+      v = loadByPolicy(load, map);
+  }
+  if (auto load = v.getDefiningOp<memref::LoadOp>(); load && pinsLoads)
+    load.setNontemporal(true);
+  loaded.remember(std::move(key), v);
+  return v;
+}
+
+/// What was computed of loaded vectors of short floats is not known to be the same
+/// when it is computed again.
+void RegisterEmitter::forgetExtended() {
+  loaded.forEach([&](Value &value) {
+    auto type = dyn_cast<VectorType>(value.getType());
+    if (!type || type.getElementTypeBitWidth() >= 32)
+      return;
+    int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+    if (bits % 32 != 0)
+      return;
+    auto words = VectorType::get({bits / 32}, b.getI32Type());
+    Value whole = vector::BitCastOp::create(b, loc, words, value);
+    SmallVector<Value> same;
+    for (int64_t i = 0; i < bits / 32; ++i)
+      same.push_back(LLVM::InlineAsmOp::create(
+                         b, loc, b.getI32Type(),
+                         Value(vector::ExtractOp::create(b, loc, whole, i)), "",
+                         "=r,0",
+                         /*has_side_effects=*/true, /*is_align_stack=*/false,
+                         LLVM::TailCallKind::None,
+                         LLVM::AsmDialectAttr::get(b.getContext(),
+                                                   LLVM::AsmDialect::AD_ATT),
+                         ArrayAttr())
+                         ->getResult(0));
+    value = vector::BitCastOp::create(
+        b, loc, type,
+        vector::FromElementsOp::create(b, loc, words, same).getResult());
+  });
 }
 
 /// Somebody has to need a word of each load: a comparison with a constant, on which
 /// only a pause of no length depends.
 void RegisterEmitter::awaitLoaded() {
   Value all;
-  for (const LoadKey &key : loaded.back().order) {
-    Value v = loaded.back().values[key];
+  for (Value v : loaded.take()) {
     auto type = dyn_cast<VectorType>(v.getType());
     if (!type || type.getRank() != 1 || !type.getElementType().isIntOrFloat() ||
         type.getNumElements() * type.getElementTypeBitWidth() % 32 != 0)
@@ -126,37 +155,11 @@ void RegisterEmitter::awaitLoaded() {
   if (!all)
     return;
   Value pauses = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, all,
-                                       word(0x7fc12345));
+                                       positions.word(0x7fc12345));
   auto branch = scf::IfOp::create(b, loc, pauses, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(branch.thenYield());
   emitPause(b, loc);
-}
-
-void RegisterEmitter::commitKept() {
-  NVVM::CpAsyncCommitGroupOp::create(b, loc);
-}
-
-void RegisterEmitter::awaitKept() {
-  NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
-}
-
-/// Before tiles are copied over others. Threads read what they copy themselves;
-/// but those beyond the end of a dim copy its last elements, too, which are
-/// another's.
-void RegisterEmitter::finishReads() {
-  bool hasBeyond = llvm::any_of(keptTiles, [&](const KeptTile &kept) {
-    return !kept.isShared &&
-           llvm::any_of(getDimsOf(kept.map).set_bits(), [&](unsigned d) {
-             return llvm::any_of(
-                 llvm::seq<int64_t>(0, layout.dims[d].repeats),
-                 [&](int64_t repeat) { return isBeyond(d, repeat); });
-           });
-  });
-  if (hasBeyond)
-    synchronize();
-  else
-    NVVM::SyncWarpOp::create(b, loc, word(-1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,7 +184,7 @@ Value RegisterEmitter::loadByPolicy(vector::LoadOp load, AffineMap map) {
       bytes = *number * (type.getElementTypeBitWidth() / 8);
       indices.back() = add.getLhs();
     }
-  Value from = addressOf(load.getBase(), indices, 1);
+  Value from = addressOf(b, loc, *this, load.getBase(), indices, 1);
   Type i32 = b.getI32Type();
   Value policy = emitPtx(
       b, loc, ("createpolicy.fractional.L2::" + how + ".b64 $0, 1.0;").str(),
@@ -199,13 +202,6 @@ Value RegisterEmitter::loadByPolicy(vector::LoadOp load, AffineMap map) {
       vector::FromElementsOp::create(b, loc, VectorType::get({4}, i32), words));
 }
 
-void RegisterEmitter::forgetVectors() {
-  for (Scope &scope : loaded)
-    for (auto it = scope.values.begin(); it != scope.values.end();)
-      it = isa<VectorType>(it->second.getType()) ? scope.values.erase(it)
-                                                 : std::next(it);
-}
-
 /// Where tiles are read again, further loads wait for `v`: else ptxas loads all
 /// first, and what is added up has no registers beside them. Their address depends
 /// on it by nothing, which no compiler knows: the grid has one row of blocks.
@@ -217,15 +213,48 @@ void RegisterEmitter::loadBehind(Value v) {
   if (!v.getType().isF32())
     return;
   Type i32 = b.getI32Type();
-  Value &start = starts[*group->vectorDim];
+  Value start = positions.getStart(*group->vectorDim);
   Value rows = arith::IndexCastUIOp::create(
       b, loc, i32,
       gpu::GridDimOp::create(b, loc, gpu::Dimension::y).getResult());
   Value nothing = arith::AndIOp::create(
       b, loc, arith::BitcastOp::create(b, loc, i32, v).getResult(),
-      arith::SubIOp::create(b, loc, rows, word(1)).getResult());
+      arith::SubIOp::create(b, loc, rows, positions.word(1)).getResult());
   Value same = arith::AddIOp::create(
       b, loc, arith::IndexCastUIOp::create(b, loc, i32, start).getResult(),
       nothing);
-  start = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), same);
+  positions.setStart(*group->vectorDim, arith::IndexCastUIOp::create(
+                                            b, loc, b.getIndexType(), same));
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+/// One thread stores what several have; what does not exist is not stored.
+void RegisterEmitter::storeAt(Value memref, AffineMap map, Value value,
+                              Env &env, bool isLocal) {
+  SmallVector<unsigned> ofMap;
+  for (int64_t d : toDims(getDimsOf(map)))
+    ofMap.push_back(d);
+  Value condition = positions.maskOf(env, ofMap);
+  if (unsigned copies = (layout.threads - 1) & ~positions.getBits(ofMap)) {
+    Value first = positions.isFirstOf(copies);
+    condition = condition
+                    ? Value(arith::AndIOp::create(b, loc, condition, first))
+                    : first;
+  }
+  Env plain = env;
+  plain.mask = Value();
+  OpBuilder::InsertionGuard guard(b);
+  if (condition) {
+    auto branch = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
+    b.setInsertionPoint(branch.thenYield());
+  }
+  GpuEmitter::storeAt(memref, map, value, plain, isLocal);
+  auto at = b.getInsertionPoint();
+  if (at == b.getInsertionBlock()->begin() || !movedOnce.contains(memref))
+    return;
+  if (auto store = dyn_cast<vector::StoreOp>(*std::prev(at)))
+    store.setNontemporal(true);
 }

@@ -1,6 +1,6 @@
 //===- RegisterPlanner.h - chooses layouts of registers -------------*- C++ -*-===//
-#ifndef REDFUSE_LIB_CONVERSION_REGISTERPLANNER_H
-#define REDFUSE_LIB_CONVERSION_REGISTERPLANNER_H
+#ifndef REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERPLANNER_H
+#define REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERPLANNER_H
 
 #include "Tuning.h"
 
@@ -123,4 +123,4 @@ private:
 
 } // namespace redfuse
 
-#endif // REDFUSE_LIB_CONVERSION_REGISTERPLANNER_H
+#endif // REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERPLANNER_H

@@ -20,14 +20,14 @@ void RegisterKernelGenerator::placeTile(Value block) {
 }
 
 LogicalResult RegisterKernelGenerator::emitRound(Value block) {
-  unsigned exchanges = own->numExchanges;
+  unsigned exchanges = own->exchange.getCount();
   if (failed(emitBlock(block)))
     return failure();
-  own->popScope();
+  own->loaded.popScope();
   // Where threads exchange twice, all have read the first before the second: the
   // next round may write there.
-  if (own->numExchanges == exchanges + 1)
-    own->synchronize();
+  if (own->exchange.getCount() == exchanges + 1)
+    own->exchange.barrier();
   return success();
 }
 
@@ -40,9 +40,8 @@ LogicalResult RegisterKernelGenerator::emitRound(Value block) {
 LogicalResult RegisterKernelGenerator::emitStagedRounds(Value block,
                                                         Value tiles, Value last,
                                                         Value step) {
-  using Whose = RegisterEmitter::Whose;
-  own->fetchKept();
-  own->commitKept();
+  own->copies.fetchKept();
+  own->copies.commit();
   Value second = arith::AddIOp::create(b, loc, block, step);
   Value third = arith::AddIOp::create(b, loc, second, step);
   SmallVector<Value> first{block, second, third};
@@ -55,12 +54,12 @@ LogicalResult RegisterKernelGenerator::emitStagedRounds(Value block,
         scf::ConditionOp::create(b, loc, isTile, state);
       },
       [&](OpBuilder &, Location, ValueRange state) {
-        own->pushScope();
+        own->loaded.pushScope();
         Value answer = askQueue(last);
-        own->awaitKept();
+        own->copies.await();
         placeTile(state[0]);
         loadAhead(Whose::Own);
-        own->finishReads();
+        own->copies.finishReads();
         Value hasNext = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                               state[1], tiles);
         auto branch = scf::IfOp::create(b, loc, hasNext, /*withElse=*/false);
@@ -68,23 +67,23 @@ LogicalResult RegisterKernelGenerator::emitStagedRounds(Value block,
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPoint(branch.thenYield());
           placeTile(state[1]);
-          own->fetchKept(Whose::Own);
+          own->copies.fetchKept(Whose::Own);
           placeTile(arith::MinUIOp::create(b, loc, state[2], last));
           askFor(layout.following);
         }
-        own->commitKept();
+        own->copies.commit();
         // All threads have it behind the first barrier that they meet anyway.
         Value shared;
         Block *round = b.getInsertionBlock();
-        own->beforeBarrier = [&] { storeAnswer(answer); };
-        own->behindBarrier = [&] { shared = readAnswer(); };
+        own->exchange.aroundNextBarrier([&] { storeAnswer(answer); },
+                                        [&] { shared = readAnswer(); });
         result = emitRound(state[0]);
         if (!shared || shared.getParentBlock() != round) {
-          own->beforeBarrier = own->behindBarrier = nullptr;
+          own->exchange.aroundNextBarrier({}, {});
           storeAnswer(answer);
-          own->synchronize();
+          own->exchange.barrier();
           shared = readAnswer();
-          own->synchronize();
+          own->exchange.barrier();
         }
         Value given = arith::MulIOp::create(
             b, loc, step, arith::ConstantIndexOp::create(b, loc, 3));
@@ -99,8 +98,9 @@ LogicalResult RegisterKernelGenerator::emitStagedRounds(Value block,
 /// i32, of the first thread alone.
 Value RegisterKernelGenerator::askQueue(Value last) {
   Value zero = arith::ConstantIntOp::create(b, loc, b.getI32Type(), 0);
-  auto ask = scf::IfOp::create(b, loc, TypeRange{b.getI32Type()},
-                               own->isFirstThread(), /*withElse=*/true);
+  auto ask =
+      scf::IfOp::create(b, loc, TypeRange{b.getI32Type()},
+                        own->positions.isFirstThread(), /*withElse=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(ask.thenBlock());
   // Nothing but the number itself: an order of memory would wait for stores.
@@ -124,8 +124,8 @@ Value RegisterKernelGenerator::readAnswer() {
 }
 
 void RegisterKernelGenerator::storeAnswer(Value answer) {
-  auto branch =
-      scf::IfOp::create(b, loc, own->isFirstThread(), /*withElse=*/false);
+  auto branch = scf::IfOp::create(b, loc, own->positions.isFirstThread(),
+                                  /*withElse=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(branch.thenYield());
   memref::StoreOp::create(
@@ -134,12 +134,11 @@ void RegisterKernelGenerator::storeAnswer(Value answer) {
 }
 
 LogicalResult RegisterKernelGenerator::emitRounds(Value block, Value tiles) {
-  using Whose = RegisterEmitter::Whose;
   placeTile(block);
   fetchAhead();
   if (limits.overlapsLaunches)
     emitLaunchWait(b, loc);
-  own->startCluster();
+  own->exchange.startCluster();
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value step = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
   if (layout.cluster > 1)
@@ -149,27 +148,27 @@ LogicalResult RegisterKernelGenerator::emitRounds(Value block, Value tiles) {
   if (!layout.kept.empty())
     return emitStagedRounds(block, tiles, last, step);
   own->pinsLoads = true;
-  own->pushScope();
+  own->loaded.pushScope();
   loadAhead(Whose::Own);
-  SmallVector<Value> first = own->takeLoaded();
-  own->popScope();
+  SmallVector<Value> first = own->loaded.take();
+  own->loaded.popScope();
   if (own->whose == Whose::All)
     loadAhead(Whose::Shared);
-  own->awaitCluster();
+  own->exchange.awaitCluster();
   auto loop = scf::ForOp::create(b, loc, block, tiles, step, first);
   OpBuilder::InsertionGuard guard(b);
   if (first.empty())
     b.setInsertionPoint(loop.getBody()->getTerminator());
   else
     b.setInsertionPointToEnd(loop.getBody());
-  own->pushScope();
+  own->loaded.pushScope();
   Value next =
       arith::AddIOp::create(b, loc, loop.getInductionVar(), step).getResult();
   placeTile(arith::MinUIOp::create(b, loc, next, last));
   loadAhead(Whose::Own);
   own->pinsLoads = false;
-  SmallVector<Value> following = own->takeLoaded();
-  own->setLoaded(SmallVector<Value>(loop.getRegionIterArgs()));
+  SmallVector<Value> following = own->loaded.take();
+  own->loaded.set(SmallVector<Value>(loop.getRegionIterArgs()));
   if (failed(emitRound(loop.getInductionVar())))
     return failure();
   if (!first.empty())

@@ -8,55 +8,8 @@
 using namespace mlir;
 using namespace redfuse;
 
-//===----------------------------------------------------------------------===//
-// Words: values of any type as i32, for shuffles and shared memory
-//===----------------------------------------------------------------------===//
-
-/// How many words a scalar takes.
-static int64_t wordsOf(Type type) {
-  return type.isIndex() || type.getIntOrFloatBitWidth() > 32 ? 2 : 1;
-}
-
-static SmallVector<Value> scalarToWords(OpBuilder &b, Location loc, Value v) {
-  Type i32 = b.getI32Type(), i64 = b.getI64Type();
-  if (v.getType().isIndex())
-    v = arith::IndexCastOp::create(b, loc, i64, v);
-  unsigned width = v.getType().getIntOrFloatBitWidth();
-  if (isa<FloatType>(v.getType()))
-    v = arith::BitcastOp::create(b, loc, b.getIntegerType(width), v);
-  if (width < 32)
-    v = arith::ExtUIOp::create(b, loc, i32, v);
-  if (width <= 32)
-    return {v};
-  Value high = arith::ShRUIOp::create(
-      b, loc, v, arith::ConstantIntOp::create(b, loc, i64, 32));
-  return {arith::TruncIOp::create(b, loc, i32, v),
-          arith::TruncIOp::create(b, loc, i32, high)};
-}
-
-static Value scalarFromWords(OpBuilder &b, Location loc, Type type,
-                             ArrayRef<Value> words) {
-  Type i64 = b.getI64Type();
-  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  Value v = words[0];
-  if (width < 32)
-    v = arith::TruncIOp::create(b, loc, b.getIntegerType(width), v);
-  if (width > 32) {
-    Value low = arith::ExtUIOp::create(b, loc, i64, words[0]);
-    Value high = arith::ExtUIOp::create(b, loc, i64, words[1]);
-    high = arith::ShLIOp::create(b, loc, high,
-                                 arith::ConstantIntOp::create(b, loc, i64, 32));
-    v = arith::OrIOp::create(b, loc, low, high);
-  }
-  if (type.isIndex())
-    return arith::IndexCastOp::create(b, loc, type, v);
-  if (isa<FloatType>(type))
-    return arith::BitcastOp::create(b, loc, type, v);
-  return v;
-}
-
 /// The scalars that a part consists of.
-static SmallVector<Value> elementsOf(OpBuilder &b, Location loc, Value v) {
+static SmallVector<Value> scalarsOf(OpBuilder &b, Location loc, Value v) {
   auto type = dyn_cast<VectorType>(v.getType());
   if (!type)
     return {v};
@@ -64,19 +17,6 @@ static SmallVector<Value> elementsOf(OpBuilder &b, Location loc, Value v) {
   for (int64_t i = 0; i < type.getNumElements(); ++i)
     elements.push_back(vector::ExtractOp::create(b, loc, v, i));
   return elements;
-}
-
-static Value fromElements(OpBuilder &b, Location loc, Type type,
-                          ArrayRef<Value> elements) {
-  if (!isa<VectorType>(type))
-    return elements.front();
-  return vector::FromElementsOp::create(b, loc, cast<VectorType>(type),
-                                        elements);
-}
-
-static int64_t elementCount(Type type) {
-  auto v = dyn_cast<VectorType>(type);
-  return v ? v.getNumElements() : 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,9 +36,10 @@ void GpuEmitter::combineParts(ReduceOp reduce, Parts &parts,
 
 /// A scalar of the lanes of one vector, as a tree.
 void GpuEmitter::foldLanes(ReduceOp reduce, Parts &parts) {
-  SmallVector<Parts> lanesOf(elementCount(parts[0].getType()));
+  SmallVector<Parts> lanesOf(
+      cast<VectorType>(parts[0].getType()).getNumElements());
   for (Value part : parts)
-    for (auto [i, element] : llvm::enumerate(elementsOf(b, loc, part)))
+    for (auto [i, element] : llvm::enumerate(scalarsOf(b, loc, part)))
       lanesOf[i].push_back(element);
   while (lanesOf.size() > 1) {
     unsigned half = lanesOf.size() / 2;
@@ -107,80 +48,6 @@ void GpuEmitter::foldLanes(ReduceOp reduce, Parts &parts) {
     lanesOf.resize(half);
   }
   parts = lanesOf.front();
-}
-
-GpuEmitter::Parts GpuEmitter::shuffle(ValueRange parts, unsigned distance) {
-  Type i32 = b.getI32Type();
-  Value offset = constant(b.getI32IntegerAttr(distance));
-  Value width = constant(b.getI32IntegerAttr(warpSize));
-  Parts result;
-  for (Value part : parts) {
-    SmallVector<Value> elements;
-    for (Value element : elementsOf(b, loc, part)) {
-      SmallVector<Value> words = scalarToWords(b, loc, element);
-      for (Value &word : words)
-        word = gpu::ShuffleOp::create(b, loc, i32, b.getI1Type(), word, offset,
-                                      width, gpu::ShuffleMode::XOR)
-                   .getShuffleResult();
-      elements.push_back(scalarFromWords(b, loc, element.getType(), words));
-    }
-    result.push_back(fromElements(b, loc, part.getType(), elements));
-  }
-  return result;
-}
-
-SmallVector<Value> GpuEmitter::toWords(ValueRange parts) {
-  SmallVector<Value> words;
-  for (Value part : parts)
-    for (Value element : elementsOf(b, loc, part))
-      llvm::append_range(words, scalarToWords(b, loc, element));
-  return words;
-}
-
-GpuEmitter::Parts GpuEmitter::fromWords(TypeRange types,
-                                        ArrayRef<Value> words) {
-  Parts parts;
-  for (Type type : types) {
-    Type element = getElementTypeOrSelf(type);
-    SmallVector<Value> elements;
-    for (int64_t i = 0; i < elementCount(type); ++i) {
-      int64_t n = wordsOf(element);
-      elements.push_back(scalarFromWords(b, loc, element, words.take_front(n)));
-      words = words.drop_front(n);
-    }
-    parts.push_back(fromElements(b, loc, type, elements));
-  }
-  return parts;
-}
-
-int64_t GpuEmitter::countWords(TypeRange types) {
-  int64_t words = 0;
-  for (Type type : types)
-    words += elementCount(type) * wordsOf(getElementTypeOrSelf(type));
-  return words;
-}
-
-/// Writes `parts` to shared memory: word w of place p at w*places + p, so that
-/// neighbouring places are in different banks.
-void GpuEmitter::storeWords(ValueRange parts, Value place, int64_t places) {
-  int64_t word = 0;
-  for (Value v : toWords(parts)) {
-    Value at = arith::AddIOp::create(
-        b, loc, place, constantIndex(mergeOffset / 4 + word++ * places));
-    memref::StoreOp::create(b, loc, v, shared, at);
-  }
-  mergeBytes = std::max(mergeBytes, word * places * 4);
-}
-
-GpuEmitter::Parts GpuEmitter::loadWords(TypeRange types, Value place,
-                                        int64_t places) {
-  SmallVector<Value> words;
-  for (int64_t word = 0, n = countWords(types); word < n; ++word) {
-    Value at = arith::AddIOp::create(
-        b, loc, place, constantIndex(mergeOffset / 4 + word * places));
-    words.push_back(memref::LoadOp::create(b, loc, shared, at));
-  }
-  return fromWords(types, words);
 }
 
 /// Combines what the threads of each team have; afterwards all of them have it.
@@ -196,7 +63,7 @@ void GpuEmitter::foldTeam(ReduceOp reduce, const Team &team, Parts &parts) {
     types.push_back(part.getType());
   if (team.isContiguous) {
     for (unsigned d = std::min(team.size, warpSize) / 2; d > 0; d /= 2)
-      combineParts(reduce, parts, shuffle(parts, d));
+      combineParts(reduce, parts, words.shuffle(parts, d));
     if (team.size <= warpSize)
       return;
     // One place a warp.
@@ -211,22 +78,22 @@ void GpuEmitter::foldTeam(ReduceOp reduce, const Team &team, Parts &parts) {
     auto branch = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenYield());
-    storeWords(parts, divide(thread, constantIndex(warpSize), false), places);
+    words.store(parts, divide(thread, constantIndex(warpSize), false), places);
   } else {
     places = threads;
     count = team.size;
     stride = threads / team.size;
     first = team.slot;
     barrier();
-    storeWords(parts, thread, places);
+    words.store(parts, thread, places);
   }
   barrier();
-  parts = loadWords(types, first, places);
+  parts = words.load(types, first, places);
   if (count <= 8) {
     for (int64_t i = 1; i < count; ++i) {
       Value at =
           arith::AddIOp::create(b, loc, first, constantIndex(i * stride));
-      combineParts(reduce, parts, loadWords(types, at, places));
+      combineParts(reduce, parts, words.load(types, at, places));
     }
     return;
   }
@@ -237,7 +104,7 @@ void GpuEmitter::foldTeam(ReduceOp reduce, const Team &team, Parts &parts) {
                 Value at = arith::AddIOp::create(
                     b, loc, first,
                     arith::MulIOp::create(b, loc, i, constantIndex(stride)));
-                combineParts(reduce, next, loadWords(types, at, places));
+                combineParts(reduce, next, words.load(types, at, places));
                 return next;
               });
 }

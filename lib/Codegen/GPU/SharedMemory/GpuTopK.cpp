@@ -121,7 +121,8 @@ GpuEmitter::Candidate GpuEmitter::takeBest(ArrayRef<Candidate> held,
   for (auto [candidate, number] : llvm::zip_equal(held, left))
     take({candidate.value, candidate.index, number});
   for (unsigned distance = 1; distance < warpSize; distance *= 2) {
-    Parts other = shuffle({best.value, best.index, best.number}, distance);
+    Parts other =
+        words.shuffle({best.value, best.index, best.number}, distance);
     take({other[0], other[1], other[2]});
   }
   for (Value &number : left) {

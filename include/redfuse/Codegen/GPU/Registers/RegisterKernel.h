@@ -3,7 +3,7 @@
 #define REDFUSE_CODEGEN_GPU_REGISTERS_REGISTERKERNEL_H
 
 #include "redfuse/Codegen/Common/KernelGenerator.h"
-#include "redfuse/Codegen/GPU/Registers/RegisterEmitter.h"
+#include "redfuse/Codegen/GPU/Registers/RegisterLayout.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "redfuse/Analysis/ScheduleChoice.h"

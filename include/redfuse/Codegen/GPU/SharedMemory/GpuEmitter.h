@@ -2,7 +2,7 @@
 #ifndef REDFUSE_CODEGEN_GPU_SHAREDMEMORY_GPUEMITTER_H
 #define REDFUSE_CODEGEN_GPU_SHAREDMEMORY_GPUEMITTER_H
 
-#include "redfuse/Codegen/Common/TileEmitter.h"
+#include "redfuse/Codegen/GPU/SharedMemory/SharedWords.h"
 
 namespace redfuse {
 
@@ -28,8 +28,8 @@ public:
   GpuEmitter(mlir::OpBuilder &b, mlir::Location loc, unsigned lanes,
              llvm::MutableArrayRef<SpaceDim> dims, unsigned warpSize,
              unsigned threads = 0)
-      : TileEmitter(b, loc, lanes, dims), threads(threads), warpSize(warpSize),
-        wideLanes(lanes) {}
+      : TileEmitter(b, loc, lanes, dims), threads(threads),
+        words(b, loc, *this, warpSize), warpSize(warpSize), wideLanes(lanes) {}
 
   mlir::LogicalResult emitGroup(const Group &group) override;
   void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
@@ -40,28 +40,18 @@ public:
   unsigned threads;
   /// The number of this thread in its block.
   mlir::Value thread;
-  /// Shared memory for merges, as words, and where it starts there.
-  mlir::Value shared;
-  int64_t mergeOffset = 0;
-  /// Bytes of it that the groups emitted so far need.
-  int64_t mergeBytes = 0;
+  /// What threads exchange, and the shared memory for that.
+  SharedWords words;
 
   /// The threads that a contraction by matrix instructions can use.
   int64_t threadsOf(const Group &group) const;
 
 protected:
-  using Parts = llvm::SmallVector<mlir::Value>;
+  using Parts = SharedWords::Parts;
   void combineParts(ReduceOp reduce, Parts &parts,
                     llvm::ArrayRef<mlir::Value> other);
   void foldLanes(ReduceOp reduce, Parts &parts);
-  Parts shuffle(mlir::ValueRange parts, unsigned distance);
-  void storeWords(mlir::ValueRange parts, mlir::Value place, int64_t places);
-  Parts loadWords(mlir::TypeRange types, mlir::Value place, int64_t places);
   void barrier();
-  /// Values of any type as words of 32 bits, and back.
-  llvm::SmallVector<mlir::Value> toWords(mlir::ValueRange parts);
-  static int64_t countWords(mlir::TypeRange types);
-  Parts fromWords(mlir::TypeRange types, llvm::ArrayRef<mlir::Value> words);
   mlir::Value divide(mlir::Value number, mlir::Value by, bool remainder);
 
   void emitAssert(const Root &root, mlir::Value condition, Env &env) override;

@@ -1,9 +1,9 @@
-//===- RegisterExchange.cpp - what threads combine with each other --------===//
+//===- ThreadExchange.cpp - what threads combine with each other ----------===//
+#include "ThreadExchange.h"
 #include "Tuning.h"
 
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
 #include "redfuse/Codegen/GPU/Common/Ptx.h"
-#include "redfuse/Codegen/GPU/Registers/RegisterEmitter.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -13,10 +13,10 @@ using namespace redfuse;
 
 /// Parts of threads that differ in `bits` of their numbers alone, through shared
 /// memory: those of a warp have been combined.
-class RegisterEmitter::Exchange {
+class ThreadExchange::Round {
 public:
-  Exchange(RegisterEmitter &emitter, unsigned bits, const Parts &parts,
-           Combine combine, CombineLanes combineLanes);
+  Round(ThreadExchange &of, unsigned bits, const Parts &parts, Combine combine,
+        CombineLanes combineLanes);
 
   void send(const Parts &parts);
   /// All threads have the result, or (`isForFirst`) the first one has.
@@ -24,7 +24,7 @@ public:
   void combineOverLanes(Parts &parts, unsigned differing);
 
 private:
-  Value number(int64_t v) { return emitter.word(v); }
+  Value number(int64_t v) { return positions.word(v); }
   Value placeOf(Value ofWarp);
   Parts load(Value ofWarps);
   bool isDirect() const;
@@ -35,7 +35,9 @@ private:
   Parts inBranch(Value condition, const Parts &otherwise,
                  function_ref<Parts()> body);
 
-  RegisterEmitter &emitter;
+  ThreadExchange &of;
+  ThreadPositions &positions;
+  SharedWords &shared;
   OpBuilder &b;
   Location loc;
   Combine combine;
@@ -55,31 +57,31 @@ private:
   Value base;
 };
 
-RegisterEmitter::Exchange::Exchange(RegisterEmitter &emitter, unsigned bits,
-                                    const Parts &parts, Combine combine,
-                                    CombineLanes combineLanes)
-    : emitter(emitter), b(emitter.b), loc(emitter.loc), combine(combine),
-      combineOfLanes(combineLanes), inWarp(bits & (emitter.warpSize - 1)),
-      warps(bits / emitter.warpSize), own((emitter.warpSize - 1) & ~inWarp),
-      isFar(bits & ~(emitter.layout.getThreadsOfBlock() - 1)),
+ThreadExchange::Round::Round(ThreadExchange &of, unsigned bits,
+                             const Parts &parts, Combine combine,
+                             CombineLanes combineLanes)
+    : of(of), positions(of.positions), shared(of.words), b(of.b), loc(of.loc),
+      combine(combine), combineOfLanes(combineLanes),
+      inWarp(bits & (of.layout.warp - 1)), warps(bits / of.layout.warp),
+      own((of.layout.warp - 1) & ~inWarp),
+      isFar(bits & ~(of.layout.getThreadsOfBlock() - 1)),
       perWarp(int64_t(1) << llvm::popcount(own)),
-      places(emitter.layout.threads / emitter.warpSize * perWarp),
+      places(of.layout.threads / of.layout.warp * perWarp),
       count(int64_t(1) << llvm::popcount(warps)) {
   for (Value part : parts)
     types.push_back(part.getType());
 }
 
-void RegisterEmitter::Exchange::combineOverLanes(Parts &parts,
-                                                 unsigned differing) {
+void ThreadExchange::Round::combineOverLanes(Parts &parts, unsigned differing) {
   if (combineOfLanes && llvm::popcount(differing) > 1)
     return combineOfLanes(parts, differing);
-  for (unsigned distance = 1; distance < emitter.warpSize; distance *= 2)
+  for (unsigned distance = 1; distance < of.layout.warp; distance *= 2)
     if (differing & distance)
-      combine(parts, emitter.shuffle(parts, distance));
+      combine(parts, shared.shuffle(parts, distance));
 }
 
 /// Where a warp has what this thread combines.
-Value RegisterEmitter::Exchange::placeOf(Value ofWarp) {
+Value ThreadExchange::Round::placeOf(Value ofWarp) {
   Value place = ofWarp;
   if (perWarp != 1) {
     place = arith::MulIOp::create(b, loc, place, number(perWarp));
@@ -89,54 +91,53 @@ Value RegisterEmitter::Exchange::placeOf(Value ofWarp) {
 }
 
 /// What one of the warps that are combined has sent.
-RegisterEmitter::Parts RegisterEmitter::Exchange::load(Value ofWarps) {
+ThreadExchange::Parts ThreadExchange::Round::load(Value ofWarps) {
   Value from =
-      arith::OrIOp::create(b, loc, base, emitter.deposit(ofWarps, warps));
-  return emitter.loadWords(types, placeOf(from), places);
+      arith::OrIOp::create(b, loc, base, positions.deposit(ofWarps, warps));
+  return shared.load(types, placeOf(from), places);
 }
 
-void RegisterEmitter::Exchange::send(const Parts &parts) {
-  int64_t bytes = llvm::alignTo(countWords(types) * places * 4, 16);
-  if (emitter.exchangeUsed != 0 &&
-      emitter.exchangeUsed + bytes > kExchangeLimit) {
-    emitter.barrier();
-    emitter.exchangeUsed = 0;
+void ThreadExchange::Round::send(const Parts &parts) {
+  int64_t bytes = llvm::alignTo(SharedWords::count(types) * places * 4, 16);
+  if (of.used != 0 && of.used + bytes > kExchangeLimit) {
+    of.barrier();
+    of.used = 0;
   }
   if (isFar)
-    emitter.awaitCluster();
-  emitter.mergeOffset = emitter.exchangeUsed;
-  emitter.exchangeUsed += bytes;
-  emitter.exchangeBytes = std::max(emitter.exchangeBytes, emitter.exchangeUsed);
-  emitter.hasExchanged = true;
-  ++emitter.numExchanges;
-  warp = arith::ShRUIOp::create(b, loc, emitter.getThreadWord(),
-                                number(llvm::Log2_32(emitter.warpSize)));
-  lane = emitter.compress(emitter.getThreadWord(), own);
+    of.awaitCluster();
+  shared.offset = of.used;
+  of.used += bytes;
+  of.bytes = std::max(of.bytes, of.used);
+  of.hasExchanged = true;
+  ++of.count;
+  warp = arith::ShRUIOp::create(b, loc, positions.getThreadWord(),
+                                number(llvm::Log2_32(of.layout.warp)));
+  lane = positions.compress(positions.getThreadWord(), own);
 
   OpBuilder::InsertionGuard guard(b);
-  unsigned cluster = emitter.layout.cluster;
+  unsigned cluster = of.layout.cluster;
   Value place = placeOf(warp);
   // Where all threads of a warp have the same, each sends it to one block.
   bool sendsByLane = isFar && own == 0;
   if (inWarp != 0) {
-    Value stores = emitter.isFirstOf(inWarp);
+    Value stores = positions.isFirstOf(inWarp);
     if (sendsByLane)
       stores = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                     emitter.getLane(), number(cluster));
+                                     positions.getLane(), number(cluster));
     auto branch = scf::IfOp::create(b, loc, stores, /*withElse=*/false);
     b.setInsertionPoint(branch.thenYield());
   }
   if (!isFar)
-    emitter.storeWords(parts, place, places);
+    shared.store(parts, place, places);
   else if (sendsByLane)
-    emitter.sendWords(parts, place, places, emitter.getLane());
+    of.sendWords(parts, place, places, positions.getLane());
   else
     for (unsigned block = 0; block < cluster; ++block)
-      emitter.sendWords(parts, place, places, number(block));
+      of.sendWords(parts, place, places, number(block));
 }
 
-void RegisterEmitter::Exchange::receive(Parts &parts, bool isForFirst) {
-  unsigned allWarps = emitter.layout.threads / emitter.warpSize - 1;
+void ThreadExchange::Round::receive(Parts &parts, bool isForFirst) {
+  unsigned allWarps = of.layout.threads / of.layout.warp - 1;
   base = arith::AndIOp::create(b, loc, warp, number(allWarps & ~warps));
   if (isDirect())
     return combineDirectly(parts);
@@ -146,7 +147,7 @@ void RegisterEmitter::Exchange::receive(Parts &parts, bool isForFirst) {
   if (!isForFirst)
     return combineByLanes(parts);
   // One warp is done sooner if the others do not do the same.
-  Value isFirst = emitter.isFirstOf(warps * emitter.warpSize);
+  Value isFirst = positions.isFirstOf(warps * of.layout.warp);
   parts = inBranch(isFirst, parts, [&] {
     Parts all = parts;
     combineByLanes(all);
@@ -155,9 +156,9 @@ void RegisterEmitter::Exchange::receive(Parts &parts, bool isForFirst) {
 }
 
 /// The results of `body` where `condition` holds.
-RegisterEmitter::Parts
-RegisterEmitter::Exchange::inBranch(Value condition, const Parts &otherwise,
-                                    function_ref<Parts()> body) {
+ThreadExchange::Parts
+ThreadExchange::Round::inBranch(Value condition, const Parts &otherwise,
+                                function_ref<Parts()> body) {
   auto branch = scf::IfOp::create(b, loc, types, condition, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
@@ -167,28 +168,28 @@ RegisterEmitter::Exchange::inBranch(Value condition, const Parts &otherwise,
   return Parts(branch.getResults());
 }
 
-bool RegisterEmitter::Exchange::isDirect() const {
+bool ThreadExchange::Round::isDirect() const {
   return own == 0 && !isFar && count == places && count <= kDirectWarps &&
-         count >= 4 && countWords(types) * count <= kDirectWords;
+         count >= 4 && SharedWords::count(types) * count <= kDirectWords;
 }
 
 /// Each thread reads what all warps have. Neighbours combine first, as lanes do: the
 /// result is the same.
-void RegisterEmitter::Exchange::combineDirectly(Parts &parts) {
+void ThreadExchange::Round::combineDirectly(Parts &parts) {
   auto row = VectorType::get({4}, b.getI32Type());
   SmallVector<SmallVector<Value>> words(count);
-  for (int64_t n = 0; n < countWords(types); ++n)
+  for (int64_t n = 0; n < SharedWords::count(types); ++n)
     for (int64_t first = 0; first < count; first += 4) {
       Value v = vector::LoadOp::create(
-          b, loc, row, emitter.shared,
-          emitter.constantIndex(emitter.mergeOffset / 4 + n * places + first),
+          b, loc, row, shared.memory,
+          of.emitter.constantIndex(shared.offset / 4 + n * places + first),
           /*nontemporal=*/false, llvm::MaybeAlign(llvm::Align(16)));
       for (int64_t i = 0; i < 4; ++i)
         words[first + i].push_back(vector::ExtractOp::create(b, loc, v, i));
     }
   SmallVector<Parts> each;
   for (ArrayRef<Value> ofWarp : words)
-    each.push_back(emitter.fromWords(types, ofWarp));
+    each.push_back(shared.fromWords(types, ofWarp));
   for (int64_t distance = 1; distance < count; distance *= 2)
     for (int64_t i = 0; i < count; i += 2 * distance)
       combine(each[i], each[i + distance]);
@@ -196,10 +197,10 @@ void RegisterEmitter::Exchange::combineDirectly(Parts &parts) {
 }
 
 /// The lanes of a warp take what one warp has each, or several have.
-void RegisterEmitter::Exchange::combineByLanes(Parts &parts) {
-  int64_t taken = std::min<int64_t>(count, emitter.warpSize);
-  Value mine =
-      arith::AndIOp::create(b, loc, emitter.getThreadWord(), number(taken - 1));
+void ThreadExchange::Round::combineByLanes(Parts &parts) {
+  int64_t taken = std::min<int64_t>(count, of.layout.warp);
+  Value mine = arith::AndIOp::create(b, loc, positions.getThreadWord(),
+                                     number(taken - 1));
   parts = load(mine);
   for (int64_t more = taken; more < count; more += taken)
     combine(parts, load(arith::AddIOp::create(b, loc, mine, number(more))));
@@ -209,9 +210,9 @@ void RegisterEmitter::Exchange::combineByLanes(Parts &parts) {
 /// The lower half of the warps combines what the upper half has with its own, and
 /// so on; then all take the result of the first: less work than if each combined
 /// all. Who stores now does so where nobody reads before a barrier.
-void RegisterEmitter::Exchange::combineByHalves(Parts &parts) {
-  Value mine = emitter.compress(warp, warps),
-        stores = emitter.isFirstOf(inWarp);
+void ThreadExchange::Round::combineByHalves(Parts &parts) {
+  Value mine = positions.compress(warp, warps),
+        stores = positions.isFirstOf(inWarp);
   for (int64_t half = count / 2; half >= 1; half /= 2) {
     Value isLower = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                           mine, number(half));
@@ -228,22 +229,22 @@ void RegisterEmitter::Exchange::combineByHalves(Parts &parts) {
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(branch.thenYield());
-      emitter.storeWords(parts, placeOf(warp), places);
+      shared.store(parts, placeOf(warp), places);
     }
-    emitter.barrier();
+    of.barrier();
   }
   parts = load(number(0));
 }
 
 /// Each thread combines what all warps have, one after another.
-void RegisterEmitter::Exchange::combineInOrder(Parts &parts) {
+void ThreadExchange::Round::combineInOrder(Parts &parts) {
   parts = load(number(0));
   if (count * parts.size() <= kUnrolledValues) {
     for (int64_t i = 1; i < count; ++i)
       combine(parts, load(number(i)));
     return;
   }
-  auto index = [&](int64_t v) { return emitter.constantIndex(v); };
+  auto index = [&](int64_t v) { return of.emitter.constantIndex(v); };
   parts = emitFor(b, loc, index(1), index(count), index(1), parts,
                   [&](Value i, ValueRange state) {
                     Parts next(state);
@@ -253,38 +254,60 @@ void RegisterEmitter::Exchange::combineInOrder(Parts &parts) {
                   });
 }
 
-/// Combines `parts` of the threads that differ in `bits` alone; all of them have
-/// the result, or (`isForFirst`) the first one has. `combineLanes`: a way of its own
-/// for threads of a warp.
-void RegisterEmitter::combineAcross(Parts &parts, unsigned bits,
-                                    Combine combine, CombineLanes combineLanes,
-                                    bool isForFirst) {
+void ThreadExchange::combineAcross(Parts &parts, unsigned bits, Combine combine,
+                                   CombineLanes combineLanes, bool isForFirst) {
   bits &= layout.threads - 1;
-  Exchange exchange(*this, bits, parts, combine, combineLanes);
-  exchange.combineOverLanes(parts, bits & (warpSize - 1));
-  if (bits / warpSize == 0)
+  Round round(*this, bits, parts, combine, combineLanes);
+  round.combineOverLanes(parts, bits & (layout.warp - 1));
+  if (bits / layout.warp == 0)
     return;
-  exchange.send(parts);
+  round.send(parts);
   barrier();
-  exchange.receive(parts, isForFirst);
+  round.receive(parts, isForFirst);
+}
+
+Value ThreadExchange::shareWord(Value v) {
+  // One word, written by the first thread.
+  barrier();
+  auto branch = scf::IfOp::create(b, loc, positions.isFirstThread(),
+                                  /*withElse=*/false);
+  Value at = emitter.constantIndex(0);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenYield());
+    memref::StoreOp::create(b, loc, v, words.memory, at);
+  }
+  barrier();
+  Value all = memref::LoadOp::create(b, loc, words.memory, at);
+  barrier();
+  used = 0;
+  bytes = std::max<int64_t>(bytes, 16);
+  return all;
+}
+
+Value ThreadExchange::takeFrom(Value part, Value lane) {
+  SmallVector<Type> types{part.getType()};
+  SmallVector<Value> taken = words.toWords({part});
+  for (Value &v : taken)
+    v = gpu::ShuffleOp::create(b, loc, v.getType(), b.getI1Type(), v, lane,
+                               positions.word(layout.warp),
+                               gpu::ShuffleMode::IDX)
+            .getShuffleResult();
+  return words.fromWords(types, taken).front();
 }
 
 //===----------------------------------------------------------------------===//
-// Clusters
+// Barriers
 //===----------------------------------------------------------------------===//
 
-Value RegisterEmitter::getLane() {
-  return arith::AndIOp::create(b, loc, getThreadWord(), word(warpSize - 1));
-}
-
-void RegisterEmitter::startCluster() {
+void ThreadExchange::startCluster() {
   if (layout.cluster == 1)
     return;
   emitClusterArrive(b, loc);
   isStarting = true;
 }
 
-void RegisterEmitter::awaitCluster() {
+void ThreadExchange::awaitCluster() {
   if (!isStarting)
     return;
   emitClusterWait(b, loc);
@@ -293,11 +316,11 @@ void RegisterEmitter::awaitCluster() {
 
 /// Also where only threads of a block have exchanged: the next ones to write
 /// there may be others.
-void RegisterEmitter::barrier() {
+void ThreadExchange::barrier() {
   if (auto before = std::exchange(beforeBarrier, nullptr))
     before();
   if (layout.cluster == 1) {
-    GpuEmitter::barrier();
+    gpu::BarrierOp::create(b, loc);
   } else {
     awaitCluster();
     Ptx(b, loc).synchronizeCluster();
@@ -306,17 +329,23 @@ void RegisterEmitter::barrier() {
     behind();
 }
 
+void ThreadExchange::aroundNextBarrier(std::function<void()> before,
+                                       std::function<void()> behind) {
+  beforeBarrier = std::move(before);
+  behindBarrier = std::move(behind);
+}
+
 /// As storeWords, into the shared memory of a block of the cluster.
-void RegisterEmitter::sendWords(ValueRange parts, Value place, int64_t places,
-                                Value block) {
+void ThreadExchange::sendWords(ValueRange parts, Value place, int64_t places,
+                               Value block) {
   Ptx ptx(b, loc);
   Value start = arith::IndexCastUIOp::create(
       b, loc, b.getI32Type(),
-      memref::ExtractAlignedPointerAsIndexOp::create(b, loc, shared));
+      memref::ExtractAlignedPointerAsIndexOp::create(b, loc, words.memory));
   Value at = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), place);
   at = ptx.add(start, ptx.mul(at, 4));
   int64_t number = 0;
-  for (Value v : toWords(parts))
-    emitStoreInCluster(b, loc, ptx.add(at, mergeOffset + number++ * places * 4),
-                       block, v);
+  for (Value v : words.toWords(parts))
+    emitStoreInCluster(
+        b, loc, ptx.add(at, words.offset + number++ * places * 4), block, v);
 }

@@ -1,0 +1,96 @@
+//===- RegisterEmitter.h - tile programs held in registers ------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTEREMITTER_H
+#define REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTEREMITTER_H
+
+#include "FoldStates.h"
+#include "InputCopies.h"
+#include "LoadedValues.h"
+
+#include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+
+namespace redfuse {
+
+/// Emits tile programs whose tiles are registers of the threads.
+///
+/// All that is kept between groups is in registers, laid out by one
+/// RegisterLayout; nothing but what threads exchange to combine results goes
+/// through shared memory. A reduction combines what a thread has, then what the
+/// threads along the reduced dims have; all of them get the result. Along a
+/// *private* dim (one that a fold walks) every thread has a state of its own,
+/// and reductions stop at the thread: the states are merged once, at the end.
+///
+/// Barriers and shuffles stand in code that all threads of the block reach. What
+/// lies beyond the end of a dim is masked: reductions skip it, stores leave it
+/// out, and loads read the last position instead.
+class RegisterEmitter : public GpuEmitter {
+public:
+  RegisterEmitter(mlir::OpBuilder &b, mlir::Location loc,
+                  const RegisterLayout &layout,
+                  llvm::MutableArrayRef<SpaceDim> dims)
+      : GpuEmitter(b, loc, layout.lanes, dims, layout.warp, layout.threads),
+        positions(b, loc, layout, dims, *this), registers(positions, *this),
+        exchange(b, loc, layout, positions, words, *this),
+        copies(b, loc, layout, dims, positions, exchange, *this),
+        states(b, loc, layout, positions, registers, exchange, words, *this),
+        layout(layout) {
+    if (layout.loadsSharedLate)
+      whose = Whose::Own;
+  }
+
+  mlir::LogicalResult emitGroup(const Group &group) override;
+  void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override {
+    registers.fill(buffer, value);
+  }
+
+  /// Loads what the groups need and is not loaded yet: all inputs that have
+  /// dims in `streamed` or (if not `streams`) none of them, and of which a
+  /// thread has at most `most` elements.
+  void prefetch(llvm::ArrayRef<const Group *> groups,
+                const llvm::SmallBitVector &streamed, bool streams,
+                int64_t most = INT64_MAX);
+  /// Nothing behind this starts before all that was loaded in this scope is there.
+  void awaitLoaded();
+
+  /// Memrefs of which every element is moved once: they need no place in a cache
+  /// that others use.
+  llvm::DenseSet<mlir::Value> movedOnce;
+  /// Which inputs are loaded ahead.
+  Whose whose = Whose::All;
+  /// Loads of single elements stay where they are emitted.
+  bool pinsLoads = false;
+  /// Nothing is read again behind the current group of ops.
+  bool isReadingLast = false;
+  /// Called once, when a reduction has combined what each thread has.
+  std::function<void()> beforeExchange;
+
+  ThreadPositions positions;
+  LoadedValues loaded;
+  TileRegisters registers;
+  ThreadExchange exchange;
+  InputCopies copies;
+  FoldStates states;
+
+private:
+  mlir::Value loadTile(const TileBuffer &buffer, Env &env) override;
+  void storeTile(const TileBuffer &buffer, mlir::Value value,
+                 Env &env) override;
+  mlir::Value loadAt(mlir::Value memref, mlir::AffineMap map, Env &env,
+                     bool isLocal) override;
+  void storeAt(mlir::Value memref, mlir::AffineMap map, mlir::Value value,
+               Env &env, bool isLocal) override;
+  mlir::Value existsAt(const Env &env,
+                       const llvm::SmallBitVector &ofDims) override;
+  bool loadInterleaved(mlir::Value memref, mlir::AffineMap map, Env &env);
+  mlir::Value loadByPolicy(mlir::vector::LoadOp load, mlir::AffineMap map);
+  void forgetExtended();
+  void loadBehind(mlir::Value v);
+  void emitReduction();
+  bool emitCounts();
+
+  const RegisterLayout &layout;
+  llvm::DenseMap<mlir::Value, mlir::Value> flattened;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTEREMITTER_H
