@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import redfuse
 import torch
+import transformers
 from redfuse.frontends.fx import importer
 
-transformers = pytest.importorskip("transformers")
 WORDS = 97
 SMALL = {"vocab_size": WORDS, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
          "intermediate_size": 48}  # fmt: skip

@@ -121,6 +121,7 @@ def command_test(arguments: list[str]) -> int:
         return run_pytest(venv, rest)
     if kind == "--torch":
         install_extra(venv, "torch")
+        install_extra(venv, "models")
         return run_pytest(venv, rest or [str(ROOT / "test" / "pytorch")])
     if kind == "--rocm":
         return run_rocm(venv, rest)
