@@ -13,22 +13,13 @@
 
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
 #include "redfuse/Codegen/GPU/Common/InlinePtx.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
 #include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Registers of a thread by the number of consumer warpgroups: as compiled, and
-/// of who layout.products and who multiplies. One warpgroup has enough as it is.
-struct RegisterBudget {
-  int64_t whole, producer, consumer;
-};
-static constexpr RegisterBudget kBudgets[] = {
-    {0, 0, 0}, {168, 40, 232}, {128, 32, 160}};
-/// Of one consumer warpgroup, where two blocks are on a multiprocessor.
-static constexpr RegisterBudget kHalfBudget = {128, 40, 216};
 
 static RegisterBudget budgetOf(const MatrixPlan &plan) {
   if (!plan.target.hasWarpgroups)

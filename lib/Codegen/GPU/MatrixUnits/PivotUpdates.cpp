@@ -1,6 +1,8 @@
 //===- PivotUpdates.cpp - pivots that lag, and their moves ----------------===//
 #include "PivotUpdates.h"
 
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
@@ -191,14 +193,13 @@ SmallVector<Fragment> PivotUpdates::findLimits(const StateFragments &states) {
 
 /// log2 of how many times the mean of its row a weight may be while the pivot stays. The
 /// rounding of a weight is seen in a result of which it is a large part in the end, and
-/// pivots move in few steps where a weight has to be far above the mean. 48 times is both
+/// pivots move in few steps where a weight has to be far above the mean. kTimesMean is both
 /// for a row of some thousand; shorter ones allow a tenth of the row, longer ones a part
 /// that falls with the root of their length, and the short walks among longer ones take
 /// little of the time.
 static float log2TimesMean(int64_t extent) {
-  constexpr int64_t kLong = 4096;
-  return std::log2(!ShapedType::isDynamic(extent) && extent >= kLong ? 20.f
-                                                                     : 48.f);
+  bool isLong = !ShapedType::isDynamic(extent) && extent >= kLongRowOfPivot;
+  return std::log2(isLong ? kTimesMeanOfLong : kTimesMean);
 }
 
 /// What is added to the coarse logarithm of a thread's sum for a limit, in parts of

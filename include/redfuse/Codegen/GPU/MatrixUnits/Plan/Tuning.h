@@ -45,6 +45,16 @@ inline constexpr int64_t kLongStream = 8192;
 /// Columns of a step where rows are few: memory takes the time, and the first and
 /// the last tile should be short.
 inline constexpr int64_t kFewRowsColumns = 64;
+/// Registers of a thread: as compiled, and what `setmaxnreg` leaves the producer and
+/// gives the consumers, so that all together are at most those of a multiprocessor.
+struct RegisterBudget {
+  int64_t whole, producer, consumer;
+};
+/// By the number of consumer warpgroups. One has enough as it is.
+inline constexpr RegisterBudget kBudgets[] = {
+    {0, 0, 0}, {168, 40, 232}, {128, 32, 160}};
+/// Of one consumer warpgroup, where two blocks are on a multiprocessor.
+inline constexpr RegisterBudget kHalfBudget = {128, 40, 216};
 /// The widest states and tiles for which a block has enough with half of a
 /// multiprocessor's registers and shared memory.
 inline constexpr int64_t kHalfColumns = 128;
@@ -66,6 +76,10 @@ inline constexpr int64_t kLazyLength = 512;
 /// Elements of products in a thread beside which there is room for predicates and for
 /// pivots that lag.
 inline constexpr int64_t kLazyElements = 160;
+/// How many times the mean of its row a weight may be while the pivot stays; and in
+/// rows of `kLongRowOfPivot` elements and more.
+inline constexpr float kTimesMean = 48, kTimesMeanOfLong = 20;
+inline constexpr int64_t kLongRowOfPivot = 4096;
 
 //===----------------------------------------------------------------------===//
 // The order of tiles ("The order of tiles")
