@@ -212,3 +212,38 @@ def test_integers(name: str) -> None:
 def test_an_operation_without_a_lowering_is_named() -> None:
     with pytest.raises(redfuse.UnsupportedError, match=r"test_fx\.py:\d+.*aten\.\w+.*no lowering"):
         compiled(lambda x: torch.linalg.det(x), [torch.randn(3, 3)])
+
+
+class Mixing(torch.nn.Module):
+    """An attention over a sequence of any length."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.project, self.norm = torch.nn.Linear(16, 16), torch.nn.LayerNorm(16)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, width = x.shape
+        q = self.project(x).view(batch, length, 4, 4).transpose(1, 2)
+        mixed = F.scaled_dot_product_attention(q, q, q).transpose(1, 2)
+        places = torch.arange(length)[None, :, None]
+        return self.norm(mixed.reshape(batch, length, width)) + places
+
+
+def test_open_extents() -> None:
+    torch.manual_seed(0)
+    model = Mixing().eval()
+    dims = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length")}
+    with torch.no_grad():
+        exported = torch.export.export(model, (torch.randn(2, 5, 16),), dynamic_shapes=(dims,))
+    exe = redfuse.compile(importer.import_exported(exported), options={"cache": False})
+    assert exe.signature.inputs[0].shape == (None, None, 16)
+    for batch, length in ((2, 5), (3, 7), (1, 1), (4, 130)):
+        x = torch.randn(batch, length, 16)
+        with torch.no_grad():
+            torch.testing.assert_close(exe(x), model(x), rtol=1e-5, atol=1e-5)
+
+
+def test_positions_are_lines_of_the_model() -> None:
+    exported = torch.export.export(Mixing().eval(), (torch.randn(2, 5, 16),))
+    text = importer.import_exported(exported).operation.get_asm(enable_debug_info=True)
+    assert "test_fx.py" in text
