@@ -9,7 +9,7 @@ import redfuse
 from redfuse.bench import programs
 from redfuse.targets import cuda, nvjitlink
 
-CORPUS = Path(__file__).parents[1] / "e2e" / "corpus"
+CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
 HIDE = """
 import sys
 for name in {names!r}:

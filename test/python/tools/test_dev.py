@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from processor import slowness
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
 
 from devlib import checks, chips  # noqa: E402

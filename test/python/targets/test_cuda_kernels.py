@@ -22,7 +22,7 @@ from redfuse.store.data import random_inputs
 # Simulated, one thread after another.
 pytestmark = pytest.mark.sample(3)
 
-CORPUS = Path(__file__).parents[1] / "e2e" / "corpus"
+CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
 CORPUS_NAMES = ["softmax", "variance_large_mean", "attention_decode", "layernorm"]
 
 
@@ -368,7 +368,7 @@ func.func @main(%x: tensor<5x4xf32>) -> tensor<5xf32> {
 @pytest.mark.parametrize("parts", [3, 5])
 def test_steps_that_reduce_another_dim(parts: int) -> None:
     """A step of a fold reduces a dim whose threads are those of the streamed one."""
-    path = Path(__file__).parents[1] / "fuzz" / "found" / "sum_of_all_in_each_segment.mlir"
+    path = Path(__file__).parents[2] / "fuzz" / "found" / "sum_of_all_in_each_segment.mlir"
     options = {"cache": False, "schedule": "split", "parts": parts}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     verify(path, exe, random_inputs(exe.signature, 2), None)
@@ -376,7 +376,7 @@ def test_steps_that_reduce_another_dim(parts: int) -> None:
 
 def test_no_results_of_a_reduction() -> None:
     """No rows: no thread of the kernel, which has another result, may touch them."""
-    path = Path(__file__).parents[1] / "fuzz" / "found" / "no_rows.mlir"
+    path = Path(__file__).parents[2] / "fuzz" / "found" / "no_rows.mlir"
     exe = redfuse.compile(
         path, target="cuda:sm_90a", options={"cache": False, "schedule": "stream"}
     )

@@ -10,7 +10,7 @@ from redfuse.frontends.mlir import read
 from redfuse.options import Options
 from redfuse.targets import codeobject, rocm
 
-CORPUS = Path(__file__).parent.parent / "e2e" / "corpus"
+CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
 
 
 def kernels_ir(name: str, chip: str) -> str:

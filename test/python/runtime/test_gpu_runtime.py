@@ -13,7 +13,7 @@ import redfuse
 from drivers import FakeDriver, Interface, aligned, cuda, hip, without_tools
 from redfuse.bench import programs
 
-CORPUS = Path(__file__).parents[1] / "e2e" / "corpus"
+CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
 OPTIONS = {"cache": False}
 
 

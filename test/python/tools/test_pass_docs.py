@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import redfuse
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 OPT = Path(redfuse.__file__).parent / "_bin" / "redfuse-opt"
 sys.path.insert(0, str(ROOT / "tools"))
 

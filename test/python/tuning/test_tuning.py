@@ -450,7 +450,7 @@ def test_hints_are_not_tried_for_ever(gpu: None, monkeypatch: pytest.MonkeyPatch
 def test_names_of_hints_are_documented() -> None:
     """Every one is in the text of the attribute."""
     text = (
-        Path(__file__).parents[2] / "include/redfuse/Dialect/Redfuse/IR/RedfuseAttrs.td"
+        Path(__file__).parents[3] / "include/redfuse/Dialect/Redfuse/IR/RedfuseAttrs.td"
     ).read_text()
     for kind in hints.SPACES.values():
         for name in kind.values:

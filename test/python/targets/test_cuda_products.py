@@ -20,7 +20,7 @@ from redfuse.store.data import random_inputs
 # Simulated, one thread after another.
 pytestmark = pytest.mark.sample(3)
 
-CORPUS = Path(__file__).parents[1] / "e2e" / "corpus"
+CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
 
 # rows, columns, length of the sum, type; then which operands are transposed in memory
 PRODUCTS = {

@@ -17,7 +17,7 @@ from redfuse.runtime.specs import numpy_dtype
 from redfuse.store.data import random_inputs
 from redfuse.tuning.space import places
 
-sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("hardware", "e2e")]
+sys.path += [str(Path(__file__).parents[2] / folder) for folder in ("hardware", "e2e")]
 from random_units import Shape
 from torch_like import Torch
 

@@ -27,7 +27,7 @@ from redfuse.bench import cases, programs
 from redfuse.bench.builder import Program
 from redfuse.targets import cuda
 
-sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("hardware", "e2e")]
+sys.path += [str(Path(__file__).parents[2] / folder) for folder in ("hardware", "e2e")]
 from random_units import Shape
 from torch_like import Torch
 
@@ -198,7 +198,7 @@ def test_addresses_are_uniform(name: str, tmp_path: Path) -> None:
 
 def test_words_of_doubles_are_moved(tmp_path: Path) -> None:
     """A store of the low word of an f64 is no conversion, which ptxas made of LLVM's PTX."""
-    path = Path(__file__).parents[1] / "fuzz" / "found" / "maxima_of_doubles.mlir"
+    path = Path(__file__).parents[2] / "fuzz" / "found" / "maxima_of_doubles.mlir"
     listing = disassemble(redfuse.compile(path, target=TARGET, options={"cache": False}), tmp_path)
     if listing is not None:
         assert "DSETP" in listing

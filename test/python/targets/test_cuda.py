@@ -11,7 +11,7 @@ from redfuse.frontends.mlir import read
 from redfuse.options import Options
 from redfuse.targets import cuda
 
-CORPUS = Path(__file__).parent.parent / "e2e" / "corpus"
+CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
 NAMES = ["softmax", "layernorm", "attention_causal", "moe_routing", "conv_bias_relu",
          "attention_dynamic", "quant_int8_gemm"]  # fmt: skip
 

@@ -11,7 +11,7 @@ from mlir import ir
 from mlir.dialects import arith, func, math
 from redfuse.dialects import redfuse as rf
 
-SOURCES = Path(__file__).resolve().parents[2] / "include" / "redfuse" / "Dialect" / "Redfuse" / "IR"
+SOURCES = Path(__file__).resolve().parents[3] / "include" / "redfuse" / "Dialect" / "Redfuse" / "IR"
 
 
 @pytest.fixture

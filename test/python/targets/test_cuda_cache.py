@@ -70,7 +70,7 @@ def test_the_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_loads_are_fast(cache: Path) -> None:
-    source = (Path(__file__).parents[1] / "e2e" / "corpus" / "attention_causal.mlir").read_text()
+    source = (Path(__file__).parents[2] / "e2e" / "corpus" / "attention_causal.mlir").read_text()
     redfuse.compile(source, target=ONE)
     best = 1.0
     for _ in range(20):

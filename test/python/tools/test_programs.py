@@ -14,7 +14,7 @@ import pytest
 from processor import slowness
 from redfuse.targets import cuda
 
-sys.path.append(str(Path(__file__).parents[1] / "programs"))
+sys.path.append(str(Path(__file__).parents[2] / "programs"))
 import attempt
 import compile_all
 import processes
