@@ -63,11 +63,13 @@ class Races:
     ) -> int | None:
         """Writes; a warp whose write or read is not known to be over. To write what is there already
         is to have taken part in writing it."""
-        unseen = self.overwrite(warps, cells)
-        warps = warps[:, None]
+        unseen, warps = None, warps[:, None]
         changes = np.broadcast_to(changes, cells.shape) | (self.writers[cells] < 0)
         self.own[warps, cells] = np.where(changes, self.writes + 1, self.last[cells])
         at, by = cells[changes], np.broadcast_to(warps, cells.shape)[changes]
+        for other in range(len(self.clocks)):
+            if (self.reads[other, at] > self.clocks[by, other]).any():
+                unseen = other
         before = self.writers[at]
         late = (before >= 0) & (self.written[at] > self.clocks[by, before]) & (before != by)
         if late.any():
