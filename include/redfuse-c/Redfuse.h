@@ -44,6 +44,10 @@ REDFUSE_API MlirAttribute redfuseAttrOfFields(MlirStringRef mnemonic,
                                               MlirAttribute fields,
                                               MlirLocation location);
 
+/// The table of hints, as JSON: names, meanings, what each takes, and values worth
+/// trying of each kind of kernel.
+REDFUSE_API MlirStringRef redfuseHints(void);
+
 /// Bytes or text that the library hands out, to be freed by redfuseBytesFree.
 typedef struct {
   char *data; // with a zero byte after the last; null if there is nothing

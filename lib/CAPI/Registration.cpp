@@ -48,6 +48,8 @@ MlirAttribute redfuseAttrOfFields(MlirStringRef mnemonic, MlirAttribute fields,
                                        [&] { return mlir::emitError(loc); }));
 }
 
+MlirStringRef redfuseHints() { return wrap(redfuse::HintsAttr::getTable()); }
+
 bool redfuseSetStop(MlirContext context, const int *stop) {
   MLIRContext *c = unwrap(context);
   if (!stop)

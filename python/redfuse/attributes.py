@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 from . import _ext
 from .errors import ArgumentError
 
+Hint = int | bool | str  # a number, a choice of yes and no, or the name of a case
 _Made = TypeVar("_Made", bound="Fields")
 
 
@@ -86,6 +87,11 @@ def _own_context() -> Any:
     return ir.Context()
 
 
+def word(value: Hint) -> str:
+    """A hint's value, as it is printed."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 @dataclasses.dataclass(frozen=True)
 class Schedule(Fields):
     """What ``#redfuse.schedule`` says: how a kernel walks its iteration dims.
@@ -105,7 +111,7 @@ class Schedule(Fields):
     reason: str | None = None
     parts: int = 0
     lazy: int = 0
-    hints: tuple[tuple[str, int], ...] = ()
+    hints: tuple[tuple[str, Hint], ...] = ()
 
     @classmethod
     def _from_fields(cls, found: dict[str, Any]) -> Schedule:
@@ -137,7 +143,7 @@ class Schedule(Fields):
         if self.tiles:
             words.append("tiles " + ",".join(str(n) if n else "all" for n in self.tiles))
         words += [f"{n} {v}" for n, v in (("parts", self.parts), ("lazy", self.lazy)) if v]
-        words += [f"{name} {value}" for name, value in self.hints]
+        words += [f"{name} {word(value)}" for name, value in self.hints]
         return " ".join(words)
 
     def with_tile(self, dim: int, extent: int) -> Schedule:
@@ -145,10 +151,10 @@ class Schedule(Fields):
         tiles = (*self.tiles[:dim], extent, *self.tiles[dim + 1 :])
         return dataclasses.replace(self, tiles=tiles)
 
-    def with_hint(self, name: str, value: int) -> Schedule:
-        """Another value of one hint; 0 takes it away."""
+    def with_hint(self, name: str, value: Hint | None) -> Schedule:
+        """Another value of one hint; None takes it away."""
         hints = {**dict(self.hints), name: value}
-        kept = tuple(sorted((n, v) for n, v in hints.items() if v))
+        kept = tuple(sorted((n, v) for n, v in hints.items() if v is not None))
         return dataclasses.replace(self, hints=kept)
 
 

@@ -368,6 +368,13 @@ void definePrograms(py::module_ &m) {
   m.def("attribute_of_fields", &attributeOfFields, py::arg("mnemonic"),
         py::arg("fields"),
         "The attribute with these fields, checked. Raises ArgumentError.");
+  m.def(
+      "hints",
+      [] {
+        MlirStringRef table = redfuseHints();
+        return py::str(table.data, table.length);
+      },
+      "The table of hints, as JSON.");
   auto emitText = [](RedfuseEmitForm form) {
     return [form](py::object op, const std::string &cpu,
                   const std::string &features, int optLevel) {

@@ -13,6 +13,7 @@ from functools import partial
 
 import redfuse
 import torch
+from redfuse.attributes import Hint
 from redfuse.bench import programs
 from routing import replayed, run_all
 from variants import hinted
@@ -38,13 +39,15 @@ ODD = {
 # second-level cache does not hold, and that it does. "half" leaves room for a second block on a
 # multiprocessor, "late" starts the next launch's blocks when all copies are under way, "ahead n" has
 # these ask that cache for n steps before they wait for the launch before them.
-WHOLE, HALF, LATE = {"blocks": 1, "late": 1}, {"blocks": 2, "late": 1}, {"blocks": 2, "late": 2}
+WHOLE: dict[str, Hint] = {"blocks": 1, "late": False}
+HALF: dict[str, Hint] = {"blocks": 2, "late": False}
+LATE: dict[str, Hint] = {"blocks": 2, "late": True}
 HINTS = {
     "own": {},
     "8 c8": {"split": 8, "cluster": 8} | WHOLE,
     "8 c8 half": {"split": 8, "cluster": 8} | HALF,
     "8 c8 half late": {"split": 8, "cluster": 8} | LATE,
-    "8 c8 half late ahead 2": {"split": 8, "cluster": 8, "ahead": 3} | LATE,
+    "8 c8 half late ahead 2": {"split": 8, "cluster": 8, "ahead": 2} | LATE,
     "16 c1": {"split": 16, "cluster": 1} | WHOLE,
     "16 c1 half late": {"split": 16, "cluster": 1} | LATE,
     "16 c2": {"split": 16, "cluster": 2} | WHOLE,
@@ -52,9 +55,9 @@ HINTS = {
 }
 REGISTER_HINTS = {
     "own": {},
-    "no await": {"await": 1},
+    "no await": {"await": False},
     "256 threads": {"threads": 256},
-    "256 threads, no await": {"threads": 256, "await": 1},
+    "256 threads, no await": {"threads": 256, "await": False},
     "step 32": {"step": 32},
     "16 parts, 256 threads": {"parts": 16, "threads": 256},
 }

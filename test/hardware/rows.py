@@ -18,6 +18,7 @@ import sys
 
 import redfuse
 import torch
+from redfuse.attributes import Hint
 from redfuse.bench import exact, gpu
 from redfuse.bench.cases import Case, all_cases
 from redfuse.bench.gpu_timing import Timer, first_line, sets_of
@@ -27,33 +28,36 @@ from redfuse.options import Options
 from redfuse.tuning.space import places
 
 # Rows are read again from the first-level cache.
-CACHED = {"keep": 1, "threads": 1024, "blocks": 2, "step": 8}
+CACHED: dict[str, Hint] = {"keep": False, "threads": 1024, "blocks": 2, "step": 8}
+LOOP: dict[str, Hint] = {"loop": "registers"}
 # Hints and, as `tile`, rows of a block; the model's choice is the first.
-WAYS: dict[str, tuple[dict[str, int], ...]] = {
-    "softmax/S1": ({}, {"ahead": 1}),
-    "softmax/S2": ({}, {"ahead": 1}, {"keep": 2}),
-    "softmax/S3": ({}, {"ahead": 1}),
-    "layernorm/S1": ({}, {"cached": 2}, {"cached": 4}, {"cached": 4, "ahead": 4}, {"loop": 2}),
-    "layernorm/S2": ({}, {"ahead": 2}, {"threads": 1024}, CACHED),
-    "layernorm/S3": ({}, {"ahead": 1}, {"early": 2}, {"cached": 2}),
-    "rmsnorm/S1": ({}, {"ahead": 4}, {"cached": 2}, {"cached": 4}, {"loop": 2}),
-    "rmsnorm/S2": ({}, {"ahead": 2}, {"threads": 1024}, CACHED, {**CACHED, "cached": 4},
+WAYS: dict[str, tuple[dict[str, Hint], ...]] = {
+    "softmax/S1": ({}, {"prefetch": 0}),
+    "softmax/S2": ({}, {"prefetch": 0}, {"keep": True}),
+    "softmax/S3": ({}, {"prefetch": 0}),
+    "layernorm/S1": ({}, {"bypass": "results"}, {"bypass": "none"},
+                     {"bypass": "none", "prefetch": 4}, {"loop": "copies"}),
+    "layernorm/S2": ({}, {"prefetch": 24}, {"threads": 1024}, CACHED),
+    "layernorm/S3": ({}, {"prefetch": 0}, {"early": "with_rest"}, {"bypass": "results"}),
+    "rmsnorm/S1": ({}, {"prefetch": 4}, {"bypass": "results"}, {"bypass": "none"},
+                   {"loop": "copies"}),
+    "rmsnorm/S2": ({}, {"prefetch": 24}, {"threads": 1024}, CACHED, {**CACHED, "bypass": "none"},
                    {**CACHED, "step": 32}),
-    "rmsnorm/S3": ({}, {"ahead": 1}, {"cached": 2}),
-    "cross_entropy/S1": ({}, {"loop": 1, "step": 32}),
+    "rmsnorm/S3": ({}, {"prefetch": 0}, {"bypass": "results"}),
+    "cross_entropy/S1": ({}, {**LOOP, "step": 32}),
     "cross_entropy/S2": ({},),
     "cross_entropy/S3": ({},),
-    "variance/V3": ({}, {"ahead": 1}),
-    "variance/V4": ({}, {"loop": 1, "step": 16, "blocks": 2}),
-    "variance/V5": ({}, {"ahead": 2}, {"loop": 1, "step": 16, "blocks": 4}),
-    "variance/V6": ({}, {"loop": 1, "step": 16, "blocks": 4}, {"loop": 1, "step": 32, "blocks": 2},
-                    {"loop": 1, "step": 16, "blocks": 4, "ahead": 2}),
-    "variance/V7": ({}, {"loop": 1, "step": 16, "blocks": 4}),
-    "variance/V8": ({}, {"loop": 1, "step": 16, "blocks": 4}),
-    "inertia/I3": ({}, {"ahead": 2}),
-    "inertia/I4": ({}, {"loop": 1, "step": 16, "blocks": 2}, {"loop": 1, "step": 32, "blocks": 1}),
-    "inertia/I5": ({}, {"ahead": 2}),
-    "inertia/I6": ({}, {"loop": 1, "step": 16, "blocks": 2}),
+    "variance/V3": ({}, {"prefetch": 0}),
+    "variance/V4": ({}, {**LOOP, "step": 16, "blocks": 2}),
+    "variance/V5": ({}, {"prefetch": 24}, {**LOOP, "step": 16, "blocks": 4}),
+    "variance/V6": ({}, {**LOOP, "step": 16, "blocks": 4}, {**LOOP, "step": 32, "blocks": 2},
+                    {**LOOP, "step": 16, "blocks": 4, "prefetch": 24}),
+    "variance/V7": ({}, {**LOOP, "step": 16, "blocks": 4}),
+    "variance/V8": ({}, {**LOOP, "step": 16, "blocks": 4}),
+    "inertia/I3": ({}, {"prefetch": 24}),
+    "inertia/I4": ({}, {**LOOP, "step": 16, "blocks": 2}, {**LOOP, "step": 32, "blocks": 1}),
+    "inertia/I5": ({}, {"prefetch": 24}),
+    "inertia/I6": ({}, {**LOOP, "step": 16, "blocks": 2}),
     "variance/V2": ({},),
     "inertia/I2": ({},),
 }  # fmt: skip
@@ -70,7 +74,7 @@ class Way:
     samples: list[float] = dataclasses.field(default_factory=list)
 
 
-def schedules_of(case: Case, asked: dict[str, int]) -> tuple[str, ...]:
+def schedules_of(case: Case, asked: dict[str, Hint]) -> tuple[str, ...]:
     """The model's schedules of a case with the hints asked for; none without hints."""
     if not asked:
         return ()
@@ -79,13 +83,15 @@ def schedules_of(case: Case, asked: dict[str, int]) -> tuple[str, ...]:
         one = place.starts[0]
         for name, value in asked.items():
             one = (
-                one.with_tile(one.grid[-1], value) if name == "tile" else one.with_hint(name, value)
+                one.with_tile(one.grid[-1], int(value))
+                if name == "tile"
+                else one.with_hint(name, value)
             )
         texts.append(one.text)
     return tuple(texts)
 
 
-def prepare(case: Case, asked: dict[str, int], sets: list, want: list, rows: int) -> Way:
+def prepare(case: Case, asked: dict[str, Hint], sets: list, want: list, rows: int) -> Way:
     """Compiles and checks; a failure is a note."""
     way = Way(" ".join(f"{name} {value}" for name, value in asked.items()) or "model")
     try:

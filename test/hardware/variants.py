@@ -17,6 +17,7 @@ from statistics import mean
 import attention
 import redfuse
 import torch
+from redfuse.attributes import Hint
 from redfuse.bench import programs
 from redfuse.frontends.mlir import read
 from redfuse.options import Options
@@ -24,30 +25,30 @@ from redfuse.tuning.space import places
 from torch.nn.attention import SDPBackend
 
 # Names of what is tried, with the hints.
-VARIANTS = {
+VARIANTS: dict[str, dict[str, Hint]] = {
     "own": {},
-    "eager": {"lazy": 1},
-    "lazy1": {"lazy": 2},
-    "lazy2": {"lazy": 4},
-    "lazy3": {"lazy": 6},
-    "lazy8": {"lazy": 16},
-    "dealt": {"queue": 1},
-    "queue": {"queue": 2},
+    "eager": {"lag": 0},
+    "lazy1": {"lag": 2},
+    "lazy2": {"lag": 4},
+    "lazy3": {"lag": 6},
+    "lazy8": {"lag": 16},
+    "dealt": {"queue": False},
+    "queue": {"queue": True},
     "cached16": {"cached": 16},
     "cached64": {"cached": 64},
     "rows128": {"rows": 128},
     "rows192": {"rows": 192},
-    "shared": {"rows": 128, "operand": 2},
-    "staged": {"store": 2},
-    "direct": {"store": 1},
+    "shared": {"rows": 128, "operand": "shared"},
+    "staged": {"staged": True},
+    "direct": {"staged": False},
     "columns64": {"columns": 64},
     "columns96": {"columns": 96},
 }
 
 
-def hinted(text: str, target: str, hints: dict[str, int], kind: str = "stream") -> tuple[str, ...]:
+def hinted(text: str, target: str, hints: dict[str, Hint], kind: str = "stream") -> tuple[str, ...]:
     """The model's schedule of that kind with hints; `parts` is no hint."""
-    parts = hints.get("parts", 0)
+    parts = int(hints.get("parts", 0))
     options = Options(schedule=kind, cache=False, parts=parts)
     (place,) = places(read(text), options, target)
     schedule = place.starts[0]

@@ -33,7 +33,7 @@ PAGES = {
 }
 
 # Pages with what commands print (printed.py).
-PRINTED = ("generated/merges.md", "design/walkthrough.md")
+PRINTED = ("generated/merges.md", "design/walkthrough.md", "user/tuning.md")
 
 
 def _generated(venv: Venv, source: str, options: list[str]) -> str:

@@ -17,6 +17,14 @@ from ..cli import console
 from ..errors import ArgumentError
 
 
+def _show_hints(wanted: bool) -> None:
+    if wanted:
+        from .hints import lines
+
+        print("\n".join(lines()))
+        raise typer.Exit
+
+
 def tune(
     file: Annotated[Path, typer.Argument(help="A program: MLIR text or bytecode.")],
     target: Annotated[str, typer.Option(help="cpu, or cuda for this machine's GPU.")] = "auto",
@@ -32,6 +40,12 @@ def tune(
     json: Annotated[Path | None, typer.Option(help="Write all trials here.")] = None,
     forget: Annotated[
         bool, typer.Option("--forget", help="Remove what is stored for the program instead.")
+    ] = False,
+    hints: Annotated[
+        bool,
+        typer.Option(
+            "--hints", callback=_show_hints, is_eager=True, help="List all hints, and nothing else."
+        ),
     ] = False,
     option: Annotated[
         list[str] | None,

@@ -1,84 +1,101 @@
-"""Hints worth trying, of each kind of kernel: what they mean says ``#redfuse.schedule``."""
+"""Hints worth trying, of each kind of kernel. What they are and what they take is one table in C++
+(RedfuseHints.td); here is how the search uses it."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import json
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..attributes import Schedule
+from .. import _ext
+from ..attributes import Hint, Schedule, word
 
 # Kinds of kernels, by the instructions of their products.
 WARPGROUPS, WARPS, REGISTERS = "warpgroups", "warps", "registers"
 
-
-@dataclasses.dataclass(frozen=True)
-class Space:
-    """values: what to try of each hint, most promising hints first. together: hints that pay only
-    with each other. folding: names that need a fold, elsewhere they change nothing. whole: names
-    that a split fold has not."""
-
-    values: Mapping[str, tuple[int, ...]]
-    together: tuple[Mapping[str, int], ...] = ()
-    folding: frozenset[str] = frozenset()
-    whole: frozenset[str] = frozenset()
-
-
-SPACES = {
-    WARPGROUPS: Space(
-        {"rows": (64, 128, 192), "columns": (32, 64, 80, 96, 128), "queue": (1, 2),
-         "cached": (16, 32, 64), "operand": (1, 2), "store": (1, 2), "lazy": (1, 2, 4),
-         "split": (1, 2, 4, 8, 16, 32), "cluster": (1, 2, 4, 8),
-         "slots": (2, 3, 4, 6, 8), "blocks": (1, 2), "ahead": (1, 2, 3), "late": (2,)},
-        together=({"blocks": 2, "columns": 64, "rows": 64}, {"blocks": 2, "ahead": 2},
-                  {"split": 8, "cluster": 8}, {"split": 16, "cluster": 1}),
-        folding=frozenset({"columns", "queue", "operand", "store", "lazy", "blocks", "ahead",
-                           "late"}),
+# Hints that pay only with each other.
+TOGETHER: dict[str, tuple[Mapping[str, Hint], ...]] = {
+    WARPGROUPS: (
+        {"blocks": 2, "columns": 64, "rows": 64}, {"blocks": 2, "ahead": 1},
+        {"split": 8, "cluster": 8}, {"split": 16, "cluster": 1},
     ),
-    WARPS: Space(
-        {"rows": (64, 128), "columns": (16, 32, 48, 64, 128), "slots": (2, 3, 4),
-         "blocks": (1, 2), "split": (1, 2, 4, 8, 16, 32), "lazy": (1, 2, 4)},
-        folding=frozenset({"columns", "split", "lazy"}),
-    ),
-    REGISTERS: Space(
-        {"threads": (128, 256, 512, 1024), "blocks": (1, 2, 4, 8), "cluster": (1, 2, 4, 8),
-         "step": (8, 16, 32, 64), "loop": (1, 2), "cached": (1, 2, 3, 4), "early": (1, 2, 3),
-         "await": (1, 2), "ahead": (1, 2), "keep": (1, 2)},
-        together=({"loop": 1, "step": 16, "blocks": 4, "ahead": 2},
-                  {"loop": 1, "step": 32, "blocks": 1},
-                  {"threads": 1024, "blocks": 2, "step": 32}),
-        folding=frozenset({"step", "await"}),
-        whole=frozenset({"cluster", "ahead"}),
+    WARPS: (),
+    REGISTERS: (
+        {"loop": "registers", "step": 16, "blocks": 4, "prefetch": 24},
+        {"loop": "registers", "step": 32, "blocks": 1},
+        {"threads": 1024, "blocks": 2, "step": 32},
     ),
 }  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """What to try of a hint, for a kind of kernel. folds: it changes nothing where nothing is
+    folded. unsplit: nor for segments of a fold."""
+
+    values: tuple[Hint, ...]
+    folds: bool
+    unsplit: bool
+
+    def concerns(self, schedule: Schedule) -> bool:
+        """Whether it may change a kernel of this schedule."""
+        if schedule.kind == "split" and self.unsplit:
+            return False
+        return bool(schedule.stream) or not self.folds
+
+
+@functools.cache
+def table() -> tuple[dict[str, Any], ...]:
+    """The hints: ``name``, ``meaning``, ``expected`` (what it takes) and ``uses``."""
+    return tuple(json.loads(_ext.hints()))
+
+
+def lines() -> Iterator[str]:
+    """The table for people: what a hint takes and means, and what is tried of each kind."""
+    indent = " " * 10
+    for hint in table():
+        yield f"{hint['name']:{len(indent)}}{hint['expected']}"
+        yield from textwrap.wrap(
+            hint["meaning"], 100, initial_indent=indent, subsequent_indent=indent
+        )
+        tried = [
+            f"{'in' if use['kernel'] == REGISTERS else 'by'} {use['kernel']}: "
+            + ", ".join(map(word, use["values"]))
+            for use in hint["uses"]
+        ]
+        yield f"{indent}tried {'; '.join(tried)}"
+
+
+@functools.cache
+def uses(kernel: str) -> dict[str, Use]:
+    """The hints of a kind of kernel, most promising first."""
+    return {
+        hint["name"]: Use(tuple(use["values"]), use["folds"], use["unsplit"])
+        for hint in table()
+        for use in hint["uses"]
+        if use["kernel"] == kernel
+    }
 
 
 def hinted(schedule: Schedule, kernel: str) -> Iterator[tuple[str, Schedule]]:
     """Neighbours of a schedule that differ in a hint, or in some that go together, and what is
     varied. kernel: the kind that it becomes; none of the above has no hints."""
-    space = SPACES.get(kernel)
-    if space is None:
-        return
-    hints = dict(schedule.hints)
-    for together in space.together:
-        if all(_concerns(space, name, schedule) for name in together):
+    known = {name: use for name, use in uses(kernel).items() if use.concerns(schedule)}
+    for together in TOGETHER.get(kernel, ()):
+        if all(name in known for name in together):
             made = schedule
             for name, value in together.items():
                 made = made.with_hint(name, value)
             if made != schedule:
                 yield " ".join(together), made
-    for name, values in space.values.items():
-        if not _concerns(space, name, schedule):
-            continue
-        for value in values:
+    hints = dict(schedule.hints)
+    for name, use in known.items():
+        for value in use.values:
             if hints.get(name) != value:
                 yield name, schedule.with_hint(name, value)
-
-
-def _concerns(space: Space, name: str, schedule: Schedule) -> bool:
-    if schedule.kind == "split" and name in space.whole:
-        return False
-    return bool(schedule.stream) or name not in space.folding
 
 
 def kinds_of(explanation: Mapping[str, Any]) -> list[str]:

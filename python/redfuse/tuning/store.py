@@ -20,7 +20,7 @@ from ..options import Options
 from ..store import bundle, cache, files
 
 SUFFIX = ".tuned"
-FORMAT = 1
+FORMAT = 2
 _MOST_BYTES = 64 << 20
 
 

@@ -32,7 +32,7 @@ func.func @scale(%x: memref<64x8192xf32>, %w: memref<8192xf32>, %out: memref<64x
   return
 }
 redfuse.kernel @scale_0 attributes {num_inputs = 2 : i64,
-    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {cluster = 2, cached = 3}>} {
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {cluster = 2, bypass = all}>} {
 ^bb0(%x: tensor<64x8192xf32>, %w: tensor<8192xf32>, %init: tensor<64x8192xf32>):
   %0 = redfuse.cascade {indexing_maps = [#x, #c, #x]}
        ins(%x, %w : tensor<64x8192xf32>, tensor<8192xf32>) outs(%init : tensor<64x8192xf32>) {

@@ -35,7 +35,7 @@ func.func @away(%x: memref<256x32768xbf16>, %out: memref<256x32768xbf16>) {
   return
 }
 redfuse.kernel @away_0 attributes {num_inputs = 1 : i64,
-    schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1], hints = {keep = 2}>} {
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1], hints = {keep = true}>} {
 ^bb0(%x: tensor<256x32768xbf16>, %init: tensor<256x32768xbf16>):
   %m0 = tensor.empty() : tensor<256xf32>
   %st = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>,

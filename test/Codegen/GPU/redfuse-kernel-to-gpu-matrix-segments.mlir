@@ -50,7 +50,7 @@ func.func @weighted(%q: memref<8x64xbf16>, %k: memref<8192x64xbf16>, %v: memref<
   return
 }
 redfuse.kernel @weighted_0 attributes {num_inputs = 3 : i64,
-    schedule = #redfuse.schedule<stream, grid = [0], tiles = [8, 128, 0, 0], stream = [1], hints = {ahead = 3, cluster = 8, split = 8}>} {
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [8, 128, 0, 0], stream = [1], hints = {ahead = 2, cluster = 8, split = 8}>} {
 ^bb0(%q: tensor<8x64xbf16>, %k: tensor<8192x64xbf16>, %v: tensor<8192x64xbf16>, %init: tensor<8x64xbf16>):
   %l0 = tensor.empty() : tensor<8xf32>
   %o0 = tensor.empty() : tensor<8x64xf32>

@@ -27,7 +27,7 @@ func.func @weighted_rows(%q: memref<256x64xbf16>, %k: memref<4096x64xbf16>, %v: 
   return
 }
 redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
-    schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1], hints = {store = 2}>} {
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1], hints = {staged = true}>} {
 ^bb0(%q: tensor<256x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %init: tensor<256x64xbf16>):
   %r0 = tensor.empty() : tensor<256xf32>
   %o0 = tensor.empty() : tensor<256x64xf32>

@@ -22,7 +22,7 @@ func.func @sum(%x: memref<64x1024xf32>, %out: memref<64xf32>) {
   return
 }
 redfuse.kernel @sum_0 attributes {num_inputs = 1 : i64,
-    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {ahead = 2}>} {
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {prefetch = 24}>} {
 ^bb0(%x: tensor<64x1024xf32>, %init: tensor<64xf32>):
   %0 = redfuse.cascade {indexing_maps = [#x, #r]}
        ins(%x : tensor<64x1024xf32>) outs(%init : tensor<64xf32>) {
@@ -60,7 +60,7 @@ func.func @rows(%x: memref<6400x8192xbf16>, %out: memref<6400xf32>) {
   return
 }
 redfuse.kernel @rows_0 attributes {num_inputs = 1 : i64,
-    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {ahead = 2}>} {
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {prefetch = 24}>} {
 ^bb0(%x: tensor<6400x8192xbf16>, %init: tensor<6400xf32>):
   %0 = redfuse.cascade {indexing_maps = [#x, #r]}
        ins(%x : tensor<6400x8192xbf16>) outs(%init : tensor<6400xf32>) {

@@ -54,7 +54,7 @@ func.func @scale(%x: memref<4096x32768xbf16>, %w: memref<32768xbf16>, %out: memr
   return
 }
 redfuse.kernel @scale_0 attributes {num_inputs = 2 : i64,
-    schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1], hints = {loop = 2}>} {
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1], hints = {loop = copies}>} {
 ^bb0(%x: tensor<4096x32768xbf16>, %w: tensor<32768xbf16>, %init: tensor<4096x32768xbf16>):
   %m0 = tensor.empty() : tensor<4096xf32>
   %st = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>,

@@ -142,8 +142,12 @@ def test_verifier_speaks_through_python(context):
         rf.Schedule("map", grid=(0, 1), tiles=(1, 64)),
         rf.Schedule("stream", (0, 1), (1, 64, 256, 0, 0), (2,), "fits l1, so says the model"),
         rf.Schedule("split", (0,), (1, 64), (1,), "so, lazy = 3", parts=4, lazy=8),
-        rf.Schedule("stream", (0,), (1, 64), (1,), ", hints = {rows = 9}", hints=(("lazy", 2),)),
-        rf.Schedule("stream", (0,), (1, 64), (1,), lazy=4, hints=(("columns", 96), ("lazy", 2))),
+        rf.Schedule(
+            "stream", (0,), (1, 64), (1,), ", hints = {rows = 9}", hints=(("operand", "shared"),)
+        ),
+        rf.Schedule(
+            "stream", (0,), (1, 64), (1,), lazy=4, hints=(("columns", 96), ("queue", True))
+        ),
         rf.Schedule("multipass", tiles=(8,), reason='a "quoted" \\ line\nand, grid = [7] µs'),
     ],
 )
@@ -163,6 +167,16 @@ def test_wrong_attributes_are_told(context):
         rf.Schedule.of(ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1))
     with pytest.raises(ValueError, match="'grid' names dim 4, but 'tiles' has 1 entries"):
         rf.Schedule("map", grid=(4,), tiles=(8,)).attribute()
+    with pytest.raises(
+        ValueError, match='no hint is called "store"; expected one of rows, columns'
+    ):
+        rf.Schedule("map", hints=(("store", 1),)).attribute()
+    with pytest.raises(ValueError, match='hint "queue": expected true or false'):
+        rf.Schedule("map", hints=(("queue", 1),)).attribute()
+    with pytest.raises(ValueError, match="hint 'rows' is 65; expected 64 to 192, a multiple of 64"):
+        rf.Schedule("map", hints=(("rows", 65),)).attribute()
+    with pytest.raises(ValueError, match='field "kind": expected the name of a case'):
+        rf.Schedule("spiral").attribute()
     with pytest.raises(ValueError, match="expected positive capacities and rates, got 0"):
         rf.Target("cpu", 0, 512, 1, 1, 1, 1).attribute()
 

@@ -76,8 +76,10 @@ def test_why_kernels_of_segments_do_not_run_on_matrix_units_is_told(tmp_path: Pa
 def test_largest_hints_are_bounded_by_what_there_is(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(programs.attention(4, 32, 256, 1024, 64, "bf16"))
-    names = ("ahead", "cached", "cluster", "columns", "lazy", "rows", "slots", "split", "step")
-    hints = ", ".join(f"{name} = {1 << 20}" for name in names)
+    hints = (
+        "ahead = 1024, cached = 1024, cluster = 16, columns = 128, lag = 16, rows = 192, "
+        "slots = 1024, split = 1024, step = 1024"
+    )
     schedule = (
         "#redfuse.schedule<stream, grid = [0, 1, 2], tiles = [1, 1, 32, 0, 128, 0], stream = [4], "
         f"hints = {{{hints}}}>"

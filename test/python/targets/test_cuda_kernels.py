@@ -101,7 +101,7 @@ def test_queue(tmp_path: Path) -> None:
     """Blocks that stay take rows from a queue, whose counter is zero again at the end."""
     path = tmp_path / "program.mlir"
     path.write_text(programs.layernorm(700, 256, "bf16"))
-    text = "#redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {loop = 2, blocks = 1}>"
+    text = "#redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {loop = copies, blocks = 1}>"
     options = {"cache": False, "schedules": (text,)}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     assert exe.asm.count("atom.relaxed.gpu.global.inc.u32") == 1
@@ -218,7 +218,7 @@ def test_kept(name: str, tmp_path: Path) -> None:
     """Rows that are read twice are copied into shared memory once."""
     path = tmp_path / "program.mlir"
     path.write_text(KEPT[name])
-    options = {"cache": False, "schedules": (LONG.format("keep = 2"),)}
+    options = {"cache": False, "schedules": (LONG.format("keep = true"),)}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     assert "cp.async.c" in exe.asm
     verify(path, exe, random_inputs(exe.signature, 0), None)
@@ -265,11 +265,14 @@ ROUNDS = {
 }
 
 
-@pytest.mark.parametrize("how", ["loop = 1, early = 1", "loop = 1, early = 2", "loop = 2"])
+@pytest.mark.parametrize(
+    "how",
+    ["loop = registers, early = at_use", "loop = registers, early = with_rest", "loop = copies"],
+)
 @pytest.mark.parametrize("name", ROUNDS)
 def test_rounds(name: str, how: str, tmp_path: Path) -> None:
     """Blocks that walk the tiles of the grid, each loaded before the one before it is done: into
-    registers, or (2) into shared memory."""
+    registers, or into shared memory."""
     source, more = ROUNDS[name]
     hints = f"{how}, blocks = 1{more}"
     text = f"#redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {{{hints}}}>"
@@ -282,7 +285,7 @@ def test_staged(columns: int, tmp_path: Path) -> None:
     do not fill the threads' last copies several threads copy the end, which is one's own."""
     path = tmp_path / "program.mlir"
     path.write_text(programs.layernorm(137, columns, "bf16"))
-    options = {"cache": False, "schedules": (LONG.format("loop = 2"),)}
+    options = {"cache": False, "schedules": (LONG.format("loop = copies"),)}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     copies = -(-columns // 8 // 512)  # of a thread, of one input
     assert exe.asm.count("cp.async.cg.shared.global") == 4 * copies
@@ -307,9 +310,9 @@ EARLY = {
 }
 
 
-@pytest.mark.parametrize("early", [1, 2, 3])
+@pytest.mark.parametrize("early", ["at_use", "with_rest", "before_exchange"])
 @pytest.mark.parametrize("name", EARLY)
-def test_early(name: str, early: int, tmp_path: Path) -> None:
+def test_early(name: str, early: str, tmp_path: Path) -> None:
     """What all rows read is loaded where it is used, with the rows, or before an exchange."""
     text = f"#redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {{early = {early}}}>"
     small(EARLY[name], tmp_path, {"schedules": (text,)})
@@ -318,7 +321,7 @@ def test_early(name: str, early: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", [37, 600])
 def test_ahead(rows: int, tmp_path: Path) -> None:
     """The first blocks ask for their rows before they wait for the kernel before them."""
-    text = "#redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {ahead = 2}>"
+    text = "#redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {prefetch = 24}>"
     path = tmp_path / "program.mlir"
     path.write_text(programs.rmsnorm(rows, 2048, "bf16"))
     options = {"cache": False, "schedules": (text,)}

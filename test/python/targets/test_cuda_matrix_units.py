@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import redfuse
 from drivers.simulated import execute, small
+from redfuse.attributes import Hint
 from redfuse.bench import programs
 from redfuse.frontends.mlir import read
 from redfuse.options import Options
@@ -43,15 +44,15 @@ CASES = {
     "causal": (1, 2, 256, 256, 128, "causal", 2, 1, {}),
     "queue": (1, 3, 320, 320, 128, "causal", 3, 1, {"blocks": 2}),
     "queue-odd": (1, 2, 300, 300, 64, "causal", 1, 8, {"blocks": 3}),
-    "staged": (1, 1, 200, 200, 80, "causal", 1, 1, {"hints": {"store": 2}}),
-    "staged-three": (1, 2, 256, 192, 64, "none", 1, 1, {"hints": {"store": 2, "rows": 192}}),
+    "staged": (1, 1, 200, 200, 80, "causal", 1, 1, {"hints": {"staged": True}}),
+    "staged-three": (1, 2, 256, 192, 64, "none", 1, 1, {"hints": {"staged": True, "rows": 192}}),
     "odd": (1, 1, 70, 300, 80, "none", 1, 1, {}),
     "d64": (1, 2, 128, 512, 64, "none", 1, 8, {}),
-    "lazy": (1, 1, 128, 512, 64, "none", 1, 1, {"hints": {"lazy": 2}}),
+    "lazy": (1, 1, 128, 512, 64, "none", 1, 1, {"hints": {"lag": 2}}),
     "sums": (1, 1, 128, 512, 64, "none", 1, 3, {}),
     "growing-sums": (1, 1, 64, 640, 64, "none", 1, -1, {}),
-    "growing": (1, 1, 128, 512, 64, "none", 1, -1, {"hints": {"lazy": 2}}),
-    "huge": (1, 1, 128, 384, 64, "none", 1, 1e12, {"hints": {"lazy": 2}}),
+    "growing": (1, 1, 128, 512, 64, "none", 1, -1, {"hints": {"lag": 2}}),
+    "huge": (1, 1, 128, 384, 64, "none", 1, 1e12, {"hints": {"lag": 2}}),
     "lazy-three": (
         1,
         1,
@@ -61,13 +62,13 @@ CASES = {
         "causal",
         1,
         -1,
-        {"hints": {"lazy": 2, "rows": 192}, "blocks": 2},
+        {"hints": {"lag": 2, "rows": 192}, "blocks": 2},
     ),
     "d256": (1, 1, 128, 192, 256, "none", 1, 1, {}),
     "d192-causal": (1, 1, 150, 150, 192, "causal", 1, 4, {}),
     "three": (1, 1, 384, 400, 128, "none", 1, 4, {"hints": {"rows": 192}}),
     "three-queue": (1, 2, 500, 500, 64, "causal", 1, 4, {"hints": {"rows": 192}, "blocks": 2}),
-    "resident": (1, 2, 256, 256, 64, "causal", 2, 1, {"hints": {"operand": 2}, "blocks": 1}),
+    "resident": (1, 2, 256, 256, 64, "causal", 2, 1, {"hints": {"operand": "shared"}, "blocks": 1}),
     "few-half": (1, 16, 1, 1024, 64, "none", 1, 1, {"hints": {"blocks": 2, "split": 4}}),
     "few-cluster": (
         2,
@@ -97,7 +98,7 @@ CASES = {
 
 
 def compiled(
-    path: Path, chip: str, hints: dict[str, int], kind: str = "stream"
+    path: Path, chip: str, hints: dict[str, Hint], kind: str = "stream"
 ) -> redfuse.Executable:
     """A program of one kernel, with hints for the model's first choice."""
     options: dict = {"cache": False, "tuned": False, "schedule": "stream"}
@@ -147,8 +148,8 @@ def test_attention(name: str, tmp_path: Path) -> None:
 ROUTING = {
     "whole": (70, 128, 40, 3, {"split": 1}),
     "halves": (64, 320, 64, 8, {"split": 2}),
-    "eighths": (100, 576, 64, 6, {"rows": 128, "split": 8, "ahead": 3, "late": 2}),
-    "wide": (33, 512, 128, 8, {"split": 4, "ahead": 9}),
+    "eighths": (100, 576, 64, 6, {"rows": 128, "split": 8, "ahead": 2, "late": True}),
+    "wide": (33, 512, 128, 8, {"split": 4, "ahead": 8}),
 }
 
 

@@ -216,10 +216,8 @@ void RegisterPlanner::dealResident() {
     threads = std::min<int64_t>(threads * 2, kBlockThreads * layout.cluster);
   if (layout.readsAgain)
     threads = std::min<int64_t>(kThreadsOfUnit / 2, llvm::PowerOf2Ceil(most));
-  if (int64_t asked = hintOf("threads"))
-    threads = std::clamp<int64_t>(llvm::bit_floor(uint64_t(asked)), limits.warp,
-                                  kBlockThreads) *
-              layout.cluster;
+  if (hints.threads)
+    threads = std::max<int64_t>(*hints.threads, limits.warp) * layout.cluster;
   layout.threads = threads;
   SmallVector<unsigned> order;
   if (row) {
@@ -372,8 +370,8 @@ void RegisterPlanner::chooseRepeats() {
                                      : kStep;
   if (layout.loadsStepsAhead)
     most /= 2;
-  if (int64_t asked = hintOf("step"))
-    most = asked;
+  if (hints.step)
+    most = *hints.step;
   while (elements > 0 && elements * share.repeats * 2 <= most &&
          share.repeats < kMostRepeats && share.getSpan() * 2 <= capacity[*main])
     share.repeats *= 2;
@@ -506,8 +504,8 @@ RegisterPlanner::keptInputOf(const TensorAccess &access) const {
 /// as many threads as there can be take turns, and the first-level cache has the
 /// tiles of both beside what all blocks read.
 bool RegisterPlanner::chooseAgain() {
-  bool isAsked = hintOf("keep") == 1;
-  int64_t threads = hintOf("threads") ? hintOf("threads") : kThreadsOfUnit / 2;
+  bool isAsked = hints.keep == false;
+  int64_t threads = hints.threads.value_or(kThreadsOfUnit / 2);
   int64_t blocks = std::max<int64_t>(1, kThreadsOfUnit / threads);
   double elements = 0, bytes = 0;
   for (const TensorAccess &access : accesses) {
@@ -516,8 +514,8 @@ bool RegisterPlanner::chooseAgain() {
       bytes += bytesOfTile(access) * (isSharedByBlocks(access) ? 1 : blocks);
   }
   // Shared memory and the first-level cache are one memory.
-  if (sharedBytes == 0 || bytes > double(sharedBytes) || hintOf("loop") != 0 ||
-      hintOf("keep") == 2 || hintOf("cluster") > 1 || mergesInLaunch(kernel) ||
+  if (sharedBytes == 0 || bytes > double(sharedBytes) || hints.loop ||
+      hints.keep == true || hints.cluster > 1 || mergesInLaunch(kernel) ||
       (space.schedule && space.schedule.getKind() == ScheduleKind::Split) ||
       elements > 2 * kBlockElements || (!isAsked && elements <= kBlockElements))
     return false;
@@ -531,19 +529,19 @@ bool RegisterPlanner::chooseAgain() {
 /// more than the registers of one of several blocks, what all read would come from
 /// the second-level cache for every tile.
 bool RegisterPlanner::chooseStaged() {
-  int64_t asked = hintOf("loop");
   double elements = 0;
   bool isShared = false;
   for (const TensorAccess &access : accesses) {
     elements = std::max(elements, bytesOfTile(access) / access.bytes);
     isShared |= isSharedByBlocks(access);
   }
-  if (sharedBytes == 0 || asked == 1 || hintOf("keep") == 1 ||
-      hintOf("cluster") > 1 || mergesInLaunch(kernel) ||
+  if (sharedBytes == 0 || hints.loop == LoopLoads::Registers ||
+      hints.keep == false || hints.cluster > 1 || mergesInLaunch(kernel) ||
       elements > 2 * kBlockElements ||
       (space.schedule && space.schedule.getKind() == ScheduleKind::Split) ||
-      (asked != 2 && (!isShared || elements <= kBlockElements ||
-                      countTiles() < kRounds * getTargetOf(kernel).getUnits())))
+      (hints.loop != LoopLoads::Copies &&
+       (!isShared || elements <= kBlockElements ||
+        countTiles() < kRounds * getTargetOf(kernel).getUnits())))
     return false;
   int64_t all = kExchangeBytes;
   bool hasOwn = false;
@@ -563,8 +561,7 @@ bool RegisterPlanner::chooseStaged() {
     return false;
   }
   layout.leastBlocksPerUnit = std::min<int64_t>(
-      blocks,
-      hintOf("blocks") ? hintOf("blocks") : kThreadsOfUnit / kStayingThreads);
+      blocks, hints.blocks.value_or(kThreadsOfUnit / kStayingThreads));
   return isStaged = true;
 }
 
@@ -643,13 +640,13 @@ std::optional<RegisterLayout> RegisterPlanner::run() {
   lanes = layout;
   bool readsTwice = isMapped && space.schedule.getKind() != ScheduleKind::Split;
   if (readsTwice && streamed.count() == 1 && layout.cluster == 1 &&
-      hintOf("keep") != 1 && chooseKept()) {
+      hints.keep != false && chooseKept()) {
     dealStreamed(kKeepingThreads);
     if (complete())
       return finish();
     layout = lanes;
   }
-  int64_t asked = hintOf("threads"),
+  int64_t asked = hints.threads.value_or(0),
           most = asked ? std::max<int64_t>(asked, 128)
                        : countStreamingThreads(readsTwice);
   for (bool isAhead : {true, false})

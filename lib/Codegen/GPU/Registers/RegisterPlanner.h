@@ -30,8 +30,8 @@ public:
   RegisterPlanner(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
                   const KernelPrograms &programs, const DeviceLimits &limits)
       : kernel(kernel), launch(launch), space(space), programs(programs),
-        limits(limits), sharedBytes(limits.sharedBytes),
-        capacity(space.numDims),
+        limits(limits), hints(hintsOf(space.schedule)),
+        sharedBytes(limits.sharedBytes), capacity(space.numDims),
         together(space.numDims, llvm::SmallBitVector(space.numDims)),
         streamed(space.numDims), reduced(space.numDims) {}
 
@@ -46,9 +46,6 @@ private:
   void giveThreads(unsigned d, int64_t threads);
   void dealResident();
   void dealStreamed(int64_t threads);
-  int64_t hintOf(llvm::StringRef name) const {
-    return space.schedule ? space.schedule.getHint(name) : 0;
-  }
   bool isGrid(unsigned d) const {
     return space.schedule && llvm::is_contained(space.schedule.getGrid(), d);
   }
@@ -64,7 +61,7 @@ private:
   bool chooseStepsAhead();
   void chooseAwaiting();
   bool exchangesInSteps() const;
-  int64_t chooseEarly() const;
+  SharedLoads chooseEarly() const;
   void chooseCaching();
   void chooseAhead();
   bool isInOnePiece(const TensorAccess &access) const;
@@ -81,7 +78,7 @@ private:
   }
   /// All blocks read it, and each where it is used.
   bool isLoadedLate(mlir::BlockArgument argument) const {
-    return hintOf("early") != 2 &&
+    return hints.early != SharedLoads::WithRest &&
            llvm::all_of(accesses, [&](const TensorAccess &a) {
              return a.argument != argument || isSharedByBlocks(a);
            });
@@ -106,6 +103,7 @@ private:
   const KernelSpace &space;
   const KernelPrograms &programs;
   DeviceLimits limits;
+  Hints hints;
   /// Of a multiprocessor; 0: nothing is kept there.
   int64_t sharedBytes;
   /// Positions of each dim in a tile; of a streamed dim, in all.

@@ -18,9 +18,9 @@ bool RegisterPlanner::chooseCluster(bool isHeld) {
   }
   // Blocks wait for each other: where there are tiles for all multiprocessors, a
   // block that waits for nobody is faster.
-  int64_t cluster = 1, asked = isSplit ? 0 : hintOf("cluster");
+  int64_t cluster = 1, asked = isSplit ? 0 : hints.cluster.value_or(0);
   if (isHeld) {
-    double most = hintOf("loop") ? 2 * kBlockElements : kBlockElements;
+    double most = hints.loop ? 2 * kBlockElements : kBlockElements;
     while (elements > most && cluster * kClusterElements < elements)
       cluster *= 2;
     if (cluster > 1 && asked == 0)
@@ -33,7 +33,6 @@ bool RegisterPlanner::chooseCluster(bool isHeld) {
       cluster *= 2;
   }
   if (asked != 0) {
-    asked = llvm::bit_floor(uint64_t(asked));
     if (isHeld && asked < cluster)
       return false;
     cluster = asked;
@@ -49,8 +48,8 @@ bool RegisterPlanner::chooseCluster(bool isHeld) {
 void RegisterPlanner::chooseOccupancy() {
   int64_t threads = layout.getThreadsOfBlock();
   int64_t most = kThreadsOfUnit / threads;
-  if (int64_t asked = hintOf("blocks")) {
-    layout.leastBlocksPerUnit = std::min(asked, most);
+  if (hints.blocks) {
+    layout.leastBlocksPerUnit = std::min(*hints.blocks, most);
     return;
   }
   // What all blocks read takes no registers while other data is awaited.
@@ -80,7 +79,7 @@ void RegisterPlanner::chooseRounds() {
                                       int64_t(bytesOfTile(access))});
     return;
   }
-  if (streamed.any() || hintOf("loop") == 0 || mergesInLaunch(kernel))
+  if (streamed.any() || !hints.loop || mergesInLaunch(kernel))
     return;
   double next = 0;
   for (const TensorAccess &access : accesses)
@@ -90,8 +89,8 @@ void RegisterPlanner::chooseRounds() {
   int64_t threads = layout.getThreadsOfBlock();
   int64_t blocks =
       std::min<int64_t>(kRegisters / (all * threads), kThreadsOfUnit / threads);
-  if (int64_t asked = hintOf("blocks"))
-    blocks = std::min(asked, kThreadsOfUnit / threads);
+  if (hints.blocks)
+    blocks = std::min(*hints.blocks, kThreadsOfUnit / threads);
   if (blocks < 1)
     return;
   layout.loopingBlocks = layout.leastBlocksPerUnit = blocks;
@@ -99,13 +98,12 @@ void RegisterPlanner::chooseRounds() {
   layout.staysPacked = true;
 }
 
-/// When a thread loads what all blocks read: where it is used (1), with the rest (2),
-/// or before the last exchange of a reduction, which then takes the time that the
-/// loads take (3). It takes registers: enough of the rest should be under way none
-/// the less.
-int64_t RegisterPlanner::chooseEarly() const {
+/// When a thread loads what all blocks read: where it is used, with the rest, or before
+/// the last exchange of a reduction, which then takes the time that the loads take. It
+/// takes registers: enough of the rest should be under way none the less.
+SharedLoads RegisterPlanner::chooseEarly() const {
   if (streamed.any() || layout.loopingBlocks != 0 || layout.readsAgain)
-    return 1;
+    return SharedLoads::AtUse;
   double registers = kTemporaries, own = 0;
   for (const TensorAccess &access : accesses)
     if (access.isInput) {
@@ -116,12 +114,12 @@ int64_t RegisterPlanner::chooseEarly() const {
   int64_t blocks = std::min<int64_t>(kRegisters / (registers * threads),
                                      kThreadsOfUnit / threads);
   if (double(blocks) * own < kUnderWayBytes)
-    return 1;
+    return SharedLoads::AtUse;
   bool isOfWarps = llvm::all_of(reduced.set_bits(), [&](unsigned d) {
     const DimShare &share = layout.dims[d];
     return (share.threads << share.bit) <= limits.warp;
   });
-  return isOfWarps ? 3 : 2;
+  return isOfWarps ? SharedLoads::BeforeExchange : SharedLoads::WithRest;
 }
 
 /// Where all blocks read the same, the first-level cache is for that.
@@ -132,21 +130,19 @@ void RegisterPlanner::chooseCaching() {
                bytesOfTile(access) >= kSharedInputBytes;
       }))
     return;
-  int64_t early = hintOf("early");
-  if (early == 0)
-    early = chooseEarly();
-  layout.loadsSharedLate = early != 2;
-  layout.loadsSharedBeforeExchange = early == 3 && streamed.none() &&
-                                     layout.loopingBlocks == 0 &&
-                                     !layout.readsAgain;
+  SharedLoads early = hints.early ? *hints.early : chooseEarly();
+  layout.loadsSharedLate = early != SharedLoads::WithRest;
+  layout.loadsSharedBeforeExchange =
+      early == SharedLoads::BeforeExchange && streamed.none() &&
+      layout.loopingBlocks == 0 && !layout.readsAgain;
   if (layout.loadsSharedBeforeExchange)
     layout.staysPacked = true;
   // What is loaded ahead in a loop is not moved behind other work so.
-  int64_t past = hintOf("cached");
-  if (past == 0)
-    past = layout.loopingBlocks != 0 ? 3 : 0;
+  Bypass past = hints.bypass.value_or(layout.loopingBlocks != 0 ? Bypass::All
+                                                                : Bypass::None);
   for (const TensorAccess &access : accesses) {
-    if ((past & (access.isInput ? 1 : 2)) == 0)
+    if (past != Bypass::All &&
+        past != (access.isInput ? Bypass::Inputs : Bypass::Results))
       continue;
     bool isOwn = true;
     for (unsigned d = 0; d < space.numDims; ++d)
@@ -169,8 +165,7 @@ void RegisterPlanner::chooseCaching() {
 void RegisterPlanner::chooseAhead() {
   bool isSplit =
       space.schedule && space.schedule.getKind() == ScheduleKind::Split;
-  int64_t asked = hintOf("ahead");
-  if (!limits.overlapsLaunches || isSplit || asked == 1)
+  if (!limits.overlapsLaunches || isSplit || hints.prefetch == 0)
     return;
   double bytes = 0, tiles = countTiles();
   for (const TensorAccess &access : accesses)
@@ -179,10 +174,10 @@ void RegisterPlanner::chooseAhead() {
                               int64_t(bytesOfTile(access))});
       bytes += bytesOfTile(access);
     }
-  double most = asked > 2 ? double(asked) * 1e6 : kAheadBytes;
+  double most = hints.prefetch ? double(*hints.prefetch) * 1e6 : kAheadBytes;
   // Without a cluster all of it pays where the blocks of two such kernels run at a
   // time; of others, some take the place of those that have ended while others go on.
-  if (layout.cluster == 1 && asked < 2 &&
+  if (layout.cluster == 1 && !hints.prefetch &&
       (bytes * tiles > kShortBytes ||
        2 * tiles * layout.threads >
            double(kThreadsOfUnit) * getTargetOf(kernel).getUnits() ||
@@ -252,8 +247,8 @@ void RegisterPlanner::chooseAwaiting() {
   auto isWalked = [&](const TensorAccess &access) {
     return access.isInput && access.dims.anyCommon(streamed);
   };
-  if (int64_t asked = hintOf("await"))
-    layout.awaitsLoads = limits.overlapsLaunches && asked == 2;
+  if (hints.await)
+    layout.awaitsLoads = limits.overlapsLaunches && *hints.await;
   else
     layout.awaitsLoads =
         limits.overlapsLaunches && layout.kept.empty() && hasFewBlocks() &&
@@ -271,7 +266,7 @@ void RegisterPlanner::chooseAwaiting() {
 /// Whether one step is loaded while the other is computed: where all blocks run at
 /// a time with the registers for both, and have some steps each.
 bool RegisterPlanner::chooseStepsAhead() {
-  bool isAsked = hintOf("loop") != 0;
+  bool isAsked = hints.loop.has_value();
   bool isSplit =
       space.schedule && space.schedule.getKind() == ScheduleKind::Split;
   if (streamed.count() != 1 || !layout.kept.empty() || isMapped)
@@ -290,8 +285,8 @@ bool RegisterPlanner::chooseStepsAhead() {
        countTiles() > double(blocks) * getTargetOf(kernel).getUnits()))
     return false;
   layout.leastBlocksPerUnit = std::max<int64_t>(1, blocks);
-  if (int64_t asked = hintOf("blocks"))
-    layout.leastBlocksPerUnit = asked;
+  if (hints.blocks)
+    layout.leastBlocksPerUnit = *hints.blocks;
   for (const TensorAccess &access : accesses)
     if (access.isInput && access.dims.anyCommon(streamed) &&
         !isSharedByBlocks(access) && access.contiguous)

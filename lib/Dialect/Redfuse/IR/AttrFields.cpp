@@ -91,6 +91,22 @@ struct FieldOf<ArrayRef<T>> {
   }
 };
 
+/// What may be missing.
+template <typename T>
+struct FieldOf<std::optional<T>> {
+  using Held = std::optional<T>;
+  static constexpr StringLiteral expected = FieldOf<T>::expected;
+  static Attribute write(MLIRContext *context, std::optional<T> value) {
+    return value ? FieldOf<T>::write(context, *value) : Attribute();
+  }
+  static std::optional<Held> read(Attribute attr) {
+    if (!attr)
+      return Held();
+    Held value = FieldOf<T>::read(attr);
+    return value ? std::optional<Held>(value) : std::nullopt;
+  }
+};
+
 /// Attributes are fields as they are, and may be missing.
 template <typename T>
 struct FieldOf<T, std::enable_if_t<std::is_base_of_v<Attribute, T>>> {
@@ -131,19 +147,22 @@ public:
 
   template <typename AttrT>
   Attribute read() {
-    return read<AttrT>(decltype(std::declval<AttrT>().getFieldValues())());
+    using Values = decltype(std::declval<AttrT>().getFieldValues());
+    return read<AttrT>(Values(),
+                       std::make_index_sequence<std::tuple_size_v<Values>>());
   }
 
 private:
-  template <typename AttrT, typename... Ts>
-  Attribute read(std::tuple<Ts...>) {
-    const StringLiteral *name = AttrT::fieldNames;
+  template <typename AttrT, typename... Ts, size_t... numbers>
+  Attribute read(std::tuple<Ts...>, std::index_sequence<numbers...>) {
     // In braces the fields are read from left to right.
     std::tuple<std::optional<typename FieldOf<Ts>::Held>...> held{
-        readField<Ts>(*name++)...};
+        readField<AttrT, Ts>(AttrT::fieldNames[numbers])...};
     for (NamedAttribute field : fields)
       if (!seen.contains(field.getName()))
-        return emitError() << "no field is called " << field.getName(),
+        return emitError() << "no " << kindOf<AttrT>() << " is called "
+                           << field.getName() << "; expected one of "
+                           << llvm::join(spelled, ", "),
                Attribute();
     return std::apply(
         [&](auto &...values) -> Attribute {
@@ -155,22 +174,54 @@ private:
         held);
   }
 
-  template <typename T>
+  template <typename AttrT>
+  static StringRef kindOf() {
+    return std::is_same_v<AttrT, HintsAttr> ? "hint" : "field";
+  }
+
+  template <typename AttrT, typename T>
   std::optional<typename FieldOf<T>::Held> readField(StringRef name) {
-    auto spelled = StringAttr::get(fields.getContext(),
-                                   llvm::convertToSnakeFromCamelCase(name));
-    seen.insert(spelled);
-    auto value = FieldOf<T>::read(fields.get(spelled));
-    if (!value)
-      emitError() << "field " << spelled << ": expected "
-                  << FieldOf<T>::expected;
+    spelled.push_back(llvm::convertToSnakeFromCamelCase(name));
+    auto key = StringAttr::get(fields.getContext(), spelled.back());
+    seen.insert(key);
+    auto value = FieldOf<T>::read(fields.get(key));
+    if (value)
+      return value;
+    StringRef expected = FieldOf<T>::expected;
+    if constexpr (std::is_same_v<AttrT, HintsAttr>)
+      expected = HintsAttr::getExpected(name);
+    emitError() << kindOf<AttrT>() << " " << key << ": expected " << expected;
     return value;
   }
 
   DictionaryAttr fields;
   function_ref<InFlightDiagnostic()> emitError;
+  SmallVector<std::string> spelled;
   llvm::SmallDenseSet<StringAttr> seen;
 };
+} // namespace
+
+/// The hints of a schedule are fields, too.
+template <>
+struct FieldOf<HintsAttr> {
+  using Held = HintsAttr;
+  static constexpr StringLiteral expected = "hints by their names";
+  static Attribute write(MLIRContext *, HintsAttr hints) {
+    return hints ? fieldsOf(hints) : DictionaryAttr();
+  }
+  static std::optional<Held> read(Attribute attr) {
+    auto given = dyn_cast_or_null<DictionaryAttr>(attr);
+    if (!given)
+      return attr ? std::nullopt : std::optional(HintsAttr());
+    auto emitError = [&] {
+      return mlir::emitError(UnknownLoc::get(attr.getContext()));
+    };
+    Attribute made = FieldReader(given, emitError).read<HintsAttr>();
+    return made ? std::optional(cast<HintsAttr>(made)) : std::nullopt;
+  }
+};
+
+namespace {
 
 /// The attributes of the dialect.
 template <typename... AttrTs>

@@ -1,5 +1,5 @@
 //===- RedfuseDialect.cpp - registration, attributes, reducers ------------===//
-#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "Hints.h"
 
 #include "redfuse/Support/Chips.h"
 
@@ -21,6 +21,25 @@ using namespace redfuse;
 #include "redfuse/Dialect/Redfuse/IR/RedfuseDialect.cpp.inc"
 #include "redfuse/Dialect/Redfuse/IR/RedfuseEnums.cpp.inc"
 #include "redfuse/Dialect/Redfuse/IR/RedfuseInterfaces.cpp.inc"
+
+/// Whether a hint is in its range; others than numbers are by their type.
+template <typename T>
+static bool checkHint(function_ref<InFlightDiagnostic()>, StringRef,
+                      std::optional<T>, int64_t, int64_t, int64_t, bool) {
+  return true;
+}
+
+static bool checkHint(function_ref<InFlightDiagnostic()> emitError,
+                      StringRef name, std::optional<int64_t> value,
+                      int64_t least, int64_t most, int64_t multiple,
+                      bool isPower) {
+  if (!value || (*value >= least && *value <= most && *value % multiple == 0 &&
+                 (!isPower || llvm::isPowerOf2_64(*value))))
+    return true;
+  emitError() << "hint '" << name << "' is " << *value << "; expected "
+              << HintsAttr::getExpected(name);
+  return false;
+}
 
 #define GET_ATTRDEF_CLASSES
 #include "redfuse/Dialect/Redfuse/IR/RedfuseAttrs.cpp.inc"
@@ -48,8 +67,8 @@ void RedfuseDialect::initialize() {
       >();
 }
 
-/// The largest number that is asked for or planned.
-static constexpr int64_t kMostOfHint = 1 << 20;
+/// The largest number that is planned.
+static constexpr int64_t kMostPlanned = 1 << 20;
 /// In halves of a power of 2: that sums of what is so much larger do not overflow.
 static constexpr int64_t kMostLag = 16;
 
@@ -66,7 +85,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
            Attribute();
   SmallVector<int64_t> grid, tiles, stream;
   StringAttr reason;
-  DictionaryAttr hints;
+  HintsAttr hints;
   int64_t parts = 0, lazy = 0;
   auto parseDims = [&](SmallVector<int64_t> &dims) {
     return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
@@ -97,7 +116,9 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
     else if (keyword == "reason")
       parsed = parser.parseAttribute(reason);
     else if (keyword == "hints")
-      parsed = parser.parseAttribute(hints);
+      parsed =
+          success((hints = parseHints(parser, AsmParser::Delimiter::Braces)) !=
+                  nullptr);
     else
       return parser.emitError(entryLoc)
                  << "expected grid, tiles, stream, parts, lazy, hints or "
@@ -112,11 +133,6 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return parser.getChecked<ScheduleAttr>(loc, parser.getContext(), *kind, grid,
                                          tiles, stream, reason, parts, lazy,
                                          hints);
-}
-
-int64_t ScheduleAttr::getHint(StringRef name) const {
-  auto hint = getHints() ? getHints().getAs<IntegerAttr>(name) : IntegerAttr();
-  return hint ? hint.getInt() : 0;
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -135,8 +151,11 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     printer << ", parts = " << getParts();
   if (getLazy() != 0)
     printer << ", lazy = " << getLazy();
-  if (getHints())
-    printer << ", hints = " << getHints();
+  if (getHints()) {
+    printer << ", hints = {";
+    printHints(printer, getHints());
+    printer << "}";
+  }
   if (getReason())
     printer << ", reason = " << getReason();
   printer << ">";
@@ -146,24 +165,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ScheduleKind kind, ArrayRef<int64_t> grid,
                                    ArrayRef<int64_t> tiles,
                                    ArrayRef<int64_t> stream, StringAttr,
-                                   int64_t parts, int64_t lazy,
-                                   DictionaryAttr hints) {
-  static constexpr StringLiteral kHints[] = {
-      "ahead", "await", "blocks", "cached", "cluster", "columns", "early",
-      "keep",  "late",  "lazy",   "loop",   "operand", "queue",   "rows",
-      "slots", "split", "step",   "store",  "threads"};
-  for (NamedAttribute hint :
-       hints ? hints.getValue() : ArrayRef<NamedAttribute>()) {
-    auto value = dyn_cast<IntegerAttr>(hint.getValue());
-    if (!llvm::is_contained(kHints, hint.getName().strref()))
-      return emitError() << "no hint is called " << hint.getName()
-                         << "; expected one of "
-                         << llvm::join(ArrayRef(kHints), ", ");
-    if (!value || !value.getType().isInteger(64) || value.getInt() <= 0 ||
-        value.getInt() > kMostOfHint)
-      return emitError() << "hint " << hint.getName()
-                         << ": expected an i64 from 1 to " << kMostOfHint;
-  }
+                                   int64_t parts, int64_t lazy, HintsAttr) {
   auto inRange = [&](int64_t d) {
     return d >= 0 && d < static_cast<int64_t>(tiles.size());
   };
@@ -239,7 +241,7 @@ MatrixPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return diag;
   };
   auto checkRange = [&](StringRef name, int64_t value, int64_t least,
-                        int64_t most = kMostOfHint) -> LogicalResult {
+                        int64_t most = kMostPlanned) -> LogicalResult {
     if (value >= least && value <= most)
       return success();
     return emitError() << "'" << name << "' is " << value << "; expected from "

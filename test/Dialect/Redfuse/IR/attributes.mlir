@@ -1,6 +1,6 @@
 // RUN: redfuse-opt %s -split-input-file -verify-diagnostics | FileCheck %s
 
-// CHECK: hints = #redfuse.schedule<stream, grid = [0], tiles = [64, 128], stream = [1], hints = {columns = 64 : i64, rows = 128 : i64, slots = 3 : i64}>
+// CHECK: hints = #redfuse.schedule<stream, grid = [0], tiles = [64, 128], stream = [1], hints = {columns = 64, rows = 128, slots = 3}>
 // CHECK-SAME: map = #redfuse.schedule<map, grid = [0, 1], tiles = [1, 64]>
 // CHECK-SAME: matrices = #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1, cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 32, ahead = 0, late = false, lag = 1>
 // CHECK-SAME: multipass = #redfuse.schedule<multipass, grid = [0], tiles = [4, 0, 32]>
@@ -96,18 +96,38 @@ module attributes {redfuse.a = #redfuse.schedule<map, blocks = [1]>} {}
 
 // -----
 
-// expected-error @below {{no hint is called "colour"; expected one of ahead, await, blocks, cached, cluster, columns, early, keep, late, lazy, loop, operand, queue, rows, slots, split, step, store, threads}}
+// expected-error @below {{no hint is called "colour"; expected one of rows, columns, queue, cached, operand, staged, lag, split, slots, threads, blocks, cluster, ahead, late, step, loop, bypass, early, await, prefetch, keep}}
 module attributes {redfuse.a = #redfuse.schedule<map, hints = {colour = 3}>} {}
 
 // -----
 
-// expected-error @below {{hint "rows": expected an i64 from 1 to 1048576}}
-module attributes {redfuse.a = #redfuse.schedule<map, hints = {rows = -64}>} {}
+// expected-error @below {{hint 'rows' is 100; expected 64 to 192, a multiple of 64}}
+module attributes {redfuse.a = #redfuse.schedule<map, hints = {rows = 100}>} {}
 
 // -----
 
-// expected-error @below {{hint "slots": expected an i64 from 1 to 1048576}}
-module attributes {redfuse.a = #redfuse.schedule<map, hints = {slots = 3 : i32}>} {}
+// expected-error @below {{hint 'threads' is 96; expected 32 to 1024, a power of 2}}
+module attributes {redfuse.a = #redfuse.schedule<map, hints = {threads = 96}>} {}
+
+// -----
+
+// expected-error @below {{hint "queue": expected true or false}}
+module attributes {redfuse.a = #redfuse.schedule<map, hints = {queue = 2}>} {}
+
+// -----
+
+// expected-error @below {{hint "early": expected one of at_use, with_rest, before_exchange}}
+module attributes {redfuse.a = #redfuse.schedule<map, hints = {early = late}>} {}
+
+// -----
+
+// expected-error @below {{'rows' given twice}}
+module attributes {redfuse.a = #redfuse.schedule<map, hints = {rows = 64, rows = 128}>} {}
+
+// -----
+
+// expected-error @below {{hint "slots": expected 1 to 1024}}
+module attributes {redfuse.a = #redfuse.schedule<map, hints = {slots = many}>} {}
 
 // -----
 

@@ -45,6 +45,11 @@ using mlir::ValueRange;
 
 namespace redfuse {
 
+/// What is asked of a generator: a member for each hint, empty where it chooses.
+using Hints = HintsAttr::Values;
+/// Those of a schedule; null is one without any.
+Hints hintsOf(ScheduleAttr schedule);
+
 /// The identity of `reducer` on `type`, or null where it has none that is one
 /// constant (argmax, argmin and top-k, whose state is a pair). `operand` is the
 /// position of the reduced operand.

@@ -5,6 +5,7 @@
 include "redfuse/Dialect/Redfuse/IR/RedfuseDialect.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
+include "redfuse/Dialect/Redfuse/IR/RedfuseHints.td"
 
 def Redfuse_ReducerAttr : I32EnumAttr<"Reducer", "how a reduction combines", [
     I32EnumAttrCase<"Add", 0, "add">,
@@ -74,6 +75,48 @@ class Redfuse_Attr<string name, string attrMnemonic>
   let extraClassDeclaration = fieldAccess;
 }
 
+defvar Redfuse_HintText = Redfuse_HintTexts<Redfuse_HintNumbers>;
+
+def Redfuse_HintsAttr : Redfuse_Attr<"Hints", "hints"> {
+  let summary = "what is asked of a generator that chooses more than tiles";
+  let description = [{
+    What is not named, or cannot be had, is the generator's own choice, and what is for
+    other kinds of kernels changes nothing ([Tuning](../user/tuning.md#hints) says which
+    hints are for which). Other names are refused, and values that no kernel can take.
+
+    Example: `#redfuse.hints<rows = 128, columns = 64, queue = true, operand = shared>`;
+    in a schedule it is `hints = {rows = 128, columns = 64, queue = true}`.
+  }];
+  let parameters = Redfuse_Hints;
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = !strconcat(fieldAccess, [{
+    /// What is asked for; others are not there.
+    struct Values {
+  }], Redfuse_HintText.members, [{
+    };
+    Values getValues() const {
+      return std::apply([](auto... values) { return Values{values...}; },
+                        getFieldValues());
+    }
+    /// What a hint takes, for people.
+    static ::llvm::StringRef getExpected(::llvm::StringRef name);
+    /// The whole table, as JSON.
+    static ::llvm::StringRef getTable();
+  }]);
+  let extraClassDefinition = !strconcat(
+      "::llvm::LogicalResult $cppClass::verify(",
+      "::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError",
+      Redfuse_HintText.parameters, ") {\n  return ::mlir::success(",
+      Redfuse_HintText.checks, ");\n}\n\n",
+      "::llvm::StringRef $cppClass::getExpected(::llvm::StringRef name) {\n",
+      "  static constexpr ::llvm::StringLiteral expected[] = {",
+      Redfuse_HintText.expected, "};\n",
+      "  return expected[::llvm::find(fieldNames, name) - ::std::begin(fieldNames)];\n",
+      "}\n\n::llvm::StringRef $cppClass::getTable() {\n  return R\"json([",
+      Redfuse_HintText.json, "])json\";\n}\n");
+}
+
 def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
   let summary = "how a kernel walks its iteration space";
   let description = [{
@@ -93,44 +136,7 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     On a kernel, the last dim of `grid` is the number of the segment: a block
     folds that segment alone.
 
-    `hints` are for generators that choose more than tiles, by name; what is not
-    named, or cannot be had, is the generator's own choice, and what is for other
-    kernels changes nothing. Other names are refused.
-
-    Of kernels on matrix units:
-
-    - `rows` of a block: 64, 128, or more for three warpgroups
-    - `columns` of a step over the streamed dim, at most; a multiple of 16
-    - `slots` of the ring of tiles in shared memory, at most
-    - `split`: blocks that share a long sum, or the segments of a fold
-    - `cluster`: how many of these blocks are one cluster, a power of 2
-    - `blocks` of a multiprocessor: 2 halves the shared memory of each
-    - `ahead`: 1 more than the steps whose tiles the L2 cache is asked for before the
-      kernel waits for the one before it (1: none)
-    - `late`: 2: blocks of the kernel behind come when all copies of this one are
-      under way, not as soon as there is room
-    - `queue`: 1: tiles are dealt out before the launch, 2: a block asks for the next
-    - `cached`: MiB that tiles one behind the other find in the L2 cache
-    - `operand`: 1: left operands in registers, 2: in shared memory (if of three groups)
-    - `store`: 1: results are stored by threads, 2: by bulk copies from shared memory
-    - `lazy`: 1: pivots are maxima, more: they may lag by half as many powers of 2
-
-    Of kernels in registers:
-
-    - `threads` of a block, a power of 2
-    - `blocks` of a multiprocessor that run at a time: a limit to the registers of each
-    - `cluster`: blocks that share a tile, a power of 2
-    - `loop`: 1: a block walks tiles, or the steps of a fold, in registers and loads
-      the next one ahead; 2: by copies to shared memory
-    - `step`: elements of a thread in a step of a fold, at most
-    - `keep`: of rows that are read twice 1: they are read again, 2: shared memory
-      keeps them
-    - `early`: what all blocks read is loaded 1: where it is used, 2: with the rest,
-      3: before the last exchange of a reduction
-    - `cached`, a sum: 1: inputs, 2: results go past the L1 cache; 4: neither does
-    - `await`: 1: no, 2: all loads of a step are awaited before threads combine
-    - `ahead`: 1: no, 2: the L2 cache is asked for inputs before the kernel waits for
-      the one before it, more: for so many MB of them
+    `hints` ask for what generators choose besides tiles ([HintsAttr](#hintsattr)).
 
     Example:
 
@@ -147,19 +153,15 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     OptionalParameter<"::mlir::StringAttr">:$reason,
     DefaultValuedParameter<"int64_t", "0">:$parts,
     DefaultValuedParameter<"int64_t", "0">:$lazy,
-    OptionalParameter<"::mlir::DictionaryAttr">:$hints);
+    OptionalParameter<"::redfuse::HintsAttr">:$hints);
   let skipDefaultBuilders = 1;
   let builders = [
     AttrBuilder<(ins "ScheduleKind":$kind, "::llvm::ArrayRef<int64_t>":$grid,
                      "::llvm::ArrayRef<int64_t>":$tiles, "::llvm::ArrayRef<int64_t>":$stream,
                      "::mlir::StringAttr":$reason, CArg<"int64_t", "0">:$parts,
-                     CArg<"int64_t", "0">:$lazy, CArg<"::mlir::DictionaryAttr", "{}">:$hints),
+                     CArg<"int64_t", "0">:$lazy, CArg<"::redfuse::HintsAttr", "{}">:$hints),
       [{ return $_get($_ctxt, kind, grid, tiles, stream, reason, parts, lazy, hints); }]>
   ];
-  let extraClassDeclaration = fieldAccess # [{
-    /// What is asked of the generator under this name; 0: nothing.
-    int64_t getHint(::llvm::StringRef name) const;
-  }];
   // Entries after the kind may each be missing.
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

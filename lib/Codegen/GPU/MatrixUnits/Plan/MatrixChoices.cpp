@@ -107,7 +107,7 @@ std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers,
   for (MatrixProduct &product : plan.products)
     fronts += !product.isBack;
   int64_t longest = extentOf(*plan.stream).value_or(128);
-  int64_t wanted = space.schedule ? space.schedule.getHint("columns") : 0;
+  int64_t wanted = hintsOf(space.schedule).columns.value_or(0);
   for (int64_t width : {128, 112, 96, 80, 64, 48, 32, 16}) {
     if (width > std::max<int64_t>(16, llvm::alignTo(longest, 16)) ||
         (wanted && width > std::max<int64_t>(wanted, 16)))
@@ -128,15 +128,17 @@ std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers,
 /// Three warpgroups with 64 rows each, instead of two: while one computes, two
 /// multiply. Their left operands stay in shared memory, and a step is shorter.
 void MatrixPlanner::chooseThree() {
-  int64_t wantedRows = space.schedule.getHint("rows");
+  Hints hints = hintsOf(space.schedule);
+  int64_t wantedRows = hints.rows.value_or(0);
   bool isAsked = wantedRows > 128;
-  if (space.schedule.getHint("operand") == 2 || isAsked || !wantedRows)
+  bool isShared = hints.operand == LeftOperand::Shared;
+  if (isShared || isAsked || !wantedRows)
     for (MatrixProduct &product : plan.products)
       if (!product.isBack && !product.keptLeft)
         return;
   if (!plan.stream || plan.shares() > 1 || plan.consumers != 2)
     return;
-  if (space.schedule.getHint("operand") == 2)
+  if (isShared)
     for (MatrixProduct &product : plan.products)
       product.isResident = product.keptLeft.has_value();
   std::optional<int64_t> rows = extentOf(plan.m),
@@ -227,9 +229,10 @@ void MatrixPlanner::shareFold(int64_t tiles, int64_t rows) {
   std::optional<SharedFold> fold = shareable(tiles, rows);
   if (!fold)
     return;
+  Hints hints = hintsOf(space.schedule);
   Segments segments =
-      chooseSegments(*fold, plan.target, units, space.schedule.getHint("split"),
-                     space.schedule.getHint("cluster"));
+      chooseSegments(*fold, plan.target, units, hints.split.value_or(0),
+                     hints.cluster.value_or(0));
   plan.segments = segments.count;
   plan.cluster = segments.cluster;
 }
@@ -238,8 +241,9 @@ void MatrixPlanner::shareFold(int64_t tiles, int64_t rows) {
 /// leave multiprocessors idle, and their share of the bandwidth with them.
 void MatrixPlanner::chooseBlocks() {
   std::optional<int64_t> rows = extentOf(plan.m);
-  int64_t wantedRows = space.schedule.getHint("rows");
-  int64_t wantedSplit = space.schedule.getHint("split");
+  Hints hints = hintsOf(space.schedule);
+  int64_t wantedRows = hints.rows.value_or(0);
+  int64_t wantedSplit = hints.split.value_or(0);
   if (plan.target.hasWarpgroups)
     plan.consumers =
         (wantedRows ? wantedRows <= 64 : rows && *rows <= 64) ? 1 : 2;
@@ -254,7 +258,7 @@ void MatrixPlanner::chooseBlocks() {
       others *= plan.isColumn(d) ? llvm::divideCeil(*extent, plan.widths[d])
                                  : *extent;
     }
-  if (plan.stream && plan.consumers == 1 && !space.schedule.getHint("columns"))
+  if (plan.stream && plan.consumers == 1 && !hints.columns)
     plan.widths[*plan.stream] =
         std::min(plan.widths[*plan.stream], kFewRowsColumns);
   if (plan.stream)
@@ -313,16 +317,15 @@ std::optional<PlannedMatrix> MatrixPlanner::choose(int64_t ofChip) {
   if (!matchProducts() || !chooseWidths() || !checkBody())
     return std::nullopt;
   chooseBlocks();
-  ScheduleAttr hints = space.schedule;
+  Hints hints = hintsOf(space.schedule);
   if (plan.target.hasWarpgroups) {
     chooseThree();
-    int64_t blocks = hints.getHint("blocks");
     plan.isHalf = plan.stream && plan.consumers == 1 &&
-                  (blocks ? blocks == 2 : leavesRoom());
+                  (hints.blocks ? hints.blocks == 2 : leavesRoom());
   }
-  plan.slots = hints.getHint("slots");
-  if (int64_t store = hints.getHint("store"))
-    plan.isStaged = store == 2;
+  plan.slots = hints.slots.value_or(0);
+  if (hints.staged)
+    plan.isStaged = *hints.staged;
   std::optional<SharedLayout> layout = layOut();
   if (!layout)
     return std::nullopt;

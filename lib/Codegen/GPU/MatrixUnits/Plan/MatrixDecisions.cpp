@@ -26,29 +26,26 @@ static bool hasNoRoomForLazy(const MatrixPlan &plan) {
 }
 
 /// Who gets which tile of the grid, and in which order.
-static void decideOrder(MatrixPlan &plan, ScheduleAttr hints, bool isUnequal) {
+static void decideOrder(MatrixPlan &plan, const Hints &hints, bool isUnequal) {
   if (plan.stream && plan.shares() == 1 && plan.target.hasWarpgroups)
-    plan.hasQueue =
-        hints.getHint("queue") ? hints.getHint("queue") == 2 : isUnequal;
+    plan.hasQueue = hints.queue.value_or(isUnequal);
   plan.cachedBytes = isUnequal ? kUnequalBytes : kSharedCacheBytes;
-  if (hints.getHint("cached"))
-    plan.cachedBytes = hints.getHint("cached") << 20;
+  if (hints.cached)
+    plan.cachedBytes = *hints.cached << 20;
 }
 
 /// What is done beside the launches before and behind: more where blocks share sums,
 /// and where they find a place beside those of the kernel before.
-static void decideOverlap(MatrixPlan &plan, ScheduleAttr hints) {
+static void decideOverlap(MatrixPlan &plan, const Hints &hints) {
   if (!plan.target.hasWarpgroups)
     return;
   bool isBeside = plan.isHalf && plan.cluster > 1;
   if (!(plan.stream && plan.hasTiledSums()))
-    plan.ahead = hints.getHint("ahead") ? hints.getHint("ahead") - 1
-                 : plan.split > 1       ? kTilesAhead
-                 : isBeside             ? 1
-                                        : 0;
+    plan.ahead = hints.ahead.value_or(plan.split > 1 ? kTilesAhead
+                                      : isBeside     ? 1
+                                                     : 0);
   if (plan.target.overlapsLaunches)
-    plan.startsNextLate = hints.getHint("late") ? hints.getHint("late") == 2
-                                                : isBeside || plan.split > 1;
+    plan.startsNextLate = hints.late.value_or(isBeside || plan.split > 1);
 }
 
 /// Beside a loop over a long sum, ptxas would not see that addresses are uniform; in
@@ -59,8 +56,8 @@ static void decideLag(MatrixPlan &plan, const KernelSpace &space) {
   bool isLong = ShapedType::isDynamic(length) || length >= kLazyLength;
   if (plan.hasTiledSums())
     plan.lag = 0;
-  else if (int64_t lazy = space.schedule.getHint("lazy"))
-    plan.lag = lazy > 1 ? std::min(lazy, int64_t(2 * kHeadroom)) : 0;
+  else if (std::optional<int64_t> lag = hintsOf(space.schedule).lag)
+    plan.lag = std::min(*lag, int64_t(2 * kHeadroom));
   else if (isLong && !plan.hasLowerRowsOnly(space) && !hasNoRoomForLazy(plan))
     plan.lag = kLagByRows;
 }
@@ -70,7 +67,8 @@ void redfuse::decideRest(MatrixPlan &plan, const KernelSpace &space,
   plan.slots = layout.slots;
   plan.isStaged = layout.staged.has_value();
   plan.isHalf = layout.isHalf;
-  decideOrder(plan, space.schedule, isUnequal);
-  decideOverlap(plan, space.schedule);
+  Hints hints = hintsOf(space.schedule);
+  decideOrder(plan, hints, isUnequal);
+  decideOverlap(plan, hints);
   decideLag(plan, space);
 }

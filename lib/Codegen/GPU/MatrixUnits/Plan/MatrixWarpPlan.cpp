@@ -47,7 +47,7 @@ static std::optional<int64_t> streamWidthOf(const MatrixPlan &plan,
   int64_t extent = space.staticExtents[*plan.stream];
   int64_t longest = ShapedType::isDynamic(extent) ? 128 : extent;
   longest = std::max<int64_t>(16, llvm::alignTo(longest, 16));
-  int64_t wanted = space.schedule ? space.schedule.getHint("columns") : 0;
+  int64_t wanted = hintsOf(space.schedule).columns.value_or(0);
   if (wanted)
     least = 16;
   int64_t most =
@@ -106,8 +106,8 @@ static void cutCascade(MatrixPlan &plan, const KernelSpace &space,
 bool redfuse::chooseByWarps(MatrixPlan &plan, const KernelSpace &space,
                             int64_t units, std::string &why) {
   int64_t rows = space.staticExtents[plan.m];
-  int64_t wanted = space.schedule ? space.schedule.getHint("rows") : 0;
-  int64_t blocks = space.schedule ? space.schedule.getHint("blocks") : 0;
+  Hints hints = hintsOf(space.schedule);
+  int64_t wanted = hints.rows.value_or(0), blocks = hints.blocks.value_or(0);
   bool isLow = !ShapedType::isDynamic(rows) && rows <= 64;
   // Two blocks a multiprocessor, one of which computes while the other waits.
   int64_t whole = plan.target.sharedBytes, half = plan.target.halfBytes;

@@ -94,7 +94,7 @@ func.func @hinted(%q: memref<256x64xbf16>, %k: memref<512x64xbf16>, %v: memref<5
 }
 redfuse.kernel @hinted_0 attributes {num_inputs = 3 : i64,
     schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1],
-      hints = {columns = 64, lazy = 1, queue = 1, rows = 64, slots = 4, store = 1}>} {
+      hints = {columns = 64, lag = 0, queue = false, rows = 64, slots = 4, staged = false}>} {
 ^bb0(%q: tensor<256x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %init: tensor<256x64xbf16>):
   %l0 = tensor.empty() : tensor<256xf32>
   %o0 = tensor.empty() : tensor<256x64xf32>
