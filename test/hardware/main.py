@@ -139,7 +139,7 @@ def find_sanitizer() -> str | None:
 def machine() -> dict[str, str]:
     """What the numbers depend on."""
     code = (
-        "import redfuse, torch; from redfuse import cuda;"
+        "import redfuse, torch; from redfuse.targets import cuda;"
         "print(redfuse.__version__, '|', torch.__version__, '|', cuda.assembler(), '|',"
         " cuda.machine_text())"
     )
