@@ -84,3 +84,17 @@ def test_a_model_is_right(name: str) -> None:
         expected = model(x)
     exe = redfuse.compile(importer.import_exported(exported), options={"cache": False})
     torch.testing.assert_close(exe(x), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_model_returns_what_it_returns() -> None:
+    """Logits, and keys and values in the package's own class."""
+    torch.manual_seed(0)
+    model, x = _llama().eval(), torch.randint(0, WORDS, (1, 7))
+    exe = redfuse.compile(model, inputs=(x,), options={"cache": False})
+    with torch.no_grad():
+        got, expected = exe(x), model(x)
+    assert type(got) is type(expected)
+    torch.testing.assert_close(got.logits, expected.logits, rtol=1e-4, atol=1e-5)
+    mine, theirs = got.past_key_values.layers[1], expected.past_key_values.layers[1]
+    torch.testing.assert_close(mine.keys, theirs.keys, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(mine.values, theirs.values, rtol=1e-4, atol=1e-5)

@@ -54,6 +54,7 @@ def export(program: Any, inputs: Sequence[Any] | None) -> tuple[Source, Any]:
             )
     module = program if isinstance(program, torch.nn.Module) else _as_module(program, len(inputs))
     flat = _Flat(module)
+    _know_caches()
     was_training = module.training
     try:
         exported = torch.export.export(flat.as_module(), tuple(inputs))
@@ -75,6 +76,18 @@ def _source(torch: Any, exported: Any) -> Source:
         if not any(_is_installed(name) for name in IMPORTERS):
             raise
     return Source(_lower(torch, exported))
+
+
+def _know_caches() -> None:
+    """Models of transformers return their keys and values in a class of its own: PyTorch is told
+    which tensors are in it."""
+    if "transformers" not in sys.modules:
+        return
+    try:
+        from transformers.integrations import executorch
+    except ImportError:  # an older one, whose models return tuples
+        return
+    executorch.register_dynamic_cache_export_support()
 
 
 class _Flat:

@@ -174,8 +174,9 @@ class GraphImporter:
             attribute = ir.DenseElementsAttr.get(packed, type=kind, signless=True)
         else:
             raw = held.view(torch.uint8) if held.dim() else held.reshape(1).view(torch.uint8)
+            # No more than Python's bytes have: bytecode is read where it is.
             attribute = ir.DenseResourceElementsAttr.get_from_buffer(
-                raw.numpy(), "weight", kind, alignment=64
+                raw.numpy(), "weight", kind, alignment=8
             )
         return Tensor(arith.ConstantOp(kind, attribute).result, shape, dtype)
 
