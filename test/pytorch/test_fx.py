@@ -247,3 +247,21 @@ def test_positions_are_lines_of_the_model() -> None:
     exported = torch.export.export(Mixing().eval(), (torch.randn(2, 5, 16),))
     text = importer.import_exported(exported).operation.get_asm(enable_debug_info=True)
     assert "test_fx.py" in text
+
+
+class Counting(torch.nn.Module):
+    """Writes to a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls.add_(1)
+        return x + self.calls
+
+
+def test_a_program_that_writes_to_its_buffers_is_refused() -> None:
+    exported = torch.export.export(Counting(), (torch.randn(2),))
+    with pytest.raises(redfuse.UnsupportedError, match="writes to calls"):
+        importer.import_exported(exported)

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from mlir import ir
 from mlir.dialects import arith, func, tensor
+from torch.export.graph_signature import OutputKind
 
 from ...errors import UnsupportedError
 from . import indexing, norms, pointwise, products, reductions, scattering, views, windows
@@ -245,6 +246,12 @@ def import_exported(program: Any) -> Any:
 
     program = program.run_decompositions(decompositions())
     signature = program.graph_signature
+    for spec in signature.output_specs:
+        if spec.kind is not OutputKind.USER_OUTPUT:
+            raise UnsupportedError(
+                f"the program writes to {spec.target or spec.arg.name}; expected one that leaves "
+                "its inputs and buffers as they are"
+            )
     held = {
         **{n: program.state_dict[t] for n, t in signature.inputs_to_parameters.items()},
         **{n: program.state_dict.get(t, program.constants.get(t))
