@@ -190,6 +190,14 @@ def command_programs(arguments: list[str]) -> int:
     return call([venv.python, script, *absolute(arguments)], env=environment(venv))
 
 
+def command_scoreboard(arguments: list[str]) -> int:
+    """A folder's PyTorch programs: redfuse beside eager and torch.compile, a table."""
+    venv = ready(["scoreboard", *arguments])
+    install_extra(venv, "torch")
+    script = ROOT / "test" / "programs" / "scoreboard.py"
+    return call([venv.python, script, *absolute(arguments)], env=environment(venv))
+
+
 def command_foreign(arguments: list[str]) -> int:
     """Other projects' programs: none may crash or hang the compiler."""
     venv = ready(["foreign", *arguments])
@@ -269,6 +277,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "foreign": (command_foreign, "FOLDER: other projects' .mlir files: compiled, refused, why"),
     "verify": (command_verify, "[--jobs J] [FILE...]: redfuse verify of the corpus and examples"),
     "versus": (command_versus, "OTHER [WORKLOAD...]: another build and this one, timed in turn"),
+    "scoreboard": (command_scoreboard, "--suite DIR: a folder's programs beside PyTorch"),
     "programs": (command_programs, "[--suite DIR] [--target T,...]: how each compiles, a table"),
     "same": (command_same, "REV [FILE...]: whether that commit's build makes the same code"),
     "growth": (command_growth, "[--sizes N,...] [--target T] [KIND...]: how compile time grows"),
