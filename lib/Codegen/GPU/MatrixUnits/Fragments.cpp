@@ -531,23 +531,13 @@ Value FragmentEmitter::isAbove(const Fragment &value, const Fragment &limit) {
   return ptx.isAny(result);
 }
 
-/// The value that `def` is in this tile: of a decided select what it takes. A fold
-/// has given up the order of the program's roundings; rounding to 16 bits and back
-/// between a product and a reduction goes with it, where it decides nothing.
+/// The value that `def` is in this tile: of a decided select what it takes, of a
+/// rounding between a product and a reduction of a fold what is rounded.
 Value FragmentEmitter::simplify(Operation *def) {
   if (isWholeTile)
     if (Value taken = decided.lookup(def))
       return taken;
-  if (!plan.fold)
-    return {};
-  auto extend = dyn_cast<arith::ExtFOp>(def);
-  auto narrow =
-      extend ? extend.getIn().getDefiningOp<arith::TruncFOp>() : nullptr;
-  if (narrow && !narrow->hasAttr(kRoundsAttr) &&
-      narrow.getIn().getType() == extend.getType() &&
-      extend.getIn().getType().getIntOrFloatBitWidth() == 16)
-    return narrow.getIn();
-  return {};
+  return plan.fold ? matchFreeRounding(def) : Value();
 }
 
 /// The constant that a value is, if its reciprocal is a normal number.

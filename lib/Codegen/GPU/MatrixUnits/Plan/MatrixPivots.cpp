@@ -1,6 +1,8 @@
 //===- MatrixPivots.cpp - multiples leave the running maxima of folds ------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
 
+#include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -28,6 +30,39 @@ std::optional<ScaledValue> redfuse::matchScaled(Value v) {
         by && std::isnormal(float(1.0 / double(*by))))
       return ScaledValue{div.getLhs(), float(1.0 / double(*by))};
   return std::nullopt;
+}
+
+Value redfuse::matchFreeRounding(Operation *extend) {
+  if (!isa_and_nonnull<arith::ExtFOp>(extend))
+    return {};
+  auto narrow = extend->getOperand(0).getDefiningOp<arith::TruncFOp>();
+  if (!narrow || narrow->hasAttr(kRoundsAttr) ||
+      narrow.getIn().getType() != extend->getResult(0).getType() ||
+      narrow.getType().getIntOrFloatBitWidth() != 16)
+    return {};
+  return narrow.getIn();
+}
+
+/// Whether `v` is a factor of a sum of products: what it is rounded to is the type in
+/// which it is multiplied.
+static bool isFactor(Value v) {
+  return llvm::any_of(v.getUsers(), [](Operation *user) {
+    if (isa<arith::SelectOp>(user))
+      return isFactor(user->getResult(0));
+    return isa<arith::MulFOp>(user) &&
+           llvm::any_of(user->getUsers(), [](Operation *sum) {
+             auto reduce = dyn_cast<ReduceOp>(sum);
+             return reduce && reduce.getReducer() == Reducer::Add;
+           });
+  });
+}
+
+/// Leaves out the roundings that nothing asks for, so that multiples are seen through
+/// them. The emitter leaves them out as well.
+static void dropFreeRoundings(Block &body) {
+  for (auto extend : body.getOps<arith::ExtFOp>())
+    if (Value wide = matchFreeRounding(extend); wide && !isFactor(extend))
+      extend.getResult().replaceAllUsesWith(wide);
 }
 
 namespace {
@@ -163,6 +198,7 @@ void redfuse::pullPivots(KernelOp kernel) {
   Block &step = *fold.getProgramBody(), &merge = fold.getMerge().front();
   unsigned count = fold.getNumStates();
   auto states = step.getArguments().take_back(count);
+  dropFreeRoundings(step);
   Puller(step).run();
   for (unsigned s = 0; s < count; ++s) {
     auto identity = dyn_cast<FloatAttr>(fold.getIdentities()[s]);
