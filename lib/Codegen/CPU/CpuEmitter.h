@@ -21,6 +21,17 @@ private:
   void emitReduction(Env &env);
   Accumulators emitOver(unsigned loop, Env env, Accumulators accumulators,
                         unsigned copies);
+  /// A loop's range: positions, the extent where it is known, and what is added to a
+  /// position at a time.
+  struct Steps {
+    mlir::Value begin, end;
+    std::optional<int64_t> size;
+    int64_t step;
+  };
+  int64_t stepsInside(unsigned loop, unsigned copies);
+  Accumulators emitSummed(
+      const Steps &range, int64_t inside, Env &env, Accumulators accumulators,
+      llvm::function_ref<Accumulators(mlir::Value, mlir::ValueRange)> body);
   void finishReduction(Env &env, llvm::ArrayRef<mlir::Value> accumulators,
                        unsigned copies);
   Env inTail(Env env, unsigned dim, mlir::Value position, mlir::Value left);

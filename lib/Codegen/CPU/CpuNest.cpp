@@ -132,20 +132,82 @@ void CpuEmitter::emitReduction(Env &env) {
   finishReduction(env, accumulators, copies);
 }
 
+/// Steps that one accumulator takes inside loop `i` of the reduced dims, 1 for those
+/// of open extents; the innermost loop takes vectors, and `copies` of them at a time.
+int64_t CpuEmitter::stepsInside(unsigned i, unsigned copies) {
+  int64_t steps = 1;
+  for (unsigned d : ArrayRef(group->over).drop_front(i + 1)) {
+    int64_t size = dims[d].staticSize.value_or(1);
+    int64_t each = group->vectorDim == d ? lanes : 1;
+    if (d == group->over.back())
+      each *= copies;
+    steps *= std::max<int64_t>(1, size / each);
+    if (steps >= kAddends)
+      return kAddends;
+  }
+  return steps;
+}
+
+/// A loop over `range` that folds into `accumulators`, `inside` steps at a time. A sum
+/// of floats loses a digit for each that its number of addends has, since every
+/// addition is rounded to the digits of what came before. So long loops are cut: of
+/// every kAddends addends a sum of their own is made, and these are added. All else
+/// goes through, and the order of a fold whose prefixes are results stays.
+CpuEmitter::Accumulators
+CpuEmitter::emitSummed(const Steps &range, int64_t inside, Env &env,
+                       Accumulators accumulators,
+                       function_ref<Accumulators(Value, ValueRange)> body) {
+  Value step = constantIndex(range.step);
+  int64_t length = std::max<int64_t>(1, kAddends / inside);
+  SmallVector<unsigned> sums;
+  unsigned next = 0;
+  for (Root *root : reduces) {
+    ReduceOp reduce = root->reduce;
+    if (!reduce.isDeclared() && reduce.getReducer() == Reducer::Add &&
+        isa<FloatType>(reduce.getOperand(0).getType()))
+      sums.push_back(next);
+    next += reduce.getNumOperands();
+  }
+  if (sums.empty() || group->isOrdered ||
+      (range.size && *range.size <= length * range.step))
+    return emitFor(b, loc, range.begin, range.end, step, accumulators, body);
+
+  unsigned perCopy = next;
+  int64_t stride = length * range.step;
+  return emitFor(
+      b, loc, range.begin, range.end, constantIndex(stride), accumulators,
+      [&](Value begin, ValueRange state) {
+        SmallVector<Value> own(state);
+        SmallVector<Value> empty = startReductions(env);
+        for (unsigned first = 0; first < own.size(); first += perCopy)
+          for (unsigned i : sums)
+            own[first + i] = empty[i];
+        Value end = arith::AddIOp::create(b, loc, begin, constantIndex(stride));
+        end = arith::MinSIOp::create(b, loc, end, range.end);
+        own = length == 1 ? body(begin, own)
+                          : emitFor(b, loc, begin, end, step, own, body);
+        for (unsigned first = 0; first < own.size(); first += perCopy)
+          for (unsigned i : sums)
+            own[first + i] =
+                combine(Reducer::Add, state[first + i], own[first + i]);
+        return own;
+      });
+}
+
 CpuEmitter::Accumulators CpuEmitter::emitOver(unsigned i, Env env,
                                               Accumulators accumulators,
                                               unsigned copies) {
   unsigned d = group->over[i];
   SpaceDim &dim = dims[d];
   if (i + 1 < group->over.size() && group->vectorDim != d)
-    return emitFor(b, loc, constantIndex(0), dim.size, constantIndex(1),
-                   accumulators, [&](Value iv, ValueRange state) {
-                     Env inner = env;
-                     inner.position[d] = iv;
-                     emitAvailable(inner);
-                     return emitOver(i + 1, inner, SmallVector<Value>(state),
-                                     copies);
-                   });
+    return emitSummed(
+        {constantIndex(0), dim.size, dim.staticSize, 1}, stepsInside(i, copies),
+        env, accumulators, [&](Value iv, ValueRange state) {
+          Env inner = env;
+          inner.position[d] = iv;
+          emitAvailable(inner);
+          return emitOver(i + 1, inner, SmallVector<Value>(state), copies);
+        });
 
   unsigned perCopy = accumulators.size() / copies;
   bool isLast = i + 1 == group->over.size();
@@ -167,8 +229,8 @@ CpuEmitter::Accumulators CpuEmitter::emitOver(unsigned i, Env env,
   if (copies > 1 && isLast) {
     Value end =
         roundDown(b, loc, dim.size, dim.staticSize, step * copies, constantOf);
-    accumulators = emitFor(
-        b, loc, zero, end, constantIndex(step * copies), accumulators,
+    accumulators = emitSummed(
+        {zero, end, dim.staticSize, step * copies}, 1, env, accumulators,
         [&](Value iv, ValueRange state) {
           SmallVector<Value> next(state);
           for (unsigned c = 0; c < copies; ++c) {
@@ -186,16 +248,20 @@ CpuEmitter::Accumulators CpuEmitter::emitOver(unsigned i, Env env,
   if (!(dim.staticSize && copies > 1 && isLast &&
         *dim.staticSize % (step * copies) == 0)) {
     Value end = roundDown(b, loc, dim.size, dim.staticSize, step, constantOf);
-    SmallVector<Value> first =
-        emitFor(b, loc, position, end, constantIndex(step),
-                ArrayRef(accumulators).take_front(perCopy),
-                [&](Value iv, ValueRange state) {
-                  SmallVector<Value> next(state);
-                  Env inner = env;
-                  inner.position[d] = iv;
-                  point(inner, next);
-                  return next;
-                });
+    // Behind the loop of several copies this is their remainder: short.
+    std::optional<int64_t> size = dim.staticSize;
+    if (copies > 1 && isLast)
+      size = 1;
+    SmallVector<Value> first = emitSummed(
+        {position, end, size, step}, isLast ? 1 : stepsInside(i, 1), env,
+        SmallVector<Value>(ArrayRef(accumulators).take_front(perCopy)),
+        [&](Value iv, ValueRange state) {
+          SmallVector<Value> next(state);
+          Env inner = env;
+          inner.position[d] = iv;
+          point(inner, next);
+          return next;
+        });
     llvm::copy(first, accumulators.begin());
     position = end;
   }
