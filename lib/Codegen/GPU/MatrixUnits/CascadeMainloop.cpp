@@ -50,7 +50,7 @@ SmallVector<Value> CascadeMainloop::multiplyRows(unsigned i) {
 SmallVector<Value> CascadeMainloop::multiplyTiledRows(unsigned i) {
   const MatrixProduct &product = plan.products[i];
   const ProductTiles &load = layout.products[i];
-  Value count = sums.count(product.k);
+  Value count = sums.count(product);
   auto copy = [&](Value slot, Value sumTile) {
     Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                          sumTile, count);

@@ -35,7 +35,7 @@ PipelineState Producer::loadProduct(unsigned product, PipelineState ring) {
     return loadTiles(&load.right, ring, Value());
   SmallVector<Value> next =
       emitFor(b, loc, arith::ConstantIndexOp::create(b, loc, 0),
-              sums.count(plan.products[product].k),
+              sums.count(plan.products[product]),
               arith::ConstantIndexOp::create(b, loc, 1),
               {ring.slot, ring.phase}, [&](Value tile, ValueRange state) {
                 PipelineState ring =
@@ -144,7 +144,7 @@ void Producer::fetchSums() {
       fetch(tiles.right, Value());
       continue;
     }
-    Value count = b.createOrFold<arith::MinUIOp>(loc, sums.count(product.k),
+    Value count = b.createOrFold<arith::MinUIOp>(loc, sums.count(product),
                                                  index(plan.ahead));
     emitFor(b, loc, index(0), count, index(1), {}, [&](Value i, ValueRange) {
       Value at = sums.at(i);

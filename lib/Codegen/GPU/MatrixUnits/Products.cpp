@@ -57,7 +57,7 @@ SmallVector<Value> Products::multiplyTiled(unsigned i, PipelineState &ring,
   state.append({ring.slot, ring.phase});
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   state =
-      emitFor(b, loc, one, sums.count(product.k), one, state,
+      emitFor(b, loc, one, sums.count(product), one, state,
               [&](Value, ValueRange carried) {
                 PipelineState at{carried[2], carried[3]};
                 Value next = step(at, carried[0]);

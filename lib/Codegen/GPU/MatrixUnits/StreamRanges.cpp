@@ -202,10 +202,12 @@ void StreamRanges::setStep(Value step) {
 // Sums
 //===----------------------------------------------------------------------===//
 
-Value SumRanges::count(unsigned d) {
+Value SumRanges::count(const MatrixProduct &product) {
   Value count = b.createOrFold<arith::CeilDivUIOp>(
-      loc, emitter.extents[d],
+      loc, emitter.extents[product.k],
       arith::ConstantIndexOp::create(b, loc, kSumTile));
+  for (unsigned d : product.outerSums)
+    count = b.createOrFold<arith::MulIOp>(loc, count, emitter.extents[d]);
   if (plan.split == 1)
     return count;
   // The plan sees to it that every block of the cluster has one.

@@ -55,7 +55,7 @@ class SumRanges : KernelPart {
 public:
   explicit SumRanges(MatrixKernel &of) : KernelPart(of) {}
 
-  mlir::Value count(unsigned dim);
+  mlir::Value count(const MatrixProduct &product);
   /// The number of the i-th of them among all.
   mlir::Value at(mlir::Value i);
 };

@@ -43,6 +43,8 @@ TilePlacement::TileGroup TilePlacement::groupTiles(Value others) {
     Value size = index(2);
     for (unsigned d : {product.n, product.k})
       size = b.createOrFold<arith::MulIOp>(loc, size, emitter.extents[d]);
+    for (unsigned d : product.outerSums)
+      size = b.createOrFold<arith::MulIOp>(loc, size, emitter.extents[d]);
     bytes = b.createOrFold<arith::AddIOp>(loc, bytes, size);
   }
   Value some = b.createOrFold<arith::DivUIOp>(
@@ -168,9 +170,20 @@ Value TilePlacement::takeRows(FragmentLayout rows, Value first) {
 
 SmallVector<Value> TilePlacement::positionsOf(const MatrixTile &tile,
                                               Value sumTile) {
+  // The tiles along the sum's own dim run fastest, then its other dims.
+  SmallVector<Value> inOuter(space.numDims);
+  if (sumTile && !tile.outerSums.empty()) {
+    Value rest = sumTile;
+    sumTile =
+        divide(rest, b.createOrFold<arith::CeilDivUIOp>(
+                         loc, emitter.extents[tile.sum], index(kSumTile)));
+    for (unsigned d : llvm::reverse(ArrayRef(tile.outerSums).drop_front()))
+      inOuter[d] = divide(rest, emitter.extents[d]);
+    inOuter[tile.outerSums.front()] = rest;
+  }
   SmallVector<Value> positions;
   for (unsigned d = 0; d < space.numDims; ++d) {
-    Value at = emitter.offsets[d];
+    Value at = inOuter[d] ? inOuter[d] : emitter.offsets[d];
     if (d == tile.sum && sumTile)
       at = arith::MulIOp::create(
           b, loc, sumTile, arith::ConstantIndexOp::create(b, loc, kSumTile));

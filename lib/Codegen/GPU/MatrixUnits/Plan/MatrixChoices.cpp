@@ -17,7 +17,8 @@ bool MatrixPlanner::chooseWidths() {
   };
   SmallBitVector isReduced(space.numDims);
   for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>())
-    isReduced.set(reduce.getOver()[0]);
+    for (int64_t d : reduce.getOver())
+      isReduced.set(d);
   for (MatrixProduct &product : plan.products) {
     for (unsigned d : {product.n, product.k}) {
       if (d == plan.stream || (d == product.k && product.tiledLeft))
@@ -237,6 +238,21 @@ void MatrixPlanner::shareFold(int64_t tiles, int64_t rows) {
   plan.cluster = segments.cluster;
 }
 
+std::optional<int64_t>
+MatrixPlanner::sumTilesOf(const MatrixProduct &product) const {
+  std::optional<int64_t> extent = extentOf(product.k);
+  if (!extent)
+    return std::nullopt;
+  int64_t count = llvm::divideCeil(*extent, kSumTile);
+  for (unsigned d : product.outerSums) {
+    std::optional<int64_t> outer = extentOf(d);
+    if (!outer)
+      return std::nullopt;
+    count *= *outer;
+  }
+  return count;
+}
+
 /// How many rows a block has, and how many blocks share a sum. Few tiles would
 /// leave multiprocessors idle, and their share of the bandwidth with them.
 void MatrixPlanner::chooseBlocks() {
@@ -267,14 +283,16 @@ void MatrixPlanner::chooseBlocks() {
   if (!plan.target.hasWarpgroups)
     return;
   for (MatrixProduct &product : plan.products) {
-    std::optional<int64_t> k = extentOf(product.k);
-    if (!product.tiledLeft || !k)
+    std::optional<int64_t> count = sumTilesOf(product);
+    if (!product.tiledLeft || !count)
       return;
-    shortest = std::min<int64_t>(shortest, llvm::divideCeil(*k, kSumTile));
+    shortest = std::min(shortest, *count);
   }
   SmallVector<SharedSum> sums;
   for (MatrixProduct &product : plan.products)
-    sums.push_back({*extentOf(product.k), plan.widths[product.n]});
+    sums.push_back({product.outerSums.empty() ? *extentOf(product.k)
+                                              : *sumTilesOf(product) * kSumTile,
+                    plan.widths[product.n]});
   double best = std::numeric_limits<double>::infinity();
   for (int64_t consumers : {2, 1})
     for (int64_t split : {1, 2, 4, 8}) {

@@ -17,8 +17,6 @@ Value redfuse::stripExtension(Value v) {
   return v;
 }
 
-static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
-
 bool MatrixPlanner::findOps() {
   auto ops = llvm::to_vector(
       kernel.getBody().front().getOps<IndexProgramOpInterface>());
@@ -38,77 +36,6 @@ bool MatrixPlanner::findOps() {
   if (plan.fold.getNumResults() != plan.fold.getNumStates())
     return refuse("the fold has outputs of its own");
   plan.stream = plan.fold.getOver()[0];
-  return true;
-}
-
-/// Sums of products of two values with 16-bit floats on one side at least.
-bool MatrixPlanner::findProducts() {
-  for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>()) {
-    if (reduce.getReducer() != Reducer::Add || reduce.getOver().size() != 1 ||
-        !reduce.getOperand(0).getType().isF32())
-      continue;
-    auto mul = reduce.getOperand(0).getDefiningOp<arith::MulFOp>();
-    if (!mul)
-      continue;
-    Value a = mul.getLhs(), c = mul.getRhs();
-    unsigned k = reduce.getOver()[0];
-    const SmallBitVector &inA = (*sets)[a], &inC = (*sets)[c];
-    if (!inA.test(k) || !inC.test(k))
-      continue;
-    bool hasRows = false, hasColumns = false;
-    for (int64_t d : reduce.getInto()) {
-      hasRows |= inA.test(d) && !inC.test(d);
-      hasColumns |= inC.test(d) && !inA.test(d);
-    }
-    if (!hasRows || !hasColumns)
-      continue;
-    MatrixProduct product;
-    product.reduce = reduce;
-    product.k = k;
-    plan.products.push_back(product);
-    operands.push_back({a, c});
-  }
-  if (plan.products.empty())
-    return refuse("it has no sum of products of matrices");
-  return true;
-}
-
-/// The dim that all products have as rows: in one operand of each, and reduced by
-/// nothing.
-bool MatrixPlanner::chooseRows() {
-  SmallBitVector reduced(space.numDims);
-  for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>())
-    for (int64_t d : reduce.getOver())
-      reduced.set(d);
-  if (plan.stream)
-    reduced.set(*plan.stream);
-  double best = -1;
-  for (unsigned d = 0; d < space.numDims; ++d) {
-    if (reduced.test(d))
-      continue;
-    bool inAll = true, isFirstLeft = true;
-    for (auto [product, pair] : llvm::zip_equal(plan.products, operands)) {
-      bool inA = (*sets)[pair.first].test(d),
-           inC = (*sets)[pair.second].test(d);
-      inAll &= inA != inC && llvm::is_contained(product.reduce.getInto(), d);
-      // The other one must be in memory as it is.
-      Value other = stripExtension(inA ? pair.second : pair.first);
-      inAll &= isa<BlockArgument>(other) && isHalf(other.getType());
-      isFirstLeft &= inA;
-    }
-    double score =
-        double(extentOf(d).value_or(1 << 20)) + (isFirstLeft ? .5 : 0);
-    if (inAll && score > best) {
-      best = score;
-      plan.m = d;
-    }
-  }
-  if (best < 0)
-    return refuse("no dim is the rows of every product, with 16-bit floats in "
-                  "memory on the other side");
-  for (auto [product, pair] : llvm::zip_equal(plan.products, operands))
-    if (!(*sets)[pair.first].test(plan.m))
-      std::swap(pair.first, pair.second);
   return true;
 }
 
@@ -149,15 +76,7 @@ bool MatrixPlanner::findSource(Value v, unsigned free, unsigned sum,
 
 bool MatrixPlanner::placeOperands(MatrixProduct &product) {
   auto [a, c] = operands[&product - plan.products.data()];
-  const SmallBitVector &inA = (*sets)[a], &inC = (*sets)[c];
-  std::optional<unsigned> n;
-  for (int64_t d : product.reduce.getInto()) {
-    if (inA.test(d) || !inC.test(d))
-      continue;
-    if (n)
-      return refuse("the right operand has two dims of columns");
-    n = d;
-  }
+  std::optional<unsigned> n = columnsOf(product.reduce, a, c);
   if (!n)
     return refuse("the right operand has no columns");
   product.n = *n;
@@ -180,9 +99,10 @@ bool MatrixPlanner::placeOperands(MatrixProduct &product) {
                     "right one");
   }
   std::optional<int64_t> k = extentOf(product.k);
+  bool isOneSum = product.outerSums.empty();
   bool inRegisters =
-      product.isBack || (k && *k <= kMaxRegisterSum && plan.fold);
-  if (!product.isBack && plan.fold && k && *k > kMaxRegisterSum &&
+      product.isBack || (k && *k <= kMaxRegisterSum && plan.fold && isOneSum);
+  if (!product.isBack && plan.fold && isOneSum && k && *k > kMaxRegisterSum &&
       *k <= kMaxColumns && isNarrow && isa<BlockArgument>(narrow)) {
     MatrixSource source;
     std::string reason = why;
@@ -209,6 +129,8 @@ bool MatrixPlanner::placeOperands(MatrixProduct &product) {
     why = reason;
   } else if (!inRegisters) {
     // A product of what was computed in the block, along a dim that it has whole.
+    if (!isOneSum)
+      return refuse("the left operand of a sum over several dims is computed");
     if (!k || *k > kMaxColumns)
       return refuse("the left operand of a product is computed and too long to "
                     "be kept");

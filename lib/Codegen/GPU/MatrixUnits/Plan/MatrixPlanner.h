@@ -45,7 +45,15 @@ private:
     return false;
   }
   bool findOps();
+  // Which dims products have as rows, columns and sums: MatrixDims.cpp.
   bool findProducts();
+  std::optional<unsigned> contiguousDimOf(mlir::Value v);
+  unsigned chooseSum(ReduceOp reduce, mlir::Value a, mlir::Value c);
+  std::optional<unsigned> columnsOf(ReduceOp reduce, mlir::Value left,
+                                    mlir::Value right);
+  bool isLastOfResults(unsigned d);
+  bool canBeRows(unsigned d);
+  double scoreOfRows(unsigned d);
   bool chooseRows();
   bool placeOperands(MatrixProduct &product);
   bool findSource(mlir::Value v, unsigned free, unsigned sum,
@@ -73,6 +81,9 @@ private:
     return mlir::ShapedType::isDynamic(extent) ? std::nullopt
                                                : std::optional<int64_t>(extent);
   }
+
+  /// How many tiles the sum of a product has, where that is known.
+  std::optional<int64_t> sumTilesOf(const MatrixProduct &product) const;
 
   /// The fold as chooseSegments prices it, if blocks can share it.
   std::optional<SharedFold> shareable(int64_t tiles, int64_t rows);

@@ -61,7 +61,8 @@ bool MatrixPlanner::takeTiles(MatrixPlanAttr record) {
     return refuse("a warpgroup has 64 rows");
   SmallBitVector isReduced(space.numDims);
   for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>())
-    isReduced.set(reduce.getOver()[0]);
+    for (int64_t d : reduce.getOver())
+      isReduced.set(d);
   for (MatrixProduct &product : plan.products)
     for (unsigned d : {product.n, product.k}) {
       if (d == product.k && product.tiledLeft)
@@ -160,9 +161,8 @@ bool MatrixPlanner::takeShares(MatrixPlanAttr record) {
     if (plan.stream || !plan.target.hasWarpgroups)
       return refuse("blocks share the sums of a cascade on warpgroups alone");
     for (const MatrixProduct &product : plan.products) {
-      std::optional<int64_t> k = extentOf(product.k);
-      if (!product.tiledLeft || !k ||
-          int64_t(llvm::divideCeil(*k, kSumTile)) < plan.split)
+      std::optional<int64_t> count = sumTilesOf(product);
+      if (!product.tiledLeft || !count || *count < plan.split)
         return refuse("a sum is too short for so many blocks");
     }
     for (auto [d, width] : plan.widths)

@@ -42,23 +42,22 @@ static int64_t countHeld(const MatrixPlan &plan) {
 /// The tiles of all products, numbered as their tensor maps are.
 static void layOutTiles(const MatrixPlan &plan, SharedLayout &layout) {
   unsigned nextMap = 0;
-  auto layOut = [&](const MatrixSource &source, unsigned free, unsigned sum,
-                    int64_t freeWidth, int64_t sumWidth) {
-    MatrixTile tile = layOutTile(source, free, sum, freeWidth, sumWidth);
+  auto layOut = [&](const MatrixProduct &product, const MatrixSource &source,
+                    unsigned free, int64_t freeWidth) {
+    int64_t sum = product.tiledLeft ? kSumTile : plan.widths.lookup(product.k);
+    MatrixTile tile = layOutTile(source, free, product.k, freeWidth, sum);
+    tile.outerSums = product.outerSums;
     tile.map = nextMap++;
     return tile;
   };
   for (const MatrixProduct &product : plan.products) {
     ProductTiles tiles;
-    int64_t sum = product.tiledLeft ? kSumTile : plan.widths.lookup(product.k);
-    tiles.right = layOut(product.right, product.n, product.k,
-                         plan.widths.lookup(product.n), sum);
+    tiles.right = layOut(product, product.right, product.n,
+                         plan.widths.lookup(product.n));
     if (product.tiledLeft)
-      tiles.left =
-          layOut(*product.tiledLeft, plan.m, product.k, plan.rows(), sum);
+      tiles.left = layOut(product, *product.tiledLeft, plan.m, plan.rows());
     if (product.keptLeft) {
-      tiles.kept =
-          layOut(*product.keptLeft, plan.m, product.k, plan.rows(), sum);
+      tiles.kept = layOut(product, *product.keptLeft, plan.m, plan.rows());
       tiles.isResident = product.isResident;
       tiles.residentAt = layout.residentBytes;
       if (tiles.isResident)

@@ -248,6 +248,75 @@ redfuse.kernel @product_0 attributes {num_inputs = 2 : i64,
 
 // -----
 
+// Heads of a projection, split: rows and columns are two dims each. Tiles lie along
+// those that fill them; of the others a block has one index. Columns are what lies
+// side by side in the result.
+
+// CHECK-LABEL: func.func @split_heads
+// CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 2, tiles = [0, 0, 128, 128, 0],
+// CHECK-SAME: left = [tiled]
+// WARPS-LABEL: func.func @split_heads
+// WARPS: #redfuse.matrix_plan<warps, row_dim = 2, tiles = [0, 0, 128, 128, 0],
+#x = affine_map<(b, h, s, d, k) -> (b, s, k)>
+#w = affine_map<(b, h, s, d, k) -> (h, d, k)>
+#y = affine_map<(b, h, s, d, k) -> (b, h, s, d)>
+func.func @split_heads(%x: memref<4x512x1024xbf16>, %w: memref<8x128x1024xbf16>, %out: memref<4x8x512x128xbf16>) {
+  redfuse.launch @split_heads_0 ins(%x, %w : memref<4x512x1024xbf16>, memref<8x128x1024xbf16>)
+      outs(%out : memref<4x8x512x128xbf16>)
+  return
+}
+redfuse.kernel @split_heads_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1, 2, 3], tiles = [1, 1, 32, 64, 0]>} {
+^bb0(%x: tensor<4x512x1024xbf16>, %w: tensor<8x128x1024xbf16>, %init: tensor<4x8x512x128xbf16>):
+  %0 = redfuse.cascade {indexing_maps = [#x, #w, #y]}
+       ins(%x, %w : tensor<4x512x1024xbf16>, tensor<8x128x1024xbf16>) outs(%init : tensor<4x8x512x128xbf16>) {
+  ^bb0(%a: bf16, %c: bf16):
+    %u = arith.extf %a : bf16 to f32
+    %v = arith.extf %c : bf16 to f32
+    %uv = arith.mulf %u, %v : f32
+    %s = redfuse.reduce add %uv over [4] into [0, 1, 2, 3] : f32
+    %r = arith.truncf %s : f32 to bf16
+    redfuse.yield %r : bf16
+  } -> tensor<4x8x512x128xbf16>
+  redfuse.yield %0 : tensor<4x8x512x128xbf16>
+}
+
+// -----
+
+// A sum over heads and their elements: tiles of the sum lie along the elements, one
+// head after another.
+
+// CHECK-LABEL: func.func @joined_heads
+// CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 1, tiles = [0, 128, 128, 0, 0],
+// CHECK-SAME: left = [tiled]
+// WARPS-LABEL: func.func @joined_heads
+// WARPS: #redfuse.matrix_plan<warps, row_dim = 1,
+#x = affine_map<(b, s, e, h, d) -> (b, h, s, d)>
+#w = affine_map<(b, s, e, h, d) -> (e, h, d)>
+#y = affine_map<(b, s, e, h, d) -> (b, s, e)>
+func.func @joined_heads(%x: memref<4x16x512x128xbf16>, %w: memref<2048x16x128xbf16>, %out: memref<4x512x2048xbf16>) {
+  redfuse.launch @joined_heads_0 ins(%x, %w : memref<4x16x512x128xbf16>, memref<2048x16x128xbf16>)
+      outs(%out : memref<4x512x2048xbf16>)
+  return
+}
+redfuse.kernel @joined_heads_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1, 2], tiles = [1, 32, 64, 0, 0]>} {
+^bb0(%x: tensor<4x16x512x128xbf16>, %w: tensor<2048x16x128xbf16>, %init: tensor<4x512x2048xbf16>):
+  %0 = redfuse.cascade {indexing_maps = [#x, #w, #y]}
+       ins(%x, %w : tensor<4x16x512x128xbf16>, tensor<2048x16x128xbf16>) outs(%init : tensor<4x512x2048xbf16>) {
+  ^bb0(%a: bf16, %c: bf16):
+    %u = arith.extf %a : bf16 to f32
+    %v = arith.extf %c : bf16 to f32
+    %uv = arith.mulf %u, %v : f32
+    %s = redfuse.reduce add %uv over [3, 4] into [0, 1, 2] : f32
+    %r = arith.truncf %s : f32 to bf16
+    redfuse.yield %r : bf16
+  } -> tensor<4x512x2048xbf16>
+  redfuse.yield %0 : tensor<4x512x2048xbf16>
+}
+
+// -----
+
 // What does not fit says why.
 
 // CHECK-LABEL: func.func @wide

@@ -27,7 +27,8 @@ struct MatrixSource {
   unsigned free = 0, sum = 0;
 };
 
-/// A contraction: the sum over `k` of left(m, k) times right(k, n).
+/// A contraction: the sum over `k` of left(m, k) times right(k, n). More dims of rows
+/// and of columns are dims of the grid.
 struct MatrixProduct {
   ReduceOp reduce;
   /// The left operand in the body: 16-bit floats in memory, or any value that is
@@ -42,6 +43,9 @@ struct MatrixProduct {
   std::optional<MatrixSource> keptLeft;
   bool isResident = false;
   unsigned n = 0, k = 0;
+  /// More dims of the sum, whose tiles lie along `k` alone: all of its tiles are added
+  /// for each index of these, the last of which runs fastest.
+  llvm::SmallVector<unsigned, 2> outerSums;
   mlir::Type element;
   /// Summed along the streamed dim: accumulates into a state of the fold.
   bool isBack = false;

@@ -20,6 +20,8 @@ struct MatrixTile {
   bool isByRows = false;
   /// The dims of its rows or columns, and of the sum.
   unsigned free = 0, sum = 0;
+  /// More dims of the sum, of which a tile has one index each.
+  llvm::SmallVector<unsigned, 2> outerSums;
   /// Which of the kernel's tensor maps describes it.
   unsigned map = 0;
 
@@ -55,7 +57,7 @@ std::optional<StagedResult> findStagedResult(KernelOp kernel, LaunchOp launch,
 
 struct SharedLayout {
   /// Of each product, in order.
-  llvm::SmallVector<ProductTiles> products;
+  llvm::SmallVector<ProductTiles, 2> products;
   std::optional<StagedResult> staged;
   int64_t slots = 0, slotBytes = 0;
   /// The ring, or what takes its memory later: that may be more.
