@@ -2,8 +2,7 @@
 
 All are called with the same inputs, in turn, round after round, each call with cold caches; errors
 are distances from the program in fp64. Only ``measured`` is called from elsewhere, in a process of
-its own (``processes``), and times are taken while a lock is held, so that several processes may
-compile at once.
+its own (``processes``). Several of them may compile at once; calls are made while a lock is held.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from export import AS_WRITTEN, load, narrowed
 
 # Bytes written before each call, which are more than caches have.
 FLUSHED = {"cuda": 256 << 20, "cpu": 64 << 20}
-BUDGET_S = 1.5  # of timed calls of one implementation
 MOST_ROUNDS, FEWEST_ROUNDS = 30, 3
 LONG_S = 10.0  # one call: what takes longer is timed by it alone
 CPU_LIMIT_S = 1.0  # of eager: the leading dim of larger programs is halved
@@ -30,7 +28,7 @@ UNITS_ALLOWED = 2.0  # of PyTorch's own distance from fp64, and one unit of the 
 
 
 class Program:
-    """A model or function with its inputs on a device, and the same in fp64."""
+    """A model or function with its inputs, and the same in fp64; on the CPU until it is placed."""
 
     def __init__(self, job: dict):
         self.device, self.cut = job["device"], 1
@@ -38,11 +36,17 @@ class Program:
         module = load(Path(job["file"]), "program")
         model, inputs = _made(module, job["program"])
         if isinstance(model, torch.nn.Module):
-            model = model.eval().to(self.device)
+            model = model.eval()
             if job["dtype"] != AS_WRITTEN:
                 model = model.to(getattr(torch, job["dtype"]))
         self.model = model
-        self.inputs = [_placed(narrowed(x, job["dtype"]), self.device) for x in inputs]
+        self.inputs = [narrowed(x, job["dtype"]) for x in inputs]
+
+    def place(self) -> None:
+        """Moves all to the device."""
+        if isinstance(self.model, torch.nn.Module):
+            self.model = self.model.to(self.device)
+        self.inputs = [_placed(x, self.device) for x in self.inputs]
 
     def halve(self) -> bool:
         """Takes half of the leading dim of all inputs; False, and nothing is changed, if they have
@@ -154,11 +158,11 @@ class Clock:
         return first.elapsed_time(last)
 
 
-def medians(calls: dict[str, Callable[[], Any]], clock: Clock) -> dict[str, float]:
-    """ms of each, sampled in turn."""
+def medians(calls: dict[str, Callable[[], Any]], clock: Clock, budget: float) -> dict[str, float]:
+    """ms of each, sampled in turn; budget: seconds of each."""
     one = {name: min(clock.sample(call), clock.sample(call)) for name, call in calls.items()}
     rounds = {
-        name: max(FEWEST_ROUNDS, min(MOST_ROUNDS, int(BUDGET_S * 1e3 / max(ms, 1e-3))))
+        name: max(FEWEST_ROUNDS, min(MOST_ROUNDS, int(budget * 1e3 / max(ms, 1e-3))))
         for name, ms in one.items()
     }
     samples: dict[str, list[float]] = {
@@ -179,19 +183,10 @@ def measured(job: dict, tell: Callable[[str], None]) -> dict:
     torch.set_grad_enabled(False)
     tell("loading")
     program = Program(job)
-    clock = Clock(program.device)
-    eager = lambda: program.model(*program.inputs)  # noqa: E731
-    while program.device == "cpu" and _seconds(eager) > CPU_LIMIT_S and program.halve():
+    calls = {"eager": lambda: program.model(*program.inputs)}
+    while program.device == "cpu" and _seconds(calls["eager"]) > CPU_LIMIT_S and program.halve():
         pass
     row: dict[str, Any] = {"cut": program.cut, "status": "right"}
-    calls = {"eager": eager}
-    if "compile" in job["peers"]:
-        tell("torch.compile")
-        compiled = torch.compile(program.model)
-        start = time.perf_counter()
-        compiled(*program.inputs)
-        row["inductor_compile_s"] = time.perf_counter() - start
-        calls["inductor"] = lambda: compiled(*program.inputs)
     tell("redfuse.compile")
     start = time.perf_counter()
     try:
@@ -203,13 +198,24 @@ def measured(job: dict, tell: Callable[[str], None]) -> dict:
         row["compile_s"] = time.perf_counter() - start
         row["kernels"] = len(exe.explanation["kernels"])
         calls["redfuse"] = lambda: exe(*program.inputs)
-    tell("comparing")
-    _compare(program, calls, row)
-    tell("timing")
+    tell("waiting")
     with alone(Path(job["lock"])):
+        tell("placing")
+        program.place()
+        if "compile" in job["peers"]:
+            tell("torch.compile")
+            start = time.perf_counter()
+            compiled = torch.compile(program.model)
+            compiled(*program.inputs)
+            row["inductor_compile_s"] = time.perf_counter() - start
+            calls["inductor"] = lambda: compiled(*program.inputs)
+        tell("comparing")
+        _compare(program, calls, row)
+        tell("timing")
         if program.device == "cuda":
             torch.cuda.empty_cache()
-        row.update({f"{name}_ms": ms for name, ms in medians(calls, clock).items()})
+        times = medians(calls, Clock(program.device), job["budget"])
+        row.update({f"{name}_ms": ms for name, ms in times.items()})
     return row
 
 

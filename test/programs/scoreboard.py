@@ -49,7 +49,7 @@ def jobs_of(given: argparse.Namespace, done: set[tuple[str, str]]) -> Iterator[d
             for dtype in given.dtypes or [AS_WRITTEN]:
                 if (name, dtype) not in done:
                     yield {"file": str(file), "program": program, "name": name, "dtype": dtype,
-                           "device": given.device, "peers": given.peers,
+                           "device": given.device, "peers": given.peers, "budget": given.budget,
                            "lock": str(given.out / "timing.lock")}  # fmt: skip
 
 
@@ -94,9 +94,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--shard", type=part, default=(1, 1), help="i/n: every n-th program")
     parser.add_argument("--peers", default=",".join(PEERS), help="eager, or eager,compile")
     parser.add_argument("--limit", type=float, default=300, help="seconds of one program")
+    parser.add_argument("--budget", type=float, default=1.5, help="seconds of timed calls of each")
     parser.add_argument("--memory", type=float, default=1e6,
                         help="GiB of addresses of a process (drivers of GPUs take many)")  # fmt: skip
-    parser.add_argument("--jobs", type=int, default=1, help="processes; times are taken by one")
+    parser.add_argument("--jobs", type=int, default=1, help="processes; one at a time is timed")
     parser.add_argument("--out", type=Path, default=Path("build/scoreboard"),
                         help="records.jsonl, table.md, table.html")  # fmt: skip
     given = parser.parse_args()
