@@ -146,11 +146,11 @@ class Contraction:
         """Results in fp64, and how far each may be off: products are exact in f32, sums lose at most half
         a unit of f32 for each summand, in whatever order; results are rounded once."""
         a, b, *more = (np.asarray(x, np.float64) for x in given)
-        total = np.einsum(self.notation, a, b)
+        total = np.einsum(self.notation, a, b, optimize=True)
         result = self.indices[2]
         length = np.prod([n for d, n in self.extents.items() if d not in result])
         # The matrix unit cuts sums off where the processor rounds.
-        off = np.einsum(self.notation, abs(a), abs(b)) * length * 2.0**-22
+        off = np.einsum(self.notation, abs(a), abs(b), optimize=True) * length * 2.0**-22
         extra = 0.0
         if more:
             axes = [result.index(d) for d in self.extra or ""]

@@ -1,0 +1,138 @@
+"""Contractions of any dims on a GPU: `python test/hardware/contractions.py [--seed 0] [--count 200]`.
+
+Random ones with what follows them, against fp64, two launches equal in every bit. Then times of shapes
+that models have, beside PyTorch's own (`--no-times` leaves them out). Exit status 1 if one is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import redfuse
+import torch
+from attention import measure
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+
+from contraction_programs import Contraction, draw
+
+TORCH = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
+# Weights of Llama-3-8B: the sum and the columns.
+LLAMA = [(4096, 6144), (4096, 4096), (4096, 28672), (14336, 4096), (4096, 128256)]
+OTHERS = [
+    Contraction("bsk,hdk->bhsd", {"b": 4, "s": 2048, "h": 16, "d": 128, "k": 2048}),
+    Contraction("bsk,hdk->bhsd", {"b": 4, "s": 2048, "h": 32, "d": 64, "k": 2048}),
+    Contraction("bhsd,ehd->bse", {"b": 4, "s": 2048, "h": 16, "d": 128, "e": 2048}),
+    Contraction("bsk,nk->bsn", {"b": 4, "s": 2048, "k": 4096, "n": 4096}, "bias"),
+    Contraction("zmk,zkn->zmn", {"z": 64, "m": 1024, "k": 1024, "n": 1024}),
+    *(
+        Contraction(notation, {"m": n, "n": n, "k": n})
+        for n in (333, 1000, 4096, 4097)
+        for notation in ("mk,kn->mn", "mk,nk->mn", "km,kn->mn", "km,nk->mn")
+    ),
+]
+
+
+def unit(exe: redfuse.Executable) -> str:
+    """What multiplies."""
+    return next((name for name in ("wgmma", "mma.sync") if name in exe.asm), "scalar")
+
+
+def on_device(array: np.ndarray) -> torch.Tensor:
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16).cuda()
+    return torch.from_numpy(array).cuda()
+
+
+def compiled(program: Contraction) -> redfuse.Executable:
+    return redfuse.compile(program.program(), target="cuda", options={"cache": False})
+
+
+def poisoned(program: Contraction) -> list[torch.Tensor]:
+    """Where results go."""
+    kinds = [program.result, "f32"] if program.epilogue == "two" else [program.result]
+    shape = program.shape(program.indices[2])
+    return [torch.full(shape, float("nan"), device="cuda", dtype=TORCH[k]) for k in kinds]
+
+
+def launch(exe: redfuse.Executable, given: list, out: list[torch.Tensor]) -> None:
+    exe(*given, out=out if len(out) > 1 else out[0])
+
+
+def check(seed: int) -> tuple[str, str]:
+    """What is wrong, and what multiplies."""
+    program = draw(seed)
+    exe = compiled(program)
+    data = program.data(np.random.default_rng(seed))
+    given = [on_device(x) for x in data]
+    results = [poisoned(program) for _ in range(2)]
+    for out in results:
+        launch(exe, given, out)
+    torch.cuda.synchronize()
+    if not all(torch.equal(x, y) for x, y in zip(*results, strict=True)):
+        return "two launches differ, or an element was not written", unit(exe)
+    got = [x.double().cpu().numpy() for x in results[0]]
+    return program.judge(data, got), unit(exe)
+
+
+def time_one(program: Contraction) -> None:
+    exe = compiled(program)
+    left, right, _ = program.indices
+    given = [torch.randn(program.shape(x), device="cuda", dtype=TORCH[program.dtype])
+             for x in (left, right)]  # fmt: skip
+    operands = list(given)
+    if program.extra is not None:
+        given.append(torch.randn(program.shape(program.extra), device="cuda"))
+    out = poisoned(program)
+    # PyTorch's einsum permutes and calls cuBLAS; what follows is not in its time.
+    times = measure({
+        "redfuse": partial(launch, exe, given, out),
+        "torch": partial(torch.einsum, program.notation, *operands),
+    })  # fmt: skip
+    flops = 2 * np.prod([float(n) for n in program.extents.values()])
+    rates = {name: round(flops / ms / 1e9, 1) for name, ms in times.items()}
+    ratio = times["torch"] / times["redfuse"]
+    print(f"{program.notation} {program.extents} {program.epilogue} {unit(exe)}: "
+          f"TFLOP/s {rates}, of PyTorch {ratio:.3f}", flush=True)  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--no-times", action="store_true")
+    chosen = parser.parse_args()
+    wrong, ways = 0, {}
+    for seed in range(chosen.seed, chosen.seed + chosen.count):
+        try:
+            verdict, way = check(seed)
+        except Exception as problem:
+            verdict, way = f"{type(problem).__name__}: {problem}"[:400], "failed"
+        ways[way] = ways.get(way, 0) + 1
+        if verdict:
+            wrong += 1
+            print(f"FAILED {seed} {draw(seed)}: {verdict}", flush=True)
+    print(f"{chosen.count} contractions, {wrong} wrong; {ways}", flush=True)
+    if chosen.no_times:
+        return int(wrong > 0)
+    llama = [
+        Contraction("mk,nk->mn", {"m": rows, "n": columns, "k": length})
+        for length, columns in LLAMA
+        for rows in (1, 16, 64, 256, 2048, 8192)
+    ]
+    for program in [*OTHERS, *llama]:
+        try:
+            time_one(program)
+        except Exception as problem:
+            wrong += 1
+            print(f"FAILED {program}: {problem}"[:400], flush=True)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
