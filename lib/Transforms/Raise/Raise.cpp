@@ -10,6 +10,7 @@
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -387,6 +388,43 @@ SmallVector<Value> Raiser::buildResults() {
   return results;
 }
 
+/// A statement of a cascade is executed for the dims of its operands alone, and an
+/// assertion of a generic at each of its points: where a dim that the condition
+/// lacks is empty there is no point, and nothing to assert.
+void Raiser::guardAssertions(CascadeOp cascade) {
+  auto assertions =
+      llvm::to_vector(cascade.getBody().front().getOps<cf::AssertOp>());
+  if (assertions.empty())
+    return;
+  FailureOr<DimSets> dims = DimSets::compute(cascade);
+  if (failed(dims))
+    return;
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(cascade);
+  SmallVector<Value> isEmpty(extents.size()); // for dims that may be
+  if (llvm::any_of(extents, [](int64_t n) { return n <= 0; })) {
+    auto linalgOp = cast<linalg::LinalgOp>(op.getOperation());
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    for (auto [d, range] :
+         llvm::enumerate(linalgOp.createLoopRanges(rewriter, loc)))
+      if (extents[d] <= 0) // kDynamic is negative
+        isEmpty[d] = rewriter.createOrFold<arith::CmpIOp>(
+            loc, arith::CmpIPredicate::sle,
+            getValueOrCreateConstantIndexOp(rewriter, loc, range.size), zero);
+  }
+  for (cf::AssertOp assertion : assertions) {
+    rewriter.setInsertionPoint(assertion);
+    Value holds = assertion.getArg();
+    const SmallBitVector &own = (*dims)[holds];
+    for (auto [d, empty] : llvm::enumerate(isEmpty))
+      if (empty && !own.test(d))
+        holds =
+            arith::OrIOp::create(rewriter, assertion.getLoc(), holds, empty);
+    assertion.getArgMutable().assign(holds);
+  }
+}
+
 CascadeOp Raiser::build() {
   rewriter.setInsertionPoint(op);
   CascadeOp cascade = buildFrame();
@@ -394,6 +432,7 @@ CascadeOp Raiser::build() {
   rewriter.setInsertionPointToEnd(&block);
   buildBody();
   YieldOp::create(rewriter, op.getLoc(), buildResults());
+  guardAssertions(cascade);
   // What only the accumulator needed.
   for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
     if (!isa<YieldOp>(inner) && isOpTriviallyDead(&inner))

@@ -79,6 +79,7 @@ private:
   CascadeOp buildFrame();
   mlir::Value buildInit(unsigned k);
   /// What no accumulator changes.
+  void guardAssertions(CascadeOp cascade);
   void buildBody();
   llvm::SmallVector<mlir::Value> buildResults();
   mlir::Value buildArgument(unsigned k, mlir::OpBuilder &b,

@@ -267,3 +267,30 @@ func.func @approximate(%x: tensor<4x8xf32>, %init: tensor<4x8xf32>) -> tensor<4x
   } -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// -----
+
+// An assertion that does not depend on the dim is made once: it holds where there is
+// no point at which the source would make it.
+// CHECK-LABEL: func @asserted_at_each_point
+// CHECK:       %[[C0:.*]] = arith.constant 0 : index
+// CHECK:       %[[N:.*]] = tensor.dim %{{.*}}, %{{.*}} : tensor<?xi64>
+// CHECK:       %[[NONE:.*]] = arith.cmpi sle, %[[N]], %{{.*}} : index
+// CHECK:       redfuse.cascade
+// CHECK:       %[[OR:.*]] = arith.ori %{{.*}}, %[[NONE]] : i1
+// CHECK-NEXT:  cf.assert %[[OR]], "once"
+// CHECK:       cf.assert %{{.*}}, "each"
+func.func @asserted_at_each_point(%x: tensor<?xi64>, %o: tensor<i64>, %holds: i1) -> tensor<i64> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>],
+      iterator_types = ["reduction"]}
+      ins(%x : tensor<?xi64>) outs(%o : tensor<i64>) {
+  ^bb0(%a: i64, %sum: i64):
+    %zero = arith.constant 0 : i64
+    %positive = arith.cmpi sgt, %a, %zero : i64
+    cf.assert %holds, "once"
+    cf.assert %positive, "each"
+    %s = arith.addi %sum, %a : i64
+    linalg.yield %s : i64
+  } -> tensor<i64>
+  return %0 : tensor<i64>
+}
