@@ -55,6 +55,11 @@ typedef struct {
 } RedfuseBytes;
 REDFUSE_API void redfuseBytesFree(RedfuseBytes bytes);
 
+/// What stops MLIR from reading a program, text or bytecode: its parser asserts
+/// things of what it reads. So a child of this process reads it first. Empty where
+/// nothing does; the errors of a parser that ends are no such thing.
+REDFUSE_API RedfuseBytes redfuseTryToParse(MlirStringRef program);
+
 //===-- programs
 //------------------------------------------------------------===//
 

@@ -356,6 +356,16 @@ static py::list stages(const std::string &pipeline) {
 void definePrograms(py::module_ &m) {
   m.def("stages", &stages, py::arg("pipeline"),
         "Names of the stages of redfuse-cpu and the like, in order.");
+  m.def(
+      "try_to_parse",
+      [](const std::string &program) {
+        Unlocked unlocked;
+        return takeText(redfuseTryToParse(stringRef(program)));
+      },
+      py::arg("program"),
+      "What keeps MLIR's parser from surviving a program, text or bytecode, "
+      "found "
+      "out in a child process; empty if nothing does.");
   m.def("run_passes", &runPasses, py::arg("op"), py::arg("pipeline"),
         "Runs a textual pass pipeline on an operation, in place. Returns the "
         "diagnostics, each a dict of severity, message, file, line, column, "

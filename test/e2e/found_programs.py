@@ -86,6 +86,18 @@ def _extract() -> list[Case]:
     return right + [Case((x, i), FAILS) for i in (40, 41, -1, 1000000, 2**62, -(2**62))]
 
 
+def _empty_assertion() -> list[Case]:
+    full = [Case((np.ones(n, bool), 2), (np.array(2 + n),)) for n in (0, 4, 7)]
+    return full + [Case((np.ones(n, bool), 2), FAILS) for n in (1, 3)]
+
+
+def _pad_of_known() -> list[Case]:
+    x = np.zeros((0, 2), np.float32)
+    calls = [(1, n) for n in (0, 3)] + [(2, 1)]
+    right = [Case((x, normal(3, w), n), (np.array([1, w + n]),)) for w, n in calls]
+    return [*right, Case((x, normal(3, 3), 0), FAILS), Case((x, normal(3, 1), -1), FAILS)]
+
+
 def _insert() -> list[Case]:
     x = normal(40)
     right = [Case((x, n), (np.where(np.arange(40) < n, np.float32(1), x),)) for n in (-3, 0, 7, 40)]
@@ -157,6 +169,8 @@ def _rows(seeds: int = 2) -> list[Case]:
 FOUND = {
     "argmax_nan": Found(_argmax_nan),
     "argmax_round": Found(_argmax_round),
+    "divided_by_nothing": Found(refused="MLIR's parser does not survive this program"),
+    "empty_assertion": Found(_empty_assertion),
     "extract_oob": Found(_extract),
     "gather_clamp": Found(_gather),
     "i2_store_abort": Found(_two_bits),
@@ -165,6 +179,7 @@ FOUND = {
     "insert_oob": Found(_insert),
     "ln16": Found(_rows),
     "pack_oob": Found(_pack),
+    "pad_of_known": Found(_pad_of_known),
     "product_lse_bf16": Found(
         _product, smaller=(("1024", "40"), ("4096", "72"), ("2048", "56"))
     ),
@@ -172,6 +187,7 @@ FOUND = {
     "scan_total": Found(_scan_total),
     "shape_overflow": Found(refused="4294967296x4294967296"),
     "sm15": Found(_rows),
+    "transpose_of_one": Found(refused="MLIR's parser does not survive this program"),
     "unpack_oob": Found(_unpack),
     "vector_print": Found(refused="vector.print"),
 }  # fmt: skip

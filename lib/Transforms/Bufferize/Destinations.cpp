@@ -1,6 +1,7 @@
 //===- Destinations.cpp - redfuse-destinations: results as arguments -------===//
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -280,6 +281,8 @@ struct Destinations : public redfuse::impl::DestinationsBase<Destinations> {
   using DestinationsBase::DestinationsBase;
 
   void runOnOperation() override {
+    if (failed(checkFitsInMemory(getOperation())))
+      return signalPassFailure();
     for (auto func : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
       if (!func.isPublic() || func.isExternal())
         continue;

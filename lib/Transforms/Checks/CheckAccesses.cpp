@@ -9,6 +9,7 @@
 #include "AccessChecks.h"
 #include "WindowChecks.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 #include "redfuse/Dialect/TMTensor/IR/TMTensor.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -568,6 +569,12 @@ LogicalResult Checker::check(Operation *op) {
             op, getExtentOf(op.getIndex()),
             AccessChecks::constant(typeOfTensor(op.getSource()).getRank() - 1),
             "there is no such dim");
+        // What is never reached: later passes take constants for dims.
+        std::optional<int64_t> dim = op.getConstantIndex();
+        OpBuilder b(op);
+        if (dim && (*dim < 0 || *dim >= typeOfTensor(op.getSource()).getRank()))
+          op.getIndexMutable().assign(
+              arith::ConstantIndexOp::create(b, op.getLoc(), 0));
       })
       .Case<tensor::EmptyOp, tensor::SplatOp, tensor::GenerateOp,
             bufferization::AllocTensorOp>([&](auto op) {
@@ -611,6 +618,8 @@ LogicalResult Checker::run() {
 namespace {
 struct CheckAccesses : redfuse::impl::CheckAccessesBase<CheckAccesses> {
   void runOnOperation() override {
+    if (failed(checkFitsInMemory(getOperation())))
+      return signalPassFailure();
     getOperation()->walk([&](func::FuncOp func) {
       if (func.isExternal())
         return;

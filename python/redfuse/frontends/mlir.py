@@ -10,6 +10,7 @@ import re
 import sys
 from typing import Any
 
+from .. import _ext
 from ..errors import (
     ArgumentError,
     ParseError,
@@ -31,14 +32,17 @@ class Source:
     """A program to compile. ``text`` can be parsed again: passes change modules in place.
 
     name: what locations call the file; bytecode is kept as bytes.
+    known: that MLIR's parser survives it, as it does what was printed of a module.
     """
 
     text: str | bytes
     name: str = "-"
+    known: bool = dataclasses.field(default=False, compare=False)
 
     def parse(self) -> Any:
         """A fresh ``mlir.ir.Module`` in a context of its own; raises :class:`ParseError`."""
         ir = _bindings()
+        self._check_known()
         context = ir.Context()
         with context:
             try:
@@ -49,6 +53,16 @@ class Source:
                 return ir.Module.parse(self.text)
             except ir.MLIRError as error:
                 raise parse_error(error, self.name) from None
+
+    def _check_known(self) -> None:
+        """Raises UnsupportedError for a text at which MLIR's parser asserts something."""
+        if not self.known and (why := _ext.try_to_parse(self.text)):
+            name = "<text>" if self.name == "-" else self.name
+            raise UnsupportedError(
+                f"{name}: MLIR's parser does not survive this program: {why}\n"
+                "expected operations and attributes of which MLIR asserts nothing as it reads them"
+            )
+        self.known = True
 
 
 # Bindings import a dialect when they first meet an operation of it.
@@ -110,7 +124,7 @@ def read(source: Any) -> Source:
     if isinstance(source, (str, os.PathLike)):
         return read_file(path_text(source))
     if is_module(source):
-        return _check_nesting(Source(_module_text(source)))
+        return _check_nesting(Source(_module_text(source), known=True))
     raise ArgumentError(
         "source: expected a path, MLIR text, an mlir.ir.Module, or a PyTorch function or module, "
         f"got {type(source).__name__}"

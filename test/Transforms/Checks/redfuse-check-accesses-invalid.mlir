@@ -23,3 +23,11 @@ func.func @vectors(%x: tensor<?xf32>, %i: index, %z: f32) -> vector<4xf32> {
   %v = vector.transfer_read %x[%i], %z {in_bounds = [true]} : tensor<?xf32>, vector<4xf32>
   return %v : vector<4xf32>
 }
+
+// -----
+
+// expected-error@below {{has a value of type 'tensor<4294967296x4294967296xf32>', which is larger than any memory; expected fewer than 2^63 bytes}}
+func.func @larger_than_memory(%x: tensor<4294967296x4294967296xf32>) -> index {
+  %c0 = arith.constant 0 : index
+  return %c0 : index
+}

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using redfuse::Extent;
@@ -230,4 +231,45 @@ std::optional<Extent> redfuse::getLoopExtent(linalg::LinalgOp op,
         return getExtentOf(operand.get(), dim);
   }
   return std::nullopt;
+}
+
+static bool fitsInMemory(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasRank())
+    return true;
+  Type element = shaped.getElementType();
+  int64_t bytes = 1;
+  if (auto complex = dyn_cast<ComplexType>(element)) {
+    element = complex.getElementType();
+    bytes = 2;
+  }
+  bytes *= element.isIntOrFloat()
+               ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)
+               : 8;
+  // None of no elements either: its strides are products, too.
+  for (int64_t extent : shaped.getShape())
+    if (extent > 0 && llvm::MulOverflow(bytes, extent, bytes))
+      return false;
+  return true;
+}
+
+LogicalResult redfuse::checkFitsInMemory(Operation *root) {
+  DenseSet<Type> known;
+  auto check = [&](Operation *op, TypeRange types) -> WalkResult {
+    for (Type type : types)
+      if (known.insert(type).second && !fitsInMemory(type))
+        return op->emitOpError("has a value of type ")
+               << type << ", which is larger than any memory; expected fewer "
+               << "than 2^63 bytes";
+    return WalkResult::advance();
+  };
+  WalkResult result = root->walk([&](Operation *op) {
+    WalkResult own = check(op, op->getResultTypes());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        if (!own.wasInterrupted())
+          own = check(op, block.getArgumentTypes());
+    return own;
+  });
+  return failure(result.wasInterrupted());
 }

@@ -67,6 +67,11 @@ mlir::Value materialize(mlir::OpBuilder &b, mlir::Location loc,
 /// dim; nothing if none has.
 std::optional<Extent> getLoopExtent(mlir::linalg::LinalgOp op, unsigned loop);
 
+/// Whether every tensor below `root` whose extents are all known has fewer than 2^63
+/// bytes; else an error is at the operation that makes it. MLIR asserts that such
+/// products do not overflow.
+mlir::LogicalResult checkFitsInMemory(mlir::Operation *root);
+
 } // namespace redfuse
 
 #endif // REDFUSE_DIALECT_REDFUSE_UTILS_EXTENTS_H
