@@ -66,3 +66,13 @@ def test_a_rounding_that_decides_something_is_kept() -> None:
     rounded = ((q.float() @ k.float().mT).bfloat16().float() * SCALE).bfloat16()
     largest = rounded == rounded.amax(-1, keepdim=True)
     torch.testing.assert_close(exe(q, k), largest.int().argmax(-1))
+
+
+def test_keys_of_one_head_are_for_all_queries() -> None:
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, heads, 13, 8) for heads in (4, 1, 1))
+    exe = redfuse.compile(
+        scaled_dot_product_attention, inputs=(q, k, v), target="cpu", options={"cache": False}
+    )
+    exact = scaled_dot_product_attention(q.double(), k.double(), v.double())
+    torch.testing.assert_close(exe(q, k, v).double(), exact, rtol=1e-5, atol=1e-6)

@@ -194,6 +194,30 @@ def test_results_have_the_structure_that_pytorch_gives(function: object) -> None
     assert torch.utils._pytree.tree_leaves(exe(x, out=out))[0] is out[0]
 
 
+class Held:
+    """An object that PyTorch's pytrees do not know."""
+
+    def __init__(self, x: torch.Tensor) -> None:
+        self.parts, self.size = [{"sum": x.sum(-1)}, x + 1], x.shape[0]
+
+
 def test_results_that_are_no_tensors() -> None:
-    with pytest.raises(redfuse.UnsupportedError, match=r"returns int as result\['n'\]"):
-        redfuse.compile(lambda x: {"x": x + 1, "n": 3}, inputs=[X])
+    """Numbers and None are handed on; objects get the tensors of each call."""
+    exe = redfuse.compile(lambda x: {"x": Held(x), "n": 3, "none": None}, inputs=[X])
+    first, second = exe(X), exe(X + 1)
+    assert (first["n"], first["none"], first["x"].size) == (3, None, X.shape[0])
+    for got, x in ((first["x"], X), (second["x"], X + 1)):
+        torch.testing.assert_close(got.parts[0]["sum"], x.sum(-1))
+        torch.testing.assert_close(got.parts[1], x + 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda x: 3, "returns no tensor"),
+        (lambda x: {"x": x, "f": object()}, r"returns object as result\['f'\]"),
+    ],
+)
+def test_results_that_cannot_be(function: object, words: str) -> None:
+    with pytest.raises(redfuse.UnsupportedError, match=words):
+        redfuse.compile(function, inputs=[X])

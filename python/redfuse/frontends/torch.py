@@ -19,6 +19,7 @@ from typing import Any
 
 from ..errors import ArgumentError, CompileError, UnsupportedError
 from ..runtime import processes
+from . import results as results_of
 from .mlir import Source
 
 IMPORTERS = ("torch_mlir", "iree.compiler")
@@ -54,7 +55,6 @@ def export(program: Any, inputs: Sequence[Any] | None) -> tuple[Source, Any]:
             )
     module = program if isinstance(program, torch.nn.Module) else _as_module(program, len(inputs))
     flat = _Flat(module)
-    _know_caches()
     was_training = module.training
     try:
         exported = torch.export.export(flat.as_module(), tuple(inputs))
@@ -78,23 +78,12 @@ def _source(torch: Any, exported: Any) -> Source:
     return Source(_lower(torch, exported))
 
 
-def _know_caches() -> None:
-    """Models of transformers return their keys and values in a class of its own: PyTorch is told
-    which tensors are in it."""
-    if "transformers" not in sys.modules:
-        return
-    try:
-        from transformers.integrations import executorch
-    except ImportError:  # an older one, whose models return tuples
-        return
-    executorch.register_dynamic_cache_export_support()
-
-
 class _Flat:
     """A module whose results are a tuple of tensors, and their structure."""
 
     def __init__(self, module: Any):
-        self._module, self._spec = module, None
+        self._module = module
+        self._rebuild: Any = None
 
     def as_module(self) -> Any:
         """What is exported, in eval mode."""
@@ -111,29 +100,15 @@ class _Flat:
         return Flat(self._module).eval()
 
     def _flatten(self, results: Any) -> tuple[Any, ...]:
-        import torch
-        from torch.utils import _pytree as pytree
-
-        named, self._spec = pytree.tree_flatten_with_path(results)
-        for path, leaf in named:
-            if not isinstance(leaf, torch.Tensor):
-                raise UnsupportedError(
-                    f"the PyTorch program returns {type(leaf).__name__} as "
-                    f"result{pytree.keystr(path)}; expected tensors, in tuples, lists, "
-                    "dictionaries and what else torch.utils._pytree knows"
-                )
-        return tuple(leaf for _, leaf in named)
+        tensors, self._rebuild = results_of.flatten(results)
+        return tensors
 
     def structure(self) -> Any:
         """Makes of the results what the module returns; None where that is what they are."""
-        from torch.utils import _pytree as pytree
-
-        spec, count = self._spec, self._spec.num_leaves
-        if spec in (pytree.tree_structure(0), pytree.tree_structure((0,) * count)) and count:
-            return (lambda result: (result,)) if spec == pytree.tree_structure((0,)) else None
-        return lambda results: pytree.tree_unflatten(
-            results if isinstance(results, tuple) else (results,), spec
-        )
+        rebuild = self._rebuild
+        if rebuild is None:
+            return None
+        return lambda results: rebuild(iter(results if isinstance(results, tuple) else (results,)))
 
 
 def _is_installed(name: str) -> bool:

@@ -11,7 +11,7 @@ from mlir import ir
 from mlir.dialects import arith, math
 
 from . import dtypes
-from .builder import Builder, Tensor
+from .builder import Builder, Tensor, same_shape
 from .pointwise import F, computed_in, elementwise
 from .registry import Call, lowers
 
@@ -218,6 +218,8 @@ def _attention(
         heads, kept = query.shape[-3], key.shape[-3]
         q = b.reshape(query, (*query.shape[:-3], kept, heads // kept, *query.shape[-2:]))
         groups = "g"
+    else:
+        key, value = (_with_lead(b, x, query.shape[:-2]) for x in (key, value))
     scores = b.contract(f"{lead}{groups}ld,{lead}sd->{lead}{groups}ls", q, key, inner, inner)
     scores = _masked(b, scores, attn_mask, is_causal, factor, inner, groups != "")
     last = [scores.rank - 1]
@@ -241,6 +243,12 @@ def _attention(
 
         made = b.map([made, column], made.shape, c.dtype, finish)
     return b.reshape(made, c.shape)
+
+
+def _with_lead(b: Builder, x: Tensor, lead: Sequence[Any]) -> Tensor:
+    """Keys or values of one head, say, for all that the queries have."""
+    shape = (*lead, *x.shape[-2:])
+    return x if same_shape(x.shape, shape) else b.map([x], shape, x.dtype, lambda v: v)
 
 
 def _is_same(a: Any, b: Any) -> bool:
