@@ -198,6 +198,15 @@ def command_scoreboard(arguments: list[str]) -> int:
     return call([venv.python, script, *absolute(arguments)], env=environment(venv))
 
 
+def command_models(arguments: list[str]) -> int:
+    """Whole models of PyTorch, small and with random weights, against fp64; a table."""
+    venv = ready(["models", *arguments])
+    install_extra(venv, "torch")
+    install_extra(venv, "models")
+    script = ROOT / "test" / "programs" / "run_models.py"
+    return call([venv.python, "-W", "ignore", script, *absolute(arguments)], env=environment(venv))
+
+
 def command_foreign(arguments: list[str]) -> int:
     """Other projects' programs: none may crash or hang the compiler."""
     venv = ready(["foreign", *arguments])
@@ -279,6 +288,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "versus": (command_versus, "OTHER [WORKLOAD...]: another build and this one, timed in turn"),
     "scoreboard": (command_scoreboard, "--suite DIR: a folder's programs beside PyTorch"),
     "programs": (command_programs, "[--suite DIR] [--target T,...]: how each compiles, a table"),
+    "models": (command_models, "[--only NAME,...]: whole PyTorch models on the CPU, a table"),
     "same": (command_same, "REV [FILE...]: whether that commit's build makes the same code"),
     "growth": (command_growth, "[--sizes N,...] [--target T] [KIND...]: how compile time grows"),
     "gpu": (command_gpu, "[--here] [FOLDER]: pack the GPU tests for a machine without a network"),
