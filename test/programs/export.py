@@ -1,8 +1,7 @@
 """``python export.py --out FOLDER [--as DTYPE]... FILE.py...``: PyTorch programs to linalg text.
 
-A script of its own, as PyTorch's importer and redfuse do not load into one process. It prints a line
-of JSON a program: its name, and the path of its text or why there is none. What is there already is
-not made again. Files are of one of three forms:
+It prints a line of JSON a program: its name, and the path of its text or why there is none. What is
+there already is not made again. Files are of one of three forms:
 
 - ``Model``, ``get_inputs()`` and ``get_init_inputs()``: one program.
 - ``C``: name -> (function, [(shape, dtype), ...], ...).
@@ -39,12 +38,6 @@ def load(path: Path, name: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def frontend() -> Any:
-    """The compiler's own way from an exported program to linalg, without the compiler's MLIR."""
-    package = importlib.util.find_spec("redfuse")
-    return load(Path(package.origin).parent / "frontends" / "_lower_torch.py", "lower_torch")
 
 
 def programs(module: Any) -> dict[str, Callable[[], tuple[Any, list]]]:
@@ -112,7 +105,9 @@ def export(job: dict, tell: Callable[[str], None]) -> dict:
         tell("torch.export")
         exported = torch.export.export(module, arguments)
     tell("lowering")
-    text = frontend().linalg_text(exported)
+    from redfuse.frontends.fx.importer import import_exported
+
+    text = import_exported(exported).operation.get_asm()
     part = Path(job["text"]).with_suffix(".part")
     part.write_text(text)
     part.replace(job["text"])
@@ -157,7 +152,6 @@ def main() -> int:
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     import torch  # noqa: F401  before the processes part: it takes seconds
-    from iree.compiler.extras import fx_importer  # noqa: F401
 
     dtypes = [AS_WRITTEN, *given.dtypes]
     missing = []

@@ -122,7 +122,7 @@ def command_test(arguments: list[str]) -> int:
     if kind == "--torch":
         install_extra(venv, "torch")
         install_extra(venv, "models")
-        return run_pytest(venv, rest or [str(ROOT / "test" / "pytorch")])
+        return run_pytest(venv, rest or [str(ROOT / "test" / n) for n in ("pytorch", "operators")])
     if kind == "--rocm":
         return run_rocm(venv, rest)
     if kind == "--sanitize":
@@ -132,7 +132,11 @@ def command_test(arguments: list[str]) -> int:
             f"{strays[0]} is for lit or for pytest? Say `tools/dev test lit {strays[0]}` "
             f"or `tools/dev test pytest {strays[0]}`"
         )
-    python = [a for a in arguments if re.search(r"\.py(::|$)|test/(python|e2e|pytorch|rocm)\b", a)]
+    python = [
+        a
+        for a in arguments
+        if re.search(r"\.py(::|$)|test/(python|e2e|pytorch|operators|rocm)\b", a)
+    ]
     mlir = [a for a in arguments if a not in python]
     codes = []
     if mlir or not arguments:
@@ -205,6 +209,23 @@ def command_models(arguments: list[str]) -> int:
     install_extra(venv, "models")
     script = ROOT / "test" / "programs" / "run_models.py"
     return call([venv.python, "-W", "ignore", script, *absolute(arguments)], env=environment(venv))
+
+
+def _operators(name: str, script: str, arguments: list[str]) -> int:
+    venv = ready([name, *arguments])
+    install_extra(venv, "torch")
+    path = ROOT / "test" / "operators" / script
+    return call([venv.python, "-W", "ignore", path, *absolute(arguments)], env=environment(venv))
+
+
+def command_opinfo(arguments: list[str]) -> int:
+    """PyTorch's samples of all its operations, against fp64; a table."""
+    return _operators("opinfo", "opinfo.py", arguments)
+
+
+def command_torch_mlir(arguments: list[str]) -> int:
+    """The end-to-end cases of a clone of torch-mlir; a table."""
+    return _operators("torch-mlir", "torch_mlir_cases.py", arguments)
 
 
 def command_foreign(arguments: list[str]) -> int:
@@ -289,6 +310,8 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "scoreboard": (command_scoreboard, "--suite DIR: a folder's programs beside PyTorch"),
     "programs": (command_programs, "[--suite DIR] [--target T,...]: how each compiles, a table"),
     "models": (command_models, "[--only NAME,...]: whole PyTorch models on the CPU, a table"),
+    "opinfo": (command_opinfo, "[--only NAME,...] [--samples N]: operations against fp64, a table"),
+    "torch-mlir": (command_torch_mlir, "FOLDER: the end-to-end cases of a clone, a table"),
     "same": (command_same, "REV [FILE...]: whether that commit's build makes the same code"),
     "growth": (command_growth, "[--sizes N,...] [--target T] [KIND...]: how compile time grows"),
     "gpu": (command_gpu, "[--here] [FOLDER]: pack the GPU tests for a machine without a network"),

@@ -12,7 +12,6 @@ READERS = {
     "bench/groups.py": "names of benchmark cases",
     "explain/explanation.py": "positions in the words of refusals",
     "explain/formulas.py": "tokens of formulas",
-    "frontends/_lower_torch.py": "what torch-mlir says",
     "frontends/mlir.py": "what MLIR's parser says, and brackets of a text before it",
     "store/cache.py": "keys in files of the cache",
     "targets/_link_cubin.py": "versions in file names of libraries",

@@ -1,28 +1,17 @@
 """PyTorch in: a function or module with example inputs becomes a linalg program.
 
-torch.export traces the program, and ``fx`` makes linalg ops of its graph. A program with an
-operation that has no lowering there is given to torch-mlir's importer and passes, where one is
-installed. They run in a process of their own (``_lower_torch.py``): their MLIR and this package's
-do not load into one.
+torch.export traces the program, and ``fx`` makes linalg ops of its graph.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
-import sys
-import tempfile
-import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError, CompileError, UnsupportedError
-from ..runtime import processes
 from . import results as results_of
 from .mlir import Source
-
-IMPORTERS = ("torch_mlir", "iree.compiler")
 
 
 def export(program: Any, inputs: Sequence[Any] | None) -> tuple[Source, Any]:
@@ -33,9 +22,9 @@ def export(program: Any, inputs: Sequence[Any] | None) -> tuple[Source, Any]:
     program: a ``torch.nn.Module`` (exported in eval mode) or a function of tensors. inputs: example
         tensors; their shapes and dtypes are the compiled program's.
 
-    Raises ArgumentError without inputs, UnsupportedError where PyTorch or an importer is missing,
-    and CompileError with PyTorch's or torch-mlir's words where the program cannot be exported or
-    lowered.
+    Raises ArgumentError without inputs, UnsupportedError where PyTorch is missing or an operation
+    cannot be compiled (with its name and the line that calls it), and CompileError with PyTorch's
+    words where the program cannot be exported.
     """
     if inputs is None:
         raise ArgumentError(
@@ -64,18 +53,9 @@ def export(program: Any, inputs: Sequence[Any] | None) -> tuple[Source, Any]:
         raise CompileError(f"torch.export cannot trace this program: {_head(error)}") from error
     finally:
         module.train(was_training)
-    return _source(torch, exported), flat.structure()
-
-
-def _source(torch: Any, exported: Any) -> Source:
     from .fx.importer import bytecode
 
-    try:
-        return Source(bytecode(exported))
-    except UnsupportedError:
-        if not any(_is_installed(name) for name in IMPORTERS):
-            raise
-    return Source(_lower(torch, exported))
+    return Source(bytecode(exported)), flat.structure()
 
 
 class _Flat:
@@ -111,33 +91,9 @@ class _Flat:
         return lambda results: rebuild(iter(results if isinstance(results, tuple) else (results,)))
 
 
-def _is_installed(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # the package around it
-        return False
-
-
 def _head(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
-
-
-def _lower(torch: Any, exported: Any) -> str:
-    """The linalg text of an ``ExportedProgram``."""
-    script = Path(__file__).with_name("_lower_torch.py")
-    with tempfile.TemporaryDirectory(prefix="redfuse-torch-") as folder:
-        program, text = Path(folder, "program.pt2"), Path(folder, "program.mlir")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            torch.export.save(exported, program)
-        command = [sys.executable, "-W", "ignore", str(script), str(program), str(text)]
-        done = processes.run(command, "lowering the PyTorch program")
-        if done.returncode or not text.is_file():
-            words = [line for line in done.stderr.strip().splitlines() if line.strip()]
-            head = words[-1] if words else f"the importer ended with status {done.returncode}"
-            raise CompileError(f"torch-mlir cannot lower this program: {head}")
-        return text.read_text(encoding="utf-8")
 
 
 def _as_module(function: Any, count: int) -> Any:

@@ -1,13 +1,12 @@
 """FX graphs of core ATen operations become linalg programs, in this process.
 
 A graph is what ``torch.export`` and AOTAutograd make: nodes that call operations, with what
-PyTorch's meta functions say of each result. Decompositions are PyTorch's own, but for operations
-that have a lowering here.
+PyTorch's meta functions say of each result. An operation without a lowering here is taken apart by
+PyTorch's own rules when it is met (``decompose``).
 """
 
 from __future__ import annotations
 
-import functools
 import io
 import operator
 from collections.abc import Callable, Sequence
@@ -22,40 +21,18 @@ from torch.export.graph_signature import OutputKind
 from ...errors import UnsupportedError
 from . import indexing, norms, pointwise, products, reductions, scattering, views, windows
 from .builder import Builder, Tensor
+from .decompose import Decomposer, constant_of
 from .registry import LOWERINGS, Call
 
 assert all(
     (indexing, norms, pointwise, products, reductions, scattering, views, windows)
 )  # they register
 
-# Taken apart by PyTorch's rules, which are not among those of export.
-_DECOMPOSED = (
-    "_log_softmax", "_softmax", "native_dropout", "gelu", "elu", "hardtanh",
-    "leaky_relu", "addcmul", "addcdiv", "lerp", "_safe_softmax", "logaddexp", "mse_loss",
-    "softplus", "log_sigmoid_forward", "hardsigmoid", "hardswish", "mish",
-    "rrelu_with_noise", "glu", "threshold", "xlogy", "im2col", "col2im", "index_add", "norm",
-    "_adaptive_avg_pool2d_backward", "pixel_shuffle", "upsample_nearest2d", "linspace", "roll",
-    "upsample_bilinear2d", "batch_norm", "masked_fill", "rot90", "unfold",
-    "nll_loss_forward", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "_cdist_forward",
-    "binary_cross_entropy_with_logits", "stack", "nan_to_num", "bernoulli", "_to_copy",
+# Say something to PyTorch, and make nothing.
+_NOTHING = (
+    "aten._assert_async.msg", "aten._assert_scalar.default", "aten._assert_tensor_metadata.default",
+    "aten.sym_constrain_range_for_size.default", "aten.sym_constrain_range.default",
 )  # fmt: skip
-# With a lowering of their own, though export would take them apart.
-_KEPT = ("scaled_dot_product_attention.default", "linear.default", "silu.default")
-
-
-@functools.cache
-def decompositions() -> dict:
-    """The table for ``ExportedProgram.run_decompositions``."""
-    aten = torch.ops.aten
-    packets = [getattr(aten, n) for n in _DECOMPOSED if hasattr(aten, n) and n != "_to_copy"]
-    table = dict(torch.export.default_decompositions())
-    table.update(torch._decomp.get_decompositions(packets))
-    for name in _KEPT:
-        packet, overload = name.split(".")
-        table.pop(getattr(getattr(aten, packet), overload), None)
-    return table
-
-
 _TORCH = str(Path(torch.__file__).parent)
 
 
@@ -67,6 +44,8 @@ class GraphImporter:
         self.values: dict[Any, Any] = {}
         self.symbols: dict[str, Any] = {}
         self.builder = Builder(self.extent)
+        self.decomposer = Decomposer()
+        self._around: list[str] = []  # operations that are being taken apart
 
     # ---- extents
 
@@ -185,27 +164,59 @@ class GraphImporter:
         target = node.target
         if target is operator.getitem:
             return self._value(node.args[0])[node.args[1]]
+        if isinstance(target, type) and issubclass(target, tuple):  # a named tuple
+            return [self._value(x) for x in node.args]
         fake = node.meta.get("val")
         if isinstance(fake, (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)):
             return fake
         name = str(target)
-        lowering = LOWERINGS.get(name)
-        if name in ("aten._assert_async.msg", "aten._assert_scalar.default",
-                    "aten._assert_tensor_metadata.default",
-                    "aten.sym_constrain_range_for_size.default"):  # fmt: skip
+        if name in _NOTHING:
             return None
-        if lowering is None or not hasattr(target, "_schema"):
-            raise UnsupportedError(f"{_where(node)}{name} has no lowering")
+        try:
+            lowering = LOWERINGS.get(name)
+            if lowering is None:
+                return self._taken_apart(node)
+            return lowering(Call(self.builder, fake), **self._arguments(node))
+        except UnsupportedError as error:
+            place = "" if self._around else _where(node)
+            raise UnsupportedError(f"{place}{name}: {error}") from None
+
+    def _arguments(self, node: Any) -> dict[str, Any]:
+        """What is given, by the names of the operation's schema."""
         given = {}
-        for number, argument in enumerate(target._schema.arguments):
+        for number, argument in enumerate(node.target._schema.arguments):
             if number < len(node.args):
                 given[argument.name] = self._value(node.args[number])
             elif argument.name in node.kwargs:
                 given[argument.name] = self._value(node.kwargs[argument.name])
+        return given
+
+    def _taken_apart(self, node: Any) -> Any:
+        """The result of an operation without a lowering, by operations that it is made of."""
+        made = None
+        # What is made of itself twice over is made of nothing else.
+        if self._around.count(str(node.target)) < 2 and isinstance(
+            node.target, torch._ops.OpOverload
+        ):
+            made = self.decomposer.graph_of(node)
+        if made is None:
+            raise UnsupportedError("no lowering, and no rule that takes it apart")
+        inner, arguments = made
+        given = [self._value(a) for a in arguments]
+        outer, self.values = self.values, {}
+        self._around.append(str(node.target))
         try:
-            return lowering(Call(self.builder, fake), **given)
-        except UnsupportedError as error:
-            raise UnsupportedError(f"{_where(node)}{name}: {error}") from None
+            places = [n for n in inner.graph.nodes if n.op == "placeholder"]
+            self.values.update(zip(places, given, strict=True))
+            for part in inner.graph.nodes:
+                if part.op == "get_attr":
+                    self.values[part] = self.constant(constant_of(getattr(inner, part.target)))
+                elif part.op == "call_function":
+                    self.values[part] = self._call(part)
+            return self._value(inner.graph.output_node().args[0])
+        finally:
+            self._around.pop()
+            self.values = outer
 
 
 def _frame(node: Any) -> tuple[str, int] | None:
@@ -238,13 +249,33 @@ def _where(node: Any) -> str:
     return f"{text}: " if text else ""
 
 
+def _writes(graph: Any) -> bool:
+    """Whether some operation of a graph is not a function: it writes, or is a graph itself."""
+    for node in graph.nodes:
+        if node.op == "call_function" and isinstance(node.target, torch._ops.OperatorBase):
+            schema = getattr(node.target, "_schema", None)
+            if schema is None or schema.is_mutable or _keeps_statistics(node):
+                return True
+    return False
+
+
+def _keeps_statistics(node: Any) -> bool:
+    """Whether it writes the running mean and variance, which its schema does not tell."""
+    name, place = str(node.target), {"aten.batch_norm.default": 5, "aten.instance_norm.default": 5}
+    return (
+        name in place and len(node.args) > place[name] and bool(node.args[place[name]])
+        and node.args[3] is not None
+    )  # fmt: skip
+
+
 def import_exported(program: Any) -> Any:
     """The module of an ``ExportedProgram``: arguments are the user's, parameters and buffers are
     constants. Raises UnsupportedError, with the place in the user's code, for what has no
     lowering."""
     from ... import dialects  # noqa: F401  redfuse's dialects are known to the context
 
-    program = program.run_decompositions(decompositions())
+    if _writes(program.graph):
+        program = program.run_decompositions({})
     signature = program.graph_signature
     for spec in signature.output_specs:
         if spec.kind is not OutputKind.USER_OUTPUT:

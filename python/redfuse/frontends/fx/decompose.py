@@ -1,0 +1,135 @@
+"""Operations without a lowering, taken apart by PyTorch's own rules when the importer meets one.
+
+A rule is a Python function of the operation's arguments that calls other operations, as PyTorch
+has for most of core ATen. It is traced with fake tensors of the shapes at hand; what calls of equal
+arguments become is made once.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch._guards import detect_fake_mode
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensorMode, dispatch_functionalize
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils import _pytree as pytree
+
+from ...errors import UnsupportedError
+from . import composed
+
+Rule = Callable[..., Any]
+# Traces of calls without open extents are kept for other programs, this many.
+_MOST_KEPT = 4096
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+@functools.cache
+def rules_of(op: Any) -> list[Rule]:
+    """What takes ``op`` apart, the best first: our own rule, what it is composed of in C++,
+    PyTorch's decomposition in Python, what a prim stands for."""
+    own = composed.RULES.get(str(op))
+    if own is not None:
+        return [own]
+    rules: list[Rule] = []
+    if op._can_decompose():
+        rules.append(lambda *args, **kwargs: op.decompose(*args, **kwargs))
+    for kind in ("post_autograd", "pre_autograd"):
+        rule = torch._decomp.global_decomposition_table[kind].get(op)
+        if rule is not None:
+            rules.append(rule)
+    if op.namespace == "prims":
+        prim = getattr(torch._prims, op._opname, None)
+        if hasattr(prim, "impl_aten"):
+            rules.append(prim.impl_aten)
+    return rules
+
+
+class Decomposer:
+    """Traces of one program's operations."""
+
+    _kept: dict[Any, Any] = {}  # noqa: RUF012  shared by all
+
+    def __init__(self) -> None:
+        self._own: dict[Any, Any] = {}
+
+    def graph_of(self, node: Any) -> tuple[Any, Sequence[Any]] | None:
+        """The graph module of the operation that ``node`` calls, and what of the node's arguments
+        are its arguments, in order; None where no rule is known.
+
+        Raises UnsupportedError where the rule needs the data of tensors.
+        """
+        rules = rules_of(node.target)
+        if not rules:
+            return None
+        leaves, spec = pytree.tree_flatten((tuple(node.args), dict(node.kwargs)))
+        values = [x.meta["val"] if isinstance(x, torch.fx.Node) else x for x in leaves]
+        places = [i for i, v in enumerate(values) if isinstance(v, (torch.Tensor, *_SYMBOLIC))]
+        key = (node.target, str(spec), *map(_key, values))
+        is_open = any(_is_open(v) for v in values)
+        known = self._own if is_open else self._kept
+        graph = known.get(key)
+        if graph is None:
+            mode = detect_fake_mode([values[i] for i in places] or [node.meta.get("val")])
+            graph = _trace(rules, values, places, spec, mode)
+            if known is self._kept and len(known) >= _MOST_KEPT:
+                known.clear()
+            known[key] = graph
+        return graph, [leaves[i] for i in places]
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return (tuple(map(str, value.shape)), tuple(map(str, value.stride())), value.dtype,
+                str(value.device))  # fmt: skip
+    return (type(value), str(value))
+
+
+def _is_open(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return not all(isinstance(n, int) for n in (*value.shape, *value.stride()))
+    return isinstance(value, _SYMBOLIC)
+
+
+def _trace(rules: list[Rule], values: list[Any], places: list[int], spec: Any, mode: Any) -> Any:
+    """The graph of the first rule that can be traced."""
+    words = ""
+    for rule in rules:
+        try:
+            return _traced(rule, values, places, spec, mode)
+        except UnsupportedError:
+            raise
+        except Exception as error:  # rules raise what they like
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            words = words or lines[0]
+    raise UnsupportedError(f"cannot be taken apart: {words}")
+
+
+def _traced(rule: Rule, values: list[Any], places: list[int], spec: Any, mode: Any) -> Any:
+    def body(*given: Any) -> Any:
+        whole = list(values)
+        for place, value in zip(places, given, strict=True):
+            whole[place] = value
+        args, kwargs = pytree.tree_unflatten(whole, spec)
+        made = rule(*args, **kwargs)
+        return tuple(made) if isinstance(made, tuple) else made
+
+    given = [values[i] for i in places]
+    functional = dispatch_functionalize(body, FunctionalTensorMode())
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        if mode is None:
+            return make_fx(functional, tracing_mode="fake")(*given)
+        with mode:
+            return make_fx(functional)(*given)
+
+
+def constant_of(value: Any) -> Any:
+    """The data of a tensor that a rule made of numbers; None of another."""
+    if isinstance(value, FakeTensor):
+        return value.constant
+    return value
