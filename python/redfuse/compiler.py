@@ -38,17 +38,21 @@ def compile(
     *,
     target: str = "auto",
     inputs: Sequence[Any] | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    dynamic_shapes: Any = None,
     options: Options | Mapping[str, object] | None = None,
 ) -> Executable:
     """Compiles a program.
 
     source: a path, MLIR text, an ``mlir.ir.Module``, or (with the extra ``torch``) a PyTorch
-        function or module with example ``inputs``.
+        function or module with example ``inputs``, or a ``torch.export.ExportedProgram``.
     target: "auto" or "cpu", "cuda" (this machine's GPU), "cuda:sm_90a" and the like, several as
         "cuda:sm_80,sm_90a", or "rocm", "rocm:gfx942" and the like for AMD GPUs. See
         ``redfuse targets``.
     inputs: example arrays. PyTorch sources need them; for MLIR they are checked against the
         signature.
+    kwargs, dynamic_shapes: of a PyTorch function or module: examples of keywords, and which extents
+        are open, as ``torch.export.export`` takes them.
     options: an :class:`Options` or a mapping of its fields.
 
     Raises ParseError, UnsupportedError, ArgumentError, TargetError, CompileError: all
@@ -63,10 +67,17 @@ def compile(
     if _is_torch_callable(source):
         from .frontends.torch import export
 
-        text, structure = export(source, inputs)
-        executable = _tuned(text, chosen, target_name, inputs)
-        executable.structure = structure
+        text, interface = export(source, inputs, kwargs, dynamic_shapes, chosen.parameters)
+        given = inputs
+        if interface is not None:
+            given = None if inputs is None else interface.tensors(inputs, kwargs or {})
+        executable = _tuned(text, chosen, target_name, given)
+        executable.interface = interface
         return executable
+    if kwargs or dynamic_shapes is not None:
+        raise ArgumentError(
+            "kwargs and dynamic_shapes: expected a PyTorch function or module as source"
+        )
     return _tuned(mlir_frontend.read(source), chosen, target_name, inputs)
 
 
@@ -469,6 +480,6 @@ def _is_torch_callable(source: Any) -> bool:
     import sys
 
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(source, torch.nn.Module):
+    if torch is not None and isinstance(source, (torch.nn.Module, torch.export.ExportedProgram)):
         return True
     return callable(source) and not mlir_frontend.is_module(source) and not isinstance(source, type)

@@ -6,15 +6,16 @@ import os
 import pickle
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .errors import path_text
+from .errors import ArgumentError, path_text
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature
 
 if TYPE_CHECKING:
+    from .frontends.interface import Interface
     from .state import State, StateProgram
     from .targets.cuda import Variant
 
@@ -58,8 +59,8 @@ class Executable:
     """A compiled program. Thread-safe: several threads may call it at once.
 
     signature: argument and result types. compile_seconds: from the source to callable code; 0 if
-    it came from the cache. structure: of a PyTorch program, what makes of its results what it
-    returns (a named tuple, a dictionary); None: the tuple of them, or the only one.
+    it came from the cache. interface: of a PyTorch program that takes or returns more than tensors
+    (keywords, a named tuple, a dictionary), how it is called; else None.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Executable:
         self.compile_seconds = compile_seconds
         self.timings = timings or {}
         self.ir = Stages(source, options, target)
-        self.structure: Callable[[Any], Any] | None = None
+        self.interface: Interface | None = None
         self._state_program: StateProgram | None = None
         self._state_lock = threading.Lock()
         family = target.partition(":")[0]
@@ -123,10 +124,10 @@ class Executable:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled, and copied, as a bundle: for other processes of this machine."""
-        if self.structure is not None:
+        if self.interface is not None:
             raise pickle.PicklingError(
-                "an executable of a PyTorch program whose results have a structure cannot be "
-                "pickled; compile a program that returns a tensor or a tuple of tensors"
+                "an executable of a PyTorch program that takes or returns more than tensors cannot "
+                "be pickled; compile one of tensors that returns a tensor or a tuple of tensors"
             )
         from .store import bundle
 
@@ -135,7 +136,9 @@ class Executable:
     def __repr__(self) -> str:
         return f"<redfuse.Executable {self.signature} for {self.target}>"
 
-    def __call__(self, *arguments: Any, out: Any = None, stream: Any = None) -> Any:
+    def __call__(
+        self, *arguments: Any, out: Any = None, stream: Any = None, **named: Any
+    ) -> Any:  # fmt: skip
         """Runs the program.
 
         arguments: one contiguous array for each argument, of the program's exact dtypes and
@@ -144,6 +147,7 @@ class Executable:
             or JAX arrays, or anything with ``__dlpack__`` or ``__cuda_array_interface__`` there;
             nothing is copied but a torch or CuPy array that starts at no multiple of 16 bytes.
         out: an array, or a sequence of one for each result, to write into.
+        named: keywords of a PyTorch program that was compiled with such.
         stream: of a program on a GPU: a number, or a stream of torch or CuPy. By default what the
             arrays' library works on. The call returns when the work is enqueued.
 
@@ -152,8 +156,14 @@ class Executable:
         argument's library (torch tensors for libraries that only exchange memory). Raises
         ArgumentError for a bad argument, ExecutionError if the program stops itself.
         """
-        results = self._invoke(arguments, out, stream)
-        return results if self.structure is None else self.structure(results)
+        if self.interface is not None:
+            return self.interface.call(self._invoke, arguments, named, out, stream)
+        if named:
+            raise ArgumentError(
+                f"{next(iter(named))}: this program has no keywords; expected arrays in the order "
+                f"of its arguments: {self.signature}"
+            )
+        return self._invoke(arguments, out, stream)
 
     def check(self) -> None:
         """Raises ExecutionError if an assertion in a kernel on a GPU (an index out of range) has

@@ -35,6 +35,8 @@ class Options:
     cache: look the binary up in the cache on disk, and put it there.
     tuned: use the schedules that ``redfuse tune`` stored for this program and machine, if it did
         and nothing above asks for another schedule (``deterministic`` does).
+    parameters: of a PyTorch module, "constants" are in the program; "arguments" are read from the
+        module for each call, so that what is trained or loaded later is seen.
     schedules: instead of the model's choice, ``#redfuse.schedule<...>`` for each cascade in order;
         an empty text leaves one to the model. What ``redfuse tune`` stores.
     """
@@ -52,6 +54,7 @@ class Options:
     opt_level: int = 3
     cache: bool = True
     tuned: bool = True
+    parameters: str = "constants"
     schedules: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -65,6 +68,10 @@ class Options:
         if self.schedule not in SCHEDULES:
             raise ArgumentError(
                 "option 'schedule': " + one_of("schedule", self.schedule, SCHEDULES)
+            )
+        if self.parameters not in PARAMETERS:
+            raise ArgumentError(
+                "option 'parameters': " + one_of("kind", self.parameters, PARAMETERS)
             )
         object.__setattr__(self, "schedules", tuple(self.schedules))  # JSON has lists
         if not all(isinstance(text, str) for text in self.schedules):
@@ -143,11 +150,12 @@ class Options:
     def key(self) -> str:
         """What of the options changes the binary, as text for a cache key."""
         values = dataclasses.asdict(self)
-        for name in ("along", "cache", "threads", "tuned"):
+        for name in ("along", "cache", "parameters", "threads", "tuned"):
             del values[name]
         return json.dumps(values, sort_keys=True)
 
 
+PARAMETERS = ("constants", "arguments")
 SCHEDULES = ("auto", "resident", "stream", "split")
 _MOST = {"opt_level": 3, "parts": 64, "lazy": 8, "threads": 4096}
 _FUSING = ("schedule", "parts", "lazy", "approximate", "along", "schedules")
@@ -165,6 +173,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "opt_level": (int,),
     "cache": (bool,),
     "tuned": (bool,),
+    "parameters": (str,),
     "schedules": (tuple, list),
 }
 _WORDS = {

@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import judging
-import numpy
 import redfuse
 import torch
 from redfuse.frontends import torch as frontend
-from redfuse.frontends.fx import importer
-from redfuse.runtime.tensors import to_torch
+from redfuse.frontends.fx import program
 from torch.utils import _pytree as pytree
 
 
@@ -42,9 +40,9 @@ class Program(torch.nn.Module):
 def compiled(module: torch.nn.Module, inputs: Sequence[Any]) -> Any:
     """By the importer of FX graphs, without the cache."""
     with torch.no_grad():
-        source, structure = frontend.export(module, list(inputs))
+        source, interface = frontend.export(module, list(inputs))
     exe = redfuse.compile(source, target="cpu", options={"cache": False})
-    exe.structure = structure
+    exe.interface = interface
     return exe
 
 
@@ -52,11 +50,6 @@ def copies(tensors: Sequence[Any]) -> list[Any]:
     """Contiguous tensors with the same elements."""
     return [x.detach().clone(memory_format=torch.contiguous_format)
             if isinstance(x, torch.Tensor) else x for x in tensors]  # fmt: skip
-
-
-def as_torch(results: Any) -> Any:
-    """A program without arguments returns NumPy arrays."""
-    return pytree.tree_map(lambda x: to_torch(x) if isinstance(x, numpy.ndarray) else x, results)
 
 
 def attempt(module: torch.nn.Module, inputs: Sequence[Any], by_element: bool = False) -> dict:
@@ -82,7 +75,7 @@ def attempt(module: torch.nn.Module, inputs: Sequence[Any], by_element: bool = F
     except Exception as error:
         return {"status": judging.FAILED, "message": f"{type(error).__name__}: {first_line(error)}"}
     try:
-        got = as_torch(exe(*copies(inputs)))
+        got = exe(*copies(inputs))
     except redfuse.Error as error:
         return {"status": judging.FAILED, "message": first_line(error)}
     try:
@@ -106,5 +99,5 @@ def prepare() -> None:
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = Program(lambda x: torch.nn.functional.gelu(x @ x), [torch.ones(3, 3)], {})
-        importer.GraphImporter  # noqa: B018  loaded
+        program.import_program  # noqa: B018  loaded
         torch.export.export(made, tuple(made.inputs)).run_decompositions({})

@@ -105,7 +105,7 @@ def export(job: dict, tell: Callable[[str], None]) -> dict:
         tell("torch.export")
         exported = torch.export.export(module, arguments)
     tell("lowering")
-    from redfuse.frontends.fx.importer import import_exported
+    from redfuse.frontends.fx.program import import_exported
 
     text = import_exported(exported).operation.get_asm()
     part = Path(job["text"]).with_suffix(".part")

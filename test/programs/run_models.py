@@ -80,13 +80,13 @@ def attempt(job: dict, tell: Callable[[str], None]) -> dict:
     start = time.perf_counter()
     try:
         with torch.no_grad():
-            source, structure = frontend.export(model, inputs)
+            source, interface = frontend.export(model, inputs)
             imported = time.perf_counter() - start
             tell("compile")
             start = time.perf_counter()
             exe = redfuse.compile(source, target="cpu", options={"cache": False})
             compiled = time.perf_counter() - start
-            exe.structure = structure
+            exe.interface = interface
             tell("run")
             got = leaves(exe(*inputs))
             eager = leaves(model(*inputs))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import redfuse
 import torch
-from redfuse.frontends.fx import importer
+from redfuse.frontends.fx import program as importer
 from torch.nn import functional as F  # noqa: N812
 
 X, Y, ROW = (3, 5, 7), (3, 5, 7), (7,)

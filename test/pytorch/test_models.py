@@ -9,7 +9,7 @@ import pytest
 import redfuse
 import torch
 import transformers
-from redfuse.frontends.fx import importer
+from redfuse.frontends.fx import program as importer
 
 WORDS = 97
 SMALL = {"vocab_size": WORDS, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,

@@ -6,56 +6,119 @@ torch.export traces the program, and ``fx`` makes linalg ops of its graph.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import ArgumentError, CompileError, UnsupportedError
-from . import results as results_of
+from . import results
+from .interface import TENSOR, Interface, leaves_of
 from .mlir import Source
 
 
-def export(program: Any, inputs: Sequence[Any] | None) -> tuple[Source, Any]:
-    """The linalg form of ``program`` for arguments like ``inputs``, and what makes of a tuple of
-    its results what it returns (a named tuple, a dictionary); None where that is the tuple, or its
-    one element.
+def export(
+    program: Any, inputs: Sequence[Any] | None, kwargs: Mapping[str, Any] | None = None,
+    dynamic_shapes: Any = None, parameters: str = "constants",
+) -> tuple[Source, Interface | None]:  # fmt: skip
+    """The linalg form of ``program`` for arguments like ``inputs``, and how it is called; None
+    where that is with tensors alone, of which it makes a tensor or a tuple of several.
 
-    program: a ``torch.nn.Module`` (exported in eval mode) or a function of tensors. inputs: example
-        tensors; their shapes and dtypes are the compiled program's.
+    program: a ``torch.nn.Module`` (exported in eval mode), a function, or an ``ExportedProgram``,
+        which needs no inputs. inputs, kwargs: examples; shapes and dtypes of their tensors are the
+        compiled program's, but for extents that ``dynamic_shapes`` (as of torch.export) opens.
+        Numbers among them are fixed. parameters: "constants", or "arguments" that are read from the
+        module for each call.
 
     Raises ArgumentError without inputs, UnsupportedError where PyTorch is missing or an operation
     cannot be compiled (with its name and the line that calls it), and CompileError with PyTorch's
     words where the program cannot be exported.
     """
-    if inputs is None:
-        raise ArgumentError(
-            "a PyTorch function or module needs example inputs: "
-            "redfuse.compile(f, inputs=[tensor, ...])"
-        )
     try:
         import torch
     except ImportError:
         raise UnsupportedError(
             "source is a function; PyTorch functions need torch: pip install 'redfuse[torch]'"
         ) from None
-    for index, value in enumerate(inputs):
-        if not isinstance(value, torch.Tensor):
-            raise ArgumentError(
-                f"inputs[{index}]: expected a torch tensor, got {type(value).__name__}", index
-            )
-    module = program if isinstance(program, torch.nn.Module) else _as_module(program, len(inputs))
+    if isinstance(program, torch.export.ExportedProgram):
+        return _imported(program, program.module(check_guards=False), None, parameters)
+    if inputs is None:
+        raise ArgumentError(
+            "a PyTorch function or module needs example inputs: "
+            "redfuse.compile(f, inputs=[tensor, ...])"
+        )
+    named = dict(kwargs or {})
+    module = program if isinstance(program, torch.nn.Module) else _as_module(program, inputs, named)
     flat = _Flat(module)
     was_training = module.training
+    whole = flat.as_module()
     try:
-        exported = torch.export.export(flat.as_module(), tuple(inputs))
+        exported = torch.export.export(
+            whole, tuple(inputs), named, dynamic_shapes=_as_given(dynamic_shapes, inputs, named)
+        )
     except UnsupportedError:
         raise
     except Exception as error:  # torch.export raises many types of its own
         raise CompileError(f"torch.export cannot trace this program: {_head(error)}") from error
     finally:
         module.train(was_training)
-    from .fx.importer import bytecode
+    return _imported(exported, whole, flat, parameters)
 
-    return Source(bytecode(exported)), flat.structure()
+
+def _imported(
+    exported: Any, module: Any, flat: _Flat | None, parameters: str
+) -> tuple[Source, Interface | None]:
+    from torch.utils import _pytree as pytree
+
+    from .fx.program import import_program
+
+    made = import_program(exported, parameters)
+    rebuild = flat.rebuild if flat else _rebuild(made.outputs, exported.call_spec.out_spec)
+    interface = Interface(
+        exported.call_spec.in_spec, leaves_of(pytree.tree_leaves(exported.example_inputs)),
+        [_reader(module, exported, name) for name in made.bound], made.writes, made.types,
+        made.results, rebuild,
+    )  # fmt: skip
+    return Source(made.bytecode()), None if interface.is_plain() else interface
+
+
+def _rebuild(outputs: Sequence[Any], spec: Any) -> Any:
+    """Makes of tensors what an exported program returns; None where that is what they are."""
+    from torch.utils import _pytree as pytree
+
+    count = len(outputs)
+    plain = pytree.tree_structure((0,) * count if count > 1 else 0)
+    if spec == plain and all(x is TENSOR for x in outputs):
+        return None
+
+    def rebuild(values: Iterator[Any]) -> Any:
+        return pytree.tree_unflatten([next(values) if x is TENSOR else x for x in outputs], spec)
+
+    return rebuild
+
+
+def _reader(module: Any, exported: Any, name: str) -> Callable[[], Any]:
+    """Reads a parameter or buffer."""
+    held = exported.constants.get(name)
+
+    def read() -> Any:
+        owner, _, last = name.rpartition(".")
+        try:
+            value = getattr(module.get_submodule(owner), last)
+        except AttributeError:
+            value = held
+        return value.detach()
+
+    return read
+
+
+def _as_given(dynamic_shapes: Any, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """The wrapping module takes its arguments as *arguments and **named."""
+    if dynamic_shapes is None:
+        return None
+    if isinstance(dynamic_shapes, Mapping):
+        by_name = dict(dynamic_shapes)
+        first = tuple(by_name.pop(k) for k in list(by_name)[: len(inputs)])
+        return {"arguments": first, **({"named": by_name} if named else {})}
+    return {"arguments": tuple(dynamic_shapes)}
 
 
 class _Flat:
@@ -63,7 +126,8 @@ class _Flat:
 
     def __init__(self, module: Any):
         self._module = module
-        self._rebuild: Any = None
+        # Makes of the results what the module returns; None where that is what they are.
+        self.rebuild: Any = None
 
     def as_module(self) -> Any:
         """What is exported, in eval mode."""
@@ -74,21 +138,14 @@ class _Flat:
                 super().__init__()
                 self.inner = inner
 
-            def forward(this, *arguments: Any) -> Any:  # noqa: N805
-                return self._flatten(this.inner(*arguments))
+            def forward(this, *arguments: Any, **named: Any) -> Any:  # noqa: N805
+                return self._flatten(this.inner(*arguments, **named))
 
         return Flat(self._module).eval()
 
-    def _flatten(self, results: Any) -> tuple[Any, ...]:
-        tensors, self._rebuild = results_of.flatten(results)
+    def _flatten(self, made: Any) -> tuple[Any, ...]:
+        tensors, self.rebuild = results.flatten(made)
         return tensors
-
-    def structure(self) -> Any:
-        """Makes of the results what the module returns; None where that is what they are."""
-        rebuild = self._rebuild
-        if rebuild is None:
-            return None
-        return lambda results: rebuild(iter(results if isinstance(results, tuple) else (results,)))
 
 
 def _head(error: BaseException) -> str:
@@ -96,20 +153,22 @@ def _head(error: BaseException) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def _as_module(function: Any, count: int) -> Any:
+def _as_module(function: Any, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """A module that calls ``function``: torch.export takes modules only."""
     import torch
 
     try:
-        inspect.signature(function).bind(*range(count))
+        inspect.signature(function).bind(*inputs, **named)
     except TypeError as error:
         name = getattr(function, "__name__", "the function")
-        raise ArgumentError(f"{name} cannot be called with {count} inputs: {error}") from None
+        raise ArgumentError(
+            f"{name} cannot be called with {len(inputs) + len(named)} inputs: {error}"
+        ) from None
     except ValueError:  # built in code without a signature: torch.export will tell
         pass
 
     class Function(torch.nn.Module):
-        def forward(self, *arguments: Any) -> Any:
-            return function(*arguments)
+        def forward(self, *arguments: Any, **named: Any) -> Any:
+            return function(*arguments, **named)
 
     return Function()

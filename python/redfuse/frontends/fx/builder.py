@@ -165,6 +165,8 @@ class Builder:
         self, x: Tensor, offsets: Sequence[Any], shape: Sequence[Any], steps: Sequence[int]
     ) -> Tensor:
         """A box of the tensor; offsets: numbers, SymInts or indices."""
+        if is_empty(shape):
+            return self.full(shape, x.dtype, 0)
         made = tensor.ExtractSliceOp(
             self.type_of(shape, x.dtype), x.value,
             *self._mixed_values(offsets, shape, steps),
@@ -175,6 +177,8 @@ class Builder:
         self, x: Tensor, into: Tensor, offsets: Sequence[Any], steps: Sequence[int]
     ) -> Tensor:
         """``into`` with a box of it replaced."""
+        if is_empty(x.shape):
+            return into
         made = tensor.InsertSliceOp(
             x.value, into.value, *self._mixed_values(offsets, x.shape, steps)
         )
@@ -300,6 +304,11 @@ def is_one(size: Any) -> bool:
     return isinstance(size, int) and size == 1
 
 
+def is_empty(shape: Sequence[Any]) -> bool:
+    """Whether an extent is known to be 0."""
+    return any(isinstance(n, int) and n == 0 for n in shape)
+
+
 def same_size(a: Any, b: Any) -> bool:
     """Whether two extents are known to be equal."""
     if isinstance(a, int) and isinstance(b, int):
@@ -329,7 +338,7 @@ def _reassociation(groups: Any) -> Any:
 def _groups(old: Sequence[Any], new: Sequence[Any]) -> list[tuple[list[int], list[int]]] | None:
     """Dims of both shapes that have the same elements, in order; None where they cannot be told
     apart (an extent of 0, or open ones that are products of others)."""
-    if 0 in old or 0 in new:
+    if is_empty(old) or is_empty(new):
         return None
     groups: list[tuple[list[int], list[int]]] = []
     i = j = 0

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
+from torch import Tensor
+
+from ...errors import UnsupportedError
+
 RULES: dict[str, Callable[..., Any]] = {}
 
 
@@ -18,3 +23,273 @@ def composes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return function
 
     return add
+
+
+# ---- views of memory
+
+
+def _in_memory(x: Tensor) -> Tensor:
+    """The elements of x as they lie in memory, in one dim."""
+    order = sorted(range(x.dim()), key=lambda d: (-x.stride(d), d))
+    dense = x.permute(order)
+    if not dense.is_contiguous():
+        raise UnsupportedError(
+            f"a view by strides of a tensor of shape {tuple(x.shape)} and strides {x.stride()}, "
+            "between whose elements there are others"
+        )
+    return dense.reshape(-1)
+
+
+def _strided_places(x: Tensor, size: Any, stride: Any, offset: Any) -> Tensor:
+    first = (x.storage_offset() if offset is None else offset) - x.storage_offset()
+    last = first + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    if 0 not in size and (first < 0 or last >= x.numel()):
+        raise UnsupportedError(
+            "a view by strides that begins before or ends behind the tensor it is given"
+        )
+    at = torch.full([1] * len(size), first, dtype=torch.int64)
+    for d, (n, s) in enumerate(zip(size, stride, strict=True)):
+        shape = [1] * len(size)
+        shape[d] = n
+        at = at + (torch.arange(n) * s).reshape(shape)
+    return at
+
+
+@composes("as_strided.default", "as_strided_copy.default")
+def _as_strided(self: Tensor, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
+    places = _strided_places(self, size, stride, storage_offset)
+    return _in_memory(self)[places.reshape(-1)].reshape(tuple(size))
+
+
+@composes("as_strided_scatter.default")
+def _as_strided_scatter(
+    self: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: Any = None
+) -> Tensor:
+    if not self.is_contiguous():
+        raise UnsupportedError("a write by strides to a tensor that is not contiguous")
+    places = _strided_places(self, size, stride, storage_offset)
+    flat = self.reshape(-1).index_put((places.reshape(-1),), src.reshape(-1))
+    return flat.reshape(self.shape)
+
+
+@composes("unfold.default", "unfold_copy.default")
+def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    if self.dim() == 0:
+        return self.expand(size)
+    dim = dimension % self.dim()
+    count = (self.shape[dim] - size) // step + 1
+    places = (torch.arange(count) * step).unsqueeze(1) + torch.arange(size)
+    made = self.movedim(dim, -1)[..., places]
+    return made.movedim(-2, dim)
+
+
+@composes("diagonal_scatter.default")
+def _diagonal_scatter(
+    self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    moved = self.movedim((dim1, dim2), (0, 1))
+    at = torch.arange(src.shape[-1])
+    rows, columns = (at, at + offset) if offset >= 0 else (at - offset, at)
+    made = moved.index_put((rows, columns), src.movedim(-1, 0))
+    return made.movedim((0, 1), (dim1, dim2))
+
+
+# ---- orders
+
+
+def _of_all(x: Tensor) -> Tensor:
+    return x.reshape(-1)
+
+
+@composes("median.dim")
+def _median_of(self: Tensor, dim: int, keepdim: bool = False) -> Any:
+    return _middle(self, dim, keepdim, True)
+
+
+@composes("nanmedian.dim")
+def _nanmedian_of(self: Tensor, dim: int, keepdim: bool = False) -> Any:
+    return _middle(self, dim, keepdim, False)
+
+
+@composes("median.default")
+def _median(self: Tensor) -> Tensor:
+    return _middle(_of_all(self), 0, False, True)[0]
+
+
+@composes("nanmedian.default")
+def _nanmedian(self: Tensor) -> Tensor:
+    return _middle(_of_all(self), 0, False, False)[0]
+
+
+def _middle(x: Tensor, dim: int, keepdim: bool, sees_nan: bool) -> Any:
+    """The lower one of those in the middle, and where it is: NaN, which is last, where there is
+    one and it is seen."""
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.int64)
+    values, places = torch.sort(x, dim=dim, stable=True)
+    count = x.shape[dim]
+    if x.dtype.is_floating_point:
+        numbers = (~x.isnan()).sum(dim, keepdim=True)
+        at = (numbers - 1).clamp_min(0) // 2
+        if sees_nan:
+            at = torch.where(numbers < count, numbers, at)
+    else:
+        shape = list(x.shape)
+        shape[dim] = 1
+        at = torch.full(shape, (count - 1) // 2, dtype=torch.int64)
+    made = values.gather(dim, at), places.gather(dim, at)
+    return made if keepdim else tuple(t.squeeze(dim) for t in made)
+
+
+@composes("mode.default")
+def _mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The least of the most frequent ones, and where it is last."""
+    if self.dim() == 0:
+        return self.clone(), torch.zeros((), dtype=torch.int64)
+    x = self.movedim(dim, -1)
+    same = x.unsqueeze(-1) == x.unsqueeze(-2)
+    counts = same.sum(-1)
+    frequent = counts == counts.amax(-1, keepdim=True)
+    ordered, places = torch.sort(x, dim=-1, stable=True)
+    first = frequent.gather(-1, places).to(torch.int64).argmax(-1, keepdim=True)
+    value = ordered.gather(-1, first)
+    at = torch.where(x == value, torch.arange(x.shape[-1]), 0).amax(-1, keepdim=True)
+    made = value.movedim(-1, dim), at.movedim(-1, dim)
+    return made if keepdim else tuple(t.squeeze(dim) for t in made)
+
+
+@composes("searchsorted.Tensor")
+def _searchsorted(
+    sorted_sequence: Tensor, self: Tensor, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, sorter: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """How many are less; NaN is behind all."""
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
+    value, row = self.unsqueeze(-1), sorted_sequence.unsqueeze(-2)
+    if sorted_sequence.dim() == 1:
+        row = sorted_sequence
+    behind = row > value if right or side == "right" else row >= value
+    count = behind.logical_not().sum(-1)
+    return count.to(torch.int32) if out_int32 else count
+
+
+@composes("searchsorted.Scalar")
+def _searchsorted_number(sorted_sequence: Tensor, self: Any, **more: Any) -> Tensor:
+    return _searchsorted(sorted_sequence, torch.full((), self, dtype=sorted_sequence.dtype), **more)
+
+
+@composes("bucketize.Tensor")
+def _bucketize(
+    self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    return _searchsorted(boundaries, self, out_int32=out_int32, right=right)
+
+
+@composes("bucketize.Scalar")
+def _bucketize_number(self: Any, boundaries: Tensor, **more: Any) -> Tensor:
+    return _bucketize(torch.full((), self, dtype=boundaries.dtype), boundaries, **more)
+
+
+# ---- places that are data
+
+
+@composes("masked_scatter.default")
+def _masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    self, mask = torch.broadcast_tensors(self, mask)
+    if source.numel() == 0:
+        return self.clone()
+    number = mask.reshape(-1).to(torch.int64).cumsum(0) - 1
+    taken = source.reshape(-1)[number.clamp(0, source.numel() - 1)].reshape(self.shape)
+    return torch.where(mask, taken, self)
+
+
+@composes("put.default")
+def _put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    flat = self.reshape(-1)
+    made = flat.index_put((index.reshape(-1),), source.reshape(-1), accumulate)
+    return made.reshape(self.shape)
+
+
+@composes("index_reduce.default")
+def _index_reduce(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
+    include_self: bool = True,
+) -> Tensor:  # fmt: skip
+    if self.dim() == 0:
+        made = _index_reduce(self.reshape(1), 0, index.reshape(-1), source.reshape(1), reduce,
+                             include_self=include_self)  # fmt: skip
+        return made.reshape(())
+    shape = [1] * self.dim()
+    shape[dim] = -1
+    at = index.reshape(shape).expand(source.shape)
+    return torch.scatter_reduce(self, dim, at, source, reduce, include_self=include_self)
+
+
+@composes("_embedding_bag.default", "_embedding_bag_forward_only.default")
+def _embedding_bag(
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False,
+    mode: int = 0, sparse: bool = False, per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False, padding_idx: int = -1,
+) -> Any:  # fmt: skip
+    """Sums (0), means (1) or maxima (2) of rows; bag i begins at offset i."""
+    bags = offsets.shape[0] - int(include_last_offset)
+    starts = offsets[:bags]
+    number = torch.arange(indices.shape[0], dtype=offsets.dtype)
+    bag = (starts.unsqueeze(0) <= number.unsqueeze(1)).sum(1) - 1
+    rows = weight[indices]
+    counted = (
+        indices != padding_idx if padding_idx >= 0 else torch.ones_like(indices, dtype=torch.bool)
+    )
+    size = torch.zeros(bags, dtype=torch.int64).index_add(0, bag, counted.to(torch.int64))
+    column = counted.unsqueeze(1)
+    if mode == 2:
+        start = torch.full((bags, weight.shape[1]), float("-inf"), dtype=weight.dtype)
+        at = bag.unsqueeze(1).expand(rows.shape)
+        most = start.scatter_reduce(
+            0, at, torch.where(column, rows, float("-inf")), "amax", include_self=True
+        )
+        made = torch.where(size.unsqueeze(1) > 0, most, 0.0).to(weight.dtype)
+    else:
+        wide = torch.float32 if weight.dtype.itemsize < 4 else weight.dtype
+        rows = torch.where(column, rows, 0).to(wide)
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights.unsqueeze(1)
+        made = torch.zeros((bags, weight.shape[1]), dtype=wide).index_add(0, bag, rows)
+        if mode == 1:
+            made = made / size.clamp_min(1).unsqueeze(1)
+        made = made.to(weight.dtype)
+    return made, bag.to(indices.dtype), size.to(indices.dtype), size.to(indices.dtype)
+
+
+# ---- products and norms
+
+
+@composes("addbmm.default")
+def _addbmm(
+    self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    wide = torch.float32 if self.dtype.is_floating_point and self.dtype.itemsize < 4 else self.dtype
+    made = torch.einsum("bij,bjk->ik", batch1.to(wide), batch2.to(wide))
+    made = made if alpha == 1 else made * alpha
+    if beta != 0:
+        made = made + (self.to(wide) if beta == 1 else self.to(wide) * beta)
+    return made.to(self.dtype)
+
+
+@composes("_cdist_forward.default")
+def _cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None = None) -> Tensor:
+    return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1)
+
+
+@composes("_pdist_forward.default")
+def _pdist(self: Tensor, p: float = 2) -> Tensor:
+    rows, columns = _pairs(self.shape[0])
+    return torch.linalg.vector_norm(self[rows] - self[columns], p, dim=-1)
+
+
+def _pairs(count: int) -> tuple[Tensor, Tensor]:
+    """Row and column of the elements above a diagonal."""
+    first = [i for i in range(count) for _ in range(i + 1, count)]
+    second = [j for i in range(count) for j in range(i + 1, count)]
+    return torch.tensor(first, dtype=torch.int64), torch.tensor(second, dtype=torch.int64)

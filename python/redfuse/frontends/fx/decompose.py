@@ -114,7 +114,7 @@ def _traced(rule: Rule, values: list[Any], places: list[int], spec: Any, mode: A
         whole = list(values)
         for place, value in zip(places, given, strict=True):
             whole[place] = value
-        args, kwargs = pytree.tree_unflatten(whole, spec)
+        args, kwargs = _plain(pytree.tree_unflatten(whole, spec))
         made = rule(*args, **kwargs)
         return tuple(made) if isinstance(made, tuple) else made
 
@@ -126,6 +126,16 @@ def _traced(rule: Rule, values: list[Any], places: list[int], spec: Any, mode: A
             return make_fx(functional, tracing_mode="fake")(*given)
         with mode:
             return make_fx(functional)(*given)
+
+
+def _plain(value: Any) -> Any:
+    """FX's lists and dictionaries refuse to be changed, which some rules do to their copies."""
+    if isinstance(value, (list, tuple)):
+        made = [_plain(x) for x in value]
+        return made if isinstance(value, list) else tuple(made)
+    if isinstance(value, dict):
+        return {k: _plain(x) for k, x in value.items()}
+    return value
 
 
 def constant_of(value: Any) -> Any:

@@ -8,12 +8,12 @@ from ...errors import UnsupportedError
 
 _NAMES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
-    "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "i8", "bool": "i1",
+    "int32": "i32", "int16": "i16", "int8": "i8", "bool": "i1",
+    "uint8": "i8", "uint16": "i16", "uint32": "i32", "uint64": "i64",
     "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "float8_e4m3fnuz": "f8E4M3FNUZ",
     "float8_e5m2fnuz": "f8E5M2FNUZ",
 }  # fmt: skip
-# bool and uint8 have no sign.
-_UNSIGNED = ("bool", "uint8")
+_UNSIGNED = ("bool", "uint8", "uint16", "uint32", "uint64")
 
 
 def _name(dtype: Any) -> str:

@@ -7,7 +7,6 @@ PyTorch's own rules when it is met (``decompose``).
 
 from __future__ import annotations
 
-import io
 import operator
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,17 +15,28 @@ from typing import Any
 import torch
 from mlir import ir
 from mlir.dialects import arith, func, tensor
-from torch.export.graph_signature import OutputKind
 
 from ...errors import UnsupportedError
-from . import indexing, norms, pointwise, products, reductions, scattering, views, windows
+from . import (
+    indexing,
+    norms,
+    orders,
+    pointwise,
+    prims,
+    products,
+    reductions,
+    scans,
+    scattering,
+    views,
+    windows,
+)
 from .builder import Builder, Tensor
 from .decompose import Decomposer, constant_of
 from .registry import LOWERINGS, Call
 
-assert all(
-    (indexing, norms, pointwise, products, reductions, scattering, views, windows)
-)  # they register
+# They register what they lower.
+assert indexing and norms and orders and pointwise and prims and products and reductions
+assert scans and scattering and views and windows
 
 # Say something to PyTorch, and make nothing.
 _NOTHING = (
@@ -83,9 +93,12 @@ class GraphImporter:
 
     # ---- the graph
 
-    def build(self, graph: Any, arguments: Sequence[Any], constants: Callable[[str], Any]) -> Any:
+    def build(
+        self, graph: Any, arguments: Sequence[Any], constants: Callable[[str], Any],
+        results: Callable[[Any], Sequence[Any]] = lambda graph: graph.output_node().args[0],
+    ) -> Any:  # fmt: skip
         """``func.func @main``. arguments: names of the placeholders that are arguments, in order;
-        the others' tensors are ``constants(name)``."""
+        the others' tensors are ``constants(name)``. results: of the graph's, what is returned."""
         nodes = {n.name: n for n in graph.nodes if n.op == "placeholder"}
         with ir.Location.name(self.name):
             specs = [self._argument_type(nodes[name]) for name in arguments]
@@ -100,7 +113,7 @@ class GraphImporter:
                     self._find_symbols(made)
                 for node in graph.nodes:
                     self._visit(node, constants)
-                returned = [self._result(x) for x in graph.output_node().args[0]]
+                returned = [self._result(x) for x in results(graph)]
                 func.ReturnOp(returned)
             kind = ir.FunctionType.get(specs, [v.type for v in returned])
             function.attributes["function_type"] = ir.TypeAttr.get(kind)
@@ -145,7 +158,9 @@ class GraphImporter:
         held = held.detach().cpu().contiguous()
         shape, dtype = tuple(held.shape), held.dtype
         kind = self.builder.type_of(shape, dtype)
-        if held.numel() and (held.numel() == 1 or bool((held == held.flatten()[0]).all())):
+        if not held.numel():
+            return self.builder.full(shape, dtype, 0)
+        if held.numel() == 1 or bool((held == held.flatten()[0]).all()):
             return self.builder.full(shape, dtype, held.flatten()[0].item())
         if dtype == torch.bool:
             import numpy as np
@@ -247,64 +262,3 @@ def _where(node: Any) -> str:
     words = [f"{frame[0]}:{frame[1]}" if frame else "", f"in {path}" if path else ""]
     text = " ".join(w for w in words if w)
     return f"{text}: " if text else ""
-
-
-def _writes(graph: Any) -> bool:
-    """Whether some operation of a graph is not a function: it writes, or is a graph itself."""
-    for node in graph.nodes:
-        if node.op == "call_function" and isinstance(node.target, torch._ops.OperatorBase):
-            schema = getattr(node.target, "_schema", None)
-            if schema is None or schema.is_mutable or _keeps_statistics(node):
-                return True
-    return False
-
-
-def _keeps_statistics(node: Any) -> bool:
-    """Whether it writes the running mean and variance, which its schema does not tell."""
-    name, place = str(node.target), {"aten.batch_norm.default": 5, "aten.instance_norm.default": 5}
-    return (
-        name in place and len(node.args) > place[name] and bool(node.args[place[name]])
-        and node.args[3] is not None
-    )  # fmt: skip
-
-
-def import_exported(program: Any) -> Any:
-    """The module of an ``ExportedProgram``: arguments are the user's, parameters and buffers are
-    constants. Raises UnsupportedError, with the place in the user's code, for what has no
-    lowering."""
-    from ... import dialects  # noqa: F401  redfuse's dialects are known to the context
-
-    if _writes(program.graph):
-        program = program.run_decompositions({})
-    signature = program.graph_signature
-    for spec in signature.output_specs:
-        if spec.kind is not OutputKind.USER_OUTPUT:
-            raise UnsupportedError(
-                f"the program writes to {spec.target or spec.arg.name}; expected one that leaves "
-                "its inputs and buffers as they are"
-            )
-    held = {
-        **{n: program.state_dict[t] for n, t in signature.inputs_to_parameters.items()},
-        **{n: program.state_dict.get(t, program.constants.get(t))
-           for n, t in signature.inputs_to_buffers.items()},
-        **{n: program.constants[t]
-           for n, t in signature.inputs_to_lifted_tensor_constants.items()},
-    }  # fmt: skip
-    # Python numbers among the arguments are constants of the graph.
-    placeholders = [n for n in program.graph.nodes if n.op == "placeholder"]
-    tensors = {n.name for n in placeholders if isinstance(n.meta.get("val"), torch.Tensor)}
-    arguments = [n for n in signature.user_inputs if n in tensors]
-    context = ir.Context()
-    with context, ir.Location.unknown():
-        module = ir.Module.create()
-        with ir.InsertionPoint(module.body):
-            GraphImporter().build(program.graph, arguments, held.get)
-        module.operation.verify()
-    return module
-
-
-def bytecode(program: Any) -> bytes:
-    """The same, as MLIR's bytecode: weights are not spelled."""
-    file = io.BytesIO()
-    import_exported(program).operation.write_bytecode(file)
-    return file.getvalue()

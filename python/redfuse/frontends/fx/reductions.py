@@ -140,13 +140,15 @@ def highest(dtype: Any) -> Any:
     return True if dtype == torch.bool else torch.iinfo(dtype).max
 
 
-def _larger(dtype: Any) -> Any:
+def larger(dtype: Any) -> Any:
+    """Makes the larger of two; NaN if one is."""
     if dtype.is_floating_point:
         return arith.maximumf
     return arith.maxsi if dtypes.is_signed(dtype) else arith.maxui
 
 
-def _smaller(dtype: Any) -> Any:
+def smaller(dtype: Any) -> Any:
+    """Makes the smaller of two; NaN if one is."""
     if dtype.is_floating_point:
         return arith.minimumf
     return arith.minsi if dtypes.is_signed(dtype) else arith.minui
@@ -154,12 +156,12 @@ def _smaller(dtype: Any) -> Any:
 
 @lowers("amax.default", "max.default")
 def _amax(c: Call, self: Tensor, dim: Any = None, **_: Any) -> Tensor:
-    return fold(c, self, axes(dim, self.rank), lowest(c.dtype), c.dtype, _larger(c.dtype))
+    return fold(c, self, axes(dim, self.rank), lowest(c.dtype), c.dtype, larger(c.dtype))
 
 
 @lowers("amin.default", "min.default")
 def _amin(c: Call, self: Tensor, dim: Any = None, **_: Any) -> Tensor:
-    return fold(c, self, axes(dim, self.rank), highest(c.dtype), c.dtype, _smaller(c.dtype))
+    return fold(c, self, axes(dim, self.rank), highest(c.dtype), c.dtype, smaller(c.dtype))
 
 
 @lowers("any.default", "any.dim", "any.dims")

@@ -9,9 +9,11 @@ import torch
 from mlir import ir
 from mlir.dialects import arith
 
-from . import dtypes
-from .builder import Builder, Tensor, projection, refuse
+from ...errors import UnsupportedError
+from . import dtypes, reductions
+from .builder import Builder, Tensor, is_empty, projection, refuse
 from .indexing import place_of
+from .orders import Meta
 from .pointwise import choose, computed_in
 from .registry import Call, axis, lowers
 
@@ -140,6 +142,8 @@ def _scatter_along(
     c: Call, x: Tensor, dim: int, index: Tensor, src: Any, combine: Callable[..., Scalar]
 ) -> Tensor:
     b, dim = c.b, axis(dim, x.rank)
+    if is_empty(index.shape) or is_empty(x.shape):
+        return x
     if x.rank == 0:
         x, index = b.reshape(x, (1,)), b.reshape(index, (1,))
         src = b.reshape(src, (1,)) if isinstance(src, Tensor) else src
@@ -155,11 +159,65 @@ def _scatter_along(
     return b.reshape(made, c.shape)
 
 
-@lowers("scatter.src", "scatter.value")
+def _combined(dtype: Any, kind: str) -> tuple[Callable[..., Scalar], Any]:
+    """How elements are combined, and what changes none."""
+    if kind in ("sum", "add", "mean"):
+        return _sum(dtype), 0
+    if kind in ("prod", "multiply"):
+        return _product(dtype), 1
+    if kind == "amax":
+        larger = reductions.larger(dtype)
+        return lambda new, old: larger(old, new), reductions.lowest(dtype)
+    if kind == "amin":
+        smaller = reductions.smaller(dtype)
+        return lambda new, old: smaller(old, new), reductions.highest(dtype)
+    raise UnsupportedError(f"the reduction {kind}; expected sum, prod, mean, amax or amin")
+
+
+def _product(dtype: Any) -> Callable[..., Scalar]:
+    def times(new: Scalar, old: Scalar) -> Scalar:
+        inner = computed_in(dtype)
+        new, old = dtypes.convert(new, dtype, inner), dtypes.convert(old, dtype, inner)
+        made = arith.mulf(old, new) if inner.is_floating_point else arith.muli(old, new)
+        return dtypes.convert(made, inner, dtype)
+
+    return times
+
+
+@lowers("scatter.src", "scatter.value", "scatter.reduce", "scatter.value_reduce")
 def _scatter_src(
-    c: Call, self: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None
-) -> Tensor:
-    return _scatter_along(c, self, dim, index, value if src is None else src, _written)
+    c: Call, self: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None,
+    reduce: str = "",
+) -> Tensor:  # fmt: skip
+    combine = _combined(c.dtype, reduce)[0] if reduce else _written
+    return _scatter_along(c, self, dim, index, value if src is None else src, combine)
+
+
+@lowers("scatter_reduce.two")
+def _scatter_reduce(
+    c: Call, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str,
+    include_self: bool = True,
+) -> Tensor:  # fmt: skip
+    """In the type that PyTorch computes in, rounded once."""
+    inner = computed_in(c.dtype)
+    wide = Call(c.b, Meta(c.shape, inner))
+    combine, nothing = _combined(inner, reduce)
+    x = c.b.cast(self, inner)
+    if not include_self:
+        x = _scatter_along(wide, x, dim, index, nothing, _written)
+    made = _scatter_along(wide, x, dim, index, src, combine)
+    if reduce == "mean":
+        counts = Call(c.b, Meta(c.shape, torch.int64))
+        start = c.b.full(c.shape, torch.int64, int(include_self))
+        count = _scatter_along(counts, start, dim, index, 1, _sum(torch.int64))
+
+        def divide(total: Scalar, n: Scalar) -> Scalar:
+            n = arith.maxsi(n, dtypes.constant(1, torch.int64))
+            n = dtypes.convert(n, torch.int64, inner)
+            return arith.divf(total, n) if inner.is_floating_point else arith.floordivsi(total, n)
+
+        made = c.b.map([made, count], c.shape, inner, divide)
+    return c.b.cast(made, c.dtype)
 
 
 @lowers("scatter_add.default")

@@ -9,7 +9,7 @@ from mlir import ir
 from mlir.dialects import arith
 
 from . import dtypes
-from .builder import Builder, Tensor
+from .builder import Builder, Tensor, is_empty
 from .registry import Call, axis, lowers
 
 Scalar = Any
@@ -92,12 +92,13 @@ def _select_scatter(c: Call, self: Tensor, src: Tensor, dim: int, index: int) ->
 def _cat(c: Call, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     from mlir.dialects import tensor
 
-    parts = [c.b.cast(t, c.dtype) for t in tensors if t.shape != (0,) or len(c.shape) == 1]
+    dim = axis(dim, len(c.shape))
+    parts = [c.b.cast(t, c.dtype) for t in tensors if not is_empty(t.shape)]
+    if not parts:
+        return c.full(0)
     if len(parts) == 1:
         return parts[0]
-    made = tensor.ConcatOp(
-        c.b.type_of(c.shape, c.dtype), axis(dim, len(c.shape)), [t.value for t in parts]
-    )
+    made = tensor.ConcatOp(c.b.type_of(c.shape, c.dtype), dim, [t.value for t in parts])
     return Tensor(made.result, c.shape, c.dtype)
 
 

@@ -1,0 +1,139 @@
+"""Exported programs: what of a graph are arguments, constants and results."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from typing import Any
+
+import torch
+from mlir import ir
+from torch.export.graph_signature import ConstantArgument, OutputKind
+
+from ...errors import UnsupportedError
+from ..interface import TENSOR
+from .importer import GraphImporter
+
+_WRITES = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
+# Operations whose schema does not tell that they write to the running mean and variance, with the
+# argument that says whether they do.
+_STATISTICS = {"aten.batch_norm.default": 5, "aten.instance_norm.default": 5}
+
+
+@dataclasses.dataclass
+class Imported:
+    """A program as MLIR.
+
+    bound: parameters and buffers that are arguments behind the user's, by name. writes: for each of
+        the first results, the number of the argument that gets it. types, results: of arguments and
+        results, as PyTorch names them. outputs: what the program returns, ``TENSOR`` for each of
+        the other results, and numbers and None as they are.
+    """
+
+    module: Any
+    bound: list[str]
+    writes: list[int]
+    types: list[str]
+    results: list[str]
+    outputs: list[Any]
+
+    def bytecode(self) -> bytes:
+        """As MLIR's bytecode: weights are not spelled."""
+        file = io.BytesIO()
+        self.module.operation.write_bytecode(file)
+        return file.getvalue()
+
+
+def import_program(program: Any, parameters: str = "constants") -> Imported:
+    """The module of an ``ExportedProgram``: arguments are the user's tensors, and behind them
+    buffers that it writes to and, with ``parameters="arguments"``, all parameters and buffers.
+
+    Raises UnsupportedError, with the place in the user's code, for what has no lowering.
+    """
+    from ... import dialects  # noqa: F401  redfuse's dialects are known to the context
+
+    if _writes(program.graph):
+        program = program.run_decompositions({})
+    signature = program.graph_signature
+    names = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+    held = {
+        **{n: program.state_dict.get(t, program.constants.get(t)) for n, t in names.items()},
+        **{n: program.constants[t]
+           for n, t in signature.inputs_to_lifted_tensor_constants.items()},
+    }  # fmt: skip
+    nodes = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
+    # Python numbers among the arguments are constants of the graph.
+    own = [n for n in signature.user_inputs
+           if isinstance(n, str) and n in nodes
+           and isinstance(nodes[n].meta.get("val"), torch.Tensor)]  # fmt: skip
+    written = [s for s in signature.output_specs if s.kind in _WRITES]
+    bound = [
+        n
+        for n, t in names.items()
+        if parameters == "arguments"
+        or any(s.kind is OutputKind.BUFFER_MUTATION and s.target == t for s in written)
+    ]
+    arguments = [*own, *bound]
+    targets = [names.get(n, n) for n in arguments]
+    order = sorted(range(len(signature.output_specs)),
+                   key=lambda i: signature.output_specs[i].kind not in _WRITES)  # fmt: skip
+    outputs: list[Any] = []
+    returned: list[Any] = []
+
+    def results(graph: Any) -> list[Any]:
+        all_ = graph.output_node().args[0]
+        for i in order:
+            spec = signature.output_specs[i]
+            if spec.kind in _WRITES:
+                returned.append(all_[i])
+            elif spec.kind is not OutputKind.USER_OUTPUT:
+                raise UnsupportedError(f"the program returns {spec.arg.name} by {spec.kind.name}")
+            elif isinstance(spec.arg, ConstantArgument) or not isinstance(all_[i], torch.fx.Node):
+                outputs.append(all_[i])
+            else:
+                returned.append(all_[i])
+                outputs.append(TENSOR)
+        return returned
+
+    context = ir.Context()
+    with context, ir.Location.unknown():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            GraphImporter().build(program.graph, arguments, held.get, results)
+        module.operation.verify()
+    return Imported(
+        module, [names[n] for n in bound], [targets.index(s.target) for s in written],
+        [_type(nodes[n]) for n in arguments], [_type(n) for n in returned], outputs,
+    )  # fmt: skip
+
+
+def _type(node: Any) -> str:
+    return str(node.meta["val"].dtype).removeprefix("torch.")
+
+
+def _writes(graph: Any) -> bool:
+    """Whether some operation of a graph is not a function: it writes, or is a graph itself."""
+    for node in graph.nodes:
+        if node.op == "call_function" and isinstance(node.target, torch._ops.OperatorBase):
+            schema = getattr(node.target, "_schema", None)
+            if schema is None or schema.is_mutable or _keeps_statistics(node):
+                return True
+    return False
+
+
+def _keeps_statistics(node: Any) -> bool:
+    place = _STATISTICS.get(str(node.target))
+    if place is None or len(node.args) <= place:
+        return False
+    return bool(node.args[place]) and node.args[3] is not None
+
+
+def import_exported(program: Any) -> Any:
+    """The module of a program that returns its results alone."""
+    made = import_program(program)
+    if made.writes:
+        raise UnsupportedError(
+            f"the program writes to {', '.join(made.bound) or 'its arguments'}; expected one that "
+            "leaves its inputs and buffers as they are"
+        )
+    return made.module

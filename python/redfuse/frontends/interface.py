@@ -1,0 +1,182 @@
+"""How a PyTorch program is called: what it is given as a list of tensors, and what it returns.
+
+A compiled program takes and returns tensors alone. The module it was made of may take keywords,
+containers and numbers, write to its arguments and buffers, have unsigned integers, and return
+containers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..errors import ArgumentError, UnsupportedError
+
+Rebuild = Callable[[Iterator[Any]], Any]
+# Types that programs hold in the signed type of their width.
+UNSIGNED = {"uint8": "int8", "uint16": "int16", "uint32": "int32", "uint64": "int64"}
+
+
+@dataclasses.dataclass
+class Interface:
+    """Of one program.
+
+    spec: the pytree of (arguments, keywords) that it was exported with; leaves: its leaves, None
+        where a tensor is expected. bound: read for each call, behind the caller's tensors
+        (parameters, buffers that are written). writes: for each of the first results, the number of
+        the argument that gets it. results: types of all results. rebuild: makes of the others what
+        the module returns; None where that is the tuple of them, or the only one.
+    """
+
+    spec: Any
+    leaves: list[Any]
+    bound: list[Callable[[], Any]]
+    writes: list[int]
+    types: list[str]
+    results: list[str]
+    rebuild: Rebuild | None
+
+    def is_plain(self) -> bool:
+        """Whether calls need nothing of it."""
+        from torch.utils import _pytree as pytree
+
+        expected = pytree.tree_structure(((0,) * len(self.leaves), {}))
+        return (
+            self.spec == expected and all(x is TENSOR for x in self.leaves) and bool(self.leaves)
+            and not self.bound and not self.writes and self.rebuild is None
+            and not set(UNSIGNED) & {*self.types, *self.results}
+        )  # fmt: skip
+
+    def call(
+        self, invoke: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any],
+        out: Any, stream: Any,
+    ) -> Any:  # fmt: skip
+        """``invoke(tensors, out, stream)``, and what the module would return."""
+        given = self._given(arguments, named)
+        if out is not None and (self.writes or self.rebuild is not None):
+            raise ArgumentError(
+                "out: this program returns no plain tensors, or writes to its arguments; expected "
+                "a call without out"
+            )
+        made = invoke(self._signed(given), self._signed_out(out), stream)
+        made = list(made) if isinstance(made, (tuple, list)) else [made]
+        made = [self._unsigned(x, kind) for x, kind in zip(made, self.results, strict=True)]
+        if not any(_is_torch(x) for x in given):
+            made = [_as_torch(x) for x in made]
+        for place, value in zip(self.writes, made, strict=False):
+            given[place].copy_(_as_torch(value))
+        left = made[len(self.writes) :]
+        if self.rebuild is not None:
+            return self.rebuild(iter(left))
+        return left[0] if len(left) == 1 else tuple(left)
+
+    def tensors(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """What the compiled program is given."""
+        return self._signed(self._given(arguments, named))
+
+    def _given(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        from torch.utils import _pytree as pytree
+
+        leaves, spec = pytree.tree_flatten((tuple(arguments), dict(named)))
+        if spec != self.spec:
+            raise ArgumentError(
+                f"expected arguments of the structure {_words(self.spec, self.leaves)}, got "
+                f"{_words(spec, leaves)}"
+            )
+        made = []
+        for number, (value, known) in enumerate(zip(leaves, self.leaves, strict=True)):
+            if known is TENSOR:
+                made.append(value)
+            elif type(value) is not type(known) or value != known:
+                raise ArgumentError(
+                    f"argument {number}: the program was compiled for {known!r}, got {value!r}; "
+                    "compile it again for other values",
+                    number,
+                )
+        return [*made, *(get() for get in self.bound)]
+
+    def _signed(self, values: list[Any]) -> list[Any]:
+        if not set(UNSIGNED) & set(self.types) or len(values) != len(self.types):
+            return values
+        return [_as_type(x, kind, UNSIGNED[kind]) if kind in UNSIGNED else x
+                for x, kind in zip(values, self.types, strict=True)]  # fmt: skip
+
+    def _signed_out(self, out: Any) -> Any:
+        if out is None or not set(UNSIGNED) & set(self.results):
+            return out
+        whole = list(out) if isinstance(out, (list, tuple)) else [out]
+        made = [_as_type(x, kind, UNSIGNED[kind]) if kind in UNSIGNED else x
+                for x, kind in zip(whole, self.results, strict=True)]  # fmt: skip
+        return made if isinstance(out, (list, tuple)) else made[0]
+
+    @staticmethod
+    def _unsigned(value: Any, kind: str) -> Any:
+        return _as_type(value, UNSIGNED[kind], kind) if kind in UNSIGNED else value
+
+
+class _Tensor:
+    def __repr__(self) -> str:
+        return "a tensor"
+
+
+TENSOR = _Tensor()
+
+
+def _is_torch(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _as_torch(value: Any) -> Any:
+    from ..runtime.tensors import to_torch
+
+    return value if _is_torch(value) else to_torch(value)
+
+
+def _as_type(value: Any, old: str, new: str) -> Any:
+    """The same memory as elements of another type of the same width."""
+    dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    if dtype != old:
+        if dtype == new:
+            raise ArgumentError(f"expected an array of {old}, got one of {new}")
+        return value  # which the call refuses, by its number
+    if _is_torch(value):
+        import torch
+
+        return value.view(getattr(torch, new))
+    return value.view(new)
+
+
+def _words(spec: Any, leaves: Sequence[Any]) -> str:
+    from torch.utils import _pytree as pytree
+
+    class Name:
+        def __init__(self, value: Any):
+            self.value = value
+
+        def __repr__(self) -> str:
+            return "a tensor" if hasattr(self.value, "shape") else repr(self.value)
+
+    args, named = pytree.tree_unflatten([Name(x) for x in leaves], spec)
+    return ", ".join([*map(repr, args), *(f"{k}={v!r}" for k, v in named.items())]) or "()"
+
+
+def leaves_of(values: Sequence[Any]) -> list[Any]:
+    """Of example arguments: what must be given again, and where tensors are; raises
+    UnsupportedError for what a program cannot be compiled for."""
+    import torch
+
+    made: list[Any] = []
+    for number, value in enumerate(values):
+        if isinstance(value, torch.Tensor):
+            made.append(TENSOR)
+        elif value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.device)):
+            made.append(value)
+        else:
+            raise UnsupportedError(
+                f"argument {number} is {type(value).__name__}; expected tensors, numbers, words or "
+                "None, in containers that torch.utils._pytree knows"
+            )
+    return made

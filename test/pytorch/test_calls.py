@@ -1,0 +1,167 @@
+"""How compiled PyTorch programs are called: keywords, containers, numbers, writes, unsigned integers."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+import pytest
+import redfuse
+import torch
+
+OPTIONS = {"cache": False}
+Pair = collections.namedtuple("Pair", ["first", "second"])
+
+
+def compiled(program: Any, inputs: Any, **more: Any) -> redfuse.Executable:
+    options = {**OPTIONS, **more.pop("options", {})}
+    return redfuse.compile(program, target="cpu", inputs=inputs, options=options, **more)
+
+
+def test_keywords_containers_and_none() -> None:
+    def program(x: Any, parts: Any, *, scale: float, mask: Any = None) -> Any:
+        made = x * scale + parts["a"] - parts["b"][0]
+        return {"sum": made.sum(-1), "none": mask, "pair": Pair(made, 3)}
+
+    x, a, b = (torch.randn(3, 5) for _ in range(3))
+    named = {"scale": 2.0, "mask": None}
+    exe = compiled(program, (x, {"a": a, "b": [b]}), kwargs=named)
+    got, expected = (f(x, {"a": a, "b": [b]}, **named) for f in (exe, program))
+    assert got["none"] is None
+    assert type(got["pair"]) is Pair
+    assert got["pair"].second == 3
+    torch.testing.assert_close(got["sum"], expected["sum"])
+    torch.testing.assert_close(got["pair"].first, expected["pair"].first)
+    with pytest.raises(redfuse.ArgumentError, match=r"compiled for 2\.0, got 3\.0"):
+        exe(x, {"a": a, "b": [b]}, scale=3.0, mask=None)
+    with pytest.raises(redfuse.ArgumentError, match="structure"):
+        exe(x, a, scale=2.0, mask=None)
+
+
+class Counting(torch.nn.Module):
+    """Writes to a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(1))
+        self.register_buffer("kept", torch.ones(1), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls.add_(1)
+        self.kept.mul_(2)
+        return x + self.calls * self.kept
+
+
+def test_buffers_are_written() -> None:
+    module, twin = Counting(), Counting()
+    x = torch.randn(4)
+    exe = compiled(module, [x])
+    for _ in range(3):
+        torch.testing.assert_close(exe(x), twin(x))
+    assert float(module.calls) == 3
+    assert float(module.kept) == 8
+
+
+def test_arguments_are_written() -> None:
+    def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        y[1:3] = x[:2] * 2
+        return y.sum()
+
+    x, y = torch.randn(4), torch.zeros(4)
+    exe = compiled(program, (x, y))
+    mine, theirs = y.clone(), y.clone()
+    torch.testing.assert_close(exe(x, mine), program(x, theirs))
+    torch.testing.assert_close(mine, theirs)
+    assert float(y.abs().sum()) == 0
+
+
+def test_batch_norm_in_training_keeps_its_statistics() -> None:
+    def program(x: torch.Tensor, mean: torch.Tensor, var: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.batch_norm(x, mean, var, training=True)
+
+    x, given = torch.randn(6, 3, 5), [torch.zeros(3), torch.ones(3)]
+    exe = compiled(program, (x, *given))
+    mine, theirs = ([t.clone() for t in given] for _ in range(2))
+    torch.testing.assert_close(exe(x, *mine), program(x, *theirs))
+    torch.testing.assert_close(mine, theirs)
+
+
+def test_parameters_as_arguments_are_read_for_each_call() -> None:
+    module = torch.nn.Linear(5, 3)
+    x = torch.randn(2, 5)
+    fixed, bound = (
+        compiled(module, [x], options={"parameters": p}) for p in ("constants", "arguments")
+    )
+    before = module(x).detach()
+    with torch.no_grad():
+        module.weight.mul_(3)
+    torch.testing.assert_close(fixed(x), before)
+    torch.testing.assert_close(bound(x), module(x).detach())
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16, torch.uint32, torch.int16])
+def test_integers_without_a_sign(dtype: torch.dtype) -> None:
+    x = torch.tensor([0, 1, 100, 200, 255]).to(dtype)
+
+    def program(x: torch.Tensor) -> Any:
+        return x.to(torch.float32), x.to(torch.int64) // 7, x
+
+    exe = compiled(program, [x])
+    for mine, theirs in zip(exe(x), program(x), strict=True):
+        assert mine.dtype == theirs.dtype
+        assert torch.equal(mine, theirs)
+
+
+def test_bytes() -> None:
+    x, y = (
+        torch.tensor([0, 1, 100, 200, 255], dtype=torch.uint8),
+        torch.tensor(200, dtype=torch.uint8),
+    )
+
+    def program(x: torch.Tensor, y: torch.Tensor) -> Any:
+        return (
+            x + y,
+            x // 3,
+            x > y,
+            x.amax(),
+            x.sort().values,
+            x.float().mean(),
+            torch.maximum(x, y),
+        )
+
+    exe = compiled(program, (x, y))
+    for mine, theirs in zip(exe(x, y), program(x, y), strict=True):
+        assert mine.dtype == theirs.dtype
+        torch.testing.assert_close(mine, theirs)
+    with pytest.raises(redfuse.ArgumentError, match="uint8"):
+        exe(x.to(torch.int8), y)
+
+
+def test_a_program_without_arguments_returns_tensors() -> None:
+    got = compiled(lambda: torch.arange(5) * 2, ())()
+    assert isinstance(got, torch.Tensor)
+    assert got.tolist() == [0, 2, 4, 6, 8]
+
+
+def test_open_extents_of_an_exported_program_and_by_dynamic_shapes() -> None:
+    class Module(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            return torch.softmax(x, -1), x.shape[0], None
+
+    length = torch.export.Dim("length")
+    exported = torch.export.export(Module(), (torch.randn(3, 5),), dynamic_shapes=({1: length},))
+    for exe in (
+        compiled(exported, None),
+        compiled(Module(), [torch.randn(3, 5)], dynamic_shapes=({1: length},)),
+    ):
+        for n in (5, 2, 130):
+            x = torch.randn(3, n)
+            made, count, none = exe(x)
+            torch.testing.assert_close(made, torch.softmax(x, -1))
+            assert (count, none) == (3, None)
+
+
+def test_keywords_of_programs_without_any_are_refused() -> None:
+    exe = compiled(lambda x: x + 1, [torch.ones(2)])
+    with pytest.raises(redfuse.ArgumentError, match="no keywords"):
+        exe(torch.ones(2), scale=2)
