@@ -232,34 +232,109 @@ def _embedding_bag(
     mode: int = 0, sparse: bool = False, per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False, padding_idx: int = -1,
 ) -> Any:  # fmt: skip
-    """Sums (0), means (1) or maxima (2) of rows; bag i begins at offset i."""
+    """Sums (0), means (1) or maxima (2) of rows; bag i begins at offset i. Of the other results,
+    those that PyTorch leaves empty or zero are so."""
     bags = offsets.shape[0] - int(include_last_offset)
-    starts = offsets[:bags]
     number = torch.arange(indices.shape[0], dtype=offsets.dtype)
-    bag = (starts.unsqueeze(0) <= number.unsqueeze(1)).sum(1) - 1
+    bag = (offsets[:bags].unsqueeze(0) <= number.unsqueeze(1)).sum(1) - 1
     rows = weight[indices]
-    counted = (
-        indices != padding_idx if padding_idx >= 0 else torch.ones_like(indices, dtype=torch.bool)
-    )
+    counted = torch.ones_like(indices, dtype=torch.bool)
+    if padding_idx >= 0:
+        counted = indices != padding_idx
     size = torch.zeros(bags, dtype=torch.int64).index_add(0, bag, counted.to(torch.int64))
-    column = counted.unsqueeze(1)
+    column, at = counted.unsqueeze(1), bag.unsqueeze(1).expand(rows.shape)
+    places = size.to(indices.dtype)
     if mode == 2:
         start = torch.full((bags, weight.shape[1]), float("-inf"), dtype=weight.dtype)
-        at = bag.unsqueeze(1).expand(rows.shape)
-        most = start.scatter_reduce(
-            0, at, torch.where(column, rows, float("-inf")), "amax", include_self=True
-        )
-        made = torch.where(size.unsqueeze(1) > 0, most, 0.0).to(weight.dtype)
-    else:
-        wide = torch.float32 if weight.dtype.itemsize < 4 else weight.dtype
-        rows = torch.where(column, rows, 0).to(wide)
-        if per_sample_weights is not None:
-            rows = rows * per_sample_weights.unsqueeze(1)
-        made = torch.zeros((bags, weight.shape[1]), dtype=wide).index_add(0, bag, rows)
-        if mode == 1:
-            made = made / size.clamp_min(1).unsqueeze(1)
-        made = made.to(weight.dtype)
-    return made, bag.to(indices.dtype), size.to(indices.dtype), size.to(indices.dtype)
+        most = start.scatter_reduce(0, at, torch.where(column, rows, float("-inf")), "amax")
+        is_it = column & (rows == most[bag])
+        first = torch.full((bags, weight.shape[1]), indices.shape[0] - 1, dtype=torch.int64)
+        where = torch.where(is_it, number.to(torch.int64).unsqueeze(1), indices.shape[0] - 1)
+        first = first.scatter_reduce(0, at, where, "amin")
+        some = size.unsqueeze(1) > 0
+        made = torch.where(some, most, 0.0).to(weight.dtype)
+        return made, bag.to(indices.dtype), places, torch.where(some, indices[first], 0)
+    wide = torch.float32 if weight.dtype.itemsize < 4 else weight.dtype
+    rows = torch.where(column, rows, 0).to(wide)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    made = torch.zeros((bags, weight.shape[1]), dtype=wide).index_add(0, bag, rows)
+    if mode == 1:
+        made = made / size.clamp_min(1).unsqueeze(1)
+        return made.to(weight.dtype), bag.to(indices.dtype), places, places
+    none = torch.zeros_like(places)
+    whose = bag.to(indices.dtype) if padding_idx >= 0 else torch.zeros(0, dtype=indices.dtype)
+    return made.to(weight.dtype), whose, none, none
+
+
+# ---- pooling
+
+
+def pooling_windows(size: int, made: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Of a dim that is pooled to ``made`` elements: places in the input (made x longest window),
+    lengths of windows, and which places are inside theirs."""
+    starts = [i * size // made for i in range(made)]
+    ends = [-(-(i + 1) * size // made) for i in range(made)]
+    longest = max(e - s for s, e in zip(starts, ends, strict=True))
+    places = torch.tensor(starts).unsqueeze(1) + torch.arange(longest)
+    counts = torch.tensor([e - s for s, e in zip(starts, ends, strict=True)])
+    return places.clamp_max(size - 1), counts, torch.arange(longest) < counts.unsqueeze(1)
+
+
+def _adaptive_sizes(x: Tensor, output_size: Any) -> list[tuple[int, int]]:
+    sizes = [output_size] if isinstance(output_size, int) else list(output_size)
+    lead = x.dim() - len(sizes)
+    return [(lead + i, x.shape[lead + i] if n is None else n) for i, n in enumerate(sizes)]
+
+
+@composes("_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default",
+          "adaptive_avg_pool1d.default")  # fmt: skip
+def _adaptive_avg_pool(self: Tensor, output_size: Any) -> Tensor:
+    sizes = _adaptive_sizes(self, output_size)
+    if all(self.shape[d] % n == 0 for d, n in sizes):
+        kernel = [self.shape[d] // n for d, n in sizes]
+        return getattr(torch.ops.aten, f"avg_pool{len(sizes)}d").default(self, kernel, kernel)
+    made = self.to(torch.float32) if self.dtype.itemsize < 4 else self
+    for d, size in sizes:
+        at, counts, is_in = pooling_windows(made.shape[d], size)
+        parts = made.index_select(d, at.reshape(-1)).unflatten(d, at.shape)
+        behind = [1] * (made.dim() - d - 1)
+        parts = torch.where(is_in.reshape(*at.shape, *behind), parts, 0)
+        made = parts.sum(d + 1) / counts.to(made.dtype).reshape(-1, *behind)
+    return made.to(self.dtype)
+
+
+@composes("adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
+def _adaptive_max_pool(self: Tensor, output_size: Any) -> Any:
+    """The largest of each window, and where it is first, counted through the pooled dims."""
+    sizes = _adaptive_sizes(self, output_size)
+    made = self
+    places = torch.arange(_product(self.shape[d] for d, _ in sizes)).reshape(
+        [self.shape[d] for d, _ in sizes]
+    )
+    inside = torch.ones([1] * 2 * len(sizes), dtype=torch.bool)
+    for i, (d, size) in enumerate(sizes):
+        at, _, is_in = pooling_windows(self.shape[d], size)
+        made = made.index_select(d + i, at.reshape(-1)).unflatten(d + i, at.shape)
+        places = places.index_select(2 * i, at.reshape(-1)).unflatten(2 * i, at.shape)
+        shape = [1] * 2 * len(sizes)
+        shape[2 * i], shape[2 * i + 1] = at.shape
+        inside = inside & is_in.reshape(shape)
+    lead = sizes[0][0]
+    order = [*range(0, 2 * len(sizes), 2), *range(1, 2 * len(sizes), 2)]
+    made = made.permute([*range(lead), *(lead + i for i in order)]).flatten(lead + len(sizes))
+    places = places.permute(order).flatten(len(sizes)).expand(made.shape)
+    inside = inside.permute(order).flatten(len(sizes))
+    least = float("-inf") if self.dtype.is_floating_point else torch.iinfo(self.dtype).min
+    value, at = torch.where(inside, made, least).max(-1, keepdim=True)
+    return value.squeeze(-1), places.gather(-1, at).squeeze(-1)
+
+
+def _product(sizes: Any) -> int:
+    made = 1
+    for n in sizes:
+        made = made * n
+    return made
 
 
 # ---- products and norms

@@ -20,8 +20,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
 from ...errors import UnsupportedError
-from . import composed
+from . import composed, gradients
 
+assert gradients  # it registers rules
 Rule = Callable[..., Any]
 # Traces of calls without open extents are kept for other programs, this many.
 _MOST_KEPT = 4096

@@ -32,6 +32,7 @@ from . import (
 )
 from .builder import Builder, Tensor
 from .decompose import Decomposer, constant_of
+from .layouts import BY_STRIDES, of_memory
 from .registry import LOWERINGS, Call
 
 # They register what they lower.
@@ -190,7 +191,7 @@ class GraphImporter:
         try:
             lowering = LOWERINGS.get(name)
             if lowering is None:
-                return self._taken_apart(node)
+                return self._taken_apart(of_memory(node) if name in BY_STRIDES else node)
             return lowering(Call(self.builder, fake), **self._arguments(node))
         except UnsupportedError as error:
             place = "" if self._around else _where(node)
@@ -215,7 +216,7 @@ class GraphImporter:
         ):
             made = self.decomposer.graph_of(node)
         if made is None:
-            raise UnsupportedError("no lowering, and no rule that takes it apart")
+            raise UnsupportedError(_why_not(node.target))
         inner, arguments = made
         given = [self._value(a) for a in arguments]
         outer, self.values = self.values, {}
@@ -232,6 +233,16 @@ class GraphImporter:
         finally:
             self._around.pop()
             self.values = outer
+
+
+def _why_not(target: Any) -> str:
+    """An operation without a lowering and without a rule."""
+    tags = getattr(target, "tags", ())
+    if torch.Tag.nondeterministic_seeded in tags:
+        return "it draws random numbers; expected a program that is given them as an argument"
+    if torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags:
+        return "what it makes is known from its data alone; expected shapes that are known"
+    return "no lowering, and no rule that takes it apart"
 
 
 def _frame(node: Any) -> tuple[str, int] | None:

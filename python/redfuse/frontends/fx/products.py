@@ -76,8 +76,11 @@ def _baddbmm(
 @lowers("linear.default")
 def _linear(c: Call, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     rows = "abcdefg"[: input.rank - 1]
+    column = "n" if weight.rank == 2 else ""
     inner = computed_in(c.dtype)
-    made = _product(c, f"{rows}k,nk->{rows}n", input, weight, c.dtype if bias is None else inner)
+    made = _product(
+        c, f"{rows}k,{column}k->{rows}{column}", input, weight, c.dtype if bias is None else inner
+    )
     return made if bias is None else elementwise(c, [made, bias], c.dtype, arith.addf)
 
 
@@ -104,6 +107,73 @@ def _convolution(
         return c.b.cast(made, c.dtype)
     shaped = c.b.reshape(bias, (bias.shape[0], *[1] * n))
     return elementwise(c, [made, shaped], c.dtype, arith.addf)
+
+
+@lowers("convolution_backward.default")
+def _convolution_backward(
+    c: Call, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Any,
+    stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], transposed: bool,
+    output_padding: Sequence[int], groups: int, output_mask: Sequence[bool],
+) -> Any:  # fmt: skip
+    """Of the input a convolution of the other kind; of the weight a sum over batch and places."""
+    b, n = c.b, weight.rank - 2
+    stride, padding, dilation = (_each(v, n) for v in (stride, padding, dilation))
+    sides = [0, 0, *padding]
+    made: list[Tensor | None] = [None, None, None]
+    if output_mask[0]:
+        call = Call(b, c.value[0])
+        if transposed:
+            x = _windows(
+                call, b.pad(grad_output, sides, sides, 0), weight, stride, dilation, groups
+            )
+        else:
+            more = [size - ((m - 1) * s - 2 * p + t * (k - 1) + 1) for size, m, s, p, t, k in zip(
+                input.shape[2:], grad_output.shape[2:], stride, padding, dilation,
+                weight.shape[2:], strict=True)]  # fmt: skip
+            wide, w = _spread(b, grad_output, weight, stride, padding, dilation, more, groups)
+            x = _windows(call, wide, w, [1] * n, dilation, groups)
+        made[0] = b.cast(x, call.dtype)
+    if output_mask[1]:
+        wide, small = (grad_output, input) if transposed else (input, grad_output)
+        wide = b.pad(wide, sides, sides, 0)
+        made[1] = _weight_gradient(Call(b, c.value[1]), wide, small, stride, dilation, groups)
+    if output_mask[2]:
+        inner = computed_in(c.value[2].dtype)
+        kind = grad_output.dtype
+
+        def add(v: Scalar, total: Scalar) -> Scalar:
+            return arith.addf(total, dtypes.convert(v, kind, inner))
+
+        total = b.reduce([grad_output], [0, *range(2, 2 + n)], [(0, inner)], add)[0]
+        made[2] = b.cast(total, c.value[2].dtype)
+    return tuple(made)
+
+
+def _weight_gradient(
+    c: Call, wide: Tensor, small: Tensor, stride: Sequence[int], dilation: Sequence[int],
+    groups: int,
+) -> Tensor:  # fmt: skip
+    """The dims: group, channel of the small one and of the wide one, places in the window; batch
+    and places of the small one are added up."""
+    b, inner, n = c.b, computed_in(c.dtype), len(stride)
+    d = [ir.AffineDimExpr.get(i) for i in range(4 + 2 * n)]
+    group, made, channel, inside, batch, places = (
+        d[0],
+        d[1],
+        d[2],
+        d[3 : 3 + n],
+        d[3 + n],
+        d[4 + n :],
+    )
+    at = [p * s + k * t for p, s, k, t in zip(places, stride, inside, dilation, strict=True)]
+    x = b.reshape(wide, (wide.shape[0], groups, wide.shape[1] // groups, *wide.shape[2:]))
+    y = b.reshape(small, (small.shape[0], groups, small.shape[1] // groups, *small.shape[2:]))
+    shape = (groups, y.shape[2], x.shape[2], *c.shape[2:])
+    total = _sum_of_products(b, x, y, shape, inner, [
+        [batch, group, channel, *at], [batch, group, made, *places],
+        [group, made, channel, *inside],
+    ], 4 + 2 * n, 3 + n)  # fmt: skip
+    return b.cast(b.reshape(total, c.shape), c.dtype)
 
 
 def _each(values: Sequence[int], count: int) -> list[int]:

@@ -119,10 +119,11 @@ def _sums(
     window = len(kernel)
     maps = _maps(x.rank, window, stride, [1] * window)
     start = c.b.full(shape, inner, 0)
+    add = arith.addf if inner.is_floating_point else arith.addi
     made = c.b.generic(
         [(x.value, maps[0]), (c.b.empty(kernel, x.dtype), maps[1])], [(start.value, maps[2])],
         range(x.rank, x.rank + window),
-        lambda v, _, total: arith.addf(total, dtypes.convert(v, x.dtype, inner)),
+        lambda v, _, total: add(total, dtypes.convert(v, x.dtype, inner)),
     )  # fmt: skip
     return Tensor(made[0], tuple(shape), inner)
 
@@ -134,6 +135,7 @@ def _avg_pool(
     kernel = _each(kernel_size, window)
     stride, padding = _each(stride, window, kernel), _each(padding, window)
     inner = computed_in(c.dtype)
+    divide = arith.divf if inner.is_floating_point else arith.divsi
     wide = _padded(c, x, c.shape, kernel, stride, padding, [1] * window, 0)
     total = _sums(c, wide, c.shape, kernel, stride, inner)
     if divisor is not None:
@@ -141,7 +143,7 @@ def _avg_pool(
     else:
         counts = _counts(c, x, kernel, stride, padding, count_include_pad, inner)
     return c.b.map([total, counts], c.shape, c.dtype,
-                   lambda v, n: dtypes.convert(arith.divf(v, n), inner, c.dtype))  # fmt: skip
+                   lambda v, n: dtypes.convert(divide(v, n), inner, c.dtype))  # fmt: skip
 
 
 def _counts(
@@ -190,15 +192,3 @@ def _avg(window: int) -> Any:
 
 for _window in (1, 2, 3):
     lowers(f"avg_pool{_window}d.default")(_avg(_window))
-
-
-@lowers("_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default",
-        "adaptive_avg_pool1d.default")  # fmt: skip
-def _adaptive(c: Call, self: Tensor, output_size: Any) -> Tensor:
-    window = len(output_size) if not isinstance(output_size, int) else 1
-    sizes = self.shape[self.rank - window :]
-    made = c.shape[self.rank - window :]
-    if any(not isinstance(n, int) or n % m for n, m in zip(sizes, made, strict=True)):
-        refuse(f"adaptive pooling of {sizes} to {made}; expected extents that are multiples")
-    kernel = [n // m for n, m in zip(sizes, made, strict=True)]
-    return _avg_pool(c, self, kernel, kernel, [0] * window, True, None, window)
