@@ -49,13 +49,13 @@ private:
 /// A product that may run.
 struct RunningProduct {
   Operation *op = nullptr;
-  Names slots, result;
+  Names stages, result;
 };
 
-/// What a warp has read of a slot, and who may not have it yet.
+/// What a warp has read of a stage, and who may not have it yet.
 struct UnsettledRead {
   Operation *op = nullptr;
-  Names slot, operand;
+  Names stage, operand;
 };
 
 /// What may be the case at one place.
@@ -66,11 +66,11 @@ struct TileState {
 
   void forAllNames(function_ref<void(Names &)> change) {
     for (RunningProduct &product : running) {
-      change(product.slots);
+      change(product.stages);
       change(product.result);
     }
     for (UnsettledRead &read : unsettled) {
-      change(read.slot);
+      change(read.stage);
       change(read.operand);
     }
   }
@@ -92,7 +92,7 @@ struct TileState {
     for (size_t i = 0; i < common; ++i) {
       RunningProduct &mine = running[size - 1 - i];
       const RunningProduct &its = other.running[other.running.size() - 1 - i];
-      mine.slots.add(its.slots);
+      mine.stages.add(its.stages);
       mine.result.add(its.result);
     }
     for (const UnsettledRead &read : other.unsettled) {
@@ -102,7 +102,7 @@ struct TileState {
         unsettled.push_back(read);
         continue;
       }
-      same->slot.add(read.slot);
+      same->stage.add(read.stage);
       same->operand.add(read.operand);
     }
   }
@@ -118,12 +118,12 @@ public:
   }
 
 private:
-  /// The number of the slot that a tile or a barrier is of.
-  static Value slotOf(Value v) {
-    if (auto slot = v.getDefiningOp<SlotOp>())
-      return slot.getSlot();
+  /// The number of the stage that a tile or a barrier is of.
+  static Value stageOf(Value v) {
+    if (auto stage = v.getDefiningOp<StageOp>())
+      return stage.getStage();
     if (auto empty = v.getDefiningOp<EmptyOp>())
-      return empty.getSlot();
+      return empty.getStage();
     return {};
   }
 
@@ -131,8 +131,8 @@ private:
     if (auto product = dyn_cast<MultiplyOp>(op)) {
       RunningProduct made;
       made.op = &op;
-      made.slots.add(slotOf(product.getRight()));
-      made.slots.add(slotOf(product.getLeft()));
+      made.stages.add(stageOf(product.getRight()));
+      made.stages.add(stageOf(product.getLeft()));
       made.result.add(product.getResult());
       state.running.push_back(made);
       return success();
@@ -142,7 +142,7 @@ private:
     if (auto read = dyn_cast<ReadOperandOp>(op)) {
       UnsettledRead made;
       made.op = &op;
-      made.slot.add(slotOf(read.getTile()));
+      made.stage.add(stageOf(read.getTile()));
       made.operand.add(read.getResult());
       state.unsettled.push_back(made);
       return success();
@@ -195,17 +195,17 @@ private:
     if (!empty)
       return success();
     for (const RunningProduct &product : state.running)
-      if (product.slots.contains(empty.getSlot())) {
+      if (product.stages.contains(empty.getStage())) {
         InFlightDiagnostic diagnostic = arrival.emitOpError(
-            "gives back a slot that a running product may still read; wait "
+            "releases a stage that a running product may still read; wait "
             "for the product first");
         diagnostic.attachNote(product.op->getLoc()) << "started here";
         return diagnostic;
       }
     for (const UnsettledRead &read : state.unsettled)
-      if (read.slot.contains(empty.getSlot())) {
+      if (read.stage.contains(empty.getStage())) {
         InFlightDiagnostic diagnostic = arrival.emitOpError(
-            "gives back a slot that the warp may still read; settle what it "
+            "releases a stage that the warp may still read; settle what it "
             "reads first");
         diagnostic.attachNote(read.op->getLoc()) << "read here";
         return diagnostic;

@@ -51,7 +51,7 @@ def LowerTiles : Pass<"redfuse-lower-tiles"> {
     each register of accumulators and operands, which loops and conditions carry.
     Instructions appear in the order of the ops. An op that the chip does not have is
     an error. So is one that breaks a rule that can be seen: a wait that gives elements of
-    a product which may still run, or a slot given back while a product, or the warp
+    a product which may still run, or a stage released while a product, or the warp
     itself, may still read it.
 
     ```mlir

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace redfuse;
 using namespace redfuse::tile;
 
-/// Bytes of the two barriers of a slot.
+/// Bytes of the two barriers of a stage.
 static constexpr int64_t kBarrierBytes = 8;
 
 namespace {
@@ -48,8 +48,8 @@ struct LowerRingBarrier : OpConversionPattern<OpTy> {
   LogicalResult matchAndRewrite(OpTy op, OneToN adaptor,
                                 ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
-    Value slot = adaptor.getSlot().front(), base = adaptor.getRing()[1];
-    Value full = addI32(b, loc, base, mulI32(b, loc, slot, 2 * kBarrierBytes));
+    Value stage = adaptor.getStage().front(), base = adaptor.getRing()[1];
+    Value full = addI32(b, loc, base, mulI32(b, loc, stage, 2 * kBarrierBytes));
     b.replaceOp(op, std::is_same_v<OpTy, FullOp>
                         ? full
                         : addI32(b, loc, full, kBarrierBytes));
@@ -57,13 +57,13 @@ struct LowerRingBarrier : OpConversionPattern<OpTy> {
   }
 };
 
-struct LowerSlot : OpConversionPattern<SlotOp> {
+struct LowerStage : OpConversionPattern<StageOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(SlotOp op, OneToNOpAdaptor adaptor,
+  LogicalResult matchAndRewrite(StageOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
     Value start = addI32(b, loc, adaptor.getRing()[0],
-                         mulI32(b, loc, adaptor.getSlot().front(),
+                         mulI32(b, loc, adaptor.getStage().front(),
                                 op.getRing().getType().getBytes()));
     b.replaceOp(op, addI32(b, loc, start, op.getOffset()));
     return success();
@@ -75,16 +75,16 @@ struct LowerAdvance : OpConversionPattern<AdvanceOp> {
   LogicalResult matchAndRewrite(AdvanceOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
-    Value next = addI32(b, loc, adaptor.getSlot().front(), 1);
+    Value next = addI32(b, loc, adaptor.getStage().front(), 1);
     Value wraps = arith::CmpIOp::create(
         b, loc, arith::CmpIPredicate::eq, next,
-        constantI32(b, loc, op.getRing().getType().getSlots()));
+        constantI32(b, loc, op.getRing().getType().getStages()));
     Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
-    Value slot =
+    Value stage =
         arith::SelectOp::create(b, loc, wraps, constantI32(b, loc, 0), next);
     Value phase =
         arith::XOrIOp::create(b, loc, adaptor.getPhase().front(), flip);
-    b.replaceOp(op, {slot, phase});
+    b.replaceOp(op, {stage, phase});
     return success();
   }
 };
@@ -94,7 +94,7 @@ struct LowerAdvance : OpConversionPattern<AdvanceOp> {
 void tile::populateBarrierPatterns(const TypeConverter &types,
                                    RewritePatternSet &patterns) {
   patterns.add<LowerAddress<BarrierOp>, LowerAddress<ViewOp>, LowerRing,
-               LowerRingBarrier<FullOp>, LowerRingBarrier<EmptyOp>, LowerSlot,
+               LowerRingBarrier<FullOp>, LowerRingBarrier<EmptyOp>, LowerStage,
                LowerAdvance>(types, patterns.getContext());
   auto call = [](StringRef text, Value barrier, Value other) -> PtxCall {
     return {text.str(), "r,r", {barrier, other}};

@@ -103,7 +103,7 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
 
 // -----
 
-// Of three warpgroups each begins with the first tile that its own rows need: slots
+// Of three warpgroups each begins with the first tile that its own rows need: stages
 // before are waited for and given back, and those of the products a step behind.
 
 // CHECK-LABEL: gpu.func @by_three_0

@@ -121,7 +121,7 @@ redfuse.kernel @position_0 attributes {num_inputs = 2 : i64,
 
 // -----
 
-// Four blocks share a sum. A second block finds a place on a multiprocessor: six slots of
+// Four blocks share a sum. A second block finds a place on a multiprocessor: six stages of
 // 16 KiB, where one block alone would have eight.
 
 // CHECK-LABEL: gpu.func @shared_0

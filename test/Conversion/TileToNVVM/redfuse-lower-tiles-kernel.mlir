@@ -1,7 +1,7 @@
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-lower-to-nvvm -gpu-module-to-binary=format=isa | FileCheck %s
 
 // A whole small kernel: 64 rows of one matrix times 64 columns of another, a sum of
-// 64 a step, through a ring of two slots; one thread loads, a warpgroup multiplies.
+// 64 a step, through a ring of two stages; one thread loads, a warpgroup multiplies.
 // What comes of it is PTX.
 
 // CHECK: .visible .entry product(
@@ -45,7 +45,7 @@ gpu.module @redfuse_gpu {
     %up = arith.addi %raw, %c1023 : i32
     %base = arith.andi %up, %mask : i32
     %barriers = arith.addi %base, %size : i32
-    %ring = tile.ring slots %base barriers %barriers : !tile.ring<2 x 16384>
+    %ring = tile.ring stages %base barriers %barriers : !tile.ring<2 x 16384>
     %x = gpu.thread_id x
     %thread = arith.index_cast %x : index to i32
     %lane = arith.andi %thread, %c31 : i32
@@ -67,17 +67,17 @@ gpu.module @redfuse_gpu {
     tile.roles of %warp
       role warps 4 {
         scf.if %isFirst {
-          %last:3 = scf.for %i = %c0 to %n step %c1 iter_args(%slot = %zero, %phase = %zero, %at = %zero) -> (i32, i32, i32) {
+          %last:3 = scf.for %i = %c0 to %n step %c1 iter_args(%stage = %zero, %phase = %zero, %at = %zero) -> (i32, i32, i32) {
             %free = arith.xori %phase, %one : i32
-            %empty = tile.empty %ring[%slot] : !tile.ring<2 x 16384>
+            %empty = tile.empty %ring[%stage] : !tile.ring<2 x 16384>
             tile.wait_barrier %empty phase %free
-            %full = tile.full %ring[%slot] : !tile.ring<2 x 16384>
+            %full = tile.full %ring[%stage] : !tile.ring<2 x 16384>
             tile.expect %full bytes 16384
-            %left = tile.slot %ring[%slot] : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
+            %left = tile.stage %ring[%stage] : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
             tile.copy %a[%at, %zero] to %left signal %full : !tile.shared<64x64xbf16>
-            %right = tile.slot %ring[%slot] at 8192 : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
+            %right = tile.stage %ring[%stage] at 8192 : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
             tile.copy %b[%at, %zero] to %right signal %full : !tile.shared<64x64xbf16>
-            %next, %flip = tile.advance %ring[%slot], %phase : !tile.ring<2 x 16384>
+            %next, %flip = tile.advance %ring[%stage], %phase : !tile.ring<2 x 16384>
             %beyond = arith.addi %at, %c64 : i32
             scf.yield %next, %flip, %beyond : i32, i32, i32
           }
@@ -86,21 +86,21 @@ gpu.module @redfuse_gpu {
       role warps 4 {
         %full = tile.full %ring[%zero] : !tile.ring<2 x 16384>
         tile.wait_barrier %full phase %zero
-        %left = tile.slot %ring[%zero] : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
-        %right = tile.slot %ring[%zero] at 8192 : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
+        %left = tile.stage %ring[%zero] : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
+        %right = tile.stage %ring[%zero] at 8192 : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
         %first = tile.multiply %left, %right over 64 : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x64xf32>
         %second, %turn = tile.advance %ring[%zero], %zero : !tile.ring<2 x 16384>
-        %end:4 = scf.for %i = %c1 to %n step %c1 iter_args(%sum = %first, %before = %zero, %slot = %second, %phase = %turn) -> (!tile.accumulators<64x64xf32>, i32, i32, i32) {
-          %ready = tile.full %ring[%slot] : !tile.ring<2 x 16384>
+        %end:4 = scf.for %i = %c1 to %n step %c1 iter_args(%sum = %first, %before = %zero, %stage = %second, %phase = %turn) -> (!tile.accumulators<64x64xf32>, i32, i32, i32) {
+          %ready = tile.full %ring[%stage] : !tile.ring<2 x 16384>
           tile.wait_barrier %ready phase %phase
-          %l = tile.slot %ring[%slot] : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
-          %r = tile.slot %ring[%slot] at 8192 : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
+          %l = tile.stage %ring[%stage] : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
+          %r = tile.stage %ring[%stage] at 8192 : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
           %more = tile.multiply %l, %r over 64 plus %sum : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16> plus !tile.accumulators<64x64xf32> -> !tile.accumulators<64x64xf32>
           tile.wait_products 1
           %done = tile.empty %ring[%before] : !tile.ring<2 x 16384>
           tile.arrive %done lane %lane
-          %next, %flip = tile.advance %ring[%slot], %phase : !tile.ring<2 x 16384>
-          scf.yield %more, %slot, %next, %flip : !tile.accumulators<64x64xf32>, i32, i32, i32
+          %next, %flip = tile.advance %ring[%stage], %phase : !tile.ring<2 x 16384>
+          scf.yield %more, %stage, %next, %flip : !tile.accumulators<64x64xf32>, i32, i32, i32
         }
         %e:32 = tile.wait_products 0 of %end#0 : !tile.accumulators<64x64xf32>
         %place = arith.subi %x, %c128 : index

@@ -43,31 +43,31 @@ func.func @carried(%a: i32, %n: index) -> f32 {
 
 // -----
 
-func.func @given_back(%ring: !tile.ring<2 x 8192>, %slot: i32, %lane: i32) {
-  %t = tile.slot %ring[%slot] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
+func.func @given_back(%ring: !tile.ring<2 x 8192>, %stage: i32, %lane: i32) {
+  %t = tile.stage %ring[%stage] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
   // expected-note@+1 {{started here}}
   %s = tile.multiply %t, %t over 64 : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x8xf32>
-  %empty = tile.empty %ring[%slot] : !tile.ring<2 x 8192>
-  // expected-error@+1 {{gives back a slot that a running product may still read; wait for the product first}}
+  %empty = tile.empty %ring[%stage] : !tile.ring<2 x 8192>
+  // expected-error@+1 {{releases a stage that a running product may still read; wait for the product first}}
   tile.arrive %empty lane %lane
   return
 }
 
 // -----
 
-// A loop that gives back the slot of the step before, which is over; and one that
+// A loop that gives back the stage of the step before, which is over; and one that
 // gives back that of the step itself.
 
 func.func @steps(%tiles: i32, %barriers: i32, %first: i32, %lane: i32, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0 : i32
-  %ring = tile.ring slots %tiles barriers %barriers : !tile.ring<2 x 8192>
-  %t0 = tile.slot %ring[%first] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
+  %ring = tile.ring stages %tiles barriers %barriers : !tile.ring<2 x 8192>
+  %t0 = tile.stage %ring[%first] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
   %s0 = tile.multiply %t0, %t0 over 64 : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x8xf32>
   %now0, %p0 = tile.advance %ring[%first], %zero : !tile.ring<2 x 8192>
   %end:3 = scf.for %i = %c0 to %n step %c1 iter_args(%before = %first, %now = %now0, %p = %p0) -> (i32, i32, i32) {
-    %t = tile.slot %ring[%now] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
+    %t = tile.stage %ring[%now] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
     %s = tile.multiply %t, %t over 64 : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x8xf32>
     tile.wait_products 1
     %empty = tile.empty %ring[%before] : !tile.ring<2 x 8192>
@@ -87,12 +87,12 @@ func.func @without_waiting(%tiles: i32, %barriers: i32, %first: i32, %lane: i32,
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0 : i32
-  %ring = tile.ring slots %tiles barriers %barriers : !tile.ring<2 x 8192>
+  %ring = tile.ring stages %tiles barriers %barriers : !tile.ring<2 x 8192>
   %end:3 = scf.for %i = %c0 to %n step %c1 iter_args(%before = %zero, %now = %first, %p = %zero) -> (i32, i32, i32) {
     %empty = tile.empty %ring[%before] : !tile.ring<2 x 8192>
-    // expected-error@+1 {{gives back a slot that a running product may still read}}
+    // expected-error@+1 {{releases a stage that a running product may still read}}
     tile.arrive %empty lane %lane
-    %t = tile.slot %ring[%now] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
+    %t = tile.stage %ring[%now] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
     // expected-note@+1 {{started here}}
     %s = tile.multiply %t, %t over 64 : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x8xf32>
     %next, %q = tile.advance %ring[%now], %p : !tile.ring<2 x 8192>
@@ -105,38 +105,38 @@ func.func @without_waiting(%tiles: i32, %barriers: i32, %first: i32, %lane: i32,
 
 // On one of two ways.
 
-func.func @sometimes(%ring: !tile.ring<2 x 8192>, %slot: i32, %lane: i32, %c: i1) {
+func.func @sometimes(%ring: !tile.ring<2 x 8192>, %stage: i32, %lane: i32, %c: i1) {
   scf.if %c {
-    %t = tile.slot %ring[%slot] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
+    %t = tile.stage %ring[%stage] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
     // expected-note@+1 {{started here}}
     %s = tile.multiply %t, %t over 64 : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x8xf32>
   }
-  %empty = tile.empty %ring[%slot] : !tile.ring<2 x 8192>
-  // expected-error@+1 {{gives back a slot that a running product may still read}}
+  %empty = tile.empty %ring[%stage] : !tile.ring<2 x 8192>
+  // expected-error@+1 {{releases a stage that a running product may still read}}
   tile.arrive %empty lane %lane
   return
 }
 
 // -----
 
-func.func @unsettled(%ring: !tile.ring<2 x 8192>, %slot: i32, %lane: i32) {
-  %t = tile.slot %ring[%slot] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
+func.func @unsettled(%ring: !tile.ring<2 x 8192>, %stage: i32, %lane: i32) {
+  %t = tile.stage %ring[%stage] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
   // expected-note@+1 {{read here}}
   %q = tile.read_operand %t[%lane] : !tile.shared<64x64xbf16> -> !tile.operand<64x64xbf16>
-  %empty = tile.empty %ring[%slot] : !tile.ring<2 x 8192>
-  // expected-error@+1 {{gives back a slot that the warp may still read; settle what it reads first}}
+  %empty = tile.empty %ring[%stage] : !tile.ring<2 x 8192>
+  // expected-error@+1 {{releases a stage that the warp may still read; settle what it reads first}}
   tile.arrive %empty lane %lane
   return
 }
 
 // -----
 
-func.func @settled(%tiles: i32, %barriers: i32, %slot: i32, %lane: i32) {
-  %ring = tile.ring slots %tiles barriers %barriers : !tile.ring<2 x 8192>
-  %t = tile.slot %ring[%slot] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
+func.func @settled(%tiles: i32, %barriers: i32, %stage: i32, %lane: i32) {
+  %ring = tile.ring stages %tiles barriers %barriers : !tile.ring<2 x 8192>
+  %t = tile.stage %ring[%stage] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
   %q = tile.read_operand %t[%lane] : !tile.shared<64x64xbf16> -> !tile.operand<64x64xbf16>
   %there = tile.settle %q : !tile.operand<64x64xbf16>
-  %empty = tile.empty %ring[%slot] : !tile.ring<2 x 8192>
+  %empty = tile.empty %ring[%stage] : !tile.ring<2 x 8192>
   tile.arrive %empty lane %lane
   return
 }
@@ -147,20 +147,20 @@ func.func @settled(%tiles: i32, %barriers: i32, %slot: i32, %lane: i32) {
 
 func.func @queue(%tiles: i32, %barriers: i32, %first: i32, %lane: i32) {
   %zero = arith.constant 0 : i32
-  %ring = tile.ring slots %tiles barriers %barriers : !tile.ring<2 x 8192>
-  %end:2 = scf.while (%slot = %first, %before = %zero) : (i32, i32) -> (i32, i32) {
-    %more = arith.cmpi ult, %slot, %lane : i32
-    scf.condition(%more) %slot, %before : i32, i32
+  %ring = tile.ring stages %tiles barriers %barriers : !tile.ring<2 x 8192>
+  %end:2 = scf.while (%stage = %first, %before = %zero) : (i32, i32) -> (i32, i32) {
+    %more = arith.cmpi ult, %stage, %lane : i32
+    scf.condition(%more) %stage, %before : i32, i32
   } do {
-  ^bb0(%slot: i32, %before: i32):
+  ^bb0(%stage: i32, %before: i32):
     %empty = tile.empty %ring[%before] : !tile.ring<2 x 8192>
-    // expected-error@+1 {{gives back a slot that a running product may still read}}
+    // expected-error@+1 {{releases a stage that a running product may still read}}
     tile.arrive %empty lane %lane
-    %t = tile.slot %ring[%slot] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
+    %t = tile.stage %ring[%stage] : !tile.ring<2 x 8192>, !tile.shared<64x64xbf16>
     // expected-note@+1 {{started here}}
     %s = tile.multiply %t, %t over 64 : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16> -> !tile.accumulators<64x8xf32>
-    %next = arith.addi %slot, %lane : i32
-    scf.yield %next, %slot : i32, i32
+    %next = arith.addi %stage, %lane : i32
+    scf.yield %next, %stage : i32, i32
   }
   return
 }

@@ -1,6 +1,6 @@
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-lower-tiles -canonicalize -cse | FileCheck %s
 
-// A ring is two addresses; a slot's barriers are 16 bytes.
+// A ring is two addresses; a stage's barriers are 16 bytes.
 
 // CHECK-LABEL: func @ring(
 // CHECK-SAME: %[[TILES:[a-z0-9]+]]: i32, %[[BARRIERS:[a-z0-9]+]]: i32, %[[SLOT:[a-z0-9]+]]: i32, %[[PHASE:[a-z0-9]+]]: i32, %[[LANE:[a-z0-9]+]]: i32
@@ -18,13 +18,13 @@
 // CHECK: %[[S:.*]] = arith.select %[[WRAPS]], %{{.*}}, %[[NEXT]]
 // CHECK: %[[P:.*]] = arith.xori %[[PHASE]], %[[FLIP]]
 // CHECK: return %[[S]], %[[P]]
-func.func @ring(%tiles: i32, %barriers: i32, %slot: i32, %phase: i32, %lane: i32) -> (i32, i32) {
-  %ring = tile.ring slots %tiles barriers %barriers : !tile.ring<4 x 32768>
-  %full = tile.full %ring[%slot] : !tile.ring<4 x 32768>
+func.func @ring(%tiles: i32, %barriers: i32, %stage: i32, %phase: i32, %lane: i32) -> (i32, i32) {
+  %ring = tile.ring stages %tiles barriers %barriers : !tile.ring<4 x 32768>
+  %full = tile.full %ring[%stage] : !tile.ring<4 x 32768>
   tile.wait_barrier %full phase %phase
-  %empty = tile.empty %ring[%slot] : !tile.ring<4 x 32768>
+  %empty = tile.empty %ring[%stage] : !tile.ring<4 x 32768>
   tile.arrive %empty lane %lane
-  %next, %nextPhase = tile.advance %ring[%slot], %phase : !tile.ring<4 x 32768>
+  %next, %nextPhase = tile.advance %ring[%stage], %phase : !tile.ring<4 x 32768>
   return %next, %nextPhase : i32, i32
 }
 
@@ -54,7 +54,7 @@ func.func @carried(%tiles: i32, %barriers: i32, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0 : i32
-  %ring = tile.ring slots %tiles barriers %barriers : !tile.ring<2 x 1024>
+  %ring = tile.ring stages %tiles barriers %barriers : !tile.ring<2 x 1024>
   %end:3 = scf.for %i = %c0 to %n step %c1 iter_args(%r = %ring, %s = %zero, %p = %zero) -> (!tile.ring<2 x 1024>, i32, i32) {
     %full = tile.full %r[%s] : !tile.ring<2 x 1024>
     tile.wait_barrier %full phase %p

@@ -78,7 +78,7 @@ def test_largest_hints_are_bounded_by_what_there_is(tmp_path: Path) -> None:
     path.write_text(programs.attention(4, 32, 256, 1024, 64, "bf16"))
     hints = (
         "ahead = 1024, cached = 1024, cluster = 16, columns = 128, lag = 16, rows = 192, "
-        "slots = 1024, split = 1024, step = 1024"
+        "stages = 1024, split = 1024, step = 1024"
     )
     schedule = (
         "#redfuse.schedule<stream, grid = [0, 1, 2], tiles = [1, 1, 32, 0, 128, 0], stream = [4], "
@@ -86,7 +86,7 @@ def test_largest_hints_are_bounded_by_what_there_is(tmp_path: Path) -> None:
     )
     _, plan, _ = plan_of(path, schedules=(schedule,))
     assert (
-        plan["groups"] == 3 and plan["segments"] == 1 and plan["slots"] == 8 and plan["lag"] == 16
+        plan["groups"] == 3 and plan["segments"] == 1 and plan["stages"] == 8 and plan["lag"] == 16
     )
 
 

@@ -37,8 +37,8 @@ CASES = {
     "sums": ("sm_80", 1, 1, 70, 560, 64, "none", 1, -1, {}),
     "lazy": ("sm_80", 1, 1, 100, 400, 64, "none", 1, -1, {"lag": 2}),
     "eight-warps": ("sm_90", 1, 1, 150, 150, 64, "causal", 1, 1, {"blocks": 1}),
-    "two-slots": ("sm_90", 1, 1, 64, 260, 32, "none", 1, 1, {"slots": 2}),
-    "three-slots": ("sm_90", 1, 1, 64, 260, 32, "none", 1, 1, {"slots": 3, "columns": 48}),
+    "two-stages": ("sm_90", 1, 1, 64, 260, 32, "none", 1, 1, {"stages": 2}),
+    "three-stages": ("sm_90", 1, 1, 64, 260, 32, "none", 1, 1, {"stages": 3, "columns": 48}),
 }
 
 

@@ -505,4 +505,4 @@ def test_hints_of_matrix_kernels_come_first(made_up: Path, monkeypatch: pytest.M
     assert dict(Schedule.parse(result.schedules[0]).hints)["rows"] == 128
     single = [asked for asked in FakeWorker.asked if len(asked) == 1]
     assert single[:2] == [(("rows", 64),), (("rows", 128),)]
-    assert sum("slots" in dict(asked) for asked in FakeWorker.asked) == 2
+    assert sum("stages" in dict(asked) for asked in FakeWorker.asked) == 2

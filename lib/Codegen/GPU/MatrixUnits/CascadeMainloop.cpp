@@ -18,8 +18,8 @@ PipelineState CascadeMainloop::run(PipelineState ring) {
       Value left = emitter.packLeft(product);
       pipeline.consumerWait(ring);
       elements =
-          ptx.waitProducts(0, products.start(i, ring.slot, {}, left), left);
-      pipeline.consumerRelease(ring.slot);
+          ptx.waitProducts(0, products.start(i, ring.stage, {}, left), left);
+      pipeline.consumerRelease(ring.stage);
       ring = pipeline.advance(ring);
     }
     emitter.values[product.reduce.getResult(0)] =
@@ -51,21 +51,21 @@ SmallVector<Value> CascadeMainloop::multiplyTiledRows(unsigned i) {
   const MatrixProduct &product = plan.products[i];
   const ProductTiles &load = layout.products[i];
   Value count = sums.count(product);
-  auto copy = [&](Value slot, Value sumTile) {
+  auto copy = [&](Value stage, Value sumTile) {
     Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                          sumTile, count);
     {
       OpBuilder::InsertionGuard guard(b);
       auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
       b.setInsertionPoint(branch.thenYield());
-      copies.copyRows(load.right, pipeline.tileIn(slot, load.right), sumTile);
+      copies.copyRows(load.right, pipeline.tileIn(stage, load.right), sumTile);
       copies.copyRows(*load.left,
-                      pipeline.tileIn(slot, *load.left, load.right.bytes()),
+                      pipeline.tileIn(stage, *load.left, load.right.bytes()),
                       sumTile);
     }
     tile::CommitRowsOp::create(b, loc);
   };
-  for (int64_t s = 0; s + 1 < layout.slots; ++s)
+  for (int64_t s = 0; s + 1 < layout.stages; ++s)
     copy(ptx.i32(s), index(s));
   int64_t width = plan.widths.lookup(product.n);
   SmallVector<Value> state(
@@ -76,19 +76,19 @@ SmallVector<Value> CascadeMainloop::multiplyTiledRows(unsigned i) {
       b, loc, index(0), count, index(1), state,
       [&](Value tile, ValueRange carried) {
         PipelineState ring{carried[carried.size() - 2], carried.back()};
-        copies.synchronize(layout.slots - 2);
-        copy(copies.slotBefore(ring.slot),
-             arith::AddIOp::create(b, loc, tile, index(layout.slots - 1)));
+        copies.synchronize(layout.stages - 2);
+        copy(copies.stageBefore(ring.stage),
+             arith::AddIOp::create(b, loc, tile, index(layout.stages - 1)));
         Value sum = ptx.multiply(
             width, kSumTile,
             ptx.accumulate(carried.drop_back(2), plan.groupRows),
-            {pipeline.tileIn(ring.slot, *load.left, load.right.bytes()),
+            {pipeline.tileIn(ring.stage, *load.left, load.right.bytes()),
              load.left->isByRows, of.ids.group},
-            {pipeline.tileIn(ring.slot, load.right), load.right.isByRows},
+            {pipeline.tileIn(ring.stage, load.right), load.right.isByRows},
             plan.groupRows);
         SmallVector<Value> next = ptx.waitProducts(0, sum);
         ring = pipeline.advance(ring);
-        next.append({ring.slot, ring.phase});
+        next.append({ring.stage, ring.phase});
         return next;
       });
   state.pop_back_n(2);

@@ -35,11 +35,11 @@ PipelineState FoldMainloop::loadInvariants(PipelineState ring) {
       continue;
     if (layout.products[i].kept) {
       pipeline.consumerWait(ring);
-      Value read = products.readKept(*layout.products[i].kept, ring.slot,
+      Value read = products.readKept(*layout.products[i].kept, ring.stage,
                                      plan.widths.lookup(product.k));
-      // Before the slot is given back.
+      // Before the stage is released.
       step.leftOperands[i] = ptx.settle(read)[0];
-      pipeline.consumerRelease(ring.slot);
+      pipeline.consumerRelease(ring.stage);
       ring = pipeline.advance(ring);
     } else if (!product.tiledLeft) {
       step.leftOperands[i] = emitter.packLeft(product);
@@ -67,18 +67,18 @@ PipelineState FoldMainloop::emitInvariants(PipelineState ring) {
   return ring;
 }
 
-/// Gives slots back that the warpgroup has no use for.
-PipelineState FoldMainloop::passSlots(Value count, PipelineState ring) {
+/// Releases stages that the warpgroup has no use for.
+PipelineState FoldMainloop::passStages(Value count, PipelineState ring) {
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   SmallVector<Value> state =
-      emitFor(b, loc, zero, count, one, {ring.slot, ring.phase},
+      emitFor(b, loc, zero, count, one, {ring.stage, ring.phase},
               [&](Value, ValueRange carried) {
                 PipelineState at{carried[0], carried[1]};
                 pipeline.consumerWait(at);
-                pipeline.consumerRelease(at.slot);
+                pipeline.consumerRelease(at.stage);
                 PipelineState next = pipeline.advance(at);
-                return SmallVector<Value>{next.slot, next.phase};
+                return SmallVector<Value>{next.stage, next.phase};
               });
   return {state[0], state[1]};
 }
@@ -93,7 +93,7 @@ SmallVector<Value> FoldMainloop::flatten(const Carried &carried) {
     llvm::append_range(list, scale.from.values);
   }
   llvm::append_range(list, carried.packed);
-  list.append({carried.ring.slot, carried.ring.phase});
+  list.append({carried.ring.stage, carried.ring.phase});
   return list;
 }
 
@@ -127,7 +127,7 @@ Carried FoldMainloop::startStates(PipelineState ring) {
 }
 
 /// Lets each of three warpgroups begin with the first step that its own rows need: gives
-/// back the slots of those before. How many of these are used a step later, if any.
+/// back the stages of those before. How many of these are used a step later, if any.
 Value FoldMainloop::skipSteps(Carried &carried) {
   if (!stream.isMirrored() || plan.consumers <= 2 || plan.hasTiledSums() ||
       !plan.target.hasWarpgroups)
@@ -141,7 +141,7 @@ Value FoldMainloop::skipSteps(Carried &carried) {
     return b.createOrFold<arith::MulIOp>(loc, x, index(n));
   };
   Value late = times(some, of.backs.size());
-  carried.ring = passSlots(
+  carried.ring = passStages(
       arith::SubIOp::create(
           b, loc, times(skipped, of.fronts.size() + of.backs.size()), late),
       carried.ring);
@@ -177,10 +177,10 @@ void FoldMainloop::addRest(Carried &carried) {
        llvm::enumerate(ArrayRef(of.backs).take_front(carried.packed.size()))) {
     unsigned s = plan.products[i].state;
     pipeline.consumerWait(ring);
-    Value sum = products.start(i, ring.slot, carried.states[s].values,
+    Value sum = products.start(i, ring.stage, carried.states[s].values,
                                carried.packed[at]);
     carried.states[s].values = ptx.waitProducts(0, sum, carried.packed[at]);
-    pipeline.consumerRelease(ring.slot);
+    pipeline.consumerRelease(ring.stage);
     ring = pipeline.advance(ring);
   }
 }
@@ -198,7 +198,7 @@ StateFragments FoldMainloop::run(PipelineState &ring) {
   step.start();
   carried = emitStep(carried, /*isFirst=*/true, steps.begin);
   if (late)
-    carried.ring = passSlots(late, carried.ring);
+    carried.ring = passStages(late, carried.ring);
   if (!steps.noneBefore)
     carried =
         emitLoop(carried, arith::AddIOp::create(b, loc, steps.begin, index(1)),

@@ -31,7 +31,7 @@ private:
   PipelineState loadInvariants(PipelineState ring);
   llvm::DenseSet<mlir::Value> findChanges();
   mlir::Value skipSteps(Carried &carried);
-  PipelineState passSlots(mlir::Value count, PipelineState ring);
+  PipelineState passStages(mlir::Value count, PipelineState ring);
   Carried emitStep(Carried before, bool isFirst, mlir::Value at);
   Carried emitLoop(Carried carried, mlir::Value from, mlir::Value to,
                    bool isWhole);

@@ -22,7 +22,7 @@ PipelineState Producer::loadTiles(ArrayRef<const MatrixTile *> tiles,
   Value barrier = pipeline.producerAcquire(ring, bytes);
   int64_t offset = 0;
   for (const MatrixTile *tile : tiles) {
-    loadTile(*tile, pipeline.tileIn(ring.slot, *tile, offset), barrier,
+    loadTile(*tile, pipeline.tileIn(ring.stage, *tile, offset), barrier,
              sumTile);
     offset += tile->bytes();
   }
@@ -37,11 +37,11 @@ PipelineState Producer::loadProduct(unsigned product, PipelineState ring) {
       emitFor(b, loc, arith::ConstantIndexOp::create(b, loc, 0),
               sums.count(plan.products[product]),
               arith::ConstantIndexOp::create(b, loc, 1),
-              {ring.slot, ring.phase}, [&](Value tile, ValueRange state) {
+              {ring.stage, ring.phase}, [&](Value tile, ValueRange state) {
                 PipelineState ring =
                     loadTiles({&load.right, &*load.left}, {state[0], state[1]},
                               sums.at(tile));
-                return SmallVector<Value>{ring.slot, ring.phase};
+                return SmallVector<Value>{ring.stage, ring.phase};
               });
   return {next[0], next[1]};
 }
@@ -83,7 +83,7 @@ PipelineState Producer::loadBlock(PipelineState ring) {
     loadResidents();
   SmallVector<Value> next = emitFor(
       b, loc, arith::AddIOp::create(b, loc, steps.begin, one), steps.end, one,
-      {ring.slot, ring.phase}, [&](Value step, ValueRange state) {
+      {ring.stage, ring.phase}, [&](Value step, ValueRange state) {
         ring = {state[0], state[1]};
         Value before = arith::SubIOp::create(b, loc, step, one);
         if (tiled) {
@@ -96,7 +96,7 @@ PipelineState Producer::loadBlock(PipelineState ring) {
           stream.setStep(before);
           ring = loadProducts(of.backs, ring);
         }
-        return SmallVector<Value>{ring.slot, ring.phase};
+        return SmallVector<Value>{ring.stage, ring.phase};
       });
   stream.setStep(arith::SubIOp::create(b, loc, steps.end, one));
   return loadProducts(of.backs, {next[0], next[1]});

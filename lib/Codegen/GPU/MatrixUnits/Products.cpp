@@ -4,7 +4,8 @@
 using namespace mlir;
 using namespace redfuse;
 
-Value Products::start(unsigned i, Value slot, ValueRange elements, Value left) {
+Value Products::start(unsigned i, Value stage, ValueRange elements,
+                      Value left) {
   const MatrixProduct &product = plan.products[i];
   const ProductTiles &load = layout.products[i];
   Value accumulators =
@@ -14,7 +15,7 @@ Value Products::start(unsigned i, Value slot, ValueRange elements, Value left) {
     factor = {storage.residentTile(load), load.kept->isByRows, of.ids.group};
   return ptx.multiply(plan.widths.lookup(product.n),
                       plan.widths.lookup(product.k), accumulators, factor,
-                      {pipeline.tileIn(slot, load.right), load.right.isByRows},
+                      {pipeline.tileIn(stage, load.right), load.right.isByRows},
                       plan.groupRows);
 }
 
@@ -40,41 +41,41 @@ SmallVector<Value> Products::multiplyTiled(unsigned i, PipelineState &ring,
                    &right = layout.products[i].right;
   auto step = [&](PipelineState at, Value accumulators) {
     pipeline.consumerWait(at);
-    Value rows = pipeline.tileIn(at.slot, left, right.bytes());
+    Value rows = pipeline.tileIn(at.stage, left, right.bytes());
     return ptx.multiply(plan.widths.lookup(product.n), kSumTile, accumulators,
                         {rows, left.isByRows, of.ids.group},
-                        {pipeline.tileIn(at.slot, right), right.isByRows});
+                        {pipeline.tileIn(at.stage, right), right.isByRows});
   };
   Value sum = step(ring, {});
-  // What ran before is over before the loader comes to its slot again.
+  // What ran before is over before the loader comes to its stage again.
   if (!running.empty())
     ptx.waitProducts(1, {});
-  for (Value slot : running)
-    pipeline.consumerRelease(slot);
+  for (Value stage : running)
+    pipeline.consumerRelease(stage);
   running.clear();
-  SmallVector<Value> state{sum, ring.slot};
+  SmallVector<Value> state{sum, ring.stage};
   ring = pipeline.advance(ring);
-  state.append({ring.slot, ring.phase});
+  state.append({ring.stage, ring.phase});
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  state =
-      emitFor(b, loc, one, sums.count(product), one, state,
-              [&](Value, ValueRange carried) {
-                PipelineState at{carried[2], carried[3]};
-                Value next = step(at, carried[0]);
-                ptx.waitProducts(1, {});
-                pipeline.consumerRelease(carried[1]);
-                PipelineState then = pipeline.advance(at);
-                return SmallVector<Value>{next, at.slot, then.slot, then.phase};
-              });
+  state = emitFor(b, loc, one, sums.count(product), one, state,
+                  [&](Value, ValueRange carried) {
+                    PipelineState at{carried[2], carried[3]};
+                    Value next = step(at, carried[0]);
+                    ptx.waitProducts(1, {});
+                    pipeline.consumerRelease(carried[1]);
+                    PipelineState then = pipeline.advance(at);
+                    return SmallVector<Value>{next, at.stage, then.stage,
+                                              then.phase};
+                  });
   ring = {state[2], state[3]};
   SmallVector<Value> result = ptx.waitProducts(0, state[0]);
   pipeline.consumerRelease(state[1]);
   return result;
 }
 
-Value Products::readKept(const MatrixTile &tile, Value slot, int64_t columns) {
+Value Products::readKept(const MatrixTile &tile, Value stage, int64_t columns) {
   auto type = tile::OperandType::get(b.getContext(), 64, columns,
                                      tile.type.getElement());
-  return tile::ReadOperandOp::create(b, loc, type, pipeline.tileIn(slot, tile),
+  return tile::ReadOperandOp::create(b, loc, type, pipeline.tileIn(stage, tile),
                                      placement.rowOfWarp());
 }

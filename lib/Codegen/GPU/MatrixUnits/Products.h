@@ -17,15 +17,15 @@ public:
 
   /// Starts a product whose left operand stays or is in registers, from zero or
   /// elements.
-  mlir::Value start(unsigned product, mlir::Value slot,
+  mlir::Value start(unsigned product, mlir::Value stage,
                     mlir::ValueRange elements, mlir::Value left);
   /// A whole product with a tiled sum; nothing runs afterwards. Releases the
-  /// slots of products that run when it is called.
+  /// stages of products that run when it is called.
   llvm::SmallVector<mlir::Value>
   multiplyTiled(unsigned product, PipelineState &ring,
                 llvm::SmallVectorImpl<mlir::Value> &running);
   /// The rows of a warp as a left operand.
-  mlir::Value readKept(const MatrixTile &tile, mlir::Value slot,
+  mlir::Value readKept(const MatrixTile &tile, mlir::Value stage,
                        int64_t columns);
   /// The result of a product; one value for all rows that do not exist.
   Fragment asFragment(unsigned product, mlir::ValueRange elements);

@@ -24,7 +24,7 @@ void SharedStorage::divide() {
                  ? tiles
                  : ptx.add(tiles, layout.ringBytes + layout.residentBytes);
   barriers = ptx.add(tiles, layout.tileBytes());
-  receivedCount = ptx.add(barriers, layout.slots * 16 + 48);
+  receivedCount = ptx.add(barriers, layout.stages * 16 + 48);
   pipeline.create(tiles, barriers);
 }
 
@@ -59,17 +59,17 @@ Value SharedStorage::stagedTile(tile::SharedType type) {
 }
 
 Value SharedStorage::controlWord() {
-  return ptx.add(barriers, layout.slots * 16);
+  return ptx.add(barriers, layout.stages * 16);
 }
 
 Value SharedStorage::queueBarrier(bool isFull) {
   return ptx.barrierAt(
-      ptx.add(barriers, layout.slots * 16 + (isFull ? 16 : 24)));
+      ptx.add(barriers, layout.stages * 16 + (isFull ? 16 : 24)));
 }
 
 Value SharedStorage::residentBarrier(bool isFull) {
   return ptx.barrierAt(
-      ptx.add(barriers, layout.slots * 16 + (isFull ? 32 : 40)));
+      ptx.add(barriers, layout.stages * 16 + (isFull ? 32 : 40)));
 }
 
 Value SharedStorage::receivedBarrier() { return ptx.barrierAt(receivedCount); }

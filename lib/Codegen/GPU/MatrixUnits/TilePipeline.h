@@ -3,10 +3,10 @@
 // Rules, with those of MatrixGenerator.h:
 // 1. Producer and consumers walk the same tiles in the same order; both advance the
 //    ring once a tile.
-// 2. A slot is written after its `empty` barrier had an arrival of every consumer warp,
+// 2. A stage is written after its `empty` barrier had an arrival of every consumer warp,
 //    and read after its `full` barrier had all bytes.
-// 3. A consumer warp releases a slot after it waited for the products that read it.
-// 4. What a warp has read of a slot by itself is in its registers before it releases
+// 3. A consumer warp releases a stage after it waited for the products that read it.
+// 4. What a warp has read of a stage by itself is in its registers before it releases
 //    it: a load is not over when the next instruction starts.
 //
 //===----------------------------------------------------------------------===//
@@ -17,12 +17,12 @@
 
 namespace redfuse {
 
-/// Where a role stands in the ring: the slot, and the phase of its barriers.
+/// Where a role stands in the ring: the stage, and the phase of its barriers.
 struct PipelineState {
-  mlir::Value slot, phase;
+  mlir::Value stage, phase;
 };
 
-/// A ring of slots in shared memory with a pair of barriers each, which one thread fills
+/// A ring of stages in shared memory with a pair of barriers each, which one thread fills
 /// by copies of tensor maps.
 class TilePipeline : KernelPart {
 public:
@@ -34,20 +34,20 @@ public:
 
   PipelineState start();
   PipelineState advance(PipelineState state);
-  /// A tile in a slot, that many bytes into it.
-  mlir::Value tileIn(mlir::Value slot, const MatrixTile &tile,
+  /// A tile in a stage, that many bytes into it.
+  mlir::Value tileIn(mlir::Value stage, const MatrixTile &tile,
                      int64_t offset = 0);
 
-  /// Waits until the slot is free; the barrier that counts the bytes of its copies.
+  /// Waits until the stage is free; the barrier that counts the bytes of its copies.
   mlir::Value producerAcquire(PipelineState state, int64_t bytes);
-  /// Waits until the slot has all bytes.
+  /// Waits until the stage has all bytes.
   void consumerWait(PipelineState state);
   /// By every warp that waited.
-  void consumerRelease(mlir::Value slot);
+  void consumerRelease(mlir::Value stage);
 
 private:
-  mlir::Value full(mlir::Value slot);
-  mlir::Value empty(mlir::Value slot);
+  mlir::Value full(mlir::Value stage);
+  mlir::Value empty(mlir::Value stage);
 
   mlir::Value ring;
 };

@@ -46,7 +46,7 @@ void TileScheduler::forEachTile(bool isConsumer, TileBody body) {
                 arith::IndexCastUIOp::create(b, loc, b.getI32Type(), round),
                 ptx.i32(1));
             PipelineState ring = body(at, {state[0], state[1]});
-            return SmallVector<Value>{ring.slot, ring.phase};
+            return SmallVector<Value>{ring.stage, ring.phase};
           });
 }
 
@@ -77,7 +77,7 @@ void TileScheduler::forEachAnswer(bool isConsumer, TileBody body) {
                    isConsumer ? emitter.lane : zero);
         Value phase = arith::XOrIOp::create(b, loc, state[3], ptx.i32(1));
         scf::YieldOp::create(b, loc,
-                             ValueRange{next, ring.slot, ring.phase, phase});
+                             ValueRange{next, ring.stage, ring.phase, phase});
       });
 }
 

@@ -36,15 +36,16 @@ void WarpCopies::synchronize(int64_t pending) {
   gpu::BarrierOp::create(b, loc);
 }
 
-Value WarpCopies::slotBefore(Value slot) {
-  Value isFirst =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, slot, ptx.i32(0));
-  return arith::SelectOp::create(b, loc, isFirst, ptx.i32(layout.slots - 1),
-                                 ptx.add(slot, -1));
+Value WarpCopies::stageBefore(Value stage) {
+  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, stage,
+                                        ptx.i32(0));
+  return arith::SelectOp::create(b, loc, isFirst, ptx.i32(layout.stages - 1),
+                                 ptx.add(stage, -1));
 }
 
 /// Copies the tile that many positions behind the start of a step.
-void WarpCopies::copyAhead(Value slot, size_t position, Value step, Value end) {
+void WarpCopies::copyAhead(Value stage, size_t position, Value step,
+                           Value end) {
   size_t count = of.fronts.size() + of.backs.size(), at = position % count;
   unsigned product =
       at < of.fronts.size() ? of.fronts[at] : of.backs[at - of.fronts.size()];
@@ -52,7 +53,7 @@ void WarpCopies::copyAhead(Value slot, size_t position, Value step, Value end) {
   Value before = emitter.offsets[*plan.stream];
   auto copy = [&](Value at) {
     stream.setStep(at);
-    copyRows(tile, pipeline.tileIn(slot, tile), Value());
+    copyRows(tile, pipeline.tileIn(stage, tile), Value());
   };
   if (size_t later = position / count) {
     step = arith::AddIOp::create(b, loc, step, index(later));
@@ -70,15 +71,15 @@ void WarpCopies::startStream(const StreamSteps &steps) {
   for (const ProductTiles &load : layout.products)
     if (load.isResident)
       copyRows(*load.kept, storage.residentTile(load), Value());
-  for (int64_t s = 0; s + 1 < layout.slots; ++s)
+  for (int64_t s = 0; s + 1 < layout.stages; ++s)
     copyAhead(ptx.i32(s), s, steps.begin, steps.end);
 }
 
 Value WarpCopies::takeTile(PipelineState &ring, size_t position, Value step,
                            Value end) {
-  synchronize(layout.slots - 2);
-  copyAhead(slotBefore(ring.slot), position + layout.slots - 1, step, end);
-  Value slot = ring.slot;
+  synchronize(layout.stages - 2);
+  copyAhead(stageBefore(ring.stage), position + layout.stages - 1, step, end);
+  Value stage = ring.stage;
   ring = pipeline.advance(ring);
-  return slot;
+  return stage;
 }

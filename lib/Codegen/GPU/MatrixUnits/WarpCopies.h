@@ -7,12 +7,12 @@
 //
 // Rules:
 // 1. Tiles are used in one order, that of the steps and of the products in a step
-//    (first those of inputs, then those onto states). Each has a slot, in turn, and
+//    (first those of inputs, then those onto states). Each has a stage, in turn, and
 //    a group of copies, which is empty where there is no such tile any more: so how
 //    many groups may run is a constant.
 // 2. Before a tile is used, every thread waits for its own copies of it, then for
 //    all threads. From then on it is there, and all warps are done with the tile
-//    before it, as products are over at once: the next copies go to that one's slot.
+//    before it, as products are over at once: the next copies go to that one's stage.
 // 3. All threads of the block come to each use: nothing that differs between them
 //    decides about one.
 // 4. What stays in shared memory for all steps is copied with the first tile.
@@ -37,16 +37,16 @@ public:
   void copyRows(const MatrixTile &tile, mlir::Value into, mlir::Value sumTile);
   /// Until at most so many groups of copies run, in all threads.
   void synchronize(int64_t pending);
-  mlir::Value slotBefore(mlir::Value slot);
+  mlir::Value stageBefore(mlir::Value stage);
 
   /// Rule 4, and the tiles that are under way before the first one is used.
   void startStream(const StreamSteps &steps);
-  /// Rule 2. The slot of the tile at that position of a step.
+  /// Rule 2. The stage of the tile at that position of a step.
   mlir::Value takeTile(PipelineState &ring, size_t position, mlir::Value step,
                        mlir::Value end);
 
 private:
-  void copyAhead(mlir::Value slot, size_t position, mlir::Value step,
+  void copyAhead(mlir::Value stage, size_t position, mlir::Value step,
                  mlir::Value end);
   bool hasAllRows(const MatrixTile &tile) const;
 

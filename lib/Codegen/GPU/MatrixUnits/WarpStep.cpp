@@ -11,8 +11,8 @@ Carried WarpStep::emit(Carried before, bool isFirst) {
   Carried after;
   PipelineState ring = before.ring;
   for (auto [at, i] : llvm::enumerate(of.fronts)) {
-    Value slot = copies.takeTile(ring, at, walk.at, walk.steps.end);
-    Value product = products.start(i, slot, {}, leftOperands.lookup(i));
+    Value stage = copies.takeTile(ring, at, walk.at, walk.steps.end);
+    Value product = products.start(i, stage, {}, leftOperands.lookup(i));
     emitter.values[plan.products[i].reduce.getResult(0)] =
         products.asFragment(i, ptx.waitProducts(0, product));
   }
@@ -36,9 +36,9 @@ Carried WarpStep::emit(Carried before, bool isFirst) {
   yieldOthers(before, after);
   for (auto [at, i] : llvm::enumerate(of.backs)) {
     Fragment &state = after.states[plan.products[i].state];
-    Value slot =
+    Value stage =
         copies.takeTile(ring, of.fronts.size() + at, walk.at, walk.steps.end);
-    Value sum = products.start(i, slot, state.values, packed[at]);
+    Value sum = products.start(i, stage, state.values, packed[at]);
     state.values = ptx.waitProducts(0, sum, packed[at]);
   }
   after.ring = ring;

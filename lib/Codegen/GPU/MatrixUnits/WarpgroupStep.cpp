@@ -40,18 +40,18 @@ Carried WarpgroupStep::emit(Carried before, bool isFirst) {
   bool tiled = plan.hasTiledSums();
 
   // Products of this step, and those of the last one onto the states.
-  SmallVector<Value> frontSlots, backSlots;
+  SmallVector<Value> frontStages, backStages;
   DenseMap<unsigned, SmallVector<Value>> made, sums;
   DenseMap<unsigned, Value> runningFronts, runningBacks;
   auto startFronts = [&]() {
     for (unsigned i : of.fronts) {
       if (layout.products[i].left) {
-        made[i] = products.multiplyTiled(i, ring, backSlots);
+        made[i] = products.multiplyTiled(i, ring, backStages);
         continue;
       }
       pipeline.consumerWait(ring);
-      runningFronts[i] = products.start(i, ring.slot, {}, leftOperands[i]);
-      frontSlots.push_back(ring.slot);
+      runningFronts[i] = products.start(i, ring.stage, {}, leftOperands[i]);
+      frontStages.push_back(ring.stage);
       ring = pipeline.advance(ring);
     }
   };
@@ -61,9 +61,9 @@ Carried WarpgroupStep::emit(Carried before, bool isFirst) {
     for (auto [at, i] : llvm::enumerate(of.backs)) {
       pipeline.consumerWait(ring);
       runningBacks[i] = products.start(
-          i, ring.slot, before.states[plan.products[i].state].values,
+          i, ring.stage, before.states[plan.products[i].state].values,
           before.packed[at]);
-      backSlots.push_back(ring.slot);
+      backStages.push_back(ring.stage);
       ring = pipeline.advance(ring);
     }
   };
@@ -106,12 +106,12 @@ Carried WarpgroupStep::emit(Carried before, bool isFirst) {
   SmallVector<Fragment> limits;
   if (mayStay)
     limits = pivots.findLimits(before.states);
-  if (!frontSlots.empty()) {
+  if (!frontStages.empty()) {
     waitFor(of.fronts, runningFronts, made, isFirst ? 0 : of.backs.size(), {});
     if (takesTurns)
       pingPong.passTurn();
-    for (Value slot : frontSlots)
-      pipeline.consumerRelease(slot);
+    for (Value stage : frontStages)
+      pipeline.consumerRelease(stage);
   }
   for (unsigned i : of.fronts)
     emitter.values[plan.products[i].reduce.getResult(0)] =
@@ -125,8 +125,8 @@ Carried WarpgroupStep::emit(Carried before, bool isFirst) {
     if (isFirst)
       return;
     waitFor(of.backs, runningBacks, sums, 0, before.packed);
-    for (Value slot : backSlots)
-      pipeline.consumerRelease(slot);
+    for (Value stage : backStages)
+      pipeline.consumerRelease(stage);
     for (unsigned i : of.backs) {
       unsigned s = plan.products[i].state;
       after.states[s].values = sums[i];

@@ -229,7 +229,7 @@ MatrixPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        Multiplier by, int64_t rowDim, ArrayRef<int64_t> tiles,
                        int64_t groups, int64_t groupRows,
                        ArrayRef<OperandPlace>, int64_t split, int64_t segments,
-                       int64_t cluster, int64_t blocks, int64_t slots, bool,
+                       int64_t cluster, int64_t blocks, int64_t stages, bool,
                        bool, int64_t cached, int64_t ahead, bool, int64_t lag) {
   auto check = [&](StringRef name, int64_t value,
                    ArrayRef<int64_t> allowed) -> LogicalResult {
@@ -261,7 +261,7 @@ MatrixPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       failed(checkRange("segments", segments, 1)) ||
       failed(check("cluster", cluster, {1, 2, 4, 8})) ||
       failed(check("blocks", blocks, {1, 2})) ||
-      failed(checkRange("slots", slots, 1)) ||
+      failed(checkRange("stages", stages, 1)) ||
       failed(checkRange("cached", cached, 0)) ||
       failed(checkRange("ahead", ahead, 0)) ||
       failed(checkRange("lag", lag, 0, kMostLag)))

@@ -32,11 +32,11 @@ void TileDialect::initialize() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
-                               int64_t slots, int64_t bytes) {
-  if (slots < 1)
-    return emitError() << "a ring has one slot or more, got " << slots;
+                               int64_t stages, int64_t bytes) {
+  if (stages < 1)
+    return emitError() << "a ring has one stage or more, got " << stages;
   if (bytes < 1 || bytes % kTileAlignment != 0)
-    return emitError() << "slots must be multiples of " << kTileAlignment
+    return emitError() << "stages must be multiples of " << kTileAlignment
                        << " bytes, got " << bytes;
   return success();
 }

@@ -11,14 +11,14 @@ using namespace redfuse::tile;
 // Barriers and rings
 //===----------------------------------------------------------------------===//
 
-LogicalResult SlotOp::verify() {
+LogicalResult StageOp::verify() {
   int64_t offset = getOffset(), bytes = getRing().getType().getBytes();
   if (offset < 0 || offset % kTileAlignment != 0)
     return emitOpError() << "the tile must start at a multiple of "
                          << kTileAlignment << " bytes, got " << offset;
   if (offset + getType().getBytes() > bytes)
     return emitOpError() << "the tile ends at byte "
-                         << offset + getType().getBytes() << " of a slot of "
+                         << offset + getType().getBytes() << " of a stage of "
                          << bytes;
   return success();
 }

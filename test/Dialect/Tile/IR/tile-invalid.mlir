@@ -1,11 +1,11 @@
 // RUN: redfuse-opt %s -split-input-file -verify-diagnostics
 
-// expected-error@+1 {{a ring has one slot or more, got 0}}
-func.func private @slots(!tile.ring<0 x 1024>)
+// expected-error@+1 {{a ring has one stage or more, got 0}}
+func.func private @stages(!tile.ring<0 x 1024>)
 
 // -----
 
-// expected-error@+1 {{slots must be multiples of 1024 bytes, got 1000}}
+// expected-error@+1 {{stages must be multiples of 1024 bytes, got 1000}}
 func.func private @bytes(!tile.ring<2 x 1000>)
 
 // -----
@@ -67,15 +67,15 @@ func.func private @element(!tile.operand<64x16xf32>)
 
 func.func @misplaced(%r: !tile.ring<2 x 16384>, %s: i32) {
   // expected-error@+1 {{the tile must start at a multiple of 1024 bytes, got 512}}
-  %t = tile.slot %r[%s] at 512 : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
+  %t = tile.stage %r[%s] at 512 : !tile.ring<2 x 16384>, !tile.shared<64x64xbf16>
   return
 }
 
 // -----
 
 func.func @beyond(%r: !tile.ring<2 x 16384>, %s: i32) {
-  // expected-error@+1 {{the tile ends at byte 17408 of a slot of 16384}}
-  %t = tile.slot %r[%s] at 1024 : !tile.ring<2 x 16384>, !tile.shared<64x128xbf16>
+  // expected-error@+1 {{the tile ends at byte 17408 of a stage of 16384}}
+  %t = tile.stage %r[%s] at 1024 : !tile.ring<2 x 16384>, !tile.shared<64x128xbf16>
   return
 }
 

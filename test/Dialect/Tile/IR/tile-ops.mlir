@@ -19,19 +19,19 @@ func.func @barriers(%at: i32, %lane: i32, %phase: i32) {
 }
 
 // CHECK-LABEL: func @rings(
-func.func @rings(%tiles: i32, %barriers: i32, %slot: i32, %phase: i32) {
-  // CHECK: %[[R:.*]] = tile.ring slots %{{.*}} barriers %{{.*}} : !tile.ring<4 x 32768>
-  %r = tile.ring slots %tiles barriers %barriers : !tile.ring<4 x 32768>
+func.func @rings(%tiles: i32, %barriers: i32, %stage: i32, %phase: i32) {
+  // CHECK: %[[R:.*]] = tile.ring stages %{{.*}} barriers %{{.*}} : !tile.ring<4 x 32768>
+  %r = tile.ring stages %tiles barriers %barriers : !tile.ring<4 x 32768>
   // CHECK: tile.full %[[R]][%{{.*}}] : !tile.ring<4 x 32768>
-  %full = tile.full %r[%slot] : !tile.ring<4 x 32768>
+  %full = tile.full %r[%stage] : !tile.ring<4 x 32768>
   // CHECK: tile.empty %[[R]][%{{.*}}] : !tile.ring<4 x 32768>
-  %empty = tile.empty %r[%slot] : !tile.ring<4 x 32768>
-  // CHECK: tile.slot %[[R]][%{{.*}}] : !tile.ring<4 x 32768>, !tile.shared<64x128xbf16>
-  %first = tile.slot %r[%slot] : !tile.ring<4 x 32768>, !tile.shared<64x128xbf16>
-  // CHECK: tile.slot %[[R]][%{{.*}}] at 16384 : !tile.ring<4 x 32768>, !tile.shared<128x128xf8E4M3FN>
-  %second = tile.slot %r[%slot] at 16384 : !tile.ring<4 x 32768>, !tile.shared<128x128xf8E4M3FN>
+  %empty = tile.empty %r[%stage] : !tile.ring<4 x 32768>
+  // CHECK: tile.stage %[[R]][%{{.*}}] : !tile.ring<4 x 32768>, !tile.shared<64x128xbf16>
+  %first = tile.stage %r[%stage] : !tile.ring<4 x 32768>, !tile.shared<64x128xbf16>
+  // CHECK: tile.stage %[[R]][%{{.*}}] at 16384 : !tile.ring<4 x 32768>, !tile.shared<128x128xf8E4M3FN>
+  %second = tile.stage %r[%stage] at 16384 : !tile.ring<4 x 32768>, !tile.shared<128x128xf8E4M3FN>
   // CHECK: %{{.*}}, %{{.*}} = tile.advance %[[R]][%{{.*}}], %{{.*}} : !tile.ring<4 x 32768>
-  %next, %nextPhase = tile.advance %r[%slot], %phase : !tile.ring<4 x 32768>
+  %next, %nextPhase = tile.advance %r[%stage], %phase : !tile.ring<4 x 32768>
   return
 }
 

@@ -12,13 +12,13 @@ namespace redfuse {
 /// place of `launch`.
 ///
 /// Where there are warpgroups (sm_90a), one warp, the producer, loads tiles of all
-/// matrices into one ring of slots in shared memory, in the order in which they are
+/// matrices into one ring of stages in shared memory, in the order in which they are
 /// used; warpgroups of 64 rows each, the consumers, multiply. A block takes one tile of
 /// the grid after another. Elsewhere all warps do both, for one tile of the grid
 /// (WarpCopies.h has the rules).
 ///
 /// What keeps this free of races; redfuse-lower-tiles checks it as far as it can follow
-/// slots:
+/// stages:
 /// 1. The rules of the ring (TilePipeline.h).
 /// 2. Accumulators and packed operands are touched after a wait for the products
 ///    that have them; such a wait takes and gives them.
@@ -27,7 +27,7 @@ namespace redfuse {
 /// 4. What blocks of a cluster exchange has its own rules (SplitMerge.h,
 ///    ClusterExchange.h).
 /// 5. What stays in shared memory for a tile of results has a pair of barriers like
-///    a slot, whose phase is over once a tile; its place is free after the last
+///    a stage, whose phase is over once a tile; its place is free after the last
 ///    product that reads it.
 /// 6. A warp writes its part of shared memory for results after its last copy from
 ///    there has been read, and ends after its last one, too (Epilogue.h).
@@ -35,7 +35,7 @@ namespace redfuse {
 ///    one is in work; producer and consumer warps read every answer once, before
 ///    it is overwritten, the last one (no tile) too. A launch asks as often as it
 ///    has tiles, so that the counter is zero again at its end.
-/// 8. A warpgroup that begins with a later step waits for the slots before to be
+/// 8. A warpgroup that begins with a later step waits for the stages before to be
 ///    full, too, and gives them back: an arrival before would count for the phase
 ///    before.
 /// 9. Where two warpgroups take turns both have the same steps, and every turn that

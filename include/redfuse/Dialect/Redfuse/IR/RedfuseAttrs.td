@@ -186,7 +186,7 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
       shared memory (`resident`); it is computed, or read element by element (`packed`)
     - `split` blocks share the sums of a tile, or `segments` of them the streamed
       dim, of which `cluster` at a time merge before others do
-    - `blocks` of a multiprocessor (of `warps`: that the tiles are cut for); `slots` of
+    - `blocks` of a multiprocessor (of `warps`: that the tiles are cut for); `stages` of
       the ring of tiles
     - `staged`: results leave by copies from shared memory
     - `queue`: a block asks for its next tile when it is done with one
@@ -202,7 +202,7 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     ```mlir
     #redfuse.matrix_plan<warpgroups, row_dim = 2, tiles = [0, 0, 128, 128, 128, 128],
         groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1,
-        cluster = 1, blocks = 1, slots = 5, staged = true, queue = false, cached = 32,
+        cluster = 1, blocks = 1, stages = 5, staged = true, queue = false, cached = 32,
         ahead = 0, late = false, lag = 1>
     ```
   }];
@@ -211,13 +211,13 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     ArrayRefParameter<"int64_t">:$tiles, "int64_t":$groups, "int64_t":$groupRows,
     ArrayRefParameter<"::redfuse::OperandPlace">:$left,
     "int64_t":$split, "int64_t":$segments, "int64_t":$cluster, "int64_t":$blocks,
-    "int64_t":$slots, "bool":$staged, "bool":$queue, "int64_t":$cached,
+    "int64_t":$stages, "bool":$staged, "bool":$queue, "int64_t":$cached,
     "int64_t":$ahead, "bool":$late, "int64_t":$lag);
   let assemblyFormat = [{
     `<` $by `,` `row_dim` `=` $rowDim `,` `tiles` `=` `[` $tiles `]` `,` `groups` `=` $groups `,`
     `group_rows` `=` $groupRows `,` `left` `=` `[` $left `]` `,` `split` `=` $split `,`
     `segments` `=` $segments `,` `cluster` `=` $cluster `,` `blocks` `=` $blocks `,`
-    `slots` `=` $slots `,` `staged` `=` $staged `,` `queue` `=` $queue `,` `cached` `=` $cached `,`
+    `stages` `=` $stages `,` `staged` `=` $staged `,` `queue` `=` $queue `,` `cached` `=` $cached `,`
     `ahead` `=` $ahead `,` `late` `=` $late `,` `lag` `=` $lag `>`
   }];
   let genVerifyDecl = 1;

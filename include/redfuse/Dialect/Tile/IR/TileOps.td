@@ -20,7 +20,7 @@ def Tile_Dialect : Dialect {
     What a kernel on matrix units is made of, between `redfuse-kernel-to-gpu`, which
     builds these ops, and `redfuse-lower-tiles`, which replaces each by the
     instructions of its target: tiles in shared memory and copies to them, barriers
-    and rings of slots, products of tiles, roles of warps. Loops, conditions and
+    and rings of stages, products of tiles, roles of warps. Loops, conditions and
     what is computed with single elements are `scf`, `arith` and `math` as
     everywhere.
 
@@ -54,15 +54,15 @@ def Tile_BarrierType : Tile_Type<"Barrier", "barrier"> {
 }
 
 def Tile_RingType : Tile_Type<"Ring", "ring"> {
-  let summary = "slots in shared memory that are filled and emptied in turn";
+  let summary = "stages in shared memory that are filled and emptied in turn";
   let description = [{
-    `!tile.ring<4 x 32768>` has 4 slots of 32768 bytes, and two barriers for each:
-    `full` counts what fills the slot, `empty` who has read it. Where a user of
-    the ring stands is two `i32`: the slot, and the phase, which flips after the
-    last slot (`tile.advance`).
+    `!tile.ring<4 x 32768>` has 4 stages of 32768 bytes, and two barriers for each:
+    `full` counts what fills the stage, `empty` who has read it. Where a user of
+    the ring stands is two `i32`: the stage, and the phase, which flips after the
+    last stage (`tile.advance`).
   }];
-  let parameters = (ins "int64_t":$slots, "int64_t":$bytes);
-  let assemblyFormat = "`<` $slots `x` $bytes `>`";
+  let parameters = (ins "int64_t":$stages, "int64_t":$bytes);
+  let assemblyFormat = "`<` $stages `x` $bytes `>`";
   let genVerifyDecl = 1;
 }
 
@@ -157,54 +157,54 @@ def Tile_BarrierOp : Tile_Op<"barrier", [Tile_NeedsTensorMaps, Pure]> {
 }
 
 def Tile_RingOp : Tile_Op<"ring", [Tile_NeedsAsyncCopies, Pure]> {
-  let summary = "a ring of slots at an address";
+  let summary = "a ring of stages at an address";
   let description = [{
-    Slots follow each other from `tiles` on, a multiple of 1024; slot s has its
+    Stages follow each other from `tiles` on, a multiple of 1024; stage s has its
     `full` barrier at `barriers` + 16 s, and `empty` 8 bytes behind, if they are
     used at all.
 
-        %ring = tile.ring slots %tiles barriers %barriers : !tile.ring<4 x 32768>
+        %ring = tile.ring stages %tiles barriers %barriers : !tile.ring<4 x 32768>
   }];
   let arguments = (ins I32:$tiles, I32:$barriers);
   let results = (outs Tile_RingType:$result);
   let assemblyFormat = [{
-    `slots` $tiles `barriers` $barriers attr-dict `:` qualified(type($result))
+    `stages` $tiles `barriers` $barriers attr-dict `:` qualified(type($result))
   }];
 }
 
 class Tile_RingBarrierOp<string mnemonic> : Tile_Op<mnemonic, [Tile_NeedsTensorMaps, Pure]> {
-  let arguments = (ins Tile_RingType:$ring, I32:$slot);
+  let arguments = (ins Tile_RingType:$ring, I32:$stage);
   let results = (outs Tile_BarrierType:$result);
-  let assemblyFormat = "$ring `[` $slot `]` attr-dict `:` qualified(type($ring))";
+  let assemblyFormat = "$ring `[` $stage `]` attr-dict `:` qualified(type($ring))";
 }
 
 def Tile_FullOp : Tile_RingBarrierOp<"full"> {
-  let summary = "the barrier that tells that a slot is full";
+  let summary = "the barrier that tells that a stage is full";
   let description = [{
-        %b = tile.full %ring[%slot] : !tile.ring<4 x 32768>
+        %b = tile.full %ring[%stage] : !tile.ring<4 x 32768>
   }];
 }
 
 def Tile_EmptyOp : Tile_RingBarrierOp<"empty"> {
-  let summary = "the barrier that tells that a slot is empty";
+  let summary = "the barrier that tells that a stage is empty";
   let description = [{
-        %b = tile.empty %ring[%slot] : !tile.ring<4 x 32768>
+        %b = tile.empty %ring[%stage] : !tile.ring<4 x 32768>
   }];
 }
 
-def Tile_SlotOp : Tile_Op<"slot", [Tile_NeedsAsyncCopies, Pure]> {
-  let summary = "a tile in a slot of a ring";
+def Tile_StageOp : Tile_Op<"stage", [Tile_NeedsAsyncCopies, Pure]> {
+  let summary = "a tile in a stage of a ring";
   let description = [{
-    The tile starts `offset` bytes into the slot, at a multiple of 1024, and ends
+    The tile starts `offset` bytes into the stage, at a multiple of 1024, and ends
     inside of it.
 
-        %t = tile.slot %ring[%slot] at 16384 : !tile.ring<4 x 32768>, !tile.shared<64x128xbf16>
+        %t = tile.stage %ring[%stage] at 16384 : !tile.ring<4 x 32768>, !tile.shared<64x128xbf16>
   }];
-  let arguments = (ins Tile_RingType:$ring, I32:$slot,
+  let arguments = (ins Tile_RingType:$ring, I32:$stage,
                        DefaultValuedAttr<I64Attr, "0">:$offset);
   let results = (outs Tile_SharedType:$result);
   let assemblyFormat = [{
-    $ring `[` $slot `]` (`at` $offset^)? attr-dict `:` qualified(type($ring)) `,` qualified(type($result))
+    $ring `[` $stage `]` (`at` $offset^)? attr-dict `:` qualified(type($ring)) `,` qualified(type($result))
   }];
   let hasVerifier = 1;
 }
@@ -222,14 +222,14 @@ def Tile_ViewOp : Tile_Op<"view", [Pure]> {
 }
 
 def Tile_AdvanceOp : Tile_Op<"advance", [Tile_NeedsAsyncCopies, Pure]> {
-  let summary = "the next slot of a ring, and its phase";
+  let summary = "the next stage of a ring, and its phase";
   let description = [{
-        %next, %phase = tile.advance %ring[%slot], %now : !tile.ring<4 x 32768>
+        %next, %phase = tile.advance %ring[%stage], %now : !tile.ring<4 x 32768>
   }];
-  let arguments = (ins Tile_RingType:$ring, I32:$slot, I32:$phase);
-  let results = (outs I32:$next_slot, I32:$next_phase);
+  let arguments = (ins Tile_RingType:$ring, I32:$stage, I32:$phase);
+  let results = (outs I32:$next_stage, I32:$next_phase);
   let assemblyFormat = [{
-    $ring `[` $slot `]` `,` $phase attr-dict `:` qualified(type($ring))
+    $ring `[` $stage `]` `,` $phase attr-dict `:` qualified(type($ring))
   }];
 }
 
@@ -257,7 +257,7 @@ def Tile_FenceBarriersOp : Tile_Op<"fence_barriers", [Tile_NeedsTensorMaps, Tile
 def Tile_WaitBarrierOp : Tile_Op<"wait_barrier", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "waits until the phase of a parity is over";
   let description = [{
-    What arrivals of that phase made visible can be read. Who waits for a slot of
+    What arrivals of that phase made visible can be read. Who waits for a stage of
     which nobody has used the phase before passes with parity 1.
 
         tile.wait_barrier %b phase %phase
@@ -269,8 +269,8 @@ def Tile_WaitBarrierOp : Tile_Op<"wait_barrier", [Tile_NeedsTensorMaps, Tile_Sha
 def Tile_ArriveOp : Tile_Op<"arrive", [Tile_NeedsTensorMaps, Tile_Shared]> {
   let summary = "one arrival of a warp";
   let description = [{
-    Lane 0 arrives, after what the warp has read. Products that read a slot must
-    be over before its warp arrives at the slot's `empty` barrier.
+    Lane 0 arrives, after what the warp has read. Products that read a stage must
+    be over before its warp arrives at the stage's `empty` barrier.
 
         tile.arrive %b lane %lane
   }];
@@ -630,7 +630,7 @@ def Tile_SettleOp : Tile_Op<"settle", [
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "waits until all lanes of the warp have read what they hold";
   let description = [{
-    A load is not over when the next instruction starts: before a warp gives a slot
+    A load is not over when the next instruction starts: before a warp gives a stage
     back that it has read by itself, what it has read must be in its registers.
 
         %there = tile.settle %q : !tile.operand<64x128xbf16>

@@ -102,7 +102,7 @@ std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers,
     else if (!product.tiledLeft)
       registers -= plan.widths[product.k] / 4;
   }
-  // Scores, and what is packed of them; several maps of scores more. Two slots for
+  // Scores, and what is packed of them; several maps of scores more. Two stages for
   // each product.
   int64_t fronts = 0;
   for (MatrixProduct &product : plan.products)
@@ -341,7 +341,7 @@ std::optional<PlannedMatrix> MatrixPlanner::choose(int64_t ofChip) {
     plan.isHalf = plan.stream && plan.consumers == 1 &&
                   (hints.blocks ? hints.blocks == 2 : leavesRoom());
   }
-  plan.slots = hints.slots.value_or(0);
+  plan.stages = hints.stages.value_or(0);
   if (hints.staged)
     plan.isStaged = *hints.staged;
   std::optional<SharedLayout> layout = layOut();

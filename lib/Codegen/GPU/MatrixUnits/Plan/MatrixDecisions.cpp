@@ -64,7 +64,7 @@ static void decideLag(MatrixPlan &plan, const KernelSpace &space) {
 
 void redfuse::decideRest(MatrixPlan &plan, const KernelSpace &space,
                          const SharedLayout &layout, bool isUnequal) {
-  plan.slots = layout.slots;
+  plan.stages = layout.stages;
   plan.isStaged = layout.staged.has_value();
   plan.isHalf = layout.isHalf;
   Hints hints = hintsOf(space.schedule);

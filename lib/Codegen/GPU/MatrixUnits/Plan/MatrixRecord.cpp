@@ -31,7 +31,7 @@ MatrixPlanAttr redfuse::recordPlan(const MatrixPlan &plan,
       function_ref<InFlightDiagnostic()>(fail), launch.getContext(), by,
       int64_t(plan.m), ArrayRef<int64_t>(tiles), plan.consumers, plan.groupRows,
       ArrayRef<OperandPlace>(left), plan.split, plan.segments, plan.cluster,
-      int64_t(plan.isHalf ? 2 : 1), plan.slots, plan.isStaged.value_or(false),
+      int64_t(plan.isHalf ? 2 : 1), plan.stages, plan.isStaged.value_or(false),
       plan.hasQueue, int64_t(plan.cachedBytes >> 20), plan.ahead,
       plan.startsNextLate, plan.lag);
 }
@@ -123,7 +123,7 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
                         "is neither rows nor columns",
                         d, tile));
   plan.isHalf = record.getBlocks() == 2;
-  plan.slots = record.getSlots();
+  plan.stages = record.getStages();
   plan.isStaged = record.getStaged();
   plan.hasQueue = record.getQueue();
   plan.cachedBytes = record.getCached() << 20;
@@ -191,9 +191,9 @@ bool MatrixPlanner::takeShares(MatrixPlanAttr record) {
 /// Whether memory has room for what the record says.
 bool MatrixPlanner::takesLayout(MatrixPlanAttr record,
                                 const SharedLayout &layout) {
-  if (layout.slots != record.getSlots())
-    return refuse(llvm::formatv("its ring has {0} slots, not {1}", layout.slots,
-                                record.getSlots()));
+  if (layout.stages != record.getStages())
+    return refuse(llvm::formatv("its ring has {0} stages, not {1}",
+                                layout.stages, record.getStages()));
   if (layout.staged.has_value() != record.getStaged())
     return refuse("its results do not go through shared memory");
   if (layout.isHalf != plan.isHalf)

@@ -27,7 +27,7 @@ static MatrixTile layOutTile(const MatrixSource &source, unsigned free,
   return tile;
 }
 
-/// Slots that consumers hold at a time: all products of a step, of a tiled one two.
+/// Stages that consumers hold at a time: all products of a step, of a tiled one two.
 /// With fewer they would wait for what the producer has no place for.
 static int64_t countHeld(const MatrixPlan &plan) {
   int64_t held = 0, heldTiled = 0;
@@ -63,20 +63,20 @@ static void layOutTiles(const MatrixPlan &plan, SharedLayout &layout) {
       if (tiles.isResident)
         layout.residentBytes += llvm::alignTo(tiles.kept->bytes(), 1024);
       else
-        layout.slotBytes = std::max(layout.slotBytes, tiles.kept->bytes());
+        layout.stageBytes = std::max(layout.stageBytes, tiles.kept->bytes());
     }
-    layout.slotBytes =
-        std::max<int64_t>(layout.slotBytes, llvm::alignTo(tiles.bytes(), 1024));
+    layout.stageBytes = std::max<int64_t>(layout.stageBytes,
+                                          llvm::alignTo(tiles.bytes(), 1024));
     layout.products.push_back(tiles);
   }
 }
 
-/// Of results twice as many slots as consumers hold should be left.
+/// Of results twice as many stages as consumers hold should be left.
 static void layOutStaged(KernelOp kernel, LaunchOp launch,
                          const KernelSpace &space, const MatrixPlan &plan,
                          SharedLayout &layout) {
   int64_t room = plan.target.sharedBytes - layout.residentBytes -
-                 2 * countHeld(plan) * layout.slotBytes;
+                 2 * countHeld(plan) * layout.stageBytes;
   layout.staged = findStagedResult(kernel, launch, space, plan, room);
   if (!layout.staged)
     return;
@@ -87,20 +87,21 @@ static void layOutStaged(KernelOp kernel, LaunchOp launch,
   layout.stagedBytes = 4 * plan.consumers * layout.staged->tile.bytes();
 }
 
-/// Slots as two blocks a multiprocessor have room for, two at least.
+/// Stages as two blocks a multiprocessor have room for, two at least.
 static bool layOutRingByWarps(const MatrixPlan &plan, SharedLayout &layout,
                               std::string &why) {
   for (int64_t bytes : {plan.target.halfBytes, plan.target.sharedBytes}) {
-    layout.slots = std::min((bytes - layout.residentBytes) / layout.slotBytes,
-                            kMaxSlotsByWarps);
-    if (plan.slots)
-      layout.slots = std::min(layout.slots, std::max<int64_t>(plan.slots, 2));
-    if (layout.slots >= 2)
+    layout.stages = std::min((bytes - layout.residentBytes) / layout.stageBytes,
+                             kMaxStagesByWarps);
+    if (plan.stages)
+      layout.stages =
+          std::min(layout.stages, std::max<int64_t>(plan.stages, 2));
+    if (layout.stages >= 2)
       return true;
   }
-  why = llvm::formatv("its tiles take 2 slots of {0} bytes in shared memory, "
+  why = llvm::formatv("its tiles take 2 stages of {0} bytes in shared memory, "
                       "which has {1} bytes",
-                      layout.slotBytes,
+                      layout.stageBytes,
                       plan.target.sharedBytes - layout.residentBytes);
   return false;
 }
@@ -112,23 +113,24 @@ static bool layOutRing(const MatrixPlan &plan, SharedLayout &layout,
   int64_t held = countHeld(plan);
   int64_t sharedBytes =
       layout.isHalf ? plan.target.halfBytes : plan.target.sharedBytes;
-  layout.slots =
+  layout.stages =
       std::min((sharedBytes - layout.residentBytes - layout.stagedBytes) /
-                   layout.slotBytes,
-               kMaxSlots);
+                   layout.stageBytes,
+               kMaxStages);
   // Clusters are placed whole, and leave multiprocessors empty; with room for two
   // blocks on one, all clusters find a place at once.
   if (plan.split > 1)
-    layout.slots = std::min(
-        layout.slots, std::max(plan.target.halfBytes / layout.slotBytes, held));
-  if (plan.slots)
-    layout.slots = std::min(layout.slots, std::max(plan.slots, held));
-  if (layout.slots >= held)
+    layout.stages =
+        std::min(layout.stages,
+                 std::max(plan.target.halfBytes / layout.stageBytes, held));
+  if (plan.stages)
+    layout.stages = std::min(layout.stages, std::max(plan.stages, held));
+  if (layout.stages >= held)
     return true;
-  why = llvm::formatv("its tiles take {0} slots of {1} bytes in shared memory, "
-                      "which has {2} bytes",
-                      held, layout.slotBytes,
-                      plan.target.sharedBytes - layout.residentBytes);
+  why = llvm::formatv(
+      "its tiles take {0} stages of {1} bytes in shared memory, "
+      "which has {2} bytes",
+      held, layout.stageBytes, plan.target.sharedBytes - layout.residentBytes);
   return false;
 }
 
@@ -146,11 +148,11 @@ std::optional<SharedLayout> redfuse::layOutShared(KernelOp kernel,
     layout.stagedBytes = llvm::alignTo(states.receivedBytes(), 128);
   layout.isHalf = plan.isHalf && (plan.target.halfBytes - layout.residentBytes -
                                   layout.stagedBytes) /
-                                         layout.slotBytes >=
+                                         layout.stageBytes >=
                                      countHeld(plan);
   if (!layOutRing(plan, layout, why))
     return std::nullopt;
-  layout.ringBytes = layout.slots * layout.slotBytes;
+  layout.ringBytes = layout.stages * layout.stageBytes;
   if (plan.split > 1)
     layout.ringBytes =
         std::max(layout.ringBytes, PartialSumLayout(plan).bytes());

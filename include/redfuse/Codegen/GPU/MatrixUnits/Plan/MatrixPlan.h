@@ -76,8 +76,8 @@ struct MatrixPlan {
 
   /// Two blocks fit a multiprocessor: the next launch is there when this one ends.
   bool isHalf = false;
-  /// Slots of the ring; 0, until it is laid out: as many as there is room for.
-  int64_t slots = 0;
+  /// Stages of the ring; 0, until it is laid out: as many as there is room for.
+  int64_t stages = 0;
   /// Results are stored from shared memory, by copies; not decided until then.
   std::optional<bool> isStaged;
   /// Tiles differ in how long they take: blocks take the next one when they are

@@ -1,6 +1,6 @@
 //===- SharedLayout.h - what lies where in shared memory --------*- C++ -*-===//
 //
-// Shared memory of a block has, one behind the other: the ring of slots through which
+// Shared memory of a block has, one behind the other: the ring of stages through which
 // tiles pass, left operands that stay (`resident`), results on their way out (`staged`)
 // or states that other blocks send, and barriers.
 //
@@ -59,7 +59,7 @@ struct SharedLayout {
   /// Of each product, in order.
   llvm::SmallVector<ProductTiles, 2> products;
   std::optional<StagedResult> staged;
-  int64_t slots = 0, slotBytes = 0;
+  int64_t stages = 0, stageBytes = 0;
   /// The ring, or what takes its memory later: that may be more.
   int64_t ringBytes = 0;
   int64_t residentBytes = 0;
@@ -75,12 +75,12 @@ struct SharedLayout {
   int64_t tileBytes() const { return ringBytes + residentBytes + stagedBytes; }
   /// With barriers, and what aligning the tiles may take.
   int64_t allBytes(const MatrixTarget &target) const {
-    return tileBytes() + slots * 16 + kControlBytes +
+    return tileBytes() + stages * 16 + kControlBytes +
            (target.hasWarpgroups ? 1024 : 0);
   }
 };
 
-/// Cuts shared memory into what the plan needs: as many slots as it asks for, or as
+/// Cuts shared memory into what the plan needs: as many stages as it asks for, or as
 /// there is room for. None, and why, where there is too little.
 std::optional<SharedLayout> layOutShared(KernelOp kernel, LaunchOp launch,
                                          const KernelSpace &space,
