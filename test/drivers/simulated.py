@@ -21,7 +21,7 @@ from . import HIP_CHIPS, RUN, aligned_copy, cuda, hip
 class Simulation:
     """Runs what the driver is asked to launch; blocks in a random order.
 
-    most_blocks: where blocks take tiles from a queue, how many there are at most.
+    most_blocks: where blocks ask a scheduler for tiles, how many there are at most.
     variables: of the module, address and size by name."""
 
     def __init__(

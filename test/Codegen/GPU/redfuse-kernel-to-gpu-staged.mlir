@@ -5,7 +5,7 @@
 // rows. Shared memory keeps what all rows need, and has the next row under way while registers hold
 // this one; the second-level cache is asked for the one behind that. Every thread reads what it has
 // copied itself; a row stays short floats in registers. Rows behind the third of a block come from a
-// queue: one thread asks for a number and hands it on behind the barrier that there is anyway.
+// dynamic scheduler: one thread asks for a number and hands it on behind the barrier that there is anyway.
 
 // CHECK-LABEL: func.func @scale
 // CHECK: memref.alloc(%{{.+}}) {alignment = 64 : i64, redfuse.counters} : memref<?xi32>

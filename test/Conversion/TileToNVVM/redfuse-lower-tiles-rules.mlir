@@ -143,9 +143,9 @@ func.func @settled(%tiles: i32, %barriers: i32, %stage: i32, %lane: i32) {
 
 // -----
 
-// A queue of tiles: the product of the last one runs into the next round.
+// A dynamic scheduler: the product of the last one runs into the next round.
 
-func.func @queue(%tiles: i32, %barriers: i32, %first: i32, %lane: i32) {
+func.func @scheduler(%tiles: i32, %barriers: i32, %first: i32, %lane: i32) {
   %zero = arith.constant 0 : i32
   %ring = tile.ring stages %tiles barriers %barriers : !tile.ring<2 x 8192>
   %end:2 = scf.while (%stage = %first, %before = %zero) : (i32, i32) -> (i32, i32) {

@@ -146,7 +146,7 @@ def test_verifier_speaks_through_python(context):
             "stream", (0,), (1, 64), (1,), ", hints = {rows = 9}", hints=(("operand", "shared"),)
         ),
         rf.Schedule(
-            "stream", (0,), (1, 64), (1,), lazy=4, hints=(("columns", 96), ("queue", True))
+            "stream", (0,), (1, 64), (1,), lazy=4, hints=(("columns", 96), ("scheduler", "dynamic"))
         ),
         rf.Schedule("multipass", tiles=(8,), reason='a "quoted" \\ line\nand, grid = [7] µs'),
     ],
@@ -171,8 +171,8 @@ def test_wrong_attributes_are_told(context):
         ValueError, match='no hint is called "store"; expected one of rows, columns'
     ):
         rf.Schedule("map", hints=(("store", 1),)).attribute()
-    with pytest.raises(ValueError, match='hint "queue": expected true or false'):
-        rf.Schedule("map", hints=(("queue", 1),)).attribute()
+    with pytest.raises(ValueError, match='hint "scheduler": expected one of static, dynamic'):
+        rf.Schedule("map", hints=(("scheduler", 1),)).attribute()
     with pytest.raises(ValueError, match="hint 'rows' is 65; expected 64 to 192, a multiple of 64"):
         rf.Schedule("map", hints=(("rows", 65),)).attribute()
     with pytest.raises(ValueError, match='field "kind": expected the name of a case'):

@@ -54,7 +54,7 @@ def test_how_a_kernel_runs_on_matrix_units_is_told(tmp_path: Path) -> None:
     assert "redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 2," in ir
     assert plan["by"] == "warpgroups" and plan["row_dim"] == "i2" and plan["segments"] == 1
     assert plan["tiles"]["i2"] == plan["groups"] * plan["group_rows"]
-    assert plan["left"] == ["kept", "packed"] and plan["lag"] == 1 and plan["queue"] is False
+    assert plan["left"] == ["kept", "packed"] and plan["lag"] == 1 and plan["scheduler"] == "static"
     assert "matrices  2 warpgroups, tiles i2=128 " in text
 
 

@@ -97,8 +97,8 @@ def test_states_that_agree(weights: str, tmp_path: Path) -> None:
     verify(path, exe, [masses, points], None)
 
 
-def test_queue(tmp_path: Path) -> None:
-    """Blocks that stay take rows from a queue, whose counter is zero again at the end."""
+def test_dynamic_scheduler(tmp_path: Path) -> None:
+    """Blocks that stay ask the scheduler for rows, whose counter is zero again at the end."""
     path = tmp_path / "program.mlir"
     path.write_text(programs.layernorm(700, 256, "bf16"))
     text = "#redfuse.schedule<resident, grid = [0], tiles = [1, 0], hints = {loop = copies, blocks = 1}>"

@@ -42,8 +42,8 @@ def attention(q, k, v, kind: str) -> np.ndarray:
 CASES = {
     "d128": (1, 1, 128, 384, 128, "none", 1, 1, {}),
     "causal": (1, 2, 256, 256, 128, "causal", 2, 1, {}),
-    "queue": (1, 3, 320, 320, 128, "causal", 3, 1, {"blocks": 2}),
-    "queue-odd": (1, 2, 300, 300, 64, "causal", 1, 8, {"blocks": 3}),
+    "dynamic": (1, 3, 320, 320, 128, "causal", 3, 1, {"blocks": 2}),
+    "dynamic-odd": (1, 2, 300, 300, 64, "causal", 1, 8, {"blocks": 3}),
     "staged": (1, 1, 200, 200, 80, "causal", 1, 1, {"hints": {"staged": True}}),
     "staged-three": (1, 2, 256, 192, 64, "none", 1, 1, {"hints": {"staged": True, "rows": 192}}),
     "odd": (1, 1, 70, 300, 80, "none", 1, 1, {}),
@@ -67,7 +67,7 @@ CASES = {
     "d256": (1, 1, 128, 192, 256, "none", 1, 1, {}),
     "d192-causal": (1, 1, 150, 150, 192, "causal", 1, 4, {}),
     "three": (1, 1, 384, 400, 128, "none", 1, 4, {"hints": {"rows": 192}}),
-    "three-queue": (1, 2, 500, 500, 64, "causal", 1, 4, {"hints": {"rows": 192}, "blocks": 2}),
+    "three-dynamic": (1, 2, 500, 500, 64, "causal", 1, 4, {"hints": {"rows": 192}, "blocks": 2}),
     "resident": (1, 2, 256, 256, 64, "causal", 2, 1, {"hints": {"operand": "shared"}, "blocks": 1}),
     "few-half": (1, 16, 1, 1024, 64, "none", 1, 1, {"hints": {"blocks": 2, "split": 4}}),
     "few-cluster": (

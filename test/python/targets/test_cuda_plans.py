@@ -26,8 +26,8 @@ PLANS = {
     "three-groups": (
         CAUSAL, "sm_90a", {"groups": 3, "left": "[resident, packed]", "cached": 1}, 192, 80,
     ),
-    "dealt-out": (CAUSAL, "sm_90a", {"queue": "false", "late": "true", "lag": 7}, 128, 96),
-    "asked-for": (WIDE, "sm_90a", {"queue": "true", "ahead": 3, "cached": 0, "stages": 4}, 128, 32),
+    "static": (CAUSAL, "sm_90a", {"scheduler": "static", "late": "true", "lag": 7}, 128, 96),
+    "dynamic": (WIDE, "sm_90a", {"scheduler": "dynamic", "ahead": 3, "cached": 0, "stages": 4}, 128, 32),
     "segments": (ONE, "sm_90a", {"segments": 5, "cluster": 1, "blocks": 1, "ahead": 0}, 64, 128),
     "clusters": (ONE, "sm_90a", {"segments": 4, "cluster": 2, "blocks": 2, "lag": 1}, 64, 80),
     "warps": (LONG, "sm_80", {"groups": 2, "group_rows": 64, "blocks": 1, "stages": 2}, 128, 16),

@@ -56,7 +56,7 @@ def rows_of(exe: redfuse.Executable) -> int:
         'resident, grid = [0], tiles = [4, 0], reason = "fits, l1"',
         "stream, grid = [0, 1], tiles = [1, 64, 32], stream = [2], lazy = 3",
         "split, grid = [0], tiles = [1, 64], stream = [1], parts = 7",
-        "map, hints = {columns = 64, operand = shared, queue = true}",
+        "map, hints = {columns = 64, operand = shared, scheduler = dynamic}",
     ],
 )
 def test_schedules_are_read_and_written_as_mlir_does(text: str) -> None:
@@ -440,7 +440,9 @@ def test_a_norm_finds_hints_that_pay_together(gpu: None, monkeypatch: pytest.Mon
     assert found["bypass"] == "none"
     # Those that go together are of folds; a norm that registers hold has none.
     assert result.ms == (47.0 if place.starts[0].stream else 55.0)
-    assert not any({"rows", "columns", "queue"} & set(dict(asked)) for asked in FakeWorker.asked)
+    assert not any(
+        {"rows", "columns", "scheduler"} & set(dict(asked)) for asked in FakeWorker.asked
+    )
 
 
 def test_hints_are_not_tried_for_ever(gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ ArrayRef<Value> HostLaunch::makeArguments() {
     addMap(layout.staged->tile);
   firstOperand = arguments.size();
   llvm::append_range(arguments, of.launch->getOperands());
-  if (plan.groups() > 1 || plan.hasQueue)
+  if (plan.groups() > 1 || plan.hasDynamicScheduler)
     allocateStates(all);
   return arguments;
 }
@@ -44,7 +44,7 @@ void HostLaunch::bindArguments(Block *entry) {
       entry->getArguments().slice(firstOperand, of.launch->getNumOperands());
   if (plan.groups() > 1)
     of.arguments.workspace = entry->getArguments().drop_back().back();
-  if (plan.groups() > 1 || plan.hasQueue)
+  if (plan.groups() > 1 || plan.hasDynamicScheduler)
     of.arguments.counters = entry->getArguments().back();
   of.arguments.tiles = entry->getArgument(0);
   of.arguments.rounds = entry->getArgument(1);
@@ -127,7 +127,7 @@ Value HostLaunch::makeTensorMap(const MatrixTile &tile) {
 }
 
 /// On the host: the states of all segments and a counter for each tile, or one for
-/// the queue.
+/// the scheduler.
 void HostLaunch::allocateStates(Value tiles) {
   auto make = [&](Type element, Value size) {
     auto type = MemRefType::get({ShapedType::kDynamic}, element);

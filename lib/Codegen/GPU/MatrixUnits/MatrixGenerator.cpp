@@ -188,8 +188,8 @@ void MatrixGenerator::emitRoles() {
       budgetOf(plan).whole && plan.split == 1,
       [&] {
         byThread(0, [&] { producer.emit(); });
-        if (plan.hasQueue)
-          byThread(32, [&] { scheduler.emitQueue(); });
+        if (plan.hasDynamicScheduler)
+          byThread(32, [&] { scheduler.answerRequests(); });
       },
       [&] { emitConsumers(); });
 }

@@ -14,7 +14,7 @@ struct KernelArguments {
   mlir::Value tiles, rounds;
   /// The tensor maps, as the layout numbers them.
   llvm::SmallVector<mlir::Value> maps;
-  /// Memory of its own: states of clusters; counters of tiles, or of the queue.
+  /// Memory of its own: states of clusters; counters of tiles, or of the scheduler.
   mlir::Value workspace, counters;
 };
 

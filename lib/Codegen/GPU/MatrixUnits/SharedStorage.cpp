@@ -34,10 +34,10 @@ void SharedStorage::initBarriers() {
     ptx.initBarrier(residentBarrier(/*isFull=*/true), 1);
     ptx.initBarrier(residentBarrier(/*isFull=*/false), 4 * plan.consumers);
   }
-  if (plan.hasQueue) {
+  if (plan.hasDynamicScheduler) {
     // Who reads an answer: the producer, and every consumer warp.
-    ptx.initBarrier(queueBarrier(/*isFull=*/true), 1);
-    ptx.initBarrier(queueBarrier(/*isFull=*/false), 1 + 4 * plan.consumers);
+    ptx.initBarrier(schedulerBarrier(/*isFull=*/true), 1);
+    ptx.initBarrier(schedulerBarrier(/*isFull=*/false), 1 + 4 * plan.consumers);
   }
   if (plan.cluster > 1)
     ptx.initBarrier(receivedBarrier(), 1);
@@ -62,7 +62,7 @@ Value SharedStorage::controlWord() {
   return ptx.add(barriers, layout.stages * 16);
 }
 
-Value SharedStorage::queueBarrier(bool isFull) {
+Value SharedStorage::schedulerBarrier(bool isFull) {
   return ptx.barrierAt(
       ptx.add(barriers, layout.stages * 16 + (isFull ? 16 : 24)));
 }

@@ -31,7 +31,7 @@ public:
 
   /// A word that one thread tells the others.
   mlir::Value controlWord();
-  mlir::Value queueBarrier(bool isFull);
+  mlir::Value schedulerBarrier(bool isFull);
   mlir::Value residentBarrier(bool isFull);
   mlir::Value receivedBarrier();
 

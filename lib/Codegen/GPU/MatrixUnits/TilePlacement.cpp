@@ -79,8 +79,9 @@ Value TilePlacement::placeRows(Value number, ArrayRef<int64_t> grid) {
   // last: blocks then end at about the same time.
   std::optional<int64_t> rowTiles =
       getConstantIntValue(getAsOpFoldResult(rows));
-  int64_t late =
-      group.isEven && plan.hasQueue && rowTiles ? *rowTiles / kLateRows : 0;
+  int64_t late = group.isEven && plan.hasDynamicScheduler && rowTiles
+                     ? *rowTiles / kLateRows
+                     : 0;
   Value earlyRows = b.createOrFold<arith::SubIOp>(loc, rows, index(late));
   Value next = number;
   Value row =

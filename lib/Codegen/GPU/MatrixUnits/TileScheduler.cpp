@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace redfuse;
 
 void TileScheduler::forEachTile(bool isConsumer, TileBody body) {
-  if (plan.hasQueue)
+  if (plan.hasDynamicScheduler)
     return forEachAnswer(isConsumer, body);
   // Round after round, every other one in reverse: who had a long tile gets a
   // short one.
@@ -50,7 +50,7 @@ void TileScheduler::forEachTile(bool isConsumer, TileBody body) {
           });
 }
 
-/// The block's own number is its first tile; the others are answers of the queue.
+/// The block's own number is its first tile; the others are answers of the scheduler.
 void TileScheduler::forEachAnswer(bool isConsumer, TileBody body) {
   Value own = toWord(gpu::BlockIdOp::create(b, loc, gpu::Dimension::x));
   Value count = toWord(of.arguments.tiles), zero = ptx.i32(0);
@@ -69,11 +69,11 @@ void TileScheduler::forEachAnswer(bool isConsumer, TileBody body) {
         turn = state[3];
         PipelineState ring = body(at, {state[1], state[2]});
         // Every answer is read once, before it is overwritten.
-        ptx.wait(storage.queueBarrier(/*isFull=*/true), state[3]);
+        ptx.wait(storage.schedulerBarrier(/*isFull=*/true), state[3]);
         Value next = ptx.loadWord(storage.controlWord());
         if (isConsumer)
           next = ptx.first(ptx.settle(next)[0]);
-        ptx.arrive(storage.queueBarrier(/*isFull=*/false),
+        ptx.arrive(storage.schedulerBarrier(/*isFull=*/false),
                    isConsumer ? emitter.lane : zero);
         Value phase = arith::XOrIOp::create(b, loc, state[3], ptx.i32(1));
         scf::YieldOp::create(b, loc,
@@ -81,7 +81,7 @@ void TileScheduler::forEachAnswer(bool isConsumer, TileBody body) {
       });
 }
 
-void TileScheduler::emitQueue() {
+void TileScheduler::answerRequests() {
   Value count = toWord(of.arguments.tiles);
   Value width = toWord(gpu::GridDimOp::create(b, loc, gpu::Dimension::x));
   SmallVector<Value> initial{ptx.i32(0), ptx.i32(1)};
@@ -93,9 +93,9 @@ void TileScheduler::emitQueue() {
                                 arith::ConstantIndexOp::create(b, loc, 0),
                                 ptx.add(count, -1));
         Value tile = ptx.add(answer, width);
-        ptx.wait(storage.queueBarrier(/*isFull=*/false), state[1]);
+        ptx.wait(storage.schedulerBarrier(/*isFull=*/false), state[1]);
         ptx.storeWord(storage.controlWord(), tile);
-        ptx.arrive(storage.queueBarrier(/*isFull=*/true), ptx.i32(0));
+        ptx.arrive(storage.schedulerBarrier(/*isFull=*/true), ptx.i32(0));
         Value isTile = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                              tile, count);
         Value phase = arith::XOrIOp::create(b, loc, state[1], ptx.i32(1));

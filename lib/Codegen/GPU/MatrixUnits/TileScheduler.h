@@ -6,7 +6,7 @@
 
 namespace redfuse {
 
-/// Which tiles of results a block takes: round after round, as a queue answers, or the
+/// Which tiles of results a block takes: round after round, as a dynamic scheduler answers, or the
 /// one that it shares with others.
 class TileScheduler : KernelPart {
 public:
@@ -19,7 +19,7 @@ public:
   /// Producer and consumers take the same tiles in the same order.
   void forEachTile(bool isConsumer, TileBody body);
   /// Asks for tiles, a thread of its own, until there are none.
-  void emitQueue();
+  void answerRequests();
 
   /// Whether the block's tile is an odd one, by its own count (i32): the phase of
   /// barriers that complete once a tile.

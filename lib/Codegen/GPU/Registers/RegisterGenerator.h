@@ -56,11 +56,11 @@ private:
   mlir::LogicalResult emitStagedRounds(mlir::Value block, mlir::Value tiles,
                                        mlir::Value last, mlir::Value step);
   mlir::LogicalResult emitRound(mlir::Value block);
-  /// Whether blocks take tiles from a queue.
-  bool hasQueue() const {
+  /// Whether blocks ask a scheduler for tiles.
+  bool hasDynamicScheduler() const {
     return layout.loopingBlocks != 0 && !layout.kept.empty();
   }
-  mlir::Value askQueue(mlir::Value last);
+  mlir::Value askScheduler(mlir::Value last);
   void storeAnswer(mlir::Value answer);
   mlir::Value readAnswer();
   void placeTile(mlir::Value block);
@@ -104,7 +104,7 @@ private:
   /// Where blocks fold a segment each and merge in this launch: the number of
   /// the segment and of the tile, and the kernel's workspace and counters.
   mlir::Value part, tile, workspace, counters;
-  /// Where tiles come from a queue: the word in shared memory that has the number of
+  /// Where tiles come from a dynamic scheduler: the word in shared memory that has the number of
   /// the block's next one.
   mlir::Value mailbox;
 };

@@ -540,12 +540,12 @@ RegisterKernelGenerator::Started RegisterKernelGenerator::prepare() {
     allocate(tiles)->setAttr("redfuse.counters", b.getUnitAttr());
   }
   if (layout.loopingBlocks != 0) {
-    // No more than run at a time; without a queue all with as many tiles, or one
+    // No more than run at a time; with a static scheduler all with as many tiles, or one
     // less.
     int64_t units = getTargetOf(kernel).getUnits();
     Value most = constant(
         std::max<int64_t>(1, units * layout.loopingBlocks / layout.cluster));
-    if (hasQueue()) {
+    if (hasDynamicScheduler()) {
       allocate(constant(1))->setAttr("redfuse.counters", b.getUnitAttr());
       started.blocks = arith::MinUIOp::create(b, loc, tiles, most);
     } else {
@@ -601,7 +601,7 @@ Value RegisterKernelGenerator::placeThread() {
   return block;
 }
 
-/// Shared memory has what is kept, the answer of a queue, and what threads exchange.
+/// Shared memory has what is kept, the answer of a dynamic scheduler, and what threads exchange.
 void RegisterKernelGenerator::layOutShared() {
   auto space3 = gpu::AddressSpaceAttr::get(
       b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
@@ -612,7 +612,7 @@ void RegisterKernelGenerator::layOutShared() {
   Value memory = gpu::DynamicSharedMemoryOp::create(
       b, loc, typeOf(ShapedType::kDynamic, b.getI8Type()));
   placeKept(memory);
-  if (hasQueue()) {
+  if (hasDynamicScheduler()) {
     mailbox = memref::ViewOp::create(
         b, loc, typeOf(1, b.getI32Type()), memory,
         arith::ConstantIndexOp::create(b, loc, keptBytes), ValueRange());
@@ -641,7 +641,7 @@ LogicalResult RegisterKernelGenerator::emitBody(gpu::GPUFuncOp func,
     own->movedOnce.insert(operands[i]);
   giveTiles();
   layOutShared();
-  if (hasQueue())
+  if (hasDynamicScheduler())
     counters = entry->getArgument(operands.size());
   b.setInsertionPoint(gpu::ReturnOp::create(b, loc));
   if (merges) {

@@ -33,7 +33,7 @@ LogicalResult RegisterKernelGenerator::emitRound(Value block) {
 
 /// Multiprocessors are not equally far from memory: blocks with as many tiles each
 /// would end a quarter of the time apart. So the first three tiles of a block are
-/// given, and the others come from a queue: one is in registers, one on its way to
+/// given, and the others come from a dynamic scheduler: one is in registers, one on its way to
 /// shared memory, one to the second-level cache, and the first thread asks for
 /// the number of a fourth. The counter is zero again at the end, as a launch asks as
 /// often as it has tiles.
@@ -55,7 +55,7 @@ LogicalResult RegisterKernelGenerator::emitStagedRounds(Value block,
       },
       [&](OpBuilder &, Location, ValueRange state) {
         own->loaded.pushScope();
-        Value answer = askQueue(last);
+        Value answer = askScheduler(last);
         own->copies.await();
         placeTile(state[0]);
         loadAhead(Whose::Own);
@@ -96,7 +96,7 @@ LogicalResult RegisterKernelGenerator::emitStagedRounds(Value block,
 }
 
 /// i32, of the first thread alone.
-Value RegisterKernelGenerator::askQueue(Value last) {
+Value RegisterKernelGenerator::askScheduler(Value last) {
   Value zero = arith::ConstantIntOp::create(b, loc, b.getI32Type(), 0);
   auto ask =
       scf::IfOp::create(b, loc, TypeRange{b.getI32Type()},

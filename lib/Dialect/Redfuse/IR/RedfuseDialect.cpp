@@ -224,13 +224,12 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-LogicalResult
-MatrixPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                       Multiplier by, int64_t rowDim, ArrayRef<int64_t> tiles,
-                       int64_t groups, int64_t groupRows,
-                       ArrayRef<OperandPlace>, int64_t split, int64_t segments,
-                       int64_t cluster, int64_t blocks, int64_t stages, bool,
-                       bool, int64_t cached, int64_t ahead, bool, int64_t lag) {
+LogicalResult MatrixPlanAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, Multiplier by, int64_t rowDim,
+    ArrayRef<int64_t> tiles, int64_t groups, int64_t groupRows,
+    ArrayRef<OperandPlace>, int64_t split, int64_t segments, int64_t cluster,
+    int64_t blocks, int64_t stages, bool, TileScheduling, int64_t cached,
+    int64_t ahead, bool, int64_t lag) {
   auto check = [&](StringRef name, int64_t value,
                    ArrayRef<int64_t> allowed) -> LogicalResult {
     if (llvm::is_contained(allowed, value))

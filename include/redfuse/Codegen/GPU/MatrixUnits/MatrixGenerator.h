@@ -31,7 +31,7 @@ namespace redfuse {
 ///    product that reads it.
 /// 6. A warp writes its part of shared memory for results after its last copy from
 ///    there has been read, and ends after its last one, too (Epilogue.h).
-/// 7. Where tiles are taken from a queue, one thread asks for the next while this
+/// 7. Where tiles are taken from a dynamic scheduler, one thread asks for the next while this
 ///    one is in work; producer and consumer warps read every answer once, before
 ///    it is overwritten, the last one (no tile) too. A launch asks as often as it
 ///    has tiles, so that the counter is zero again at its end.

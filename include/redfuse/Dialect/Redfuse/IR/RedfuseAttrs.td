@@ -84,8 +84,8 @@ def Redfuse_HintsAttr : Redfuse_Attr<"Hints", "hints"> {
     other kinds of kernels changes nothing ([Tuning](../user/tuning.md#hints) says which
     hints are for which). Other names are refused, and values that no kernel can take.
 
-    Example: `#redfuse.hints<rows = 128, columns = 64, queue = true, operand = shared>`;
-    in a schedule it is `hints = {rows = 128, columns = 64, queue = true}`.
+    Example: `#redfuse.hints<rows = 128, columns = 64, scheduler = dynamic, operand = shared>`;
+    in a schedule it is `hints = {rows = 128, columns = 64, scheduler = dynamic}`.
   }];
   let parameters = Redfuse_Hints;
   let hasCustomAssemblyFormat = 1;
@@ -189,7 +189,8 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     - `blocks` of a multiprocessor (of `warps`: that the tiles are cut for); `stages` of
       the ring of tiles
     - `staged`: results leave by copies from shared memory
-    - `queue`: a block asks for its next tile when it is done with one
+    - `scheduler` of tiles: `dynamic`, a block asks for its next tile when it is done with
+      one, or `static`, all are dealt out before
     - `cached`: MiB that tiles one behind the other find in the L2 cache
     - `ahead`: steps (or tiles of a sum) that the L2 cache is asked for before the
       kernel waits for the one before it
@@ -202,7 +203,7 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     ```mlir
     #redfuse.matrix_plan<warpgroups, row_dim = 2, tiles = [0, 0, 128, 128, 128, 128],
         groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1,
-        cluster = 1, blocks = 1, stages = 5, staged = true, queue = false, cached = 32,
+        cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32,
         ahead = 0, late = false, lag = 1>
     ```
   }];
@@ -211,13 +212,15 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     ArrayRefParameter<"int64_t">:$tiles, "int64_t":$groups, "int64_t":$groupRows,
     ArrayRefParameter<"::redfuse::OperandPlace">:$left,
     "int64_t":$split, "int64_t":$segments, "int64_t":$cluster, "int64_t":$blocks,
-    "int64_t":$stages, "bool":$staged, "bool":$queue, "int64_t":$cached,
+    "int64_t":$stages, "bool":$staged, 
+    EnumParameter<Redfuse_TileSchedulingAttr>:$scheduler, "int64_t":$cached,
     "int64_t":$ahead, "bool":$late, "int64_t":$lag);
   let assemblyFormat = [{
     `<` $by `,` `row_dim` `=` $rowDim `,` `tiles` `=` `[` $tiles `]` `,` `groups` `=` $groups `,`
     `group_rows` `=` $groupRows `,` `left` `=` `[` $left `]` `,` `split` `=` $split `,`
     `segments` `=` $segments `,` `cluster` `=` $cluster `,` `blocks` `=` $blocks `,`
-    `stages` `=` $stages `,` `staged` `=` $staged `,` `queue` `=` $queue `,` `cached` `=` $cached `,`
+    `stages` `=` $stages `,` `staged` `=` $staged `,` `scheduler` `=` $scheduler `,`
+    `cached` `=` $cached `,`
     `ahead` `=` $ahead `,` `late` `=` $late `,` `lag` `=` $lag `>`
   }];
   let genVerifyDecl = 1;

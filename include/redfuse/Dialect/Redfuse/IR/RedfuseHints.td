@@ -10,6 +10,13 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
+def Redfuse_TileSchedulingAttr : I32EnumAttr<"TileScheduling", "how blocks get their tiles", [
+    I32EnumAttrCase<"Static", 0, "static">,
+    I32EnumAttrCase<"Dynamic", 1, "dynamic">
+  ]> {
+  let cppNamespace = "::redfuse";
+}
+
 def Redfuse_LeftOperandAttr : I32EnumAttr<"LeftOperand", "what holds left operands", [
     I32EnumAttrCase<"Registers", 0, "registers">,
     I32EnumAttrCase<"Shared", 1, "shared">
@@ -88,8 +95,8 @@ defvar Redfuse_Hints = (ins
   Redfuse_IntHint<16, 128, "columns of a step over the streamed dim, at most",
     [OfWarpgroups<["32", "64", "80", "96", "128"], 1>,
      OfWarps<["16", "32", "48", "64", "128"], 1>], 16>:$columns,
-  Redfuse_BoolHint<"a block asks for its next tile, instead of having its tiles dealt out",
-    [OfWarpgroups<["false", "true"], 1>]>:$queue,
+  Redfuse_EnumHint<Redfuse_TileSchedulingAttr, "the tile scheduler: dynamic: a block asks for its next tile; static: its tiles are dealt out",
+    [OfWarpgroups<["static", "dynamic"], 1>]>:$scheduler,
   Redfuse_IntHint<1, 1024, "MiB that tiles one behind the other find in the L2 cache",
     [OfWarpgroups<["16", "32", "64"]>]>:$cached,
   Redfuse_EnumHint<Redfuse_LeftOperandAttr, "what holds left operands that are read once for all steps",

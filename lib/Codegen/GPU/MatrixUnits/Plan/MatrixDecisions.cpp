@@ -28,7 +28,10 @@ static bool hasNoRoomForLazy(const MatrixPlan &plan) {
 /// Who gets which tile of the grid, and in which order.
 static void decideOrder(MatrixPlan &plan, const Hints &hints, bool isUnequal) {
   if (plan.stream && plan.shares() == 1 && plan.target.hasWarpgroups)
-    plan.hasQueue = hints.queue.value_or(isUnequal);
+    plan.hasDynamicScheduler =
+        hints.scheduler.value_or(isUnequal ? TileScheduling::Dynamic
+                                           : TileScheduling::Static) ==
+        TileScheduling::Dynamic;
   plan.cachedBytes = isUnequal ? kUnequalBytes : kSharedCacheBytes;
   if (hints.cached)
     plan.cachedBytes = *hints.cached << 20;

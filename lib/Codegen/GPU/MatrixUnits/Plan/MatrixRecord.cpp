@@ -32,8 +32,10 @@ MatrixPlanAttr redfuse::recordPlan(const MatrixPlan &plan,
       int64_t(plan.m), ArrayRef<int64_t>(tiles), plan.consumers, plan.groupRows,
       ArrayRef<OperandPlace>(left), plan.split, plan.segments, plan.cluster,
       int64_t(plan.isHalf ? 2 : 1), plan.stages, plan.isStaged.value_or(false),
-      plan.hasQueue, int64_t(plan.cachedBytes >> 20), plan.ahead,
-      plan.startsNextLate, plan.lag);
+      plan.hasDynamicScheduler ? TileScheduling::Dynamic
+                               : TileScheduling::Static,
+      int64_t(plan.cachedBytes >> 20), plan.ahead, plan.startsNextLate,
+      plan.lag);
 }
 
 //===----------------------------------------------------------------------===//
@@ -125,14 +127,15 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
   plan.isHalf = record.getBlocks() == 2;
   plan.stages = record.getStages();
   plan.isStaged = record.getStaged();
-  plan.hasQueue = record.getQueue();
+  plan.hasDynamicScheduler = record.getScheduler() == TileScheduling::Dynamic;
   plan.cachedBytes = record.getCached() << 20;
   plan.ahead = record.getAhead();
   plan.startsNextLate = record.getLate();
   plan.lag = record.getLag();
-  if (plan.hasQueue &&
+  if (plan.hasDynamicScheduler &&
       (!plan.stream || !plan.target.hasWarpgroups || record.getSegments() > 1))
-    return refuse("a queue is for folds by warpgroups that one block makes");
+    return refuse(
+        "a dynamic scheduler is for folds by warpgroups that one block makes");
   if (plan.ahead > 0 && plan.stream && plan.hasTiledSums())
     return refuse("steps with a long sum of their own are not asked for ahead");
   if (!plan.target.hasWarpgroups) {

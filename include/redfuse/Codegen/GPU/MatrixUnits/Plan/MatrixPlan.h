@@ -82,7 +82,7 @@ struct MatrixPlan {
   std::optional<bool> isStaged;
   /// Tiles differ in how long they take: blocks take the next one when they are
   /// done with one.
-  bool hasQueue = false;
+  bool hasDynamicScheduler = false;
   /// Bytes of tiles one behind the other that find what they read in the L2 cache.
   int64_t cachedBytes = 0;
   /// Steps, or tiles of a sum, whose data the L2 cache is asked for before the kernel

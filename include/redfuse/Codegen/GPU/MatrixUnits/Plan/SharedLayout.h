@@ -68,7 +68,7 @@ struct SharedLayout {
   /// The plan's two blocks a multiprocessor find room.
   bool isHalf = false;
 
-  /// Behind the ring's barriers: a word, barriers of the queue, of what stays and of
+  /// Behind the ring's barriers: a word, barriers of the scheduler, of what stays and of
   /// what is received.
   static constexpr int64_t kControlBytes = 64;
 
