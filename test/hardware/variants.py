@@ -27,11 +27,11 @@ from torch.nn.attention import SDPBackend
 # Names of what is tried, with the hints.
 VARIANTS: dict[str, dict[str, Hint]] = {
     "own": {},
-    "eager": {"lag": 0},
-    "lazy1": {"lag": 2},
-    "lazy2": {"lag": 4},
-    "lazy3": {"lag": 6},
-    "lazy8": {"lag": 16},
+    "eager": {"threshold": 0},
+    "lazy1": {"threshold": 2},
+    "lazy2": {"threshold": 4},
+    "lazy3": {"threshold": 6},
+    "lazy8": {"threshold": 16},
     "static": {"scheduler": "static"},
     "dynamic": {"scheduler": "dynamic"},
     "cached16": {"cached": 16},

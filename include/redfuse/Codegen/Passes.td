@@ -69,7 +69,7 @@ def PlanMatrices : Pass<"redfuse-plan-matrices", "mlir::ModuleOp"> {
     units of the chip of the module's `redfuse.target`: the `redfuse.launch` gets a
     `#redfuse.matrix_plan` that says all that is chosen, by the cost model or as hints of the schedule ask for it:
     tiles, where operands are, who loads and who multiplies, the ring, blocks that
-    share sums or folds, the order of tiles, how results leave, how far pivots lag.
+    share sums or folds, the order of tiles, how results leave, the threshold of rescaling.
     A launch whose kernel does not fit gets the reason (`redfuse.no_matrices`), and
     a remark. What has either keeps it.
 

@@ -54,7 +54,11 @@ def test_how_a_kernel_runs_on_matrix_units_is_told(tmp_path: Path) -> None:
     assert "redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 2," in ir
     assert plan["by"] == "warpgroups" and plan["row_dim"] == "i2" and plan["segments"] == 1
     assert plan["tiles"]["i2"] == plan["groups"] * plan["group_rows"]
-    assert plan["left"] == ["kept", "packed"] and plan["lag"] == 1 and plan["scheduler"] == "static"
+    assert (
+        plan["left"] == ["kept", "packed"]
+        and plan["threshold"] == 1
+        and plan["scheduler"] == "static"
+    )
     assert "matrices  2 warpgroups, tiles i2=128 " in text
 
 
@@ -77,7 +81,7 @@ def test_largest_hints_are_bounded_by_what_there_is(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(programs.attention(4, 32, 256, 1024, 64, "bf16"))
     hints = (
-        "ahead = 1024, cached = 1024, cluster = 16, columns = 128, lag = 16, rows = 192, "
+        "ahead = 1024, cached = 1024, cluster = 16, columns = 128, threshold = 16, rows = 192, "
         "stages = 1024, split = 1024, step = 1024"
     )
     schedule = (
@@ -86,7 +90,10 @@ def test_largest_hints_are_bounded_by_what_there_is(tmp_path: Path) -> None:
     )
     _, plan, _ = plan_of(path, schedules=(schedule,))
     assert (
-        plan["groups"] == 3 and plan["segments"] == 1 and plan["stages"] == 8 and plan["lag"] == 16
+        plan["groups"] == 3
+        and plan["segments"] == 1
+        and plan["stages"] == 8
+        and plan["threshold"] == 16
     )
 
 

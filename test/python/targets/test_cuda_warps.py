@@ -35,7 +35,7 @@ CASES = {
     "segments-many-rows": ("sm_90", 1, 1, 100, 300, 80, "none", 1, 1, {"split": 3}),
     "few-keys": ("sm_90", 1, 1, 300, 8, 32, "none", 1, 8, {}),
     "sums": ("sm_80", 1, 1, 70, 560, 64, "none", 1, -1, {}),
-    "lazy": ("sm_80", 1, 1, 100, 400, 64, "none", 1, -1, {"lag": 2}),
+    "lazy": ("sm_80", 1, 1, 100, 400, 64, "none", 1, -1, {"threshold": 2}),
     "eight-warps": ("sm_90", 1, 1, 150, 150, 64, "causal", 1, 1, {"blocks": 1}),
     "two-stages": ("sm_90", 1, 1, 64, 260, 32, "none", 1, 1, {"stages": 2}),
     "three-stages": ("sm_90", 1, 1, 64, 260, 32, "none", 1, 1, {"stages": 3, "columns": 48}),

@@ -69,7 +69,7 @@ def test_schedules_are_read_and_written_as_mlir_does(text: str) -> None:
 def test_what_is_stored_is_what_was_timed() -> None:
     text = "#redfuse.schedule<stream, grid = [0], tiles = [4, 64], stream = [1], lazy = 4, hints = "
     for written, given in (
-        ("lag = 2", {"lag": 2}),
+        ("threshold = 2", {"threshold": 2}),
         ("await = false, columns = 64, early = at_use",
          {"await": False, "columns": 64, "early": "at_use"}),
     ):  # fmt: skip

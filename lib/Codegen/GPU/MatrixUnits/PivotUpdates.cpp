@@ -85,7 +85,7 @@ std::pair<Value, Value> redfuse::getState(FoldOp fold, unsigned s) {
 
 void PivotUpdates::find(ArrayRef<std::pair<unsigned, ReduceOp>> sums) {
   // Who runs redfuse-lazy-pivots and then writes another plan may have it so.
-  if (plan.lag == 0)
+  if (plan.threshold == 0)
     return;
   findPivots(sums);
   if (pivots.empty())
@@ -109,8 +109,8 @@ void PivotUpdates::findPivots(ArrayRef<std::pair<unsigned, ReduceOp>> sums) {
   // By how many powers of 2 values may be above a pivot that stays. A weight of 1 is
   // exact, a larger one is rounded to 16 bits for its product: that counts little where
   // it is a small part of its row, which the row's sum says.
-  bool isByRows = plan.lag == kLagByRows;
-  float headroom = !isByRows          ? float(plan.lag) / 2
+  bool isByRows = plan.threshold == kThresholdByRows;
+  float headroom = !isByRows          ? float(plan.threshold) / 2
                    : of.backs.empty() ? kHeadroom
                                       : 1;
   std::optional<unsigned> sum;

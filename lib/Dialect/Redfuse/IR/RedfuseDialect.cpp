@@ -70,7 +70,7 @@ void RedfuseDialect::initialize() {
 /// The largest number that is planned.
 static constexpr int64_t kMostPlanned = 1 << 20;
 /// In halves of a power of 2: that sums of what is so much larger do not overflow.
-static constexpr int64_t kMostLag = 16;
+static constexpr int64_t kMostThreshold = 16;
 
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   llvm::SMLoc loc = parser.getCurrentLocation();
@@ -229,7 +229,7 @@ LogicalResult MatrixPlanAttr::verify(
     ArrayRef<int64_t> tiles, int64_t groups, int64_t groupRows,
     ArrayRef<OperandPlace>, int64_t split, int64_t segments, int64_t cluster,
     int64_t blocks, int64_t stages, bool, TileScheduling, int64_t cached,
-    int64_t ahead, bool, int64_t lag) {
+    int64_t ahead, bool, int64_t threshold) {
   auto check = [&](StringRef name, int64_t value,
                    ArrayRef<int64_t> allowed) -> LogicalResult {
     if (llvm::is_contained(allowed, value))
@@ -263,7 +263,7 @@ LogicalResult MatrixPlanAttr::verify(
       failed(checkRange("stages", stages, 1)) ||
       failed(checkRange("cached", cached, 0)) ||
       failed(checkRange("ahead", ahead, 0)) ||
-      failed(checkRange("lag", lag, 0, kMostLag)))
+      failed(checkRange("threshold", threshold, 0, kMostThreshold)))
     return failure();
   if (segments % cluster != 0)
     return emitError() << segments << " segments are no clusters of "

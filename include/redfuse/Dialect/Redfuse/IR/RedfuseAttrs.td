@@ -195,7 +195,7 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     - `ahead`: steps (or tiles of a sum) that the L2 cache is asked for before the
       kernel waits for the one before it
     - `late`: the next kernel's blocks come when all copies of this one are under way
-    - `lag` of pivots that `redfuse-lazy-pivots` has marked, in halves of a power of 2
+    - `threshold` of rescaling, for pivots that `redfuse-lazy-pivots` has marked, in halves of a power of 2
       (16 at most); 1: as far as the sums of rows allow, 0: pivots are maxima
 
     Example:
@@ -204,7 +204,7 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     #redfuse.matrix_plan<warpgroups, row_dim = 2, tiles = [0, 0, 128, 128, 128, 128],
         groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1,
         cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32,
-        ahead = 0, late = false, lag = 1>
+        ahead = 0, late = false, threshold = 1>
     ```
   }];
   let parameters = (ins
@@ -214,14 +214,14 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     "int64_t":$split, "int64_t":$segments, "int64_t":$cluster, "int64_t":$blocks,
     "int64_t":$stages, "bool":$staged, 
     EnumParameter<Redfuse_TileSchedulingAttr>:$scheduler, "int64_t":$cached,
-    "int64_t":$ahead, "bool":$late, "int64_t":$lag);
+    "int64_t":$ahead, "bool":$late, "int64_t":$threshold);
   let assemblyFormat = [{
     `<` $by `,` `row_dim` `=` $rowDim `,` `tiles` `=` `[` $tiles `]` `,` `groups` `=` $groups `,`
     `group_rows` `=` $groupRows `,` `left` `=` `[` $left `]` `,` `split` `=` $split `,`
     `segments` `=` $segments `,` `cluster` `=` $cluster `,` `blocks` `=` $blocks `,`
     `stages` `=` $stages `,` `staged` `=` $staged `,` `scheduler` `=` $scheduler `,`
     `cached` `=` $cached `,`
-    `ahead` `=` $ahead `,` `late` `=` $late `,` `lag` `=` $lag `>`
+    `ahead` `=` $ahead `,` `late` `=` $late `,` `threshold` `=` $threshold `>`
   }];
   let genVerifyDecl = 1;
 }

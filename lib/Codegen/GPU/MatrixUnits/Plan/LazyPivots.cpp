@@ -38,7 +38,7 @@ private:
     auto plan = launch->getAttrOfType<MatrixPlanAttr>(kPlanAttr);
     if (!plan)
       return PivotForm::AsWritten;
-    return plan.getLag() > 0 ? PivotForm::Lazy : PivotForm::Pulled;
+    return plan.getThreshold() > 0 ? PivotForm::Lazy : PivotForm::Pulled;
   }
 
   static void apply(PivotForm form, KernelOp kernel) {

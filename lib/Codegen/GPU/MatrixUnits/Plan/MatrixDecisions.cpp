@@ -54,15 +54,15 @@ static void decideOverlap(MatrixPlan &plan, const Hints &hints) {
 /// Beside a loop over a long sum, ptxas would not see that addresses are uniform; in
 /// few steps maxima are seldom close to the last ones yet. Where few rows exist a
 /// move takes less than asking for it.
-static void decideLag(MatrixPlan &plan, const KernelSpace &space) {
+static void decideThreshold(MatrixPlan &plan, const KernelSpace &space) {
   int64_t length = plan.stream ? space.staticExtents[*plan.stream] : 0;
   bool isLong = ShapedType::isDynamic(length) || length >= kLazyLength;
   if (plan.hasTiledSums())
-    plan.lag = 0;
-  else if (std::optional<int64_t> lag = hintsOf(space.schedule).lag)
-    plan.lag = std::min(*lag, int64_t(2 * kHeadroom));
+    plan.threshold = 0;
+  else if (std::optional<int64_t> threshold = hintsOf(space.schedule).threshold)
+    plan.threshold = std::min(*threshold, int64_t(2 * kHeadroom));
   else if (isLong && !plan.hasLowerRowsOnly(space) && !hasNoRoomForLazy(plan))
-    plan.lag = kLagByRows;
+    plan.threshold = kThresholdByRows;
 }
 
 void redfuse::decideRest(MatrixPlan &plan, const KernelSpace &space,
@@ -73,5 +73,5 @@ void redfuse::decideRest(MatrixPlan &plan, const KernelSpace &space,
   Hints hints = hintsOf(space.schedule);
   decideOrder(plan, hints, isUnequal);
   decideOverlap(plan, hints);
-  decideLag(plan, space);
+  decideThreshold(plan, space);
 }

@@ -17,7 +17,7 @@ namespace redfuse {
 constexpr int64_t kMaxColumns = 256;
 
 /// Completes a plan, now that shared memory is laid out: the order of tiles, what is
-/// done beside other launches, how far pivots lag. Tiles are unequal where predicates
+/// done beside other launches, the threshold of rescaling. Tiles are unequal where predicates
 /// leave some of them less.
 void decideRest(MatrixPlan &plan, const KernelSpace &space,
                 const SharedLayout &layout, bool isUnequal);

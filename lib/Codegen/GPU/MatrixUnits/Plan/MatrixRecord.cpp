@@ -35,7 +35,7 @@ MatrixPlanAttr redfuse::recordPlan(const MatrixPlan &plan,
       plan.hasDynamicScheduler ? TileScheduling::Dynamic
                                : TileScheduling::Static,
       int64_t(plan.cachedBytes >> 20), plan.ahead, plan.startsNextLate,
-      plan.lag);
+      plan.threshold);
 }
 
 //===----------------------------------------------------------------------===//
@@ -131,7 +131,7 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
   plan.cachedBytes = record.getCached() << 20;
   plan.ahead = record.getAhead();
   plan.startsNextLate = record.getLate();
-  plan.lag = record.getLag();
+  plan.threshold = record.getThreshold();
   if (plan.hasDynamicScheduler &&
       (!plan.stream || !plan.target.hasWarpgroups || record.getSegments() > 1))
     return refuse(

@@ -13,7 +13,7 @@
 // CHECK-SAME: #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64],
 // CHECK-SAME: groups = 2, group_rows = 64, left = [kept, packed],
 // CHECK-SAME: split = 1, segments = 1, cluster = 1, blocks = 1, stages = {{[0-9]+}},
-// CHECK-SAME: staged = true, scheduler = dynamic, cached = 128, ahead = 0, late = false, lag = 1>
+// CHECK-SAME: staged = true, scheduler = dynamic, cached = 128, ahead = 0, late = false, threshold = 1>
 
 // Without warpgroups two blocks find a place on a multiprocessor, and what is kept is
 // in shared memory.
@@ -81,7 +81,7 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
 // CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 64, 64],
 // CHECK-SAME: groups = 1, group_rows = 64, left = [kept, packed],
 // CHECK-SAME: stages = 4, staged = false, scheduler = static
-// CHECK-SAME: lag = 0>
+// CHECK-SAME: threshold = 0>
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
 #v = affine_map<(i, j, d, e) -> (j, e)>
@@ -94,7 +94,7 @@ func.func @hinted(%q: memref<256x64xbf16>, %k: memref<512x64xbf16>, %v: memref<5
 }
 redfuse.kernel @hinted_0 attributes {num_inputs = 3 : i64,
     schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1],
-      hints = {columns = 64, lag = 0, scheduler = static, rows = 64, stages = 4, staged = false}>} {
+      hints = {columns = 64, threshold = 0, scheduler = static, rows = 64, stages = 4, staged = false}>} {
 ^bb0(%q: tensor<256x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %init: tensor<256x64xbf16>):
   %l0 = tensor.empty() : tensor<256xf32>
   %o0 = tensor.empty() : tensor<256x64xf32>
@@ -143,7 +143,7 @@ redfuse.kernel @hinted_0 attributes {num_inputs = 3 : i64,
 // CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 64, 64],
 // CHECK-SAME: groups = 1
 // CHECK-SAME: split = 1, segments = 8, cluster = 8, blocks = 2
-// CHECK-SAME: scheduler = static, cached = 32, ahead = 1, late = true, lag = 1>
+// CHECK-SAME: scheduler = static, cached = 32, ahead = 1, late = true, threshold = 1>
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
 #v = affine_map<(i, j, d, e) -> (j, e)>
@@ -219,7 +219,7 @@ redfuse.kernel @few_rows_0 attributes {num_inputs = 3 : i64,
 // CHECK-LABEL: func.func @product
 // CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 0],
 // CHECK-SAME: groups = 1, group_rows = 64, left = [tiled], split = 8,
-// CHECK-SAME: ahead = 4, late = true, lag = 0>
+// CHECK-SAME: ahead = 4, late = true, threshold = 0>
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>

@@ -91,9 +91,9 @@ struct MatrixPlan {
   /// The next kernel's blocks come when all copies of this one's are under way, not
   /// as soon as there is room: what they ask for would be in the way.
   bool startsNextLate = false;
-  /// How far pivots may be below what they belong to; `kLagByRows`, or half as many
+  /// How far pivots may be below what they belong to; `kThresholdByRows`, or half as many
   /// powers of 2; 0: they are maxima.
-  int64_t lag = 0;
+  int64_t threshold = 0;
 
   bool isColumn(unsigned d) const { return widths.contains(d); }
   int64_t rows() const { return groupRows * consumers; }
@@ -139,7 +139,7 @@ struct MatrixPlan {
 };
 
 /// As far as the sums of rows allow.
-inline constexpr int64_t kLagByRows = 1;
+inline constexpr int64_t kThresholdByRows = 1;
 
 /// All that is decided, as an attribute of the launch; an error there, and none, where
 /// numbers are absurd.
