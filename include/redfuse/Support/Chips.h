@@ -25,7 +25,7 @@ enum ChipFeature : unsigned {
   /// 9.0: a kernel gets ready while the one before still runs (griddepcontrol).
   OverlappedLaunches = 1 << 4,
   /// Products of four warps, which go on meanwhile (wgmma).
-  Warpgroups = 1 << 5,
+  Wgmma = 1 << 5,
   /// AMD's products of a wave of 64 lanes (MFMA).
   Mfma = 1 << 6,
   /// MFMA of 8-bit floats, and of 32 8-bit integers at a time.

@@ -100,13 +100,13 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
         needed = "copies that run beside the threads";
       else if (op->hasTrait<tile::NeedsTensorMaps>() && !chip.has(TensorMaps))
         needed = "tensor maps and their barriers";
-      else if (hasRows(op, 128) && chip.has(Warpgroups))
+      else if (hasRows(op, 128) && chip.has(Wgmma))
         needed = "products of single warps";
       if (auto product = dyn_cast<tile::MmaOp>(op))
         return WalkResult(tile::checkInstruction(product, chip));
       if (needed.empty()) {
         auto product = dyn_cast<tile::MultiplyOp>(op);
-        if (product && !chip.has(Warpgroups))
+        if (product && !chip.has(Wgmma))
           return WalkResult(tile::checkWarpProduct(product));
         return WalkResult::advance();
       }
@@ -132,7 +132,7 @@ struct LowerTiles : redfuse::impl::LowerTilesBase<LowerTiles> {
     tile::populateCopyPatterns(types, patterns);
     tile::populateInstructionPatterns(types, patterns, chip);
     tile::populateOperandPatterns(types, patterns);
-    if (chip.has(Warpgroups))
+    if (chip.has(Wgmma))
       tile::populateProductPatterns(types, patterns);
     else
       tile::populateWarpProductPatterns(types, patterns, chip);

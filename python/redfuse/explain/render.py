@@ -105,12 +105,13 @@ def plan_text(plan: Mapping[str, Any]) -> str:
     if "refused" in plan:
         return f"no matrix units: {plan['refused']}"
     tiles = " ".join(f"{name}={size}" for name, size in plan["tiles"].items())
-    groups, who = plan["groups"], plan["by"]
-    if who == "warps":
-        groups *= 4
-    elif groups == 1:
-        who = "warpgroup"
-    text = f"{groups} {who}, tiles {tiles}, left operands {' and '.join(plan['left'])}"
+    count = plan["groups"]
+    if plan["kind"] == "mma_sync":
+        who = f"{4 * count} warps"
+    else:
+        who = f"{count} warpgroup{'s' if count > 1 else ''}"
+    left = " and ".join(plan["left"])
+    text = f"{plan['kind']} by {who}, tiles {tiles}, left operands {left}"
     if plan["split"] > 1:
         text += f", {plan['split']} blocks share sums"
     if plan["segments"] > 1:

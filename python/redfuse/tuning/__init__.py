@@ -19,7 +19,7 @@ from ..options import Options
 from ..runtime.tensors import need_gpu
 from ..store import cache
 from . import store
-from .hints import WARPGROUPS, WARPS, hinted
+from .hints import MMA_SYNC, WGMMA, hinted
 from .space import Place, places
 from .worker import Worker
 
@@ -198,7 +198,7 @@ class _Search:
             yield self.known
         for number, place in enumerate(self.places):
             kernel = self._kernel(number)
-            if kernel in (WARPGROUPS, WARPS):  # what is most likely to help
+            if kernel in (WGMMA, MMA_SYNC):  # what is most likely to help
                 yield from self._varied(number, hinted(place.starts[0], kernel))
         for number, place in enumerate(self.places):
             for schedule in place.starts[1:]:

@@ -14,15 +14,15 @@ from .. import _ext
 from ..attributes import Hint, Schedule, word
 
 # Kinds of kernels, by the instructions of their products.
-WARPGROUPS, WARPS, REGISTERS = "warpgroups", "warps", "registers"
+WGMMA, MMA_SYNC, REGISTERS = "wgmma", "mma_sync", "registers"
 
 # Hints that pay only with each other.
 TOGETHER: dict[str, tuple[Mapping[str, Hint], ...]] = {
-    WARPGROUPS: (
+    WGMMA: (
         {"blocks": 2, "columns": 64, "rows": 64}, {"blocks": 2, "ahead": 1},
         {"split": 8, "cluster": 8}, {"split": 16, "cluster": 1},
     ),
-    WARPS: (),
+    MMA_SYNC: (),
     REGISTERS: (
         {"loop": "registers", "step": 16, "blocks": 4, "prefetch": 24},
         {"loop": "registers", "step": 32, "blocks": 1},
@@ -62,7 +62,7 @@ def lines() -> Iterator[str]:
             hint["meaning"], 100, initial_indent=indent, subsequent_indent=indent
         )
         tried = [
-            f"{'in' if use['kernel'] == REGISTERS else 'by'} {use['kernel']}: "
+            f"{'in' if use['kernel'] == REGISTERS else 'with'} {use['kernel']}: "
             + ", ".join(map(word, use["values"]))
             for use in hint["uses"]
         ]
@@ -100,4 +100,4 @@ def hinted(schedule: Schedule, kernel: str) -> Iterator[tuple[str, Schedule]]:
 
 def kinds_of(explanation: Mapping[str, Any]) -> list[str]:
     """The kind of each kernel of a program for GPUs."""
-    return [kernel.get("matrices", {}).get("by", REGISTERS) for kernel in explanation["kernels"]]
+    return [kernel.get("matrices", {}).get("kind", REGISTERS) for kernel in explanation["kernels"]]

@@ -51,15 +51,15 @@ def test_how_a_kernel_runs_on_matrix_units_is_told(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(programs.attention(4, 32, 256, 1024, 64, "bf16"))
     ir, plan, text = plan_of(path)
-    assert "redfuse.matrices = #redfuse.matrix_plan<warpgroups, row_dim = 2," in ir
-    assert plan["by"] == "warpgroups" and plan["row_dim"] == "i2" and plan["segments"] == 1
+    assert "redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 2," in ir
+    assert plan["kind"] == "wgmma" and plan["row_dim"] == "i2" and plan["segments"] == 1
     assert plan["tiles"]["i2"] == plan["groups"] * plan["group_rows"]
     assert (
         plan["left"] == ["kept", "packed"]
         and plan["threshold"] == 1
         and plan["scheduler"] == "static"
     )
-    assert "matrices  2 warpgroups, tiles i2=128 " in text
+    assert "matrices  wgmma by 2 warpgroups, tiles i2=128 " in text
 
 
 def test_why_a_kernel_does_not_run_on_matrix_units_is_told() -> None:

@@ -414,7 +414,7 @@ def test_a_decode_finds_segments_in_clusters(gpu: None, monkeypatch: pytest.Monk
         base = 60.0 - 10 * (held.get("split") == 8) - 10 * (held.get("cluster") == 4)
         return base - 15 * (held.get("blocks") == 2 and held.get("ahead") == 1)
 
-    search = search_with(monkeypatch, "warpgroups", ms)
+    search = search_with(monkeypatch, "wgmma", ms)
     result = search(DECODE, 60)
     found = dict(Schedule.parse(result.schedules[0]).hints)
     want = {"split": 8, "cluster": 4, "blocks": 2, "ahead": 1}
@@ -475,7 +475,7 @@ def test_split_folds_and_whole_rows_have_hints_of_their_own() -> None:
 
 def test_kinds_of_kernels_are_what_was_planned() -> None:
     for text, chip, want in (
-        (DECODE, "sm_90a", "warpgroups"), (DECODE, "sm_80", "warps"), (NORM, "sm_90a", "registers"),
+        (DECODE, "sm_90a", "wgmma"), (DECODE, "sm_80", "mma_sync"), (NORM, "sm_90a", "registers"),
     ):  # fmt: skip
         exe = redfuse.compile(text, target=f"cuda:{chip}", options={"tuned": False})
         assert hints.kinds_of(exe.explanation) == [want]
@@ -501,7 +501,7 @@ def test_hints_of_matrix_kernels_come_first(made_up: Path, monkeypatch: pytest.M
             return {"ms": 30.0}
         return {"ms": 60.0, "same": True}
 
-    monkeypatch.setattr(FakeWorker, "first", lambda *_: {"ms": 60.0, "kernels": ["warpgroups"]})
+    monkeypatch.setattr(FakeWorker, "first", lambda *_: {"ms": 60.0, "kernels": ["wgmma"]})
     monkeypatch.setattr(FakeWorker, "trial", trial)
     result = redfuse.tune(SOFTMAX)
     assert dict(Schedule.parse(result.schedules[0]).hints)["rows"] == 128

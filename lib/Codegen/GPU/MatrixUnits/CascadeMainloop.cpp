@@ -95,7 +95,7 @@ SmallVector<Value> CascadeMainloop::multiplyTiledRows(unsigned i) {
   return state;
 }
 
-void CascadeMainloop::runByWarps() {
+void CascadeMainloop::runWithMmaSync() {
   emitter.values.clear();
   emitter.select(plan.step, *of.stepSets);
   for (auto [i, product] : llvm::enumerate(plan.products))

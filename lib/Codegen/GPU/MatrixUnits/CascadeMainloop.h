@@ -17,7 +17,7 @@ public:
 
   PipelineState run(PipelineState ring);
   /// Where all warps copy.
-  void runByWarps();
+  void runWithMmaSync();
 
 private:
   llvm::SmallVector<mlir::Value> multiplyRows(unsigned product);

@@ -45,7 +45,7 @@ PipelineState FoldMainloop::loadInvariants(PipelineState ring) {
       step.leftOperands[i] = emitter.packLeft(product);
     }
   }
-  if (layout.residentBytes && plan.target.hasWarpgroups)
+  if (layout.residentBytes && plan.target.hasWgmma)
     ptx.wait(storage.residentBarrier(/*isFull=*/true), scheduler.getTurn());
   return ring;
 }
@@ -130,7 +130,7 @@ Carried FoldMainloop::startStates(PipelineState ring) {
 /// back the stages of those before. How many of these are used a step later, if any.
 Value FoldMainloop::skipSteps(Carried &carried) {
   if (!stream.isMirrored() || plan.consumers <= 2 || plan.hasTiledSums() ||
-      !plan.target.hasWarpgroups)
+      !plan.target.hasWgmma)
     return {};
   Value one = index(1);
   StreamSteps own = stream.stepsOfGroup(walk.steps, placement.getFirstRow());
@@ -208,7 +208,7 @@ StateFragments FoldMainloop::run(PipelineState &ring) {
                      /*isWhole=*/true);
   if (!steps.noneBehind)
     carried = emitLoop(carried, steps.wholeEnd, steps.end, /*isWhole=*/false);
-  if (layout.residentBytes && plan.target.hasWarpgroups)
+  if (layout.residentBytes && plan.target.hasWgmma)
     ptx.arrive(storage.residentBarrier(/*isFull=*/false), emitter.lane);
   addRest(carried);
   rowSums.complete(carried.states);

@@ -13,7 +13,7 @@ ArrayRef<Value> HostLaunch::makeArguments() {
   Value all = countBlocks(b, of.launch, space,
                           [&](unsigned d) { return plan.tileOf(d); });
   grid = all;
-  if (plan.target.hasWarpgroups)
+  if (plan.target.hasWgmma)
     grid = arith::MinUIOp::create(b, loc, all, index(of.units));
   if (plan.shares() > 1)
     grid = arith::MulIOp::create(b, loc, all, index(plan.shares()));
@@ -23,7 +23,7 @@ ArrayRef<Value> HostLaunch::makeArguments() {
     if (tile)
       arguments.push_back(makeTensorMap(*tile));
   };
-  if (plan.target.hasWarpgroups)
+  if (plan.target.hasWgmma)
     for (const ProductTiles &load : layout.products) {
       addMap(load.right);
       addMap(load.left);

@@ -4,12 +4,12 @@
 #include "CascadeMainloop.h"
 #include "FoldMainloop.h"
 #include "HostLaunch.h"
+#include "MmaSyncStep.h"
 #include "PingPong.h"
 #include "Producer.h"
 #include "SegmentMerge.h"
 #include "SplitMerge.h"
-#include "WarpStep.h"
-#include "WarpgroupStep.h"
+#include "WgmmaStep.h"
 
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
 #include "redfuse/Codegen/GPU/Common/InlinePtx.h"
@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace redfuse;
 
 static RegisterBudget budgetOf(const MatrixPlan &plan) {
-  if (!plan.target.hasWarpgroups)
+  if (!plan.target.hasWgmma)
     return {};
   return plan.isHalf ? kHalfBudget : kBudgets[plan.consumers - 1];
 }
@@ -63,9 +63,8 @@ private:
   PivotUpdates pivots{of, walk};
   PingPong pingPong{of};
   WarpCopies copies{of, storage, pipeline, placement, stream};
-  WarpgroupStep stepOfWarpgroups{of,     pipeline, products,
-                                 pivots, walk,     pingPong};
-  WarpStep stepOfWarps{of, pipeline, products, pivots, walk, copies};
+  WgmmaStep wgmmaStep{of, pipeline, products, pivots, walk, pingPong};
+  MmaSyncStep mmaSyncStep{of, pipeline, products, pivots, walk, copies};
   FoldMainloop fold{of,
                     storage,
                     pipeline,
@@ -74,9 +73,8 @@ private:
                     stream,
                     products,
                     walk,
-                    plan.target.hasWarpgroups
-                        ? static_cast<FoldStep &>(stepOfWarpgroups)
-                        : stepOfWarps,
+                    plan.target.hasWgmma ? static_cast<FoldStep &>(wgmmaStep)
+                                         : mmaSyncStep,
                     rowSums};
   CascadeMainloop cascade{of, pipeline, products, sums, copies};
   Epilogue epilogue{of, storage, placement};
@@ -105,7 +103,7 @@ gpu::GPUFuncOp MatrixGenerator::makeFunction(gpu::GPUModuleOp module,
                   b.getDenseI32ArrayAttr({int32_t(cluster), 1, 1}));
   if (int64_t registers = budgetOf(plan).whole)
     func->setAttr("nvvm.maxnreg", b.getI32IntegerAttr(registers));
-  bool areTwo = !plan.target.hasWarpgroups && threads == 128;
+  bool areTwo = !plan.target.hasWgmma && threads == 128;
   func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(areTwo ? 2 : 1));
   // LLVM looks for vectors for as long as all of the rest takes, and finds none: what
   // is packed is packed already. This attribute tells it not to.
@@ -144,8 +142,8 @@ void MatrixGenerator::findNumbers() {
 /// What takes nothing from the kernel before, and the wait for it: from there on
 /// memory is read that it may have written.
 void MatrixGenerator::emitStart(gpu::GPUFuncOp func) {
-  bool hasWarpgroups = plan.target.hasWarpgroups;
-  if (hasWarpgroups) {
+  bool hasWgmma = plan.target.hasWgmma;
+  if (hasWgmma) {
     byThread(0, [&] { storage.initBarriers(); });
     byThread(32, [&] { producer.fetchAhead(); });
     if (plan.cluster > 1 && !StateLayout(plan, space).isReceivedInRing())
@@ -153,11 +151,11 @@ void MatrixGenerator::emitStart(gpu::GPUFuncOp func) {
   }
   if (plan.target.overlapsLaunches) {
     func->setAttr(kWaits, b.getUnitAttr());
-    if (hasWarpgroups && plan.startsNextLate)
+    if (hasWgmma && plan.startsNextLate)
       func->setAttr(kStartsNext, b.getUnitAttr());
     emitPtx(b, loc, "griddepcontrol.wait;", "", {});
   }
-  if (hasWarpgroups)
+  if (hasWgmma)
     gpu::BarrierOp::create(b, loc);
 }
 
@@ -232,7 +230,7 @@ void MatrixGenerator::emitWarps() {
     consumeFold(pipeline.start());
     return;
   }
-  cascade.runByWarps();
+  cascade.runWithMmaSync();
   epilogue.storeResults();
 }
 
@@ -262,7 +260,7 @@ void MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   storage.divide();
   findNumbers();
   emitStart(func);
-  if (plan.target.hasWarpgroups)
+  if (plan.target.hasWgmma)
     emitRoles();
   else
     emitWarps();

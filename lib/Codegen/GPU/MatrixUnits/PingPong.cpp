@@ -8,7 +8,7 @@ using namespace redfuse;
 
 bool PingPong::isUsed() const {
   return plan.stream && plan.consumers == 2 && !plan.hasTiledSums() &&
-         plan.target.hasWarpgroups;
+         plan.target.hasWgmma;
 }
 
 void PingPong::takeTurn() {

@@ -18,7 +18,7 @@ void SharedStorage::divide() {
       b, loc, b.getI32Type(),
       memref::ExtractAlignedPointerAsIndexOp::create(b, loc, shared));
   // Where tensor maps and descriptors swizzle, they do so by the address.
-  if (plan.target.hasWarpgroups)
+  if (plan.target.hasWgmma)
     tiles = arith::AndIOp::create(b, loc, ptx.add(tiles, 1023), ptx.i32(-1024));
   received = states.isReceivedInRing()
                  ? tiles

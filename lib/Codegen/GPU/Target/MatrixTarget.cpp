@@ -20,8 +20,8 @@ std::optional<MatrixTarget> redfuse::findMatrixTarget(const Chip *chip) {
   if (!chip || !chip->has(AsyncCopies))
     return std::nullopt;
   MatrixTarget target;
-  target.hasWarpgroups = chip->has(Warpgroups);
-  int64_t besides = target.hasWarpgroups ? kBesidesTiles : kBesidesRows;
+  target.hasWgmma = chip->has(Wgmma);
+  int64_t besides = target.hasWgmma ? kBesidesTiles : kBesidesRows;
   target.halfBytes = chip->sharedBytes / 2 - kReserved - besides;
   // Machine code runs on later minor versions, too, some of which have less.
   target.sharedBytes = getLeastSharedBytes(*chip) - kReserved - besides;

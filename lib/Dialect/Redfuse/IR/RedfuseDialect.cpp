@@ -225,7 +225,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult MatrixPlanAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, Multiplier by, int64_t rowDim,
+    function_ref<InFlightDiagnostic()> emitError, MmaKind kind, int64_t rowDim,
     ArrayRef<int64_t> tiles, int64_t groups, int64_t groupRows,
     ArrayRef<OperandPlace>, int64_t split, int64_t segments, int64_t cluster,
     int64_t blocks, int64_t stages, bool, TileScheduling, int64_t cached,
@@ -252,8 +252,8 @@ LogicalResult MatrixPlanAttr::verify(
   for (int64_t tile : tiles)
     if (failed(checkRange("tiles", tile, 0)))
       return failure();
-  if (by == Multiplier::Warps ? failed(check("groups", groups, {1, 2}))
-                              : failed(check("groups", groups, {1, 2, 3})))
+  if (kind == MmaKind::MmaSync ? failed(check("groups", groups, {1, 2}))
+                               : failed(check("groups", groups, {1, 2, 3})))
     return failure();
   if (failed(check("group_rows", groupRows, {64, 128})) ||
       failed(check("split", split, {1, 2, 4, 8})) ||

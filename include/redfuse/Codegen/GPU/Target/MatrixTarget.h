@@ -17,7 +17,7 @@ struct MatrixTarget {
   /// Four warps multiply together while they go on; one more warp copies tiles by
   /// tensor maps, barriers in shared memory say when. Otherwise all warps copy, and
   /// each multiplies by itself.
-  bool hasWarpgroups = false;
+  bool hasWgmma = false;
   /// Shared memory of a block for tiles of matrices, and of one of two blocks on a
   /// multiprocessor.
   int64_t sharedBytes = 0, halfBytes = 0;
@@ -29,7 +29,7 @@ struct MatrixTarget {
   bool overlapsLaunches = false;
 
   /// Warps in front of those that multiply.
-  int64_t loaderWarps() const { return hasWarpgroups ? 4 : 0; }
+  int64_t loaderWarps() const { return hasWgmma ? 4 : 0; }
 };
 
 /// Bytes of shared memory that a block may have; 0 where that is not known.

@@ -43,9 +43,9 @@ def Redfuse_ScheduleKindAttr : I32EnumAttr<"ScheduleKind", "how a kernel walks i
   let cppNamespace = "::redfuse";
 }
 
-def Redfuse_MultiplierAttr : I32EnumAttr<"Multiplier", "who multiplies matrices", [
-    I32EnumAttrCase<"Warpgroups", 0, "warpgroups">,
-    I32EnumAttrCase<"Warps", 1, "warps">
+def Redfuse_MmaKindAttr : I32EnumAttr<"MmaKind", "the instruction that multiplies matrices", [
+    I32EnumAttrCase<"Wgmma", 0, "wgmma">,
+    I32EnumAttrCase<"MmaSync", 1, "mma_sync">
   ]> {
   let cppNamespace = "::redfuse";
 }
@@ -175,8 +175,8 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     a launch (`redfuse.matrices`), `redfuse-kernel-to-gpu` does as it says; a plan
     that was written by hand is checked against the kernel.
 
-    - who multiplies: `warpgroups` of four warps beside one that copies (sm_90a), or
-      `warps` that copy, too
+    - the instruction of products: `wgmma` of warpgroups, beside a warp that copies
+      (sm_90a), or `mma_sync` of warps that copy, too
     - `row_dim`: the dim that is the rows of all products
     - `tiles` has an entry for each iteration dim: the rows of a block, the columns
       of products (those of the streamed dim are a step), 0 for others
@@ -186,7 +186,7 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
       shared memory (`resident`); it is computed, or read element by element (`packed`)
     - `split` blocks share the sums of a tile, or `segments` of them the streamed
       dim, of which `cluster` at a time merge before others do
-    - `blocks` of a multiprocessor (of `warps`: that the tiles are cut for); `stages` of
+    - `blocks` of a multiprocessor (with `mma_sync`: that the tiles are cut for); `stages` of
       the ring of tiles
     - `staged`: results leave by copies from shared memory
     - `scheduler` of tiles: `dynamic`, a block asks for its next tile when it is done with
@@ -201,14 +201,14 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     Example:
 
     ```mlir
-    #redfuse.matrix_plan<warpgroups, row_dim = 2, tiles = [0, 0, 128, 128, 128, 128],
+    #redfuse.matrix_plan<wgmma, row_dim = 2, tiles = [0, 0, 128, 128, 128, 128],
         groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1,
         cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32,
         ahead = 0, late = false, threshold = 1>
     ```
   }];
   let parameters = (ins
-    EnumParameter<Redfuse_MultiplierAttr>:$by, "int64_t":$rowDim,
+    EnumParameter<Redfuse_MmaKindAttr>:$kind, "int64_t":$rowDim,
     ArrayRefParameter<"int64_t">:$tiles, "int64_t":$groups, "int64_t":$groupRows,
     ArrayRefParameter<"::redfuse::OperandPlace">:$left,
     "int64_t":$split, "int64_t":$segments, "int64_t":$cluster, "int64_t":$blocks,
@@ -216,7 +216,7 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     EnumParameter<Redfuse_TileSchedulingAttr>:$scheduler, "int64_t":$cached,
     "int64_t":$ahead, "bool":$late, "int64_t":$threshold);
   let assemblyFormat = [{
-    `<` $by `,` `row_dim` `=` $rowDim `,` `tiles` `=` `[` $tiles `]` `,` `groups` `=` $groups `,`
+    `<` $kind `,` `row_dim` `=` $rowDim `,` `tiles` `=` `[` $tiles `]` `,` `groups` `=` $groups `,`
     `group_rows` `=` $groupRows `,` `left` `=` `[` $left `]` `,` `split` `=` $split `,`
     `segments` `=` $segments `,` `cluster` `=` $cluster `,` `blocks` `=` $blocks `,`
     `stages` `=` $stages `,` `staged` `=` $staged `,` `scheduler` `=` $scheduler `,`

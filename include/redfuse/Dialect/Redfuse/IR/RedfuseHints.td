@@ -56,8 +56,8 @@ class Of<string kind, list<string> tried, bit ofFolds = 0, bit ofUnsplit = 0> {
   bit folds = ofFolds;
   bit unsplit = ofUnsplit;
 }
-class OfWarpgroups<list<string> tried, bit folds = 0> : Of<"warpgroups", tried, folds>;
-class OfWarps<list<string> tried, bit folds = 0> : Of<"warps", tried, folds>;
+class OfWgmma<list<string> tried, bit folds = 0> : Of<"wgmma", tried, folds>;
+class OfMmaSync<list<string> tried, bit folds = 0> : Of<"mma_sync", tried, folds>;
 class OfRegisters<list<string> tried, bit folds = 0, bit unsplit = 0>
     : Of<"registers", tried, folds, unsplit>;
 
@@ -91,38 +91,38 @@ class Redfuse_IntHint<int least, int most, string what, list<Of> use, int multip
 defvar Redfuse_Hints = (ins
   // Most promising first: the search tries them in this order.
   Redfuse_IntHint<64, 192, "rows of a block; more than 128 are for three warpgroups",
-    [OfWarpgroups<["64", "128", "192"]>, OfWarps<["64", "128"]>], 64>:$rows,
+    [OfWgmma<["64", "128", "192"]>, OfMmaSync<["64", "128"]>], 64>:$rows,
   Redfuse_IntHint<16, 128, "columns of a step over the streamed dim, at most",
-    [OfWarpgroups<["32", "64", "80", "96", "128"], 1>,
-     OfWarps<["16", "32", "48", "64", "128"], 1>], 16>:$columns,
+    [OfWgmma<["32", "64", "80", "96", "128"], 1>,
+     OfMmaSync<["16", "32", "48", "64", "128"], 1>], 16>:$columns,
   Redfuse_EnumHint<Redfuse_TileSchedulingAttr, "the tile scheduler: dynamic: a block asks for its next tile; static: its tiles are dealt out",
-    [OfWarpgroups<["static", "dynamic"], 1>]>:$scheduler,
+    [OfWgmma<["static", "dynamic"], 1>]>:$scheduler,
   Redfuse_IntHint<1, 1024, "MiB that tiles one behind the other find in the L2 cache",
-    [OfWarpgroups<["16", "32", "64"]>]>:$cached,
+    [OfWgmma<["16", "32", "64"]>]>:$cached,
   Redfuse_EnumHint<Redfuse_LeftOperandAttr, "what holds left operands that are read once for all steps",
-    [OfWarpgroups<["registers", "shared"], 1>]>:$operand,
+    [OfWgmma<["registers", "shared"], 1>]>:$operand,
   Redfuse_BoolHint<"results leave by copies from shared memory, not by threads",
-    [OfWarpgroups<["false", "true"], 1>]>:$staged,
+    [OfWgmma<["false", "true"], 1>]>:$staged,
   Redfuse_IntHint<0, 16,
     "the threshold of rescaling: how far maxima may be above pivots, in halves of a power of 2; 0: pivots are maxima, 1: as far as the sums of rows allow",
-    [OfWarpgroups<["0", "2", "4"], 1>, OfWarps<["0", "2", "4"], 1>]>:$threshold,
+    [OfWgmma<["0", "2", "4"], 1>, OfMmaSync<["0", "2", "4"], 1>]>:$threshold,
   Redfuse_IntHint<1, 1024, "blocks that share a long sum, or segments of a fold",
-    [OfWarpgroups<["1", "2", "4", "8", "16", "32"]>,
-     OfWarps<["1", "2", "4", "8", "16", "32"], 1>]>:$split,
+    [OfWgmma<["1", "2", "4", "8", "16", "32"]>,
+     OfMmaSync<["1", "2", "4", "8", "16", "32"], 1>]>:$split,
   Redfuse_IntHint<1, 1024, "stages of the ring of tiles in shared memory, at most",
-    [OfWarpgroups<["2", "3", "4", "6", "8"]>, OfWarps<["2", "3", "4"]>]>:$stages,
+    [OfWgmma<["2", "3", "4", "6", "8"]>, OfMmaSync<["2", "3", "4"]>]>:$stages,
   Redfuse_IntHint<32, 1024, "threads of a block",
     [OfRegisters<["128", "256", "512", "1024"]>], 1, 1>:$threads,
   Redfuse_IntHint<1, 32, "blocks of a multiprocessor that run at a time: each gets its share of registers and shared memory",
-    [OfWarpgroups<["1", "2"], 1>, OfWarps<["1", "2"]>,
+    [OfWgmma<["1", "2"], 1>, OfMmaSync<["1", "2"]>,
      OfRegisters<["1", "2", "4", "8"]>]>:$blocks,
   Redfuse_IntHint<1, 16, "blocks of a cluster, which share a tile",
-    [OfWarpgroups<["1", "2", "4", "8"]>, OfRegisters<["1", "2", "4", "8"], 0, 1>],
+    [OfWgmma<["1", "2", "4", "8"]>, OfRegisters<["1", "2", "4", "8"], 0, 1>],
     1, 1>:$cluster,
   Redfuse_IntHint<0, 1024, "steps whose tiles the L2 cache is asked for before the kernel waits for the one before it",
-    [OfWarpgroups<["0", "1", "2"], 1>]>:$ahead,
+    [OfWgmma<["0", "1", "2"], 1>]>:$ahead,
   Redfuse_BoolHint<"blocks of the next kernel come when all copies of this one are under way, not as soon as there is room",
-    [OfWarpgroups<["true"], 1>]>:$late,
+    [OfWgmma<["true"], 1>]>:$late,
   Redfuse_IntHint<1, 1024, "elements of a thread in a step of a fold, at most",
     [OfRegisters<["8", "16", "32", "64"], 1>]>:$step,
   Redfuse_EnumHint<Redfuse_LoopLoadsAttr, "a block walks tiles, or the steps of a fold, and loads the next one ahead: to registers, or by copies to shared memory",

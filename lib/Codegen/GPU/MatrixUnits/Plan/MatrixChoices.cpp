@@ -36,8 +36,8 @@ bool MatrixPlanner::chooseWidths() {
       plan.widths[d] = width;
     }
   }
-  if (!plan.target.hasWarpgroups)
-    return chooseByWarps(plan, space, units, why);
+  if (!plan.target.hasWgmma)
+    return chooseForMmaSync(plan, space, units, why);
   if (!plan.stream) {
     int64_t registers = 0;
     for (MatrixProduct &product : plan.products)
@@ -260,7 +260,7 @@ void MatrixPlanner::chooseBlocks() {
   Hints hints = hintsOf(space.schedule);
   int64_t wantedRows = hints.rows.value_or(0);
   int64_t wantedSplit = hints.split.value_or(0);
-  if (plan.target.hasWarpgroups)
+  if (plan.target.hasWgmma)
     plan.consumers =
         (wantedRows ? wantedRows <= 64 : rows && *rows <= 64) ? 1 : 2;
   if (!rows)
@@ -280,7 +280,7 @@ void MatrixPlanner::chooseBlocks() {
   if (plan.stream)
     return shareFold(others * llvm::divideCeil(*rows, plan.rows()),
                      std::min(*rows, plan.rows()));
-  if (!plan.target.hasWarpgroups)
+  if (!plan.target.hasWgmma)
     return;
   for (MatrixProduct &product : plan.products) {
     std::optional<int64_t> count = sumTilesOf(product);
@@ -336,7 +336,7 @@ std::optional<PlannedMatrix> MatrixPlanner::choose(int64_t ofChip) {
     return std::nullopt;
   chooseBlocks();
   Hints hints = hintsOf(space.schedule);
-  if (plan.target.hasWarpgroups) {
+  if (plan.target.hasWgmma) {
     chooseThree();
     plan.isHalf = plan.stream && plan.consumers == 1 &&
                   (hints.blocks ? hints.blocks == 2 : leavesRoom());

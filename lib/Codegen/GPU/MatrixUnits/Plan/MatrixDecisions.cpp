@@ -7,10 +7,10 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// Where states, scores and predicates are all that a thread of warps that multiply
+/// Where states, scores and predicates are all that a thread of a kernel with mma.sync
 /// by themselves has registers for.
 static bool hasNoRoomForLazy(const MatrixPlan &plan) {
-  if (plan.target.hasWarpgroups || !plan.stream)
+  if (plan.target.hasWgmma || !plan.stream)
     return false;
   int64_t elements = 0;
   for (const MatrixProduct &product : plan.products)
@@ -27,7 +27,7 @@ static bool hasNoRoomForLazy(const MatrixPlan &plan) {
 
 /// Who gets which tile of the grid, and in which order.
 static void decideOrder(MatrixPlan &plan, const Hints &hints, bool isUnequal) {
-  if (plan.stream && plan.shares() == 1 && plan.target.hasWarpgroups)
+  if (plan.stream && plan.shares() == 1 && plan.target.hasWgmma)
     plan.hasDynamicScheduler =
         hints.scheduler.value_or(isUnequal ? TileScheduling::Dynamic
                                            : TileScheduling::Static) ==
@@ -40,7 +40,7 @@ static void decideOrder(MatrixPlan &plan, const Hints &hints, bool isUnequal) {
 /// What is done beside the launches before and behind: more where blocks share sums,
 /// and where they find a place beside those of the kernel before.
 static void decideOverlap(MatrixPlan &plan, const Hints &hints) {
-  if (!plan.target.hasWarpgroups)
+  if (!plan.target.hasWgmma)
     return;
   bool isBeside = plan.isHalf && plan.cluster > 1;
   if (!(plan.stream && plan.hasTiledSums()))

@@ -280,7 +280,7 @@ bool MatrixPlanner::matchProducts() {
   for (MatrixProduct &product : plan.products)
     if (!placeOperands(product) || (product.isBack && !findState(product)))
       return false;
-  return plan.target.hasWarpgroups || placeByWarps(plan, why);
+  return plan.target.hasWgmma || placeForMmaSync(plan, why);
 }
 
 bool MatrixPlanner::checkBody() {

@@ -24,11 +24,10 @@ MatrixPlanAttr redfuse::recordPlan(const MatrixPlan &plan,
   for (const MatrixProduct &product : plan.products)
     left.push_back(placeOf(product));
   auto fail = [&] { return launch.emitOpError("cannot be planned: "); };
-  auto by =
-      plan.target.hasWarpgroups ? Multiplier::Warpgroups : Multiplier::Warps;
+  auto kind = plan.target.hasWgmma ? MmaKind::Wgmma : MmaKind::MmaSync;
   // Types are those declared: others choose a template that needs the storage.
   return MatrixPlanAttr::getChecked(
-      function_ref<InFlightDiagnostic()>(fail), launch.getContext(), by,
+      function_ref<InFlightDiagnostic()>(fail), launch.getContext(), kind,
       int64_t(plan.m), ArrayRef<int64_t>(tiles), plan.consumers, plan.groupRows,
       ArrayRef<OperandPlace>(left), plan.split, plan.segments, plan.cluster,
       int64_t(plan.isHalf ? 2 : 1), plan.stages, plan.isStaged.value_or(false),
@@ -43,12 +42,12 @@ MatrixPlanAttr redfuse::recordPlan(const MatrixPlan &plan,
 //===----------------------------------------------------------------------===//
 
 bool MatrixPlanner::takeTiles(MatrixPlanAttr record) {
-  bool isOfGroups = record.getBy() == Multiplier::Warpgroups;
-  if (isOfGroups != plan.target.hasWarpgroups)
-    return refuse(llvm::formatv("it is for {0}, and the chip's units are those "
-                                "of {1}",
-                                isOfGroups ? "warpgroups" : "warps",
-                                isOfGroups ? "warps" : "warpgroups"));
+  bool isWgmma = record.getKind() == MmaKind::Wgmma;
+  if (isWgmma != plan.target.hasWgmma)
+    return refuse(llvm::formatv("it is for {0}, and the chip's products "
+                                "are with {1}",
+                                isWgmma ? "wgmma" : "mma_sync",
+                                isWgmma ? "mma_sync" : "wgmma"));
   if (record.getTiles().size() != space.numDims)
     return refuse(llvm::formatv("'tiles' has {0} entries, the kernel {1} dims",
                                 record.getTiles().size(), space.numDims));
@@ -59,7 +58,7 @@ bool MatrixPlanner::takeTiles(MatrixPlanAttr record) {
   plan.groupRows = record.getGroupRows();
   if (plan.rows() != record.getTiles()[plan.m])
     return refuse("the tile of the rows is not that of all groups");
-  if (isOfGroups && plan.groupRows != 64)
+  if (isWgmma && plan.groupRows != 64)
     return refuse("a warpgroup has 64 rows");
   SmallBitVector isReduced(space.numDims);
   for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>())
@@ -100,8 +99,8 @@ bool MatrixPlanner::takeOperands(MatrixPlanAttr record) {
                                   "not {2}",
                                   i, stringifyOperandPlace(placeOf(product)),
                                   stringifyOperandPlace(place)));
-    if (!plan.target.hasWarpgroups && place == OperandPlace::Kept)
-      return refuse("warps that multiply by themselves have what is kept in "
+    if (!plan.target.hasWgmma && place == OperandPlace::Kept)
+      return refuse("kernels with mma_sync have what is kept in "
                     "shared memory");
     product.isResident = place == OperandPlace::Resident;
   }
@@ -133,12 +132,12 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
   plan.startsNextLate = record.getLate();
   plan.threshold = record.getThreshold();
   if (plan.hasDynamicScheduler &&
-      (!plan.stream || !plan.target.hasWarpgroups || record.getSegments() > 1))
+      (!plan.stream || !plan.target.hasWgmma || record.getSegments() > 1))
     return refuse(
-        "a dynamic scheduler is for folds by warpgroups that one block makes");
+        "a dynamic scheduler is for folds with wgmma that one block makes");
   if (plan.ahead > 0 && plan.stream && plan.hasTiledSums())
     return refuse("steps with a long sum of their own are not asked for ahead");
-  if (!plan.target.hasWarpgroups) {
+  if (!plan.target.hasWgmma) {
     if (plan.ahead > 0 || plan.startsNextLate || *plan.isStaged)
       return refuse("'ahead', 'late' and 'staged' are for warpgroups");
     return true;
@@ -161,7 +160,7 @@ bool MatrixPlanner::takeShares(MatrixPlanAttr record) {
   plan.segments = record.getSegments();
   plan.cluster = record.getCluster();
   if (plan.split > 1) {
-    if (plan.stream || !plan.target.hasWarpgroups)
+    if (plan.stream || !plan.target.hasWgmma)
       return refuse("blocks share the sums of a cascade on warpgroups alone");
     for (const MatrixProduct &product : plan.products) {
       std::optional<int64_t> count = sumTilesOf(product);
@@ -186,7 +185,7 @@ bool MatrixPlanner::takeShares(MatrixPlanAttr record) {
     return refuse(llvm::formatv("{0} steps are not {1} segments that all have "
                                 "one",
                                 fold->steps, plan.segments));
-  if (plan.cluster > 1 && (!fold->isForClusters || !plan.target.hasWarpgroups))
+  if (plan.cluster > 1 && (!fold->isForClusters || !plan.target.hasWgmma))
     return refuse("the blocks of a cluster cannot send each other its states");
   return true;
 }

@@ -88,11 +88,11 @@ static void layOutStaged(KernelOp kernel, LaunchOp launch,
 }
 
 /// Stages as two blocks a multiprocessor have room for, two at least.
-static bool layOutRingByWarps(const MatrixPlan &plan, SharedLayout &layout,
-                              std::string &why) {
+static bool layOutRingOfMmaSync(const MatrixPlan &plan, SharedLayout &layout,
+                                std::string &why) {
   for (int64_t bytes : {plan.target.halfBytes, plan.target.sharedBytes}) {
     layout.stages = std::min((bytes - layout.residentBytes) / layout.stageBytes,
-                             kMaxStagesByWarps);
+                             kMaxStagesOfMmaSync);
     if (plan.stages)
       layout.stages =
           std::min(layout.stages, std::max<int64_t>(plan.stages, 2));
@@ -108,8 +108,8 @@ static bool layOutRingByWarps(const MatrixPlan &plan, SharedLayout &layout,
 
 static bool layOutRing(const MatrixPlan &plan, SharedLayout &layout,
                        std::string &why) {
-  if (!plan.target.hasWarpgroups)
-    return layOutRingByWarps(plan, layout, why);
+  if (!plan.target.hasWgmma)
+    return layOutRingOfMmaSync(plan, layout, why);
   int64_t held = countHeld(plan);
   int64_t sharedBytes =
       layout.isHalf ? plan.target.halfBytes : plan.target.sharedBytes;
@@ -159,8 +159,7 @@ std::optional<SharedLayout> redfuse::layOutShared(KernelOp kernel,
   if (isInRing)
     layout.ringBytes = std::max(layout.ringBytes, states.receivedBytes());
   // What blocks send each other may take more than the ring.
-  if (!plan.target.hasWarpgroups ||
-      layout.tileBytes() <= plan.target.sharedBytes)
+  if (!plan.target.hasWgmma || layout.tileBytes() <= plan.target.sharedBytes)
     return layout;
   why = llvm::formatv("it takes {0} bytes of shared memory, which has {1}",
                       layout.tileBytes(), plan.target.sharedBytes);

@@ -19,7 +19,7 @@ static double cyclesOfStep(const SharedFold &fold, const MatrixTarget &target,
          cycles = 0;
   double rate = std::min(kCacheBytes / together, kMemoryBytes / part) /
                 (1 + kLossOfFew * std::max(0.0, 1 - part));
-  bool isInTurn = !target.hasWarpgroups;
+  bool isInTurn = !target.hasWgmma;
   double products = target.productsOfCycle *
                     std::min(isInTurn ? kProductsOfOne : 1, 1 / together);
   double rest = isInTurn ? kNotHidden / together : 0;
@@ -34,7 +34,7 @@ Segments redfuse::chooseSegments(const SharedFold &fold,
                                  const MatrixTarget &target, int64_t units,
                                  int64_t wantedCount, int64_t wantedCluster) {
   Segments best;
-  if (!target.hasWarpgroups)
+  if (!target.hasWgmma)
     wantedCluster = 1;
   double least =
       wantedCount ? std::numeric_limits<double>::infinity()

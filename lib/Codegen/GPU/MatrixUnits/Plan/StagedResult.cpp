@@ -14,7 +14,7 @@ static constexpr int64_t kWarpRows = 16;
 /// Of three warpgroups two multiply while one stores: direct stores are as fast then,
 /// and faster where all is over soon.
 static bool isWorthStaging(const KernelSpace &space, const MatrixPlan &plan) {
-  if (!plan.target.hasWarpgroups || !plan.stream || plan.shares() > 1)
+  if (!plan.target.hasWgmma || !plan.stream || plan.shares() > 1)
     return false;
   return plan.isStaged.value_or(
       plan.consumers == 2 && space.staticExtents[*plan.stream] >= kLongStaged);

@@ -1,5 +1,5 @@
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -split-input-file | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-matrices -split-input-file | FileCheck %s --check-prefix=WARPS
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-matrices -split-input-file | FileCheck %s --check-prefix=MMA
 // RUN: redfuse-opt %s -redfuse-plan-matrices -split-input-file | FileCheck %s --check-prefix=NONE
 
 // NONE-NOT: redfuse.matrices
@@ -10,17 +10,17 @@
 
 // CHECK-LABEL: func.func @weighted_rows
 // CHECK: redfuse.launch
-// CHECK-SAME: #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [128, 128, 64, 64],
+// CHECK-SAME: #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64],
 // CHECK-SAME: groups = 2, group_rows = 64, left = [kept, packed],
 // CHECK-SAME: split = 1, segments = 1, cluster = 1, blocks = 1, stages = {{[0-9]+}},
 // CHECK-SAME: staged = true, scheduler = dynamic, cached = 128, ahead = 0, late = false, threshold = 1>
 
 // Without warpgroups two blocks find a place on a multiprocessor, and what is kept is
 // in shared memory.
-// WARPS-LABEL: func.func @weighted_rows
-// WARPS: #redfuse.matrix_plan<warps, row_dim = 0, tiles = [128, 64, 64, 64],
-// WARPS-SAME: groups = 1, group_rows = 128, left = [resident, packed],
-// WARPS-SAME: blocks = 2, stages = {{[0-9]+}}, staged = false, scheduler = static
+// MMA-LABEL: func.func @weighted_rows
+// MMA: #redfuse.matrix_plan<mma_sync, row_dim = 0, tiles = [128, 64, 64, 64],
+// MMA-SAME: groups = 1, group_rows = 128, left = [resident, packed],
+// MMA-SAME: blocks = 2, stages = {{[0-9]+}}, staged = false, scheduler = static
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
 #v = affine_map<(i, j, d, e) -> (j, e)>
@@ -78,7 +78,7 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
 // What hints ask for.
 
 // CHECK-LABEL: func.func @hinted
-// CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 64, 64],
+// CHECK: #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 64, 64],
 // CHECK-SAME: groups = 1, group_rows = 64, left = [kept, packed],
 // CHECK-SAME: stages = 4, staged = false, scheduler = static
 // CHECK-SAME: threshold = 0>
@@ -140,7 +140,7 @@ redfuse.kernel @hinted_0 attributes {num_inputs = 3 : i64,
 // Few rows: blocks of one cluster have a segment of the streamed dim each.
 
 // CHECK-LABEL: func.func @few_rows
-// CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 64, 64],
+// CHECK: #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 64, 64],
 // CHECK-SAME: groups = 1
 // CHECK-SAME: split = 1, segments = 8, cluster = 8, blocks = 2
 // CHECK-SAME: scheduler = static, cached = 32, ahead = 1, late = true, threshold = 1>
@@ -217,7 +217,7 @@ redfuse.kernel @few_rows_0 attributes {num_inputs = 3 : i64,
 // A long sum passes through the ring; blocks of a cluster share it.
 
 // CHECK-LABEL: func.func @product
-// CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 0, tiles = [64, 64, 0],
+// CHECK: #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0],
 // CHECK-SAME: groups = 1, group_rows = 64, left = [tiled], split = 8,
 // CHECK-SAME: ahead = 4, late = true, threshold = 0>
 #a = affine_map<(m, n, k) -> (m, k)>
@@ -253,10 +253,10 @@ redfuse.kernel @product_0 attributes {num_inputs = 2 : i64,
 // side by side in the result.
 
 // CHECK-LABEL: func.func @split_heads
-// CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 2, tiles = [0, 0, 128, 128, 0],
+// CHECK: #redfuse.matrix_plan<wgmma, row_dim = 2, tiles = [0, 0, 128, 128, 0],
 // CHECK-SAME: left = [tiled]
-// WARPS-LABEL: func.func @split_heads
-// WARPS: #redfuse.matrix_plan<warps, row_dim = 2, tiles = [0, 0, 128, 128, 0],
+// MMA-LABEL: func.func @split_heads
+// MMA: #redfuse.matrix_plan<mma_sync, row_dim = 2, tiles = [0, 0, 128, 128, 0],
 #x = affine_map<(b, h, s, d, k) -> (b, s, k)>
 #w = affine_map<(b, h, s, d, k) -> (h, d, k)>
 #y = affine_map<(b, h, s, d, k) -> (b, h, s, d)>
@@ -287,10 +287,10 @@ redfuse.kernel @split_heads_0 attributes {num_inputs = 2 : i64,
 // head after another.
 
 // CHECK-LABEL: func.func @joined_heads
-// CHECK: #redfuse.matrix_plan<warpgroups, row_dim = 1, tiles = [0, 128, 128, 0, 0],
+// CHECK: #redfuse.matrix_plan<wgmma, row_dim = 1, tiles = [0, 128, 128, 0, 0],
 // CHECK-SAME: left = [tiled]
-// WARPS-LABEL: func.func @joined_heads
-// WARPS: #redfuse.matrix_plan<warps, row_dim = 1,
+// MMA-LABEL: func.func @joined_heads
+// MMA: #redfuse.matrix_plan<mma_sync, row_dim = 1,
 #x = affine_map<(b, s, e, h, d) -> (b, h, s, d)>
 #w = affine_map<(b, s, e, h, d) -> (e, h, d)>
 #y = affine_map<(b, s, e, h, d) -> (b, s, e)>

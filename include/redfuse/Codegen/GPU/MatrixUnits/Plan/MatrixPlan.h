@@ -133,7 +133,7 @@ struct MatrixPlan {
   /// Of every sixteen rows of a warp the upper eight do not exist.
   bool hasLowerRowsOnly(const KernelSpace &space) const {
     int64_t extent = space.staticExtents[m];
-    return target.hasWarpgroups && !mlir::ShapedType::isDynamic(extent) &&
+    return target.hasWgmma && !mlir::ShapedType::isDynamic(extent) &&
            extent <= 8;
   }
 };
@@ -152,13 +152,13 @@ inline constexpr llvm::StringLiteral kPlanAttr = "redfuse.matrices";
 /// Or why it has none (a string).
 inline constexpr llvm::StringLiteral kNoPlanAttr = "redfuse.no_matrices";
 
-// Where warps multiply by themselves: MatrixWarpPlan.cpp.
+// With mma.sync: MmaSyncPlan.cpp.
 
 /// Where operands are; false, and why, if they cannot be there.
-bool placeByWarps(MatrixPlan &plan, std::string &why);
+bool placeForMmaSync(MatrixPlan &plan, std::string &why);
 /// Rows of a block and columns of a step; after the columns of all other dims.
-bool chooseByWarps(MatrixPlan &plan, const KernelSpace &space, int64_t units,
-                   std::string &why);
+bool chooseForMmaSync(MatrixPlan &plan, const KernelSpace &space, int64_t units,
+                      std::string &why);
 
 /// Drops extensions of 16-bit floats to f32.
 mlir::Value stripExtension(mlir::Value v);

@@ -76,7 +76,7 @@ struct SharedLayout {
   /// With barriers, and what aligning the tiles may take.
   int64_t allBytes(const MatrixTarget &target) const {
     return tileBytes() + stages * 16 + kControlBytes +
-           (target.hasWarpgroups ? 1024 : 0);
+           (target.hasWgmma ? 1024 : 0);
   }
 };
 

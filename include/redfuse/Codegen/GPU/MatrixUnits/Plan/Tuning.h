@@ -61,9 +61,9 @@ inline constexpr int64_t kHalfColumns = 128;
 /// Columns of a step where warps multiply by themselves: with fewer, what a warp reads
 /// of the right operand serves too few products ("Warps that copy and multiply").
 inline constexpr int64_t kGoodColumns = 64, kFewColumns = 32;
-/// Stages of a ring at most. Where warps multiply by themselves, more than four wait
+/// Stages of a ring at most. With mma.sync, more than four wait
 /// for nothing.
-inline constexpr int64_t kMaxStages = 8, kMaxStagesByWarps = 4;
+inline constexpr int64_t kMaxStages = 8, kMaxStagesOfMmaSync = 4;
 /// Streamed dims from which on results are staged in shared memory.
 inline constexpr int64_t kLongStaged = 512;
 

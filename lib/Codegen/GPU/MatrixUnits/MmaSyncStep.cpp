@@ -1,10 +1,10 @@
-//===- WarpStep.cpp - a step by warps that copy, too ----------------------===//
-#include "WarpStep.h"
+//===- MmaSyncStep.cpp - a step with mma.sync: warps copy, too ----------------------===//
+#include "MmaSyncStep.h"
 
 using namespace mlir;
 using namespace redfuse;
 
-Carried WarpStep::emit(Carried before, bool isFirst) {
+Carried MmaSyncStep::emit(Carried before, bool isFirst) {
   Block *body = plan.step.getProgramBody();
   auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
   DenseMap<Value, Fragment> invariants = emitter.values;

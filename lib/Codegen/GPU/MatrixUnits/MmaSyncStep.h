@@ -1,6 +1,6 @@
-//===- WarpStep.h - a step by warps that copy, too --------------*- C++ -*-===//
-#ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_WARPSTEP_H
-#define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_WARPSTEP_H
+//===- MmaSyncStep.h - a step with mma.sync: warps copy, too --------------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_MMASYNCSTEP_H
+#define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_MMASYNCSTEP_H
 
 #include "FoldStep.h"
 #include "WarpCopies.h"
@@ -8,9 +8,9 @@
 namespace redfuse {
 
 /// Products are over at once, and a step computes in the program's order.
-class WarpStep : public FoldStep {
+class MmaSyncStep : public FoldStep {
 public:
-  WarpStep(MatrixKernel &of, TilePipeline &pipeline, Products &products,
+  MmaSyncStep(MatrixKernel &of, TilePipeline &pipeline, Products &products,
            PivotUpdates &pivots, const StreamWalk &walk, WarpCopies &copies)
       : FoldStep(of, pipeline, products, pivots, walk), copies(copies) {}
 
@@ -23,4 +23,4 @@ private:
 
 } // namespace redfuse
 
-#endif // REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_WARPSTEP_H
+#endif // REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_MMASYNCSTEP_H

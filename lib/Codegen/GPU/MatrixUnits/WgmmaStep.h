@@ -1,4 +1,4 @@
-//===- WarpgroupStep.h - a step by warpgroups -------------------*- C++ -*-===//
+//===- WgmmaStep.h - a step with wgmma -------------------*- C++ -*-===//
 //
 // What a step does besides its products should be little: while a warpgroup is
 // at it, its products wait. So a sum of rows stays what each thread has summed
@@ -7,8 +7,8 @@
 // the transport of states) is in one branch that few steps enter.
 //
 //===----------------------------------------------------------------------===//
-#ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_WARPGROUPSTEP_H
-#define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_WARPGROUPSTEP_H
+#ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_WGMMASTEP_H
+#define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_WGMMASTEP_H
 
 #include "FoldStep.h"
 #include "PingPong.h"
@@ -16,9 +16,9 @@
 namespace redfuse {
 
 /// The products of a step run while those of the step before are added to its states.
-class WarpgroupStep : public FoldStep {
+class WgmmaStep : public FoldStep {
 public:
-  WarpgroupStep(MatrixKernel &of, TilePipeline &pipeline, Products &products,
+  WgmmaStep(MatrixKernel &of, TilePipeline &pipeline, Products &products,
                 PivotUpdates &pivots, const StreamWalk &walk,
                 PingPong &pingPong)
       : FoldStep(of, pipeline, products, pivots, walk), pingPong(pingPong) {}
@@ -33,4 +33,4 @@ private:
 
 } // namespace redfuse
 
-#endif // REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_WARPGROUPSTEP_H
+#endif // REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_WGMMASTEP_H

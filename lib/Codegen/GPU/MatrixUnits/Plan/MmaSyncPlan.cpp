@@ -1,4 +1,4 @@
-//===- MatrixWarpPlan.cpp - plans where warps multiply by themselves -------===//
+//===- MmaSyncPlan.cpp - plans where warps multiply by themselves -------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
 
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
@@ -8,7 +8,7 @@ using namespace redfuse;
 
 /// The left operand of a product of a step stays in shared memory: registers are
 /// for accumulators.
-bool redfuse::placeByWarps(MatrixPlan &plan, std::string &why) {
+bool redfuse::placeForMmaSync(MatrixPlan &plan, std::string &why) {
   for (MatrixProduct &product : plan.products) {
     product.isResident = product.keptLeft.has_value();
     if (plan.fold && product.tiledLeft) {
@@ -103,7 +103,7 @@ static void cutCascade(MatrixPlan &plan, const KernelSpace &space,
   }
 }
 
-bool redfuse::chooseByWarps(MatrixPlan &plan, const KernelSpace &space,
+bool redfuse::chooseForMmaSync(MatrixPlan &plan, const KernelSpace &space,
                             int64_t units, std::string &why) {
   int64_t rows = space.staticExtents[plan.m];
   Hints hints = hintsOf(space.schedule);

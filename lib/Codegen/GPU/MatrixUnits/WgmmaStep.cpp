@@ -1,11 +1,11 @@
-//===- WarpgroupStep.cpp - a step by warpgroups ---------------------------===//
-#include "WarpgroupStep.h"
+//===- WgmmaStep.cpp - a step with wgmma ---------------------------===//
+#include "WgmmaStep.h"
 
 using namespace mlir;
 using namespace redfuse;
 
 /// Values that the states are multiplied by, made while their products run.
-void WarpgroupStep::emitTransports(ValueRange states) {
+void WgmmaStep::emitTransports(ValueRange states) {
   Block *body = plan.step.getProgramBody();
   for (unsigned i : of.backs) {
     Value wide = states[plan.products[i].state];
@@ -28,7 +28,7 @@ void WarpgroupStep::emitTransports(ValueRange states) {
   }
 }
 
-Carried WarpgroupStep::emit(Carried before, bool isFirst) {
+Carried WgmmaStep::emit(Carried before, bool isFirst) {
   Block *body = plan.step.getProgramBody();
   auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
   DenseMap<Value, Fragment> invariants = emitter.values;
