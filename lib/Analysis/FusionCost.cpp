@@ -350,7 +350,7 @@ void CostBuilder::addTime() {
   double units = target.getUnits();
   double moving = cost.bytes / target.getBandwidth();
   double rate = target.getFlops();
-  // A GPU's blocks can fold a segment each and merge in the same launch, where
+  // A GPU's blocks can fold a split each and merge in the same launch, where
   // reading the data is what takes the time.
   if (target.getName() == "cuda" && !reductions.empty() &&
       moving > cost.work / rate)

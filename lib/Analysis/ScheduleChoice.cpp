@@ -217,17 +217,17 @@ static bool hasLongRows(CascadeOp cascade, const Shape &shape) {
   return false;
 }
 
-/// Segments that give every unit a block, and two to even out their lengths.
+/// Splits that give every unit a block, and two to even out their lengths.
 static int64_t countParts(TargetAttr target, double blocks, double bytes) {
   blocks = std::max(1.0, blocks);
   if (!isGpu(target))
     return std::clamp<int64_t>(
-        std::ceil(kSegmentsOfUnit * target.getUnits() / blocks), kLeastSegments,
-        kMostSegments);
-  double wanted = std::floor(kSegmentsOfUnit * target.getUnits() / blocks);
+        std::ceil(kSplitsOfUnit * target.getUnits() / blocks), kLeastSplits,
+        kMostSplits);
+  double wanted = std::floor(kSplitsOfUnit * target.getUnits() / blocks);
   return std::clamp<int64_t>(
-      std::min(wanted, std::ceil(bytes / blocks / kSegmentBytes)),
-      kLeastSegments, kMostGpuSegments);
+      std::min(wanted, std::ceil(bytes / blocks / kSplitBytes)), kLeastSplits,
+      kMostGpuSplits);
 }
 
 /// Whether so few blocks are so much work that two more launches pay.
@@ -372,7 +372,7 @@ public:
   ScheduleAttr choose();
 
 private:
-  ScheduleAttr make(ScheduleKind kind, const Twine &reason, int64_t parts = 0);
+  ScheduleAttr make(ScheduleKind kind, const Twine &reason, int64_t splits = 0);
   /// A schedule that cuts no reduced dim; null where one must be cut.
   ScheduleAttr keepWhole();
   /// Sets of reduced dims that can be cut, those that free most first.
@@ -396,7 +396,7 @@ private:
   double blocks = 0, bytesInAll = 0;
   /// What was asked for: to cut a dim, or none.
   bool isAsked, isResident;
-  /// Whether segments of a dim go to several blocks.
+  /// Whether splits of a dim go to several blocks.
   bool isSplit;
   /// Threads cannot hold the reduced dims; matrix units walk them.
   bool isTooLarge = false, isLong = false;
@@ -418,7 +418,7 @@ ScheduleChooser::ScheduleChooser(CascadeOp cascade, const Shape &shape,
       isSplit(request.kind == ScheduleKind::Split) {}
 
 ScheduleAttr ScheduleChooser::make(ScheduleKind kind, const Twine &reason,
-                                   int64_t parts) {
+                                   int64_t splits) {
   for (auto [d, tile] : llvm::enumerate(request.tiles))
     if (tile > 0 && d < numDims &&
         (llvm::is_contained(grid, d) || llvm::is_contained(stream, d)))
@@ -426,7 +426,7 @@ ScheduleAttr ScheduleChooser::make(ScheduleKind kind, const Twine &reason,
   bool isFold = !stream.empty() && kind != ScheduleKind::Resident;
   MLIRContext *context = cascade.getContext();
   return ScheduleAttr::get(context, kind, grid, tiles, stream,
-                           StringAttr::get(context, reason), parts,
+                           StringAttr::get(context, reason), splits,
                            isFold ? request.lazy : 0);
 }
 
@@ -561,7 +561,7 @@ ScheduleAttr ScheduleChooser::cut(ArrayRef<int64_t> over,
   int64_t longest = *llvm::max_element(over, [&](int64_t a, int64_t b) {
     return shape.extents[a] < shape.extents[b];
   });
-  // It comes first: a split schedule cuts it into segments.
+  // It comes first: a split schedule cuts it into splits.
   stream.push_back(longest);
   for (int64_t d : over) {
     if (d != longest)
@@ -573,17 +573,17 @@ ScheduleAttr ScheduleChooser::cut(ArrayRef<int64_t> over,
   while (tile > kLeastStreamed && perPoint * tile > budget)
     tile /= 2;
   double length = std::max(1.0, shape.extents[longest]);
-  int64_t parts = 0;
+  int64_t splits = 0;
   if (isSplit) {
-    parts = request.parts > 0 ? request.parts
-                              : countParts(target, blocks, bytesInAll);
-    parts = std::min<int64_t>(parts, length);
-    length = std::ceil(length / parts);
+    splits = request.splits > 0 ? request.splits
+                                : countParts(target, blocks, bytesInAll);
+    splits = std::min<int64_t>(splits, length);
+    length = std::ceil(length / splits);
   }
   tiles[longest] = std::min<int64_t>(tile, length);
   size_t numPasses = plan.passes.size();
   if (isSplit)
-    return make(ScheduleKind::Split, whyCut(), parts);
+    return make(ScheduleKind::Split, whyCut(), splits);
   if (numPasses == 1)
     return make(ScheduleKind::Stream, whyCut());
   return make(ScheduleKind::MultiPass,
@@ -599,6 +599,6 @@ ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
   return ScheduleAttr::get(
       context, ScheduleKind::Resident, /*grid=*/{},
       SmallVector<int64_t>(cascade.getNumIterationDims(), 0), /*stream=*/{},
-      StringAttr::get(context, "the body is ill-formed"), /*parts=*/0,
+      StringAttr::get(context, "the body is ill-formed"), /*splits=*/0,
       /*lazy=*/0);
 }

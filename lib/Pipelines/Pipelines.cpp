@@ -91,7 +91,7 @@ static LogicalResult addSchedule(OpPassManager &pm,
   ScheduleOptions schedule;
   schedule.kind = options.schedule;
   schedule.tiles.assign(options.tiles.begin(), options.tiles.end());
-  schedule.parts = options.parts;
+  schedule.splits = options.splits;
   schedule.lazy = options.lazy;
   schedule.strict = options.strict;
   schedule.approximate = options.approximate;

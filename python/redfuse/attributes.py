@@ -97,8 +97,8 @@ class Schedule(Fields):
     """What ``#redfuse.schedule`` says: how a kernel walks its iteration dims.
 
     ``tiles`` has the extent of a tile for each iteration dim (0: the whole dim at once), ``grid``
-    the dims whose tiles are blocks, ``stream`` those that carry state from tile to tile, ``parts``
-    the segments of a split schedule, ``lazy`` the powers of 2 that a running maximum may get ahead
+    the dims whose tiles are blocks, ``stream`` those that carry state from tile to tile, ``splits``
+    the splits of a split schedule, ``lazy`` the powers of 2 that a running maximum may get ahead
     of the pivot of its exponentials, ``hints`` what is asked of the generator, sorted by name.
     """
 
@@ -109,7 +109,7 @@ class Schedule(Fields):
     tiles: tuple[int, ...] = ()
     stream: tuple[int, ...] = ()
     reason: str | None = None
-    parts: int = 0
+    splits: int = 0
     lazy: int = 0
     hints: tuple[tuple[str, Hint], ...] = ()
 
@@ -138,11 +138,11 @@ class Schedule(Fields):
             return str(self.attribute())
 
     def short(self) -> str:
-        """For people: ``stream tiles 1,128 parts 4``."""
+        """For people: ``stream tiles 1,128 splits 4``."""
         words = [self.kind]
         if self.tiles:
             words.append("tiles " + ",".join(str(n) if n else "all" for n in self.tiles))
-        words += [f"{n} {v}" for n, v in (("parts", self.parts), ("lazy", self.lazy)) if v]
+        words += [f"{n} {v}" for n, v in (("splits", self.splits), ("lazy", self.lazy)) if v]
         words += [f"{name} {word(value)}" for name, value in self.hints]
         return " ".join(words)
 

@@ -19,7 +19,7 @@ class Options:
         reference use, and what a fused program can be compared with.
     schedule: ``auto``, or one schedule for every cascade where it is legal: ``resident``,
         ``stream``, ``split``.
-    parts: segments of a split schedule, 0 for what the cost model finds best.
+    splits: how many splits a split schedule has, 0 for what the cost model finds best.
     lazy: where a reduction is streamed, the value that exponentials are taken relative to stays
         while their running maximum grows by less than this, in powers of 2; at most 8, 0 for never.
     strict: refuse every schedule that changes the order of floating-point operations.
@@ -44,7 +44,7 @@ class Options:
     entry: str | None = None
     fuse: bool = True
     schedule: str = "auto"
-    parts: int = 0
+    splits: int = 0
     lazy: int = 0
     strict: bool = False
     approximate: bool = False
@@ -103,8 +103,8 @@ class Options:
              "'approximate' drops some"),
             (self.strict and self.lazy, "strict streams no exponentials",
              "'lazy' is about their pivots"),
-            (self.parts and self.schedule in ("resident", "stream"),
-             f"schedule={self.schedule} has no segments", "'parts' is their number"),
+            (self.splits and self.schedule in ("resident", "stream"),
+             f"schedule={self.schedule} has no splits", "'splits' is how many there are"),
             (self.lazy and self.schedule == "resident", "schedule=resident streams nothing",
              "'lazy' is about what is streamed"),
         ]  # fmt: skip
@@ -157,13 +157,13 @@ class Options:
 
 PARAMETERS = ("constants", "arguments")
 SCHEDULES = ("auto", "resident", "stream", "split")
-_MOST = {"opt_level": 3, "parts": 64, "lazy": 8, "threads": 4096}
-_FUSING = ("schedule", "parts", "lazy", "approximate", "along", "schedules")
+_MOST = {"opt_level": 3, "splits": 64, "lazy": 8, "threads": 4096}
+_FUSING = ("schedule", "splits", "lazy", "approximate", "along", "schedules")
 _TYPES: dict[str, tuple[type, ...]] = {
     "entry": (str, type(None)),
     "fuse": (bool,),
     "schedule": (str,),
-    "parts": (int,),
+    "splits": (int,),
     "lazy": (int,),
     "strict": (bool,),
     "approximate": (bool,),

@@ -43,7 +43,7 @@ def _words(options: Options, tiles: Sequence[int] = ()) -> list[str]:
         words.append(f"schedule={options.schedule}")
     if tiles:
         words.append(f"tiles={','.join(map(str, tiles))}")
-    words += [f"{n}={getattr(options, n)}" for n in ("parts", "lazy") if getattr(options, n)]
+    words += [f"{n}={getattr(options, n)}" for n in ("splits", "lazy") if getattr(options, n)]
     return words
 
 

@@ -1,4 +1,4 @@
-"""The ways to compile a program: schedules, tiles, parts, states; and compiling without falling
+"""The ways to compile a program: schedules, tiles, splits, states; and compiling without falling
 back to the unfused path.
 """
 
@@ -66,9 +66,9 @@ def variants(opt_level: int, seed: int = 0, more: int = 99, target: str = CPU) -
     ]
     cuts = [
         *(way(f"stream, tiles of {n}", n, schedule="stream") for n in (1, 2, 3, 8)),
-        *(way(f"split, {n} parts", schedule="split", parts=n) for n in (2, 3, 5, 16)),
+        *(way(f"split, {n} splits", schedule="split", splits=n) for n in (2, 3, 5, 16)),
         *(
-            way(f"split, {n} parts, tiles of {tile}", tile, schedule="split", parts=n)
+            way(f"split, {n} splits, tiles of {tile}", tile, schedule="split", splits=n)
             for n, tile in ((2, 1), (3, 2))
         ),
         way("deterministic", deterministic=True),

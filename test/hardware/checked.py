@@ -72,7 +72,7 @@ CASES = (
     attention("soft cap", 1, 2, 256, 256, 128, kind="causal+softcap"),
     attention("slopes", 1, 4, 256, 256, 128, kind="causal+alibi"),
     attention("more keys", 1, 2, 100, 700, 128, kind="causal"),
-    attention("segments", 1, 40, 1, 3001, 128, kv_heads=4),
+    attention("splits", 1, 40, 1, 3001, 128, kv_heads=4),
     attention("few rows", 1, 64, 1, 4096, 128, kv_heads=8),
     attention("one query", 2, 4, 1, 1500, 128),
     routing("routing", 300, 2048, 64, 6),

@@ -44,14 +44,14 @@ HALF: dict[str, Hint] = {"blocks": 2, "late": False}
 LATE: dict[str, Hint] = {"blocks": 2, "late": True}
 HINTS = {
     "own": {},
-    "8 c8": {"split": 8, "cluster": 8} | WHOLE,
-    "8 c8 half": {"split": 8, "cluster": 8} | HALF,
-    "8 c8 half late": {"split": 8, "cluster": 8} | LATE,
-    "8 c8 half late ahead 2": {"split": 8, "cluster": 8, "ahead": 2} | LATE,
-    "16 c1": {"split": 16, "cluster": 1} | WHOLE,
-    "16 c1 half late": {"split": 16, "cluster": 1} | LATE,
-    "16 c2": {"split": 16, "cluster": 2} | WHOLE,
-    "16 c2 half late": {"split": 16, "cluster": 2} | LATE,
+    "8 c8": {"splits": 8, "cluster": 8} | WHOLE,
+    "8 c8 half": {"splits": 8, "cluster": 8} | HALF,
+    "8 c8 half late": {"splits": 8, "cluster": 8} | LATE,
+    "8 c8 half late ahead 2": {"splits": 8, "cluster": 8, "ahead": 2} | LATE,
+    "16 c1": {"splits": 16, "cluster": 1} | WHOLE,
+    "16 c1 half late": {"splits": 16, "cluster": 1} | LATE,
+    "16 c2": {"splits": 16, "cluster": 2} | WHOLE,
+    "16 c2 half late": {"splits": 16, "cluster": 2} | LATE,
 }
 REGISTER_HINTS = {
     "own": {},
@@ -59,7 +59,7 @@ REGISTER_HINTS = {
     "256 threads": {"threads": 256},
     "256 threads, no await": {"threads": 256, "await": False},
     "step 32": {"step": 32},
-    "16 parts, 256 threads": {"parts": 16, "threads": 256},
+    "16 splits, 256 threads": {"splits": 16, "threads": 256},
 }
 COMPARED = {
     "4k": (1, 64, 8, 4096, 128),

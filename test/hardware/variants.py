@@ -47,13 +47,13 @@ VARIANTS: dict[str, dict[str, Hint]] = {
 
 
 def hinted(text: str, target: str, hints: dict[str, Hint], kind: str = "stream") -> tuple[str, ...]:
-    """The model's schedule of that kind with hints; `parts` is no hint."""
-    parts = int(hints.get("parts", 0))
-    options = Options(schedule=kind, cache=False, parts=parts)
+    """The model's schedule of that kind with hints; `splits` is no hint."""
+    splits = int(hints.get("splits", 0))
+    options = Options(schedule=kind, cache=False, splits=splits)
     (place,) = places(read(text), options, target)
     schedule = place.starts[0]
     for name, value in hints.items():
-        if name != "parts":
+        if name != "splits":
             schedule = schedule.with_hint(name, value)
     return (schedule.text,)
 

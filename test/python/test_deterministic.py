@@ -14,19 +14,19 @@ from redfuse.bench import programs
 from redfuse.store.data import random_inputs
 
 
-@pytest.mark.parametrize("parts", [2, 5, 24])
+@pytest.mark.parametrize("splits", [2, 5, 24])
 @pytest.mark.parametrize(
     "text",
     [programs.variance(3, 4001), programs.softmax(2, 3001, "bf16"),
      programs.attention(1, 2, 3, 301, 40, "f32")],
     ids=["variance", "softmax", "attention"],
 )  # fmt: skip
-def test_runs_and_threads_do_not_change_a_bit(text: str, parts: int) -> None:
+def test_runs_and_threads_do_not_change_a_bit(text: str, splits: int) -> None:
     want = None
     for threads in (1, 2, 7):
-        options = {"schedule": "split", "parts": parts, "threads": threads}
+        options = {"schedule": "split", "splits": splits, "threads": threads}
         exe = redfuse.compile(text, options=options)
-        assert exe.explanation["kernels"][0]["schedule"]["parts"] == parts
+        assert exe.explanation["kernels"][0]["schedule"]["splits"] == splits
         inputs = random_inputs(exe.signature, 3)
         for _ in range(20):
             got = np.asarray(exe(*inputs))
@@ -57,14 +57,14 @@ SPLIT = {
 
 @pytest.mark.parametrize("name", SPLIT)
 def test_segments_are_merged_in_their_order(name: str, tmp_path: Path) -> None:
-    """Not in that of the blocks' ends. Another number of segments rounds elsewhere."""
-    text, parts = SPLIT[name]
+    """Not in that of the blocks' ends. Another number of splits rounds elsewhere."""
+    text, splits = SPLIT[name]
     path = tmp_path / "program.mlir"
     path.write_text(text)
-    for count in (parts, parts + 1):
-        options = {"cache": False, "schedule": "split", "parts": count}
+    for count in (splits, splits + 1):
+        options = {"cache": False, "schedule": "split", "splits": count}
         exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
-        assert exe.explanation["kernels"][0]["schedule"]["parts"] == count
+        assert exe.explanation["kernels"][0]["schedule"]["splits"] == count
         inputs = random_inputs(exe.signature, 1)
         verify(path, exe, inputs, None, 0)
         like = [np.zeros(spec.shape) for spec in exe.signature.outputs]

@@ -134,7 +134,7 @@ def test_maxima_that_grow_slowly_and_at_once(schedule: str, lazy: int) -> None:
     a[2, -1] = 600
     a[3, :350] = -np.inf
     text = WEIGHTED.replace("BODY", EXPONENTIALS)
-    given = {"schedule": schedule, "lazy": lazy, "parts": 3 if schedule == "split" else 0}
+    given = {"schedule": schedule, "lazy": lazy, "splits": 3 if schedule == "split" else 0}
     exe = redfuse.compile(text, options=given)
     b = np.random.default_rng(4).standard_normal((ROWS, LENGTH)).astype(np.float32)
     x = a.astype(np.float64)

@@ -17,7 +17,7 @@ WAYS = {
     "auto": {},
     "resident": {"schedule": "resident"},
     "stream": {"schedule": "stream"},
-    "split": {"schedule": "split", "parts": 3},
+    "split": {"schedule": "split", "splits": 3},
     "unfused": {"fuse": False},
 }
 

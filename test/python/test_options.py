@@ -20,8 +20,8 @@ from redfuse.options import Options
         ("entry=5", "entry", "5"),
         ("entry='f'", "entry", "f"),
         ('entry="f"', "entry", "f"),
-        ("parts=16", "parts", 16),
-        ("parts=0x10", "parts", 16),
+        ("splits=16", "splits", 16),
+        ("splits=0x10", "splits", 16),
         ('schedules=["", "a"]', "schedules", ("", "a")),
         ("schedules=('', 'a')", "schedules", ("", "a")),
         ("schedule=stream", "schedule", "stream"),
@@ -39,17 +39,17 @@ def test_spellings(text: str, name: str, value: object) -> None:
     [
         ({"strict": True, "approximate": True}, "strict keeps every rounding, and .*'approximate'"),
         ({"strict": True, "lazy": 2}, "strict streams no exponentials, and .*'lazy'"),
-        ({"schedule": "stream", "parts": 2}, "schedule=stream has no segments, and .*'parts'"),
-        ({"schedule": "resident", "parts": 2}, "schedule=resident has no segments"),
+        ({"schedule": "stream", "splits": 2}, "schedule=stream has no splits, and .*'splits'"),
+        ({"schedule": "resident", "splits": 2}, "schedule=resident has no splits"),
         ({"schedule": "resident", "lazy": 2}, "schedule=resident streams nothing, and .*'lazy'"),
         ({"fuse": False, "schedule": "split"}, "fuse=False .*'schedule' is about what is fused"),
-        ({"fuse": False, "parts": 2}, "fuse=False .*'parts'"),
+        ({"fuse": False, "splits": 2}, "fuse=False .*'splits'"),
         ({"fuse": False, "along": (0, 1)}, "fuse=False .*'along'"),
         ({"fuse": False, "approximate": True}, "fuse=False .*'approximate'"),
         ({"threads": -1}, "'threads': expected 0 to 4096, got -1"),
         ({"threads": 4097}, "'threads': expected 0 to 4096"),
         ({"opt_level": 4}, "'opt_level': expected 0 to 3"),
-        ({"parts": 1.5}, "'parts': expected int, got float 1.5"),
+        ({"splits": 1.5}, "'splits': expected int, got float 1.5"),
         ({"cache": 1}, "'cache': expected bool, got int 1"),
         ({"schedule": "slpit"}, "did you mean 'split'"),
         ({"schedules": [1]}, "expected texts"),
@@ -76,5 +76,5 @@ def test_along_is_checked_for_programs_of_the_cache(scale: str, cache: object) -
 
 
 def test_without_what_is_about_fusing() -> None:
-    options = Options(schedule="split", parts=3, approximate=True, along=(0, 1), threads=2)
+    options = Options(schedule="split", splits=3, approximate=True, along=(0, 1), threads=2)
     assert options.unfused() == Options(fuse=False, threads=2)

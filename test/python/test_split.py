@@ -25,15 +25,15 @@ def inputs_of(name: str) -> list[np.ndarray]:
     ]
 
 
-@pytest.mark.parametrize("parts", [1, 2, 3, 8, 31])
+@pytest.mark.parametrize("splits", [1, 2, 3, 8, 31])
 @pytest.mark.parametrize("length", [1, 2, 29, 64, 100])
-def test_any_number_of_parts(parts: int, length: int) -> None:
-    """Also more parts than elements: a segment may be empty."""
+def test_any_number_of_splits(splits: int, length: int) -> None:
+    """Also more splits than elements: a split may be empty."""
     text = programs.attention(1, 2, 5, length, 8)
     rng = np.random.default_rng(length)
     q = rng.standard_normal((1, 2, 5, 8)).astype(np.float32)
     k, v = (rng.standard_normal((1, 2, length, 8)).astype(np.float32) for _ in range(2))
-    exe = redfuse.compile(text, options={"schedule": "split", "parts": parts})
+    exe = redfuse.compile(text, options={"schedule": "split", "splits": splits})
     want = Reference(text)(q, k, v)[0]
     assert np.abs(exe(q, k, v) - want).max() < 1e-5
     if length > 1:
@@ -42,7 +42,7 @@ def test_any_number_of_parts(parts: int, length: int) -> None:
 
 def test_a_dynamic_length_may_leave_segments_empty() -> None:
     text = (Path(__file__).parents[2] / "examples" / "paged_attention.mlir").read_text()
-    exe = redfuse.compile(text, options={"schedule": "split", "parts": 7})
+    exe = redfuse.compile(text, options={"schedule": "split", "splits": 7})
     assert "split" in kinds(exe)
     rng = np.random.default_rng(0)
     q = rng.standard_normal((8, 64)).astype(np.float32)
@@ -60,8 +60,8 @@ def test_infinities_in_single_segments() -> None:
     x[2, 20] = np.inf
     x[3, 0] = np.nan
     want = Reference(text)(x)[0]
-    for parts in (2, 3, 5, 24):
-        exe = redfuse.compile(text, options={"schedule": "split", "parts": parts})
+    for splits in (2, 3, 5, 24):
+        exe = redfuse.compile(text, options={"schedule": "split", "splits": splits})
         np.testing.assert_allclose(exe(x), want, rtol=1e-5, atol=1e-7)
 
 
@@ -71,7 +71,7 @@ def test_one_long_row_is_split_by_itself() -> None:
     kernel = exe.explain(json=True)["kernels"][0]
     assert kernel["schedule"]["kind"] == "split"
     assert "too few" in kernel["schedule"]["reason"]
-    assert kernel["schedule"]["parts"] > 1
+    assert kernel["schedule"]["splits"] > 1
     assert "because" in exe.explain()
     x = (1e3 + np.random.default_rng(0).standard_normal((1, 1 << 22))).astype(np.float32)
     np.testing.assert_allclose(exe(x), x.astype(np.float64).var(axis=1), rtol=1e-5)
@@ -108,5 +108,5 @@ def test_a_deterministic_plan_does_not_know_the_machine(monkeypatch: pytest.Monk
 
 
 def test_parts_are_checked() -> None:
-    with pytest.raises(redfuse.ArgumentError, match="option 'parts': expected 0 to 64, got 65"):
-        redfuse.compile(programs.variance(2, 8), options={"parts": 65})
+    with pytest.raises(redfuse.ArgumentError, match="option 'splits': expected 0 to 64, got 65"):
+        redfuse.compile(programs.variance(2, 8), options={"splits": 65})

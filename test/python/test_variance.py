@@ -63,10 +63,10 @@ def test_stream_tiles(tile: int) -> None:
     assert error(exe(rows(4)), rows(4)) < 1e-5
 
 
-@pytest.mark.parametrize("parts", [1, 2, 3, 5, 7, 16, 32])
-def test_split_into_segments(parts: int) -> None:
-    """Segments of 32 elements or more, of equal and of unequal length."""
-    exe = compiled(schedule="split", parts=parts)
+@pytest.mark.parametrize("splits", [1, 2, 3, 5, 7, 16, 32])
+def test_any_number_of_splits(splits: int) -> None:
+    """Splits of 32 elements or more, of equal and of unequal length."""
+    exe = compiled(schedule="split", splits=splits)
     assert exe.explain(json=True)["kernels"][0]["schedule"]["kind"] == "split"
     for seed in range(3):
         assert error(exe(rows(seed)), rows(seed)) < 1e-5
@@ -74,8 +74,8 @@ def test_split_into_segments(parts: int) -> None:
 
 @pytest.mark.parametrize("length", [37, 41, 61])
 def test_split_into_few_elements(length: int) -> None:
-    """Segments of one or two elements, some empty."""
-    exe = compiled(length, schedule="split", parts=32)
+    """Splits of one or two elements, some empty."""
+    exe = compiled(length, schedule="split", splits=32)
     assert error(exe(rows(1, length)), rows(1, length)) < 1e-3
 
 

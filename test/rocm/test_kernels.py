@@ -63,7 +63,7 @@ def test_rows(chip: str, name: str, tmp_path: Path) -> None:
 def test_split(chip: str, name: str, tmp_path: Path) -> None:
     """The last block to finish merges, whichever it is."""
     for seed in range(2):
-        small(ROWS[name], tmp_path, {"schedule": "split", "parts": 5}, seed, target=f"rocm:{chip}")
+        small(ROWS[name], tmp_path, {"schedule": "split", "splits": 5}, seed, target=f"rocm:{chip}")
 
 
 def test_waves(chip: str, tmp_path: Path) -> None:

@@ -89,13 +89,13 @@ inline constexpr double kKeptShareOfL2 = 1.0 / 8, kRereadOfL2 = 4;
 inline constexpr double kHeldElements = 16384, kSingleElements = 4096;
 /// Columns that a row of a GPU's matrix units has at most: one `wgmma` has no more.
 inline constexpr double kMatrixColumns = 256;
-/// Bytes that a segment should have on a GPU, to be worth a block. Estimated.
-inline constexpr double kSegmentBytes = 8192;
-/// Segments for each unit, two to even out their lengths; at least, and at most, on
+/// Bytes that a split should have on a GPU, to be worth a block. Estimated.
+inline constexpr double kSplitBytes = 8192;
+/// Splits for each unit, two to even out their lengths; at least, and at most, on
 /// a CPU and on a GPU. Estimated.
-inline constexpr double kSegmentsOfUnit = 2;
-inline constexpr int64_t kLeastSegments = 2, kMostSegments = 64,
-                         kMostGpuSegments = 256;
+inline constexpr double kSplitsOfUnit = 2;
+inline constexpr int64_t kLeastSplits = 2, kMostSplits = 64,
+                         kMostGpuSplits = 256;
 /// Operations of a point, and launches that a split must save on a CPU, where it
 /// takes two more. Estimated.
 inline constexpr double kPointOperations = 8, kSplitLaunches = 8;

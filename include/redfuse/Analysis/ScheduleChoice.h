@@ -7,7 +7,7 @@
 
 namespace redfuse {
 
-/// On a kernel with a split schedule: its blocks fold a segment each, and the
+/// On a kernel with a split schedule: its blocks fold a split each, and the
 /// last block of a tile to finish merges the states and finalises.
 inline constexpr llvm::StringLiteral kMergesInLaunch =
     "redfuse.merges_in_launch";
@@ -26,8 +26,8 @@ struct ScheduleRequest {
   llvm::SmallVector<int64_t> tiles;
   /// Stream these dims (ascending) or none; empty: any.
   llvm::SmallVector<int64_t> over;
-  /// Segments of a split schedule; 0: the model's number.
-  int64_t parts = 0;
+  /// Splits of a split schedule; 0: the model's number.
+  int64_t splits = 0;
   /// Powers of 2 that running maxima may get ahead of pivots.
   int64_t lazy = 0;
   bool strict = false;

@@ -32,10 +32,11 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   ListOption<int64_t> tiles{
       *this, "tiles",
       llvm::cl::desc("extents of tiles by iteration dim; 0 keeps the model's")};
-  Option<int64_t> parts{*this, "parts",
-                        llvm::cl::desc("segments of a split schedule; 0: the "
-                                       "model's number"),
-                        llvm::cl::init(0)};
+  Option<int64_t> splits{
+      *this, "splits",
+      llvm::cl::desc("how many splits a split schedule has; 0: the "
+                     "model's number"),
+      llvm::cl::init(0)};
   Option<int64_t> lazy{*this, "lazy",
                        llvm::cl::desc("powers of 2 that pivots may lag behind "
                                       "the running maximum"),

@@ -570,8 +570,8 @@ def Schedule : Pass<"redfuse-schedule"> {
            "resident, stream or split: use it wherever it is legal">,
     ListOption<"tiles", "tiles", "int64_t",
                "extents of tiles by iteration dim instead of the model's; 0 keeps the model's">,
-    Option<"parts", "parts", "int64_t", "0",
-           "segments of a split schedule; 0: the model's number">,
+    Option<"splits", "splits", "int64_t", "0",
+           "how many splits a split schedule has; 0: the model's number">,
     Option<"lazy", "lazy", "int64_t", "0",
            "let the pivots of streamed exponentials stay while the running maximum "
            "grows less than this, in powers of 2 (at most 8)">,
@@ -634,13 +634,13 @@ def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
   let description = [{
     Where a few long reductions would leave processors idle (as for split-K): a
     kernel with a `split` schedule becomes a kernel with one more dim, the number
-    of the segment, whose blocks fold a segment each and store its state; and a
+    of the split, whose blocks fold a split each and store its state; and a
     kernel that merges these states in index order, as a tree, and finalises. Where
     a result has the folded dims, the finalisation is a kernel of its own, a map.
 
     ```mlir
     redfuse.kernel @k attributes {num_inputs = 1 : i64, schedule =
-        #redfuse.schedule<split, grid = [0], stream = [1], parts = 2, ...>} {
+        #redfuse.schedule<split, grid = [0], stream = [1], splits = 2, ...>} {
     ^bb0(%x: tensor<64x80xf32>, %out: tensor<64xf32>):
       // ... a fold of %x over dim 1, finalised into %out
     }
@@ -650,10 +650,10 @@ def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
     becomes
 
     ```mlir
-    redfuse.kernel @k_parts attributes {num_inputs = 1 : i64, schedule =
-        #redfuse.schedule<split, grid = [0, 2], stream = [1], parts = 2, ...>} {
+    redfuse.kernel @k_splits attributes {num_inputs = 1 : i64, schedule =
+        #redfuse.schedule<split, grid = [0, 2], stream = [1], splits = 2, ...>} {
     ^bb0(%x: tensor<64x80xf32>, %states: tensor<2x64xf32>):
-      // ... the fold over segment d2 of dim 1, whose state goes to (d2, d0)
+      // ... the fold over split d2 of dim 1, whose state goes to (d2, d0)
     }
     redfuse.kernel @k_merge attributes {num_inputs = 1 : i64, schedule =
         #redfuse.schedule<map, grid = [0], ...>} {
@@ -661,7 +661,7 @@ def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
       // ... the states at (0, d0) and (1, d0), merged and finalised into %out
     }
     %d = tensor.empty() : tensor<2x64xf32>
-    %s = redfuse.launch @k_parts ins(%x : ...) outs(%d : ...) -> tensor<2x64xf32>
+    %s = redfuse.launch @k_splits ins(%x : ...) outs(%d : ...) -> tensor<2x64xf32>
     %r = redfuse.launch @k_merge ins(%s : ...) outs(%e : ...) -> tensor<64xf32>
     ```
   }];

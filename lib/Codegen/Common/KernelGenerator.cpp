@@ -34,7 +34,7 @@ static ScheduleAttr scheduleOf(KernelOp kernel) {
   return ScheduleAttr::get(
       kernel.getContext(),
       stream.empty() ? ScheduleKind::Map : ScheduleKind::Stream,
-      schedule.getGrid(), tiles, stream, schedule.getReason(), /*parts=*/0,
+      schedule.getGrid(), tiles, stream, schedule.getReason(), /*splits=*/0,
       stream.empty() ? 0 : schedule.getLazy(), schedule.getHints());
 }
 
@@ -87,14 +87,13 @@ FailureOr<KernelSpace> redfuse::analyseSpace(KernelOp kernel) {
   return space;
 }
 
-KernelSpace redfuse::mergeSegmentsOf(KernelOp kernel,
-                                     const KernelSpace &space) {
+KernelSpace redfuse::mergeSplitsOf(KernelOp kernel, const KernelSpace &space) {
   KernelSpace whole = space;
   if (mergesInLaunch(kernel))
     whole.schedule = ScheduleAttr::get(
         kernel.getContext(), ScheduleKind::Stream, whole.schedule.getGrid(),
         whole.schedule.getTiles(), whole.schedule.getStream(),
-        whole.schedule.getReason(), /*parts=*/0, whole.schedule.getLazy(),
+        whole.schedule.getReason(), /*splits=*/0, whole.schedule.getLazy(),
         whole.schedule.getHints());
   return whole;
 }
@@ -268,19 +267,19 @@ LogicalResult KernelGenerator::overStream(IndexProgramOpInterface op,
   if (i == 0 && space.schedule.getKind() == ScheduleKind::Split) {
     if (space.schedule.getGrid().empty())
       return kernel.emitOpError(
-          "has a split schedule without the dim of its parts, the last of "
+          "has a split schedule without the dim of its splits, the last of "
           "'grid' (redfuse-split puts it there)");
-    // The block's own segment; the last ones may be short, or empty.
+    // The block's own split; the last ones may be short, or empty.
     const SpaceDim &part = dims[space.schedule.getGrid().back()];
-    int64_t parts = part.staticExtent;
+    int64_t splits = part.staticExtent;
     Value size = arith::CeilDivUIOp::create(b, loc, whole.extent, part.extent);
     Value first = arith::MulIOp::create(b, loc, part.offset, size);
     begin = arith::MinSIOp::create(b, loc, first, whole.extent);
     Value end = arith::AddIOp::create(b, loc, begin, size);
     dims[d].extent = arith::MinSIOp::create(b, loc, end, whole.extent);
     bool isEven = !ShapedType::isDynamic(length) &&
-                  !ShapedType::isDynamic(parts) && length % parts == 0;
-    length = isEven ? length / parts : ShapedType::kDynamic;
+                  !ShapedType::isDynamic(splits) && length % splits == 0;
+    length = isEven ? length / splits : ShapedType::kDynamic;
   }
   Value step = arith::ConstantIndexOp::create(b, loc, dims[d].tile);
   auto loop = scf::ForOp::create(b, loc, begin, dims[d].extent, step);

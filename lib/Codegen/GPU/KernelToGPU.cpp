@@ -71,7 +71,7 @@ private:
 static ScheduleAttr withTiles(ScheduleAttr schedule, ArrayRef<int64_t> tiles) {
   return ScheduleAttr::get(schedule.getContext(), schedule.getKind(),
                            schedule.getGrid(), tiles, schedule.getStream(),
-                           schedule.getReason(), schedule.getParts(),
+                           schedule.getReason(), schedule.getSplits(),
                            schedule.getLazy(), schedule.getHints());
 }
 
@@ -414,7 +414,7 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
 private:
   /// In the first way that takes the kernel.
   LogicalResult generate(KernelLaunch &from) {
-    KernelSpace whole = mergeSegmentsOf(from.kernel, from.space);
+    KernelSpace whole = mergeSplitsOf(from.kernel, from.space);
     for (auto way :
          {&KernelToGPU::generateOnUnits, &KernelToGPU::generateProducts,
           &KernelToGPU::generateRows}) {
@@ -468,7 +468,7 @@ private:
   }
 
   FailureOr<bool> generateRows(KernelLaunch &from, const KernelSpace &whole) {
-    // A cluster may do what the segments of several blocks are for.
+    // A cluster may do what the splits of several blocks are for.
     SmallVector<const KernelSpace *> ways{&from.space};
     if (mergesInLaunch(from.kernel) && limits.cluster > 1)
       ways.insert(ways.begin(), &whole);

@@ -256,7 +256,7 @@ struct DerivePass : redfuse::impl::DeriveBase<DerivePass> {
       tiles[d] = 0;
     cascade.setScheduleAttr(ScheduleAttr::get(
         &getContext(), ScheduleKind::Resident, schedule.getGrid(), tiles,
-        ArrayRef<int64_t>(), schedule.getReason(), /*parts=*/0, /*lazy=*/0,
+        ArrayRef<int64_t>(), schedule.getReason(), /*splits=*/0, /*lazy=*/0,
         schedule.getHints()));
   }
 

@@ -20,7 +20,7 @@ struct Schedule : public redfuse::impl::ScheduleBase<Schedule> {
     options.strict = strict;
     options.approximate = approximate;
     options.tiles.assign(tiles.begin(), tiles.end());
-    options.parts = parts;
+    options.splits = splits;
     options.lazy = lazy;
     if (lazy < 0 || lazy > kMaxLazy) {
       getOperation()->emitError() << "option 'lazy': expected 0 to " << kMaxLazy

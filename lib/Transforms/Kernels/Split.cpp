@@ -64,7 +64,7 @@ private:
   FoldOp fold;
   FinalizeOp finalize;
   SmallVector<AffineMap> stateMaps;
-  /// Destinations for the states of all segments; then those states.
+  /// Destinations for the states of all splits; then those states.
   SmallVector<Value> partials;
   /// The merged states, where the finalisation is a kernel of its own.
   SmallVector<Value> merged;
@@ -79,7 +79,7 @@ ScheduleAttr Splitter::scheduleOf(CascadeOp cascade) {
   return chooseSchedule(cascade, getTargetOf(kernel), request);
 }
 
-/// A map over the dims and the number of the segment, which comes last.
+/// A map over the dims and the number of the split, which comes last.
 AffineMap Splitter::withPart(AffineMap map) {
   return AffineMap::get(map.getNumDims() + 1, 0, map.getResults(),
                         b.getContext());
@@ -166,7 +166,7 @@ static SmallVector<Value> launched(LaunchOp launch, ArrayRef<Value> arguments) {
   return result;
 }
 
-/// Host memory for the states of all segments, the segment's number first; or
+/// Host memory for the states of all splits, the split's number first; or
 /// for the merged one.
 LogicalResult Splitter::makePartials(bool isWhole) {
   b.setInsertionPoint(launch);
@@ -193,7 +193,7 @@ LogicalResult Splitter::makePartials(bool isWhole) {
   for (auto [map, v] : llvm::zip_equal(stateMaps, fold->getResults())) {
     SmallVector<OpFoldResult> sizes;
     if (!isWhole)
-      sizes.push_back(b.getIndexAttr(schedule.getParts()));
+      sizes.push_back(b.getIndexAttr(schedule.getSplits()));
     for (AffineExpr e : map.getResults()) {
       unsigned d = cast<AffineDimExpr>(e).getPosition();
       sizes.push_back(extentOf(d));
@@ -208,10 +208,10 @@ LogicalResult Splitter::makePartials(bool isWhole) {
   return success();
 }
 
-/// The kernel whose blocks fold a segment each, and, as a whole, merge them.
+/// The kernel whose blocks fold a split each, and, as a whole, merge them.
 LogicalResult Splitter::makeFolding(bool isWhole) {
   SmallVector<Value> used = fromOutside({fold});
-  Made made = begin(isWhole ? "_states" : "_parts", launched(launch, used),
+  Made made = begin(isWhole ? "_states" : "_splits", launched(launch, used),
                     partials, used);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(&made.kernel.getBody().front());
@@ -255,7 +255,7 @@ LogicalResult Splitter::makeFolding(bool isWhole) {
   }
   made.kernel.setScheduleAttr(ScheduleAttr::get(
       b.getContext(), ScheduleKind::Split, grid, tiles, schedule.getStream(),
-      schedule.getReason(), schedule.getParts(), schedule.getLazy(),
+      schedule.getReason(), schedule.getSplits(), schedule.getLazy(),
       schedule.getHints()));
   if (isWhole)
     made.kernel->setAttr(kMergesInLaunch, b.getUnitAttr());
@@ -315,10 +315,10 @@ CascadeOp Splitter::makeMergingCascade(Made &made, size_t firstState) {
   Block &body = made.kernel.getBody().front();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(&body);
-  // Every state of every segment is an operand: the segment's number is fixed.
+  // Every state of every split is an operand: the split's number is fixed.
   SmallVector<Value> operands;
   SmallVector<AffineMap> maps;
-  for (int64_t p = 0; p < schedule.getParts(); ++p)
+  for (int64_t p = 0; p < schedule.getSplits(); ++p)
     for (auto [i, map] : llvm::enumerate(stateMaps)) {
       operands.push_back(body.getArgument(firstState + i));
       maps.push_back(map.insertResult(b.getAffineConstantExpr(p), 0));
@@ -347,7 +347,7 @@ CascadeOp Splitter::makeMergingCascade(Made &made, size_t firstState) {
   b.setInsertionPointToStart(&block);
   unsigned k = stateMaps.size();
   SmallVector<SmallVector<Value>> parts;
-  for (int64_t p = 0; p < schedule.getParts(); ++p)
+  for (int64_t p = 0; p < schedule.getSplits(); ++p)
     parts.emplace_back(block.getArguments().slice(p * k, k));
   SmallVector<Value> state = mergeParts(parts, made.mapping);
   if (isMap())

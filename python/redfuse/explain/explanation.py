@@ -64,7 +64,7 @@ class Recorder:
         return self._named(launch.attributes[name].value)
 
     def _named(self, name: str) -> dict | None:
-        names = (name, name.removesuffix("_parts").removesuffix("_states"))
+        names = (name, name.removesuffix("_splits").removesuffix("_states"))
         return next((k for k in self.kernels if k.get("name") in names), None)
 
     def _shared(self, module: Any) -> None:
@@ -180,9 +180,9 @@ def _unsplit(names: list[str]) -> list[str]:
     """Kernel names with the kernels of one split fold as one."""
     result = []
     for name in names:
-        ends = [end for end in ("_parts", "_states", "_merge", "_map") if name.endswith(end)]
+        ends = [end for end in ("_splits", "_states", "_merge", "_map") if name.endswith(end)]
         base = name.removesuffix(ends[0]) if ends else name
-        name = base if {f"{base}_parts", f"{base}_states"} & set(names) else name
+        name = base if {f"{base}_splits", f"{base}_states"} & set(names) else name
         if name not in result:
             result.append(name)
     return result
@@ -264,8 +264,8 @@ def _schedule(cascade: Any, names: list[str]) -> dict:
         "tile": {n: size for n, size in zip(names, schedule.tiles, strict=False) if size},
         "stream": [names[d] for d in stream],
     }
-    if schedule.parts:
-        found["parts"] = schedule.parts
+    if schedule.splits:
+        found["splits"] = schedule.splits
     if schedule.reason:
         found["reason"] = schedule.reason
     return found

@@ -112,10 +112,10 @@ def plan_text(plan: Mapping[str, Any]) -> str:
         who = f"{count} warpgroup{'s' if count > 1 else ''}"
     left = " and ".join(plan["left"])
     text = f"{plan['kind']} by {who}, tiles {tiles}, left operands {left}"
-    if plan["split"] > 1:
-        text += f", {plan['split']} blocks share sums"
-    if plan["segments"] > 1:
-        text += f", {plan['segments']} segments"
+    if plan["sum_splits"] > 1:
+        text += f", {plan['sum_splits']} blocks share sums"
+    if plan["splits"] > 1:
+        text += f", {plan['splits']} splits"
     if plan["cluster"] > 1:
         text += f" in clusters of {plan['cluster']}"
     return text

@@ -20,7 +20,7 @@ WGMMA, MMA_SYNC, REGISTERS = "wgmma", "mma_sync", "registers"
 TOGETHER: dict[str, tuple[Mapping[str, Hint], ...]] = {
     WGMMA: (
         {"blocks": 2, "columns": 64, "rows": 64}, {"blocks": 2, "ahead": 1},
-        {"split": 8, "cluster": 8}, {"split": 16, "cluster": 1},
+        {"splits": 8, "cluster": 8}, {"splits": 16, "cluster": 1},
     ),
     MMA_SYNC: (),
     REGISTERS: (
@@ -34,7 +34,7 @@ TOGETHER: dict[str, tuple[Mapping[str, Hint], ...]] = {
 @dataclasses.dataclass(frozen=True)
 class Use:
     """What to try of a hint, for a kind of kernel. folds: it changes nothing where nothing is
-    folded. unsplit: nor for segments of a fold."""
+    folded. unsplit: nor for splits of a fold."""
 
     values: tuple[Hint, ...]
     folds: bool

@@ -9,7 +9,7 @@ from typing import Any
 from ..attributes import Schedule
 from ..errors import ArgumentError
 
-MOST_PARTS = 256  # their merges are spelled out
+MOST_SPLITS = 256  # their merges are spelled out
 DYNAMIC = 1 << 12  # what a dynamic extent is taken for
 BY_NAME = "chosen by name"  # the reason of what no model chose
 
@@ -44,9 +44,9 @@ def pin(module: Any, texts: Sequence[str]) -> None:
         except ArgumentError as error:
             raise ArgumentError(f"option 'schedules': {error}") from None
         tiles = schedule.tiles
-        if schedule.parts > MOST_PARTS:
+        if schedule.splits > MOST_SPLITS:
             raise ArgumentError(
-                f"option 'schedules': {text} has {schedule.parts} parts, at most {MOST_PARTS}"
+                f"option 'schedules': {text} has {schedule.splits} splits, at most {MOST_SPLITS}"
             )
         extents = extents_of(op)
         if len(tiles) != len(extents):

@@ -1,5 +1,5 @@
 """What a tuner may try for a cascade: other kinds of schedule, and from a schedule its neighbours,
-which differ in one tile, number of parts or hint. The cost model gives the starting points; what
+which differ in one tile, number of splits or hint. The cost model gives the starting points; what
 leaves most of the machine idle, or makes more blocks than pay, is not tried."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from . import schedules
 from .hints import hinted
 from .schedules import cascades, extents_of
 
-PARTS = (2, 4, 8, 16, 32, 64)
+SPLITS = (2, 4, 8, 16, 32, 64)
 _LEAST_BUSY = 0.25  # of the units that the model's own choice keeps busy
 _MOST_BLOCKS = 64  # a unit, where the model has fewer
 
@@ -39,7 +39,7 @@ class Place:
         count = 1
         for dim in schedule.grid:
             count *= math.ceil(self.extents[dim] / max(1, schedule.tiles[dim]))
-        return count * max(1, schedule.parts)
+        return count * max(1, schedule.splits)
 
     def is_worth_trying(self, schedule: Schedule) -> bool:
         """Whether its blocks keep the units busy, and are not too many to pay for their start,
@@ -55,7 +55,7 @@ class Place:
         """Schedules that differ from this one in one choice, and the name of that choice.
         kernel: the kind that it becomes (see ``hints``)."""
         yield from hinted(schedule, kernel)
-        for what, one in (*self._tiles(schedule), *_parts(schedule)):
+        for what, one in (*self._tiles(schedule), *_splits(schedule)):
             if one != schedule and self.is_worth_trying(one):
                 yield what, one
 
@@ -72,8 +72,8 @@ class Place:
 
 def _parts(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
     if schedule.kind == "split":
-        for number in PARTS:
-            yield "parts", dataclasses.replace(schedule, parts=number)
+        for number in SPLITS:
+            yield "splits", dataclasses.replace(schedule, splits=number)
 
 
 def _busy(blocks: int, units: int) -> float:
@@ -112,9 +112,9 @@ class _Module:
 
 def _requests(options: Options) -> Sequence[list[str]]:
     own = [] if options.schedule == "auto" else [f"kind={options.schedule}"]
-    if options.parts:
-        own.append(f"parts={options.parts}")
+    if options.splits:
+        own.append(f"splits={options.splits}")
     if own:
         return [own]
-    split = [["kind=split"], *(["kind=split", f"parts={n}"] for n in PARTS)]
+    split = [["kind=split"], *(["kind=split", f"splits={n}"] for n in SPLITS)]
     return [[], ["kind=resident"], ["kind=stream"], *split]

@@ -58,7 +58,7 @@ def device_name(target: str) -> str:
 
 def may_apply(options: Options) -> bool:
     """Whether these options leave the choice of schedules open."""
-    chosen = options.schedules or options.schedule != "auto" or options.parts
+    chosen = options.schedules or options.schedule != "auto" or options.splits
     return options.tuned and options.fuse and not chosen and not options.deterministic
 
 

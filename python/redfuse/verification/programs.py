@@ -23,7 +23,7 @@ FACTOR = 8.0  # How many times the unfused program's own error a fused one may s
 _LENGTHS = (37, 1, 0)  # Of dynamic extents.
 _TILES = (16, 7)
 _ILL_POSED = "rounding decides: the exact result changes altogether with the data's last bits"
-_PARTS = (2, 5)  # of split folds in these tiles
+_SPLITS = (2, 5)  # of split folds in these tiles
 _SLAB = 1 << 20  # elements that are compared at once
 _EXACT = ("zeros", "ties", "all equal")  # data that is equal, or far apart
 
@@ -78,13 +78,13 @@ def _compiled(source: Any, options: Options) -> Any:
 
 def _variants(source: Any, options: Options) -> Iterator[tuple[str, Any]]:
     """The executables to compare: as compiled, resident, streamed and split, the latter also in
-    odd tiles and parts. Those that come to the same are compared once."""
+    odd tiles and splits. Those that come to the same are compared once."""
     made: dict[str, Any] = {}
 
-    def compiled(schedule: str, tiles: Sequence[int] = (), parts: int = 0) -> Any:
-        parts = (parts or options.parts) if schedule in ("auto", "split") else 0
+    def compiled(schedule: str, tiles: Sequence[int] = (), splits: int = 0) -> Any:
+        splits = (splits or options.splits) if schedule in ("auto", "split") else 0
         lazy = options.lazy if schedule != "resident" else 0
-        wanted = dataclasses.replace(options, schedule=schedule, parts=parts, lazy=lazy)
+        wanted = dataclasses.replace(options, schedule=schedule, splits=splits, lazy=lazy)
         try:
             exe = _tiled(source, wanted, tiles) if tiles else _compiled(source, wanted)
         except Error:
@@ -99,19 +99,19 @@ def _variants(source: Any, options: Options) -> Iterator[tuple[str, Any]]:
         exe = compiled(schedule)
         if exe is not None:
             yield schedule, exe
-    for schedule, parts in (("stream", (0, 0)), ("split", _PARTS)):
+    for schedule, splits in (("stream", (0, 0)), ("split", _SPLITS)):
         found = next((e for e in made.values() if f"'kind': '{schedule}'" in str(e.explanation)),
                      None)  # fmt: skip
         kernels = found.explanation["kernels"] if found is not None else []
         if len(kernels) != 1 or len(kernels[0]["cascades"]) != 1:
             continue
         names = [dim["name"] for dim in kernels[0]["cascades"][0]["dims"]]
-        for tile, count in zip(_TILES, parts, strict=True):
+        for tile, count in zip(_TILES, splits, strict=True):
             tiles = [tile if n in kernels[0]["schedule"].get("stream", []) else 0 for n in names]
             exe = compiled(schedule, tiles, count)
             if exe is not None:
                 how = f"{schedule}, tiles of {tile}"
-                yield f"{how}, {count} parts" if count else how, exe
+                yield f"{how}, {count} splits" if count else how, exe
 
 
 def _tiled(source: Any, options: Options, tiles: Sequence[int]) -> Any:

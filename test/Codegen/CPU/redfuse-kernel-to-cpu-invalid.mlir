@@ -33,7 +33,7 @@ func.func @main(%o: memref<24xf32>) {
 #r = affine_map<(i, j) -> (i)>
 // expected-error @below {{has a split schedule without the dim of its parts}}
 redfuse.kernel @partless attributes {num_inputs = 1 : i64,
-    schedule = #redfuse.schedule<split, tiles = [0, 4], stream = [1], parts = 2>} {
+    schedule = #redfuse.schedule<split, tiles = [0, 4], stream = [1], splits = 2>} {
 ^bb0(%x: tensor<2x8xf32>, %init: tensor<2xf32>):
   %0 = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>, identities = [0xFF800000 : f32]}
       ins(%x : tensor<2x8xf32>) outs(%init : tensor<2xf32>)

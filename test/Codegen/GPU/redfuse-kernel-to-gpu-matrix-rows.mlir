@@ -26,7 +26,7 @@ func.func @few_rows(%q: memref<8x64xbf16>, %k: memref<4096x64xbf16>, %v: memref<
   return
 }
 redfuse.kernel @few_rows_0 attributes {num_inputs = 3 : i64,
-    schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1], hints = {cluster = 8, split = 8}>} {
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [16, 128, 0, 0], stream = [1], hints = {cluster = 8, splits = 8}>} {
 ^bb0(%q: tensor<8x64xbf16>, %k: tensor<4096x64xbf16>, %v: tensor<4096x64xbf16>, %init: tensor<8x64xbf16>):
   %r0 = tensor.empty() : tensor<8xf32>
   %o0 = tensor.empty() : tensor<8x64xf32>

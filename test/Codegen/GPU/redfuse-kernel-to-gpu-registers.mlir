@@ -149,7 +149,7 @@ func.func @split(%x: memref<2x262144xf32>, %out: memref<2xf32>) {
   return
 }
 redfuse.kernel @split_0 attributes {num_inputs = 1 : i64, redfuse.merges_in_launch,
-    schedule = #redfuse.schedule<split, grid = [0], tiles = [1, 4096], stream = [1], parts = 16>} {
+    schedule = #redfuse.schedule<split, grid = [0], tiles = [1, 4096], stream = [1], splits = 16>} {
 ^bb0(%x: tensor<2x262144xf32>, %init: tensor<2xf32>):
   %m0 = tensor.empty() : tensor<2xf32>
   %st = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>,

@@ -5,7 +5,7 @@
 
 // CHECK: error: 'redfuse.kernel' op has a split schedule, but no fold that is finalised
 redfuse.kernel @k attributes {num_inputs = 1 : i64,
-    schedule = #redfuse.schedule<split, grid = [0], tiles = [8, 16], stream = [1], parts = 4>} {
+    schedule = #redfuse.schedule<split, grid = [0], tiles = [8, 16], stream = [1], splits = 4>} {
 ^bb0(%x: tensor<64x80xf32>, %init: tensor<64xf32>):
   %e = tensor.empty() : tensor<64xf32>
   %s = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>, identities = [0.0 : f32]}

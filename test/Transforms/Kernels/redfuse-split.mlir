@@ -5,8 +5,8 @@
 
 // Every block of the first kernel folds a segment; the second merges four states as a tree, (0 1)
 // and (2 3) first, and finalises.
-// CHECK-LABEL: redfuse.kernel @k_parts
-// CHECK-SAME:    schedule = #redfuse.schedule<split, grid = [0, 2], tiles = [8, 16, 1], stream = [1], parts = 4
+// CHECK-LABEL: redfuse.kernel @k_splits
+// CHECK-SAME:    schedule = #redfuse.schedule<split, grid = [0, 2], tiles = [8, 16, 1], stream = [1], splits = 4
 // CHECK:       ^bb0(%[[X:.*]]: tensor<64x80xf32>, %[[P:.*]]: tensor<4x64xf32>):
 // CHECK:         %[[E:.*]] = tensor.empty() : tensor<64xf32>
 // CHECK:         %[[S:.*]] = redfuse.fold {{.*}} ins(%[[X]] : {{.*}}) outs(%[[E]] :
@@ -24,7 +24,7 @@
 // CHECK-NEXT:      %[[Q:.*]] = math.sqrt %[[T]]
 // CHECK-NEXT:      redfuse.yield %[[Q]]
 redfuse.kernel @k attributes {num_inputs = 1 : i64,
-    schedule = #redfuse.schedule<split, grid = [0], tiles = [8, 16], stream = [1], parts = 4>} {
+    schedule = #redfuse.schedule<split, grid = [0], tiles = [8, 16], stream = [1], splits = 4>} {
 ^bb0(%x: tensor<64x80xf32>, %init: tensor<64xf32>):
   %e = tensor.empty() : tensor<64xf32>
   %s = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>, identities = [0.0 : f32]}
@@ -49,7 +49,7 @@ redfuse.kernel @k attributes {num_inputs = 1 : i64,
 
 // CHECK-LABEL: func.func @one
 // CHECK:         %[[P:.*]] = tensor.empty() : tensor<4x64xf32>
-// CHECK:         %[[S:.*]] = redfuse.launch @k_parts ins(%{{.*}} : tensor<64x80xf32>) outs(%[[P]] :
+// CHECK:         %[[S:.*]] = redfuse.launch @k_splits ins(%{{.*}} : tensor<64x80xf32>) outs(%[[P]] :
 // CHECK:         %[[R:.*]] = redfuse.launch @k_merge ins(%[[S]] : tensor<4x64xf32>) outs(%{{.*}} : tensor<64xf32>)
 // CHECK:         return %[[R]]
 func.func @one(%x: tensor<64x80xf32>, %o: tensor<64xf32>) -> tensor<64xf32> {
@@ -58,7 +58,7 @@ func.func @one(%x: tensor<64x80xf32>, %o: tensor<64xf32>) -> tensor<64xf32> {
 }
 
 // A result with the folded dim: the merged state goes to memory, and a map follows.
-// CHECK-LABEL: redfuse.kernel @m_parts
+// CHECK-LABEL: redfuse.kernel @m_splits
 // CHECK-LABEL: redfuse.kernel @m_merge
 // CHECK:         outs(%{{.*}} : tensor<64xf32>)
 // CHECK-LABEL: redfuse.kernel @m_map
@@ -66,7 +66,7 @@ func.func @one(%x: tensor<64x80xf32>, %o: tensor<64xf32>) -> tensor<64xf32> {
 // CHECK:       ^bb0(%[[X:.*]]: tensor<64x80xf32>, %[[S:.*]]: tensor<64xf32>, %[[O:.*]]: tensor<64x80xf32>):
 // CHECK:         redfuse.cascade {{.*}} ins(%[[X]], %[[S]] :
 redfuse.kernel @m attributes {num_inputs = 1 : i64,
-    schedule = #redfuse.schedule<split, grid = [0], tiles = [8, 16], stream = [1], parts = 2>} {
+    schedule = #redfuse.schedule<split, grid = [0], tiles = [8, 16], stream = [1], splits = 2>} {
 ^bb0(%x: tensor<64x80xf32>, %init: tensor<64x80xf32>):
   %e = tensor.empty() : tensor<64xf32>
   %s = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>, identities = [0.0 : f32]}
@@ -91,7 +91,7 @@ redfuse.kernel @m attributes {num_inputs = 1 : i64,
 }
 
 // CHECK-LABEL: func.func @two
-// CHECK:         redfuse.launch @m_parts
+// CHECK:         redfuse.launch @m_splits
 // CHECK:         %[[S:.*]] = redfuse.launch @m_merge
 // CHECK:         %[[R:.*]] = redfuse.launch @m_map ins(%{{.*}}, %[[S]] :
 // CHECK:         return %[[R]]

@@ -178,7 +178,7 @@ def test_a_bundle_is_compiled_already(program: Path, tmp_path: Path) -> None:
     assert redfuse("compile", program, "-o", path).returncode == 0
     assert redfuse("explain", path, "--target", "cpu").returncode == 0
     for arguments, word in (
-        (["explain", path, "-O", "parts=2"], "a bundle, which is compiled already"),
+        (["explain", path, "-O", "splits=2"], "a bundle, which is compiled already"),
         (["run", path, "--no-fuse"], "a bundle, which is compiled already"),
         (
             ["explain", path, "--target", "cuda:sm_90a"],

@@ -141,7 +141,7 @@ def test_verifier_speaks_through_python(context):
         rf.Schedule("resident"),
         rf.Schedule("map", grid=(0, 1), tiles=(1, 64)),
         rf.Schedule("stream", (0, 1), (1, 64, 256, 0, 0), (2,), "fits l1, so says the model"),
-        rf.Schedule("split", (0,), (1, 64), (1,), "so, lazy = 3", parts=4, lazy=8),
+        rf.Schedule("split", (0,), (1, 64), (1,), "so, lazy = 3", splits=4, lazy=8),
         rf.Schedule(
             "stream", (0,), (1, 64), (1,), ", hints = {rows = 9}", hints=(("operand", "shared"),)
         ),

@@ -52,7 +52,7 @@ def test_how_a_kernel_runs_on_matrix_units_is_told(tmp_path: Path) -> None:
     path.write_text(programs.attention(4, 32, 256, 1024, 64, "bf16"))
     ir, plan, text = plan_of(path)
     assert "redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 2," in ir
-    assert plan["kind"] == "wgmma" and plan["row_dim"] == "i2" and plan["segments"] == 1
+    assert plan["kind"] == "wgmma" and plan["row_dim"] == "i2" and plan["splits"] == 1
     assert plan["tiles"]["i2"] == plan["groups"] * plan["group_rows"]
     assert (
         plan["left"] == ["kept", "packed"]
@@ -82,7 +82,7 @@ def test_largest_hints_are_bounded_by_what_there_is(tmp_path: Path) -> None:
     path.write_text(programs.attention(4, 32, 256, 1024, 64, "bf16"))
     hints = (
         "ahead = 1024, cached = 1024, cluster = 16, columns = 128, threshold = 16, rows = 192, "
-        "stages = 1024, split = 1024, step = 1024"
+        "stages = 1024, splits = 1024, step = 1024"
     )
     schedule = (
         "#redfuse.schedule<stream, grid = [0, 1, 2], tiles = [1, 1, 32, 0, 128, 0], stream = [4], "
@@ -91,7 +91,7 @@ def test_largest_hints_are_bounded_by_what_there_is(tmp_path: Path) -> None:
     _, plan, _ = plan_of(path, schedules=(schedule,))
     assert (
         plan["groups"] == 3
-        and plan["segments"] == 1
+        and plan["splits"] == 1
         and plan["stages"] == 8
         and plan["threshold"] == 16
     )

@@ -335,7 +335,7 @@ def test_split(name: str, tmp_path: Path) -> None:
     """The last block to finish merges, whichever it is, and leaves the counters as they were."""
     path = tmp_path / "program.mlir"
     path.write_text(ROWS[name])
-    options = {"cache": False, "schedule": "split", "parts": 5}
+    options = {"cache": False, "schedule": "split", "splits": 5}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     inputs = random_inputs(exe.signature, 1)
     expected = Reference(path)(*inputs)
@@ -368,11 +368,11 @@ func.func @main(%x: tensor<5x4xf32>) -> tensor<5xf32> {
     assert cuda.fake_calls(b"cuMemcpyHtoDAsync_v2") == before + 1
 
 
-@pytest.mark.parametrize("parts", [3, 5])
-def test_steps_that_reduce_another_dim(parts: int) -> None:
+@pytest.mark.parametrize("splits", [3, 5])
+def test_steps_that_reduce_another_dim(splits: int) -> None:
     """A step of a fold reduces a dim whose threads are those of the streamed one."""
     path = Path(__file__).parents[2] / "fuzz" / "found" / "sum_of_all_in_each_segment.mlir"
-    options = {"cache": False, "schedule": "split", "parts": parts}
+    options = {"cache": False, "schedule": "split", "splits": splits}
     exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
     verify(path, exe, random_inputs(exe.signature, 2), None)
 

@@ -69,7 +69,7 @@ CASES = {
     "three": (1, 1, 384, 400, 128, "none", 1, 4, {"hints": {"rows": 192}}),
     "three-dynamic": (1, 2, 500, 500, 64, "causal", 1, 4, {"hints": {"rows": 192}, "blocks": 2}),
     "resident": (1, 2, 256, 256, 64, "causal", 2, 1, {"hints": {"operand": "shared"}, "blocks": 1}),
-    "few-half": (1, 16, 1, 1024, 64, "none", 1, 1, {"hints": {"blocks": 2, "split": 4}}),
+    "few-half": (1, 16, 1, 1024, 64, "none", 1, 1, {"hints": {"blocks": 2, "splits": 4}}),
     "few-cluster": (
         2,
         12,
@@ -79,7 +79,7 @@ CASES = {
         "none",
         2,
         1,
-        {"hints": {"split": 8, "cluster": 8, "columns": 64}},
+        {"hints": {"splits": 8, "cluster": 8, "columns": 64}},
     ),
     "few-clusters": (
         1,
@@ -90,9 +90,9 @@ CASES = {
         "none",
         2,
         1,
-        {"hints": {"split": 8, "cluster": 4, "columns": 64, "blocks": 2}},
+        {"hints": {"splits": 8, "cluster": 4, "columns": 64, "blocks": 2}},
     ),
-    "rows-clusters": (1, 40, 3, 500, 64, "none", 2, 1, {"hints": {"split": 4, "cluster": 2}}),
+    "rows-clusters": (1, 40, 3, 500, 64, "none", 2, 1, {"hints": {"splits": 4, "cluster": 2}}),
     "few": (1, 8, 8, 512, 64, "none", 1, 1, {}),
 }
 
@@ -146,10 +146,10 @@ def test_attention(name: str, tmp_path: Path) -> None:
 
 # rows, length of the sum, columns, how many are kept; hints
 ROUTING = {
-    "whole": (70, 128, 40, 3, {"split": 1}),
-    "halves": (64, 320, 64, 8, {"split": 2}),
-    "eighths": (100, 576, 64, 6, {"rows": 128, "split": 8, "ahead": 2, "late": True}),
-    "wide": (33, 512, 128, 8, {"split": 4, "ahead": 8}),
+    "whole": (70, 128, 40, 3, {"splits": 1}),
+    "halves": (64, 320, 64, 8, {"splits": 2}),
+    "eighths": (100, 576, 64, 6, {"rows": 128, "splits": 8, "ahead": 2, "late": True}),
+    "wide": (33, 512, 128, 8, {"splits": 4, "ahead": 8}),
 }
 
 
@@ -197,7 +197,7 @@ def test_windows_of_rows_that_do_not_fill_a_tile(name: str, tmp_path: Path) -> N
 
 def clamped_logsumexp(rows: int, length: int, columns: int) -> str:
     """Of a product, doubled and clamped in bf16; the guard of its maximum is a constant of the kernel,
-    in the merge of segments, too."""
+    in the merge of splits, too."""
     p = Torch()
     x, w = p.argument(rows, length, dtype="bf16"), p.argument(length, columns, dtype="bf16")
     scores = p.clamp_min(p.mul(p.matmul(x, w), 2.0), -4.0)
@@ -213,7 +213,7 @@ def test_segments_of_what_is_computed_in_16_bits(
         clamped_logsumexp(rows, length, columns), target="cuda:sm_90a", options={"cache": False}
     )
     assert "wgmma.mma_async" in exe.asm
-    assert "segments = 1," not in exe.ir["plan"]
+    assert "splits = 1," not in exe.ir["plan"]
     rng = np.random.default_rng(rows)
     half = numpy_dtype("bf16")
     x = rng.integers(-1, 2, (rows, length)).astype(half)

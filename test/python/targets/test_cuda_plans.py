@@ -28,8 +28,8 @@ PLANS = {
     ),
     "static": (CAUSAL, "sm_90a", {"scheduler": "static", "late": "true", "threshold": 7}, 128, 96),
     "dynamic": (WIDE, "sm_90a", {"scheduler": "dynamic", "ahead": 3, "cached": 0, "stages": 4}, 128, 32),
-    "segments": (ONE, "sm_90a", {"segments": 5, "cluster": 1, "blocks": 1, "ahead": 0}, 64, 128),
-    "clusters": (ONE, "sm_90a", {"segments": 4, "cluster": 2, "blocks": 2, "threshold": 1}, 64, 80),
+    "splits": (ONE, "sm_90a", {"splits": 5, "cluster": 1, "blocks": 1, "ahead": 0}, 64, 128),
+    "clusters": (ONE, "sm_90a", {"splits": 4, "cluster": 2, "blocks": 2, "threshold": 1}, 64, 80),
     "mma-sync": (LONG, "sm_80", {"groups": 2, "group_rows": 64, "blocks": 1, "stages": 2}, 128, 16),
     "mma-sync-64": (WIDE, "sm_80", {"groups": 1, "group_rows": 64, "stages": 4, "threshold": 2}, 64, 48),
 }  # fmt: skip

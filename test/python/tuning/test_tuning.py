@@ -55,7 +55,7 @@ def rows_of(exe: redfuse.Executable) -> int:
         "map",
         'resident, grid = [0], tiles = [4, 0], reason = "fits, l1"',
         "stream, grid = [0, 1], tiles = [1, 64, 32], stream = [2], lazy = 3",
-        "split, grid = [0], tiles = [1, 64], stream = [1], parts = 7",
+        "split, grid = [0], tiles = [1, 64], stream = [1], splits = 7",
         "map, hints = {columns = 64, operand = shared, scheduler = dynamic}",
     ],
 )
@@ -107,7 +107,7 @@ def test_a_pinned_schedule_is_used() -> None:
         (["nonsense"], "is no schedule"),
         (["42 : i64"], "expected a #redfuse.schedule"),
         (["#redfuse.schedule<resident, grid = [0], tiles = [4]>"], "has 1 tiles, expected .* 2"),
-        (["#redfuse.schedule<split, tiles = [0, 4], stream = [1], parts = 3000>"], "at most 256"),
+        (["#redfuse.schedule<split, tiles = [0, 4], stream = [1], splits = 3000>"], "at most 256"),
         ([3], "expected texts"),
         ("x", "expected tuple or list"),
     ],
@@ -122,7 +122,7 @@ def test_what_is_no_schedule_of_the_program(given: object, message: str) -> None
     [
         "#redfuse.schedule<stream, grid = [1], tiles = [0, 4]>",  # a reduced dim
         "#redfuse.schedule<stream, grid = [0], tiles = [100000, 0]>",
-        "#redfuse.schedule<split, grid = [0], tiles = [4, 1], stream = [1], parts = 40>",
+        "#redfuse.schedule<split, grid = [0], tiles = [4, 1], stream = [1], splits = 40>",
     ],
 )
 def test_odd_schedules_are_refused_or_right(text: str) -> None:
@@ -163,8 +163,8 @@ def test_every_start_is_right_and_neighbours_differ() -> None:
 
 def test_options_bound_the_space() -> None:
     source = mlir_frontend.read(SOFTMAX)
-    (place,) = space.places(source, Options(schedule="split", parts=5), "cpu")
-    assert [(s.kind, s.parts) for s in place.starts] == [("split", 5)]
+    (place,) = space.places(source, Options(schedule="split", splits=5), "cpu")
+    assert [(s.kind, s.splits) for s in place.starts] == [("split", 5)]
 
 
 def test_idle_machines_are_not_tried() -> None:
@@ -193,7 +193,7 @@ class FakeWorker:
         held = Schedule.parse(texts[0])
         if held.kind == "stream":
             return {"error": "pruned: spills"}
-        return {"ms": float(held.tiles[0] + 100 * held.parts)}
+        return {"ms": float(held.tiles[0] + 100 * held.splits)}
 
     def close(self) -> None:
         pass
@@ -411,13 +411,13 @@ def test_a_decode_finds_segments_in_clusters(gpu: None, monkeypatch: pytest.Monk
     def ms(held: dict[str, Hint]) -> float | str:
         if held.get("columns") == 128:
             return "pruned: 400 bytes of registers are spilled"
-        base = 60.0 - 10 * (held.get("split") == 8) - 10 * (held.get("cluster") == 4)
+        base = 60.0 - 10 * (held.get("splits") == 8) - 10 * (held.get("cluster") == 4)
         return base - 15 * (held.get("blocks") == 2 and held.get("ahead") == 1)
 
     search = search_with(monkeypatch, "wgmma", ms)
     result = search(DECODE, 60)
     found = dict(Schedule.parse(result.schedules[0]).hints)
-    want = {"split": 8, "cluster": 4, "blocks": 2, "ahead": 1}
+    want = {"splits": 8, "cluster": 4, "blocks": 2, "ahead": 1}
     assert {name: found[name] for name in want} == want
     assert (result.ms, result.default_ms) == (25.0, 60.0)
     # What was pruned is remembered, with the rest of its hints.

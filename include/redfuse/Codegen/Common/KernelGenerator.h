@@ -30,7 +30,7 @@ struct KernelSpace {
 
 mlir::FailureOr<KernelSpace> analyseSpace(KernelOp kernel);
 
-/// Whether the kernel's blocks fold a segment each and the last one to finish
+/// Whether the kernel's blocks fold a split each and the last one to finish
 /// merges and finalises.
 inline bool mergesInLaunch(KernelOp kernel) {
   return kernel->hasAttr(kMergesInLaunch);
@@ -42,8 +42,8 @@ inline bool mergesInLaunch(KernelOp kernel, const KernelSpace &space) {
          space.schedule.getKind() == ScheduleKind::Split;
 }
 
-/// The iteration space of a kernel that has a tile whole: it folds all segments of it.
-KernelSpace mergeSegmentsOf(KernelOp kernel, const KernelSpace &space);
+/// The iteration space of a kernel that has a tile whole: it folds all splits of it.
+KernelSpace mergeSplitsOf(KernelOp kernel, const KernelSpace &space);
 
 /// A launch to generate code for: `name` is the function's. A kernel launched on
 /// buffers of several layouts has a function for each; launches on the same kinds of

@@ -44,7 +44,7 @@ Fragment FragmentEmitter::load(Value memref, AffineMap map, Fragment result) {
   auto type = cast<MemRefType>(memref.getType());
   size_t size = sizeOf(result);
   bool hasColumns = result.kind == Kind::Column || result.kind == Kind::Matrix;
-  // An odd start of a segment would separate neighbours.
+  // An odd start of a split would separate neighbours.
   if (hasColumns && hasPairs(map, result.dim, type) && !ends[result.dim]) {
     auto pair = VectorType::get({2}, type.getElementType());
     for (size_t i = 0; i < size; i += 2) {

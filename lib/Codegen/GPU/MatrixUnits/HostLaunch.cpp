@@ -126,7 +126,7 @@ Value HostLaunch::makeTensorMap(const MatrixTile &tile) {
                                 map, ValueRange(index(0)));
 }
 
-/// On the host: the states of all segments and a counter for each tile, or one for
+/// On the host: the states of all splits and a counter for each tile, or one for
 /// the scheduler.
 void HostLaunch::allocateStates(Value tiles) {
   auto make = [&](Type element, Value size) {

@@ -7,8 +7,8 @@
 #include "MmaSyncStep.h"
 #include "PingPong.h"
 #include "Producer.h"
-#include "SegmentMerge.h"
 #include "SplitMerge.h"
+#include "SumMerge.h"
 #include "WgmmaStep.h"
 
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
@@ -78,8 +78,8 @@ private:
                     rowSums};
   CascadeMainloop cascade{of, pipeline, products, sums, copies};
   Epilogue epilogue{of, storage, placement};
+  SumMerge sumMerge{of, storage, placement, epilogue};
   SplitMerge splitMerge{of, storage, placement, epilogue};
-  SegmentMerge segmentMerge{of, storage, placement, epilogue};
 };
 } // namespace
 
@@ -98,7 +98,7 @@ gpu::GPUFuncOp MatrixGenerator::makeFunction(gpu::GPUModuleOp module,
   func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   int64_t threads = plan.threads();
   func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
-  if (int64_t cluster = std::max(plan.split, plan.cluster); cluster > 1)
+  if (int64_t cluster = std::max(plan.sumSplits, plan.cluster); cluster > 1)
     func->setAttr("nvvm.cluster_dim",
                   b.getDenseI32ArrayAttr({int32_t(cluster), 1, 1}));
   if (int64_t registers = budgetOf(plan).whole)
@@ -183,7 +183,7 @@ void MatrixGenerator::takeRoles(bool movesRegisters,
 
 void MatrixGenerator::emitRoles() {
   takeRoles(
-      budgetOf(plan).whole && plan.split == 1,
+      budgetOf(plan).whole && plan.sumSplits == 1,
       [&] {
         byThread(0, [&] { producer.emit(); });
         if (plan.hasDynamicScheduler)
@@ -205,8 +205,8 @@ void MatrixGenerator::emitConsumers() {
 
 PipelineState MatrixGenerator::consumeFold(PipelineState ring) {
   DenseMap<unsigned, Fragment> states = fold.run(ring);
-  if (plan.segments > 1) {
-    segmentMerge.run(states);
+  if (plan.splits > 1) {
+    splitMerge.run(states);
     return ring;
   }
   placement.placeThread();
@@ -216,8 +216,8 @@ PipelineState MatrixGenerator::consumeFold(PipelineState ring) {
 
 PipelineState MatrixGenerator::consumeCascade(PipelineState ring) {
   ring = cascade.run(ring);
-  if (plan.split > 1)
-    splitMerge.store();
+  if (plan.sumSplits > 1)
+    sumMerge.store();
   else
     epilogue.storeResults();
   return ring;
@@ -243,7 +243,7 @@ void MatrixGenerator::emitMerge() {
         scheduler.forEachTile(
             /*isConsumer=*/true, [&](Value tile, PipelineState ring) {
               placement.place(tile, /*isConsumer=*/false);
-              splitMerge.merge();
+              sumMerge.merge();
               return ring;
             });
       });
@@ -264,7 +264,7 @@ void MatrixGenerator::run(gpu::GPUModuleOp module, StringRef name) {
     emitRoles();
   else
     emitWarps();
-  if (plan.split > 1)
+  if (plan.sumSplits > 1)
     emitMerge();
   host.emit(func);
 }

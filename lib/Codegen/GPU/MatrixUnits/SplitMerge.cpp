@@ -1,64 +1,67 @@
-//===- SplitMerge.cpp - partial sums of the blocks of a cluster -----------===//
+//===- SplitMerge.cpp - blocks with a split of the streamed dim each --===//
 #include "SplitMerge.h"
 
 using namespace mlir;
 using namespace redfuse;
 
-void SplitMerge::store() {
-  // All are done with the ring.
-  ptx.synchronize(1, 128 * plan.consumers);
-  Value t = arith::AndIOp::create(b, loc, emitter.lane, ptx.i32(3));
-  Value row = ptx.add(placement.rowOfWarp(),
-                      arith::ShRUIOp::create(b, loc, emitter.lane, ptx.i32(2)));
-  for (auto [p, product] : llvm::enumerate(plan.products)) {
-    const Fragment &sum = emitter.get(product.reduce.getResult(0));
-    int64_t stride = sums.stride(p);
-    Value at = ptx.add(ptx.add(storage.getTiles(), ptx.mul(row, stride)),
-                       ptx.mul(t, 8));
-    for (size_t i = 0; i < sum.values.size(); i += 2)
-      ptx.storePair(
-          at, sums.offset(p) + sum.rowOf(i) * 8 * stride + int64_t(i) / 4 * 32,
-          sum.values[i], sum.values[i + 1]);
-  }
-}
-
-void SplitMerge::merge() {
-  FragmentLayout rows{1, unsigned(2 * plan.split)};
+void SplitMerge::selectStep() {
   emitter.values.clear();
   emitter.select(plan.step, *of.stepSets);
-  Value own = toWord(of.block.rank);
-  Value row = placement.takeRows(rows, ptx.mul(own, plan.rows() / plan.split));
-  Value t =
-      arith::AndIOp::create(b, loc, emitter.lane, ptx.i32(rows.lanes - 1));
-  SmallVector<Value> read;
-  for (auto [p, product] : llvm::enumerate(plan.products)) {
-    Fragment sum;
-    sum.kind = Fragment::Kind::Matrix;
-    sum.rows = rows.rows;
-    sum.dim = product.n;
-    Value at =
-        ptx.add(ptx.add(storage.getTiles(), ptx.mul(row, sums.stride(p))),
-                ptx.mul(t, 8));
-    SmallVector<SmallVector<Value>> parts(plan.split);
-    SmallVector<Value> there;
-    for (int64_t s = 0; s < plan.split; ++s)
-      there.push_back(ptx.addressIn(at, b.getI64IntegerAttr(s)));
-    // Of all blocks in turn, so that they do not all wait for one.
-    for (size_t i = 0, n = emitter.sizeOf(sum); i < n; i += 2) {
-      int64_t offset = sums.offset(p) + int64_t(i) * rows.lanes * 4;
-      for (int64_t s = 0; s < plan.split; ++s)
-        llvm::append_range(parts[s], ptx.loadPair(there[s], offset));
-    }
-    // Always in the same order.
-    sum.values = parts[0];
-    for (ArrayRef<Value> part : ArrayRef(parts).drop_front())
-      for (auto [x, y] : llvm::zip_equal(sum.values, part))
-        x = arith::AddFOp::create(b, loc, x, y);
-    llvm::append_range(read, sum.values);
-    emitter.values[product.reduce.getResult(0)] = sum;
-  }
-  // Sums are there when all is read.
-  ptx.finishReads(read);
-  ptx.startLeaving();
-  epilogue.storeResults();
+}
+
+void SplitMerge::inBranch(Value condition, function_ref<void()> body) {
+  when(condition, [&] {
+    selectStep();
+    body();
+  });
+}
+
+void SplitMerge::run(const DenseMap<unsigned, Fragment> &own) {
+  FragmentLayout before = emitter.layout;
+  if (plan.cluster == 1)
+    mergeInWorkspace(own);
+  else
+    mergeInClusters(own);
+  emitter.layout = before;
+}
+
+void SplitMerge::mergeInWorkspace(const DenseMap<unsigned, Fragment> &own) {
+  workspace.store(own);
+  inBranch(workspace.count(), [&] {
+    placement.takeRows(states.layoutOfTile(), Value());
+    epilogue.finalize(workspace.load());
+  });
+}
+
+void SplitMerge::mergeInClusters(const DenseMap<unsigned, Fragment> &own) {
+  exchange.send(own);
+  int64_t rows = states.rowsOfMerge();
+  FragmentLayout ofMerge = states.layoutOfMerge();
+  int64_t ofWarp = 32 / ofMerge.lanes;
+  Value number = toWord(of.block.inCluster);
+  selectStep();
+  Value row = placement.takeRows(ofMerge, Value());
+  // Other warps have no rows.
+  Value hasRows =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, of.ids.warp,
+                            ptx.i32(4 + rows / ofWarp));
+  placement.takeRows(ofMerge, ptx.mul(number, rows));
+  bool isAll = plan.groups() == 1;
+  inBranch(hasRows, [&] {
+    ptx.wait(storage.receivedBarrier(), ptx.i32(0));
+    SmallVector<StateMerge::States> parts;
+    for (int64_t i = 0; i < plan.cluster; ++i)
+      parts.push_back(exchange.load(row, i));
+    DenseMap<unsigned, Fragment> merged;
+    for (auto [s, state] : llvm::enumerate(stateMerge.merge(std::move(parts))))
+      merged[s] = state;
+    if (isAll)
+      epilogue.finalize(merged);
+    else
+      workspace.store(merged);
+  });
+  if (!isAll)
+    inBranch(workspace.count(), [&] {
+      inBranch(hasRows, [&] { epilogue.finalize(workspace.load()); });
+    });
 }

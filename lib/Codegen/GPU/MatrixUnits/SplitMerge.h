@@ -1,36 +1,40 @@
-//===- SplitMerge.h - partial sums of the blocks of a cluster ---*- C++ -*-===//
-//
-// Partial sums take the ring's memory after every consumer warp of the block is done
-// with it, are read after all blocks of the cluster have stored theirs, and no block
-// ends before all have read.
-//
-//===----------------------------------------------------------------------===//
+//===- SplitMerge.h - blocks with a split of the streamed dim each *- C++ -*-===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_SPLITMERGE_H
 #define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_SPLITMERGE_H
 
-#include "Epilogue.h"
+#include "ClusterExchange.h"
+#include "StateWorkspace.h"
 
 namespace redfuse {
 
-/// Blocks, one cluster, that have a part of the sums of a tile of results each.
+/// The blocks of a cluster merge their states through shared memory, a part of the
+/// rows each; where there are several clusters, or none, every block stores what it
+/// has, and the last one reads that of all, in the order of splits, and merges it.
 class SplitMerge : KernelPart {
 public:
   SplitMerge(MatrixKernel &of, SharedStorage &storage, TilePlacement &placement,
              Epilogue &epilogue)
       : KernelPart(of), storage(storage), placement(placement),
-        epilogue(epilogue), sums(of.plan) {}
+        epilogue(epilogue), stateMerge(of), exchange(of, storage, stateMerge),
+        workspace(of, storage, stateMerge, epilogue),
+        states(of.plan, of.space) {}
 
-  /// Where the others read them.
-  void store();
-  /// Every block of the cluster finishes a part of the rows, in a layout in which
-  /// all of its warps have some.
-  void merge();
+  /// And finishes the tile.
+  void run(const llvm::DenseMap<unsigned, Fragment> &own);
 
 private:
+  void selectStep();
+  void inBranch(mlir::Value condition, llvm::function_ref<void()> body);
+  void mergeInWorkspace(const llvm::DenseMap<unsigned, Fragment> &own);
+  void mergeInClusters(const llvm::DenseMap<unsigned, Fragment> &own);
+
   SharedStorage &storage;
   TilePlacement &placement;
   Epilogue &epilogue;
-  PartialSumLayout sums;
+  StateMerge stateMerge;
+  ClusterExchange exchange;
+  StateWorkspace workspace;
+  StateLayout states;
 };
 
 } // namespace redfuse

@@ -1,4 +1,4 @@
-//===- StateWorkspace.cpp - states of segments in global memory -----------===//
+//===- StateWorkspace.cpp - states of splits in global memory -----------===//
 #include "StateWorkspace.h"
 
 #include "redfuse/Codegen/GPU/Common/BlockCounters.h"
@@ -89,10 +89,10 @@ DenseMap<unsigned, Fragment> StateWorkspace::load() {
   };
   if (some < groups)
     take(emitFor(b, loc, index(some), index(groups), index(some), list,
-                 [&](Value segment, ValueRange carried) {
+                 [&](Value split, ValueRange carried) {
                    take(carried);
                    SmallVector<StateMerge::States> parts =
-                       loadSome(segment, some);
+                       loadSome(split, some);
                    StateMerge::States next =
                        merge.merge({total, merge.merge(std::move(parts))});
                    SmallVector<Value> values;

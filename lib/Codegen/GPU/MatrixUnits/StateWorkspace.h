@@ -1,4 +1,4 @@
-//===- StateWorkspace.h - states of segments in global memory ---*- C++ -*-===//
+//===- StateWorkspace.h - states of splits in global memory ---*- C++ -*-===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_STATEWORKSPACE_H
 #define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_STATEWORKSPACE_H
 
@@ -19,7 +19,7 @@ public:
   /// Counts what the block has stored; whether all others have stored theirs, which can
   /// be read then.
   mlir::Value count();
-  /// The states of all clusters, in the order of segments, in the current layout.
+  /// The states of all clusters, in the order of splits, in the current layout.
   llvm::DenseMap<unsigned, Fragment> load();
 
 private:

@@ -41,15 +41,15 @@ struct WalkIndices {
 };
 } // namespace
 
-/// Where the streamed dim starts and ends for a block with a segment of it.
-void StreamRanges::placeSegment() {
+/// Where the streamed dim starts and ends for a block with a split of it.
+void StreamRanges::placeSplit() {
   unsigned d = *plan.stream;
   begin = index(0);
-  if (plan.segments > 1) {
+  if (plan.splits > 1) {
     // Whole tiles of it.
     int64_t tile = plan.tileOf(d),
             steps = llvm::divideCeil(
-                llvm::divideCeil(space.staticExtents[d], tile), plan.segments);
+                llvm::divideCeil(space.staticExtents[d], tile), plan.splits);
     begin = arith::MulIOp::create(b, loc, of.block.rank, index(steps * tile));
     end = arith::MinUIOp::create(
         b, loc, emitter.extents[d],
@@ -58,7 +58,7 @@ void StreamRanges::placeSegment() {
   }
   if (space.schedule.getKind() != ScheduleKind::Split)
     return;
-  // The block's own segment; the last ones may be short, or empty.
+  // The block's own split; the last ones may be short, or empty.
   unsigned part = space.schedule.getGrid().back();
   Value size = arith::CeilDivUIOp::create(b, loc, emitter.extents[d],
                                           emitter.extents[part]);
@@ -208,19 +208,19 @@ Value SumRanges::count(const MatrixProduct &product) {
       arith::ConstantIndexOp::create(b, loc, kSumTile));
   for (unsigned d : product.outerSums)
     count = b.createOrFold<arith::MulIOp>(loc, count, emitter.extents[d]);
-  if (plan.split == 1)
+  if (plan.sumSplits == 1)
     return count;
   // The plan sees to it that every block of the cluster has one.
   return b.createOrFold<arith::CeilDivUIOp>(
       loc, b.createOrFold<arith::SubIOp>(loc, count, of.block.rank),
-      arith::ConstantIndexOp::create(b, loc, plan.split));
+      arith::ConstantIndexOp::create(b, loc, plan.sumSplits));
 }
 
 Value SumRanges::at(Value i) {
-  if (plan.split == 1)
+  if (plan.sumSplits == 1)
     return i;
   // Neighbours in the cluster read neighbours in memory.
-  Value by = arith::ConstantIndexOp::create(b, loc, plan.split);
+  Value by = arith::ConstantIndexOp::create(b, loc, plan.sumSplits);
   return arith::AddIOp::create(b, loc, of.block.rank,
                                arith::MulIOp::create(b, loc, i, by));
 }

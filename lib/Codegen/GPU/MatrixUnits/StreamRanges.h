@@ -23,7 +23,7 @@ public:
   explicit StreamRanges(MatrixKernel &of) : KernelPart(of) {}
 
   /// Where the streamed dim starts and ends for the block.
-  void placeSegment();
+  void placeSplit();
   void clear();
   mlir::Value getBegin() const { return begin; }
   mlir::Value getEnd() const;

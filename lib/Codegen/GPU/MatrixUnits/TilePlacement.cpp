@@ -128,7 +128,7 @@ void TilePlacement::place(Value number, bool isConsumer) {
   if (isConsumer)
     placeThread();
   if (plan.stream)
-    stream.placeSegment();
+    stream.placeSplit();
 }
 
 //===----------------------------------------------------------------------===//

@@ -20,7 +20,7 @@ public:
 
 private:
   mlir::LogicalResult emitProgram(IndexProgramOpInterface op) override;
-  /// What a launch is given: its blocks and arguments, and, where segments merge, the
+  /// What a launch is given: its blocks and arguments, and, where splits merge, the
   /// memory for states and how many words of it a block has.
   struct Started {
     mlir::Value blocks, states, words;
@@ -101,8 +101,8 @@ private:
   bool startsNext = false;
   /// Groups that reduce, not yet emitted.
   unsigned reductionsLeft = 0;
-  /// Where blocks fold a segment each and merge in this launch: the number of
-  /// the segment and of the tile, and the kernel's workspace and counters.
+  /// Where blocks fold a split each and merge in this launch: the number of
+  /// the split and of the tile, and the kernel's workspace and counters.
   mlir::Value part, tile, workspace, counters;
   /// Where tiles come from a dynamic scheduler: the word in shared memory that has the number of
   /// the block's next one.

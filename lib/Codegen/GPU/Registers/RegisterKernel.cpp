@@ -157,12 +157,12 @@ LogicalResult RegisterKernelGenerator::emitStep(IndexProgramOpInterface op,
   return success();
 }
 
-/// Segments of a split dim hold a multiple of this.
+/// Splits of a split dim hold a multiple of this.
 int64_t RegisterKernelGenerator::unitOf(unsigned d) const {
   const DimShare &share = layout.dims[d];
   int64_t length = space.staticExtents[d], span = share.getSpan();
   bool isLong = ShapedType::isDynamic(length) ||
-                length >= space.schedule.getParts() * span;
+                length >= space.schedule.getSplits() * span;
   return isLong ? span : share.lanes;
 }
 
@@ -173,9 +173,9 @@ int64_t RegisterKernelGenerator::lengthOf(unsigned i) const {
   if (i != 0 || space.schedule.getKind() != ScheduleKind::Split ||
       ShapedType::isDynamic(length))
     return length;
-  int64_t parts = space.schedule.getParts();
-  return length % (parts * unitOf(d)) == 0 ? length / parts
-                                           : ShapedType::kDynamic;
+  int64_t splits = space.schedule.getSplits();
+  return length % (splits * unitOf(d)) == 0 ? length / splits
+                                            : ShapedType::kDynamic;
 }
 
 /// Whether all programs walk the grid's tiles in one step.
@@ -209,11 +209,11 @@ LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
   Value begin = constant(0), end = whole.extent;
   int64_t length = lengthOf(i);
   if (i == 0 && space.schedule.getKind() == ScheduleKind::Split) {
-    // The block's own segment, of whole vectors; the last ones may be short, or
+    // The block's own split, of whole vectors; the last ones may be short, or
     // empty.
-    int64_t parts = space.schedule.getParts(), unit = unitOf(d);
+    int64_t splits = space.schedule.getSplits(), unit = unitOf(d);
     Value size =
-        arith::CeilDivUIOp::create(b, loc, whole.extent, constant(parts));
+        arith::CeilDivUIOp::create(b, loc, whole.extent, constant(splits));
     size = arith::CeilDivUIOp::create(b, loc, size, constant(unit));
     size = arith::MulIOp::create(b, loc, size, constant(unit));
     Value number = part ? part : dims[space.schedule.getGrid().back()].offset;
@@ -454,12 +454,12 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
 }
 
 void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
-  int64_t parts = space.schedule.getParts();
+  int64_t splits = space.schedule.getSplits();
   int64_t words = own->states.countWords(fold);
   auto constant = [&](int64_t v) -> Value {
     return arith::ConstantIndexOp::create(b, loc, v);
   };
-  Value first = arith::MulIOp::create(b, loc, tile, constant(parts));
+  Value first = arith::MulIOp::create(b, loc, tile, constant(splits));
   auto placeOf = [&](Value number) -> Value {
     Value at = arith::AddIOp::create(b, loc, first, number);
     return arith::MulIOp::create(b, loc, at, constant(words));
@@ -477,7 +477,7 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(ask.thenBlock());
-    Value before = countBlock(b, loc, counters, tile, parts);
+    Value before = countBlock(b, loc, counters, tile, splits);
     scf::YieldOp::create(b, loc, before);
     b.setInsertionPointToStart(ask.elseBlock());
     scf::YieldOp::create(
@@ -487,7 +487,7 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
   Value before = own->exchange.shareWord(ask.getResult(0));
   Value isLast = arith::CmpIOp::create(
       b, loc, arith::CmpIPredicate::eq, before,
-      arith::ConstantIntOp::create(b, loc, b.getI32Type(), parts - 1)
+      arith::ConstantIntOp::create(b, loc, b.getI32Type(), splits - 1)
           .getResult());
   auto last = scf::IfOp::create(b, loc, isLast, /*withElse=*/false);
   // All that follows is the last block's.
@@ -497,7 +497,7 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
   int64_t strangers = int64_t(1)
                       << llvm::popcount(own->positions.getPrivateBits());
   auto loop = scf::ForOp::create(b, loc, own->positions.getPrivateNumber(),
-                                 constant(parts), constant(strangers),
+                                 constant(splits), constant(strangers),
                                  own->states.take(fold));
   {
     OpBuilder::InsertionGuard guard(b);
@@ -531,8 +531,8 @@ RegisterKernelGenerator::Started RegisterKernelGenerator::prepare() {
   Value tiles = countBlocks(b, launch, space);
   started.blocks = tiles;
   if (mergesInLaunch(kernel, space)) {
-    started.blocks = arith::MulIOp::create(b, loc, tiles,
-                                           constant(space.schedule.getParts()));
+    started.blocks = arith::MulIOp::create(
+        b, loc, tiles, constant(space.schedule.getSplits()));
     // As many words as it turns out to take.
     started.words = constant(0);
     started.states =
@@ -646,7 +646,7 @@ LogicalResult RegisterKernelGenerator::emitBody(gpu::GPUFuncOp func,
   b.setInsertionPoint(gpu::ReturnOp::create(b, loc));
   if (merges) {
     Value number =
-        arith::ConstantIndexOp::create(b, loc, space.schedule.getParts());
+        arith::ConstantIndexOp::create(b, loc, space.schedule.getSplits());
     part = arith::RemUIOp::create(b, loc, block, number);
     block = tile = arith::DivUIOp::create(b, loc, block, number);
     workspace = entry->getArgument(operands.size());

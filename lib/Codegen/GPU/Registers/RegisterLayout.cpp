@@ -18,11 +18,11 @@ bool RegisterPlanner::findCapacities() {
       streamed.set(d);
       if (ShapedType::isDynamic(extent))
         capacity[d] = 1 << 20;
-      // A block's segment.
+      // A block's split.
       if (space.schedule.getKind() == ScheduleKind::Split &&
           d == space.schedule.getStream().front())
         capacity[d] = llvm::divideCeil(
-            capacity[d], std::max<int64_t>(1, space.schedule.getParts()));
+            capacity[d], std::max<int64_t>(1, space.schedule.getSplits()));
     } else if (isGrid && tile != 0) {
       capacity[d] =
           ShapedType::isDynamic(extent) ? tile : std::min(tile, extent);
@@ -261,7 +261,7 @@ double RegisterPlanner::countTiles() const {
 double RegisterPlanner::countBlocks() const {
   double blocks = countTiles();
   if (mergesInLaunch(kernel, space))
-    blocks *= space.schedule.getParts();
+    blocks *= space.schedule.getSplits();
   return blocks;
 }
 

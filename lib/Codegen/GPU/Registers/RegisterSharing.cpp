@@ -9,7 +9,7 @@ using namespace redfuse;
 bool RegisterPlanner::chooseCluster(bool isHeld) {
   bool isSplit =
       space.schedule && space.schedule.getKind() == ScheduleKind::Split;
-  // Blocks with segments of their own are the other way.
+  // Blocks with splits of their own are the other way.
   bool hasOtherWay = mergesInLaunch(kernel) && !isSplit;
   double bytes = 0, elements = 0, results = 0;
   for (const TensorAccess &access : accesses) {

@@ -66,7 +66,7 @@ inline constexpr int64_t kRounds = 4, kStayingThreads = 512;
 //===----------------------------------------------------------------------===//
 
 /// Bytes that a block of a cluster should have of a tile at least, and can have at
-/// most where the cluster does what blocks with a segment each would do.
+/// most where the cluster does what blocks with a split each would do.
 inline constexpr double kShareBytes = 32768, kMostShareBytes = 131072;
 /// Bytes of a tile's results up to which its states are few enough to be sent to all
 /// blocks of a cluster.

@@ -19,7 +19,7 @@ bool GpuEmitter::isMultiple(unsigned d, int64_t by) const {
   const SpaceDim &dim = dims[d];
   if (by == 1)
     return true;
-  // The segments of a split dim start and end anywhere.
+  // The splits of a split dim start and end anywhere.
   if (isSplit && dim.isStream)
     return false;
   return !ShapedType::isDynamic(dim.staticExtent) &&

@@ -86,7 +86,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   SmallVector<int64_t> grid, tiles, stream;
   StringAttr reason;
   HintsAttr hints;
-  int64_t parts = 0, lazy = 0;
+  int64_t splits = 0, lazy = 0;
   auto parseDims = [&](SmallVector<int64_t> &dims) {
     return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
       return parser.parseInteger(dims.emplace_back());
@@ -109,8 +109,8 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
       parsed = parseDims(tiles);
     else if (keyword == "stream")
       parsed = parseDims(stream);
-    else if (keyword == "parts")
-      parsed = parser.parseInteger(parts);
+    else if (keyword == "splits")
+      parsed = parser.parseInteger(splits);
     else if (keyword == "lazy")
       parsed = parser.parseInteger(lazy);
     else if (keyword == "reason")
@@ -121,7 +121,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
                   nullptr);
     else
       return parser.emitError(entryLoc)
-                 << "expected grid, tiles, stream, parts, lazy, hints or "
+                 << "expected grid, tiles, stream, splits, lazy, hints or "
                     "reason, got '"
                  << keyword << "'",
              Attribute();
@@ -131,7 +131,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   if (parser.parseGreater())
     return {};
   return parser.getChecked<ScheduleAttr>(loc, parser.getContext(), *kind, grid,
-                                         tiles, stream, reason, parts, lazy,
+                                         tiles, stream, reason, splits, lazy,
                                          hints);
 }
 
@@ -147,8 +147,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   printDims("grid", getGrid());
   printDims("tiles", getTiles());
   printDims("stream", getStream());
-  if (getParts() != 0)
-    printer << ", parts = " << getParts();
+  if (getSplits() != 0)
+    printer << ", splits = " << getSplits();
   if (getLazy() != 0)
     printer << ", lazy = " << getLazy();
   if (getHints()) {
@@ -165,7 +165,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ScheduleKind kind, ArrayRef<int64_t> grid,
                                    ArrayRef<int64_t> tiles,
                                    ArrayRef<int64_t> stream, StringAttr,
-                                   int64_t parts, int64_t lazy, HintsAttr) {
+                                   int64_t splits, int64_t lazy, HintsAttr) {
   auto inRange = [&](int64_t d) {
     return d >= 0 && d < static_cast<int64_t>(tiles.size());
   };
@@ -211,11 +211,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " schedule needs dims in 'stream'";
   if (kind == ScheduleKind::Map && !stream.empty())
     return emitError() << "a map has no dims in 'stream'";
-  if (isSplit && parts < 1)
-    return emitError() << "a split schedule needs 1 or more 'parts', got "
-                       << parts;
-  if (!isSplit && parts != 0)
-    return emitError() << "only a split schedule has 'parts'";
+  if (isSplit && splits < 1)
+    return emitError() << "a split schedule needs 1 or more 'splits', got "
+                       << splits;
+  if (!isSplit && splits != 0)
+    return emitError() << "only a split schedule has 'splits'";
   if (lazy < 0 || lazy > kMaxLazy)
     return emitError() << "'lazy' is 0 to " << kMaxLazy << " powers of 2, got "
                        << lazy;
@@ -227,7 +227,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult MatrixPlanAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, MmaKind kind, int64_t rowDim,
     ArrayRef<int64_t> tiles, int64_t groups, int64_t groupRows,
-    ArrayRef<OperandPlace>, int64_t split, int64_t segments, int64_t cluster,
+    ArrayRef<OperandPlace>, int64_t sumSplits, int64_t splits, int64_t cluster,
     int64_t blocks, int64_t stages, bool, TileScheduling, int64_t cached,
     int64_t ahead, bool, int64_t threshold) {
   auto check = [&](StringRef name, int64_t value,
@@ -256,8 +256,8 @@ LogicalResult MatrixPlanAttr::verify(
                                : failed(check("groups", groups, {1, 2, 3})))
     return failure();
   if (failed(check("group_rows", groupRows, {64, 128})) ||
-      failed(check("split", split, {1, 2, 4, 8})) ||
-      failed(checkRange("segments", segments, 1)) ||
+      failed(check("sum_splits", sumSplits, {1, 2, 4, 8})) ||
+      failed(checkRange("splits", splits, 1)) ||
       failed(check("cluster", cluster, {1, 2, 4, 8})) ||
       failed(check("blocks", blocks, {1, 2})) ||
       failed(checkRange("stages", stages, 1)) ||
@@ -265,12 +265,12 @@ LogicalResult MatrixPlanAttr::verify(
       failed(checkRange("ahead", ahead, 0)) ||
       failed(checkRange("threshold", threshold, 0, kMostThreshold)))
     return failure();
-  if (segments % cluster != 0)
-    return emitError() << segments << " segments are no clusters of "
-                       << cluster;
-  if (split > 1 && segments > 1)
-    return emitError() << "blocks share sums ('split') or a fold ('segments'), "
-                          "not both";
+  if (splits % cluster != 0)
+    return emitError() << splits << " splits are no clusters of " << cluster;
+  if (sumSplits > 1 && splits > 1)
+    return emitError()
+           << "blocks share sums ('sum_splits') or a fold ('splits'), "
+              "not both";
   return success();
 }
 

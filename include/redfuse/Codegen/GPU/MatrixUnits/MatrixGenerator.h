@@ -24,7 +24,7 @@ namespace redfuse {
 ///    that have them; such a wait takes and gives them.
 /// 3. All four warps of a warpgroup reach every product: nothing that differs
 ///    between threads decides about one.
-/// 4. What blocks of a cluster exchange has its own rules (SplitMerge.h,
+/// 4. What blocks of a cluster exchange has its own rules (SumMerge.h,
 ///    ClusterExchange.h).
 /// 5. What stays in shared memory for a tile of results has a pair of barriers like
 ///    a stage, whose phase is over once a tile; its place is free after the last

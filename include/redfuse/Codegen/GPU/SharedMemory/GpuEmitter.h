@@ -34,7 +34,7 @@ public:
   mlir::LogicalResult emitGroup(const Group &group) override;
   void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
 
-  /// Every block folds a segment of its own of the streamed dims.
+  /// Every block folds a split of its own of the streamed dims.
   bool isSplit = false;
   /// The threads of a block, in whole warps.
   unsigned threads;

@@ -131,10 +131,10 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     running maximum grows by less than this, in powers of 2 (at most 8).
 
     `split` is `stream` with several blocks for one fold: the first dim of
-    `stream` is cut into `parts` segments of equal length (the last ones may be
+    `stream` is cut into `splits` of equal length (the last ones may be
     shorter, or empty), which leave a state each; these are merged in index order.
-    On a kernel, the last dim of `grid` is the number of the segment: a block
-    folds that segment alone.
+    On a kernel, the last dim of `grid` is the number of the split: a block
+    folds that split alone.
 
     `hints` ask for what generators choose besides tiles ([HintsAttr](#hintsattr)).
 
@@ -151,16 +151,16 @@ def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$tiles,
     OptionalArrayRefParameter<"int64_t">:$stream,
     OptionalParameter<"::mlir::StringAttr">:$reason,
-    DefaultValuedParameter<"int64_t", "0">:$parts,
+    DefaultValuedParameter<"int64_t", "0">:$splits,
     DefaultValuedParameter<"int64_t", "0">:$lazy,
     OptionalParameter<"::redfuse::HintsAttr">:$hints);
   let skipDefaultBuilders = 1;
   let builders = [
     AttrBuilder<(ins "ScheduleKind":$kind, "::llvm::ArrayRef<int64_t>":$grid,
                      "::llvm::ArrayRef<int64_t>":$tiles, "::llvm::ArrayRef<int64_t>":$stream,
-                     "::mlir::StringAttr":$reason, CArg<"int64_t", "0">:$parts,
+                     "::mlir::StringAttr":$reason, CArg<"int64_t", "0">:$splits,
                      CArg<"int64_t", "0">:$lazy, CArg<"::redfuse::HintsAttr", "{}">:$hints),
-      [{ return $_get($_ctxt, kind, grid, tiles, stream, reason, parts, lazy, hints); }]>
+      [{ return $_get($_ctxt, kind, grid, tiles, stream, reason, splits, lazy, hints); }]>
   ];
   // Entries after the kind may each be missing.
   let hasCustomAssemblyFormat = 1;
@@ -184,7 +184,7 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     - `left` has the place of each product's left operand: tiles of a long sum pass
       through the ring (`tiled`); it is read to registers once (`kept`), or stays in
       shared memory (`resident`); it is computed, or read element by element (`packed`)
-    - `split` blocks share the sums of a tile, or `segments` of them the streamed
+    - `sum_splits` blocks share the sums of a tile, or `splits` of them the streamed
       dim, of which `cluster` at a time merge before others do
     - `blocks` of a multiprocessor (with `mma_sync`: that the tiles are cut for); `stages` of
       the ring of tiles
@@ -202,7 +202,7 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
 
     ```mlir
     #redfuse.matrix_plan<wgmma, row_dim = 2, tiles = [0, 0, 128, 128, 128, 128],
-        groups = 2, group_rows = 64, left = [kept, packed], split = 1, segments = 1,
+        groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1,
         cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32,
         ahead = 0, late = false, threshold = 1>
     ```
@@ -211,14 +211,14 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     EnumParameter<Redfuse_MmaKindAttr>:$kind, "int64_t":$rowDim,
     ArrayRefParameter<"int64_t">:$tiles, "int64_t":$groups, "int64_t":$groupRows,
     ArrayRefParameter<"::redfuse::OperandPlace">:$left,
-    "int64_t":$split, "int64_t":$segments, "int64_t":$cluster, "int64_t":$blocks,
+    "int64_t":$sumSplits, "int64_t":$splits, "int64_t":$cluster, "int64_t":$blocks,
     "int64_t":$stages, "bool":$staged, 
     EnumParameter<Redfuse_TileSchedulingAttr>:$scheduler, "int64_t":$cached,
     "int64_t":$ahead, "bool":$late, "int64_t":$threshold);
   let assemblyFormat = [{
     `<` $kind `,` `row_dim` `=` $rowDim `,` `tiles` `=` `[` $tiles `]` `,` `groups` `=` $groups `,`
-    `group_rows` `=` $groupRows `,` `left` `=` `[` $left `]` `,` `split` `=` $split `,`
-    `segments` `=` $segments `,` `cluster` `=` $cluster `,` `blocks` `=` $blocks `,`
+    `group_rows` `=` $groupRows `,` `left` `=` `[` $left `]` `,` `sum_splits` `=` $sumSplits `,`
+    `splits` `=` $splits `,` `cluster` `=` $cluster `,` `blocks` `=` $blocks `,`
     `stages` `=` $stages `,` `staged` `=` $staged `,` `scheduler` `=` $scheduler `,`
     `cached` `=` $cached `,`
     `ahead` `=` $ahead `,` `late` `=` $late `,` `threshold` `=` $threshold `>`

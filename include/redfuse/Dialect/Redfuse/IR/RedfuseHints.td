@@ -49,7 +49,7 @@ def Redfuse_BypassAttr : I32EnumAttr<"Bypass", "what goes past the L1 cache", [
 }
 
 /// A kind of kernel that a hint concerns, and values worth trying there. `folds`: it
-/// changes nothing where nothing is folded. `unsplit`: nor for segments of a fold.
+/// changes nothing where nothing is folded. `unsplit`: nor for splits of a fold.
 class Of<string kind, list<string> tried, bit ofFolds = 0, bit ofUnsplit = 0> {
   string kernel = kind;
   list<string> values = tried;
@@ -106,9 +106,9 @@ defvar Redfuse_Hints = (ins
   Redfuse_IntHint<0, 16,
     "the threshold of rescaling: how far maxima may be above pivots, in halves of a power of 2; 0: pivots are maxima, 1: as far as the sums of rows allow",
     [OfWgmma<["0", "2", "4"], 1>, OfMmaSync<["0", "2", "4"], 1>]>:$threshold,
-  Redfuse_IntHint<1, 1024, "blocks that share a long sum, or segments of a fold",
+  Redfuse_IntHint<1, 1024, "blocks that share a long sum, or splits of a fold",
     [OfWgmma<["1", "2", "4", "8", "16", "32"]>,
-     OfMmaSync<["1", "2", "4", "8", "16", "32"], 1>]>:$split,
+     OfMmaSync<["1", "2", "4", "8", "16", "32"], 1>]>:$splits,
   Redfuse_IntHint<1, 1024, "stages of the ring of tiles in shared memory, at most",
     [OfWgmma<["2", "3", "4", "6", "8"]>, OfMmaSync<["2", "3", "4"]>]>:$stages,
   Redfuse_IntHint<32, 1024, "threads of a block",

@@ -231,11 +231,11 @@ void MatrixPlanner::shareFold(int64_t tiles, int64_t rows) {
   if (!fold)
     return;
   Hints hints = hintsOf(space.schedule);
-  Segments segments =
-      chooseSegments(*fold, plan.target, units, hints.split.value_or(0),
-                     hints.cluster.value_or(0));
-  plan.segments = segments.count;
-  plan.cluster = segments.cluster;
+  Splits splits =
+      chooseSplits(*fold, plan.target, units, hints.splits.value_or(0),
+                   hints.cluster.value_or(0));
+  plan.splits = splits.count;
+  plan.cluster = splits.cluster;
 }
 
 std::optional<int64_t>
@@ -259,7 +259,7 @@ void MatrixPlanner::chooseBlocks() {
   std::optional<int64_t> rows = extentOf(plan.m);
   Hints hints = hintsOf(space.schedule);
   int64_t wantedRows = hints.rows.value_or(0);
-  int64_t wantedSplit = hints.split.value_or(0);
+  int64_t wantedSplit = hints.splits.value_or(0);
   if (plan.target.hasWgmma)
     plan.consumers =
         (wantedRows ? wantedRows <= 64 : rows && *rows <= 64) ? 1 : 2;
@@ -312,16 +312,16 @@ void MatrixPlanner::chooseBlocks() {
       if (cycles < best) {
         best = cycles;
         plan.consumers = consumers;
-        plan.split = split;
+        plan.sumSplits = split;
       }
     }
-  if (plan.split > 1)
+  if (plan.sumSplits > 1)
     for (auto &[d, width] : plan.widths)
-      width = llvm::alignTo(width, 4 * plan.split);
+      width = llvm::alignTo(width, 4 * plan.sumSplits);
 }
 
 /// Whether the next launch's blocks should find a place beside these: where one cluster
-/// has all segments of a tile, half of the multiprocessors copy nothing while it merges.
+/// has all splits of a tile, half of the multiprocessors copy nothing while it merges.
 bool MatrixPlanner::leavesRoom() {
   return plan.cluster > 1 && plan.groups() == 1 &&
          llvm::all_of(plan.products, [&](const MatrixProduct &product) {

@@ -44,11 +44,11 @@ static void decideOverlap(MatrixPlan &plan, const Hints &hints) {
     return;
   bool isBeside = plan.isHalf && plan.cluster > 1;
   if (!(plan.stream && plan.hasTiledSums()))
-    plan.ahead = hints.ahead.value_or(plan.split > 1 ? kTilesAhead
-                                      : isBeside     ? 1
-                                                     : 0);
+    plan.ahead = hints.ahead.value_or(plan.sumSplits > 1 ? kTilesAhead
+                                      : isBeside         ? 1
+                                                         : 0);
   if (plan.target.overlapsLaunches)
-    plan.startsNextLate = hints.late.value_or(isBeside || plan.split > 1);
+    plan.startsNextLate = hints.late.value_or(isBeside || plan.sumSplits > 1);
 }
 
 /// Beside a loop over a long sum, ptxas would not see that addresses are uniform; in

@@ -85,7 +85,7 @@ private:
   /// How many tiles the sum of a product has, where that is known.
   std::optional<int64_t> sumTilesOf(const MatrixProduct &product) const;
 
-  /// The fold as chooseSegments prices it, if blocks can share it.
+  /// The fold as chooseSplits prices it, if blocks can share it.
   std::optional<SharedFold> shareable(int64_t tiles, int64_t rows);
 
   // What is recorded ----------------------------------------------------------

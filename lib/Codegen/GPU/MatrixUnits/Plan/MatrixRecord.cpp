@@ -29,7 +29,7 @@ MatrixPlanAttr redfuse::recordPlan(const MatrixPlan &plan,
   return MatrixPlanAttr::getChecked(
       function_ref<InFlightDiagnostic()>(fail), launch.getContext(), kind,
       int64_t(plan.m), ArrayRef<int64_t>(tiles), plan.consumers, plan.groupRows,
-      ArrayRef<OperandPlace>(left), plan.split, plan.segments, plan.cluster,
+      ArrayRef<OperandPlace>(left), plan.sumSplits, plan.splits, plan.cluster,
       int64_t(plan.isHalf ? 2 : 1), plan.stages, plan.isStaged.value_or(false),
       plan.hasDynamicScheduler ? TileScheduling::Dynamic
                                : TileScheduling::Static,
@@ -132,7 +132,7 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
   plan.startsNextLate = record.getLate();
   plan.threshold = record.getThreshold();
   if (plan.hasDynamicScheduler &&
-      (!plan.stream || !plan.target.hasWgmma || record.getSegments() > 1))
+      (!plan.stream || !plan.target.hasWgmma || record.getSplits() > 1))
     return refuse(
         "a dynamic scheduler is for folds with wgmma that one block makes");
   if (plan.ahead > 0 && plan.stream && plan.hasTiledSums())
@@ -147,7 +147,7 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
                   "at most");
   if (plan.consumers < 3)
     return true;
-  if (!plan.stream || record.getSegments() > 1 || record.getSplit() > 1)
+  if (!plan.stream || record.getSplits() > 1 || record.getSumSplits() > 1)
     return refuse("three warpgroups are for folds that one block makes");
   for (const MatrixProduct &product : plan.products)
     if (!product.isBack && !product.isResident)
@@ -156,35 +156,35 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
 }
 
 bool MatrixPlanner::takeShares(MatrixPlanAttr record) {
-  plan.split = record.getSplit();
-  plan.segments = record.getSegments();
+  plan.sumSplits = record.getSumSplits();
+  plan.splits = record.getSplits();
   plan.cluster = record.getCluster();
-  if (plan.split > 1) {
+  if (plan.sumSplits > 1) {
     if (plan.stream || !plan.target.hasWgmma)
       return refuse("blocks share the sums of a cascade on warpgroups alone");
     for (const MatrixProduct &product : plan.products) {
       std::optional<int64_t> count = sumTilesOf(product);
-      if (!product.tiledLeft || !count || *count < plan.split)
+      if (!product.tiledLeft || !count || *count < plan.sumSplits)
         return refuse("a sum is too short for so many blocks");
     }
     for (auto [d, width] : plan.widths)
-      if (width % (4 * plan.split) != 0)
+      if (width % (4 * plan.sumSplits) != 0)
         return refuse(llvm::formatv("the tile of dim {0} is {1}; expected a "
                                     "multiple of {2}, for so many blocks",
-                                    d, width, 4 * plan.split));
+                                    d, width, 4 * plan.sumSplits));
   }
-  if (plan.segments == 1)
+  if (plan.splits == 1)
     return true;
   std::optional<SharedFold> fold =
       plan.stream ? shareable(/*tiles=*/1, plan.rows()) : std::nullopt;
   if (!fold)
     return refuse("blocks cannot share what is no fold, of dynamic extents, or "
                   "of other states than words");
-  int64_t each = llvm::divideCeil(fold->steps, plan.segments);
-  if (llvm::divideCeil(fold->steps, each) != uint64_t(plan.segments))
-    return refuse(llvm::formatv("{0} steps are not {1} segments that all have "
+  int64_t each = llvm::divideCeil(fold->steps, plan.splits);
+  if (llvm::divideCeil(fold->steps, each) != uint64_t(plan.splits))
+    return refuse(llvm::formatv("{0} steps are not {1} splits that all have "
                                 "one",
-                                fold->steps, plan.segments));
+                                fold->steps, plan.splits));
   if (plan.cluster > 1 && (!fold->isForClusters || !plan.target.hasWgmma))
     return refuse("the blocks of a cluster cannot send each other its states");
   return true;

@@ -42,7 +42,7 @@ private:
                             int64_t units) {
     if (from.launch->hasAttr(kPlanAttr) || from.launch->hasAttr(kNoPlanAttr))
       return success();
-    KernelSpace whole = mergeSegmentsOf(from.kernel, from.space);
+    KernelSpace whole = mergeSplitsOf(from.kernel, from.space);
     std::string why;
     std::optional<PlannedMatrix> planned =
         planMatrix(from.kernel, from.launch, whole, target, units, why);

@@ -119,7 +119,7 @@ static bool layOutRing(const MatrixPlan &plan, SharedLayout &layout,
                kMaxStages);
   // Clusters are placed whole, and leave multiprocessors empty; with room for two
   // blocks on one, all clusters find a place at once.
-  if (plan.split > 1)
+  if (plan.sumSplits > 1)
     layout.stages =
         std::min(layout.stages,
                  std::max(plan.target.halfBytes / layout.stageBytes, held));
@@ -153,7 +153,7 @@ std::optional<SharedLayout> redfuse::layOutShared(KernelOp kernel,
   if (!layOutRing(plan, layout, why))
     return std::nullopt;
   layout.ringBytes = layout.stages * layout.stageBytes;
-  if (plan.split > 1)
+  if (plan.sumSplits > 1)
     layout.ringBytes =
         std::max(layout.ringBytes, PartialSumLayout(plan).bytes());
   if (isInRing)

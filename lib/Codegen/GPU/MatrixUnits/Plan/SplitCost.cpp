@@ -30,10 +30,10 @@ static double cyclesOfStep(const SharedFold &fold, const MatrixTarget &target,
   return std::max(cycles, kStepCycles);
 }
 
-Segments redfuse::chooseSegments(const SharedFold &fold,
-                                 const MatrixTarget &target, int64_t units,
-                                 int64_t wantedCount, int64_t wantedCluster) {
-  Segments best;
+Splits redfuse::chooseSplits(const SharedFold &fold, const MatrixTarget &target,
+                             int64_t units, int64_t wantedCount,
+                             int64_t wantedCluster) {
+  Splits best;
   if (!target.hasWgmma)
     wantedCluster = 1;
   double least =

@@ -12,7 +12,7 @@
 // CHECK: redfuse.launch
 // CHECK-SAME: #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64],
 // CHECK-SAME: groups = 2, group_rows = 64, left = [kept, packed],
-// CHECK-SAME: split = 1, segments = 1, cluster = 1, blocks = 1, stages = {{[0-9]+}},
+// CHECK-SAME: sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = {{[0-9]+}},
 // CHECK-SAME: staged = true, scheduler = dynamic, cached = 128, ahead = 0, late = false, threshold = 1>
 
 // Without warpgroups two blocks find a place on a multiprocessor, and what is kept is
@@ -137,12 +137,12 @@ redfuse.kernel @hinted_0 attributes {num_inputs = 3 : i64,
 
 // -----
 
-// Few rows: blocks of one cluster have a segment of the streamed dim each.
+// Few rows: blocks of one cluster have a split of the streamed dim each.
 
 // CHECK-LABEL: func.func @few_rows
 // CHECK: #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 64, 64],
 // CHECK-SAME: groups = 1
-// CHECK-SAME: split = 1, segments = 8, cluster = 8, blocks = 2
+// CHECK-SAME: sum_splits = 1, splits = 8, cluster = 8, blocks = 2
 // CHECK-SAME: scheduler = static, cached = 32, ahead = 1, late = true, threshold = 1>
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
@@ -218,7 +218,7 @@ redfuse.kernel @few_rows_0 attributes {num_inputs = 3 : i64,
 
 // CHECK-LABEL: func.func @product
 // CHECK: #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0],
-// CHECK-SAME: groups = 1, group_rows = 64, left = [tiled], split = 8,
+// CHECK-SAME: groups = 1, group_rows = 64, left = [tiled], sum_splits = 8,
 // CHECK-SAME: ahead = 4, late = true, threshold = 0>
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>

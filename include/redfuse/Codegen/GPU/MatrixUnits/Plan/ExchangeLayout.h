@@ -1,7 +1,7 @@
 //===- ExchangeLayout.h - what blocks of a tile exchange --------*- C++ -*-===//
 //
-// Blocks that share a tile of results exchange partial sums (`split`) or the states
-// of their segments of the streamed dim. Here is where these lie: in the memory that
+// Blocks that share a tile of results exchange partial sums (`sum_splits`) or the states
+// of their splits of the streamed dim. Here is where these lie: in the memory that
 // the ring had, in shared memory of its own, or in a workspace in global memory.
 //
 //===----------------------------------------------------------------------===//

@@ -67,9 +67,9 @@ struct MatrixPlan {
   /// Warpgroups (four warps) that multiply, and the rows of each.
   int64_t consumers = 2, groupRows = 64;
   /// Blocks, one cluster, that share the tiled sums of a tile of results.
-  int64_t split = 1;
+  int64_t sumSplits = 1;
   /// Blocks that have a part of the streamed dim each, for a tile of results.
-  int64_t segments = 1;
+  int64_t splits = 1;
   /// As many of these, one after another, are a cluster, and merge their states
   /// before others do.
   int64_t cluster = 1;
@@ -108,9 +108,9 @@ struct MatrixPlan {
   }
   int64_t wordsOf(int64_t columns) const { return columns * groupRows / 256; }
   /// Blocks that share a tile of results, by either.
-  int64_t shares() const { return split * segments; }
+  int64_t shares() const { return sumSplits * splits; }
   /// Blocks that merge what clusters have merged.
-  int64_t groups() const { return segments / cluster; }
+  int64_t groups() const { return splits / cluster; }
   /// How many elements of a dim a block has at a time.
   int64_t tileOf(unsigned d) const {
     auto it = widths.find(d);

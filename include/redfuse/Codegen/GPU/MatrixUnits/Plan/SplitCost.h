@@ -1,7 +1,7 @@
 //===- SplitCost.h - what blocks that share a tile cost ---------*- C++ -*-===//
 //
 // Few tiles of results would leave multiprocessors idle: several blocks share one,
-// the sums of its products (`split`) or the streamed dim of its fold (`segments`).
+// the sums of its products (`sum_splits`) or the streamed dim of its fold (`splits`).
 //
 //===----------------------------------------------------------------------===//
 #ifndef REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_SPLITCOST_H
@@ -26,21 +26,20 @@ struct SharedFold {
   bool isForClusters = true;
   int64_t steps = 1, tiles = 1;
 };
-/// How many blocks have a segment each, and how many of these are a cluster.
-struct Segments {
+/// How many blocks have a split each, and how many of these are a cluster.
+struct Splits {
   int64_t count = 1, cluster = 1;
 };
 /// The fastest; or those that hints ask for, where they are not 0.
-Segments chooseSegments(const SharedFold &fold, const MatrixTarget &target,
-                        int64_t units, int64_t wantedCount,
-                        int64_t wantedCluster);
+Splits chooseSplits(const SharedFold &fold, const MatrixTarget &target,
+                    int64_t units, int64_t wantedCount, int64_t wantedCluster);
 
 /// The tiled sum of a product, and its columns.
 struct SharedSum {
   int64_t length, columns;
 };
 /// Cycles for so many tiles of results, of 64 rows for each of `consumers`, where
-/// clusters of `split` blocks share the sums of one.
+/// clusters of `sum_splits` blocks share the sums of one.
 double cyclesOfShared(llvm::ArrayRef<SharedSum> sums, int64_t tiles,
                       int64_t consumers, int64_t split, int64_t units);
 

@@ -101,7 +101,7 @@ inline constexpr int64_t kMostTried = 4;
 inline constexpr int64_t kTilesAhead = 4;
 
 //===----------------------------------------------------------------------===//
-// Blocks that share a fold or a sum ("Few tiles: shared sums", "Few tiles: segments")
+// Blocks that share a fold or a sum ("Few tiles: shared sums", "Few tiles: splits")
 //===----------------------------------------------------------------------===//
 
 /// Bytes a cycle that a multiprocessor reads of the L2 cache where all others do, too,

@@ -1,6 +1,6 @@
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu | FileCheck %s
 
-// One tile of results, and a stream of 128 steps: how many blocks have segments of it is
+// One tile of results, and a stream of 128 steps: how many blocks have splits of it is
 // priced by one model for all. Where warps copy and multiply in turn, blocks have fewer
 // steps each, and no cluster; with more of them, merging would take longer than the steps.
 

@@ -1,7 +1,7 @@
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
 
-// Eight blocks, one cluster, have a segment each. Before the kernel waits for the one
-// before it, a thread of each asks the cache for the first tiles of its segment. Each
+// Eight blocks, one cluster, have a split each. Before the kernel waits for the one
+// before it, a thread of each asks the cache for the first tiles of its split. Each
 // sends every row of its states to the block that finishes it; nothing goes through
 // global memory.
 
@@ -50,7 +50,7 @@ func.func @weighted(%q: memref<8x64xbf16>, %k: memref<8192x64xbf16>, %v: memref<
   return
 }
 redfuse.kernel @weighted_0 attributes {num_inputs = 3 : i64,
-    schedule = #redfuse.schedule<stream, grid = [0], tiles = [8, 128, 0, 0], stream = [1], hints = {ahead = 2, cluster = 8, split = 8}>} {
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [8, 128, 0, 0], stream = [1], hints = {ahead = 2, cluster = 8, splits = 8}>} {
 ^bb0(%q: tensor<8x64xbf16>, %k: tensor<8192x64xbf16>, %v: tensor<8192x64xbf16>, %init: tensor<8x64xbf16>):
   %l0 = tensor.empty() : tensor<8xf32>
   %o0 = tensor.empty() : tensor<8x64xf32>
@@ -119,7 +119,7 @@ func.func @clusters(%q: memref<8x64xbf16>, %k: memref<8192x64xbf16>, %v: memref<
   return
 }
 redfuse.kernel @clusters_0 attributes {num_inputs = 3 : i64,
-    schedule = #redfuse.schedule<stream, grid = [0], tiles = [8, 128, 0, 0], stream = [1], hints = {cluster = 4, split = 16}>} {
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [8, 128, 0, 0], stream = [1], hints = {cluster = 4, splits = 16}>} {
 ^bb0(%q: tensor<8x64xbf16>, %k: tensor<8192x64xbf16>, %v: tensor<8192x64xbf16>, %init: tensor<8x64xbf16>):
   %l0 = tensor.empty() : tensor<8xf32>
   %o0 = tensor.empty() : tensor<8x64xf32>
@@ -183,7 +183,7 @@ func.func @pivots(%q: memref<8x64xbf16>, %k: memref<8192x64xbf16>, %v: memref<81
   return
 }
 redfuse.kernel @pivots_0 attributes {num_inputs = 3 : i64,
-    schedule = #redfuse.schedule<stream, grid = [0], tiles = [8, 128, 0, 0], stream = [1], hints = {cluster = 8, split = 8}>} {
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [8, 128, 0, 0], stream = [1], hints = {cluster = 8, splits = 8}>} {
 ^bb0(%q: tensor<8x64xbf16>, %k: tensor<8192x64xbf16>, %v: tensor<8192x64xbf16>, %init: tensor<8x64xbf16>):
   %m0 = tensor.empty() : tensor<8xf32>
   %o0 = tensor.empty() : tensor<8x64xf32>

@@ -154,7 +154,7 @@ redfuse.kernel @shared_0 attributes {num_inputs = 2 : i64,
 
 // -----
 
-// One tile of eight rows, and 8192 columns to fold: blocks fold a segment each. The last
+// One tile of eight rows, and 8192 columns to fold: blocks fold a split each. The last
 // one that has stored its states merges them all, four threads or more for a row.
 
 // CHECK-LABEL: func.func @weighted
@@ -163,7 +163,7 @@ redfuse.kernel @shared_0 attributes {num_inputs = 2 : i64,
 // CHECK: gpu.launch_func @redfuse_gpu::@weighted_0
 // CHECK: memref.dealloc %[[STATES]]
 // CHECK-LABEL: gpu.func @weighted_0
-// Whole tiles from the segment's first on.
+// Whole tiles from the split's first on.
 // CHECK: tile.copy
 // CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x64xf32>
 // CHECK: tile.multiply {{.+}} -> !tile.accumulators<64x64xf32>
