@@ -86,7 +86,7 @@ def PlanMatrices : Pass<"redfuse-plan-matrices", "mlir::ModuleOp"> {
     redfuse.launch @k ins(%a, %b : memref<512x512xbf16>, memref<512x512xbf16>)
         outs(%c : memref<512x512xf32>)
         {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0,
-         tiles = [128, 128, 0], groups = 2, group_rows = 64, stages = 7, ...>}
+         tiles = [128, 128, 0], consumers = 2, consumer_rows = 64, stages = 7, ...>}
     ```
   }];
   let dependentDialects = ["redfuse::RedfuseDialect"];

@@ -105,7 +105,7 @@ def plan_text(plan: Mapping[str, Any]) -> str:
     if "refused" in plan:
         return f"no matrix units: {plan['refused']}"
     tiles = " ".join(f"{name}={size}" for name, size in plan["tiles"].items())
-    count = plan["groups"]
+    count = plan["consumers"]
     if plan["kind"] == "mma_sync":
         who = f"{4 * count} warps"
     else:

@@ -8,52 +8,52 @@
 func.func @product(%a: memref<300x4096xf16>, %b: memref<4096x64xf16>, %out: memref<300x64xf32>) {
   // expected-error @below {{cannot run as 'redfuse.matrices' says: it is for mma_sync, and the chip's products are with wgmma}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<mma_sync, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<mma_sync, row_dim = 0, tiles = [64, 64, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: 'tiles' has 2 entries, the kernel 3 dims}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64], groups = 1, group_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: the rows of its products are dim 0, not 1}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 1, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
-  // expected-error @below {{cannot run as 'redfuse.matrices' says: the tile of the rows is not that of all groups}}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 1, tiles = [64, 64, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+  // expected-error @below {{cannot run as 'redfuse.matrices' says: the tile of the rows is not that of all consumers}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 64, 0], groups = 1, group_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 64, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: a warpgroup has 64 rows}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 64, 0], groups = 1, group_rows = 128, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 64, 0], consumers = 1, consumer_rows = 128, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: the tile of dim 1 is 24; expected a multiple of 16, 256 at most}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 24, 0], groups = 1, group_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 24, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: the tile of dim 1 is 512; expected a multiple of 16, 256 at most}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 512, 0], groups = 1, group_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 512, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: 'left' has 2 entries, the kernel 1 products}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [tiled, tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], consumers = 1, consumer_rows = 64, left = [tiled, tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: the left operand of product 0 can be tiled, not kept}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [kept], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], consumers = 1, consumer_rows = 64, left = [kept], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: a dynamic scheduler is for folds with wgmma that one block makes}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = dynamic, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = dynamic, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: a multiprocessor has two blocks of a fold by one warpgroup at most}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 2, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 2, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: three warpgroups are for folds that one block makes}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [192, 64, 0], groups = 3, group_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [192, 64, 0], consumers = 3, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: the tile of dim 1 is 16; expected a multiple of 32, for so many blocks}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 16, 0], groups = 1, group_rows = 64, left = [tiled], sum_splits = 8, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 16, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 8, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: blocks cannot share what is no fold, of dynamic extents, or of other states than words}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [tiled], sum_splits = 1, splits = 2, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 2, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: the tile of dim 2 is 64; expected 0, as it is neither rows nor columns}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 64], groups = 1, group_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 64], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: its results do not go through shared memory}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   return
 }
 redfuse.kernel @product_0 attributes {num_inputs = 2 : i64,
@@ -84,31 +84,31 @@ func.func @weighted_rows(%q: memref<256x64xbf16>, %k: memref<512x64xbf16>, %v: m
   // expected-error @below {{cannot run as 'redfuse.matrices' says: dim 2 is not whole in its tile of 48}}
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
       outs(%out : memref<256x64xbf16>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 48, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 48, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: three warpgroups have left operands in shared memory}}
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
       outs(%out : memref<256x64xbf16>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [192, 128, 64, 64], groups = 3, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [192, 128, 64, 64], consumers = 3, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: blocks share the sums of a cascade on warpgroups alone}}
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
       outs(%out : memref<256x64xbf16>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 2, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 2, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: a dynamic scheduler is for folds with wgmma that one block makes}}
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
       outs(%out : memref<256x64xbf16>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 2, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = dynamic, cached = 32, ahead = 0, late = false, threshold = 1>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 2, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = dynamic, cached = 32, ahead = 0, late = false, threshold = 1>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: 4 steps are not 3 splits that all have one}}
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
       outs(%out : memref<256x64xbf16>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 3, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 3, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: its tiles take}}
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
       outs(%out : memref<256x64xbf16>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 256, 64, 256], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 1, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 256, 64, 256], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 1, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: its ring has 8 stages, not 9}}
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
       outs(%out : memref<256x64xbf16>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 9, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 9, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
   return
 }
 redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,

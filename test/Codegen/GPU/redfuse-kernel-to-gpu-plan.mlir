@@ -19,7 +19,7 @@
 func.func @weighted_rows(%q: memref<256x64xbf16>, %k: memref<512x64xbf16>, %v: memref<512x64xbf16>, %out: memref<256x64xbf16>) {
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<512x64xbf16>, memref<512x64xbf16>)
       outs(%out : memref<256x64xbf16>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 32, 64, 64], groups = 1, group_rows = 64, left = [resident, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 3, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 32, 64, 64], consumers = 1, consumer_rows = 64, left = [resident, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 3, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
   return
 }
 redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,

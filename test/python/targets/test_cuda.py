@@ -53,7 +53,7 @@ def test_how_a_kernel_runs_on_matrix_units_is_told(tmp_path: Path) -> None:
     ir, plan, text = plan_of(path)
     assert "redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 2," in ir
     assert plan["kind"] == "wgmma" and plan["row_dim"] == "i2" and plan["splits"] == 1
-    assert plan["tiles"]["i2"] == plan["groups"] * plan["group_rows"]
+    assert plan["tiles"]["i2"] == plan["consumers"] * plan["consumer_rows"]
     assert (
         plan["left"] == ["kept", "packed"]
         and plan["threshold"] == 1
@@ -90,7 +90,7 @@ def test_largest_hints_are_bounded_by_what_there_is(tmp_path: Path) -> None:
     )
     _, plan, _ = plan_of(path, schedules=(schedule,))
     assert (
-        plan["groups"] == 3
+        plan["consumers"] == 3
         and plan["splits"] == 1
         and plan["stages"] == 8
         and plan["threshold"] == 16

@@ -21,17 +21,17 @@ ONE = (1, 8, 1, 600, 64, 1, "none")
 
 # The program, the chip, what the plan says instead, its rows and the columns of a step.
 PLANS = {
-    "one-group": (LONG, "sm_90a", {"groups": 1, "stages": 3, "staged": "false", "threshold": 0}, 64, 48),
+    "one-consumer": (LONG, "sm_90a", {"consumers": 1, "stages": 3, "staged": "false", "threshold": 0}, 64, 48),
     "in-shared": (LONG, "sm_90a", {"left": "[resident, packed]", "staged": "true"}, 128, 112),
-    "three-groups": (
-        CAUSAL, "sm_90a", {"groups": 3, "left": "[resident, packed]", "cached": 1}, 192, 80,
+    "three-consumers": (
+        CAUSAL, "sm_90a", {"consumers": 3, "left": "[resident, packed]", "cached": 1}, 192, 80,
     ),
     "static": (CAUSAL, "sm_90a", {"scheduler": "static", "late": "true", "threshold": 7}, 128, 96),
     "dynamic": (WIDE, "sm_90a", {"scheduler": "dynamic", "ahead": 3, "cached": 0, "stages": 4}, 128, 32),
     "splits": (ONE, "sm_90a", {"splits": 5, "cluster": 1, "blocks": 1, "ahead": 0}, 64, 128),
     "clusters": (ONE, "sm_90a", {"splits": 4, "cluster": 2, "blocks": 2, "threshold": 1}, 64, 80),
-    "mma-sync": (LONG, "sm_80", {"groups": 2, "group_rows": 64, "blocks": 1, "stages": 2}, 128, 16),
-    "mma-sync-64": (WIDE, "sm_80", {"groups": 1, "group_rows": 64, "stages": 4, "threshold": 2}, 64, 48),
+    "mma-sync": (LONG, "sm_80", {"consumers": 2, "consumer_rows": 64, "blocks": 1, "stages": 2}, 128, 16),
+    "mma-sync-64": (WIDE, "sm_80", {"consumers": 1, "consumer_rows": 64, "stages": 4, "threshold": 2}, 64, 48),
 }  # fmt: skip
 
 

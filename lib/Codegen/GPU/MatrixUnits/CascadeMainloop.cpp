@@ -81,11 +81,11 @@ SmallVector<Value> CascadeMainloop::multiplyTiledRows(unsigned i) {
              arith::AddIOp::create(b, loc, tile, index(layout.stages - 1)));
         Value sum = ptx.multiply(
             width, kSumTile,
-            ptx.accumulate(carried.drop_back(2), plan.groupRows),
+            ptx.accumulate(carried.drop_back(2), plan.consumerRows),
             {pipeline.tileIn(ring.stage, *load.left, load.right.bytes()),
-             load.left->isByRows, of.ids.group},
+             load.left->isByRows, of.ids.consumer},
             {pipeline.tileIn(ring.stage, load.right), load.right.isByRows},
-            plan.groupRows);
+            plan.consumerRows);
         SmallVector<Value> next = ptx.waitProducts(0, sum);
         ring = pipeline.advance(ring);
         next.append({ring.stage, ring.phase});

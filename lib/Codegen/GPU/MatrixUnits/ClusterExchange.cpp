@@ -15,8 +15,9 @@ void ClusterExchange::send(const DenseMap<unsigned, Fragment> &sent) {
   }
   Value inGroup = arith::AndIOp::create(b, loc, of.ids.warp, ptx.i32(3));
   Value t = arith::AndIOp::create(b, loc, emitter.lane, ptx.i32(3));
-  Value row = ptx.add(ptx.add(ptx.mul(of.ids.group, 64), ptx.mul(inGroup, 16)),
-                      arith::ShRUIOp::create(b, loc, emitter.lane, ptx.i32(2)));
+  Value row =
+      ptx.add(ptx.add(ptx.mul(of.ids.consumer, 64), ptx.mul(inGroup, 16)),
+              arith::ShRUIOp::create(b, loc, emitter.lane, ptx.i32(2)));
   Value own = toWord(of.block.inCluster);
   Value isFirst =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, t, ptx.i32(0));

@@ -72,7 +72,7 @@ void Epilogue::storeStaged(const Fragment &value) {
   NVVM::SyncWarpOp::create(b, loc, ptx.i32(-1));
   Value inWarpgroup = arith::AndIOp::create(b, loc, of.ids.warp, ptx.i32(3));
   Value inBlock =
-      ptx.add(ptx.mul(of.ids.group, 64), ptx.mul(inWarpgroup, kWarpRows));
+      ptx.add(ptx.mul(of.ids.consumer, 64), ptx.mul(inWarpgroup, kWarpRows));
   SmallVector<Value> positions;
   for (unsigned d = 0; d < space.numDims; ++d) {
     Value at = emitter.offsets[d];

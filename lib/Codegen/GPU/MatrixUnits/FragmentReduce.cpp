@@ -249,7 +249,7 @@ Value FragmentEmitter::packLeft(const MatrixProduct &product) {
     elements.push_back(element);
   }
   auto type =
-      tile::OperandType::get(b.getContext(), plan.groupRows,
+      tile::OperandType::get(b.getContext(), plan.consumerRows,
                              plan.widths.lookup(product.k), product.element);
   return tile::PackOp::create(b, loc, type, elements);
 }

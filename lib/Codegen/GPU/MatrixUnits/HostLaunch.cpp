@@ -33,7 +33,7 @@ ArrayRef<Value> HostLaunch::makeArguments() {
     addMap(layout.staged->tile);
   firstOperand = arguments.size();
   llvm::append_range(arguments, of.launch->getOperands());
-  if (plan.groups() > 1 || plan.hasDynamicScheduler)
+  if (plan.clusters() > 1 || plan.hasDynamicScheduler)
     allocateStates(all);
   return arguments;
 }
@@ -42,9 +42,9 @@ void HostLaunch::bindArguments(Block *entry) {
   emitter.entry = entry;
   ValueRange operands =
       entry->getArguments().slice(firstOperand, of.launch->getNumOperands());
-  if (plan.groups() > 1)
+  if (plan.clusters() > 1)
     of.arguments.workspace = entry->getArguments().drop_back().back();
-  if (plan.groups() > 1 || plan.hasDynamicScheduler)
+  if (plan.clusters() > 1 || plan.hasDynamicScheduler)
     of.arguments.counters = entry->getArguments().back();
   of.arguments.tiles = entry->getArgument(0);
   of.arguments.rounds = entry->getArgument(1);
@@ -133,14 +133,14 @@ void HostLaunch::allocateStates(Value tiles) {
     auto type = MemRefType::get({ShapedType::kDynamic}, element);
     return memref::AllocOp::create(b, loc, type, size, b.getI64IntegerAttr(64));
   };
-  if (plan.groups() > 1) {
+  if (plan.clusters() > 1) {
     memory.push_back(
         make(b.getI8Type(),
-             index(plan.groups() * StateLayout(plan, space).storedBytes())));
+             index(plan.clusters() * StateLayout(plan, space).storedBytes())));
     arguments.push_back(memory.back());
   }
   Value counted = index(1);
-  if (plan.groups() > 1)
+  if (plan.clusters() > 1)
     counted = b.createOrFold<arith::MulIOp>(loc, tiles, index(plan.cluster));
   auto zeroed = make(b.getI32Type(), counted);
   zeroed->setAttr("redfuse.counters", b.getUnitAttr());

@@ -123,7 +123,7 @@ void MatrixGenerator::findNumbers() {
       b, loc, b.getI32Type(), ptx.i32(-1),
       arith::ShRUIOp::create(b, loc, of.ids.thread, ptx.i32(5)), ptx.i32(0),
       ptx.i32(31), NVVM::ShflKind::idx, UnitAttr());
-  of.ids.group =
+  of.ids.consumer =
       ptx.add(arith::ShRUIOp::create(b, loc, of.ids.warp, ptx.i32(2)),
               -plan.target.loaderWarps() / 4);
   if (plan.shares() == 1)

@@ -12,7 +12,7 @@ MatrixKernel::MatrixKernel(KernelOp kernel, LaunchOp launch,
       units(units), fronts(plan.productsOf(/*isBack=*/false)),
       backs(plan.productsOf(/*isBack=*/true)), b(kernel.getContext()),
       loc(kernel.getLoc()), ptx(b, loc), emitter(b, loc, plan, space) {
-  emitter.layout.rows = plan.groupRows / 32;
+  emitter.layout.rows = plan.consumerRows / 32;
 }
 
 LogicalResult MatrixKernel::analyse() {

@@ -22,7 +22,7 @@ struct KernelArguments {
 struct ThreadIds {
   mlir::Value thread, warp;
   /// The warpgroup, of those that multiply.
-  mlir::Value group;
+  mlir::Value consumer;
 };
 
 /// Where blocks share tiles: the block's tile, and which of its blocks it is; by

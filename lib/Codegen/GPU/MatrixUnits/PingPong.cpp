@@ -12,11 +12,12 @@ bool PingPong::isUsed() const {
 }
 
 void PingPong::takeTurn() {
-  emitPtx(b, loc, "bar.sync $0, 256;", "r", ptx.add(of.ids.group, kFirstTurn));
+  emitPtx(b, loc, "bar.sync $0, 256;", "r",
+          ptx.add(of.ids.consumer, kFirstTurn));
 }
 
 void PingPong::passTurn() {
-  Value other = arith::XOrIOp::create(b, loc, of.ids.group, ptx.i32(1));
+  Value other = arith::XOrIOp::create(b, loc, of.ids.consumer, ptx.i32(1));
   emitPtx(b, loc, "bar.arrive $0, 256;", "r", ptx.add(other, kFirstTurn));
 }
 
@@ -24,8 +25,8 @@ void PingPong::around(function_ref<void()> body) {
   if (!isUsed())
     return body();
   auto byGroup = [&](int64_t number, function_ref<void()> then) {
-    when(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, of.ids.group,
-                               ptx.i32(number)),
+    when(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                               of.ids.consumer, ptx.i32(number)),
          then);
   };
   byGroup(1, [&] { passTurn(); });

@@ -9,14 +9,14 @@ Value Products::start(unsigned i, Value stage, ValueRange elements,
   const MatrixProduct &product = plan.products[i];
   const ProductTiles &load = layout.products[i];
   Value accumulators =
-      elements.empty() ? Value() : ptx.accumulate(elements, plan.groupRows);
+      elements.empty() ? Value() : ptx.accumulate(elements, plan.consumerRows);
   Ptx::Factor factor{left};
   if (load.isResident)
-    factor = {storage.residentTile(load), load.kept->isByRows, of.ids.group};
+    factor = {storage.residentTile(load), load.kept->isByRows, of.ids.consumer};
   return ptx.multiply(plan.widths.lookup(product.n),
                       plan.widths.lookup(product.k), accumulators, factor,
                       {pipeline.tileIn(stage, load.right), load.right.isByRows},
-                      plan.groupRows);
+                      plan.consumerRows);
 }
 
 Fragment Products::asFragment(unsigned product, ValueRange elements) {
@@ -43,7 +43,7 @@ SmallVector<Value> Products::multiplyTiled(unsigned i, PipelineState &ring,
     pipeline.consumerWait(at);
     Value rows = pipeline.tileIn(at.stage, left, right.bytes());
     return ptx.multiply(plan.widths.lookup(product.n), kSumTile, accumulators,
-                        {rows, left.isByRows, of.ids.group},
+                        {rows, left.isByRows, of.ids.consumer},
                         {pipeline.tileIn(at.stage, right), right.isByRows});
   };
   Value sum = step(ring, {});

@@ -46,7 +46,7 @@ void SplitMerge::mergeInClusters(const DenseMap<unsigned, Fragment> &own) {
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, of.ids.warp,
                             ptx.i32(4 + rows / ofWarp));
   placement.takeRows(ofMerge, ptx.mul(number, rows));
-  bool isAll = plan.groups() == 1;
+  bool isAll = plan.clusters() == 1;
   inBranch(hasRows, [&] {
     ptx.wait(storage.receivedBarrier(), ptx.i32(0));
     SmallVector<StateMerge::States> parts;

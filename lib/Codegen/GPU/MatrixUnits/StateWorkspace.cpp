@@ -28,12 +28,13 @@ Value StateWorkspace::count() {
         arith::MulIOp::create(b, loc, of.block.tile, index(plan.cluster));
     number = arith::AddIOp::create(b, loc, number, of.block.inCluster);
     Value before =
-        countInOrder(b, loc, of.arguments.counters, number, plan.groups());
+        countInOrder(b, loc, of.arguments.counters, number, plan.clusters());
     ptx.storeWord(word, before);
   });
   ptx.synchronize(1, threads);
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                               ptx.loadWord(word), ptx.i32(plan.groups() - 1));
+                               ptx.loadWord(word),
+                               ptx.i32(plan.clusters() - 1));
 }
 
 Value StateWorkspace::view(Value cluster, unsigned state) {
@@ -55,7 +56,7 @@ int64_t StateWorkspace::clustersAtATime() {
     held += emitter.sizeOf(merge.shapeOf(s));
   int64_t most = plan.consumers == 1 ? kLoadedByFew : kLoadedValues;
   for (int64_t n = 16; n > 1; --n)
-    if (plan.groups() % n == 0 && n * held <= most)
+    if (plan.clusters() % n == 0 && n * held <= most)
       return n;
   return 1;
 }
@@ -75,7 +76,7 @@ SmallVector<StateMerge::States> StateWorkspace::loadSome(Value first,
 }
 
 DenseMap<unsigned, Fragment> StateWorkspace::load() {
-  int64_t groups = plan.groups(), some = clustersAtATime();
+  int64_t clusters = plan.clusters(), some = clustersAtATime();
   StateMerge::States total = merge.merge(loadSome(index(0), some));
   SmallVector<Value> list;
   for (Fragment &state : total)
@@ -87,8 +88,8 @@ DenseMap<unsigned, Fragment> StateWorkspace::load() {
       values = values.drop_front(n);
     }
   };
-  if (some < groups)
-    take(emitFor(b, loc, index(some), index(groups), index(some), list,
+  if (some < clusters)
+    take(emitFor(b, loc, index(some), index(clusters), index(some), list,
                  [&](Value split, ValueRange carried) {
                    take(carried);
                    SmallVector<StateMerge::States> parts =

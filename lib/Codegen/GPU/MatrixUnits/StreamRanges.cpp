@@ -165,7 +165,7 @@ StreamSteps StreamRanges::stepsOfGroup(const StreamSteps &all, Value firstRow) {
       b, loc, this->begin,
       arith::ConstantIndexOp::create(b, loc, plan.tileOf(*plan.stream))};
   Value own = arith::IndexCastUIOp::create(b, loc, b.getIndexType(),
-                                           ptx.mul(of.ids.group, 64));
+                                           ptx.mul(of.ids.consumer, 64));
   Value first = arith::AddIOp::create(b, loc, firstRow, own);
   Value last = arith::AddIOp::create(b, loc, first, walk.index(63));
   MatrixMasks ranges(b, loc, plan, *of.stepSets, of.masks, emitter);

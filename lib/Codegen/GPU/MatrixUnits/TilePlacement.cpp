@@ -37,7 +37,7 @@ Value TilePlacement::divide(Value &x, Value by) {
 
 /// How many tiles of the other dims, of so many, find what they stream in the L2
 /// cache.
-TilePlacement::TileGroup TilePlacement::groupTiles(Value others) {
+TilePlacement::TileBand TilePlacement::cutBand(Value others) {
   Value bytes = index(0);
   for (const MatrixProduct &product : plan.products) {
     Value size = index(2);
@@ -67,29 +67,29 @@ TilePlacement::TileGroup TilePlacement::groupTiles(Value others) {
 
 /// Places the rows of the tile of that number; the number of it among the tiles of
 /// the other dims. Neighbours share what is streamed while it stays in the L2 cache:
-/// as many tiles of the other dims as fit are a group; inside of it the rows run from
+/// as many tiles of the other dims as fit are a band; inside of it the rows run from
 /// the last to the first, because predicates leave most to the last ones, and long
 /// tiles should not be started at the end.
 Value TilePlacement::placeRows(Value number, ArrayRef<int64_t> grid) {
   Value rows = countTiles(plan.m), others = index(1);
   for (int64_t d : grid)
     others = b.createOrFold<arith::MulIOp>(loc, others, countTiles(d));
-  TileGroup group = groupTiles(others);
+  TileBand band = cutBand(others);
   // Where tiles are unequal, the first rows of all, which should be short, come
   // last: blocks then end at about the same time.
   std::optional<int64_t> rowTiles =
       getConstantIntValue(getAsOpFoldResult(rows));
-  int64_t late = group.isEven && plan.hasDynamicScheduler && rowTiles
+  int64_t late = band.isEven && plan.hasDynamicScheduler && rowTiles
                      ? *rowTiles / kLateRows
                      : 0;
   Value earlyRows = b.createOrFold<arith::SubIOp>(loc, rows, index(late));
   Value next = number;
   Value row =
-      divide(next, b.createOrFold<arith::MulIOp>(loc, group.size, earlyRows));
-  Value first = b.createOrFold<arith::MulIOp>(loc, next, group.size);
-  // The last group may be smaller.
-  Value size = group.size;
-  if (!group.isEven)
+      divide(next, b.createOrFold<arith::MulIOp>(loc, band.size, earlyRows));
+  Value first = b.createOrFold<arith::MulIOp>(loc, next, band.size);
+  // The last band may be smaller.
+  Value size = band.size;
+  if (!band.isEven)
     size = b.createOrFold<arith::MinUIOp>(
         loc, size, b.createOrFold<arith::SubIOp>(loc, others, first));
   Value other = divide(row, size);
@@ -137,8 +137,8 @@ void TilePlacement::place(Value number, bool isConsumer) {
 
 Value TilePlacement::rowOfWarp() {
   Value inGroup = arith::AndIOp::create(b, loc, of.ids.warp, ptx.i32(3));
-  return ptx.add(ptx.mul(of.ids.group, plan.groupRows),
-                 ptx.mul(inGroup, plan.groupRows / 4));
+  return ptx.add(ptx.mul(of.ids.consumer, plan.consumerRows),
+                 ptx.mul(inGroup, plan.consumerRows / 4));
 }
 
 /// This thread's first row: of its warp, and lane / 4. The lane is read here and

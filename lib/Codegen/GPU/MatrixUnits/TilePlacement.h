@@ -36,13 +36,13 @@ public:
   coordinatesAt(const MatrixTile &tile, llvm::ArrayRef<mlir::Value> positions);
 
 private:
-  /// Neighbours, of which as many are a group as divide all of them, where those are
+  /// Neighbours, of which as many are a band as divide all of them, where those are
   /// known.
-  struct TileGroup {
+  struct TileBand {
     mlir::Value size;
     bool isEven;
   };
-  TileGroup groupTiles(mlir::Value others);
+  TileBand cutBand(mlir::Value others);
   mlir::Value placeRows(mlir::Value number, llvm::ArrayRef<int64_t> grid);
   mlir::Value countTiles(unsigned d);
   void placeTile(unsigned d, mlir::Value position);

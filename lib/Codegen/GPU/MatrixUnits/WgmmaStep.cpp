@@ -148,7 +148,7 @@ Carried WgmmaStep::emit(Carried before, bool isFirst) {
   // while products run, and so serialise them. Where states go through global memory
   // it gains nothing.
   bool areSumsLate =
-      moves && plan.consumers == 1 && walk.hasOneLoop && plan.groups() == 1;
+      moves && plan.consumers == 1 && walk.hasOneLoop && plan.clusters() == 1;
   SmallVector<MovedState> along, late;
   for (const MovedState &moved : pivots.getMovedStates())
     (areSumsLate && after.states.contains(moved.state) ? late : along)

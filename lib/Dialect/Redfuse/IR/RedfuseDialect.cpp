@@ -226,7 +226,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult MatrixPlanAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, MmaKind kind, int64_t rowDim,
-    ArrayRef<int64_t> tiles, int64_t groups, int64_t groupRows,
+    ArrayRef<int64_t> tiles, int64_t consumers, int64_t consumerRows,
     ArrayRef<OperandPlace>, int64_t sumSplits, int64_t splits, int64_t cluster,
     int64_t blocks, int64_t stages, bool, TileScheduling, int64_t cached,
     int64_t ahead, bool, int64_t threshold) {
@@ -252,10 +252,11 @@ LogicalResult MatrixPlanAttr::verify(
   for (int64_t tile : tiles)
     if (failed(checkRange("tiles", tile, 0)))
       return failure();
-  if (kind == MmaKind::MmaSync ? failed(check("groups", groups, {1, 2}))
-                               : failed(check("groups", groups, {1, 2, 3})))
+  if (kind == MmaKind::MmaSync
+          ? failed(check("consumers", consumers, {1, 2}))
+          : failed(check("consumers", consumers, {1, 2, 3})))
     return failure();
-  if (failed(check("group_rows", groupRows, {64, 128})) ||
+  if (failed(check("consumer_rows", consumerRows, {64, 128})) ||
       failed(check("sum_splits", sumSplits, {1, 2, 4, 8})) ||
       failed(checkRange("splits", splits, 1)) ||
       failed(check("cluster", cluster, {1, 2, 4, 8})) ||

@@ -2,7 +2,7 @@
 
 // CHECK: hints = #redfuse.schedule<stream, grid = [0], tiles = [64, 128], stream = [1], hints = {columns = 64, rows = 128, stages = 3}>
 // CHECK-SAME: map = #redfuse.schedule<map, grid = [0, 1], tiles = [1, 64]>
-// CHECK-SAME: matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>
+// CHECK-SAME: matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>
 // CHECK-SAME: multipass = #redfuse.schedule<multipass, grid = [0], tiles = [4, 0, 32]>
 // CHECK-SAME: resident = #redfuse.schedule<resident, reason = "fits \22l1\22">
 // CHECK-SAME: stream = #redfuse.schedule<stream, grid = [0, 1], tiles = [1, 64, 256, 0, 0], stream = [2], reason = "why">
@@ -11,7 +11,7 @@ module attributes {
   redfuse.a = {
     hints = #redfuse.schedule<stream, hints = {stages = 3, rows = 128, columns = 64}, grid = [0], tiles = [64, 128], stream = [1]>,
     map = #redfuse.schedule<map, grid = [0, 1], tiles = [1, 64]>,
-    matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>,
+    matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>,
     multipass = #redfuse.schedule<multipass, grid = [0], tiles = [4, 0, 32]>,
     resident = #redfuse.schedule<resident, reason = "fits \22l1\22">,
     stream = #redfuse.schedule<stream, grid = [0, 1], tiles = [1, 64, 256, 0, 0], stream = [2], reason = "why">,
@@ -152,79 +152,79 @@ module attributes {redfuse.a = #redfuse.target<"cpu", units = 1, vector_bits = 5
 // -----
 
 // expected-error @below {{'row_dim' is 4, but 'tiles' has 4 entries}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 4, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 4, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
 // expected-error @below {{'tiles' is -1; expected from 0 to 1048576}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, -1, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, -1, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
-// expected-error @below {{'groups' is 4; expected one of 1, 2, 3}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 4, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
+// expected-error @below {{'consumers' is 4; expected one of 1, 2, 3}}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 4, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
-// expected-error @below {{'groups' is 3; expected one of 1, 2}}
-module attributes {redfuse.a = #redfuse.matrix_plan<mma_sync, row_dim = 0, tiles = [128, 128, 64, 64], groups = 3, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
+// expected-error @below {{'consumers' is 3; expected one of 1, 2}}
+module attributes {redfuse.a = #redfuse.matrix_plan<mma_sync, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 3, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
-// expected-error @below {{'group_rows' is 32; expected one of 64, 128}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 32, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
+// expected-error @below {{'consumer_rows' is 32; expected one of 64, 128}}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 32, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
 // expected-error @below {{'sum_splits' is 3; expected one of 1, 2, 4, 8}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 3, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 3, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
 // expected-error @below {{'splits' is 0; expected from 1 to 1048576}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 0, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 0, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
 // expected-error @below {{'cluster' is 16; expected one of 1, 2, 4, 8}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 16, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 16, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
 // expected-error @below {{'blocks' is 3; expected one of 1, 2}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 3, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 3, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
 // expected-error @below {{'stages' is 0; expected from 1 to 1048576}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 0, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 0, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
 // expected-error @below {{'cached' is -1; expected from 0 to 1048576}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = -1, ahead = 0, late = false, threshold = 1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = -1, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
 // expected-error @below {{'ahead' is -1; expected from 0 to 1048576}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = -1, late = false, threshold = 1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = -1, late = false, threshold = 1>} {}
 
 // -----
 
 // expected-error @below {{'threshold' is -1; expected from 0 to 16}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = -1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = -1>} {}
 
 // -----
 
 // expected-error @below {{3 splits are no clusters of 2}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 3, cluster = 2, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 3, cluster = 2, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
 // expected-error @below {{blocks share sums ('sum_splits') or a fold ('splits'), not both}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 2, splits = 2, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 2, splits = 2, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>} {}
 
 // -----
 
 // expected-error @below {{'cached' is 1152921504606846976; expected from 0 to 1048576}}
-module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 1152921504606846976, ahead = 0, late = false, threshold = 1>} {}
+module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 1152921504606846976, ahead = 0, late = false, threshold = 1>} {}

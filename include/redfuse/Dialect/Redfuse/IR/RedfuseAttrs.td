@@ -180,7 +180,8 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     - `row_dim`: the dim that is the rows of all products
     - `tiles` has an entry for each iteration dim: the rows of a block, the columns
       of products (those of the streamed dim are a step), 0 for others
-    - `groups` of `group_rows` rows each multiply; two warpgroups take turns
+    - `consumers` of four warps with `consumer_rows` rows each multiply; two warpgroups
+      take turns (ping-pong)
     - `left` has the place of each product's left operand: tiles of a long sum pass
       through the ring (`tiled`); it is read to registers once (`kept`), or stays in
       shared memory (`resident`); it is computed, or read element by element (`packed`)
@@ -202,22 +203,22 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
 
     ```mlir
     #redfuse.matrix_plan<wgmma, row_dim = 2, tiles = [0, 0, 128, 128, 128, 128],
-        groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1,
+        consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1,
         cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32,
         ahead = 0, late = false, threshold = 1>
     ```
   }];
   let parameters = (ins
     EnumParameter<Redfuse_MmaKindAttr>:$kind, "int64_t":$rowDim,
-    ArrayRefParameter<"int64_t">:$tiles, "int64_t":$groups, "int64_t":$groupRows,
+    ArrayRefParameter<"int64_t">:$tiles, "int64_t":$consumers, "int64_t":$consumerRows,
     ArrayRefParameter<"::redfuse::OperandPlace">:$left,
     "int64_t":$sumSplits, "int64_t":$splits, "int64_t":$cluster, "int64_t":$blocks,
     "int64_t":$stages, "bool":$staged, 
     EnumParameter<Redfuse_TileSchedulingAttr>:$scheduler, "int64_t":$cached,
     "int64_t":$ahead, "bool":$late, "int64_t":$threshold);
   let assemblyFormat = [{
-    `<` $kind `,` `row_dim` `=` $rowDim `,` `tiles` `=` `[` $tiles `]` `,` `groups` `=` $groups `,`
-    `group_rows` `=` $groupRows `,` `left` `=` `[` $left `]` `,` `sum_splits` `=` $sumSplits `,`
+    `<` $kind `,` `row_dim` `=` $rowDim `,` `tiles` `=` `[` $tiles `]` `,` `consumers` `=` $consumers `,`
+    `consumer_rows` `=` $consumerRows `,` `left` `=` `[` $left `]` `,` `sum_splits` `=` $sumSplits `,`
     `splits` `=` $splits `,` `cluster` `=` $cluster `,` `blocks` `=` $blocks `,`
     `stages` `=` $stages `,` `staged` `=` $staged `,` `scheduler` `=` $scheduler `,`
     `cached` `=` $cached `,`

@@ -35,7 +35,7 @@ FragmentLayout StateLayout::layoutOfRows(int64_t rows) const {
         }))
       return {1, unsigned(lanes)};
   }
-  return {unsigned(plan.groupRows / 32), 4};
+  return {unsigned(plan.consumerRows / 32), 4};
 }
 
 int64_t StateLayout::rowsOfMerge() const {

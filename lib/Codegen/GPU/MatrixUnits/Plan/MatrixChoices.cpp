@@ -323,7 +323,7 @@ void MatrixPlanner::chooseBlocks() {
 /// Whether the next launch's blocks should find a place beside these: where one cluster
 /// has all splits of a tile, half of the multiprocessors copy nothing while it merges.
 bool MatrixPlanner::leavesRoom() {
-  return plan.cluster > 1 && plan.groups() == 1 &&
+  return plan.cluster > 1 && plan.clusters() == 1 &&
          llvm::all_of(plan.products, [&](const MatrixProduct &product) {
            unsigned d = product.isBack ? product.n : product.k;
            return !product.tiledLeft && plan.widths.lookup(d) <= kHalfColumns;

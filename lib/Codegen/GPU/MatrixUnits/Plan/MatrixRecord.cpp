@@ -28,9 +28,10 @@ MatrixPlanAttr redfuse::recordPlan(const MatrixPlan &plan,
   // Types are those declared: others choose a template that needs the storage.
   return MatrixPlanAttr::getChecked(
       function_ref<InFlightDiagnostic()>(fail), launch.getContext(), kind,
-      int64_t(plan.m), ArrayRef<int64_t>(tiles), plan.consumers, plan.groupRows,
-      ArrayRef<OperandPlace>(left), plan.sumSplits, plan.splits, plan.cluster,
-      int64_t(plan.isHalf ? 2 : 1), plan.stages, plan.isStaged.value_or(false),
+      int64_t(plan.m), ArrayRef<int64_t>(tiles), plan.consumers,
+      plan.consumerRows, ArrayRef<OperandPlace>(left), plan.sumSplits,
+      plan.splits, plan.cluster, int64_t(plan.isHalf ? 2 : 1), plan.stages,
+      plan.isStaged.value_or(false),
       plan.hasDynamicScheduler ? TileScheduling::Dynamic
                                : TileScheduling::Static,
       int64_t(plan.cachedBytes >> 20), plan.ahead, plan.startsNextLate,
@@ -54,11 +55,11 @@ bool MatrixPlanner::takeTiles(MatrixPlanAttr record) {
   if (record.getRowDim() != int64_t(plan.m))
     return refuse(llvm::formatv("the rows of its products are dim {0}, not {1}",
                                 plan.m, record.getRowDim()));
-  plan.consumers = record.getGroups();
-  plan.groupRows = record.getGroupRows();
+  plan.consumers = record.getConsumers();
+  plan.consumerRows = record.getConsumerRows();
   if (plan.rows() != record.getTiles()[plan.m])
-    return refuse("the tile of the rows is not that of all groups");
-  if (isWgmma && plan.groupRows != 64)
+    return refuse("the tile of the rows is not that of all consumers");
+  if (isWgmma && plan.consumerRows != 64)
     return refuse("a warpgroup has 64 rows");
   SmallBitVector isReduced(space.numDims);
   for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>())

@@ -98,13 +98,13 @@ static void cutCascade(MatrixPlan &plan, const KernelSpace &space,
       width /= 2;
   }
   if (mayCutRows && plan.rows() > 64 && areFew()) {
-    plan.groupRows = 64;
+    plan.consumerRows = 64;
     plan.consumers = 1;
   }
 }
 
 bool redfuse::chooseForMmaSync(MatrixPlan &plan, const KernelSpace &space,
-                            int64_t units, std::string &why) {
+                               int64_t units, std::string &why) {
   int64_t rows = space.staticExtents[plan.m];
   Hints hints = hintsOf(space.schedule);
   int64_t wanted = hints.rows.value_or(0), blocks = hints.blocks.value_or(0);
@@ -112,14 +112,14 @@ bool redfuse::chooseForMmaSync(MatrixPlan &plan, const KernelSpace &space,
   // Two blocks a multiprocessor, one of which computes while the other waits.
   int64_t whole = plan.target.sharedBytes, half = plan.target.halfBytes;
   struct Form {
-    int64_t groupRows, groups, bytes, columns;
+    int64_t consumerRows, consumers, bytes, columns;
   };
   for (Form form :
        {Form{128, 1, half, kGoodColumns}, Form{128, 1, half, kFewColumns},
         Form{64, 2, whole, kFewColumns}, Form{64, 1, half, 16},
         Form{64, 1, whole, 16}}) {
-    plan.groupRows = form.groupRows;
-    plan.consumers = form.groups;
+    plan.consumerRows = form.consumerRows;
+    plan.consumers = form.consumers;
     plan.isHalf = form.bytes == half;
     if (wanted ? plan.rows() != (wanted <= 64 ? 64 : 128)
                : isLow && plan.rows() > 64)

@@ -52,11 +52,11 @@ Splits redfuse::chooseSplits(const SharedFold &fold, const MatrixTarget &target,
     for (int64_t cluster : {1, 2, 4, 8}) {
       if (count % cluster != 0 || (cluster > 1 && !fold.isForClusters))
         continue;
-      int64_t groups = count / cluster;
+      int64_t clusters = count / cluster;
       // A cluster runs where it has a place for all of its blocks.
-      bool isPlaced =
-          cluster == 1 ||
-          (groups == 1 && fold.tiles * count <= double(units) * kClusterPlaces);
+      bool isPlaced = cluster == 1 ||
+                      (clusters == 1 &&
+                       fold.tiles * count <= double(units) * kClusterPlaces);
       if (wantedCluster ? cluster != std::min(wantedCluster, count & -count)
                         : !isPlaced)
         continue;
@@ -64,9 +64,9 @@ Splits redfuse::chooseSplits(const SharedFold &fold, const MatrixTarget &target,
           each * cyclesOfStep(fold, target, fold.tiles * count, units);
       if (cluster > 1)
         cycles += kSendCycles + fold.stateBytes / kBytesBetween;
-      if (groups > 1)
+      if (clusters > 1)
         cycles +=
-            kMergeCycles + fold.stateBytes / cluster * groups / kMergeBytes;
+            kMergeCycles + fold.stateBytes / cluster * clusters / kMergeBytes;
       if (cycles < least) {
         least = cycles;
         best = {count, cluster};

@@ -30,11 +30,11 @@ func.func @weighted_rows(%q: memref<256x64xbf16>, %k: memref<4096x64xbf16>, %v: 
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
       outs(%out : memref<256x64xbf16>) {redfuse.no_matrices = "asked to by hand"}
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
-      outs(%out : memref<256x64xbf16>) {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
+      outs(%out : memref<256x64xbf16>) {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
-      outs(%out : memref<256x64xbf16>) {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      outs(%out : memref<256x64xbf16>) {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   redfuse.launch @weighted_rows_0 ins(%q, %k, %v : memref<256x64xbf16>, memref<4096x64xbf16>, memref<4096x64xbf16>)
-      outs(%out : memref<256x64xbf16>) {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], groups = 2, group_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
+      outs(%out : memref<256x64xbf16>) {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1>}
   return
 }
 redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,

@@ -10,7 +10,7 @@
 #c = affine_map<(m, n, k) -> (m, n)>
 func.func @product(%a: memref<300x4096xf16>, %b: memref<4096x64xf16>, %out: memref<300x64xf32>) {
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], groups = 1, group_rows = 64, left = [tiled],
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], consumers = 1, consumer_rows = 64, left = [tiled],
         sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32,
         ahead = 0, late = false, threshold = 0>}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)

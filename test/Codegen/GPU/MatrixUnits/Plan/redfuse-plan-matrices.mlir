@@ -11,7 +11,7 @@
 // CHECK-LABEL: func.func @weighted_rows
 // CHECK: redfuse.launch
 // CHECK-SAME: #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64],
-// CHECK-SAME: groups = 2, group_rows = 64, left = [kept, packed],
+// CHECK-SAME: consumers = 2, consumer_rows = 64, left = [kept, packed],
 // CHECK-SAME: sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = {{[0-9]+}},
 // CHECK-SAME: staged = true, scheduler = dynamic, cached = 128, ahead = 0, late = false, threshold = 1>
 
@@ -19,7 +19,7 @@
 // in shared memory.
 // MMA-LABEL: func.func @weighted_rows
 // MMA: #redfuse.matrix_plan<mma_sync, row_dim = 0, tiles = [128, 64, 64, 64],
-// MMA-SAME: groups = 1, group_rows = 128, left = [resident, packed],
+// MMA-SAME: consumers = 1, consumer_rows = 128, left = [resident, packed],
 // MMA-SAME: blocks = 2, stages = {{[0-9]+}}, staged = false, scheduler = static
 #q = affine_map<(i, j, d, e) -> (i, d)>
 #k = affine_map<(i, j, d, e) -> (j, d)>
@@ -79,7 +79,7 @@ redfuse.kernel @weighted_rows_0 attributes {num_inputs = 3 : i64,
 
 // CHECK-LABEL: func.func @hinted
 // CHECK: #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 64, 64],
-// CHECK-SAME: groups = 1, group_rows = 64, left = [kept, packed],
+// CHECK-SAME: consumers = 1, consumer_rows = 64, left = [kept, packed],
 // CHECK-SAME: stages = 4, staged = false, scheduler = static
 // CHECK-SAME: threshold = 0>
 #q = affine_map<(i, j, d, e) -> (i, d)>
@@ -218,7 +218,7 @@ redfuse.kernel @few_rows_0 attributes {num_inputs = 3 : i64,
 
 // CHECK-LABEL: func.func @product
 // CHECK: #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0],
-// CHECK-SAME: groups = 1, group_rows = 64, left = [tiled], sum_splits = 8,
+// CHECK-SAME: consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 8,
 // CHECK-SAME: ahead = 4, late = true, threshold = 0>
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>

@@ -65,7 +65,7 @@ struct MatrixPlan {
   /// How many columns a block has of each column dim; padded.
   llvm::DenseMap<unsigned, int64_t> widths;
   /// Warpgroups (four warps) that multiply, and the rows of each.
-  int64_t consumers = 2, groupRows = 64;
+  int64_t consumers = 2, consumerRows = 64;
   /// Blocks, one cluster, that share the tiled sums of a tile of results.
   int64_t sumSplits = 1;
   /// Blocks that have a part of the streamed dim each, for a tile of results.
@@ -96,7 +96,7 @@ struct MatrixPlan {
   int64_t threshold = 0;
 
   bool isColumn(unsigned d) const { return widths.contains(d); }
-  int64_t rows() const { return groupRows * consumers; }
+  int64_t rows() const { return consumerRows * consumers; }
   /// Threads of a block.
   int64_t threads() const {
     return 32 * target.loaderWarps() + 128 * consumers;
@@ -104,13 +104,15 @@ struct MatrixPlan {
   /// Elements of a product of so many columns, and words of a left operand, in
   /// each thread.
   int64_t elementsOf(int64_t columns) const {
-    return columns * groupRows / 128;
+    return columns * consumerRows / 128;
   }
-  int64_t wordsOf(int64_t columns) const { return columns * groupRows / 256; }
+  int64_t wordsOf(int64_t columns) const {
+    return columns * consumerRows / 256;
+  }
   /// Blocks that share a tile of results, by either.
   int64_t shares() const { return sumSplits * splits; }
   /// Blocks that merge what clusters have merged.
-  int64_t groups() const { return splits / cluster; }
+  int64_t clusters() const { return splits / cluster; }
   /// How many elements of a dim a block has at a time.
   int64_t tileOf(unsigned d) const {
     auto it = widths.find(d);

@@ -85,9 +85,9 @@ inline constexpr int64_t kLongRowOfPivot = 4096;
 // The order of tiles ("The order of tiles")
 //===----------------------------------------------------------------------===//
 
-/// Bytes that the tiles of a group stream: they should stay in the L2, which also
-/// has to take what is written. Where predicates make tiles unequal, larger groups
-/// even them out, and a part of the group is in work at a time.
+/// Bytes that the tiles of a band stream: they should stay in the L2, which also
+/// has to take what is written. Where predicates make tiles unequal, larger bands
+/// even them out, and a part of the band is in work at a time.
 inline constexpr int64_t kSharedCacheBytes = 32 << 20,
                          kUnequalBytes = 128 << 20;
 /// So many blocks at least stream the same data at a time.
