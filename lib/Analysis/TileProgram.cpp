@@ -1,7 +1,7 @@
 //===- TileProgram.cpp - a body as statements over tiles ------------------===//
 //
 // Which values of a body are statements of their own: reductions, results, and
-// what is worth keeping. How these are grouped into loop nests is TileGroups.cpp.
+// what is worth keeping. How these are grouped into loop nests is TileNests.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Analysis/TileProgram.h"
@@ -50,7 +50,7 @@ TileProgram::create(IndexProgramOpInterface op, ArrayRef<TileDim> dims,
   program->addKeepRoots();
   program->computeCones();
   program->formEpilogues();
-  if (failed(program->formGroups()))
+  if (failed(program->formNests()))
     return failure();
   program->chooseVectorDims();
   program->layOutBuffers();

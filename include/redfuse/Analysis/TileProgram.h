@@ -1,8 +1,8 @@
 //===- TileProgram.h - a body as statements over tiles -----------*- C++ -*-===//
 //
-// A body in index notation becomes a short list of *groups*: loop nests over a
-// tile of the iteration space. A group computes *roots*: reductions, values that
-// are kept in a tile buffer because several groups need them (or a contraction
+// A body in index notation becomes a short list of *loop nests* over a
+// tile of the iteration space. A nest computes *roots*: reductions, values that
+// are kept in a tile buffer because several nests need them (or a contraction
 // wants them as an operand), and values that the body yields. Everything else is
 // recomputed where it is used, at the outermost loop that binds its dims.
 //
@@ -36,7 +36,7 @@ struct SourceLayout {
   bool isInternal = false;
 };
 
-/// Something that a group computes.
+/// Something that a nest computes.
 struct Root {
   enum class Kind { Reduce, Scan, MergeTopk, Keep, Yield, Assert };
   Kind kind;
@@ -103,7 +103,7 @@ struct Contraction {
 };
 
 /// Roots that share one loop nest.
-struct Group {
+struct LoopNest {
   llvm::SmallVector<Root *> roots;
   SmallBitVector dims;
   llvm::SmallVector<unsigned> over;
@@ -134,8 +134,8 @@ public:
          llvm::function_ref<SourceLayout(unsigned argument)> sourceOf,
          Options options);
 
-  /// The groups in the order in which they run.
-  llvm::ArrayRef<Group> getGroups() const { return groups; }
+  /// The nests in the order in which they run.
+  llvm::ArrayRef<LoopNest> getNests() const { return nests; }
   const DimSets &getDimSets() const { return dimSets; }
   mlir::Block &getBody() { return *body; }
 
@@ -154,7 +154,7 @@ public:
   /// adjacent.
   std::optional<unsigned> getContiguous(mlir::Value v) const;
 
-  /// What TileGroups.cpp moves as one.
+  /// What TileNests.cpp moves as one.
   struct Unit;
 
 private:
@@ -177,21 +177,21 @@ private:
   void keepNewStates();
   void addKeepRoots();
   void formEpilogues();
-  mlir::LogicalResult formGroups();
+  mlir::LogicalResult formNests();
   llvm::SmallVector<Unit, 0> makeUnits() const;
   /// Whether `root` reads no state and nothing that is streamed.
   bool isInvariant(const Root &root,
                    llvm::DenseMap<const Root *, bool> &known) const;
-  /// The group that a root is, alone.
-  Group groupOf(Root &root) const;
-  void place(Unit &unit, Group own, llvm::ArrayRef<Unit> units);
+  /// The nest that a root is, alone.
+  LoopNest nestOf(Root &root) const;
+  void place(Unit &unit, LoopNest own, llvm::ArrayRef<Unit> units);
   void chooseVectorDims();
   void layOutBuffers();
 
   std::optional<Contraction> matchContraction(Root &root);
   /// TileMatrices.cpp.
   std::optional<MatrixForm> matchMatrix(ReduceOp reduce, std::string &why);
-  std::optional<unsigned> chooseVectorDim(const Group &group) const;
+  std::optional<unsigned> chooseVectorDim(const LoopNest &nest) const;
   double capacityOf(const SmallBitVector &set) const;
   bool isStateArgument(mlir::Value v) const;
   /// The argument that holds the old value of what `root` yields as state.
@@ -222,7 +222,7 @@ private:
   llvm::SetVector<mlir::Value> kept;
   /// The dim that must be innermost in a kept value's buffer.
   llvm::DenseMap<mlir::Value, unsigned> innermost;
-  llvm::SmallVector<Group, 0> groups;
+  llvm::SmallVector<LoopNest, 0> nests;
   llvm::MapVector<mlir::Value, llvm::SmallVector<unsigned>> buffers;
   llvm::SmallVector<std::pair<ReduceOp, std::string>> scalarProducts;
 };

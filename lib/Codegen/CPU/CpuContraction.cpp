@@ -35,7 +35,7 @@ static RegisterTile chooseTile(unsigned lanes, unsigned elementBits,
 void CpuEmitter::emitContraction() {
   Env env;
   env.position.assign(dims.size(), Value());
-  const Contraction &c = *group->contraction;
+  const Contraction &c = *nest->contraction;
   std::function<void(unsigned, Env)> outer = [&](unsigned i, Env at) {
     if (i < c.outer.size()) {
       auto loop = scf::ForOp::create(b, loc, constantIndex(0),
@@ -98,7 +98,7 @@ void CpuEmitter::emitContraction() {
 }
 
 void CpuEmitter::emitContractionRows(Env env, unsigned vectors) {
-  const Contraction &c = *group->contraction;
+  const Contraction &c = *nest->contraction;
   if (!c.m)
     return emitRegisterTile(env, 1, vectors);
   unsigned bits = c.vectorOperand.getType().getIntOrFloatBitWidth();

@@ -6,17 +6,17 @@
 
 namespace redfuse {
 
-/// Emits the groups of one tile program as loops of one thread.
+/// Emits the nests of one tile program as loops of one thread.
 class CpuEmitter : public TileEmitter {
 public:
   using TileEmitter::TileEmitter;
 
-  mlir::LogicalResult emitGroup(const Group &group) override;
+  mlir::LogicalResult emitNest(const LoopNest &nest) override;
   void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
 
 private:
   using Accumulators = llvm::SmallVector<mlir::Value>;
-  void emitNest();
+  void emitLoops();
   void emitInto(unsigned loop, Env env);
   void emitReduction(Env &env);
   Accumulators emitOver(unsigned loop, Env env, Accumulators accumulators,

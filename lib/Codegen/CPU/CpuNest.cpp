@@ -10,17 +10,17 @@
 using namespace mlir;
 using namespace redfuse;
 
-LogicalResult CpuEmitter::emitGroup(const Group &newGroup) {
-  selectGroup(newGroup);
-  if (group->contraction)
+LogicalResult CpuEmitter::emitNest(const LoopNest &newNest) {
+  selectNest(newNest);
+  if (nest->contraction)
     emitContraction();
-  else if (group->isAlone && !reduces.empty())
+  else if (nest->isAlone && !reduces.empty())
     emitEach([&](Env &env) { emitTopKPoint(env); });
-  else if (group->roots.front()->kind == Root::Kind::MergeTopk)
+  else if (nest->roots.front()->kind == Root::Kind::MergeTopk)
     emitEach([&](Env &env) { emitMergeTopkPoint(env); });
   else
-    emitNest();
-  group = nullptr;
+    emitLoops();
+  nest = nullptr;
   return success();
 }
 
@@ -73,11 +73,11 @@ void CpuEmitter::emitVectorLoop(unsigned d, Env &env,
   body(inner);
 }
 
-void CpuEmitter::emitNest() {
+void CpuEmitter::emitLoops() {
   // The vector dim innermost, so that what does not depend on it is hoisted.
-  if (group->vectorDim)
+  if (nest->vectorDim)
     llvm::stable_sort(intoDims, [&](unsigned a, unsigned c) {
-      return (a == *group->vectorDim) < (c == *group->vectorDim);
+      return (a == *nest->vectorDim) < (c == *nest->vectorDim);
     });
   Env env;
   env.position.assign(dims.size(), Value());
@@ -87,7 +87,7 @@ void CpuEmitter::emitNest() {
 
 void CpuEmitter::emitInto(unsigned i, Env env) {
   if (i == intoDims.size()) {
-    if (group->over.empty())
+    if (nest->over.empty())
       emitPoint(env);
     else if (reduces.empty())
       emitScan(env);
@@ -96,7 +96,7 @@ void CpuEmitter::emitInto(unsigned i, Env env) {
     return;
   }
   unsigned d = intoDims[i];
-  if (group->vectorDim == d)
+  if (nest->vectorDim == d)
     return emitVectorLoop(d, env, [&](Env &inner) {
       emitAvailable(inner);
       emitInto(i + 1, inner);
@@ -118,11 +118,11 @@ void CpuEmitter::emitInto(unsigned i, Env env) {
 void CpuEmitter::emitReduction(Env &env) {
   emitAvailable(env);
   // Several accumulators where the innermost loop is long enough to use them.
-  unsigned last = group->over.back();
-  int64_t step = group->vectorDim == last ? lanes : 1;
+  unsigned last = nest->over.back();
+  int64_t step = nest->vectorDim == last ? lanes : 1;
   bool isShort =
       dims[last].staticSize && *dims[last].staticSize < 2 * kCopies * step;
-  unsigned copies = isShort || group->isOrdered ? 1 : kCopies;
+  unsigned copies = isShort || nest->isOrdered ? 1 : kCopies;
   // Lanes are accumulated where the vector dim is reduced or is one of the
   // result's; a result without it is a scalar.
   SmallVector<Value> init;
@@ -136,10 +136,10 @@ void CpuEmitter::emitReduction(Env &env) {
 /// of open extents; the innermost loop takes vectors, and `copies` of them at a time.
 int64_t CpuEmitter::stepsInside(unsigned i, unsigned copies) {
   int64_t steps = 1;
-  for (unsigned d : ArrayRef(group->over).drop_front(i + 1)) {
+  for (unsigned d : ArrayRef(nest->over).drop_front(i + 1)) {
     int64_t size = dims[d].staticSize.value_or(1);
-    int64_t each = group->vectorDim == d ? lanes : 1;
-    if (d == group->over.back())
+    int64_t each = nest->vectorDim == d ? lanes : 1;
+    if (d == nest->over.back())
       each *= copies;
     steps *= std::max<int64_t>(1, size / each);
     if (steps >= kAddends)
@@ -168,7 +168,7 @@ CpuEmitter::emitSummed(const Steps &range, int64_t inside, Env &env,
       sums.push_back(next);
     next += reduce.getNumOperands();
   }
-  if (sums.empty() || group->isOrdered ||
+  if (sums.empty() || nest->isOrdered ||
       (range.size && *range.size <= length * range.step))
     return emitFor(b, loc, range.begin, range.end, step, accumulators, body);
 
@@ -197,9 +197,9 @@ CpuEmitter::emitSummed(const Steps &range, int64_t inside, Env &env,
 CpuEmitter::Accumulators CpuEmitter::emitOver(unsigned i, Env env,
                                               Accumulators accumulators,
                                               unsigned copies) {
-  unsigned d = group->over[i];
+  unsigned d = nest->over[i];
   SpaceDim &dim = dims[d];
-  if (i + 1 < group->over.size() && group->vectorDim != d)
+  if (i + 1 < nest->over.size() && nest->vectorDim != d)
     return emitSummed(
         {constantIndex(0), dim.size, dim.staticSize, 1}, stepsInside(i, copies),
         env, accumulators, [&](Value iv, ValueRange state) {
@@ -210,7 +210,7 @@ CpuEmitter::Accumulators CpuEmitter::emitOver(unsigned i, Env env,
         });
 
   unsigned perCopy = accumulators.size() / copies;
-  bool isLast = i + 1 == group->over.size();
+  bool isLast = i + 1 == nest->over.size();
   auto point = [&](Env &inner, MutableArrayRef<Value> own) {
     emitAvailable(inner);
     if (isLast) {
@@ -223,7 +223,7 @@ CpuEmitter::Accumulators CpuEmitter::emitOver(unsigned i, Env env,
         emitOver(i + 1, inner, SmallVector<Value>(own), 1);
     llvm::copy(result, own.begin());
   };
-  int64_t step = group->vectorDim == d ? lanes : 1;
+  int64_t step = nest->vectorDim == d ? lanes : 1;
   auto constantOf = [&](int64_t v) { return constantIndex(v); };
   Value zero = constantIndex(0), position = zero;
   if (copies > 1 && isLast) {
@@ -329,7 +329,7 @@ void CpuEmitter::finishReduction(Env &env, ArrayRef<Value> accumulators,
                                  unsigned copies) {
   unsigned perCopy = accumulators.size() / copies;
   bool foldLanes =
-      group->vectorDim && llvm::is_contained(group->over, *group->vectorDim);
+      nest->vectorDim && llvm::is_contained(nest->over, *nest->vectorDim);
   // The result stands at a point without the vector dim where that is reduced.
   auto reassociate = arith::FastMathFlags::reassoc;
   unsigned next = 0;
@@ -425,13 +425,13 @@ void CpuEmitter::emitEach(function_ref<void(Env &)> body) {
 //===----------------------------------------------------------------------===//
 
 void CpuEmitter::emitFill(const TileBuffer &buffer, TypedAttr value) {
-  Group fill;
+  LoopNest fill;
   fill.dims = SmallBitVector(dims.size());
   for (unsigned d : buffer.dims)
     fill.dims.set(d);
   if (!buffer.dims.empty())
     fill.vectorDim = buffer.dims.back();
-  group = &fill;
+  nest = &fill;
   needed.clear();
   Env env;
   env.position.assign(dims.size(), Value());
@@ -451,5 +451,5 @@ void CpuEmitter::emitFill(const TileBuffer &buffer, TypedAttr value) {
     loops(i + 1, inner);
   };
   loops(0, env);
-  group = nullptr;
+  nest = nullptr;
 }

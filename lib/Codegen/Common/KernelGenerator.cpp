@@ -234,19 +234,19 @@ int64_t redfuse::bytesOf(Type element) {
   return std::max(1u, (element.getIntOrFloatBitWidth() + 7) / 8);
 }
 
-LogicalResult KernelGenerator::emitGroups(IndexProgramOpInterface op,
-                                          bool isInvariant) {
+LogicalResult KernelGenerator::emitNests(IndexProgramOpInterface op,
+                                         bool isInvariant) {
   TileProgram &program = *programs[op];
   emitter->setProgram(op, program, buffers[op]);
-  // Groups of one level need nothing of each other.
+  // Nests of one level need nothing of each other.
   std::optional<int> level;
-  for (const Group &group : program.getGroups()) {
-    if (group.isInvariant != isInvariant)
+  for (const LoopNest &nest : program.getNests()) {
+    if (nest.isInvariant != isInvariant)
       continue;
-    if (level && group.level != *level)
+    if (level && nest.level != *level)
       synchronize();
-    level = group.level;
-    if (failed(emitter->emitGroup(group)))
+    level = nest.level;
+    if (failed(emitter->emitNest(nest)))
       return failure();
   }
   // Before the next step writes over what this one reads.
@@ -259,7 +259,7 @@ LogicalResult KernelGenerator::emitGroups(IndexProgramOpInterface op,
 LogicalResult KernelGenerator::overStream(IndexProgramOpInterface op,
                                           unsigned i) {
   if (i == streamDims.size())
-    return emitGroups(op, /*isInvariant=*/false);
+    return emitNests(op, /*isInvariant=*/false);
   unsigned d = streamDims[i];
   SpaceDim whole = dims[d];
   Value begin = arith::ConstantIndexOp::create(b, loc, 0);
@@ -299,10 +299,10 @@ LogicalResult KernelGenerator::emitProgram(IndexProgramOpInterface op) {
                         cast<TypedAttr>(identity));
     synchronize();
   }
-  if (failed(emitGroups(op, /*isInvariant=*/true)))
+  if (failed(emitNests(op, /*isInvariant=*/true)))
     return failure();
-  if (llvm::all_of(programs[op]->getGroups(),
-                   [](const Group &g) { return g.isInvariant; }))
+  if (llvm::all_of(programs[op]->getNests(),
+                   [](const LoopNest &g) { return g.isInvariant; }))
     return success();
   return overStream(op, 0);
 }

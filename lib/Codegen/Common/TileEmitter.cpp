@@ -128,7 +128,7 @@ Value TileEmitter::loadLanes(Value memref, AffineMap map, SmallVector<Value> at,
   auto type = cast<MemRefType>(memref.getType());
   auto vectorType = VectorType::get({lanes}, type.getElementType());
   Value result = constant(b.getZeroAttr(vectorType));
-  Value base = at[*group->vectorDim];
+  Value base = at[*nest->vectorDim];
   for (unsigned lane = 0; lane < lanes; ++lane) {
     Value step = constantIndex(lane);
     if (env.lanesLeft) {
@@ -136,7 +136,7 @@ Value TileEmitter::loadLanes(Value memref, AffineMap map, SmallVector<Value> at,
           arith::SubIOp::create(b, loc, env.lanesLeft, constantIndex(1));
       step = arith::MinSIOp::create(b, loc, step, last);
     }
-    at[*group->vectorDim] = arith::AddIOp::create(b, loc, base, step);
+    at[*nest->vectorDim] = arith::AddIOp::create(b, loc, base, step);
     Value element = memref::LoadOp::create(b, loc, memref, indicesOf(map, at));
     result = vector::InsertOp::create(b, loc, element, result,
                                       ArrayRef<int64_t>{lane});
@@ -148,7 +148,7 @@ Value TileEmitter::loadLanes(Value memref, AffineMap map, SmallVector<Value> at,
 /// past n; nothing where neighbours are never adjacent.
 Value TileEmitter::wrapsAround(AffineMap map, ArrayRef<Value> at,
                                MemRefType type) {
-  unsigned dim = *group->vectorDim;
+  unsigned dim = *nest->vectorDim;
   if (map.getNumResults() == 0)
     return {};
   auto last = dyn_cast<AffineBinaryOpExpr>(map.getResults().back());
@@ -174,13 +174,13 @@ Value TileEmitter::loadAt(Value memref, AffineMap map, Env &env, bool isLocal) {
   SmallVector<Value> at =
       isLocal ? SmallVector<Value>(env.position) : globalPositions(env);
   Value result;
-  bool hasVector = group->vectorDim && env.position[*group->vectorDim] &&
-                   getDimsOf(map).test(*group->vectorDim);
+  bool hasVector = nest->vectorDim && env.position[*nest->vectorDim] &&
+                   getDimsOf(map).test(*nest->vectorDim);
   if (!hasVector) {
     result = memref::LoadOp::create(b, loc, memref, indicesOf(map, at));
   } else {
     auto vectorType = VectorType::get({lanes}, type.getElementType());
-    if (isContiguousIn(map, *group->vectorDim, type)) {
+    if (isContiguousIn(map, *nest->vectorDim, type)) {
       result = loadContiguous(memref, map, indicesOf(map, at), env);
     } else if (Value wraps = wrapsAround(map, at, type)) {
       // Adjacent lanes are adjacent in memory but where the index starts anew.
@@ -217,14 +217,14 @@ void TileEmitter::storeAt(Value memref, AffineMap map, Value value, Env &env,
   }
   SmallVector<Value> at =
       isLocal ? SmallVector<Value>(env.position) : globalPositions(env);
-  bool hasVector = group->vectorDim && env.position[*group->vectorDim] &&
-                   getDimsOf(map).test(*group->vectorDim);
+  bool hasVector = nest->vectorDim && env.position[*nest->vectorDim] &&
+                   getDimsOf(map).test(*nest->vectorDim);
   if (!hasVector) {
     memref::StoreOp::create(b, loc, value, memref, indicesOf(map, at));
     return;
   }
   value = asVector(value);
-  if (isContiguousIn(map, *group->vectorDim, type)) {
+  if (isContiguousIn(map, *nest->vectorDim, type)) {
     SmallVector<Value> indices = indicesOf(map, at);
     if (env.mask)
       vector::MaskedStoreOp::create(b, loc, memref, indices, env.mask, value);
@@ -233,7 +233,7 @@ void TileEmitter::storeAt(Value memref, AffineMap map, Value value, Env &env,
                               /*nontemporal=*/false, alignmentOf(type, map));
     return;
   }
-  Value base = at[*group->vectorDim];
+  Value base = at[*nest->vectorDim];
   for (unsigned lane = 0; lane < lanes; ++lane) {
     OpBuilder::InsertionGuard guard(b);
     Value step = constantIndex(lane);
@@ -243,7 +243,7 @@ void TileEmitter::storeAt(Value memref, AffineMap map, Value value, Env &env,
       auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
       b.setInsertionPoint(branch.thenYield());
     }
-    at[*group->vectorDim] = arith::AddIOp::create(b, loc, base, step);
+    at[*nest->vectorDim] = arith::AddIOp::create(b, loc, base, step);
     Value element =
         vector::ExtractOp::create(b, loc, value, ArrayRef<int64_t>{lane});
     memref::StoreOp::create(b, loc, element, memref, indicesOf(map, at));
@@ -340,7 +340,7 @@ bool TileEmitter::isBound(Value v, Env &env) const {
 }
 
 bool TileEmitter::isMadeHere(Value v) const {
-  return llvm::any_of(group->roots, [&](Root *root) {
+  return llvm::any_of(nest->roots, [&](Root *root) {
     return root->kind == Root::Kind::Keep && root->value == v;
   });
 }
@@ -416,7 +416,7 @@ Value TileEmitter::emitOp(Operation *def, Env &env) {
   if (auto index = dyn_cast<IndexOp>(def)) {
     unsigned d = index.getDim();
     Value position = globalPositions(env)[d];
-    if (group->vectorDim != d)
+    if (nest->vectorDim != d)
       return position;
     Value base = asVector(position);
     Value step = vector::StepOp::create(
@@ -546,16 +546,16 @@ SmallVector<Value> TileEmitter::emitByLane(Operation *def,
 }
 
 //===----------------------------------------------------------------------===//
-// Groups and reducers
+// Nests and reducers
 //===----------------------------------------------------------------------===//
 
-void TileEmitter::selectGroup(const Group &newGroup) {
-  group = &newGroup;
+void TileEmitter::selectNest(const LoopNest &newNest) {
+  nest = &newNest;
   needed.clear();
   reduces.clear();
   intoDims.clear();
   llvm::SmallSetVector<Value, 16> all;
-  for (Root *root : group->roots) {
+  for (Root *root : nest->roots) {
     for (Value v : root->cone)
       all.insert(v);
     if (root->kind == Root::Kind::Reduce)
@@ -569,8 +569,8 @@ void TileEmitter::selectGroup(const Group &newGroup) {
     for (Value v : inner.getResults())
       if (all.contains(v))
         needed.push_back(v);
-  for (unsigned d : group->dims.set_bits())
-    if (!llvm::is_contained(group->over, d))
+  for (unsigned d : nest->dims.set_bits())
+    if (!llvm::is_contained(nest->over, d))
       intoDims.push_back(d);
 }
 
@@ -616,7 +616,7 @@ SmallVector<Value> TileEmitter::startReductions(Env &env) {
         v = constant(getIdentityOf(reduce, 0));
       else // The index of an argmax.
         v = constant(cast<TypedAttr>(b.getZeroAttr(operand.getType())));
-      starts.push_back(group->vectorDim ? asVector(v) : v);
+      starts.push_back(nest->vectorDim ? asVector(v) : v);
     }
   }
   return starts;

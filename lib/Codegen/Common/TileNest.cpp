@@ -27,7 +27,7 @@ redfuse::emitFor(OpBuilder &b, Location loc, Value from, Value to, Value step,
 void TileEmitter::emitPoint(Env &env) {
   emitAvailable(env);
   emitEpilogues(env);
-  for (Root *root : group->roots)
+  for (Root *root : nest->roots)
     if (root->kind == Root::Kind::Assert)
       emitAssert(*root, valueOf(root->value, env), env);
 }
@@ -105,8 +105,8 @@ void TileEmitter::emitAvailableForEpilogue(Env &env) {
   SmallVector<Value> all;
   std::swap(all, needed);
   for (Value v : all)
-    if (llvm::any_of(group->roots, [&](Root *root) {
-          return root != group->contraction->root && root->cone.contains(v);
+    if (llvm::any_of(nest->roots, [&](Root *root) {
+          return root != nest->contraction->root && root->cone.contains(v);
         }))
       needed.push_back(v);
   emitAvailable(env);
@@ -114,7 +114,7 @@ void TileEmitter::emitAvailableForEpilogue(Env &env) {
 }
 
 void TileEmitter::emitEpilogues(Env &env) {
-  for (Root *root : group->roots) {
+  for (Root *root : nest->roots) {
     if (root->kind == Root::Kind::Keep)
       storeTile(buffers.find(root->value)->second, valueOf(root->value, env),
                 env);
@@ -129,7 +129,7 @@ void TileEmitter::emitEpilogues(Env &env) {
 
 /// `env` is bound to the first row and the first vector of the tile.
 void TileEmitter::emitRegisterTile(Env env, unsigned rows, unsigned vectors) {
-  const Contraction &c = *group->contraction;
+  const Contraction &c = *nest->contraction;
   Value result = c.root->reduce.getResult(0);
   auto type = VectorType::get({lanes}, result.getType());
   bool isFloat = isa<FloatType>(result.getType());
@@ -208,7 +208,7 @@ void TileEmitter::emitRegisterTile(Env env, unsigned rows, unsigned vectors) {
       Value acc = accumulators[r * vectors + v];
       at.values[result] = acc;
       bool taken = false;
-      for (Root *root : group->roots)
+      for (Root *root : nest->roots)
         taken |= root != c.root;
       if (!taken) {
         storeTile(buffers.find(result)->second, acc, at);

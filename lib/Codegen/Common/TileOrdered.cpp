@@ -12,13 +12,13 @@ using namespace redfuse;
 
 /// One row of a scan, element after element; with a vector dim, a row a lane.
 void TileEmitter::emitScan(Env &env) {
-  auto scan = cast<ScanOp>(group->roots.front()->op);
+  auto scan = cast<ScanOp>(nest->roots.front()->op);
   emitAvailable(env);
   SmallVector<Value> start;
   for (unsigned i = 0, e = scan.getNumOperands(); i < e; ++i) {
-    Value v = scan.isDeclared() ? getStart(*group->roots.front(), i, env)
+    Value v = scan.isDeclared() ? getStart(*nest->roots.front(), i, env)
                                 : constant(getIdentityOf(scan, i));
-    start.push_back(group->vectorDim ? asVector(v) : v);
+    start.push_back(nest->vectorDim ? asVector(v) : v);
   }
   unsigned d = scan.getDim();
   emitFor(b, loc, constantIndex(0), dims[d].size, constantIndex(1), start,
@@ -29,13 +29,13 @@ void TileEmitter::emitScan(Env &env) {
             SmallVector<Value> operands;
             for (Value operand : scan.getOperands()) {
               Value v = valueOf(operand, inner);
-              operands.push_back(group->vectorDim ? asVector(v) : v);
+              operands.push_back(nest->vectorDim ? asVector(v) : v);
             }
             SmallVector<Value> before(running);
             SmallVector<Value> after = combineStates(scan, before, operands);
             ArrayRef<Value> kept = scan.getExclusive() ? before : after;
             for (auto [value, to] :
-                 llvm::zip_equal(kept, group->roots.front()->getResults()))
+                 llvm::zip_equal(kept, nest->roots.front()->getResults()))
               if (auto buffer = buffers.find(to); buffer != buffers.end())
                 storeTile(buffer->second, value, inner);
             return after;
@@ -107,9 +107,9 @@ void TileEmitter::emitTopKPoint(Env &point) {
     storeTile(indices, index, final);
   };
   std::function<void(unsigned, Env)> over = [&](unsigned i, Env env) {
-    if (i == group->over.size())
+    if (i == nest->over.size())
       return insert(env);
-    unsigned d = group->over[i];
+    unsigned d = nest->over[i];
     emitFor(b, loc, zero, dims[d].size, one, {}, [&](Value iv, ValueRange) {
       Env inner = env;
       inner.position[d] = iv;
@@ -146,7 +146,7 @@ Value TileEmitter::isEmptySlot(Value index) {
 
 /// Two sorted lists are walked by a position each; the better head goes next.
 void TileEmitter::emitMergeTopkPoint(Env &env) {
-  auto merge = cast<MergeTopkOp>(group->roots.front()->op);
+  auto merge = cast<MergeTopkOp>(nest->roots.front()->op);
   unsigned rank = merge.getDim();
   const TileBuffer &values = buffers.find(merge.getBestValues())->second;
   const TileBuffer &indices = buffers.find(merge.getBestIndices())->second;

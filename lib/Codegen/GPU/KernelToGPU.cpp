@@ -103,10 +103,10 @@ GpuKernelGenerator::planMatrices(KernelSpace result) {
   };
   for (auto &[op, program] : programs) {
     hasBuffers |= !program->getBuffers().empty();
-    for (const Group &group : program->getGroups()) {
-      if (!group.contraction || !group.contraction->matrix)
+    for (const LoopNest &nest : program->getNests()) {
+      if (!nest.contraction || !nest.contraction->matrix)
         continue;
-      const MatrixForm &form = *group.contraction->matrix;
+      const MatrixForm &form = *nest.contraction->matrix;
       isWorthwhile |= std::min(extentOf(form.rows), extentOf(form.columns)) >=
                       kRowsOfProducts;
       for (ArrayRef<unsigned> side :
@@ -192,17 +192,17 @@ void GpuKernelGenerator::divideTiles() {
 unsigned GpuKernelGenerator::chooseThreads(const GpuEmitter &gpuEmitter) const {
   int64_t most = getWarpLanes(chip);
   for (auto &[op, program] : programs)
-    for (const Group &group : program->getGroups()) {
+    for (const LoopNest &nest : program->getNests()) {
       int64_t points = 1;
-      for (unsigned d : group.dims.set_bits()) {
+      for (unsigned d : nest.dims.set_bits()) {
         int64_t size =
             getConstantIntValue(dims[d].capacity).value_or(kMostThreads);
         points =
             std::min<int64_t>(points * std::max<int64_t>(size, 1), 1 << 24);
       }
-      if (group.contraction && group.contraction->matrix)
-        points = gpuEmitter.threadsOf(group);
-      else if (group.vectorDim)
+      if (nest.contraction && nest.contraction->matrix)
+        points = gpuEmitter.threadsOf(nest);
+      else if (nest.vectorDim)
         points /= lanes;
       most = std::max(most, points);
     }

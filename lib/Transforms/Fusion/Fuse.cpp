@@ -36,7 +36,7 @@ struct KernelLength {
   }
 };
 
-struct Group {
+struct FusionGroup {
   SmallVector<CascadeOp> ops; // in block order
   FusionSpace space;
   GroupCost cost;
@@ -60,14 +60,16 @@ private:
   ArrayRef<Value> usesOf(Operation *op);
   void forgetUsers(Value v);
   SmallVector<OpResult> producersOf(CascadeOp op);
-  std::optional<Group> evaluate(SmallVector<CascadeOp> ops, FusionRefusal &why);
-  std::optional<Group> tryMerge(const Group &a, const Group &b,
-                                FusionRefusal &why);
+  std::optional<FusionGroup> evaluate(SmallVector<CascadeOp> ops,
+                                      FusionRefusal &why);
+  std::optional<FusionGroup> tryMerge(const FusionGroup &a,
+                                      const FusionGroup &b, FusionRefusal &why);
   bool isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why);
-  bool isWithinBounds(const Group &a, const Group &b, FusionRefusal &why);
-  bool isBetter(const Group &fused, const Group &a, const Group &b,
-                FusionRefusal &why);
-  void adopt(unsigned a, unsigned b, Group fused);
+  bool isWithinBounds(const FusionGroup &a, const FusionGroup &b,
+                      FusionRefusal &why);
+  bool isBetter(const FusionGroup &fused, const FusionGroup &a,
+                const FusionGroup &b, FusionRefusal &why);
+  void adopt(unsigned a, unsigned b, FusionGroup fused);
   bool growAlongEdge(Operation *producer, CascadeOp consumer);
   void growAlongEdges();
   void addReaders(unsigned group, DenseMap<Value, std::set<unsigned>> &readers);
@@ -87,7 +89,7 @@ private:
   llvm::DenseMap<Operation *, unsigned> position; // of every op in the block
   SmallVector<Operation *> opAt;
   SmallVector<llvm::BitVector> behind; // what each op depends on
-  SmallVector<std::optional<Group>, 0> groups;
+  SmallVector<std::optional<FusionGroup>, 0> groups;
   llvm::DenseMap<Operation *, unsigned> groupOf;
   llvm::DenseMap<std::pair<Operation *, Operation *>, FusionRefusal> refusals;
   /// The values from outside that an op uses, until they change.
@@ -230,8 +232,8 @@ static KernelLength getLength(CascadeOp op) {
   return length;
 }
 
-std::optional<Group> Planner::evaluate(SmallVector<CascadeOp> ops,
-                                       FusionRefusal &why) {
+std::optional<FusionGroup> Planner::evaluate(SmallVector<CascadeOp> ops,
+                                             FusionRefusal &why) {
   llvm::sort(ops, [&](CascadeOp a, CascadeOp b) {
     return position.lookup(a) < position.lookup(b);
   });
@@ -255,11 +257,12 @@ std::optional<Group> Planner::evaluate(SmallVector<CascadeOp> ops,
   for (CascadeOp op : ops)
     length = length + getLength(op);
   GroupCost cost = getGroupCost(*space, target);
-  return Group{std::move(ops), std::move(*space), cost, length, ++lastVersion};
+  return FusionGroup{std::move(ops), std::move(*space), cost, length,
+                     ++lastVersion};
 }
 
-bool Planner::isBetter(const Group &fused, const Group &a, const Group &b,
-                       FusionRefusal &why) {
+bool Planner::isBetter(const FusionGroup &fused, const FusionGroup &a,
+                       const FusionGroup &b, FusionRefusal &why) {
   Operation *op = CascadeOp(b.ops.front());
   double before = std::max(a.cost.repeats, b.cost.repeats);
   if (fused.cost.repeats >
@@ -295,7 +298,7 @@ bool Planner::isBetter(const Group &fused, const Group &a, const Group &b,
   return false;
 }
 
-bool Planner::isWithinBounds(const Group &a, const Group &b,
+bool Planner::isWithinBounds(const FusionGroup &a, const FusionGroup &b,
                              FusionRefusal &why) {
   if (a.ops.size() + b.ops.size() > maxGroup) {
     why = {CascadeOp(b.ops.front()), "size",
@@ -318,19 +321,20 @@ bool Planner::isWithinBounds(const Group &a, const Group &b,
   return false;
 }
 
-std::optional<Group> Planner::tryMerge(const Group &a, const Group &b,
-                                       FusionRefusal &why) {
+std::optional<FusionGroup> Planner::tryMerge(const FusionGroup &a,
+                                             const FusionGroup &b,
+                                             FusionRefusal &why) {
   if (!isWithinBounds(a, b, why))
     return std::nullopt;
   SmallVector<CascadeOp> ops(a.ops);
   llvm::append_range(ops, b.ops);
-  std::optional<Group> fused = evaluate(std::move(ops), why);
+  std::optional<FusionGroup> fused = evaluate(std::move(ops), why);
   if (!fused || !isBetter(*fused, a, b, why))
     return std::nullopt;
   return fused;
 }
 
-void Planner::adopt(unsigned a, unsigned b, Group fused) {
+void Planner::adopt(unsigned a, unsigned b, FusionGroup fused) {
   for (CascadeOp op : fused.ops)
     groupOf[op] = a;
   groups[a] = std::move(fused);
@@ -350,7 +354,7 @@ bool Planner::growAlongEdge(Operation *producer, CascadeOp consumer) {
   if (a == b || isTriedAgain(producer, consumer))
     return false;
   FusionRefusal why;
-  std::optional<Group> fused = tryMerge(*groups[a], *groups[b], why);
+  std::optional<FusionGroup> fused = tryMerge(*groups[a], *groups[b], why);
   if (!fused) {
     refusals[{producer, consumer.getOperation()}] = why;
     return false;
@@ -379,7 +383,7 @@ void Planner::addReaders(unsigned group,
 
 bool Planner::growBeside(unsigned a, unsigned b) {
   FusionRefusal why;
-  std::optional<Group> fused = tryMerge(*groups[a], *groups[b], why);
+  std::optional<FusionGroup> fused = tryMerge(*groups[a], *groups[b], why);
   double least =
       std::min(groups[a]->cost.parallelism, groups[b]->cost.parallelism);
   if (!fused || fused->cost.parallelism < least ||
@@ -439,8 +443,8 @@ bool Planner::duplicateFor(RewriterBase &rewriter, OpResult edge,
   FusionRefusal why;
   SmallVector<CascadeOp> with(groups[b]->ops);
   with.push_back(copy);
-  std::optional<Group> other = evaluate(std::move(with), why);
-  std::optional<Group> rest = evaluate(groups[a]->ops, why);
+  std::optional<FusionGroup> other = evaluate(std::move(with), why);
+  std::optional<FusionGroup> rest = evaluate(groups[a]->ops, why);
   if (other && rest &&
       other->cost.time + rest->cost.time <=
           groups[a]->cost.time + groups[b]->cost.time) {
@@ -538,7 +542,7 @@ bool Planner::run(RewriterBase &rewriter) {
     return false;
   for (CascadeOp op : cascades) {
     FusionRefusal why;
-    std::optional<Group> single = evaluate({op}, why);
+    std::optional<FusionGroup> single = evaluate({op}, why);
     if (!single) // its own body is beyond us: leave the whole block alone
       return addRefusal(op, why.condition, why.detail, why.remedy), false;
     groupOf[op] = groups.size();
@@ -551,7 +555,7 @@ bool Planner::run(RewriterBase &rewriter) {
   growBesideEachOther();
   report();
   bool changed = false;
-  for (std::optional<Group> &group : groups) {
+  for (std::optional<FusionGroup> &group : groups) {
     if (!group || group->ops.size() < 2)
       continue;
     // Ops were cloned and moved since: solve again on what is there.

@@ -1,7 +1,7 @@
 //===- KernelGenerator.h - what all targets' kernels share ----------*- C++ -*-===//
 //
 // The iteration space of a kernel, the tile programs of its ops, and the order in
-// which a block runs them. How the groups of a tile program run, and where tiles
+// which a block runs them. How the nests of a tile program run, and where tiles
 // live, is the target's.
 //
 //===----------------------------------------------------------------------===//
@@ -142,7 +142,7 @@ protected:
       buffers;
 
   virtual mlir::LogicalResult emitProgram(IndexProgramOpInterface op);
-  mlir::LogicalResult emitGroups(IndexProgramOpInterface op, bool isInvariant);
+  mlir::LogicalResult emitNests(IndexProgramOpInterface op, bool isInvariant);
   /// Starts a tile of dim d at `offset`; `length` is what is cut into tiles.
   void setTile(unsigned d, mlir::Value offset, int64_t length);
 

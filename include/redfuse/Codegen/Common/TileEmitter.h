@@ -79,7 +79,7 @@ emitFor(mlir::OpBuilder &b, mlir::Location loc, mlir::Value from,
             body);
 
 /// Emits the values of a tile program, as vectors of `lanes` elements along the
-/// group's vector dim and scalars elsewhere. The emitter of a target adds the
+/// nest's vector dim and scalars elsewhere. The emitter of a target adds the
 /// loops around them.
 class TileEmitter {
 public:
@@ -103,7 +103,7 @@ public:
   void setProgram(IndexProgramOpInterface op, TileProgram &program,
                   llvm::DenseMap<mlir::Value, TileBuffer> buffers);
 
-  virtual mlir::LogicalResult emitGroup(const Group &group) = 0;
+  virtual mlir::LogicalResult emitNest(const LoopNest &nest) = 0;
   /// Sets all elements of a tile to a constant.
   virtual void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) = 0;
 
@@ -157,9 +157,9 @@ protected:
   bool isVector(mlir::Value v) const;
   bool isMadeHere(mlir::Value v) const;
 
-  // Groups and reducers -------------------------------------------------------
-  /// Makes `group` the one that is emitted: what it needs, in body order.
-  void selectGroup(const Group &group);
+  // Nests and reducers -------------------------------------------------------
+  /// Makes `nest` the one that is emitted: what it needs, in body order.
+  void selectNest(const LoopNest &nest);
   mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs) {
     return combineValues(b, loc, reducer, lhs, rhs);
   }
@@ -167,7 +167,7 @@ protected:
   /// identity, or at a state.
   mlir::Value getStart(const Root &root, unsigned i, Env &env);
   /// Where the accumulators of all reductions start, one for each operand; vectors
-  /// where the group has a vector dim.
+  /// where the nest has a vector dim.
   llvm::SmallVector<mlir::Value> startReductions(Env &env);
   /// Two states, left and right, of a reducer that is declared or has one
   /// operand.
@@ -182,7 +182,7 @@ protected:
   }
 
   // What one thread does inside a nest ----------------------------------------
-  /// Makes the sorted list at a point of the group's kept dims.
+  /// Makes the sorted list at a point of the nest's kept dims.
   void emitTopKPoint(Env &point);
   void emitMergeTopkPoint(Env &point);
   /// One row of a scan, element after element; with a vector dim, a row a lane.
@@ -200,7 +200,7 @@ protected:
   /// Combines the operands of all reductions at the current point into
   /// `accumulators` (one for each operand of a reduction).
   void accumulate(Env &env, llvm::MutableArrayRef<mlir::Value> accumulators);
-  /// As emitAvailable, for the roots that follow the group's contraction alone:
+  /// As emitAvailable, for the roots that follow the nest's contraction alone:
   /// the operands of the contraction itself are not needed any more.
   void emitAvailableForEpilogue(Env &env);
   void emitEpilogues(Env &env);
@@ -210,12 +210,12 @@ protected:
   unsigned lanes;
   llvm::MutableArrayRef<SpaceDim> dims;
 
-  // The program and the group being emitted.
+  // The program and the nest being emitted.
   IndexProgramOpInterface op;
   TileProgram *program = nullptr;
   llvm::DenseMap<mlir::Value, TileBuffer> buffers;
-  const Group *group = nullptr;
-  /// The values that the group's roots need, in body order.
+  const LoopNest *nest = nullptr;
+  /// The values that the nest's roots need, in body order.
   llvm::SmallVector<mlir::Value> needed;
   llvm::SmallVector<unsigned> intoDims;
   llvm::SmallVector<Root *> reduces;

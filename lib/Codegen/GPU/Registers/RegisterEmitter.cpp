@@ -28,32 +28,32 @@ Value RegisterEmitter::existsAt(const Env &env, const SmallBitVector &ofDims) {
   return positions.maskOf(env, bitsOf(ofDims));
 }
 
-LogicalResult RegisterEmitter::emitGroup(const Group &whole) {
+LogicalResult RegisterEmitter::emitNest(const LoopNest &whole) {
   if (layout.staysPacked)
     forgetExtended();
-  Group adapted = whole;
+  LoopNest adapted = whole;
   SmallVector<unsigned> all = bitsOf(whole.dims);
   adapted.contraction.reset();
   adapted.vectorDim = positions.laneDimOf(all);
-  selectGroup(adapted);
+  selectNest(adapted);
   if (!reduces.empty()) {
     emitReduction();
   } else {
     positions.forPoints(positions.getOrigin(), all,
                         [&](Env &at) { emitPoint(at); });
   }
-  group = nullptr;
+  nest = nullptr;
   return success();
 }
 
-void RegisterEmitter::prefetch(ArrayRef<const Group *> groups,
+void RegisterEmitter::prefetch(ArrayRef<const LoopNest *> nests,
                                const SmallBitVector &streamed, bool streams,
                                int64_t most) {
-  for (const Group *whole : groups) {
-    Group adapted = *whole;
+  for (const LoopNest *whole : nests) {
+    LoopNest adapted = *whole;
     adapted.contraction.reset();
     adapted.vectorDim = positions.laneDimOf(bitsOf(whole->dims));
-    selectGroup(adapted);
+    selectNest(adapted);
     for (Value v : needed) {
       auto arg = dyn_cast<BlockArgument>(v);
       if (!arg || buffers.contains(v))
@@ -77,7 +77,7 @@ void RegisterEmitter::prefetch(ArrayRef<const Group *> groups,
       positions.forPoints(positions.getOrigin(), all,
                           [&](Env &at) { loadArgument(arg, at); });
     }
-    group = nullptr;
+    nest = nullptr;
   }
 }
 
@@ -86,7 +86,7 @@ void RegisterEmitter::prefetch(ArrayRef<const Group *> groups,
 //===----------------------------------------------------------------------===//
 
 /// Sums of a constant at every point need nothing of other threads, nor of a walk:
-/// they are no reductions from here on. Returns whether the group is nothing else.
+/// they are no reductions from here on. Returns whether the nest is nothing else.
 bool RegisterEmitter::emitCounts() {
   IntegerAttr each;
   auto counts = [&](Root *root) {
@@ -96,14 +96,13 @@ bool RegisterEmitter::emitCounts() {
   };
   SmallVector<Root *> found;
   llvm::copy_if(reduces, std::back_inserter(found), counts);
-  bool isAll = found.size() == group->roots.size();
+  bool isAll = found.size() == nest->roots.size();
   if (found.empty() ||
-      positions.getCombinedBits(group->over) !=
-          positions.getBits(group->over) ||
+      positions.getCombinedBits(nest->over) != positions.getBits(nest->over) ||
       (found.size() == reduces.size() && !isAll))
     return false;
   Value points = constantIndex(1);
-  for (unsigned d : group->over)
+  for (unsigned d : nest->over)
     points = b.createOrFold<arith::MulIOp>(loc, points, dims[d].size);
   positions.forPoints(positions.getOrigin(), intoDims, [&](Env &at) {
     for (Root *root : found) {
@@ -154,7 +153,7 @@ void RegisterEmitter::emitReduction() {
     width += root->reduce.getNumOperands();
   // For many sums ptxas then takes more registers: fewer blocks run at a time.
   unsigned sums = 0;
-  for (const Group &each : program->getGroups())
+  for (const LoopNest &each : program->getNests())
     sums += llvm::count_if(each.roots, [](Root *root) {
       return root->kind == Root::Kind::Reduce;
     });
@@ -169,11 +168,11 @@ void RegisterEmitter::emitReduction() {
         Value v = reduce.isDeclared() ? TileEmitter::getStart(*root, i, at)
                   : i == 0 ? constant(getIdentityOf(reduce, 0))
                            : constant(cast<TypedAttr>(b.getZeroAttr(type)));
-        accumulators.push_back(group->vectorDim ? asVector(v) : v);
+        accumulators.push_back(nest->vectorDim ? asVector(v) : v);
       }
     }
-    positions.forPoints(at, group->over, [&](Env &inner) {
-      inner.mask = positions.maskOf(inner, group->over);
+    positions.forPoints(at, nest->over, [&](Env &inner) {
+      inner.mask = positions.maskOf(inner, nest->over);
       emitAvailable(inner);
       accumulate(inner, accumulators);
       unsigned next = 0;
@@ -187,7 +186,7 @@ void RegisterEmitter::emitReduction() {
       loadBehind(accumulators.front());
     });
     bool lanesAreReduced =
-        group->vectorDim && llvm::is_contained(group->over, *group->vectorDim);
+        nest->vectorDim && llvm::is_contained(nest->over, *nest->vectorDim);
     unsigned next = 0;
     for (Root *root : reduces) {
       unsigned n = root->reduce.getNumOperands();
@@ -201,11 +200,11 @@ void RegisterEmitter::emitReduction() {
   });
 
   if (beforeExchange) {
-    const Group *mine = group;
+    const LoopNest *mine = nest;
     std::exchange(beforeExchange, nullptr)();
-    selectGroup(*mine);
+    selectNest(*mine);
   }
-  exchange.combineAcross(all, positions.getCombinedBits(group->over),
+  exchange.combineAcross(all, positions.getCombinedBits(nest->over),
                          [&](Parts &mine, ArrayRef<Value> other) {
                            unsigned next = 0;
                            for (size_t p = 0; p < points.size(); ++p)

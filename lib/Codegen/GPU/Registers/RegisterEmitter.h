@@ -12,7 +12,7 @@ namespace redfuse {
 
 /// Emits tile programs whose tiles are registers of the threads.
 ///
-/// All that is kept between groups is in registers, laid out by one
+/// All that is kept between nests is in registers, laid out by one
 /// RegisterLayout; nothing but what threads exchange to combine results goes
 /// through shared memory. A reduction combines what a thread has, then what the
 /// threads along the reduced dims have; all of them get the result. Along a
@@ -37,15 +37,15 @@ public:
       whose = Whose::Own;
   }
 
-  mlir::LogicalResult emitGroup(const Group &group) override;
+  mlir::LogicalResult emitNest(const LoopNest &nest) override;
   void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override {
     registers.fill(buffer, value);
   }
 
-  /// Loads what the groups need and is not loaded yet: all inputs that have
+  /// Loads what the nests need and is not loaded yet: all inputs that have
   /// dims in `streamed` or (if not `streams`) none of them, and of which a
   /// thread has at most `most` elements.
-  void prefetch(llvm::ArrayRef<const Group *> groups,
+  void prefetch(llvm::ArrayRef<const LoopNest *> nests,
                 const llvm::SmallBitVector &streamed, bool streams,
                 int64_t most = INT64_MAX);
   /// Nothing behind this starts before all that was loaded in this scope is there.
@@ -58,7 +58,7 @@ public:
   Whose whose = Whose::All;
   /// Loads of single elements stay where they are emitted.
   bool pinsLoads = false;
-  /// Nothing is read again behind the current group of ops.
+  /// Nothing is read again behind the current nest of ops.
   bool isReadingLast = false;
   /// Called once, when a reduction has combined what each thread has.
   std::function<void()> beforeExchange;

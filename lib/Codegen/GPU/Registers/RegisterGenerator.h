@@ -65,16 +65,17 @@ private:
   mlir::Value readAnswer();
   void placeTile(mlir::Value block);
   void loadAhead(Whose whose);
-  /// Emits a group; the last one that reduces has what all blocks read loaded.
-  mlir::LogicalResult emitGroup(IndexProgramOpInterface op, const Group &group);
+  /// Emits a nest; the last one that reduces has what all blocks read loaded.
+  mlir::LogicalResult emitNest(IndexProgramOpInterface op,
+                               const LoopNest &nest);
   /// Stores the states of this block; the last of the blocks of a tile goes on,
   /// with the states of all.
   void mergeBlocks(FoldOp fold);
   bool isForFirst(IndexProgramOpInterface op);
   IndexProgramOpInterface getLastFold();
   mlir::LogicalResult emitStep(IndexProgramOpInterface op, unsigned i);
-  llvm::SmallVector<const Group *> groupsOf(IndexProgramOpInterface op,
-                                            bool isInvariant);
+  llvm::SmallVector<const LoopNest *> nestsOf(IndexProgramOpInterface op,
+                                              bool isInvariant);
   void giveTiles();
   /// A loop or branch that carries the states of the op, if it is a fold.
   /// With `ahead`, which sets the step that starts somewhere, steps are whole and
@@ -99,7 +100,7 @@ private:
   bool isFetching = false;
   DeviceLimits limits;
   bool startsNext = false;
-  /// Groups that reduce, not yet emitted.
+  /// Nests that reduce, not yet emitted.
   unsigned reductionsLeft = 0;
   /// Where blocks fold a split each and merge in this launch: the number of
   /// the split and of the tile, and the kernel's workspace and counters.

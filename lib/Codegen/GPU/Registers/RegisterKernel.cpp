@@ -24,8 +24,8 @@ bool redfuse::isOrdered(FoldOp fold) {
   return certificate && certificate.contains("ordered");
 }
 
-static bool reduces(const Group &group) {
-  return llvm::any_of(group.roots, [](const Root *root) {
+static bool reduces(const LoopNest &nest) {
+  return llvm::any_of(nest.roots, [](const Root *root) {
     return root->kind == Root::Kind::Reduce;
   });
 }
@@ -41,13 +41,12 @@ void RegisterKernelGenerator::giveTiles() {
   }
 }
 
-SmallVector<const Group *>
-RegisterKernelGenerator::groupsOf(IndexProgramOpInterface op,
-                                  bool isInvariant) {
-  SmallVector<const Group *> result;
-  for (const Group &group : programs[op]->getGroups())
-    if (group.isInvariant == isInvariant)
-      result.push_back(&group);
+SmallVector<const LoopNest *>
+RegisterKernelGenerator::nestsOf(IndexProgramOpInterface op, bool isInvariant) {
+  SmallVector<const LoopNest *> result;
+  for (const LoopNest &nest : programs[op]->getNests())
+    if (nest.isInvariant == isInvariant)
+      result.push_back(&nest);
   return result;
 }
 
@@ -121,10 +120,10 @@ LogicalResult RegisterKernelGenerator::carry(
   return success();
 }
 
-/// What the groups read in the current step.
+/// What the nests read in the current step.
 void RegisterKernelGenerator::loadStep(IndexProgramOpInterface op) {
   emitter->setProgram(op, *programs[op], buffers[op]);
-  own->prefetch(groupsOf(op, /*isInvariant=*/false), streamed,
+  own->prefetch(nestsOf(op, /*isInvariant=*/false), streamed,
                 /*streams=*/true);
 }
 
@@ -143,13 +142,13 @@ LogicalResult RegisterKernelGenerator::emitStep(IndexProgramOpInterface op,
     return success();
   }
   if (!layout.readsAgain || isFirst(op))
-    own->prefetch(groupsOf(op, /*isInvariant=*/false), streamed,
+    own->prefetch(nestsOf(op, /*isInvariant=*/false), streamed,
                   /*streams=*/true);
   if (layout.awaitsLoads)
     own->awaitLoaded();
   startNext();
-  for (const Group *group : groupsOf(op, /*isInvariant=*/false)) {
-    if (failed(emitGroup(op, *group)))
+  for (const LoopNest *nest : nestsOf(op, /*isInvariant=*/false)) {
+    if (failed(emitNest(op, *nest)))
       return failure();
     if (layout.readsAgain)
       own->loaded.forgetVectors();
@@ -339,7 +338,7 @@ void RegisterKernelGenerator::prefetch(const SmallBitVector &walked,
   for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     emitter->setProgram(op, *programs[op], buffers[op]);
     for (bool isInvariant : {true, false})
-      own->prefetch(groupsOf(op, isInvariant), walked, /*streams=*/false, most);
+      own->prefetch(nestsOf(op, isInvariant), walked, /*streams=*/false, most);
   }
 }
 
@@ -351,18 +350,18 @@ void RegisterKernelGenerator::loadAhead(Whose whose) {
   own->whose = before;
 }
 
-LogicalResult RegisterKernelGenerator::emitGroup(IndexProgramOpInterface op,
-                                                 const Group &group) {
+LogicalResult RegisterKernelGenerator::emitNest(IndexProgramOpInterface op,
+                                                const LoopNest &nest) {
   own->isReadingLast =
       op.getOperation()->getNextNode()->hasTrait<OpTrait::IsTerminator>() &&
-      &group == &programs[op]->getGroups().back();
-  if (layout.loadsSharedBeforeExchange && reduces(group) &&
+      &nest == &programs[op]->getNests().back();
+  if (layout.loadsSharedBeforeExchange && reduces(nest) &&
       --reductionsLeft == 0)
     own->beforeExchange = [this, op] {
       loadAhead(Whose::Shared);
       emitter->setProgram(op, *programs[op], buffers[op]);
     };
-  return own->emitGroup(group);
+  return own->emitNest(nest);
 }
 
 IndexProgramOpInterface RegisterKernelGenerator::getLastFold() {
@@ -384,8 +383,8 @@ bool RegisterKernelGenerator::isForFirst(IndexProgramOpInterface op) {
         if (!isa<arith::ArithDialect, math::MathDialect>(inner.getDialect()) &&
             !isa<YieldOp, ReduceOp>(inner))
           return false;
-      for (const Group &group : programs[other]->getGroups())
-        for (unsigned d : group.dims.set_bits())
+      for (const LoopNest &nest : programs[other]->getNests())
+        for (unsigned d : nest.dims.set_bits())
           if (layout.dims[d].getBits() & own->positions.getPrivateBits())
             return false;
     }
@@ -405,7 +404,7 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
     prefetch(streamed, /*most=*/2);
     own->pinsLoads = false;
     for (auto each : kernel.getBody().front().getOps<IndexProgramOpInterface>())
-      reductionsLeft += llvm::count_if(programs[each]->getGroups(), reduces);
+      reductionsLeft += llvm::count_if(programs[each]->getNests(), reduces);
     if (!layout.kept.empty() && failed(fetchKept(op)))
       return failure();
   }
@@ -418,8 +417,8 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
                                           : fold.getOver());
   }
   emitter->setProgram(op, *programs[op], buffers[op]);
-  SmallVector<const Group *> varying = groupsOf(op, /*isInvariant=*/false);
-  SmallVector<const Group *> fixed = groupsOf(op, /*isInvariant=*/true);
+  SmallVector<const LoopNest *> varying = nestsOf(op, /*isInvariant=*/false);
+  SmallVector<const LoopNest *> fixed = nestsOf(op, /*isInvariant=*/true);
   // What is read again is near after the first time.
   bool prefetches = !layout.readsAgain || isFirst(op);
   if (prefetches)
@@ -427,8 +426,8 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
                   streamed, /*streams=*/false);
   if (varying.empty())
     startNext();
-  for (const Group *group : fixed) {
-    if (failed(emitGroup(op, *group)))
+  for (const LoopNest *nest : fixed) {
+    if (failed(emitNest(op, *nest)))
       return failure();
     if (layout.readsAgain)
       own->loaded.forgetVectors();

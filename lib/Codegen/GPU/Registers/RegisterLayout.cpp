@@ -54,20 +54,20 @@ bool RegisterPlanner::checkPrograms() {
             (inner.getNumRegions() != 0 && !isa<CombineOp>(inner)))
           return false;
     }
-    for (const Group &group : program.getGroups()) {
+    for (const LoopNest &nest : program.getNests()) {
       isMapped |=
-          !isa<FoldOp>(op.getOperation()) && group.dims.anyCommon(streamed);
-      if (group.isOrdered)
+          !isa<FoldOp>(op.getOperation()) && nest.dims.anyCommon(streamed);
+      if (nest.isOrdered)
         return false;
-      add(group.dims);
-      for (Root *root : group.roots) {
+      add(nest.dims);
+      for (Root *root : nest.roots) {
         if (root->kind == Root::Kind::Scan ||
             root->kind == Root::Kind::MergeTopk)
           return false;
         if (root->kind == Root::Kind::Reduce &&
             root->reduce.getReducer() == Reducer::TopK)
           return false;
-        for (unsigned d : group.over) {
+        for (unsigned d : nest.over) {
           reduced.set(d);
           // Only a fold reduces what is streamed.
           if (streamed.test(d) && !isa<FoldOp>(op.getOperation()))
@@ -399,20 +399,20 @@ int64_t RegisterPlanner::countRegisters() {
         kept += words(arg.getType()) *
                 localOf(getDimsOf(op.getMapOfBodyArgument(i)));
     }
-    for (const Group &group : program.getGroups()) {
+    for (const LoopNest &nest : program.getNests()) {
       double own = 0;
-      SmallBitVector into = group.dims;
-      for (unsigned d : group.over)
+      SmallBitVector into = nest.dims;
+      for (unsigned d : nest.over)
         if (layout.dims[d].lanes == 1)
           into.reset(d);
       SmallBitVector lanes = into;
-      for (unsigned d : group.over)
+      for (unsigned d : nest.over)
         if (layout.dims[d].lanes > 1)
           lanes.reset(d);
       double points = localOf(lanes);
       if (lanes != into)
         points *= layout.lanes;
-      for (Root *root : group.roots)
+      for (Root *root : nest.roots)
         if (root->kind == Root::Kind::Reduce)
           own += points * root->reduce.getNumOperands();
       most = std::max(most, own);
@@ -424,11 +424,11 @@ int64_t RegisterPlanner::countRegisters() {
 int64_t RegisterPlanner::countCode() const {
   double code = 0;
   for (auto &[op, program] : programs)
-    for (const Group &group : program->getGroups()) {
+    for (const LoopNest &nest : program->getNests()) {
       double points = 1, ops = 1;
-      for (unsigned d : group.dims.set_bits())
+      for (unsigned d : nest.dims.set_bits())
         points *= layout.dims[d].repeats;
-      for (Root *root : group.roots)
+      for (Root *root : nest.roots)
         ops += root->cone.size();
       code += points * ops;
     }
@@ -500,7 +500,7 @@ RegisterPlanner::keptInputOf(const TensorAccess &access) const {
                    int64_t(llvm::alignTo(elements * access.bytes, 128))};
 }
 
-/// Whether groups of ops read their tile again instead of holding it: two blocks of
+/// Whether nests of ops read their tile again instead of holding it: two blocks of
 /// as many threads as there can be take turns, and the first-level cache has the
 /// tiles of both beside what all blocks read.
 bool RegisterPlanner::chooseAgain() {

@@ -19,13 +19,13 @@ using namespace redfuse;
 /// vector of rows: read as they lie, and sorted in registers.
 bool RegisterEmitter::loadInterleaved(Value memref, AffineMap map, Env &env) {
   auto type = cast<MemRefType>(memref.getType());
-  if (!group->vectorDim || map.getNumResults() < 2 ||
+  if (!nest->vectorDim || map.getNumResults() < 2 ||
       !type.getLayout().isIdentity() || type.getElementType().isInteger(1))
     return false;
   unsigned rank = type.getRank();
   auto inner = dyn_cast<AffineDimExpr>(map.getResult(rank - 1));
   auto rows = dyn_cast<AffineDimExpr>(map.getResult(rank - 2));
-  if (!inner || !rows || rows.getPosition() != *group->vectorDim)
+  if (!inner || !rows || rows.getPosition() != *nest->vectorDim)
     return false;
   unsigned c = inner.getPosition();
   const DimShare &share = layout.dims[c];
@@ -34,7 +34,7 @@ bool RegisterEmitter::loadInterleaved(Value memref, AffineMap map, Env &env) {
       share.getSpan() != width || !env.position[c])
     return false;
   for (AffineExpr e : map.getResults().drop_back(2))
-    if (e.isFunctionOfDim(c) || e.isFunctionOfDim(*group->vectorDim))
+    if (e.isFunctionOfDim(c) || e.isFunctionOfDim(*nest->vectorDim))
       return false;
   for (int64_t extent : type.getShape().drop_front())
     if (ShapedType::isDynamic(extent))
@@ -46,11 +46,11 @@ bool RegisterEmitter::loadInterleaved(Value memref, AffineMap map, Env &env) {
   if (!flat) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(memref);
-    SmallVector<ReassociationIndices> groups;
+    SmallVector<ReassociationIndices> nests;
     for (unsigned d = 0; d + 2 < rank; ++d)
-      groups.push_back({d});
-    groups.push_back({rank - 2, rank - 1});
-    flat = memref::CollapseShapeOp::create(b, loc, memref, groups);
+      nests.push_back({d});
+    nests.push_back({rank - 2, rank - 1});
+    flat = memref::CollapseShapeOp::create(b, loc, memref, nests);
   }
   SmallVector<Value> indices = indicesOf(map, globalPositions(env));
   indices.pop_back();
@@ -206,14 +206,14 @@ Value RegisterEmitter::loadByPolicy(vector::LoadOp load, AffineMap map) {
 /// first, and what is added up has no registers beside them. Their address depends
 /// on it by nothing, which no compiler knows: the grid has one row of blocks.
 void RegisterEmitter::loadBehind(Value v) {
-  if (!layout.readsAgain || !group->vectorDim)
+  if (!layout.readsAgain || !nest->vectorDim)
     return;
   if (isa<VectorType>(v.getType()))
     v = vector::ExtractOp::create(b, loc, v, 0);
   if (!v.getType().isF32())
     return;
   Type i32 = b.getI32Type();
-  Value start = positions.getStart(*group->vectorDim);
+  Value start = positions.getStart(*nest->vectorDim);
   Value rows = arith::IndexCastUIOp::create(
       b, loc, i32,
       gpu::GridDimOp::create(b, loc, gpu::Dimension::y).getResult());
@@ -223,8 +223,8 @@ void RegisterEmitter::loadBehind(Value v) {
   Value same = arith::AddIOp::create(
       b, loc, arith::IndexCastUIOp::create(b, loc, i32, start).getResult(),
       nothing);
-  positions.setStart(*group->vectorDim, arith::IndexCastUIOp::create(
-                                            b, loc, b.getIndexType(), same));
+  positions.setStart(*nest->vectorDim, arith::IndexCastUIOp::create(
+                                           b, loc, b.getIndexType(), same));
 }
 
 //===----------------------------------------------------------------------===//

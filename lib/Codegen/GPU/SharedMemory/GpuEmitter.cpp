@@ -29,7 +29,7 @@ bool GpuEmitter::isMultiple(unsigned d, int64_t by) const {
 GpuEmitter::Axes GpuEmitter::axesOf(ArrayRef<unsigned> ofDims) const {
   Axes axes;
   for (unsigned d : ofDims)
-    axes.push_back({d, group->vectorDim == d ? int64_t(lanes) : 1});
+    axes.push_back({d, nest->vectorDim == d ? int64_t(lanes) : 1});
   llvm::stable_sort(axes, [&](const Axis &a, const Axis &c) {
     return (fastDim == a.dim) < (fastDim == c.dim);
   });
@@ -119,7 +119,7 @@ void GpuEmitter::bindAxes(Env &env, ArrayRef<Axis> axes, Value number) {
 
 /// The points `first`, `first + step`, ... below `limit`, where `first` is below
 /// `step`. If there is a known `count` of points and all threads have the same
-/// few, one after another without a loop: what one group has in registers is
+/// few, one after another without a loop: what one nest has in registers is
 /// there for the next (ReuseValues).
 SmallVector<Value>
 GpuEmitter::walk(Value first, Value limit, std::optional<int64_t> count,
@@ -152,11 +152,11 @@ void GpuEmitter::spread(ArrayRef<Axis> axes, function_ref<void(Env &)> body,
 }
 
 //===----------------------------------------------------------------------===//
-// Groups
+// Nests
 //===----------------------------------------------------------------------===//
 
-LogicalResult GpuEmitter::emitGroup(const Group &whole) {
-  Group adapted = whole;
+LogicalResult GpuEmitter::emitNest(const LoopNest &whole) {
+  LoopNest adapted = whole;
   fastDim = adapted.vectorDim;
   // Vectors only where every one is whole: no masks. Threads still take
   // neighbouring elements.
@@ -168,14 +168,14 @@ LogicalResult GpuEmitter::emitGroup(const Group &whole) {
     lanes = 1;
   if (lanes == 1 && !adapted.contraction)
     adapted.vectorDim.reset();
-  selectGroup(adapted);
-  if (group->contraction && group->contraction->matrix)
+  selectNest(adapted);
+  if (nest->contraction && nest->contraction->matrix)
     emitMatrixContraction();
-  else if (group->contraction)
+  else if (nest->contraction)
     emitContraction();
-  else if (group->isAlone && !reduces.empty() && canTopKByWarps())
+  else if (nest->isAlone && !reduces.empty() && canTopKByWarps())
     emitTopKByWarps();
-  else if (group->isAlone && !reduces.empty())
+  else if (nest->isAlone && !reduces.empty())
     spread(
         axesOf(intoDims),
         [&](Env &env) {
@@ -183,23 +183,23 @@ LogicalResult GpuEmitter::emitGroup(const Group &whole) {
           emitTopKPoint(env);
         },
         /*unrolled=*/1);
-  else if (group->roots.front()->kind == Root::Kind::MergeTopk)
+  else if (nest->roots.front()->kind == Root::Kind::MergeTopk)
     spread(
         axesOf(intoDims), [&](Env &env) { emitMergeTopkPoint(env); },
         /*unrolled=*/1);
-  else if (!group->over.empty() && reduces.empty())
+  else if (!nest->over.empty() && reduces.empty())
     spread(axesOf(intoDims), [&](Env &env) { emitScan(env); }, /*unrolled=*/1);
-  else if (!group->over.empty())
+  else if (!nest->over.empty())
     emitReduction();
   else
     spread(axesOf(intoDims), [&](Env &env) { emitPoint(env); });
-  group = nullptr;
+  nest = nullptr;
   lanes = wideLanes;
   return success();
 }
 
 void GpuEmitter::emitFill(const TileBuffer &buffer, TypedAttr value) {
-  Group fill;
+  LoopNest fill;
   fill.dims = SmallBitVector(dims.size());
   for (unsigned d : buffer.dims)
     fill.dims.set(d);
@@ -212,18 +212,18 @@ void GpuEmitter::emitFill(const TileBuffer &buffer, TypedAttr value) {
     if (lanes > 1)
       fill.vectorDim = fastDim;
   }
-  group = &fill;
+  nest = &fill;
   needed.clear();
   Value scalar = constant(value);
   spread(axesOf(buffer.dims),
          [&](Env &env) { storeTile(buffer, scalar, env); });
-  group = nullptr;
+  nest = nullptr;
   lanes = wideLanes;
 }
 
 /// Every thread has whole register tiles of the result.
 void GpuEmitter::emitContraction() {
-  const Contraction &c = *group->contraction;
+  const Contraction &c = *nest->contraction;
   Axes axes;
   for (unsigned d : c.outer)
     axes.push_back({d, 1});
@@ -251,7 +251,7 @@ llvm::MaybeAlign GpuEmitter::alignmentOf(MemRefType type, AffineMap map) {
   auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (!last || last.getPosition() != *group->vectorDim ||
+  if (!last || last.getPosition() != *nest->vectorDim ||
       failed(type.getStridesAndOffset(strides, offset)) ||
       ShapedType::isDynamic(offset) || offset % lanes != 0)
     return std::nullopt;

@@ -122,12 +122,12 @@ GpuEmitter::loadFragment(const MatrixWalk &walk, const Fragment &fragment,
   unsigned bits = elementBits(fragment.element);
   Type integer = b.getIntegerType(bits);
   // Elements of one access are those of one dim.
-  Group adapted = *group;
-  const Group *whole = group;
+  LoopNest adapted = *nest;
+  const LoopNest *whole = nest;
   adapted.vectorDim.reset();
   if (width > 1)
     adapted.vectorDim = program->getContiguous(fragment.source);
-  group = &adapted;
+  nest = &adapted;
   lanes = width;
 
   Value limit = isTail ? countOf(walk.sums) : Value();
@@ -172,7 +172,7 @@ GpuEmitter::loadFragment(const MatrixWalk &walk, const Fragment &fragment,
       own.push_back(v);
     }
   }
-  group = whole;
+  nest = whole;
   lanes = wideLanes;
 
   // Words: neighbouring sums of a row.
@@ -230,18 +230,18 @@ void GpuEmitter::storeFragments(const MatrixWalk &walk, const Env &tile,
                                 Value row, Value column,
                                 ArrayRef<Value> accumulators) {
   const MatrixInstruction &x = walk.x;
-  const Contraction &c = *group->contraction;
+  const Contraction &c = *nest->contraction;
   Value result = c.root->reduce.getResult(0);
   unsigned fast = walk.columns.back().dim;
   int64_t width = walk.columnTiles;
   while (width > 1 && !isMultiple(fast, width))
     width /= 2;
-  Group adapted = *group;
-  const Group *whole = group;
+  LoopNest adapted = *nest;
+  const LoopNest *whole = nest;
   adapted.vectorDim.reset();
   if (width > 1)
     adapted.vectorDim = fast;
-  group = &adapted;
+  nest = &adapted;
   lanes = width;
 
   // [row tile][column tile][element]
@@ -265,7 +265,7 @@ void GpuEmitter::storeFragments(const MatrixWalk &walk, const Env &tile,
                   : Value(arith::AddIOp::create(b, loc, at, constantIndex(i)));
   };
   bool isTaken =
-      llvm::any_of(group->roots, [&](Root *root) { return root != c.root; });
+      llvm::any_of(nest->roots, [&](Root *root) { return root != c.root; });
   for (int64_t rt = 0; rt < walk.rowTiles; ++rt)
     for (auto [e, place] : llvm::enumerate(x.results)) {
       OpBuilder::InsertionGuard guard(b);
@@ -307,7 +307,7 @@ void GpuEmitter::storeFragments(const MatrixWalk &walk, const Env &tile,
         }
       }
     }
-  group = whole;
+  nest = whole;
   lanes = wideLanes;
 }
 
@@ -315,8 +315,8 @@ void GpuEmitter::storeFragments(const MatrixWalk &walk, const Env &tile,
 // The walk
 //===----------------------------------------------------------------------===//
 
-int64_t GpuEmitter::threadsOf(const Group &ofGroup) const {
-  const MatrixForm &form = *ofGroup.contraction->matrix;
+int64_t GpuEmitter::threadsOf(const LoopNest &ofNest) const {
+  const MatrixForm &form = *ofNest.contraction->matrix;
   auto count = [&](ArrayRef<unsigned> ofDims) {
     Axes axes;
     for (unsigned d : ofDims)
@@ -566,7 +566,7 @@ void GpuEmitter::emitMatrixTile(const MatrixWalk &plan, Value number,
 }
 
 void GpuEmitter::emitMatrixContraction() {
-  MatrixWalk plan = planMatrixWalk(*group->contraction->matrix);
+  MatrixWalk plan = planMatrixWalk(*nest->contraction->matrix);
   int64_t width = plan.x.lanes, warps = threads / width;
   Value warp = divide(thread, constantIndex(width), /*remainder=*/false);
   plan.lane = divide(thread, constantIndex(width), /*remainder=*/true);

@@ -117,7 +117,7 @@ GpuEmitter::Team GpuEmitter::chooseTeam(ArrayRef<Axis> into,
                                         ArrayRef<Axis> over) const {
   Team team;
   // In order means one after another.
-  if (group->isOrdered)
+  if (nest->isOrdered)
     return team;
   int64_t results = capacityOf(into), points = capacityOf(over);
   bool fastIsKept =
@@ -137,7 +137,7 @@ GpuEmitter::Team GpuEmitter::chooseTeam(ArrayRef<Axis> into,
 }
 
 void GpuEmitter::emitReduction() {
-  Axes into = axesOf(intoDims), over = axesOf(group->over);
+  Axes into = axesOf(intoDims), over = axesOf(nest->over);
   Team team = chooseTeam(into, over);
   unsigned slots = threads / team.size;
   if (team.size == threads) {
@@ -202,7 +202,7 @@ void GpuEmitter::emitRound(const Team &team, ArrayRef<Axis> into,
            });
 
   bool lanesAreReduced =
-      group->vectorDim && llvm::is_contained(group->over, *group->vectorDim);
+      nest->vectorDim && llvm::is_contained(nest->over, *nest->vectorDim);
   SmallVector<Value> results;
   ArrayRef<Value> rest = accumulators;
   for (Root *root : reduces) {

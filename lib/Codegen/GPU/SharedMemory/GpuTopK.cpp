@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace redfuse;
 
 bool GpuEmitter::canTopKByWarps() const {
-  std::optional<int64_t> count = staticCountOf(axesOf(group->over));
+  std::optional<int64_t> count = staticCountOf(axesOf(nest->over));
   if (threads < warpSize || (count && *count <= 1))
     return false;
   if (count && *count <= kTopKCandidates * warpSize)
@@ -31,7 +31,7 @@ bool GpuEmitter::canTopKByWarps() const {
 }
 
 void GpuEmitter::emitTopKByWarps() {
-  Axes into = axesOf(intoDims), over = axesOf(group->over);
+  Axes into = axesOf(intoDims), over = axesOf(nest->over);
   Value by = constantIndex(warpSize);
   Value warp = divide(thread, by, /*remainder=*/false);
   Value lane = divide(thread, by, /*remainder=*/true);

@@ -68,13 +68,13 @@ struct RegisterLayout {
   /// Of what a block that walks tiles by way of shared memory asks that cache for the
   /// tile after the next.
   llvm::SmallVector<KeptInput> following;
-  /// Short floats stay as they were loaded from one group of ops to the next, and
+  /// Short floats stay as they were loaded from one nest of ops to the next, and
   /// are extended again for each.
   bool staysPacked = false;
   /// What a step reads is all under way before anything is computed: the assembler
   /// would load what is needed last when it is needed, to save registers.
   bool awaitsLoads = false;
-  /// Groups of ops read again what those before them have read: it is in the
+  /// Nests of ops read again what those before them have read: it is in the
   /// first-level cache.
   bool readsAgain = false;
   /// Loads can tell the caches what to keep.

@@ -6,9 +6,9 @@
 
 namespace redfuse {
 
-/// Emits the groups of one tile program for the threads of a block.
+/// Emits the nests of one tile program for the threads of a block.
 ///
-/// A group's points are numbered, the dim that is contiguous in memory fastest,
+/// A nest's points are numbered, the dim that is contiguous in memory fastest,
 /// and dealt out to the threads: neighbouring threads have neighbouring points.
 /// A reduction is done by *teams*: the threads of a team share the reduced points
 /// of one result and combine what they have, by shuffles where they are
@@ -17,7 +17,7 @@ namespace redfuse {
 /// Rules (what keeps this free of races):
 /// 1. Barriers and shuffles stand in code that all threads of the block reach;
 ///    what only some threads do (a last, partial round) is a bound or a select.
-/// 2. Within a group a thread reads of tiles only what it wrote itself at the
+/// 2. Within a nest a thread reads of tiles only what it wrote itself at the
 ///    same point, or what earlier levels wrote; KernelGenerator synchronises
 ///    between levels and at the end of every step.
 /// 3. Memory that teams combine in is written between two barriers and read
@@ -31,7 +31,7 @@ public:
       : TileEmitter(b, loc, lanes, dims), threads(threads),
         words(b, loc, *this, warpSize), warpSize(warpSize), wideLanes(lanes) {}
 
-  mlir::LogicalResult emitGroup(const Group &group) override;
+  mlir::LogicalResult emitNest(const LoopNest &nest) override;
   void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
 
   /// Every block folds a split of its own of the streamed dims.
@@ -44,7 +44,7 @@ public:
   SharedWords words;
 
   /// The threads that a contraction by matrix instructions can use.
-  int64_t threadsOf(const Group &group) const;
+  int64_t threadsOf(const LoopNest &nest) const;
 
 protected:
   using Parts = SharedWords::Parts;

@@ -1,4 +1,4 @@
-//===- TileGroups.cpp - statements over tiles as loop nests ----------------===//
+//===- TileNests.cpp - statements over tiles as loop nests ----------------===//
 //
 // Statements that walk the same dims and do not need each other's finished results
 // share a loop nest. Of each nest one dim is walked by vectors, and what a nest
@@ -56,7 +56,7 @@ void TileProgram::formEpilogues() {
 }
 
 //===----------------------------------------------------------------------===//
-// Groups
+// Nests
 //===----------------------------------------------------------------------===//
 
 /// A root with its epilogues: what moves as one.
@@ -66,7 +66,7 @@ struct TileProgram::Unit {
   /// Subset of dependsOn that must be in an earlier nest even if the dims are
   /// the same.
   SmallVector<unsigned> strictly;
-  int group = -1;
+  int nest = -1;
 };
 
 SmallVector<TileProgram::Unit, 0> TileProgram::makeUnits() const {
@@ -120,81 +120,81 @@ bool TileProgram::isInvariant(const Root &root,
   return known[&root] = result;
 }
 
-Group TileProgram::groupOf(Root &root) const {
-  Group group;
-  group.dims = root.dims;
+LoopNest TileProgram::nestOf(Root &root) const {
+  LoopNest nest;
+  nest.dims = root.dims;
   if (root.kind == Root::Kind::Reduce) {
-    group.over = llvm::map_to_vector(root.reduce.getOver(),
+    nest.over = llvm::map_to_vector(root.reduce.getOver(),
                                      [](int64_t d) { return unsigned(d); });
-    group.isOrdered = root.reduce.getOrdered();
+    nest.isOrdered = root.reduce.getOrdered();
   }
   if (auto scan = dyn_cast_or_null<ScanOp>(root.op))
-    group.over.push_back(scan.getDim());
+    nest.over.push_back(scan.getDim());
   // Code of their own.
-  group.isAlone = root.kind == Root::Kind::Assert ||
+  nest.isAlone = root.kind == Root::Kind::Assert ||
                   root.kind == Root::Kind::Scan ||
                   root.kind == Root::Kind::MergeTopk ||
                   (root.kind == Root::Kind::Reduce &&
                    root.reduce.getReducer() == Reducer::TopK);
   if (auto it = contractions.find(&root); it != contractions.end())
-    group.contraction = it->second;
-  return group;
+    nest.contraction = it->second;
+  return nest;
 }
 
-/// Whether a unit, which alone is the group `own`, may join `group`, number `g`.
-static bool canJoin(const TileProgram::Unit &unit, const Group &own,
-                    const Group &group, int g,
+/// Whether a unit, which alone is the nest `own`, may join `nest`, number `g`.
+static bool canJoin(const TileProgram::Unit &unit, const LoopNest &own,
+                    const LoopNest &nest, int g,
                     ArrayRef<TileProgram::Unit> units) {
-  if (own.contraction || own.isAlone || group.contraction || group.isAlone ||
-      group.dims != own.dims || group.isInvariant != own.isInvariant)
+  if (own.contraction || own.isAlone || nest.contraction || nest.isAlone ||
+      nest.dims != own.dims || nest.isInvariant != own.isInvariant)
     return false;
-  if (!group.over.empty() && !own.over.empty() &&
-      (group.over != own.over || group.isOrdered != own.isOrdered))
+  if (!nest.over.empty() && !own.over.empty() &&
+      (nest.over != own.over || nest.isOrdered != own.isOrdered))
     return false;
   return llvm::none_of(unit.dependsOn, [&](unsigned d) {
     const TileProgram::Unit &other = units[d];
     // Pointwise use inside one nest.
-    return other.group == g && (other.roots.front()->kind != Root::Kind::Keep ||
+    return other.nest == g && (other.roots.front()->kind != Root::Kind::Keep ||
                                 other.roots.front()->dims != own.dims ||
                                 llvm::is_contained(unit.strictly, d));
   });
 }
 
-/// The unit joins the first group that it can, or becomes one.
-void TileProgram::place(Unit &unit, Group own, ArrayRef<Unit> units) {
+/// The unit joins the first nest that it can, or becomes one.
+void TileProgram::place(Unit &unit, LoopNest own, ArrayRef<Unit> units) {
   for (unsigned d : unit.dependsOn)
-    own.level = std::max(own.level, groups[units[d].group].level);
-  for (auto [g, group] : llvm::enumerate(groups)) {
-    if (group.level < own.level ||
-        !canJoin(unit, own, group, static_cast<int>(g), units))
+    own.level = std::max(own.level, nests[units[d].nest].level);
+  for (auto [g, nest] : llvm::enumerate(nests)) {
+    if (nest.level < own.level ||
+        !canJoin(unit, own, nest, static_cast<int>(g), units))
       continue;
     bool isLater = llvm::all_of(unit.dependsOn, [&](unsigned d) {
-      unsigned other = units[d].group;
-      return other == g || groups[other].level < group.level;
+      unsigned other = units[d].nest;
+      return other == g || nests[other].level < nest.level;
     });
     if (!isLater)
       continue;
-    unit.group = g;
+    unit.nest = g;
     break;
   }
-  if (unit.group < 0) {
+  if (unit.nest < 0) {
     if (!unit.dependsOn.empty())
       ++own.level;
-    unit.group = groups.size();
-    groups.push_back(own);
+    unit.nest = nests.size();
+    nests.push_back(own);
   }
-  Group &group = groups[unit.group];
-  if (group.over.empty())
-    group.over = own.over;
-  group.isOrdered |= own.isOrdered;
+  LoopNest &nest = nests[unit.nest];
+  if (nest.over.empty())
+    nest.over = own.over;
+  nest.isOrdered |= own.isOrdered;
   for (Root *root : unit.roots) {
-    root->level = group.level;
+    root->level = nest.level;
     root->isInvariant = own.isInvariant;
-    group.roots.push_back(root);
+    nest.roots.push_back(root);
   }
 }
 
-LogicalResult TileProgram::formGroups() {
+LogicalResult TileProgram::formNests() {
   SmallVector<Unit, 0> units = makeUnits();
   DenseMap<const Root *, bool> invariant;
   // Topological order, body order among the ready ones.
@@ -203,20 +203,20 @@ LogicalResult TileProgram::formGroups() {
   while (!remaining.empty()) {
     auto ready = llvm::find_if(remaining, [&](unsigned u) {
       return llvm::all_of(units[u].dependsOn,
-                          [&](unsigned d) { return units[d].group >= 0; });
+                          [&](unsigned d) { return units[d].nest >= 0; });
     });
     if (ready == remaining.end())
       return op.emitOpError(
           "the components of the state depend on each other in a cycle");
     Unit &unit = units[*ready];
     remaining.erase(ready);
-    Group own = groupOf(*unit.roots.front());
+    LoopNest own = nestOf(*unit.roots.front());
     own.isInvariant = llvm::all_of(
         unit.roots, [&](Root *root) { return isInvariant(*root, invariant); });
     place(unit, std::move(own), units);
   }
   llvm::stable_sort(
-      groups, [](const Group &a, const Group &b) { return a.level < b.level; });
+      nests, [](const LoopNest &a, const LoopNest &b) { return a.level < b.level; });
   return success();
 }
 
@@ -232,12 +232,12 @@ static bool isVectorisable(Region &combine) {
   });
 }
 
-/// Whether every op between the roots of a group and memory works on vectors.
-static bool isVectorisable(const Group &group) {
-  Root::Kind kind = group.roots.front()->kind;
-  if (group.isAlone && kind != Root::Kind::Scan && kind != Root::Kind::Assert)
+/// Whether every op between the roots of a nest and memory works on vectors.
+static bool isVectorisable(const LoopNest &nest) {
+  Root::Kind kind = nest.roots.front()->kind;
+  if (nest.isAlone && kind != Root::Kind::Scan && kind != Root::Kind::Assert)
     return false;
-  for (Root *root : group.roots) {
+  for (Root *root : nest.roots) {
     auto combining = dyn_cast_or_null<CombiningOpInterface>(root->op);
     if (combining && combining.isDeclared() &&
         !isVectorisable(combining.getCombine()))
@@ -256,15 +256,15 @@ static bool isVectorisable(const Group &group) {
   return true;
 }
 
-std::optional<unsigned> TileProgram::chooseVectorDim(const Group &group) const {
+std::optional<unsigned> TileProgram::chooseVectorDim(const LoopNest &nest) const {
   unsigned numDims = dimSets.getNumDims();
   std::optional<unsigned> best;
   double bestCost = 0;
   // Lanes are not neighbours.
   bool inOrder =
-      group.isOrdered || group.roots.front()->kind == Root::Kind::Scan;
-  for (unsigned d : group.dims.set_bits()) {
-    if (inOrder && llvm::is_contained(group.over, d))
+      nest.isOrdered || nest.roots.front()->kind == Root::Kind::Scan;
+  for (unsigned d : nest.dims.set_bits()) {
+    if (inOrder && llvm::is_contained(nest.over, d))
       continue;
     // A row alone is scalar code.
     if (SmallBitVector one = toDimSet({int64_t(d)}, numDims);
@@ -285,7 +285,7 @@ std::optional<unsigned> TileProgram::chooseVectorDim(const Group &group) const {
       else
         cost += points * 1.5; // element by element
     };
-    for (Root *root : group.roots) {
+    for (Root *root : nest.roots) {
       for (Value v : root->cone) {
         auto it = innermost.find(v);
         if (auto arg = dyn_cast<BlockArgument>(v);
@@ -314,10 +314,10 @@ std::optional<unsigned> TileProgram::chooseVectorDim(const Group &group) const {
         cost += last == d ? points / capacity * steps : points * 1.5;
       }
       if (root->kind == Root::Kind::Reduce &&
-          llvm::is_contained(group.over, d)) {
+          llvm::is_contained(nest.over, d)) {
         // Folding the lanes of the accumulator at the end.
         SmallBitVector into = root->dims;
-        for (unsigned o : group.over)
+        for (unsigned o : nest.over)
           into.reset(o);
         cost += capacityOf(into) * 6;
       }
@@ -331,20 +331,20 @@ std::optional<unsigned> TileProgram::chooseVectorDim(const Group &group) const {
 }
 
 void TileProgram::chooseVectorDims() {
-  for (Group &group : groups)
-    if (group.contraction)
-      group.vectorDim = group.contraction->n;
-  for (Group &group : groups) {
-    if (!group.contraction && group.dims.any() && isVectorisable(group))
-      group.vectorDim = chooseVectorDim(group);
-    if (!group.vectorDim)
+  for (LoopNest &nest : nests)
+    if (nest.contraction)
+      nest.vectorDim = nest.contraction->n;
+  for (LoopNest &nest : nests) {
+    if (!nest.contraction && nest.dims.any() && isVectorisable(nest))
+      nest.vectorDim = chooseVectorDim(nest);
+    if (!nest.vectorDim)
       continue;
     // What a nest makes is laid out as the nest walks it.
     auto layOut = [&](Value v) {
-      if (!innermost.contains(v) && dimSets[v].test(*group.vectorDim))
-        innermost[v] = *group.vectorDim;
+      if (!innermost.contains(v) && dimSets[v].test(*nest.vectorDim))
+        innermost[v] = *nest.vectorDim;
     };
-    for (Root *root : group.roots) {
+    for (Root *root : nest.roots) {
       if (root->kind == Root::Kind::Keep)
         layOut(root->value);
       if (root->op)
