@@ -109,7 +109,7 @@ def LazyPivots : Pass<"redfuse-lazy-pivots", "mlir::ModuleOp"> {
     %score = arith.mulf %product, %scale : f32
     %top = redfuse.reduce maximumf over [3] into [1] (%score) : (f32) -> f32
     %max = arith.maximumf %top, %state : f32
-    %power = math.exp %distance : f32
+    %weight = math.exp %distance : f32
     ```
 
     becomes
@@ -117,7 +117,7 @@ def LazyPivots : Pass<"redfuse-lazy-pivots", "mlir::ModuleOp"> {
     ```mlir
     %top = redfuse.reduce maximumf over [3] into [1] (%product) : (f32) -> f32
     %max = arith.maximumf %top, %state {redfuse.lazy = ...} : f32
-    %power = math.exp %distance {redfuse.pivot} : f32
+    %weight = math.exp %distance {redfuse.pivot} : f32
     ```
   }];
 }

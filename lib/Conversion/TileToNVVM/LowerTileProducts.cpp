@@ -20,8 +20,8 @@ using namespace redfuse::tile;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// How a product walks a tile in shared memory.
-struct Walk {
+/// How a product reads a tile in shared memory.
+struct SharedOperand {
   SharedType tile;
   /// The sum runs along rows, not columns.
   bool isByRows;
@@ -51,14 +51,14 @@ struct Walk {
 /// Descriptors have 18 bits of an address; in a cluster there are more, which say
 /// which block it is.
 static Value makeDescriptor(OpBuilder &b, Location loc, Value address,
-                            const Walk &walk, bool isInCluster) {
+                            const SharedOperand &operand, bool isInCluster) {
   if (isInCluster)
     address = arith::AndIOp::create(b, loc, address,
                                     constantI32(b, loc, (1 << 18) - 1));
   Value units = arith::ShRUIOp::create(b, loc, address, constantI32(b, loc, 4));
   Value wide = arith::ExtUIOp::create(b, loc, b.getI64Type(), units);
   Value bits = arith::ConstantIntOp::create(b, loc, b.getI64Type(),
-                                            walk.descriptorBits());
+                                            operand.descriptorBits());
   return arith::OrIOp::create(b, loc, wide, bits);
 }
 
@@ -162,8 +162,8 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
     auto function = op->getParentOfType<FunctionOpInterface>();
     bool isInCluster = function && function->hasAttr("nvvm.cluster_dim");
     auto shared = dyn_cast<SharedType>(op.getLeft().getType());
-    Walk right{op.getRight().getType(), op.getRightRows()};
-    Walk left{shared, op.getLeftRows()};
+    SharedOperand right{op.getRight().getType(), op.getRightRows()};
+    SharedOperand left{shared, op.getLeftRows()};
     SmallVector<Value> a(adaptor.getLeft());
     if (shared) {
       if (op.getPart())
@@ -185,9 +185,10 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
     StringRef kind =
         op.getRight().getType().getElement().isF16() ? "f16" : "bf16";
     for (int64_t k = 0; k < int64_t(op.getSum()) / 16; ++k) {
-      auto at = [&](const Walk &walk, size_t operand, StringRef name) {
+      auto at = [&](const SharedOperand &operand, size_t operand,
+                    StringRef name) {
         std::string base = "$" + std::to_string(operand);
-        int64_t offset = walk.stepOffset(k);
+        int64_t offset = operand.stepOffset(k);
         if (offset == 0)
           return base;
         text += llvm::formatv("add.s64 {0}, {1}, {2};\n", name, base, offset);

@@ -29,7 +29,7 @@ llvm::DenseSet<Value> FoldMainloop::findChanges() {
 
 /// Left operands that are the same in every step.
 PipelineState FoldMainloop::loadInvariants(PipelineState ring) {
-  for (unsigned i : of.fronts) {
+  for (unsigned i : of.firstProducts) {
     const MatrixProduct &product = plan.products[i];
     if (layout.products[i].isResident)
       continue;
@@ -88,7 +88,7 @@ SmallVector<Value> FoldMainloop::flatten(const Carried &carried) {
   SmallVector<Value> list;
   for (unsigned s = 0; s < plan.fold.getNumStates(); ++s)
     llvm::append_range(list, carried.states.lookup(s).values);
-  for (const PowerScale &scale : carried.scales) {
+  for (const ExponentialScale &scale : carried.scales) {
     llvm::append_range(list, scale.by.values);
     llvm::append_range(list, scale.from.values);
   }
@@ -106,7 +106,7 @@ void FoldMainloop::unflatten(ValueRange list, Carried &carried) {
   };
   for (unsigned s = 0; s < plan.fold.getNumStates(); ++s)
     take(carried.states[s].values);
-  for (PowerScale &scale : carried.scales) {
+  for (ExponentialScale &scale : carried.scales) {
     take(scale.by.values);
     take(scale.from.values);
   }
@@ -133,25 +133,29 @@ Value FoldMainloop::skipSteps(Carried &carried) {
       !plan.target.hasWgmma)
     return {};
   Value one = index(1);
-  StreamSteps own = stream.stepsOfGroup(walk.steps, placement.getFirstRow());
-  Value skipped = arith::SubIOp::create(b, loc, own.begin, walk.steps.begin);
+  StreamSteps own =
+      stream.stepsOfConsumer(position.steps, placement.getFirstRow());
+  Value skipped =
+      arith::SubIOp::create(b, loc, own.begin, position.steps.begin);
   // Of a step that is left out, what is added to the states comes a step later.
   Value some = b.createOrFold<arith::MinUIOp>(loc, skipped, one);
   auto times = [&](Value x, size_t n) -> Value {
     return b.createOrFold<arith::MulIOp>(loc, x, index(n));
   };
-  Value late = times(some, of.backs.size());
+  Value late = times(some, of.secondProducts.size());
   carried.ring = passStages(
       arith::SubIOp::create(
-          b, loc, times(skipped, of.fronts.size() + of.backs.size()), late),
+          b, loc,
+          times(skipped, of.firstProducts.size() + of.secondProducts.size()),
+          late),
       carried.ring);
-  walk.steps = own;
+  position.steps = own;
   return late;
 }
 
 Carried FoldMainloop::emitStep(Carried before, bool isFirst, Value at) {
   stream.setStep(at);
-  walk.at = at;
+  position.at = at;
   return step.emit(std::move(before), isFirst);
 }
 
@@ -173,8 +177,8 @@ Carried FoldMainloop::emitLoop(Carried carried, Value from, Value to,
 /// What the last step leaves: one operand for each product, if a step leaves any.
 void FoldMainloop::addRest(Carried &carried) {
   PipelineState &ring = carried.ring;
-  for (auto [at, i] :
-       llvm::enumerate(ArrayRef(of.backs).take_front(carried.packed.size()))) {
+  for (auto [at, i] : llvm::enumerate(
+           ArrayRef(of.secondProducts).take_front(carried.packed.size()))) {
     unsigned s = plan.products[i].state;
     pipeline.consumerWait(ring);
     Value sum = products.start(i, ring.stage, carried.states[s].values,
@@ -190,11 +194,11 @@ StateFragments FoldMainloop::run(PipelineState &ring) {
   emitter.select(plan.step, *of.stepSets);
   step.leftOperands.clear();
   Carried carried = startStates(emitInvariants(ring));
-  walk.steps =
+  position.steps =
       stream.stepsOfBlock(placement.getFirstRow(), placement.getLastRow());
-  walk.hasOneLoop = walk.steps.noneBefore && walk.steps.noneBehind;
+  position.hasOneLoop = position.steps.noneBefore && position.steps.noneBehind;
   Value late = skipSteps(carried);
-  const StreamSteps steps = walk.steps;
+  const StreamSteps steps = position.steps;
   step.start();
   carried = emitStep(carried, /*isFirst=*/true, steps.begin);
   if (late)

@@ -14,17 +14,17 @@ class FoldMainloop : KernelPart {
 public:
   FoldMainloop(MatrixKernel &of, SharedStorage &storage, TilePipeline &pipeline,
                TileScheduler &scheduler, TilePlacement &placement,
-               StreamRanges &stream, Products &products, StreamWalk &walk,
-               FoldStep &step, RowSums &rowSums)
+               StreamRanges &stream, Products &products,
+               StreamPosition &position, FoldStep &step, RowSums &rowSums)
       : KernelPart(of), storage(storage), pipeline(pipeline),
         scheduler(scheduler), placement(placement), stream(stream),
-        products(products), walk(walk), step(step), rowSums(rowSums) {}
+        products(products), position(position), step(step), rowSums(rowSums) {}
 
   /// The states; `ring` is where the next tile starts.
   StateFragments run(PipelineState &ring);
 
 private:
-  /// A walk over some of the steps behind the first.
+  /// A loop over some of the steps behind the first.
   struct Loops;
   Carried startStates(PipelineState ring);
   PipelineState emitInvariants(PipelineState ring);
@@ -45,7 +45,7 @@ private:
   TilePlacement &placement;
   StreamRanges &stream;
   Products &products;
-  StreamWalk &walk;
+  StreamPosition &position;
   FoldStep &step;
   RowSums &rowSums;
 };

@@ -12,8 +12,8 @@ struct Carried {
   StateFragments states;
   /// Left operands of the products that are added to states a step later.
   llvm::SmallVector<mlir::Value> packed;
-  /// What powers of matrices are made with, where their pivots are lazy.
-  llvm::SmallVector<PowerScale> scales;
+  /// What exponentials of matrices are made with, where their pivots are lazy.
+  llvm::SmallVector<ExponentialScale> scales;
   PipelineState ring;
 };
 
@@ -25,7 +25,7 @@ public:
 
   /// Before the first step.
   virtual void start() {}
-  /// The step of the walk, at which the emitter is.
+  /// The step of the mainloop, at which the emitter is.
   virtual Carried emit(Carried before, bool isFirst) = 0;
 
   /// Left operands in registers that are the same in all steps.
@@ -33,9 +33,9 @@ public:
 
 protected:
   FoldStep(MatrixKernel &of, TilePipeline &pipeline, Products &products,
-           PivotUpdates &pivots, const StreamWalk &walk)
+           PivotUpdates &pivots, const StreamPosition &position)
       : KernelPart(of), pipeline(pipeline), products(products), pivots(pivots),
-        walk(walk) {}
+        position(position) {}
 
   /// What the state of a product is before its products are added.
   Fragment carryState(unsigned product, Fragment state);
@@ -45,7 +45,7 @@ protected:
   TilePipeline &pipeline;
   Products &products;
   PivotUpdates &pivots;
-  const StreamWalk &walk;
+  const StreamPosition &position;
 };
 
 } // namespace redfuse

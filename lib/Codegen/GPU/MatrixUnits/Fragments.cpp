@@ -210,7 +210,7 @@ Fragment FragmentEmitter::make(Value v) {
   if (Value same = simplify(def))
     return get(same);
   if (def->hasAttr(kPivotAttr))
-    return powerOfPivot(def, [&](Value v) { return get(v); });
+    return exponentialOfPivot(def, [&](Value v) { return get(v); });
   if (auto cmp = dyn_cast<arith::CmpIOp>(def))
     if (std::optional<Fragment> made = comparePositions(cmp))
       return *made;
@@ -416,7 +416,7 @@ SmallVector<Fragment> FragmentEmitter::evaluate(Block &block,
       continue;
     known[inner.getResult(0)] =
         inner.hasAttr(kPivotAttr)
-            ? powerOfPivot(&inner, get)
+            ? exponentialOfPivot(&inner, get)
             : apply(&inner, llvm::map_to_vector(inner.getOperands(), get));
   }
   return llvm::map_to_vector(wanted, get);
@@ -454,9 +454,9 @@ Fragment FragmentEmitter::exponential(Operation *def, const Fragment &x) {
 }
 
 /// The constant by which a distance from a pivot is multiplied, and the distance.
-static std::pair<float, arith::SubFOp> getDistance(Operation *power) {
-  float k = isa<math::ExpOp>(power) ? 1.44269504088896340736f : 1.0f;
-  Value exponent = power->getOperand(0);
+static std::pair<float, arith::SubFOp> getDistance(Operation *exponential) {
+  float k = isa<math::ExpOp>(exponential) ? 1.44269504088896340736f : 1.0f;
+  Value exponent = exponential->getOperand(0);
   if (auto scaled = matchScaled(exponent)) {
     k = float(double(k) * scaled->by);
     exponent = scaled->value;
@@ -464,20 +464,20 @@ static std::pair<float, arith::SubFOp> getDistance(Operation *power) {
   return {k, exponent.getDefiningOp<arith::SubFOp>()};
 }
 
-Value redfuse::getPivotOfPower(Operation *power) {
-  return getDistance(power).second.getRhs();
+Value redfuse::getPivotOfExponential(Operation *exponential) {
+  return getDistance(exponential).second.getRhs();
 }
 
 /// exp(c * (x - p)) is 2 to the power of x * k - p * k, k = c * log2(e), with one
 /// rounding. So it is relative to p * k as rounded, in every tile alike, which is
 /// as good a pivot as p. It would not be where the rounding error of p * k is a
 /// large exponent itself: there k is a power of 2, and p * k exact. Neighbours
-/// among the values of x are so far apart then that their powers are 0.
-PowerScale FragmentEmitter::scaleOfPower(Operation *def,
-                                         const Fragment &pivot) {
+/// among the values of x are so far apart then that their exponentials are 0.
+ExponentialScale FragmentEmitter::scaleOfExponential(Operation *def,
+                                                     const Fragment &pivot) {
   constexpr float kExact = 1 << 29;
   float k = getDistance(def).first;
-  PowerScale result{pivot, pivot};
+  ExponentialScale result{pivot, pivot};
   result.by.values.clear();
   result.from.values.clear();
   Value exact = constant(b.getF32FloatAttr(k));
@@ -497,14 +497,14 @@ PowerScale FragmentEmitter::scaleOfPower(Operation *def,
   return result;
 }
 
-Fragment FragmentEmitter::powerOfPivot(Operation *def,
-                                       function_ref<Fragment(Value)> of) {
+Fragment FragmentEmitter::exponentialOfPivot(Operation *def,
+                                             function_ref<Fragment(Value)> of) {
   arith::SubFOp sub = getDistance(def).second;
   Fragment x = of(sub.getLhs());
-  auto known = powers.find(def);
-  PowerScale scale = known != powers.end()
-                         ? known->second
-                         : scaleOfPower(def, of(sub.getRhs()));
+  auto known = exponentials.find(def);
+  ExponentialScale scale = known != exponentials.end()
+                               ? known->second
+                               : scaleOfExponential(def, of(sub.getRhs()));
   Fragment result = join(x, scale.from);
   for (size_t i = 0, size = sizeOf(result); i < size; ++i) {
     Value by = elementFor(scale.by, result, i),

@@ -58,13 +58,13 @@ private:
   Producer producer{of, storage, pipeline, scheduler, placement, stream, sums};
   // Consumers.
   Products products{of, storage, pipeline, placement, sums};
-  StreamWalk walk;
+  StreamPosition position;
   RowSums rowSums{of};
-  PivotUpdates pivots{of, walk};
+  PivotUpdates pivots{of, position};
   PingPong pingPong{of};
   WarpCopies copies{of, storage, pipeline, placement, stream};
-  WgmmaStep wgmmaStep{of, pipeline, products, pivots, walk, pingPong};
-  MmaSyncStep mmaSyncStep{of, pipeline, products, pivots, walk, copies};
+  WgmmaStep wgmmaStep{of, pipeline, products, pivots, position, pingPong};
+  MmaSyncStep mmaSyncStep{of, pipeline, products, pivots, position, copies};
   FoldMainloop fold{of,
                     storage,
                     pipeline,
@@ -72,7 +72,7 @@ private:
                     placement,
                     stream,
                     products,
-                    walk,
+                    position,
                     plan.target.hasWgmma ? static_cast<FoldStep &>(wgmmaStep)
                                          : mmaSyncStep,
                     rowSums};

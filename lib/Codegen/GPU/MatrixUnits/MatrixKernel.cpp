@@ -9,9 +9,10 @@ MatrixKernel::MatrixKernel(KernelOp kernel, LaunchOp launch,
                            int64_t units)
     : kernel(kernel), launch(launch), space(space),
       plan(std::move(planned.plan)), layout(std::move(planned.layout)),
-      units(units), fronts(plan.productsOf(/*isBack=*/false)),
-      backs(plan.productsOf(/*isBack=*/true)), b(kernel.getContext()),
-      loc(kernel.getLoc()), ptx(b, loc), emitter(b, loc, plan, space) {
+      units(units), firstProducts(plan.productsOf(/*isSecond=*/false)),
+      secondProducts(plan.productsOf(/*isSecond=*/true)),
+      b(kernel.getContext()), loc(kernel.getLoc()), ptx(b, loc),
+      emitter(b, loc, plan, space) {
   emitter.layout.rows = plan.consumerRows / 32;
 }
 

@@ -48,7 +48,7 @@ struct MatrixKernel {
   /// Multiprocessors.
   int64_t units;
   /// Products of inputs alone, and those that are added to states.
-  llvm::SmallVector<unsigned> fronts, backs;
+  llvm::SmallVector<unsigned> firstProducts, secondProducts;
   /// Which dims the values of the body, and of the finalisation, depend on.
   std::optional<DimSets> stepSets, finalSets;
   llvm::SmallVector<StreamMask> masks;

@@ -11,10 +11,11 @@ namespace redfuse {
 class MmaSyncStep : public FoldStep {
 public:
   MmaSyncStep(MatrixKernel &of, TilePipeline &pipeline, Products &products,
-           PivotUpdates &pivots, const StreamWalk &walk, WarpCopies &copies)
-      : FoldStep(of, pipeline, products, pivots, walk), copies(copies) {}
+              PivotUpdates &pivots, const StreamPosition &position,
+              WarpCopies &copies)
+      : FoldStep(of, pipeline, products, pivots, position), copies(copies) {}
 
-  void start() override { copies.startStream(walk.steps); }
+  void start() override { copies.startStream(position.steps); }
   Carried emit(Carried before, bool isFirst) override;
 
 private:

@@ -9,17 +9,17 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// Whether `v` is the state times a power of a lazy pivot's move: the state itself
+/// Whether `v` is the state times an exponential of a lazy pivot's move: the state itself
 /// where the pivot stays.
 static bool isPureTransport(Value v, Value state, ValueRange states) {
   auto mul = v.getDefiningOp<arith::MulFOp>();
   if (!mul || (mul.getLhs() != state && mul.getRhs() != state))
     return false;
   Value factor = mul.getLhs() == state ? mul.getRhs() : mul.getLhs();
-  Operation *power = factor.getDefiningOp();
-  if (!power || !power->hasAttr(kPivotAttr))
+  Operation *exponential = factor.getDefiningOp();
+  if (!exponential || !exponential->hasAttr(kPivotAttr))
     return false;
-  Value exponent = power->getOperand(0);
+  Value exponent = exponential->getOperand(0);
   if (auto scaled = matchScaled(exponent))
     exponent = scaled->value;
   auto sub = exponent.getDefiningOp<arith::SubFOp>();
@@ -56,7 +56,7 @@ static bool isMadeOf(Value v, const llvm::DenseSet<Value> &leaves,
   return hasLeaf;
 }
 
-/// Whether `v` is a power of a pivot's distance, or 0 where a predicate says so.
+/// Whether `v` is an exponential of a pivot's distance, or 0 where a predicate says so.
 static bool isWeight(Value v) {
   while (Operation *def = v.getDefiningOp()) {
     if (def->hasAttr(kPivotAttr))
@@ -98,24 +98,24 @@ void PivotUpdates::find(ArrayRef<std::pair<unsigned, ReduceOp>> sums) {
     if (op.hasAttr(kPivotAttr) &&
         emitter.shapeOf((*of.stepSets)[op.getResult(0)]).kind ==
             Fragment::Kind::Matrix &&
-        isMadeOf(getPivotOfPower(&op), made, body))
-      powers.push_back(&op);
+        isMadeOf(getPivotOfExponential(&op), made, body))
+      exponentials.push_back(&op);
   findMovedStates();
 }
 
 void PivotUpdates::findPivots(ArrayRef<std::pair<unsigned, ReduceOp>> sums) {
   Block *body = plan.step.getProgramBody();
   auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
-  // By how many powers of 2 values may be above a pivot that stays. A weight of 1 is
+  // By how many exponentials of 2 values may be above a pivot that stays. A weight of 1 is
   // exact, a larger one is rounded to 16 bits for its product: that counts little where
   // it is a small part of its row, which the row's sum says.
   bool isByRows = plan.threshold == kThresholdByRows;
-  float headroom = !isByRows          ? float(plan.threshold) / 2
-                   : of.backs.empty() ? kHeadroom
-                                      : 1;
+  float headroom = !isByRows                   ? float(plan.threshold) / 2
+                   : of.secondProducts.empty() ? kHeadroom
+                                               : 1;
   std::optional<unsigned> sum;
   float weightsInStep = 1;
-  if (isByRows && !of.backs.empty())
+  if (isByRows && !of.secondProducts.empty())
     for (auto [s, reduce] : sums)
       if (Value weight = reduce.getOperand(0); isWeight(weight)) {
         sum = s;
@@ -148,7 +148,7 @@ void PivotUpdates::findMovedStates() {
   for (auto [s, arg] : llvm::enumerate(states)) {
     Value moved;
     for (const MatrixProduct &product : plan.products)
-      if (product.isBack && product.state == s)
+      if (product.isSecond && product.state == s)
         moved = product.carried;
     if (auto add = getState(plan.fold, s).second.getDefiningOp<arith::AddFOp>();
         add && !moved)
@@ -195,7 +195,7 @@ SmallVector<Fragment> PivotUpdates::findLimits(const StateFragments &states) {
 /// rounding of a weight is seen in a result of which it is a large part in the end, and
 /// pivots move in few steps where a weight has to be far above the mean. kTimesMean is both
 /// for a row of some thousand; shorter ones allow a tenth of the row, longer ones a part
-/// that falls with the root of their length, and the short walks among longer ones take
+/// that falls with the root of their length, and the short mainloops among longer ones take
 /// little of the time.
 static float log2TimesMean(int64_t extent) {
   bool isLong = !ShapedType::isDynamic(extent) && extent >= kLongRowOfPivot;
@@ -218,19 +218,19 @@ Value PivotUpdates::findShare(const LazyPivot &lazy) {
   auto logOfSteps = [&](Value until, float add) -> Value {
     Value steps = arith::IndexCastOp::create(
         b, loc, b.getI32Type(),
-        arith::SubIOp::create(b, loc, until, walk.steps.begin));
+        arith::SubIOp::create(b, loc, until, position.steps.begin));
     return math::FmaOp::create(b, loc, ptx.coarseLog2(ptx.toFloat(steps)),
                                constant(kUnit), constant(add - kBias));
   };
   auto at = [](Value v) { return getConstantIntValue(getAsOpFoldResult(v)); };
   Value times;
-  if (std::optional<int64_t> begin = at(walk.steps.begin),
-      end = at(walk.steps.end);
+  if (std::optional<int64_t> begin = at(position.steps.begin),
+      end = at(position.steps.end);
       begin && end) {
     float all = tile + std::log2(float(*end - *begin)) / kHeadroom;
     times = constant(std::max(all / 2, std::min(all + part, mean)));
   } else {
-    Value all = logOfSteps(walk.steps.end, tile);
+    Value all = logOfSteps(position.steps.end, tile);
     times = arith::MaximumFOp::create(
         b, loc, arith::MulFOp::create(b, loc, all, constant(0.5)),
         arith::MinimumFOp::create(
@@ -238,8 +238,8 @@ Value PivotUpdates::findShare(const LazyPivot &lazy) {
             constant(mean)));
   }
   // Over the sum of so many weights, whose logarithm has a bias too.
-  Value summed =
-      logOfSteps(walk.at, std::log2(lazy.weightsInStep) / kHeadroom + kBias);
+  Value summed = logOfSteps(position.at,
+                            std::log2(lazy.weightsInStep) / kHeadroom + kBias);
   return arith::SubFOp::create(b, loc, times, summed);
 }
 
@@ -257,23 +257,24 @@ Value PivotUpdates::findMove(ArrayRef<Fragment> limits) {
 // Moves
 //===----------------------------------------------------------------------===//
 
-/// The powers of matrices, for what the pivots are now.
-SmallVector<PowerScale> PivotUpdates::scalePowers() {
-  return llvm::map_to_vector(powers, [&](Operation *op) {
-    return emitter.scaleOfPower(op, emitter.get(getPivotOfPower(op)));
+/// The exponentials of matrices, for what the pivots are now.
+SmallVector<ExponentialScale> PivotUpdates::scaleExponentials() {
+  return llvm::map_to_vector(exponentials, [&](Operation *op) {
+    return emitter.scaleOfExponential(op,
+                                      emitter.get(getPivotOfExponential(op)));
   });
 }
 
 /// Where they move: the maxima of rows become pivots, and states go along.
-SmallVector<PowerScale> PivotUpdates::move(Value moves,
-                                           const StateFragments &states,
-                                           ArrayRef<PowerScale> scales,
-                                           ArrayRef<MovedState> along) {
-  // Pivots, what powers are made with, states.
+SmallVector<ExponentialScale>
+PivotUpdates::move(Value moves, const StateFragments &states,
+                   ArrayRef<ExponentialScale> scales,
+                   ArrayRef<MovedState> along) {
+  // Pivots, what exponentials are made with, states.
   SmallVector<Fragment> stay;
   for (const LazyPivot &lazy : pivots)
     stay.push_back(states.lookup(lazy.state));
-  for (const PowerScale &scale : scales)
+  for (const ExponentialScale &scale : scales)
     stay.append({scale.by, scale.from});
   llvm::append_range(stay, statesBefore(along));
   inBranch(moves, stay, [&] {
@@ -285,7 +286,7 @@ SmallVector<PowerScale> PivotUpdates::move(Value moves,
     }
     for (auto [lazy, pivot] : llvm::zip(pivots, go))
       emitter.values[getState(plan.fold, lazy.state).second] = pivot;
-    for (const PowerScale &scale : scalePowers())
+    for (const ExponentialScale &scale : scaleExponentials())
       go.append({scale.by, scale.from});
     llvm::append_range(go, statesAfter(along));
     return go;
@@ -295,8 +296,8 @@ SmallVector<PowerScale> PivotUpdates::move(Value moves,
     emitter.values[getState(plan.fold, lazy.state).second] = made.front();
     made = made.drop_front();
   }
-  SmallVector<PowerScale> moved;
-  for (size_t i = 0; i < powers.size(); ++i) {
+  SmallVector<ExponentialScale> moved;
+  for (size_t i = 0; i < exponentials.size(); ++i) {
     moved.push_back({made[0], made[1]});
     made = made.drop_front(2);
   }
@@ -361,20 +362,20 @@ void PivotUpdates::inBranch(Value condition,
   }
 }
 
-SmallVector<PowerScale> PivotUpdates::update(Value moves,
-                                             const StateFragments &states,
-                                             ArrayRef<PowerScale> scales,
-                                             ArrayRef<MovedState> along) {
+SmallVector<ExponentialScale>
+PivotUpdates::update(Value moves, const StateFragments &states,
+                     ArrayRef<ExponentialScale> scales,
+                     ArrayRef<MovedState> along) {
   if (pivots.empty())
     return {};
-  SmallVector<PowerScale> made =
-      moves ? move(moves, states, scales, along) : scalePowers();
-  for (auto [power, scale] : llvm::zip_equal(powers, made))
-    emitter.powers[power] = scale;
+  SmallVector<ExponentialScale> made =
+      moves ? move(moves, states, scales, along) : scaleExponentials();
+  for (auto [exponential, scale] : llvm::zip_equal(exponentials, made))
+    emitter.exponentials[exponential] = scale;
   return made;
 }
 
 bool PivotUpdates::isAsked(const Fragment &state, size_t element) const {
-  return !plan.hasLowerRowsOnly(space) || !walk.hasOneLoop ||
+  return !plan.hasLowerRowsOnly(space) || !position.hasOneLoop ||
          state.kind != Fragment::Kind::Matrix || state.rowOf(element) == 0;
 }

@@ -13,8 +13,8 @@ using StateFragments = llvm::DenseMap<unsigned, Fragment>;
 /// The state of that number as a step finds it, and what it becomes.
 std::pair<mlir::Value, mlir::Value> getState(FoldOp fold, unsigned s);
 
-/// A walk along the streamed dim.
-struct StreamWalk {
+/// Where the mainloop is along the streamed dim.
+struct StreamPosition {
   StreamSteps steps;
   /// The step that is made.
   mlir::Value at;
@@ -32,8 +32,8 @@ struct MovedState {
 /// they stay; where they move, all that is relative to them goes along.
 class PivotUpdates : KernelPart {
 public:
-  PivotUpdates(MatrixKernel &of, const StreamWalk &walk)
-      : KernelPart(of), walk(walk) {}
+  PivotUpdates(MatrixKernel &of, const StreamPosition &position)
+      : KernelPart(of), position(position) {}
 
   /// `sums` are those of rows, of which one may be the sum of the weights.
   void find(llvm::ArrayRef<std::pair<unsigned, ReduceOp>> sums);
@@ -45,17 +45,17 @@ public:
   llvm::SmallVector<Fragment> findLimits(const StateFragments &states);
   /// Whether a pivot moves in this step.
   mlir::Value findMove(llvm::ArrayRef<Fragment> limits);
-  /// What powers are made with in this step, and carried to the next. `moves` is null
+  /// What exponentials are made with in this step, and carried to the next. `moves` is null
   /// in the first step.
-  llvm::SmallVector<PowerScale> update(mlir::Value moves,
-                                       const StateFragments &states,
-                                       llvm::ArrayRef<PowerScale> scales,
-                                       llvm::ArrayRef<MovedState> along);
+  llvm::SmallVector<ExponentialScale>
+  update(mlir::Value moves, const StateFragments &states,
+         llvm::ArrayRef<ExponentialScale> scales,
+         llvm::ArrayRef<MovedState> along);
   /// Where pivots have moved: states that were not there yet go along.
   void moveStates(mlir::Value moves, llvm::ArrayRef<MovedState> along);
 
-  /// What a walk carries of powers, of that shape.
-  size_t countPowers() const { return powers.size(); }
+  /// What the mainloop carries of exponentials, of that shape.
+  size_t countExponentials() const { return exponentials.size(); }
   /// Whether anybody asks for an element of a state: not of rows that do not exist.
   /// Between several loops ptxas would copy the others, and serialise products.
   bool isAsked(const Fragment &state, size_t element) const;
@@ -68,7 +68,7 @@ private:
     unsigned state;
     mlir::Value other;
     ReduceOp top;
-    /// How far values may be above it, in powers of 2; how much one of these is.
+    /// How far values may be above it, in exponentials of 2; how much one of these is.
     float headroom, power;
     /// Where a state is the sum of the weights: by that, instead.
     std::optional<unsigned> sum;
@@ -78,21 +78,21 @@ private:
   void findPivots(llvm::ArrayRef<std::pair<unsigned, ReduceOp>> sums);
   void findMovedStates();
   mlir::Value findShare(const LazyPivot &lazy);
-  llvm::SmallVector<PowerScale> scalePowers();
-  llvm::SmallVector<PowerScale> move(mlir::Value moves,
-                                     const StateFragments &states,
-                                     llvm::ArrayRef<PowerScale> scales,
-                                     llvm::ArrayRef<MovedState> along);
+  llvm::SmallVector<ExponentialScale> scaleExponentials();
+  llvm::SmallVector<ExponentialScale>
+  move(mlir::Value moves, const StateFragments &states,
+       llvm::ArrayRef<ExponentialScale> scales,
+       llvm::ArrayRef<MovedState> along);
   llvm::SmallVector<Fragment> statesBefore(llvm::ArrayRef<MovedState> along);
   llvm::SmallVector<Fragment> statesAfter(llvm::ArrayRef<MovedState> along);
   void inBranch(mlir::Value condition,
                 llvm::MutableArrayRef<Fragment> fragments,
                 llvm::function_ref<llvm::SmallVector<Fragment>()> then);
 
-  const StreamWalk &walk;
+  const StreamPosition &position;
   llvm::SmallVector<LazyPivot> pivots;
-  /// Powers of matrices whose pivots are lazy.
-  llvm::SmallVector<mlir::Operation *> powers;
+  /// Exponentials of matrices whose pivots are lazy.
+  llvm::SmallVector<mlir::Operation *> exponentials;
   llvm::SmallVector<MovedState> movedStates;
 };
 

@@ -78,7 +78,7 @@ PipelineState Producer::loadBlock(PipelineState ring) {
     if (tiles.kept && !tiles.isResident)
       ring = loadTiles(&*tiles.kept, ring, Value());
   stream.setStep(steps.begin);
-  ring = loadProducts(of.fronts, ring);
+  ring = loadProducts(of.firstProducts, ring);
   if (layout.residentBytes)
     loadResidents();
   SmallVector<Value> next = emitFor(
@@ -88,18 +88,18 @@ PipelineState Producer::loadBlock(PipelineState ring) {
         Value before = arith::SubIOp::create(b, loc, step, one);
         if (tiled) {
           stream.setStep(before);
-          ring = loadProducts(of.backs, ring);
+          ring = loadProducts(of.secondProducts, ring);
         }
         stream.setStep(step);
-        ring = loadProducts(of.fronts, ring);
+        ring = loadProducts(of.firstProducts, ring);
         if (!tiled) {
           stream.setStep(before);
-          ring = loadProducts(of.backs, ring);
+          ring = loadProducts(of.secondProducts, ring);
         }
         return SmallVector<Value>{ring.stage, ring.phase};
       });
   stream.setStep(arith::SubIOp::create(b, loc, steps.end, one));
-  return loadProducts(of.backs, {next[0], next[1]});
+  return loadProducts(of.secondProducts, {next[0], next[1]});
 }
 
 PipelineState Producer::loadProducts(ArrayRef<unsigned> products,

@@ -9,7 +9,7 @@ using namespace redfuse;
 
 namespace {
 /// Index arithmetic, folded where operands are known.
-struct WalkIndices {
+struct StepArithmetic {
   OpBuilder &b;
   Location loc;
   /// Where the streamed dim begins, and the extent of a tile there.
@@ -80,7 +80,7 @@ StreamSteps StreamRanges::stepsOfBlock(Value first, Value last) {
   StreamSteps steps = stepsOfRows(first, last);
   Value ownMirror = mirror;
   // Where few tiles of rows exist, all are tried, walked as the kernel walks them (with
-  // rows beyond the last one): a walk that is empty in each is not made.
+  // rows beyond the last one): a loop that is empty in each is not made.
   int64_t rows = space.staticExtents[plan.m], tile = plan.rows();
   if (ShapedType::isDynamic(rows) || rows > kMostTried * tile ||
       (steps.noneBefore && steps.noneBehind))
@@ -108,9 +108,9 @@ StreamSteps StreamRanges::stepsOfBlock(Value first, Value last) {
 StreamSteps StreamRanges::stepsOfRows(Value first, Value last,
                                       std::optional<bool> isMirrored) {
   unsigned d = *plan.stream;
-  WalkIndices walk{b, loc, this->begin,
+  StepArithmetic x{b, loc, this->begin,
                    arith::ConstantIndexOp::create(b, loc, plan.tileOf(d))};
-  Value zero = walk.index(0), one = walk.index(1);
+  Value zero = x.index(0), one = x.index(1);
   emitter.select(plan.step, *of.stepSets);
   MatrixMasks ranges(b, loc, plan, *of.stepSets, of.masks, emitter);
   MatrixMasks::Range possible = ranges.possible(first, last);
@@ -119,73 +119,70 @@ StreamSteps StreamRanges::stepsOfRows(Value first, Value last,
   for (StreamMask mask : of.masks)
     emitter.decided[mask.select] = mask.kept();
   Value end = getEnd();
-  Value all = walk.most(walk.inTiles(end, /*up=*/true), one);
+  Value all = x.most(x.inTiles(end, /*up=*/true), one);
   StreamSteps steps;
-  steps.begin = walk.least(walk.inTiles(possible.begin, /*up=*/false),
-                           walk.minus(all, one));
-  steps.end =
-      walk.most(walk.least(walk.inTiles(possible.end, /*up=*/true), all),
-                walk.plus(steps.begin, one));
-  steps.wholeBegin = walk.inTiles(certain.begin, /*up=*/true);
-  steps.wholeEnd = walk.inTiles(certain.end, /*up=*/false);
+  steps.begin =
+      x.least(x.inTiles(possible.begin, /*up=*/false), x.minus(all, one));
+  steps.end = x.most(x.least(x.inTiles(possible.end, /*up=*/true), all),
+                     x.plus(steps.begin, one));
+  steps.wholeBegin = x.inTiles(certain.begin, /*up=*/true);
+  steps.wholeEnd = x.inTiles(certain.end, /*up=*/false);
   // Of all rows at once, and those with which the last tile is filled, where that can be
   // said: a window as long as the rows.
   MatrixMasks::Range everywhere = certain;
   if (int64_t rows = space.staticExtents[plan.m]; !ShapedType::isDynamic(rows))
     everywhere =
-        ranges.certain(zero, walk.index(llvm::alignTo(rows, plan.rows()) - 1));
+        ranges.certain(zero, x.index(llvm::alignTo(rows, plan.rows()) - 1));
   auto begin = getConstantIntValue(getAsOpFoldResult(everywhere.begin));
   steps.noneBefore = isConstantIntValue(getAsOpFoldResult(certain.begin), 0) ||
                      (begin && *begin <= 0);
   steps.noneBehind = of.masks.empty() && !emitter.isRagged(d);
-  steps.wholeBegin =
-      walk.least(walk.most(steps.wholeBegin, steps.begin), steps.end);
-  steps.wholeEnd =
-      walk.most(walk.least(steps.wholeEnd, steps.end), steps.wholeBegin);
+  steps.wholeBegin = x.least(x.most(steps.wholeBegin, steps.begin), steps.end);
+  steps.wholeEnd = x.most(x.least(steps.wholeEnd, steps.end), steps.wholeBegin);
   // The first tile is walked apart from the others, with its predicates: the last
   // one, if only the last ones need them.
   mirror = Value();
   if (isMirrored.value_or(steps.noneBefore && !steps.noneBehind &&
                           !isOrdered(plan.fold))) {
-    Value sum = walk.plus(steps.begin, steps.end);
-    mirror = walk.minus(sum, one);
-    Value before = walk.minus(sum, steps.wholeEnd);
-    steps.wholeEnd = walk.minus(sum, steps.wholeBegin);
+    Value sum = x.plus(steps.begin, steps.end);
+    mirror = x.minus(sum, one);
+    Value before = x.minus(sum, steps.wholeEnd);
+    steps.wholeEnd = x.minus(sum, steps.wholeBegin);
     steps.wholeBegin = before;
     std::swap(steps.noneBefore, steps.noneBehind);
   }
-  Value second = walk.plus(steps.begin, one);
-  steps.wholeBegin = walk.least(walk.most(steps.wholeBegin, second), steps.end);
-  steps.wholeEnd = walk.most(steps.wholeEnd, steps.wholeBegin);
+  Value second = x.plus(steps.begin, one);
+  steps.wholeBegin = x.least(x.most(steps.wholeBegin, second), steps.end);
+  steps.wholeEnd = x.most(steps.wholeEnd, steps.wholeBegin);
   return steps;
 }
 
-StreamSteps StreamRanges::stepsOfGroup(const StreamSteps &all, Value firstRow) {
-  WalkIndices walk{
+StreamSteps StreamRanges::stepsOfConsumer(const StreamSteps &all,
+                                          Value firstRow) {
+  StepArithmetic x{
       b, loc, this->begin,
       arith::ConstantIndexOp::create(b, loc, plan.tileOf(*plan.stream))};
   Value own = arith::IndexCastUIOp::create(b, loc, b.getIndexType(),
                                            ptx.mul(of.ids.consumer, 64));
   Value first = arith::AddIOp::create(b, loc, firstRow, own);
-  Value last = arith::AddIOp::create(b, loc, first, walk.index(63));
+  Value last = arith::AddIOp::create(b, loc, first, x.index(63));
   MatrixMasks ranges(b, loc, plan, *of.stepSets, of.masks, emitter);
   MatrixMasks::Range possible = ranges.possible(first, last);
   MatrixMasks::Range certain = ranges.certain(first, last);
-  Value one = walk.index(1);
+  Value one = x.index(1);
   // Of the block's tiles, from the first to the last.
-  Value sum = walk.plus(mirror, one);
-  Value begin = walk.minus(sum, all.end), end = walk.minus(sum, all.begin);
-  end = walk.most(walk.least(walk.inTiles(possible.end, /*up=*/true), end),
-                  walk.plus(begin, one));
-  Value wholeEnd = walk.least(walk.inTiles(certain.end, /*up=*/false), end);
-  Value wholeBegin = walk.most(walk.inTiles(certain.begin, /*up=*/true), begin);
+  Value sum = x.plus(mirror, one);
+  Value begin = x.minus(sum, all.end), end = x.minus(sum, all.begin);
+  end = x.most(x.least(x.inTiles(possible.end, /*up=*/true), end),
+               x.plus(begin, one));
+  Value wholeEnd = x.least(x.inTiles(certain.end, /*up=*/false), end);
+  Value wholeBegin = x.most(x.inTiles(certain.begin, /*up=*/true), begin);
   StreamSteps steps = all;
-  steps.begin = walk.minus(sum, end);
-  Value second = walk.plus(steps.begin, one);
-  steps.wholeBegin =
-      walk.least(walk.most(walk.minus(sum, wholeEnd), second), steps.end);
-  steps.wholeEnd = walk.most(walk.least(walk.minus(sum, wholeBegin), steps.end),
-                             steps.wholeBegin);
+  steps.begin = x.minus(sum, end);
+  Value second = x.plus(steps.begin, one);
+  steps.wholeBegin = x.least(x.most(x.minus(sum, wholeEnd), second), steps.end);
+  steps.wholeEnd =
+      x.most(x.least(x.minus(sum, wholeBegin), steps.end), steps.wholeBegin);
   return steps;
 }
 

@@ -32,11 +32,11 @@ public:
   /// is asked.
   StreamSteps stepsOfRows(mlir::Value first, mlir::Value last,
                           std::optional<bool> isMirrored = std::nullopt);
-  /// The same, and walks that are empty in all tiles of rows are known to be.
+  /// The same, and loops that are empty in all tiles of rows are known to be.
   StreamSteps stepsOfBlock(mlir::Value first, mlir::Value last);
   /// The steps of a warpgroup's own rows, which may begin later than the block's where
   /// tiles are walked from the last to the first.
-  StreamSteps stepsOfGroup(const StreamSteps &all, mlir::Value firstRow);
+  StreamSteps stepsOfConsumer(const StreamSteps &all, mlir::Value firstRow);
   bool isMirrored() const { return bool(mirror); }
 
   /// Tells the emitter where that step is.

@@ -46,9 +46,11 @@ Value WarpCopies::stageBefore(Value stage) {
 /// Copies the tile that many positions behind the start of a step.
 void WarpCopies::copyAhead(Value stage, size_t position, Value step,
                            Value end) {
-  size_t count = of.fronts.size() + of.backs.size(), at = position % count;
-  unsigned product =
-      at < of.fronts.size() ? of.fronts[at] : of.backs[at - of.fronts.size()];
+  size_t count = of.firstProducts.size() + of.secondProducts.size(),
+         at = position % count;
+  unsigned product = at < of.firstProducts.size()
+                         ? of.firstProducts[at]
+                         : of.secondProducts[at - of.firstProducts.size()];
   const MatrixTile &tile = layout.products[product].right;
   Value before = emitter.offsets[*plan.stream];
   auto copy = [&](Value at) {

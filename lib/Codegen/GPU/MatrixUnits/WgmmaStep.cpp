@@ -7,7 +7,7 @@ using namespace redfuse;
 /// Values that the states are multiplied by, made while their products run.
 void WgmmaStep::emitTransports(ValueRange states) {
   Block *body = plan.step.getProgramBody();
-  for (unsigned i : of.backs) {
+  for (unsigned i : of.secondProducts) {
     Value wide = states[plan.products[i].state];
     SmallVector<Value> work{plan.products[i].carried};
     llvm::DenseSet<Value> seen, needsWide;
@@ -40,30 +40,30 @@ Carried WgmmaStep::emit(Carried before, bool isFirst) {
   bool tiled = plan.hasTiledSums();
 
   // Products of this step, and those of the last one onto the states.
-  SmallVector<Value> frontStages, backStages;
+  SmallVector<Value> firstStages, secondStages;
   DenseMap<unsigned, SmallVector<Value>> made, sums;
-  DenseMap<unsigned, Value> runningFronts, runningBacks;
-  auto startFronts = [&]() {
-    for (unsigned i : of.fronts) {
+  DenseMap<unsigned, Value> runningFirst, runningSecond;
+  auto startFirst = [&]() {
+    for (unsigned i : of.firstProducts) {
       if (layout.products[i].left) {
-        made[i] = products.multiplyTiled(i, ring, backStages);
+        made[i] = products.multiplyTiled(i, ring, secondStages);
         continue;
       }
       pipeline.consumerWait(ring);
-      runningFronts[i] = products.start(i, ring.stage, {}, leftOperands[i]);
-      frontStages.push_back(ring.stage);
+      runningFirst[i] = products.start(i, ring.stage, {}, leftOperands[i]);
+      firstStages.push_back(ring.stage);
       ring = pipeline.advance(ring);
     }
   };
-  auto startBacks = [&]() {
+  auto startSecond = [&]() {
     if (isFirst)
       return;
-    for (auto [at, i] : llvm::enumerate(of.backs)) {
+    for (auto [at, i] : llvm::enumerate(of.secondProducts)) {
       pipeline.consumerWait(ring);
-      runningBacks[i] = products.start(
+      runningSecond[i] = products.start(
           i, ring.stage, before.states[plan.products[i].state].values,
           before.packed[at]);
-      backStages.push_back(ring.stage);
+      secondStages.push_back(ring.stage);
       ring = pipeline.advance(ring);
     }
   };
@@ -71,11 +71,11 @@ Carried WgmmaStep::emit(Carried before, bool isFirst) {
   if (takesTurns)
     pingPong.takeTurn();
   if (tiled) {
-    startBacks();
-    startFronts();
+    startSecond();
+    startFirst();
   } else {
-    startFronts();
-    startBacks();
+    startFirst();
+    startSecond();
   }
   after.ring = ring;
   auto waitFor = [&](ArrayRef<unsigned> numbers,
@@ -98,22 +98,24 @@ Carried WgmmaStep::emit(Carried before, bool isFirst) {
     }
   };
   for (auto [s, arg] : llvm::enumerate(states)) {
-    bool isWide = llvm::any_of(
-        of.backs, [&](unsigned i) { return plan.products[i].state == s; });
+    bool isWide = llvm::any_of(of.secondProducts, [&](unsigned i) {
+      return plan.products[i].state == s;
+    });
     if (!isWide)
       emitter.values[arg] = before.states[s];
   }
   SmallVector<Fragment> limits;
   if (mayStay)
     limits = pivots.findLimits(before.states);
-  if (!frontStages.empty()) {
-    waitFor(of.fronts, runningFronts, made, isFirst ? 0 : of.backs.size(), {});
+  if (!firstStages.empty()) {
+    waitFor(of.firstProducts, runningFirst, made,
+            isFirst ? 0 : of.secondProducts.size(), {});
     if (takesTurns)
       pingPong.passTurn();
-    for (Value stage : frontStages)
+    for (Value stage : firstStages)
       pipeline.consumerRelease(stage);
   }
-  for (unsigned i : of.fronts)
+  for (unsigned i : of.firstProducts)
     emitter.values[plan.products[i].reduce.getResult(0)] =
         products.asFragment(i, made[i]);
   Value moves;
@@ -124,31 +126,32 @@ Carried WgmmaStep::emit(Carried before, bool isFirst) {
   auto takeSums = [&] {
     if (isFirst)
       return;
-    waitFor(of.backs, runningBacks, sums, 0, before.packed);
-    for (Value stage : backStages)
+    waitFor(of.secondProducts, runningSecond, sums, 0, before.packed);
+    for (Value stage : secondStages)
       pipeline.consumerRelease(stage);
-    for (unsigned i : of.backs) {
+    for (unsigned i : of.secondProducts) {
       unsigned s = plan.products[i].state;
       after.states[s].values = sums[i];
       emitter.values[states[s]] = after.states[s];
     }
   };
   auto carryAll = [&] {
-    for (unsigned i : isFirst ? ArrayRef<unsigned>() : ArrayRef(of.backs)) {
+    for (unsigned i :
+         isFirst ? ArrayRef<unsigned>() : ArrayRef(of.secondProducts)) {
       Fragment &state = after.states[plan.products[i].state];
       state = carryState(i, state);
     }
   };
   // Transport takes the identity to itself.
-  for (unsigned i : of.backs)
+  for (unsigned i : of.secondProducts)
     after.states[plan.products[i].state] =
         before.states.lookup(plan.products[i].state);
   // One warpgroup computes while its own products run: what they are added to goes
   // along with pivots after them. Between several loops ptxas would copy operands
   // while products run, and so serialise them. Where states go through global memory
   // it gains nothing.
-  bool areSumsLate =
-      moves && plan.consumers == 1 && walk.hasOneLoop && plan.clusters() == 1;
+  bool areSumsLate = moves && plan.consumers == 1 && position.hasOneLoop &&
+                     plan.clusters() == 1;
   SmallVector<MovedState> along, late;
   for (const MovedState &moved : pivots.getMovedStates())
     (areSumsLate && after.states.contains(moved.state) ? late : along)
@@ -159,9 +162,9 @@ Carried WgmmaStep::emit(Carried before, bool isFirst) {
   if (!areSumsLate)
     carryAll();
   // Sums before the packed operands of the same values: ptxas then adds and packs
-  // as the powers come.
+  // as the exponentials come.
   yieldOthers(before, after);
-  for (unsigned i : of.backs)
+  for (unsigned i : of.secondProducts)
     after.packed.push_back(emitter.packLeft(plan.products[i]));
   if (areSumsLate) {
     // ptxas would wait for the products first.
@@ -171,6 +174,6 @@ Carried WgmmaStep::emit(Carried before, bool isFirst) {
     carryAll();
   }
   emitter.values = std::move(invariants);
-  emitter.powers.clear();
+  emitter.exponentials.clear();
   return after;
 }

@@ -3,7 +3,7 @@
 // What a step does besides its products should be little: while a warpgroup is
 // at it, its products wait. So a sum of rows stays what each thread has summed
 // until the fold is over, and where pivots are lazy, all that their moves take
-// (the maxima of rows, which are exchanged between threads, powers of distances,
+// (the maxima of rows, which are exchanged between threads, exponentials of distances,
 // the transport of states) is in one branch that few steps enter.
 //
 //===----------------------------------------------------------------------===//
@@ -19,9 +19,10 @@ namespace redfuse {
 class WgmmaStep : public FoldStep {
 public:
   WgmmaStep(MatrixKernel &of, TilePipeline &pipeline, Products &products,
-                PivotUpdates &pivots, const StreamWalk &walk,
-                PingPong &pingPong)
-      : FoldStep(of, pipeline, products, pivots, walk), pingPong(pingPong) {}
+            PivotUpdates &pivots, const StreamPosition &position,
+            PingPong &pingPong)
+      : FoldStep(of, pipeline, products, pivots, position), pingPong(pingPong) {
+  }
 
   Carried emit(Carried before, bool isFirst) override;
 

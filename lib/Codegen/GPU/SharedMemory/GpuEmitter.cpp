@@ -121,10 +121,10 @@ void GpuEmitter::bindAxes(Env &env, ArrayRef<Axis> axes, Value number) {
 /// `step`. If there is a known `count` of points and all threads have the same
 /// few, one after another without a loop: what one nest has in registers is
 /// there for the next (ReuseValues).
-SmallVector<Value>
-GpuEmitter::walk(Value first, Value limit, std::optional<int64_t> count,
-                 int64_t step, int64_t unrolled, ValueRange state,
-                 function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value> GpuEmitter::emitStridedLoop(
+    Value first, Value limit, std::optional<int64_t> count, int64_t step,
+    int64_t unrolled, ValueRange state,
+    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   if (!count || *count % step != 0 || *count / step > unrolled)
     return emitFor(b, loc, first, limit, constantIndex(step), state, body);
   SmallVector<Value> current(state);
@@ -142,13 +142,13 @@ void GpuEmitter::spread(ArrayRef<Axis> axes, function_ref<void(Env &)> body,
                         int64_t unrolled) {
   Env env;
   env.position.assign(dims.size(), Value());
-  walk(thread, countOf(axes), staticCountOf(axes), threads, unrolled, {},
-       [&](Value number, ValueRange) {
-         Env inner = env;
-         bindAxes(inner, axes, number);
-         body(inner);
-         return SmallVector<Value>();
-       });
+  emitStridedLoop(thread, countOf(axes), staticCountOf(axes), threads, unrolled,
+                  {}, [&](Value number, ValueRange) {
+                    Env inner = env;
+                    bindAxes(inner, axes, number);
+                    body(inner);
+                    return SmallVector<Value>();
+                  });
 }
 
 //===----------------------------------------------------------------------===//

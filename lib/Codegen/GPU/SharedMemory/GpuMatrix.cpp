@@ -27,7 +27,7 @@ using namespace mlir;
 using namespace redfuse;
 
 /// How a contraction is dealt out.
-struct GpuEmitter::MatrixWalk {
+struct GpuEmitter::MatrixTiling {
   const MatrixForm &form;
   const MatrixInstruction &x;
   Axes batch, rows, columns, sums;
@@ -43,7 +43,7 @@ struct GpuEmitter::MatrixWalk {
 };
 
 /// A lane's share of an operand: `count` rows (columns of a right operand).
-struct GpuEmitter::Fragment {
+struct GpuEmitter::OperandFragment {
   Value source;
   MatrixElement element;
   bool isSigned;
@@ -115,9 +115,10 @@ static Value convert(OpBuilder &b, Location loc, Value v, Type to,
 /// The lane's share for one step of the sum that starts at `sum`: for each row its
 /// words. In the tail there are fewer sums.
 SmallVector<SmallVector<Value>>
-GpuEmitter::loadFragment(const MatrixWalk &walk, const Fragment &fragment,
-                         Value sum, bool isTail) {
-  int64_t sums = walk.laneSums(), width = fragment.width;
+GpuEmitter::loadFragment(const MatrixTiling &plan,
+                         const OperandFragment &fragment, Value sum,
+                         bool isTail) {
+  int64_t sums = plan.laneSums(), width = fragment.width;
   bool isAlongRows = fragment.isAlongRows;
   unsigned bits = elementBits(fragment.element);
   Type integer = b.getIntegerType(bits);
@@ -130,10 +131,10 @@ GpuEmitter::loadFragment(const MatrixWalk &walk, const Fragment &fragment,
   nest = &adapted;
   lanes = width;
 
-  Value limit = isTail ? countOf(walk.sums) : Value();
+  Value limit = isTail ? countOf(plan.sums) : Value();
   Value start = arith::AddIOp::create(
       b, loc, sum,
-      arith::MulIOp::create(b, loc, partOf(walk.x.sumPart, walk.lane),
+      arith::MulIOp::create(b, loc, partOf(plan.x.sumPart, plan.lane),
                             constantIndex(sums)));
   int64_t sumWidth = isAlongRows ? 1 : width;
   // [access of rows][access of sums]: an integer, or a vector of them.
@@ -152,7 +153,7 @@ GpuEmitter::loadFragment(const MatrixWalk &walk, const Fragment &fragment,
     }
     for (auto [row, own] : llvm::zip_equal(fragment.rows, loaded)) {
       Env env = row;
-      bindAxes(env, walk.sums, at);
+      bindAxes(env, plan.sums, at);
       Value v = loadValue(fragment.source, env);
       v = convert(b, loc, v, typeOf(fragment.element, b.getContext()),
                   fragment.isSigned);
@@ -226,14 +227,14 @@ GpuEmitter::loadFragment(const MatrixWalk &walk, const Fragment &fragment,
 //===----------------------------------------------------------------------===//
 
 /// Goes on with what a lane has of a tile from `row` and `column` on.
-void GpuEmitter::storeFragments(const MatrixWalk &walk, const Env &tile,
+void GpuEmitter::storeFragments(const MatrixTiling &plan, const Env &tile,
                                 Value row, Value column,
                                 ArrayRef<Value> accumulators) {
-  const MatrixInstruction &x = walk.x;
+  const MatrixInstruction &x = plan.x;
   const Contraction &c = *nest->contraction;
   Value result = c.root->reduce.getResult(0);
-  unsigned fast = walk.columns.back().dim;
-  int64_t width = walk.columnTiles;
+  unsigned fast = plan.columns.back().dim;
+  int64_t width = plan.columnTiles;
   while (width > 1 && !isMultiple(fast, width))
     width /= 2;
   LoopNest adapted = *nest;
@@ -245,15 +246,15 @@ void GpuEmitter::storeFragments(const MatrixWalk &walk, const Env &tile,
   lanes = width;
 
   // [row tile][column tile][element]
-  int64_t perTile = accumulators.size() / (walk.rowTiles * walk.columnTiles);
+  int64_t perTile = accumulators.size() / (plan.rowTiles * plan.columnTiles);
   SmallVector<SmallVector<Value>> elements;
-  for (int64_t i = 0; i < walk.rowTiles * walk.columnTiles; ++i)
+  for (int64_t i = 0; i < plan.rowTiles * plan.columnTiles; ++i)
     elements.push_back(
         x.getElements(b, loc, accumulators.slice(i * perTile, perTile)));
-  Value rowPart = partOf(x.resultRow, walk.lane);
-  Value columnPart = partOf(x.resultColumn, walk.lane);
-  bool rowsAreWhole = hasWholeTiles(walk.rows, walk.tileRows()),
-       columnsAreWhole = hasWholeTiles(walk.columns, walk.tileColumns());
+  Value rowPart = partOf(x.resultRow, plan.lane);
+  Value columnPart = partOf(x.resultColumn, plan.lane);
+  bool rowsAreWhole = hasWholeTiles(plan.rows, plan.tileRows()),
+       columnsAreWhole = hasWholeTiles(plan.columns, plan.tileColumns());
   auto positionOf = [&](Value first, Value part, int64_t add, int64_t count,
                         int64_t i) {
     Value at = part;
@@ -266,34 +267,34 @@ void GpuEmitter::storeFragments(const MatrixWalk &walk, const Env &tile,
   };
   bool isTaken =
       llvm::any_of(nest->roots, [&](Root *root) { return root != c.root; });
-  for (int64_t rt = 0; rt < walk.rowTiles; ++rt)
+  for (int64_t rt = 0; rt < plan.rowTiles; ++rt)
     for (auto [e, place] : llvm::enumerate(x.results)) {
       OpBuilder::InsertionGuard guard(b);
-      Value r = positionOf(row, rowPart, place.rowPart, walk.laneRows(),
+      Value r = positionOf(row, rowPart, place.rowPart, plan.laneRows(),
                            rt * x.rowsPerLane + place.row);
       if (!rowsAreWhole) {
         Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                             r, countOf(walk.rows));
+                                             r, countOf(plan.rows));
         auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
         b.setInsertionPoint(branch.thenYield());
       }
       Env rowEnv = tile;
-      bindAxes(rowEnv, walk.rows, r);
-      for (int64_t ct = 0; ct < walk.columnTiles; ct += width) {
+      bindAxes(rowEnv, plan.rows, r);
+      for (int64_t ct = 0; ct < plan.columnTiles; ct += width) {
         OpBuilder::InsertionGuard guard(b);
         Value at = positionOf(column, columnPart, place.columnPart,
-                              walk.columnTiles, ct);
+                              plan.columnTiles, ct);
         if (!columnsAreWhole) {
           Value exists = arith::CmpIOp::create(
-              b, loc, arith::CmpIPredicate::ult, at, countOf(walk.columns));
+              b, loc, arith::CmpIPredicate::ult, at, countOf(plan.columns));
           auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
           b.setInsertionPoint(branch.thenYield());
         }
         Env env = rowEnv;
-        bindAxes(env, walk.columns, at);
+        bindAxes(env, plan.columns, at);
         SmallVector<Value> own;
         for (int64_t i = 0; i < width; ++i)
-          own.push_back(elements[rt * walk.columnTiles + ct + i][e]);
+          own.push_back(elements[rt * plan.columnTiles + ct + i][e]);
         Value v = own.front();
         if (width > 1)
           v = vector::FromElementsOp::create(
@@ -312,7 +313,7 @@ void GpuEmitter::storeFragments(const MatrixWalk &walk, const Env &tile,
 }
 
 //===----------------------------------------------------------------------===//
-// The walk
+// The tiling
 //===----------------------------------------------------------------------===//
 
 int64_t GpuEmitter::threadsOf(const LoopNest &ofNest) const {
@@ -331,8 +332,9 @@ int64_t GpuEmitter::threadsOf(const LoopNest &ofNest) const {
 }
 
 /// How a contraction is dealt out to as many warps as there are.
-GpuEmitter::MatrixWalk GpuEmitter::planMatrixWalk(const MatrixForm &form) {
-  MatrixWalk plan{form, form.instruction, {}, {}, {}, {}, 1, 1, 1, {}};
+GpuEmitter::MatrixTiling
+GpuEmitter::chooseMatrixTiling(const MatrixForm &form) {
+  MatrixTiling plan{form, form.instruction, {}, {}, {}, {}, 1, 1, 1, {}};
   const MatrixInstruction &x = plan.x;
   for (auto [axes, ofDims] : {std::pair(&plan.batch, &form.batch),
                               {&plan.rows, &form.rows},
@@ -355,7 +357,7 @@ GpuEmitter::MatrixWalk GpuEmitter::planMatrixWalk(const MatrixForm &form) {
 
 /// Elements of one access to an operand, of which a lane has `count` neighbours along
 /// the axes and the sums of a step, and whether they are those along the axes.
-std::pair<int64_t, bool> GpuEmitter::accessOf(const MatrixWalk &plan,
+std::pair<int64_t, bool> GpuEmitter::accessOf(const MatrixTiling &plan,
                                               Value source, ArrayRef<Axis> axes,
                                               int64_t count) {
   int64_t bytes = std::max(
@@ -377,7 +379,7 @@ std::pair<int64_t, bool> GpuEmitter::accessOf(const MatrixWalk &plan,
 }
 
 /// Accesses of a lane for one step.
-int64_t GpuEmitter::countAccesses(const MatrixWalk &plan) {
+int64_t GpuEmitter::countAccesses(const MatrixTiling &plan) {
   auto count = [&](Value source, ArrayRef<Axis> axes, int64_t neighbours) {
     return neighbours * plan.laneSums() /
            accessOf(plan, source, axes, neighbours).first;
@@ -387,7 +389,7 @@ int64_t GpuEmitter::countAccesses(const MatrixWalk &plan) {
 }
 
 /// Fewer instructions for a step, or for a tile; false if there is one.
-bool GpuEmitter::halve(MatrixWalk &plan) {
+bool GpuEmitter::halve(MatrixTiling &plan) {
   int64_t &most = plan.sumTiles > 1                    ? plan.sumTiles
                   : plan.laneRows() > plan.columnTiles ? plan.rowTiles
                                                        : plan.columnTiles;
@@ -406,13 +408,14 @@ bool GpuEmitter::hasWholeTiles(ArrayRef<Axis> axes, int64_t by) {
 
 /// A lane's share of an operand, of which it has `count` neighbours from `first` on
 /// along the axes; they are `isWhole` if all exist.
-GpuEmitter::Fragment
-GpuEmitter::makeFragment(const MatrixWalk &plan, Value source,
+GpuEmitter::OperandFragment
+GpuEmitter::makeFragment(const MatrixTiling &plan, Value source,
                          MatrixElement element, bool isSigned,
                          ArrayRef<Axis> axes, int64_t count, Value first,
                          bool isWhole, const Env &tile) {
   auto [width, isAlongRows] = accessOf(plan, source, axes, count);
-  Fragment fragment{source, element, isSigned, {}, count, width, isAlongRows};
+  OperandFragment fragment{source, element, isSigned,   {},
+                           count,  width,   isAlongRows};
   int64_t step = fragment.isAlongRows ? fragment.width : 1;
   for (int64_t i = 0; i < count; i += step) {
     Value at =
@@ -430,19 +433,19 @@ GpuEmitter::makeFragment(const MatrixWalk &plan, Value source,
 }
 
 /// The words of a step: those of the left rows, then those of the columns.
-SmallVector<Value> GpuEmitter::loadStep(const MatrixWalk &plan,
-                                        const Fragment &left,
-                                        const Fragment &right, Value sum,
+SmallVector<Value> GpuEmitter::loadStep(const MatrixTiling &plan,
+                                        const OperandFragment &left,
+                                        const OperandFragment &right, Value sum,
                                         bool isTail) {
   SmallVector<Value> loaded;
-  for (const Fragment *fragment : {&left, &right})
+  for (const OperandFragment *fragment : {&left, &right})
     for (ArrayRef<Value> row : loadFragment(plan, *fragment, sum, isTail))
       llvm::append_range(loaded, row);
   return loaded;
 }
 
 /// The tile's accumulators after the step that `loadStep` has loaded.
-SmallVector<Value> GpuEmitter::multiplyStep(const MatrixWalk &plan,
+SmallVector<Value> GpuEmitter::multiplyStep(const MatrixTiling &plan,
                                             ArrayRef<Value> loaded,
                                             ArrayRef<Value> state) {
   const MatrixInstruction &x = plan.x;
@@ -468,9 +471,9 @@ SmallVector<Value> GpuEmitter::multiplyStep(const MatrixWalk &plan,
 }
 
 /// The sums of a tile: whole steps, then what is left.
-SmallVector<Value> GpuEmitter::sumProducts(const MatrixWalk &plan,
-                                           const Fragment &left,
-                                           const Fragment &right) {
+SmallVector<Value> GpuEmitter::sumProducts(const MatrixTiling &plan,
+                                           const OperandFragment &left,
+                                           const OperandFragment &right) {
   SmallVector<Value> sums, zero = plan.x.makeZero(b, loc);
   for (int64_t i = 0; i < plan.rowTiles * plan.columnTiles; ++i)
     llvm::append_range(sums, zero);
@@ -536,7 +539,7 @@ SmallVector<Value> GpuEmitter::sumProducts(const MatrixWalk &plan,
 }
 
 /// The tile of that number, the columns of a row of tiles first.
-void GpuEmitter::emitMatrixTile(const MatrixWalk &plan, Value number,
+void GpuEmitter::emitMatrixTile(const MatrixTiling &plan, Value number,
                                 Value rowBlocks, Value columnBlocks) {
   const MatrixForm &form = plan.form;
   const MatrixInstruction &x = plan.x;
@@ -554,11 +557,11 @@ void GpuEmitter::emitMatrixTile(const MatrixWalk &plan, Value number,
                                        constantIndex(count));
     return arith::AddIOp::create(b, loc, from, part);
   };
-  Fragment left =
+  OperandFragment left =
       makeFragment(plan, form.left, x.left, form.leftIsSigned, plan.rows,
                    plan.laneRows(), firstOf(row, x.leftRow, plan.laneRows()),
                    hasWholeTiles(plan.rows, plan.tileRows()), tile);
-  Fragment right = makeFragment(
+  OperandFragment right = makeFragment(
       plan, form.right, x.right, form.rightIsSigned, plan.columns,
       plan.columnTiles, firstOf(column, x.rightColumn, plan.columnTiles),
       hasWholeTiles(plan.columns, plan.tileColumns()), tile);
@@ -566,7 +569,7 @@ void GpuEmitter::emitMatrixTile(const MatrixWalk &plan, Value number,
 }
 
 void GpuEmitter::emitMatrixContraction() {
-  MatrixWalk plan = planMatrixWalk(*nest->contraction->matrix);
+  MatrixTiling plan = chooseMatrixTiling(*nest->contraction->matrix);
   int64_t width = plan.x.lanes, warps = threads / width;
   Value warp = divide(thread, constantIndex(width), /*remainder=*/false);
   plan.lane = divide(thread, constantIndex(width), /*remainder=*/true);
@@ -585,9 +588,9 @@ void GpuEmitter::emitMatrixContraction() {
   if (rows && columns && batch)
     known = llvm::divideCeil(*rows, plan.tileRows()) *
             llvm::divideCeil(*columns, plan.tileColumns()) * *batch;
-  walk(warp, tiles, known, warps, /*unrolled=*/1, {},
-       [&](Value number, ValueRange) {
-         emitMatrixTile(plan, number, rowBlocks, columnBlocks);
-         return SmallVector<Value>();
-       });
+  emitStridedLoop(warp, tiles, known, warps, /*unrolled=*/1, {},
+                  [&](Value number, ValueRange) {
+                    emitMatrixTile(plan, number, rowBlocks, columnBlocks);
+                    return SmallVector<Value>();
+                  });
 }

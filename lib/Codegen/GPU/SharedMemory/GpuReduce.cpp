@@ -190,16 +190,16 @@ void GpuEmitter::emitRound(const Team &team, ArrayRef<Axis> into,
   if (isActive)
     points = std::nullopt;
   SmallVector<Value> accumulators =
-      walk(team.lane, limit, points, team.size, /*unrolled=*/16, init,
-           [&](Value point, ValueRange state) {
-             SmallVector<Value> next(state);
-             Env inner = env;
-             bindAxes(inner, over, point);
-             emitAvailable(inner);
-             accumulate(inner, next);
-             emitPoint(inner);
-             return next;
-           });
+      emitStridedLoop(team.lane, limit, points, team.size, /*unrolled=*/16,
+                      init, [&](Value point, ValueRange state) {
+                        SmallVector<Value> next(state);
+                        Env inner = env;
+                        bindAxes(inner, over, point);
+                        emitAvailable(inner);
+                        accumulate(inner, next);
+                        emitPoint(inner);
+                        return next;
+                      });
 
   bool lanesAreReduced =
       nest->vectorDim && llvm::is_contained(nest->over, *nest->vectorDim);

@@ -88,12 +88,12 @@ public:
   // Scalars -------------------------------------------------------------------
   mlir::Value exp2(mlir::Value x);
   /// (log2(x) + kCoarseLog2Bias) / kCoarseLog2Unit, 0.09 less at most, of x >= 0: its
-  /// bits as a number. Leaves the unit alone that makes powers.
+  /// bits as a number. Leaves the unit alone that makes exponentials.
   static constexpr float kCoarseLog2Unit = 0x1p-15, kCoarseLog2Bias = 127 + 256;
   mlir::Value coarseLog2(mlir::Value x);
   /// x * by + from, but 0 at least (also of what is no number) and 1 at most.
   mlir::Value saturatedFma(mlir::Value x, mlir::Value by, mlir::Value from);
-  /// An i32 from 0 to 2^23 as f32, without the unit that converts, which makes powers.
+  /// An i32 from 0 to 2^23 as f32, without the unit that converts, which makes exponentials.
   mlir::Value toFloat(mlir::Value count);
   /// x / y with an error of at most two units in the last place.
   mlir::Value divide(mlir::Value x, mlir::Value y);

@@ -50,7 +50,7 @@ struct Fragment {
 };
 
 /// exp(c * (x - p)) is 2 to the power of x * by + from.
-struct PowerScale {
+struct ExponentialScale {
   Fragment by, from;
 };
 
@@ -95,8 +95,9 @@ public:
   mlir::Value packPair(mlir::Value low, mlir::Value high);
   /// Completes a reduction that ended in the thread.
   Fragment acrossLanes(ReduceOp op, Fragment partial);
-  /// Of a power of a distance from `pivot`.
-  PowerScale scaleOfPower(mlir::Operation *op, const Fragment &pivot);
+  /// Of an exponential of a distance from `pivot`.
+  ExponentialScale scaleOfExponential(mlir::Operation *op,
+                                      const Fragment &pivot);
   /// The value of an op for these operands.
   Fragment apply(mlir::Operation *op, llvm::ArrayRef<Fragment> operands);
   /// Whether some value of the warp's rows is above its row's limit, or no number (i1,
@@ -117,8 +118,8 @@ public:
   /// Reductions to rows that end in the thread: each of the threads of a row has
   /// what it makes of its own columns.
   llvm::DenseSet<mlir::Operation *> inThread;
-  /// What powers (kPivotAttr) of matrices are made with, where it is known.
-  llvm::DenseMap<mlir::Operation *, PowerScale> powers;
+  /// What exponentials (kPivotAttr) of matrices are made with, where it is known.
+  llvm::DenseMap<mlir::Operation *, ExponentialScale> exponentials;
   /// All columns of the streamed dim exist in this tile, and selects are decided.
   bool isWholeTile = false;
   llvm::DenseMap<mlir::Operation *, mlir::Value> decided;
@@ -153,8 +154,8 @@ private:
   Fragment roundPairs(mlir::Type element, const Fragment &x);
   Fragment exponential(mlir::Operation *op, const Fragment &x);
   /// An exponential that pullPivots marked; `of` gives the values it is made of.
-  Fragment powerOfPivot(mlir::Operation *op,
-                        llvm::function_ref<Fragment(mlir::Value)> of);
+  Fragment exponentialOfPivot(mlir::Operation *op,
+                              llvm::function_ref<Fragment(mlir::Value)> of);
   mlir::Value simplify(mlir::Operation *def);
   Fragment divide(mlir::arith::DivFOp div, const Fragment &x,
                   const Fragment &y);

@@ -91,12 +91,12 @@ private:
   void bindAxes(Env &env, llvm::ArrayRef<Axis> axes, mlir::Value number);
   void spread(llvm::ArrayRef<Axis> axes, llvm::function_ref<void(Env &)> body,
               int64_t unrolled = 16);
-  llvm::SmallVector<mlir::Value>
-  walk(mlir::Value first, mlir::Value limit, std::optional<int64_t> count,
-       int64_t step, int64_t unrolled, mlir::ValueRange state,
-       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
-                                                         mlir::ValueRange)>
-           body);
+  llvm::SmallVector<mlir::Value> emitStridedLoop(
+      mlir::Value first, mlir::Value limit, std::optional<int64_t> count,
+      int64_t step, int64_t unrolled, mlir::ValueRange state,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                        mlir::ValueRange)>
+          body);
 
   // Nests ---------------------------------------------------------------------
   void emitReduction();
@@ -106,36 +106,38 @@ private:
   Team chooseTeam(llvm::ArrayRef<Axis> into, llvm::ArrayRef<Axis> over) const;
 
   // Matrix instructions: GpuMatrix.cpp ------------------------------------------
-  struct MatrixWalk;
-  struct Fragment;
+  struct MatrixTiling;
+  struct OperandFragment;
   void emitMatrixContraction();
-  std::pair<int64_t, bool> accessOf(const MatrixWalk &plan, mlir::Value source,
+  std::pair<int64_t, bool> accessOf(const MatrixTiling &plan,
+                                    mlir::Value source,
                                     llvm::ArrayRef<Axis> axes, int64_t count);
-  int64_t countAccesses(const MatrixWalk &plan);
-  static bool halve(MatrixWalk &plan);
-  MatrixWalk planMatrixWalk(const MatrixForm &form);
+  int64_t countAccesses(const MatrixTiling &plan);
+  static bool halve(MatrixTiling &plan);
+  MatrixTiling chooseMatrixTiling(const MatrixForm &form);
   bool hasWholeTiles(llvm::ArrayRef<Axis> axes, int64_t by);
-  void emitMatrixTile(const MatrixWalk &plan, mlir::Value number,
+  void emitMatrixTile(const MatrixTiling &plan, mlir::Value number,
                       mlir::Value rowBlocks, mlir::Value columnBlocks);
-  Fragment makeFragment(const MatrixWalk &plan, mlir::Value source,
-                        MatrixElement element, bool isSigned,
-                        llvm::ArrayRef<Axis> axes, int64_t count,
-                        mlir::Value first, bool isWhole, const Env &tile);
-  llvm::SmallVector<mlir::Value> sumProducts(const MatrixWalk &plan,
-                                             const Fragment &left,
-                                             const Fragment &right);
-  llvm::SmallVector<mlir::Value> loadStep(const MatrixWalk &plan,
-                                          const Fragment &left,
-                                          const Fragment &right,
+  OperandFragment makeFragment(const MatrixTiling &plan, mlir::Value source,
+                               MatrixElement element, bool isSigned,
+                               llvm::ArrayRef<Axis> axes, int64_t count,
+                               mlir::Value first, bool isWhole,
+                               const Env &tile);
+  llvm::SmallVector<mlir::Value> sumProducts(const MatrixTiling &plan,
+                                             const OperandFragment &left,
+                                             const OperandFragment &right);
+  llvm::SmallVector<mlir::Value> loadStep(const MatrixTiling &plan,
+                                          const OperandFragment &left,
+                                          const OperandFragment &right,
                                           mlir::Value sum, bool isTail);
   llvm::SmallVector<mlir::Value>
-  multiplyStep(const MatrixWalk &plan, llvm::ArrayRef<mlir::Value> loaded,
+  multiplyStep(const MatrixTiling &plan, llvm::ArrayRef<mlir::Value> loaded,
                llvm::ArrayRef<mlir::Value> state);
   llvm::SmallVector<llvm::SmallVector<mlir::Value>>
-  loadFragment(const MatrixWalk &walk, const Fragment &fragment,
+  loadFragment(const MatrixTiling &plan, const OperandFragment &fragment,
                mlir::Value sum, bool isTail);
-  void storeFragments(const MatrixWalk &walk, const Env &tile, mlir::Value row,
-                      mlir::Value column,
+  void storeFragments(const MatrixTiling &plan, const Env &tile,
+                      mlir::Value row, mlir::Value column,
                       llvm::ArrayRef<mlir::Value> accumulators);
   mlir::Value partOf(LaneField field, mlir::Value lane);
 

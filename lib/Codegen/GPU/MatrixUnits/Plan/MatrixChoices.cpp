@@ -91,11 +91,11 @@ std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers,
                                                   int64_t ofOthers) {
   int64_t resident = 0, widest = 0;
   for (MatrixProduct &product : plan.products) {
-    int64_t other = product.isBack      ? plan.widths[product.n]
+    int64_t other = product.isSecond    ? plan.widths[product.n]
                     : product.tiledLeft ? kSumTile
                                         : plan.widths[product.k];
     widest = std::max<int64_t>(widest, llvm::alignTo(other, 64));
-    if (product.isBack)
+    if (product.isSecond)
       registers -= plan.widths[product.n] / 2;
     else if (product.isResident)
       resident += plan.rows() * llvm::alignTo(plan.widths[product.k], 64) * 2;
@@ -104,9 +104,9 @@ std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers,
   }
   // Scores, and what is packed of them; several maps of scores more. Two stages for
   // each product.
-  int64_t fronts = 0;
+  int64_t firsts = 0;
   for (MatrixProduct &product : plan.products)
-    fronts += !product.isBack;
+    firsts += !product.isSecond;
   int64_t longest = extentOf(*plan.stream).value_or(128);
   int64_t wanted = hintsOf(space.schedule).columns.value_or(0);
   for (int64_t width : {128, 112, 96, 80, 64, 48, 32, 16}) {
@@ -114,7 +114,7 @@ std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers,
         (wanted && width > std::max<int64_t>(wanted, 16)))
       continue;
     bool isCut = resident || longest % width != 0;
-    if (width / 4 + std::max<int64_t>(fronts, 1) * width / 2 >
+    if (width / 4 + std::max<int64_t>(firsts, 1) * width / 2 >
         registers - (isCut ? ofOthers : 0))
       continue;
     if (resident &&
@@ -135,7 +135,7 @@ void MatrixPlanner::chooseThree() {
   bool isShared = hints.operand == LeftOperand::Shared;
   if (isShared || isAsked || !wantedRows)
     for (MatrixProduct &product : plan.products)
-      if (!product.isBack && !product.keptLeft)
+      if (!product.isSecond && !product.keptLeft)
         return;
   if (!plan.stream || plan.shares() > 1 || plan.consumers != 2)
     return;
@@ -325,7 +325,7 @@ void MatrixPlanner::chooseBlocks() {
 bool MatrixPlanner::leavesRoom() {
   return plan.cluster > 1 && plan.clusters() == 1 &&
          llvm::all_of(plan.products, [&](const MatrixProduct &product) {
-           unsigned d = product.isBack ? product.n : product.k;
+           unsigned d = product.isSecond ? product.n : product.k;
            return !product.tiledLeft && plan.widths.lookup(d) <= kHalfColumns;
          });
 }

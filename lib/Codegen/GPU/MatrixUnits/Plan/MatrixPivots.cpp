@@ -150,7 +150,7 @@ private:
 
 /// Marks exponentials of the distance from `pivot`, a maximum (or 0 where that is
 /// infinite); a multiple of both leaves the difference.
-static void markPowers(Block &body, Value pivot) {
+static void markExponentials(Block &body, Value pivot) {
   auto isPivot = [&](Value v) {
     if (auto select = v.getDefiningOp<arith::SelectOp>())
       return select.getTrueValue() == pivot || select.getFalseValue() == pivot;
@@ -235,7 +235,8 @@ void redfuse::pullPivots(KernelOp kernel) {
       }
     }
     for (Block *body : {&step, &merge})
-      markPowers(*body, cast<YieldOp>(body->getTerminator()).getValues()[s]);
+      markExponentials(*body,
+                       cast<YieldOp>(body->getTerminator()).getValues()[s]);
   }
   for (Block *body : {&step, &merge})
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))

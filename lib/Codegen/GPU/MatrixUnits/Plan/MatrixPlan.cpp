@@ -80,8 +80,8 @@ bool MatrixPlanner::placeOperands(MatrixProduct &product) {
   if (!n)
     return refuse("the right operand has no columns");
   product.n = *n;
-  product.isBack = plan.stream && product.k == *plan.stream;
-  if (plan.stream && !product.isBack && product.n != *plan.stream)
+  product.isSecond = plan.stream && product.k == *plan.stream;
+  if (plan.stream && !product.isSecond && product.n != *plan.stream)
     return refuse("a product is the same in all steps");
   Value right = stripExtension(c);
   product.element = right.getType();
@@ -94,15 +94,16 @@ bool MatrixPlanner::placeOperands(MatrixProduct &product) {
   bool isNarrow = narrow != a && narrow.getType() == product.element;
   if (!isNarrow) {
     auto narrowed = product.reduce->getAttrOfType<TypeAttr>(kNarrowedAttr);
-    if (!narrowed || narrowed.getValue() != product.element || !product.isBack)
+    if (!narrowed || narrowed.getValue() != product.element ||
+        !product.isSecond)
       return refuse("the left operand of a product has more digits than the "
                     "right one");
   }
   std::optional<int64_t> k = extentOf(product.k);
   bool isOneSum = product.outerSums.empty();
   bool inRegisters =
-      product.isBack || (k && *k <= kMaxRegisterSum && plan.fold && isOneSum);
-  if (!product.isBack && plan.fold && isOneSum && k && *k > kMaxRegisterSum &&
+      product.isSecond || (k && *k <= kMaxRegisterSum && plan.fold && isOneSum);
+  if (!product.isSecond && plan.fold && isOneSum && k && *k > kMaxRegisterSum &&
       *k <= kMaxColumns && isNarrow && isa<BlockArgument>(narrow)) {
     MatrixSource source;
     std::string reason = why;
@@ -118,7 +119,7 @@ bool MatrixPlanner::placeOperands(MatrixProduct &product) {
     product.tiledLeft.emplace();
     if (!findSource(narrow, plan.m, product.k, *product.tiledLeft))
       return false;
-  } else if (inRegisters && !product.isBack && isNarrow &&
+  } else if (inRegisters && !product.isSecond && isNarrow &&
              isa<BlockArgument>(narrow)) {
     MatrixSource source;
     std::string reason = why;
@@ -278,7 +279,7 @@ bool MatrixPlanner::matchProducts() {
   if (!findProducts() || !chooseRows())
     return false;
   for (MatrixProduct &product : plan.products)
-    if (!placeOperands(product) || (product.isBack && !findState(product)))
+    if (!placeOperands(product) || (product.isSecond && !findState(product)))
       return false;
   return plan.target.hasWgmma || placeForMmaSync(plan, why);
 }

@@ -151,7 +151,7 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
   if (!plan.stream || record.getSplits() > 1 || record.getSumSplits() > 1)
     return refuse("three warpgroups are for folds that one block makes");
   for (const MatrixProduct &product : plan.products)
-    if (!product.isBack && !product.isResident)
+    if (!product.isSecond && !product.isResident)
       return refuse("three warpgroups have left operands in shared memory");
   return true;
 }

@@ -34,15 +34,16 @@ static int64_t residentBytesOf(const MatrixPlan &plan) {
 static std::optional<int64_t> streamWidthOf(const MatrixPlan &plan,
                                             const KernelSpace &space,
                                             int64_t bytes, int64_t least) {
-  int64_t registers = plan.target.fragmentRegisters, fronts = 0, widest = 0;
+  int64_t registers = plan.target.fragmentRegisters, firsts = 0, widest = 0;
   for (const MatrixProduct &product : plan.products) {
-    int64_t other = plan.widths.lookup(product.isBack ? product.n : product.k);
+    int64_t other =
+        plan.widths.lookup(product.isSecond ? product.n : product.k);
     widest = std::max<int64_t>(widest, llvm::alignTo(other, 64));
-    if (product.isBack)
+    if (product.isSecond)
       registers -= plan.elementsOf(other);
     else if (!product.isResident)
       registers -= plan.wordsOf(other);
-    fronts += !product.isBack;
+    firsts += !product.isSecond;
   }
   int64_t extent = space.staticExtents[*plan.stream];
   int64_t longest = ShapedType::isDynamic(extent) ? 128 : extent;
@@ -55,7 +56,7 @@ static std::optional<int64_t> streamWidthOf(const MatrixPlan &plan,
   for (int64_t width : {128, 112, 96, 80, 64, 48, 32, 16}) {
     if (width > most)
       continue;
-    if (std::max<int64_t>(fronts, 1) * plan.elementsOf(width) > registers ||
+    if (std::max<int64_t>(firsts, 1) * plan.elementsOf(width) > registers ||
         residentBytesOf(plan) + 2 * width * widest * 2 > bytes)
       continue;
     if (width < std::min(least, longest))

@@ -47,8 +47,9 @@ struct MatrixProduct {
   /// for each index of these, the last of which runs fastest.
   llvm::SmallVector<unsigned, 2> outerSums;
   mlir::Type element;
-  /// Summed along the streamed dim: accumulates into a state of the fold.
-  bool isBack = false;
+  /// A second product, which is summed along the streamed dim: it accumulates into a
+  /// state of the fold. First products are of the inputs of a step alone.
+  bool isSecond = false;
   /// The state, and what it is before the products of the step are added.
   unsigned state = 0;
   mlir::Value carried;
@@ -119,10 +120,10 @@ struct MatrixPlan {
     return d == m ? rows() : it == widths.end() ? 1 : it->second;
   }
   /// The products that accumulate into states of the fold, or the others.
-  llvm::SmallVector<unsigned> productsOf(bool isBack) const {
+  llvm::SmallVector<unsigned> productsOf(bool isSecond) const {
     llvm::SmallVector<unsigned> numbers;
     for (auto [i, product] : llvm::enumerate(products))
-      if (product.isBack == isBack)
+      if (product.isSecond == isSecond)
         numbers.push_back(i);
     return numbers;
   }
