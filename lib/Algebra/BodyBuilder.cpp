@@ -180,12 +180,12 @@ std::pair<Value, Value> BodyBuilder::combinePair(Reducer reducer,
   return {select(take, v1, v0), select(take, i1, i0)};
 }
 
-SmallVector<Value> BodyBuilder::continueGroup(const Component &first,
+SmallVector<Value> BodyBuilder::continueJoint(const Component &first,
                                               ValueRange state,
                                               ValueRange segment) {
-  auto combining = llvm::cast<CombiningOpInterface>(first.group);
+  auto combining = llvm::cast<CombiningOpInterface>(first.joint);
   if (!combining.getOrdered())
-    return combineGroup(first, state, segment);
+    return combineJoint(first, state, segment);
   SmallVector<Value> operands(state);
   llvm::append_range(operands, segment);
   auto combine = CombineOp::create(b, loc, state.getTypes(), operands,
@@ -196,9 +196,9 @@ SmallVector<Value> BodyBuilder::continueGroup(const Component &first,
   return llvm::to_vector_of<Value>(combine.getResults());
 }
 
-SmallVector<Value> BodyBuilder::combineGroup(const Component &first,
+SmallVector<Value> BodyBuilder::combineJoint(const Component &first,
                                              ValueRange lhs, ValueRange rhs) {
-  auto combining = llvm::cast<CombiningOpInterface>(first.group);
+  auto combining = llvm::cast<CombiningOpInterface>(first.joint);
   if (combining.isDeclared())
     return inlineCombiner(b, combining.getCombine(), lhs, rhs);
   if (first.reducer != Reducer::TopK) {

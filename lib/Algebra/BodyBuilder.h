@@ -58,13 +58,13 @@ public:
   mlir::Value isInfinite(mlir::Value v);
   mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs);
   /// Combines two states of a reducer with several components, or declared.
-  llvm::SmallVector<mlir::Value> combineGroup(const Component &first,
+  llvm::SmallVector<mlir::Value> combineJoint(const Component &first,
                                               mlir::ValueRange lhs,
                                               mlir::ValueRange rhs);
   /// The state so far with a segment. What combines in order stays one op:
   /// code that walks the elements in order continues from the state, by just
   /// the operations of the source.
-  llvm::SmallVector<mlir::Value> continueGroup(const Component &first,
+  llvm::SmallVector<mlir::Value> continueJoint(const Component &first,
                                                mlir::ValueRange state,
                                                mlir::ValueRange segment);
   /// The value and index that argmax (argmin) keeps of two pairs.

@@ -387,15 +387,15 @@ std::string Formulas::basis(unsigned index) {
            " of an earlier segment, at most " + std::to_string(d.lazy) +
            " powers of 2 behind";
   std::string over = dimList(c.over);
-  if (!c.group)
+  if (!c.joint)
     return state(index) + " = " + stringifyReducer(c.reducer).str() + over +
            "(" + contribution(c) + ")";
   std::string names = state(index);
   for (unsigned i = 1; i < c.elements.size(); ++i)
     names += ", " + state(index + i);
-  auto group = cast<CombiningOpInterface>(c.group);
+  auto joint = cast<CombiningOpInterface>(c.joint);
   std::string name =
-      group.isDeclared() ? reducer(group) : stringifyReducer(c.reducer).str();
+      joint.isDeclared() ? reducer(joint) : stringifyReducer(c.reducer).str();
   return names + " = " + name + over + "(" + tuple(c.elements) + ")";
 }
 
@@ -531,7 +531,7 @@ std::string Formulas::stage(const Stage &s) {
     return choice(*s.value);
   case Stage::Kind::Product:
     return state(s.first);
-  case Stage::Kind::Group:
+  case Stage::Kind::Joint:
     return state(s.first);
   case Stage::Kind::Selection:
   case Stage::Kind::Endpoints:
@@ -601,8 +601,8 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
                     constantText(c.identity));
     if (c.member == 0)
       basis.push_back(f.basis(i));
-    if (auto group = dyn_cast_or_null<CombiningOpInterface>(c.group);
-        group && c.member == 0 && group.getOrdered())
+    if (auto joint = dyn_cast_or_null<CombiningOpInterface>(c.joint);
+        joint && c.member == 0 && joint.getOrdered())
       ordered.push_back(f.state(i) +
                         ": segments are merged in the order of their indices");
     if (c.exponential || !c.powers.empty())

@@ -43,7 +43,7 @@ static bool isSame(const Component &a, const Component &b) {
   return a.reducer == b.reducer && a.type == b.type && a.over == b.over &&
          a.into == b.into && a.terms == b.terms && a.data == b.data &&
          a.powers == b.powers && a.exponential == b.exponential &&
-         a.masks == b.masks && a.group == b.group && a.member == b.member &&
+         a.masks == b.masks && a.joint == b.joint && a.member == b.member &&
          a.kept == b.kept && a.lazyOf == b.lazyOf;
 }
 
@@ -535,7 +535,7 @@ bool Deriver::addStage(ReduceOp reduce) {
   case Reducer::ArgMin:
   case Reducer::TopK:
   case Reducer::Declared:
-    return addGroup(reduce);
+    return addJoint(reduce);
   default:
     return addExtreme(reduce);
   }

@@ -52,13 +52,13 @@ private:
   bool addSum(ReduceOp reduce);
   bool addProduct(ReduceOp reduce);
   bool addIntegerProduct(ReduceOp reduce);
-  bool addGroup(ReduceOp reduce);
+  bool addJoint(ReduceOp reduce);
   bool addScan(ScanOp scan);
-  /// The first component of the group of `combining`.
-  unsigned addGroupComponents(CombiningOpInterface combining,
+  /// The first component of the joint reduction `combining`.
+  unsigned addJointComponents(CombiningOpInterface combining,
                               llvm::ArrayRef<int64_t> over);
   /// The same for other elements and another reducer (as argmin for argmax).
-  unsigned addGroupComponents(CombiningOpInterface combining, Reducer reducer,
+  unsigned addJointComponents(CombiningOpInterface combining, Reducer reducer,
                               llvm::ArrayRef<mlir::Value> elements,
                               llvm::ArrayRef<int64_t> over);
   /// The best of a strictly monotone function of data.

@@ -317,7 +317,7 @@ std::optional<unsigned> redfuse::findLowerPower(const Derivation &d,
                  wanted.powers.empty() && !wanted.exponential;
   for (auto [i, c] : llvm::enumerate(d.components)) {
     if (c.reducer != wanted.reducer || c.over != wanted.over ||
-        !c.terms.empty() || c.kept || c.group)
+        !c.terms.empty() || c.kept || c.joint)
       continue;
     if (isCount ? (c.type.isInteger() && c.data.empty() && c.into.empty())
                 : (c.type == wanted.type && c.data == wanted.data &&
@@ -382,8 +382,8 @@ struct Liveness {
       return;
     components.set(*index);
     const Component &c = d.components[*index];
-    if (c.group)
-      for (unsigned i = 0; i < c.group->getNumOperands(); ++i)
+    if (c.joint)
+      for (unsigned i = 0; i < c.joint->getNumOperands(); ++i)
         useComponent(*index - c.member + i);
     if (c.exponential)
       useComponent(d.exponentials[*c.exponential].pivot);

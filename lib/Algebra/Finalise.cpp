@@ -190,7 +190,7 @@ Value Rewriter::stageValue(BodyBuilder &bb, const Stage &stage,
   case Stage::Kind::Sum:
     result = choiceValue(bb, reduce, *stage.value, type, state);
     break;
-  case Stage::Kind::Group:
+  case Stage::Kind::Joint:
   case Stage::Kind::Product:
     result = state[stage.first];
     break;
@@ -269,7 +269,7 @@ SmallVector<Value> Rewriter::finalised(BodyBuilder &bb, const State &state) {
       continue;
     ReduceOp reduce = stage.reduce;
     bb.map(roles.canonical(reduce.getResult(0)), stageValue(bb, stage, state));
-    if (stage.kind == Stage::Kind::Group)
+    if (stage.kind == Stage::Kind::Joint)
       for (unsigned i = 1; i < reduce.getNumResults(); ++i)
         bb.map(roles.canonical(reduce.getResult(i)),
                indexOrZero(bb, stage, state[stage.first + i], state));

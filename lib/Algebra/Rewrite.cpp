@@ -95,8 +95,8 @@ Value Rewriter::contribution(BodyBuilder &bb, const Component &c,
 
 ReduceOp Rewriter::reduceSegment(BodyBuilder &bb, const Component &c,
                                  ValueRange values) {
-  if (c.group && c.reducer == Reducer::Declared)
-    return createReduce(bb.b, loc, cast<CombiningOpInterface>(c.group), values,
+  if (c.joint && c.reducer == Reducer::Declared)
+    return createReduce(bb.b, loc, cast<CombiningOpInterface>(c.joint), values,
                         c.over, c.into);
   auto reduce = ReduceOp::create(bb.b, loc, c.reducer, values, c.over, c.into);
   if (c.narrowed)
@@ -107,7 +107,7 @@ ReduceOp Rewriter::reduceSegment(BodyBuilder &bb, const Component &c,
 SmallVector<Value> Rewriter::segmentOf(BodyBuilder &bb, const Component &c,
                                        const Relative &relative) {
   SmallVector<Value> elements;
-  if (c.group)
+  if (c.joint)
     for (Value element : c.elements)
       elements.push_back(bb.get(element));
   else if (auto n = isCount(c) ? roles.getCount(c.over) : std::nullopt;
@@ -119,8 +119,8 @@ SmallVector<Value> Rewriter::segmentOf(BodyBuilder &bb, const Component &c,
   return llvm::to_vector_of<Value>(segment.getResults());
 }
 
-ArrayRef<Value> Rewriter::groupOf(unsigned first, ArrayRef<Value> state) const {
-  return state.slice(first, d.components[first].group->getNumOperands());
+ArrayRef<Value> Rewriter::jointOf(unsigned first, ArrayRef<Value> state) const {
+  return state.slice(first, d.components[first].joint->getNumOperands());
 }
 
 void Rewriter::mapScans(BodyBuilder &bb, const State &before) {
@@ -133,8 +133,8 @@ void Rewriter::mapScans(BodyBuilder &bb, const State &before) {
     operands.map(scan.getOperands(), prefixes);
     auto segment = cast<ScanOp>(bb.b.clone(*scan.getOperation(), operands));
     if (scan.isDeclared())
-      prefixes = bb.continueGroup(d.components[running.first],
-                                  groupOf(running.first, before),
+      prefixes = bb.continueJoint(d.components[running.first],
+                                  jointOf(running.first, before),
                                   segment.getResults());
     else
       prefixes = {bb.combine(scan.getReducer(), before[running.first],
@@ -284,8 +284,8 @@ State Rewriter::afterSegment(BodyBuilder &bb, const State &before) {
     if (isRelative(c) || c.member != 0 || c.kept || c.lazyOf)
       continue;
     SmallVector<Value> segment = segmentOf(bb, c, {});
-    if (c.group && !isWhole)
-      segment = bb.continueGroup(c, groupOf(i, before), segment);
+    if (c.joint && !isWhole)
+      segment = bb.continueJoint(c, jointOf(i, before), segment);
     else if (!isWhole)
       segment[0] = bb.combine(c.reducer, before[i], segment[0]);
     llvm::copy(segment, next.begin() + i);
@@ -347,8 +347,8 @@ void Rewriter::buildMerge(Block &merge) {
   for (auto [i, c] : llvm::enumerate(d.components)) {
     if (isRelative(c) || c.member != 0)
       continue;
-    if (c.group)
-      llvm::copy(bb.combineGroup(c, groupOf(i, left), groupOf(i, right)),
+    if (c.joint)
+      llvm::copy(bb.combineJoint(c, jointOf(i, left), jointOf(i, right)),
                  next.begin() + i);
     else if (c.kept) {
       unsigned weight = d.pivots[*c.kept].weight;

@@ -59,11 +59,11 @@ private:
                            const Relative &relative);
   ReduceOp reduceSegment(BodyBuilder &bb, const Component &c,
                          mlir::ValueRange values);
-  /// One segment's own component, or components of a group.
+  /// One segment's own component, or components of a joint reduction.
   llvm::SmallVector<mlir::Value> segmentOf(BodyBuilder &bb, const Component &c,
                                            const Relative &relative);
-  /// The components of the group that begins at `first`, in `state`.
-  llvm::ArrayRef<mlir::Value> groupOf(unsigned first,
+  /// The components of the joint reduction that begins at `first`, in `state`.
+  llvm::ArrayRef<mlir::Value> jointOf(unsigned first,
                                       llvm::ArrayRef<mlir::Value> state) const;
   /// Maps the results of scans to prefixes of all elements so far.
   void mapScans(BodyBuilder &bb, const State &before);
@@ -90,7 +90,7 @@ private:
                        const State &from, const Transport &transport);
   static bool isCount(const Component &c) {
     return c.type.isInteger() && c.reducer == Reducer::Add && c.data.empty() &&
-           c.masks.empty() && c.terms.empty() && !c.group;
+           c.masks.empty() && c.terms.empty() && !c.joint;
   }
   /// Whether a component changes with a pivot.
   static bool isRelative(const Component &c) {

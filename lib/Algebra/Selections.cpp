@@ -143,11 +143,11 @@ bool Deriver::addSelection(ReduceOp reduce) {
   stage.reduce = reduce;
   stage.kind = Stage::Kind::Selection;
   stage.data = m->data;
-  stage.first = addGroupComponents(reduce, best, elements, over);
+  stage.first = addJointComponents(reduce, best, elements, over);
   // Where a reduced value is infinite or NaN all values can be equal or NaN, or
   // those at one end NaN: then the index is that of the first of them.
   if (!isList)
-    stage.worst = addGroupComponents(reduce, worst, elements, over);
+    stage.worst = addJointComponents(reduce, worst, elements, over);
   Component lowest = makeComponent(Reducer::MinSI, index.getType(), over,
                                    roles.getDims()[index]);
   lowest.data.push_back({index, 1});

@@ -29,7 +29,7 @@ struct Component {
   /// A reducer of several operands or a declared one has as many components in
   /// a row: the reduction or scan that they are of, what it combines here, and
   /// which one this is.
-  mlir::Operation *group = nullptr;
+  mlir::Operation *joint = nullptr;
   llvm::SmallVector<mlir::Value, 0> elements;
   unsigned member = 0;
   /// A kept pivot (an index into `Derivation::pivots`).
@@ -116,12 +116,12 @@ struct StageChoice {
 
 /// How one reduction of the cascade is recovered from the state.
 struct Stage {
-  enum class Kind { Sum, Product, Endpoints, Group, Selection };
+  enum class Kind { Sum, Product, Endpoints, Joint, Selection };
   ReduceOp reduce;
   Kind kind = Kind::Sum;
   std::shared_ptr<const StageChoice> value;
   /// Endpoints: the contribution is a monotone function of `data`, whose
-  /// extreme values these components hold. Product: the component. Group: the
+  /// extreme values these components hold. Product: the component. Joint: the
   /// first one. Selection: the selected value is a strictly monotone function of
   /// `data`; `first` and the next are the value and index selected there, `worst`
   /// the value of the pair at the other end, `lowest` the lowest index.

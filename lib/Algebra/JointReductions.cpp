@@ -1,18 +1,18 @@
-//===- Groups.cpp - reducers of several components, and scans -------------===//
+//===- JointReductions.cpp - reducers of several components, and scans -----===//
 #include "Deriver.h"
 
 using namespace mlir;
 using namespace redfuse;
 
-unsigned Deriver::addGroupComponents(CombiningOpInterface combining,
+unsigned Deriver::addJointComponents(CombiningOpInterface combining,
                                      ArrayRef<int64_t> over) {
   SmallVector<Value> elements;
   for (Value operand : combining->getOperands())
     elements.push_back(roles.canonical(operand));
-  return addGroupComponents(combining, combining.getReducer(), elements, over);
+  return addJointComponents(combining, combining.getReducer(), elements, over);
 }
 
-unsigned Deriver::addGroupComponents(CombiningOpInterface combining,
+unsigned Deriver::addJointComponents(CombiningOpInterface combining,
                                      Reducer reducer, ArrayRef<Value> elements,
                                      ArrayRef<int64_t> over) {
   SmallBitVector dims(roles.getOver().size());
@@ -29,15 +29,15 @@ unsigned Deriver::addGroupComponents(CombiningOpInterface combining,
   Component c = makeComponent(reducer, Type(), over, dims);
   c.elements.assign(elements.begin(), elements.end());
   for (auto [i, other] : llvm::enumerate(result.components))
-    if (other.group && other.member == 0 && other.over == c.over &&
+    if (other.joint && other.member == 0 && other.over == c.over &&
         other.into == c.into && other.reducer == reducer &&
         other.elements == c.elements &&
         (!combining.isDeclared() ||
-         haveSameReducer(combining, cast<CombiningOpInterface>(other.group))))
+         haveSameReducer(combining, cast<CombiningOpInterface>(other.joint))))
       return i;
   unsigned first = result.components.size();
   for (auto [i, element] : llvm::enumerate(elements)) {
-    c.group = combining;
+    c.joint = combining;
     c.member = i;
     c.type = element.getType();
     c.identity = i == 0 && !combining.isDeclared()
@@ -48,7 +48,7 @@ unsigned Deriver::addGroupComponents(CombiningOpInterface combining,
   return first;
 }
 
-bool Deriver::addGroup(ReduceOp reduce) {
+bool Deriver::addJoint(ReduceOp reduce) {
   auto isData = [&](Value v) {
     return roles[v] == Role::Data || roles[v] == Role::Free;
   };
@@ -63,8 +63,8 @@ bool Deriver::addGroup(ReduceOp reduce) {
   }
   Stage stage;
   stage.reduce = reduce;
-  stage.kind = Stage::Kind::Group;
-  stage.first = addGroupComponents(reduce, reduce.getOver());
+  stage.kind = Stage::Kind::Joint;
+  stage.first = addJointComponents(reduce, reduce.getOver());
   result.stages.push_back(stage);
   return true;
 }
@@ -96,7 +96,7 @@ bool Deriver::addScan(ScanOp scan) {
   running.scan = scan;
   SmallVector<int64_t> dims = toDims(over);
   if (scan.isDeclared()) {
-    running.first = addGroupComponents(scan, dims);
+    running.first = addJointComponents(scan, dims);
   } else {
     Value operand = roles.canonical(scan.getOperand(0));
     Component c = makeComponent(scan.getReducer(), operand.getType(), dims,
