@@ -20,7 +20,7 @@ from ..options import Options
 from ..store import bundle, cache, files
 
 SUFFIX = ".tuned"
-FORMAT = 2
+FORMAT = 3
 _MOST_BYTES = 64 << 20
 
 
