@@ -1,9 +1,11 @@
-"""The pages of docs/ that are made: from the .td files, and of what the command prints."""
+"""The pages of docs/ that are made: from the .td files, of what the command prints, and of recorded
+results."""
 
 from __future__ import annotations
 
 import re
 
+from . import tables
 from .build import is_built
 from .printed import printed
 from .setup import Venv
@@ -58,8 +60,8 @@ def _page(venv: Venv, title: str, options: list[str], sources: dict[str, str]) -
 
 
 def docs(venv: Venv, *, check: bool) -> int:
-    """Writes the pages, or with `check` says which are not what the .td files and the command
-    give. What the command prints is left alone where nothing is built."""
+    """Writes the pages, or with `check` says which are not what the .td files, the records and the
+    command give. What the command prints is left alone where nothing is built."""
     stale = []
     if is_built(venv):
         for name in PRINTED:
@@ -68,6 +70,12 @@ def docs(venv: Venv, *, check: bool) -> int:
             if path.read_text() == text:
                 continue
             stale.append(name)
+            if not check:
+                path.write_text(text)
+    for path in tables.pages():
+        text = tables.filled(path)
+        if path.read_text() != text:
+            stale.append(str(path.relative_to(ROOT / "docs")))
             if not check:
                 path.write_text(text)
     for name, (title, options, sources) in PAGES.items():
