@@ -185,10 +185,10 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
     StringRef kind =
         op.getRight().getType().getElement().isF16() ? "f16" : "bf16";
     for (int64_t k = 0; k < int64_t(op.getSum()) / 16; ++k) {
-      auto at = [&](const SharedOperand &operand, size_t operand,
+      auto at = [&](const SharedOperand &shared, size_t operand,
                     StringRef name) {
         std::string base = "$" + std::to_string(operand);
-        int64_t offset = operand.stepOffset(k);
+        int64_t offset = shared.stepOffset(k);
         if (offset == 0)
           return base;
         text += llvm::formatv("add.s64 {0}, {1}, {2};\n", name, base, offset);

@@ -31,7 +31,7 @@ func.func @main(%o: memref<24xf32>) {
 
 #x = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
-// expected-error @below {{has a split schedule without the dim of its parts}}
+// expected-error @below {{has a split schedule without the dim of its splits}}
 redfuse.kernel @partless attributes {num_inputs = 1 : i64,
     schedule = #redfuse.schedule<split, tiles = [0, 4], stream = [1], splits = 2>} {
 ^bb0(%x: tensor<2x8xf32>, %init: tensor<2xf32>):

@@ -91,7 +91,7 @@ module attributes {redfuse.a = #redfuse.schedule<spiral>} {}
 
 // -----
 
-// expected-error @below {{expected grid, tiles, stream, parts, lazy, hints or reason, got 'blocks'}}
+// expected-error @below {{expected grid, tiles, stream, splits, lazy, hints or reason, got 'blocks'}}
 module attributes {redfuse.a = #redfuse.schedule<map, blocks = [1]>} {}
 
 // -----

@@ -141,7 +141,7 @@ redfuse.kernel @hinted_0 attributes {num_inputs = 3 : i64,
 
 // CHECK-LABEL: func.func @few_rows
 // CHECK: #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 64, 64],
-// CHECK-SAME: groups = 1
+// CHECK-SAME: consumers = 1
 // CHECK-SAME: sum_splits = 1, splits = 8, cluster = 8, blocks = 2
 // CHECK-SAME: scheduler = static, cached = 32, ahead = 1, late = true, threshold = 1>
 #q = affine_map<(i, j, d, e) -> (i, d)>
