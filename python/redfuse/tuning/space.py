@@ -70,7 +70,7 @@ class Place:
                     yield f"tile {dim}", schedule.with_tile(dim, tile)
 
 
-def _parts(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
+def _splits(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
     if schedule.kind == "split":
         for number in SPLITS:
             yield "splits", dataclasses.replace(schedule, splits=number)
