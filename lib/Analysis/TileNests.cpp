@@ -125,17 +125,17 @@ LoopNest TileProgram::nestOf(Root &root) const {
   nest.dims = root.dims;
   if (root.kind == Root::Kind::Reduce) {
     nest.over = llvm::map_to_vector(root.reduce.getOver(),
-                                     [](int64_t d) { return unsigned(d); });
+                                    [](int64_t d) { return unsigned(d); });
     nest.isOrdered = root.reduce.getOrdered();
   }
   if (auto scan = dyn_cast_or_null<ScanOp>(root.op))
     nest.over.push_back(scan.getDim());
   // Code of their own.
   nest.isAlone = root.kind == Root::Kind::Assert ||
-                  root.kind == Root::Kind::Scan ||
-                  root.kind == Root::Kind::MergeTopk ||
-                  (root.kind == Root::Kind::Reduce &&
-                   root.reduce.getReducer() == Reducer::TopK);
+                 root.kind == Root::Kind::Scan ||
+                 root.kind == Root::Kind::MergeTopk ||
+                 (root.kind == Root::Kind::Reduce &&
+                  root.reduce.getReducer() == Reducer::TopK);
   if (auto it = contractions.find(&root); it != contractions.end())
     nest.contraction = it->second;
   return nest;
@@ -155,8 +155,8 @@ static bool canJoin(const TileProgram::Unit &unit, const LoopNest &own,
     const TileProgram::Unit &other = units[d];
     // Pointwise use inside one nest.
     return other.nest == g && (other.roots.front()->kind != Root::Kind::Keep ||
-                                other.roots.front()->dims != own.dims ||
-                                llvm::is_contained(unit.strictly, d));
+                               other.roots.front()->dims != own.dims ||
+                               llvm::is_contained(unit.strictly, d));
   });
 }
 
@@ -215,8 +215,9 @@ LogicalResult TileProgram::formNests() {
         unit.roots, [&](Root *root) { return isInvariant(*root, invariant); });
     place(unit, std::move(own), units);
   }
-  llvm::stable_sort(
-      nests, [](const LoopNest &a, const LoopNest &b) { return a.level < b.level; });
+  llvm::stable_sort(nests, [](const LoopNest &a, const LoopNest &b) {
+    return a.level < b.level;
+  });
   return success();
 }
 
@@ -256,13 +257,13 @@ static bool isVectorisable(const LoopNest &nest) {
   return true;
 }
 
-std::optional<unsigned> TileProgram::chooseVectorDim(const LoopNest &nest) const {
+std::optional<unsigned>
+TileProgram::chooseVectorDim(const LoopNest &nest) const {
   unsigned numDims = dimSets.getNumDims();
   std::optional<unsigned> best;
   double bestCost = 0;
   // Lanes are not neighbours.
-  bool inOrder =
-      nest.isOrdered || nest.roots.front()->kind == Root::Kind::Scan;
+  bool inOrder = nest.isOrdered || nest.roots.front()->kind == Root::Kind::Scan;
   for (unsigned d : nest.dims.set_bits()) {
     if (inOrder && llvm::is_contained(nest.over, d))
       continue;

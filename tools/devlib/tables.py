@@ -8,11 +8,11 @@ A page `PAGE.md` has pairs of marks, and what is between them is made:
 NAME is an entry of data/PAGE.json, one of
 
     {"columns": [text, ...], "rows": [[cell, ...], ...]}
-    {"bench": FILE}: the report of `redfuse bench --json FILE`, copied to data/, as the command prints it
-    {"text": {"columns": ..., "right": [number of a column, ...], "rows": ...}}: the same by columns
+    {"bench": FILE}: what `redfuse bench --json FILE` wrote, copied to data/, as it is printed
+    {"text": {"columns": ..., "right": [number of a column, ...], "rows": ...}}: lines of text
 
-A cell is text or a number. Each entry may say in ``made`` by which command it was, at which commit and
-on what machine. A table of these pages without marks is a problem for `tools/dev lint`.
+A cell is text or a number. Each entry may say in ``made`` by which command it was, at which commit
+and on what machine. A table of these pages without marks is a problem for `tools/dev lint`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ from .shell import ROOT, DevError
 PAGES = ROOT / "docs" / "benchmarks"
 # Described, not measured.
 PROSE = ("method.md",)
-MARK = re.compile(
-    r"(?P<head><!-- table: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.S
-)
+MARK = re.compile(r"(?P<head><!-- table: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.S)
 BENCH = (  # columns of `redfuse bench`, fields of a row, and how numbers are written
     ("workload/case", None, ""), ("implementation", "implementation", ""),
     ("median ms", "median_ms", ".3f"), ("min", "min_ms", ".3f"), ("max", "max_ms", ".3f"),
