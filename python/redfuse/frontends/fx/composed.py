@@ -368,3 +368,41 @@ def _pairs(count: int) -> tuple[Tensor, Tensor]:
     first = [i for i in range(count) for _ in range(i + 1, count)]
     second = [j for i in range(count) for j in range(i + 1, count)]
     return torch.tensor(first, dtype=torch.int64), torch.tensor(second, dtype=torch.int64)
+
+
+@composes("_trilinear.default")
+def _trilinear(
+    i1: Tensor, i2: Tensor, i3: Tensor, expand1: Any, expand2: Any, expand3: Any, sumdim: Any,
+    unroll_dim: int = 1,
+) -> Tensor:  # fmt: skip
+    """The sum of products of three tensors, to each of which dims of extent 1 are added."""
+    for dims, number in ((expand1, 1), (expand2, 2), (expand3, 3)):
+        for d in sorted(dims):
+            if number == 1:
+                i1 = i1.unsqueeze(d)
+            elif number == 2:
+                i2 = i2.unsqueeze(d)
+            else:
+                i3 = i3.unsqueeze(d)
+    made = i1 * i2 * i3
+    return made.sum(list(sumdim)) if sumdim else made
+
+
+@composes("_convolution.default", "_convolution.deprecated")
+def _convolution(
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any,
+    transposed: bool, output_padding: Any, groups: int, *_: Any,
+) -> Tensor:  # fmt: skip
+    return torch.ops.aten.convolution.default(
+        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+    )
+
+
+@composes("rrelu_with_noise_functional.default")
+def _rrelu(
+    self: Tensor, noise: Tensor, lower: float = 0.125, upper: float = 1 / 3,
+    training: bool = False, generator: Any = None,
+) -> Any:  # fmt: skip
+    if training:
+        raise UnsupportedError("it draws random numbers in training; expected eval mode")
+    return torch.nn.functional.leaky_relu(self, (lower + upper) / 2), noise.clone()

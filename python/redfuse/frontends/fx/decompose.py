@@ -20,9 +20,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
 from ...errors import UnsupportedError
-from . import composed, gradients
+from . import composed, gradients, matrices, quantised
 
-assert gradients  # it registers rules
+assert gradients and matrices and quantised  # they register rules
 Rule = Callable[..., Any]
 # Traces of calls without open extents are kept for other programs, this many.
 _MOST_KEPT = 4096

@@ -416,9 +416,13 @@ def _masked_fill(c: Call, self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 @lowers("_to_copy.default", "clone.default", "alias.default", "detach.default",
-        "lift_fresh_copy.default", "contiguous.default", "to.dtype", "copy.default")  # fmt: skip
-def _to(c: Call, self: Tensor, src: Tensor | None = None, **_: Any) -> Tensor:
-    x = self if src is None else src
+        "lift_fresh_copy.default", "contiguous.default", "to.dtype", "copy.default",
+        "prims.convert_element_type.default")  # fmt: skip
+def _to(
+    c: Call, self: Tensor | None = None, src: Tensor | None = None, a: Tensor | None = None,
+    **_: Any,
+) -> Tensor:  # fmt: skip
+    x = next(t for t in (src, self, a) if t is not None)
     return c.b.expand(c.b.cast(x, c.dtype), c.shape)
 
 
@@ -433,7 +437,7 @@ def _full(c: Call, fill_value: Any = None, value: Any = None, s: Any = None, **_
 
 @lowers("zeros.default", "zeros_like.default", "new_zeros.default", "empty.memory_format",
         "empty_like.default", "new_empty.default", "empty_permuted.default", "zero.default",
-        "new_empty_strided.default")  # fmt: skip
+        "new_empty_strided.default", "empty_strided.default")  # fmt: skip
 def _zeros(c: Call, **_: Any) -> Tensor:
     return c.full(0)
 

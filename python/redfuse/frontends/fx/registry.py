@@ -52,6 +52,6 @@ def axis(dim: int, rank: int) -> int:
 
 def axes(dims: Any, rank: int) -> list[int]:
     """Dims in order; none given are all."""
-    if dims is None or dims == [] or dims == ():
+    if dims is None or dims == [] or dims == () or rank == 0:
         return list(range(rank))
     return sorted(axis(d, rank) for d in ([dims] if isinstance(dims, int) else dims))

@@ -16,6 +16,7 @@ from .indexing import place_of
 from .orders import Meta
 from .pointwise import choose, computed_in
 from .registry import Call, axis, lowers
+from .scans import scan
 
 Scalar = Any
 
@@ -93,10 +94,10 @@ def _table(c: Call, shape: Sequence[Any], columns: Sequence[Any]) -> Tensor:
     return b.reshape(whole, (_count(shape), depth))
 
 
-@lowers("index_put.default", "_unsafe_index_put.default")
+@lowers("index_put.default", "_unsafe_index_put.default", "_index_put_impl.default")
 def _index_put(
     c: Call, self: Tensor, indices: Sequence[Tensor | None], values: Tensor,
-    accumulate: bool = False,
+    accumulate: bool = False, unsafe: bool = False,
 ) -> Tensor:  # fmt: skip
     given = list(indices) + [None] * (self.rank - len(indices))
     masks = [t for t in given if t is not None and t.dtype == torch.bool]
@@ -124,18 +125,54 @@ def _index_put(
 def _put_by_mask(
     c: Call, x: Tensor, given: Sequence[Tensor | None], values: Tensor, accumulate: bool
 ) -> Tensor:
-    """One number, where a mask of the first dims says so."""
-    mask = given[0]
-    if (
-        accumulate
-        or mask is None
-        or any(t is not None for t in given[1:])
-        or _count(values.shape) != 1
-    ):
-        refuse("values at the places of a mask; expected one number")
+    """Where a mask of some neighbouring dims says so: one value for all, or one for each element of
+    the mask that is true, in order."""
+    b = c.b
+    at = [d for d, t in enumerate(given) if t is not None]
+    if len(at) != 1:
+        refuse("values at places of a mask and other indices")
+    mask = given[at[0]]
     assert mask is not None
-    shaped = c.b.reshape(mask, (*mask.shape, *[1] * (x.rank - mask.rank)))
-    return choose(c, shaped, c.b.reshape(values, ()), x)
+    lead, rank = at[0], mask.rank
+    # Indices that follow a mask of several dims stand for dims further behind.
+    rest = x.shape[lead + rank :]
+    shaped = b.reshape(mask, (*[1] * lead, *mask.shape, *[1] * len(rest)))
+    values = b.cast(values, x.dtype)
+    first = values.rank - 1 - len(rest)
+    if first < 0 or (isinstance(values.shape[first], int) and values.shape[first] == 1):
+        if values.rank and first >= 0:  # the extent 1 stands for the mask's dims
+            ones = (*values.shape[:first], *[1] * rank, *values.shape[first + 1 :])
+            values = b.reshape(values, ones)
+        taken = b.expand(values, x.shape)
+    elif lead or (accumulate and x.rank == 0):
+        refuse("values for each element of a mask that is not of the first dims")
+    else:
+        taken = _in_order(c, mask, values, x)
+    if accumulate:
+        add = _sum(x.dtype)
+        taken = b.map([taken, x], x.shape, x.dtype, lambda new, old: add(new, old))
+    return choose(c, shaped, taken, x)
+
+
+def _in_order(c: Call, mask: Tensor, values: Tensor, x: Tensor) -> Tensor:
+    """For the nth element of a mask that is true the nth row of values."""
+    from mlir.dialects import tensor
+
+    b = c.b
+    flat = b.cast(b.reshape(mask, (_count(mask.shape),)), torch.int64)
+    number = b.reshape(scan(b, flat, 0, 0, arith.addi), mask.shape)
+    wide = b.reshape(number, (*mask.shape, *[1] * (x.rank - mask.rank)))
+
+    def body(n: Scalar) -> Scalar:
+        n = arith.subi(n, dtypes.constant(1, torch.int64))
+        n = arith.maxsi(n, dtypes.constant(0, torch.int64))
+        at = arith.index_cast(ir.IndexType.get(), n)
+        # Behind the last true element there is none to read.
+        last = arith.subi(b.extent(values.shape[0]), b.index(1))
+        places = [Builder.position(d) for d in range(mask.rank, x.rank)]
+        return tensor.extract(values.value, [arith.minsi(at, last), *places])
+
+    return b.map([wide], x.shape, x.dtype, body)
 
 
 def _scatter_along(
