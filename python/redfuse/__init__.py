@@ -62,6 +62,7 @@ __all__ = [
     "available_targets",
     "combiner",
     "compile",
+    "explain",
     "load",
     "reduction",
     "register_dialect",
@@ -94,6 +95,8 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "explain":  # a package that can be called
+        return importlib.import_module(".explain", __name__)
     if name in _LAZY:
         value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
         globals()[name] = value

@@ -126,11 +126,28 @@ def _write_scripts(venv: Venv) -> None:
             link.symlink_to(target)
 
 
+def _write_metadata() -> None:
+    """What an installed package has beside it: PyTorch finds the backend by its entry point."""
+    pyproject = (ROOT / "pyproject.toml").read_text()
+    version = re.search(r'^version = "(.*)"$', pyproject, re.M)
+    entries = re.search(r"^\[project\.entry-points\.(\w+)\]\n((?:.+\n)+)", pyproject, re.M)
+    if version is None or entries is None:
+        raise DevError("pyproject.toml: expected a version and entry points")
+    folder = BUILD / "python" / "redfuse-dev.dist-info"
+    folder.mkdir(exist_ok=True)
+    text = f"Metadata-Version: 2.1\nName: redfuse\nVersion: {version[1]}\n"
+    (folder / "METADATA").write_text(text)
+    listed = entries[2].replace('"', "")
+    (folder / "entry_points.txt").write_text(f"[{entries[1]}]\n{listed}")
+
+
 def build(venv: Venv, *, joined: bool = False, folder: Path = BUILD) -> None:
     """Brings build/dev up to date, or SANITIZED; one that is made from scratch compiles several
     files at once if ``joined``: much less work in all, and more for each edit afterwards."""
     before = fingerprint(venv)
     if is_built(venv, folder):
+        if folder == BUILD:
+            _write_metadata()
         return
     if not _configured(venv, folder):
         _configure(venv, folder, joined)
@@ -143,4 +160,5 @@ def build(venv: Venv, *, joined: bool = False, folder: Path = BUILD) -> None:
         raise DevError(f"the build left no redfuse-opt in {folder}; remove it and run again")
     if folder == BUILD:
         _write_scripts(venv)
+        _write_metadata()
     _stamp(folder).write_text(json.dumps(before))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import UnsupportedError
 
-_NAMES = {
+ELEMENT_NAMES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
     "int32": "i32", "int16": "i16", "int8": "i8", "bool": "i1",
     "uint8": "i8", "uint16": "i16", "uint32": "i32", "uint64": "i64",
@@ -25,11 +25,11 @@ def element_type(dtype: Any) -> Any:
     from mlir import ir
 
     name = _name(dtype)
-    if name not in _NAMES:
+    if name not in ELEMENT_NAMES:
         raise UnsupportedError(
-            f"tensors of {name} cannot be compiled; expected {', '.join(_NAMES)}"
+            f"tensors of {name} cannot be compiled; expected {', '.join(ELEMENT_NAMES)}"
         )
-    return ir.Type.parse(_NAMES[name])
+    return ir.Type.parse(ELEMENT_NAMES[name])
 
 
 def is_float(dtype: Any) -> bool:

@@ -245,7 +245,7 @@ def _why_not(target: Any) -> str:
     return "no lowering, and no rule that takes it apart"
 
 
-def _frame(node: Any) -> tuple[str, int] | None:
+def frame_of(node: Any) -> tuple[str, int] | None:
     """The file and line of the user's code that made a node."""
     frames = []
     for line in (node.meta.get("stack_trace") or "").splitlines():
@@ -258,14 +258,14 @@ def _frame(node: Any) -> tuple[str, int] | None:
 
 
 def _location(node: Any) -> Any:
-    frame = _frame(node)
+    frame = frame_of(node)
     if frame is None:
         return ir.Location.name(node.name)
     return ir.Location.file(frame[0], frame[1], 0)
 
 
 def _where(node: Any) -> str:
-    frame = _frame(node)
+    frame = frame_of(node)
     path = ""
     stack = node.meta.get("nn_module_stack")
     if stack:

@@ -1,0 +1,148 @@
+"""Predicted times of parts, by redfuse and by the fall-back.
+
+The fall-back's time is a roofline: bytes that its kernels move, operations of products. redfuse's
+is that divided by what it was measured to win, and what a call costs. What was not measured, or
+wins less than the margin, is not claimed; docs/user/pytorch.md lists it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import torch
+
+from . import nodes
+
+# A claim has to be predicted to win this much: predictions are no better.
+MARGIN = 1.05
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """Rates of a device. call_s: of a kernel that is not Inductor's own. bytes_s: of memory, or of
+    a core's caches. flops_s: of products."""
+
+    call_s: float
+    bytes_s: float
+    flops_s: float
+
+
+def _machine(device: Any) -> Machine:
+    if device.type == "cpu":
+        threads = torch.get_num_threads()
+        # Of rows that are read, and products of f32, a core.
+        return Machine(12e-6, 9e9 * threads, 45e9 * threads)
+    return Machine(4e-6, 2.5e12, 3e14)
+
+
+def numel(value: Any) -> int:
+    """Elements of a tensor; open extents count as what they are at the moment."""
+    return math.prod(extent(n) for n in value.shape)
+
+
+def extent(n: Any) -> int:
+    """An extent as a number: an open one as what it is at the moment."""
+    return n if isinstance(n, int) else int(n.node.hint or 1)
+
+
+def predict(claim: Any) -> None:
+    """Fills in ``mine``, ``theirs`` and ``objection`` (why it is not worth a claim, else empty)."""
+    first = next(v for n in claim.members for v in nodes.values_of(n))
+    machine = _machine(first.device)
+    reductions = [n for n in claim.members if nodes.kind_of(n) == nodes.REDUCTION]
+    if reductions:
+        work = sum(_bytes(v) for v in _border(claim.members)) / machine.bytes_s
+        ratio, why = _rows_ratio(reductions, first.device)
+    else:
+        (node,) = (n for n in claim.members if nodes.kind_of(n) == nodes.ATTENTION)
+        work = _flops(node) / machine.flops_s
+        ratio, why = _attention_ratio(node)
+    claim.theirs = work
+    claim.mine = machine.call_s + work / (ratio or 1.0)
+    if ratio is None:
+        claim.objection = why
+    elif claim.mine * MARGIN > claim.theirs:
+        claim.objection = (
+            f"no gain is predicted: {claim.mine * 1e6:.0f} us, beside "
+            f"{claim.theirs * 1e6:.0f} us of the fall-back"
+        )
+
+
+def _border(members: set[Any]) -> list[Any]:
+    """Tensors that go in or out."""
+    given = {a for n in members for a in n.all_input_nodes if a not in members}
+    made = {n for n in members if any(u not in members for u in n.users)}
+    return [v for n in given | made for v in nodes.values_of(n)]
+
+
+def _bytes(value: Any) -> int:
+    return numel(value) * int(value.element_size())
+
+
+def _axes(node: Any) -> tuple[int, ...] | None:
+    """The dims that a reduction goes along, from the end; None where it is all of them."""
+    rank = node.args[0].meta["val"].dim()
+    name = str(node.target)
+    if name == "aten.native_layer_norm.default":
+        return tuple(range(-len(node.args[1]), 0))
+    given = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim")
+    if given is None or given == []:
+        return None
+    dims = [given] if isinstance(given, int) else given
+    return tuple(sorted((d % rank) - rank for d in dims))
+
+
+def _rows_ratio(reductions: list[Any], device: Any) -> tuple[float | None, str]:
+    """What redfuse was measured to win over Inductor, and why nothing where that is None."""
+    axes = {_axes(n) for n in reductions}
+    if len(axes) > 1:
+        return None, "reductions go along different dims, which was not measured"
+    (dims,) = axes
+    if dims is None or max(dims) != -1:
+        return None, "a reduction that is not along the last dims, which was not measured"
+    values = [n.args[0].meta["val"] for n in reductions]
+    row = max(math.prod(extent(v.shape[d]) for d in dims) for v in values)
+    if not 64 <= row <= 16384:
+        return None, f"rows of {row} elements; a gain was measured of 64 to 16384"
+    names = {str(n.target) for n in reductions}
+    if device.type == "cpu":
+        if any(v.dtype is not torch.float32 for v in values):
+            return None, "rows that are not f32, which on the CPU was not measured"
+        return 1.15, ""
+    if len(reductions) < 2 and not any("softmax" in n or "var_mean" in n for n in names):
+        return None, "a single reduction along rows is as fast by Inductor"
+    return 1.15, ""
+
+
+def _flops(node: Any) -> float:
+    query, key = (node.args[i].meta["val"] for i in (0, 1))
+    made = 4.0 * numel(query) * extent(key.shape[-2])
+    return made / 2 if _is_causal(node) else made
+
+
+def _is_causal(node: Any) -> bool:
+    given = dict(zip([a.name for a in node.target._schema.arguments], node.args, strict=False))
+    return bool({**given, **node.kwargs}.get("is_causal", False))
+
+
+def _attention_ratio(node: Any) -> tuple[float | None, str]:
+    query, key = (node.args[i].meta["val"] for i in (0, 1))
+    rows, keys = extent(query.shape[-2]), extent(key.shape[-2])
+    if query.device.type == "cpu":
+        if query.dtype is not torch.float32:
+            return None, "an attention that is not in f32, which on the CPU was not measured"
+        if rows == 1 and keys >= 64:
+            return 2.5, ""
+        if _is_causal(node) and keys <= 512:
+            return 1.12, ""
+        return None, (
+            "an attention on the CPU of more than one query, or of more than 512 keys, is as fast "
+            "by PyTorch's own kernel"
+        )
+    if query.dtype not in (torch.float16, torch.bfloat16):
+        return None, "an attention that is not in 16 bits, which on a GPU was not measured"
+    if keys < 256:
+        return None, "an attention of fewer than 256 keys, which on a GPU was not measured"
+    return 1.12, ""

@@ -1,0 +1,321 @@
+"""Models that people have, through torch.compile: this backend beside Inductor, in bf16 on a GPU.
+
+``python test/hardware/backend.py --out FILE`` appends a line of JSON for each model: ``ratio``
+(Inductor's time over ours; over 1 is faster), times in ms, ``error`` and ``inductor_error`` against
+the model in f32, and ``own``, the share of device time in redfuse's kernels. A model is a process of
+its own, which may die or take too long (``--budget`` seconds); what FILE has already is not measured
+again. ``--claim all`` claims whatever can be claimed, ``--graphs`` measures with CUDA graphs
+(mode="reduce-overhead").
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Made = tuple[Any, tuple[Any, ...]]
+MODELS: dict[str, Callable[[], Made]] = {}
+WORDS = 30522
+
+
+def model(make: Callable[[], Made]) -> Callable[[], Made]:
+    """Registers a function that makes a model in f32 and its inputs, all on the GPU."""
+    MODELS[make.__name__] = make
+    return make
+
+
+def _ids(batch: int, length: int, words: int = WORDS) -> Any:
+    import torch
+
+    return torch.randint(3, words, (batch, length), device="cuda")
+
+
+@model
+def bert_base() -> Made:
+    """16 texts of 512 words."""
+    import transformers as hf
+
+    return hf.BertModel(hf.BertConfig()), (_ids(16, 512),)
+
+
+@model
+def bert_base_one() -> Made:
+    """One text of 128 words."""
+    import transformers as hf
+
+    return hf.BertModel(hf.BertConfig()), (_ids(1, 128),)
+
+
+@model
+def gpt2() -> Made:
+    """8 texts of 1024 words."""
+    import transformers as hf
+
+    return hf.GPT2Model(hf.GPT2Config(use_cache=False)), (_ids(8, 1024),)
+
+
+def _llama_layer() -> Any:
+    """A layer as Llama-3-8B has it: 32 heads of 128, 8 of them of keys."""
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    class Layer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.q, self.o = (nn.Linear(4096, 4096, bias=False) for _ in range(2))
+            self.k, self.v = (nn.Linear(4096, 1024, bias=False) for _ in range(2))
+            self.gate, self.up = (nn.Linear(4096, 14336, bias=False) for _ in range(2))
+            self.down = nn.Linear(14336, 4096, bias=False)
+            self.before, self.after = (nn.Parameter(torch.ones(4096)) for _ in range(2))
+
+        @staticmethod
+        def norm(x: Any, weight: Any) -> Any:
+            y = x.float()
+            return (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-5)).to(x.dtype) * weight
+
+        @staticmethod
+        def turn(x: Any, cos: Any, sin: Any) -> Any:
+            a, b = x.chunk(2, -1)
+            return x * cos + torch.cat([-b, a], -1) * sin
+
+        def forward(self, x: Any, cos: Any, sin: Any, keys: Any = None, values: Any = None,
+                    place: Any = None) -> Any:  # fmt: skip
+            b, s, _ = x.shape
+            y = self.norm(x, self.before)
+            q = self.turn(self.q(y).view(b, s, 32, 128).transpose(1, 2), cos, sin)
+            k = self.turn(self.k(y).view(b, s, 8, 128).transpose(1, 2), cos, sin)
+            v = self.v(y).view(b, s, 8, 128).transpose(1, 2)
+            if keys is None:
+                z = functional.scaled_dot_product_attention(
+                    q, k, v, is_causal=True, enable_gqa=True
+                )
+            else:
+                k, v = keys.index_copy(2, place, k), values.index_copy(2, place, v)
+                seen = torch.arange(k.shape[2], device=x.device) <= place
+                z = functional.scaled_dot_product_attention(
+                    q, k, v, attn_mask=seen[None, None, None], enable_gqa=True
+                )
+            x = x + self.o(z.transpose(1, 2).reshape(b, s, 4096))
+            y = self.norm(x, self.after)
+            return x + self.down(functional.silu(self.gate(y)) * self.up(y))
+
+    return Layer()
+
+
+@model
+def llama_prefill() -> Made:
+    """A prompt of 4096 words."""
+    import torch
+
+    angles = torch.rand(4096, 128, device="cuda")
+    return _llama_layer(), (torch.randn(1, 4096, 4096, device="cuda"), angles.cos(), angles.sin())
+
+
+@model
+def llama_decode() -> Made:
+    """The next word of 8 texts, with room for 8192."""
+    import torch
+
+    angles = torch.rand(1, 128, device="cuda")
+    cache = [torch.randn(8, 8, 8192, 128, device="cuda") for _ in range(2)]
+    x = torch.randn(8, 1, 4096, device="cuda")
+    place = torch.tensor([8000], device="cuda")
+    return _llama_layer(), (x, angles.cos(), angles.sin(), *cache, place)
+
+
+@model
+def vit_base() -> Made:
+    """64 images."""
+    import torch
+    import transformers as hf
+
+    return hf.ViTModel(hf.ViTConfig()), (torch.randn(64, 3, 224, 224, device="cuda"),)
+
+
+@model
+def whisper_small_encoder() -> Made:
+    """8 pieces of 30 seconds."""
+    import torch
+    import transformers as hf
+    from transformers.models.whisper.modeling_whisper import WhisperEncoder
+
+    config = hf.WhisperConfig(d_model=768, encoder_layers=12, encoder_attention_heads=12,
+                              encoder_ffn_dim=3072, num_mel_bins=80)  # fmt: skip
+    return WhisperEncoder(config), (torch.randn(8, 80, 3000, device="cuda"),)
+
+
+@model
+def mamba_block() -> Made:
+    """A block as Mamba-130M has it, of 2048 words, the recurrence in PyTorch's own words."""
+    import torch
+    import transformers as hf
+    from transformers.models.mamba.modeling_mamba import MambaBlock
+
+    config = hf.MambaConfig(hidden_size=768, state_size=16, num_hidden_layers=1)
+    return MambaBlock(config, 0), (torch.randn(4, 256, 768, device="cuda"),)
+
+
+def first(results: Any) -> Any:
+    """The first tensor of what a model returns."""
+    if hasattr(results, "to_tuple"):
+        results = results.to_tuple()
+    while isinstance(results, (tuple, list)):
+        results = results[0]
+    return results
+
+
+def milliseconds(calls: list[Callable[[], Any]], seconds: float) -> list[float]:
+    """The median time of each, taken in turns."""
+    import torch
+
+    for call in calls:
+        for _ in range(4):
+            call()
+    torch.cuda.synchronize()
+    times: list[list[float]] = [[] for _ in calls]
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times[0]) < 5:
+        for i, call in enumerate(calls):
+            begin, done = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda.synchronize()
+            begin.record()
+            for _ in range(4):
+                call()
+            done.record()
+            done.synchronize()
+            times[i].append(begin.elapsed_time(done) / 4)
+    return [sorted(t)[len(t) // 2] for t in times]
+
+
+def own_share(call: Callable[[], Any], names: set[str]) -> tuple[float, list[str]]:
+    """Of device time in kernels of these names; and the six longest kernels."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        for _ in range(3):
+            call()
+        torch.cuda.synchronize()
+    times: dict[str, float] = {}
+    for event in seen.events():
+        if event.device_type == torch.autograd.DeviceType.CUDA:
+            times[event.name] = times.get(event.name, 0.0) + event.device_time_total
+    total = sum(times.values()) or 1.0
+    longest = sorted(times, key=lambda n: -times[n])[:6]
+    shown = [f"{times[n] / total:.2f} {n[:70]}" for n in longest]
+    return sum(t for n, t in times.items() if n in names) / total, shown
+
+
+def measure(name: str, claim: str, graphs: bool, seconds: float) -> dict[str, Any]:
+    """The row of one model."""
+    import torch
+    from redfuse.frontends.dynamo import backend, kernels, report
+
+    torch.manual_seed(0)
+    made, inputs = MODELS[name]()
+    made = made.eval().cuda()
+    mode = "reduce-overhead" if graphs else "default"
+    with torch.no_grad():
+        exact = first(made(*inputs)).double()
+        made = made.bfloat16()
+        inputs = tuple(x.bfloat16() if x.is_floating_point() else x for x in inputs)
+        start = time.perf_counter()
+        theirs = torch.compile(made, mode=mode)
+        expected = first(theirs(*inputs)).double()
+        their_seconds = time.perf_counter() - start
+        torch._dynamo.reset()
+        start = time.perf_counter()
+        ours = torch.compile(
+            made, backend=backend, mode=None if mode == "default" else mode, options=None
+        ) if claim == "predicted" else torch.compile(
+            made, backend=backend, options={"claim": claim, "mode": mode}
+        )  # fmt: skip
+        with report.collected() as records:
+            got = first(ours(*inputs)).double()
+        own_seconds = time.perf_counter() - start
+        theirs = torch.compile(made, mode=mode)
+        calls: list[Callable[[], Any]] = [lambda: ours(*inputs), lambda: theirs(*inputs)]
+        mine, other = milliseconds(calls, seconds)
+        names = {k["name"] for run in kernels.loaded().values() for k in run.explanation["kernels"]}
+        share, longest = own_share(calls[0], names)
+    scale = float(exact.abs().max())
+    parts = [p for r in records for p in r.parts]
+    return {
+        "model": name, "claim": claim, "graphs": graphs, "device": torch.cuda.get_device_name(),
+        "torch": torch.__version__, "ratio": round(other / mine, 4), "ms": round(mine, 4),
+        "inductor_ms": round(other, 4), "own": round(share, 4),
+        "error": float((got - exact).abs().max()) / scale,
+        "inductor_error": float((expected - exact).abs().max()) / scale,
+        "compile_s": round(own_seconds, 1), "inductor_compile_s": round(their_seconds, 1),
+        "claimed": [p.title for p in parts if p.kernel],
+        "left": sorted({f"{p.title}: {p.why}"[:200] for p in parts if not p.kernel})[:12],
+        "longest": longest,
+    }  # fmt: skip
+
+
+def known(path: Path) -> set[tuple]:
+    """What a file has a result of."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    rows = [json.loads(line) for line in lines if line.strip()]
+    return {(r["model"], r["claim"], r["graphs"]) for r in rows if "ratio" in r}
+
+
+def alone(name: str, given: argparse.Namespace) -> dict[str, Any]:
+    """A model in a process of its own."""
+    command = [sys.executable, __file__, "--one", name, "--claim", given.claim,
+               "--seconds", str(given.seconds), *(["--graphs"] if given.graphs else [])]  # fmt: skip
+    row = {"model": name, "claim": given.claim, "graphs": given.graphs}
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        out, err = child.communicate(timeout=given.budget)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        _, err = child.communicate()
+        return {**row, "failed": f"took longer than {given.budget:.0f} s", "words": err[-600:]}
+    lines = [line for line in out.splitlines() if line.startswith('{"model"')]
+    if child.returncode or not lines:
+        return {**row, "failed": f"ended with {child.returncode}", "words": err[-1500:]}
+    return json.loads(lines[-1])
+
+
+def main() -> int:
+    """0 if every model has a result."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--only", default="", metavar="NAME,...", help="these models")
+    add("--out", type=Path, default=Path("backend.jsonl"), metavar="FILE", help="the record")
+    add("--claim", default="predicted", choices=("predicted", "all", "none"))
+    add("--graphs", action="store_true", help="CUDA graphs for both")
+    add("--budget", type=float, default=240.0, help="seconds for one model (240)")
+    add("--seconds", type=float, default=4.0, help="of timing (4)")
+    add("--one", default="", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(measure(given.one, given.claim, given.graphs, given.seconds)))
+        return 0
+    done, failed = known(given.out), False
+    for name in [n for n in given.only.split(",") if n] or list(MODELS):
+        if (name, given.claim, given.graphs) in done:
+            continue
+        row = alone(name, given)
+        failed |= "failed" in row
+        with given.out.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        shown = {k: row[k] for k in ("ratio", "own", "ms", "inductor_ms", "failed") if k in row}
+        print(name, json.dumps(shown), flush=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
