@@ -265,3 +265,23 @@ def test_a_program_that_writes_to_its_buffers_is_refused() -> None:
     exported = torch.export.export(Counting(), (torch.randn(2),))
     with pytest.raises(redfuse.UnsupportedError, match="writes to calls"):
         importer.import_exported(exported)
+
+
+def test_positions_are_lines_of_a_function() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        return y.nonzero()
+
+    first = program.__code__.co_firstlineno
+    with pytest.raises(redfuse.UnsupportedError, match=rf"test_fx\.py:{first + 2}: aten\.nonzero"):
+        redfuse.compile(program, inputs=[torch.ones(3)], options={"cache": False})
+
+
+def test_windows_that_are_larger_than_their_input() -> None:
+    for pool in (
+        torch.nn.AvgPool2d(1280, ceil_mode=True),
+        torch.nn.MaxPool2d(9, padding=4, ceil_mode=True),
+    ):
+        x = torch.randn(2, 3, 5, 4)
+        exe = redfuse.compile(pool, target="cpu", inputs=[x], options={"cache": False})
+        torch.testing.assert_close(exe(x), pool(x))

@@ -167,6 +167,11 @@ def _as_module(function: Any, inputs: Sequence[Any], named: Mapping[str, Any]) -
     except ValueError:  # built in code without a signature: torch.export will tell
         pass
 
+    # Its lines, not those of the module around it, are the program's positions.
+    anchor = getattr(torch.fx.proxy, "_register_stack_trace_anchor", None)
+    if anchor is not None:
+        anchor(inspect.unwrap(getattr(function, "__func__", function)))
+
     class Function(torch.nn.Module):
         def forward(self, *arguments: Any, **named: Any) -> Any:
             return function(*arguments, **named)

@@ -45,6 +45,7 @@ _NOTHING = (
     "aten.sym_constrain_range_for_size.default", "aten.sym_constrain_range.default",
 )  # fmt: skip
 _TORCH = str(Path(torch.__file__).parent)
+_FRONTENDS = str(Path(__file__).parents[1])
 
 
 class GraphImporter:
@@ -253,7 +254,7 @@ def frame_of(node: Any) -> tuple[str, int] | None:
         number = rest.partition(",")[0]
         if number.isdigit():
             frames.append((file, int(number)))
-    own = [frame for frame in frames if not frame[0].startswith(_TORCH)]
+    own = [frame for frame in frames if not frame[0].startswith((_TORCH, _FRONTENDS))]
     return (own or frames or [None])[-1]
 
 
@@ -270,6 +271,8 @@ def _where(node: Any) -> str:
     stack = node.meta.get("nn_module_stack")
     if stack:
         path = str(list(stack.values())[-1][0])
+        if "frontends.torch._Flat." in str(next(iter(stack.values()))[1]):  # around the user's
+            path = path.removeprefix("inner").removeprefix(".")
     words = [f"{frame[0]}:{frame[1]}" if frame else "", f"in {path}" if path else ""]
     text = " ".join(w for w in words if w)
     return f"{text}: " if text else ""

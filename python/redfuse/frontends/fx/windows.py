@@ -55,6 +55,18 @@ def _padded(
     return c.b.pad(x, [*lead, *padding], [*lead, *high], number)
 
 
+def _inside(
+    x: Tensor, shape: Sequence[Any], kernel: list[int], padding: list[int], dilation: list[int]
+) -> list[int]:
+    """Windows without what is behind the end of the input, where there is one window in a dim."""
+    made = list(kernel)
+    for i in range(len(kernel)):
+        size, count = x.shape[x.rank - len(kernel) + i], shape[x.rank - len(kernel) + i]
+        if isinstance(size, int) and isinstance(count, int) and count == 1:
+            made[i] = min(kernel[i], max(1, (size + padding[i] - 1) // dilation[i] + 1))
+    return made
+
+
 def _max_pool(
     c: Call, x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, window: int
 ) -> tuple[Tensor, Tensor]:
@@ -63,6 +75,7 @@ def _max_pool(
     padding, dilation = _each(padding, window), _each(dilation, window)
     value, places = c.value
     shape = tuple(value.shape)
+    kernel = _inside(x, shape, kernel, padding, dilation)
     wide = _padded(c, x, shape, kernel, stride, padding, dilation, lowest(x.dtype))
     maps = _maps(x.rank, window, stride, dilation)
     lead, rank = x.rank - window, x.rank
@@ -136,8 +149,9 @@ def _avg_pool(
     stride, padding = _each(stride, window, kernel), _each(padding, window)
     inner = computed_in(c.dtype)
     divide = arith.divf if inner.is_floating_point else arith.divsi
-    wide = _padded(c, x, c.shape, kernel, stride, padding, [1] * window, 0)
-    total = _sums(c, wide, c.shape, kernel, stride, inner)
+    read = _inside(x, c.shape, kernel, padding, [1] * window)
+    wide = _padded(c, x, c.shape, read, stride, padding, [1] * window, 0)
+    total = _sums(c, wide, c.shape, read, stride, inner)
     if divisor is not None:
         counts = c.b.full((), inner, divisor)
     else:
