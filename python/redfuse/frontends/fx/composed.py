@@ -19,7 +19,7 @@ def composes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            RULES[name if name.count(".") == 2 else f"aten.{name}"] = function
+            RULES[name if name.count(".") != 1 else f"aten.{name}"] = function
         return function
 
     return add
@@ -406,3 +406,11 @@ def _rrelu(
     if training:
         raise UnsupportedError("it draws random numbers in training; expected eval mode")
     return torch.nn.functional.leaky_relu(self, (lower + upper) / 2), noise.clone()
+
+
+@composes("flex_attention")
+def _flex_attention(*args: Any, **named: Any) -> Any:
+    """The scores, as the program's functions make them of all at once, and their weighted sums."""
+    from torch._higher_order_ops.flex_attention import math_attention
+
+    return math_attention(*args, **named)

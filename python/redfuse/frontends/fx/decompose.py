@@ -37,6 +37,8 @@ def rules_of(op: Any) -> list[Rule]:
     if own is not None:
         return [own]
     rules: list[Rule] = []
+    if not isinstance(op, torch._ops.OpOverload):
+        return rules
     if op._can_decompose():
         rules.append(lambda *args, **kwargs: op.decompose(*args, **kwargs))
     for kind in ("post_autograd", "pre_autograd"):
@@ -68,7 +70,7 @@ class Decomposer:
         if not rules:
             return None
         leaves, spec = pytree.tree_flatten((tuple(node.args), dict(node.kwargs)))
-        values = [x.meta["val"] if isinstance(x, torch.fx.Node) else x for x in leaves]
+        values = [_known(x) for x in leaves]
         places = [i for i, v in enumerate(values) if isinstance(v, (torch.Tensor, *_SYMBOLIC))]
         key = (node.target, str(spec), *map(_key, values))
         is_open = any(_is_open(v) for v in values)
@@ -83,7 +85,26 @@ class Decomposer:
         return graph, [leaves[i] for i in places]
 
 
+def _known(leaf: Any) -> Any:
+    """What is known of an argument: a fake tensor, a graph, a number."""
+    if not isinstance(leaf, torch.fx.Node):
+        return leaf
+    if leaf.op == "get_attr" and not isinstance(leaf.meta.get("val"), torch.Tensor):
+        return attribute_of(leaf)
+    return leaf.meta["val"]
+
+
+def attribute_of(node: Any) -> Any:
+    """What a node that reads an attribute of its module reads."""
+    value = node.graph.owning_module
+    for name in node.target.split("."):
+        value = getattr(value, name)
+    return value
+
+
 def _key(value: Any) -> Any:
+    if isinstance(value, torch.fx.GraphModule):
+        return id(value)
     if isinstance(value, torch.Tensor):
         return (tuple(map(str, value.shape)), tuple(map(str, value.stride())), value.dtype,
                 str(value.device))  # fmt: skip
@@ -91,6 +112,8 @@ def _key(value: Any) -> Any:
 
 
 def _is_open(value: Any) -> bool:
+    if isinstance(value, torch.fx.GraphModule):
+        return True  # no other program has it
     if isinstance(value, torch.Tensor):
         return not all(isinstance(n, int) for n in (*value.shape, *value.stride()))
     return isinstance(value, _SYMBOLIC)

@@ -31,7 +31,8 @@ from . import (
     windows,
 )
 from .builder import Builder, Tensor
-from .decompose import Decomposer, constant_of
+from .decompose import Decomposer, attribute_of, constant_of
+from .graphs import GRAPHS
 from .layouts import BY_STRIDES, of_memory
 from .registry import LOWERINGS, Call
 
@@ -151,9 +152,17 @@ class GraphImporter:
                 if held is not None:
                     self.values[node] = self.constant(held)
             elif node.op == "get_attr":
-                self.values[node] = self.constant(constants(node.target))
+                self.values[node] = self._attribute(node, constants(node.target))
             elif node.op == "call_function":
                 self.values[node] = self._call(node)
+
+    def _attribute(self, node: Any, held: Any = None) -> Any:
+        """A graph, or a tensor's data."""
+        if held is None:
+            held = attribute_of(node)
+        if isinstance(held, torch.fx.GraphModule):
+            return held
+        return self.constant(constant_of(held))
 
     def constant(self, held: Any) -> Tensor:
         """A tensor's data in the program."""
@@ -191,12 +200,17 @@ class GraphImporter:
             return None
         try:
             lowering = LOWERINGS.get(name)
+            if name in GRAPHS:
+                return GRAPHS[name](self, node, *self._value(node.args), **self._named(node))
             if lowering is None:
                 return self._taken_apart(of_memory(node) if name in BY_STRIDES else node)
             return lowering(Call(self.builder, fake), **self._arguments(node))
         except UnsupportedError as error:
             place = "" if self._around else _where(node)
             raise UnsupportedError(f"{place}{name}: {error}") from None
+
+    def _named(self, node: Any) -> dict[str, Any]:
+        return {name: self._value(value) for name, value in node.kwargs.items()}
 
     def _arguments(self, node: Any) -> dict[str, Any]:
         """What is given, by the names of the operation's schema."""
@@ -213,26 +227,32 @@ class GraphImporter:
         made = None
         # What is made of itself twice over is made of nothing else.
         if self._around.count(str(node.target)) < 2 and isinstance(
-            node.target, torch._ops.OpOverload
+            node.target, torch._ops.OperatorBase
         ):
             made = self.decomposer.graph_of(node)
         if made is None:
             raise UnsupportedError(_why_not(node.target))
         inner, arguments = made
         given = [self._value(a) for a in arguments]
-        outer, self.values = self.values, {}
         self._around.append(str(node.target))
+        try:
+            return self.inline(inner, given)
+        finally:
+            self._around.pop()
+
+    def inline(self, inner: Any, given: Sequence[Any]) -> Any:
+        """What a graph module makes of values, by ops at the insertion point."""
+        outer, self.values = self.values, {}
         try:
             places = [n for n in inner.graph.nodes if n.op == "placeholder"]
             self.values.update(zip(places, given, strict=True))
             for part in inner.graph.nodes:
                 if part.op == "get_attr":
-                    self.values[part] = self.constant(constant_of(getattr(inner, part.target)))
+                    self.values[part] = self._attribute(part)
                 elif part.op == "call_function":
                     self.values[part] = self._call(part)
             return self._value(inner.graph.output_node().args[0])
         finally:
-            self._around.pop()
             self.values = outer
 
 
@@ -254,7 +274,7 @@ def frame_of(node: Any) -> tuple[str, int] | None:
         number = rest.partition(",")[0]
         if number.isdigit():
             frames.append((file, int(number)))
-    own = [frame for frame in frames if not frame[0].startswith((_TORCH, _FRONTENDS))]
+    own = [f for f in frames if not f[0].startswith((_TORCH, _FRONTENDS, "<"))]
     return (own or frames or [None])[-1]
 
 
