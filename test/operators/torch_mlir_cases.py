@@ -160,7 +160,9 @@ def _call(module: Any, name: str, args: tuple, expected: Any) -> dict:
     except redfuse.UnsupportedError as error:
         return {"status": judging.REFUSED, "message": attempts.first_line(error)}
     except redfuse.Error as error:
-        return {"status": judging.FAILED, "message": attempts.first_line(error)}
+        refused = "torch.export cannot trace" in str(error)
+        status = judging.REFUSED if refused else judging.FAILED
+        return {"status": status, "message": attempts.first_line(error)}
     except Exception as error:
         words = f"{type(error).__name__}: {attempts.first_line(error)}"
         return {"status": judging.FAILED, "message": words}

@@ -165,3 +165,25 @@ def test_keywords_of_programs_without_any_are_refused() -> None:
     exe = compiled(lambda x: x + 1, [torch.ones(2)])
     with pytest.raises(redfuse.ArgumentError, match="no keywords"):
         exe(torch.ones(2), scale=2)
+
+
+def test_guards_of_open_extents_are_checked() -> None:
+    class Module(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+            return (x + y).sum() + z.sum()
+
+    n = torch.export.Dim("n", min=3, max=8)
+    shapes = {"x": {0: n}, "y": {0: n}, "z": {0: 2 * n}}
+    given = (torch.randn(5), torch.randn(5), torch.randn(10))
+    exported = torch.export.export(Module(), given, dynamic_shapes=shapes)
+    exe = compiled(exported, None)
+    for size in (3, 8):
+        inputs = (torch.randn(size), torch.randn(size), torch.randn(2 * size))
+        torch.testing.assert_close(exe(*inputs), Module()(*inputs))
+    for sizes, words in (
+        ((9, 9, 18), "argument 0: expected an extent of 3 to 8"),
+        ((5, 4, 10), "argument 1: expected the extent of dim 0 of argument 0"),
+        ((5, 5, 9), r"argument 2: expected the extent 2\*"),
+    ):
+        with pytest.raises(redfuse.ExecutionError, match=words):
+            exe(*map(torch.randn, sizes))

@@ -8,7 +8,7 @@ PyTorch's own rules when it is met (``decompose``).
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from mlir.dialects import arith, func, tensor
 
 from ...errors import UnsupportedError
 from . import (
+    checks,
     indexing,
     norms,
     orders,
@@ -99,9 +100,11 @@ class GraphImporter:
     def build(
         self, graph: Any, arguments: Sequence[Any], constants: Callable[[str], Any],
         results: Callable[[Any], Sequence[Any]] = lambda graph: graph.output_node().args[0],
+        ranges: Mapping[Any, Any] | None = None,
     ) -> Any:  # fmt: skip
         """``func.func @main``. arguments: names of the placeholders that are arguments, in order;
-        the others' tensors are ``constants(name)``. results: of the graph's, what is returned."""
+        the others' tensors are ``constants(name)``. results: of the graph's, what is returned.
+        ranges: of open extents; with it the program checks its arguments' extents."""
         nodes = {n.name: n for n in graph.nodes if n.op == "placeholder"}
         with ir.Location.name(self.name):
             specs = [self._argument_type(nodes[name]) for name in arguments]
@@ -114,6 +117,8 @@ class GraphImporter:
                     made = Tensor(value, tuple(fake.shape), fake.dtype)
                     self.values[node] = made
                     self._find_symbols(made)
+                if ranges is not None:
+                    checks.check_extents(self, arguments, nodes, ranges)
                 for node in graph.nodes:
                     self._visit(node, constants)
                 returned = [self._result(x) for x in results(graph)]

@@ -99,7 +99,9 @@ def import_program(program: Any, parameters: str = "constants") -> Imported:
     with context, ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            GraphImporter().build(program.graph, arguments, held.get, results)
+            GraphImporter().build(
+                program.graph, arguments, held.get, results, program.range_constraints
+            )
         module.operation.verify()
     return Imported(
         module, [names[n] for n in bound], [targets.index(s.target) for s in written],
