@@ -1,11 +1,14 @@
-"""Models that people have, through torch.compile: this backend beside Inductor, in bf16 on a GPU.
+"""Models that people have, through torch.compile: this backend beside Inductor.
 
 ``python test/hardware/backend.py --out FILE`` appends a line of JSON for each model: ``ratio``
 (Inductor's time over ours; over 1 is faster), times in ms, ``error`` and ``inductor_error`` against
-the model in f32, and ``own``, the share of device time in redfuse's kernels. A model is a process of
-its own, which may die or take too long (``--budget`` seconds); what FILE has already is not measured
-again. ``--claim all`` claims whatever can be claimed, ``--graphs`` measures with CUDA graphs
-(mode="reduce-overhead").
+the model in more precision, and ``own``, the share of device time in redfuse's kernels. A model is a
+process of its own, which may die or take too long (``--budget`` seconds); what FILE has already is
+not measured again. ``--claim all`` claims whatever can be claimed, ``--graphs`` measures with CUDA
+graphs (mode="reduce-overhead").
+
+On a GPU in bf16, in the time of its events. ``--device cpu`` (``tools/dev backend``): in f32, smaller
+inputs, on one thread in processor time, which others on the machine disturb least; the median of pairs.
 """
 
 from __future__ import annotations
@@ -24,10 +27,16 @@ from typing import Any
 Made = tuple[Any, tuple[Any, ...]]
 MODELS: dict[str, Callable[[], Made]] = {}
 WORDS = 30522
+ON_GPU = True
+
+
+def size(on_gpu: int, on_cpu: int) -> int:
+    """One for each device."""
+    return on_gpu if ON_GPU else on_cpu
 
 
 def model(make: Callable[[], Made]) -> Callable[[], Made]:
-    """Registers a function that makes a model in f32 and its inputs, all on the GPU."""
+    """Registers a function that makes a model in f32 and its inputs."""
     MODELS[make.__name__] = make
     return make
 
@@ -35,15 +44,15 @@ def model(make: Callable[[], Made]) -> Callable[[], Made]:
 def _ids(batch: int, length: int, words: int = WORDS) -> Any:
     import torch
 
-    return torch.randint(3, words, (batch, length), device="cuda")
+    return torch.randint(3, words, (batch, length))
 
 
 @model
 def bert_base() -> Made:
-    """16 texts of 512 words."""
+    """16 texts of 512 words; one of 256 on a CPU."""
     import transformers as hf
 
-    return hf.BertModel(hf.BertConfig()), (_ids(16, 512),)
+    return hf.BertModel(hf.BertConfig()), (_ids(size(16, 1), size(512, 256)),)
 
 
 @model
@@ -56,10 +65,10 @@ def bert_base_one() -> Made:
 
 @model
 def gpt2() -> Made:
-    """8 texts of 1024 words."""
+    """8 texts of 1024 words; one of 256 on a CPU."""
     import transformers as hf
 
-    return hf.GPT2Model(hf.GPT2Config(use_cache=False)), (_ids(8, 1024),)
+    return hf.GPT2Model(hf.GPT2Config(use_cache=False)), (_ids(size(8, 1), size(1024, 256)),)
 
 
 def _llama_layer() -> Any:
@@ -113,55 +122,57 @@ def _llama_layer() -> Any:
 
 @model
 def llama_prefill() -> Made:
-    """A prompt of 4096 words."""
+    """A prompt of 4096 words; 256 on a CPU."""
     import torch
 
-    angles = torch.rand(4096, 128, device="cuda")
-    return _llama_layer(), (torch.randn(1, 4096, 4096, device="cuda"), angles.cos(), angles.sin())
+    length = size(4096, 256)
+    angles = torch.rand(length, 128)
+    return _llama_layer(), (torch.randn(1, length, 4096), angles.cos(), angles.sin())
 
 
 @model
 def llama_decode() -> Made:
-    """The next word of 8 texts, with room for 8192."""
+    """The next word of 8 texts, with room for 8192; one with room for 1024 on a CPU."""
     import torch
 
-    angles = torch.rand(1, 128, device="cuda")
-    cache = [torch.randn(8, 8, 8192, 128, device="cuda") for _ in range(2)]
-    x = torch.randn(8, 1, 4096, device="cuda")
-    place = torch.tensor([8000], device="cuda")
+    angles = torch.rand(1, 128)
+    batch, room = size(8, 1), size(8192, 1024)
+    cache = [torch.randn(batch, 8, room, 128) for _ in range(2)]
+    x = torch.randn(batch, 1, 4096)
+    place = torch.tensor([room - 192])
     return _llama_layer(), (x, angles.cos(), angles.sin(), *cache, place)
 
 
 @model
 def vit_base() -> Made:
-    """64 images."""
+    """64 images; one on a CPU."""
     import torch
     import transformers as hf
 
-    return hf.ViTModel(hf.ViTConfig()), (torch.randn(64, 3, 224, 224, device="cuda"),)
+    return hf.ViTModel(hf.ViTConfig()), (torch.randn(size(64, 1), 3, 224, 224),)
 
 
 @model
 def whisper_small_encoder() -> Made:
-    """8 pieces of 30 seconds."""
+    """8 pieces of 30 seconds; one on a CPU."""
     import torch
     import transformers as hf
     from transformers.models.whisper.modeling_whisper import WhisperEncoder
 
     config = hf.WhisperConfig(d_model=768, encoder_layers=12, encoder_attention_heads=12,
                               encoder_ffn_dim=3072, num_mel_bins=80)  # fmt: skip
-    return WhisperEncoder(config), (torch.randn(8, 80, 3000, device="cuda"),)
+    return WhisperEncoder(config), (torch.randn(size(8, 1), 80, 3000),)
 
 
 @model
 def mamba_block() -> Made:
-    """A block as Mamba-130M has it, of 2048 words, the recurrence in PyTorch's own words."""
+    """A block as Mamba-130M has it, of 256 words, the recurrence in PyTorch's own words."""
     import torch
     import transformers as hf
     from transformers.models.mamba.modeling_mamba import MambaBlock
 
     config = hf.MambaConfig(hidden_size=768, state_size=16, num_hidden_layers=1)
-    return MambaBlock(config, 0), (torch.randn(4, 256, 768, device="cuda"),)
+    return MambaBlock(config, 0), (torch.randn(size(4, 1), size(256, 64), 768),)
 
 
 def first(results: Any) -> Any:
@@ -175,29 +186,40 @@ def first(results: Any) -> Any:
 
 def milliseconds(calls: list[Callable[[], Any]], seconds: float) -> list[float]:
     """The median time of each, taken in turns."""
-    import torch
-
     for call in calls:
-        for _ in range(4):
+        for _ in range(4 if ON_GPU else 1):
             call()
-    torch.cuda.synchronize()
     times: list[list[float]] = [[] for _ in calls]
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(times[0]) < 5:
         for i, call in enumerate(calls):
-            begin, done = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            torch.cuda.synchronize()
-            begin.record()
-            for _ in range(4):
-                call()
-            done.record()
-            done.synchronize()
-            times[i].append(begin.elapsed_time(done) / 4)
+            times[i].append(gpu_time(call) if ON_GPU else cpu_time(call))
     return [sorted(t)[len(t) // 2] for t in times]
 
 
-def own_share(call: Callable[[], Any], names: set[str]) -> tuple[float, list[str]]:
-    """Of device time in kernels of these names; and the six longest kernels."""
+def cpu_time(call: Callable[[], Any]) -> float:
+    """Of the processor, in ms."""
+    start = time.process_time()
+    call()
+    return (time.process_time() - start) * 1e3
+
+
+def gpu_time(call: Callable[[], Any]) -> float:
+    """Of four calls in a row, in ms a call."""
+    import torch
+
+    begin, done = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    begin.record()
+    for _ in range(4):
+        call()
+    done.record()
+    done.synchronize()
+    return begin.elapsed_time(done) / 4
+
+
+def own_share(call: Callable[[], Any], programs: Any) -> tuple[float, list[str]]:
+    """Of device time in the kernels of these programs; and the six longest kernels."""
     import torch
     from torch.profiler import ProfilerActivity, profile
 
@@ -205,6 +227,8 @@ def own_share(call: Callable[[], Any], names: set[str]) -> tuple[float, list[str
         for _ in range(3):
             call()
         torch.cuda.synchronize()
+    names = {k["name"] for program in programs for k in program.explanation["kernels"]}
+    names |= {r.kernel for program in programs for r in program.resources}
     times: dict[str, float] = {}
     for event in seen.events():
         if event.device_type == torch.autograd.DeviceType.CUDA:
@@ -212,7 +236,12 @@ def own_share(call: Callable[[], Any], names: set[str]) -> tuple[float, list[str
     total = sum(times.values()) or 1.0
     longest = sorted(times, key=lambda n: -times[n])[:6]
     shown = [f"{times[n] / total:.2f} {n[:70]}" for n in longest]
-    return sum(t for n, t in times.items() if n in names) / total, shown
+    return round(sum(t for n, t in times.items() if n in names) / total, 4), shown
+
+
+def cast(inputs: tuple, dtype: Any) -> tuple:
+    """Those that are floats in another type."""
+    return tuple(x.to(dtype) if x.is_floating_point() else x for x in inputs)
 
 
 def measure(name: str, claim: str, graphs: bool, seconds: float) -> dict[str, Any]:
@@ -222,12 +251,17 @@ def measure(name: str, claim: str, graphs: bool, seconds: float) -> dict[str, An
 
     torch.manual_seed(0)
     made, inputs = MODELS[name]()
-    made = made.eval().cuda()
+    made, device = made.eval(), "cuda" if ON_GPU else "cpu"
     mode = "reduce-overhead" if graphs else "default"
     with torch.no_grad():
-        exact = first(made(*inputs)).double()
-        made = made.bfloat16()
-        inputs = tuple(x.bfloat16() if x.is_floating_point() else x for x in inputs)
+        if ON_GPU:
+            made, inputs = made.cuda(), tuple(x.cuda() for x in inputs)
+            exact = first(made(*inputs)).double()
+            made, inputs = made.bfloat16(), cast(inputs, torch.bfloat16)
+        else:
+            torch.set_num_threads(1)
+            exact = first(made.double()(*cast(inputs, torch.float64)))
+            made = made.float()
         start = time.perf_counter()
         theirs = torch.compile(made, mode=mode)
         expected = first(theirs(*inputs)).double()
@@ -245,14 +279,13 @@ def measure(name: str, claim: str, graphs: bool, seconds: float) -> dict[str, An
         theirs = torch.compile(made, mode=mode)
         calls: list[Callable[[], Any]] = [lambda: ours(*inputs), lambda: theirs(*inputs)]
         mine, other = milliseconds(calls, seconds)
-        names = {k["name"] for run in kernels.loaded().values() for k in run.explanation["kernels"]}
-        share, longest = own_share(calls[0], names)
+        share, longest = own_share(calls[0], kernels.loaded().values()) if ON_GPU else (None, [])
     scale = float(exact.abs().max())
     parts = [p for r in records for p in r.parts]
     return {
-        "model": name, "claim": claim, "graphs": graphs, "device": torch.cuda.get_device_name(),
+        "model": name, "claim": claim, "graphs": graphs, "device": torch.cuda.get_device_name() if ON_GPU else device,
         "torch": torch.__version__, "ratio": round(other / mine, 4), "ms": round(mine, 4),
-        "inductor_ms": round(other, 4), "own": round(share, 4),
+        "inductor_ms": round(other, 4), "own": share,
         "error": float((got - exact).abs().max()) / scale,
         "inductor_error": float((expected - exact).abs().max()) / scale,
         "compile_s": round(own_seconds, 1), "inductor_compile_s": round(their_seconds, 1),
@@ -266,14 +299,15 @@ def known(path: Path) -> set[tuple]:
     """What a file has a result of."""
     lines = path.read_text().splitlines() if path.exists() else []
     rows = [json.loads(line) for line in lines if line.strip()]
-    return {(r["model"], r["claim"], r["graphs"]) for r in rows if "ratio" in r}
+    return {(r["model"], r["claim"], r["graphs"], r["on"]) for r in rows if "ratio" in r}
 
 
 def alone(name: str, given: argparse.Namespace) -> dict[str, Any]:
     """A model in a process of its own."""
     command = [sys.executable, __file__, "--one", name, "--claim", given.claim,
-               "--seconds", str(given.seconds), *(["--graphs"] if given.graphs else [])]  # fmt: skip
-    row = {"model": name, "claim": given.claim, "graphs": given.graphs}
+               "--device", given.device, "--seconds", str(given.seconds),
+               *(["--graphs"] if given.graphs else [])]  # fmt: skip
+    row = {"model": name, "claim": given.claim, "graphs": given.graphs, "on": given.device}
     child = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -286,7 +320,7 @@ def alone(name: str, given: argparse.Namespace) -> dict[str, Any]:
     lines = [line for line in out.splitlines() if line.startswith('{"model"')]
     if child.returncode or not lines:
         return {**row, "failed": f"ended with {child.returncode}", "words": err[-1500:]}
-    return json.loads(lines[-1])
+    return {**row, **json.loads(lines[-1])}
 
 
 def main() -> int:
@@ -296,17 +330,20 @@ def main() -> int:
     add("--only", default="", metavar="NAME,...", help="these models")
     add("--out", type=Path, default=Path("backend.jsonl"), metavar="FILE", help="the record")
     add("--claim", default="predicted", choices=("predicted", "all", "none"))
+    add("--device", default="cuda", choices=("cuda", "cpu"))
     add("--graphs", action="store_true", help="CUDA graphs for both")
     add("--budget", type=float, default=240.0, help="seconds for one model (240)")
     add("--seconds", type=float, default=4.0, help="of timing (4)")
     add("--one", default="", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    global ON_GPU
+    ON_GPU = given.device == "cuda"
     if given.one:
         print(json.dumps(measure(given.one, given.claim, given.graphs, given.seconds)))
         return 0
     done, failed = known(given.out), False
     for name in [n for n in given.only.split(",") if n] or list(MODELS):
-        if (name, given.claim, given.graphs) in done:
+        if (name, given.claim, given.graphs, given.device) in done:
             continue
         row = alone(name, given)
         failed |= "failed" in row

@@ -202,6 +202,17 @@ def command_scoreboard(arguments: list[str]) -> int:
     return call([venv.python, script, *absolute(arguments)], env=environment(venv))
 
 
+def command_backend(arguments: list[str]) -> int:
+    """Models through torch.compile on the CPU, by redfuse and by Inductor; a line each."""
+    venv = ready(["backend", *arguments])
+    install_extra(venv, "torch")
+    install_extra(venv, "models")
+    script = ROOT / "test" / "hardware" / "backend.py"
+    record = BUILD.parent / "backend.jsonl"
+    given = ["--device", "cpu", "--out", str(record), *absolute(arguments)]
+    return call([venv.python, "-W", "ignore", script, *given], env=environment(venv))
+
+
 def command_models(arguments: list[str]) -> int:
     """Whole models of PyTorch, small and with random weights, against fp64; a table."""
     venv = ready(["models", *arguments])
@@ -309,6 +320,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
     "versus": (command_versus, "OTHER [WORKLOAD...]: another build and this one, timed in turn"),
     "scoreboard": (command_scoreboard, "--suite DIR: a folder's programs beside PyTorch"),
     "programs": (command_programs, "[--suite DIR] [--target T,...]: how each compiles, a table"),
+    "backend": (command_backend, "[--only NAME,...]: torch.compile beside Inductor on the CPU"),
     "models": (command_models, "[--only NAME,...]: whole PyTorch models on the CPU, a table"),
     "opinfo": (command_opinfo, "[--only NAME,...] [--samples N]: operations against fp64, a table"),
     "torch-mlir": (command_torch_mlir, "FOLDER: the end-to-end cases of a clone, a table"),

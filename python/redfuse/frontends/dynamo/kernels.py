@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from ... import compiler
-from ...errors import CacheError, Error, ExecutionError
+from ...errors import CacheError, CompileError, Error, ExecutionError
 from ...frontends.mlir import Source
 from ...options import Options
 from ...store import cache, files
@@ -117,6 +117,8 @@ class Job:
             _compile(self.name, self.source, self.options, self.target)
         except Error as error:
             self.error = error
+        except Exception as error:  # a defect of the compiler is no reason for the model to fail
+            self.error = CompileError(f"{type(error).__name__}: {error}; please report this")
 
 
 def compile_all(jobs: Sequence[Job], started: Callable[[Job], None] | None = None) -> None:
