@@ -14,9 +14,9 @@ from .shell import ROOT, DevError, alone, call, say
 REPORTS = SANITIZED / "reports"
 TESTS = (
     "test/e2e/test_found_programs.py", "test/e2e/test_corpus.py", "test/e2e/test_named.py",
-    "test/fuzz", "test/sanitize", "test/python/test_native_calls.py",
-    "test/python/test_shape_checks.py", "test/python/test_scatter.py",
-    "test/python/test_kernels.py",
+    "test/fuzz", "test/sanitize", "test/python/native/test_native_calls.py",
+    "test/python/transforms/test_shape_checks.py", "test/python/transforms/test_scatter.py",
+    "test/python/native/test_kernels.py",
 )  # fmt: skip
 # LLVM and Python keep what they have until the end: leaks of theirs say nothing. A request for more
 # memory than there is has to fail as it does without a sanitizer.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from upstream_run import error, execute, find_redfuse_opt, opt
 
-CORPUS = Path(__file__).parent.parent / "e2e" / "corpus"
+CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-CORPUS = Path(__file__).parent.parent / "e2e" / "corpus"
+CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
 LAYERS = ("-redfuse-normalize", "-redfuse-raise", "-redfuse-fuse")
 
 # Kernels of a program; every other one of the corpus becomes one. With extents known at run time,

@@ -41,7 +41,7 @@ def test_any_number_of_splits(splits: int, length: int) -> None:
 
 
 def test_a_dynamic_length_may_leave_segments_empty() -> None:
-    text = (Path(__file__).parents[2] / "examples" / "paged_attention.mlir").read_text()
+    text = (Path(__file__).parents[3] / "examples" / "paged_attention.mlir").read_text()
     exe = redfuse.compile(text, options={"schedule": "split", "splits": 7})
     assert "split" in kinds(exe)
     rng = np.random.default_rng(0)
