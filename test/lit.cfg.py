@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -35,5 +36,10 @@ config.environment["FILECHECK_OPTS"] = "--dump-input=fail"  # noqa: F821
 config.environment["MALLOC_PERTURB_"] = "165"  # noqa: F821
 # The interpreter of the tests' own build, for tests that need Python.
 config.environment["PYTHONPATH"] = str(redfuse.parent)  # noqa: F821
+# With its folder, for tests without a PATH.
+config.substitutions.append(("%compiler", str(redfuse / "_bin" / "redfuse-opt")))  # noqa: F821
 config.substitutions.append(("%python", sys.executable))  # noqa: F821
 config.substitutions.append(("%tests", str(root / "test")))  # noqa: F821
+# Of a CUDA toolkit: what makes cubins.
+if shutil.which("ptxas"):
+    config.available_features.add("ptxas")  # noqa: F821

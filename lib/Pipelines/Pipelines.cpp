@@ -155,6 +155,7 @@ static LogicalResult addPlan(OpPassManager &pm, const CompileOptions &options,
     return success();
   pm.addPass(createPlanMatrices());
   pm.addPass(createLazyPivots());
+  pm.addPass(createPlanProducts());
   return success();
 }
 
@@ -168,14 +169,24 @@ static LogicalResult addGPU(OpPassManager &pm, const CompileOptions &options,
 static LogicalResult addGPUOfAMD(OpPassManager &pm,
                                  const CompileOptions &options, Fail fail) {
   pm.addPass(createHostToGPU());
+  if (!options.strict)
+    pm.addPass(createPlanProducts());
   return addGPU(pm, options, fail);
 }
 
+/// ptxas optimises all it can, also where LLVM must not (`redfuse.most_opt_level`).
 static LogicalResult addNVVM(OpPassManager &pm, const CompileOptions &options,
-                             Fail) {
+                             Fail fail) {
+  constexpr StringLiteral formats[] = {"isa", "bin", "fatbin"};
+  if (!llvm::is_contained(formats, options.format.getValue()))
+    return fail("option 'format': expected " +
+                llvm::join(ArrayRef<StringLiteral>(formats), ", ") + "; got '" +
+                options.format + "'");
   buildLowerToNVVM(pm, options.level, options.strict);
   GpuModuleToBinaryPassOptions binary;
-  binary.compilationTarget = "isa";
+  binary.compilationTarget = options.format;
+  if (options.format != "isa")
+    binary.cmdOptions = "--opt-level=3";
   pm.addPass(createGpuModuleToBinaryPass(binary));
   return success();
 }

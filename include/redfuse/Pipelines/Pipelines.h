@@ -47,6 +47,13 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   Option<unsigned> level{*this, "opt-level",
                          llvm::cl::desc("LLVM's optimisation level"),
                          llvm::cl::init(3)};
+  Option<std::string> format{
+      *this, "format",
+      llvm::cl::desc(
+          "what kernels for an NVIDIA GPU end as: isa (PTX, which the "
+          "driver compiles), bin (a cubin) or fatbin (both), made by "
+          "ptxas and fatbinary of a CUDA toolkit"),
+      llvm::cl::init("isa")};
 };
 
 /// What a pipeline compiles for, and how.
