@@ -122,6 +122,30 @@ def LazyPivots : Pass<"redfuse-lazy-pivots", "mlir::ModuleOp"> {
   }];
 }
 
+def PlanProducts : Pass<"redfuse-plan-products", "mlir::ModuleOp"> {
+  let summary = "Choose tiles for kernels with matrix instructions";
+  let description = [{
+    A kernel that has no plan for matrix units may have contractions that the matrix
+    instructions of the chip of the module's `redfuse.target` make, whatever their
+    operands are and wherever they lie. If that is better than registers, its launch
+    gets tiles by iteration dim, as high and wide as instructions need them, instead
+    of those of the schedule. What has a plan or tiles keeps them.
+
+    ```mlir
+    redfuse.launch @k ins(%a, %b : memref<64x80xf32>, memref<80x44xf32>)
+        outs(%c : memref<64x44xf32>)
+    ```
+
+    becomes, where the schedule has `tiles = [4, 4, 0]`,
+
+    ```mlir
+    redfuse.launch @k ins(%a, %b : memref<64x80xf32>, memref<80x44xf32>)
+        outs(%c : memref<64x44xf32>) {redfuse.product_tiles = array<i64: 16, 16, 0>}
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
 def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
   let summary = "Generate a gpu.func for every kernel";
   let description = [{
@@ -137,9 +161,10 @@ def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
     matrix units of the target's chip as that says. By warpgroups: one warp loads tiles by tensor
     maps into a ring in shared memory, warpgroups of 64 rows multiply, and what is
     computed between products stays in registers as fragments. The products of a step of a
-    fold run while those of the step before are added to its states. Nothing is planned
-    here: launches without a plan are generated as above, all of them where the pass
-    that plans was not run before. Where there is a plan, the `gpu.module` gets
+    fold run while those of the step before are added to its states. A launch with `redfuse.product_tiles`
+    (`redfuse-plan-products`) has its contractions made by matrix instructions, in those
+    tiles. Other launches are generated as above, all of them where the passes that plan
+    were not run before. Where there is a plan, the `gpu.module` gets
     `redfuse.most_opt_level = 1`: `redfuse-attach-nvvm-target` lets LLVM optimise no
     more than that, because global value numbering and unrolling would take from ptxas
     the proof that addresses of tiles are uniform.

@@ -114,8 +114,10 @@ DenseMap<Value, BlockArgument> redfuse::findDestinations(KernelOp kernel) {
   return result;
 }
 
-LogicalResult KernelGenerator::makePrograms(bool hasContractions,
-                                            const Chip *chip) {
+LogicalResult redfuse::makeTilePrograms(KernelOp kernel, LaunchOp launch,
+                                        const KernelSpace &space,
+                                        const TileProgram::Options &options,
+                                        KernelPrograms &programs) {
   SmallVector<TileDim> tileDims(space.numDims);
   ScheduleAttr schedule = space.schedule;
   for (unsigned d = 0; d < space.numDims; ++d) {
@@ -169,10 +171,6 @@ LogicalResult KernelGenerator::makePrograms(bool hasContractions,
       }
       return layout;
     };
-    TileProgram::Options options;
-    options.lanes = lanes;
-    options.hasContractions = hasContractions;
-    options.chip = chip;
     FailureOr<std::unique_ptr<TileProgram>> program =
         TileProgram::create(op, tileDims, sourceOf, options);
     if (failed(program))
@@ -180,6 +178,15 @@ LogicalResult KernelGenerator::makePrograms(bool hasContractions,
     programs[op] = std::move(*program);
   }
   return success();
+}
+
+LogicalResult KernelGenerator::makePrograms(bool hasContractions,
+                                            const Chip *chip) {
+  TileProgram::Options options;
+  options.lanes = lanes;
+  options.hasContractions = hasContractions;
+  options.chip = chip;
+  return makeTilePrograms(kernel, launch, space, options, programs);
 }
 
 void KernelGenerator::makeSpace(ValueRange operands) {

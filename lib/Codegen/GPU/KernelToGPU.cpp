@@ -12,6 +12,7 @@
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
 #include "redfuse/Codegen/GPU/Common/DeviceModule.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/MatrixGenerator.h"
+#include "redfuse/Codegen/GPU/ProductPlan.h"
 #include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
 #include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
@@ -50,9 +51,6 @@ public:
       : KernelGenerator(kernel, launch, space, lanes), units(units),
         chip(chip) {}
 
-  /// `result` with tiles for matrix instructions, if contractions are better done
-  /// by them than in registers; this space has tiles as high and wide as those.
-  FailureOr<std::optional<KernelSpace>> planMatrices(KernelSpace result);
   LogicalResult run(gpu::GPUModuleOp module, StringRef name);
 
 private:
@@ -67,94 +65,6 @@ private:
   int64_t sharedBytes = 0;
 };
 } // namespace
-
-static ScheduleAttr withTiles(ScheduleAttr schedule, ArrayRef<int64_t> tiles) {
-  return ScheduleAttr::get(schedule.getContext(), schedule.getKind(),
-                           schedule.getGrid(), tiles, schedule.getStream(),
-                           schedule.getReason(), schedule.getSplits(),
-                           schedule.getLazy(), schedule.getHints());
-}
-
-/// The space with all tiles of the grid at least as long as an instruction's.
-static KernelSpace widenTiles(KernelSpace space) {
-  if (!space.schedule)
-    return space;
-  SmallVector<int64_t> tiles(space.schedule.getTiles());
-  for (int64_t d : space.schedule.getGrid())
-    if (tiles[d] != 0)
-      tiles[d] = std::max(tiles[d], kLeastTile);
-  space.schedule = withTiles(space.schedule, tiles);
-  return space;
-}
-
-FailureOr<std::optional<KernelSpace>>
-GpuKernelGenerator::planMatrices(KernelSpace result) {
-  if (failed(makePrograms(/*hasContractions=*/true, chip)))
-    return failure();
-  bool isWorthwhile = false, hasBuffers = false;
-  SmallBitVector free(space.numDims);
-  auto extentOf = [&](ArrayRef<unsigned> dimsOf) {
-    double extent = 1;
-    for (unsigned d : dimsOf)
-      extent *= ShapedType::isDynamic(space.staticExtents[d])
-                    ? 1024.0
-                    : double(space.staticExtents[d]);
-    return extent;
-  };
-  for (auto &[op, program] : programs) {
-    hasBuffers |= !program->getBuffers().empty();
-    for (const LoopNest &nest : program->getNests()) {
-      if (!nest.contraction || !nest.contraction->matrix)
-        continue;
-      const MatrixForm &form = *nest.contraction->matrix;
-      isWorthwhile |= std::min(extentOf(form.rows), extentOf(form.columns)) >=
-                      kRowsOfProducts;
-      for (ArrayRef<unsigned> side :
-           {ArrayRef(form.rows), ArrayRef(form.columns)})
-        for (unsigned d : side)
-          free.set(d);
-    }
-  }
-  if (!isWorthwhile)
-    return std::optional<KernelSpace>();
-  if (!space.schedule)
-    return std::optional(result);
-  // Tiles as high and wide as an instruction; where a block keeps nothing but
-  // them, larger ones while there are two for each multiprocessor.
-  SmallVector<int64_t> tiles(result.schedule.getTiles());
-  SmallVector<unsigned> cut;
-  for (int64_t d : space.schedule.getGrid())
-    if (free.test(d) && tiles[d] != 0)
-      cut.push_back(d);
-  auto fits = [&](unsigned d) {
-    return ShapedType::isDynamic(space.staticExtents[d]) ||
-           tiles[d] < space.staticExtents[d];
-  };
-  for (unsigned d : cut)
-    while (tiles[d] < kLeastTile && fits(d))
-      tiles[d] *= 2;
-  auto countTiles = [&] {
-    double count = 1;
-    for (int64_t d : space.schedule.getGrid())
-      count *= std::ceil(extentOf(unsigned(d)) / double(tiles[d]));
-    return count;
-  };
-  for (bool isLarger = !hasBuffers; isLarger;) {
-    isLarger = false;
-    for (unsigned d : cut) {
-      if (tiles[d] * 2 > kMostTile || !fits(d))
-        continue;
-      tiles[d] *= 2;
-      if (countTiles() < 2.0 * units) {
-        tiles[d] /= 2;
-        continue;
-      }
-      isLarger = true;
-    }
-  }
-  result.schedule = withTiles(result.schedule, tiles);
-  return std::optional(result);
-}
 
 /// Which tiles go to shared memory: smallest first.
 void GpuKernelGenerator::divideTiles() {
@@ -335,26 +245,6 @@ LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   return success();
 }
 
-/// Elements that a thread moves at a time: 16 bytes of the widest tensor.
-static unsigned chooseLanes(LaunchOp launch) {
-  double most = -1;
-  int64_t width = 4;
-  for (Type type : launch->getOperandTypes()) {
-    auto memref = dyn_cast<MemRefType>(type);
-    if (!memref)
-      continue;
-    double size = 1;
-    for (int64_t extent : memref.getShape())
-      size *= ShapedType::isDynamic(extent) ? 1024.0 : double(extent);
-    int64_t bytes = bytesOf(memref.getElementType());
-    if (size * bytes > most) {
-      most = size * bytes;
-      width = bytes;
-    }
-  }
-  return std::clamp<int64_t>(16 / width, 1, 8);
-}
-
 static DeviceLimits limitsOf(const Chip *chip) {
   DeviceLimits limits;
   limits.warp = getWarpLanes(chip);
@@ -452,19 +342,15 @@ private:
                                         from.name));
   }
 
-  /// By matrix instructions, of operands wherever they are. The last of the blocks
-  /// that share a fold merges in registers.
+  /// By matrix instructions, in the tiles that the launch says, if it does.
   FailureOr<bool> generateProducts(KernelLaunch &from,
                                    const KernelSpace &whole) {
-    if (mergesInLaunch(from.kernel) || !chip)
+    if (!from.launch->hasAttr(kProductTilesAttr))
       return false;
-    KernelSpace wide = widenTiles(whole);
-    GpuKernelGenerator planner(from.kernel, from.launch, wide,
-                               chooseLanes(from.launch), units, chip);
-    FailureOr<std::optional<KernelSpace>> tiled = planner.planMatrices(whole);
-    if (failed(tiled))
+    FailureOr<KernelSpace> space = takeProductTiles(from.launch, from.space);
+    if (failed(space))
       return failure();
-    return *tiled ? asDone(generateTiles(from, **tiled)) : false;
+    return asDone(generateTiles(from, *space));
   }
 
   FailureOr<bool> generateRows(KernelLaunch &from, const KernelSpace &whole) {

@@ -89,6 +89,16 @@ void bindKernel(mlir::OpBuilder &b, KernelOp kernel, mlir::ValueRange operands,
 /// Bytes of an element in memory.
 int64_t bytesOf(mlir::Type element);
 
+/// The tile programs of a kernel, by op.
+using KernelPrograms =
+    llvm::DenseMap<mlir::Operation *, std::unique_ptr<TileProgram>>;
+
+/// Finds them, of a block's tile of that space.
+mlir::LogicalResult makeTilePrograms(KernelOp kernel, LaunchOp launch,
+                                     const KernelSpace &space,
+                                     const TileProgram::Options &options,
+                                     KernelPrograms &programs);
+
 /// Generates the function of one kernel.
 class KernelGenerator {
 public:
@@ -137,7 +147,7 @@ protected:
   mlir::Location loc;
   llvm::SmallVector<SpaceDim> dims;
   std::unique_ptr<TileEmitter> emitter;
-  llvm::DenseMap<mlir::Operation *, std::unique_ptr<TileProgram>> programs;
+  KernelPrograms programs;
   llvm::DenseMap<mlir::Operation *, llvm::DenseMap<mlir::Value, TileBuffer>>
       buffers;
 

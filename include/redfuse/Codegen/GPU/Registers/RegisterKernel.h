@@ -10,10 +10,6 @@
 
 namespace redfuse {
 
-/// The tile programs of a kernel, by op.
-using KernelPrograms =
-    llvm::DenseMap<mlir::Operation *, std::unique_ptr<TileProgram>>;
-
 /// Whether the states of a fold may only be merged in the order of their parts.
 bool isOrdered(FoldOp fold);
 
