@@ -67,7 +67,10 @@ def compile(
     if _is_torch_callable(source):
         from .frontends.torch import export
 
-        text, interface = export(source, inputs, kwargs, dynamic_shapes, chosen.parameters)
+        precision = _precision(chosen, target_name)
+        text, interface = export(
+            source, inputs, kwargs, dynamic_shapes, chosen.parameters, precision
+        )
         given = inputs
         if interface is not None:
             given = None if inputs is None else interface.tensors(inputs, kwargs or {})
@@ -79,6 +82,17 @@ def compile(
             "kwargs and dynamic_shapes: expected a PyTorch function or module as source"
         )
     return _tuned(mlir_frontend.read(source), chosen, target_name, inputs)
+
+
+def _precision(options: Options, target: str) -> str:
+    """As asked, or as PyTorch's own switch says; less than the highest gains nothing on a CPU."""
+    if options.precision != "default":
+        return options.precision
+    if target == "cpu":
+        return "highest"
+    import torch
+
+    return torch.get_float32_matmul_precision()
 
 
 def _tuned(

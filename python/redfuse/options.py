@@ -37,6 +37,9 @@ class Options:
         and nothing above asks for another schedule (``deterministic`` does).
     parameters: of a PyTorch module, "constants" are in the program; "arguments" are read from the
         module for each call, so that what is trained or loaded later is seen.
+    precision: of products and convolutions of f32 in a PyTorch program: "highest", "high" (three
+        products of 16-bit parts, about 16 bits), "medium" (operands rounded to bf16); sums are f32.
+        "default" is what ``torch.set_float32_matmul_precision`` says for a GPU, on a CPU "highest".
     schedules: instead of the model's choice, ``#redfuse.schedule<...>`` for each cascade in order;
         an empty text leaves one to the model. What ``redfuse tune`` stores.
     """
@@ -55,6 +58,7 @@ class Options:
     cache: bool = True
     tuned: bool = True
     parameters: str = "constants"
+    precision: str = "default"
     schedules: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -72,6 +76,10 @@ class Options:
         if self.parameters not in PARAMETERS:
             raise ArgumentError(
                 "option 'parameters': " + one_of("kind", self.parameters, PARAMETERS)
+            )
+        if self.precision not in PRECISIONS:
+            raise ArgumentError(
+                "option 'precision': " + one_of("precision", self.precision, PRECISIONS)
             )
         object.__setattr__(self, "schedules", tuple(self.schedules))  # JSON has lists
         if not all(isinstance(text, str) for text in self.schedules):
@@ -150,11 +158,12 @@ class Options:
     def key(self) -> str:
         """What of the options changes the binary, as text for a cache key."""
         values = dataclasses.asdict(self)
-        for name in ("along", "cache", "parameters", "threads", "tuned"):
+        for name in ("along", "cache", "parameters", "precision", "threads", "tuned"):
             del values[name]
         return json.dumps(values, sort_keys=True)
 
 
+PRECISIONS = ("default", "highest", "high", "medium")
 PARAMETERS = ("constants", "arguments")
 SCHEDULES = ("auto", "resident", "stream", "split")
 _MOST = {"opt_level": 3, "splits": 64, "lazy": 8, "threads": 4096}
@@ -174,6 +183,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "cache": (bool,),
     "tuned": (bool,),
     "parameters": (str,),
+    "precision": (str,),
     "schedules": (tuple, list),
 }
 _WORDS = {

@@ -187,3 +187,31 @@ def test_guards_of_open_extents_are_checked() -> None:
     ):
         with pytest.raises(redfuse.ExecutionError, match=words):
             exe(*map(torch.randn, sizes))
+
+
+@pytest.mark.parametrize("program", ["product", "convolution"])
+def test_precision_of_products(program: str) -> None:
+    """bf16 has 8 bits, three products of its parts about 16."""
+    if program == "product":
+        function, inputs = torch.matmul, (torch.randn(33, 65), torch.randn(65, 17))
+    else:
+        function, inputs = torch.conv2d, (torch.randn(2, 5, 9, 9), torch.randn(7, 5, 3, 3))
+    exact = function(*(x.double() for x in inputs))
+    errors = {}
+    for precision in ("highest", "high", "medium"):
+        got = compiled(function_of(function), inputs, options={"precision": precision})(*inputs)
+        errors[precision] = float((got - exact).abs().max() / exact.abs().max())
+    rounded = function(*(x.bfloat16().double() for x in inputs))
+    torch.testing.assert_close(got.double(), rounded, rtol=1e-5, atol=1e-5)
+    assert errors["highest"] < 2.0**-20
+    assert errors["high"] < 2.0**-14
+    assert 2.0**-12 < errors["medium"] < 2.0**-6
+
+
+def function_of(function: Any) -> Any:
+    return lambda x, y: function(x, y)
+
+
+def test_an_unknown_precision_is_refused() -> None:
+    with pytest.raises(redfuse.ArgumentError, match="precision"):
+        redfuse.Options(precision="low")

@@ -17,7 +17,7 @@ from .mlir import Source
 
 def export(
     program: Any, inputs: Sequence[Any] | None, kwargs: Mapping[str, Any] | None = None,
-    dynamic_shapes: Any = None, parameters: str = "constants",
+    dynamic_shapes: Any = None, parameters: str = "constants", precision: str = "highest",
 ) -> tuple[Source, Interface | None]:  # fmt: skip
     """The linalg form of ``program`` for arguments like ``inputs``, and how it is called; None
     where that is with tensors alone, of which it makes a tensor or a tuple of several.
@@ -26,7 +26,7 @@ def export(
         which needs no inputs. inputs, kwargs: examples; shapes and dtypes of their tensors are the
         compiled program's, but for extents that ``dynamic_shapes`` (as of torch.export) opens.
         Numbers among them are fixed. parameters: "constants", or "arguments" that are read from the
-        module for each call.
+        module for each call. precision: of products and convolutions of f32.
 
     Raises ArgumentError without inputs, UnsupportedError where PyTorch is missing or an operation
     cannot be compiled (with its name and the line that calls it), and CompileError with PyTorch's
@@ -39,7 +39,7 @@ def export(
             "source is a function; PyTorch functions need torch: pip install 'redfuse[torch]'"
         ) from None
     if isinstance(program, torch.export.ExportedProgram):
-        return _imported(program, program.module(check_guards=False), None, parameters)
+        return _imported(program, program.module(check_guards=False), None, parameters, precision)
     if inputs is None:
         raise ArgumentError(
             "a PyTorch function or module needs example inputs: "
@@ -60,17 +60,17 @@ def export(
         raise CompileError(f"torch.export cannot trace this program: {_head(error)}") from error
     finally:
         module.train(was_training)
-    return _imported(exported, whole, flat, parameters)
+    return _imported(exported, whole, flat, parameters, precision)
 
 
 def _imported(
-    exported: Any, module: Any, flat: _Flat | None, parameters: str
+    exported: Any, module: Any, flat: _Flat | None, parameters: str, precision: str
 ) -> tuple[Source, Interface | None]:
     from torch.utils import _pytree as pytree
 
     from .fx.program import import_program
 
-    made = import_program(exported, parameters)
+    made = import_program(exported, parameters, precision)
     rebuild = flat.rebuild if flat else _rebuild(made.outputs, exported.call_spec.out_spec)
     interface = Interface(
         exported.call_spec.in_spec, leaves_of(pytree.tree_leaves(exported.example_inputs)),

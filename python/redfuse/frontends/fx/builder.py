@@ -34,9 +34,10 @@ class Tensor:
 class Builder:
     """Makes ops at the insertion point of the current context."""
 
-    def __init__(self, extent_of: Callable[[Any], Any]):
-        """extent_of: makes an index of a ``torch.SymInt``."""
+    def __init__(self, extent_of: Callable[[Any], Any], precision: str = "highest"):
+        """extent_of: makes an index of a ``torch.SymInt``. precision: of products of f32."""
         self._extent_of = extent_of
+        self.precision = precision
         self._iterators = {k: ir.Attribute.parse(k) for k in (PARALLEL, REDUCTION)}
 
     # ---- extents
@@ -277,10 +278,34 @@ class Builder:
                 return arith.addf(total, arith.mulf(x, y))
             return arith.addi(total, arith.muli(x, y))
 
-        start = self.full(shape, sums, 0)
-        pairs = [(left.value, maps[0]), (right.value, maps[1])]
-        made = self.generic(pairs, [(start.value, maps[2])], reductions, body)
-        return self.cast(Tensor(made[0], shape, sums), dtype)
+        made = self.full(shape, sums, 0).value
+        for x, y in self.factors(left, right):
+            left, right = x, y
+            pairs = [(x.value, maps[0]), (y.value, maps[1])]
+            made = self.generic(pairs, [(made, maps[2])], reductions, body)[0]
+        return self.cast(Tensor(made, shape, sums), dtype)
+
+    def factors(self, left: Tensor, right: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """What is multiplied for a product of f32: with less precision, parts of 16 bits. Two parts
+        of each operand have as many bits as TF32 has and more; of their products the one of both
+        small parts is left out."""
+        import torch
+
+        if self.precision == "highest" or {left.dtype, right.dtype} != {torch.float32}:
+            return [(left, right)]
+        half = torch.bfloat16
+        x, y = self.cast(left, half), self.cast(right, half)
+        if self.precision == "medium":
+            return [(x, y)]
+
+        def rest(whole: Tensor, part: Tensor) -> Tensor:
+            def body(v: Any, w: Any) -> Any:
+                left = arith.subf(v, dtypes.convert(w, half, torch.float32))
+                return dtypes.convert(left, torch.float32, half)
+
+            return self.map([whole, part], whole.shape, half, body)
+
+        return [(rest(left, x), y), (x, rest(right, y)), (x, y)]
 
 
 def projection(dims: int, kept: Sequence[int]) -> Any:

@@ -53,11 +53,11 @@ _FRONTENDS = str(Path(__file__).parents[1])
 class GraphImporter:
     """Makes the ops of one graph."""
 
-    def __init__(self, name: str = "main"):
+    def __init__(self, name: str = "main", precision: str = "highest"):
         self.name = name
         self.values: dict[Any, Any] = {}
         self.symbols: dict[str, Any] = {}
-        self.builder = Builder(self.extent)
+        self.builder = Builder(self.extent, precision)
         self.decomposer = Decomposer()
         self._around: list[str] = []  # operations that are being taken apart
 

@@ -223,14 +223,22 @@ def _sum_of_products(
 ) -> Tensor:  # fmt: skip
     maps = [ir.AffineMap.get(dims, 0, e) for e in exprs]
 
+    made = b.full(shape, inner, 0).value
+    for left, right in b.factors(x, w):
+        pairs = [(left.value, maps[0]), (right.value, maps[1])]
+        body = _summed(left.dtype, right.dtype, inner)
+        made = b.generic(pairs, [(made, maps[2])], range(first, dims), body)[0]
+    return Tensor(made, tuple(shape), inner)
+
+
+def _summed(left: Any, right: Any, inner: Any) -> Any:
+    """Adds the product of two elements of these types to a sum of the type ``inner``."""
+
     def body(v: Scalar, u: Scalar, total: Scalar) -> Scalar:
-        v, u = dtypes.convert(v, x.dtype, inner), dtypes.convert(u, w.dtype, inner)
+        v, u = dtypes.convert(v, left, inner), dtypes.convert(u, right, inner)
         return arith.addf(total, arith.mulf(v, u))
 
-    start = b.full(shape, inner, 0)
-    made = b.generic([(x.value, maps[0]), (w.value, maps[1])], [(start.value, maps[2])],
-                     range(first, dims), body)  # fmt: skip
-    return Tensor(made[0], tuple(shape), inner)
+    return body
 
 
 def _spread(

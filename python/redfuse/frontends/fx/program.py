@@ -44,9 +44,12 @@ class Imported:
         return file.getvalue()
 
 
-def import_program(program: Any, parameters: str = "constants") -> Imported:
+def import_program(
+    program: Any, parameters: str = "constants", precision: str = "highest"
+) -> Imported:
     """The module of an ``ExportedProgram``: arguments are the user's tensors, and behind them
     buffers that it writes to and, with ``parameters="arguments"``, all parameters and buffers.
+    precision: of products of f32 (highest, high, medium).
 
     Raises UnsupportedError, with the place in the user's code, for what has no lowering.
     """
@@ -99,7 +102,7 @@ def import_program(program: Any, parameters: str = "constants") -> Imported:
     with context, ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            GraphImporter().build(
+            GraphImporter(precision=precision).build(
                 program.graph, arguments, held.get, results, program.range_constraints
             )
         module.operation.verify()
