@@ -161,6 +161,19 @@ def test_attention_with_open_lengths() -> None:
     assert len(records) == 1
 
 
+@pytest.mark.parametrize("heads", [1, 2, 6])
+def test_attention_of_shared_heads_and_a_mask(heads: int) -> None:
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+        return functional.scaled_dot_product_attention(q, k, v, attn_mask=m, enable_gqa=True)
+
+    q, m = torch.randn(2, 6, 7, 16), torch.rand(2, 1, 7, 11) > 0.3
+    m[..., 0] = True
+    k, v = torch.randn(2, heads, 11, 16), torch.randn(2, heads, 11, 16)
+    with torch.no_grad(), report.collected() as records:
+        close(compiled(attend)(q, k, v, m), attend, q, k, v, m)
+    assert "attention" in claimed(records)
+
+
 def test_an_operation_that_is_not_redfuses_is_left() -> None:
     def mixed(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = torch.softmax(x, -1)
@@ -275,6 +288,14 @@ def test_explain_says_who_gets_what_and_why() -> None:
     assert names >= set(part["operations"])
     with pytest.raises(redfuse.ArgumentError, match="inputs: expected a list"):
         redfuse.explain(model, x)
+
+
+def test_explain_can_be_asked_again_and_again() -> None:
+    model, x = nn.Sequential(nn.Linear(6, 8), nn.LayerNorm(8)), torch.randn(5, 6)
+    with torch.no_grad():
+        told = [redfuse.explain(model, (x,), json=True, options=ALL) for _ in range(10)]
+    assert [len(t["graphs"]) for t in told] == [1] * 10
+    assert "explaining.py" not in str(told[0])
 
 
 def test_explain_has_the_backward_graphs_too() -> None:

@@ -35,6 +35,8 @@ def find(graph: Any, everything: bool, record: GraphRecord) -> list[Claim]:
     grouping = Grouping(graph)
     for node in graph.nodes:
         kind = nodes.kind_of(node)
+        if kind is not None and not node.users:
+            continue
         why = nodes.refusal(node) if node.op == "call_function" else None
         if why is not None:
             record.unclaimed(node, why)

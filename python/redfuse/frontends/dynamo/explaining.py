@@ -63,13 +63,10 @@ def _renewed(model: Any) -> Any:
     """A function that calls the model, with code of its own: TorchDynamo keeps what it compiled
     by code, and this is to be compiled anew each time."""
 
-    import torch
-
     def call(*args: Any, **kwargs: Any) -> Any:
         return model(*args, **kwargs)
 
-    # Not a file of the user's: positions are not to name it.
-    code = call.__code__.replace(co_name="explained", co_filename=torch.__file__)
+    code = call.__code__.replace(co_name="explained")
     return types.FunctionType(code, call.__globals__, "explained", None, call.__closure__)
 
 

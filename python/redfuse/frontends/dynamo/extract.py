@@ -207,9 +207,14 @@ def _attention(node: Any, args: Any, kwargs: Any) -> tuple[Any, dict]:
     made = {"attn_mask": mask, "is_causal": bool(given.get("is_causal", False))}
     if given.get("scale") is not None:
         made["scale"] = given["scale"]
-    if given.get("enable_gqa"):
-        made["enable_gqa"] = True
+    query, key = (a.meta["val"] for a in node.args[:2])
+    if query.dim() > 2 and not _is_same(query.shape[-3], key.shape[-3]):
+        made["enable_gqa"] = True  # that the kernels of PyTorch are not told
     return (given["query"], given["key"], given["value"]), made
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return str(a) == str(b)
 
 
 def _is_row_major(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from ..fx.decompose import rules_of
 from ..fx.dtypes import ELEMENT_NAMES
 from ..fx.importer import LOWERINGS
 
+_HERE = str(Path(__file__).parent)
 POINTWISE, REDUCTION, VIEW, PRODUCT, ATTENTION, PART = (
     "pointwise", "reduction", "view", "product", "attention", "part",
 )  # fmt: skip
@@ -118,4 +120,6 @@ def place_of(node: Any) -> str:
     from ..fx.importer import frame_of
 
     frame = frame_of(node)
-    return f"{frame[0]}:{frame[1]}" if frame else ""
+    if frame is None or frame[0].startswith(_HERE):  # explain's own call
+        return ""
+    return f"{frame[0]}:{frame[1]}"

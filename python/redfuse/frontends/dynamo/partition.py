@@ -23,8 +23,9 @@ LOG = logging.getLogger("redfuse.dynamo")
 def claim(graph: Any, settings: Settings) -> None:
     """Claims what it can of ``graph``, in place. Nothing that fails here fails the model: the
     graph, or the part, is then left as it was."""
-    record = report.GraphRecord.of(graph)
+    record = report.GraphRecord()
     try:
+        record.begin(graph)
         if settings.claim != "none":
             _claim(graph, settings, record)
     except Exception as error:  # a graph that is not changed yet compiles without us

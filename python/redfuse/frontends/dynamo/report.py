@@ -34,23 +34,23 @@ class Entry:
 class GraphRecord:
     """One graph that went through the pass.
 
-    operations: name, operation and the user's line of each; only while somebody collects. parts:
-    what was considered. others: operations that no part can have, by reason, with how many there
-    are and the first one's line.
+    count: of operations. operations: name, operation and the user's line of each; only while
+    somebody collects. parts: what was considered. others: operations that no part can have, by
+    reason, with how many there are and the first one's line.
     """
 
-    count: int
-    operations: list[tuple[str, str, str]]
+    count: int = 0
+    operations: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
     parts: list[Entry] = dataclasses.field(default_factory=list)
     others: dict[str, tuple[int, str]] = dataclasses.field(default_factory=dict)
     failure: str = ""
 
-    @classmethod
-    def of(cls, graph: Any) -> GraphRecord:
-        """An empty one."""
+    def begin(self, graph: Any) -> None:
+        """Notes what there is."""
         called = [n for n in graph.nodes if n.op == "call_function"]
-        listed = [(n.name, str(n.target), nodes.place_of(n)) for n in called] if _collectors else []
-        return cls(len(called), listed)
+        self.count = len(called)
+        if _collectors:
+            self.operations = [(n.name, str(n.target), nodes.place_of(n)) for n in called]
 
     def unclaimed(self, node: Any, why: str) -> None:
         """Notes an operation that no part can have."""

@@ -1,0 +1,44 @@
+"""Graphs of tensors on a GPU, of which there need be none: what is claimed, and that it compiles."""
+
+from __future__ import annotations
+
+import torch
+import torch._inductor.decomposition as inductor
+from redfuse import compiler
+from redfuse.frontends.dynamo import claims, extract, report
+from redfuse.frontends.mlir import Source
+from redfuse.options import Options
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+
+BF16 = torch.bfloat16
+
+
+def model(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor, q: torch.Tensor, k: torch.Tensor,
+          v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+    """A layer norm and an attention of shared heads, as AOTAutograd spells it on a GPU."""
+    y = torch.nn.functional.layer_norm(x.float() + 1, (1024,), w, b).bfloat16()
+    flash = torch.ops.aten._scaled_dot_product_flash_attention
+    return y, flash(q, k, v, 0.0, True, False)[0].transpose(1, 2).reshape(2, 1024, -1)
+
+
+def test_a_norm_and_an_attention_are_claimed_and_are_a_kernel_each() -> None:
+    with FakeTensorMode():
+        x = torch.empty(32768, 1024, dtype=BF16, device="cuda")
+        w, b = (torch.empty(1024, device="cuda") for _ in range(2))
+        q, k, v = (
+            torch.empty(2, 1024, heads, 128, dtype=BF16, device="cuda").transpose(1, 2)
+            for heads in (32, 8, 8)
+        )
+        table = inductor.select_decomp_table()
+        graph = make_fx(model, decomposition_table=table)(x, w, b, q, k, v).graph
+    order = {node: i for i, node in enumerate(graph.nodes)}
+    found = claims.find(graph, False, report.GraphRecord())
+    assert [c.kind for c in found] == ["rows", "attention"]
+    plans = []
+    for claim in found:
+        source = Source(extract.extract(claim.members, order).source(), known=True)
+        lowered = compiler.lower(source, Options(), stop_after="nvvm", target="cuda:sm_90a")
+        (kernel,) = lowered.explanation["kernels"]
+        plans.append(kernel["matrices"])
+    assert "refused" in plans[0] and "refused" not in plans[1]
