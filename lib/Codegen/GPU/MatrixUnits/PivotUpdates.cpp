@@ -106,7 +106,7 @@ void PivotUpdates::find(ArrayRef<std::pair<unsigned, ReduceOp>> sums) {
 void PivotUpdates::findPivots(ArrayRef<std::pair<unsigned, ReduceOp>> sums) {
   Block *body = plan.step.getProgramBody();
   auto states = body->getArguments().drop_front(plan.fold.getInputs().size());
-  // By how many exponentials of 2 values may be above a pivot that stays. A weight of 1 is
+  // By how many powers of 2 values may be above a pivot that stays. A weight of 1 is
   // exact, a larger one is rounded to 16 bits for its product: that counts little where
   // it is a small part of its row, which the row's sum says.
   bool isByRows = plan.threshold == kThresholdByRows;

@@ -68,7 +68,7 @@ private:
     unsigned state;
     mlir::Value other;
     ReduceOp top;
-    /// How far values may be above it, in exponentials of 2; how much one of these is.
+    /// How far values may be above it, in powers of 2; how much one of these is.
     float headroom, power;
     /// Where a state is the sum of the weights: by that, instead.
     std::optional<unsigned> sum;

@@ -14,18 +14,6 @@ using namespace redfuse;
 // Numberings
 //===----------------------------------------------------------------------===//
 
-/// Whether every tile of `d` holds a multiple of `by` and starts at one.
-bool GpuEmitter::isMultiple(unsigned d, int64_t by) const {
-  const SpaceDim &dim = dims[d];
-  if (by == 1)
-    return true;
-  // The splits of a split dim start and end anywhere.
-  if (isSplit && dim.isStream)
-    return false;
-  return !ShapedType::isDynamic(dim.staticExtent) &&
-         dim.staticExtent % by == 0 && dim.tile % by == 0;
-}
-
 GpuEmitter::Axes GpuEmitter::axesOf(ArrayRef<unsigned> ofDims) const {
   Axes axes;
   for (unsigned d : ofDims)
@@ -70,11 +58,7 @@ Value GpuEmitter::countOf(ArrayRef<Axis> axes) {
 int64_t GpuEmitter::capacityOf(ArrayRef<Axis> axes) const {
   int64_t count = 1;
   for (const Axis &axis : axes) {
-    const SpaceDim &dim = dims[axis.dim];
-    int64_t size = dim.tile != 0 ? dim.tile : dim.staticExtent;
-    if (ShapedType::isDynamic(size))
-      size = 1024;
-    count *= std::max<int64_t>(1, size / axis.step);
+    count *= std::max<int64_t>(1, shape().capacityOf(axis.dim) / axis.step);
     count = std::min<int64_t>(count, int64_t(1) << 32);
   }
   return count;

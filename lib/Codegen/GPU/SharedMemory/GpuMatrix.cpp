@@ -20,26 +20,16 @@
 #include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 
-#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace redfuse;
 
-/// How a contraction is dealt out.
-struct GpuEmitter::MatrixTiling {
-  const MatrixForm &form;
-  const MatrixInstruction &x;
+/// A contraction as it is dealt out, and the thread's place in it.
+struct GpuEmitter::MatrixNest : MatrixTiling {
+  using MatrixTiling::MatrixTiling;
   Axes batch, rows, columns, sums;
-  /// Instructions of a warp's tile along rows, columns and one step of the sum.
-  int64_t rowTiles = 1, columnTiles = 1, sumTiles = 1;
   Value lane;
-  /// Elements of a lane's part.
-  int64_t laneRows() const { return rowTiles * x.rowsPerLane; }
-  int64_t laneSums() const { return sumTiles * x.sumsPerLane; }
-  int64_t tileRows() const { return rowTiles * x.rows; }
-  int64_t tileColumns() const { return columnTiles * x.columns; }
-  int64_t step() const { return sumTiles * x.sums; }
 };
 
 /// A lane's share of an operand: `count` rows (columns of a right operand).
@@ -54,30 +44,6 @@ struct GpuEmitter::OperandFragment {
   int64_t width = 1;
   bool isAlongRows = false;
 };
-
-/// Loops over instructions cost as much as the loads of what they multiply.
-static void chooseTile(const MatrixInstruction &x, int64_t rows,
-                       int64_t columns, int64_t batch, int64_t warps,
-                       int64_t &rowTiles, int64_t &columnTiles) {
-  double least = 0;
-  for (int64_t r = 1; r <= 4; r *= 2)
-    for (int64_t c = 1; c <= 8; c *= 2) {
-      if (r * c * int64_t(x.results.size()) > kMatrixSums ||
-          (r > 1 && r / 2 * x.rows >= rows) ||
-          (c > 1 && c / 2 * x.columns >= columns))
-        continue;
-      double tiles = double(batch) * llvm::divideCeil(rows, r * x.rows) *
-                     llvm::divideCeil(columns, c * x.columns);
-      double work = x.rows * x.columns / 128.0;
-      double cost = std::ceil(tiles / warps) *
-                    (r * c * work + 2.0 * (r * x.rowsPerLane + c));
-      if (least == 0 || cost < least) {
-        least = cost;
-        rowTiles = r;
-        columnTiles = c;
-      }
-    }
-}
 
 Value GpuEmitter::partOf(LaneField field, Value lane) {
   Value part = lane;
@@ -115,7 +81,7 @@ static Value convert(OpBuilder &b, Location loc, Value v, Type to,
 /// The lane's share for one step of the sum that starts at `sum`: for each row its
 /// words. In the tail there are fewer sums.
 SmallVector<SmallVector<Value>>
-GpuEmitter::loadFragment(const MatrixTiling &plan,
+GpuEmitter::loadFragment(const MatrixNest &plan,
                          const OperandFragment &fragment, Value sum,
                          bool isTail) {
   int64_t sums = plan.laneSums(), width = fragment.width;
@@ -227,7 +193,7 @@ GpuEmitter::loadFragment(const MatrixTiling &plan,
 //===----------------------------------------------------------------------===//
 
 /// Goes on with what a lane has of a tile from `row` and `column` on.
-void GpuEmitter::storeFragments(const MatrixTiling &plan, const Env &tile,
+void GpuEmitter::storeFragments(const MatrixNest &plan, const Env &tile,
                                 Value row, Value column,
                                 ArrayRef<Value> accumulators) {
   const MatrixInstruction &x = plan.x;
@@ -331,73 +297,16 @@ int64_t GpuEmitter::threadsOf(const LoopNest &ofNest) const {
   return std::min<int64_t>(tiles, 1024) * form.instruction.lanes;
 }
 
-/// How a contraction is dealt out to as many warps as there are.
-GpuEmitter::MatrixTiling
-GpuEmitter::chooseMatrixTiling(const MatrixForm &form) {
-  MatrixTiling plan{form, form.instruction, {}, {}, {}, {}, 1, 1, 1, {}};
-  const MatrixInstruction &x = plan.x;
+/// The current contraction, dealt out to as many warps as there are.
+GpuEmitter::MatrixNest GpuEmitter::dealOut(const MatrixForm &form) {
+  MatrixNest plan(form, *program, shape(), threads / form.instruction.lanes);
   for (auto [axes, ofDims] : {std::pair(&plan.batch, &form.batch),
                               {&plan.rows, &form.rows},
                               {&plan.columns, &form.columns},
                               {&plan.sums, &form.sums}})
     for (unsigned d : *ofDims)
       axes->push_back({d, 1});
-  chooseTile(x, capacityOf(plan.rows), capacityOf(plan.columns),
-             capacityOf(plan.batch), threads / x.lanes, plan.rowTiles,
-             plan.columnTiles);
-  // 16 bytes of the sum.
-  int64_t sums = capacityOf(plan.sums);
-  while (2 * plan.laneSums() * elementBits(x.left) <= 8 * kOperandBytes &&
-         plan.step() < sums)
-    plan.sumTiles *= 2;
-  while (countAccesses(plan) > kMatrixAccesses && halve(plan))
-    ;
   return plan;
-}
-
-/// Elements of one access to an operand, of which a lane has `count` neighbours along
-/// the axes and the sums of a step, and whether they are those along the axes.
-std::pair<int64_t, bool> GpuEmitter::accessOf(const MatrixTiling &plan,
-                                              Value source, ArrayRef<Axis> axes,
-                                              int64_t count) {
-  int64_t bytes = std::max(
-      1u, getElementTypeOrSelf(source.getType()).getIntOrFloatBitWidth() / 8);
-  auto widthAlong = [&](unsigned dim, int64_t most) {
-    int64_t width = 1;
-    while (2 * width <= most && 2 * width * bytes <= kOperandBytes &&
-           most % (2 * width) == 0 && isMultiple(dim, 2 * width))
-      width *= 2;
-    return width;
-  };
-  std::optional<unsigned> contiguous = program->getContiguous(source);
-  if (contiguous == plan.sums.back().dim)
-    return {widthAlong(*contiguous, plan.laneSums()), false};
-  if (contiguous != axes.back().dim)
-    return {1, false};
-  int64_t width = widthAlong(*contiguous, count);
-  return {width, width > 1};
-}
-
-/// Accesses of a lane for one step.
-int64_t GpuEmitter::countAccesses(const MatrixTiling &plan) {
-  auto count = [&](Value source, ArrayRef<Axis> axes, int64_t neighbours) {
-    return neighbours * plan.laneSums() /
-           accessOf(plan, source, axes, neighbours).first;
-  };
-  return count(plan.form.left, plan.rows, plan.laneRows()) +
-         count(plan.form.right, plan.columns, plan.columnTiles);
-}
-
-/// Fewer instructions for a step, or for a tile; false if there is one.
-bool GpuEmitter::halve(MatrixTiling &plan) {
-  int64_t &most = plan.sumTiles > 1                    ? plan.sumTiles
-                  : plan.laneRows() > plan.columnTiles ? plan.rowTiles
-                                                       : plan.columnTiles;
-  int64_t &halved = most > 1 ? most : plan.rowTiles;
-  if (halved == 1)
-    return false;
-  halved /= 2;
-  return true;
 }
 
 /// Whether tiles of so many end where the axes do.
@@ -409,11 +318,11 @@ bool GpuEmitter::hasWholeTiles(ArrayRef<Axis> axes, int64_t by) {
 /// A lane's share of an operand, of which it has `count` neighbours from `first` on
 /// along the axes; they are `isWhole` if all exist.
 GpuEmitter::OperandFragment
-GpuEmitter::makeFragment(const MatrixTiling &plan, Value source,
+GpuEmitter::makeFragment(const MatrixNest &plan, Value source,
                          MatrixElement element, bool isSigned,
                          ArrayRef<Axis> axes, int64_t count, Value first,
                          bool isWhole, const Env &tile) {
-  auto [width, isAlongRows] = accessOf(plan, source, axes, count);
+  auto [width, isAlongRows] = plan.accessOf(source, axes.back().dim, count);
   OperandFragment fragment{source, element, isSigned,   {},
                            count,  width,   isAlongRows};
   int64_t step = fragment.isAlongRows ? fragment.width : 1;
@@ -433,7 +342,7 @@ GpuEmitter::makeFragment(const MatrixTiling &plan, Value source,
 }
 
 /// The words of a step: those of the left rows, then those of the columns.
-SmallVector<Value> GpuEmitter::loadStep(const MatrixTiling &plan,
+SmallVector<Value> GpuEmitter::loadStep(const MatrixNest &plan,
                                         const OperandFragment &left,
                                         const OperandFragment &right, Value sum,
                                         bool isTail) {
@@ -445,7 +354,7 @@ SmallVector<Value> GpuEmitter::loadStep(const MatrixTiling &plan,
 }
 
 /// The tile's accumulators after the step that `loadStep` has loaded.
-SmallVector<Value> GpuEmitter::multiplyStep(const MatrixTiling &plan,
+SmallVector<Value> GpuEmitter::multiplyStep(const MatrixNest &plan,
                                             ArrayRef<Value> loaded,
                                             ArrayRef<Value> state) {
   const MatrixInstruction &x = plan.x;
@@ -471,7 +380,7 @@ SmallVector<Value> GpuEmitter::multiplyStep(const MatrixTiling &plan,
 }
 
 /// The sums of a tile: whole steps, then what is left.
-SmallVector<Value> GpuEmitter::sumProducts(const MatrixTiling &plan,
+SmallVector<Value> GpuEmitter::sumProducts(const MatrixNest &plan,
                                            const OperandFragment &left,
                                            const OperandFragment &right) {
   SmallVector<Value> sums, zero = plan.x.makeZero(b, loc);
@@ -539,7 +448,7 @@ SmallVector<Value> GpuEmitter::sumProducts(const MatrixTiling &plan,
 }
 
 /// The tile of that number, the columns of a row of tiles first.
-void GpuEmitter::emitMatrixTile(const MatrixTiling &plan, Value number,
+void GpuEmitter::emitMatrixTile(const MatrixNest &plan, Value number,
                                 Value rowBlocks, Value columnBlocks) {
   const MatrixForm &form = plan.form;
   const MatrixInstruction &x = plan.x;
@@ -569,7 +478,7 @@ void GpuEmitter::emitMatrixTile(const MatrixTiling &plan, Value number,
 }
 
 void GpuEmitter::emitMatrixContraction() {
-  MatrixTiling plan = chooseMatrixTiling(*nest->contraction->matrix);
+  MatrixNest plan = dealOut(*nest->contraction->matrix);
   int64_t width = plan.x.lanes, warps = threads / width;
   Value warp = divide(thread, constantIndex(width), /*remainder=*/false);
   plan.lane = divide(thread, constantIndex(width), /*remainder=*/true);

@@ -2,6 +2,7 @@
 #ifndef REDFUSE_CODEGEN_GPU_SHAREDMEMORY_GPUEMITTER_H
 #define REDFUSE_CODEGEN_GPU_SHAREDMEMORY_GPUEMITTER_H
 
+#include "redfuse/Codegen/GPU/SharedMemory/MatrixTiling.h"
 #include "redfuse/Codegen/GPU/SharedMemory/SharedWords.h"
 
 namespace redfuse {
@@ -82,7 +83,10 @@ private:
   };
 
   // Numberings ----------------------------------------------------------------
-  bool isMultiple(unsigned dim, int64_t by) const;
+  TileShape shape() const { return {dims, isSplit}; }
+  bool isMultiple(unsigned dim, int64_t by) const {
+    return shape().isMultiple(dim, by);
+  }
   Axes axesOf(llvm::ArrayRef<unsigned> ofDims) const;
   mlir::Value stepsOf(Axis axis);
   mlir::Value countOf(llvm::ArrayRef<Axis> axes);
@@ -106,38 +110,33 @@ private:
   Team chooseTeam(llvm::ArrayRef<Axis> into, llvm::ArrayRef<Axis> over) const;
 
   // Matrix instructions: GpuMatrix.cpp ------------------------------------------
-  struct MatrixTiling;
+  struct MatrixNest;
   struct OperandFragment;
   void emitMatrixContraction();
-  std::pair<int64_t, bool> accessOf(const MatrixTiling &plan,
-                                    mlir::Value source,
-                                    llvm::ArrayRef<Axis> axes, int64_t count);
-  int64_t countAccesses(const MatrixTiling &plan);
-  static bool halve(MatrixTiling &plan);
-  MatrixTiling chooseMatrixTiling(const MatrixForm &form);
+  MatrixNest dealOut(const MatrixForm &form);
   bool hasWholeTiles(llvm::ArrayRef<Axis> axes, int64_t by);
-  void emitMatrixTile(const MatrixTiling &plan, mlir::Value number,
+  void emitMatrixTile(const MatrixNest &plan, mlir::Value number,
                       mlir::Value rowBlocks, mlir::Value columnBlocks);
-  OperandFragment makeFragment(const MatrixTiling &plan, mlir::Value source,
+  OperandFragment makeFragment(const MatrixNest &plan, mlir::Value source,
                                MatrixElement element, bool isSigned,
                                llvm::ArrayRef<Axis> axes, int64_t count,
                                mlir::Value first, bool isWhole,
                                const Env &tile);
-  llvm::SmallVector<mlir::Value> sumProducts(const MatrixTiling &plan,
+  llvm::SmallVector<mlir::Value> sumProducts(const MatrixNest &plan,
                                              const OperandFragment &left,
                                              const OperandFragment &right);
-  llvm::SmallVector<mlir::Value> loadStep(const MatrixTiling &plan,
+  llvm::SmallVector<mlir::Value> loadStep(const MatrixNest &plan,
                                           const OperandFragment &left,
                                           const OperandFragment &right,
                                           mlir::Value sum, bool isTail);
   llvm::SmallVector<mlir::Value>
-  multiplyStep(const MatrixTiling &plan, llvm::ArrayRef<mlir::Value> loaded,
+  multiplyStep(const MatrixNest &plan, llvm::ArrayRef<mlir::Value> loaded,
                llvm::ArrayRef<mlir::Value> state);
   llvm::SmallVector<llvm::SmallVector<mlir::Value>>
-  loadFragment(const MatrixTiling &plan, const OperandFragment &fragment,
+  loadFragment(const MatrixNest &plan, const OperandFragment &fragment,
                mlir::Value sum, bool isTail);
-  void storeFragments(const MatrixTiling &plan, const Env &tile,
-                      mlir::Value row, mlir::Value column,
+  void storeFragments(const MatrixNest &plan, const Env &tile, mlir::Value row,
+                      mlir::Value column,
                       llvm::ArrayRef<mlir::Value> accumulators);
   mlir::Value partOf(LaneField field, mlir::Value lane);
 

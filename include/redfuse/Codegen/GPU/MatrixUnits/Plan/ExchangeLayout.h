@@ -10,6 +10,7 @@
 
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/FragmentLayout.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
 
 namespace redfuse {
 
@@ -63,9 +64,6 @@ public:
   int64_t storedBytes() const;
 
 private:
-  /// Bytes of states that have memory of their own beside the ring.
-  static constexpr int64_t kMostBesideRing = 32 << 10;
-
   int64_t rowsOfTile() const {
     return std::min(space.staticExtents[plan.m], plan.rows());
   }

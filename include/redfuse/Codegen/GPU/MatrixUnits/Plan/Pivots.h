@@ -26,7 +26,7 @@ void pullPivots(KernelOp kernel);
 /// distance from it is multiplied to be a power of 2.
 inline constexpr llvm::StringLiteral kLazyAttr = "redfuse.lazy";
 
-/// How far, in exponentials of 2, values may be above a pivot that stays.
+/// How far, in powers of 2, values may be above a pivot that stays.
 inline constexpr float kHeadroom = 8;
 
 /// After pullPivots: marks running maxima that may lag behind, because step, merge

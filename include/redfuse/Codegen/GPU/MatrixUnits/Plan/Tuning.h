@@ -119,6 +119,9 @@ inline constexpr double kBytesBetween = 11, kCyclesBetween = 1500;
 /// Bytes a cycle, and cycles, to merge what went through global memory, or to send it.
 inline constexpr double kMergeBytes = 14, kMergeCycles = 3500,
                         kSendCycles = 900;
+/// Bytes of received states that have memory of their own beside the ring; more take
+/// the ring's, after all blocks are done with theirs.
+inline constexpr int64_t kMostBesideRing = 32 << 10;
 /// The part of all multiprocessors on which clusters of eight find a place, one block
 /// on each.
 inline constexpr double kClusterPlaces = 0.75;
