@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,9 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 FOLDER = records.ROOT / "build" / "opinfo"
 # What PyTorch leaves open: which of equal elements comes first.
 _ORDERS = ("sort", "msort", "topk", "argsort")
+# Which of several places they return, with their arguments.
+_PLACES = {"mode": ("dim", "keepdim"), "median": ("dim", "keepdim"),
+           "nanmedian": ("dim", "keepdim"), "kthvalue": ("k", "dim", "keepdim")}  # fmt: skip
 
 
 def parser() -> argparse.ArgumentParser:
@@ -84,25 +88,37 @@ def first_places(op: Any, sample: Any, results: Any) -> Any:
     return tuple(x.narrow(dim, 0, kwargs["k"]) for x in ordered)
 
 
+def elements_at(name: str, sample: Any, results: Any) -> Any:
+    """Instead of the places of what an operation found, of which there may be several, the elements
+    that are there."""
+    if name not in _PLACES or not isinstance(results, tuple) or not sample.input.dim():
+        return results
+    kwargs = {**dict(zip(_PLACES[name], sample.args, strict=False)), **sample.kwargs}
+    dim, keeps = kwargs.get("dim", -1), kwargs.get("keepdim", False)
+    values, places = results
+    at = places if keeps else places.unsqueeze(dim)
+    found = sample.input.gather(dim, at)
+    return values, found if keeps else found.squeeze(dim)
+
+
 class Sorted(attempts.Program):
-    """PyTorch's results with one order of equal elements, where it is not being traced."""
+    """An operation on a sample, with one order of equal elements where PyTorch has any."""
 
     def __init__(self, op: Any, sample: Any):
         super().__init__(op.op, [sample.input, *sample.args], sample.kwargs)
-        self.op, self.sample = op, sample
+        self.op = op
 
     def forward(self, *tensors: torch.Tensor) -> Any:
         """The operation's results."""
         results = super().forward(*tensors)
-        if torch.compiler.is_exporting():
-            return results
-        sample = type("Sample", (), {})()
         leaves = list(self.leaves)
         for place, tensor in zip(self.places, tensors, strict=True):
             leaves[place] = tensor
-        from torch.utils import _pytree as pytree
-
-        (sample.input, *sample.args), sample.kwargs = pytree.tree_unflatten(leaves, self.spec)
+        (first, *args), kwargs = attempts.pytree.tree_unflatten(leaves, self.spec)
+        sample = types.SimpleNamespace(input=first, args=args, kwargs=kwargs)
+        results = elements_at(self.op.name, sample, results)
+        if torch.compiler.is_exporting():
+            return results
         return first_places(self.op, sample, results)
 
 

@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="tools/dev models", description=__doc__.split("\n")[0])
     add = made.add_argument
     add("--only", default="", metavar="NAME,...", help="these models")
+    add("--import", dest="only_import", action="store_true", help="time the importer: ms a node")
     add("--list", action="store_true", help="their names")
     add("--out", type=Path, default=FOLDER / "record.jsonl", metavar="FILE", help="the record")
     add("--restart", action="store_true", help="forget the record")
@@ -107,6 +108,47 @@ def attempt(job: dict, tell: Callable[[str], None]) -> dict:
     }  # fmt: skip
 
 
+def time_import(job: dict, tell: Callable[[str], None]) -> dict:
+    """Nodes of a model's graph, and what its import takes of a CPU: first, with PyTorch's rules to
+    be traced, and again, as equal layers and other models of the process have it."""
+    import models
+    import torch
+    from redfuse.frontends import torch as frontend
+    from redfuse.frontends.fx.program import import_program
+
+    warnings.simplefilter("ignore")
+    model, inputs = models.MODELS[job["model"]]()
+    with torch.no_grad():
+        tell("export")
+        flat = frontend._Flat(model.eval())
+        exported = torch.export.export(flat.as_module(), inputs)
+        tell("import")
+        seconds = []
+        for _ in range(2):
+            start = time.process_time()
+            import_program(exported)
+            seconds.append(time.process_time() - start)
+    return {"nodes": len(exported.graph.nodes), "first_s": seconds[0], "again_s": seconds[1]}
+
+
+def show_imports(names: list[str], given: argparse.Namespace) -> int:
+    """A table; 0 if all take under a millisecond a node once rules are traced."""
+    print("| model | nodes | first, ms a node | again, ms a node |")
+    print("|---" * 4 + "|", flush=True)
+    slow = 0
+    jobs = iter([{"model": n} for n in names])
+    for outcome in processes.run(time_import, jobs, given.jobs, given.seconds, given.memory):
+        name, row = outcome.job["model"], outcome.answer
+        if row is None:
+            print(f"| {name} | {outcome.how} at {outcome.last} |", flush=True)
+            slow += 1
+            continue
+        first, again = (1e3 * row[k] / row["nodes"] for k in ("first_s", "again_s"))
+        slow += again > 1
+        print(f"| {name} | {row['nodes']} | {first:.2f} | {again:.2f} |", flush=True)
+    return bool(slow)
+
+
 def row_of(outcome: processes.Outcome) -> dict:
     """A line of the record."""
     row = {"model": outcome.job["model"], "build": outcome.job["build"]}
@@ -155,6 +197,8 @@ def main() -> int:
     if given.list:
         print("\n".join(names))
         return 0
+    if given.only_import:
+        return show_imports(names, given)
     known = known_rows(given.out, given.restart)
     todo = list(jobs(names, known, cache.build_id()))
     print("| model | status | import, s | compile, s | kernels | error | eager's |")

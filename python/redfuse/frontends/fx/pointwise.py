@@ -415,7 +415,7 @@ def _masked_fill(c: Call, self: Tensor, mask: Tensor, value: Any) -> Tensor:
 # ---- types and numbers
 
 
-@lowers("_to_copy.default", "clone.default", "alias.default", "detach.default",
+@lowers("_to_copy.default", "clone.default", "alias.default", "detach.default", "detach_.default",
         "lift_fresh_copy.default", "contiguous.default", "to.dtype", "copy.default",
         "prims.convert_element_type.default")  # fmt: skip
 def _to(

@@ -19,6 +19,9 @@ _WRITES = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
 # argument that says whether they do.
 _STATISTICS = {"aten.batch_norm.default": 5, "aten.instance_norm.default": 5}
 
+# Writes nothing but what autograd knows.
+_UNCHANGED = ("aten.detach_.default",)
+
 
 @dataclasses.dataclass
 class Imported:
@@ -121,6 +124,8 @@ def _writes(graph: Any) -> bool:
     for node in graph.nodes:
         if node.op == "call_function" and isinstance(node.target, torch._ops.OperatorBase):
             schema = getattr(node.target, "_schema", None)
+            if str(node.target) in _UNCHANGED:
+                continue
             if schema is None or schema.is_mutable or _keeps_statistics(node):
                 return True
     return False
