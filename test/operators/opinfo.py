@@ -127,6 +127,11 @@ def work(job: dict, tell: Callable[[dict], None]) -> None:
     from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
     op = operations()[job["name"]]
+    if "empty" in op.name:
+        for row in job["trials"]:
+            words = "its elements are what memory held"
+            tell({**row, "status": judging.SKIPPED, "message": words})
+        return
     samples = samples_of(op, DTYPES[job["dtype"]])
     by_element = isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo))
     for row in job["trials"]:

@@ -8,7 +8,12 @@ from typing import Any
 import attempts
 import judging
 import pytest
+import redfuse
 import torch
+from mlir import ir
+from redfuse.frontends.fx.importer import GraphImporter
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 
 A = torch.ops.aten
 
@@ -148,3 +153,37 @@ def test_random_numbers_and_shapes_of_data_are_refused_by_name() -> None:
         row = attempts.attempt(program, program.inputs)
         assert row["status"] == judging.REFUSED
         assert words in row["message"]
+
+
+@pytest.mark.parametrize(
+    "op", ["flash_attention", "flash_attention_for_cpu", "efficient_attention"]
+)
+def test_fused_attention(op: str) -> None:
+    """Operations that only GPUs run are compared with the one of CPUs."""
+    q, k, v = (tensor(2, 3, 7, 8) + i for i in range(3))
+    more = (None, True, 0.0, True) if op == "efficient_attention" else (0.0, True)
+    mine = getattr(A, f"_scaled_dot_product_{op}").default
+    with torch.no_grad(), FakeTensorMode() as mode:
+        graph = make_fx(lambda *t: mine(*t, *more)[:2])(*(mode.from_tensor(t) for t in (q, k, v)))
+    names = [n.name for n in graph.graph.nodes if n.op == "placeholder"]
+    context = ir.Context()
+    with context, ir.Location.unknown():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            GraphImporter().build(graph.graph, names, lambda name: None)
+    exe = redfuse.compile(module, target="cpu", options={"cache": False})
+    out, sums = exe(q, k, v)
+    expected, logarithms = A._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, True)
+    torch.testing.assert_close(out, expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(sums[..., :7], logarithms, rtol=1e-5, atol=1e-5)
+
+
+def test_dropout_is_refused() -> None:
+    def program(q: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.scaled_dot_product_attention(q, q, q, dropout_p=0.5)
+
+    row = attempts.attempt(
+        attempts.Program(program, [tensor(1, 2, 5, 4)], {}), [tensor(1, 2, 5, 4)]
+    )
+    assert row["status"] == judging.REFUSED
+    assert "random" in row["message"]

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...errors import UnsupportedError
 from .composed import composes, pooling_windows
 
 
@@ -219,6 +220,8 @@ def _attention_backward(
     scale: float | None = None,
 ) -> Any:  # fmt: skip
     """The weights are made again of the scores and their logarithms' sums."""
+    if dropout_p > 0:
+        raise UnsupportedError("the gradient of attention with dropout; expected dropout_p=0")
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     q, k, v, g, o = (_wide(x) for x in (query, key, value, grad_out, out))
     scores = q @ k.transpose(-1, -2) * factor
@@ -235,3 +238,41 @@ def _attention_backward(
         (slopes @ k).to(query.dtype), (slopes.transpose(-1, -2) @ q).to(key.dtype),
         (weights.transpose(-1, -2) @ g).to(value.dtype),
     )  # fmt: skip
+
+
+@composes("_scaled_dot_product_flash_attention_backward.default")
+def _flash_attention_backward(
+    grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor,
+    cum_seq_q: Any, cum_seq_k: Any, max_q: Any, max_k: Any, dropout_p: float, is_causal: bool,
+    philox_seed: Any, philox_offset: Any, *, scale: float | None = None,
+) -> Any:  # fmt: skip
+    return _attention_backward(grad_out, query, key, value, out, logsumexp, dropout_p, is_causal,
+                               scale=scale)  # fmt: skip
+
+
+@composes("_scaled_dot_product_cudnn_attention_backward.default")
+def _cudnn_attention_backward(
+    grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor,
+    philox_seed: Any, philox_offset: Any, attn_bias: Tensor | None, cum_seq_q: Any, cum_seq_k: Any,
+    max_q: Any, max_k: Any, dropout_p: float, is_causal: bool, *, scale: float | None = None,
+) -> Any:  # fmt: skip
+    sums = logsumexp.squeeze(-1) if logsumexp.dim() > 3 else logsumexp
+    return _attention_backward(grad_out, query, key, value, out, sums, dropout_p, is_causal,
+                               attn_mask=attn_bias, scale=scale)  # fmt: skip
+
+
+@composes("_scaled_dot_product_efficient_attention_backward.default")
+def _efficient_attention_backward(
+    grad_out_: Tensor, query: Tensor, key: Tensor, value: Tensor, attn_bias: Tensor | None,
+    out: Tensor, logsumexp: Tensor, philox_seed: Any, philox_offset: Any, dropout_p: float,
+    grad_input_mask: Sequence[bool], is_causal: bool = False, *, scale: float | None = None,
+) -> Any:  # fmt: skip
+    if grad_input_mask[3]:
+        raise UnsupportedError("the gradient of a mask; expected one that needs none")
+    sums = logsumexp[..., : query.shape[-2]]
+    made = _attention_backward(grad_out_, query, key, value, out, sums, dropout_p, is_causal,
+                               attn_mask=attn_bias, scale=scale)  # fmt: skip
+    return (
+        *(g if wanted else None for g, wanted in zip(made, grad_input_mask, strict=False)),
+        None,
+    )

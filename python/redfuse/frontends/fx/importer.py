@@ -18,6 +18,7 @@ from mlir.dialects import arith, func, tensor
 
 from ...errors import UnsupportedError
 from . import (
+    attention,
     checks,
     indexing,
     norms,
@@ -38,7 +39,9 @@ from .layouts import BY_STRIDES, of_memory
 from .registry import LOWERINGS, Call
 
 # They register what they lower.
-assert indexing and norms and orders and pointwise and prims and products and reductions
+assert (
+    attention and indexing and norms and orders and pointwise and prims and products and reductions
+)
 assert scans and scattering and views and windows
 
 # Say something to PyTorch, and make nothing.

@@ -1,4 +1,4 @@
-"""Products: of matrices, convolutions, attention."""
+"""Products: of matrices, convolutions."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import math as numbers
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from mlir import ir
-from mlir.dialects import arith, math
+from mlir.dialects import arith
 
 from . import dtypes
-from .builder import Builder, Tensor, same_shape
-from .pointwise import F, computed_in, elementwise
+from .builder import Builder, Tensor
+from .pointwise import computed_in, elementwise
 from .registry import Call, lowers
 
 Scalar = Any
@@ -275,87 +274,3 @@ def _turned(b: Builder, w: Tensor) -> Tensor:
         return tensor.extract(w.value, places)
 
     return b.map([], w.shape, w.dtype, body)
-
-
-# ---- attention
-
-
-@lowers("scaled_dot_product_attention.default")
-def _attention(
-    c: Call, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Tensor:  # fmt: skip
-    """softmax(q k' scale + mask) v. Scores and weights are sums in f32; of 16-bit operands the
-    weights are rounded to their type before the second product, as PyTorch's fused kernels do."""
-    b, inner = c.b, computed_in(c.dtype)
-    factor = 1 / numbers.sqrt(query.shape[-1]) if scale is None else scale
-    lead, groups = "abcdef"[: query.rank - 2], ""
-    q = query
-    if enable_gqa and not _is_same(query.shape[-3], key.shape[-3]):
-        heads, kept = query.shape[-3], key.shape[-3]
-        q = b.reshape(query, (*query.shape[:-3], kept, heads // kept, *query.shape[-2:]))
-        groups = "g"
-    else:
-        key, value = (_with_lead(b, x, query.shape[:-2]) for x in (key, value))
-    scores = b.contract(f"{lead}{groups}ld,{lead}sd->{lead}{groups}ls", q, key, inner, inner)
-    scores = _masked(b, scores, attn_mask, is_causal, factor, inner, groups != "")
-    last = [scores.rank - 1]
-    top = b.reduce([scores], last, [(-numbers.inf, inner)], arith.maximumf)[0]
-    column = b.reshape(top, (*top.shape, 1))
-    raised = b.map([scores, column], scores.shape, inner,
-                   lambda x, m: math.exp(arith.subf(x, m)))  # fmt: skip
-    total = b.reduce([raised], last, [(0, inner)], arith.addf)[0]
-    sums = b.reshape(total, (*total.shape, 1))
-    weights = b.map([raised, sums], raised.shape, value.dtype,
-                    lambda x, s: dtypes.convert(arith.divf(x, s), inner, value.dtype))  # fmt: skip
-    made = b.contract(
-        f"{lead}{groups}ls,{lead}sd->{lead}{groups}ld", weights, value, c.dtype, inner
-    )
-    if attn_mask is not None:  # a row of which nothing is left is zero
-
-        def finish(x: Scalar, m: Scalar) -> Scalar:
-            least = dtypes.constant(-numbers.inf, inner)
-            is_empty = arith.cmpf(F.OEQ, m, least)
-            return arith.select(is_empty, dtypes.constant(0, c.dtype), x)
-
-        made = b.map([made, column], made.shape, c.dtype, finish)
-    return b.reshape(made, c.shape)
-
-
-def _with_lead(b: Builder, x: Tensor, lead: Sequence[Any]) -> Tensor:
-    """Keys or values of one head, say, for all that the queries have."""
-    shape = (*lead, *x.shape[-2:])
-    return x if same_shape(x.shape, shape) else b.map([x], shape, x.dtype, lambda v: v)
-
-
-def _is_same(a: Any, b: Any) -> bool:
-    return isinstance(a, int) and isinstance(b, int) and a == b
-
-
-def _masked(
-    b: Builder, scores: Tensor, mask: Tensor | None, is_causal: bool, factor: float, inner: Any,
-    is_grouped: bool,
-) -> Tensor:  # fmt: skip
-    """Scores as they are weighed."""
-    inputs = [scores]
-    if mask is not None:
-        if is_grouped and mask.rank > 2:
-            heads = mask.shape[-3]
-            split = (1, 1) if heads == 1 else (scores.shape[-4], scores.shape[-3])
-            mask = b.reshape(mask, (*mask.shape[:-3], *split, *mask.shape[-2:]))
-        inputs.append(mask)
-
-    def body(x: Scalar, *given: Scalar) -> Scalar:
-        x = arith.mulf(x, dtypes.constant(factor, inner))
-        least = dtypes.constant(-numbers.inf, inner)
-        if given and mask is not None and mask.dtype == torch.bool:
-            x = arith.select(given[0], x, least)
-        elif given and mask is not None:
-            x = arith.addf(x, dtypes.convert(given[0], mask.dtype, inner))
-        if is_causal:
-            row, column = Builder.position(scores.rank - 2), Builder.position(scores.rank - 1)
-            x = arith.select(arith.cmpi(arith.CmpIPredicate.sle, column, row), x, least)
-        return x
-
-    return b.map(inputs, scores.shape, inner, body)
