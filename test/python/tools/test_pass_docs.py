@@ -17,6 +17,7 @@ FRAGMENTS = {
     "redfuse-check-accesses",
     "redfuse-lazy-pivots",
     "redfuse-plan-matrices",
+    "redfuse-plan-products",
     "redfuse-split",
 }
 
