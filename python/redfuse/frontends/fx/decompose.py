@@ -78,7 +78,7 @@ class Decomposer:
         graph = known.get(key)
         if graph is None:
             mode = detect_fake_mode([values[i] for i in places] or [node.meta.get("val")])
-            graph = _trace(rules, values, places, spec, mode)
+            graph = _trace(node.target, rules, values, places, spec, mode)
             if known is self._kept and len(known) >= _MOST_KEPT:
                 known.clear()
             known[key] = graph
@@ -119,18 +119,27 @@ def _is_open(value: Any) -> bool:
     return isinstance(value, _SYMBOLIC)
 
 
-def _trace(rules: list[Rule], values: list[Any], places: list[int], spec: Any, mode: Any) -> Any:
-    """The graph of the first rule that can be traced."""
-    words = ""
+def _trace(
+    op: Any, rules: list[Rule], values: list[Any], places: list[int], spec: Any, mode: Any
+) -> Any:
+    """The graph of the first rule that can be traced; of one that calls the operation itself only
+    if there is no other."""
+    words, circular = "", None
     for rule in rules:
         try:
-            return _traced(rule, values, places, spec, mode)
+            graph = _traced(rule, values, places, spec, mode)
         except UnsupportedError:
             raise
         except Exception as error:  # rules raise what they like
             lines = str(error).strip().splitlines() or [type(error).__name__]
             words = words or lines[0]
-    raise UnsupportedError(f"cannot be taken apart: {words}")
+            continue
+        if all(n.target is not op for n in graph.graph.nodes):
+            return graph
+        circular = circular or graph
+    if circular is None:
+        raise UnsupportedError(f"cannot be taken apart: {words}")
+    return circular
 
 
 def _traced(rule: Rule, values: list[Any], places: list[int], spec: Any, mode: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from mlir import ir
 from mlir.dialects import arith, func, tensor
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from ...errors import UnsupportedError
 from . import (
@@ -174,6 +175,10 @@ class GraphImporter:
 
     def constant(self, held: Any) -> Tensor:
         """A tensor's data in the program."""
+        with unset_fake_temporarily():  # a compiler is called while PyTorch traces
+            return self._constant(held)
+
+    def _constant(self, held: Any) -> Tensor:
         held = held.detach().cpu().contiguous()
         shape, dtype = tuple(held.shape), held.dtype
         kind = self.builder.type_of(shape, dtype)
