@@ -162,7 +162,7 @@ def test_largest_of_products(name: str, tmp_path: Path) -> None:
     path.write_text(programs.moe_routing(rows, length, columns, kept, "bf16"))
     exe = compiled(path, "sm_90a", hints, "auto")
     assert "wgmma.mma_async" in exe.asm
-    assert f".reqnctapercluster {hints['split']}," in exe.asm + ".reqnctapercluster 1,"
+    assert f".reqnctapercluster {hints['splits']}," in exe.asm + ".reqnctapercluster 1,"
     rng = np.random.default_rng(3)
     half = numpy_dtype("bf16")
     x = rng.integers(-1, 2, (rows, length)).astype(half)
@@ -205,7 +205,7 @@ def clamped_logsumexp(rows: int, length: int, columns: int) -> str:
 
 
 @pytest.mark.parametrize(("rows", "length", "columns"), [(70, 128, 1024), (128, 320, 2000)])
-def test_segments_of_what_is_computed_in_16_bits(
+def test_splits_of_what_is_computed_in_16_bits(
     rows: int, length: int, columns: int, tmp_path: Path
 ) -> None:
     """Products that are exact, so that every rounding is the program's own."""
@@ -213,7 +213,7 @@ def test_segments_of_what_is_computed_in_16_bits(
         clamped_logsumexp(rows, length, columns), target="cuda:sm_90a", options={"cache": False}
     )
     assert "wgmma.mma_async" in exe.asm
-    assert "splits = 1," not in exe.ir["plan"]
+    assert " splits = 1," not in exe.ir["plan"]
     rng = np.random.default_rng(rows)
     half = numpy_dtype("bf16")
     x = rng.integers(-1, 2, (rows, length)).astype(half)
