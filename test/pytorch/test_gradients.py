@@ -108,8 +108,10 @@ def test_replicated_edges() -> None:
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_attention(causal: bool) -> None:
-    q, k, v, g = (tensor(2, 3, 7, 8) + i for i in range(4))
+@pytest.mark.parametrize("heads", [4, 2])
+def test_attention(causal: bool, heads: int) -> None:
+    q, k, v, g = (tensor(2, h, 7, 8) + i for i, h in enumerate((4, heads, heads, 4)))
+    check(lambda *t: A._scaled_dot_product_flash_attention_for_cpu(*t, 0.0, causal), q, k, v)
     out, sums = A._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal)
     check(
         lambda *t: A._scaled_dot_product_flash_attention_for_cpu_backward(*t, 0.0, causal),

@@ -42,7 +42,9 @@ def _fused_attention(
     themselves is zero."""
     mask = attn_bias if attn_mask is None else attn_mask
     call = Call(c.b, c.value[0])
-    made, top, total = _weighed(call, query, key, value, mask, dropout_p, is_causal, scale, False)
+    grouped = not _is_same(query.shape[-3], key.shape[-3])
+    made, top, total = _weighed(call, query, key, value, mask, dropout_p, is_causal, scale, grouped)
+    top, total = (c.b.reshape(t, query.shape[:-1]) for t in (top, total))
     sums = c.b.map([top, total], top.shape, top.dtype,
                    lambda m, s: arith.addf(m, math.log(s)))  # fmt: skip
     meta = c.value[1]

@@ -224,6 +224,9 @@ def _attention_backward(
         raise UnsupportedError("the gradient of attention with dropout; expected dropout_p=0")
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     q, k, v, g, o = (_wide(x) for x in (query, key, value, grad_out, out))
+    groups = query.shape[1] // key.shape[1]  # of heads that have one head's keys
+    if groups > 1:
+        k, v = (x.repeat_interleave(groups, 1) for x in (k, v))
     scores = q @ k.transpose(-1, -2) * factor
     if attn_mask is not None:
         scores = scores + attn_mask
@@ -234,10 +237,10 @@ def _attention_backward(
     weights = torch.exp(scores - logsumexp.unsqueeze(-1))
     along = (g * o).sum(-1, keepdim=True)
     slopes = weights * (g @ v.transpose(-1, -2) - along) * factor
-    return (
-        (slopes @ k).to(query.dtype), (slopes.transpose(-1, -2) @ q).to(key.dtype),
-        (weights.transpose(-1, -2) @ g).to(value.dtype),
-    )  # fmt: skip
+    of_k, of_v = slopes.transpose(-1, -2) @ q, weights.transpose(-1, -2) @ g
+    if groups > 1:
+        of_k, of_v = (x.unflatten(1, (-1, groups)).sum(2) for x in (of_k, of_v))
+    return (slopes @ k).to(query.dtype), of_k.to(key.dtype), of_v.to(value.dtype)
 
 
 @composes("_scaled_dot_product_flash_attention_backward.default")

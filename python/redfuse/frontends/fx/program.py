@@ -10,7 +10,7 @@ import torch
 from mlir import ir
 from torch.export.graph_signature import ConstantArgument, OutputKind
 
-from ...errors import UnsupportedError
+from ...errors import CompileError, UnsupportedError
 from ..interface import TENSOR
 from .importer import GraphImporter
 
@@ -108,7 +108,14 @@ def import_program(
             GraphImporter(precision=precision).build(
                 program.graph, arguments, held.get, results, program.range_constraints
             )
-        module.operation.verify()
+        try:
+            module.operation.verify()
+        except ir.MLIRError as error:
+            words = str(error).strip().splitlines()
+            raise CompileError(
+                f"the importer made a program that is not valid: {(words[1:] or words)[0]}; this "
+                "is a fault of redfuse, not of the program"
+            ) from error
     return Imported(
         module, [names[n] for n in bound], [targets.index(s.target) for s in written],
         [_type(nodes[n]) for n in arguments], [_type(n) for n in returned], outputs,
