@@ -29,6 +29,9 @@ from . import bundle, files
 
 SUFFIX = ".rfb"
 SPELLING = ".key"
+# Of kernels that graphs of PyTorch call: what to compile them from, and a number of the folder.
+SOURCE = ".mlirbc"
+FOLDER_ID = "dynamo.id"
 MAX_BYTES = 2 << 30  # the oldest entries go when the folder grows over this
 _warned: set[str] = set()
 _build: str | None = None
@@ -231,6 +234,7 @@ def clear() -> int:
         removed += 1
     _remove_left_overs()
     _remove_spellings()
+    _remove_sources()
     return removed
 
 
@@ -247,6 +251,13 @@ def _remove_left_overs() -> None:
                 os.unlink(path)
         except OSError:
             continue
+
+
+def _remove_sources() -> None:
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder()):
+            if name.endswith(SOURCE) or name == FOLDER_ID:
+                _remove(os.path.join(folder(), name))
 
 
 def _remove_spellings() -> None:

@@ -8,7 +8,9 @@ process, without importing anything.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
+import json
 import os
 import secrets
 import threading
@@ -30,7 +32,6 @@ Fake = Callable[[Sequence[Any]], list[Any]]
 _runs: dict[str, Run] = {}
 _fakes: dict[str, Fake] = {}
 _lock = threading.Lock()
-_SOURCE = ".mlirbc"
 
 _library = torch.library.Library("redfuse", "FRAGMENT")
 _library.define(
@@ -68,7 +69,7 @@ def name_of(text: str, options: Options, target: str) -> str:
 
 def folder_id() -> str:
     """A number of the folder of the cache: another where it was emptied."""
-    path = os.path.join(cache.folder(), "dynamo.id")
+    path = os.path.join(cache.folder(), cache.FOLDER_ID)
     with contextlib.suppress(OSError, CacheError):
         return files.read_own(path, 64).decode()
     number = secrets.token_hex(8)
@@ -146,8 +147,9 @@ def _compile(name: str, source: bytes, options: Options, target: str) -> None:
         key = cache.key(compiler.canonical(program, options), options, executable.target)
         cache.refer(name, key)
         with contextlib.suppress(OSError, CacheError):
-            path = os.path.join(cache.folder(), name + _SOURCE)
-            files.replace(path, target.encode() + b"\n" + source)
+            head = json.dumps({"target": target, "options": dataclasses.asdict(options)})
+            path = os.path.join(cache.folder(), name + cache.SOURCE)
+            files.replace(path, head.encode() + b"\n" + source)
     _load(name, executable, options)
 
 
@@ -175,10 +177,11 @@ def _found_again(name: str) -> Run:
         if is_ready(name):
             return _runs[name]
         try:
-            data = files.read_own(os.path.join(cache.folder(), name + _SOURCE), cache.MAX_BYTES)
-            target, _, source = data.partition(b"\n")
-            _compile(name, source, Options(), target.decode())
-        except (OSError, Error) as error:
+            path = os.path.join(cache.folder(), name + cache.SOURCE)
+            head, _, source = files.read_own(path, cache.MAX_BYTES).partition(b"\n")
+            given = json.loads(head)
+            _compile(name, source, Options.of(given["options"]), given["target"])
+        except (OSError, ValueError, KeyError, Error) as error:
             raise ExecutionError(
                 f"the kernel {name} of a graph that Inductor kept is not in {cache.folder()} any "
                 "more; clear Inductor's cache (torch._inductor.utils.clear_caches, or the folder "
