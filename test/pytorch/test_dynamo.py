@@ -242,6 +242,26 @@ def test_inputs_that_repeat_or_have_gaps() -> None:
         close(compiled(spread)(x, y), spread, x, y)
 
 
+def test_what_is_made_of_numbers_alone_is_left() -> None:
+    def numbers(x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(torch.arange(7.0).expand(3, 7) * 2, -1) @ x
+
+    x = torch.randn(7, 5)
+    with torch.no_grad():
+        assert torch.allclose(compiled(numbers)(x), numbers(x))
+
+
+def test_a_pass_of_the_users_own_runs_first() -> None:
+    seen = []
+    with torch._inductor.config.patch(
+        post_grad_custom_pre_pass=lambda graph: seen.append(len(graph.nodes))
+    ):
+        x, w, b = torch.randn(9, 31), torch.randn(31), torch.randn(31)
+        with torch.no_grad(), report.collected() as records:
+            close(compiled(norm, BY_INDUCTOR)(x, w, b), norm, x, w, b)
+    assert len(seen) == 1 and claimed(records) == ["rows"]
+
+
 def test_writes_into_arguments_happen() -> None:
     def step(x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
         y = torch.softmax(x, -1)

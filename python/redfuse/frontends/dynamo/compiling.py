@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from torch._inductor import config
@@ -24,23 +24,23 @@ from .settings import Settings
 class ClaimPass(CustomGraphPass):
     """Puts calls of kernels into a graph."""
 
-    def __init__(self, settings: Settings, before: Callable[[Any], None] | None = None):
-        """before: the pass that the user had in this place."""
-        self.settings, self.before = settings, before
+    def __init__(self, settings: Settings, before: Any = None):
+        """before: the pass that the user had in this place, or a list of them."""
+        self.settings = settings
+        self.before = list(before) if isinstance(before, (list, tuple)) else [before]
+        self.before = [one for one in self.before if one is not None]
 
     def __call__(self, graph: Any) -> None:
-        if self.before is not None:
-            self.before(graph)
+        for one in self.before:
+            one(graph)
         claim(graph, self.settings)
 
     def uuid(self) -> Any:
         """Of all that decides what it does: Inductor keeps graphs by it. The folder's number is in
         it, as such a graph needs the kernels that are kept there."""
-        before = None
-        if self.before is not None:
-            before = getattr(self.before, "uuid", lambda: None)()
-            if before is None:
-                return None
+        before = [getattr(one, "uuid", lambda: None)() for one in self.before]
+        if None in before:
+            return None
         if not self.settings.kernels.cache:
             return None
         return f"redfuse {cache.build_id()} {kernels.folder_id()} {self.settings.key()} {before}"

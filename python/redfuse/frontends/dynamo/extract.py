@@ -117,6 +117,8 @@ def extract(members: set[Any], order: dict[Any, int], is_copied: bool = False) -
         results.append(_permuted(graph, made[node], None if is_copied else border.order))
     if not results:
         raise UnsupportedError("nothing of it is used")
+    if not inputs:  # PyTorch finds the device of a call by its tensors
+        raise UnsupportedError("it is made of numbers alone")
     graph.output(tuple(results))
     device = results[0].meta["val"].device
     return Part(graph, _text(graph), inputs, outputs, device)
