@@ -285,7 +285,7 @@ def test_split_folds_are_run() -> None:
     report = redfuse.verify(CORPUS / "softmax.mlir", seconds=60)
     ran = next(c for c in report if c.what == "results on data: both infinities")
     assert ran.status == "passed", report
-    for way in ("resident", "stream", "split", "tiles of 7, 5 parts"):
+    for way in ("resident", "stream", "split", "tiles of 7, 5 splits"):
         assert way in ran.detail
 
 
