@@ -71,8 +71,9 @@ def gpt2() -> Made:
     return hf.GPT2Model(hf.GPT2Config(use_cache=False)), (_ids(size(8, 1), size(1024, 256)),)
 
 
-def _llama_layer() -> Any:
-    """A layer as Llama-3-8B has it: 32 heads of 128, 8 of them of keys."""
+def _llama_layer(batch: int = 0, room: int = 0) -> Any:
+    """A layer as Llama-3-8B has it: 32 heads of 128, 8 of them of keys; with a cache, if there is
+    room for one, which it writes."""
     import torch
     from torch import nn
     from torch.nn import functional
@@ -85,6 +86,8 @@ def _llama_layer() -> Any:
             self.gate, self.up = (nn.Linear(4096, 14336, bias=False) for _ in range(2))
             self.down = nn.Linear(14336, 4096, bias=False)
             self.before, self.after = (nn.Parameter(torch.ones(4096)) for _ in range(2))
+            self.register_buffer("keys", torch.randn(batch, 8, room, 128))
+            self.register_buffer("values", torch.randn(batch, 8, room, 128))
 
         @staticmethod
         def norm(x: Any, weight: Any) -> Any:
@@ -96,19 +99,19 @@ def _llama_layer() -> Any:
             a, b = x.chunk(2, -1)
             return x * cos + torch.cat([-b, a], -1) * sin
 
-        def forward(self, x: Any, cos: Any, sin: Any, keys: Any = None, values: Any = None,
-                    place: Any = None) -> Any:  # fmt: skip
+        def forward(self, x: Any, cos: Any, sin: Any, place: Any = None) -> Any:
             b, s, _ = x.shape
             y = self.norm(x, self.before)
             q = self.turn(self.q(y).view(b, s, 32, 128).transpose(1, 2), cos, sin)
             k = self.turn(self.k(y).view(b, s, 8, 128).transpose(1, 2), cos, sin)
             v = self.v(y).view(b, s, 8, 128).transpose(1, 2)
-            if keys is None:
+            if place is None:
                 z = functional.scaled_dot_product_attention(
                     q, k, v, is_causal=True, enable_gqa=True
                 )
             else:
-                k, v = keys.index_copy(2, place, k), values.index_copy(2, place, v)
+                k = self.keys.index_copy_(2, place, k)
+                v = self.values.index_copy_(2, place, v)
                 seen = torch.arange(k.shape[2], device=x.device) <= place
                 z = functional.scaled_dot_product_attention(
                     q, k, v, attn_mask=seen[None, None, None], enable_gqa=True
@@ -137,10 +140,9 @@ def llama_decode() -> Made:
 
     angles = torch.rand(1, 128)
     batch, room = size(8, 1), size(8192, 1024)
-    cache = [torch.randn(batch, 8, room, 128) for _ in range(2)]
     x = torch.randn(batch, 1, 4096)
     place = torch.tensor([room - 192])
-    return _llama_layer(), (x, angles.cos(), angles.sin(), *cache, place)
+    return _llama_layer(batch, room), (x, angles.cos(), angles.sin(), place)
 
 
 @model
