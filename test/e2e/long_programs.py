@@ -206,9 +206,43 @@ def loops(n: int) -> str:
     return c.text(x)
 
 
+def branches(n: int) -> str:
+    """Maps of what was there, or of the beginning: three operations a branch."""
+    c, x = Chain(), "%x"
+    c.lines += ["%c0 = arith.constant 0 : index"]
+    for _ in range(max(1, n // 3)):
+        first = c.emit(f"tensor.extract {x}[%c0, %c0] : {c.kind}")
+        positive = c.emit(f"arith.cmpf ogt, {first}, %zero : f32")
+        x = c.emit(
+            f"scf.if {positive} -> ({c.kind}) {{\n"
+            f"    %u = linalg.negf ins({x} : {c.kind}) outs(%e : {c.kind}) -> {c.kind}\n"
+            f"    scf.yield %u : {c.kind}\n  }} else {{\n"
+            f"    scf.yield {x} : {c.kind}\n  }}"
+        )
+    return c.text(x)
+
+
+def inserts(n: int) -> str:
+    """Rows that are taken, mapped and put back elsewhere: three operations a row."""
+    c, x = Chain(), "%x"
+    row = f"tensor<{COLUMNS}xf32>"
+    for i in range(max(1, n // 3)):
+        taken, put = 5 * i % ROWS, 3 * i % ROWS
+        part = c.emit(
+            f"tensor.extract_slice {x}[{taken}, 0] [1, {COLUMNS}] [1, 1] : {c.kind} to {row}"
+        )
+        mapped = c.emit(f"linalg.tanh ins({part} : {row}) outs({part} : {row}) -> {row}")
+        x = c.emit(
+            f"tensor.insert_slice {mapped} into {x}[{put}, 0] [1, {COLUMNS}] [1, 1] "
+            f": {row} into {c.kind}"
+        )
+    return c.text(x)
+
+
 KINDS: dict[str, Callable[[int], str]] = {
     made.__name__: made
     for made in (
         maps, doubled, diamonds, softmaxes, alternating, norms, sums, products, attention, loops,
+        branches, inserts,
     )
 }  # fmt: skip

@@ -200,6 +200,7 @@ void redfuse::buildBufferizePipeline(OpPassManager &pm) {
   pm.addPass(createDestinations());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createCutCarried());
   pm.addPass(createBufferizeHost());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -52,6 +52,46 @@ def Destinations : Pass<"redfuse-destinations", "mlir::ModuleOp"> {
                            "mlir::tensor::TensorDialect", "redfuse::RedfuseDialect"];
 }
 
+def CutCarried : Pass<"redfuse-cut-carried", "mlir::func::FuncOp"> {
+  let summary = "Copy a tensor that so many ops in a row write into";
+  let description = [{
+    Upstream's bufferization compares all reads with all writes of one buffer, also
+    of a buffer that hundreds of loops and branches hand on to each other. So a tensor
+    is copied when `limit` ops have written into it, one after another, of which loops and
+    branches count four times; and a `tensor.empty` has at most `limit` uses.
+
+    ```mlir
+    func.func @f(%x: tensor<4xf32>, %n: index, %i: index, %v: f32) -> tensor<4xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %y = scf.for %k = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
+        %b = tensor.insert %v into %a[%i] : tensor<4xf32>
+        scf.yield %b : tensor<4xf32>
+      }
+      return %y : tensor<4xf32>
+    }
+    ```
+
+    becomes, with `-redfuse-cut-carried=limit=4`,
+
+    ```mlir
+    func.func @f(%x: tensor<4xf32>, %n: index, %i: index, %v: f32) -> tensor<4xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %y = scf.for %k = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
+        %b = tensor.insert %v into %a[%i] : tensor<4xf32>
+        scf.yield %b : tensor<4xf32>
+      }
+      %z = bufferization.alloc_tensor() copy(%y) : tensor<4xf32>
+      return %z : tensor<4xf32>
+    }
+    ```
+  }];
+  let options = [Option<"limit", "limit", "int64_t", /*default=*/"128",
+                        "ops in a row that may write into one buffer">];
+  let dependentDialects = ["mlir::bufferization::BufferizationDialect"];
+}
+
 def BufferizeHost : Pass<"redfuse-bufferize-host", "mlir::ModuleOp"> {
   let summary = "Turn the tensors of host functions into buffers";
   let description = [{
