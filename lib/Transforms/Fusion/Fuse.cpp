@@ -483,8 +483,10 @@ bool Planner::duplicateCheapMaps(RewriterBase &rewriter) {
 }
 
 /// What stands between a cascade and what it needs of another one, where that is
-/// no cascade itself.
+/// no cascade itself: the nearest, as behind hundreds of ops that hand on a tensor
+/// there are hundreds of cascades.
 void Planner::reportBetween(CascadeOp consumer) {
+  constexpr unsigned kVisited = 64, kReported = 4;
   llvm::SmallPtrSet<Operation *, 8> seen;
   SmallVector<std::pair<Operation *, Operation *>>
       list; // op, first of its kind
@@ -497,8 +499,10 @@ void Planner::reportBetween(CascadeOp consumer) {
     }
   };
   addOperands(consumer, nullptr);
-  while (!list.empty()) {
-    auto [op, first] = list.pop_back_val();
+  unsigned reported = 0;
+  for (unsigned i = 0; i < list.size() && i < kVisited && reported < kReported;
+       ++i) {
+    auto [op, first] = list[i];
     if (!isa<CascadeOp>(op)) {
       // Destinations have no values.
       if (!isa<tensor::EmptyOp>(op))
@@ -507,6 +511,7 @@ void Planner::reportBetween(CascadeOp consumer) {
     }
     if (op == first)
       continue; // An edge between two cascades has a reason of its own.
+    ++reported;
     addRefusal(consumer, "not raised",
                "'" + first->getName().getStringRef().str() + "' at " +
                    describeLocation(first->getLoc()) +
