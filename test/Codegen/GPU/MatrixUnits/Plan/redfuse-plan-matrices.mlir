@@ -351,3 +351,34 @@ redfuse.kernel @wide_0 attributes {num_inputs = 2 : i64,
   } -> tensor<256x64xf32>
   redfuse.yield %res : tensor<256x64xf32>
 }
+
+// -----
+
+// What a kernel asserts must be told, which matrix units' kernels do not.
+
+// CHECK-LABEL: func.func @asserted
+// CHECK: redfuse.no_matrices = "it asserts something"
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func @asserted(%a: memref<300x4096xf16>, %b: memref<4096x64xf16>, %out: memref<300x64xf32>) {
+  redfuse.launch @asserted_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
+  return
+}
+redfuse.kernel @asserted_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1], tiles = [32, 64, 0]>} {
+^bb0(%a: tensor<300x4096xf16>, %b: tensor<4096x64xf16>, %init: tensor<300x64xf32>):
+  %0 = redfuse.cascade {indexing_maps = [#a, #b, #c]}
+       ins(%a, %b : tensor<300x4096xf16>, tensor<4096x64xf16>) outs(%init : tensor<300x64xf32>) {
+  ^bb0(%x: f16, %y: f16):
+    %zero = arith.constant 0.0 : f32
+    %u = arith.extf %x : f16 to f32
+    %w = arith.extf %y : f16 to f32
+    %uw = arith.mulf %u, %w : f32
+    %s = redfuse.reduce add %uw over [2] into [0, 1] : f32
+    %p = arith.cmpf oge, %s, %zero : f32
+    cf.assert %p, "a sum is negative"
+    redfuse.yield %s : f32
+  } -> tensor<300x64xf32>
+  redfuse.yield %0 : tensor<300x64xf32>
+}
