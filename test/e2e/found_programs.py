@@ -98,6 +98,12 @@ def _pad_of_known() -> list[Case]:
     return [*right, Case((x, normal(3, 3), 0), FAILS), Case((x, normal(3, 1), -1), FAILS)]
 
 
+def _pack_more() -> list[Case]:
+    packed = np.full((34, 3), 2.5, np.float32)
+    packed.reshape(-1)[:4] = x = normal(4)
+    return [Case((x, 2.5), (packed,))]
+
+
 def _insert() -> list[Case]:
     x = normal(40)
     right = [Case((x, n), (np.where(np.arange(40) < n, np.float32(1), x),)) for n in (-3, 0, 7, 40)]
@@ -179,6 +185,7 @@ FOUND = {
     "insert_oob": Found(_insert),
     "ln16": Found(_rows),
     "pack_oob": Found(_pack),
+    "pack_more": Found(_pack_more),
     "pad_of_known": Found(_pad_of_known),
     "product_lse_bf16": Found(
         _product, smaller=(("1024", "40"), ("4096", "72"), ("2048", "56"))

@@ -28,11 +28,48 @@ static RankedTensorType knownTypeOf(Value tensor) {
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-/// Only what has known extents is folded, and upstream lowers nothing else here.
+/// The source is padded to whole tiles, as many as the destination has: with more
+/// of them than the source fills, a pack with a padding is no pack any more once its
+/// extents are known.
+static void padSource(IRRewriter &rewriter, linalg::PackOp op) {
+  Location loc = op.getLoc();
+  RankedTensorType type = op.getSourceType(), packed = op.getDestType();
+  SmallVector<OpFoldResult> low(type.getRank(), rewriter.getIndexAttr(0));
+  SmallVector<OpFoldResult> high = low, tiles = op.getMixedTiles();
+  SmallVector<int64_t> shape(type.getShape());
+  SmallVector<int64_t> place = llvm::to_vector(
+      llvm::seq<int64_t>(0, type.getRank())); // of a dim among the outer ones
+  for (auto [to, from] : llvm::enumerate(op.getOuterDimsPerm()))
+    place[from] = to;
+  for (auto [d, mixed] : llvm::zip_equal(op.getInnerDimsPos(), tiles)) {
+    auto count =
+        rewriter.createOrFold<tensor::DimOp>(loc, op.getDest(), place[d]);
+    auto length = rewriter.createOrFold<tensor::DimOp>(loc, op.getSource(), d);
+    Value tile = getValueOrCreateConstantIndexOp(rewriter, loc, mixed);
+    Value whole = rewriter.createOrFold<arith::MulIOp>(loc, count, tile);
+    high[d] = getAsOpFoldResult(
+        rewriter.createOrFold<arith::SubIOp>(loc, whole, length));
+    std::optional<int64_t> known = getConstantIntValue(mixed);
+    shape[d] = known && !packed.isDynamicDim(place[d])
+                   ? packed.getDimSize(place[d]) * *known
+                   : ShapedType::kDynamic;
+  }
+  auto padded = tensor::PadOp::create(
+      rewriter, loc, RankedTensorType::get(shape, type.getElementType()),
+      op.getSource(), low, high, op.getPaddingValue());
+  rewriter.replaceOpWithNewOp<linalg::PackOp>(
+      op, padded, op.getDest(), op.getInnerDimsPos(), tiles,
+      /*paddingValue=*/std::nullopt, op.getOuterDimsPerm());
+}
+
+/// Upstream's folding of a constant with known extents drops the padding, so such a
+/// pack is lowered here.
 static LogicalResult lowerPadded(IRRewriter &rewriter, linalg::PackOp op) {
   RankedTensorType type = knownTypeOf(op.getDest());
-  if (!type || !op.getSourceType().hasStaticShape())
+  if (!type || !op.getSourceType().hasStaticShape()) {
+    padSource(rewriter, op);
     return success();
+  }
   Location loc = op.getLoc();
   Value dest = op.getDest();
   if (type != dest.getType())

@@ -30,3 +30,20 @@ func.func @padded(%p: index) -> tensor<1x3xindex> {
       : tensor<2xindex> -> tensor<1x3xindex>
   return %0 : tensor<1x3xindex>
 }
+
+// The canonicalizer will find that the source has 4 rows, of which 34 tiles of 3 are
+// more than a pack may have.
+// CHECK-LABEL: func @more_tiles
+// CHECK: %[[P:.*]] = tensor.pad
+// CHECK: linalg.pack %[[P]] inner_dims_pos = [0] inner_tiles = [3]
+// FOLDED-LABEL: func @more_tiles
+// FOLDED: tensor.pad %{{.*}} low[0] high[98]
+// FOLDED: linalg.pack %{{.*}} : tensor<102xf32> -> tensor<34x3xf32>
+func.func @more_tiles(%four: tensor<4xf32>, %v: f32) -> tensor<?x3xf32> {
+  %count = arith.constant 34 : index
+  %x = tensor.cast %four : tensor<4xf32> to tensor<?xf32>
+  %e = tensor.empty(%count) : tensor<?x3xf32>
+  %0 = linalg.pack %x padding_value(%v : f32) inner_dims_pos = [0] inner_tiles = [3] into %e
+      : tensor<?xf32> -> tensor<?x3xf32>
+  return %0 : tensor<?x3xf32>
+}
