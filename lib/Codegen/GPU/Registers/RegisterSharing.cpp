@@ -284,9 +284,10 @@ bool RegisterPlanner::chooseStepsAhead() {
        capacity[main] < kStepsAhead * layout.dims[main].getSpan() ||
        countTiles() > double(blocks) * getTargetOf(kernel).getUnits()))
     return false;
-  layout.leastBlocksPerUnit = std::max<int64_t>(1, blocks);
-  if (hints.blocks)
-    layout.leastBlocksPerUnit = *hints.blocks;
+  // Narrow elements leave registers for more threads than there are.
+  int64_t most = kThreadsOfUnit / layout.getThreadsOfBlock();
+  layout.leastBlocksPerUnit =
+      std::clamp<int64_t>(hints.blocks.value_or(blocks), 1, most);
   for (const TensorAccess &access : accesses)
     if (access.isInput && access.dims.anyCommon(streamed) &&
         !isSharedByBlocks(access) && access.contiguous)
