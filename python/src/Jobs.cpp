@@ -66,20 +66,26 @@ static void reap() {
     }
 }
 
+/// Jobs that threads other than Python's main thread do themselves.
+static std::atomic<int> elsewhere{0};
+
 /// At the end of the process: a thread that still runs would lose the libraries'
 /// static objects under its feet.
 static void leaveQuickly(int status, void *) {
+  bool areRunning = elsewhere > 0;
   for (const Running &running : leftAlone())
-    if (!running.waitFor(std::chrono::milliseconds(0))) {
-      fflush(nullptr);
-      _exit(status);
-    }
+    areRunning |= !running.waitFor(std::chrono::milliseconds(0));
+  if (!areRunning)
+    return;
+  fflush(nullptr);
+  _exit(status);
 }
 
-static void leaveAlone(const Running &running) {
-  static bool once = !on_exit(&leaveQuickly, nullptr);
-  (void)once;
-  leftAlone().push_back(running);
+void redfuse_ext::watchTheEnd() {
+  // What is asked for last is done first, before static objects go that were made
+  // meanwhile: so it is asked for when Python begins to end.
+  py::module_::import("atexit").attr("register")(
+      py::cpp_function([] { on_exit(&leaveQuickly, nullptr); }));
 }
 
 static void *startJob(void *argument) {
@@ -130,7 +136,9 @@ void redfuse_ext::runJob(std::shared_ptr<Job> job, bool owns) {
     ended = waitForSignals(running);
   } else {
     Unlocked unlocked;
+    ++elsewhere;
     job->run();
+    --elsewhere;
   }
   if (ended) {
     if (threaded)
@@ -152,7 +160,7 @@ void redfuse_ext::runJob(std::shared_ptr<Job> job, bool owns) {
   if (ended)
     running.join();
   else
-    leaveAlone(running);
+    leftAlone().push_back(running);
   throw error;
 }
 

@@ -33,6 +33,10 @@ public:
 /// in a thread of its own, unless somebody else `owns` the module: then this waits.
 void runJob(std::shared_ptr<Job> job, bool owns);
 
+/// Once, when the module is loaded: the end of the process waits for no job, and
+/// takes nothing away from those that run.
+void watchTheEnd();
+
 /// Whether this thread is the one in which Python handles signals.
 bool handlesSignals();
 

@@ -1,6 +1,7 @@
 //===- ext.cpp - the Python module: a thin face of the C API
 //---------------===//
 #include "Ext.h"
+#include "Jobs.h"
 
 #include "mlir-c/Bindings/Python/Interop.h"
 
@@ -95,4 +96,5 @@ PYBIND11_MODULE(_ext, m) {
       "address, or an empty text.");
   definePrograms(m);
   defineNative(m);
+  redfuse_ext::watchTheEnd();
 }
