@@ -32,10 +32,13 @@ class HostFailure(NamedTuple):
 
 
 class HostTrial:
-    """A program and its calls. ``tried`` counts what became of them."""
+    """A program and its calls. ``tried`` counts what became of them. For a ``target`` that is not the
+    cpu there are no calls: compiling must not end the process."""
 
-    def __init__(self, program: Program, arguments: list[Any], seed: int, opt_level: int) -> None:
-        self.program, self.opt_level = program, opt_level
+    def __init__(
+        self, program: Program, arguments: list[Any], seed: int, opt_level: int, target: str = "cpu"
+    ) -> None:
+        self.program, self.opt_level, self.target = program, opt_level, target
         self.tried: Counter[str] = Counter()
         rng = np.random.default_rng(seed)
         self.calls = [other_arguments(program, arguments, n, rng) for n in range(CALLS)]
@@ -52,6 +55,8 @@ class HostTrial:
     def run(self) -> HostFailure | None:
         """The first failure."""
         for way, options in WAYS.items():
+            if way == "unfused" and self.target != "cpu":
+                continue  # of the cpu alone
             failure = self.way(way, options)
             if failure:
                 return failure
@@ -62,11 +67,14 @@ class HostTrial:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", FusionWarning)
                 chosen = Options(opt_level=self.opt_level, cache=False, threads=1, **options)
-                exe = redfuse.compile(self.program.text(), target="cpu", options=chosen)
+                exe = redfuse.compile(self.program.text(), target=self.target, options=chosen)
         except FusionWarning as warning:
             return HostFailure("fallback", way, "", str(warning))
         except Error as error:
             return self.refused(way, error)
+        if self.target != "cpu":
+            self.tried["compiled"] += 1
+            return None
         for number, (call, wanted) in enumerate(zip(self.calls, self.wanted, strict=True)):
             if wanted is not None and (failure := self.call(exe, call, wanted)):
                 return failure._replace(where=way, data=f"call {number}: {shown(call)}")

@@ -1,5 +1,5 @@
 """A process that tries programs of host operations: a line of JSON each in and out, as worker.py
-has them; ``plan`` is ``{"opt_level"}``."""
+has them; ``plan`` is ``{"opt_level", "target"}``."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ def main() -> None:
         try:
             program, arguments = generate_host(choices, task.get("results"))
             answer["choices"] = choices.made
-            opt_level = task.get("plan", {}).get("opt_level", 0)
-            trial = HostTrial(program, arguments, task.get("data", 0), opt_level)
+            plan = task.get("plan", {})
+            trial = HostTrial(
+                program, arguments, task.get("data", 0), plan.get("opt_level", 0),
+                plan.get("target", "cpu"),
+            )  # fmt: skip
             failure = trial.run() if program.body.yields else None
             answer["tried"] = dict(trial.tried)
             if failure:

@@ -119,7 +119,9 @@ def main() -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     record = Record(path, given.restart, host if given.host else cascades)
     script = HOST_WORKER if given.host else WORKER
-    fields = {"opt_level": given.opt_level} if given.host else dataclasses.asdict(plan)
+    fields = dataclasses.asdict(plan)
+    if given.host:
+        fields = {"opt_level": given.opt_level, "target": given.target}
     finished = set(record.programs)
     seeds = [s for s in range(given.seed, given.seed + given.count) if s not in finished]
     start = time.monotonic()
