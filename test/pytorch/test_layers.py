@@ -42,12 +42,13 @@ def test_a_transformer_of_32_layers_compiles_within_a_minute() -> None:
     def run(x: torch.Tensor, *given: torch.Tensor) -> torch.Tensor:
         return torch.func.functional_call(model, dict(zip(names, given, strict=True)), (x,))
 
-    start = time.perf_counter()
+    # Of the processor, on all threads: at least what passes where nothing else runs.
+    start = time.process_time()
     exe = redfuse.compile(
         run, inputs=[torch.empty(1, LENGTH, HIDDEN), *weights], options={"cache": False}
     )
-    seconds = time.perf_counter() - start
-    print(f"{LAYERS} layers: {seconds:.1f} s, of which redfuse took {exe.compile_seconds:.1f} s")
+    seconds = time.process_time() - start
+    print(f"{LAYERS} layers: {seconds:.1f} s, {exe.timings}")
     kernels = exe.explanation["kernels"]
     own = [kernel for kernel in kernels if "code_of" not in kernel]
     assert len(own) <= len(kernels) / 2

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import redfuse
+import rounding_programs
 from drivers.simulated import execute, small
 from redfuse.attributes import Hint
 from redfuse.bench import programs
@@ -224,3 +225,21 @@ def test_splits_of_what_is_computed_in_16_bits(
     expected = np.log(np.exp(scores - top).sum(-1, keepdims=True)) + top
     (got,), _ = execute(exe, [x, w], [expected])
     np.testing.assert_allclose(got, expected, rtol=3e-6)
+
+
+@pytest.mark.parametrize("name", rounding_programs.EXACT)
+def test_what_a_rounding_decides(name: str) -> None:
+    """Sums of warpgroups' instructions are rounded to bf16 before they are compared, counted, or
+    chosen. A top-k is of all columns at once."""
+    shape = (70, 64 if name == "best" else 331, 128)
+    exe = redfuse.compile(
+        rounding_programs.program(name, *shape), target="cuda:sm_90a", options={"cache": False}
+    )
+    assert "wgmma.mma_async" in exe.asm
+    a, b = rounding_programs.operands(*shape, seed=4)
+    *want, exact = rounding_programs.expected(name, a, b)
+    like = [np.zeros(spec.shape, numpy_dtype(spec.dtype)) for spec in exe.signature.outputs]
+    (*got, total), _ = execute(exe, [a, b], like)
+    for mine, true in zip(got, want, strict=True):
+        np.testing.assert_array_equal(mine, true)
+    np.testing.assert_allclose(total, exact, rtol=2.0**-8)
