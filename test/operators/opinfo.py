@@ -167,7 +167,7 @@ def table(rows: list[dict]) -> str:
     lines = [
         "# PyTorch's operations",
         "",
-        "Made by `tools/dev opinfo --table`: samples of torch.testing's op_db on a CPU, compiled "
+        "Made by `tools/dev opinfo --table FILE`: samples of torch.testing's op_db on a CPU, compiled "
         "and compared with fp64.",
         "A result is right that is at most twice as far from fp64 as PyTorch's own, and one unit "
         "in the last place.",
@@ -187,7 +187,7 @@ def table(rows: list[dict]) -> str:
         if name in good:
             continue
         bad = next(r for r in of if r["status"] not in ("right", "skipped"))
-        reason = bad["message"].replace("|", "\\|").replace("\n", " ")
+        reason = records.reason(bad)
         lines.append(f"| `{name}` | {records.totals(records.counts(iter(of)))} | {reason} |")
     return "\n".join(lines) + "\n"
 

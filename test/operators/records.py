@@ -122,3 +122,12 @@ def counts(rows: Iterator[dict]) -> collections.Counter:
 def totals(found: collections.Counter) -> str:
     """The same in words."""
     return ", ".join(f"{found[s]} {s}" for s in STATUSES if found[s])
+
+
+def reason(row: dict) -> str:
+    """Why a row is not right, for a table: without the place in a file of this machine."""
+    words = row["message"].replace("\n", " ")
+    first, found, rest = words.partition(": ")
+    if found and first.startswith("/"):
+        words = rest
+    return words.replace("|", "\\|")

@@ -217,7 +217,7 @@ def table(rows: list[dict], lacking: set[str], found: Any, share: float) -> str:
     for row in rows:
         if row["status"] == judging.RIGHT or row["name"] in lacking:
             continue
-        reason = row["message"].replace("|", "\\|")
+        reason = records.reason(row)
         lines.append(f"| {row['name']} | {row['status']} | {reason} |")
     return "\n".join(lines) + "\n"
 

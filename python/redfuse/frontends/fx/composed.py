@@ -414,3 +414,29 @@ def _flex_attention(*args: Any, **named: Any) -> Any:
     from torch._higher_order_ops.flex_attention import math_attention
 
     return math_attention(*args, **named)
+
+
+# ---- the nearest elements
+
+
+def _nearest(x: Tensor, size: Any, scales: Any, shift: float) -> Tensor:
+    """The elements at (i + shift) * ratio of the dims behind the first two, at most the last."""
+    places: list[Any] = [None, None]
+    for d, (made, scale) in enumerate(zip(size, scales, strict=True), 2):
+        ratio = x.shape[d] / made if scale is None else 1 / scale
+        at = (torch.arange(made, dtype=torch.float32) + shift) * ratio
+        at = at.to(torch.int64).clamp_max(x.shape[d] - 1)
+        places.append(at.reshape(-1, *[1] * (x.dim() - 1 - d)))
+    return torch.ops.aten.index.Tensor(x, places)
+
+
+def _add_nearest(name: str, dims: int, shift: float) -> None:
+    @composes(f"{name}{dims}d.default")
+    def rule(self: Tensor, output_size: Any, *scales: Any, **named: Any) -> Tensor:
+        given = [*scales, *named.values()]
+        return _nearest(self, output_size, given or [None] * dims, shift)
+
+
+for _dims in (1, 2, 3):
+    _add_nearest("upsample_nearest", _dims, 0.0)
+    _add_nearest("_upsample_nearest_exact", _dims, 0.5)

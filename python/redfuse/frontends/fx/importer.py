@@ -171,7 +171,10 @@ class GraphImporter:
             held = attribute_of(node)
         if isinstance(held, torch.fx.GraphModule):
             return held
-        return self.constant(constant_of(held))
+        data = constant_of(held)
+        if data is None:
+            raise UnsupportedError(f"the data of {node.target} is not known to PyTorch")
+        return self.constant(data)
 
     def constant(self, held: Any) -> Tensor:
         """A tensor's data in the program."""
@@ -249,9 +252,19 @@ class GraphImporter:
         given = [self._value(a) for a in arguments]
         self._around.append(str(node.target))
         try:
-            return self.inline(inner, given)
+            return self._as_said(self.inline(inner, given), node.meta.get("val"))
         finally:
             self._around.pop()
+
+    def _as_said(self, made: Any, said: Any) -> Any:
+        """In the type that PyTorch says the result has: some rules leave the promotion out."""
+        if isinstance(made, (list, tuple)) and isinstance(said, (list, tuple)):
+            if len(made) != len(said):
+                return made
+            return [self._as_said(m, s) for m, s in zip(made, said, strict=True)]
+        if isinstance(made, Tensor) and isinstance(said, torch.Tensor):
+            return self.builder.cast(made, said.dtype)
+        return made
 
     def inline(self, inner: Any, given: Sequence[Any]) -> Any:
         """What a graph module makes of values, by ops at the insertion point."""

@@ -91,6 +91,7 @@ def import_program(
         for i in order:
             spec = signature.output_specs[i]
             if spec.kind in _WRITES:
+                _check_written(spec.target, all_[i])
                 returned.append(all_[i])
             elif spec.kind is not OutputKind.USER_OUTPUT:
                 raise UnsupportedError(f"the program returns {spec.arg.name} by {spec.kind.name}")
@@ -100,6 +101,15 @@ def import_program(
                 returned.append(all_[i])
                 outputs.append(TENSOR)
         return returned
+
+    def _check_written(target: str, node: Any) -> None:
+        """A tensor that is given another shape is not written but replaced."""
+        old = nodes[arguments[targets.index(target)]].meta["val"]
+        if tuple(map(str, old.shape)) != tuple(map(str, node.meta["val"].shape)):
+            raise UnsupportedError(
+                f"the program gives {target} another shape: {tuple(node.meta['val'].shape)} "
+                f"instead of {tuple(old.shape)}"
+            )
 
     context = ir.Context()
     with context, ir.Location.unknown():
