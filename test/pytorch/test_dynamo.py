@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,25 @@ def test_open_extents_compile_once() -> None:
             x = torch.randn(rows, 24)
             close(run(x, w, b), norm, x, w, b)
     assert claimed(records) == ["rows"]
+
+
+def test_lengths_that_change_compile_a_training_step_twice() -> None:
+    block = Block()
+    run = compiled(block)
+    with report.collected() as records, warnings.catch_warnings():
+        warnings.filterwarnings("error", "Raw SymInt value")
+        for length in (13, 17, 23):
+            x, exact = torch.randn(2, length, 36), Block().double()
+            exact.load_state_dict(block.state_dict())
+            results = []
+            for function, given in ((run, x), (block, x), (exact, x.double())):
+                block.zero_grad()
+                (function(given) ** 2).mean().backward()
+                module = exact if function is exact else block
+                results.append([p.grad.clone() for p in module.parameters()])
+            for g, e, f in zip(*results, strict=True):
+                near(g, e, f)
+    assert len(records) == 4  # forward and backward, for one length and for all
 
 
 def test_attention_with_open_lengths() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -192,7 +193,10 @@ def _copied(graph: Any, node: Any, made: dict[Any, Any]) -> Any:
         if node.args[1] != 0 or node.args[0] not in made:
             raise UnsupportedError("of an attention only the result is made")
         return args[0]
-    new = graph.call_function(node.target, args, kwargs)
+    with warnings.catch_warnings():
+        # PyTorch warns of extents that are no nodes; the importer takes them as they are.
+        warnings.filterwarnings("ignore", "Raw SymInt value")
+        new = graph.call_function(node.target, args, kwargs)
     new.meta = meta
     return new
 
