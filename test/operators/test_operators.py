@@ -10,13 +10,13 @@ import torch
 
 # One of each kind; all of them by the command.
 NAMES = [
-    "add", "addmm", "all", "amax", "argsort", "bmm", "clamp", "cumprod", "diff", "div.floor_rounding",
-    "dot", "einsum", "exp", "flip", "index_add", "index_put", "kron", "lerp", "linalg.vector_norm",
-    "log_softmax", "masked.sum", "meshgrid.list_of_tensors", "nan_to_num",
+    "add", "addmm", "all", "amax", "argsort", "bmm", "cat", "clamp", "cummax", "cumprod", "diff", "div.floor_rounding",
+    "dot", "einsum", "exp", "flip", "gather", "index_add", "index_put", "kron", "lerp", "linalg.vector_norm",
+    "log_softmax", "logcumsumexp", "masked.sum", "median", "meshgrid.list_of_tensors", "nan_to_num",
     "nn.functional.avg_pool2d", "nn.functional.conv2d", "nn.functional.cross_entropy", "nn.functional.gelu",
     "nn.functional.grid_sample", "nn.functional.layer_norm", "nn.functional.max_pool2d",
-    "nn.functional.scaled_dot_product_attention", "nn.functional.unfold", "pow", "roll", "sort",
-    "std_mean", "take_along_dim", "tril", "var", "where",
+    "nn.functional.scaled_dot_product_attention", "nn.functional.unfold", "pow", "roll", "scatter", "scatter_reduce.mean", "sort",
+    "std_mean", "take_along_dim", "topk", "tril", "unfold", "var", "where",
 ]  # fmt: skip
 
 
