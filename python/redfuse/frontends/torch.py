@@ -6,6 +6,7 @@ torch.export traces the program, and ``fx`` makes linalg ops of its graph.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,13 @@ def export(
     cannot be compiled (with its name and the line that calls it), and CompileError with PyTorch's
     words where the program cannot be exported.
     """
+    without_inputs = ArgumentError(
+        "a PyTorch function or module needs example inputs: "
+        "redfuse.compile(f, inputs=[tensor, ...])"
+    )
+    # Whoever has an ExportedProgram has imported torch: this is a function or a module.
+    if inputs is None and "torch" not in sys.modules:
+        raise without_inputs
     try:
         import torch
     except ImportError:
@@ -41,10 +49,7 @@ def export(
     if isinstance(program, torch.export.ExportedProgram):
         return _imported(program, program.module(check_guards=False), None, parameters, precision)
     if inputs is None:
-        raise ArgumentError(
-            "a PyTorch function or module needs example inputs: "
-            "redfuse.compile(f, inputs=[tensor, ...])"
-        )
+        raise without_inputs
     named = dict(kwargs or {})
     module = program if isinstance(program, torch.nn.Module) else _as_module(program, inputs, named)
     flat = _Flat(module)
