@@ -74,7 +74,8 @@ def _widen(value: Any, spec: Any) -> Any:
     if not spec.is_float:
         return array
     dtype = numpy_dtype(spec.dtype) if spec.dtype in SMALL_FLOATS else numpy.float64
-    return numpy.ascontiguousarray(array, dtype=dtype)
+    # ascontiguousarray would give an array without dims one.
+    return numpy.asarray(array, dtype=dtype, order="C")
 
 
 def to_f64(source: Source) -> str:

@@ -76,6 +76,18 @@ def test_reference_of_a_sum() -> None:
     assert got == pytest.approx(math.fsum(x.astype(np.float64)), abs=1e-12)
 
 
+def test_reference_takes_arrays_without_dims() -> None:
+    text = """
+    func.func @main(%x: f32, %y: tensor<f32>) -> tensor<f32> {
+      %0 = tensor.extract %y[] : tensor<f32>
+      %1 = arith.mulf %x, %0 : f32
+      %2 = tensor.from_elements %1 : tensor<f32>
+      return %2 : tensor<f32>
+    }"""
+    x = np.float32(0.1)
+    assert Reference(text)(x, np.array(3, np.float32)) == [float(x) * 3]
+
+
 def test_a_program_that_reads_bits_has_no_reference() -> None:
     text = """func.func @main(%x: f32) -> i32 {
       %0 = arith.bitcast %x : f32 to i32
