@@ -222,6 +222,22 @@ def branches(n: int) -> str:
     return c.text(x)
 
 
+def choices(n: int) -> str:
+    """Branches as above, but an argument decides, as it must where the GPU has the values."""
+    c, x = Chain(), "%x"
+    chosen = c.argument("f32")
+    for i in range(max(1, n // 3)):
+        least = c.emit(f"arith.constant {i}.5 : f32")
+        above = c.emit(f"arith.cmpf ogt, {chosen}, {least} : f32")
+        x = c.emit(
+            f"scf.if {above} -> ({c.kind}) {{\n"
+            f"    %u = linalg.negf ins({x} : {c.kind}) outs(%e : {c.kind}) -> {c.kind}\n"
+            f"    scf.yield %u : {c.kind}\n  }} else {{\n"
+            f"    scf.yield {x} : {c.kind}\n  }}"
+        )
+    return c.text(x)
+
+
 def inserts(n: int) -> str:
     """Rows that are taken, mapped and put back elsewhere: three operations a row."""
     c, x = Chain(), "%x"
@@ -243,6 +259,9 @@ KINDS: dict[str, Callable[[int], str]] = {
     made.__name__: made
     for made in (
         maps, doubled, diamonds, softmaxes, alternating, norms, sums, products, attention, loops,
-        branches, inserts,
+        branches, choices, inserts,
     )
 }  # fmt: skip
+
+# What programs for a GPU may not do, with words of the refusal (see the guide's Sources).
+REFUSED_ON_GPUS = {"branches": "a value in the GPU's memory decides"}

@@ -11,7 +11,10 @@ from .mlir import Source
 
 _NO_LOWERING = ("op was not bufferized", "failed to legalize operation")
 # What our own passes say of an operation that they do not take.
-_NOT_TAKEN = ("has no lowering", "cannot be checked", "a value in the GPU's memory decides")
+_NOT_TAKEN = ("has no lowering", "cannot be checked")
+# What redfuse-host-to-gpu says of a program, and what would work instead: another operation would
+# not.
+_DECIDES = "a value in the GPU's memory decides"
 # What redfuse-check-accesses says of a program that is wrong whatever it is called with: all that
 # there is to say, and no stage's fault.
 _OUTSIDE = "read outside its dim"
@@ -53,6 +56,7 @@ def stage_error(error: CompileError, stage: str, source: Source | None = None) -
     unsupported = unsupported or (named and stage in _PLAIN_STAGES)
     if unsupported:
         lines.append(_EXPECTED)
+    unsupported = unsupported or any(_DECIDES in line for line in lines)
     made = (UnsupportedError if unsupported else CompileError)("\n".join(lines))
     made.diagnostics = diagnostics  # type: ignore[attr-defined]
     return made
