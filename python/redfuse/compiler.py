@@ -65,9 +65,10 @@ def compile(
             f"inputs: expected a list or tuple of arrays, got {type(inputs).__name__}"
         )
     if _is_torch_callable(source):
+        from .frontends.precision import Precision
         from .frontends.torch import export
 
-        precision = _precision(chosen, target_name)
+        precision = Precision.chosen(chosen.precision, target_name)
         text, interface = export(
             source, inputs, kwargs, dynamic_shapes, chosen.parameters, precision
         )
@@ -82,17 +83,6 @@ def compile(
             "kwargs and dynamic_shapes: expected a PyTorch function or module as source"
         )
     return _tuned(mlir_frontend.read(source), chosen, target_name, inputs)
-
-
-def _precision(options: Options, target: str) -> str:
-    """As asked, or as PyTorch's own switch says; less than the highest gains nothing on a CPU."""
-    if options.precision != "default":
-        return options.precision
-    if target == "cpu":
-        return "highest"
-    import torch
-
-    return torch.get_float32_matmul_precision()
 
 
 def _tuned(

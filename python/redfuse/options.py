@@ -37,9 +37,9 @@ class Options:
         and nothing above asks for another schedule (``deterministic`` does).
     parameters: of a PyTorch module, "constants" are in the program; "arguments" are read from the
         module for each call, so that what is trained or loaded later is seen.
-    precision: of products and convolutions of f32 in a PyTorch program: "highest", "high" (three
-        products of 16-bit parts, about 16 bits), "medium" (operands rounded to bf16); sums are f32.
-        "default" is what ``torch.set_float32_matmul_precision`` says for a GPU, on a CPU "highest".
+    precision: of products and convolutions of f32 in a PyTorch program: "highest", "high" (operands
+        rounded to TF32, 11 significant bits), "medium" (to bf16, 8 bits); sums are f32. "default"
+        is what PyTorch's switches for both say for an NVIDIA GPU, elsewhere "highest".
     schedules: instead of the model's choice, ``#redfuse.schedule<...>`` for each cascade in order;
         an empty text leaves one to the model. What ``redfuse tune`` stores.
     """

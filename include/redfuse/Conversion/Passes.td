@@ -12,7 +12,8 @@ def ExpandSmallFloats : Pass<"redfuse-expand-small-floats"> {
     operations on integers, and constants become integers. Rounding is to nearest
     even, and once, from f64 too; what is too large becomes infinite, or NaN where
     there is no infinity. Arithmetic in them has to be arithmetic in f32 already
-    (`arith-emulate-unsupported-floats`).
+    (`arith-emulate-unsupported-floats`). TF32, to which elements of f32 are rounded
+    where matrix units multiply them, is the upper 19 bits of an f32; it is not stored.
 
     ```mlir
     func.func @f(%x: f8E5M2) -> f32 {

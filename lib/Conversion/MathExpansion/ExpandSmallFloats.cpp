@@ -4,7 +4,8 @@
 // converted; no processor is asked to know them. `arith.extf` and `arith.truncf`
 // become operations on their bits, and constants become integers. Rounding is to
 // nearest even; what is too large becomes infinite, or NaN where there is no
-// infinity, as arith.truncf has it: nothing is clamped.
+// infinity, as arith.truncf has it: nothing is clamped. TF32, the upper 19 bits of an
+// f32, is made and extended again in registers, for what matrix units multiply.
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Conversion/MathExpansion/ExpandSmallFloats.h"
@@ -51,6 +52,12 @@ static std::optional<SmallFloat> describe(Type type) {
     return SmallFloat{2, 16, 0x7F, 0, 0x80, true};
   return std::nullopt;
 }
+
+static bool isTF32(Type type) {
+  return isa<FloatTF32Type>(getElementTypeOrSelf(type));
+}
+/// Of f32 that TF32 lacks.
+static constexpr int64_t kLowBits = 13;
 
 namespace {
 /// Writes arithmetic on scalars or vectors of the shape of `like`.
@@ -144,7 +151,41 @@ struct ExpandExtension : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
-/// f32 to 8 bits. f64 is made f32 by rounding to odd, which keeps what the second
+struct ExtendTF32 : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isTF32(op.getIn().getType()))
+      return rewriter.notifyMatchFailure(op, "not from TF32");
+    Writer w{rewriter, op.getLoc(), op.getIn().getType()};
+    Value bits = w.bits(op.getIn(), w.typeOf(rewriter.getIntegerType(19)));
+    Value word = arith::ExtUIOp::create(rewriter, op.getLoc(), w.i32(), bits);
+    word = w.make<arith::ShLIOp>(word, w.number(kLowBits));
+    Value wide = w.bits(word, w.f32());
+    if (wide.getType() != op.getType())
+      wide = arith::ExtFOp::create(rewriter, op.getLoc(), op.getType(), wide);
+    rewriter.replaceOp(op, wide);
+    return success();
+  }
+};
+
+/// The bits of a TF32 that was made of bits.
+struct FoldBitcasts : OpRewritePattern<arith::BitcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::BitcastOp op,
+                                PatternRewriter &rewriter) const override {
+    auto made = op.getIn().getDefiningOp<arith::BitcastOp>();
+    if (!made || !isTF32(made.getType()) ||
+        made.getIn().getType() != op.getType())
+      return rewriter.notifyMatchFailure(op, "not the bits of a TF32");
+    rewriter.replaceOp(op, made.getIn());
+    return success();
+  }
+};
+
+/// f32 to 8 bits, or to TF32. f64 is made f32 by rounding to odd, which keeps what the second
 /// rounding asks for.
 struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -152,12 +193,12 @@ struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
   LogicalResult matchAndRewrite(arith::TruncFOp op,
                                 PatternRewriter &rewriter) const override {
     std::optional<SmallFloat> small = describe(op.getType());
-    if (!small)
-      return rewriter.notifyMatchFailure(op, "not to a float of 8 bits");
+    if (!small && !isTF32(op.getType()))
+      return rewriter.notifyMatchFailure(op,
+                                         "not to a float of 8 bits or TF32");
     Writer w{rewriter, op.getLoc(), op.getIn().getType()};
     using Predicate = arith::CmpIPredicate;
     Location loc = op.getLoc();
-    int m = small->mantissa;
     Value in = op.getIn();
     unsigned width = getElementTypeOrSelf(in.getType()).getIntOrFloatBitWidth();
     Value word;
@@ -188,6 +229,11 @@ struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
     }
     Value magnitude =
         w.make<arith::AndIOp>(word, w.number(int64_t(0x7FFFFFFF)));
+    if (!small) {
+      rewriter.replaceOp(op, roundToTF32(w, word, magnitude, op.getType()));
+      return success();
+    }
+    int m = small->mantissa;
     // Normal: round away what the mantissa lacks, to even.
     int shift = 23 - m;
     Value isOdd = w.make<arith::AndIOp>(
@@ -229,6 +275,24 @@ struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
     rewriter.replaceOp(op, w.bits(byte, op.getType()));
     return success();
   }
+
+  /// To even; the exponent is the same. What is too large carries into the exponent of
+  /// infinity; a NaN stays one, whatever its low bits are.
+  static Value roundToTF32(const Writer &w, Value word, Value magnitude,
+                           Type type) {
+    Value isOdd = w.make<arith::AndIOp>(
+        w.make<arith::ShRUIOp>(word, w.number(kLowBits)), w.number(int64_t(1)));
+    Value half = w.number((int64_t(1) << (kLowBits - 1)) - 1);
+    Value rounded =
+        w.make<arith::AddIOp>(w.make<arith::AddIOp>(word, half), isOdd);
+    Value isNan = w.compare(arith::CmpIPredicate::ugt, magnitude, 0x7F800000);
+    Value quiet = w.make<arith::OrIOp>(word, w.number(int64_t(0x400000)));
+    Value bits = w.make<arith::ShRUIOp>(w.select(isNan, quiet, rounded),
+                                        w.number(kLowBits));
+    bits = arith::TruncIOp::create(w.b, w.loc, w.typeOf(w.b.getIntegerType(19)),
+                                   bits);
+    return w.bits(bits, type);
+  }
 };
 
 struct ExpandConstant : OpRewritePattern<arith::ConstantOp> {
@@ -263,14 +327,15 @@ struct ExpandSmallFloats
     getOperation()->walk([&](Operation *op) {
       hasAny |= isa<arith::ExtFOp, arith::TruncFOp, arith::ConstantOp>(op) &&
                 (describe(op->getResult(0).getType()) ||
+                 isTF32(op->getResult(0).getType()) ||
                  (op->getNumOperands() == 1 &&
                   describe(op->getOperand(0).getType())));
     });
     if (!hasAny)
       return;
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandExtension, ExpandTruncation, ExpandConstant>(
-        &getContext());
+    patterns.add<ExpandExtension, ExpandTruncation, ExpandConstant, ExtendTF32,
+                 FoldBitcasts>(&getContext());
     // The folder would make the constants floats again.
     GreedyRewriteConfig config;
     config.enableFolding(false);

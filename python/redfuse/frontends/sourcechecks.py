@@ -80,6 +80,8 @@ def _refused(operation: Any) -> str:
 
 def _refused_types(operation: Any, known: dict[Any, str]) -> str:
     """Why a type of what an operation makes cannot be compiled; empty if all can."""
+    if _is_rounding(operation):
+        return ""
     types = [result.type for result in operation.results]
     types += [a.type for region in operation.regions for block in region for a in block.arguments]
     for kind in types:
@@ -88,6 +90,15 @@ def _refused_types(operation: Any, known: dict[Any, str]) -> str:
         if known[kind]:
             return f"{operation.name} has {known[kind]}"
     return ""
+
+
+def _is_rounding(operation: Any) -> bool:
+    """Whether it rounds a scalar to TF32, and its only users make it an f32 again."""
+    import mlir.ir as ir
+
+    if operation.name != "arith.truncf" or not isinstance(operation.result.type, ir.FloatTF32Type):
+        return False
+    return all(use.owner.name == "arith.extf" for use in operation.result.uses)
 
 
 def _refused_type(kind: Any) -> str:

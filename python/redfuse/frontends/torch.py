@@ -14,11 +14,12 @@ from ..errors import ArgumentError, CompileError, UnsupportedError
 from . import results
 from .interface import TENSOR, Interface, leaves_of
 from .mlir import Source
+from .precision import HIGHEST, Precision
 
 
 def export(
     program: Any, inputs: Sequence[Any] | None, kwargs: Mapping[str, Any] | None = None,
-    dynamic_shapes: Any = None, parameters: str = "constants", precision: str = "highest",
+    dynamic_shapes: Any = None, parameters: str = "constants", precision: Precision = HIGHEST,
 ) -> tuple[Source, Interface | None]:  # fmt: skip
     """The linalg form of ``program`` for arguments like ``inputs``, and how it is called; None
     where that is with tensors alone, of which it makes a tensor or a tuple of several.
@@ -69,7 +70,7 @@ def export(
 
 
 def _imported(
-    exported: Any, module: Any, flat: _Flat | None, parameters: str, precision: str
+    exported: Any, module: Any, flat: _Flat | None, parameters: str, precision: Precision
 ) -> tuple[Source, Interface | None]:
     from torch.utils import _pytree as pytree
 

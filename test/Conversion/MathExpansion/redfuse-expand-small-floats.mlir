@@ -41,3 +41,18 @@ func.func @constant() -> f8E5M2 {
   %y = arith.constant 1.5 : f8E5M2
   return %y : f8E5M2
 }
+
+// What is rounded to TF32 and extended again is masked; no TF32 is left.
+// CHECK-LABEL: func.func @round
+// CHECK-SAME: %[[X:.*]]: f32
+// CHECK-DAG: %[[WORD:.*]] = arith.bitcast %[[X]] : f32 to i32
+// CHECK: %[[HIGH:.*]] = arith.trunci %{{.*}} : i32 to i19
+// CHECK: %[[WIDE:.*]] = arith.extui %[[HIGH]] : i19 to i32
+// CHECK: %[[BITS:.*]] = arith.shli %[[WIDE]], %{{.*}} : i32
+// CHECK: %[[Y:.*]] = arith.bitcast %[[BITS]] : i32 to f32
+// CHECK: return %[[Y]]
+func.func @round(%x: f32) -> f32 {
+  %narrow = arith.truncf %x : f32 to tf32
+  %y = arith.extf %narrow : tf32 to f32
+  return %y : f32
+}

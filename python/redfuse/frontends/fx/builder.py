@@ -10,6 +10,7 @@ from mlir import ir
 from mlir.dialects import arith, linalg, tensor
 
 from ...errors import UnsupportedError
+from ..precision import HIGHEST, Precision
 from . import dtypes
 
 Body = Callable[..., Any]
@@ -34,8 +35,9 @@ class Tensor:
 class Builder:
     """Makes ops at the insertion point of the current context."""
 
-    def __init__(self, extent_of: Callable[[Any], Any], precision: str = "highest"):
-        """extent_of: makes an index of a ``torch.SymInt``. precision: of products of f32."""
+    def __init__(self, extent_of: Callable[[Any], Any], precision: Precision = HIGHEST):
+        """extent_of: makes an index of a ``torch.SymInt``. precision: of products and convolutions
+        of f32."""
         self._extent_of = extent_of
         self.precision = precision
         self._iterators = {k: ir.Attribute.parse(k) for k in (PARALLEL, REDUCTION)}
@@ -272,40 +274,35 @@ class Builder:
         shape = tuple(sizes[c] for c in result)
         reductions = [i for i, c in enumerate(letters) if c not in result]
 
+        left, right, body = self.product(left, right, sums, self.precision.products)
+        pairs = [(left.value, maps[0]), (right.value, maps[1])]
+        zeros = self.full(shape, sums, 0).value
+        made = self.generic(pairs, [(zeros, maps[2])], reductions, body)[0]
+        return self.cast(Tensor(made, shape, sums), dtype)
+
+    def product(
+        self, left: Tensor, right: Tensor, sums: Any, precision: str
+    ) -> tuple[Tensor, Tensor, Body]:
+        """Two operands, and the body that adds the product of their elements to a sum of the type
+        ``sums``. With less than the highest ``precision``, elements of f32 are rounded to bf16
+        (medium) in memory, or to TF32 (high) where they are multiplied."""
+        import torch
+
+        is_f32 = {left.dtype, right.dtype, sums} == {torch.float32}
+        if is_f32 and precision == "medium":
+            left, right = self.cast(left, torch.bfloat16), self.cast(right, torch.bfloat16)
+        is_rounded = is_f32 and precision == "high"
+
+        def factor(x: Any, dtype: Any) -> Any:
+            return dtypes.rounded_to_tf32(x) if is_rounded else dtypes.convert(x, dtype, sums)
+
         def body(x: Any, y: Any, total: Any) -> Any:
-            x, y = dtypes.convert(x, left.dtype, sums), dtypes.convert(y, right.dtype, sums)
+            x, y = factor(x, left.dtype), factor(y, right.dtype)
             if dtypes.is_float(sums):
                 return arith.addf(total, arith.mulf(x, y))
             return arith.addi(total, arith.muli(x, y))
 
-        made = self.full(shape, sums, 0).value
-        for x, y in self.factors(left, right):
-            left, right = x, y
-            pairs = [(x.value, maps[0]), (y.value, maps[1])]
-            made = self.generic(pairs, [(made, maps[2])], reductions, body)[0]
-        return self.cast(Tensor(made, shape, sums), dtype)
-
-    def factors(self, left: Tensor, right: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """What is multiplied for a product of f32: with less precision, parts of 16 bits. Two parts
-        of each operand have as many bits as TF32 has and more; of their products the one of both
-        small parts is left out."""
-        import torch
-
-        if self.precision == "highest" or {left.dtype, right.dtype} != {torch.float32}:
-            return [(left, right)]
-        half = torch.bfloat16
-        x, y = self.cast(left, half), self.cast(right, half)
-        if self.precision == "medium":
-            return [(x, y)]
-
-        def rest(whole: Tensor, part: Tensor) -> Tensor:
-            def body(v: Any, w: Any) -> Any:
-                left = arith.subf(v, dtypes.convert(w, half, torch.float32))
-                return dtypes.convert(left, torch.float32, half)
-
-            return self.map([whole, part], whole.shape, half, body)
-
-        return [(rest(left, x), y), (x, rest(right, y)), (x, y)]
+        return left, right, body
 
 
 def projection(dims: int, kept: Sequence[int]) -> Any:

@@ -90,6 +90,14 @@ def convert(value: Any, old: Any, new: Any) -> Any:
     return (arith.extsi if is_signed(old) else arith.extui)(kind, value)
 
 
+def rounded_to_tf32(value: Any) -> Any:
+    """A scalar of f32 with the 11 significant bits that matrix units take of it."""
+    from mlir import ir
+    from mlir.dialects import arith
+
+    return arith.extf(ir.F32Type.get(), arith.truncf(ir.FloatTF32Type.get(), value))
+
+
 def _is_not_zero(value: Any, dtype: Any) -> Any:
     from mlir.dialects import arith
 

@@ -18,6 +18,7 @@ from mlir.dialects import arith, func, tensor
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from ...errors import UnsupportedError
+from ..precision import HIGHEST, Precision
 from . import (
     attention,
     checks,
@@ -57,7 +58,7 @@ _FRONTENDS = str(Path(__file__).parents[1])
 class GraphImporter:
     """Makes the ops of one graph."""
 
-    def __init__(self, name: str = "main", precision: str = "highest"):
+    def __init__(self, name: str = "main", precision: Precision = HIGHEST):
         self.name = name
         self.values: dict[Any, Any] = {}
         self.symbols: dict[str, Any] = {}

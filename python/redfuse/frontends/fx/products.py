@@ -221,23 +221,11 @@ def _sum_of_products(
     first: int,
 ) -> Tensor:  # fmt: skip
     maps = [ir.AffineMap.get(dims, 0, e) for e in exprs]
-
-    made = b.full(shape, inner, 0).value
-    for left, right in b.factors(x, w):
-        pairs = [(left.value, maps[0]), (right.value, maps[1])]
-        body = _summed(left.dtype, right.dtype, inner)
-        made = b.generic(pairs, [(made, maps[2])], range(first, dims), body)[0]
+    x, w, body = b.product(x, w, inner, b.precision.convolutions)
+    zeros = b.full(shape, inner, 0).value
+    pairs = [(x.value, maps[0]), (w.value, maps[1])]
+    made = b.generic(pairs, [(zeros, maps[2])], range(first, dims), body)[0]
     return Tensor(made, tuple(shape), inner)
-
-
-def _summed(left: Any, right: Any, inner: Any) -> Any:
-    """Adds the product of two elements of these types to a sum of the type ``inner``."""
-
-    def body(v: Scalar, u: Scalar, total: Scalar) -> Scalar:
-        v, u = dtypes.convert(v, left, inner), dtypes.convert(u, right, inner)
-        return arith.addf(total, arith.mulf(v, u))
-
-    return body
 
 
 def _spread(

@@ -12,6 +12,7 @@ from torch.export.graph_signature import ConstantArgument, OutputKind
 
 from ...errors import CompileError, UnsupportedError
 from ..interface import TENSOR
+from ..precision import HIGHEST, Precision
 from .importer import GraphImporter
 
 _WRITES = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
@@ -48,11 +49,11 @@ class Imported:
 
 
 def import_program(
-    program: Any, parameters: str = "constants", precision: str = "highest"
+    program: Any, parameters: str = "constants", precision: Precision = HIGHEST
 ) -> Imported:
     """The module of an ``ExportedProgram``: arguments are the user's tensors, and behind them
     buffers that it writes to and, with ``parameters="arguments"``, all parameters and buffers.
-    precision: of products of f32 (highest, high, medium).
+    precision: of products and convolutions of f32.
 
     Raises UnsupportedError, with the place in the user's code, for what has no lowering.
     """
