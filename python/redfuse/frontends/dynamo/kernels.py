@@ -53,7 +53,6 @@ def _call_fake(kernel: str, inputs: Sequence[Any]) -> list[Any]:
 
 _library.impl("call", _call, "CPU")
 _library.impl("call", _call, "CUDA")
-_library.impl("call", _call_fake, "Meta")
 torch.library.register_fake("redfuse::call", _call_fake, lib=_library)
 CALL = torch.ops.redfuse.call.default
 
