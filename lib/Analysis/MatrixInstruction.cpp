@@ -277,6 +277,19 @@ redfuse::findMatrixInstruction(const Chip &chip, ArrayRef<Element> left,
   return std::nullopt;
 }
 
+std::optional<MatrixInstruction> redfuse::findSplitInstruction(const Chip &chip,
+                                                               Type sum) {
+  if (!chip.has(AsyncCopies) || !sum.isF32())
+    return std::nullopt;
+  MatrixInstruction x;
+  x.left = x.right = Element::F32;
+  x.sum = sum;
+  layOutMma(x, 8);
+  x.intrinsic = "llvm.nvvm.mma.m16n8k8.row.col.tf32";
+  x.isSplit = true;
+  return x;
+}
+
 //===----------------------------------------------------------------------===//
 // Code
 //===----------------------------------------------------------------------===//

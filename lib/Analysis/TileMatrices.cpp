@@ -156,6 +156,20 @@ static std::string spellingOf(Type type) {
   return name;
 }
 
+/// The dim along which neighbouring elements of the first result that has all of the
+/// sum's dims are adjacent, as far as its index says.
+unsigned TileProgram::findResultDim(ReduceOp reduce) {
+  SmallBitVector into = toDimSet(reduce.getInto(), dimSets.getNumDims());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (AffineMap map : ArrayRef(maps).take_back(op.getProgramInits().size())) {
+    if (getDimsOf(map) != into)
+      continue;
+    if (auto last = dyn_cast<AffineDimExpr>(map.getResults().back()))
+      return last.getPosition();
+  }
+  return reduce.getInto().back();
+}
+
 std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
                                                    std::string &why) {
   auto refuse = [&](const Twine &reason) {
@@ -203,10 +217,17 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
   Type sum = reduce.getOperand(0).getType();
   std::optional<MatrixForm> best;
   double least = 0;
-  for (bool isSwapped : {false, true}) {
+  bool isFirst = options.isStaged && left.test(findResultDim(reduce));
+  for (bool isSwapped : {isFirst, !isFirst}) {
+    if (best && options.isStaged)
+      break;
     const Multiplicand &a = factors[isSwapped], &c = factors[!isSwapped];
     std::optional<MatrixInstruction> found =
         findMatrixInstruction(*options.chip, a.exact, c.exact, sum);
+    if (!found && options.isStaged &&
+        llvm::is_contained(a.exact, MatrixElement::F32) &&
+        llvm::is_contained(c.exact, MatrixElement::F32))
+      found = findSplitInstruction(*options.chip, sum);
     if (!found)
       continue;
     const SmallBitVector &rows = isSwapped ? right : left;
@@ -246,5 +267,11 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
   order(best->sums, best->right);
   order(best->rows, best->left);
   order(best->columns, best->right);
+  if (options.isStaged) {
+    unsigned last = findResultDim(reduce);
+    llvm::stable_sort(best->columns, [&](unsigned x, unsigned y) {
+      return (x == last) < (y == last);
+    });
+  }
   return best;
 }

@@ -338,7 +338,28 @@ std::optional<Contraction> TileProgram::matchContraction(Root &root) {
   return best;
 }
 
+void TileProgram::findStagedContractions() {
+  for (auto &root : roots) {
+    std::string why;
+    std::optional<MatrixForm> form;
+    if (root->kind == Root::Kind::Reduce)
+      form = matchMatrix(root->reduce, why);
+    if (!form) {
+      if (!why.empty())
+        scalarProducts.push_back({root->reduce, why});
+      continue;
+    }
+    Contraction c;
+    c.root = root.get();
+    c.n = form->columns.back();
+    c.matrix = std::move(form);
+    contractions[root.get()] = std::move(c);
+  }
+}
+
 void TileProgram::findContractions() {
+  if (options.isStaged)
+    return findStagedContractions();
   for (auto &root : roots) {
     if (root->kind != Root::Kind::Reduce)
       continue;

@@ -155,6 +155,7 @@ static LogicalResult addPlan(OpPassManager &pm, const CompileOptions &options,
     return success();
   pm.addPass(createPlanMatrices());
   pm.addPass(createLazyPivots());
+  pm.addPass(createPlanContractions());
   pm.addPass(createPlanProducts());
   return success();
 }

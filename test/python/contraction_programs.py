@@ -89,9 +89,7 @@ class Contraction:
             f"      {affine(result, dims)}], iterator_types = [{', '.join(kinds)}]}}",
             f"      ins(%a, %b : {a}, {b}) outs(%z : {total}) {{",
             f"  ^bb0(%x: {self.dtype}, %y: {self.dtype}, %s: f32):",
-            f"    %u = arith.extf %x : {self.dtype} to f32",
-            f"    %v = arith.extf %y : {self.dtype} to f32",
-            "    %w = arith.mulf %u, %v : f32",
+            *self.widened(),
             "    %r = arith.addf %s, %w : f32",
             "    linalg.yield %r : f32",
             f"  }} -> {total}",
@@ -133,6 +131,16 @@ class Contraction:
         ]
         return "\n".join(lines) + "\n"
 
+    def widened(self) -> list[str]:
+        """The product of a pair, in f32."""
+        if self.dtype == "f32":
+            return ["    %w = arith.mulf %x, %y : f32"]
+        return [
+            f"    %u = arith.extf %x : {self.dtype} to f32",
+            f"    %v = arith.extf %y : {self.dtype} to f32",
+            "    %w = arith.mulf %u, %v : f32",
+        ]
+
     def data(self, rng: np.random.Generator) -> list[np.ndarray]:
         left, right, _ = self.indices
         given = [
@@ -150,7 +158,12 @@ class Contraction:
         result = self.indices[2]
         length = np.prod([n for d, n in self.extents.items() if d not in result])
         # The matrix unit cuts sums off where the processor rounds.
-        off = np.einsum(self.notation, abs(a), abs(b), optimize=True) * length * 2.0**-22
+        each = length * 2.0**-22
+        if self.dtype == "f32":
+            # Of parts with 11 bits: what is left of a number is half a unit of 2^-10 at most, and
+            # is cut to 2^-10 of that, of both factors; the product of what is left is left out.
+            each += 2 * 2.0**-21 + 2.0**-22
+        off = np.einsum(self.notation, abs(a), abs(b), optimize=True) * each
         extra = 0.0
         if more:
             axes = [result.index(d) for d in self.extra or ""]
@@ -182,7 +195,9 @@ class Contraction:
         return ""
 
 
-def draw(seed: int, most: int = 4096) -> Contraction:
+def draw(
+    seed: int, most: int = 4096, dtypes: tuple[str, ...] = ("bf16", "bf16", "f16")
+) -> Contraction:
     """A random one: up to two dims each of rows, columns, sums and batch, in random orders in memory;
     `most` bounds the elements of the result and of the operands, in thousands."""
     rng = np.random.default_rng(seed)
@@ -212,5 +227,5 @@ def draw(seed: int, most: int = 4096) -> Contraction:
             extents[longest] = max(1, extents[longest] // 2)
     return Contraction(
         f"{left},{right}->{result}", extents, str(rng.choice(EPILOGUES)),
-        str(rng.choice(["bf16", "bf16", "f16"])), str(rng.choice(["bf16", "f16", "f32"])),
+        str(rng.choice(dtypes)), str(rng.choice(["bf16", "f16", "f32"])),
     )  # fmt: skip

@@ -48,6 +48,9 @@ def multiply(t: Threads, i: Instruction, mask: np.ndarray) -> None:
 
 def numbers(t: Threads, name: str, kind: str) -> list[np.ndarray]:
     """What a register holds, the low one first."""
+    if kind == "tf32":  # the lower bits are not looked at
+        word = t.read(name, "b32") & np.uint32(0xFFFFE000)
+        return [word.view(np.float32).astype(np.float64)]
     return [t.read(name, kind)] if kind == "f64" else elements(t.read(name, "b32"), kind)
 
 

@@ -66,6 +66,26 @@ def test_products_of_a_warp(shape: str, kind: str, dtype: type) -> None:
     np.testing.assert_array_equal(got, np.stack([want[at] for at in place]))
 
 
+def test_products_of_tf32() -> None:
+    """Of f32, whose lower 13 bits do not count."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(-4, 5, (16, 8)).astype(np.float32)
+    b = rng.integers(-4, 5, (8, 8)).astype(np.float32)
+    c = rng.integers(-9, 9, (16, 8)).astype(np.float32)
+    group, member = _LANE // 4, _LANE % 4
+    left = np.stack([
+        a[group + 8 * high, member + 4 * along].view(np.uint32)
+        for along in range(2) for high in range(2)
+    ])  # fmt: skip
+    right = np.stack([b[member + 4 * along, group].view(np.uint32) for along in range(2)])
+    noise = np.uint32(0x1FFF)
+    place = [(group + 8 * (j // 2), 2 * member + j % 2) for j in range(4)]
+    got = np.zeros((4, 32), np.float32)
+    op = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+    run_mma(op, [left | noise, right | noise, np.stack([c[at] for at in place])], got)
+    np.testing.assert_array_equal(got, np.stack([(c + a @ b)[at] for at in place]))
+
+
 @pytest.mark.parametrize("is_transposed", [False, True])
 def test_fragments_from_shared_memory(is_transposed: bool) -> None:
     """Four matrices of 8 by 8; a lane gets two neighbours of a row, or of a column."""

@@ -87,6 +87,9 @@ struct MatrixInstruction {
                                       mlir::ValueRange left,
                                       mlir::ValueRange right,
                                       mlir::ValueRange sums) const;
+  /// The instruction multiplies TF32, the upper 19 bits of the words: a product of f32 is
+  /// that of the parts of its factors.
+  bool isSplit = false;
   /// The elements of sums, as many as `results`.
   llvm::SmallVector<mlir::Value>
   getElements(mlir::OpBuilder &b, mlir::Location loc,
@@ -104,6 +107,11 @@ struct MatrixInstruction {
 std::optional<MatrixInstruction>
 findMatrixInstruction(const Chip &chip, llvm::ArrayRef<MatrixElement> left,
                       llvm::ArrayRef<MatrixElement> right, mlir::Type sum);
+
+/// The instruction by which products of f32 are made of parts of their factors, if the
+/// architecture has one.
+std::optional<MatrixInstruction> findSplitInstruction(const Chip &chip,
+                                                      mlir::Type sum);
 
 } // namespace redfuse
 

@@ -127,6 +127,10 @@ public:
     bool hasContractions = true;
     /// The architecture whose matrix instructions may be used; null: none.
     const Chip *chip = nullptr;
+    /// Whether who generates contractions computes their operands on the way: nothing
+    /// is kept for them. Only sums of products that an instruction makes, or that
+    /// are split for one, are contractions.
+    bool isStaged = false;
   };
 
   static mlir::FailureOr<std::unique_ptr<TileProgram>>
@@ -191,6 +195,8 @@ private:
   std::optional<Contraction> matchContraction(Root &root);
   /// TileMatrices.cpp.
   std::optional<MatrixForm> matchMatrix(ReduceOp reduce, std::string &why);
+  unsigned findResultDim(ReduceOp reduce);
+  void findStagedContractions();
   std::optional<unsigned> chooseVectorDim(const LoopNest &nest) const;
   double capacityOf(const SmallBitVector &set) const;
   bool isStateArgument(mlir::Value v) const;

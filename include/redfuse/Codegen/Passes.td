@@ -122,6 +122,32 @@ def LazyPivots : Pass<"redfuse-lazy-pivots", "mlir::ModuleOp"> {
   }];
 }
 
+def PlanContractions : Pass<"redfuse-plan-contractions", "mlir::ModuleOp"> {
+  let summary = "Choose tiles for kernels that are one sum of products";
+  let description = [{
+    A kernel that is one sum of products, of whatever is computed for each pair, and
+    what is computed of the sum element by element, is generated with tiles of its
+    operands in shared memory where the module's `redfuse.target` is a GPU with
+    mma.sync and the types have instructions. Its launch gets the plan that takes the least time as
+    predicted. What has a plan keeps it, and what other generators make faster gets
+    none.
+
+    ```mlir
+    redfuse.launch @k ins(%a, %b : memref<512x800xf32>, memref<800x440xf32>)
+        outs(%c : memref<512x440xf32>)
+    ```
+
+    becomes
+
+    ```mlir
+    redfuse.launch @k ins(%a, %b : memref<512x800xf32>, memref<800x440xf32>)
+        outs(%c : memref<512x440xf32>) {redfuse.contraction =
+            #redfuse.contraction_plan<warps = [2, 2], instructions = [2, 4], slabs = 2, splits = 2>}
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
 def PlanProducts : Pass<"redfuse-plan-products", "mlir::ModuleOp"> {
   let summary = "Choose tiles for kernels with matrix instructions";
   let description = [{

@@ -11,6 +11,7 @@
 #include "redfuse/Codegen/Common/KernelGenerator.h"
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
 #include "redfuse/Codegen/GPU/Common/DeviceModule.h"
+#include "redfuse/Codegen/GPU/Contractions/ContractionKernel.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/MatrixGenerator.h"
 #include "redfuse/Codegen/GPU/ProductPlan.h"
 #include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
@@ -306,8 +307,8 @@ private:
   LogicalResult generate(KernelLaunch &from) {
     KernelSpace whole = mergeSplitsOf(from.kernel, from.space);
     for (auto way :
-         {&KernelToGPU::generateOnUnits, &KernelToGPU::generateProducts,
-          &KernelToGPU::generateRows}) {
+         {&KernelToGPU::generateOnUnits, &KernelToGPU::generateContractions,
+          &KernelToGPU::generateProducts, &KernelToGPU::generateRows}) {
       FailureOr<bool> done = (this->*way)(from, whole);
       if (failed(done) || *done)
         return done;
@@ -340,6 +341,26 @@ private:
     return asDone(generateOnMatrixUnits(from.kernel, from.launch, whole,
                                         std::move(*planned), units, device,
                                         from.name));
+  }
+
+  /// As one sum of products, in the tiles that the launch says, if it does.
+  FailureOr<bool> generateContractions(KernelLaunch &from,
+                                       const KernelSpace &whole) {
+    Attribute attr = from.launch->getAttr(kContractionAttr);
+    if (!attr)
+      return false;
+    auto refuse = [&](const Twine &why) {
+      return from.launch.emitOpError("cannot run as '")
+             << kContractionAttr << "' says: " << why;
+    };
+    auto plan = dyn_cast<ContractionPlanAttr>(attr);
+    if (!plan)
+      return refuse("expected a #redfuse.contraction_plan");
+    if (!chip || !chip->has(AsyncCopies))
+      return refuse("the target has no matrix instructions of warps that are "
+                    "known");
+    return asDone(generateContraction(from.kernel, from.launch, from.space,
+                                      plan, *chip, device, from.name));
   }
 
   /// By matrix instructions, in the tiles that the launch says, if it does.

@@ -5,6 +5,7 @@
 // an instruction: these are chosen here, and written on the launch.
 //
 //===----------------------------------------------------------------------===//
+#include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
 #include "redfuse/Codegen/GPU/ProductPlan.h"
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
@@ -242,6 +243,7 @@ private:
   static LogicalResult plan(KernelLaunch &from, int64_t units,
                             const Chip &chip) {
     if (from.launch->hasAttr(kPlanAttr) ||
+        from.launch->hasAttr(kContractionAttr) ||
         from.launch->hasAttr(kProductTilesAttr) || mergesInLaunch(from.kernel))
       return success();
     FailureOr<std::optional<SmallVector<int64_t>>> tiles =

@@ -65,6 +65,71 @@ def test_random(seed: int, chip: str) -> None:
     check(program, exe)
 
 
+# Products of f32, by parts, and of 16-bit floats where no kernel for matrix units takes them.
+TILED = {
+    "f32": ("mk,kn->mn", {"m": 130, "n": 72, "k": 40}, "bias", "f32"),
+    "f32_long_sum": ("mk,nk->mn", {"m": 33, "n": 40, "k": 1001}, "row", "f32"),
+    "f32_transposed": ("km,kn->nm", {"m": 96, "n": 40, "k": 100}, "residual", "f32"),
+    "f32_whole": ("mk,kn->mn", {"m": 128, "n": 128, "k": 64}, "none", "f32"),
+    "f32_batch": ("zhmk,zkhn->mzhn", {"z": 2, "h": 3, "m": 17, "k": 24, "n": 20}, "two", "f32"),
+    "f32_heads": ("bsk,hdk->bhsd", {"b": 2, "s": 20, "h": 3, "d": 24, "k": 72}, "bias", "f32"),
+    "f32_few_columns": ("mk,kn->mn", {"m": 200, "n": 9, "k": 300}, "scaled", "f32"),
+    "f32_few_rows": ("mk,nk->mn", {"m": 9, "n": 200, "k": 300}, "relu", "f32"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", TILED)
+def test_tiled(name: str, chip: str) -> None:
+    notation, extents, epilogue, dtype = TILED[name]
+    program = Contraction(notation, extents, epilogue, dtype, "f32")
+    exe = compiled(program, chip)
+    assert "redfuse.contraction" in exe.ir["plan"]
+    assert "mma.sync" in exe.asm
+    assert not any(kernel.spills for kernel in exe.resources)
+    check(program, exe)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("seed", range(12))
+def test_random_of_f32(seed: int, chip: str) -> None:
+    program = draw(seed, most=40, dtypes=("f32",))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scalar kernels of odd shapes spill
+        exe = redfuse.compile(program.program(), target=f"cuda:{chip}", options={"cache": False})
+    check(program, exe)
+
+
+def test_open_extents_of_f32() -> None:
+    program = Contraction(
+        "mk,kn->mn", {"m": 37, "n": 44, "k": 52}, "bias", "f32", "f32", frozenset("mnk")
+    )
+    exe = compiled(program, "sm_90a")
+    assert "redfuse.contraction" in exe.ir["plan"]
+    check(program, exe)
+
+
+def test_extremes_of_f32() -> None:
+    """Infinities, NaN, the largest floats and the smallest are what multiply-adds of f32 make of them."""
+    program = Contraction("mk,kn->mn", {"m": 40, "n": 24, "k": 50}, dtype="f32", result="f32")
+    a, w = program.data(np.random.default_rng(1))
+    a[3, 4], a[5, 6], a[7, 8], w[9, 10] = np.inf, -np.inf, np.nan, np.inf
+    a[11, :], a[11, 12] = 0.0, np.finfo(np.float32).max
+    a[13, :] = np.float32(1e-38) * a[13, :]
+    exe = compiled(program, "sm_90a")
+    (got,), _ = execute(exe, [a, w], [np.zeros((40, 24), np.float32)])
+    with np.errstate(all="ignore"):
+        want = a.astype(np.float64) @ w.astype(np.float64)
+        largest = np.finfo(np.float32).max
+        want[abs(want) > largest] = np.copysign(np.inf, want[abs(want) > largest])
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
+    finite = np.isfinite(want)
+    with np.errstate(invalid="ignore"):  # of rows that are not finite
+        off = 2.0**-17 * (abs(a).astype(np.float64) @ abs(w).astype(np.float64)) + 1e-44
+    assert (abs(got[finite] - want[finite]) <= off[finite]).all()
+
+
 @pytest.mark.parametrize("chip", CHIPS)
 def test_infinities_stay_in_their_rows(chip: str) -> None:
     """What lies beyond the end of a sum is the next head's: it is in no other sum."""

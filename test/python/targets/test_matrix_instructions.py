@@ -45,14 +45,28 @@ def test_instructions(kind: str, chip: str, tmp_path: Path) -> None:
     assert re.search(rf"\b{instruction}\b", listing)
 
 
-@pytest.mark.parametrize("narrow", ["f32", "f64"])
-def test_digits_are_kept(narrow: str) -> None:
+def test_digits_are_kept() -> None:
     """What no instruction multiplies without losing digits is multiplied by the threads."""
     exe = redfuse.compile(
-        sums("f32", narrow, ("extf", "extf") if narrow == "f64" else ("", ""), 64, 64, 64),
+        sums("f32", "f64", ("extf", "extf"), 64, 64, 64),
         target="cuda:sm_80", options={"cache": False},
     )  # fmt: skip
     assert "mma.sync" not in exe.asm
+
+
+def test_digits_are_split() -> None:
+    """A factor of f32 is two of TF32, whose product is three; strict programs have none of them."""
+    exes = [
+        redfuse.compile(
+            sums("f32", "f32", ("", ""), 64, 64, 64),
+            target="cuda:sm_80", options={"cache": False, "strict": strict},
+        )
+        for strict in (False, True)
+    ]  # fmt: skip
+    products = [re.findall(r"mma\.sync\S+", exe.asm) for exe in exes]
+    assert set(products[0]) == {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"}
+    assert len(products[0]) % 3 == 0
+    assert not products[1]
 
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_86", "sm_90a", "sm_120"])

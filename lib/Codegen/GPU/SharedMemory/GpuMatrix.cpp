@@ -25,13 +25,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// A contraction as it is dealt out, and the thread's place in it.
-struct GpuEmitter::MatrixNest : MatrixTiling {
-  using MatrixTiling::MatrixTiling;
-  Axes batch, rows, columns, sums;
-  Value lane;
-};
-
 /// A lane's share of an operand: `count` rows (columns of a right operand).
 struct GpuEmitter::OperandFragment {
   Value source;
@@ -57,9 +50,8 @@ Value GpuEmitter::partOf(LaneField field, Value lane) {
   return part;
 }
 
-/// A number of type `from`, or a vector of them, as another type.
-static Value convert(OpBuilder &b, Location loc, Value v, Type to,
-                     bool isSigned) {
+Value redfuse::convertElement(OpBuilder &b, Location loc, Value v, Type to,
+                              bool isSigned) {
   Type from = getElementTypeOrSelf(v.getType());
   if (from == to)
     return v;
@@ -121,8 +113,8 @@ GpuEmitter::loadFragment(const MatrixNest &plan,
       Env env = row;
       bindAxes(env, plan.sums, at);
       Value v = loadValue(fragment.source, env);
-      v = convert(b, loc, v, typeOf(fragment.element, b.getContext()),
-                  fragment.isSigned);
+      v = convertElement(b, loc, v, typeOf(fragment.element, b.getContext()),
+                         fragment.isSigned);
       // Zeros and words of any type.
       if (!isa<IntegerType>(getElementTypeOrSelf(v.getType())) &&
           (bits < 32 || isTail)) {
@@ -300,13 +292,17 @@ int64_t GpuEmitter::threadsOf(const LoopNest &ofNest) const {
 /// The current contraction, dealt out to as many warps as there are.
 GpuEmitter::MatrixNest GpuEmitter::dealOut(const MatrixForm &form) {
   MatrixNest plan(form, *program, shape(), threads / form.instruction.lanes);
-  for (auto [axes, ofDims] : {std::pair(&plan.batch, &form.batch),
-                              {&plan.rows, &form.rows},
-                              {&plan.columns, &form.columns},
-                              {&plan.sums, &form.sums}})
+  setAxes(plan);
+  return plan;
+}
+
+void GpuEmitter::setAxes(MatrixNest &plan) const {
+  for (auto [axes, ofDims] : {std::pair(&plan.batch, &plan.form.batch),
+                              {&plan.rows, &plan.form.rows},
+                              {&plan.columns, &plan.form.columns},
+                              {&plan.sums, &plan.form.sums}})
     for (unsigned d : *ofDims)
       axes->push_back({d, 1});
-  return plan;
 }
 
 /// Whether tiles of so many end where the axes do.

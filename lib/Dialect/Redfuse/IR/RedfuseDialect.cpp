@@ -224,6 +224,38 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult ContractionPlanAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> warps,
+    ArrayRef<int64_t> instructions, int64_t slabs, int64_t splits) {
+  auto check = [&](StringRef name, int64_t value,
+                   int64_t most) -> LogicalResult {
+    if (value >= 1 && value <= most && llvm::isPowerOf2_64(value))
+      return success();
+    return emitError() << "'" << name << "' has " << value
+                       << "; expected a power of 2 up to " << most;
+  };
+  if (warps.size() != 2 || instructions.size() != 2)
+    return emitError() << "'warps' and 'instructions' are two numbers each, "
+                          "along rows and columns; got "
+                       << warps.size() << " and " << instructions.size();
+  for (int64_t i : {0, 1})
+    if (failed(check("warps", warps[i], 8)) ||
+        failed(check("instructions", instructions[i], 8)))
+      return failure();
+  if (warps[0] * warps[1] > 8)
+    return emitError() << "a block has at most 8 warps, not "
+                       << warps[0] * warps[1];
+  if (instructions[0] * instructions[1] > 16)
+    return emitError() << "a warp's tile has at most 16 instructions, not "
+                       << instructions[0] * instructions[1];
+  if (failed(check("slabs", slabs, 4)))
+    return failure();
+  if (splits < 1 || splits > kMostPlanned)
+    return emitError() << "'splits' is " << splits << "; expected from 1 to "
+                       << kMostPlanned;
+  return success();
+}
+
 LogicalResult MatrixPlanAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, MmaKind kind, int64_t rowDim,
     ArrayRef<int64_t> tiles, int64_t consumers, int64_t consumerRows,

@@ -67,13 +67,34 @@ protected:
   const unsigned warpSize;
   unsigned wideLanes;
 
-private:
   /// One dim of a numbering of points: `step` of its positions make one point.
   struct Axis {
     unsigned dim;
     int64_t step = 1;
   };
   using Axes = llvm::SmallVector<Axis>;
+  mlir::Value countOf(llvm::ArrayRef<Axis> axes);
+  std::optional<int64_t> staticCountOf(llvm::ArrayRef<Axis> axes) const;
+  void bindAxes(Env &env, llvm::ArrayRef<Axis> axes, mlir::Value number);
+  TileShape shape() const { return {dims, isSplit}; }
+  bool isMultiple(unsigned dim, int64_t by) const {
+    return shape().isMultiple(dim, by);
+  }
+
+  /// A contraction as it is dealt out, and the thread's place in it.
+  struct MatrixNest : MatrixTiling {
+    using MatrixTiling::MatrixTiling;
+    Axes batch, rows, columns, sums;
+    mlir::Value lane;
+  };
+  void setAxes(MatrixNest &plan) const;
+  bool hasWholeTiles(llvm::ArrayRef<Axis> axes, int64_t by);
+  void storeFragments(const MatrixNest &plan, const Env &tile, mlir::Value row,
+                      mlir::Value column,
+                      llvm::ArrayRef<mlir::Value> accumulators);
+  mlir::Value partOf(LaneField field, mlir::Value lane);
+
+private:
   /// The threads that make one result together.
   struct Team {
     unsigned size = 1;
@@ -83,16 +104,9 @@ private:
   };
 
   // Numberings ----------------------------------------------------------------
-  TileShape shape() const { return {dims, isSplit}; }
-  bool isMultiple(unsigned dim, int64_t by) const {
-    return shape().isMultiple(dim, by);
-  }
   Axes axesOf(llvm::ArrayRef<unsigned> ofDims) const;
   mlir::Value stepsOf(Axis axis);
-  mlir::Value countOf(llvm::ArrayRef<Axis> axes);
-  std::optional<int64_t> staticCountOf(llvm::ArrayRef<Axis> axes) const;
   int64_t capacityOf(llvm::ArrayRef<Axis> axes) const;
-  void bindAxes(Env &env, llvm::ArrayRef<Axis> axes, mlir::Value number);
   void spread(llvm::ArrayRef<Axis> axes, llvm::function_ref<void(Env &)> body,
               int64_t unrolled = 16);
   llvm::SmallVector<mlir::Value> emitStridedLoop(
@@ -110,11 +124,9 @@ private:
   Team chooseTeam(llvm::ArrayRef<Axis> into, llvm::ArrayRef<Axis> over) const;
 
   // Matrix instructions: GpuMatrix.cpp ------------------------------------------
-  struct MatrixNest;
   struct OperandFragment;
   void emitMatrixContraction();
   MatrixNest dealOut(const MatrixForm &form);
-  bool hasWholeTiles(llvm::ArrayRef<Axis> axes, int64_t by);
   void emitMatrixTile(const MatrixNest &plan, mlir::Value number,
                       mlir::Value rowBlocks, mlir::Value columnBlocks);
   OperandFragment makeFragment(const MatrixNest &plan, mlir::Value source,
@@ -135,10 +147,6 @@ private:
   llvm::SmallVector<llvm::SmallVector<mlir::Value>>
   loadFragment(const MatrixNest &plan, const OperandFragment &fragment,
                mlir::Value sum, bool isTail);
-  void storeFragments(const MatrixNest &plan, const Env &tile, mlir::Value row,
-                      mlir::Value column,
-                      llvm::ArrayRef<mlir::Value> accumulators);
-  mlir::Value partOf(LaneField field, mlir::Value lane);
 
   /// One of the elements that a top-k selects from; number -1: none.
   struct Candidate {

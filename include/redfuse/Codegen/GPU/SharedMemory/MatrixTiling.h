@@ -19,6 +19,11 @@ struct TileShape {
   int64_t capacityOf(llvm::ArrayRef<unsigned> ofDims) const;
 };
 
+/// A number, or a vector of them, as an operand of a matrix instruction has it; an
+/// integer with or without a sign.
+mlir::Value convertElement(mlir::OpBuilder &b, mlir::Location loc,
+                           mlir::Value v, mlir::Type to, bool isSigned);
+
 /// How a contraction is dealt out to the warps of a block: the result is cut into
 /// tiles of a few instructions, which a warp makes one after another.
 class MatrixTiling {
@@ -27,6 +32,13 @@ public:
   /// know it.
   MatrixTiling(const MatrixForm &form, const TileProgram &program,
                const TileShape &shape, int64_t warps);
+  /// Tiles that others have chosen.
+  MatrixTiling(const MatrixForm &form, const TileProgram &program,
+               const TileShape &shape, int64_t rowTiles, int64_t columnTiles,
+               int64_t sumTiles)
+      : form(form), x(form.instruction), rowTiles(rowTiles),
+        columnTiles(columnTiles), sumTiles(sumTiles), program(program),
+        shape(shape) {}
 
   const MatrixForm &form;
   const MatrixInstruction &x;

@@ -1,0 +1,72 @@
+//===- Tuning.h - tuned numbers of contractions ------------------*- C++ -*-===//
+//
+// What kernels that are one sum of products are cut into tiles by. Each with its unit
+// and its meaning; docs/design/gpu-contractions.md says how the kernels work.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_CODEGEN_GPU_CONTRACTIONS_TUNING_H
+#define REDFUSE_CODEGEN_GPU_CONTRACTIONS_TUNING_H
+
+#include <cstdint>
+
+namespace redfuse {
+
+//===----------------------------------------------------------------------===//
+// The mainloop
+//===----------------------------------------------------------------------===//
+
+/// Bytes of the sum that a slab has of each row: four accesses of 16 bytes, one for each
+/// lane that shares a row of an instruction.
+inline constexpr int64_t kSlabBytes = 64;
+/// Stages: one is loaded while the other one is multiplied.
+inline constexpr int64_t kStages = 2;
+/// Rows whose elements a thread loads by one access where rows are adjacent in memory.
+/// More have bank conflicts when they are stored.
+inline constexpr int64_t kRowsOfAccess = 2;
+/// Tiles of rows that blocks take one behind the other for the same columns, so that
+/// the L2 cache has the operands of both.
+inline constexpr int64_t kRasterRows = 8;
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// Warps along rows and columns, rows and columns of a warp's tile, slabs of a stage.
+/// The largest has one slab: with two its registers spilled.
+struct BlockShape {
+  int64_t warpRows, warpColumns, rows, columns, slabs;
+};
+inline constexpr BlockShape kBlockShapes[] = {
+    {2, 4, 64, 32, 1}, {4, 2, 32, 32, 2}, {2, 4, 32, 32, 2},
+    {2, 2, 32, 32, 2}, {1, 4, 32, 32, 2}, {4, 1, 32, 32, 2},
+    {1, 4, 16, 32, 2}, {4, 1, 32, 8, 2},  {2, 2, 16, 16, 2}};
+/// Blocks that share a sum, at most.
+inline constexpr int64_t kMostSplits = 32;
+/// Products with fewer rows or columns, or with less work (multiply-adds), are left to
+/// others.
+inline constexpr int64_t kLeastSide = 8, kLeastProducts = 1 << 14;
+
+//===----------------------------------------------------------------------===//
+// Predicted times: cycles of a multiprocessor
+//===----------------------------------------------------------------------===//
+
+/// Bytes that its shared memory moves, and instructions that its schedulers issue.
+inline constexpr double kSharedBytesOfCycle = 128, kIssuedOfCycle = 4;
+/// What a stage takes at least: the latency of loads, stores and a barrier.
+inline constexpr double kStageCycles = 900;
+/// Cycles of a second, at least.
+inline constexpr double kLeastClock = 1.4e9;
+/// What is not hidden of the shorter of the two, latency and work.
+inline constexpr double kHidden = 0.2;
+/// Start and end of a block, and what sharing a sum adds to them.
+inline constexpr double kBlockCycles = 3000, kSplitCycles = 4000;
+/// The rate of the L2 cache beside that of memory.
+inline constexpr double kCacheRate = 1.6;
+/// Threads of a multiprocessor whose registers there are.
+inline constexpr int64_t kResidentThreads = 384;
+/// The part of the peak that products of TF32 have of that of 16-bit floats.
+inline constexpr double kSplitRate = 0.5;
+
+} // namespace redfuse
+
+#endif // REDFUSE_CODEGEN_GPU_CONTRACTIONS_TUNING_H

@@ -1,0 +1,149 @@
+//===- ContractionEmitter.h - a block's tile of a sum of products *- C++ -*-===//
+//
+// The mainloop. Two stages in shared memory hold a part of the sum each: while the warps
+// multiply one, their threads load what comes next into registers, compute the operands of it, and
+// store them to the other one. One barrier a step.
+//
+// In shared memory the elements of a row that one stage has are a slab of 64 bytes, or
+// several. A line of 128 bytes has two slabs. The eight lanes that are served at once
+// read or write different places of a line, whichever rows they have: which half
+// and which 16 bytes of it are xored with bits of the row's number.
+//
+// Which rows of memory the rows of an instruction are is free: `count` neighbours belong
+// to one part, as in GpuMatrix.cpp, which also stores the results.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONEMITTER_H
+#define REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONEMITTER_H
+
+#include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
+#include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+
+namespace redfuse {
+
+class ContractionEmitter : public GpuEmitter {
+public:
+  ContractionEmitter(mlir::OpBuilder &b, mlir::Location loc,
+                     llvm::MutableArrayRef<SpaceDim> dims,
+                     ContractionPlanAttr plan, const FoundContraction &found)
+      : GpuEmitter(b, loc, /*lanes=*/1, dims, /*warpSize=*/32,
+                   unsigned(32 * plan.getWarps()[0] * plan.getWarps()[1])),
+        plan(plan), found(found), form(found.form()), x(form.instruction) {}
+
+  /// Two stages, and a word that one thread tells the others.
+  int64_t sharedBytes() const {
+    return 2 * stageBytes() + (plan.getSplits() > 1 ? 16 : 0);
+  }
+  /// The tile that a block has, or its share of the sum of one.
+  void emitTile(mlir::Value block, mlir::Value sharedWords);
+  /// Where blocks that share a sum leave what they have, and count themselves.
+  mlir::Value workspace, counters;
+
+private:
+  /// The rows of an operand's tile.
+  struct Side {
+    mlir::Value factor;
+    MatrixElement element;
+    bool isSigned = true;
+    Axes axes;
+    /// Rows of the block's tile, and of a warp's.
+    int64_t rows = 0, warpRows = 0;
+    /// Parts of a warp's rows, and the neighbours that each has.
+    int64_t parts = 8, count = 1;
+    /// Where its slabs begin in a stage.
+    int64_t start = 0;
+    /// The first row, the first row of this warp, and what this lane reads.
+    mlir::Value first, warp, place;
+    bool isWhole = false;
+    /// How threads share it: elements of one access, along rows or sums.
+    int64_t width = 1;
+    bool isAlongRows = false;
+    /// What the factor is computed from, in body order, and the arguments alone.
+    llvm::SmallVector<mlir::Value> cone, loaded;
+  };
+  /// What a thread brings to shared memory: 16 bytes of `width` rows, or of one.
+  struct Unit {
+    mlir::Value row, vector;
+    /// Where the row is in memory.
+    Env at;
+  };
+  /// A unit while it is on its way.
+  struct Arriving {
+    llvm::SmallVector<Env> accesses;
+    llvm::SmallVector<mlir::Value> exists;
+  };
+  struct Share {
+    mlir::Value begin, end;
+    /// It has whole stages.
+    bool isWhole = false;
+  };
+
+public:
+  int64_t tileRows() const {
+    return plan.getWarps()[0] * plan.getInstructions()[0] * x.rows;
+  }
+  int64_t tileColumns() const {
+    return plan.getWarps()[1] * plan.getInstructions()[1] * x.columns;
+  }
+
+private:
+  int64_t slabSums() const;
+  int64_t stageSums() const { return plan.getSlabs() * slabSums(); }
+  int64_t vectorSums() const { return slabSums() / 4; }
+  int64_t stageBytes() const;
+
+  // ContractionOperands.cpp -----------------------------------------------------
+  Side makeSide(mlir::Value factor, MatrixElement element, bool isSigned,
+                llvm::ArrayRef<unsigned> ofDims, bool isLeft);
+  void chooseAccess(Side &side);
+  void findCone(Side &side);
+  int64_t unitsOf(const Side &side) const;
+  llvm::SmallVector<Unit> makeUnits(const Side &side, const Env &tile);
+  void startUnits(const Side &side, llvm::ArrayRef<Unit> units, mlir::Value sum,
+                  const Share &share,
+                  llvm::SmallVectorImpl<Arriving> &arriving);
+  void finishUnits(const Side &side, llvm::ArrayRef<Unit> units,
+                   llvm::ArrayRef<Arriving> arriving, mlir::Value stage);
+  mlir::Value placeOf(const Side &side, mlir::Value row, mlir::Value vector);
+  void computeFactor(const Side &side, Env &env, bool isLoad);
+  mlir::Value wordsOfVector(const Side &side,
+                            llvm::ArrayRef<mlir::Value> elements);
+
+  // ContractionMainloop.cpp -----------------------------------------------------
+  llvm::SmallVector<mlir::Value> emitMainloop(const Env &tile,
+                                              const Share &share);
+  void setPlaces(Side &side, bool isLeft);
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>>
+  readFragment(const Side &side, mlir::Value stage, int64_t slab);
+  void multiplySlab(mlir::Value stage, int64_t slab,
+                    llvm::SmallVectorImpl<mlir::Value> &sums);
+  Share shareOf(mlir::Value split);
+  void mergeSplits(
+      mlir::Value number, mlir::Value split,
+      llvm::SmallVector<mlir::Value> sums,
+      llvm::function_ref<void(llvm::SmallVectorImpl<mlir::Value> &)> then);
+  void repairSums(const Env &tile, const Share &share,
+                  llvm::SmallVectorImpl<mlir::Value> &sums);
+  std::pair<mlir::Value, mlir::Value> placeOfSum(mlir::Value number);
+  mlir::Value computeAnew(const Env &tile, const Share &share, mlir::Value row,
+                          mlir::Value column);
+
+  mlir::Value i32(int64_t value);
+  mlir::Value asWord(mlir::Value v);
+  mlir::Value asIndex(mlir::Value v);
+  mlir::Value add(mlir::Value v, mlir::Value w);
+  mlir::Value bits(mlir::Value v, int64_t shift, int64_t mask, int64_t left);
+
+  ContractionPlanAttr plan;
+  const FoundContraction &found;
+  const MatrixForm &form;
+  const MatrixInstruction &x;
+  Axes sumAxes;
+  Side left, right;
+  /// Shared memory as words, and the warp's number and lane (i32).
+  mlir::Value words, warp, lane;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONEMITTER_H

@@ -1,0 +1,310 @@
+//===- ContractionOperands.cpp - operands on their way to shared memory ----===//
+//
+// The threads of a block share what a stage has of an operand in units of 16 bytes of a
+// row, or of some neighbouring rows. Where elements are adjacent along the sum a thread
+// loads such a unit by one access, if all extents and strides allow that. Where they are
+// adjacent along rows, neighbouring threads have neighbouring rows.
+//
+// Rows beyond the end read the last ones: nobody stores what comes of them. Sums beyond
+// the end are zeros on both sides: what else is there may be infinite.
+//
+//===----------------------------------------------------------------------===//
+#include "ContractionEmitter.h"
+
+#include "redfuse/Codegen/GPU/Contractions/Tuning.h"
+#include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+ContractionEmitter::Side
+ContractionEmitter::makeSide(Value factor, MatrixElement element, bool isSigned,
+                             ArrayRef<unsigned> ofDims, bool isLeft) {
+  Side side;
+  side.factor = factor;
+  side.element = element;
+  side.isSigned = isSigned;
+  for (unsigned d : ofDims)
+    side.axes.push_back({d, 1});
+  int64_t number = plan.getInstructions()[isLeft ? 0 : 1];
+  side.rows = isLeft ? tileRows() : tileColumns();
+  side.warpRows = number * (isLeft ? x.rows : x.columns);
+  side.parts = isLeft ? x.leftRow.count : x.rightColumn.count;
+  side.count = side.warpRows / side.parts;
+  side.start = isLeft ? 0 : tileRows() * kSlabBytes * plan.getSlabs();
+  side.isWhole = hasWholeTiles(side.axes, side.rows);
+  findCone(side);
+  chooseAccess(side);
+  return side;
+}
+
+/// What the factor is computed from.
+void ContractionEmitter::findCone(Side &side) {
+  Block &body = program->getBody();
+  llvm::SmallDenseSet<Value> all;
+  SmallVector<Value> open{side.factor};
+  while (!open.empty()) {
+    Value v = open.pop_back_val();
+    if (v.getParentBlock() != &body || !all.insert(v).second)
+      continue;
+    if (Operation *def = v.getDefiningOp())
+      llvm::append_range(open, def->getOperands());
+  }
+  for (BlockArgument arg : body.getArguments())
+    if (all.contains(arg))
+      side.loaded.push_back(arg);
+  side.cone = side.loaded;
+  for (Operation &inner : body)
+    for (Value v : inner.getResults())
+      if (all.contains(v))
+        side.cone.push_back(v);
+}
+
+/// Of the largest argument.
+void ContractionEmitter::chooseAccess(Side &side) {
+  BlockArgument main;
+  int64_t most = 0;
+  for (Value v : side.loaded) {
+    SmallVector<unsigned> ofDims;
+    for (unsigned d : program->getDimSets()[v].set_bits())
+      ofDims.push_back(d);
+    int64_t points = shape().capacityOf(ofDims);
+    if (points > most) {
+      most = points;
+      main = cast<BlockArgument>(v);
+    }
+  }
+  side.isAlongRows = true;
+  if (!main)
+    return;
+  int64_t bytes = bytesOf(main.getType());
+  auto widthAlong = [&](unsigned dim, int64_t atMost) {
+    int64_t width = 1;
+    while (2 * width <= atMost && 2 * width * bytes <= kAccessBytes &&
+           isMultiple(dim, 2 * width))
+      width *= 2;
+    return width;
+  };
+  std::optional<unsigned> contiguous = program->getContiguous(main);
+  AffineMap map = op.getMapOfBodyArgument(main.getArgNumber());
+  auto isAdjacent = [&](unsigned d) {
+    return map.getNumResults() > 0 &&
+           map.getResults().back().isFunctionOfDim(d);
+  };
+  if (contiguous && llvm::is_contained(form.sums, *contiguous)) {
+    bool isLast = *contiguous == form.sums.back();
+    bool isLong = shape().capacityOf(*contiguous) >= vectorSums();
+    bool isByRows = llvm::any_of(
+        side.axes, [&](const Axis &axis) { return isAdjacent(axis.dim); });
+    if ((isLast && isLong) || !isByRows) {
+      side.isAlongRows = false;
+      if (isLast)
+        side.width = widthAlong(*contiguous, vectorSums());
+      return;
+    }
+  }
+  int64_t groups = side.rows * 4 * plan.getSlabs() / kRowsOfAccess;
+  if (contiguous == side.axes.back().dim && groups >= int64_t(threads))
+    side.width = widthAlong(*contiguous, kRowsOfAccess);
+}
+
+int64_t ContractionEmitter::unitsOf(const Side &side) const {
+  int64_t units = side.rows * 4 * plan.getSlabs();
+  return side.isAlongRows ? units / side.width : units;
+}
+
+SmallVector<ContractionEmitter::Unit>
+ContractionEmitter::makeUnits(const Side &side, const Env &tile) {
+  SmallVector<Unit> units;
+  int64_t vectors = 4 * plan.getSlabs(), of = threads, all = unitsOf(side);
+  auto part = [&](Value v, int64_t by, bool isRest) -> Value {
+    if (by == 1)
+      return isRest ? constantIndex(0) : v;
+    return divide(v, constantIndex(by), isRest);
+  };
+  auto plus = [&](Value v, int64_t more) -> Value {
+    if (more == 0)
+      return v;
+    return arith::AddIOp::create(b, loc, v, constantIndex(more));
+  };
+  for (int64_t i = 0; i < std::max<int64_t>(1, all / of); ++i) {
+    Unit unit;
+    if (side.isAlongRows) {
+      int64_t groups = side.rows / side.width;
+      if (groups >= of) {
+        unit.row = plus(thread, i % (groups / of) * of);
+        unit.vector = constantIndex(i / (groups / of));
+      } else {
+        unit.row = part(thread, groups, /*isRest=*/true);
+        unit.vector = part(thread, groups, /*isRest=*/false);
+        if (all < of)
+          unit.vector = part(unit.vector, vectors, /*isRest=*/true);
+        unit.vector = plus(unit.vector, i * (of / groups));
+      }
+      if (side.width > 1)
+        unit.row =
+            arith::MulIOp::create(b, loc, unit.row, constantIndex(side.width));
+    } else {
+      unit.vector = part(thread, vectors, /*isRest=*/true);
+      unit.row = part(thread, vectors, /*isRest=*/false);
+      if (all < of)
+        unit.row = part(unit.row, side.rows, /*isRest=*/true);
+      unit.row = plus(unit.row, i * (of / vectors));
+    }
+    Value at = arith::AddIOp::create(b, loc, side.first, unit.row);
+    int64_t neighbours = side.isAlongRows ? side.width : 1;
+    if (!side.isWhole)
+      at = arith::MinUIOp::create(
+          b, loc, at,
+          arith::SubIOp::create(b, loc, countOf(side.axes),
+                                constantIndex(neighbours)));
+    unit.at = tile;
+    bindAxes(unit.at, side.axes, at);
+    units.push_back(std::move(unit));
+  }
+  return units;
+}
+
+/// Emits what of the factor's values can be, of `width` elements where the nest has a
+/// vector dim: all of it, or what is loaded alone.
+void ContractionEmitter::computeFactor(const Side &side, Env &env,
+                                       bool isLoad) {
+  LoopNest adapted = *nest;
+  const LoopNest *whole = nest;
+  adapted.vectorDim.reset();
+  if (side.width > 1)
+    adapted.vectorDim =
+        side.isAlongRows ? side.axes.back().dim : form.sums.back();
+  nest = &adapted;
+  lanes = side.width;
+  SmallVector<Value> all(isLoad ? side.loaded : side.cone);
+  std::swap(all, needed);
+  emitAvailable(env);
+  std::swap(all, needed);
+  nest = whole;
+  lanes = wideLanes;
+}
+
+/// Starts to load the elements of a stage whose sums are those from `sum` on.
+void ContractionEmitter::startUnits(const Side &side, ArrayRef<Unit> units,
+                                    Value sum, const Share &share,
+                                    SmallVectorImpl<Arriving> &arriving) {
+  int64_t width = side.isAlongRows ? 1 : side.width;
+  for (const Unit &unit : units) {
+    Arriving own;
+    Value start = arith::AddIOp::create(
+        b, loc, sum,
+        arith::MulIOp::create(b, loc, unit.vector,
+                              constantIndex(vectorSums())));
+    for (int64_t s = 0; s < vectorSums(); s += width) {
+      Value at = start;
+      if (s != 0)
+        at = arith::AddIOp::create(b, loc, at, constantIndex(s));
+      Value exists;
+      if (!share.isWhole) {
+        exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at,
+                                       share.end);
+        at = arith::MinUIOp::create(
+            b, loc, at,
+            arith::SubIOp::create(b, loc, share.end, constantIndex(width)));
+      }
+      Env env = unit.at;
+      bindAxes(env, sumAxes, at);
+      computeFactor(side, env, /*isLoad=*/true);
+      own.accesses.push_back(std::move(env));
+      own.exists.push_back(exists);
+    }
+    arriving.push_back(std::move(own));
+  }
+}
+
+/// 16 bytes of a row as words.
+Value ContractionEmitter::wordsOfVector(const Side &side,
+                                        ArrayRef<Value> elements) {
+  auto type = VectorType::get({4}, b.getI32Type());
+  Value all = elements.front();
+  if (elements.size() > 1) {
+    auto own = VectorType::get({int64_t(elements.size())}, all.getType());
+    all = vector::FromElementsOp::create(b, loc, own, elements);
+  }
+  return vector::BitCastOp::create(b, loc, type, all);
+}
+
+/// Computes the operand of what has been loaded, and stores it.
+void ContractionEmitter::finishUnits(const Side &side, ArrayRef<Unit> units,
+                                     ArrayRef<Arriving> arriving, Value stage) {
+  OpBuilder::InsertionGuard guard(b);
+  if (unitsOf(side) < int64_t(threads)) {
+    Value has = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, thread,
+                                      constantIndex(unitsOf(side)));
+    auto branch = scf::IfOp::create(b, loc, has, /*withElse=*/false);
+    b.setInsertionPoint(branch.thenYield());
+  }
+  Type element = typeOf(side.element, b.getContext());
+  int64_t width = side.width;
+  for (auto [unit, own] : llvm::zip_equal(units, arriving)) {
+    SmallVector<Value> made;
+    for (auto [loaded, exists] : llvm::zip_equal(own.accesses, own.exists)) {
+      Env env = loaded;
+      computeFactor(side, env, /*isLoad=*/false);
+      Value v = valueOf(side.factor, env);
+      v = convertElement(b, loc, v, element, side.isSigned);
+      if (width > 1 && !isa<VectorType>(v.getType()))
+        v = vector::BroadcastOp::create(
+            b, loc, VectorType::get({width}, v.getType()), v);
+      if (exists)
+        v = arith::SelectOp::create(
+            b, loc, exists, v,
+            constant(cast<TypedAttr>(b.getZeroAttr(v.getType()))));
+      made.push_back(v);
+    }
+    int64_t rows = side.isAlongRows ? width : 1;
+    for (int64_t row = 0; row < rows; ++row) {
+      SmallVector<Value> elements;
+      if (made.size() == 1 && rows == 1)
+        elements = made;
+      else
+        for (Value v : made)
+          for (int64_t i = 0; i < (side.isAlongRows ? 1 : width); ++i)
+            elements.push_back(width == 1 ? v
+                                          : Value(vector::ExtractOp::create(
+                                                b, loc, v, i + row)));
+      Value at = unit.row;
+      if (row != 0)
+        at = arith::AddIOp::create(b, loc, at, constantIndex(row));
+      Value place = add(stage, placeOf(side, asWord(at), asWord(unit.vector)));
+      vector::StoreOp::create(b, loc, wordsOfVector(side, elements), words,
+                              ValueRange(asIndex(place)),
+                              /*nontemporal=*/false, llvm::Align(16));
+    }
+  }
+}
+
+/// The word in a stage where 16 bytes of a row of the tile are.
+Value ContractionEmitter::placeOf(const Side &side, Value row, Value vector) {
+  auto log = [](int64_t n) { return int64_t(llvm::Log2_64(n)); };
+  int64_t ofWarp = log(side.warpRows), ofPart = log(side.count);
+  // The part, and the number in it.
+  Value p = bits(row, ofPart, side.parts - 1, 0),
+        j = bits(row, 0, side.count - 1, 0);
+  Value slab = bits(vector, 2, plan.getSlabs() - 1, 0);
+  auto exclusive = [&](Value v, Value w) -> Value {
+    return arith::XOrIOp::create(b, loc, v, w);
+  };
+  Value half = bits(exclusive(exclusive(p, j), slab), 0, 1, 4);
+  Value spread = bits(j, 1, 1, 0);
+  spread = exclusive(
+      spread, bits(exclusive(p, bits(j, 2, side.count - 1, 0)), 0, 1, 1));
+  Value in = bits(exclusive(bits(vector, 0, 3, 0), spread), 0, 3, 2);
+  // Lines of 32 words: two slots each, `parts` of them for each number in a part.
+  Value line = add(bits(p, 1, side.parts - 1, 5),
+                   arith::MulIOp::create(b, loc, j, i32(side.parts * 16)));
+  Value ofWarps = bits(row, ofWarp, side.rows - 1, 0);
+  line = add(line,
+             arith::MulIOp::create(b, loc, ofWarps, i32(side.warpRows * 16)));
+  Value start =
+      arith::MulIOp::create(b, loc, slab, i32(side.rows * kSlabBytes / 4));
+  return add(add(add(line, half), add(in, start)), i32(side.start / 4));
+}

@@ -1,0 +1,188 @@
+//===- ContractionPlan.cpp - how a sum of products is cut into tiles -------===//
+#include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
+#include "redfuse/Codegen/GPU/Contractions/Tuning.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace redfuse;
+
+KernelSpace redfuse::withoutSchedule(KernelSpace space) {
+  space.schedule = {};
+  return space;
+}
+
+std::optional<FoundContraction>
+redfuse::findContraction(KernelOp kernel, LaunchOp launch,
+                         const KernelSpace &space, const Chip &chip,
+                         std::string &why) {
+  auto refuse = [&](const Twine &reason) {
+    why = reason.str();
+    return std::nullopt;
+  };
+  auto ops = kernel.getBody().front().getOps<IndexProgramOpInterface>();
+  if (!llvm::hasSingleElement(ops) ||
+      !isa<CascadeOp>((*ops.begin()).getOperation()))
+    return refuse("it is not one cascade");
+  FoundContraction found;
+  found.op = *ops.begin();
+  TileProgram::Options options;
+  options.chip = &chip;
+  options.isStaged = true;
+  if (failed(makeTilePrograms(kernel, launch, space, options, found.programs)))
+    return refuse("it has no tile program");
+  TileProgram &program = *found.programs[found.op];
+  if (!program.getScalarProducts().empty())
+    return refuse(program.getScalarProducts().front().second);
+  ArrayRef<LoopNest> nests = program.getNests();
+  if (nests.size() != 1 || !nests.front().contraction ||
+      !nests.front().contraction->matrix || !program.getBuffers().empty() ||
+      nests.front().roots.size() < 2)
+    return refuse("it is not one sum of products and what is computed of it "
+                  "element by element");
+  const MatrixForm &form = found.form();
+  unsigned bits = elementBits(form.instruction.left);
+  if (bits != elementBits(form.instruction.right) || bits > 32)
+    return refuse("no slabs of its types");
+  for (ArrayRef<unsigned> dims :
+       {ArrayRef(form.rows), ArrayRef(form.columns), ArrayRef(form.sums)}) {
+    double points = 1;
+    for (unsigned d : dims)
+      if (int64_t extent = space.staticExtents[d];
+          !ShapedType::isDynamic(extent))
+        points *= double(extent);
+    // Numbered in 32 bits, and rounded up to tiles.
+    if (points < 1 || points > double(1 << 30))
+      return refuse("it has no rows, columns or sums, or too many");
+  }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Predicted times
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What of a contraction the time depends on.
+struct ContractionCost {
+  const MatrixInstruction &x;
+  double batch = 1, rows = 1, columns = 1, sums = 1;
+  /// Bytes of operands and results.
+  double bytes = 0;
+  double units, cyclesOfSecond, bandwidth, productsOfCycle;
+
+  double tilesOf(const BlockShape &shape) const {
+    return batch * std::ceil(rows / double(shape.warpRows * shape.rows)) *
+           std::ceil(columns / double(shape.warpColumns * shape.columns));
+  }
+  double sumsOfSlab() const { return 8.0 * kSlabBytes / elementBits(x.left); }
+  double slabCycles(const BlockShape &shape) const;
+  double cyclesOf(const BlockShape &shape, double splits) const;
+};
+} // namespace
+
+/// Cycles of a multiprocessor for one slab of a block's tile.
+double ContractionCost::slabCycles(const BlockShape &shape) const {
+  double warps = double(shape.warpRows * shape.warpColumns);
+  double tileRows = double(shape.warpRows * shape.rows),
+         tileColumns = double(shape.warpColumns * shape.columns);
+  double parts = x.isSplit ? 3.0 : 1.0;
+  double rate =
+      productsOfCycle * (x.isSplit ? kSplitRate : 16.0 / elementBits(x.left));
+  double products = tileRows * tileColumns * sumsOfSlab() * parts / rate;
+  double read = double(shape.rows + shape.columns) * warps;
+  double shared =
+      (read + tileRows + tileColumns) * kSlabBytes / kSharedBytesOfCycle;
+  // Splits of factors, and sums of each slab.
+  double issued = warps * (read / warps / 8 + 16);
+  if (x.isSplit)
+    issued += read * sumsOfSlab() * 3 / 32 + tileRows * tileColumns / 32;
+  issued += products * rate / (double(x.rows * x.columns * x.sums));
+  return std::max({products, shared, issued / kIssuedOfCycle});
+}
+
+double ContractionCost::cyclesOf(const BlockShape &shape, double splits) const {
+  double threads = 32.0 * double(shape.warpRows * shape.warpColumns);
+  double tiles = tilesOf(shape);
+  double ofUnit = std::ceil(tiles * splits / units);
+  double resident =
+      std::max(1.0, std::floor(double(kResidentThreads) / threads));
+  double slabs = std::ceil(sums / sumsOfSlab() / splits);
+  double stages = std::ceil(slabs / double(shape.slabs));
+  double together = std::min(ofUnit, resident);
+  double busy = together * slabs * slabCycles(shape),
+         waiting = stages * kStageCycles;
+  double round = std::max(busy, waiting) + kHidden * std::min(busy, waiting) +
+                 kBlockCycles + (splits > 1 ? kSplitCycles : 0);
+  double computed = std::ceil(ofUnit / resident) * round;
+  double tileRows = double(shape.warpRows * shape.rows),
+         tileColumns = double(shape.warpColumns * shape.columns);
+  double moved =
+      tiles * (tileRows + tileColumns) * sums * double(elementBits(x.left)) / 8;
+  if (splits > 1)
+    moved += tiles * splits * tileRows * tileColumns * 8;
+  double memory = std::max(bytes, moved / kCacheRate) / bandwidth;
+  return std::max(computed, memory * cyclesOfSecond);
+}
+
+std::optional<ContractionPlanAttr>
+redfuse::planContraction(const FoundContraction &found,
+                         const KernelSpace &space, int64_t units,
+                         const Chip &chip) {
+  const MatrixForm &form = found.form();
+  const MatrixInstruction &x = form.instruction;
+  auto extentOf = [&](ArrayRef<unsigned> dims) {
+    double points = 1;
+    for (unsigned d : dims)
+      points *= ShapedType::isDynamic(space.staticExtents[d])
+                    ? 1024.0
+                    : double(space.staticExtents[d]);
+    return points;
+  };
+  ContractionCost cost{x};
+  cost.batch = extentOf(form.batch);
+  cost.rows = extentOf(form.rows);
+  cost.columns = extentOf(form.columns);
+  cost.sums = extentOf(form.sums);
+  if (std::min(cost.rows, cost.columns) < double(kLeastSide) ||
+      cost.batch * cost.rows * cost.columns * cost.sums <
+          double(kLeastProducts))
+    return std::nullopt;
+  for (Value operand : found.op->getOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type)
+      continue;
+    double size = double(bytesOf(type.getElementType()));
+    for (int64_t extent : type.getShape())
+      size *= ShapedType::isDynamic(extent) ? 1024.0 : double(extent);
+    cost.bytes += size;
+  }
+  cost.units = double(units);
+  // A multiprocessor does 128 multiply-adds of f32 in a cycle, older ones 64.
+  cost.cyclesOfSecond = std::max(kLeastClock, double(chip.flops) * 1e9 /
+                                                  double(chip.units) / 256);
+  cost.bandwidth = double(chip.bandwidth) * 1e9;
+  // Of mma.sync, also where there is wgmma.
+  cost.productsOfCycle = std::min(chip.productsOfCycle, 1024.0);
+  std::optional<ContractionPlanAttr> best;
+  double least = 0;
+  for (const BlockShape &shape : kBlockShapes) {
+    double slabs = std::ceil(cost.sums / cost.sumsOfSlab());
+    for (int64_t splits = 1; splits <= kMostSplits; splits *= 2) {
+      // Each has some stages.
+      if (splits > 1 && (slabs / double(splits * shape.slabs) < 4))
+        break;
+      double cycles = cost.cyclesOf(shape, double(splits));
+      if (best && cycles >= least)
+        continue;
+      least = cycles;
+      best = ContractionPlanAttr::get(
+          found.op->getContext(), {shape.warpRows, shape.warpColumns},
+          {shape.rows / x.rows, shape.columns / x.columns}, shape.slabs,
+          splits);
+    }
+  }
+  return best;
+}

@@ -1,0 +1,58 @@
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-contractions -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-contractions -redfuse-plan-products -split-input-file | FileCheck %s --check-prefix=OLDER
+
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#o = affine_map<(i, j, k) -> (i, j)>
+
+// A large product has large tiles, and no others. Tiles of the schedule do not count.
+// CHECK-LABEL: func.func @large
+// OLDER-LABEL: func.func @large
+// OLDER: redfuse.contraction = #redfuse.contraction_plan<
+// OLDER-NOT: product_tiles
+// CHECK: redfuse.launch @large_0 {{.*}} {redfuse.contraction = #redfuse.contraction_plan<warps = [2, 4], instructions = [4, 4], slabs = 1, splits = 1>}
+func.func @large(%a: memref<4096x2048xf32>, %b: memref<2048x4096xf32>, %out: memref<4096x4096xf32>) {
+  redfuse.launch @large_0 ins(%a, %b : memref<4096x2048xf32>, memref<2048x4096xf32>) outs(%out : memref<4096x4096xf32>)
+  return
+}
+redfuse.kernel @large_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1], tiles = [4, 1, 0]>} {
+^bb0(%a: tensor<4096x2048xf32>, %b: tensor<2048x4096xf32>, %init: tensor<4096x4096xf32>):
+  %r = redfuse.cascade {indexing_maps = [#a, #b, #o]} ins(%a, %b : tensor<4096x2048xf32>, tensor<2048x4096xf32>) outs(%init : tensor<4096x4096xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<4096x4096xf32>
+  redfuse.yield %r : tensor<4096x4096xf32>
+}
+
+// -----
+
+#x = affine_map<(n, o, h, w, c, r, s) -> (n, c, h + r, w + s)>
+#w = affine_map<(n, o, h, w, c, r, s) -> (o, c, r, s)>
+#e = affine_map<(n, o, h, w, c, r, s) -> (o)>
+#o = affine_map<(n, o, h, w, c, r, s) -> (n, o, h, w)>
+
+// A convolution of few filters, with what follows it.
+// CHECK-LABEL: func.func @window
+// CHECK: redfuse.launch @window_0 {{.*}} {redfuse.contraction = #redfuse.contraction_plan<warps = [1, 4], instructions = [1, 4], slabs = 2, splits = 1>}
+func.func @window(%x: memref<8x16x34x34xbf16>, %w: memref<16x16x3x3xbf16>, %e: memref<16xf32>, %out: memref<8x16x32x32xbf16>) {
+  redfuse.launch @window_0 ins(%x, %w, %e : memref<8x16x34x34xbf16>, memref<16x16x3x3xbf16>, memref<16xf32>) outs(%out : memref<8x16x32x32xbf16>)
+  return
+}
+redfuse.kernel @window_0 attributes {num_inputs = 3 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1, 2], tiles = [1, 1, 1, 32, 0, 0, 0]>} {
+^bb0(%x: tensor<8x16x34x34xbf16>, %w: tensor<16x16x3x3xbf16>, %e: tensor<16xf32>, %init: tensor<8x16x32x32xbf16>):
+  %r = redfuse.cascade {indexing_maps = [#x, #w, #e, #o]} ins(%x, %w, %e : tensor<8x16x34x34xbf16>, tensor<16x16x3x3xbf16>, tensor<16xf32>) outs(%init : tensor<8x16x32x32xbf16>) {
+  ^bb0(%a: bf16, %b: bf16, %bias: f32):
+    %aw = arith.extf %a : bf16 to f32
+    %bw = arith.extf %b : bf16 to f32
+    %p = arith.mulf %aw, %bw : f32
+    %s = redfuse.reduce add %p over [4, 5, 6] into [0, 1, 2, 3] : f32
+    %t = arith.addf %s, %bias : f32
+    %u = arith.truncf %t : f32 to bf16
+    redfuse.yield %u : bf16
+  } -> tensor<8x16x32x32xbf16>
+  redfuse.yield %r : tensor<8x16x32x32xbf16>
+}

@@ -1,0 +1,60 @@
+"""Convolutions on a GPU: machine code, and results by the simulator against fp64."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import redfuse
+from convolution_programs import Convolution, draw
+from drivers.simulated import execute
+
+# Simulated, one thread after another.
+pytestmark = pytest.mark.sample(3)
+
+CHIPS = ("sm_90a", "sm_80")
+TILED = {
+    "two_dims": Convolution((9, 10), (3, 3)),
+    "strided": Convolution((7, 8), (3, 3), channels=5, stride=2),
+    "channels_last": Convolution((9, 8), (3, 3), channels=16, filters=24, is_channels_last=True),
+    "dilated": Convolution((40,), (5,), channels=12, dilation=2, batch=3),
+    "three_dims": Convolution((4, 5, 6), (2, 3, 2), channels=4, filters=9, batch=1),
+    "padded": Convolution((9, 10), (3, 3), pad=1),
+    "points": Convolution((8, 8), (1, 1), channels=40, filters=48),
+    "groups": Convolution((8, 8), (3, 3), channels=16, filters=32, groups=2),
+    "bf16": Convolution((9, 10), (3, 3), channels=16, dtype="bf16"),
+    "bf16_channels_last": Convolution(
+        (6, 10), (3, 3), channels=16, filters=40, is_channels_last=True, dtype="bf16"
+    ),
+}
+
+
+def check(program: Convolution, exe: redfuse.Executable) -> None:
+    given = program.data(np.random.default_rng(0))
+    want, _ = program.exact(given)
+    (got,), _ = execute(exe, given, [want])
+    assert not program.judge(given, got)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", TILED)
+def test_tiled(name: str, chip: str) -> None:
+    program = TILED[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # ptxas warns of spills
+        exe = redfuse.compile(program.program(), target=f"cuda:{chip}", options={"cache": False})
+    assert "redfuse.contraction" in exe.ir["plan"]
+    assert "mma.sync" in exe.asm
+    assert not any(kernel.spills for kernel in exe.resources)
+    check(program, exe)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("seed", range(12))
+def test_random(seed: int, chip: str) -> None:
+    program = draw(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scalar kernels of odd shapes spill
+        exe = redfuse.compile(program.program(), target=f"cuda:{chip}", options={"cache": False})
+    check(program, exe)
