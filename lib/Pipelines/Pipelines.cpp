@@ -229,10 +229,12 @@ static LogicalResult addPrepare(OpPassManager &pm, const CompileOptions &,
 
 static LogicalResult addBufferizePlain(OpPassManager &pm,
                                        const CompileOptions &, Fail) {
-  return addPlain(pm, "one-shot-bufferize{bufferize-function-boundaries=1 "
+  return addPlain(pm, "func.func(redfuse-full-rank-slices),"
+                      "one-shot-bufferize{bufferize-function-boundaries=1 "
                       "allow-return-allocs-from-loops=1 "
                       "function-boundary-type-conversion=identity-layout-map},"
-                      "canonicalize,cse,buffer-deallocation-pipeline,"
+                      "func.func(redfuse-assume-extents),canonicalize,cse,"
+                      "buffer-deallocation-pipeline,"
                       "linalg-generalize-named-ops");
 }
 

@@ -104,6 +104,37 @@ def _pack_more() -> list[Case]:
     return [Case((x, 2.5), (packed,))]
 
 
+def _never() -> list[Case]:
+    return [Case((normal(3, n, dtype=np.float64),), FAILS) for n in (0, 1, 5)]
+
+
+def _steps() -> list[Case]:
+    x = normal(4)
+    right = [Case((x, n), (np.full((n, 1), x[3]),)) for n in (0, 1, 2)]
+    return right + [Case((x, n), FAILS) for n in (-1, 3, 2**62)]
+
+
+def _one_for_many() -> list[Case]:
+    x = normal(3, 5)
+    right = [Case((x, n), (np.full(3, x[0, n]),)) for n in (0, 1, 4)]
+    return right + [Case((x, n), FAILS) for n in (-1, 5)]
+
+
+def _copy_in_branch() -> list[Case]:
+    def wanted(x: np.ndarray, take: bool) -> np.ndarray:
+        result = x.copy() if take else np.full_like(x, 2.5)
+        result[0, 0] = 2.5
+        return result
+
+    right = [
+        Case((x, take, 2.5), (wanted(x, take),))
+        for x in (normal(1, 4), normal(7, 4))
+        for take in (True, False)
+    ]
+    nothing = normal(0, 4)
+    return [*right, Case((nothing, True, 2.5), FAILS), Case((nothing, False, 2.5), (nothing,))]
+
+
 def _insert() -> list[Case]:
     x = normal(40)
     right = [Case((x, n), (np.where(np.arange(40) < n, np.float32(1), x),)) for n in (-3, 0, 7, 40)]
@@ -175,6 +206,7 @@ def _rows(seeds: int = 2) -> list[Case]:
 FOUND = {
     "argmax_nan": Found(_argmax_nan),
     "argmax_round": Found(_argmax_round),
+    "copy_in_branch": Found(_copy_in_branch),
     "divided_by_nothing": Found(refused="MLIR's parser does not survive this program"),
     "empty_assertion": Found(_empty_assertion),
     "extract_oob": Found(_extract),
@@ -184,6 +216,8 @@ FOUND = {
     "i4_constant": Found(lambda: [Case((), (np.arange(8, dtype=np.float32),))]),
     "insert_oob": Found(_insert),
     "ln16": Found(_rows),
+    "never_of_these_extents": Found(_never),
+    "one_for_many": Found(_one_for_many),
     "pack_oob": Found(_pack),
     "pack_more": Found(_pack_more),
     "pad_of_known": Found(_pad_of_known),
@@ -194,6 +228,7 @@ FOUND = {
     "scan_total": Found(_scan_total),
     "shape_overflow": Found(refused="4294967296x4294967296"),
     "sm15": Found(_rows),
+    "steps_between_ones": Found(_steps),
     "transpose_of_one": Found(refused="MLIR's parser does not survive this program"),
     "unpack_oob": Found(_unpack),
     "vector_print": Found(refused="vector.print"),

@@ -201,7 +201,9 @@ void redfuse::buildBufferizePipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createCutCarried());
+  pm.addNestedPass<func::FuncOp>(createFullRankSlices());
   pm.addPass(createBufferizeHost());
+  pm.addNestedPass<func::FuncOp>(createAssumeExtents());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   // Upstream's pipeline of deallocation, with one pass of our own.

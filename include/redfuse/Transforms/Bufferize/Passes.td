@@ -170,6 +170,67 @@ def LowerDeallocs : Pass<"redfuse-lower-deallocs", "mlir::ModuleOp"> {
                            "mlir::arith::ArithDialect"];
 }
 
+def FullRankSlices : Pass<"redfuse-full-rank-slices", "mlir::func::FuncOp"> {
+  let summary = "Let slices with steps keep their dims, and reshape them";
+  let description = [{
+    A slice with steps that drops dims becomes one that keeps them and a
+    `tensor.collapse_shape`, and what is inserted with steps is expanded first. Of
+    buffers upstream would tell the dropped dims by their strides, and cannot where
+    steps have changed these.
+
+    ```mlir
+    func.func @f(%x: tensor<5x1x4xf32>, %n: index) -> tensor<?x1xf32> {
+      %s = tensor.extract_slice %x[0, 0, 3] [%n, 1, 1] [2, 1, 1]
+          : tensor<5x1x4xf32> to tensor<?x1xf32>
+      return %s : tensor<?x1xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<5x1x4xf32>, %n: index) -> tensor<?x1xf32> {
+      %s = tensor.extract_slice %x[0, 0, 3] [%n, 1, 1] [2, 1, 1]
+          : tensor<5x1x4xf32> to tensor<?x1x1xf32>
+      %c = tensor.collapse_shape %s [[0], [1, 2]]
+          : tensor<?x1x1xf32> into tensor<?x1xf32>
+      return %c : tensor<?x1xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::tensor::TensorDialect"];
+}
+
+def AssumeExtents : Pass<"redfuse-assume-extents", "mlir::func::FuncOp"> {
+  let summary = "Reinterpret buffers whose extents an assertion has checked";
+  let description = [{
+    A `memref.cast` that adds extents to a type stands behind an assertion of these
+    extents. Where the assertion turns out to fail in every call, upstream's folding
+    of casts would make a cast between types of different extents; a
+    `memref.reinterpret_cast` may be between any.
+
+    ```mlir
+    func.func @f(%x: memref<?xf32>) -> memref<3xf32> {
+      %y = memref.cast %x : memref<?xf32> to memref<3xf32>
+      return %y : memref<3xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: memref<?xf32>) -> memref<3xf32> {
+      %base, %offset, %size, %stride = memref.extract_strided_metadata %x
+          : memref<?xf32> -> memref<f32>, index, index, index
+      %y = memref.reinterpret_cast %x to offset: [0], sizes: [3], strides: [1]
+          : memref<?xf32> to memref<3xf32>
+      return %y : memref<3xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::memref::MemRefDialect"];
+}
+
 def InterchangeReductions : Pass<"redfuse-interchange-reductions"> {
   let summary = "Walk contractions along the rows of their results";
   let description = [{

@@ -1,0 +1,45 @@
+// RUN: redfuse-opt %s -redfuse-full-rank-slices | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-full-rank-slices -one-shot-bufferize=bufferize-function-boundaries -canonicalize | FileCheck %s --check-prefix=BUFFERS
+
+// By the strides [4, 4, 1] of the buffer and [8, 4] of the view nobody can tell which
+// dim it has dropped.
+// CHECK-LABEL: func.func @taken
+// CHECK:         %[[S:.*]] = tensor.extract_slice {{.*}} [2, 1, 1] : tensor<5x1x4xi32> to tensor<?x1x1xi32>
+// CHECK:         tensor.collapse_shape %[[S]] {{\[\[}}0], [1, 2]] : tensor<?x1x1xi32> into tensor<?x1xi32>
+// BUFFERS-LABEL: func.func @taken
+// BUFFERS:         memref.subview {{.*}} : memref<5x1x4xi32, {{.*}}> to memref<?x1x1xi32,
+func.func @taken(%x: tensor<5x1x4xi32>, %n: index) -> tensor<?x1xi32> {
+  %s = tensor.extract_slice %x[1, 0, 3] [%n, 1, 1] [2, 1, 1] : tensor<5x1x4xi32> to tensor<?x1xi32>
+  return %s : tensor<?x1xi32>
+}
+
+// CHECK-LABEL: func.func @a_number
+// CHECK:         tensor.collapse_shape %{{.*}} [] : tensor<1x1xf32> into tensor<f32>
+func.func @a_number(%x: tensor<5x4xf32>, %s: index) -> tensor<f32> {
+  %0 = tensor.extract_slice %x[1, 2] [1, 1] [%s, 1] : tensor<5x4xf32> to tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @inserted
+// CHECK-SAME:    %[[X:.*]]: tensor<2xf32>
+// CHECK:         %[[E:.*]] = tensor.expand_shape %[[X]] {{\[\[}}0, 1, 2]] output_shape [1, 2, 1] : tensor<2xf32> into tensor<1x2x1xf32>
+// CHECK:         tensor.insert_slice %[[E]] into {{.*}} [1, 2, 1] [1, 2, 1] : tensor<1x2x1xf32> into tensor<3x4x5xf32>
+// BUFFERS-LABEL: func.func @inserted
+// BUFFERS:         memref.subview {{.*}} : memref<3x4x5xf32, {{.*}}> to memref<1x2x1xf32,
+func.func @inserted(%x: tensor<2xf32>, %y: tensor<3x4x5xf32>) -> tensor<3x4x5xf32> {
+  %0 = tensor.insert_slice %x into %y[1, 0, 2] [1, 2, 1] [1, 2, 1] : tensor<2xf32> into tensor<3x4x5xf32>
+  return %0 : tensor<3x4x5xf32>
+}
+
+// CHECK-LABEL: func.func @in_parallel
+// CHECK:         %[[E:.*]] = tensor.expand_shape %{{.*}} {{\[\[}}0, 1]]
+// CHECK:         scf.forall.in_parallel
+// CHECK-NEXT:      tensor.parallel_insert_slice %[[E]] into {{.*}} : tensor<2x1xf32> into tensor<4x5xf32>
+func.func @in_parallel(%x: tensor<2xf32>, %y: tensor<4x5xf32>) -> tensor<4x5xf32> {
+  %0 = scf.forall (%i) in (5) shared_outs(%o = %y) -> (tensor<4x5xf32>) {
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %x into %o[0, %i] [2, 1] [2, 1] : tensor<2xf32> into tensor<4x5xf32>
+    }
+  }
+  return %0 : tensor<4x5xf32>
+}
