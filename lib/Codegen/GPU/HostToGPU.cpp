@@ -47,6 +47,18 @@ static bool hasHostWork(Operation *op) {
       .wasInterrupted();
 }
 
+/// Whether `op` is a branch of the host: its condition is the host's, and so can be
+/// what it does, an op at a time, if nothing in it depends on elements.
+static bool isHostBranch(Operation *op) {
+  return isa<scf::IfOp>(op) &&
+         !op->walk([](memref::LoadOp load) {
+              return llvm::all_of(load->getUsers(),
+                                  llvm::IsaPred<memref::StoreOp>)
+                         ? WalkResult::advance()
+                         : WalkResult::interrupt();
+            }).wasInterrupted();
+}
+
 static bool touchesMemoryInside(Operation *op) {
   return op
       ->walk([](Operation *inner) {
@@ -75,6 +87,8 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
           return signalPassFailure();
     }
     for (auto device : module.getOps<gpu::GPUModuleOp>()) {
+      if (failed(expandCopies(device)))
+        return signalPassFailure();
       RewritePatternSet patterns(&getContext());
       redfuse::populateBooleanMemoryPatterns(patterns);
       if (failed(applyPatternsGreedily(device, std::move(patterns))))
@@ -82,6 +96,25 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
       if (failed(reportAssertions(device)))
         return signalPassFailure();
     }
+  }
+
+  /// A copy inside of what one thread does is a loop.
+  static LogicalResult expandCopies(gpu::GPUModuleOp device) {
+    IRRewriter rewriter(device.getContext());
+    SmallVector<memref::CopyOp> copies;
+    device.walk([&](memref::CopyOp op) { copies.push_back(op); });
+    for (memref::CopyOp op : copies) {
+      rewriter.setInsertionPoint(op);
+      auto generic = cast<linalg::LinalgOp>(
+          linalg::makeMemRefCopyOp(rewriter, op.getLoc(), op.getSource(),
+                                   op.getTarget())
+              .getOperation());
+      rewriter.eraseOp(op);
+      if (failed(linalg::linalgOpToLoops(rewriter, generic)))
+        return failure();
+      rewriter.eraseOp(generic);
+    }
+    return success();
   }
 
   /// A thread that stopped would take the GPU's context with it: where an
@@ -159,7 +192,7 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (!touchesMemoryInside(&op))
         continue;
-      if (hasHostWork(&op)) {
+      if (hasHostWork(&op) || isHostBranch(&op)) {
         for (Region &region : op.getRegions())
           for (Block &inner : region)
             if (failed(outline(inner)))
@@ -172,37 +205,89 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
     return success();
   }
 
+  /// Whether nothing is written between `load` and `store`, which is in its block.
+  static bool isUnchangedAt(memref::LoadOp load, Operation *store) {
+    if (store->getBlock() != load->getBlock())
+      return false;
+    for (Operation *op = load->getNextNode(); op != store;
+         op = op->getNextNode())
+      if (!isMemoryEffectFree(op) &&
+          !isa<memref::LoadOp, memref::AllocOp, cf::AssertOp>(op))
+        return false;
+    return true;
+  }
+
+  /// The loads right in front of `store` that are for it alone.
+  static SmallVector<Operation *> loadsOf(memref::StoreOp store) {
+    SmallVector<Operation *> loads;
+    for (Operation *op = store->getPrevNode();
+         isa_and_present<memref::LoadOp>(op) && op->hasOneUse() &&
+         *op->user_begin() == store.getOperation();
+         op = op->getPrevNode())
+      loads.push_back(op);
+    std::reverse(loads.begin(), loads.end());
+    return loads;
+  }
+
+  /// A value on its way from one buffer to others never comes to the host: each
+  /// store has a load of its own in front, which goes into its kernel. Where the
+  /// buffer may have changed by then, the value has been put into one of its own.
+  LogicalResult bringToStores(memref::LoadOp load) {
+    Location loc = load.getLoc();
+    auto first = cast<memref::StoreOp>(*load->user_begin());
+    if (llvm::is_contained(loadsOf(first), load.getOperation()))
+      return success();
+    Operation *last = nullptr; // the last in this block that has a store
+    bool isUnchanged = true;
+    for (Operation *user : load->getUsers()) {
+      isUnchanged &= isUnchangedAt(load, user);
+      Operation *around = load->getBlock()->findAncestorOpInBlock(*user);
+      if (!last || last->isBeforeInBlock(around))
+        last = around;
+    }
+    OpBuilder b(load);
+    Value kept;
+    if (!isUnchanged)
+      kept =
+          memref::AllocOp::create(b, loc, MemRefType::get({}, load.getType()));
+    for (OpOperand &use : llvm::make_early_inc_range(load->getUses())) {
+      b.setInsertionPoint(use.getOwner());
+      Operation *again = kept ? memref::LoadOp::create(b, loc, kept)
+                              : b.clone(*load.getOperation());
+      use.set(again->getResult(0));
+    }
+    if (!kept) {
+      load.erase();
+      return success();
+    }
+    b.setInsertionPointAfter(last);
+    memref::DeallocOp::create(b, loc, kept);
+    b.setInsertionPointAfter(load);
+    auto keep = memref::StoreOp::create(b, loc, load, kept);
+    return launch({load, keep});
+  }
+
   LogicalResult outline(Operation *op) {
     if (op->getNumResults() != 0) {
-      // A value on its way from one buffer to another moves into the kernel.
       if (op->use_empty()) {
         op->erase();
         return success();
       }
-      auto isElementwise = [](Operation *user) {
-        return isa<memref::StoreOp>(user);
-      };
-      if (isa<memref::LoadOp>(op) &&
-          llvm::all_of(op->getUsers(), isElementwise)) {
-        for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
-          OpBuilder b(user);
-          Operation *copy = b.clone(*op);
-          user->replaceUsesOfWith(op->getResult(0), copy->getResult(0));
-          if (failed(launch({copy, user})))
-            return failure();
-        }
-        op->erase();
-        return success();
-      }
+      if (auto load = dyn_cast<memref::LoadOp>(op);
+          load &&
+          llvm::all_of(load->getUsers(), llvm::IsaPred<memref::StoreOp>))
+        return bringToStores(load);
       return op->emitError(
           "a value in the GPU's memory decides what the host does next; "
-          "programs for a GPU compute on tensors, and depend on extents alone");
+          "expected conditions, counts and extents made of arguments: take it "
+          "as an argument, select between results (arith.select), or compile "
+          "for the CPU");
     }
+    SmallVector<Operation *> ops;
     if (auto store = dyn_cast<memref::StoreOp>(op))
-      if (auto load = store.getValue().getDefiningOp<memref::LoadOp>())
-        if (load->getBlock() == op->getBlock() && load->hasOneUse())
-          return launch({load, op});
-    return launch({op});
+      ops = loadsOf(store);
+    ops.push_back(op);
+    return launch(ops);
   }
 
   /// What the host has and `ops` use: constants, which are made again in the kernel,

@@ -133,3 +133,107 @@ func.func @main(%x: memref<3xf32>, %at: memref<2x3xindex>, %out: memref<2xf32>) 
   }
   return
 }
+
+// -----
+
+// A store has what it stores and where in its kernel.
+
+// CHECK-LABEL: func.func @placed
+// CHECK-NOT:   memref.load
+// CHECK-NOT:   memref.alloc
+// CHECK:       gpu.launch_func @redfuse_gpu::@host_0
+// CHECK-NOT:   gpu.launch_func
+// CHECK:       gpu.func @host_0
+// CHECK-COUNT-2: memref.load
+// CHECK:         memref.store
+func.func @placed(%x: memref<3xf32>, %at: memref<index>, %out: memref<2xf32>) {
+  %c0 = arith.constant 0 : index
+  %0 = memref.load %x[%c0] : memref<3xf32>
+  %1 = memref.load %at[] : memref<index>
+  memref.store %0, %out[%1] : memref<2xf32>
+  return
+}
+
+// -----
+
+// What is overwritten before it is stored elsewhere is kept.
+
+// CHECK-LABEL: func.func @swap
+// CHECK-SAME:    %[[X:.*]]: memref<2xf32>
+// CHECK:         %[[KEPT:.*]] = memref.alloc() : memref<f32>
+// CHECK:         gpu.launch_func @redfuse_gpu::@host_0 {{.*}} args(%[[X]] : memref<2xf32>, %[[KEPT]] : memref<f32>)
+// CHECK:         gpu.launch_func @redfuse_gpu::@host_1 {{.*}} args(%[[X]] : memref<2xf32>)
+// CHECK:         gpu.launch_func @redfuse_gpu::@host_2 {{.*}} args(%[[KEPT]] : memref<f32>, %[[X]] : memref<2xf32>)
+// CHECK:         memref.dealloc %[[KEPT]]
+func.func @swap(%x: memref<2xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = memref.load %x[%c0] : memref<2xf32>
+  %1 = memref.load %x[%c1] : memref<2xf32>
+  memref.store %1, %x[%c0] : memref<2xf32>
+  memref.store %0, %x[%c1] : memref<2xf32>
+  return
+}
+
+// -----
+
+// A loop that stores what was loaded in front of it is one kernel.
+
+// CHECK-LABEL: func.func @filled
+// CHECK:         gpu.launch_func @redfuse_gpu::@host_0
+// CHECK-NOT:     scf.for
+// CHECK:         gpu.launch_func @redfuse_gpu::@host_1
+// CHECK:         memref.dealloc
+func.func @filled(%x: memref<2xf32>, %out: memref<9xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %0 = memref.load %x[%c0] : memref<2xf32>
+  scf.for %i = %c0 to %c9 step %c1 {
+    memref.store %0, %out[%i] : memref<9xf32>
+  }
+  return
+}
+
+// -----
+
+// What the host decides it does an op at a time: a copy keeps a thread an element.
+
+// CHECK-LABEL: func.func @branch
+// CHECK:         scf.if
+// CHECK:           gpu.launch_func @redfuse_gpu::@host_0 blocks in (%{{.*}}, %{{.*}}, %{{.*}}) threads in (%[[MANY:.*]], %{{.*}}, %{{.*}}) dynamic
+// CHECK:           gpu.launch_func @redfuse_gpu::@host_1
+// CHECK:       gpu.func @host_0
+// CHECK:         gpu.thread_id
+func.func @branch(%c: i1, %x: memref<300xf32>, %y: memref<300xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  scf.if %c {
+    memref.copy %x, %y : memref<300xf32> to memref<300xf32>
+    memref.store %zero, %y[%c0] : memref<300xf32>
+  }
+  return
+}
+
+// -----
+
+// In what one thread does, a copy is a loop.
+
+// CHECK-LABEL: func.func @rows
+// CHECK:       gpu.func @host_0
+// CHECK:         scf.for
+// CHECK-NOT:       memref.copy
+// CHECK:           scf.for
+// CHECK:             memref.load
+// CHECK:             memref.store
+func.func @rows(%x: memref<?xf32>, %y: memref<8x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %c8 step %c1 {
+    %r = memref.subview %y[%i, 0] [1, %n] [1, 1] : memref<8x?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    memref.copy %x, %r : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+  }
+  return
+}
