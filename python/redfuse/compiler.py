@@ -10,6 +10,7 @@ from typing import Any
 
 from . import pipelines
 from .attributes import Target
+from .ending import outlives_threads
 from .errors import (
     ArgumentError,
     CacheWarning,
@@ -33,6 +34,7 @@ LOG = logging.getLogger("redfuse")
 AT_STAGE = "stage %s"
 
 
+@outlives_threads
 def compile(
     source: Any,
     *,

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <pthread.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -68,6 +69,21 @@ static void reap() {
 
 /// Jobs that threads other than Python's main thread do themselves.
 static std::atomic<int> elsewhere{0};
+/// Whether the interpreter ends, so that these threads stay where they are.
+static std::atomic<bool> isEnding{false};
+
+/// For longer than the rest of an interpreter's end takes; not for ever, in case a
+/// handler of the end waits for this thread.
+static void stayAtTheEnd() {
+  constexpr auto period = std::chrono::milliseconds(10);
+  for (auto left = std::chrono::milliseconds(5000);
+       isEnding && left.count() > 0; left -= period)
+    std::this_thread::sleep_for(period);
+}
+
+void redfuse_ext::beginEnd() { isEnding = true; }
+
+int redfuse_ext::jobsElsewhere() { return elsewhere; }
 
 /// At the end of the process: a thread that still runs would lose the libraries'
 /// static objects under its feet.
@@ -137,7 +153,9 @@ void redfuse_ext::runJob(std::shared_ptr<Job> job, bool owns) {
   } else {
     Unlocked unlocked;
     ++elsewhere;
+    stayAtTheEnd();
     job->run();
+    stayAtTheEnd();
     --elsewhere;
   }
   if (ended) {
@@ -176,7 +194,10 @@ bool redfuse_ext::handlesSignals() {
   unsigned long ident = mainIdent.load(std::memory_order_relaxed);
   if (!ident) {
     // The thread that forks is the child's main thread.
-    static bool once = !pthread_atfork(nullptr, nullptr, [] { mainIdent = 0; });
+    static bool once = !pthread_atfork(nullptr, nullptr, [] {
+      mainIdent = 0;
+      elsewhere = 0;
+    });
     (void)once;
     mainIdent = ident = mainThread();
   }

@@ -37,6 +37,12 @@ void runJob(std::shared_ptr<Job> job, bool owns);
 /// takes nothing away from those that run.
 void watchTheEnd();
 
+/// From now on no job of another thread comes back.
+void beginEnd();
+
+/// Jobs that other threads are in.
+int jobsElsewhere();
+
 /// Whether this thread is the one in which Python handles signals.
 bool handlesSignals();
 

@@ -96,5 +96,9 @@ PYBIND11_MODULE(_ext, m) {
       "address, or an empty text.");
   definePrograms(m);
   defineNative(m);
+  m.def("begin_end", &redfuse_ext::beginEnd,
+        "The interpreter ends: no job of another thread comes back.");
+  m.def("jobs_elsewhere", &redfuse_ext::jobsElsewhere,
+        "Jobs that other threads than the main thread are in.");
   redfuse_ext::watchTheEnd();
 }

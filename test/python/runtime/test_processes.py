@@ -30,6 +30,9 @@ AT_THE_END = {
     "short calls": "exe = redfuse.compile(SMALL)\n"
                    "def work():\n    while True: exe(x)\n"
                    "for _ in range(3): start(work)",
+    "compilations": "def work():\n"
+                    "    while True: redfuse.compile(SMALL, options={'cache': False})\n"
+                    "for _ in range(2): start(work)",
 }  # fmt: skip
 
 
