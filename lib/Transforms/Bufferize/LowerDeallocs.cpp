@@ -3,6 +3,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -16,8 +18,69 @@ using namespace mlir;
 
 namespace {
 
+/// Which buffers a value may be: allocations, and (as no value) arguments of
+/// functions, which may be one buffer.
+class Origins {
+public:
+  explicit Origins(Operation *op) : flow(op) {}
+
+  /// None if it may be others, too.
+  std::optional<DenseSet<Value>> of(Value memref) const {
+    while (auto parts =
+               memref.getDefiningOp<memref::ExtractStridedMetadataOp>())
+      memref = parts.getSource();
+    DenseSet<Value> origins;
+    for (Value from : flow.resolveReverse(memref)) {
+      if (!flow.mayBeTerminalBuffer(from))
+        continue;
+      auto argument = dyn_cast<BlockArgument>(from);
+      if (!from.getDefiningOp<memref::AllocOp>() &&
+          !(argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
+            argument.getOwner()->isEntryBlock()))
+        return std::nullopt;
+      origins.insert(argument ? Value() : from);
+    }
+    return origins;
+  }
+
+private:
+  BufferViewFlowAnalysis flow;
+};
+
+/// For each buffer of a list, those in front of it that may be the same.
+class Rivals {
+public:
+  /// The places of those that `memref` may be, in order; it is the next of the list.
+  SmallVector<size_t> add(const Origins &origins, Value memref) {
+    size_t place = count++;
+    std::optional<DenseSet<Value>> own = origins.of(memref);
+    SmallVector<size_t> found;
+    if (!own) {
+      llvm::append_range(found, llvm::seq<size_t>(0, place));
+      unknown.push_back(place);
+      return found;
+    }
+    found = unknown;
+    for (Value origin : *own) {
+      llvm::append_range(found, byOrigin[origin]);
+      byOrigin[origin].push_back(place);
+    }
+    llvm::sort(found);
+    found.erase(llvm::unique(found), found.end());
+    return found;
+  }
+
+private:
+  size_t count = 0;
+  DenseMap<Value, SmallVector<size_t>> byOrigin;
+  SmallVector<size_t> unknown;
+};
+
 struct CompareAndFree : OpRewritePattern<bufferization::DeallocOp> {
-  using OpRewritePattern::OpRewritePattern;
+  CompareAndFree(MLIRContext *context, const Origins &origins)
+      : OpRewritePattern(context), origins(origins) {}
+
+  const Origins &origins;
 
   LogicalResult matchAndRewrite(bufferization::DeallocOp op,
                                 PatternRewriter &rewriter) const override {
@@ -43,12 +106,13 @@ struct CompareAndFree : OpRewritePattern<bufferization::DeallocOp> {
                        retained = pointers(op.getRetained());
     // Of owners of one buffer the first frees it, and none where it is retained.
     SmallVector<Value> frees;
+    Rivals rivals;
     for (auto [i, owns] : llvm::enumerate(op.getConditions())) {
       Value isFreed = owns;
       for (Value kept : retained)
         isFreed = arith::AndIOp::create(rewriter, loc, isFreed,
                                         compare(P::ne, freed[i], kept));
-      for (size_t before = 0; before < i; ++before) {
+      for (size_t before : rivals.add(origins, op.getMemrefs()[i])) {
         Value isOther = compare(P::ne, freed[i], freed[before]);
         Value wasKept =
             arith::XOrIOp::create(rewriter, loc, frees[before],
@@ -86,8 +150,9 @@ struct CompareAndFree : OpRewritePattern<bufferization::DeallocOp> {
 
 struct LowerDeallocs : redfuse::impl::LowerDeallocsBase<LowerDeallocs> {
   void runOnOperation() override {
+    Origins origins(getOperation());
     RewritePatternSet patterns(&getContext());
-    patterns.add<CompareAndFree>(&getContext());
+    patterns.add<CompareAndFree>(&getContext(), origins);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

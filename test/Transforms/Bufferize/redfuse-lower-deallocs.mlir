@@ -37,3 +37,22 @@ func.func @retained(%a: memref<4xf32>, %b: memref<4xf32>, %r: memref<?xf32>, %c:
   %own = bufferization.dealloc (%a, %b : memref<4xf32>, memref<4xf32>) if (%c, %d) retain (%r : memref<?xf32>)
   return %own : i1
 }
+
+// Only what may be one buffer is compared: the first two, not the third.
+// CHECK-LABEL: func.func @origins
+// CHECK-COUNT-1: arith.cmpi ne
+// CHECK-NOT:     arith.cmpi
+// CHECK-COUNT-3: memref.dealloc
+func.func @origins(%a: memref<4xf32>, %i: i1, %j: i1, %c: i1, %d: i1, %e: i1) {
+  %x = memref.alloc() : memref<4xf32>
+  %y = memref.alloc() : memref<4xf32>
+  %b = scf.if %i -> (memref<4xf32>) {
+    scf.yield %x : memref<4xf32>
+  } else {
+    scf.yield %a : memref<4xf32>
+  }
+  %f = arith.select %j, %b, %a : memref<4xf32>
+  %base, %offset, %size, %stride = memref.extract_strided_metadata %y : memref<4xf32> -> memref<f32>, index, index, index
+  bufferization.dealloc (%b, %f, %base : memref<4xf32>, memref<4xf32>, memref<f32>) if (%c, %d, %e)
+  return
+}
