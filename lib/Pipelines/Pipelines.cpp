@@ -13,6 +13,7 @@
 #include "redfuse/Conversion/HostToLLVM/LowerToLLVM.h"
 #include "redfuse/Conversion/Passes.h"
 #include "redfuse/Transforms/Bufferize/Bufferize.h"
+#include "redfuse/Transforms/Canonicalize.h"
 #include "redfuse/Transforms/Normalize/Normalize.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -70,14 +71,14 @@ static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &, Fail) {
 static LogicalResult addState(OpPassManager &pm, const CompileOptions &options,
                               Fail) {
   pm.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createTensorCanonicalizer());
   pm.addPass(createCSEPass());
   ExposeStateOptions expose;
   expose.along.assign(options.along.begin(), options.along.end());
   expose.strict = options.strict;
   expose.approximate = options.approximate;
   pm.addPass(createExposeState(expose));
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createTensorCanonicalizer());
   pm.addPass(createCSEPass());
   return success();
 }
@@ -217,14 +218,18 @@ static LogicalResult addPlain(OpPassManager &pm, StringRef text) {
 
 static LogicalResult addPrepare(OpPassManager &pm, const CompileOptions &,
                                 Fail) {
-  return addPlain(
-      pm, "redfuse-destinations,"
-          "redfuse-normalize-transposes,redfuse-normalize-generalize,"
-          "redfuse-lower-tm-tensor,"
-          "convert-elementwise-to-linalg,redfuse-widen-integers,canonicalize,"
-          "cse,resolve-ranked-shaped-type-result-dims,"
-          "func.func(int-range-optimizations),canonicalize,cse,"
-          "redfuse-normalize-generalize");
+  if (failed(addPlain(
+          pm, "redfuse-destinations,"
+              "redfuse-normalize-transposes,redfuse-normalize-generalize,"
+              "redfuse-lower-tm-tensor,"
+              "convert-elementwise-to-linalg,redfuse-widen-integers")))
+    return failure();
+  pm.addPass(createTensorCanonicalizer());
+  if (failed(addPlain(pm, "cse,resolve-ranked-shaped-type-result-dims,"
+                          "func.func(int-range-optimizations)")))
+    return failure();
+  pm.addPass(createTensorCanonicalizer());
+  return addPlain(pm, "cse,redfuse-normalize-generalize");
 }
 
 static LogicalResult addBufferizePlain(OpPassManager &pm,

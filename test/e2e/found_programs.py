@@ -120,6 +120,22 @@ def _one_for_many() -> list[Case]:
     return right + [Case((x, n), FAILS) for n in (-1, 5)]
 
 
+def _changed_beside_result() -> list[Case]:
+    x = normal()
+    all_three = np.full(3, x, np.float32)
+    changed = all_three.copy()
+    changed[1] = 3
+    return [Case((x,), (all_three.reshape(1, 3), changed))]
+
+
+def _loop_that_grows() -> list[Case]:
+    x, cases = normal(4), []
+    for m in (0, 1, 3, 6):
+        y = normal(m, seed=m)
+        cases += [Case((x, y, n), (np.concatenate([x[:1], y]) if n else x,)) for n in (0, 1, 3)]
+    return cases
+
+
 def _copy_in_branch() -> list[Case]:
     def wanted(x: np.ndarray, take: bool) -> np.ndarray:
         result = x.copy() if take else np.full_like(x, 2.5)
@@ -206,6 +222,7 @@ def _rows(seeds: int = 2) -> list[Case]:
 FOUND = {
     "argmax_nan": Found(_argmax_nan),
     "argmax_round": Found(_argmax_round),
+    "changed_beside_result": Found(_changed_beside_result),
     "copy_in_branch": Found(_copy_in_branch),
     "divided_by_nothing": Found(refused="MLIR's parser does not survive this program"),
     "empty_assertion": Found(_empty_assertion),
@@ -216,6 +233,7 @@ FOUND = {
     "i4_constant": Found(lambda: [Case((), (np.arange(8, dtype=np.float32),))]),
     "insert_oob": Found(_insert),
     "ln16": Found(_rows),
+    "loop_that_grows": Found(_loop_that_grows),
     "never_of_these_extents": Found(_never),
     "one_for_many": Found(_one_for_many),
     "pack_oob": Found(_pack),

@@ -25,6 +25,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Transforms/Canonicalize.h"
 #include "redfuse/Transforms/Passes.h"
 
 namespace redfuse {
@@ -198,7 +199,7 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
 
 void redfuse::buildBufferizePipeline(OpPassManager &pm) {
   pm.addPass(createDestinations());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createTensorCanonicalizer());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createCutCarried());
   pm.addNestedPass<func::FuncOp>(createFullRankSlices());

@@ -185,8 +185,25 @@ static LogicalResult makeShapesFunction(func::FuncOp func) {
   return success(succeeded(makeShapes(func, /*asserts=*/true)));
 }
 
+/// Whether nothing may write into the memory of `value`, seen through views.
+static bool isOnlyRead(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
+            tensor::ExtractSliceOp>(user))
+      return isOnlyRead(user->getResult(0));
+    if (auto written = dyn_cast<DestinationStyleOpInterface>(user))
+      return !written.isDpsInit(&use);
+    if (auto insert = dyn_cast<tensor::InsertSliceOp>(user))
+      return &use == &insert.getSourceMutable();
+    return isa<func::ReturnOp, tensor::DimOp, tensor::ExtractOp>(user);
+  });
+}
+
 /// If `value` is a launch's result (seen through reshapes), lets the launch write
-/// to `destination` directly.
+/// to `destination` directly, if nothing is written there afterwards: that would be
+/// read for another result when this one has been copied there, which bufferization
+/// does not know.
 static void writeInPlace(OpBuilder &b, Value value, Value destination) {
   // The reshapes from the launch to the result, last first.
   SmallVector<Operation *> reshapes;
@@ -199,7 +216,7 @@ static void writeInPlace(OpBuilder &b, Value value, Value destination) {
     source = def->getOperand(0);
   }
   auto launch = source.getDefiningOp<LaunchOp>();
-  if (!launch)
+  if (!launch || !isOnlyRead(source))
     return;
   unsigned number = cast<OpResult>(source).getResultNumber();
   OpOperand &init = launch.getInitsMutable()[number];

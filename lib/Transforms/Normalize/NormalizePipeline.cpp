@@ -1,4 +1,5 @@
 //===- NormalizePipeline.cpp - layer 1 as one pipeline --------------------===//
+#include "redfuse/Transforms/Canonicalize.h"
 #include "redfuse/Transforms/Normalize/Normalize.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -13,12 +14,12 @@ void redfuse::buildNormalizePipeline(OpPassManager &pm) {
   pm.addPass(createNormalizeTransposes());
   // Before anything changes the operands that a declared reducer speaks of.
   pm.addPass(createNormalizeCombiners());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createTensorCanonicalizer());
   pm.addPass(createCSEPass());
   // Extents are not negative: that proves most assertions about shapes.
   pm.addPass(arith::createIntRangeOptimizationsPass());
   pm.addPass(createNormalizeExtents());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createTensorCanonicalizer());
   pm.addPass(createCSEPass());
 
   // Bounds and other scalars that do not vary leave the loops first.
@@ -49,7 +50,7 @@ void redfuse::buildNormalizePipeline(OpPassManager &pm) {
   pm.addPass(createNormalizeViews());
   pm.addPass(createNormalizeConstants());
   pm.addPass(createNormalizeDeadResults());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createTensorCanonicalizer());
   pm.addPass(createCSEPass());
 }
 

@@ -60,3 +60,22 @@ func.func @blocks(%c: i1, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32>
 ^second:
   return %y : tensor<?xf32>
 }
+
+// -----
+
+// What is changed for another result is computed beside the caller's memory.
+// CHECK-LABEL: func.func @changed(
+// CHECK:         %[[E:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK:         %[[L:.*]] = redfuse.launch @k ins(%{{.*}}) outs(%[[E]]
+// CHECK:         tensor.insert %{{.*}} into %[[L]]
+redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
+  redfuse.yield %x : tensor<4xf32>
+}
+func.func @changed(%x: tensor<4xf32>, %v: f32, %i: index) -> (tensor<2x2xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %r = redfuse.launch @k ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %s = tensor.expand_shape %r [[0, 1]] output_shape [2, 2] : tensor<4xf32> into tensor<2x2xf32>
+  %t = tensor.insert %v into %r[%i] : tensor<4xf32>
+  return %s, %t : tensor<2x2xf32>, tensor<4xf32>
+}

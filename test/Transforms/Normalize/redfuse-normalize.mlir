@@ -55,3 +55,8 @@
 // RUN: redfuse-opt %tests/e2e/corpus/moe_routing.mlir -redfuse-normalize | FileCheck %s --check-prefix=TOPK
 // TOPK: tm_tensor.topk dimension(1) ins(%{{.*}} : tensor<256x64xf32>)
 // TOPK-NOT: extract_slice
+
+// RUN: redfuse-opt %tests/found/loop_that_grows.mlir -redfuse-normalize | FileCheck %s --check-prefix=GROWS
+// The extents that a loop begins with are not those of its rounds.
+// GROWS: scf.for {{.*}} -> (tensor<?xf32>)
+// GROWS: scf.yield %{{.*}} : tensor<?xf32>
