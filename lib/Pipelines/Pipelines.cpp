@@ -152,12 +152,13 @@ static LogicalResult addHost(OpPassManager &pm, const CompileOptions &,
 static LogicalResult addPlan(OpPassManager &pm, const CompileOptions &options,
                              Fail) {
   pm.addPass(createHostToGPU());
-  if (options.strict)
-    return success();
-  pm.addPass(createPlanMatrices());
-  pm.addPass(createLazyPivots());
-  pm.addPass(createPlanContractions());
-  pm.addPass(createPlanProducts());
+  if (!options.strict) {
+    pm.addPass(createPlanMatrices());
+    pm.addPass(createLazyPivots());
+    pm.addPass(createPlanContractions());
+    pm.addPass(createPlanProducts());
+  }
+  pm.addPass(createPlanRegisters({options.strict}));
   return success();
 }
 
@@ -168,12 +169,13 @@ static LogicalResult addGPU(OpPassManager &pm, const CompileOptions &options,
 }
 
 /// Without plans for matrix units.
-static LogicalResult addGPUOfAMD(OpPassManager &pm,
-                                 const CompileOptions &options, Fail fail) {
+static LogicalResult addPlanOfAMD(OpPassManager &pm,
+                                  const CompileOptions &options, Fail) {
   pm.addPass(createHostToGPU());
   if (!options.strict)
     pm.addPass(createPlanProducts());
-  return addGPU(pm, options, fail);
+  pm.addPass(createPlanRegisters({options.strict}));
+  return success();
 }
 
 /// ptxas optimises all it can, also where LLVM must not (`redfuse.most_opt_level`).
@@ -276,7 +278,8 @@ static SmallVector<Stage> listStages(PipelineKind kind) {
                    {"nvvm", addNVVM},
                    {"llvm", addHostOfGPU}});
   else if (kind == PipelineKind::ROCM)
-    stages.append({{"generate", addGPUOfAMD},
+    stages.append({{"plan", addPlanOfAMD},
+                   {"generate", addGPU},
                    {"rocdl", addROCDL},
                    {"llvm", addHostOfGPU}});
   else

@@ -16,10 +16,12 @@ _Made = TypeVar("_Made", bound="Fields")
 
 
 def plain(attribute: Any) -> Any:
-    """The value of one of MLIR's own attributes: a number, a text, a tuple or a dict."""
+    """The value of one of MLIR's own attributes: a number, a text, a map, a tuple or a dict."""
     import mlir.ir as ir
 
     if isinstance(attribute, (ir.BoolAttr, ir.IntegerAttr, ir.StringAttr)):
+        return attribute.value
+    if isinstance(attribute, ir.AffineMapAttr):
         return attribute.value
     if isinstance(attribute, ir.FlatSymbolRefAttr):
         return attribute.value
@@ -27,10 +29,10 @@ def plain(attribute: Any) -> Any:
         return tuple(plain(one) if isinstance(one, ir.Attribute) else one for one in attribute)
     if isinstance(attribute, ir.DictAttr):
         return {entry.name: plain(entry.attr) for entry in attribute}
-    raise ArgumentError(f"expected numbers, texts, arrays or dictionaries, got {attribute}")
+    raise ArgumentError(f"expected numbers, texts, maps, arrays or dictionaries, got {attribute}")
 
 
-def _attribute(value: Any) -> Any:
+def made_of(value: Any) -> Any:
     """The other way: integers have 64 bits, an array of them is dense."""
     import mlir.ir as ir
 
@@ -40,17 +42,25 @@ def _attribute(value: Any) -> Any:
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
     if isinstance(value, str):
         return ir.StringAttr.get(value)
+    if isinstance(value, ir.AffineMap):
+        return ir.AffineMapAttr.get(value)
     if isinstance(value, Mapping):
-        return ir.DictAttr.get({name: _attribute(one) for name, one in value.items()})
+        return ir.DictAttr.get({name: made_of(one) for name, one in value.items()})
     if all(isinstance(one, int) for one in value):
         return ir.DenseI64ArrayAttr.get(list(value))
-    return ir.ArrayAttr.get([_attribute(one) for one in value])
+    return ir.ArrayAttr.get([made_of(one) for one in value])
 
 
 def fields(attribute: Any, mnemonic: str) -> dict[str, Any] | None:
     """The fields of ``#redfuse.MNEMONIC``; None for any other attribute."""
     found = _ext.attribute_fields(attribute, mnemonic)
     return None if found is None else plain(found)
+
+
+def attribute_of(mnemonic: str, found: Mapping[str, Any]) -> Any:
+    """``#redfuse.MNEMONIC`` with these fields, in the current context; raises ``ArgumentError`` for
+    what its verifier refuses."""
+    return _ext.attribute_of_fields(mnemonic, made_of(found))
 
 
 class Fields:
@@ -77,7 +87,7 @@ class Fields:
         """The attribute, in the current context; raises ``ArgumentError`` where it contradicts
         itself."""
         given = {name: value for name, value in self._fields().items() if value is not None}
-        return _ext.attribute_of_fields(self.mnemonic, _attribute(given))
+        return attribute_of(self.mnemonic, given)
 
 
 @functools.cache

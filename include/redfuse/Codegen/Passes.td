@@ -172,6 +172,33 @@ def PlanProducts : Pass<"redfuse-plan-products", "mlir::ModuleOp"> {
   let dependentDialects = ["redfuse::RedfuseDialect"];
 }
 
+def PlanRegisters : Pass<"redfuse-plan-registers", "mlir::ModuleOp"> {
+  let summary = "Choose how kernels hold their tiles in registers";
+  let description = [{
+    The last of the plans: a launch that has none (`redfuse.matrices`,
+    `redfuse.contraction`, `redfuse.product_tiles`) gets the layout in which registers hold the tiles of its
+    kernel, if they can: which thread holds what, blocks that share a tile, what shared
+    memory keeps, what is loaded when. What stays without any plan has its tiles in
+    memory. What has a layout keeps it.
+
+    ```mlir
+    redfuse.launch @k ins(%x : memref<64x256xf32>) outs(%out : memref<64xf32>)
+    ```
+
+    becomes, where a block has a row,
+
+    ```mlir
+    redfuse.launch @k ins(%x : memref<64x256xf32>) outs(%out : memref<64xf32>)
+        {redfuse.registers = #redfuse.register_layout<threads = 32, cluster = 1, lanes = 4,
+         dims = [<lanes = 1, repeats = 1, threads = 1, bit = 0>,
+                 <lanes = 4, repeats = 2, threads = 32, bit = 0>], ...>}
+    ```
+  }];
+  let options = [Option<"strict", "strict", "bool", /*default=*/"false",
+      "rely on nothing that only the target's chip can do">];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
 def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
   let summary = "Generate a gpu.func for every kernel";
   let description = [{
@@ -189,8 +216,9 @@ def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
     computed between products stays in registers as fragments. The products of a step of a
     fold run while those of the step before are added to its states. A launch with `redfuse.product_tiles`
     (`redfuse-plan-products`) has its contractions made by matrix instructions, in those
-    tiles. Other launches are generated as above, all of them where the passes that plan
-    were not run before. Where there is a plan, the `gpu.module` gets
+    tiles. One with `redfuse.registers` (`redfuse-plan-registers`) has its tiles in registers,
+    in that layout. Other launches have their tiles in shared memory or the workspace, all of them
+    where the passes that plan were not run before. Where there is a plan for matrix units, the `gpu.module` gets
     `redfuse.most_opt_level = 1`: `redfuse-attach-nvvm-target` lets LLVM optimise no
     more than that, because global value numbering and unrolling would take from ptxas
     the proof that addresses of tiles are uniform.

@@ -14,7 +14,7 @@
 #include "redfuse/Codegen/GPU/Contractions/ContractionKernel.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/MatrixGenerator.h"
 #include "redfuse/Codegen/GPU/ProductPlan.h"
-#include "redfuse/Codegen/GPU/Registers/RegisterKernel.h"
+#include "redfuse/Codegen/GPU/RegisterPlan.h"
 #include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 #include "redfuse/Codegen/GPU/Transforms/SharedCopies.h"
@@ -246,18 +246,6 @@ LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   return success();
 }
 
-static DeviceLimits limitsOf(const Chip *chip) {
-  DeviceLimits limits;
-  limits.warp = getWarpLanes(chip);
-  if (!chip)
-    return limits;
-  if (chip->has(AsyncCopies))
-    limits.sharedBytes = getBlockSharedBytes(*chip);
-  limits.overlapsLaunches = chip->has(OverlappedLaunches);
-  limits.cluster = chip->has(Clusters) ? kMostClusterBlocks : 1;
-  return limits;
-}
-
 /// Lets the next kernel of the stream get ready while this one runs, and waits for
 /// the one before, whose results are read below, at once where the kernel does not
 /// do so itself. Launches ask for that where all kernels of a module wait.
@@ -303,7 +291,7 @@ struct KernelToGPU : public redfuse::impl::KernelToGPUBase<KernelToGPU> {
   }
 
 private:
-  /// In the first way that takes the kernel.
+  /// As the launch's plan says; without one, with tiles in memory.
   LogicalResult generate(KernelLaunch &from) {
     KernelSpace whole = mergeSplitsOf(from.kernel, from.space);
     for (auto way :
@@ -374,24 +362,23 @@ private:
     return asDone(generateTiles(from, *space));
   }
 
+  /// In registers, in the layout that the launch says, if it does.
   FailureOr<bool> generateRows(KernelLaunch &from, const KernelSpace &whole) {
-    // A cluster may do what the splits of several blocks are for.
-    SmallVector<const KernelSpace *> ways{&from.space};
-    if (mergesInLaunch(from.kernel) && limits.cluster > 1)
-      ways.insert(ways.begin(), &whole);
-    for (const KernelSpace *way : ways) {
-      FailureOr<bool> done = generateInRegisters(from.kernel, from.launch, *way,
-                                                 chooseLanes(from.launch),
-                                                 limits, device, from.name);
-      if (failed(done))
-        return failure();
-      if (!*done)
-        continue;
-      if (auto func = device.lookupSymbol<gpu::GPUFuncOp>(from.name))
-        shareCopies(func, limits.warp);
-      return true;
-    }
-    return false;
+    Attribute attr = from.launch->getAttr(kRegistersAttr);
+    if (!attr)
+      return false;
+    auto record = dyn_cast<RegisterLayoutAttr>(attr);
+    if (!record)
+      return from.launch.emitOpError("cannot run as '")
+             << kRegistersAttr << "' says: expected a #redfuse.register_layout";
+    // A cluster does what the splits of several blocks are for.
+    const KernelSpace &space = record.getCluster() > 1 ? whole : from.space;
+    if (failed(generateInRegisters(from.kernel, from.launch, space,
+                                   chooseLanes(from.launch), limits, record,
+                                   device, from.name)))
+      return failure();
+    shareCopies(device.lookupSymbol<gpu::GPUFuncOp>(from.name), limits.warp);
+    return true;
   }
 
   /// With tiles in memory, which takes every kernel.

@@ -51,7 +51,7 @@ class Recorder:
         for number, kernel in enumerate(self.kernels):
             kernel.setdefault("name", f"kernel_{number}")
         keys = ("name", "source", "inputs", "cascades", "schedule")
-        optional = ("matrices", "code_of")
+        optional = ("matrices", "registers", "code_of")
         kernels = [
             {key: kernel[key] for key in (*keys, *(k for k in optional if k in kernel))}
             for kernel in self.kernels
@@ -77,16 +77,18 @@ class Recorder:
                 kernel["code_of"] = first["name"]
 
     def _plans(self, module: Any) -> None:
-        """How launches run on matrix units, or why they do not."""
+        """How launches run: on matrix units, or why they do not, and in registers."""
         for launch in walk(module.operation, "redfuse.launch"):
             kernel = self._launched(launch)
             if kernel is None:
                 continue
+            dims = [dim["name"] for dim in kernel["cascades"][0]["dims"]]
             if "redfuse.matrices" in launch.attributes:
-                dims = [dim["name"] for dim in kernel["cascades"][0]["dims"]]
                 kernel["matrices"] = _plan(launch.attributes["redfuse.matrices"], dims)
             elif "redfuse.no_matrices" in launch.attributes:
                 kernel["matrices"] = {"refused": launch.attributes["redfuse.no_matrices"].value}
+            if "redfuse.registers" in launch.attributes and "registers" not in kernel:
+                kernel["registers"] = _layout(launch.attributes["redfuse.registers"], dims)
 
     def _folds(self, module: Any) -> None:
         kinds = ("stream", "multipass", "split")
@@ -278,6 +280,15 @@ def _plan(attribute: Any, dims: list[str]) -> dict:
     found["row_dim"] = dims[found["row_dim"]]
     found["tiles"] = {n: size for n, size in zip(dims, found["tiles"], strict=False) if size}
     return found
+
+
+def _layout(attribute: Any, dims: list[str]) -> dict:
+    """A ``#redfuse.register_layout`` by the names of its fields."""
+    found = fields(attribute, "register_layout") or {}
+    found["dims"] = dict(zip(dims, found["dims"], strict=False))
+    for inputs in ("kept", "ahead", "following"):
+        found[inputs] = [one["argument"] for one in found[inputs]]
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in found.items()}
 
 
 def _reads(inputs: list) -> list[dict]:

@@ -1,5 +1,5 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-kernel-to-gpu | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=PLAIN
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=PLAIN
 
 // Rows of 64 KiB, each scaled by the same 64 KiB: one block of 1024 threads has a row, and two run at
 // a time, with 32 registers a thread, which do not hold it. It is read again for each group of ops,

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s
 
 // A kernel goes on where an assertion fails; a thread whose point exists stores
 // the number of the message where a global of the module says. Equal messages have

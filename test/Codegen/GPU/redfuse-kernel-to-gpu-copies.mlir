@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
 
 // 16 threads have the 128 elements of a key, agree on its score by four shuffles, and so have four
 // copies of the scores of four keys: each of four neighbours takes the hyperbolic tangent of another

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
 
 // What all blocks read, of 8192 elements: a thread has registers for its part of them beside its part
 // of a row, and three blocks still have 48 KiB of rows under way. All loads come first.

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
 
 // 256 threads have all of a row under way at once: 32 elements each. The number of elements is known
 // and takes no exchange; the sum takes five shuffles, and a thread reads what all eight warps have.

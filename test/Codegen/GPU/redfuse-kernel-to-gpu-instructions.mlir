@@ -1,7 +1,7 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-products -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefixes=CHECK,SM80
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx90a -redfuse-plan-products -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefixes=CHECK,GFX90A
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx942 -redfuse-plan-products -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefixes=CHECK,GFX942
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx1100 -redfuse-plan-products -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefixes=CHECK,GFX11
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-products -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefixes=CHECK,SM80
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx90a -redfuse-plan-products -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefixes=CHECK,GFX90A
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx942 -redfuse-plan-products -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefixes=CHECK,GFX942
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx1100 -redfuse-plan-products -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefixes=CHECK,GFX11
 
 // Contractions by the matrix instructions of a warp (NVIDIA) or wave (AMD). Rows of 88
 // bytes cannot be copied by 16.

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu -split-input-file -verify-diagnostics
+// RUN: redfuse-opt %s -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file -verify-diagnostics
 
 func.func @tensors(%x: tensor<8xf32>, %init: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @below {{works on tensors: bufferize first}}

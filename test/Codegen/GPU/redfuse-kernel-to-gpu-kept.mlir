@@ -1,5 +1,5 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-kernel-to-gpu | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=PLAIN
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=PLAIN
 
 // A row of 64 KiB is more than registers hold, and two programs walk it. As longer rows
 // are, and this one by a hint, it is kept in shared memory: every

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
 
 // A running maximum that is only a pivot stays while no value of a warp's rows is
 // further above it than the mean of what is summed allows. What a move takes is in

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu -verify-diagnostics | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-plan-registers -redfuse-kernel-to-gpu -verify-diagnostics | FileCheck %s
 
 // What warps do not copy and multiply: sums of 512 in each step, whose left operand
 // shared memory does not keep. Their instructions are used one by one.

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s
 
 // One tile of results, and a stream of 128 steps: how many blocks have splits of it is
 // priced by one model for all. Where warps copy and multiply in turn, blocks have fewer

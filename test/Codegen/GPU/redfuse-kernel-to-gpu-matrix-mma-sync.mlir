@@ -1,6 +1,6 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu | FileCheck %s --check-prefixes=CHECK,LATER
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu -redfuse-lower-to-nvvm | FileCheck %s --check-prefix=NVVM
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s --check-prefixes=CHECK,LATER
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-lower-to-nvvm | FileCheck %s --check-prefix=NVVM
 
 // The kernel of redfuse-kernel-to-gpu-matrix.mlir where there are no warpgroups: no
 // tensor maps, no roles, a block for each tile of the grid. All four warps copy a tile

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
 
 // Eight blocks, one cluster, have a split each. Before the kernel waits for the one
 // before it, a thread of each asks the cache for the first tiles of its split. Each

@@ -1,5 +1,5 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu -redfuse-lower-to-nvvm -split-input-file | FileCheck %s --check-prefix=NVVM
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-lower-to-nvvm -split-input-file | FileCheck %s --check-prefix=NVVM
 
 // 32 tiles of rows and a long sum: clusters of four blocks share the sum of a tile. Each
 // stores its partial sum, and finishes a quarter of the rows, with eight threads a row.

@@ -1,6 +1,6 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu -redfuse-lower-to-nvvm -split-input-file | FileCheck %s --check-prefix=NVVM
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu -split-input-file | FileCheck %s --check-prefix=PLAIN
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-lower-to-nvvm -split-input-file | FileCheck %s --check-prefix=NVVM
+// RUN: redfuse-opt %s -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s --check-prefix=PLAIN
 
 // Two products a step: weights of the first's result, masked below the diagonal,
 // times the rows of another matrix. The tensors come by tensor maps that the host

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-kernel-to-gpu -split-input-file -verify-diagnostics
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file -verify-diagnostics
 
 // Plans that do not fit the kernel of their launch.
 

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
 
 // A row a block, read once: two vectors of 16 bytes a thread, which stay in
 // registers from the maximum to the result. Threads exchange what they have by

@@ -1,5 +1,5 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-kernel-to-gpu | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=PLAIN
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=PLAIN
 
 // Rows of 64 KiB, each scaled by the same 64 KiB: blocks stay, as many as run at a time, and walk
 // rows. Shared memory keeps what all rows need, and has the next row under way while registers hold

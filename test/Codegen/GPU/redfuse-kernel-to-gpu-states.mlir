@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-kernel-to-gpu | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s
 
 // Sums of differences from a kept pivot, of eight warps. In a warp all agree on pivot and weight, by
 // pairs, and take those of the first lane, as each of two equals keeps its own; each lane moves its

@@ -1,5 +1,5 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx942 -redfuse-kernel-to-gpu -split-input-file | FileCheck %s --check-prefixes=CHECK,WIDE
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx1100 -redfuse-kernel-to-gpu -split-input-file | FileCheck %s --check-prefixes=CHECK,NARROW
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx942 -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx1100 -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s --check-prefixes=CHECK,NARROW
 
 // A row of 1024 elements has 64 threads: where waves are of 64 lanes all of it is one
 // wave's, which agrees by six shuffles and waits for nobody; of 32, two waves exchange

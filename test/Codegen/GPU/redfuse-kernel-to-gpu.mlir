@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
 
 // A row a block: its threads are one team, merge by shuffles and, across warps,
 // through shared memory; one of them stores.

@@ -1,5 +1,5 @@
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu -redfuse-attach-target=chip=sm_90a -redfuse-lower-to-nvvm -gpu-module-to-binary=format=isa | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu -redfuse-attach-target=chip=sm_80 -redfuse-lower-to-nvvm -gpu-module-to-binary=format=isa | FileCheck %s --check-prefix=SM80
+// RUN: redfuse-opt %s -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-attach-target=chip=sm_90a -redfuse-lower-to-nvvm -gpu-module-to-binary=format=isa | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-attach-target=chip=sm_80 -redfuse-lower-to-nvvm -gpu-module-to-binary=format=isa | FileCheck %s --check-prefix=SM80
 
 // Down to PTX without a GPU: 16-byte loads, shuffles, a barrier.
 

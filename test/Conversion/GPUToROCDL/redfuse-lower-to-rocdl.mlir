@@ -1,5 +1,5 @@
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu -redfuse-attach-target=chip=gfx942 -redfuse-lower-to-rocdl | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-kernel-to-gpu -redfuse-attach-target=chip=gfx1100 -redfuse-lower-to-rocdl | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-attach-target=chip=gfx942 -redfuse-lower-to-rocdl | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-attach-target=chip=gfx1100 -redfuse-lower-to-rocdl | FileCheck %s
 
 // Down to the ROCDL dialect: 16-byte loads, shuffles by permutes, a barrier, LDS
 // that the launch sizes; exponentials as arithmetic, without a device library.

@@ -18,6 +18,7 @@ FRAGMENTS = {
     "redfuse-lazy-pivots",
     "redfuse-plan-matrices",
     "redfuse-plan-products",
+    "redfuse-plan-registers",
     "redfuse-split",
 }
 

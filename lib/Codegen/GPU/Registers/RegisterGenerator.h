@@ -15,8 +15,8 @@ public:
                           const DeviceLimits &limits)
       : KernelGenerator(kernel, launch, space, lanes), limits(limits) {}
 
-  mlir::FailureOr<bool> run(mlir::gpu::GPUModuleOp module,
-                            llvm::StringRef name);
+  mlir::LogicalResult run(RegisterLayoutAttr record,
+                          mlir::gpu::GPUModuleOp module, llvm::StringRef name);
 
 private:
   mlir::LogicalResult emitProgram(IndexProgramOpInterface op) override;
@@ -104,7 +104,7 @@ private:
   unsigned reductionsLeft = 0;
   /// Where blocks fold a split each and merge in this launch: the number of
   /// the split and of the tile, and the kernel's workspace and counters.
-  mlir::Value part, tile, workspace, counters;
+  mlir::Value split, tile, workspace, counters;
   /// Where tiles come from a dynamic scheduler: the word in shared memory that has the number of
   /// the block's next one.
   mlir::Value mailbox;

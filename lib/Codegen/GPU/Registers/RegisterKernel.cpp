@@ -215,7 +215,7 @@ LogicalResult RegisterKernelGenerator::walkStream(IndexProgramOpInterface op,
         arith::CeilDivUIOp::create(b, loc, whole.extent, constant(splits));
     size = arith::CeilDivUIOp::create(b, loc, size, constant(unit));
     size = arith::MulIOp::create(b, loc, size, constant(unit));
-    Value number = part ? part : dims[space.schedule.getGrid().back()].offset;
+    Value number = split ? split : dims[space.schedule.getGrid().back()].offset;
     begin = arith::MulIOp::create(b, loc, number, size);
     begin = arith::MinSIOp::create(b, loc, begin, whole.extent);
     end = arith::AddIOp::create(b, loc, begin, size);
@@ -445,7 +445,7 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
     }
     own->states.merge(fold, isForFirst(op));
     own->positions.setPrivate(fold.getOver());
-    if (part)
+    if (split)
       mergeBlocks(fold);
     own->positions.setPrivate({});
   }
@@ -463,7 +463,7 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
     Value at = arith::AddIOp::create(b, loc, first, number);
     return arith::MulIOp::create(b, loc, at, constant(words));
   };
-  own->states.store(fold, workspace, placeOf(part));
+  own->states.store(fold, workspace, placeOf(split));
   // What every thread has stored is there before the block counts as done.
   auto fence = [&] {
     LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, "device");
@@ -646,7 +646,7 @@ LogicalResult RegisterKernelGenerator::emitBody(gpu::GPUFuncOp func,
   if (merges) {
     Value number =
         arith::ConstantIndexOp::create(b, loc, space.schedule.getSplits());
-    part = arith::RemUIOp::create(b, loc, block, number);
+    split = arith::RemUIOp::create(b, loc, block, number);
     block = tile = arith::DivUIOp::create(b, loc, block, number);
     workspace = entry->getArgument(operands.size());
     counters = entry->getArgument(operands.size() + 1);
@@ -659,14 +659,16 @@ LogicalResult RegisterKernelGenerator::emitBody(gpu::GPUFuncOp func,
   return success();
 }
 
-FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
-                                             StringRef name) {
+LogicalResult RegisterKernelGenerator::run(RegisterLayoutAttr record,
+                                           gpu::GPUModuleOp module,
+                                           StringRef name) {
   if (failed(makePrograms(/*hasContractions=*/false)))
     return failure();
+  std::string why;
   std::optional<RegisterLayout> found =
-      planRegisters(kernel, launch, space, programs, limits);
+      readLayout(kernel, launch, space, programs, limits, record, why);
   if (!found)
-    return false;
+    return launch.emitOpError("cannot run in registers as planned: ") << why;
   layout = std::move(*found);
   streamed.resize(space.numDims);
   if (space.schedule)
@@ -700,12 +702,13 @@ FailureOr<bool> RegisterKernelGenerator::run(gpu::GPUModuleOp module,
   if (started.states)
     memref::DeallocOp::create(b, loc, started.states);
   launch.erase();
-  return true;
+  return success();
 }
 
-FailureOr<bool> redfuse::generateInRegisters(
+LogicalResult redfuse::generateInRegisters(
     KernelOp kernel, LaunchOp launch, const KernelSpace &space, unsigned lanes,
-    const DeviceLimits &limits, gpu::GPUModuleOp module, StringRef name) {
+    const DeviceLimits &limits, RegisterLayoutAttr record,
+    gpu::GPUModuleOp module, StringRef name) {
   return RegisterKernelGenerator(kernel, launch, space, lanes, limits)
-      .run(module, name);
+      .run(record, module, name);
 }

@@ -590,14 +590,18 @@ bool RegisterPlanner::chooseKept() {
   return true;
 }
 
-std::optional<RegisterLayout> RegisterPlanner::run() {
+bool RegisterPlanner::analyse() {
   if (!findCapacities() || !checkPrograms())
-    return std::nullopt;
+    return false;
   findAccesses();
   // An index has no bits of its own to be moved as words.
-  if (llvm::any_of(accesses, [](const TensorAccess &access) {
-        return access.type.getElementType().isIndex();
-      }))
+  return llvm::none_of(accesses, [](const TensorAccess &access) {
+    return access.type.getElementType().isIndex();
+  });
+}
+
+std::optional<RegisterLayout> RegisterPlanner::run() {
+  if (!analyse())
     return std::nullopt;
   layout.dims.resize(space.numDims);
   layout.warp = limits.warp;

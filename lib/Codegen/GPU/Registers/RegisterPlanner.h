@@ -36,8 +36,16 @@ public:
         streamed(space.numDims), reduced(space.numDims) {}
 
   std::optional<RegisterLayout> run();
+  /// What was chosen before; none, and why, where it does not fit the kernel.
+  std::optional<RegisterLayout> read(RegisterLayoutAttr record,
+                                     std::string &why);
 
 private:
+  /// Whether registers can hold what the programs do, and how they read memory.
+  bool analyse();
+  std::string checkDim(unsigned d) const;
+  std::string checkBlocks() const;
+  std::string checkInputs() const;
   bool findCapacities();
   bool checkPrograms();
   void findAccesses();

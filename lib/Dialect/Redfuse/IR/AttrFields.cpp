@@ -70,13 +70,19 @@ struct FieldOf<ArrayRef<int64_t>> {
 template <typename T>
 struct FieldOf<ArrayRef<T>> {
   using Held = SmallVector<T>;
-  static constexpr StringLiteral expected = "an array of names of cases";
+  static constexpr StringLiteral expected =
+      std::is_enum_v<T> ? StringLiteral("an array of names of cases")
+                        : StringLiteral("an array of fields by their names");
   static Attribute write(MLIRContext *context, ArrayRef<T> values) {
     auto attrs = llvm::map_to_vector(
         values, [&](T value) { return FieldOf<T>::write(context, value); });
     return ArrayAttr::get(context, attrs);
   }
   static std::optional<Held> read(Attribute attr) {
+    // An array of nothing has no kind.
+    if (auto dense = dyn_cast_or_null<DenseI64ArrayAttr>(attr);
+        dense && dense.empty())
+      return Held();
     auto attrs = dyn_cast_or_null<ArrayAttr>(attr);
     if (!attrs)
       return std::nullopt;
@@ -107,9 +113,16 @@ struct FieldOf<std::optional<T>> {
   }
 };
 
-/// Attributes are fields as they are, and may be missing.
+/// Whether an attribute is one of those with fields.
+template <typename T, typename = void>
+constexpr bool hasFields = false;
 template <typename T>
-struct FieldOf<T, std::enable_if_t<std::is_base_of_v<Attribute, T>>> {
+constexpr bool hasFields<T, std::void_t<decltype(T::fieldNames)>> = true;
+
+/// Attributes of other dialects are fields as they are, and may be missing.
+template <typename T>
+struct FieldOf<
+    T, std::enable_if_t<std::is_base_of_v<Attribute, T> && !hasFields<T>>> {
   using Held = T;
   static constexpr StringLiteral expected = "another kind of attribute";
   static Attribute write(MLIRContext *, T value) { return value; }
@@ -201,23 +214,25 @@ private:
 };
 } // namespace
 
-/// The hints of a schedule are fields, too.
-template <>
-struct FieldOf<HintsAttr> {
-  using Held = HintsAttr;
-  static constexpr StringLiteral expected = "hints by their names";
-  static Attribute write(MLIRContext *, HintsAttr hints) {
-    return hints ? fieldsOf(hints) : DictionaryAttr();
+/// One attribute of the dialect in another, as a schedule's hints, is its fields.
+template <typename T>
+struct FieldOf<T, std::enable_if_t<hasFields<T>>> {
+  using Held = T;
+  static constexpr StringLiteral expected =
+      std::is_same_v<T, HintsAttr> ? StringLiteral("hints by their names")
+                                   : StringLiteral("fields by their names");
+  static Attribute write(MLIRContext *, T value) {
+    return value ? fieldsOf(value) : DictionaryAttr();
   }
   static std::optional<Held> read(Attribute attr) {
     auto given = dyn_cast_or_null<DictionaryAttr>(attr);
     if (!given)
-      return attr ? std::nullopt : std::optional(HintsAttr());
+      return attr ? std::nullopt : std::optional(T());
     auto emitError = [&] {
       return mlir::emitError(UnknownLoc::get(attr.getContext()));
     };
-    Attribute made = FieldReader(given, emitError).read<HintsAttr>();
-    return made ? std::optional(cast<HintsAttr>(made)) : std::nullopt;
+    Attribute made = FieldReader(given, emitError).template read<T>();
+    return made ? std::optional(cast<T>(made)) : std::nullopt;
   }
 };
 

@@ -41,6 +41,28 @@ static bool checkHint(function_ref<InFlightDiagnostic()> emitError,
   return false;
 }
 
+/// `[a, b]`, or `[]`: upstream's lists have an element at least.
+template <typename T>
+static ParseResult parseList(AsmParser &parser, SmallVector<T> &values) {
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Square, [&]() -> ParseResult {
+        FailureOr<T> value = FieldParser<T>::parse(parser);
+        if (failed(value))
+          return failure();
+        values.push_back(*value);
+        return success();
+      });
+}
+
+template <typename T>
+static void printList(AsmPrinter &printer, ArrayRef<T> values) {
+  printer << "[";
+  llvm::interleaveComma(values, printer, [&](T value) {
+    printer.printStrippedAttrOrType(value);
+  });
+  printer << "]";
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "redfuse/Dialect/Redfuse/IR/RedfuseAttrs.cpp.inc"
 
@@ -69,6 +91,8 @@ void RedfuseDialect::initialize() {
 
 /// The largest number that is planned.
 static constexpr int64_t kMostPlanned = 1 << 20;
+/// Threads that share a tile: of 16 blocks of 1024; and elements of a vector.
+static constexpr int64_t kMostTileThreads = 16 * 1024, kMostLanes = 16;
 /// In halves of a power of 2: that sums of what is so much larger do not overflow.
 static constexpr int64_t kMostThreshold = 16;
 
@@ -224,6 +248,70 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+/// Whether a number of an attribute is in its range.
+static LogicalResult checkRange(function_ref<InFlightDiagnostic()> emitError,
+                                StringRef name, int64_t value, int64_t least,
+                                int64_t most = kMostPlanned) {
+  if (value >= least && value <= most)
+    return success();
+  return emitError() << "'" << name << "' is " << value << "; expected from "
+                     << least << " to " << most;
+}
+
+static LogicalResult checkPower(function_ref<InFlightDiagnostic()> emitError,
+                                StringRef name, int64_t value, int64_t most) {
+  if (value > 0 && value <= most && llvm::isPowerOf2_64(value))
+    return success();
+  return emitError() << "'" << name << "' is " << value
+                     << "; expected a power of 2 up to " << most;
+}
+
+LogicalResult DimShareAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t lanes, int64_t repeats,
+                                   int64_t threads, int64_t bit) {
+  return success(
+      succeeded(checkPower(emitError, "lanes", lanes, kMostLanes)) &&
+      succeeded(checkRange(emitError, "repeats", repeats, 1)) &&
+      succeeded(checkPower(emitError, "threads", threads, kMostTileThreads)) &&
+      succeeded(checkRange(emitError, "bit", bit, 0,
+                           llvm::Log2_64(kMostTileThreads))));
+}
+
+LogicalResult
+InputTileAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      int64_t argument, AffineMapAttr map, int64_t bytes) {
+  if (!map)
+    return emitError() << "expected a 'map' from iteration dims to indices";
+  return success(
+      succeeded(checkRange(emitError, "argument", argument, 0)) &&
+      succeeded(checkRange(emitError, "bytes", bytes, 0, int64_t(1) << 40)));
+}
+
+LogicalResult RegisterLayoutAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, int64_t threads,
+    int64_t cluster, int64_t lanes, ArrayRef<DimShareAttr> dims, int64_t blocks,
+    int64_t sharedBytes, int64_t loopingBlocks, ArrayRef<InputTileAttr>,
+    ArrayRef<int64_t>, ArrayRef<InputTileAttr>, int64_t aheadTiles,
+    ArrayRef<InputTileAttr>, ArrayRef<RegisterChoice>) {
+  if (failed(checkPower(emitError, "threads", threads, kMostTileThreads)) ||
+      failed(checkPower(emitError, "cluster", cluster, threads)) ||
+      failed(checkPower(emitError, "lanes", lanes, kMostLanes)) ||
+      failed(checkRange(emitError, "blocks", blocks, 0)) ||
+      failed(checkRange(emitError, "shared_bytes", sharedBytes, 0)) ||
+      failed(checkRange(emitError, "looping_blocks", loopingBlocks, 0)) ||
+      failed(checkRange(emitError, "ahead_tiles", aheadTiles, 0)))
+    return failure();
+  for (auto [d, dim] : llvm::enumerate(dims)) {
+    if (dim.getLanes() != 1 && dim.getLanes() != lanes)
+      return emitError() << "dim " << d << " has vectors of " << dim.getLanes()
+                         << " lanes; expected 1 or 'lanes', " << lanes;
+    if ((dim.getThreads() << dim.getBit()) > threads)
+      return emitError() << "dim " << d << " takes bits that the numbers of "
+                         << threads << " threads do not have";
+  }
+  return success();
+}
+
 LogicalResult ContractionPlanAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> warps,
     ArrayRef<int64_t> instructions, int64_t slabs, int64_t splits) {
@@ -248,11 +336,9 @@ LogicalResult ContractionPlanAttr::verify(
   if (instructions[0] * instructions[1] > 16)
     return emitError() << "a warp's tile has at most 16 instructions, not "
                        << instructions[0] * instructions[1];
-  if (failed(check("slabs", slabs, 4)))
+  if (failed(check("slabs", slabs, 4)) ||
+      failed(checkRange(emitError, "splits", splits, 1)))
     return failure();
-  if (splits < 1 || splits > kMostPlanned)
-    return emitError() << "'splits' is " << splits << "; expected from 1 to "
-                       << kMostPlanned;
   return success();
 }
 
@@ -271,18 +357,15 @@ LogicalResult MatrixPlanAttr::verify(
     llvm::interleaveComma(allowed, diag);
     return diag;
   };
-  auto checkRange = [&](StringRef name, int64_t value, int64_t least,
-                        int64_t most = kMostPlanned) -> LogicalResult {
-    if (value >= least && value <= most)
-      return success();
-    return emitError() << "'" << name << "' is " << value << "; expected from "
-                       << least << " to " << most;
+  auto inRange = [&](StringRef name, int64_t value, int64_t least,
+                     int64_t most = kMostPlanned) {
+    return checkRange(emitError, name, value, least, most);
   };
   if (rowDim < 0 || rowDim >= int64_t(tiles.size()))
     return emitError() << "'row_dim' is " << rowDim << ", but 'tiles' has "
                        << tiles.size() << " entries";
   for (int64_t tile : tiles)
-    if (failed(checkRange("tiles", tile, 0)))
+    if (failed(inRange("tiles", tile, 0)))
       return failure();
   if (kind == MmaKind::MmaSync
           ? failed(check("consumers", consumers, {1, 2}))
@@ -290,13 +373,13 @@ LogicalResult MatrixPlanAttr::verify(
     return failure();
   if (failed(check("consumer_rows", consumerRows, {64, 128})) ||
       failed(check("sum_splits", sumSplits, {1, 2, 4, 8})) ||
-      failed(checkRange("splits", splits, 1)) ||
+      failed(inRange("splits", splits, 1)) ||
       failed(check("cluster", cluster, {1, 2, 4, 8})) ||
       failed(check("blocks", blocks, {1, 2})) ||
-      failed(checkRange("stages", stages, 1)) ||
-      failed(checkRange("cached", cached, 0)) ||
-      failed(checkRange("ahead", ahead, 0)) ||
-      failed(checkRange("threshold", threshold, 0, kMostThreshold)))
+      failed(inRange("stages", stages, 1)) ||
+      failed(inRange("cached", cached, 0)) ||
+      failed(inRange("ahead", ahead, 0)) ||
+      failed(inRange("threshold", threshold, 0, kMostThreshold)))
     return failure();
   if (splits % cluster != 0)
     return emitError() << splits << " splits are no clusters of " << cluster;

@@ -40,12 +40,22 @@ std::optional<RegisterLayout> planRegisters(KernelOp kernel, LaunchOp launch,
                                             const KernelPrograms &programs,
                                             const DeviceLimits &limits);
 
-/// Generates the kernel with its tiles in registers and replaces the launch.
-/// Returns false, and has changed nothing, where that is not possible.
-mlir::FailureOr<bool>
+/// A layout as an attribute; null after an error at the launch.
+RegisterLayoutAttr recordLayout(const RegisterLayout &layout, LaunchOp launch);
+
+/// The layout that was recorded; none, and why, where it does not fit the kernel.
+std::optional<RegisterLayout>
+readLayout(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
+           const KernelPrograms &programs, const DeviceLimits &limits,
+           RegisterLayoutAttr record, std::string &why);
+
+/// Generates the kernel with its tiles in registers, as recorded, and replaces the
+/// launch; fails, and says why, where the record does not fit.
+mlir::LogicalResult
 generateInRegisters(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
                     unsigned lanes, const DeviceLimits &limits,
-                    mlir::gpu::GPUModuleOp module, llvm::StringRef name);
+                    RegisterLayoutAttr record, mlir::gpu::GPUModuleOp module,
+                    llvm::StringRef name);
 
 /// Whether a launch may write to memory that it also reads under another name.
 bool sharesMemory(LaunchOp launch);

@@ -59,6 +59,18 @@ def Redfuse_OperandPlaceAttr : I32EnumAttr<"OperandPlace", "where the left opera
   let cppNamespace = "::redfuse";
 }
 
+def Redfuse_RegisterChoiceAttr : I32EnumAttr<"RegisterChoice", "what a kernel in registers does, or leaves", [
+    I32EnumAttrCase<"LoadSharedLate", 0, "load_shared_late">,
+    I32EnumAttrCase<"LoadSharedBeforeExchange", 1, "load_shared_before_exchange">,
+    I32EnumAttrCase<"StayPacked", 2, "stay_packed">,
+    I32EnumAttrCase<"AwaitLoads", 3, "await_loads">,
+    I32EnumAttrCase<"ReadAgain", 4, "read_again">,
+    I32EnumAttrCase<"LoadStepsAhead", 5, "load_steps_ahead">,
+    I32EnumAttrCase<"StartNextLate", 6, "start_next_late">
+  ]> {
+  let cppNamespace = "::redfuse";
+}
+
 /// An attribute whose fields can be asked for by name, and given by name (AttrFields.h):
 /// the names are those of its parameters.
 class Redfuse_Attr<string name, string attrMnemonic>
@@ -256,6 +268,94 @@ def Redfuse_ContractionPlanAttr : Redfuse_Attr<"ContractionPlan", "contraction_p
     `slabs` `=` $slabs `,` `splits` `=` $splits `>`
   }];
   let genVerifyDecl = 1;
+}
+
+def Redfuse_DimShareAttr : Redfuse_Attr<"DimShare", "dim_share"> {
+  let summary = "how the positions of a dim of a tile are dealt out to threads";
+  let description = [{
+    Position `(r * threads + t) * lanes + l` is lane `l` of the `r`-th vector of thread
+    `t`, of `repeats` vectors. The thread's number along the dim is a field of the bits of
+    its number in the block, from `bit` on; dims that no value has together may share bits.
+
+    Example: `#redfuse.dim_share<lanes = 4, repeats = 2, threads = 32, bit = 0>`.
+  }];
+  let parameters = (ins "int64_t":$lanes, "int64_t":$repeats, "int64_t":$threads, "int64_t":$bit);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Redfuse_InputTileAttr : Redfuse_Attr<"InputTile", "input_tile"> {
+  let summary = "a block's part of an input";
+  let description = [{
+    What is read of an `argument` of a kernel by way of `map` (from iteration dims to its
+    indices) for one tile: `bytes` of it.
+
+    Example: `#redfuse.input_tile<argument = 0, map = affine_map<(i, j) -> (i, j)>, bytes = 4096>`.
+  }];
+  let parameters = (ins "int64_t":$argument, "::mlir::AffineMapAttr":$map, "int64_t":$bytes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Redfuse_RegisterLayoutAttr : Redfuse_Attr<"RegisterLayout", "register_layout"> {
+  let summary = "how a kernel holds its tiles in registers";
+  let description = [{
+    All that is chosen for a kernel whose tiles are registers: who holds what, and when data
+    moves. `redfuse-plan-registers` puts it on a launch (`redfuse.registers`),
+    `redfuse-kernel-to-gpu` does as it says; a layout that was written by hand is checked
+    against the kernel.
+
+    - `threads` of a tile: those of a block, or of the `cluster` of blocks that share it,
+      numbered block after block. Where a schedule splits a fold, a cluster of more than one
+      block takes the place of its splits
+    - `lanes` of a vector, and for each iteration dim its share of lanes and threads (`dims`)
+    - `blocks` of a multiprocessor at least, and bytes of shared memory that a launch asks
+      for at least (`shared_bytes`), which keep others away; 0: as it comes
+    - `looping_blocks` of a multiprocessor walk tiles of the grid in a loop; 0: each block
+      has one tile
+    - `kept`: inputs of which shared memory has a block's part; `moved_once`: arguments that
+      go past the first-level cache
+    - `ahead`: inputs that the second-level cache is asked for before the kernel waits for
+      the one before it, by the first `ahead_tiles` tiles (0: by all); `following`: by a
+      block that loops, of the tile after the next
+    - `choices`: what all blocks read is loaded where it is used (`load_shared_late`), or
+      before the last exchange of a reduction (`load_shared_before_exchange`); short floats
+      stay as they were loaded (`stay_packed`); all of a step is loaded before anything is
+      computed (`await_loads`); nests read again what the caches have (`read_again`); a step
+      is loaded while the one before it is computed (`load_steps_ahead`); the next kernel
+      starts when all is read (`start_next_late`)
+
+    Example:
+
+    ```mlir
+    #redfuse.register_layout<threads = 128, cluster = 1, lanes = 4,
+        dims = [<lanes = 1, repeats = 1, threads = 4, bit = 5>, <lanes = 4, repeats = 2, threads = 32, bit = 0>],
+        blocks = 0, shared_bytes = 0, looping_blocks = 0, kept = [], moved_once = [],
+        ahead = [], ahead_tiles = 0, following = [], choices = [stay_packed]>
+    ```
+  }];
+  let parameters = (ins
+    "int64_t":$threads, "int64_t":$cluster, "int64_t":$lanes,
+    ArrayRefParameter<"::redfuse::DimShareAttr">:$dims, "int64_t":$blocks,
+    "int64_t":$sharedBytes, "int64_t":$loopingBlocks,
+    ArrayRefParameter<"::redfuse::InputTileAttr">:$kept, ArrayRefParameter<"int64_t">:$movedOnce,
+    ArrayRefParameter<"::redfuse::InputTileAttr">:$ahead, "int64_t":$aheadTiles,
+    ArrayRefParameter<"::redfuse::InputTileAttr">:$following,
+    ArrayRefParameter<"::redfuse::RegisterChoice">:$choices);
+  let assemblyFormat = [{
+    `<` `threads` `=` $threads `,` `cluster` `=` $cluster `,` `lanes` `=` $lanes `,`
+    `dims` `=` custom<List>($dims) `,` `blocks` `=` $blocks `,`
+    `shared_bytes` `=` $sharedBytes `,` `looping_blocks` `=` $loopingBlocks `,`
+    `kept` `=` custom<List>($kept) `,` `moved_once` `=` custom<List>($movedOnce) `,`
+    `ahead` `=` custom<List>($ahead) `,` `ahead_tiles` `=` $aheadTiles `,`
+    `following` `=` custom<List>($following) `,` `choices` `=` custom<List>($choices) `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = fieldAccess # [{
+    bool has(::redfuse::RegisterChoice choice) const {
+      return ::llvm::is_contained(getChoices(), choice);
+    }
+  }];
 }
 
 def Redfuse_TargetAttr : Redfuse_Attr<"Target", "target"> {

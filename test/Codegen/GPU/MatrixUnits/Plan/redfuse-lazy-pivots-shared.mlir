@@ -1,5 +1,5 @@
 // RUN: redfuse-opt %s -redfuse-lazy-pivots | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-lazy-pivots -redfuse-attach-target=chip=sm_90a -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=GPU
+// RUN: redfuse-opt %s -redfuse-lazy-pivots -redfuse-attach-target=chip=sm_90a -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=GPU
 
 // Launches of one kernel whose plans ask for different bodies, or that have none: each
 // form is a kernel of its own, the first one that which was there.

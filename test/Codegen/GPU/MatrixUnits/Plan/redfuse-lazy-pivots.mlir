@@ -1,6 +1,6 @@
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots | FileCheck %s
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=GPU
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=EAGER
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-lazy-pivots -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=GPU
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-matrices -redfuse-plan-registers -redfuse-kernel-to-gpu | FileCheck %s --check-prefix=EAGER
 
 // The state becomes the maximum of what is scaled by 0.25; exponentials of distances
 // from it are marked, and the maximum too: step, merge and finalisation give the same

@@ -1,0 +1,54 @@
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-registers -split-input-file | FileCheck %s --check-prefixes=CHECK,OLD
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-registers -split-input-file | FileCheck %s --check-prefixes=CHECK,NEW
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-plan-registers=strict=1 -split-input-file | FileCheck %s --check-prefixes=CHECK,STRICT
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx942 -redfuse-plan-registers -split-input-file | FileCheck %s --check-prefix=WAVE
+
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// A warp, or a wave, has a row: 4 elements at a time. Launches of one kernel share the layout.
+// CHECK-LABEL: func.func @rows
+// CHECK: redfuse.launch @rows_0 {{.*}} {redfuse.registers = #redfuse.register_layout<threads = 32, cluster = 1, lanes = 4, dims = [<lanes = 1, repeats = 1, threads = 1, bit = 0>, <lanes = 4, repeats = 2, threads = 32, bit = 0>],
+// CHECK-NEXT: redfuse.launch @rows_0 {{.*}} {redfuse.registers = #redfuse.register_layout<threads = 32,
+// WAVE: redfuse.launch @rows_0 {{.*}} {redfuse.registers = #redfuse.register_layout<threads = 64, {{.*}} <lanes = 4, repeats = 1, threads = 64, bit = 0>],
+func.func @rows(%x: memref<64x256xf32>, %y: memref<64x256xf32>, %out: memref<64xf32>) {
+  redfuse.launch @rows_0 ins(%x : memref<64x256xf32>) outs(%out : memref<64xf32>)
+  redfuse.launch @rows_0 ins(%y : memref<64x256xf32>) outs(%out : memref<64xf32>)
+  return
+}
+redfuse.kernel @rows_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0]>} {
+^bb0(%x: tensor<64x256xf32>, %init: tensor<64xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #r]} ins(%x : tensor<64x256xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%e: f32):
+    %s = redfuse.reduce add %e over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<64xf32>
+  redfuse.yield %r : tensor<64xf32>
+}
+
+// -----
+
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// The cache is asked for a part of each row before the kernel waits for the one before it, where
+// kernels do that.
+// CHECK-LABEL: func.func @ahead
+// OLD: ahead = [], ahead_tiles = 0
+// NEW: ahead = [<argument = 0, map = #{{.*}}, bytes = 4096>], ahead_tiles = 0
+// STRICT: ahead = [], ahead_tiles = 0
+func.func @ahead(%x: memref<64x1024xf32>, %out: memref<64xf32>) {
+  redfuse.launch @ahead_0 ins(%x : memref<64x1024xf32>) outs(%out : memref<64xf32>)
+  return
+}
+redfuse.kernel @ahead_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0]>} {
+^bb0(%x: tensor<64x1024xf32>, %init: tensor<64xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #r]} ins(%x : tensor<64x1024xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%e: f32):
+    %s = redfuse.reduce add %e over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<64xf32>
+  redfuse.yield %r : tensor<64xf32>
+}
