@@ -40,6 +40,9 @@ config.environment["PYTHONPATH"] = str(redfuse.parent)  # noqa: F821
 config.substitutions.append(("%compiler", str(redfuse / "_bin" / "redfuse-opt")))  # noqa: F821
 config.substitutions.append(("%python", sys.executable))  # noqa: F821
 config.substitutions.append(("%tests", str(root / "test")))  # noqa: F821
+# Of the extra `rocm`: what makes code objects.
+if importlib.util.find_spec("llvmlite") and importlib.util.find_spec("ziglang"):
+    config.available_features.add("rocm")  # noqa: F821
 # Of a CUDA toolkit: what makes cubins.
 if shutil.which("ptxas"):
     config.available_features.add("ptxas")  # noqa: F821

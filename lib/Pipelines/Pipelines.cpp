@@ -200,6 +200,18 @@ static LogicalResult addROCDL(OpPassManager &pm, const CompileOptions &, Fail) {
   return success();
 }
 
+static LogicalResult addBinaryOfAMD(OpPassManager &pm,
+                                    const CompileOptions &options, Fail fail) {
+  if (options.format != "isa" && options.format != "bin")
+    return fail("option 'format': expected isa, bin; got '" + options.format +
+                "'");
+  RocdlToBinaryOptions binary;
+  binary.format = options.format;
+  binary.optLevel = options.level;
+  pm.addPass(createRocdlToBinary(binary));
+  return success();
+}
+
 static LogicalResult addHostOfGPU(OpPassManager &pm,
                                   const CompileOptions &options, Fail fail) {
   pm.addPass(createLowerDeviceLaunches());
@@ -281,6 +293,7 @@ static SmallVector<Stage> listStages(PipelineKind kind) {
     stages.append({{"plan", addPlanOfAMD},
                    {"generate", addGPU},
                    {"rocdl", addROCDL},
+                   {"binary", addBinaryOfAMD},
                    {"llvm", addHostOfGPU}});
   else
     stages.append({{"generate", addCPU}, {"llvm", addHost}});
@@ -335,7 +348,8 @@ void redfuse::registerPipelines() {
   static constexpr StringLiteral kWhat[] = {
       "a program for the CPU, from tensors to the LLVM dialect",
       "a program for an NVIDIA GPU: PTX, and the host in the LLVM dialect",
-      "a program for an AMD GPU: ROCDL, and the host in the LLVM dialect",
+      "a program for an AMD GPU: machine code, and the host in the LLVM "
+      "dialect",
       "init, update, merge and finalize of a program, for the CPU",
       "a program for the CPU op by op, by upstream's passes",
   };

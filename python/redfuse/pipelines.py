@@ -14,13 +14,16 @@ CPU, CUDA, ROCM = "redfuse-cpu", "redfuse-cuda", "redfuse-rocm"
 STATE, UNFUSED = "redfuse-state", "redfuse-unfused"
 # Of a program that is not there yet in one piece: the compiler runs it before all others.
 CHECK = "check"
+# Machine code for AMD GPUs: the compiler makes it itself, as it wants its resources, too.
+BINARY = "binary"
 
 
 def names(pipeline: str) -> tuple[str, ...]:
     """Of the stages whose IR is shown; "source" is the program as it was read."""
     from . import _ext
 
-    return ("source", *(stage for stage in _ext.stages(pipeline) if stage != CHECK))
+    own = (CHECK, BINARY)
+    return ("source", *(stage for stage in _ext.stages(pipeline) if stage not in own))
 
 
 def stage(pipeline: str, name: str, words: Sequence[str] = ()) -> str:

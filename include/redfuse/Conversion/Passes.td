@@ -210,6 +210,43 @@ def ConvertToROCDL : Pass<"redfuse-convert-to-rocdl", "mlir::gpu::GPUModuleOp"> 
   }];
 }
 
+def RocdlToBinary : Pass<"redfuse-rocdl-to-binary", "mlir::ModuleOp"> {
+  let summary = "Make machine code for AMD GPUs of kernels in the ROCDL dialect";
+  let description = [{
+    What `gpu-module-to-binary` is for PTX: a `gpu.module` becomes a `gpu.binary` with the
+    assembly of its kernels (`format=isa`) or a code object (`bin`). The LLVM of MLIR's
+    wheels has no code generator for AMD GPUs, so that kernels leave as LLVM IR for
+    `python3 -m redfuse.targets.rocm_code`, which has one by the extra `rocm` of the
+    package (llvmlite, and an LLD).
+
+    ```mlir
+    module attributes {redfuse.target = #redfuse.target<"rocm", units = 304,
+        vector_bits = 512, l1 = 65536, l2 = 524288, flops = 81700, bandwidth = 5300,
+        launch_ns = 5000, chip = "gfx942">} {
+      gpu.module @redfuse_gpu {
+        llvm.func @k() attributes {gpu.kernel, rocdl.kernel} { llvm.return }
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+      // ...
+      gpu.binary @redfuse_gpu [#gpu.object<#rocdl.target<O = 3, chip = "gfx942">,
+          assembly = "...">]
+    ```
+  }];
+  let options = [Option<"format", "format", "std::string", /*default=*/"\"isa\"",
+                        "isa (assembly) or bin (a code object)">,
+                 Option<"optLevel", "opt-level", "unsigned", /*default=*/"3",
+                        "LLVM's optimisation level">,
+                 Option<"python", "python", "std::string", /*default=*/"\"\"",
+                        "the Python that has redfuse[rocm]; empty: python3 of the PATH">];
+  let dependentDialects = ["mlir::gpu::GPUDialect", "mlir::ROCDL::ROCDLDialect",
+                           "mlir::LLVM::LLVMDialect"];
+}
+
 def LowerDeviceLaunches : Pass<"redfuse-lower-device-launches", "mlir::ModuleOp"> {
   let summary = "Lower gpu.launch_func to calls that the runtime executes";
   let description = [{

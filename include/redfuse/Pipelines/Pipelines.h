@@ -50,9 +50,10 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   Option<std::string> format{
       *this, "format",
       llvm::cl::desc(
-          "what kernels for an NVIDIA GPU end as: isa (PTX, which the "
+          "what kernels end as. For an NVIDIA GPU: isa (PTX, which the "
           "driver compiles), bin (a cubin) or fatbin (both), made by "
-          "ptxas and fatbinary of a CUDA toolkit"),
+          "ptxas and fatbinary of a CUDA toolkit; for an AMD GPU: isa "
+          "(assembly) or bin (a code object), made by redfuse[rocm]"),
       llvm::cl::init("isa")};
 };
 
