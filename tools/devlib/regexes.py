@@ -11,14 +11,12 @@ PACKAGE = "python/redfuse/"
 READERS = {
     "bench/groups.py": "names of benchmark cases",
     "explain/explanation.py": "positions in the words of refusals",
-    "explain/formulas.py": "tokens of formulas",
     "frontends/mlir.py": "what MLIR's parser says, and brackets of a text before it",
     "store/cache.py": "keys in files of the cache",
     "targets/_link_cubin.py": "versions in file names of libraries",
     "targets/cuda.py": "what ptxas says, and names of chips",
     "tuning/command.py": "shapes that a person gave",
     "tuning/measure.py": "what ptxas says",
-    "verification/symbolic.py": "names in formulas",
 }
 
 

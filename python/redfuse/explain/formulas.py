@@ -5,7 +5,7 @@ A formula is an :class:`Expr`, a tree of tuples-like nodes that the parser makes
 
     x0, a1, d2, t3', y4, i5, c6    names; a prime is the value after a segment
     37, 9.5e-06, oo, nan           numbers
-    + - * / ** and parentheses     as in Python; ``**`` binds tighter than a sign
+    + - * / ** and parentheses     as in Python
     exp(a), select(c, a, b)        calls; ``where(not a2, v)`` is v where a2 does not hold
     add[1, 2](a)                   a reduction over iteration dims
     a == b, a < b                  conditions of guards
@@ -13,7 +13,7 @@ A formula is an :class:`Expr`, a tree of tuples-like nodes that the parser makes
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -75,112 +75,92 @@ def _is_finite(value: int | float | Fraction) -> bool:
     return not isinstance(value, float) or value - value == 0
 
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)|(?P<name>[A-Za-z_]\w*'*)"
-    r"|(?P<operator>\*\*|==|!=|<=|>=|[-+*/()\[\],<>]))"
-)
-_BINDING = {"==": 1, "!=": 1, "<": 1, "<=": 1, ">": 1, ">=": 1, "+": 2, "-": 2, "*": 3, "/": 3}
+# What stands for a prime in a name of Python's, and for reducers with names that it cannot have.
+_PRIME = "\u02b9"
+_WORDS = {"'": _PRIME, "and[": "and_[", "or[": "or_["}
+_BINARY: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**",
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
 
 
 def parse(text: str) -> Expr:
-    """The formula in ``text``; raises ArgumentError that shows where it stops being one."""
-    parser = _Parser(text)
-    result = parser.expression(0)
-    parser.expect("")
-    return result
+    """The formula in ``text``; raises ArgumentError that shows where it stops being one.
+
+    But for some names a formula is an expression of Python, whose parser reads it.
+    """
+    python = text.strip()
+    for word, other in _WORDS.items():
+        python = python.replace(word, other)
+    try:
+        return _formula(ast.parse(python, mode="eval").body)
+    except SyntaxError as error:
+        place, rest = error.offset or 1, text.strip()[(error.offset or 1) - 1 :]
+        raise _unexpected(text, place, rest) from None
+    except _NoFormulaError as error:
+        node = error.node
+        raise _unexpected(text, node.col_offset + 1, ast.unparse(node)) from None
 
 
-class _Parser:
-    """Operator precedence, one token of look-ahead."""
+def _unexpected(text: str, column: int, got: str) -> ArgumentError:
+    got = got.replace(_PRIME, "'")[:20]
+    return ArgumentError(f"formula '{text}': expected a formula at column {column}, got {got!r}")
 
-    def __init__(self, text: str):
-        self.text, self.at = text, 0
-        self.kind = self.token = ""
-        self.advance()
 
-    def advance(self) -> None:
-        if not self.text[self.at :].strip():
-            self.kind, self.token, self.start = "end", "", self.at
-            return
-        match = _TOKEN.match(self.text, self.at)
-        if match is None:
-            self.start = self.at
-            self.fail("a formula")
-        self.kind, self.token = str(match.lastgroup), match[match.lastgroup or 0]
-        self.start, self.at = match.start(match.lastgroup or 0), match.end()
+class _NoFormulaError(Exception):
+    """Python, but no formula."""
 
-    def fail(self, expected: str) -> None:
-        rest = self.text[self.start :]
-        raise ArgumentError(
-            f"formula '{self.text}': expected {expected} at column {self.start + 1}, got "
-            f"{rest[:20]!r}"
-        )
+    def __init__(self, node: ast.expr):
+        super().__init__()
+        self.node = node
 
-    def expect(self, token: str) -> None:
-        if self.token != token:
-            self.fail(f"'{token}'" if token else "the end")
-        self.advance()
 
-    def expression(self, least: int) -> Expr:
-        left = self.unary()
-        while self.kind == "operator" and _BINDING.get(self.token, 0) > least:
-            operator = self.token
-            self.advance()
-            left = Expr(operator, (left, self.expression(_BINDING[operator])))
-        return left
+def _formula(node: ast.expr) -> Expr:
+    match node:
+        case ast.Constant(value=bool() | str() | bytes() | complex() | None):
+            raise _NoFormulaError(node)
+        case ast.Constant(value=int() | float() as value):
+            return number(value)
+        case ast.Name(id="oo"):
+            return number(float("inf"))
+        case ast.Name(id="nan"):
+            return number(float("nan"))
+        case ast.Name(id=spelled) if _PRIME not in spelled.rstrip(_PRIME) != "":
+            return name(spelled.replace(_PRIME, "'"))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _negated(_formula(operand))
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return Expr("not", (_formula(operand),))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            return _binary(_BINARY[type(op)], _formula(left), _formula(right))
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _BINARY:
+            return _binary(_BINARY[type(op)], _formula(left), _formula(right))
+        case ast.Call(func=ast.Name(id=called), args=args, keywords=[]):
+            return Expr("call", tuple(map(_formula, args)), called)
+        case ast.Call(func=ast.Subscript(value=ast.Name(id=called), slice=dims), args=args):
+            reducer = called.removesuffix("_")
+            return Expr("reduce", tuple(map(_formula, args)), reducer, dims=_dims(dims))
+    raise _NoFormulaError(node)
 
-    def unary(self) -> Expr:
-        if self.token == "-":
-            self.advance()
-            operand = self.expression(2)  # Of a whole product.
-            if operand.head == "number":
-                return number(-operand.value)  # type: ignore[operator]
-            return Expr("neg", (operand,))
-        if self.token == "not":
-            self.advance()
-            return Expr("not", (self.unary(),))
-        base = self.atom()
-        if self.token == "**":
-            self.advance()
-            return Expr("**", (base, self.unary()))
-        return base
 
-    def atom(self) -> Expr:
-        kind, token = self.kind, self.token
-        if kind == "number":
-            self.advance()
-            return number(Fraction(token) if re.fullmatch(r"\d+", token) else float(token))
-        if token == "(":
-            self.advance()
-            inner = self.expression(0)
-            self.expect(")")
-            return inner
-        if kind != "name":
-            self.fail("a number, a name or '('")
-        self.advance()
-        if token in ("oo", "nan"):
-            return number(float("inf" if token == "oo" else "nan"))
-        dims: list[int] | None = None
-        if self.token == "[":
-            self.advance()
-            dims = []
-            while self.kind == "number":
-                dims.append(int(self.token))
-                self.advance()
-                if self.token == ",":
-                    self.advance()
-            self.expect("]")
-        if self.token != "(":
-            if dims is not None:
-                self.fail("'('")
-            return name(token)
-        self.advance()
-        args: list[Expr] = []
-        while self.token != ")":
-            args.append(self.expression(0))
-            if self.token != ")":
-                self.expect(",")
-        self.advance()
-        if dims is not None:
-            return Expr("reduce", tuple(args), token, dims=tuple(dims))
-        return Expr("call", tuple(args), token)
+def _dims(node: ast.expr) -> tuple[int, ...]:
+    found = node.elts if isinstance(node, ast.Tuple) else [node]
+    dims = tuple(one.value for one in found if isinstance(one, ast.Constant))
+    if len(dims) != len(found) or not all(type(d) is int for d in dims):
+        raise _NoFormulaError(node)
+    return dims  # type: ignore[return-value]
+
+
+def _negated(operand: Expr) -> Expr:
+    if operand.head == "number":
+        return number(-operand.value)  # type: ignore[operator]
+    return Expr("neg", (operand,))
+
+
+def _binary(operator: str, left: Expr, right: Expr) -> Expr:
+    """A sign is one of the whole product: -a*b is that of a*b."""
+    if operator in "*/" and left.head == "neg":
+        return Expr("neg", (Expr(operator, (left.args[0], right)),))
+    if operator in "*/" and left.head == "number" and left.value < 0:  # type: ignore[operator]
+        return Expr("neg", (Expr(operator, (_negated(left), right)),))
+    return Expr(operator, (left, right))

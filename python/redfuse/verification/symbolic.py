@@ -8,7 +8,6 @@ holds for every pivot holds for the running maximum.
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -32,7 +31,7 @@ _EQUAL = {
 _MAXIMA = ("maximumf", "maxnumf")
 
 
-_OPAQUE = re.compile(r"r\d+(_\d+)?$")  # a reduction over dims that are not folded
+_OPAQUE = "reduction"  # how the symbol of one over dims that are not folded begins
 
 
 class Undecided(Exception):  # noqa: N818
@@ -106,7 +105,7 @@ class Algebra:
             return self.symbol(key, group if is_data else None)
         if head == "reduce":  # Over other dims: data of its own.
             is_data = bool(self.dims(formula) & set(self.certificate.over))
-            return self.symbol(f"r{abs(hash(formula)) % 10**8}", group if is_data else None)
+            return self.symbol(f"{_OPAQUE}{abs(hash(formula)) % 10**8}", group if is_data else None)
         if head == "call" and formula.value in ("where", "select"):
             holds = self._holds(formula.args[0], group, given)
             chosen = formula.args[1] if holds else (formula.args[2:] or (None,))[0]
@@ -181,7 +180,7 @@ class Algebra:
                 continue
             size = max([1.0, *(abs(float(v)) for v in point.values())])
             if abs(number) > 1e-18 * size**4:
-                if any(_OPAQUE.match(str(s)) for s in symbols):
+                if any(str(s).startswith(_OPAQUE) for s in symbols):
                     raise Undecided("reductions over other dims: by numbers only")
                 text = ", ".join(f"{s} = {v}" for s, v in point.items())
                 raise Refuted(f"the two sides differ by {number.real:.6g} at {text}")
