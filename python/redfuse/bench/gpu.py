@@ -85,7 +85,7 @@ def run_case(case: Case, settings: Settings, floors: Floors, peers: Sequence[str
     note."""
     import torch
 
-    first = _inputs(case, settings.seed)
+    first = gpu_peers.inputs(case, settings.seed)
     inputs = [to_host(tensor) for tensor in first]
     sets = sets_of(first)
     want = list(itertools.islice(case.exact(inputs), 2))
@@ -121,32 +121,6 @@ def run_case(case: Case, settings: Settings, floors: Floors, peers: Sequence[str
     gc.collect()
     torch.cuda.empty_cache()
     return rows
-
-
-def _inputs(case: Case, seed: int) -> list[Any]:
-    """Random tensors of the kinds that ``Case.inputs`` draws, made on the GPU."""
-    import torch
-
-    from ..runtime.specs import ELEMENT_TYPES
-
-    random = torch.Generator("cuda").manual_seed(seed)
-
-    def make(shape: tuple[int, ...], dtype: str, how: str) -> Any:
-        kind = getattr(torch, ELEMENT_TYPES[dtype][0])
-        words: dict[str, Any] = {"device": "cuda", "generator": random}
-        if how == "labels":
-            return torch.randint(0, case.shapes[0][0][1], shape, dtype=kind, **words)
-        if how == "int8":
-            return torch.randint(-127, 128, shape, dtype=kind, **words)
-        if how == "slopes":
-            heads = torch.arange(shape[0], device="cuda") + 1.0
-            return torch.exp2(-8.0 * heads / shape[0]).to(kind)
-        if how == "positive":
-            return (torch.rand(shape, **words) + 0.1).to(kind)
-        scale = 1.0 if how == "normal" else float(how)
-        return (torch.randn(shape, **words) * scale).to(kind)
-
-    return [make(*given) for given in case.shapes]
 
 
 def _redfuse(case: Case, sets: list, settings: Settings, row: Any) -> Iterator[Contender]:

@@ -16,6 +16,32 @@ DEVICE = "cuda"
 _EAGER_ELEMENTS = 1 << 31  # of a score matrix; more than this is not spelled out
 
 
+def inputs(case: Case, seed: int) -> list[Any]:
+    """Random tensors of the kinds that ``Case.inputs`` draws, made on the GPU."""
+    import torch
+
+    from ..runtime.specs import ELEMENT_TYPES
+
+    random = torch.Generator("cuda").manual_seed(seed)
+
+    def make(shape: tuple[int, ...], dtype: str, how: str) -> Any:
+        kind = getattr(torch, ELEMENT_TYPES[dtype][0])
+        words: dict[str, Any] = {"device": "cuda", "generator": random}
+        if how == "labels":
+            return torch.randint(0, case.shapes[0][0][1], shape, dtype=kind, **words)
+        if how == "int8":
+            return torch.randint(-127, 128, shape, dtype=kind, **words)
+        if how == "slopes":
+            heads = torch.arange(shape[0], device="cuda") + 1.0
+            return torch.exp2(-8.0 * heads / shape[0]).to(kind)
+        if how == "positive":
+            return (torch.rand(shape, **words) + 0.1).to(kind)
+        scale = 1.0 if how == "normal" else float(how)
+        return (torch.randn(shape, **words) * scale).to(kind)
+
+    return [make(*given) for given in case.shapes]
+
+
 def functions(case: Case) -> dict[str, Callable[[], Function]]:
     """Makers of a case's peers by name; making one may compile or fail."""
     spelled = _spelled(case)

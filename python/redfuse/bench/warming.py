@@ -81,14 +81,13 @@ def _prepare(name: str, dtype: str, peer: str, seed: int) -> str:
     """Makes a peer and calls it once; returns what went wrong."""
     import torch
 
-    from . import gpu
     from .cases import all_cases
 
     # Not what was measured beside others.
     torch._inductor.config.autotune_local_cache = False
     try:
         case: Any = all_cases(dtype)[name]
-        inputs = gpu._inputs(case, seed)
+        inputs = gpu_peers.inputs(case, seed)
         with torch.no_grad():
             gpu_peers.functions(case)[peer]()(*inputs)
             torch.cuda.synchronize()
