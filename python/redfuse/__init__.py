@@ -112,9 +112,10 @@ def load(path: Any) -> Executable:
     """The executable in a bundle that ``Executable.save`` wrote; raises CacheError or
     TargetError."""
     from .errors import path_text
-    from .store import bundle
+    from .executable import Executable
+    from .store.bundle import load_bytes
 
-    return bundle.read(path_text(path))
+    return Executable.of_bundle(load_bytes(path_text(path)), path_text(path))
 
 
 def register_dialect(context: Any) -> None:

@@ -42,7 +42,7 @@ class Stages(Mapping):
 
             raise KeyError(one_of("stage", str(stage), self._names()))
         if stage not in self._texts:
-            from .compiler import lower
+            from .lowering import lower
 
             lowered = lower(self._source, self._options, stop_after=stage, target=self._target)
             self._texts[stage] = str(lowered.module)
@@ -94,6 +94,14 @@ class Executable:
             self._function.add(_ext.load(more), device)
         self._invoke = self._function.bind(options.threads)
 
+    @classmethod
+    def of_bundle(cls, data: bytes, path: str) -> Executable:
+        """The program in the bytes of a bundle; ``path`` is for messages. Raises CacheError, and
+        TargetError for one of another machine."""
+        from .store import bundle
+
+        return cls(**bundle.decode(data, path))
+
     @property
     def resources(self) -> list[Any]:
         """What ptxas says of each kernel of a program for GPUs (``cuda.Resources``)."""
@@ -103,7 +111,7 @@ class Executable:
     def explanation(self) -> dict:
         """The object of docs/user/explain.md."""
         if self._explanation is None:
-            from .compiler import lower
+            from .lowering import lower
 
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -131,7 +139,7 @@ class Executable:
             )
         from .store import bundle
 
-        return bundle.decode, (bundle.encode(self), "<pickle>")
+        return Executable.of_bundle, (bundle.encode(self), "<pickle>")
 
     def __repr__(self) -> str:
         return f"<redfuse.Executable {self.signature} for {self.target}>"
@@ -251,7 +259,7 @@ class Executable:
     @property
     def asm(self) -> str:
         """Assembly of the whole program for its target."""
-        from .compiler import lower
+        from .lowering import lower
 
         if self.variants:
             return "\n".join(

@@ -163,7 +163,7 @@ class StateProgram:
 
     def __init__(self, source: Source, options: Options):
         from . import _ext, pipelines
-        from .compiler import _lower, run_pipeline
+        from .lowering import lower_stages, run_pipeline
 
         if not options.fuse:
             raise ArgumentError("the option fuse=False compiles no merge; states need fuse=True")
@@ -171,7 +171,7 @@ class StateProgram:
         self.options = options = dataclasses.replace(options, schedules=())
         stages = pipelines.state(options)
         try:
-            lowered = _lower(source, options, stages, "state")
+            lowered = lower_stages(source, options, stages, "state")
         except CompileError as error:
             raise _refusal(error) from None
         module, self.signature = lowered.module, lowered.signature

@@ -10,8 +10,8 @@ import numpy as np
 import redfuse
 from draws import KINDS, draw
 from judge import compare, of_the_whole
-from redfuse.compiler import lower
 from redfuse.frontends.mlir import Source
+from redfuse.lowering import lower
 from redfuse.options import Options
 from redfuse.reference import Reference
 

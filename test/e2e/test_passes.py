@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import redfuse
-from redfuse import check, compiler, pipelines
+from redfuse import check, lowering, pipelines
 from redfuse.frontends import mlir as frontend
 from redfuse.options import Options
 
@@ -50,7 +50,7 @@ def test_derivation_takes_no_time(name: str) -> None:
     seconds = 0.0
     for stage, pipeline in stages[: [s for s, _ in stages].index("derive") + 1]:
         start = time.process_time()
-        compiler.run_pipeline(module, pipeline, stage)
+        lowering.run_pipeline(module, pipeline, stage)
         if stage in ("schedule", "derive"):
             seconds += time.process_time() - start
     assert seconds < 0.05

@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
-from redfuse import compiler, pipelines
+from redfuse import lowering, pipelines
 from redfuse.executable import Executable
 from redfuse.frontends.mlir import Source
 from redfuse.options import Options
@@ -118,13 +118,13 @@ def build(source: Source, variant: Variant, made: dict[str, Executable] | None =
     """
     pairs, chip = stages(variant)
     shared = "outline" if variant.options.fuse else "prepare"
-    lowered = compiler._lower(source, variant.options, pairs, shared, chip)
+    lowered = lowering.lower_stages(source, variant.options, pairs, shared, chip)
     key = f"{variant.target} {REASON.sub('', str(lowered.module))}"
     if made is not None and key in made:
         return Built(made[key], lowered.explanation)
     after = [name for name, _ in pairs].index(shared) + 1
     for stage, line in pairs[after:]:
-        compiler.run_pipeline(lowered.module, line, stage)
+        lowering.run_pipeline(lowered.module, line, stage)
         if stage == "nvvm":
             from redfuse.targets import cuda
 

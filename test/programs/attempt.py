@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import redfuse
+import redfuse.lowering
 from redfuse.errors import CodeWarning, FusionWarning
 
 COMPILED, UNFUSED, REFUSED, ERROR, CRASHED, LATE = (
@@ -49,14 +50,14 @@ class _Teller(logging.Handler):
         self.tell = tell
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.msg == redfuse.compiler.AT_STAGE:
+        if record.msg == redfuse.lowering.AT_STAGE:
             self.tell(str(record.args[0]))
 
 
 def attempt(job: dict, tell: Callable[[str], None]) -> dict:
     """The fields of a row for ``{"path" or "source", "target"}``."""
-    redfuse.compiler.LOG.setLevel(logging.DEBUG)
-    redfuse.compiler.LOG.addHandler(_Teller(tell))
+    redfuse.lowering.LOG.setLevel(logging.DEBUG)
+    redfuse.lowering.LOG.addHandler(_Teller(tell))
     source = Path(job["path"]) if "path" in job else job["source"]
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as told:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import redfuse
 import torch
-from redfuse import compiler
+from redfuse import lowering
 from redfuse.frontends.torch import export
 from redfuse.options import Options
 from torch.nn.functional import scaled_dot_product_attention
@@ -39,7 +39,7 @@ def divided(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
 def instructions(function: Callable[..., torch.Tensor]) -> tuple[str, Counter[str]]:
     """The plan of the only kernel, and how many of each instruction there are."""
     source, _ = export(function, (Q, Q, Q))
-    lowered = compiler.lower(source, Options(), stop_after="nvvm", target="cuda:sm_90a")
+    lowered = lowering.lower(source, Options(), stop_after="nvvm", target="cuda:sm_90a")
     (kernel,) = lowered.explanation["kernels"]
     words = (line.split() for line in bytes(lowered.ptx).decode().splitlines())
     return str(kernel["matrices"]), Counter(w[0] for w in words if w and w[0][0].islower())

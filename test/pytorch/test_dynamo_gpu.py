@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 import torch._inductor.decomposition as inductor
-from redfuse import compiler
+from redfuse import lowering
 from redfuse.frontends.dynamo import claims, extract, report
 from redfuse.frontends.mlir import Source
 from redfuse.options import Options
@@ -38,7 +38,7 @@ def test_a_norm_and_an_attention_are_claimed_and_are_a_kernel_each() -> None:
     plans = []
     for claim in found:
         source = Source(extract.extract(claim.members, order).source(), known=True)
-        lowered = compiler.lower(source, Options(), stop_after="nvvm", target="cuda:sm_90a")
+        lowered = lowering.lower(source, Options(), stop_after="nvvm", target="cuda:sm_90a")
         (kernel,) = lowered.explanation["kernels"]
         plans.append(kernel["matrices"])
     assert "refused" in plans[0] and "refused" not in plans[1]

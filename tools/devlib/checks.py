@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from . import arrows, chips, links, names, passes, regexes, tables
+from . import arrows, chips, circles, links, names, passes, regexes, tables
 from .setup import Venv
 from .shell import ROOT, DevError, call, say, tracked
 
@@ -45,7 +45,7 @@ def _house_rules() -> list[str]:
         for number, line in enumerate(lines, 1):
             if MACHINE_PATH.search(line):
                 problems.append(f"{name}:{number}: a path of one machine: {line.strip()[:80]}")
-    modules = (names, arrows, passes, links, regexes, chips, tables)
+    modules = (names, arrows, circles, passes, links, regexes, chips, tables)
     return problems + [line for module in modules for line in module.problems()]
 
 

@@ -81,14 +81,15 @@ def _options(entry: str | None, no_fuse: bool, assignments: list[str] | None) ->
 def _load(file: Path, target: str, options: Any) -> Any:
     """The executable of a program or of a bundle."""
     from ..compiler import compile, resolve_target
+    from ..executable import Executable
     from ..frontends import mlir as mlir_frontend
     from ..options import Options
-    from ..store import bundle, files
+    from ..store import files
 
     resolve_target(target)
     data = files.read_given(str(file))
-    if data.startswith(bundle.MAGIC[:7]):
-        executable = bundle.decode(data, str(file))
+    if data.startswith(files.MAGIC[:7]):
+        executable = Executable.of_bundle(data, str(file))
         if options != Options():
             raise ArgumentError(
                 f"{file}: a bundle, which is compiled already; expected --entry, --no-fuse and "
@@ -450,18 +451,18 @@ def cache_list() -> None:
     """List the cached programs, the latest used first."""
     import time
 
-    from ..store import bundle, cache
+    from ..store import bundle, cache, files
 
     found = cache.entries()
     for entry in found:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
         print(f"{entry.key[:12]}  {entry.nbytes:>10}  {when}  {bundle.describe(entry.path)}")
     total = sum(entry.nbytes for entry in found)
-    print(f"{len(found)} programs, {total} bytes in {cache.folder()}")
+    print(f"{len(found)} programs, {total} bytes in {files.cache_folder()}")
 
 
 def cache_clear() -> None:
     """Remove all cached programs."""
-    from ..store import cache
+    from ..store import cache, files
 
-    print(f"{cache.clear()} programs removed from {cache.folder()}")
+    print(f"{cache.clear()} programs removed from {files.cache_folder()}")

@@ -31,7 +31,7 @@ def with_merges(explanation: dict, source: Any, options: Options) -> dict:
     """
     if not options.fuse or not explanation.get("kernels"):
         return explanation
-    from ..compiler import lower, run_pipeline
+    from ..lowering import lower, run_pipeline
 
     before = lower(source, options, stop_after="schedule").module
     after = before.operation.clone()

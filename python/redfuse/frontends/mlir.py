@@ -166,9 +166,7 @@ def of_bytes(data: bytes, path: str) -> Source:
     """The program in the bytes of a file, text or bytecode."""
     if data.startswith(b"ML\xefR"):
         return Source(data, path)
-    from ..store import bundle
-
-    if data.startswith(bundle.MAGIC[:7]):
+    if data.startswith(files.MAGIC[:7]):
         raise ArgumentError(
             f"{path}: a bundle, which is compiled already (redfuse.load, redfuse run and explain "
             "take it); expected the program that it was made of"

@@ -16,8 +16,8 @@ from typing import Any
 
 from ..errors import CacheError, Error, TargetError
 from . import files
+from .files import MAGIC
 
-MAGIC = b"REDFUSE\x02"
 FORMAT = 2
 _LIMIT = 1 << 32  # bytes; a header or a code longer than this is nonsense
 
@@ -79,15 +79,6 @@ def describe(path: str) -> str:
         return "damaged"
 
 
-def read(path: str) -> Any:
-    """The :class:`Executable` in a bundle.
-
-    Raises CacheError for a file that is no bundle, is damaged, or is of another version, and
-    TargetError for one made for another machine.
-    """
-    return decode(load_bytes(path), path)
-
-
 def load_bytes(path: str, most: int = files.MOST_BYTES) -> bytes:
     """What is in a file that holds a bundle or a state; raises CacheError."""
     try:
@@ -98,9 +89,12 @@ def load_bytes(path: str, most: int = files.MOST_BYTES) -> bytes:
         raise CacheError(str(error)) from None
 
 
-def decode(data: bytes, path: str) -> Any:
-    """The :class:`Executable` in the bytes of a bundle; ``path`` is for messages."""
-    from ..executable import Executable
+def decode(data: bytes, path: str) -> dict[str, Any]:
+    """What an :class:`Executable` is made of, from the bytes of a bundle; ``path`` is for messages.
+
+    Raises CacheError for what is no bundle, is damaged, or is of another version, and TargetError
+    for one made for another machine.
+    """
     from ..frontends.mlir import Source
     from ..options import Options
     from ..runtime.specs import Signature
@@ -144,15 +138,15 @@ def decode(data: bytes, path: str) -> Any:
         if variants:
             code = variants[0].code
         text = header["source"] if header["source_is_text"] else bytes.fromhex(header["source"])
-        return Executable(
-            Source(text, header["source_name"]),
-            Options.of(header["options"]),
-            header["target"],
-            Signature.from_json(header["signature"]),
-            code,
-            header["explanation"],
-            variants=variants,
-        )
+        return {
+            "source": Source(text, header["source_name"]),
+            "options": Options.of(header["options"]),
+            "target": header["target"],
+            "signature": Signature.from_json(header["signature"]),
+            "code": code,
+            "explanation": header["explanation"],
+            "variants": variants,
+        }
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, Error):
             raise

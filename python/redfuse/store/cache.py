@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..errors import CacheError, CacheWarning, TargetError
+from ..executable import Executable
 from ..frontends.mlir import Source
 from ..options import Options
 from . import bundle, files
@@ -44,15 +45,6 @@ class Entry(NamedTuple):
     path: str
     nbytes: int
     used: float
-
-
-def folder() -> str:
-    """Where the cache is; it need not exist."""
-    chosen = os.environ.get("REDFUSE_CACHE_DIR")
-    if chosen:
-        return chosen
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "redfuse")
 
 
 def key(canonical: str, options: Options, target: str) -> str:
@@ -96,10 +88,10 @@ def alone(name: str) -> Iterator[None]:
 
     Where the folder or the file system has no locks, nobody waits.
     """
-    path = os.path.join(folder(), f".redfuse-{name}.lock")
+    path = os.path.join(files.cache_folder(), f".redfuse-{name}.lock")
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
-            os.makedirs(folder(), exist_ok=True)
+            os.makedirs(files.cache_folder(), exist_ok=True)
             # Before there is a file: Ctrl-C may come at any place.
             stack.callback(_remove, path)
             flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC  # never wait for a pipe
@@ -136,7 +128,7 @@ def build_id() -> str:
 def follow(name: str) -> str | None:
     """The key that the source of that spelling has; ``None`` where nobody has compiled it here."""
     try:
-        found = files.read_own(os.path.join(folder(), name + SPELLING), 64)
+        found = files.read_own(os.path.join(files.cache_folder(), name + SPELLING), 64)
     except (OSError, CacheError):
         return None
     return found.decode() if re.fullmatch(b"[0-9a-f]{40}", found) else None
@@ -145,15 +137,15 @@ def follow(name: str) -> str | None:
 def refer(name: str, to: str) -> None:
     """Notes the key of a spelling, where that is possible."""
     with contextlib.suppress(CacheError, OSError):
-        os.makedirs(folder(), exist_ok=True)
-        files.replace(os.path.join(folder(), name + SPELLING), to.encode())
+        os.makedirs(files.cache_folder(), exist_ok=True)
+        files.replace(os.path.join(files.cache_folder(), name + SPELLING), to.encode())
 
 
 def find(name: str) -> Any:
     """The executable of that key, or ``None``. A damaged entry is removed with a warning."""
-    path = os.path.join(folder(), name + SUFFIX)
+    path = os.path.join(files.cache_folder(), name + SUFFIX)
     try:
-        executable = bundle.decode(files.read_own(path, MAX_BYTES), path)
+        executable = Executable.of_bundle(files.read_own(path, MAX_BYTES), path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (CacheError, TargetError) as error:
@@ -177,7 +169,7 @@ def _remove(path: str) -> None:
 
 def put(name: str, executable: Any) -> None:
     """Stores an executable; warns once where that is not possible."""
-    place = folder()
+    place = files.cache_folder()
     try:
         os.makedirs(place, exist_ok=True)
     except OSError as error:
@@ -202,15 +194,17 @@ def entries() -> list[Entry]:
     """What is cached, the latest used first."""
     found = []
     try:
-        names = os.listdir(folder())
+        names = os.listdir(files.cache_folder())
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise CacheError(f"cannot read the cache {folder()}: {error.strerror or error}") from None
+        raise CacheError(
+            f"cannot read the cache {files.cache_folder()}: {error.strerror or error}"
+        ) from None
     for name in names:
         if not name.endswith(SUFFIX):
             continue
-        path = os.path.join(folder(), name)
+        path = os.path.join(files.cache_folder(), name)
         try:
             status = os.lstat(path)
         except OSError:
@@ -241,11 +235,11 @@ def clear() -> int:
 def _remove_left_overs() -> None:
     """Temporary files of writers that were killed an hour ago or longer."""
     try:
-        names = os.listdir(folder())
+        names = os.listdir(files.cache_folder())
     except OSError:
         return
     for name in names:
-        path = os.path.join(folder(), name)
+        path = os.path.join(files.cache_folder(), name)
         try:
             if name.startswith(".redfuse-") and os.stat(path).st_mtime < time.time() - 3600:
                 os.unlink(path)
@@ -255,18 +249,20 @@ def _remove_left_overs() -> None:
 
 def _remove_sources() -> None:
     with contextlib.suppress(OSError):
-        for name in os.listdir(folder()):
+        for name in os.listdir(files.cache_folder()):
             if name.endswith(SOURCE) or name == FOLDER_ID:
-                _remove(os.path.join(folder(), name))
+                _remove(os.path.join(files.cache_folder(), name))
 
 
 def _remove_spellings() -> None:
     """Those of entries that are gone."""
     with contextlib.suppress(OSError):
-        for name in os.listdir(folder()):
+        for name in os.listdir(files.cache_folder()):
             of = follow(name.removesuffix(SPELLING)) if name.endswith(SPELLING) else ""
-            if of is None or (of and not os.path.exists(os.path.join(folder(), of + SUFFIX))):
-                _remove(os.path.join(folder(), name))
+            if of is None or (
+                of and not os.path.exists(os.path.join(files.cache_folder(), of + SUFFIX))
+            ):
+                _remove(os.path.join(files.cache_folder(), name))
 
 
 def _trim() -> None:

@@ -16,9 +16,19 @@ from typing import BinaryIO
 
 from ..errors import ArgumentError, CacheError, Error
 
+MAGIC = b"REDFUSE\x02"  # how a bundle begins, for those that read it and those that refuse it
 MOST_BYTES = 4 << 30  # a longer file is no program and no bundle
 _MOST_OF_A_STREAM = 1 << 30  # /dev/zero has no end
 _MOST_LINKS = 40
+
+
+def cache_folder() -> str:
+    """Where what can be made again is kept; it need not exist."""
+    chosen = os.environ.get("REDFUSE_CACHE_DIR")
+    if chosen:
+        return chosen
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "redfuse")
 
 
 def write(path: str, data: bytes) -> None:

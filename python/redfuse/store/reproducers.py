@@ -33,13 +33,11 @@ def text(module: str, stages: Sequence[str]) -> str:
 def write(module: str, stages: Sequence[str]) -> str | None:
     """The file, in the cache's folder; None if it cannot be written, or if the program has data of
     its own behind it (weights), which would be copied."""
-    from . import cache
-
     if "\n{-#" in module:
         return None
     content = text(module, stages)
     name = hashlib.sha256(content.encode()).hexdigest()[:16]
-    folder = os.path.join(cache.folder(), "reproducers")
+    folder = os.path.join(files.cache_folder(), "reproducers")
     path = os.path.join(folder, f"{name}.mlir")
     try:
         os.makedirs(folder, exist_ok=True)

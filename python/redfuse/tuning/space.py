@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..attributes import Schedule, Target
-from ..compiler import lower, resolve_target, run_pipeline
+from ..compiler import resolve_target
 from ..frontends.mlir import Source
+from ..lowering import lower, run_pipeline
 from ..options import Options
 from . import schedules
 from .hints import hinted

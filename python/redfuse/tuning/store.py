@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import CacheError, CacheWarning, TargetError
 from ..frontends.mlir import Source
 from ..options import Options
-from ..store import bundle, cache, files
+from ..store import bundle, files
 
 SUFFIX = ".tuned"
 FORMAT = 3
@@ -77,7 +77,7 @@ def path(
     for part in (text, plain.key().encode(), device.encode(), threads.encode(),
                  json.dumps(shapes).encode()):  # fmt: skip
         digest.update(len(part).to_bytes(8, "little") + part)
-    return os.path.join(cache.folder(), "tuned", digest.hexdigest()[:40] + SUFFIX)
+    return os.path.join(files.cache_folder(), "tuned", digest.hexdigest()[:40] + SUFFIX)
 
 
 def read(file: str | None) -> Record | None:
@@ -121,7 +121,7 @@ def write(file: str, record: Record) -> None:
 def applied(program: Source, options: Options, target: str, inputs: Sequence[Any] | None
             ) -> Options:  # fmt: skip
     """``options`` with the schedules stored for the program, if there are any."""
-    if not may_apply(options) or not os.path.isdir(os.path.join(cache.folder(), "tuned")):
+    if not may_apply(options) or not os.path.isdir(os.path.join(files.cache_folder(), "tuned")):
         return options
     record = None
     if inputs is not None:

@@ -112,8 +112,8 @@ def _job(fold: Any, cascade: Any) -> _Job:
 
 def _derived(program: Any, options: Options) -> tuple[list[_Job], list[Section], Any]:
     """Every cascade of the program as a fold, whatever its schedule; and those that have none."""
-    from ..compiler import lower, run_pipeline
     from ..explain.explanation import groups_of, refusals, walk
+    from ..lowering import lower, run_pipeline
 
     before = lower(program, options, stop_after="schedule").module
     after = lower(program, options, stop_after="schedule").module

@@ -117,12 +117,12 @@ def _variants(source: Any, options: Options) -> Iterator[tuple[str, Any]]:
 def _tiled(source: Any, options: Options, tiles: Sequence[int]) -> Any:
     """A program with tiles of its own."""
     from .. import pipelines
-    from ..compiler import _lower
     from ..executable import Executable
     from ..frontends.mlir import read
+    from ..lowering import lower_stages
 
     program = read(source)
-    lowered = _lower(program, options, pipelines.fused(options, tiles), None)
+    lowered = lower_stages(program, options, pipelines.fused(options, tiles), None)
     return Executable(
         program, options, "cpu", lowered.signature, lowered.object_code(options),
         lowered.explanation,

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import redfuse
-from redfuse.store import bundle
 from redfuse.store import cache as cache_module
+from redfuse.store import files
 
 X = np.arange(15, dtype=np.float32).reshape(3, 5)
 Y = np.arange(5, dtype=np.float32)
@@ -189,4 +189,4 @@ def test_the_oldest_entries_go(scale: str, cache: Path, monkeypatch: pytest.Monk
 
 
 def test_format_is_in_the_magic(saved: Path) -> None:
-    assert saved.read_bytes()[:8] == bundle.MAGIC
+    assert saved.read_bytes()[:8] == files.MAGIC

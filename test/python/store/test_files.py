@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import redfuse
+from redfuse.executable import Executable
 from redfuse.store import bundle, files
 from redfuse.store import cache as cache_module
 
@@ -84,7 +85,7 @@ def test_everything_writes_through_a_pipe(scale: str, tmp_path: Path) -> None:
     exe.save(pipe)
     data = finish()
     assert data == bundle.encode(exe)
-    np.testing.assert_array_equal(bundle.decode(data, "pipe")(X, Y), X * Y)
+    np.testing.assert_array_equal(Executable.of_bundle(data, "pipe")(X, Y), X * Y)
     state = redfuse.State("f", ("n",), (np.arange(100000.0),), None, None)
     finish = drained(pipe)
     state.save(pipe)
@@ -109,7 +110,7 @@ def test_standard_output_is_a_file(scale: str, tmp_path: Path) -> None:
         subprocess.run(command, check=True, timeout=300, stdout=file, stderr=subprocess.DEVNULL)
     data = out.read_bytes()
     assert data.startswith(b"before\n")
-    bundle.decode(data.removeprefix(b"before\n"), "out")
+    Executable.of_bundle(data.removeprefix(b"before\n"), "out")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import redfuse
 from redfuse.bench import cases, programs
-from redfuse.compiler import lower
 from redfuse.frontends.mlir import read
+from redfuse.lowering import lower
 from redfuse.options import Options
 from redfuse.targets import cuda
 

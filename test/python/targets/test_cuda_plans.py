@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import redfuse
 from mlir import ir
-from redfuse import compiler
+from redfuse import lowering
 from redfuse.bench import programs
 from redfuse.explain.explanation import walk
 from test_cuda_matrix_units import error_of
@@ -51,7 +51,7 @@ def test_plans_by_hand(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (*shape, kv_heads, kind), chip, fields, rows, columns = PLANS[name]
     path = tmp_path / "program.mlir"
     path.write_text(programs.attention(*shape, "bf16", kv_heads, kind))
-    run_pipeline = compiler.run_pipeline
+    run_pipeline = lowering.run_pipeline
 
     def plan_by_hand(module: ir.Module, pipeline: str, stage: str, *rest: object) -> None:
         run_pipeline(module, pipeline, stage, *rest)
@@ -60,7 +60,7 @@ def test_plans_by_hand(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             plan = rewritten(str(launch.attributes["redfuse.matrices"]), fields, rows, columns)
             launch.attributes["redfuse.matrices"] = ir.Attribute.parse(plan, module.context)
 
-    monkeypatch.setattr(compiler, "run_pipeline", plan_by_hand)
+    monkeypatch.setattr(lowering, "run_pipeline", plan_by_hand)
     options = {"cache": False, "tuned": False, "schedule": "stream"}
     exe = redfuse.compile(path, target=f"cuda:{chip}", options=options)
     assert ("wgmma.mma_async" if chip == "sm_90a" else "mma.sync") in exe.asm

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import redfuse
-from redfuse.compiler import lower
 from redfuse.frontends.mlir import read
+from redfuse.lowering import lower
 from redfuse.options import Options
 from redfuse.targets import codeobject, rocm
 

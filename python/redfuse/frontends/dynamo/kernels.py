@@ -68,12 +68,12 @@ def name_of(text: str, options: Options, target: str) -> str:
 
 def folder_id() -> str:
     """A number of the folder of the cache: another where it was emptied."""
-    path = os.path.join(cache.folder(), cache.FOLDER_ID)
+    path = os.path.join(files.cache_folder(), cache.FOLDER_ID)
     with contextlib.suppress(OSError, CacheError):
         return files.read_own(path, 64).decode()
     number = secrets.token_hex(8)
     with contextlib.suppress(OSError, CacheError):
-        os.makedirs(cache.folder(), exist_ok=True)
+        os.makedirs(files.cache_folder(), exist_ok=True)
         files.replace(path, number.encode())
     return number
 
@@ -147,7 +147,7 @@ def _compile(name: str, source: bytes, options: Options, target: str) -> None:
         cache.refer(name, key)
         with contextlib.suppress(OSError, CacheError):
             head = json.dumps({"target": target, "options": dataclasses.asdict(options)})
-            path = os.path.join(cache.folder(), name + cache.SOURCE)
+            path = os.path.join(files.cache_folder(), name + cache.SOURCE)
             files.replace(path, head.encode() + b"\n" + source)
     _load(name, executable, options)
 
@@ -176,14 +176,14 @@ def _found_again(name: str) -> Run:
         if is_ready(name):
             return _runs[name]
         try:
-            path = os.path.join(cache.folder(), name + cache.SOURCE)
+            path = os.path.join(files.cache_folder(), name + cache.SOURCE)
             head, _, source = files.read_own(path, cache.MAX_BYTES).partition(b"\n")
             given = json.loads(head)
             _compile(name, source, Options.of(given["options"]), given["target"])
         except (OSError, ValueError, KeyError, Error) as error:
             raise ExecutionError(
-                f"the kernel {name} of a graph that Inductor kept is not in {cache.folder()} any "
-                "more; clear Inductor's cache (torch._inductor.utils.clear_caches, or the folder "
-                "TORCHINDUCTOR_CACHE_DIR) and run again"
+                f"the kernel {name} of a graph that Inductor kept is not in {files.cache_folder()} "
+                "any more; clear Inductor's cache (torch._inductor.utils.clear_caches, or the "
+                "folder TORCHINDUCTOR_CACHE_DIR) and run again"
             ) from error
         return _runs[name]
