@@ -22,6 +22,8 @@ struct Multiplicand {
   Value source;
   bool isSigned = true;
   Elements exact;
+  /// An f32 that the program rounds to TF32.
+  bool isRounded = false;
 };
 } // namespace
 
@@ -134,6 +136,12 @@ static Multiplicand analyseMultiplicand(Value v) {
   }
   if (isa_and_nonnull<arith::ExtFOp>(def))
     result.source = def->getOperand(0);
+  if (isa<FloatTF32Type>(result.source.getType()) && v.getType().isF32()) {
+    result.source = v;
+    result.exact = {Element::F32};
+    result.isRounded = true;
+    return result;
+  }
   std::optional<Element> own = elementOf(result.source.getType());
   if (!own)
     return result;
@@ -238,8 +246,9 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
     if (best && padded >= least)
       continue;
     least = padded;
-    best = MatrixForm{*found, a.source, c.source, a.isSigned, c.isSigned,
-                      {},     {},       {},       {}};
+    best = MatrixForm{*found,     a.source,    c.source,    a.isSigned,
+                      c.isSigned, a.isRounded, c.isRounded, {},
+                      {},         {},          {}};
     for (unsigned d : into.set_bits())
       (rows.test(d)      ? best->rows
        : columns.test(d) ? best->columns

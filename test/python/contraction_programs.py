@@ -9,10 +9,18 @@ from dataclasses import dataclass, field
 import ml_dtypes
 import numpy as np
 
-TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32}
+# Of tf32, f32 that the program rounds to 11 bits.
+TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "tf32": np.float32}
 # Half the distance to the next number, of numbers near 1.
 ROUNDING = {"bf16": 2.0**-9, "f16": 2.0**-12, "f32": 2.0**-25}
 EPILOGUES = ("none", "relu", "bias", "residual", "row", "scaled", "two")
+
+
+def to_tf32(values: np.ndarray) -> np.ndarray:
+    """Rounded to nearest even."""
+    bits = values.view(np.uint32)
+    up = np.uint32(0xFFF) + ((bits >> np.uint32(13)) & np.uint32(1))
+    return ((bits + up) & np.uint32(0xFFFFE000)).view(np.float32)
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,8 @@ class Contraction:
         def affine(index: str, over: str) -> str:
             return f"affine_map<({', '.join(over)}) -> ({', '.join(index)})>"
 
-        a, b = (self.type(x, self.dtype) for x in (left, right))
+        element = "f32" if self.dtype == "tf32" else self.dtype
+        a, b = (self.type(x, element) for x in (left, right))
         total, out = self.type(result, "f32"), self.type(result, self.result)
         arguments = [f"%a: {a}", f"%b: {b}"]
         if self.extra is not None:
@@ -88,7 +97,7 @@ class Contraction:
             f"  %p = linalg.generic {{indexing_maps = [{affine(left, dims)}, {affine(right, dims)},",
             f"      {affine(result, dims)}], iterator_types = [{', '.join(kinds)}]}}",
             f"      ins(%a, %b : {a}, {b}) outs(%z : {total}) {{",
-            f"  ^bb0(%x: {self.dtype}, %y: {self.dtype}, %s: f32):",
+            f"  ^bb0(%x: {element}, %y: {element}, %s: f32):",
             *self.widened(),
             "    %r = arith.addf %s, %w : f32",
             "    linalg.yield %r : f32",
@@ -135,6 +144,14 @@ class Contraction:
         """The product of a pair, in f32."""
         if self.dtype == "f32":
             return ["    %w = arith.mulf %x, %y : f32"]
+        if self.dtype == "tf32":
+            return [
+                "    %xr = arith.truncf %x : f32 to tf32",
+                "    %yr = arith.truncf %y : f32 to tf32",
+                "    %u = arith.extf %xr : tf32 to f32",
+                "    %v = arith.extf %yr : tf32 to f32",
+                "    %w = arith.mulf %u, %v : f32",
+            ]
         return [
             f"    %u = arith.extf %x : {self.dtype} to f32",
             f"    %v = arith.extf %y : {self.dtype} to f32",
@@ -153,6 +170,8 @@ class Contraction:
     def exact(self, given: list[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Results in fp64, and how far each may be off: products are exact in f32, sums lose at most half
         a unit of f32 for each summand, in whatever order; results are rounded once."""
+        if self.dtype == "tf32":
+            given = [*map(to_tf32, given[:2]), *given[2:]]
         a, b, *more = (np.asarray(x, np.float64) for x in given)
         total = np.einsum(self.notation, a, b, optimize=True)
         result = self.indices[2]

@@ -82,6 +82,8 @@ struct MatrixForm {
   mlir::Value left, right;
   /// Whether integers of operands that become floats have a sign.
   bool leftIsSigned = true, rightIsSigned = true;
+  /// Whether an operand of f32 is rounded to TF32: it is no sum of two such.
+  bool leftIsRounded = false, rightIsRounded = false;
   llvm::SmallVector<unsigned> batch, rows, columns, sums;
 };
 

@@ -101,8 +101,13 @@ struct SplitWords {
 } // namespace
 
 static SplitWords splitWords(OpBuilder &b, Location loc,
-                             ArrayRef<Value> numbers, Value round, Value mask) {
+                             ArrayRef<Value> numbers, bool isRounded,
+                             Value round, Value mask) {
   SplitWords split;
+  if (isRounded) {
+    split.big.assign(numbers.begin(), numbers.end());
+    return split;
+  }
   Type f32 = b.getF32Type(), word = b.getI32Type();
   for (Value v : numbers) {
     Value big = arith::AndIOp::create(
@@ -151,7 +156,7 @@ void ContractionEmitter::multiplySlab(Value stage, int64_t slab,
   Value round = i32(0x1000), mask = i32(int32_t(0xffffe000));
   SmallVector<SplitWords> ofRows;
   for (ArrayRef<Value> row : a)
-    ofRows.push_back(splitWords(b, loc, row, round, mask));
+    ofRows.push_back(splitWords(b, loc, row, form.leftIsRounded, round, mask));
   auto rowWords = [&](int64_t rt, int64_t step, bool isSmall) {
     SmallVector<Value> all;
     for (int64_t i = 0; i < x.rowsPerLane; ++i) {
@@ -162,10 +167,15 @@ void ContractionEmitter::multiplySlab(Value stage, int64_t slab,
   };
   SmallVector<Value> zero = x.makeZero(b, loc);
   for (int64_t ct = 0; ct < columnTiles; ++ct) {
-    SplitWords column = splitWords(b, loc, c[ct], round, mask);
+    SplitWords column =
+        splitWords(b, loc, c[ct], form.rightIsRounded, round, mask);
     SmallVector<SmallVector<Value>> parts(rowTiles, zero);
     for (auto [isSmallRow, isSmallColumn] :
-         {std::pair(true, false), {false, true}, {false, false}})
+         {std::pair(true, false), {false, true}, {false, false}}) {
+      // What the program rounds has no other part.
+      if ((isSmallRow && form.leftIsRounded) ||
+          (isSmallColumn && form.rightIsRounded))
+        continue;
       for (int64_t step = 0; step < steps; ++step)
         for (int64_t rt = 0; rt < rowTiles; ++rt)
           parts[rt] =
@@ -173,6 +183,7 @@ void ContractionEmitter::multiplySlab(Value stage, int64_t slab,
                      SmallVector<Value>(wordsOf(
                          isSmallColumn ? column.small : column.big, step)),
                      parts[rt]);
+    }
     for (int64_t rt = 0; rt < rowTiles; ++rt)
       for (auto [sum, part] : llvm::zip_equal(tileOf(rt, ct), parts[rt]))
         sum = arith::AddFOp::create(b, loc, sum, part);

@@ -68,6 +68,8 @@ namespace {
 /// What of a contraction the time depends on.
 struct ContractionCost {
   const MatrixInstruction &x;
+  /// Products of parts of f32.
+  double parts = 1;
   double batch = 1, rows = 1, columns = 1, sums = 1;
   /// Bytes of operands and results.
   double bytes = 0;
@@ -88,7 +90,6 @@ double ContractionCost::slabCycles(const BlockShape &shape) const {
   double warps = double(shape.warpRows * shape.warpColumns);
   double tileRows = double(shape.warpRows * shape.rows),
          tileColumns = double(shape.warpColumns * shape.columns);
-  double parts = x.isSplit ? 3.0 : 1.0;
   double rate =
       productsOfCycle * (x.isSplit ? kSplitRate : 16.0 / elementBits(x.left));
   double products = tileRows * tileColumns * sumsOfSlab() * parts / rate;
@@ -98,7 +99,7 @@ double ContractionCost::slabCycles(const BlockShape &shape) const {
   // Splits of factors, and sums of each slab.
   double issued = warps * (read / warps / 8 + 16);
   if (x.isSplit)
-    issued += read * sumsOfSlab() * 3 / 32 + tileRows * tileColumns / 32;
+    issued += read * sumsOfSlab() * parts / 32 + tileRows * tileColumns / 32;
   issued += products * rate / (double(x.rows * x.columns * x.sums));
   return std::max({products, shared, issued / kIssuedOfCycle});
 }
@@ -121,10 +122,11 @@ double ContractionCost::cyclesOf(const BlockShape &shape, double splits) const {
          tileColumns = double(shape.warpColumns * shape.columns);
   double moved =
       tiles * (tileRows + tileColumns) * sums * double(elementBits(x.left)) / 8;
-  if (splits > 1)
-    moved += tiles * splits * tileRows * tileColumns * 8;
   double memory = std::max(bytes, moved / kCacheRate) / bandwidth;
-  return std::max(computed, memory * cyclesOfSecond);
+  // Partial sums are stored and read when there is nothing else to do.
+  double partial = splits > 1 ? tiles * splits * tileRows * tileColumns * 8 : 0;
+  return std::max(computed, memory * cyclesOfSecond) +
+         partial / kCacheRate / bandwidth * cyclesOfSecond;
 }
 
 std::optional<ContractionPlanAttr>
@@ -142,6 +144,8 @@ redfuse::planContraction(const FoundContraction &found,
     return points;
   };
   ContractionCost cost{x};
+  if (x.isSplit)
+    cost.parts = 3.0 - double(form.leftIsRounded) - double(form.rightIsRounded);
   cost.batch = extentOf(form.batch);
   cost.rows = extentOf(form.rows);
   cost.columns = extentOf(form.columns);

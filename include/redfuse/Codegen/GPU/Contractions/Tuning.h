@@ -57,7 +57,7 @@ inline constexpr double kStageCycles = 900;
 /// Cycles of a second, at least.
 inline constexpr double kLeastClock = 1.4e9;
 /// What is not hidden of the shorter of the two, latency and work.
-inline constexpr double kHidden = 0.2;
+inline constexpr double kHidden = 0.1;
 /// Start and end of a block, and what sharing a sum adds to them.
 inline constexpr double kBlockCycles = 3000, kSplitCycles = 4000;
 /// The rate of the L2 cache beside that of memory.
