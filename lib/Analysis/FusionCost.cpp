@@ -124,13 +124,24 @@ private:
   struct Evaluation {
     double times = 0, work = 0;
   };
+  /// A sum of products.
+  struct Product {
+    ReduceOp reduce;
+    /// On matrix units, as far as types say; of floats that instructions multiply.
+    bool isNarrow, isFloat;
+    /// Not a window.
+    bool isPlain;
+    /// So few rows, columns or sums that another product's kernel may take it.
+    bool mayBeChained;
+  };
 
   double points(const VariableSet &variables) const;
   VariableSet variablesOf(const FusionSpace::Instance &instance,
                           const SmallBitVector &dims) const;
-  llvm::DenseSet<Operation *>
-  findProducts(const FusionSpace::Instance &instance,
-               const DimSets &sets) const;
+  void priceProducts();
+  double shortestSide(const FusionSpace::Instance &instance, ReduceOp reduce,
+                      const DimSets &sets) const;
+  void addProducts(const FusionSpace::Instance &instance);
   double workOf(const FusionSpace::Instance &instance,
                 const DimSets &sets) const;
   void addInstance(const FusionSpace::Instance &instance);
@@ -144,6 +155,11 @@ private:
   TargetAttr target;
   GroupCost cost;
   SmallVector<ReductionWork> reductions;
+  SmallVector<Product> products;
+  /// Reductions and scans that are no products.
+  unsigned otherReductions = 0;
+  /// How much faster than other units do products and their multiplications go.
+  llvm::DenseMap<Operation *, double> gains;
   llvm::MapVector<Operation *, Evaluation> evaluations;
 };
 } // namespace
@@ -195,28 +211,99 @@ VariableSet CostBuilder::variablesOf(const FusionSpace::Instance &instance,
   return space.getVariablesOf(exprs);
 }
 
-/// Sums of products for matrix units, and the multiplications in them.
-llvm::DenseSet<Operation *>
-CostBuilder::findProducts(const FusionSpace::Instance &instance,
-                          const DimSets &sets) const {
-  llvm::DenseSet<Operation *> products;
-  if (target.getName() != "cuda")
-    return products;
+/// Whether matrix instructions multiply what a sum of products of floats has, as it is
+/// or in parts.
+static bool isOfFloats(ReduceOp reduce) {
+  if (!reduce.getOperand(0).getType().isF32())
+    return false;
+  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  return llvm::all_of(mul->getOperands(), [](Value v) {
+    if (auto extend = v.getDefiningOp<arith::ExtFOp>())
+      v = extend.getIn();
+    Type type = v.getType();
+    return type.isF16() || type.isBF16() || type.isF32() ||
+           isa<FloatTF32Type>(type);
+  });
+}
+
+/// Whether no index is a window along a summed dim.
+static bool isReadPlainly(CascadeOp op, ReduceOp reduce) {
+  for (AffineMap map : op.getIndexingMapsArray())
+    for (AffineExpr e : map.getResults())
+      for (int64_t d : reduce.getOver())
+        if (!isa<AffineDimExpr>(e) && e.isFunctionOfDim(unsigned(d)))
+          return false;
+  return true;
+}
+
+/// Of its rows, columns and sums.
+double CostBuilder::shortestSide(const FusionSpace::Instance &instance,
+                                 ReduceOp reduce, const DimSets &sets) const {
+  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  SmallBitVector into = toDimSet(reduce.getInto(), sets.getNumDims());
+  SmallBitVector left = sets[mul->getOperand(0)],
+                 right = sets[mul->getOperand(1)];
+  left &= into;
+  left.reset(sets[mul->getOperand(1)]);
+  right &= into;
+  right.reset(sets[mul->getOperand(0)]);
+  double shortest = points(
+      variablesOf(instance, toDimSet(reduce.getOver(), sets.getNumDims())));
+  for (const SmallBitVector &side : {left, right})
+    shortest = std::min(shortest, points(variablesOf(instance, side)));
+  return shortest;
+}
+
+void CostBuilder::addProducts(const FusionSpace::Instance &instance) {
+  CascadeOp op = instance.op;
+  FailureOr<DimSets> sets =
+      DimSets::compute(cast<IndexProgramOpInterface>(op.getOperation()));
+  if (failed(sets))
+    return;
   auto extentOfDim = [&](unsigned d) {
     return points(space.getVariablesOf({instance.dims[d]}));
   };
-  for (Operation *inner : instance.neededOps)
-    if (auto reduce = dyn_cast<ReduceOp>(inner);
-        reduce && isForMatrixUnits(reduce, sets, extentOfDim)) {
-      products.insert(inner);
-      products.insert(inner->getOperand(0).getDefiningOp());
+  for (Operation &inner : op.getBody().front()) {
+    if (!instance.neededOps.contains(&inner))
+      continue;
+    auto reduce = dyn_cast<ReduceOp>(inner);
+    if (!reduce || !isMatrixProduct(reduce, *sets, extentOfDim)) {
+      otherReductions += isRootOp(&inner);
+      continue;
     }
-  return products;
+    bool isPlain = isReadPlainly(op, reduce);
+    products.push_back(
+        {reduce, isForMatrixUnits(reduce, *sets, extentOfDim),
+         isOfFloats(reduce), isPlain,
+         isPlain && shortestSide(instance, reduce, *sets) <= kMatrixColumns});
+  }
+}
+
+/// By how they are generated: on matrix units with what else there is, where they are
+/// of 16-bit floats; alone, with what follows element by element; else by threads,
+/// which do a product far slower than what they do otherwise. One with a short side may be
+/// a part of attention: that stays one kernel, because the matrix in it is large.
+void CostBuilder::priceProducts() {
+  if (target.getName() != "cuda")
+    return;
+  for (const FusionSpace::Instance &instance : space.getInstances())
+    addProducts(instance);
+  const Chip *chip = target.getChip() ? findChip(target.getChip()) : nullptr;
+  bool hasTiles = chip && chip->has(AsyncCopies);
+  bool isSole = products.size() == 1 && otherReductions == 0;
+  for (Product &product : products) {
+    double gain = 1;
+    if (product.isNarrow && (product.isPlain || isSole || !hasTiles))
+      gain = kMatrixGain;
+    else if (hasTiles && product.isFloat && !isSole && !product.mayBeChained)
+      gain = 1 / kScalarProducts;
+    gains[product.reduce] = gain;
+    gains[product.reduce.getOperand(0).getDefiningOp()] = gain;
+  }
 }
 
 double CostBuilder::workOf(const FusionSpace::Instance &instance,
                            const DimSets &sets) const {
-  llvm::DenseSet<Operation *> products = findProducts(instance, sets);
   double work = 0;
   for (Operation *inner : instance.neededOps) {
     SmallBitVector dims(sets.getNumDims());
@@ -231,7 +318,8 @@ double CostBuilder::workOf(const FusionSpace::Instance &instance,
     } else if (auto scan = dyn_cast<ScanOp>(inner)) {
       dims.set(scan.getDim());
     }
-    double gain = products.contains(inner) ? kMatrixGain : 1;
+    auto priced = gains.find(inner);
+    double gain = priced == gains.end() ? 1 : priced->second;
     work += getOpCost(inner) * points(variablesOf(instance, dims)) / gain;
   }
   bool isReduced = llvm::any_of(instance.neededOps, llvm::IsaPred<ReduceOp>);
@@ -366,6 +454,7 @@ void CostBuilder::addTime() {
 }
 
 GroupCost CostBuilder::run() {
+  priceProducts();
   for (const FusionSpace::Instance &instance : space.getInstances())
     addInstance(instance);
   addRepeats();

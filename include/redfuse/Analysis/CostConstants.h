@@ -27,6 +27,10 @@ inline constexpr double kCheapMapCost = 8;
 /// How much faster matrix units of a GPU multiply than other units do in f32: 16
 /// times on an A100 by its data sheet, of which rows that stay empty take a part.
 inline constexpr double kMatrixGain = 4;
+/// How much slower than their other work the threads of a GPU do a sum of products that
+/// no matrix instruction makes because it is in one kernel with other reductions. Estimated:
+/// products by threads alone have 0.015 to 0.3 of the rate of f32 on an H200.
+inline constexpr double kScalarProducts = 10;
 /// Rows and columns from above which a sum of products counts as one of matrices.
 /// Estimated.
 inline constexpr double kVectorExtent = 4;
