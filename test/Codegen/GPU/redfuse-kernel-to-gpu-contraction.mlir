@@ -15,8 +15,8 @@
 // CHECK: gpu.barrier
 // CHECK: scf.for
 // CHECK-NOT: vector.store
-// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<80x64xf32>, vector<4xf32>
-// CHECK: vector.load %{{.*}} {alignment = 8 : i64} : memref<64x96xf32>, vector<2xf32>
+// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : memref<5120xf32, strided<[1]>>, vector<4xf32>
+// CHECK: vector.load %{{.*}} {alignment = 8 : i64} : memref<6144xf32, strided<[1]>>, vector<2xf32>
 // CHECK: vector.load {{.*}} {alignment = 16 : i64} : memref<2048xi32, #gpu.address_space<workgroup>>, vector<4xi32>
 // CHECK-COUNT-48: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k8.row.col.tf32"
 // CHECK: vector.store {{.*}} {alignment = 16 : i64} : memref<2048xi32, #gpu.address_space<workgroup>>, vector<4xi32>

@@ -39,6 +39,10 @@ public:
   /// Where blocks that share a sum leave what they have, and count themselves.
   mlir::Value workspace, counters;
 
+protected:
+  mlir::Value loadAt(mlir::Value memref, mlir::AffineMap map, Env &env,
+                     bool isLocal) override;
+
 private:
   /// The rows of an operand's tile.
   struct Side {

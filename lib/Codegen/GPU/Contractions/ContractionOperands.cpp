@@ -14,6 +14,7 @@
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -132,17 +133,16 @@ ContractionEmitter::makeUnits(const Side &side, const Env &tile) {
   for (int64_t i = 0; i < std::max<int64_t>(1, all / of); ++i) {
     Unit unit;
     if (side.isAlongRows) {
+      // All of a thread's units have the same sums, as far as that leaves whole
+      // warps neighbouring rows: where these are is found once.
       int64_t groups = side.rows / side.width;
-      if (groups >= of) {
-        unit.row = plus(thread, i % (groups / of) * of);
-        unit.vector = constantIndex(i / (groups / of));
-      } else {
-        unit.row = part(thread, groups, /*isRest=*/true);
-        unit.vector = part(thread, groups, /*isRest=*/false);
-        if (all < of)
-          unit.vector = part(unit.vector, vectors, /*isRest=*/true);
-        unit.vector = plus(unit.vector, i * (of / groups));
-      }
+      int64_t lanes = std::min(groups, std::max<int64_t>(32, of / vectors));
+      int64_t rounds = groups / lanes;
+      unit.row = plus(part(thread, lanes, /*isRest=*/true), i % rounds * lanes);
+      unit.vector = part(thread, lanes, /*isRest=*/false);
+      if (all < of)
+        unit.vector = part(unit.vector, vectors, /*isRest=*/true);
+      unit.vector = plus(unit.vector, i / rounds * (of / lanes));
       if (side.width > 1)
         unit.row =
             arith::MulIOp::create(b, loc, unit.row, constantIndex(side.width));
@@ -218,6 +218,62 @@ void ContractionEmitter::startUnits(const Side &side, ArrayRef<Unit> units,
     }
     arriving.push_back(std::move(own));
   }
+}
+
+/// Elements of an argument are at a sum of what the sum's dims add to its address, which
+/// all rows share, and of what the others add, which does not change in the loop.
+Value ContractionEmitter::loadAt(Value memref, AffineMap map, Env &env,
+                                 bool isLocal) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  bool isVector = nest->vectorDim && env.position[*nest->vectorDim] &&
+                  getDimsOf(map).test(*nest->vectorDim);
+  if (isLocal || env.mask || type.getElementType().isInteger(1) ||
+      !type.hasStaticShape() || map.getNumResults() == 0 ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset) ||
+      llvm::any_of(strides, ShapedType::isDynamic))
+    return GpuEmitter::loadAt(memref, map, env, isLocal);
+  // Of each dim, and a constant.
+  SmallVector<int64_t> factors(map.getNumDims() + 1, 0);
+  int64_t last = 0;
+  for (auto [expr, stride, extent] :
+       llvm::zip_equal(map.getResults(), strides, type.getShape())) {
+    SmallVector<int64_t> flat;
+    // No divisions: these would be dims of their own.
+    if (failed(getFlattenedAffineExpr(expr, map.getNumDims(), 0, &flat)) ||
+        flat.size() != factors.size())
+      return GpuEmitter::loadAt(memref, map, env, isLocal);
+    for (auto [factor, own] : llvm::zip_equal(factors, flat))
+      factor += own * stride;
+    last += std::max<int64_t>(0, extent - 1) * stride;
+  }
+  if ((isVector && factors[*nest->vectorDim] != 1) || last > INT32_MAX)
+    return GpuEmitter::loadAt(memref, map, env, isLocal);
+  Value sums, others = i32(factors.back());
+  for (auto [d, factor] : llvm::enumerate(ArrayRef(factors).drop_back())) {
+    if (factor == 0 || !env.position[d])
+      continue;
+    Value own =
+        arith::MulIOp::create(b, loc, asWord(env.position[d]), i32(factor));
+    Value &of = llvm::is_contained(form.sums, d) ? sums : others;
+    of = of ? add(of, own) : own;
+  }
+  Value at = sums ? add(others, sums) : others;
+  auto flatType =
+      MemRefType::get({last + 1}, type.getElementType(),
+                      StridedLayoutAttr::get(b.getContext(), offset, {1}),
+                      type.getMemorySpace());
+  Value flat = memref::ReinterpretCastOp::create(
+      b, loc, flatType, memref, offset, ArrayRef<int64_t>{last + 1},
+      ArrayRef<int64_t>{1});
+  Value index = asIndex(at);
+  if (!isVector)
+    return memref::LoadOp::create(b, loc, flat, ValueRange(index));
+  return vector::LoadOp::create(
+      b, loc, VectorType::get({int64_t(lanes)}, type.getElementType()), flat,
+      ValueRange(index), /*nontemporal=*/false, alignmentOf(type, map));
 }
 
 /// 16 bytes of a row as words.
