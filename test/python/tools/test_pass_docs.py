@@ -16,6 +16,7 @@ from devlib import examples, passes  # noqa: E402
 FRAGMENTS = {
     "redfuse-check-accesses",
     "redfuse-lazy-pivots",
+    "redfuse-plan-contractions",
     "redfuse-plan-matrices",
     "redfuse-plan-products",
     "redfuse-plan-registers",
