@@ -220,25 +220,33 @@ def gpu_time(call: Callable[[], Any]) -> float:
     return begin.elapsed_time(done) / 4
 
 
-def own_share(call: Callable[[], Any], programs: Any) -> tuple[float, list[str]]:
-    """Of device time in the kernels of these programs; and the six longest kernels."""
+def kernel_times(call: Callable[[], Any]) -> dict[str, float]:
+    """Device time of each kernel of a call, in us, by name."""
     import torch
     from torch.profiler import ProfilerActivity, profile
 
+    rounds = 3
     with profile(activities=[ProfilerActivity.CUDA]) as seen:
-        for _ in range(3):
+        for _ in range(rounds):
             call()
         torch.cuda.synchronize()
-    names = {k["name"] for program in programs for k in program.explanation["kernels"]}
-    names |= {r.kernel for program in programs for r in program.resources}
     times: dict[str, float] = {}
     for event in seen.events():
         if event.device_type == torch.autograd.DeviceType.CUDA:
-            times[event.name] = times.get(event.name, 0.0) + event.device_time_total
-    total = sum(times.values()) or 1.0
-    longest = sorted(times, key=lambda n: -times[n])[:6]
-    shown = [f"{times[n] / total:.2f} {n[:70]}" for n in longest]
-    return round(sum(t for n, t in times.items() if n in names) / total, 4), shown
+            times[event.name] = times.get(event.name, 0.0) + event.device_time_total / rounds
+    return times
+
+
+def longest(times: dict[str, float]) -> list[str]:
+    """The six longest kernels."""
+    return [f"{times[n]:.0f} us {n[:70]}" for n in sorted(times, key=lambda n: -times[n])[:6]]
+
+
+def own_share(times: dict[str, float], programs: Any) -> float:
+    """Of device time in the kernels of these programs."""
+    names = {k["name"] for program in programs for k in program.explanation["kernels"]}
+    names |= {r.kernel for program in programs for r in program.resources}
+    return round(sum(t for n, t in times.items() if n in names) / (sum(times.values()) or 1), 4)
 
 
 def cast(inputs: tuple, dtype: Any) -> tuple:
@@ -281,7 +289,8 @@ def measure(name: str, claim: str, graphs: bool, seconds: float) -> dict[str, An
         theirs = torch.compile(made, mode=mode)
         calls: list[Callable[[], Any]] = [lambda: ours(*inputs), lambda: theirs(*inputs)]
         mine, other = milliseconds(calls, seconds)
-        share, longest = own_share(calls[0], kernels.loaded().values()) if ON_GPU else (None, [])
+        times, other_times = [kernel_times(c) for c in calls] if ON_GPU else ({}, {})
+        share = own_share(times, kernels.loaded().values()) if ON_GPU else None
     scale = float(exact.abs().max())
     parts = [p for r in records for p in r.parts]
     return {
@@ -293,7 +302,7 @@ def measure(name: str, claim: str, graphs: bool, seconds: float) -> dict[str, An
         "compile_s": round(own_seconds, 1), "inductor_compile_s": round(their_seconds, 1),
         "claimed": [p.title for p in parts if p.kernel],
         "left": sorted({f"{p.title}: {p.why}"[:200] for p in parts if not p.kernel})[:12],
-        "longest": longest,
+        "longest": longest(times), "inductor_longest": longest(other_times),
     }  # fmt: skip
 
 
