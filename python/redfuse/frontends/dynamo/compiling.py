@@ -16,7 +16,7 @@ from torch._inductor import config
 from torch._inductor.custom_graph_pass import CustomGraphPass
 
 from ...store import cache
-from . import kernels
+from . import attention, kernels
 from .partition import claim
 from .settings import Settings
 
@@ -34,6 +34,7 @@ class ClaimPass(CustomGraphPass):
         for one in self.before:
             one(graph)
         claim(graph, self.settings)
+        attention.take_apart(graph)
 
     def uuid(self) -> Any:
         """Of all that decides what it does: Inductor keeps graphs by it. The folder's number is in
@@ -48,6 +49,7 @@ class ClaimPass(CustomGraphPass):
 
 def compile_graph(graph: Any, inputs: Sequence[Any], settings: Settings) -> Any:
     """The callable of a graph of TorchDynamo."""
+    attention.keep_whole(graph, inputs)
     if settings.fallback == "eager":
         return _with_eager(graph, inputs, settings)
     from torch._inductor.compile_fx import compile_fx
@@ -61,6 +63,7 @@ def compile_graph(graph: Any, inputs: Sequence[Any], settings: Settings) -> Any:
 def claim_only(graph: Any, inputs: Sequence[Any], settings: Settings) -> Any:
     """The same claims, with PyTorch's own kernels for the rest: for who wants to know of the claims
     only."""
+    attention.keep_whole(graph, inputs)
     if settings.fallback == "eager":
         return _with_eager(graph, inputs, settings)
     from functorch.compile import make_boxed_func

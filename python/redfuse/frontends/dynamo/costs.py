@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from . import nodes
+from . import extract, nodes
 
 # A claim has to be predicted to win this much: predictions are no better.
 MARGIN = 1.05
@@ -146,4 +146,6 @@ def _attention_ratio(node: Any) -> tuple[float | None, str]:
         return None, "an attention that is not in 16 bits, which on a GPU was not measured"
     if keys < 256:
         return None, "an attention of fewer than 256 keys, which on a GPU was not measured"
+    if extract.mask_of(node) is not None and not extract.sources_of_mask(node):
+        return None, "an attention with a mask in memory is as fast by PyTorch's own kernels"
     return 1.12, ""

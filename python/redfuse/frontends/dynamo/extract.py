@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import math
 import operator
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,6 +15,8 @@ import torch
 from ...errors import UnsupportedError
 from . import nodes
 
+# So many elements of a mask for one that it is made of.
+FEWER = 16
 _SDPA = torch.ops.aten.scaled_dot_product_attention.default
 
 
@@ -96,6 +99,9 @@ def extract(members: set[Any], order: dict[Any, int], is_copied: bool = False) -
     Raises UnsupportedError for a result with gaps, or without one.
     """
     within = _with_views(members)
+    for node in members:
+        if nodes.kind_of(node) == nodes.ATTENTION:
+            within |= sources_of_mask(node)
     sequence = sorted(within, key=order.__getitem__)
     inputs = _inputs(sequence, within)
     graph = torch.fx.Graph()
@@ -138,6 +144,40 @@ def _with_views(members: set[Any]) -> set[Any]:
             within.add(node)
             todo += node.all_input_nodes
     return within
+
+
+def sources_of_mask(attention: Any) -> set[Any]:
+    """The nodes that make the mask of an attention, if that is by element-wise work on far less
+    than the mask: positions that are compared, the lengths of texts. Such a mask is made again where
+    it is used, and not read from memory."""
+    mask = mask_of(attention)
+    sources: set[Any] = set()
+    read: set[Any] = set()
+    todo = [] if mask is None else [mask]
+    while todo:
+        node = todo.pop()
+        if node in sources or node in read:
+            continue
+        if nodes.kind_of(node) in (nodes.POINTWISE, nodes.VIEW) and nodes.refusal(node) is None:
+            sources.add(node)
+            todo += node.all_input_nodes
+        else:
+            read.add(node)
+    values = [v for n in read for v in nodes.values_of(n)]
+    if mask is None or FEWER * sum(map(_numel, values)) > _numel(mask.meta["val"]):
+        return set()
+    return sources
+
+
+def mask_of(attention: Any) -> Any:
+    """The node of its mask; None without one."""
+    names = [a.name for a in attention.target._schema.arguments]
+    given = {**dict(zip(names, attention.args, strict=False)), **attention.kwargs}
+    return given.get("attn_mask", given.get("attn_bias"))
+
+
+def _numel(value: Any) -> int:
+    return math.prod(n if isinstance(n, int) else n.node.hint or 1 for n in value.shape)
 
 
 def _inputs(sequence: Sequence[Any], within: set[Any]) -> list[Border]:
@@ -209,8 +249,7 @@ def _attention(node: Any, args: Any, kwargs: Any) -> tuple[Any, dict]:
         raise UnsupportedError("an attention with dropout draws random numbers")
     if given.get("return_debug_mask"):
         raise UnsupportedError("the debug mask of an attention is not made")
-    mask = given.get("attn_mask", given.get("attn_bias"))
-    made = {"attn_mask": mask, "is_causal": bool(given.get("is_causal", False))}
+    made = {"attn_mask": given.get("attn_mask", given.get("attn_bias")), "is_causal": bool(given.get("is_causal", False))}
     if given.get("scale") is not None:
         made["scale"] = given["scale"]
     query, key = (a.meta["val"] for a in node.args[:2])

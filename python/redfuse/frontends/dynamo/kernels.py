@@ -33,8 +33,8 @@ _runs: dict[str, Run] = {}
 _fakes: dict[str, Fake] = {}
 _lock = threading.Lock()
 
-_library = torch.library.Library("redfuse", "FRAGMENT")
-_library.define(
+LIBRARY = torch.library.Library("redfuse", "FRAGMENT")
+LIBRARY.define(
     "call(str kernel, Tensor[] inputs) -> Tensor[]",
     tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
 )
@@ -51,9 +51,9 @@ def _call_fake(kernel: str, inputs: Sequence[Any]) -> list[Any]:
     return _fakes[kernel](inputs)
 
 
-_library.impl("call", _call, "CPU")
-_library.impl("call", _call, "CUDA")
-torch.library.register_fake("redfuse::call", _call_fake, lib=_library)
+LIBRARY.impl("call", _call, "CPU")
+LIBRARY.impl("call", _call, "CUDA")
+torch.library.register_fake("redfuse::call", _call_fake, lib=LIBRARY)
 CALL = torch.ops.redfuse.call.default
 
 

@@ -36,6 +36,7 @@ _POINTWISE = (
 )  # fmt: skip
 _PRODUCTS = ("aten.bmm.default", "aten.baddbmm.default", "aten.mm.default", "aten.addmm.default")
 ATTENTIONS = (
+    "redfuse.attention.default",
     "aten.scaled_dot_product_attention.default",
     "aten._scaled_dot_product_flash_attention_for_cpu.default",
     "aten._scaled_dot_product_flash_attention.default",
