@@ -46,7 +46,9 @@ def in_memory(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
 
 
 def attends(mask: Mask) -> Callable:
-    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def run(
+        q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths: torch.Tensor
+    ) -> torch.Tensor:
         made = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask(q, lengths))
         return made.transpose(1, 2).reshape(q.shape[0], q.shape[2], -1)
 

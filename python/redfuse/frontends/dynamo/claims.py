@@ -19,12 +19,13 @@ _GROWN = (nodes.POINTWISE, nodes.REDUCTION, nodes.VIEW, nodes.PART)
 
 @dataclasses.dataclass
 class Claim:
-    """Nodes that become one call. mine, theirs: predicted seconds, of redfuse and of the
+    """Nodes that become one call. name: of its function, as a profiler shows it. mine, theirs: predicted seconds, of redfuse and of the
     fall-back. objection: why it is not worth it."""
 
     kind: str
     members: set[Any]
     title: str
+    name: str = "main"
     mine: float = 0.0
     theirs: float = 0.0
     objection: str = ""
@@ -98,14 +99,15 @@ def _claim_of(sequence: list[Any]) -> Claim | None:
     kinds = [nodes.kind_of(n) for n in sequence]
     if nodes.ATTENTION in kinds:
         node = sequence[kinds.index(nodes.ATTENTION)]
-        return Claim(ATTENTION, set(sequence), f"attention {_shape(node.args[0])}{_at(node)}")
+        title = f"attention {_shape(node.args[0])}{_at(node)}"
+        return Claim(ATTENTION, set(sequence), title, "redfuse_attention")
     reductions = [n for n, k in zip(sequence, kinds, strict=True) if k == nodes.REDUCTION]
     if not reductions:
         return None
-    names = "+".join(n.target._opname for n in reductions[:4])
+    names = [n.target._opname for n in reductions[:4]]
     largest = max(reductions, key=lambda n: _numel(n.args[0]))
-    title = f"{names} over {_shape(largest.args[0])}{_at(largest)}"
-    return Claim(ROWS, set(sequence), title)
+    title = f"{'+'.join(names)} over {_shape(largest.args[0])}{_at(largest)}"
+    return Claim(ROWS, set(sequence), title, "_".join(["redfuse", *names]))
 
 
 def _numel(node: Any) -> int:

@@ -43,8 +43,9 @@ class Part:
     outputs: list[Border]
     device: Any
 
-    def source(self) -> bytes:
-        """As MLIR's bytecode; raises UnsupportedError."""
+    def source(self, name: str = "main") -> bytes:
+        """As MLIR's bytecode, in a function of that name, from which kernels have theirs; raises
+        UnsupportedError."""
         from mlir import ir
 
         from ... import dialects  # noqa: F401  known to the context
@@ -55,7 +56,7 @@ class Part:
         with context, ir.Location.unknown():
             module = ir.Module.create()
             with ir.InsertionPoint(module.body):
-                GraphImporter().build(self.graph, names, lambda _: None)
+                GraphImporter(name).build(self.graph, names, lambda _: None)
             module.operation.verify()
         file = io.BytesIO()
         module.operation.write_bytecode(file)
@@ -249,7 +250,10 @@ def _attention(node: Any, args: Any, kwargs: Any) -> tuple[Any, dict]:
         raise UnsupportedError("an attention with dropout draws random numbers")
     if given.get("return_debug_mask"):
         raise UnsupportedError("the debug mask of an attention is not made")
-    made = {"attn_mask": given.get("attn_mask", given.get("attn_bias")), "is_causal": bool(given.get("is_causal", False))}
+    made = {
+        "attn_mask": given.get("attn_mask", given.get("attn_bias")),
+        "is_causal": bool(given.get("is_causal", False)),
+    }
     if given.get("scale") is not None:
         made["scale"] = given["scale"]
     query, key = (a.meta["val"] for a in node.args[:2])

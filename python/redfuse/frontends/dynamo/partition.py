@@ -52,7 +52,7 @@ def _claim(graph: Any, settings: Settings, record: report.GraphRecord) -> None:
             part = extract.extract(made.members, order, is_copied)
             name = kernels.name_of(part.text, settings.kernels, target)
             if name not in jobs and not kernels.is_ready(name):
-                jobs[name] = kernels.Job(name, part.source(), settings.kernels, target)
+                jobs[name] = kernels.Job(name, part.source(made.name), settings.kernels, target)
         except Error as error:
             _falls_back(made, str(error), record, is_expected=True)
             continue
