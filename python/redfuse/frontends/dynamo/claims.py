@@ -19,8 +19,8 @@ _GROWN = (nodes.POINTWISE, nodes.REDUCTION, nodes.VIEW, nodes.PART)
 
 @dataclasses.dataclass
 class Claim:
-    """Nodes that become one call. name: of its function, as a profiler shows it. mine, theirs: predicted seconds, of redfuse and of the
-    fall-back. objection: why it is not worth it."""
+    """Nodes that become one call. name: of its function, as a profiler shows it. mine, theirs:
+    predicted seconds, of redfuse and of the fall-back. objection: why it is not worth it."""
 
     kind: str
     members: set[Any]

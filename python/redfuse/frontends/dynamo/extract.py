@@ -149,8 +149,8 @@ def _with_views(members: set[Any]) -> set[Any]:
 
 def sources_of_mask(attention: Any) -> set[Any]:
     """The nodes that make the mask of an attention, if that is by element-wise work on far less
-    than the mask: positions that are compared, the lengths of texts. Such a mask is made again where
-    it is used, and not read from memory."""
+    than the mask: positions that are compared, the lengths of texts. Such a mask is made again
+    where it is used, and not read from memory."""
     mask = mask_of(attention)
     sources: set[Any] = set()
     read: set[Any] = set()
