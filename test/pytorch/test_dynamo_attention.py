@@ -124,3 +124,34 @@ def test_gradients_and_autocast_are_pytorchs() -> None:
     torch.testing.assert_close(grad, expected, rtol=1e-4, atol=1e-5)
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         assert run(*given).dtype == attends(causal)(*given).dtype
+
+
+def packed(x: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    """As transformers tells packed texts apart: by how often positions start anew."""
+    rows, columns = positions(x)
+    i = columns.expand(x.shape[0], -1)
+    text = torch.cumsum(torch.diff(i, prepend=i[:, :1] - 1) != 1, -1)
+    batch = torch.arange(x.shape[0], device=x.device)[:, None, None, None]
+    is_same = text[batch, rows[None, None]] == text[batch, columns[None, None, None]]
+    return (columns <= rows) & is_same
+
+
+def test_what_a_mask_compares_is_computed_if_it_is_made_of_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts = []
+    made = extract.extract
+
+    def watched(*given: object) -> extract.Part:
+        parts.append(made(*given))  # type: ignore[arg-type]
+        return parts[-1]
+
+    monkeypatch.setattr(extract, "extract", watched)
+    q, k, v = (torch.randn(3, 2, 17, 8) for _ in range(3))
+    options = {"claim": "all", "fallback": "eager"}
+    with torch.no_grad():
+        got = torch.compile(attends(packed), backend=backend, options=options)(q, k, v, q)
+        torch.testing.assert_close(got, attends(causal)(q, k, v, q))
+    (part,) = (p for p in parts if "attention" in p.text)
+    assert len(part.inputs) == 3
+    assert "cumsum" not in part.text and "index" not in part.text

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from ...errors import UnsupportedError
-from . import nodes
+from . import constants, nodes
 
 # So many elements of a mask for one that it is made of.
 FEWER = 16
@@ -162,12 +162,19 @@ def sources_of_mask(attention: Any) -> set[Any]:
         if nodes.kind_of(node) in (nodes.POINTWISE, nodes.VIEW) and nodes.refusal(node) is None:
             sources.add(node)
             todo += node.all_input_nodes
+        elif constants.number_of(node) is not None:
+            sources.add(node)
         else:
             read.add(node)
     values = [v for n in read for v in nodes.values_of(n)]
     if mask is None or FEWER * sum(map(_numel, values)) > _numel(mask.meta["val"]):
         return set()
     return sources
+
+
+def _is_filled(node: Any) -> bool:
+    """Whether a source of a mask is taken as the number that it is throughout."""
+    return nodes.kind_of(node) is None and constants.number_of(node) is not None
 
 
 def mask_of(attention: Any) -> Any:
@@ -184,7 +191,7 @@ def _numel(value: Any) -> int:
 def _inputs(sequence: Sequence[Any], within: set[Any]) -> list[Border]:
     made: dict[Any, Border] = {}
     for node in sequence:
-        for given in node.all_input_nodes:
+        for given in [] if _is_filled(node) else node.all_input_nodes:
             value = given.meta.get("val")
             if given in within or given in made or not isinstance(value, torch.Tensor):
                 continue
@@ -220,6 +227,14 @@ def _copied(graph: Any, node: Any, made: dict[Any, Any]) -> Any:
     def value_of(given: Any) -> Any:
         return made[given] if given in made else given.meta["val"]
 
+    if _is_filled(node):
+        value = node.meta["val"]
+        new = graph.call_function(
+            torch.ops.aten.full.default, (list(value.shape), constants.number_of(node)),
+            {"dtype": value.dtype, "device": value.device},
+        )  # fmt: skip
+        new.meta["val"] = value
+        return new
     args = torch.fx.map_arg(node.args, value_of)
     kwargs = torch.fx.map_arg(node.kwargs, value_of)
     meta = {k: node.meta[k] for k in ("val", "stack_trace", "nn_module_stack") if k in node.meta}
