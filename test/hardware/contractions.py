@@ -1,13 +1,16 @@
 """Contractions of any dims on a GPU: `python test/hardware/contractions.py [--seed 0] [--count 200]`.
 
 Random ones with what follows them, against fp64, two launches equal in every bit. Then times of shapes
-that models have, beside PyTorch's own (`--no-times` leaves them out). Exit status 1 if one is wrong.
+that models have, beside PyTorch's own (`--no-times` leaves them out). `--dtype f32` or `tf32` (f32 that is
+rounded to 11 bits, beside PyTorch's TF32) instead of 16-bit floats, with the errors of both in the largest
+and the 2-norm. Exit status 1 if one is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,9 +22,17 @@ from attention import measure
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
-from contraction_programs import Contraction, draw
+from contraction_programs import Contraction, draw, to_tf32
 
-TORCH = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
+TORCH = {
+    "bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "tf32": torch.float32,
+}  # fmt: skip
+# Long sums and few rows or columns, of which f32 has more.
+LONG = [
+    Contraction(notation, {"m": m, "n": n, "k": k})
+    for m, n, k in ((256, 256, 524288), (1024, 1024, 131072), (4096, 32, 8192), (16, 4096, 16384))
+    for notation in ("mk,kn->mn", "mk,nk->mn")
+]
 # Weights of Llama-3-8B: the sum and the columns.
 LLAMA = [(4096, 6144), (4096, 4096), (4096, 28672), (14336, 4096), (4096, 128256)]
 OTHERS = [
@@ -64,9 +75,9 @@ def launch(exe: redfuse.Executable, given: list, out: list[torch.Tensor]) -> Non
     exe(*given, out=out if len(out) > 1 else out[0])
 
 
-def check(seed: int) -> tuple[str, str]:
+def check(seed: int, dtypes: tuple[str, ...]) -> tuple[str, str]:
     """What is wrong, and what multiplies."""
-    program = draw(seed)
+    program = draw(seed, dtypes=dtypes)
     exe = compiled(program)
     data = program.data(np.random.default_rng(seed))
     given = [on_device(x) for x in data]
@@ -78,6 +89,20 @@ def check(seed: int) -> tuple[str, str]:
         return "two launches differ, or an element was not written", unit(exe)
     got = [x.double().cpu().numpy() for x in results[0]]
     return program.judge(data, got), unit(exe)
+
+
+def errors_of(program: Contraction, operands: list, got: torch.Tensor) -> str:
+    """Of ours and of PyTorch's sums against fp64, of what has no epilogue."""
+    if program.epilogue != "none":
+        return ""
+    if program.dtype == "tf32":
+        operands = [on_device(to_tf32(x.cpu().numpy())) for x in operands]
+    want = torch.einsum(program.notation, *(x.double() for x in operands))
+    told = []
+    for value in (got, torch.einsum(program.notation, *operands)):
+        off = value.double() - want
+        told.append(f"{off.abs().max() / want.abs().max():.1e}; {off.norm() / want.norm():.1e}")
+    return f", errors {told[0]} ({told[1]})"
 
 
 def time_one(program: Contraction) -> None:
@@ -97,8 +122,9 @@ def time_one(program: Contraction) -> None:
     flops = 2 * np.prod([float(n) for n in program.extents.values()])
     rates = {name: round(flops / ms / 1e9, 1) for name, ms in times.items()}
     ratio = times["torch"] / times["redfuse"]
+    errors = errors_of(program, operands, out[0]) if program.dtype in ("f32", "tf32") else ""
     print(f"{program.notation} {program.extents} {program.epilogue} {unit(exe)}: "
-          f"TFLOP/s {rates}, of PyTorch {ratio:.3f}", flush=True)  # fmt: skip
+          f"TFLOP/s {rates}, of PyTorch {ratio:.3f}{errors}", flush=True)  # fmt: skip
 
 
 def main() -> int:
@@ -106,17 +132,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--no-times", action="store_true")
+    parser.add_argument("--dtype", choices=("16-bit", "f32", "tf32"), default="16-bit")
     chosen = parser.parse_args()
+    is_narrow = chosen.dtype == "16-bit"
+    dtypes = ("bf16", "bf16", "f16") if is_narrow else (chosen.dtype,)
+    torch.backends.cuda.matmul.allow_tf32 = chosen.dtype == "tf32"
     wrong, ways = 0, {}
     for seed in range(chosen.seed, chosen.seed + chosen.count):
         try:
-            verdict, way = check(seed)
+            verdict, way = check(seed, dtypes)
         except Exception as problem:
             verdict, way = f"{type(problem).__name__}: {problem}"[:400], "failed"
         ways[way] = ways.get(way, 0) + 1
         if verdict:
             wrong += 1
-            print(f"FAILED {seed} {draw(seed)}: {verdict}", flush=True)
+            print(f"FAILED {seed} {draw(seed, dtypes=dtypes)}: {verdict}", flush=True)
     print(f"{chosen.count} contractions, {wrong} wrong; {ways}", flush=True)
     if chosen.no_times:
         return int(wrong > 0)
@@ -125,7 +155,9 @@ def main() -> int:
         for length, columns in LLAMA
         for rows in (1, 16, 64, 256, 2048, 8192)
     ]
-    for program in [*OTHERS, *llama]:
+    for program in [*OTHERS, *llama, *([] if is_narrow else LONG)]:
+        if not is_narrow:
+            program = replace(program, dtype=chosen.dtype, result="f32")
         try:
             time_one(program)
         except Exception as problem:

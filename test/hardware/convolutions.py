@@ -1,0 +1,133 @@
+"""Convolutions on a GPU: `python test/hardware/convolutions.py [--seed 0] [--count 100] [--dtype bf16]`.
+
+Random ones with a bias and a rectifier behind them, against fp64, two launches equal in every bit. Then times
+of layers of ResNet-50 and others, NCHW and NHWC, beside cuDNN's convolution and PyTorch's operations behind it
+(`--no-times` leaves them out). Exit status 1 if one is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import redfuse
+import torch
+from attention import measure
+from contractions import TORCH, on_device, unit
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+
+from convolution_programs import Convolution, draw
+
+# Size of the result, window, channels, filters, batch, stride. No padding: windows lie inside.
+LAYERS = [
+    Convolution((56, 56), (1, 1), 64, 256, 32),
+    Convolution((56, 56), (3, 3), 64, 64, 32),
+    Convolution((28, 28), (3, 3), 128, 128, 32),
+    Convolution((14, 14), (3, 3), 256, 256, 32),
+    Convolution((7, 7), (3, 3), 512, 512, 32),
+    Convolution((28, 28), (3, 3), 128, 128, 32, stride=2),
+    Convolution((112, 112), (7, 7), 3, 64, 32, stride=2),
+    Convolution((56, 56), (3, 3), 256, 256, 32),
+    Convolution((1024,), (9,), 256, 256, 16),
+    Convolution((16, 28, 28), (3, 3, 3), 64, 64, 4),
+]
+
+
+def compiled(program: Convolution) -> redfuse.Executable:
+    return redfuse.compile(program.program(), target="cuda", options={"cache": False})
+
+
+def poisoned(program: Convolution) -> torch.Tensor:
+    shape = program.shapes[-1]
+    return torch.full(shape, float("nan"), device="cuda", dtype=TORCH[program.dtype])
+
+
+def check(program: Convolution, seed: int) -> tuple[str, str]:
+    """What is wrong, and what multiplies."""
+    exe = compiled(program)
+    data = program.data(np.random.default_rng(seed))
+    given = [on_device(x) for x in data]
+    results = [poisoned(program) for _ in range(2)]
+    for out in results:
+        exe(*given, out=out)
+    torch.cuda.synchronize()
+    if not torch.equal(*results):
+        return "two launches differ, or an element was not written", unit(exe)
+    return program.judge(data, results[0].double().cpu().numpy()), unit(exe)
+
+
+def time_one(program: Convolution) -> None:
+    exe = compiled(program)
+    given, weights, bias, _ = program.shapes
+    dtype = TORCH[program.dtype]
+    x, w = (torch.randn(shape, device="cuda", dtype=dtype) for shape in (given, weights))
+    e = torch.randn(bias, device="cuda")
+    out = poisoned(program)
+    # The same memory, as PyTorch's operation takes it.
+    seen = x.movedim(-1, 1) if program.is_channels_last else x
+    kernel = w
+    if program.is_channels_last and len(program.size) == 2:
+        kernel = w.contiguous(memory_format=torch.channels_last)
+    function = (torch.conv1d, torch.conv2d, torch.conv3d)[len(program.size) - 1]
+    convolve = partial(
+        function, seen, kernel, None, program.stride, 0, program.dilation, program.groups
+    )
+    narrow = e.to(dtype)
+    fused = partial(
+        function, seen, kernel, narrow, program.stride, 0, program.dilation, program.groups
+    )
+    times = measure({
+        "redfuse": partial(exe, x, w, e, out=out), "cudnn": convolve,
+        "cudnn, bias, relu": lambda: torch.relu(fused()),
+    })  # fmt: skip
+    flops = 2.0 * np.prod(program.shapes[-1]) * np.prod(program.window) * program.channels
+    rates = {name: round(flops / ms / 1e9, 1) for name, ms in times.items()}
+    layout = "NHWC" if program.is_channels_last else "NCHW"
+    print(f"{layout} {program.dtype} {program.channels}->{program.filters} {program.window} to "
+          f"{program.size} by {program.stride} {unit(exe)}: TFLOP/s {rates}, of cuDNN "
+          f"{times['cudnn'] / times['redfuse']:.3f}, with what follows "
+          f"{times['cudnn, bias, relu'] / times['redfuse']:.3f}", flush=True)  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--dtype", choices=("bf16", "f16", "f32"), default="bf16")
+    parser.add_argument("--allow-tf32", action="store_true", help="in cuDNN, of f32")
+    parser.add_argument("--no-times", action="store_true")
+    chosen = parser.parse_args()
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.allow_tf32 = chosen.allow_tf32
+    wrong, ways = 0, {}
+    for seed in range(chosen.seed, chosen.seed + chosen.count):
+        program = draw(seed, (chosen.dtype,))
+        try:
+            verdict, way = check(program, seed)
+        except Exception as problem:
+            verdict, way = f"{type(problem).__name__}: {problem}"[:400], "failed"
+        ways[way] = ways.get(way, 0) + 1
+        if verdict:
+            wrong += 1
+            print(f"FAILED {seed} {program}: {verdict}", flush=True)
+    print(f"{chosen.count} convolutions, {wrong} wrong; {ways}", flush=True)
+    if chosen.no_times:
+        return int(wrong > 0)
+    for layer in LAYERS:
+        for is_channels_last in (False, True):
+            program = replace(layer, dtype=chosen.dtype, is_channels_last=is_channels_last)
+            try:
+                time_one(program)
+            except Exception as problem:
+                wrong += 1
+                print(f"FAILED {program}: {problem}"[:400], flush=True)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
