@@ -75,9 +75,12 @@ static Value lookThroughLoops(Value tensor, int64_t dim) {
   Extent after = getExtentOf((*yielded)[number].get(), dim);
   if (after != Extent{ShapedType::kDynamic, argument, dim} &&
       after != getExtentOf(loop.getInits()[number], dim)) {
-    // A loop within may carry it on.
-    Value inner =
-        after.dim >= 0 ? lookThroughLoops(after.value, after.dim) : Value();
+    // A loop within may carry it on: only one within, or loops that hand each
+    // other's tensors on would be followed for ever.
+    Operation *within = after.dim >= 0 ? after.value.getDefiningOp() : nullptr;
+    Value inner = within && loop->isProperAncestor(within)
+                      ? lookThroughLoops(after.value, after.dim)
+                      : Value();
     if (inner != argument)
       return {};
   }
