@@ -136,6 +136,24 @@ def _loop_that_grows() -> list[Case]:
     return cases
 
 
+def _loops_hand_on() -> list[Case]:
+    cases = [Case((np.zeros(0, np.int64), n), FAILS) for n in (0, 1)]
+    for n in (0, 1, 3):
+        x = np.array([7, 5, 4])
+        cases.append(Case((x, n), (np.array([n - 1, 5, 4]) if n else x,)))
+    return cases
+
+
+def _slice_of_nothing() -> list[Case]:
+    nothing = np.zeros(0, np.int64)
+    right = [Case((nothing, n, 0), (nothing,)) for n in (0, 1, 2)]
+    return right + [Case((nothing, n, 0), FAILS) for n in (-1, 3)]
+
+
+def _unpack_less() -> list[Case]:
+    return [Case((normal(n, 1),), FAILS) for n in (0, 1, 4)]
+
+
 def _copy_in_branch() -> list[Case]:
     def wanted(x: np.ndarray, take: bool) -> np.ndarray:
         result = x.copy() if take else np.full_like(x, 2.5)
@@ -234,6 +252,7 @@ FOUND = {
     "insert_oob": Found(_insert),
     "ln16": Found(_rows),
     "loop_that_grows": Found(_loop_that_grows),
+    "loops_hand_on": Found(_loops_hand_on),
     "never_of_these_extents": Found(_never),
     "one_for_many": Found(_one_for_many),
     "pack_oob": Found(_pack),
@@ -245,9 +264,11 @@ FOUND = {
     "reshape_oob": Found(_reshape),
     "scan_total": Found(_scan_total),
     "shape_overflow": Found(refused="4294967296x4294967296"),
+    "slice_of_nothing": Found(_slice_of_nothing),
     "sm15": Found(_rows),
     "steps_between_ones": Found(_steps),
     "transpose_of_one": Found(refused="MLIR's parser does not survive this program"),
+    "unpack_less": Found(_unpack_less),
     "unpack_oob": Found(_unpack),
     "vector_print": Found(refused="vector.print"),
 }  # fmt: skip

@@ -4,6 +4,9 @@
 // buffer and of the view (SubViewOp::getDroppedDims). Steps make other strides, and
 // it stops the process where it finds no answer. A view that drops none is not asked.
 //
+// Nor does upstream take a view that begins at the end of a dim, where there is
+// nothing to see: slices without elements are no views.
+//
 //===----------------------------------------------------------------------===//
 #include "redfuse/Transforms/Passes.h"
 
@@ -42,6 +45,28 @@ static bool dropsWithSteps(Op op) {
          op.getDroppedDims().any();
 }
 
+/// Whether a slice has no elements, as far as the types tell.
+template <typename Op>
+static bool isEmpty(Op op, RankedTensorType whole) {
+  return llvm::is_contained(whole.getShape(), 0) ||
+         llvm::any_of(op.getMixedSizes(),
+                      [](OpFoldResult size) { return isZeroInteger(size); });
+}
+
+static void dropEmpty(tensor::ExtractSliceOp op, IRRewriter &rewriter) {
+  rewriter.setInsertionPoint(op);
+  SmallVector<OpFoldResult> sizes;
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  for (auto [d, size] : llvm::enumerate(op.getMixedSizes()))
+    if (!dropped[d])
+      sizes.push_back(size);
+  Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), sizes,
+                                        op.getType().getElementType());
+  if (empty.getType() != op.getType())
+    empty = tensor::CastOp::create(rewriter, op.getLoc(), op.getType(), empty);
+  rewriter.replaceOp(op, empty);
+}
+
 static void keepRank(tensor::ExtractSliceOp op, IRRewriter &rewriter) {
   rewriter.setInsertionPoint(op);
   Value slice = tensor::ExtractSliceOp::create(
@@ -72,10 +97,14 @@ struct FullRankSlices
     IRRewriter rewriter(&getContext());
     getOperation().walk([&](Operation *op) {
       if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
-        if (dropsWithSteps(slice))
+        if (isEmpty(slice, slice.getSourceType()))
+          dropEmpty(slice, rewriter);
+        else if (dropsWithSteps(slice))
           keepRank(slice, rewriter);
       } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
-        if (dropsWithSteps(insert))
+        if (isEmpty(insert, insert.getDestType()))
+          rewriter.replaceOp(insert, insert.getDest());
+        else if (dropsWithSteps(insert))
           keepRank(insert, insert, rewriter);
       } else if (auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op)) {
         if (dropsWithSteps(insert))

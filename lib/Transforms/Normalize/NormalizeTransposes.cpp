@@ -62,6 +62,35 @@ static void padSource(IRRewriter &rewriter, linalg::PackOp op) {
       /*paddingValue=*/std::nullopt, op.getOuterDimsPerm());
 }
 
+/// Only the tiles that the destination is filled from are unpacked: with more of them,
+/// behind an assertion that fails, an unpack is none any more once its extents are
+/// known.
+static void sliceSource(IRRewriter &rewriter, linalg::UnPackOp op) {
+  if (op.getSourceType().hasStaticShape() && op.getDestType().hasStaticShape())
+    return;
+  Location loc = op.getLoc();
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, op.getSource());
+  SmallVector<int64_t> place = llvm::to_vector(llvm::seq<int64_t>(
+      0, op.getDestType().getRank())); // of a dim among the outer ones
+  for (auto [to, from] : llvm::enumerate(op.getOuterDimsPerm()))
+    place[from] = to;
+  for (auto [d, mixed] :
+       llvm::zip_equal(op.getInnerDimsPos(), op.getMixedTiles())) {
+    auto length = rewriter.createOrFold<tensor::DimOp>(loc, op.getDest(), d);
+    Value tile = getValueOrCreateConstantIndexOp(rewriter, loc, mixed);
+    sizes[place[d]] = getAsOpFoldResult(
+        rewriter.createOrFold<arith::CeilDivUIOp>(loc, length, tile));
+  }
+  SmallVector<OpFoldResult> zeros(sizes.size(), rewriter.getIndexAttr(0));
+  SmallVector<OpFoldResult> ones(sizes.size(), rewriter.getIndexAttr(1));
+  Value slice = tensor::ExtractSliceOp::create(rewriter, loc, op.getSource(),
+                                               zeros, sizes, ones);
+  rewriter.replaceOpWithNewOp<linalg::UnPackOp>(
+      op, slice, op.getDest(), op.getInnerDimsPos(), op.getMixedTiles(),
+      op.getOuterDimsPerm());
+}
+
 /// Upstream's folding of a constant with known extents drops the padding, so such a
 /// pack is lowered here.
 static LogicalResult lowerPadded(IRRewriter &rewriter, linalg::PackOp op) {
@@ -104,6 +133,13 @@ struct NormalizeTransposes
       if (op.hasPureTensorSemantics() && op.getPaddingValue() &&
           failed(lowerPadded(rewriter, op)))
         return signalPassFailure();
+    }
+    SmallVector<linalg::UnPackOp> unpacks;
+    getOperation()->walk([&](linalg::UnPackOp op) { unpacks.push_back(op); });
+    for (linalg::UnPackOp op : unpacks) {
+      rewriter.setInsertionPoint(op);
+      if (op.hasPureTensorSemantics())
+        sliceSource(rewriter, op);
     }
     SmallVector<linalg::TransposeOp> ops;
     getOperation()->walk([&](linalg::TransposeOp op) { ops.push_back(op); });

@@ -43,3 +43,15 @@ func.func @in_parallel(%x: tensor<2xf32>, %y: tensor<4x5xf32>) -> tensor<4x5xf32
   }
   return %0 : tensor<4x5xf32>
 }
+
+// Of nothing there are no views.
+// CHECK-LABEL: func.func @nothing
+// CHECK-SAME:    %[[X:.*]]: tensor<2x?xf32>, %[[N:.*]]: index
+// CHECK-NOT:     _slice
+// CHECK:         %[[E:.*]] = tensor.empty(%[[N]]) : tensor<?x0xf32>
+// CHECK:         return %[[E]], %[[X]]
+func.func @nothing(%x: tensor<2x?xf32>, %n: index, %y: tensor<2x0xf32>) -> (tensor<?x0xf32>, tensor<2x?xf32>) {
+  %0 = tensor.extract_slice %x[0, 0] [%n, 0] [1, 2] : tensor<2x?xf32> to tensor<?x0xf32>
+  %1 = tensor.insert_slice %y into %x[0, 0] [2, 0] [1, 1] : tensor<2x0xf32> into tensor<2x?xf32>
+  return %0, %1 : tensor<?x0xf32>, tensor<2x?xf32>
+}
