@@ -91,6 +91,16 @@ def _empty_assertion() -> list[Case]:
     return full + [Case((np.ones(n, bool), 2), FAILS) for n in (1, 3)]
 
 
+def _pad_that_asserts() -> list[Case]:
+    def wanted(x: np.ndarray) -> np.ndarray:
+        return np.concatenate([f32(2), x, f32(2, 2)])
+
+    right = [
+        Case((x, n), (wanted(x),)) for x in (normal(0), normal(1)) for n in (0, 4 - 3 - len(x))
+    ]
+    return right + [Case((normal(1), n), FAILS) for n in (-1, 1, 2**40)]
+
+
 def _pad_of_known() -> list[Case]:
     x = np.zeros((0, 2), np.float32)
     calls = [(1, n) for n in (0, 3)] + [(2, 1)]
@@ -258,6 +268,7 @@ FOUND = {
     "pack_oob": Found(_pack),
     "pack_more": Found(_pack_more),
     "pad_of_known": Found(_pad_of_known),
+    "pad_that_asserts": Found(_pad_that_asserts),
     "product_lse_bf16": Found(
         _product, smaller=(("1024", "40"), ("4096", "72"), ("2048", "56"))
     ),

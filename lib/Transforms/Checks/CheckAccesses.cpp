@@ -13,7 +13,9 @@
 #include "redfuse/Dialect/TMTensor/IR/TMTensor.h"
 #include "redfuse/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -615,6 +617,41 @@ LogicalResult Checker::run() {
   return success();
 }
 
+/// A pad is pure to upstream, whatever its body asserts, and is dropped where nobody
+/// needs it, or for a constant that the body yields. So one that asserts something is
+/// a tensor.generate, into which the source goes.
+static void keepAssertions(tensor::PadOp op) {
+  if (op.getRegion().getOps<cf::AssertOp>().empty())
+    return;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  RankedTensorType type = op.getResultType();
+  SmallVector<OpFoldResult> lows = op.getMixedLowPad(),
+                            highs = op.getMixedHighPad(),
+                            sizes =
+                                tensor::getMixedSizes(b, loc, op.getSource());
+  auto valueOf = [&](OpFoldResult number) {
+    return getValueOrCreateConstantIndexOp(b, loc, number);
+  };
+  SmallVector<Value> extents;
+  for (auto [d, low, size, high] : llvm::enumerate(lows, sizes, highs)) {
+    if (!type.isDynamicDim(d))
+      continue;
+    Value sum = b.createOrFold<arith::AddIOp>(loc, valueOf(low), valueOf(size));
+    extents.push_back(b.createOrFold<arith::AddIOp>(loc, sum, valueOf(high)));
+  }
+  auto made = tensor::GenerateOp::create(b, loc, type, extents);
+  made.getBody().takeBody(op.getRegion());
+  Value result = made;
+  if (!llvm::is_contained(op.getSourceType().getShape(), 0)) {
+    SmallVector<OpFoldResult> ones(sizes.size(), b.getIndexAttr(1));
+    result = tensor::InsertSliceOp::create(b, loc, op.getSource(), made, lows,
+                                           sizes, ones);
+  }
+  op.replaceAllUsesWith(result);
+  op.erase();
+}
+
 namespace {
 struct CheckAccesses : redfuse::impl::CheckAccessesBase<CheckAccesses> {
   void runOnOperation() override {
@@ -625,6 +662,7 @@ struct CheckAccesses : redfuse::impl::CheckAccessesBase<CheckAccesses> {
         return;
       if (failed(Checker(func).run()))
         return signalPassFailure();
+      func.walk(keepAssertions);
       liftAssertions(func);
     });
   }

@@ -170,3 +170,22 @@ func.func @lifted(%x: tensor<?xf32>, %v: tensor<3xf32>, %at: tensor<4xindex>, %f
   }
   return %r : tensor<?xf32>
 }
+
+// -----
+
+// A pad that asserts something would be dropped with what it asserts.
+// CHECK-LABEL: func @padded
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?xf32>
+// CHECK: %[[G:.*]] = tensor.generate
+// CHECK: cf.assert
+// CHECK: tensor.yield
+// CHECK: tensor.insert_slice %[[X]] into %[[G]][1]
+func.func @padded(%x: tensor<?xf32>, %at: tensor<?xindex>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %r = tensor.pad %x low[1] high[2] {
+  ^bb0(%i: index):
+    %k = tensor.extract %at[%i] : tensor<?xindex>
+    %v = tensor.extract %y[%k] : tensor<?xf32>
+    tensor.yield %v : f32
+  } : tensor<?xf32> to tensor<?xf32>
+  return %r : tensor<?xf32>
+}
