@@ -91,6 +91,12 @@ def _empty_assertion() -> list[Case]:
     return full + [Case((np.ones(n, bool), 2), FAILS) for n in (1, 3)]
 
 
+def _dead_that_asserts() -> list[Case]:
+    some, nothing = normal(1, 4), normal(0, 4)
+    right = [Case((x, n), (np.array([n]),)) for x, n in ((some, 0), (some, 5), (nothing, 0))]
+    return right + [Case((nothing, n), FAILS) for n in (1, 7)]
+
+
 def _pad_that_asserts() -> list[Case]:
     def wanted(x: np.ndarray) -> np.ndarray:
         return np.concatenate([f32(2), x, f32(2, 2)])
@@ -252,6 +258,7 @@ FOUND = {
     "argmax_round": Found(_argmax_round),
     "changed_beside_result": Found(_changed_beside_result),
     "copy_in_branch": Found(_copy_in_branch),
+    "dead_that_asserts": Found(_dead_that_asserts),
     "divided_by_nothing": Found(refused="MLIR's parser does not survive this program"),
     "empty_assertion": Found(_empty_assertion),
     "extract_oob": Found(_extract),

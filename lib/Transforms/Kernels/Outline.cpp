@@ -3,6 +3,7 @@
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 #include "redfuse/Transforms/Passes.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -194,6 +195,10 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
       LaunchOp::create(b, loc, TypeRange(ValueRange(inits)),
                        FlatSymbolRefAttr::get(context, kernel.getSymName()),
                        inputs.getArrayRef(), inits);
+  // What its elements are checked for counts where nobody reads them, too.
+  if (kernel.walk([](cf::AssertOp) { return WalkResult::interrupt(); })
+          .wasInterrupted())
+    launch->setAttr("redfuse.asserts", b.getUnitAttr());
   for (auto [from, to] : llvm::zip_equal(results, launch.getResults()))
     from.replaceAllUsesWith(to);
   for (Operation *op : llvm::reverse(group))

@@ -105,3 +105,18 @@ func.func @outputs(%x: tensor<6x1000xf32>) -> (tensor<6x1000xf32>, tensor<6xf32>
 // CHECK:       redfuse.kernel @outputs_1
 // CHECK-NOT:     redfuse.fold
 // CHECK:         redfuse.finalize
+
+// -----
+
+// A launch of what is checked stays, whoever reads its results.
+// CHECK-LABEL: func.func @checked
+// CHECK:         redfuse.launch @checked_0 {{.*}} {redfuse.asserts}
+func.func @checked(%x: tensor<6xf32>, %c: i1) -> tensor<6xf32> {
+  %e = tensor.empty() : tensor<6xf32>
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} ins(%x : tensor<6xf32>) outs(%e : tensor<6xf32>) {
+  ^bb0(%a: f32):
+    cf.assert %c, "checked"
+    redfuse.yield %a : f32
+  } -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}

@@ -132,4 +132,7 @@ void LaunchOp::getEffects(
     if (isDpsInit(&operand))
       effects.emplace_back(MemoryEffects::Write::get(), &operand);
   }
+  // As cf.assert has it: nobody drops the launch.
+  if ((*this)->hasAttr("redfuse.asserts"))
+    effects.emplace_back(MemoryEffects::Write::get());
 }
