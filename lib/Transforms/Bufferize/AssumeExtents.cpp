@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "redfuse/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/PatternMatch.h"
@@ -47,6 +48,11 @@ namespace {
 struct AssumeExtents : public redfuse::impl::AssumeExtentsBase<AssumeExtents> {
   using AssumeExtentsBase::AssumeExtentsBase;
 
+  void getDependentDialects(DialectRegistry &registry) const override {
+    AssumeExtentsBase::getDependentDialects(registry);
+    registry.insert<arith::ArithDialect>();
+  }
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     getOperation().walk([&](memref::CastOp op) {
@@ -57,10 +63,17 @@ struct AssumeExtents : public redfuse::impl::AssumeExtentsBase<AssumeExtents> {
       rewriter.setInsertionPoint(op);
       auto parts = memref::ExtractStridedMetadataOp::create(
           rewriter, op.getLoc(), op.getSource());
+      // Behind an assertion that fails an extent may turn out to be negative, which
+      // no type can be.
+      Value zero = arith::ConstantIndexOp::create(rewriter, op.getLoc(), 0);
+      SmallVector<Value> sizes;
+      for (Value size : parts.getSizes())
+        sizes.push_back(
+            arith::MaxSIOp::create(rewriter, op.getLoc(), size, zero));
       rewriter.replaceOpWithNewOp<memref::ReinterpretCastOp>(
           op, type, op.getSource(),
           numbers(rewriter, offset, parts.getOffset()).front(),
-          numbers(rewriter, type.getShape(), parts.getSizes()),
+          numbers(rewriter, type.getShape(), sizes),
           numbers(rewriter, strides, parts.getStrides()));
     });
   }
