@@ -279,8 +279,9 @@ def HostToGPU : Pass<"redfuse-host-to-gpu", "mlir::ModuleOp"> {
   let description = [{
     Run before `redfuse-kernel-to-gpu`. On a GPU the buffers of public functions
     are device memory, which the host cannot touch. Loads, stores, copies and
-    loops over them that no kernel contains become `gpu.func`s: a parallel loop
-    has a thread an iteration, anything else one thread. A value that is loaded
+    loops over them that no kernel contains become `gpu.func`s: a parallel loop,
+    or the parallel dims of a structured op, have a thread an iteration, anything
+    else one thread. A value that is loaded
     from a buffer and decides what the host does is refused. Constant tensors
     (`memref.get_global`) become allocations with the attribute
     `redfuse.constant = @global`: the runtime's copy on the GPU.

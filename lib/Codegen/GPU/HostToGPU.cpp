@@ -286,8 +286,24 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
     SmallVector<Operation *> ops;
     if (auto store = dyn_cast<memref::StoreOp>(op))
       ops = loadsOf(store);
-    ops.push_back(op);
+    ops.push_back(asParallelLoop(op));
     return launch(ops);
+  }
+
+  /// The loop that does what a structured op on buffers does (the filling of what is
+  /// padded, say), if it has parallel dims: these are one loop; else the op itself.
+  static Operation *asParallelLoop(Operation *op) {
+    auto structured = dyn_cast<linalg::LinalgOp>(op);
+    if (!structured || !structured.hasPureBufferSemantics() ||
+        structured.getNumParallelLoops() == 0)
+      return op;
+    IRRewriter rewriter(op);
+    FailureOr<linalg::LinalgLoops> loops =
+        linalg::linalgOpToParallelLoops(rewriter, structured);
+    if (failed(loops))
+      return op;
+    rewriter.eraseOp(op);
+    return loops->front();
   }
 
   /// What the host has and `ops` use: constants, which are made again in the kernel,

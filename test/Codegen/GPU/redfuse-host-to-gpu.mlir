@@ -237,3 +237,31 @@ func.func @rows(%x: memref<?xf32>, %y: memref<8x?xf32>) {
   }
   return
 }
+
+// -----
+
+// Structured ops have a thread for each point of their parallel dims: what is filled
+// (the rim of what is padded), and sums of rows.
+
+// CHECK-LABEL: func.func @structured
+// CHECK:       gpu.launch_func @redfuse_gpu::@host_0 blocks in
+// CHECK:       gpu.launch_func @redfuse_gpu::@host_1 blocks in
+// CHECK:       gpu.func @host_0
+// CHECK-NOT:     scf.for
+// CHECK:         gpu.block_id x
+// CHECK:         memref.store
+// CHECK:       gpu.func @host_1
+// CHECK:         gpu.block_id x
+// CHECK:         scf.for
+// CHECK-NOT:     scf.for
+// CHECK:           memref.store
+func.func @structured(%x: memref<64x?xf32>, %padded: memref<64x228x228xf32>, %sums: memref<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%padded : memref<64x228x228xf32>)
+  linalg.reduce ins(%x : memref<64x?xf32>) outs(%sums : memref<64xf32>) dimensions = [1]
+    (%in: f32, %total: f32) {
+      %next = arith.addf %total, %in : f32
+      linalg.yield %next : f32
+    }
+  return
+}
