@@ -131,16 +131,16 @@ private:
     bool isNarrow, isFloat;
     /// Not a window.
     bool isPlain;
-    /// So few rows, columns or sums that another product's kernel may take it.
-    bool mayBeChained;
+    /// One kernel may have it and other products.
+    bool isChained;
   };
 
   double points(const VariableSet &variables) const;
   VariableSet variablesOf(const FusionSpace::Instance &instance,
                           const SmallBitVector &dims) const;
   void priceProducts();
-  double shortestSide(const FusionSpace::Instance &instance, ReduceOp reduce,
-                      const DimSets &sets) const;
+  bool mayBeChained(const FusionSpace::Instance &instance, ReduceOp reduce,
+                    const DimSets &sets) const;
   void addProducts(const FusionSpace::Instance &instance);
   double workOf(const FusionSpace::Instance &instance,
                 const DimSets &sets) const;
@@ -236,22 +236,52 @@ static bool isReadPlainly(CascadeOp op, ReduceOp reduce) {
   return true;
 }
 
-/// Of its rows, columns and sums.
-double CostBuilder::shortestSide(const FusionSpace::Instance &instance,
-                                 ReduceOp reduce, const DimSets &sets) const {
+/// Whether a value is made of what another op reduces.
+static bool isOfReductions(CascadeOp op, Value v) {
+  SmallVector<Value> waiting{v};
+  llvm::DenseSet<Value> seen;
+  while (!waiting.empty()) {
+    Value next = waiting.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(next)) {
+      unsigned i = argument.getArgNumber();
+      if (argument.getOwner() == &op.getBody().front() &&
+          i < op.getInputs().size() &&
+          op.getInputs()[i].getDefiningOp<CascadeOp>())
+        return true;
+      continue;
+    }
+    Operation *def = next.getDefiningOp();
+    if (isa<ReduceOp>(def))
+      return true;
+    if (def->getBlock() == &op.getBody().front())
+      llvm::append_range(waiting, def->getOperands());
+  }
+  return false;
+}
+
+/// Whether a product may be a part of a chain like attention: its sums are short, or
+/// what is computed for it is used for so few columns that a block has them all, and
+/// does not compute it again for others.
+bool CostBuilder::mayBeChained(const FusionSpace::Instance &instance,
+                               ReduceOp reduce, const DimSets &sets) const {
+  unsigned n = sets.getNumDims();
+  auto count = [&](const SmallBitVector &dims) {
+    return points(variablesOf(instance, dims));
+  };
+  if (count(toDimSet(reduce.getOver(), n)) <= kMatrixColumns)
+    return true;
   Operation *mul = reduce.getOperand(0).getDefiningOp();
-  SmallBitVector into = toDimSet(reduce.getInto(), sets.getNumDims());
-  SmallBitVector left = sets[mul->getOperand(0)],
-                 right = sets[mul->getOperand(1)];
-  left &= into;
-  left.reset(sets[mul->getOperand(1)]);
-  right &= into;
-  right.reset(sets[mul->getOperand(0)]);
-  double shortest = points(
-      variablesOf(instance, toDimSet(reduce.getOver(), sets.getNumDims())));
-  for (const SmallBitVector &side : {left, right})
-    shortest = std::min(shortest, points(variablesOf(instance, side)));
-  return shortest;
+  for (unsigned i : {0, 1}) {
+    if (!isOfReductions(instance.op, mul->getOperand(i)))
+      continue;
+    SmallBitVector columns = toDimSet(reduce.getInto(), n);
+    columns.reset(sets[mul->getOperand(i)]);
+    if (count(columns) <= kMatrixColumns)
+      return true;
+  }
+  return false;
 }
 
 void CostBuilder::addProducts(const FusionSpace::Instance &instance) {
@@ -275,14 +305,14 @@ void CostBuilder::addProducts(const FusionSpace::Instance &instance) {
     products.push_back(
         {reduce, isForMatrixUnits(reduce, *sets, extentOfDim),
          isOfFloats(reduce), isPlain,
-         isPlain && shortestSide(instance, reduce, *sets) <= kMatrixColumns});
+         isPlain && mayBeChained(instance, reduce, *sets)});
   }
 }
 
 /// By how they are generated: on matrix units with what else there is, where they are
 /// of 16-bit floats; alone, with what follows element by element; else by threads,
-/// which do a product far slower than what they do otherwise. One with a short side may be
-/// a part of attention: that stays one kernel, because the matrix in it is large.
+/// which do a product far slower than what they do otherwise. One that may be a part of
+/// attention stays in one kernel, because the matrix in that is large.
 void CostBuilder::priceProducts() {
   if (target.getName() != "cuda")
     return;
@@ -295,7 +325,7 @@ void CostBuilder::priceProducts() {
     double gain = 1;
     if (product.isNarrow && (product.isPlain || isSole || !hasTiles))
       gain = kMatrixGain;
-    else if (hasTiles && product.isFloat && !isSole && !product.mayBeChained)
+    else if (hasTiles && product.isFloat && !isSole && !product.isChained)
       gain = 1 / kScalarProducts;
     gains[product.reduce] = gain;
     gains[product.reduce.getOperand(0).getDefiningOp()] = gain;
