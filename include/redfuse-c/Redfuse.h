@@ -1,4 +1,4 @@
-//===- Redfuse.h - the C API of redfuse ----------------------------*- C
+//===- Redfuse.h - the C API of redfuse -------------------------*- C++ -*-===//
 //-*-===//
 //
 // All that the Python module sees of the C++ core.

@@ -1,4 +1,4 @@
-//===- BodyBuilder.h - builds bodies from those of a cascade -----*- C++
+//===- BodyBuilder.h - builds bodies from those of a cascade ----*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_LIB_ALGEBRA_BODYBUILDER_H
 #define REDFUSE_LIB_ALGEBRA_BODYBUILDER_H

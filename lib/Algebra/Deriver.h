@@ -1,4 +1,4 @@
-//===- Deriver.h - the parts of the derivation -------------------*- C++
+//===- Deriver.h - the parts of the derivation ------------------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_LIB_ALGEBRA_DERIVER_H
 #define REDFUSE_LIB_ALGEBRA_DERIVER_H

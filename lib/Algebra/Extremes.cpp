@@ -1,4 +1,4 @@
-//===- Extremes.cpp - reducers other than sums
+//===- Extremes.cpp - reducers other than sums ----------------------------===//
 //-----------------------------===//
 #include "Deriver.h"
 

@@ -1,4 +1,4 @@
-//===- JointReductions.cpp - reducers of several components, and scans -----===//
+//===- JointReductions.cpp - reducers of several components, and scans ----===//
 #include "Deriver.h"
 
 using namespace mlir;

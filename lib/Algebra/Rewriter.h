@@ -1,4 +1,4 @@
-//===- Rewriter.h - builds fold and finalize of a derivation -----*- C++ -*-===//
+//===- Rewriter.h - builds fold and finalize of a derivation ----*- C++ -*-===//
 #ifndef REDFUSE_LIB_ALGEBRA_REWRITER_H
 #define REDFUSE_LIB_ALGEBRA_REWRITER_H
 

@@ -1,4 +1,4 @@
-//===- IndexRanges.cpp - between which values an index lies ----------------===//
+//===- IndexRanges.cpp - between which values an index lies ---------------===//
 #include "redfuse/Analysis/IndexRanges.h"
 
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"

@@ -1,4 +1,4 @@
-//===- MatrixInstruction.cpp - products of small matrices ------------------===//
+//===- MatrixInstruction.cpp - products of small matrices -----------------===//
 #include "redfuse/Analysis/MatrixInstruction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,4 @@
-//===- ScheduleChoice.cpp - how a cascade is walked on a machine -----------===//
+//===- ScheduleChoice.cpp - how a cascade is walked on a machine ----------===//
 #include "redfuse/Analysis/ScheduleChoice.h"
 
 #include "redfuse/Algebra/Derivation.h"

@@ -1,4 +1,4 @@
-//===- StreamedDim.cpp - one dim of the arguments, through a program -------===//
+//===- StreamedDim.cpp - one dim of the arguments, through a program ------===//
 #include "redfuse/Analysis/StreamedDim.h"
 
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"

@@ -1,4 +1,4 @@
-//===- TileMatrices.cpp - contractions for matrix instructions -------------===//
+//===- TileMatrices.cpp - contractions for matrix instructions ------------===//
 #include "redfuse/Analysis/TileProgram.h"
 
 #include "redfuse/Algebra/Derivation.h"

@@ -1,4 +1,4 @@
-//===- TileRules.cpp - who may touch what, and when ------------------------===//
+//===- TileRules.cpp - who may touch what, and when -----------------------===//
 #include "redfuse/Analysis/TileRules.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,4 +1,4 @@
-//===- TryToParse.cpp - what MLIR's parser does not survive ----------------===//
+//===- TryToParse.cpp - what MLIR's parser does not survive ---------------===//
 //
 // Parsers and verifiers of upstream's operations assert what a text may say otherwise
 // (a transpose of rank 0, a division by 0 in a map). There is no return from an

@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - the compiler as pipelines of passes -----------------===//
+//===- Pipelines.cpp - the compiler as pipelines of passes ----------------===//
 //
 // A pipeline is a list of stages, which docs/design/architecture.md describes:
 // what goes in and what comes out. Python runs them one by one, to keep the IR

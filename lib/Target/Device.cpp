@@ -1,4 +1,4 @@
-//===- Device.cpp - programs on a GPU, through its driver ------------------===//
+//===- Device.cpp - programs on a GPU, through its driver -----------------===//
 #include "redfuse/Target/Device.h"
 #include "Driver.h"
 #include "Workspace.h"

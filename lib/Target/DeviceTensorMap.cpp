@@ -1,4 +1,4 @@
-//===- DeviceTensorMap.cpp - descriptions of tensors for copies of boxes ---===//
+//===- DeviceTensorMap.cpp - descriptions of tensors for copies of boxes --===//
 #include "redfuse/Target/Device.h"
 #include "redfuse/Target/Runtime.h"
 

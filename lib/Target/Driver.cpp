@@ -1,4 +1,4 @@
-//===- Driver.cpp - drivers of GPUs, found at run time ---------------------===//
+//===- Driver.cpp - drivers of GPUs, found at run time --------------------===//
 #include "Driver.h"
 #include "FindFunctions.h"
 

@@ -1,4 +1,4 @@
-//===- Driver.h - drivers of GPUs, found at run time -------------*- C++ -*-===//
+//===- Driver.h - drivers of GPUs, found at run time ------------*- C++ -*-===//
 //
 // What the runtime calls of CUDA's driver, or of HIP's runtime, as one table.
 // Nothing links to either.

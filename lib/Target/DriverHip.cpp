@@ -1,4 +1,4 @@
-//===- DriverHip.cpp - AMD's HIP runtime, found at run time ----------------===//
+//===- DriverHip.cpp - AMD's HIP runtime, found at run time ---------------===//
 //
 // HIP's module API has CUDA's shape, but for contexts (a device is current, not a
 // context), names of architectures, and shared memory (nothing to opt in to).

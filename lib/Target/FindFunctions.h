@@ -1,4 +1,4 @@
-//===- FindFunctions.h - functions of a shared library -----------*- C++ -*-===//
+//===- FindFunctions.h - functions of a shared library ----------*- C++ -*-===//
 #ifndef REDFUSE_LIB_TARGET_FINDFUNCTIONS_H
 #define REDFUSE_LIB_TARGET_FINDFUNCTIONS_H
 

@@ -1,4 +1,4 @@
-//===- RuntimeInterrupt.h - ending a call of generated code ------*- C++ -*-===//
+//===- RuntimeInterrupt.h - ending a call of generated code -----*- C++ -*-===//
 #ifndef REDFUSE_TARGET_RUNTIMEINTERRUPT_H
 #define REDFUSE_TARGET_RUNTIMEINTERRUPT_H
 

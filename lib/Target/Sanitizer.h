@@ -1,4 +1,4 @@
-//===- Sanitizer.h - a build that reports wrong accesses ---------*- C++ -*-===//
+//===- Sanitizer.h - a build that reports wrong accesses --------*- C++ -*-===//
 //
 // With the CMake option REDFUSE_SANITIZE the library is instrumented by the C++
 // compiler, and so is the code that it makes, by LLVM's AddressSanitizer. What

@@ -1,4 +1,4 @@
-//===- Workspace.cpp - device memory kept between calls --------------------===//
+//===- Workspace.cpp - device memory kept between calls -------------------===//
 #include "Workspace.h"
 #include "Driver.h"
 #include "redfuse/Target/Device.h"

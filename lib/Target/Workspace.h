@@ -1,4 +1,4 @@
-//===- Workspace.h - device memory kept between calls ------------*- C++ -*-===//
+//===- Workspace.h - device memory kept between calls -----------*- C++ -*-===//
 //
 // Intermediates of programs on a GPU. Blocks belong to a stream: what a call
 // leaves is taken by the next one on the same stream, whose kernels run later,

@@ -1,4 +1,4 @@
-//===- Arguments.cpp - arrays as memref descriptors
+//===- Arguments.cpp - arrays as memref descriptors -----------------------===//
 //------------------------===//
 #include "Arguments.h"
 #include "Ext.h"

@@ -1,4 +1,4 @@
-//===- Arguments.h - arrays as memref descriptors ----------------*- C++
+//===- Arguments.h - arrays as memref descriptors ---------------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_PYTHON_ARGUMENTS_H
 #define REDFUSE_PYTHON_ARGUMENTS_H

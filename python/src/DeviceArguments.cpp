@@ -1,4 +1,4 @@
-//===- DeviceArguments.cpp - arrays on a GPU -------------------------------===//
+//===- DeviceArguments.cpp - arrays on a GPU ------------------------------===//
 #include "Arguments.h"
 #include "Ext.h"
 

@@ -1,4 +1,4 @@
-//===- Exchange.cpp - arrays of other libraries by DLPack ------------------===//
+//===- Exchange.cpp - arrays of other libraries by DLPack -----------------===//
 #include "Exchange.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-//===- Exchange.h - arrays of other libraries by DLPack ----------*- C++ -*-===//
+//===- Exchange.h - arrays of other libraries by DLPack ---------*- C++ -*-===//
 //
 // What an array on a GPU is, in whatever way its library tells: DLPack's C
 // functions (PyTorch 2.10 and later), __dlpack__, or __cuda_array_interface__.

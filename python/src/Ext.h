@@ -1,4 +1,4 @@
-//===- Ext.h - the parts of the Python module --------------------*- C++
+//===- Ext.h - the parts of the Python module -------------------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_PYTHON_EXT_H
 #define REDFUSE_PYTHON_EXT_H

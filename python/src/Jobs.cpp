@@ -1,4 +1,4 @@
-//===- Jobs.cpp - long work that Ctrl-C ends
+//===- Jobs.cpp - long work that Ctrl-C ends ------------------------------===//
 //-------------------------------===//
 //
 // A compilation cannot be left at any instruction, as a call can: it has locks

@@ -1,4 +1,4 @@
-//===- Jobs.h - long work that Ctrl-C ends -----------------------*- C++ -*-===//
+//===- Jobs.h - long work that Ctrl-C ends ----------------------*- C++ -*-===//
 #ifndef REDFUSE_PYTHON_JOBS_H
 #define REDFUSE_PYTHON_JOBS_H
 

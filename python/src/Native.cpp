@@ -1,4 +1,4 @@
-//===- Native.cpp - loaded code and its calls, for Python
+//===- Native.cpp - loaded code and its calls, for Python -----------------===//
 //------------------===//
 #include "Arguments.h"
 #include "Ext.h"

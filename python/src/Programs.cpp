@@ -1,4 +1,4 @@
-//===- Programs.cpp - passes, patterns and code of a module, for Python
+//===- Programs.cpp - passes, patterns and code of a module, for Python ---===//
 //----===//
 #include "Ext.h"
 #include "Jobs.h"

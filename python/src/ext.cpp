@@ -1,4 +1,4 @@
-//===- ext.cpp - the Python module: a thin face of the C API
+//===- ext.cpp - the Python module: a thin face of the C API --------------===//
 //---------------===//
 #include "Ext.h"
 #include "Jobs.h"

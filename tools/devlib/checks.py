@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from . import arrows, chips, circles, links, names, passes, regexes, tables
+from . import arrows, chips, circles, links, names, passes, regexes, tables, titles
 from .setup import Venv
 from .shell import ROOT, DevError, call, say, tracked
 
@@ -45,7 +45,7 @@ def _house_rules() -> list[str]:
         for number, line in enumerate(lines, 1):
             if MACHINE_PATH.search(line):
                 problems.append(f"{name}:{number}: a path of one machine: {line.strip()[:80]}")
-    modules = (names, arrows, circles, passes, links, regexes, chips, tables)
+    modules = (names, arrows, circles, passes, links, regexes, chips, tables, titles)
     return problems + [line for module in modules for line in module.problems()]
 
 
@@ -59,6 +59,8 @@ def lint(venv: Venv, *, fix: bool) -> int:
         "ruff format": [ruff, "format", "--quiet", *([] if fix else ["--check"]), *python],
         "clang-format": [clang, "-i" if fix else "--dry-run", *([] if fix else ["-Werror"]), *cxx],
     }
+    if fix:
+        titles.fix()
     failed = [name for name, command in jobs.items() if call(command)]
     if problems := _house_rules():
         print("\n".join(problems))

@@ -1,4 +1,4 @@
-//===- Derivation.h - how a cascade folds along some dims --------*- C++
+//===- Derivation.h - how a cascade folds along some dims -------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_ALGEBRA_DERIVATION_H
 #define REDFUSE_ALGEBRA_DERIVATION_H

@@ -1,4 +1,4 @@
-//===- NormalForm.h - bodies as sums of products -----------------*- C++
+//===- NormalForm.h - bodies as sums of products ----------------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_ALGEBRA_NORMALFORM_H
 #define REDFUSE_ALGEBRA_NORMALFORM_H

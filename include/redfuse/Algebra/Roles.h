@@ -1,4 +1,4 @@
-//===- Roles.h - what the values of a body are to a fold ---------*- C++
+//===- Roles.h - what the values of a body are to a fold --------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_ALGEBRA_ROLES_H
 #define REDFUSE_ALGEBRA_ROLES_H

@@ -1,4 +1,4 @@
-//===- CostConstants.h - numbers of the cost model ---------------*- C++ -*-===//
+//===- CostConstants.h - numbers of the cost model --------------*- C++ -*-===//
 //
 // What fusion (FusionCost, redfuse-fuse) and schedules (ScheduleChoice) are chosen
 // by, beside what `redfuse.target` says of the machine. Each with its unit, its

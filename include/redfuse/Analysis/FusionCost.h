@@ -1,4 +1,4 @@
-//===- FusionCost.h - what a fusion group costs ------------------*- C++ -*-===//
+//===- FusionCost.h - what a fusion group costs -----------------*- C++ -*-===//
 #ifndef REDFUSE_ANALYSIS_FUSIONCOST_H
 #define REDFUSE_ANALYSIS_FUSIONCOST_H
 

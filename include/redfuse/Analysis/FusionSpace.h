@@ -1,4 +1,4 @@
-//===- FusionSpace.h - one iteration space for several cascades --*- C++ -*-===//
+//===- FusionSpace.h - one iteration space for many cascades ----*- C++ -*-===//
 //
 // A set of cascades that feed each other can become one whose body is the whole
 // program in index notation. This says over which iteration dims: it starts from

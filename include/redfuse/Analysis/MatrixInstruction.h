@@ -1,4 +1,4 @@
-//===- MatrixInstruction.h - products of small matrices ----------*- C++ -*-===//
+//===- MatrixInstruction.h - products of small matrices ---------*- C++ -*-===//
 //
 // What instructions of a warp (NVIDIA's mma.sync) or wave (AMD's MFMA, WMMA)
 // multiply, and which lane has which elements. A lane's share is given by *parts*:

@@ -1,4 +1,4 @@
-//===- ScheduleChoice.h - how a cascade is walked on a machine -----*- C++ -*-===//
+//===- ScheduleChoice.h - how a cascade is walked on a machine --*- C++ -*-===//
 #ifndef REDFUSE_ANALYSIS_SCHEDULECHOICE_H
 #define REDFUSE_ANALYSIS_SCHEDULECHOICE_H
 

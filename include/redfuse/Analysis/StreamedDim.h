@@ -1,4 +1,4 @@
-//===- StreamedDim.h - one dim of the arguments, through a program -*- C++ -*-===//
+//===- StreamedDim.h - one dim of arguments, all the way --------*- C++ -*-===//
 #ifndef REDFUSE_ANALYSIS_STREAMEDDIM_H
 #define REDFUSE_ANALYSIS_STREAMEDDIM_H
 

@@ -1,4 +1,4 @@
-//===- TileProgram.h - a body as statements over tiles -----------*- C++ -*-===//
+//===- TileProgram.h - a body as statements over tiles ----------*- C++ -*-===//
 //
 // A body in index notation becomes a short list of *loop nests* over a
 // tile of the iteration space. A nest computes *roots*: reductions, values that

@@ -1,4 +1,4 @@
-//===- Passes.h - from kernels to code of a processor --------*- C++ -*-===//
+//===- Passes.h - from kernels to code of a processor -----------*- C++ -*-===//
 #ifndef REDFUSE_CODEGEN_PASSES_H
 #define REDFUSE_CODEGEN_PASSES_H
 

@@ -1,4 +1,4 @@
-//===- Passes.td - from kernels to code of a processor -------*- tablegen -*-===//
+//===- Passes.td - from kernels to code of a processor -----*- tablegen -*-===//
 #ifndef REDFUSE_CODEGEN_PASSES_TD
 #define REDFUSE_CODEGEN_PASSES_TD
 

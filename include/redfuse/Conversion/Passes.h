@@ -1,4 +1,4 @@
-//===- Passes.h - to the dialects of LLVM --------------------*- C++ -*-===//
+//===- Passes.h - to the dialects of LLVM -----------------------*- C++ -*-===//
 #ifndef REDFUSE_CONVERSION_PASSES_H
 #define REDFUSE_CONVERSION_PASSES_H
 

@@ -1,4 +1,4 @@
-//===- Passes.td - to the dialects of LLVM -------------------*- tablegen -*-===//
+//===- Passes.td - to the dialects of LLVM -----------------*- tablegen -*-===//
 #ifndef REDFUSE_CONVERSION_PASSES_TD
 #define REDFUSE_CONVERSION_PASSES_TD
 

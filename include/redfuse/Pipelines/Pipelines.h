@@ -1,4 +1,4 @@
-//===- Pipelines.h - the compiler as pipelines of passes ---------*- C++ -*-===//
+//===- Pipelines.h - the compiler as pipelines of passes --------*- C++ -*-===//
 #ifndef REDFUSE_PIPELINES_PIPELINES_H
 #define REDFUSE_PIPELINES_PIPELINES_H
 

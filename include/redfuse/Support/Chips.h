@@ -1,4 +1,4 @@
-//===- Chips.h - the GPUs that code is made for ------------------*- C++ -*-===//
+//===- Chips.h - the GPUs that code is made for -----------------*- C++ -*-===//
 #ifndef REDFUSE_SUPPORT_CHIPS_H
 #define REDFUSE_SUPPORT_CHIPS_H
 

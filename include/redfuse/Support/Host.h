@@ -1,4 +1,4 @@
-//===- Host.h - the machine that code is made for ----------------*- C++
+//===- Host.h - the machine that code is made for ---------------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_SUPPORT_HOST_H
 #define REDFUSE_SUPPORT_HOST_H

@@ -1,4 +1,4 @@
-//===- Device.h - programs on a GPU ------------------------------*- C++ -*-===//
+//===- Device.h - programs on a GPU -----------------------------*- C++ -*-===//
 //
 // Loads device code and launches its kernels for one call of host code. Plain
 // C++ without MLIR, and without headers of CUDA or HIP: the driver is found when

@@ -1,4 +1,4 @@
-//===- Native.h - object code from the LLVM dialect --------------*- C++
+//===- Native.h - object code from the LLVM dialect -------------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_TARGET_NATIVE_H
 #define REDFUSE_TARGET_NATIVE_H

@@ -1,4 +1,4 @@
-//===- Runtime.h - what generated code calls ---------------------*- C++
+//===- Runtime.h - what generated code calls --------------------*- C++ -*-===//
 //-*-===//
 //
 // The functions with C linkage that generated host code calls, and the state of

@@ -1,4 +1,4 @@
-//===- Passes.h - the passes of redfuse --------------------------*- C++ -*-===//
+//===- Passes.h - the passes of redfuse -------------------------*- C++ -*-===//
 #ifndef REDFUSE_TRANSFORMS_PASSES_H
 #define REDFUSE_TRANSFORMS_PASSES_H
 

@@ -1,4 +1,4 @@
-//===- Passes.td - from programs to kernels ---------*- tablegen -*-===//
+//===- Passes.td - from programs to kernels ----------------*- tablegen -*-===//
 #ifndef REDFUSE_TRANSFORMS_PASSES_TD
 #define REDFUSE_TRANSFORMS_PASSES_TD
 

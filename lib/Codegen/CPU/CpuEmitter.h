@@ -1,4 +1,4 @@
-//===- CpuEmitter.h - tile programs as vector code -----------------*- C++ -*-===//
+//===- CpuEmitter.h - tile programs as vector code --------------*- C++ -*-===//
 #ifndef REDFUSE_LIB_CONVERSION_CPUEMITTER_H
 #define REDFUSE_LIB_CONVERSION_CPUEMITTER_H
 

@@ -1,4 +1,4 @@
-//===- KernelToCPU.cpp - redfuse.kernel to a function over blocks ----------===//
+//===- KernelToCPU.cpp - redfuse.kernel to a function over blocks ---------===//
 //
 // A kernel becomes `func @kernel(%begin, %end, operands...)`, which runs the
 // blocks [begin, end) of its grid one after another; its launch becomes a call

@@ -1,4 +1,4 @@
-//===- Tuning.h - tuned numbers of kernels for the CPU -----------*- C++ -*-===//
+//===- Tuning.h - tuned numbers of kernels for the CPU ----------*- C++ -*-===//
 //
 // Each with its unit and its meaning; estimated from the hardware's registers and
 // latencies, and held by docs/benchmarks/results-cpu.md.

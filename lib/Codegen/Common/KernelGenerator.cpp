@@ -1,4 +1,4 @@
-//===- KernelGenerator.cpp - what all targets' kernels share ---------------===//
+//===- KernelGenerator.cpp - what all targets' kernels share --------------===//
 #include "redfuse/Codegen/Common/KernelGenerator.h"
 
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"

@@ -1,4 +1,4 @@
-//===- TileEmitter.cpp - values of a tile program: loads, stores, ops ------===//
+//===- TileEmitter.cpp - values of a tile program: loads, stores, ops -----===//
 #include "redfuse/Codegen/Common/TileEmitter.h"
 
 #include "mlir/Dialect/Affine/Utils.h"

@@ -1,4 +1,4 @@
-//===- TileNest.cpp - what one thread does inside a nest -------------------===//
+//===- TileNest.cpp - what one thread does inside a nest ------------------===//
 #include "redfuse/Codegen/Common/TileEmitter.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

@@ -1,4 +1,4 @@
-//===- TileOrdered.cpp - scans and sorted lists ----------------------------===//
+//===- TileOrdered.cpp - scans and sorted lists ---------------------------===//
 #include "redfuse/Codegen/Common/TileEmitter.h"
 
 #include "mlir/IR/TypeUtilities.h"

@@ -1,4 +1,4 @@
-//===- HostToGPU.cpp - what the host does to memory, on the GPU ------------===//
+//===- HostToGPU.cpp - what the host does to memory, on the GPU -----------===//
 #include "redfuse/Codegen/Common/BooleanMemory.h"
 #include "redfuse/Codegen/GPU/Common/DeviceConstants.h"
 #include "redfuse/Codegen/GPU/Common/DeviceModule.h"

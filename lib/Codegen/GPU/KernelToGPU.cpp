@@ -1,4 +1,4 @@
-//===- KernelToGPU.cpp - redfuse.kernel to gpu.func ------------------------===//
+//===- KernelToGPU.cpp - redfuse.kernel to gpu.func -----------------------===//
 //
 // A kernel becomes a `gpu.func` of the module's one `gpu.module`, a block of
 // threads for each block of its grid; its launch becomes a `gpu.launch_func`.

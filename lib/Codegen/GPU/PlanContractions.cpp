@@ -1,4 +1,4 @@
-//===- PlanContractions.cpp - which launches are contractions in tiles -----===//
+//===- PlanContractions.cpp - which launches are contractions in tiles ----===//
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
 #include "redfuse/Codegen/GPU/ProductPlan.h"

@@ -1,4 +1,4 @@
-//===- PlanProducts.cpp - which kernels use matrix instructions, and how ---===//
+//===- PlanProducts.cpp - which kernels use matrix instructions, and how --===//
 //
 // A kernel that has no plan for matrix units may still have contractions that matrix
 // instructions make faster than registers. What they need is tiles as high and wide as

@@ -1,4 +1,4 @@
-//===- PlanRegisters.cpp - which launches hold their tiles in registers ----===//
+//===- PlanRegisters.cpp - which launches hold their tiles in registers ---===//
 //
 // The last plan: a launch that has no other one gets a layout of registers, if they
 // can hold what its kernel does. The tiles of what is left without any plan live in

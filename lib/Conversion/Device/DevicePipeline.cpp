@@ -1,4 +1,4 @@
-//===- DevicePipeline.cpp - what pipelines of all GPUs share ---------------===//
+//===- DevicePipeline.cpp - what pipelines of all GPUs share --------------===//
 #include "redfuse/Conversion/Device/DevicePipeline.h"
 #include "redfuse/Codegen/Passes.h"
 #include "redfuse/Conversion/MathExpansion/ExpandSmallFloats.h"

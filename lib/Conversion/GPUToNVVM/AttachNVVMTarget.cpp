@@ -1,4 +1,4 @@
-//===- AttachNVVMTarget.cpp - what LLVM makes PTX for ----------------------===//
+//===- AttachNVVMTarget.cpp - what LLVM makes PTX for ---------------------===//
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Codegen/GPU/Common/DeviceModule.h"
 #include "redfuse/Conversion/Passes.h"

@@ -1,4 +1,4 @@
-//===- LowerToNVVM.cpp - gpu.func to PTX -----------------------------------===//
+//===- LowerToNVVM.cpp - gpu.func to PTX ----------------------------------===//
 #include "redfuse/Conversion/GPUToNVVM/LowerToNVVM.h"
 
 #include "redfuse/Codegen/Passes.h"

@@ -1,4 +1,4 @@
-//===- ConvertToROCDL.cpp - the gpu dialect to ROCDL, for the target's chip -===//
+//===- ConvertToROCDL.cpp - the gpu dialect for a target's chip -----------===//
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Conversion/Passes.h"
 

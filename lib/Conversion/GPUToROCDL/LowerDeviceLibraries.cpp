@@ -1,4 +1,4 @@
-//===- LowerDeviceLibraries.cpp - ROCDL without ROCm's libraries -----------===//
+//===- LowerDeviceLibraries.cpp - ROCDL without ROCm's libraries ----------===//
 #include "redfuse/Conversion/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

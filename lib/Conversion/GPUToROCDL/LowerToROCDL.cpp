@@ -1,4 +1,4 @@
-//===- LowerToROCDL.cpp - gpu.func to the ROCDL dialect --------------------===//
+//===- LowerToROCDL.cpp - gpu.func to the ROCDL dialect -------------------===//
 #include "redfuse/Conversion/GPUToROCDL/LowerToROCDL.h"
 
 #include "redfuse/Codegen/Passes.h"

@@ -1,4 +1,4 @@
-//===- RocdlToBinary.cpp - kernels in ROCDL to AMD machine code ------------===//
+//===- RocdlToBinary.cpp - kernels in ROCDL to AMD machine code -----------===//
 //
 // LLVM as MLIR's wheels bring it has no code generator for AMD GPUs: kernels leave as
 // LLVM IR for a program that has one, as they do for ptxas on the way to a cubin.

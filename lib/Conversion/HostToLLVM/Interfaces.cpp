@@ -1,4 +1,4 @@
-//===- Interfaces.cpp - redfuse-interfaces ---------------------------------===//
+//===- Interfaces.cpp - redfuse-interfaces --------------------------------===//
 #include "redfuse/Conversion/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,4 +1,4 @@
-//===- LowerDeviceLaunches.cpp - gpu.launch_func to the runtime's calls ----===//
+//===- LowerDeviceLaunches.cpp - gpu.launch_func to the runtime's calls ---===//
 #include "DeviceStub.h"
 #include "redfuse/Conversion/Passes.h"
 

@@ -1,4 +1,4 @@
-//===- LowerExpandShapes.cpp - expand_shape with several dynamic extents ---===//
+//===- LowerExpandShapes.cpp - expand_shape with several dynamic extents --===//
 #include "redfuse/Conversion/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -1,4 +1,4 @@
-//===- LowerRuntime.cpp - assertions, allocations, scratch to the runtime -===//
+//===- LowerRuntime.cpp - what the runtime does for the host --------------===//
 #include "GuardDivisions.h"
 #include "redfuse/Codegen/GPU/Common/DeviceConstants.h"
 #include "redfuse/Conversion/Passes.h"

@@ -1,4 +1,4 @@
-//===- ExpandMath.h - math functions for targets -------------------*- C++ -*-===//
+//===- ExpandMath.h - math functions for targets ----------------*- C++ -*-===//
 #ifndef REDFUSE_LIB_CONVERSION_EXPANDMATH_H
 #define REDFUSE_LIB_CONVERSION_EXPANDMATH_H
 

@@ -1,4 +1,4 @@
-//===- ExpandMathGPU.cpp - math functions as instructions of a GPU ---------===//
+//===- ExpandMathGPU.cpp - math functions as instructions of a GPU --------===//
 //
 // exp(x) = 2^(x log2 e) by the one instruction that GPUs have for powers of two.
 // The product is rounded, so that the result's relative error is |x| 2^-24, at

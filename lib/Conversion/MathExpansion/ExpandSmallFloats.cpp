@@ -1,4 +1,4 @@
-//===- ExpandSmallFloats.cpp - redfuse-expand-small-floats -----------------===//
+//===- ExpandSmallFloats.cpp - redfuse-expand-small-floats ----------------===//
 //
 // Floats of 8 bits (f8E4M3FN, f8E5M2, f8E4M3FNUZ, f8E5M2FNUZ) are stored and
 // converted; no processor is asked to know them. `arith.extf` and `arith.truncf`

@@ -1,4 +1,4 @@
-//===- LowerTileBarriers.cpp - barriers and rings in shared memory ---------===//
+//===- LowerTileBarriers.cpp - barriers and rings in shared memory --------===//
 //
 // Inline PTX rather than nvvm.mbarrier ops: those take pointers, and addresses of
 // 64 bits cost the registers of the threads that load.

@@ -1,4 +1,4 @@
-//===- LowerTileCopies.cpp - copies and words of shared memory -------------===//
+//===- LowerTileCopies.cpp - copies and words of shared memory ------------===//
 #include "TileLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,4 @@
-//===- LowerTileInstructions.cpp - products of a warp ----------------------===//
+//===- LowerTileInstructions.cpp - products of a warp ---------------------===//
 #include "TileLowering.h"
 
 #include "mlir/IR/TypeUtilities.h"

@@ -1,4 +1,4 @@
-//===- LowerTileProducts.cpp - products of a warpgroup ---------------------===//
+//===- LowerTileProducts.cpp - products of a warpgroup --------------------===//
 //
 // nvvm.wgmma ops take both operands from shared memory only, and make one
 // instruction of each step; copies of registers between steps would make ptxas

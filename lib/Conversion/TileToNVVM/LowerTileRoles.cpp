@@ -1,4 +1,4 @@
-//===- LowerTileRoles.cpp - roles of warps, and who waits for whom ---------===//
+//===- LowerTileRoles.cpp - roles of warps, and who waits for whom --------===//
 #include "TileLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,4 @@
-//===- LowerTileRows.cpp - copies of rows by many threads ------------------===//
+//===- LowerTileRows.cpp - copies of rows by many threads -----------------===//
 //
 // Eight threads copy the 128 bytes of a row of a panel, the next eight the next
 // row, and so on: places in shared memory differ from pass to pass by a constant,

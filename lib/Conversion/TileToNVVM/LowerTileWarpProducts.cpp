@@ -1,4 +1,4 @@
-//===- LowerTileWarpProducts.cpp - products of a warpgroup, warp by warp ---===//
+//===- LowerTileWarpProducts.cpp - products of a warpgroup, warp by warp --===//
 //
 // Where no product runs while its warps go on, each of the four warps multiplies
 // its own rows: operands come from shared memory by ldmatrix, four 8 x 8 matrices

@@ -1,4 +1,4 @@
-//===- LowerTiles.cpp - the tile dialect to instructions -------------------===//
+//===- LowerTiles.cpp - the tile dialect to instructions ------------------===//
 #include "TileLowering.h"
 
 #include "redfuse/Analysis/FusionCost.h"

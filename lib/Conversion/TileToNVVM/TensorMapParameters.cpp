@@ -1,4 +1,4 @@
-//===- TensorMapParameters.cpp - tensor maps as memory of the launch -------===//
+//===- TensorMapParameters.cpp - tensor maps as memory of the launch ------===//
 #include "redfuse/Conversion/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

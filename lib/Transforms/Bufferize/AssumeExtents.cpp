@@ -1,4 +1,4 @@
-//===- AssumeExtents.cpp - casts to extents that were checked --------------===//
+//===- AssumeExtents.cpp - casts to extents that were checked -------------===//
 //
 // A cast of memref<?xf32> to memref<3xf32> stands behind an assertion. When the
 // buffer turns out to have four elements, the assertion always fails, and upstream

@@ -1,4 +1,4 @@
-//===- Bufferize.cpp - redfuse-bufferize: from tensors to buffers ----------===//
+//===- Bufferize.cpp - redfuse-bufferize: from tensors to buffers ---------===//
 #include "redfuse/Transforms/Bufferize/Bufferize.h"
 
 #include "mlir/Conversion/Passes.h"

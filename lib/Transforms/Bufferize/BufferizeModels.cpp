@@ -1,4 +1,4 @@
-//===- BufferizeModels.cpp - how redfuse.launch bufferizes -----------------===//
+//===- BufferizeModels.cpp - how redfuse.launch bufferizes ----------------===//
 #include "redfuse/Transforms/Bufferize/Bufferize.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"

@@ -1,4 +1,4 @@
-//===- CutCarried.cpp - redfuse-cut-carried: long chains of loops ----------===//
+//===- CutCarried.cpp - redfuse-cut-carried: long chains of loops ---------===//
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
 

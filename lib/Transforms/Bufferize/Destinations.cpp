@@ -1,4 +1,4 @@
-//===- Destinations.cpp - redfuse-destinations: results as arguments -------===//
+//===- Destinations.cpp - redfuse-destinations: results as arguments ------===//
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Dialect/Redfuse/Utils/Extents.h"

@@ -1,4 +1,4 @@
-//===- FullRankSlices.cpp - slices with steps keep their dims --------------===//
+//===- FullRankSlices.cpp - slices with steps keep their dims -------------===//
 //
 // Which dims a view of a buffer has dropped, upstream tells by the strides of the
 // buffer and of the view (SubViewOp::getDroppedDims). Steps make other strides, and

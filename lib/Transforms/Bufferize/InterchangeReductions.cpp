@@ -1,4 +1,4 @@
-//===- InterchangeReductions.cpp - contractions walk along rows ------------===//
+//===- InterchangeReductions.cpp - contractions walk along rows -----------===//
 //
 // Upstream's loops follow the order of an op's dims, which for a matmul ends with the
 // reduction: strides through one operand, and a serial sum. With the result's last

@@ -1,4 +1,4 @@
-//===- LowerDeallocs.cpp - buffers that several values may own -------------===//
+//===- LowerDeallocs.cpp - buffers that several values may own ------------===//
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,4 @@
-//===- AccessChecks.h - what must hold before memory is touched -*- C++ -*-===//
+//===- AccessChecks.h - what holds before memory is touched -----*- C++ -*-===//
 #ifndef REDFUSE_LIB_TRANSFORMS_ACCESSCHECKS_H
 #define REDFUSE_LIB_TRANSFORMS_ACCESSCHECKS_H
 

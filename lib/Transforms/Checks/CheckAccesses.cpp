@@ -1,4 +1,4 @@
-//===- CheckAccesses.cpp - redfuse-check-accesses --------------------------===//
+//===- CheckAccesses.cpp - redfuse-check-accesses -------------------------===//
 //
 // What an operation on tensors leaves undefined (an index outside, extents that
 // disagree, a slice that does not fit) would be an access to foreign memory once

@@ -1,4 +1,4 @@
-//===- LiftAssertions.cpp - checks as soon as they can be made -------------===//
+//===- LiftAssertions.cpp - checks as soon as they can be made ------------===//
 //
 // What an assertion says holds behind it. Upstream's patterns use that in front of it
 // as well: a tensor of unknown extent that is later taken for one of three elements

@@ -1,4 +1,4 @@
-//===- WindowPoints.h - where affine expressions have their ends -*- C++ -*-===//
+//===- WindowPoints.h - where affine expressions end ------------*- C++ -*-===//
 #ifndef REDFUSE_LIB_TRANSFORMS_WINDOWPOINTS_H
 #define REDFUSE_LIB_TRANSFORMS_WINDOWPOINTS_H
 

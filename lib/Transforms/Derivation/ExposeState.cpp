@@ -1,4 +1,4 @@
-//===- ExposeState.cpp - a program as init, update, merge and finalize -----===//
+//===- ExposeState.cpp - a program as init, update, merge and finalize ----===//
 //
 // Of `@f(unstreamed and streamed arguments) -> results` it makes
 //

@@ -1,4 +1,4 @@
-//===- ProgramSlices.cpp - parts of a program for functions of a state -----===//
+//===- ProgramSlices.cpp - parts of a program for functions of a state ----===//
 //
 // What some values need of a program is cloned into another function, where the
 // streamed dim is as long as a chunk. Sizes along it are the chunk's, or what is

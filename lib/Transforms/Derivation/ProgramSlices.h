@@ -1,4 +1,4 @@
-//===- ProgramSlices.h - parts of a program for functions of a state -*- C++ -*-===//
+//===- ProgramSlices.h - parts of a program for states ----------*- C++ -*-===//
 #ifndef REDFUSE_LIB_TRANSFORMS_PROGRAMSLICES_H
 #define REDFUSE_LIB_TRANSFORMS_PROGRAMSLICES_H
 

@@ -1,4 +1,4 @@
-//===- AttachTarget.cpp - redfuse-attach-target: which GPU to compile for --===//
+//===- AttachTarget.cpp - which GPU to compile for ------------------------===//
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Transforms/Passes.h"
 

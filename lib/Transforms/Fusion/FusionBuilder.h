@@ -1,4 +1,4 @@
-//===- FusionBuilder.h - makes one cascade of several ------------*- C++ -*-===//
+//===- FusionBuilder.h - makes one cascade of several -----------*- C++ -*-===//
 #ifndef REDFUSE_LIB_TRANSFORMS_FUSIONBUILDER_H
 #define REDFUSE_LIB_TRANSFORMS_FUSIONBUILDER_H
 

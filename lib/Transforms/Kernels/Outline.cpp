@@ -1,4 +1,4 @@
-//===- Outline.cpp - redfuse-outline: fusion groups become kernels ---------===//
+//===- Outline.cpp - redfuse-outline: fusion groups become kernels --------===//
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 #include "redfuse/Transforms/Passes.h"

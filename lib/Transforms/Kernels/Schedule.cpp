@@ -1,4 +1,4 @@
-//===- Schedule.cpp - redfuse-schedule: choose how cascades are walked -----===//
+//===- Schedule.cpp - redfuse-schedule: choose how cascades are walked ----===//
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Transforms/Passes.h"

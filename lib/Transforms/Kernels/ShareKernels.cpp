@@ -1,4 +1,4 @@
-//===- ShareKernels.cpp - redfuse-share-kernels: equal kernels are one -----===//
+//===- ShareKernels.cpp - redfuse-share-kernels: equal kernels are one ----===//
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 #include "redfuse/Transforms/Passes.h"
 

@@ -1,4 +1,4 @@
-//===- Split.cpp - redfuse-split: one fold over several blocks -------------===//
+//===- Split.cpp - redfuse-split: one fold over several blocks ------------===//
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"

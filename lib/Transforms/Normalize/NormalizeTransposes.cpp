@@ -1,4 +1,4 @@
-//===- NormalizeTransposes.cpp - redfuse-normalize-transposes --------------===//
+//===- NormalizeTransposes.cpp - redfuse-normalize-transposes -------------===//
 #include "NormalizeCommon.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"

@@ -1,4 +1,4 @@
-//===- PatternSets.cpp - the sets that users can pick by name --------------===//
+//===- PatternSets.cpp - the sets that users can pick by name -------------===//
 #include "redfuse/Transforms/Normalize/Normalize.h"
 #include "redfuse/Transforms/Normalize/PatternRegistry.h"
 

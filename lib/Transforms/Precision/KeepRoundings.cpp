@@ -1,4 +1,4 @@
-//===- KeepRoundings.cpp - redfuse-keep-roundings --------------------------===//
+//===- KeepRoundings.cpp - redfuse-keep-roundings -------------------------===//
 //
 // A rounding between two operations that meet in one kernel may be left out: what
 // comes of it is closer to the exact result. Not so where something discrete is

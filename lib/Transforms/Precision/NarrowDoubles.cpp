@@ -1,4 +1,4 @@
-//===- NarrowDoubles.cpp - redfuse-narrow-doubles --------------------------===//
+//===- NarrowDoubles.cpp - redfuse-narrow-doubles -------------------------===//
 //
 // Libraries take variances in f64 whatever the tensors hold. Between tensors of
 // 16-bit floats that buys no digit, and takes conversions and arithmetic of which

@@ -1,4 +1,4 @@
-//===- WidenAccumulators.cpp - redfuse-widen-accumulators ------------------===//
+//===- WidenAccumulators.cpp - redfuse-widen-accumulators -----------------===//
 //
 // A sum in a 16-bit float stagnates after some hundred terms. The result of the
 // source is not worth keeping there: accumulate in f32 and round once.

@@ -1,4 +1,4 @@
-//===- WidenIntegers.cpp - redfuse-widen-integers --------------------------===//
+//===- WidenIntegers.cpp - redfuse-widen-integers -------------------------===//
 //
 // Integers of 2, 4 or 24 bits have no place in memory and no instruction of their
 // own. Each becomes the next wider integer that has: its bits, with zeros above

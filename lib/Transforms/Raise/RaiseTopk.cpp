@@ -1,4 +1,4 @@
-//===- RaiseTopk.cpp - tm_tensor.topk becomes redfuse.cascade --------------===//
+//===- RaiseTopk.cpp - tm_tensor.topk becomes redfuse.cascade -------------===//
 #include "RaiseTopk.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,4 @@
-//===- RaiseTopk.h - tm_tensor.topk becomes redfuse.cascade ------*- C++ -*-===//
+//===- RaiseTopk.h - tm_tensor.topk becomes redfuse.cascade -----*- C++ -*-===//
 #ifndef REDFUSE_LIB_TRANSFORMS_RAISETOPK_H
 #define REDFUSE_LIB_TRANSFORMS_RAISETOPK_H
 

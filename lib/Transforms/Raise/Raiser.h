@@ -1,4 +1,4 @@
-//===- Raiser.h - one linalg.generic to a cascade ----------------*- C++
+//===- Raiser.h - one linalg.generic to a cascade ---------------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_LIB_TRANSFORMS_RAISER_H
 #define REDFUSE_LIB_TRANSFORMS_RAISER_H

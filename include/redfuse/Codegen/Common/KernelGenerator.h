@@ -1,4 +1,4 @@
-//===- KernelGenerator.h - what all targets' kernels share ----------*- C++ -*-===//
+//===- KernelGenerator.h - what all targets' kernels share ------*- C++ -*-===//
 //
 // The iteration space of a kernel, the tile programs of its ops, and the order in
 // which a block runs them. How the nests of a tile program run, and where tiles

@@ -1,4 +1,4 @@
-//===- TileEmitter.h - values of a tile program --------------------*- C++ -*-===//
+//===- TileEmitter.h - values of a tile program -----------------*- C++ -*-===//
 #ifndef REDFUSE_CODEGEN_COMMON_TILEEMITTER_H
 #define REDFUSE_CODEGEN_COMMON_TILEEMITTER_H
 

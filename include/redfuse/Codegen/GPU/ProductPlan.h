@@ -1,4 +1,4 @@
-//===- ProductPlan.h - tiles of kernels with matrix instructions *- C++ -*-===//
+//===- ProductPlan.h - tiles for matrix instructions ------------*- C++ -*-===//
 #ifndef REDFUSE_CODEGEN_GPU_PRODUCTPLAN_H
 #define REDFUSE_CODEGEN_GPU_PRODUCTPLAN_H
 

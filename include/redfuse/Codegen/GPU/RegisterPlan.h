@@ -1,4 +1,4 @@
-//===- RegisterPlan.h - plans of kernels in registers ---------*- C++ -*-===//
+//===- RegisterPlan.h - plans of kernels in registers -----------*- C++ -*-===//
 #ifndef REDFUSE_CODEGEN_GPU_REGISTERPLAN_H
 #define REDFUSE_CODEGEN_GPU_REGISTERPLAN_H
 

@@ -1,4 +1,4 @@
-//===- LowerToNVVM.h - from gpu.func to the NVVM dialect ---------*- C++ -*-===//
+//===- LowerToNVVM.h - from gpu.func to the NVVM dialect --------*- C++ -*-===//
 #ifndef REDFUSE_CONVERSION_GPUTONVVM_LOWERTONVVM_H
 #define REDFUSE_CONVERSION_GPUTONVVM_LOWERTONVVM_H
 

@@ -1,4 +1,4 @@
-//===- LowerToROCDL.h - from gpu.func to the ROCDL dialect -------*- C++ -*-===//
+//===- LowerToROCDL.h - from gpu.func to the ROCDL dialect ------*- C++ -*-===//
 #ifndef REDFUSE_CONVERSION_GPUTOROCDL_LOWERTOROCDL_H
 #define REDFUSE_CONVERSION_GPUTOROCDL_LOWERTOROCDL_H
 

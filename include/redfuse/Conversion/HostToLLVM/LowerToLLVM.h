@@ -1,4 +1,4 @@
-//===- LowerToLLVM.h - from memrefs to the LLVM dialect ----------*- C++
+//===- LowerToLLVM.h - from memrefs to the LLVM dialect ---------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_CONVERSION_HOSTTOLLVM_LOWERTOLLVM_H
 #define REDFUSE_CONVERSION_HOSTTOLLVM_LOWERTOLLVM_H

@@ -1,4 +1,4 @@
-//===- ExpandSmallFloats.h - floats of 8 bits as integers --------*- C++ -*-===//
+//===- ExpandSmallFloats.h - floats of 8 bits as integers -------*- C++ -*-===//
 #ifndef REDFUSE_CONVERSION_MATHEXPANSION_EXPANDSMALLFLOATS_H
 #define REDFUSE_CONVERSION_MATHEXPANSION_EXPANDSMALLFLOATS_H
 

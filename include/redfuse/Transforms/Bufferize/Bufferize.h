@@ -1,4 +1,4 @@
-//===- Bufferize.h - from tensors to buffers ---------------------*- C++ -*-===//
+//===- Bufferize.h - from tensors to buffers --------------------*- C++ -*-===//
 #ifndef REDFUSE_TRANSFORMS_BUFFERIZE_BUFFERIZE_H
 #define REDFUSE_TRANSFORMS_BUFFERIZE_BUFFERIZE_H
 

@@ -1,4 +1,4 @@
-//===- Passes.td - from tensors to buffers ------------------*- tablegen -*-===//
+//===- Passes.td - from tensors to buffers -----------------*- tablegen -*-===//
 #ifndef REDFUSE_TRANSFORMS_BUFFERIZE_PASSES_TD
 #define REDFUSE_TRANSFORMS_BUFFERIZE_PASSES_TD
 

@@ -1,4 +1,4 @@
-//===- Passes.td - the passes of layer 1 ----------*- tablegen -*-===//
+//===- Passes.td - the passes of layer 1 -------------------*- tablegen -*-===//
 #ifndef REDFUSE_TRANSFORMS_NORMALIZE_PASSES_TD
 #define REDFUSE_TRANSFORMS_NORMALIZE_PASSES_TD
 

@@ -1,4 +1,4 @@
-//===- PatternRegistry.h - named sets of rewrite patterns --------*- C++
+//===- PatternRegistry.h - named sets of rewrite patterns -------*- C++ -*-===//
 //-*-===//
 //
 // Rewrites that users can pick by name (`redfuse.rewrite(module,

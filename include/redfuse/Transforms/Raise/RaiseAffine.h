@@ -1,4 +1,4 @@
-//===- RaiseAffine.h - bodies affine in an accumulator -----------*- C++
+//===- RaiseAffine.h - bodies affine in an accumulator ----------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_TRANSFORMS_RAISE_RAISEAFFINE_H
 #define REDFUSE_TRANSFORMS_RAISE_RAISEAFFINE_H

@@ -1,4 +1,4 @@
-//===- BlockCounters.cpp - which block is the last of a tile ---------------===//
+//===- BlockCounters.cpp - which block is the last of a tile --------------===//
 #include "redfuse/Codegen/GPU/Common/BlockCounters.h"
 
 #include "redfuse/Codegen/GPU/Common/InlinePtx.h"

@@ -1,4 +1,4 @@
-//===- Cluster.cpp - blocks that run together ------------------------------===//
+//===- Cluster.cpp - blocks that run together -----------------------------===//
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
 
 #include "redfuse/Dialect/Tile/IR/Tile.h"

@@ -1,4 +1,4 @@
-//===- CommonPivot.cpp - merges of many states at once ---------------------===//
+//===- CommonPivot.cpp - merges of many states at once --------------------===//
 #include "redfuse/Codegen/GPU/Common/CommonPivot.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

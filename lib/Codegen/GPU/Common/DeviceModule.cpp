@@ -1,4 +1,4 @@
-//===- DeviceModule.cpp - where a program's kernels are --------------------===//
+//===- DeviceModule.cpp - where a program's kernels are -------------------===//
 #include "redfuse/Codegen/GPU/Common/DeviceModule.h"
 
 using namespace mlir;

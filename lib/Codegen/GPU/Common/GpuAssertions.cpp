@@ -1,4 +1,4 @@
-//===- GpuAssertions.cpp - assertions of kernels, told after the fact ------===//
+//===- GpuAssertions.cpp - assertions of kernels, told after the fact -----===//
 //
 // A thread that stopped its program would take the GPU's context with it. So a
 // kernel goes on (reads stay inside their tensors), and a thread whose assertion

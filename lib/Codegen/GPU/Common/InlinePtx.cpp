@@ -1,4 +1,4 @@
-//===- InlinePtx.cpp - instructions as text --------------------------------===//
+//===- InlinePtx.cpp - instructions as text -------------------------------===//
 #include "redfuse/Codegen/GPU/Common/InlinePtx.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,4 +1,4 @@
-//===- Ptx.cpp - builders for kernels on matrix units ----------------------===//
+//===- Ptx.cpp - builders for kernels on matrix units ---------------------===//
 #include "redfuse/Codegen/GPU/Common/Ptx.h"
 
 #include "redfuse/Codegen/GPU/Common/InlinePtx.h"

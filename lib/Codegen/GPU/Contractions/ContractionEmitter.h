@@ -1,4 +1,4 @@
-//===- ContractionEmitter.h - a block's tile of a sum of products *- C++ -*-===//
+//===- ContractionEmitter.h - a block's tile of a sum -----------*- C++ -*-===//
 //
 // The mainloop. Two stages in shared memory hold a part of the sum each: while the warps
 // multiply one, their threads load what comes next into registers, compute the operands of it, and

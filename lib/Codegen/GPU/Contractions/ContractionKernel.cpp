@@ -1,4 +1,4 @@
-//===- ContractionKernel.cpp - the kernel of a sum of products -------------===//
+//===- ContractionKernel.cpp - the kernel of a sum of products ------------===//
 #include "redfuse/Codegen/GPU/Contractions/ContractionKernel.h"
 #include "ContractionEmitter.h"
 

@@ -1,4 +1,4 @@
-//===- ContractionMainloop.cpp - products of what is in shared memory ------===//
+//===- ContractionMainloop.cpp - products of what is in shared memory -----===//
 #include "ContractionEmitter.h"
 
 #include "redfuse/Codegen/GPU/Common/BlockCounters.h"

@@ -1,4 +1,4 @@
-//===- ContractionOperands.cpp - operands on their way to shared memory ----===//
+//===- ContractionOperands.cpp - operands on their way to shared memory ---===//
 //
 // The threads of a block share what a stage has of an operand in units of 16 bytes of a
 // row, or of some neighbouring rows. Where elements are adjacent along the sum a thread

@@ -1,4 +1,4 @@
-//===- ContractionPlan.cpp - how a sum of products is cut into tiles -------===//
+//===- ContractionPlan.cpp - how a sum of products is cut into tiles ------===//
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 

@@ -1,4 +1,4 @@
-//===- ClusterExchange.cpp - states that blocks of a cluster send each other ===//
+//===- ClusterExchange.cpp - states sent within a cluster -----------------===//
 #include "ClusterExchange.h"
 
 #include "redfuse/Codegen/GPU/Common/Cluster.h"

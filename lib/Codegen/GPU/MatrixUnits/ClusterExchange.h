@@ -1,4 +1,4 @@
-//===- ClusterExchange.h - states that blocks of a cluster send each other *- C++ -*-===//
+//===- ClusterExchange.h - states sent within a cluster ---------*- C++ -*-===//
 //
 // Each block sends its states into memory that has no other use, or none any more, after
 // all blocks have said so and set up the barrier that counts the bytes; a block ends after

@@ -1,4 +1,4 @@
-//===- FragmentMemory.cpp - fragments in global memory ---------------------===//
+//===- FragmentMemory.cpp - fragments in global memory --------------------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Fragments.h"
 
 #include "mlir/Dialect/Affine/Utils.h"

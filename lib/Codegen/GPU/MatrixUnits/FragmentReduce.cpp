@@ -1,4 +1,4 @@
-//===- FragmentReduce.cpp - reductions and operands of fragments -----------===//
+//===- FragmentReduce.cpp - reductions and operands of fragments ----------===//
 //
 // A reduction over columns combines what a thread has, then, by shuffles, what
 // the threads of a row have: all of them get the result.

@@ -1,4 +1,4 @@
-//===- FragmentTopk.cpp - the largest elements of rows ---------------------===//
+//===- FragmentTopk.cpp - the largest elements of rows --------------------===//
 //
 // Rank after rank, the threads of a row agree on the best of what is left. Values
 // are compared as integers of the same order: a NaN, as the largest, is the highest

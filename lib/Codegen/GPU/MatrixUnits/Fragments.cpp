@@ -1,4 +1,4 @@
-//===- Fragments.cpp - values of a body as matrix fragments ----------------===//
+//===- Fragments.cpp - values of a body as matrix fragments ---------------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Fragments.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
 

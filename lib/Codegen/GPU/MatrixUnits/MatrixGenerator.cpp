@@ -1,4 +1,4 @@
-//===- MatrixGenerator.cpp - a kernel's function, its roles and its launch -===//
+//===- MatrixGenerator.cpp - the function, roles and launch ---------------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/MatrixGenerator.h"
 
 #include "CascadeMainloop.h"

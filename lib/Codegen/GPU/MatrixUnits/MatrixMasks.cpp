@@ -1,4 +1,4 @@
-//===- MatrixMasks.cpp - what a predicate leaves of the streamed dim -------===//
+//===- MatrixMasks.cpp - what a predicate leaves of the streamed dim ------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/MatrixMasks.h"
 
 #include "mlir/IR/Matchers.h"

@@ -1,4 +1,4 @@
-//===- MmaSyncStep.cpp - a step with mma.sync: warps copy, too ----------------------===//
+//===- MmaSyncStep.cpp - a step with mma.sync: warps copy, too ------------===//
 #include "MmaSyncStep.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-//===- MmaSyncStep.h - a step with mma.sync: warps copy, too --------------*- C++ -*-===//
+//===- MmaSyncStep.h - a step with mma.sync: warps copy, too ----*- C++ -*-===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_MMASYNCSTEP_H
 #define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_MMASYNCSTEP_H
 

@@ -1,4 +1,4 @@
-//===- SplitMerge.cpp - blocks with a split of the streamed dim each --===//
+//===- SplitMerge.cpp - blocks with a split of the streamed dim each ------===//
 #include "SplitMerge.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-//===- SplitMerge.h - blocks with a split of the streamed dim each *- C++ -*-===//
+//===- SplitMerge.h - blocks that have a split each -------------*- C++ -*-===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_SPLITMERGE_H
 #define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_SPLITMERGE_H
 

@@ -1,4 +1,4 @@
-//===- StateMerge.cpp - states of several splits become one -------------===//
+//===- StateMerge.cpp - states of several splits become one ---------------===//
 #include "StateMerge.h"
 
 #include "redfuse/Codegen/GPU/Common/CommonPivot.h"

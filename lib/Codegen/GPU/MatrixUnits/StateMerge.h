@@ -1,4 +1,4 @@
-//===- StateMerge.h - states of several splits become one -----*- C++ -*-===//
+//===- StateMerge.h - states of several splits become one -------*- C++ -*-===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_STATEMERGE_H
 #define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_STATEMERGE_H
 

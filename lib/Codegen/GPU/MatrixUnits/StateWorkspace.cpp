@@ -1,4 +1,4 @@
-//===- StateWorkspace.cpp - states of splits in global memory -----------===//
+//===- StateWorkspace.cpp - states of splits in global memory -------------===//
 #include "StateWorkspace.h"
 
 #include "redfuse/Codegen/GPU/Common/BlockCounters.h"

@@ -1,4 +1,4 @@
-//===- StateWorkspace.h - states of splits in global memory ---*- C++ -*-===//
+//===- StateWorkspace.h - states of splits in global memory -----*- C++ -*-===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_STATEWORKSPACE_H
 #define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_STATEWORKSPACE_H
 

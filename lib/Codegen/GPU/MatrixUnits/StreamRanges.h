@@ -1,4 +1,4 @@
-//===- StreamRanges.h - which tiles of the streamed dim are walked *- C++ -*-===//
+//===- StreamRanges.h - which tiles of the stream count ---------*- C++ -*-===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_STREAMRANGES_H
 #define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_STREAMRANGES_H
 

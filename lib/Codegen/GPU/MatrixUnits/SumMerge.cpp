@@ -1,4 +1,4 @@
-//===- SumMerge.cpp - partial sums of the blocks of a cluster -----------===//
+//===- SumMerge.cpp - partial sums of the blocks of a cluster -------------===//
 #include "SumMerge.h"
 
 using namespace mlir;

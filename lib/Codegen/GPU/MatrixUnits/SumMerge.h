@@ -1,4 +1,4 @@
-//===- SumMerge.h - partial sums of the blocks of a cluster ---*- C++ -*-===//
+//===- SumMerge.h - partial sums of the blocks of a cluster -----*- C++ -*-===//
 //
 // Partial sums take the ring's memory after every consumer warp of the block is done
 // with it, are read after all blocks of the cluster have stored theirs, and no block

@@ -1,4 +1,4 @@
-//===- TileScheduler.h - which tiles a block takes, one after another *- C++ -*-===//
+//===- TileScheduler.h - which tiles a block takes --------------*- C++ -*-===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_TILESCHEDULER_H
 #define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_TILESCHEDULER_H
 

@@ -1,4 +1,4 @@
-//===- WgmmaStep.cpp - a step with wgmma ---------------------------===//
+//===- WgmmaStep.cpp - a step with wgmma ----------------------------------===//
 #include "WgmmaStep.h"
 
 using namespace mlir;

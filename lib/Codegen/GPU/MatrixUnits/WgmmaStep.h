@@ -1,4 +1,4 @@
-//===- WgmmaStep.h - a step with wgmma -------------------*- C++ -*-===//
+//===- WgmmaStep.h - a step with wgmma --------------------------*- C++ -*-===//
 //
 // What a step does besides its products should be little: while a warpgroup is
 // at it, its products wait. So a sum of rows stays what each thread has summed

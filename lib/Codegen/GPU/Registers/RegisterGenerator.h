@@ -1,4 +1,4 @@
-//===- RegisterGenerator.h - from a kernel to registers -------------*- C++ -*-===//
+//===- RegisterGenerator.h - from a kernel to registers ---------*- C++ -*-===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERGENERATOR_H
 #define REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERGENERATOR_H
 

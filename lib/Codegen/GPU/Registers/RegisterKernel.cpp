@@ -1,4 +1,4 @@
-//===- RegisterKernel.cpp - kernels whose tiles are registers --------------===//
+//===- RegisterKernel.cpp - kernels whose tiles are registers -------------===//
 //
 // A block runs the programs of a kernel one after another, as for any target,
 // but the tiles are registers (RegisterEmitter), so that a streamed dim is walked

@@ -1,4 +1,4 @@
-//===- RegisterLayout.cpp - which thread holds what ------------------------===//
+//===- RegisterLayout.cpp - which thread holds what -----------------------===//
 #include "RegisterPlanner.h"
 
 #include "llvm/Support/MathExtras.h"

@@ -1,4 +1,4 @@
-//===- RegisterPlanner.h - chooses layouts of registers -------------*- C++ -*-===//
+//===- RegisterPlanner.h - chooses layouts of registers ---------*- C++ -*-===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERPLANNER_H
 #define REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERPLANNER_H
 

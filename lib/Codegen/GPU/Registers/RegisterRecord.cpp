@@ -1,4 +1,4 @@
-//===- RegisterRecord.cpp - layouts as attributes --------------------------===//
+//===- RegisterRecord.cpp - layouts as attributes -------------------------===//
 #include "RegisterPlanner.h"
 
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,4 @@
-//===- RegisterRounds.cpp - blocks that stay and walk tiles ----------------===//
+//===- RegisterRounds.cpp - blocks that stay and walk tiles ---------------===//
 #include "RegisterGenerator.h"
 
 #include "redfuse/Codegen/GPU/Common/Cluster.h"

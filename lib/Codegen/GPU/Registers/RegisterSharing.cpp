@@ -1,4 +1,4 @@
-//===- RegisterSharing.cpp - what blocks share, and how many run -----------===//
+//===- RegisterSharing.cpp - what blocks share, and how many run ----------===//
 #include "RegisterPlanner.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-//===- ThreadPositions.h - which positions of a tile a thread has *- C++ -*-===//
+//===- ThreadPositions.h - the positions that a thread has ------*- C++ -*-===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_REGISTERS_THREADPOSITIONS_H
 #define REDFUSE_LIB_CODEGEN_GPU_REGISTERS_THREADPOSITIONS_H
 

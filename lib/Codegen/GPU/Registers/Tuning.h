@@ -1,4 +1,4 @@
-//===- Tuning.h - tuned numbers of kernels in registers ----------*- C++ -*-===//
+//===- Tuning.h - tuned numbers of kernels in registers ---------*- C++ -*-===//
 //
 // What RegisterPlanner chooses by, and limits of the code that is made. Each with
 // its unit and its meaning. docs/design/gpu-registers.md says what was measured,

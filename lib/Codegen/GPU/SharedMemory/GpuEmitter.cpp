@@ -1,4 +1,4 @@
-//===- GpuEmitter.cpp - points of a tile program over threads --------------===//
+//===- GpuEmitter.cpp - points of a tile program over threads -------------===//
 #include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 

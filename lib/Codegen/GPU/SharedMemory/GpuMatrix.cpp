@@ -1,4 +1,4 @@
-//===- GpuMatrix.cpp - contractions by matrix instructions -----------------===//
+//===- GpuMatrix.cpp - contractions by matrix instructions ----------------===//
 //
 // The result of a contraction is cut into tiles of some instructions' rows and
 // columns, which are dealt out to the warps. A warp walks the sum and adds products

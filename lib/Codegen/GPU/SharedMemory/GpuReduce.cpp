@@ -1,4 +1,4 @@
-//===- GpuReduce.cpp - reductions by teams of threads ----------------------===//
+//===- GpuReduce.cpp - reductions by teams of threads ---------------------===//
 #include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

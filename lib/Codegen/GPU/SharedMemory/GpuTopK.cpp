@@ -1,4 +1,4 @@
-//===- GpuTopK.cpp - the largest elements of a row by a warp ---------------===//
+//===- GpuTopK.cpp - the largest elements of a row by a warp --------------===//
 //
 // A warp has a row: a lane of n holds every n-th candidate in registers. For each
 // rank the lanes agree by shuffles on the best of what is left; its owner lets go

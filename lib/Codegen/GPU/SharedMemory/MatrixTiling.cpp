@@ -1,4 +1,4 @@
-//===- MatrixTiling.cpp - how matrix instructions share a contraction ------===//
+//===- MatrixTiling.cpp - how matrix instructions share a contraction -----===//
 #include "redfuse/Codegen/GPU/SharedMemory/MatrixTiling.h"
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 

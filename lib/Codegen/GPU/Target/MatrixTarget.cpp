@@ -1,4 +1,4 @@
-//===- MatrixTarget.cpp - what matrix units are like -----------------------===//
+//===- MatrixTarget.cpp - what matrix units are like ----------------------===//
 #include "redfuse/Codegen/GPU/Target/MatrixTarget.h"
 
 using namespace redfuse;

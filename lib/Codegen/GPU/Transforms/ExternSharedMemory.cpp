@@ -1,4 +1,4 @@
-//===- ExternSharedMemory.cpp - shared memory that the launch sizes --------===//
+//===- ExternSharedMemory.cpp - shared memory that the launch sizes -------===//
 #include "redfuse/Codegen/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

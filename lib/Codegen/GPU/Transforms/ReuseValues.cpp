@@ -1,4 +1,4 @@
-//===- ReuseValues.cpp - keep in registers what a thread has already -------===//
+//===- ReuseValues.cpp - keep in registers what a thread has already ------===//
 //
 // A GPU thread that walks the same points in several groups loads the same
 // elements again, and reads back from tiles what it wrote itself. Where that

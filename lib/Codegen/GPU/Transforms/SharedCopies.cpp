@@ -1,4 +1,4 @@
-//===- SharedCopies.cpp - work on values of which lanes have copies --------===//
+//===- SharedCopies.cpp - work on values of which lanes have copies -------===//
 //
 // Lanes that have combined what each has by shuffles all have the result, and
 // compute the same of it. Where a function takes many instructions (a hyperbolic

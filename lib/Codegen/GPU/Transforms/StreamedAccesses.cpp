@@ -1,4 +1,4 @@
-//===- StreamedAccesses.cpp - accesses that leave no trace in the L1 -------===//
+//===- StreamedAccesses.cpp - accesses that leave no trace in the L1 ------===//
 #include "redfuse/Codegen/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

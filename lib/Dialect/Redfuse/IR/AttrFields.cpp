@@ -1,4 +1,4 @@
-//===- AttrFields.cpp - fields of attributes by name -----------------------===//
+//===- AttrFields.cpp - fields of attributes by name ----------------------===//
 #include "redfuse/Dialect/Redfuse/IR/AttrFields.h"
 
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"

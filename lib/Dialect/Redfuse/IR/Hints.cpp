@@ -1,4 +1,4 @@
-//===- Hints.cpp - what is asked of generators ------------------------------===//
+//===- Hints.cpp - what is asked of generators ----------------------------===//
 #include "Hints.h"
 
 #include "redfuse/Dialect/Redfuse/IR/AttrFields.h"

@@ -1,4 +1,4 @@
-//===- Hints.h - hints as a part of other attributes -------------*- C++ -*-===//
+//===- Hints.h - hints as a part of other attributes ------------*- C++ -*-===//
 #ifndef REDFUSE_LIB_DIALECT_REDFUSE_IR_HINTS_H
 #define REDFUSE_LIB_DIALECT_REDFUSE_IR_HINTS_H
 

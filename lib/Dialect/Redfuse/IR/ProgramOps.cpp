@@ -1,4 +1,4 @@
-//===- ProgramOps.cpp - what all ops with a body in index notation share
+//===- ProgramOps.cpp - what all ops with a body in index notation share --===//
 //---===//
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/IR/LinearExpr.h"

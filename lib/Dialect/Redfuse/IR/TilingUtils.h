@@ -1,4 +1,4 @@
-//===- TilingUtils.h - what full and partial tiling share --------*- C++
+//===- TilingUtils.h - what full and partial tiling share -------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_LIB_DIALECT_TILINGUTILS_H
 #define REDFUSE_LIB_DIALECT_TILINGUTILS_H

@@ -1,4 +1,4 @@
-//===- Tile.cpp - the tile dialect and its types ---------------------------===//
+//===- Tile.cpp - the tile dialect and its types --------------------------===//
 #include "redfuse/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/IR/Builders.h"

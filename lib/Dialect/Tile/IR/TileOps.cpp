@@ -1,4 +1,4 @@
-//===- TileOps.cpp - what ops of the tile dialect require ------------------===//
+//===- TileOps.cpp - what ops of the tile dialect require -----------------===//
 #include "redfuse/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/IR/Builders.h"

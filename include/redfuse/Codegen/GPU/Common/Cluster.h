@@ -1,4 +1,4 @@
-//===- Cluster.h - blocks that run together ------------------------*- C++ -*-===//
+//===- Cluster.h - blocks that run together ---------------------*- C++ -*-===//
 //
 // Blocks of a cluster (sm_90 and later) can write to each other's shared memory;
 // addresses are 32-bit addresses of it. What orders memory is not moved over.

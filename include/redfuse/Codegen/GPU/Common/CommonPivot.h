@@ -1,4 +1,4 @@
-//===- CommonPivot.h - merges of many states at once ---------------*- C++ -*-===//
+//===- CommonPivot.h - merges of many states at once ------------*- C++ -*-===//
 #ifndef REDFUSE_CODEGEN_GPU_COMMON_COMMONPIVOT_H
 #define REDFUSE_CODEGEN_GPU_COMMON_COMMONPIVOT_H
 

@@ -1,4 +1,4 @@
-//===- ContractionKernel.h - sums of products by warps -----------*- C++ -*-===//
+//===- ContractionKernel.h - sums of products by warps ----------*- C++ -*-===//
 #ifndef REDFUSE_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONKERNEL_H
 #define REDFUSE_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONKERNEL_H
 

@@ -1,4 +1,4 @@
-//===- ContractionPlan.h - a sum of products in tiles ------------*- C++ -*-===//
+//===- ContractionPlan.h - a sum of products in tiles -----------*- C++ -*-===//
 //
 // A kernel that is one sum of products and what is computed of it element by element
 // is generated with tiles of both operands in shared memory. The plan says how large the

@@ -1,4 +1,4 @@
-//===- Tuning.h - tuned numbers of contractions ------------------*- C++ -*-===//
+//===- Tuning.h - tuned numbers of contractions -----------------*- C++ -*-===//
 //
 // What kernels that are one sum of products are cut into tiles by. Each with its unit
 // and its meaning; docs/design/gpu-contractions.md says how the kernels work.

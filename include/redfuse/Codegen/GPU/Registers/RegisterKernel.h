@@ -1,4 +1,4 @@
-//===- RegisterKernel.h - kernels whose tiles are registers --------*- C++ -*-===//
+//===- RegisterKernel.h - kernels whose tiles are registers -----*- C++ -*-===//
 #ifndef REDFUSE_CODEGEN_GPU_REGISTERS_REGISTERKERNEL_H
 #define REDFUSE_CODEGEN_GPU_REGISTERS_REGISTERKERNEL_H
 

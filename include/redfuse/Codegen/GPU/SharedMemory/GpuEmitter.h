@@ -1,4 +1,4 @@
-//===- GpuEmitter.h - tile programs as code of one GPU thread ------*- C++ -*-===//
+//===- GpuEmitter.h - tile programs as code of one GPU thread ---*- C++ -*-===//
 #ifndef REDFUSE_CODEGEN_GPU_SHAREDMEMORY_GPUEMITTER_H
 #define REDFUSE_CODEGEN_GPU_SHAREDMEMORY_GPUEMITTER_H
 

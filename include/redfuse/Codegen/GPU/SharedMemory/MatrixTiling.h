@@ -1,4 +1,4 @@
-//===- MatrixTiling.h - how matrix instructions share a contraction -*- C++ -*-===//
+//===- MatrixTiling.h - matrix instructions of a product --------*- C++ -*-===//
 #ifndef REDFUSE_CODEGEN_GPU_SHAREDMEMORY_MATRIXTILING_H
 #define REDFUSE_CODEGEN_GPU_SHAREDMEMORY_MATRIXTILING_H
 

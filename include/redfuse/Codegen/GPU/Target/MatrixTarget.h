@@ -1,4 +1,4 @@
-//===- MatrixTarget.h - what matrix units are like ---------------*- C++ -*-===//
+//===- MatrixTarget.h - what matrix units are like --------------*- C++ -*-===//
 //
 // As far as the form of a kernel depends on it. What the fragments of products are
 // does not: they are the same for all targets here.

@@ -1,4 +1,4 @@
-//===- SharedCopies.h - work on values of which lanes have copies --*- C++ -*-===//
+//===- SharedCopies.h - work on values that lanes share ---------*- C++ -*-===//
 #ifndef REDFUSE_CODEGEN_GPU_TRANSFORMS_SHAREDCOPIES_H
 #define REDFUSE_CODEGEN_GPU_TRANSFORMS_SHAREDCOPIES_H
 

@@ -1,4 +1,4 @@
-//===- AttrFields.h - fields of attributes by name ---------------*- C++ -*-===//
+//===- AttrFields.h - fields of attributes by name --------------*- C++ -*-===//
 //
 // The attributes of the dialect for those who have no C++ classes of them: every
 // parameter is a field, named as it is printed (`row_dim`). Enums are text, lists

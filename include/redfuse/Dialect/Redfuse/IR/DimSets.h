@@ -1,4 +1,4 @@
-//===- DimSets.h - which iteration dims a value depends on -------*- C++ -*-===//
+//===- DimSets.h - which iteration dims a value depends on ------*- C++ -*-===//
 #ifndef REDFUSE_DIALECT_REDFUSE_IR_DIMSETS_H
 #define REDFUSE_DIALECT_REDFUSE_IR_DIMSETS_H
 

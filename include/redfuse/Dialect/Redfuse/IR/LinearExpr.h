@@ -1,4 +1,4 @@
-//===- LinearExpr.h - affine expressions as coefficients ---------*- C++
+//===- LinearExpr.h - affine expressions as coefficients --------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_DIALECT_REDFUSE_IR_LINEAREXPR_H
 #define REDFUSE_DIALECT_REDFUSE_IR_LINEAREXPR_H

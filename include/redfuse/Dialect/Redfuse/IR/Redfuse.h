@@ -1,4 +1,4 @@
-//===- Redfuse.h - the redfuse dialect ---------------------------*- C++
+//===- Redfuse.h - the redfuse dialect --------------------------*- C++ -*-===//
 //-*-===//
 #ifndef REDFUSE_DIALECT_REDFUSE_IR_REDFUSE_H
 #define REDFUSE_DIALECT_REDFUSE_IR_REDFUSE_H

@@ -1,4 +1,4 @@
-//===- RedfuseAttrs.td - attributes of the redfuse dialect -*- tablegen -*-===//
+//===- RedfuseAttrs.td - attributes of the dialect ---------*- tablegen -*-===//
 #ifndef REDFUSE_ATTRS_TD
 #define REDFUSE_ATTRS_TD
 

@@ -1,4 +1,4 @@
-//===- RedfuseHints.td - what is asked of generators ------*- tablegen -*-===//
+//===- RedfuseHints.td - what is asked of generators -------*- tablegen -*-===//
 //
 // The one table of hints. Of it are made: the attribute with its verifier and
 // accessors, the search space of `redfuse tune`, and the table in docs/user/tuning.md.

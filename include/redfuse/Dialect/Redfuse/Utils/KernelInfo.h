@@ -1,4 +1,4 @@
-//===- KernelInfo.h - what a kernel was made of ------------------*- C++ -*-===//
+//===- KernelInfo.h - what a kernel was made of -----------------*- C++ -*-===//
 #ifndef REDFUSE_DIALECT_REDFUSE_UTILS_KERNELINFO_H
 #define REDFUSE_DIALECT_REDFUSE_UTILS_KERNELINFO_H
 

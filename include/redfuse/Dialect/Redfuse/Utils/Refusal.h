@@ -1,4 +1,4 @@
-//===- Refusal.h - why something was not fused -------------------*- C++ -*-===//
+//===- Refusal.h - why something was not fused ------------------*- C++ -*-===//
 #ifndef REDFUSE_DIALECT_REDFUSE_UTILS_REFUSAL_H
 #define REDFUSE_DIALECT_REDFUSE_UTILS_REFUSAL_H
 

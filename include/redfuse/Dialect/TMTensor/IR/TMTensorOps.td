@@ -1,4 +1,4 @@
-//===- TMTensorOps.td - what torch-mlir leaves beside linalg -*- tablegen -*-===//
+//===- TMTensorOps.td - what torch-mlir leaves besides -----*- tablegen -*-===//
 #ifndef REDFUSE_TMTENSOROPS_TD
 #define REDFUSE_TMTENSOROPS_TD
 

@@ -1,4 +1,4 @@
-//===- TileOps.td - tiles in shared memory and registers ----*- tablegen -*-===//
+//===- TileOps.td - tiles in shared memory and registers ---*- tablegen -*-===//
 #ifndef REDFUSE_TILEOPS_TD
 #define REDFUSE_TILEOPS_TD
 

@@ -1,4 +1,4 @@
-//===- ExchangeLayout.cpp - what blocks of a tile exchange -----------------===//
+//===- ExchangeLayout.cpp - what blocks of a tile exchange ----------------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/ExchangeLayout.h"
 
 #include "llvm/Support/MathExtras.h"

@@ -1,4 +1,4 @@
-//===- LazyPivots.cpp - running maxima that may lag behind -----------------===//
+//===- LazyPivots.cpp - running maxima that may lag behind ----------------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
 

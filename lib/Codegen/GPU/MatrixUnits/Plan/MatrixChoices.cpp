@@ -1,4 +1,4 @@
-//===- MatrixChoices.cpp - tiles, operands and blocks of a plan ------------===//
+//===- MatrixChoices.cpp - tiles, operands and blocks of a plan -----------===//
 #include "MatrixPlanner.h"
 
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/StreamMasks.h"

@@ -1,4 +1,4 @@
-//===- MatrixDecisions.cpp - what is decided when memory is laid out -------===//
+//===- MatrixDecisions.cpp - what is decided when memory is laid out ------===//
 #include "MatrixPlanner.h"
 
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"

@@ -1,4 +1,4 @@
-//===- MatrixDims.cpp - rows, columns and sums of products -----------------===//
+//===- MatrixDims.cpp - rows, columns and sums of products ----------------===//
 //
 // A contraction of index notation has any number of dims as rows, columns and sums.
 // Tiles lie along one of each; of the other rows and columns a block has one index

@@ -1,4 +1,4 @@
-//===- MatrixLazy.cpp - folds that do not care which pivot they have -------===//
+//===- MatrixLazy.cpp - folds that do not care which pivot they have ------===//
 //
 // A running maximum that is only a pivot may lag behind: the step, the merge and
 // the finalisation then give the same result for any pivot. That is shown by

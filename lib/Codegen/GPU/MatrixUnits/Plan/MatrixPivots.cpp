@@ -1,4 +1,4 @@
-//===- MatrixPivots.cpp - multiples leave the running maxima of folds ------===//
+//===- MatrixPivots.cpp - multiples leave the running maxima of folds -----===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
 
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"

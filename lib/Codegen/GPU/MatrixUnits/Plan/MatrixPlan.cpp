@@ -1,4 +1,4 @@
-//===- MatrixPlan.cpp - which kernels matrix units can run -----------------===//
+//===- MatrixPlan.cpp - which kernels matrix units can run ----------------===//
 #include "MatrixPlanner.h"
 
 #include "redfuse/Algebra/Derivation.h"

@@ -1,4 +1,4 @@
-//===- MatrixPlanner.h - how the plan of a kernel is made --------*- C++ -*-===//
+//===- MatrixPlanner.h - how the plan of a kernel is made -------*- C++ -*-===//
 //
 // What a kernel is made of (MatrixPlan.cpp) decides whether matrix units can run
 // it; how they do is chosen (MatrixChoices.cpp, MatrixDecisions.cpp), or was, and is

@@ -1,4 +1,4 @@
-//===- MatrixRecord.cpp - plans as attributes ------------------------------===//
+//===- MatrixRecord.cpp - plans as attributes -----------------------------===//
 #include "MatrixPlanner.h"
 
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,4 @@
-//===- MmaSyncPlan.cpp - plans where warps multiply by themselves -------===//
+//===- MmaSyncPlan.cpp - plans where warps multiply by themselves ---------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
 
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"

@@ -1,4 +1,4 @@
-//===- PlanMatrices.cpp - which launches run on matrix units, and how ------===//
+//===- PlanMatrices.cpp - which launches run on matrix units, and how -----===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/PlannedMatrix.h"
 
 #include "redfuse/Analysis/FusionCost.h"

@@ -1,4 +1,4 @@
-//===- SharedLayout.cpp - what lies where in shared memory -----------------===//
+//===- SharedLayout.cpp - what lies where in shared memory ----------------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/SharedLayout.h"
 
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/ExchangeLayout.h"

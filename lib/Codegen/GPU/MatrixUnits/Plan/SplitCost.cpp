@@ -1,4 +1,4 @@
-//===- SplitCost.cpp - what blocks that share a tile cost ------------------===//
+//===- SplitCost.cpp - what blocks that share a tile cost -----------------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/SplitCost.h"
 
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"

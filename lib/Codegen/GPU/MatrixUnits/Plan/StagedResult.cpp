@@ -1,4 +1,4 @@
-//===- StagedResult.cpp - results that leave by copies ---------------------===//
+//===- StagedResult.cpp - results that leave by copies --------------------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/SharedLayout.h"
 
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"

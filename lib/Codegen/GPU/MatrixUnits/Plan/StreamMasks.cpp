@@ -1,4 +1,4 @@
-//===- StreamMasks.cpp - predicates that decide about tiles ----------------===//
+//===- StreamMasks.cpp - predicates that decide about tiles ---------------===//
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/StreamMasks.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,4 +1,4 @@
-//===- Pivots.h - running maxima that exponents are relative to -*- C++ -*-===//
+//===- Pivots.h - maxima that exponents are relative to ---------*- C++ -*-===//
 #ifndef REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_PIVOTS_H
 #define REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_PIVOTS_H
 

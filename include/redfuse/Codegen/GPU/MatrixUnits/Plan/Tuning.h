@@ -1,4 +1,4 @@
-//===- Tuning.h - tuned numbers of kernels on matrix units -------*- C++ -*-===//
+//===- Tuning.h - tuned numbers of kernels on matrix units ------*- C++ -*-===//
 //
 // What plans are chosen by, and limits of the code that is made. Each with its unit
 // and its meaning. docs/design/gpu-matrix-units.md says what was measured, section by
