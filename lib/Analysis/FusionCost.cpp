@@ -302,10 +302,9 @@ void CostBuilder::addProducts(const FusionSpace::Instance &instance) {
       continue;
     }
     bool isPlain = isReadPlainly(op, reduce);
-    products.push_back(
-        {reduce, isForMatrixUnits(reduce, *sets, extentOfDim),
-         isOfFloats(reduce), isPlain,
-         isPlain && mayBeChained(instance, reduce, *sets)});
+    products.push_back({reduce, isForMatrixUnits(reduce, *sets, extentOfDim),
+                        isOfFloats(reduce), isPlain,
+                        isPlain && mayBeChained(instance, reduce, *sets)});
   }
 }
 
