@@ -3,7 +3,8 @@
 // A cast of memref<?xf32> to memref<3xf32> stands behind an assertion. When the
 // buffer turns out to have four elements, the assertion always fails, and upstream
 // folds the casts on the way into one of memref<4xf32> to memref<3xf32>, which is no
-// cast. A reinterpretation may be of any extents, and is the same instructions.
+// cast. A reinterpretation may be of any extents, and is the same instructions. So may a
+// slice behind one be of a negative extent, which no type can have: it is taken as 0.
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Transforms/Passes.h"
@@ -33,6 +34,12 @@ static bool assumesExtent(memref::CastOp op) {
                       });
 }
 
+/// Extents that may be computed, at least 0.
+static Value atLeastZero(OpBuilder &b, Location loc, Value extent) {
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  return arith::MaxSIOp::create(b, loc, extent, zero);
+}
+
 /// The numbers of a type, and in the places of those that are not known, `values`.
 static SmallVector<OpFoldResult> numbers(OpBuilder &b, ArrayRef<int64_t> known,
                                          ValueRange values) {
@@ -55,6 +62,11 @@ struct AssumeExtents : public redfuse::impl::AssumeExtentsBase<AssumeExtents> {
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    getOperation().walk([&](memref::SubViewOp op) {
+      rewriter.setInsertionPoint(op);
+      for (OpOperand &size : op.getSizesMutable())
+        size.set(atLeastZero(rewriter, op.getLoc(), size.get()));
+    });
     getOperation().walk([&](memref::CastOp op) {
       if (!assumesExtent(op))
         return;
@@ -63,13 +75,9 @@ struct AssumeExtents : public redfuse::impl::AssumeExtentsBase<AssumeExtents> {
       rewriter.setInsertionPoint(op);
       auto parts = memref::ExtractStridedMetadataOp::create(
           rewriter, op.getLoc(), op.getSource());
-      // Behind an assertion that fails an extent may turn out to be negative, which
-      // no type can be.
-      Value zero = arith::ConstantIndexOp::create(rewriter, op.getLoc(), 0);
       SmallVector<Value> sizes;
       for (Value size : parts.getSizes())
-        sizes.push_back(
-            arith::MaxSIOp::create(rewriter, op.getLoc(), size, zero));
+        sizes.push_back(atLeastZero(rewriter, op.getLoc(), size));
       rewriter.replaceOpWithNewOp<memref::ReinterpretCastOp>(
           op, type, op.getSource(),
           numbers(rewriter, offset, parts.getOffset()).front(),

@@ -24,3 +24,16 @@ func.func @partly(%x: memref<?x?xf32, strided<[?, 1], offset: ?>>) -> memref<?x3
   %0 = memref.cast %x : memref<?x?xf32, strided<[?, 1], offset: ?>> to memref<?x3xf32, strided<[?, 1], offset: ?>>
   return %0 : memref<?x3xf32, strided<[?, 1], offset: ?>>
 }
+
+// A slice behind an assertion that fails may be of a negative extent.
+// CHECK-LABEL: func.func @slice
+// CHECK-SAME:    %[[X:.*]]: memref<?x4xf32>, %[[N:.*]]: index
+// CHECK:         %[[SIZE:.*]] = arith.maxsi %[[N]], %c0
+// CHECK:         memref.subview %[[X]][0, 1] [%[[SIZE]], 2] [1, 1]
+// CHECK:         memref.subview %[[X]][0, 0] [0, 4] [1, 1]
+func.func @slice(%x: memref<?x4xf32>, %n: index) -> (memref<?x2xf32, strided<[4, 1], offset: 1>>, memref<?x4xf32, strided<[4, 1]>>) {
+  %c-1 = arith.constant -1 : index
+  %0 = memref.subview %x[0, 1] [%n, 2] [1, 1] : memref<?x4xf32> to memref<?x2xf32, strided<[4, 1], offset: 1>>
+  %1 = memref.subview %x[0, 0] [%c-1, 4] [1, 1] : memref<?x4xf32> to memref<?x4xf32, strided<[4, 1]>>
+  return %0, %1 : memref<?x2xf32, strided<[4, 1], offset: 1>>, memref<?x4xf32, strided<[4, 1]>>
+}

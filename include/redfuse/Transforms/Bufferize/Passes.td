@@ -208,7 +208,8 @@ def AssumeExtents : Pass<"redfuse-assume-extents", "mlir::func::FuncOp"> {
     A `memref.cast` that adds extents to a type stands behind an assertion of these
     extents. Where the assertion turns out to fail in every call, upstream's folding
     of casts would make a cast between types of different extents; a
-    `memref.reinterpret_cast` may be between any.
+    `memref.reinterpret_cast` may be between any. Extents of a `memref.subview`, which
+    behind such an assertion may be negative, are taken as at least 0.
 
     ```mlir
     func.func @f(%x: memref<?xf32>) -> memref<3xf32> {
