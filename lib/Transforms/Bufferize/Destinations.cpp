@@ -141,8 +141,11 @@ static FailureOr<func::FuncOp> makeShapes(func::FuncOp func, bool asserts) {
   if (failed(shapes.insertArgument(shapes.getNumArguments(), indices, {}, loc)))
     return failure();
   Value out = shapes.getArguments().back();
-  if (!asserts)
+  if (!asserts) {
     shapes.walk([](cf::AssertOp assertion) { assertion.erase(); });
+    // Kernels that assert are not for the extents either.
+    shapes.walk([](LaunchOp launch) { launch->removeAttr("redfuse.asserts"); });
+  }
   shapes.walk([&](func::ReturnOp ret) {
     b.setInsertionPoint(ret);
     int64_t position = 0;

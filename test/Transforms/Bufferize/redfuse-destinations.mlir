@@ -79,3 +79,20 @@ func.func @changed(%x: tensor<4xf32>, %v: f32, %i: index) -> (tensor<2x2xf32>, t
   %t = tensor.insert %v into %r[%i] : tensor<4xf32>
   return %s, %t : tensor<2x2xf32>, tensor<4xf32>
 }
+
+// -----
+
+// A kernel that asserts runs once: what asks for extents alone does without.
+// CHECK-LABEL: func.func @asserting__shapes(
+// CHECK-NOT:     redfuse.launch
+// CHECK-LABEL: func.func @asserting(
+// CHECK:         redfuse.launch @k
+redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
+  redfuse.yield %x : tensor<4xf32>
+}
+func.func @asserting(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %r = redfuse.launch @k ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {redfuse.asserts} -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
