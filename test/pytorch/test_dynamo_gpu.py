@@ -42,3 +42,22 @@ def test_a_norm_and_an_attention_are_claimed_and_are_a_kernel_each() -> None:
         (kernel,) = lowered.explanation["kernels"]
         plans.append(kernel["matrices"])
     assert "refused" in plans[0] and "refused" not in plans[1]
+
+
+def test_an_attention_of_one_text_writes_its_heads_inside_of_rows_itself() -> None:
+    """As PyTorch's own kernels do; a result that is copied after the kernel costs as much as it."""
+    with FakeTensorMode():
+        given = [
+            torch.empty(1, 4096, heads, 128, dtype=BF16, device="cuda").transpose(1, 2)
+            for heads in (32, 8, 8)
+        ]
+        flash = torch.ops.aten._scaled_dot_product_flash_attention
+        graph = make_fx(lambda *x: flash(*x, 0.0, True, False)[0])(*given).graph
+    order = {node: i for i, node in enumerate(graph.nodes)}
+    (claim,) = claims.find(graph, False, report.GraphRecord())
+    part = extract.extract(claim.members, order)
+    assert [b.copied for b in (*part.inputs, *part.outputs)] == [False] * 4
+    lowered = lowering.lower(
+        Source(part.source(), known=True), Options(), stop_after="nvvm", target="cuda:sm_90a"
+    )
+    assert str(lowered.module).count('"gpu.launch_func"') == 1

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace redfuse {
@@ -203,6 +204,25 @@ static bool isOnlyRead(Value value) {
   });
 }
 
+/// The extents of what `collapse` takes, as values that are there before `launch`,
+/// into whose result (made of `empty`) it looks; nothing if there are none.
+static SmallVector<OpFoldResult>
+extentsBefore(LaunchOp launch, tensor::EmptyOp empty,
+              tensor::CollapseShapeOp collapse) {
+  RankedTensorType type = collapse.getSrcType();
+  if (type.hasStaticShape())
+    return getAsIndexOpFoldResult(launch.getContext(), type.getShape());
+  if (collapse.getSrc().getDefiningOp() == launch)
+    return empty.getMixedSizes();
+  auto expand = collapse.getSrc().getDefiningOp<tensor::ExpandShapeOp>();
+  DominanceInfo dominance;
+  if (!expand || !llvm::all_of(expand.getOutputShape(), [&](Value extent) {
+        return dominance.properlyDominates(extent, launch);
+      }))
+    return {};
+  return expand.getMixedOutputShape();
+}
+
 /// If `value` is a launch's result (seen through reshapes), lets the launch write
 /// to `destination` directly, if nothing is written there afterwards: that would be
 /// read for another result when this one has been copied there, which bufferization
@@ -238,9 +258,8 @@ static void writeInPlace(OpBuilder &b, Value value, Value destination) {
       continue;
     }
     auto collapse = cast<tensor::CollapseShapeOp>(op);
-    // The extents of the launch's own init.
-    SmallVector<OpFoldResult> sizes = empty.getMixedSizes();
-    if (collapse.getSrcType() != empty.getType())
+    SmallVector<OpFoldResult> sizes = extentsBefore(launch, empty, collapse);
+    if (sizes.empty())
       return;
     view = tensor::ExpandShapeOp::create(b, loc, collapse.getSrcType(), view,
                                          collapse.getReassociationIndices(),

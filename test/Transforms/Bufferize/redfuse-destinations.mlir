@@ -96,3 +96,59 @@ func.func @asserting(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = redfuse.launch @k ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {redfuse.asserts} -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+// Reshapes of two kinds lie between a launch and its result, which the launch still writes itself.
+redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<6x4x2xf32>, %o: tensor<6x4x2xf32>):
+  redfuse.yield %o : tensor<6x4x2xf32>
+}
+// CHECK-LABEL: func.func @reshaped(
+// CHECK-SAME:    %[[O:[^:]*]]: memref<1x6x8xf32>) {
+// CHECK-DAG:     %[[T:.*]] = bufferization.to_tensor %[[O]] restrict writable
+// CHECK:         %[[E:.*]] = tensor.expand_shape %[[T]] {{\[}}[0], [1], [2, 3]{{\]}} output_shape [1, 6, 4, 2]
+// CHECK:         %[[C:.*]] = tensor.collapse_shape %[[E]] {{\[}}[0, 1], [2], [3]{{\]}}
+// CHECK:         redfuse.launch @k ins(%{{.*}}) outs(%[[C]]
+func.func @reshaped(%x: tensor<6x4x2xf32>) -> tensor<1x6x8xf32> {
+  %e = tensor.empty() : tensor<6x4x2xf32>
+  %r = redfuse.launch @k ins(%x : tensor<6x4x2xf32>) outs(%e : tensor<6x4x2xf32>) -> tensor<6x4x2xf32>
+  %w = tensor.expand_shape %r [[0, 1], [2], [3]] output_shape [1, 6, 4, 2]
+      : tensor<6x4x2xf32> into tensor<1x6x4x2xf32>
+  %c = tensor.collapse_shape %w [[0], [1], [2, 3]] : tensor<1x6x4x2xf32> into tensor<1x6x8xf32>
+  return %c : tensor<1x6x8xf32>
+}
+
+// -----
+
+// The same with an extent that is known before the launch, and with one that is not.
+redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<?x4x2xf32>, %o: tensor<?x4x2xf32>):
+  redfuse.yield %o : tensor<?x4x2xf32>
+}
+// CHECK-LABEL: func.func @open(
+// CHECK-SAME:    %[[O:[^:]*]]: memref<1x?x8xf32>) {
+// CHECK:         %[[T:.*]] = bufferization.to_tensor %[[O]] restrict writable
+// CHECK:         %[[E:.*]] = tensor.expand_shape %[[T]]
+// CHECK:         %[[C:.*]] = tensor.collapse_shape %[[E]]
+// CHECK:         redfuse.launch @k ins(%{{.*}}) outs(%[[C]]
+// CHECK-LABEL: func.func @late(
+// CHECK:         %[[N:.*]] = tensor.empty
+// CHECK:         redfuse.launch @k ins(%{{.*}}) outs(%[[N]]
+func.func @open(%x: tensor<?x4x2xf32>, %n: index) -> tensor<1x?x8xf32> {
+  %e = tensor.empty(%n) : tensor<?x4x2xf32>
+  %r = redfuse.launch @k ins(%x : tensor<?x4x2xf32>) outs(%e : tensor<?x4x2xf32>) -> tensor<?x4x2xf32>
+  %w = tensor.expand_shape %r [[0, 1], [2], [3]] output_shape [1, %n, 4, 2]
+      : tensor<?x4x2xf32> into tensor<1x?x4x2xf32>
+  %c = tensor.collapse_shape %w [[0], [1], [2, 3]] : tensor<1x?x4x2xf32> into tensor<1x?x8xf32>
+  return %c : tensor<1x?x8xf32>
+}
+func.func @late(%x: tensor<?x4x2xf32>, %n: index) -> tensor<1x?x8xf32> {
+  %e = tensor.empty(%n) : tensor<?x4x2xf32>
+  %r = redfuse.launch @k ins(%x : tensor<?x4x2xf32>) outs(%e : tensor<?x4x2xf32>) -> tensor<?x4x2xf32>
+  %same = arith.addi %n, %n : index
+  %w = tensor.expand_shape %r [[0, 1], [2], [3]] output_shape [1, %same, 4, 2]
+      : tensor<?x4x2xf32> into tensor<1x?x4x2xf32>
+  %c = tensor.collapse_shape %w [[0], [1], [2, 3]] : tensor<1x?x4x2xf32> into tensor<1x?x8xf32>
+  return %c : tensor<1x?x8xf32>
+}
