@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 from redfuse.frontends.dynamo import attention, backend, compiling, extract, nodes, report
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
 
 Mask = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -155,3 +157,40 @@ def test_what_a_mask_compares_is_computed_if_it_is_made_of_numbers(
     (part,) = (p for p in parts if "attention" in p.text)
     assert len(part.inputs) == 3
     assert "cumsum" not in part.text and "index" not in part.text
+
+
+def test_a_kernel_that_returns_more_than_the_attention_is_called_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """cuDNN's, as on a GPU: some of its results are numbers or nothing, and it is not removed
+    where it is dead."""
+    cudnn = torch.ops.aten._scaled_dot_product_cudnn_attention
+
+    def with_cudnn(
+        q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, attn_mask: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        return cudnn(q, k, v, attn_mask, False)[0]
+
+    with FakeTensorMode(), torch.no_grad():
+        q, k, v = (torch.empty(2, 4, 64, 64, dtype=torch.bfloat16, device="cuda") for _ in range(3))
+        graph = make_fx(lambda q, k, v: attention.WHOLE(q, k, v) + 1)(q, k, v).graph
+        monkeypatch.setattr(attention, "pytorchs", with_cudnn)
+        attention.take_apart(graph)
+    graph.lint()
+    called = [str(n.target) for n in graph.nodes if n.op == "call_function"]
+    assert called == [f"{cudnn.default}", "<built-in function getitem>", "aten.add.Tensor"]
+
+
+def test_what_cannot_be_taken_apart_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def with_constant(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return functional.scaled_dot_product_attention(q + q, k, v) * constant
+
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+        q, k, v = (torch.empty(2, 4, 64, 64) for _ in range(3))
+        graph = make_fx(lambda q, k, v: attention.WHOLE(q, k, v) + 1)(q, k, v).graph
+        before = str(graph)
+        with unset_fake_temporarily():
+            constant = torch.ones(2, 4, 64, 64)
+        monkeypatch.setattr(attention, "pytorchs", with_constant)
+        attention.take_apart(graph)
+    assert str(graph) == before

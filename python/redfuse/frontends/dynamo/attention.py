@@ -74,6 +74,24 @@ def take_apart(graph: Any) -> None:
 
 
 def _take_apart(graph: Any, node: Any) -> None:
+    operands = node.all_input_nodes
+    traced, result = traced_of(node)
+    given = traced.find_nodes(op="placeholder")
+    made: dict[Any, Any] = dict(zip(given, operands, strict=True))
+    about = {k: node.meta[k] for k in ("stack_trace", "nn_module_stack") if k in node.meta}
+    needed = _needed_for(result)
+    with graph.inserting_before(node):
+        for inner in traced.nodes:
+            if inner in needed and inner not in made:
+                made[inner] = graph.node_copy(inner, made.__getitem__)
+                made[inner].meta = {**about, "val": inner.meta["val"]}
+    node.replace_all_uses_with(made[result])
+    graph.erase_node(node)
+
+
+def traced_of(node: Any) -> tuple[Any, Any]:
+    """The graph that PyTorch makes of an attention that is whole, and its result there. In the
+    graph is nothing that cannot be copied; raises Error."""
     from torch._guards import detect_fake_mode
     from torch._inductor.decomposition import select_decomp_table
     from torch.fx.experimental.proxy_tensor import make_fx
@@ -90,15 +108,25 @@ def _take_apart(graph: Any, node: Any) -> None:
 
     with detect_fake_mode(values), torch.no_grad():
         traced = make_fx(attention, decomposition_table=select_decomp_table())(*values).graph
-    if traced.find_nodes(op="get_attr"):
-        raise Error("it needs tensors that are constants")
-    made: dict[Any, Any] = dict(zip(traced.find_nodes(op="placeholder"), operands, strict=True))
-    about = {k: node.meta[k] for k in ("stack_trace", "nn_module_stack") if k in node.meta}
-    with graph.inserting_before(node):
-        for inner in traced.nodes:
-            if inner.op == "call_function":
-                made[inner] = graph.node_copy(inner, made.__getitem__)
-                made[inner].meta = {**about, "val": inner.meta["val"]}
-    result = made[traced.output_node().args[0]]
-    node.replace_all_uses_with(result)
-    graph.erase_node(node)
+    result = traced.output_node().args[0]
+    for inner in _needed_for(result):
+        if inner.op == "get_attr":
+            raise Error("it needs tensors that are constants")
+        if "val" not in inner.meta:
+            raise Error(f"PyTorch does not tell the shape of {inner.name}")
+    return traced, result
+
+
+def _needed_for(result: Any) -> set[Any]:
+    """The nodes that a result is made of, with itself. A kernel of PyTorch's returns more than the
+    attention (what a gradient or a random number needs, of some of which there is no tensor); none
+    of it is left behind, nor the kernel called for its sake: it counts as one that draws random
+    numbers, which is never removed as dead."""
+    seen: set[Any] = set()
+    todo = [result]
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen.add(node)
+            todo += node.all_input_nodes
+    return seen
