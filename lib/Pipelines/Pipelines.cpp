@@ -56,6 +56,14 @@ static LogicalResult addNormalize(OpPassManager &pm, const CompileOptions &,
   return success();
 }
 
+/// Padding is computed where it is read: a thread may well compute an index, while
+/// vectors of a CPU are loaded from where elements lie side by side.
+static LogicalResult addNormalizeForGPU(OpPassManager &pm,
+                                        const CompileOptions &, Fail) {
+  buildNormalizePipeline(pm, /*padsAreMaps=*/true);
+  return success();
+}
+
 static LogicalResult addRaise(OpPassManager &pm, const CompileOptions &, Fail) {
   pm.addPass(createRaise());
   pm.addPass(createWidenAccumulators());
@@ -120,6 +128,13 @@ static LogicalResult addBufferize(OpPassManager &pm, const CompileOptions &,
                                   Fail) {
   pm.addPass(createLowerTMTensor());
   buildBufferizePipeline(pm);
+  return success();
+}
+
+static LogicalResult addBufferizeOfGPU(OpPassManager &pm,
+                                       const CompileOptions &, Fail) {
+  pm.addPass(createLowerTMTensor());
+  buildBufferizePipeline(pm, /*onGpu=*/true);
   return success();
 }
 
@@ -273,16 +288,18 @@ static SmallVector<Stage> listStages(PipelineKind kind) {
             {"bufferize", addBufferizePlain},
             {"loops", addLoops},
             {"llvm", addHost}};
-  SmallVector<Stage> stages = {{"check", addCheck},
-                               {"normalize", addNormalize},
-                               {"raise", addRaise},
-                               {"fuse", addFuse}};
+  bool onGpu = kind == PipelineKind::CUDA || kind == PipelineKind::ROCM;
+  SmallVector<Stage> stages = {
+      {"check", addCheck},
+      {"normalize", onGpu ? addNormalizeForGPU : addNormalize},
+      {"raise", addRaise},
+      {"fuse", addFuse}};
   if (kind == PipelineKind::State)
     stages.push_back({"state", addState});
   stages.append({{"schedule", addSchedule},
                  {"derive", addDerive},
                  {"outline", addOutline},
-                 {"bufferize", addBufferize},
+                 {"bufferize", onGpu ? addBufferizeOfGPU : addBufferize},
                  {"share", addShare}});
   if (kind == PipelineKind::CUDA)
     stages.append({{"plan", addPlan},

@@ -197,7 +197,7 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
 };
 } // namespace
 
-void redfuse::buildBufferizePipeline(OpPassManager &pm) {
+void redfuse::buildBufferizePipeline(OpPassManager &pm, bool onGpu) {
   pm.addPass(createDestinations());
   pm.addPass(createTensorCanonicalizer());
   pm.addPass(createCSEPass());
@@ -218,7 +218,11 @@ void redfuse::buildBufferizePipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
-  pm.addPass(createConvertLinalgToLoopsPass());
+  // Iterations that are independent become threads of a GPU.
+  if (onGpu)
+    pm.addPass(createConvertLinalgToParallelLoopsPass());
+  else
+    pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createCanonicalizerPass());
 }
 

@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-void redfuse::buildNormalizePipeline(OpPassManager &pm) {
+void redfuse::buildNormalizePipeline(OpPassManager &pm, bool padsAreMaps) {
   pm.addPass(createNormalizeTransposes());
   // Before anything changes the operands that a declared reducer speaks of.
   pm.addPass(createNormalizeCombiners());
@@ -26,6 +26,8 @@ void redfuse::buildNormalizePipeline(OpPassManager &pm) {
   pm.addPass(createNormalizeInvariants());
   pm.addPass(createNormalizeLoops());
   pm.addPass(createNormalizeGeneralize());
+  if (padsAreMaps)
+    pm.addPass(createNormalizePads());
   pm.addPass(createWidenIntegers());
   pm.addPass(createNormalizePowers());
   pm.addPass(createNormalizeConstants());

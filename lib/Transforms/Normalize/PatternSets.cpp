@@ -34,6 +34,8 @@ static const RegisterPatternSet sets[] = {
      populateNormalizeBroadcastsPatterns},
     {"normalize-powers", "powers by small whole constants to products",
      populateNormalizePowersPatterns},
+    {"normalize-pads", "constant padding to a choice by position",
+     populateNormalizePadsPatterns},
     {"normalize-sorts", "sorts of which the first k elements are used to top-k",
      populateNormalizeSortsPatterns},
     {"normalize-scans", "running combinations to generics with every prefix",

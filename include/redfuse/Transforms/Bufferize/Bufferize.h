@@ -13,7 +13,7 @@ namespace redfuse {
 void registerBufferizableOpInterfaceModels(mlir::DialectRegistry &registry);
 
 /// Appends the passes of `redfuse-bufferize`.
-void buildBufferizePipeline(mlir::OpPassManager &pm);
+void buildBufferizePipeline(mlir::OpPassManager &pm, bool onGpu = false);
 /// Makes `redfuse-bufferize` known.
 void registerBufferizePipeline();
 

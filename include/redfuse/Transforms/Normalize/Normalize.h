@@ -76,8 +76,12 @@ void populateLowerTMTensorPatterns(mlir::RewritePatternSet &patterns);
 mlir::AffineMap getAccessMap(mlir::linalg::LinalgOp op,
                              mlir::OpOperand *operand);
 
-/// The whole of layer 1; registered as `redfuse-normalize`.
-void buildNormalizePipeline(mlir::OpPassManager &pm);
+/// Constant padding, to generics that choose by position.
+void populateNormalizePadsPatterns(mlir::RewritePatternSet &patterns);
+
+/// The whole of layer 1; registered as `redfuse-normalize`. With `padsAreMaps`,
+/// redfuse-normalize-pads is part of it.
+void buildNormalizePipeline(mlir::OpPassManager &pm, bool padsAreMaps = false);
 void registerNormalizePipeline();
 
 } // namespace redfuse

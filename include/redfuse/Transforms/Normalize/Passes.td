@@ -619,6 +619,53 @@ def NormalizePowers : NormalizePass<"powers"> {
   }];
 }
 
+def NormalizePads : NormalizePass<"pads"> {
+  let summary = "Turn constant padding into a choice by position";
+  let description = [{
+    A `tensor.pad` of a constant, of static extents, becomes a generic that
+    yields the constant outside of the source. There it reads the source, too,
+    at `(d - low) mod extent`, which is always an element of it. Being
+    element-wise, it can be computed where it is read, a window of a
+    convolution for example, so that no padded copy is in memory.
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>) -> tensor<10xf32> {
+      %zero = arith.constant 0.0 : f32
+      %r = tensor.pad %x low[1] high[1] {
+      ^bb0(%i: index):
+        tensor.yield %zero : f32
+      } : tensor<8xf32> to tensor<10xf32>
+      return %r : tensor<10xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>) -> tensor<10xf32> {
+      %zero = arith.constant 0.0 : f32
+      %empty = tensor.empty() : tensor<10xf32>
+      %r = linalg.generic {
+          indexing_maps = [affine_map<(d0) -> ((d0 + 7) mod 8)>,
+                           affine_map<(d0) -> (d0)>],
+          iterator_types = ["parallel"]}
+          ins(%x : tensor<8xf32>) outs(%empty : tensor<10xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %c1 = arith.constant 1 : index
+        %c9 = arith.constant 9 : index
+        %i = linalg.index 0 : index
+        %behind = arith.cmpi sge, %i, %c1 : index
+        %before = arith.cmpi slt, %i, %c9 : index
+        %inside = arith.andi %behind, %before : i1
+        %v = arith.select %inside, %in, %zero : f32
+        linalg.yield %v : f32
+      } -> tensor<10xf32>
+      return %r : tensor<10xf32>
+    }
+    ```
+  }];
+}
+
 def NormalizeLoops : NormalizePass<"loops"> {
   let summary = "Raise scf.for nests that map and reduce to linalg.generic";
   let description = [{
