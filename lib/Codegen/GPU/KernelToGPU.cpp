@@ -20,6 +20,7 @@
 #include "redfuse/Codegen/GPU/Transforms/SharedCopies.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -27,6 +28,8 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Codegen/Passes.h"
 #include "llvm/Support/MathExtras.h"
@@ -331,6 +334,19 @@ private:
                                         from.name));
   }
 
+  /// Computes the indices of a kernel in 32 bits where these are known to be enough:
+  /// a thread has no instructions for more.
+  LogicalResult narrowIndices(StringRef name) {
+    auto func = device.lookupSymbol<gpu::GPUFuncOp>(name);
+    OpPassManager pm(gpu::GPUFuncOp::getOperationName());
+    arith::ArithIntRangeNarrowingOptions options;
+    options.bitwidthsSupported = {32};
+    pm.addPass(createCSEPass());
+    pm.addPass(arith::createArithIntRangeNarrowing(options));
+    pm.addPass(createCanonicalizerPass());
+    return runPipeline(pm, func);
+  }
+
   /// As one sum of products, in the tiles that the launch says, if it does.
   FailureOr<bool> generateContractions(KernelLaunch &from,
                                        const KernelSpace &whole) {
@@ -347,8 +363,10 @@ private:
     if (!chip || !chip->has(AsyncCopies))
       return refuse("the target has no matrix instructions of warps that are "
                     "known");
-    return asDone(generateContraction(from.kernel, from.launch, from.space,
-                                      plan, *chip, device, from.name));
+    if (failed(generateContraction(from.kernel, from.launch, from.space, plan,
+                                   *chip, device, from.name)))
+      return failure();
+    return asDone(narrowIndices(from.name));
   }
 
   /// By matrix instructions, in the tiles that the launch says, if it does.

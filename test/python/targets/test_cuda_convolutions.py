@@ -21,6 +21,12 @@ TILED = {
     "dilated": Convolution((40,), (5,), channels=12, dilation=2, batch=3),
     "three_dims": Convolution((4, 5, 6), (2, 3, 2), channels=4, filters=9, batch=1),
     "padded": Convolution((9, 10), (3, 3), pad=1),
+    # Chunks of channels are as long as stages, half of one, and several.
+    "chunks": Convolution((5, 9), (3, 3), channels=64, batch=1, pad=1),
+    "half_chunks": Convolution((5, 9), (3, 3), channels=24, batch=1, pad=1),
+    "chunks_last": Convolution(
+        (5, 9), (3, 3), channels=64, batch=1, pad=1, is_channels_last=True, dtype="bf16"
+    ),
     "points": Convolution((8, 8), (1, 1), channels=40, filters=48),
     "groups": Convolution((8, 8), (3, 3), channels=16, filters=32, groups=2),
     "bf16": Convolution((9, 10), (3, 3), channels=16, dtype="bf16"),

@@ -97,6 +97,8 @@ private:
   int64_t stageBytes() const;
 
   // ContractionOperands.cpp -----------------------------------------------------
+  void orderSums();
+  void bindSums(Env &env, mlir::Value start, mlir::Value offset = {});
   Side makeSide(mlir::Value factor, MatrixElement element, bool isSigned,
                 llvm::ArrayRef<unsigned> ofDims, bool isLeft);
   void chooseAccess(Side &side);
@@ -109,6 +111,10 @@ private:
   void finishUnits(const Side &side, llvm::ArrayRef<Unit> units,
                    llvm::ArrayRef<Arriving> arriving, mlir::Value stage);
   mlir::Value placeOf(const Side &side, mlir::Value row, mlir::Value vector);
+  std::pair<mlir::Value, mlir::Value> wordsOf(llvm::ArrayRef<int64_t> factors,
+                                              const Env &env);
+  std::optional<int64_t> mostOf(llvm::ArrayRef<int64_t> factors) const;
+  mlir::Value wrap(mlir::Value v, std::optional<int64_t> most, int64_t modulus);
   void computeFactor(const Side &side, Env &env, bool isLoad);
   mlir::Value wordsOfVector(const Side &side,
                             llvm::ArrayRef<mlir::Value> elements);
@@ -142,7 +148,11 @@ private:
   const FoundContraction &found;
   const MatrixForm &form;
   const MatrixInstruction &x;
+  /// How sums are numbered. Where `chunk` is set, that many neighbours along the
+  /// innermost dim come first: they differ in that dim alone.
   Axes sumAxes;
+  unsigned innerSum = 0;
+  int64_t chunk = 0;
   Side left, right;
   /// Shared memory as words, and the warp's number and lane (i32).
   mlir::Value words, warp, lane;

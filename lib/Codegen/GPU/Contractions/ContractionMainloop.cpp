@@ -293,7 +293,7 @@ Value ContractionEmitter::computeAnew(const Env &tile, const Share &share,
                      Side single = *side;
                      single.width = 1;
                      Env env = point;
-                     bindAxes(env, sumAxes, at);
+                     bindSums(env, at);
                      computeFactor(single, env, /*isLoad=*/false);
                      factors.push_back(
                          convertElement(b, loc, valueOf(side->factor, env),
@@ -503,6 +503,7 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
                       plan.getInstructions()[1], 1);
   setAxes(nestPlan);
   sumAxes = nestPlan.sums;
+  innerSum = form.sums.back();
   lane = bits(asWord(thread), 0, 31, 0);
   warp = arith::ShRUIOp::create(b, loc, asWord(thread), i32(5));
   nestPlan.lane = asIndex(lane);
@@ -510,6 +511,9 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
                   /*isLeft=*/true);
   right = makeSide(form.right, x.right, form.rightIsSigned, form.columns,
                    /*isLeft=*/false);
+  orderSums();
+  for (Side *side : {&left, &right})
+    chooseAccess(*side);
 
   // Which tile: some rows of tiles for all columns, then the next.
   auto tilesOf = [&](const Side &side) -> Value {

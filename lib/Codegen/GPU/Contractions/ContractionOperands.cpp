@@ -37,7 +37,6 @@ ContractionEmitter::makeSide(Value factor, MatrixElement element, bool isSigned,
   side.start = isLeft ? 0 : tileRows() * kSlabBytes * plan.getSlabs();
   side.isWhole = hasWholeTiles(side.axes, side.rows);
   findCone(side);
-  chooseAccess(side);
   return side;
 }
 
@@ -61,6 +60,65 @@ void ContractionEmitter::findCone(Side &side) {
     for (Value v : inner.getResults())
       if (all.contains(v))
         side.cone.push_back(v);
+}
+
+/// A dim that is part of no window (channels) is the innermost, a chunk of a stage at a
+/// time, then the others (taps), then chunks: so the elements of an access have the
+/// same place in the window, and the taps of a chunk find it in the L1 cache.
+void ContractionEmitter::orderSums() {
+  int64_t best = 0;
+  for (unsigned d : form.sums) {
+    int64_t extent = dims[d].staticSize.value_or(0), of = stageSums();
+    while (of >= vectorSums() && extent % of != 0)
+      of /= 2;
+    if (extent == 0 || of < vectorSums())
+      continue;
+    int64_t score = 1;
+    for (const Side *side : {&left, &right})
+      for (Value v : side->loaded) {
+        AffineMap map =
+            op.getMapOfBodyArgument(cast<BlockArgument>(v).getArgNumber());
+        for (AffineExpr expr : map.getResults())
+          if (expr.isFunctionOfDim(d) && !isa<AffineDimExpr>(expr))
+            score = 0;
+        if (score != 0 && program->getContiguous(v) == d)
+          score += 2;
+      }
+    if (score == 0 || score < best)
+      continue;
+    best = score;
+    innerSum = d;
+    chunk = of;
+  }
+  // One dim is numbered as it is.
+  int64_t several = llvm::count_if(sumAxes, [&](const Axis &axis) {
+    return dims[axis.dim].staticSize != 1;
+  });
+  if (several < 2 || best == 0) {
+    innerSum = form.sums.back();
+    chunk = 0;
+  }
+}
+
+/// Binds the sum's dims at a number: a stage's `start` and an `offset` in the stage.
+void ContractionEmitter::bindSums(Env &env, Value start, Value offset) {
+  Value number =
+      offset ? Value(arith::AddIOp::create(b, loc, start, offset)) : start;
+  if (chunk == 0)
+    return bindAxes(env, sumAxes, number);
+  // All of a stage have one chunk, which every thread finds for itself.
+  bool isOfStage = offset && chunk % stageSums() == 0;
+  Value size = constantIndex(chunk), of = isOfStage ? start : number;
+  Axes outer{{innerSum, chunk}};
+  for (const Axis &axis : sumAxes)
+    if (axis.dim != innerSum)
+      outer.push_back(axis);
+  bindAxes(env, outer, divide(of, size, /*remainder=*/false));
+  Value in = divide(of, size, /*remainder=*/true);
+  if (isOfStage)
+    in = arith::AddIOp::create(b, loc, in, offset);
+  env.position[innerSum] =
+      arith::AddIOp::create(b, loc, env.position[innerSum], in);
 }
 
 /// Of the largest argument.
@@ -95,7 +153,7 @@ void ContractionEmitter::chooseAccess(Side &side) {
            map.getResults().back().isFunctionOfDim(d);
   };
   if (contiguous && llvm::is_contained(form.sums, *contiguous)) {
-    bool isLast = *contiguous == form.sums.back();
+    bool isLast = *contiguous == innerSum;
     bool isLong = shape().capacityOf(*contiguous) >= vectorSums();
     bool isByRows = llvm::any_of(
         side.axes, [&](const Axis &axis) { return isAdjacent(axis.dim); });
@@ -175,8 +233,7 @@ void ContractionEmitter::computeFactor(const Side &side, Env &env,
   const LoopNest *whole = nest;
   adapted.vectorDim.reset();
   if (side.width > 1)
-    adapted.vectorDim =
-        side.isAlongRows ? side.axes.back().dim : form.sums.back();
+    adapted.vectorDim = side.isAlongRows ? side.axes.back().dim : innerSum;
   nest = &adapted;
   lanes = side.width;
   SmallVector<Value> all(isLoad ? side.loaded : side.cone);
@@ -194,30 +251,93 @@ void ContractionEmitter::startUnits(const Side &side, ArrayRef<Unit> units,
   int64_t width = side.isAlongRows ? 1 : side.width;
   for (const Unit &unit : units) {
     Arriving own;
-    Value start = arith::AddIOp::create(
-        b, loc, sum,
-        arith::MulIOp::create(b, loc, unit.vector,
-                              constantIndex(vectorSums())));
+    Value offset =
+        arith::MulIOp::create(b, loc, unit.vector, constantIndex(vectorSums()));
+    Value start = arith::AddIOp::create(b, loc, sum, offset);
+    // Elements of a chunk exist or not together.
+    int64_t together = chunk != 0 ? vectorSums() : width;
+    Value exists;
+    Env first = unit.at;
     for (int64_t s = 0; s < vectorSums(); s += width) {
-      Value at = start;
-      if (s != 0)
-        at = arith::AddIOp::create(b, loc, at, constantIndex(s));
-      Value exists;
-      if (!share.isWhole) {
-        exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at,
-                                       share.end);
-        at = arith::MinUIOp::create(
-            b, loc, at,
-            arith::SubIOp::create(b, loc, share.end, constantIndex(width)));
+      if (s % together == 0) {
+        Value at = start;
+        if (s != 0)
+          at = arith::AddIOp::create(b, loc, at, constantIndex(s));
+        if (!share.isWhole) {
+          exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at,
+                                         share.end);
+          at = arith::MinUIOp::create(
+              b, loc, at,
+              arith::SubIOp::create(b, loc, share.end,
+                                    constantIndex(together)));
+        }
+        first = unit.at;
+        if (chunk != 0 && share.isWhole)
+          bindSums(first, sum, offset);
+        else
+          bindSums(first, at);
       }
-      Env env = unit.at;
-      bindAxes(env, sumAxes, at);
+      Env env = first;
+      if (s % together != 0)
+        env.position[innerSum] = arith::AddIOp::create(
+            b, loc, env.position[innerSum], constantIndex(s % together));
       computeFactor(side, env, /*isLoad=*/true);
       own.accesses.push_back(std::move(env));
       own.exists.push_back(exists);
     }
     arriving.push_back(std::move(own));
   }
+}
+
+/// What an expression without divisions has of each dim, and a constant at the end.
+static std::optional<SmallVector<int64_t>> factorsOf(AffineExpr expr,
+                                                     unsigned dims) {
+  SmallVector<int64_t> flat;
+  // Divisions would be dims of their own.
+  if (failed(getFlattenedAffineExpr(expr, dims, 0, &flat)) ||
+      flat.size() != dims + 1)
+    return std::nullopt;
+  return flat;
+}
+
+/// The value of such an expression in two parts: of the constant and of dims that do not
+/// change in the loop over the sum, and, if there are any, of those that do.
+std::pair<Value, Value> ContractionEmitter::wordsOf(ArrayRef<int64_t> factors,
+                                                    const Env &env) {
+  Value sums, others = i32(factors.back());
+  for (auto [d, factor] : llvm::enumerate(factors.drop_back())) {
+    if (factor == 0 || !env.position[d])
+      continue;
+    Value own =
+        arith::MulIOp::create(b, loc, asWord(env.position[d]), i32(factor));
+    Value &of = llvm::is_contained(form.sums, d) ? sums : others;
+    of = of ? add(of, own) : own;
+  }
+  return {others, sums};
+}
+
+/// What such an expression is at most, if that is known.
+std::optional<int64_t>
+ContractionEmitter::mostOf(ArrayRef<int64_t> factors) const {
+  int64_t most = factors.back();
+  for (auto [d, factor] : llvm::enumerate(factors.drop_back())) {
+    if (factor < 0)
+      return std::nullopt;
+    most += factor * std::max<int64_t>(0, shape().capacityOf(d) - 1);
+  }
+  return most;
+}
+
+/// v mod `modulus` of what is not negative. A place in a padded dim is rarely
+/// more than one extent too large: v - modulus of less is a very large number.
+Value ContractionEmitter::wrap(Value v, std::optional<int64_t> most,
+                               int64_t modulus) {
+  if (!most || *most >= 3 * modulus)
+    return arith::RemUIOp::create(b, loc, v, i32(modulus));
+  for (int64_t times = *most / modulus; times > 0; --times)
+    v = arith::MinUIOp::create(b, loc, v,
+                               arith::SubIOp::create(b, loc, v, i32(modulus)));
+  return v;
 }
 
 /// Elements of an argument are at a sum of what the sum's dims add to its address, which
@@ -237,29 +357,38 @@ Value ContractionEmitter::loadAt(Value memref, AffineMap map, Env &env,
     return GpuEmitter::loadAt(memref, map, env, isLocal);
   // Of each dim, and a constant.
   SmallVector<int64_t> factors(map.getNumDims() + 1, 0);
+  Value sums, others;
+  auto add32 = [&](Value &to, Value v) { to = to ? add(to, v) : v; };
   int64_t last = 0;
   for (auto [expr, stride, extent] :
        llvm::zip_equal(map.getResults(), strides, type.getShape())) {
-    SmallVector<int64_t> flat;
-    // No divisions: these would be dims of their own.
-    if (failed(getFlattenedAffineExpr(expr, map.getNumDims(), 0, &flat)) ||
-        flat.size() != factors.size())
-      return GpuEmitter::loadAt(memref, map, env, isLocal);
-    for (auto [factor, own] : llvm::zip_equal(factors, flat))
-      factor += own * stride;
     last += std::max<int64_t>(0, extent - 1) * stride;
+    auto wrapped = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (!wrapped || wrapped.getKind() != AffineExprKind::Mod)
+      wrapped = AffineBinaryOpExpr(nullptr);
+    std::optional<SmallVector<int64_t>> own =
+        factorsOf(wrapped ? wrapped.getLHS() : expr, map.getNumDims());
+    auto modulus =
+        wrapped ? dyn_cast<AffineConstantExpr>(wrapped.getRHS()) : nullptr;
+    if (!own || (wrapped && !modulus) || (isVector && wrapped))
+      return GpuEmitter::loadAt(memref, map, env, isLocal);
+    if (!wrapped) {
+      for (auto [factor, more] : llvm::zip_equal(factors, *own))
+        factor += more * stride;
+      continue;
+    }
+    auto [ofOthers, ofSums] = wordsOf(*own, env);
+    Value v = ofSums ? add(ofOthers, ofSums) : ofOthers;
+    v = wrap(v, mostOf(*own), modulus.getValue());
+    add32(ofSums ? sums : others,
+          arith::MulIOp::create(b, loc, v, i32(stride)));
   }
   if ((isVector && factors[*nest->vectorDim] != 1) || last > INT32_MAX)
     return GpuEmitter::loadAt(memref, map, env, isLocal);
-  Value sums, others = i32(factors.back());
-  for (auto [d, factor] : llvm::enumerate(ArrayRef(factors).drop_back())) {
-    if (factor == 0 || !env.position[d])
-      continue;
-    Value own =
-        arith::MulIOp::create(b, loc, asWord(env.position[d]), i32(factor));
-    Value &of = llvm::is_contained(form.sums, d) ? sums : others;
-    of = of ? add(of, own) : own;
-  }
+  auto [linearOthers, linearSums] = wordsOf(factors, env);
+  add32(others, linearOthers);
+  if (linearSums)
+    add32(sums, linearSums);
   Value at = sums ? add(others, sums) : others;
   auto flatType =
       MemRefType::get({last + 1}, type.getElementType(),
