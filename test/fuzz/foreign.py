@@ -74,7 +74,7 @@ def programs(folder: Path) -> Iterator[tuple[str, str, str]]:
 def passes() -> list[str]:
     """Every pass of the project, by its name."""
     found = []
-    for path in sorted((ROOT / "include" / "redfuse").rglob("Passes.td")):
+    for path in sorted((ROOT / "include" / "redfuse").rglob("*Passes.td")):
         found += PASS.findall(path.read_text())
     return found
 

@@ -14,6 +14,7 @@ PREFIXES = {"NormalizePass": "redfuse-normalize-"}
 TABLES = (
     "Transforms/Passes.td",
     "Transforms/Normalize/Passes.td",
+    "Transforms/Normalize/LoopPasses.td",
     "Transforms/Bufferize/Passes.td",
     "Codegen/Passes.td",
     "Conversion/Passes.td",
