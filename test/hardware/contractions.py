@@ -1,9 +1,10 @@
 """Contractions of any dims on a GPU: `python test/hardware/contractions.py [--seed 0] [--count 200]`.
 
 Random ones with what follows them, against fp64, two launches equal in every bit. Then times of shapes
-that models have, beside PyTorch's own (`--no-times` leaves them out). `--dtype f32` or `tf32` (f32 that is
-rounded to 11 bits, beside PyTorch's TF32) instead of 16-bit floats, with the errors of both in the largest
-and the 2-norm. Exit status 1 if one is wrong.
+that models have, beside PyTorch's own (`--no-times` leaves them out). `--dtype f32` or `tf32` (programs that
+round f32 to 11 bits, beside PyTorch's TF32) instead of 16-bit floats, with the errors of both in the largest
+and the 2-norm, from the product of the operands as they are given. Random programs are judged by what the
+sums may lose beside the roundings that the program says. Exit status 1 if one is wrong.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from attention import measure
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
-from contraction_programs import Contraction, draw, to_tf32
+from contraction_programs import Contraction, draw
 
 TORCH = {
     "bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "tf32": torch.float32,
@@ -92,11 +93,10 @@ def check(seed: int, dtypes: tuple[str, ...]) -> tuple[str, str]:
 
 
 def errors_of(program: Contraction, operands: list, got: torch.Tensor) -> str:
-    """Of ours and of PyTorch's sums against fp64, of what has no epilogue."""
+    """Of ours and of PyTorch's sums against fp64, of what has no epilogue. With TF32 both have the
+    errors of their roundings."""
     if program.epilogue != "none":
         return ""
-    if program.dtype == "tf32":
-        operands = [on_device(to_tf32(x.cpu().numpy())) for x in operands]
     want = torch.einsum(program.notation, *(x.double() for x in operands))
     told = []
     for value in (got, torch.einsum(program.notation, *operands)):
