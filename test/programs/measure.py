@@ -2,13 +2,13 @@
 
 All are called with the same inputs, in turn, round after round, each call with cold caches; errors
 are distances from the program in fp64. Only ``measured`` is called from elsewhere, in a process of
-its own (``processes``). Several of them may compile at once; calls are made while a lock is held.
+its own (``processes``). Several of them may compile and compare at once; while one is timed, no other
+uses the device.
 """
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import fcntl
 import statistics
 import time
@@ -18,35 +18,60 @@ from typing import Any
 
 import torch
 from export import AS_WRITTEN, load, narrowed
+from processes import WAITING
+from reference import Reference, Sums, allowed, distance, tensors_of, unit
 
 # Bytes written before each call, which are more than caches have.
 FLUSHED = {"cuda": 256 << 20, "cpu": 64 << 20}
 MOST_ROUNDS, FEWEST_ROUNDS = 30, 3
 LONG_S = 10.0  # one call: what takes longer is timed by it alone
 CPU_LIMIT_S = 1.0  # of eager: the leading dim of larger programs is halved
-UNITS_ALLOWED = 2.0  # of PyTorch's own distance from fp64, and one unit of the result's type
+LARGE = 4 << 30  # bytes of inputs and parameters: of such programs one is on a GPU at a time
 
 
 class Program:
-    """A model or function with its inputs, and the same in fp64; on the CPU until it is placed."""
+    """A model or function with its inputs; on the CPU until it is placed. Before that inputs for a
+    GPU have a shape and no data, which take long to make there."""
 
     def __init__(self, job: dict):
-        self.device, self.cut = job["device"], 1
+        self.device, self.cut, self.dtype = job["device"], 1, job["dtype"]
+        self.module, self.name = load(Path(job["file"]), "program"), job["program"]
         torch.manual_seed(0)
-        module = load(Path(job["file"]), "program")
-        model, inputs = _made(module, job["program"])
-        if isinstance(model, torch.nn.Module):
-            model = model.eval()
-            if job["dtype"] != AS_WRITTEN:
-                model = model.to(getattr(torch, job["dtype"]))
-        self.model = model
-        self.inputs = [narrowed(x, job["dtype"]) for x in inputs]
+        self.model = _model(self.module, self.name)
+        if isinstance(self.model, torch.nn.Module):
+            self.model = self.model.eval()
+            if self.dtype != AS_WRITTEN:
+                self.model = self.model.to(getattr(torch, self.dtype))
+        self.inputs = self._shaped() if self.device == "cuda" else self._drawn("cpu")
+
+    def _drawn(self, device: str) -> list[Any]:
+        torch.manual_seed(1)
+        with torch.device(device):
+            made = _inputs(self.module, self.name)
+        return [_placed(narrowed(x, self.dtype), device) for x in made]
+
+    def _shaped(self) -> list[Any]:
+        try:
+            made = self._drawn("meta")
+        except (RuntimeError, TypeError, ValueError):  # it looks at what it has drawn
+            return self._drawn("cpu")
+        return [
+            torch.empty_strided(x.shape, x.stride(), dtype=x.dtype)
+            if isinstance(x, torch.Tensor) else x for x in made
+        ]  # fmt: skip
 
     def place(self) -> None:
-        """Moves all to the device."""
+        """Moves the model to the GPU, and draws inputs there."""
+        if self.device == "cpu":
+            return
         if isinstance(self.model, torch.nn.Module):
             self.model = self.model.to(self.device)
-        self.inputs = [_placed(x, self.device) for x in self.inputs]
+        self.inputs = self._drawn(self.device)
+
+    def bytes(self) -> int:
+        """Of inputs and parameters."""
+        own = self.model.state_dict().values() if isinstance(self.model, torch.nn.Module) else ()
+        return sum(x.nbytes for x in (*self.inputs, *own) if isinstance(x, torch.Tensor))
 
     def halve(self) -> bool:
         """Takes half of the leading dim of all inputs; False, and nothing is changed, if they have
@@ -65,25 +90,24 @@ class Program:
         self.inputs, self.cut = shorter, self.cut * 2
         return True
 
-    def exact(self) -> list[Any]:
-        """Results in fp64; raises torch.OutOfMemoryError where they have no room."""
-        model = self.model
-        if isinstance(model, torch.nn.Module):
-            model = copy.deepcopy(model).double()
-        results = _flat(model(*(narrowed(x, "float64") for x in self.inputs)))
-        return [x.cpu() for x in results]
 
-
-def _made(module: Any, name: str) -> tuple[Any, list]:
+def _model(module: Any, name: str) -> Any:
     if hasattr(module, "get_inputs"):
-        return module.Model(*module.get_init_inputs()), module.get_inputs()
+        return module.Model(*module.get_init_inputs())
     if hasattr(module, "models"):
-        return next((make(), list(inputs)) for n, make, inputs in module.models() if n == name)
-    function, specs = module.C[name][:2]
-    return function, [_drawn(shape, dtype) for shape, dtype in specs]
+        return next(make() for n, make, _ in module.models() if n == name)
+    return module.C[name][0]
 
 
-def _drawn(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+def _inputs(module: Any, name: str) -> list:
+    if hasattr(module, "get_inputs"):
+        return module.get_inputs()
+    if hasattr(module, "models"):
+        return next(list(inputs) for n, _, inputs in module.models() if n == name)
+    return [_random(shape, dtype) for shape, dtype in module.C[name][1]]
+
+
+def _random(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
     if dtype.is_floating_point:
         return torch.randn(shape).to(dtype)
     return torch.randint(0, 2 if dtype == torch.bool else 100, shape).to(dtype)
@@ -93,45 +117,13 @@ def _placed(value: Any, device: str) -> Any:
     return value.to(device) if isinstance(value, torch.Tensor) else value
 
 
-def _flat(results: Any) -> list[torch.Tensor]:
-    leaves = torch.utils._pytree.tree_leaves(results)
-    return [x.detach() for x in leaves if isinstance(x, torch.Tensor)]
-
-
-def distance(results: Any, exact: Sequence[torch.Tensor]) -> float:
-    """The largest |difference| over the largest finite |exact|, of all results; infinite where
-    one has a NaN or an infinity that the other has not, or where shapes differ."""
-    worst = 0.0
-    found = [x.cpu().double() for x in _flat(results)]
-    if len(found) != len(exact):
-        return float("inf")
-    for got, wanted in zip(found, (x.double() for x in exact), strict=True):
-        if got.shape != wanted.shape:
-            return float("inf")
-        finite = wanted.isfinite()
-        if not bool(((got == wanted) | (got.isnan() & wanted.isnan()))[~finite].all()):
-            return float("inf")
-        if not bool(finite.any()):
-            continue
-        scale = float(wanted[finite].abs().max()) or 1.0
-        far = float((got - wanted)[finite].abs().max()) / scale
-        worst = max(worst, float("inf") if far != far else far)
-    return worst
-
-
-def unit(results: Any) -> float:
-    """One unit in the last place of 1 of the coarsest type among the results."""
-    return max(
-        (torch.finfo(x.dtype).eps for x in _flat(results) if x.dtype.is_floating_point),
-        default=0.0,
-    )
-
-
 @contextlib.contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """While nobody else is who asks for the same file."""
+def held(path: Path, tell: Callable[[str], None], shared: bool = False) -> Iterator[None]:
+    """While nobody else holds the same file, or (shared) nobody holds it alone. The wait does not
+    count against the program's time."""
     with open(path, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        tell(WAITING)
+        fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         yield
 
 
@@ -198,24 +190,31 @@ def measured(job: dict, tell: Callable[[str], None]) -> dict:
         row["compile_s"] = time.perf_counter() - start
         row["kernels"] = len(exe.explanation["kernels"])
         calls["redfuse"] = lambda: exe(*program.inputs)
-    tell("waiting")
-    with alone(Path(job["lock"])):
-        tell("placing")
-        program.place()
-        if "compile" in job["peers"]:
-            tell("torch.compile")
-            start = time.perf_counter()
-            compiled = torch.compile(program.model)
-            compiled(*program.inputs)
-            row["inductor_compile_s"] = time.perf_counter() - start
-            calls["inductor"] = lambda: compiled(*program.inputs)
-        tell("comparing")
-        _compare(program, calls, row)
-        tell("timing")
-        if program.device == "cuda":
-            torch.cuda.empty_cache()
-        times = medians(calls, Clock(program.device), job["budget"])
-        row.update({f"{name}_ms": ms for name, ms in times.items()})
+    lock = Path(job["lock"])
+    is_large = program.device == "cuda" and program.bytes() > LARGE
+    with contextlib.ExitStack() as large:
+        if is_large:
+            large.enter_context(held(lock.with_suffix(".large"), tell))
+        # Work of others on the device would be in the times, so it is not done while one is timed.
+        with held(lock, tell, shared=True):
+            tell("placing")
+            program.place()
+            if "compile" in job["peers"]:
+                tell("torch.compile")
+                start = time.perf_counter()
+                compiled = torch.compile(program.model)
+                compiled(*program.inputs)
+                row["inductor_compile_s"] = time.perf_counter() - start
+                calls["inductor"] = lambda: compiled(*program.inputs)
+            tell("comparing")
+            _compare(program, calls, row)
+            if program.device == "cuda":
+                torch.cuda.synchronize()
+                torch.cuda.empty_cache()
+        with held(lock, tell):
+            tell("timing")
+            times = medians(calls, Clock(program.device), job["budget"])
+            row.update({f"{name}_ms": ms for name, ms in times.items()})
     return row
 
 
@@ -227,20 +226,31 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 
 def _compare(program: Program, calls: dict[str, Callable[[], Any]], row: dict) -> None:
-    """Errors of all calls against fp64, or against eager where fp64 has no room."""
-    results = {name: call() for name, call in calls.items()}
+    """Errors of all calls against fp64, or against eager where fp64 has no room; one call's results
+    are there at a time."""
+    with Sums() as seen:
+        eager = tensors_of(calls["eager"]())
+    tf32 = 0.0
     try:
-        exact = program.exact()
+        reference = Reference(program.model, program.inputs, eager)
+        exact = reference.results
         row["reference"] = "fp64"
     except (torch.OutOfMemoryError, RuntimeError, TypeError) as error:
-        exact = [x.cpu() for x in _flat(results["eager"])]
+        exact = eager
         row["reference"] = f"eager ({type(error).__name__})"
-    for name, found in results.items():
-        row[f"{name}_error"] = distance(found, exact)
-    if "redfuse" in results:
-        peers = max(row[f"{n}_error"] for n in results if n != "redfuse")
-        allowed = UNITS_ALLOWED * peers + unit(results["redfuse"])
+    else:
+        if seen.narrow:
+            tf32 = row["tf32_error"] = distance(reference.rounded(seen.narrow), exact)
+    row["eager_error"] = distance(eager, exact)
+    del eager
+    for name in calls.keys() - {"eager", "redfuse"}:
+        row[f"{name}_error"] = distance(calls[name](), exact)
+    if "redfuse" in calls:
+        peers = max(row[f"{n}_error"] for n in calls if n != "redfuse")
+        results = calls["redfuse"]()
+        row["redfuse_error"] = distance(results, exact)
+        row["allowed_error"] = allowed(results, peers, seen.longest, tf32)
         if row["reference"] != "fp64":  # both are away from it, in any direction
-            allowed += unit(results["redfuse"])
-        if not row["redfuse_error"] <= allowed:
+            row["allowed_error"] += unit(results)
+        if not row["redfuse_error"] <= row["allowed_error"]:
             row["status"] = "wrong"

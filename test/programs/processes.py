@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 GIB = 1 << 30
 TIMED_OUT = "timed out"
+WAITING = "waiting"  # what a job tells while others keep it from going on: that is not its time
 MOST_WORDS = 4000  # of what a process that died has written
 
 
@@ -42,6 +43,7 @@ class _Child:
 
     def __init__(self, work: Callable[[Any, Callable[[str], None]], dict], job: Any, memory: float):
         self.job, self.start = job, time.monotonic()
+        self.told, self.waited = self.start, 0.0
         self.answer: dict | None = None
         self.last, self.rest = "", b""
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by end()
@@ -90,10 +92,18 @@ class _Child:
         for line in lines:
             told = json.loads(line)
             if isinstance(told, str):
+                self.waited, self.told = self._waited(), time.monotonic()
                 self.last = told
             else:
                 self.answer = told
         return bool(data)
+
+    def _waited(self) -> float:
+        return self.waited + (time.monotonic() - self.told if self.last == WAITING else 0.0)
+
+    def seconds(self) -> float:
+        """Of its own, so far."""
+        return time.monotonic() - self.start - self._waited()
 
     def end(self, how: str = "") -> Outcome:
         """Ends the process with those that it started."""
@@ -111,9 +121,7 @@ class _Child:
         self.errors.seek(0)
         words = self.errors.read().decode(errors="replace")[-MOST_WORDS:]
         self.errors.close()
-        return Outcome(
-            self.job, self.answer, how, self.last, words, time.monotonic() - self.start
-        )  # fmt: skip
+        return Outcome(self.job, self.answer, how, self.last, words, self.seconds())
 
 
 def run(
@@ -125,8 +133,8 @@ def run(
 ) -> Iterator[Outcome]:
     """``work(job, tell)`` of all jobs, in the order in which they end.
 
-    seconds: of one job; memory: GiB of one process. What ``tell`` is told is the outcome's ``last``
-    where the job does not return.
+    seconds: of one job, without the time that it waits; memory: GiB of one process. What ``tell``
+    is told is the outcome's ``last`` where the job does not return.
     """
     children: dict[int, _Child] = {}
     try:
@@ -146,12 +154,11 @@ def _ended(children: dict[int, _Child], seconds: float) -> Iterator[Outcome]:
     """Waits for something to happen; the children that are over."""
     ready, _, _ = select.select(list(children), [], [], 0.5)
     over = [(pipe, "") for pipe in ready if not children[pipe].read()]
-    now = time.monotonic()
     gone = {pipe for pipe, _ in over}
     over += [
         (pipe, TIMED_OUT)
         for pipe, child in children.items()
-        if pipe not in gone and now - child.start > seconds
+        if pipe not in gone and child.seconds() > seconds
     ]
     for pipe, how in over:
         yield children.pop(pipe).end(how)
