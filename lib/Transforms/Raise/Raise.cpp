@@ -201,7 +201,7 @@ Value Raiser::buildTotal(unsigned k, OpBuilder &b, Location loc) {
 
 /// A value and its index; `values` gets both. The reduction finds the best number and
 /// where it is first; it counts where it beats the initial value, which a NaN does
-/// not.
+/// not. Where NaN counts, its place is a reduction of its own.
 Value Raiser::buildArgument(unsigned k, OpBuilder &b,
                             SmallVectorImpl<Value> &values) {
   Accumulation &acc = accumulations[k];
@@ -223,8 +223,27 @@ Value Raiser::buildArgument(unsigned k, OpBuilder &b,
     beats = arith::CmpIOp::create(
         b, loc, isMax ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt,
         value, first);
-  values[*acc.indexResult] =
+  Value index =
       arith::SelectOp::create(b, loc, beats, reduce.getResult(1), start);
+  if (acc.indexOfNaN != IndexOfNaN::Ignored) {
+    bool isFirst = acc.indexOfNaN == IndexOfNaN::First;
+    Value own = mapping.lookupOrDefault(acc.terms[1].value);
+    unsigned width = own.getType().getIntOrFloatBitWidth();
+    Value none = arith::ConstantOp::create(
+        b, loc,
+        b.getIntegerAttr(own.getType(), isFirst
+                                            ? APInt::getSignedMaxValue(width)
+                                            : APInt::getSignedMinValue(width)));
+    Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO,
+                                        element, element);
+    Value found = combineAlong(
+        b, loc, Reach::All, isFirst ? Reducer::MinSI : Reducer::MaxSI,
+        arith::SelectOp::create(b, loc, isNaN, own, none).getResult())[0];
+    Value exists =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, found, none);
+    index = arith::SelectOp::create(b, loc, exists, found, index);
+  }
+  values[*acc.indexResult] = index;
   // The extremum itself may hand a NaN on.
   bool handsNaNOn = llvm::is_contained({Reducer::MaximumF, Reducer::MinimumF},
                                        acc.valueReducer);

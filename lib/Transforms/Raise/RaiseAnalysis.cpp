@@ -93,6 +93,62 @@ static std::optional<Comparison> matchSelectAgainst(Value v, Value onTrue,
   return std::nullopt;
 }
 
+/// `v` as a comparison of a float with itself, true where it is NaN: the float.
+static Value matchIsNaN(Value v) {
+  auto cmp = v.getDefiningOp<arith::CmpFOp>();
+  bool isOne =
+      cmp && cmp.getLhs() == cmp.getRhs() &&
+      llvm::is_contained({arith::CmpFPredicate::UNO, arith::CmpFPredicate::UNE},
+                         cmp.getPredicate());
+  return isOne ? cmp.getLhs() : Value();
+}
+
+static bool isNumber(Value v, Value number) {
+  if (auto negated = v.getDefiningOp<arith::XOrIOp>())
+    for (bool flip : {false, true})
+      if (matchPattern(negated->getOperand(flip), m_One()) &&
+          matchIsNaN(negated->getOperand(!flip)) == number)
+        return true;
+  auto cmp = v.getDefiningOp<arith::CmpFOp>();
+  return cmp && cmp.getLhs() == number && cmp.getRhs() == number &&
+         llvm::is_contained(
+             {arith::CmpFPredicate::ORD, arith::CmpFPredicate::OEQ},
+             cmp.getPredicate());
+}
+
+/// `select(a > out or a is NaN, index, old)`: the index of the last NaN, if there is
+/// one; of the first one with `a is NaN and out is none`.
+static std::optional<std::pair<Comparison, IndexOfNaN>>
+matchIndexWithNaN(Value v, Value index, Value accumulator) {
+  auto select = v.getDefiningOp<arith::SelectOp>();
+  auto either = select ? select.getCondition().getDefiningOp<arith::OrIOp>()
+                       : arith::OrIOp();
+  if (!either || select.getTrueValue() != index)
+    return std::nullopt;
+  for (bool flip : {false, true}) {
+    std::optional<Comparison> c = matchComparison(either->getOperand(flip));
+    if (!c || !c->isFloat)
+      continue;
+    if (c->lhs == accumulator) {
+      std::swap(c->lhs, c->rhs);
+      c->greater = !c->greater;
+    }
+    if (c->rhs != accumulator)
+      continue;
+    Value other = either->getOperand(!flip);
+    if (matchIsNaN(other) == c->lhs)
+      return std::pair(*c, IndexOfNaN::Last);
+    auto both = other.getDefiningOp<arith::AndIOp>();
+    if (!both)
+      continue;
+    for (bool swap : {false, true})
+      if (matchIsNaN(both->getOperand(swap)) == c->lhs &&
+          isNumber(both->getOperand(!swap), accumulator))
+        return std::pair(*c, IndexOfNaN::First);
+  }
+  return std::nullopt;
+}
+
 static Reducer extremum(const Comparison &c) {
   if (c.isFloat)
     return c.greater ? Reducer::MaxNumF : Reducer::MinNumF;
@@ -359,6 +415,9 @@ bool Raiser::matchArgument(unsigned k, Reason &why, bool &refused) {
       continue;
     BlockArgument value = outArgument(p);
     std::optional<Comparison> c = matchSelectAgainst(yielded(k), index, value);
+    IndexOfNaN indexOfNaN = IndexOfNaN::Ignored;
+    if (auto withNaN = matchIndexWithNaN(yielded(k), index, value))
+      std::tie(c, indexOfNaN) = *withNaN;
     if (p == k || !c || dependent.contains(c->lhs))
       continue;
     std::optional<Accumulation> acc =
@@ -373,6 +432,12 @@ bool Raiser::matchArgument(unsigned k, Reason &why, bool &refused) {
     if (!isMax && !isMin)
       continue;
     if (isMax != c->greater || !c->ordered || c->isUnsigned)
+      continue;
+    // A NaN ends the search: the running extremum is NaN from there on.
+    bool seesNaN = indexOfNaN != IndexOfNaN::Ignored;
+    if (seesNaN && (!isa<IntegerType>(out.getType()) || !startsFromNumber(p) ||
+                    !llvm::is_contained({Reducer::MaximumF, Reducer::MinimumF},
+                                        acc->reducer)))
       continue;
     refused = true;
     if (op.getMatchingIndexingMap(op.getDpsInitOperand(k)) !=
@@ -409,6 +474,7 @@ bool Raiser::matchArgument(unsigned k, Reason &why, bool &refused) {
     refused = false;
     acc->valueReducer = acc->reducer;
     acc->reducer = reducer;
+    acc->indexOfNaN = indexOfNaN;
     acc->indexResult = k;
     acc->terms.push_back({index});
     accumulations[p] = *acc;

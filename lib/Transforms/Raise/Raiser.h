@@ -25,6 +25,10 @@ struct Contribution {
   bool negate = false;
 };
 
+/// What NaN does to the index of an extremum: nothing, or the first one, or the last
+/// one, is where it is.
+enum class IndexOfNaN { Ignored, First, Last };
+
 /// How one yielded value accumulates.
 struct Accumulation {
   Reducer reducer = Reducer::Add;
@@ -35,6 +39,7 @@ struct Accumulation {
   /// of the value by itself.
   std::optional<unsigned> indexResult;
   Reducer valueReducer = Reducer::MaximumF;
+  IndexOfNaN indexOfNaN = IndexOfNaN::Ignored;
   /// This is that yielded value; another one describes it.
   bool isIndex = false;
   /// a*old + b in the old value.

@@ -190,6 +190,45 @@ func.func @argmax(%a: tensor<5x3xf32>) -> (tensor<5xf32>, tensor<5xi64>, tensor<
 #v = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
 
+// The index of the first NaN, if there is one: a reduction of its own.
+// CHECK-LABEL: func @argmax_with_nan
+// CHECK:       %[[M:.*]]:2 = redfuse.reduce argmax %[[X:.*]], %[[K:.*]] over [1] into [0] : f32, i64
+// CHECK:       %[[B:.*]] = arith.cmpf ogt, %[[M]]#0
+// CHECK:       %[[I:.*]] = arith.select %[[B]], %[[M]]#1, %{{.*}} : i64
+// CHECK:       %[[NAN:.*]] = arith.cmpf uno, %[[X]], %[[X]] : f32
+// CHECK:       %[[AT:.*]] = arith.select %[[NAN]], %[[K]], %[[NONE:.*]] : i64
+// CHECK:       %[[F:.*]] = redfuse.reduce minsi %[[AT]] over [1] into [0] : i64
+// CHECK:       %[[E:.*]] = arith.cmpi ne, %[[F]], %{{.*}} : i64
+// CHECK:       arith.select %[[E]], %[[F]], %[[I]] : i64
+func.func @argmax_with_nan(%a: tensor<5x3xf32>) -> tensor<5xi64> {
+  %ninf = arith.constant 0xFF800000 : f32
+  %c0 = arith.constant 0 : i64
+  %e = tensor.empty() : tensor<5xf32>
+  %ei = tensor.empty() : tensor<5xi64>
+  %low = linalg.fill ins(%ninf : f32) outs(%e : tensor<5xf32>) -> tensor<5xf32>
+  %i0 = linalg.fill ins(%c0 : i64) outs(%ei : tensor<5xi64>) -> tensor<5xi64>
+  %r:2 = linalg.generic {indexing_maps = [#v, #r, #r], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<5x3xf32>) outs(%low, %i0 : tensor<5xf32>, tensor<5xi64>) {
+  ^bb0(%x: f32, %out: f32, %at: i64):
+    %j = linalg.index 1 : index
+    %k = arith.index_cast %j : index to i64
+    %m = arith.maximumf %x, %out : f32
+    %c = arith.cmpf ogt, %x, %out : f32
+    %is = arith.cmpf uno, %x, %x : f32
+    %isnot = arith.cmpf ord, %out, %out : f32
+    %first = arith.andi %is, %isnot : i1
+    %d = arith.ori %c, %first : i1
+    %n = arith.select %d, %k, %at : i64
+    linalg.yield %m, %n : f32, i64
+  } -> (tensor<5xf32>, tensor<5xi64>)
+  return %r#1 : tensor<5xi64>
+}
+
+// -----
+
+#v = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
 // Several independent results, each with its reducer; a chain of combiners;
 // subtraction; a fused multiply-add; a maximum by compare and select.
 // CHECK-LABEL: func @several

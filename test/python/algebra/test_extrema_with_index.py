@@ -156,6 +156,47 @@ def test_beside_the_extremum_the_index_is_that_of_a_number(
                 np.testing.assert_array_equal(index, indices)
 
 
+def until_nan(op: str, predicate: str, is_first: bool) -> list[str]:
+    """A NaN is better than any number: the index is that of the first one, or the last one."""
+    either = "%new" if is_first else "%nan"
+    return [
+        f"%v = arith.{op} %a, %m : f32",
+        f"%c = arith.cmpf {predicate}, %a, %m : f32",
+        "%nan = arith.cmpf uno, %a, %a : f32",
+        "%had = arith.cmpf uno, %m, %m : f32",
+        "%true = arith.constant true",
+        "%none = arith.xori %had, %true : i1",
+        "%new = arith.andi %nan, %none : i1",
+        f"%d = arith.ori %c, {either} : i1",
+        "%w = arith.select %d, %j, %k : i32",
+    ]
+
+
+@pytest.mark.parametrize("schedule", [*SCHEDULES, "unfused"])
+@pytest.mark.parametrize("op", ["maximumf", "minimumf"])
+def test_the_index_of_a_nan(op: str, schedule: str) -> None:
+    """As PyTorch's argmax, argmin and pooling have it."""
+    options = {"fuse": False} if schedule == "unfused" else {"schedule": schedule}
+    identity = -np.inf if op == "maximumf" else np.inf
+    predicate = BESIDE[op]
+    for start in [(identity, 0), (1.0, -7)]:
+        bodies = [until_nan(op, predicate, is_first) for is_first in (True, False)]
+        text = program(bodies, (6, 203), start)
+        exe = redfuse.compile(text, target="cpu", options={"cache": False, **options})
+        for x in data((6, 203), 4):
+            got = exe(x)
+            numbers = [walked(row, (predicate, False, False), start) for row in x]
+            for n, which in enumerate((0, -1)):
+                places = [np.flatnonzero(np.isnan(row)) for row in x]
+                want = [
+                    (np.nan, nans[which]) if nans.size else number
+                    for nans, number in zip(places, numbers, strict=True)
+                ]
+                values, indices = (np.array(v) for v in zip(*want, strict=True))
+                np.testing.assert_array_equal(got[2 * n], values)
+                np.testing.assert_array_equal(got[2 * n + 1], indices)
+
+
 SELECTED = """
 #x = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
