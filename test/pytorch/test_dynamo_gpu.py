@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 import torch._inductor.decomposition as inductor
 from redfuse import lowering
-from redfuse.frontends.dynamo import claims, extract, report
+from redfuse.frontends.dynamo import attention, claims, extract, report
 from redfuse.frontends.mlir import Source
 from redfuse.options import Options
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -61,3 +62,41 @@ def test_an_attention_of_one_text_writes_its_heads_inside_of_rows_itself() -> No
         Source(part.source(), known=True), Options(), stop_after="nvvm", target="cuda:sm_90a"
     )
     assert str(lowered.module).count('"gpu.launch_func"') == 1
+
+
+def cudnn(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """As PyTorch calls it on a GPU."""
+    kernel = torch.ops.aten._scaled_dot_product_cudnn_attention
+    return kernel(q, k, v, None, False)[0]
+
+
+def taken_apart(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """As PyTorch does where it has no kernel."""
+    heads = [x.flatten(0, 1).float() for x in (q, k.mT, v)]
+    weights = torch.bmm(*heads[:2]).softmax(-1)
+    return torch.bmm(weights, heads[2]).view(q.shape).bfloat16()
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "by_kernel", "by_parts"),
+    [
+        ((64, 12, 197, 64), 197, False, True),
+        ((16, 12, 512, 64), 512, True, True),
+        ((8, 32, 8192, 128), 1, False, True),
+        ((1, 2, 8, 64), 8, False, False),
+        ((1, 8, 512, 320), 512, False, False),
+    ],
+)
+def test_what_pytorch_has_no_kernel_for_is_claimed_with_fewer_keys(
+    shape: tuple[int, ...], rows: int, by_kernel: bool, by_parts: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    with FakeTensorMode():
+        k, v = (torch.empty(shape, dtype=BF16, device="cuda") for _ in range(2))
+        q = torch.empty(*shape[:2], rows, shape[3], dtype=BF16, device="cuda")
+        graph = make_fx(lambda *x: attention.WHOLE(*x) + 1)(q, k, v).graph
+        found = []
+        for pytorchs in (cudnn, taken_apart):
+            monkeypatch.setattr(attention, "pytorchs", pytorchs)
+            found.append(bool(claims.find(graph, False, report.GraphRecord())))
+    assert found == [by_kernel, by_parts]

@@ -47,13 +47,14 @@ def find(graph: Any, everything: bool, record: GraphRecord) -> list[Claim]:
         elif kind in _GROWN:
             _add(grouping, node, kind)
     claims = []
+    spelled: dict[str, bool] = {}
     order = {node: i for i, node in enumerate(graph.nodes)}
     for members in list(grouping.members.values()):
         _trim(grouping, members)
         made = _claim_of(sorted(members, key=order.__getitem__))
         if made is None:
             continue
-        costs.predict(made)
+        costs.predict(made, spelled)
         if everything or not made.objection:
             claims.append(made)
         else:

@@ -13,10 +13,15 @@ from typing import Any
 
 import torch
 
-from . import extract, nodes
+from ...errors import Error
+from . import attention, extract, nodes
 
 # A claim has to be predicted to win this much: predictions are no better.
 MARGIN = 1.05
+# An attention that PyTorch takes apart on a GPU: products in f32 without matrix units, and scores
+# in memory, which are written and read twice. APART_RATE: of redfuse's kernel, of the rate at which
+# it works on long rows.
+_F32_FLOPS_S, _SCORE_PASSES, APART_RATE = 3e13, 4, 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,8 +53,9 @@ def extent(n: Any) -> int:
     return n if isinstance(n, int) else int(n.node.hint or 1)
 
 
-def predict(claim: Any) -> None:
-    """Fills in ``mine``, ``theirs`` and ``objection`` (why it is not worth a claim, else empty)."""
+def predict(claim: Any, spelled: dict[str, bool]) -> None:
+    """Fills in ``mine``, ``theirs`` and ``objection`` (why it is not worth a claim, else empty).
+    spelled: whether attentions are taken apart, of those that were asked before."""
     first = next(v for n in claim.members for v in nodes.values_of(n))
     machine = _machine(first.device)
     reductions = [n for n in claim.members if nodes.kind_of(n) == nodes.REDUCTION]
@@ -59,9 +65,15 @@ def predict(claim: Any) -> None:
     else:
         (node,) = (n for n in claim.members if nodes.kind_of(n) == nodes.ATTENTION)
         work = _flops(node) / machine.flops_s
-        ratio, why = _attention_ratio(node)
-    claim.theirs = work
-    claim.mine = machine.call_s + work / (ratio or 1.0)
+        is_apart = _is_taken_apart(node, spelled)
+        ratio, why = _attention_ratio(node, is_apart)
+        if is_apart:
+            moved = sum(_bytes(node.args[i].meta["val"]) for i in (0, 1, 2))
+            claim.theirs = _apart_s(node, moved, machine.bytes_s)
+            claim.mine = machine.call_s + max(work / APART_RATE, moved / machine.bytes_s)
+    if not claim.theirs:
+        claim.theirs = work
+        claim.mine = machine.call_s + work / (ratio or 1.0)
     if ratio is None:
         claim.objection = why
     elif claim.mine * MARGIN > claim.theirs:
@@ -128,7 +140,36 @@ def _is_causal(node: Any) -> bool:
     return bool({**given, **node.kwargs}.get("is_causal", False))
 
 
-def _attention_ratio(node: Any) -> tuple[float | None, str]:
+def _is_taken_apart(node: Any, spelled: dict[str, bool]) -> bool:
+    """Whether PyTorch makes products and a softmax of an attention on a GPU, since none of its
+    kernels takes the operands."""
+    if node.target is not attention.WHOLE or node.args[0].meta["val"].device.type == "cpu":
+        return False
+    values = [n.meta["val"] for n in node.all_input_nodes]
+    kinds = [(v.dtype, tuple(v.shape), v.stride()) for v in values]
+    places = {n: f"%{i}" for i, n in enumerate(node.all_input_nodes)}
+    key = str((kinds, torch.fx.map_arg((node.args, node.kwargs), places.__getitem__)))
+    if key not in spelled:
+        try:
+            made, _ = attention.traced_of(node)
+            targets = {n.target for n in made.nodes}
+        except Error:
+            targets = set()
+        spelled[key] = torch.ops.aten.bmm.default in targets
+    return spelled[key]
+
+
+def _apart_s(node: Any, moved: float, bytes_s: float) -> float:
+    """Seconds of such an attention, which leaves out no scores and reads f32 copies of its
+    operands. moved: bytes of these."""
+    query, key = (node.args[i].meta["val"] for i in (0, 1))
+    scores = numel(query) // max(extent(query.shape[-1]), 1) * extent(key.shape[-2])
+    flops = 4.0 * scores * extent(query.shape[-1])
+    return flops / _F32_FLOPS_S + (_SCORE_PASSES * 4.0 * scores + 5.0 * moved) / bytes_s
+
+
+def _attention_ratio(node: Any, is_apart: bool) -> tuple[float | None, str]:
+    """is_apart: PyTorch has no kernel for it."""
     query, key = (node.args[i].meta["val"] for i in (0, 1))
     rows, keys = extent(query.shape[-2]), extent(key.shape[-2])
     if query.device.type == "cpu":
@@ -144,8 +185,12 @@ def _attention_ratio(node: Any) -> tuple[float | None, str]:
         )
     if query.dtype not in (torch.float16, torch.bfloat16):
         return None, "an attention that is not in 16 bits, which on a GPU was not measured"
-    if keys < 256:
-        return None, "an attention of fewer than 256 keys, which on a GPU was not measured"
+    if extent(query.shape[-1]) > 256:
+        return None, "an attention with heads of more than 256, which on a GPU was not measured"
+    if keys < 256 and not is_apart:
+        return None, "an attention of fewer than 256 keys is as fast by PyTorch's own kernels"
+    if rows == 1 and not is_apart:
+        return None, "an attention of one query reads its keys as fast by PyTorch's own kernels"
     if extract.mask_of(node) is not None and not extract.sources_of_mask(node):
         return None, "an attention with a mask in memory is as fast by PyTorch's own kernels"
     return 1.12, ""
