@@ -189,3 +189,21 @@ func.func @padded(%x: tensor<?xf32>, %at: tensor<?xindex>, %y: tensor<?xf32>) ->
   } : tensor<?xf32> to tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// Extents of what is padded are compared in front of the pad, which would be made of as
+// many as they should be.
+// CHECK-LABEL: func.func @pad_and_compare
+// CHECK-SAME:    %[[X:.*]]: tensor<?xf32>, %[[N:.*]]: index
+// CHECK:         %[[DIM:.*]] = tensor.dim %[[X]]
+// CHECK:         %[[LENGTH:.*]] = affine.apply {{.*}}%[[DIM]]
+// CHECK:         %[[IS:.*]] = arith.cmpi eq, %[[LENGTH]]
+// CHECK:         cf.assert %[[IS]], "{{.*}}tensor.cast: extent 0 is not 4"
+// CHECK:         tensor.pad
+func.func @pad_and_compare(%x: tensor<?xf32>, %n: index, %v: f32) -> tensor<4xf32> {
+  %p = tensor.pad %x low[0] high[%n] {
+  ^bb0(%i: index):
+    tensor.yield %v : f32
+  } : tensor<?xf32> to tensor<?xf32>
+  %r = tensor.cast %p : tensor<?xf32> to tensor<4xf32>
+  return %r : tensor<4xf32>
+}
