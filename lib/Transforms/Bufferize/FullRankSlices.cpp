@@ -5,12 +5,13 @@
 // it stops the process where it finds no answer. A view that drops none is not asked.
 //
 // Nor does upstream take a view that begins at the end of a dim, where there is
-// nothing to see: slices without elements are no views.
+// nothing to see: what has no elements is no view.
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
@@ -53,6 +54,22 @@ static bool isEmpty(Op op, RankedTensorType whole) {
                       [](OpFoldResult size) { return isZeroInteger(size); });
 }
 
+static bool isEmpty(Value tensor) {
+  return llvm::is_contained(cast<RankedTensorType>(tensor.getType()).getShape(),
+                            0);
+}
+
+/// What has no elements is new, and of the extents `sizes`.
+static void replaceByEmpty(Operation *op, ArrayRef<OpFoldResult> sizes,
+                           IRRewriter &rewriter) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  Value empty = tensor::EmptyOp::create(rewriter, op->getLoc(), sizes,
+                                        type.getElementType());
+  if (empty.getType() != type)
+    empty = tensor::CastOp::create(rewriter, op->getLoc(), type, empty);
+  rewriter.replaceOp(op, empty);
+}
+
 static void dropEmpty(tensor::ExtractSliceOp op, IRRewriter &rewriter) {
   rewriter.setInsertionPoint(op);
   SmallVector<OpFoldResult> sizes;
@@ -60,11 +77,31 @@ static void dropEmpty(tensor::ExtractSliceOp op, IRRewriter &rewriter) {
   for (auto [d, size] : llvm::enumerate(op.getMixedSizes()))
     if (!dropped[d])
       sizes.push_back(size);
-  Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), sizes,
-                                        op.getType().getElementType());
-  if (empty.getType() != op.getType())
-    empty = tensor::CastOp::create(rewriter, op.getLoc(), op.getType(), empty);
-  rewriter.replaceOp(op, empty);
+  replaceByEmpty(op, sizes, rewriter);
+}
+
+/// Other operations that become views: what they make is new where it is empty, and
+/// those that put something empty beside other tensors insert these.
+static LogicalResult dropEmpty(Operation *op, IRRewriter &rewriter) {
+  rewriter.setInsertionPoint(op);
+  ReifiedRankedShapedTypeDims shapes;
+  bool isReshape = isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
+  if ((isReshape && isEmpty(op->getOperand(0))) || isEmpty(op->getResult(0))) {
+    if (succeeded(reifyResultShapes(rewriter, op, shapes)))
+      replaceByEmpty(op, shapes.front(), rewriter);
+    return success();
+  }
+  if (auto pad = dyn_cast<tensor::PadOp>(op); pad && isEmpty(pad.getSource()))
+    return linalg::rewriteInDestinationPassingStyle(rewriter, pad);
+  auto concat = dyn_cast<tensor::ConcatOp>(op);
+  if (!concat || llvm::none_of(concat.getInputs(),
+                               [](Value input) { return isEmpty(input); }))
+    return success();
+  FailureOr<SmallVector<Value>> parts = concat.decomposeOperation(rewriter);
+  if (failed(parts))
+    return failure();
+  rewriter.replaceOp(op, *parts);
+  return success();
 }
 
 static void keepRank(tensor::ExtractSliceOp op, IRRewriter &rewriter) {
@@ -95,6 +132,15 @@ struct FullRankSlices
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    SmallVector<Operation *> views;
+    getOperation().walk([&](Operation *op) {
+      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::PadOp,
+              tensor::ConcatOp>(op))
+        views.push_back(op);
+    });
+    for (Operation *op : views)
+      if (failed(dropEmpty(op, rewriter)))
+        return signalPassFailure();
     getOperation().walk([&](Operation *op) {
       if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
         if (isEmpty(slice, slice.getSourceType()))

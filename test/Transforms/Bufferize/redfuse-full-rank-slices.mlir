@@ -55,3 +55,44 @@ func.func @nothing(%x: tensor<2x?xf32>, %n: index, %y: tensor<2x0xf32>) -> (tens
   %1 = tensor.insert_slice %y into %x[0, 0] [2, 0] [1, 1] : tensor<2x0xf32> into tensor<2x?xf32>
   return %0, %1 : tensor<?x0xf32>, tensor<2x?xf32>
 }
+
+// CHECK-LABEL: func.func @reshaped_nothing
+// CHECK-SAME:    %[[X:.*]]: tensor<2x0x?xf32>
+// CHECK-NOT:     collapse_shape
+// CHECK:         tensor.empty({{.*}}) : tensor<2x?xf32>
+func.func @reshaped_nothing(%x: tensor<2x0x?xf32>) -> tensor<2x?xf32> {
+  %0 = tensor.collapse_shape %x [[0], [1, 2]] : tensor<2x0x?xf32> into tensor<2x?xf32>
+  return %0 : tensor<2x?xf32>
+}
+
+// CHECK-LABEL: func.func @padded_nothing
+// CHECK-NOT:     tensor.pad
+// CHECK-NOT:     insert_slice
+// CHECK:         %[[F:.*]] = linalg.fill
+// CHECK:         return %[[F]]
+func.func @padded_nothing(%x: tensor<?x0xf32>, %v: f32) -> tensor<?x2xf32> {
+  %0 = tensor.pad %x low[0, 2] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %v : f32
+  } : tensor<?x0xf32> to tensor<?x2xf32>
+  return %0 : tensor<?x2xf32>
+}
+
+// CHECK-LABEL: func.func @beside_nothing
+// CHECK-SAME:    %[[X:.*]]: tensor<0x?xf32>, %[[Y:.*]]: tensor<3x?xf32>
+// CHECK-NOT:     tensor.concat
+// CHECK:         tensor.insert_slice %[[Y]] into
+// CHECK-NOT:     insert_slice
+// CHECK:         return
+func.func @beside_nothing(%x: tensor<0x?xf32>, %y: tensor<3x?xf32>) -> tensor<3x?xf32> {
+  %0 = tensor.concat dim(0) %x, %y, %x : (tensor<0x?xf32>, tensor<3x?xf32>, tensor<0x?xf32>) -> tensor<3x?xf32>
+  return %0 : tensor<3x?xf32>
+}
+
+// CHECK-LABEL: func.func @only_nothing
+// CHECK-NOT:     tensor.concat
+// CHECK:         tensor.empty({{.*}}) : tensor<0x?xf32>
+func.func @only_nothing(%x: tensor<0x?xf32>) -> tensor<0x?xf32> {
+  %0 = tensor.concat dim(0) %x, %x : (tensor<0x?xf32>, tensor<0x?xf32>) -> tensor<0x?xf32>
+  return %0 : tensor<0x?xf32>
+}

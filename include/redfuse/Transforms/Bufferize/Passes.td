@@ -176,8 +176,9 @@ def FullRankSlices : Pass<"redfuse-full-rank-slices", "mlir::func::FuncOp"> {
     A slice with steps that drops dims becomes one that keeps them and a
     `tensor.collapse_shape`, and what is inserted with steps is expanded first. Of
     buffers upstream would tell the dropped dims by their strides, and cannot where
-    steps have changed these. A slice without elements becomes a `tensor.empty`, and
-    what has none is not inserted: upstream takes no view that begins where a dim ends.
+    steps have changed these. A slice or a reshape without elements becomes a
+    `tensor.empty`, and what has none is not inserted, padded or concatenated: upstream
+    takes no view that begins where a dim ends.
 
     ```mlir
     func.func @f(%x: tensor<5x1x4xf32>, %n: index) -> tensor<?x1xf32> {
