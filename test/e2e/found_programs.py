@@ -107,6 +107,24 @@ def _pad_that_asserts() -> list[Case]:
     return right + [Case((normal(1), n), FAILS) for n in (-1, 1, 2**40)]
 
 
+def _pad_of_other() -> list[Case]:
+    def wanted(x: np.ndarray, n: int) -> np.ndarray:
+        return np.concatenate([np.ones(n), x, np.ones(1)])
+
+    draws = [normal(3 - n, dtype=np.float64) for n in range(4)]
+    right = [Case((x, n), (wanted(x, n),)) for n, x in enumerate(draws)]
+    wrong = [(n, m) for n in (0, 1, 40) for m in (0, 1, 2, 4, 9000) if n + m != 3]
+    return right + [Case((normal(n, dtype=np.float64), m), FAILS) for n, m in wrong]
+
+
+def _nothing_beside() -> list[Case]:
+    def case(*n: int) -> Case:
+        x, y, z = (normal(*shape) for shape in ((0, n[0]), (2, 0, n[1]), (n[2], 0)))
+        return Case((x, y, z), (x, normal(2, 0), np.ones((n[2] + 1, 2), np.float32)))
+
+    return [case(*n) for n in ((0, 0, 0), (1, 3, 2), (5, 0, 7))]
+
+
 def _pad_of_known() -> list[Case]:
     x = np.zeros((0, 2), np.float32)
     calls = [(1, n) for n in (0, 3)] + [(2, 1)]
@@ -271,10 +289,12 @@ FOUND = {
     "loop_that_grows": Found(_loop_that_grows),
     "loops_hand_on": Found(_loops_hand_on),
     "never_of_these_extents": Found(_never),
+    "nothing_beside_nothing": Found(_nothing_beside),
     "one_for_many": Found(_one_for_many),
     "pack_oob": Found(_pack),
     "pack_more": Found(_pack_more),
     "pad_of_known": Found(_pad_of_known),
+    "pad_of_other_extent": Found(_pad_of_other),
     "pad_that_asserts": Found(_pad_that_asserts),
     "product_lse_bf16": Found(
         _product, smaller=(("1024", "40"), ("4096", "72"), ("2048", "56"))
