@@ -43,7 +43,8 @@ def stage_error(error: CompileError, stage: str, source: Source | None = None) -
     lines, named = [f"stage {stage} failed"], False
     unsupported = False
     for diagnostic in diagnostics[:_MOST_LINES]:
-        message, operation = _message(diagnostic), written.get(_place(diagnostic), "")
+        operation = written.get(_place(diagnostic), "")
+        message = _message(diagnostic, operation)
         named = named or bool(operation)
         unsupported |= message.startswith(_NO_LOWERING)
         unsupported |= any(words in message for words in _NOT_TAKEN)
@@ -62,10 +63,12 @@ def stage_error(error: CompileError, stage: str, source: Source | None = None) -
     return made
 
 
-def _message(diagnostic: Mapping[str, Any]) -> str:
-    """What is said, with the operation that a pass was at."""
+def _message(diagnostic: Mapping[str, Any], written: str) -> str:
+    """What is said, with the operation that a pass was at where none was ``written`` there."""
     message = diagnostic["message"]
     operation = diagnostic["operation"]
+    if operation and written:
+        return message.removeprefix(f"'{operation}' op ") if operation != written else message
     return f"{message} ({operation})" if operation and operation not in message else message
 
 
