@@ -26,7 +26,7 @@ FLUSHED = {"cuda": 256 << 20, "cpu": 64 << 20}
 MOST_ROUNDS, FEWEST_ROUNDS = 30, 3
 LONG_S = 10.0  # one call: what takes longer is timed by it alone
 CPU_LIMIT_S = 1.0  # of eager: the leading dim of larger programs is halved
-LARGE = 4 << 30  # bytes of inputs and parameters: of such programs one is on a GPU at a time
+LARGE = 1 << 30  # bytes of inputs and parameters: of such programs one is on a GPU at a time
 
 
 class Program:
@@ -66,7 +66,10 @@ class Program:
             return
         if isinstance(self.model, torch.nn.Module):
             self.model = self.model.to(self.device)
-        self.inputs = self._drawn(self.device)
+        try:
+            self.inputs = self._drawn(self.device)
+        except (RuntimeError, TypeError):  # it names the CPU itself, or a generator there
+            self.inputs = [_placed(x, self.device) for x in self._drawn("cpu")]
 
     def bytes(self) -> int:
         """Of inputs and parameters."""
