@@ -17,8 +17,15 @@ from torch._inductor.custom_graph_pass import CustomGraphPass
 
 from ...store import cache
 from . import attention, kernels
-from .partition import claim
 from .settings import Settings
+
+
+def claim(graph: Any, settings: Settings) -> None:
+    """As ``partition.claim``. What that needs is loaded here: a graph that is found in PyTorch's
+    caches does without."""
+    from . import partition
+
+    partition.claim(graph, settings)
 
 
 class ClaimPass(CustomGraphPass):
