@@ -108,15 +108,17 @@ double ContractionCost::cyclesOf(const BlockShape &shape, double splits) const {
   double threads = 32.0 * double(shape.warpRows * shape.warpColumns);
   double tiles = tilesOf(shape);
   double ofUnit = std::ceil(tiles * splits / units);
-  double resident =
-      std::max(1.0, std::floor(double(kResidentThreads) / threads));
+  double registers =
+      threads * (kRegistersOfThread +
+                 kRegistersOfSum * double(shape.rows * shape.columns) / 32);
+  double resident = std::max(1.0, std::floor(kRegisters / registers));
   double slabs = std::ceil(sums / sumsOfSlab() / splits);
   double stages = std::ceil(slabs / double(shape.slabs));
   double together = std::min(ofUnit, resident);
-  double busy = together * slabs * slabCycles(shape),
-         waiting = stages * kStageCycles;
-  double round = std::max(busy, waiting) + kHidden * std::min(busy, waiting) +
-                 kBlockCycles + (splits > 1 ? kSplitCycles : 0);
+  double busy = together * slabs * slabCycles(shape);
+  double waiting = stages * kStageCycles * (together > 1 ? kShownOfStage : 1.0);
+  double round =
+      busy + waiting + kBlockCycles + (splits > 1 ? kSplitCycles : 0);
   double computed = std::ceil(ofUnit / resident) * round;
   double tileRows = double(shape.warpRows * shape.rows),
          tileColumns = double(shape.warpColumns * shape.columns);
