@@ -158,6 +158,8 @@ private:
   SmallVector<Product> products;
   /// Reductions and scans that are no products.
   unsigned otherReductions = 0;
+  /// One of them reads windows.
+  bool hasWindow = false;
   /// How much faster than other units do products and their multiplications go.
   llvm::DenseMap<Operation *, double> gains;
   llvm::MapVector<Operation *, Evaluation> evaluations;
@@ -299,6 +301,7 @@ void CostBuilder::addProducts(const FusionSpace::Instance &instance) {
     auto reduce = dyn_cast<ReduceOp>(inner);
     if (!reduce || !isMatrixProduct(reduce, *sets, extentOfDim)) {
       otherReductions += isRootOp(&inner);
+      hasWindow |= reduce && !isReadPlainly(op, reduce);
       continue;
     }
     bool isPlain = isReadPlainly(op, reduce);
@@ -310,8 +313,9 @@ void CostBuilder::addProducts(const FusionSpace::Instance &instance) {
 
 /// By how they are generated: on matrix units with what else there is, where they are
 /// of 16-bit floats; alone, with what follows element by element; else by threads,
-/// which do a product far slower than what they do otherwise. One that may be a part of
-/// attention stays in one kernel, because the matrix in that is large.
+/// which do a product far slower than what they do otherwise. Where all products may be
+/// parts of a chain like attention, they stay in one kernel: the matrix between them is
+/// large. A window beside one (a depthwise convolution before a pointwise one) ends that.
 void CostBuilder::priceProducts() {
   if (target.getName() != "cuda")
     return;
@@ -320,11 +324,15 @@ void CostBuilder::priceProducts() {
   const Chip *chip = target.getChip() ? findChip(target.getChip()) : nullptr;
   bool hasTiles = chip && chip->has(AsyncCopies);
   bool isSole = products.size() == 1 && otherReductions == 0;
+  bool isChain =
+      !hasWindow && llvm::all_of(products, [](const Product &product) {
+        return product.isChained || !product.isFloat;
+      });
   for (Product &product : products) {
     double gain = 1;
     if (product.isNarrow && (product.isPlain || isSole || !hasTiles))
       gain = kMatrixGain;
-    else if (hasTiles && product.isFloat && !isSole && !product.isChained)
+    else if (hasTiles && product.isFloat && !isSole && !isChain)
       gain = 1 / kScalarProducts;
     gains[product.reduce] = gain;
     gains[product.reduce.getOperand(0).getDefiningOp()] = gain;
