@@ -95,13 +95,12 @@ def _convolution(
     n = weight.rank - 2
     stride, padding, dilation = (_each(v, n) for v in (stride, padding, dilation))
     if transposed:
-        x, w = _spread(c.b, input, weight, stride, padding, dilation, _each(output_padding, n),
-                       groups)  # fmt: skip
-        stride = [1] * n
+        more = _each(output_padding, n)
+        made = _transposed(c, input, weight, stride, padding, dilation, more, groups)
     else:
         sides = [0, 0, *padding]
-        x, w = c.b.pad(input, sides, sides, 0), weight
-    made = _windows(c, x, w, stride, dilation, groups)
+        x = c.b.pad(input, sides, sides, 0)
+        made = _windows(c, x, weight, stride, dilation, groups)
     if bias is None:
         return c.b.cast(made, c.dtype)
     shaped = c.b.reshape(bias, (bias.shape[0], *[1] * n))
@@ -129,8 +128,7 @@ def _convolution_backward(
             more = [size - ((m - 1) * s - 2 * p + t * (k - 1) + 1) for size, m, s, p, t, k in zip(
                 input.shape[2:], grad_output.shape[2:], stride, padding, dilation,
                 weight.shape[2:], strict=True)]  # fmt: skip
-            wide, w = _spread(b, grad_output, weight, stride, padding, dilation, more, groups)
-            x = _windows(call, wide, w, [1] * n, dilation, groups)
+            x = _transposed(call, grad_output, weight, stride, padding, dilation, more, groups)
         made[0] = b.cast(x, call.dtype)
     if output_mask[1]:
         wide, small = (grad_output, input) if transposed else (input, grad_output)
@@ -171,7 +169,7 @@ def _weight_gradient(
     total = _sum_of_products(b, x, y, shape, inner, [
         [batch, group, channel, *at], [batch, group, made, *places],
         [group, made, channel, *inside],
-    ], 4 + 2 * n, 3 + n)  # fmt: skip
+    ], 4 + 2 * n, 3 + n, _precision(b, x.shape[2]))  # fmt: skip
     return b.cast(b.reshape(total, c.shape), c.dtype)
 
 
@@ -200,8 +198,9 @@ def _windows(
         shape = (shape[0], *shape[2:])
         return _sum_of_products(b, x, w, shape, inner, [
             [_without(e, group) for e in map_ if e is not group] for map_ in maps
-        ], 3 + 2 * n, 2 + n)  # fmt: skip
-    total = _sum_of_products(b, x, w, shape, inner, maps, 4 + 2 * n, 3 + n)
+        ], 3 + 2 * n, 2 + n, b.precision.convolutions)  # fmt: skip
+    precision = _precision(b, x.shape[2])
+    total = _sum_of_products(b, x, w, shape, inner, maps, 4 + 2 * n, 3 + n, precision)
     return b.reshape(total, c.shape)
 
 
@@ -216,16 +215,77 @@ def _without(expr: Any, gone: Any) -> Any:
     return expr
 
 
+def _precision(b: Builder, channels: Any) -> str:
+    """Filters of one channel gain nothing by less: they are no products of matrices."""
+    return "highest" if channels == 1 else b.precision.convolutions
+
+
 def _sum_of_products(
     b: Builder, x: Tensor, w: Tensor, shape: Sequence[Any], inner: Any, exprs: Any, dims: int,
-    first: int,
+    first: int, precision: str,
 ) -> Tensor:  # fmt: skip
     maps = [ir.AffineMap.get(dims, 0, e) for e in exprs]
-    x, w, body = b.product(x, w, inner, b.precision.convolutions)
+    x, w, body = b.product(x, w, inner, precision)
     zeros = b.full(shape, inner, 0).value
     pairs = [(x.value, maps[0]), (w.value, maps[1])]
     made = b.generic(pairs, [(zeros, maps[2])], range(first, dims), body)[0]
     return Tensor(made, tuple(shape), inner)
+
+
+def _transposed(
+    c: Call, x: Tensor, w: Tensor, stride: Sequence[int], padding: Sequence[int],
+    dilation: Sequence[int], more: Sequence[int], groups: int,
+) -> Tensor:  # fmt: skip
+    """In phases where there are strides, else as one of stride 1."""
+    is_static = all(isinstance(e, int) for e in (*x.shape, *w.shape, *c.shape))
+    if is_static and any(s > 1 for s in stride) and all(t == 1 for t in dilation):
+        return _phases(c, x, w, stride, padding, groups)
+    x, w = _spread(c.b, x, w, stride, padding, dilation, more, groups)
+    return _windows(c, x, w, [1] * len(stride), dilation, groups)
+
+
+def _phases(
+    c: Call, x: Tensor, w: Tensor, stride: Sequence[int], padding: Sequence[int], groups: int
+) -> Tensor:
+    """A transposed convolution with strides, as a dense sum for each phase: places of the result
+    (with its padding) are s * q + r, and there only taps s * k + r of the window meet elements of
+    the input, number q - k. Of a window that is no multiple of s, the missing taps are zeros.
+
+    A sum over channels and k, with results [batch, channels, q, r, ...]: no multiplications by the
+    zeros between elements."""
+    b, inner, n = c.b, computed_in(c.dtype), w.rank - 2
+    taps = [-(-k // s) for k, s in zip(w.shape[2:], stride, strict=True)]
+    count = [-(-(p + o) // s) for p, o, s in zip(padding, c.shape[2:], stride, strict=True)]
+    low = [k - 1 for k in taps]
+    high = [q - e for q, e in zip(count, x.shape[2:], strict=True)]
+    x = b.pad(x, [0, 0, *low], [0, 0, *high], 0)
+    missing = [k * s - e for k, s, e in zip(taps, stride, w.shape[2:], strict=True)]
+    w = b.pad(w, [0] * w.rank, [0, 0, *missing], 0)
+    made = w.shape[1]
+    pairs = [e for pair in zip(taps, stride, strict=True) for e in pair]
+    w = _turned(b, b.reshape(w, (*w.shape[:2], *pairs)), range(2, 2 + 2 * n, 2))
+    split = [groups] if groups > 1 else []
+    x = b.reshape(x, (x.shape[0], *split, x.shape[1] // groups, *x.shape[2:]))
+    w = b.reshape(w, (*split, w.shape[0] // groups, *w.shape[1:]))
+    shape = [x.shape[0], *split, made]
+    for q, s in zip(count, stride, strict=True):
+        shape += [q, s]
+    dims = iter(map(ir.AffineDimExpr.get, range(len(shape) + 1 + n)))
+    batch, group, out = next(dims), [next(dims) for _ in split], next(dims)
+    places = [(next(dims), next(dims)) for _ in range(n)]
+    channel, inside = next(dims), list(dims)
+    total = _sum_of_products(b, x, w, shape, inner, [
+        [batch, *group, channel, *[q + k for (q, _), k in zip(places, inside, strict=True)]],
+        [*group, channel, out, *[e for (_, r), k in zip(places, inside, strict=True)
+                                 for e in (k, r)]],
+        [batch, *group, out, *[e for pair in places for e in pair]],
+    ], len(shape) + 1 + n, len(shape), _precision(b, w.shape[len(split)]))  # fmt: skip
+    wide = [q * s for q, s in zip(count, stride, strict=True)]
+    total = b.reshape(total, (shape[0], groups * made, *wide))
+    for d, (p, o) in enumerate(zip(padding, c.shape[2:], strict=True)):
+        if (p, o) != (0, wide[d]):
+            total = b.slice(total, 2 + d, p, o)
+    return total
 
 
 def _spread(
@@ -247,18 +307,19 @@ def _spread(
     w = b.permute(w, [0, 2, 1, *range(3, 3 + n)])
     w = b.reshape(w, (groups * made, *w.shape[2:]))
     if numbers.prod(w.shape[2:]) > 1:
-        w = _turned(b, w)
+        w = _turned(b, w, range(2, w.rank))
     return x, w
 
 
-def _turned(b: Builder, w: Tensor) -> Tensor:
-    """The window's elements from the last to the first."""
+def _turned(b: Builder, w: Tensor, dims: Sequence[int]) -> Tensor:
+    """The elements along some dims from the last to the first."""
     from mlir.dialects import tensor
 
     def body() -> Scalar:
         places = [Builder.position(i) for i in range(w.rank)]
-        places[2:] = [arith.subi(b.index(n - 1), p)
-                      for n, p in zip(w.shape[2:], places[2:], strict=True)]  # fmt: skip
+        for d in dims:
+            if w.shape[d] != 1:
+                places[d] = arith.subi(b.index(w.shape[d] - 1), places[d])
         return tensor.extract(w.value, places)
 
     return b.map([], w.shape, w.dtype, body)
