@@ -159,6 +159,49 @@ def test_what_a_mask_compares_is_computed_if_it_is_made_of_numbers(
     assert "cumsum" not in part.text and "index" not in part.text
 
 
+def all_of_them(x: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    """As transformers spells it."""
+    rows, _ = positions(x)
+    return (rows + 0 >= 0).expand(x.shape[0], 1, -1, x.shape[-2])
+
+
+def zero(x: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    return torch.zeros(x.shape[-2], x.shape[-2], dtype=x.dtype)
+
+
+def one(x: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    """Added to a score, it is no true."""
+    return torch.ones(x.shape[-2], x.shape[-2], dtype=x.dtype)
+
+
+def none_of_them(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    return ~all_of_them(x, lengths)
+
+
+@pytest.mark.parametrize(
+    ("mask", "is_dropped"), [(all_of_them, True), (zero, True), (one, False), (none_of_them, False)]
+)
+def test_a_mask_that_leaves_out_nothing_is_none(
+    mask: Mask, is_dropped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = []
+    made = extract.extract
+
+    def watched(*given: object) -> extract.Part:
+        parts.append(made(*given))  # type: ignore[arg-type]
+        return parts[-1]
+
+    monkeypatch.setattr(extract, "extract", watched)
+    q, k, v = (torch.randn(3, 2, 17, 8) for _ in range(3))
+    options = {"claim": "all", "fallback": "eager"}
+    with torch.no_grad():
+        got = torch.compile(attends(mask), backend=backend, options=options)(q, k, v, q)
+        torch.testing.assert_close(got, attends(mask)(q, k, v, q))
+    (part,) = (p for p in parts if "attention" in p.text)
+    assert ("attn_mask=None" in part.text) == is_dropped
+    assert len(part.inputs) == 3 if is_dropped else len(part.inputs) >= 3
+
+
 def test_a_kernel_that_returns_more_than_the_attention_is_called_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

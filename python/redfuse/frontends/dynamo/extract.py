@@ -135,7 +135,7 @@ def extract(members: set[Any], order: dict[Any, int], is_copied: bool = False) -
 def _with_views(members: set[Any]) -> set[Any]:
     """With the views that operands come from, as long as those are not row-major."""
     within = set(members)
-    todo = [a for n in members for a in n.all_input_nodes if a not in members]
+    todo = [a for n in members for a in _operands_of(n) if a not in members]
     while todo:
         node = todo.pop()
         value = node.meta.get("val")
@@ -178,10 +178,28 @@ def _is_filled(node: Any) -> bool:
 
 
 def mask_of(attention: Any) -> Any:
-    """The node of its mask; None without one."""
+    """The node of its mask; None without one, or with one that leaves out and adds nothing."""
+    mask = _mask_given(attention)
+    source = mask
+    while source is not None and source.target is torch.ops.aten.expand.default:
+        source = source.args[0]
+    number = None if source is None else constants.number_of(source)
+    if number is not None and number == (source.meta["val"].dtype is torch.bool):
+        return None
+    return mask
+
+
+def _mask_given(attention: Any) -> Any:
     names = [a.name for a in attention.target._schema.arguments]
     given = {**dict(zip(names, attention.args, strict=False)), **attention.kwargs}
     return given.get("attn_mask", given.get("attn_bias"))
+
+
+def _operands_of(node: Any) -> list[Any]:
+    """The nodes that a node needs."""
+    if nodes.kind_of(node) != nodes.ATTENTION or mask_of(node) is not None:
+        return node.all_input_nodes
+    return [n for n in node.all_input_nodes if n is not _mask_given(node)]
 
 
 def _numel(value: Any) -> int:
@@ -191,7 +209,7 @@ def _numel(value: Any) -> int:
 def _inputs(sequence: Sequence[Any], within: set[Any]) -> list[Border]:
     made: dict[Any, Border] = {}
     for node in sequence:
-        for given in [] if _is_filled(node) else node.all_input_nodes:
+        for given in [] if _is_filled(node) else _operands_of(node):
             value = given.meta.get("val")
             if given in within or given in made or not isinstance(value, torch.Tensor):
                 continue
@@ -266,7 +284,9 @@ def _attention(node: Any, args: Any, kwargs: Any) -> tuple[Any, dict]:
     if given.get("return_debug_mask"):
         raise UnsupportedError("the debug mask of an attention is not made")
     made = {
-        "attn_mask": given.get("attn_mask", given.get("attn_bias")),
+        "attn_mask": None
+        if mask_of(node) is None
+        else given.get("attn_mask", given.get("attn_bias")),
         "is_causal": bool(given.get("is_causal", False)),
     }
     if given.get("scale") is not None:
