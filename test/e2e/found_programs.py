@@ -142,6 +142,10 @@ def _never() -> list[Case]:
     return [Case((normal(3, n, dtype=np.float64),), FAILS) for n in (0, 1, 5)]
 
 
+def _never_of_one() -> list[Case]:
+    return [Case((normal(n, 2),), FAILS) for n in (0, 1, 5)]
+
+
 def _steps() -> list[Case]:
     x = normal(4)
     right = [Case((x, n), (np.full((n, 1), x[3]),)) for n in (0, 1, 2)]
@@ -289,6 +293,7 @@ FOUND = {
     "loop_that_grows": Found(_loop_that_grows),
     "loops_hand_on": Found(_loops_hand_on),
     "never_of_these_extents": Found(_never),
+    "never_of_one_extent": Found(_never_of_one),
     "nothing_beside_nothing": Found(_nothing_beside),
     "one_for_many": Found(_one_for_many),
     "pack_oob": Found(_pack),

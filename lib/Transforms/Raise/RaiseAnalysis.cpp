@@ -301,6 +301,26 @@ bool Raiser::startsFromNumber(unsigned k) {
          !value.getValue().isNaN();
 }
 
+/// Whether no two operands have different known extents in one dim. linalg's verifier
+/// asks that only where all extents are known.
+static bool agree(linalg::GenericOp op) {
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  for (OpOperand &operand : op->getOpOperands())
+    for (auto [expr, size] :
+         llvm::zip_equal(op.getMatchingIndexingMap(&operand).getResults(),
+                         op.getShape(&operand))) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim || ShapedType::isDynamic(size))
+        continue;
+      int64_t &extent = extents[dim.getPosition()];
+      if (ShapedType::isDynamic(extent))
+        extent = size;
+      if (extent != size)
+        return false;
+    }
+  return true;
+}
+
 LogicalResult Raiser::analyseMaps(Reason &why) {
   if (!op.hasPureTensorSemantics())
     return refuse(why, "not raised", "the op works on buffers",
@@ -315,6 +335,10 @@ LogicalResult Raiser::analyseMaps(Reason &why) {
                     "an operand holds " + debugString(element),
                     "write its parts as tensors of numbers");
   }
+  if (!agree(op))
+    return refuse(why, "not raised",
+                  "its operands have different extents in one dim",
+                  "it never runs, as this is checked in front of it");
   unsigned numDims = op.getNumLoops();
   prefixes.resize(op.getNumDpsInits());
   for (auto [d, kind] : llvm::enumerate(op.getIteratorTypesArray()))

@@ -183,3 +183,19 @@ func.func @assertions_alone(%a: tensor<5xi64>) {
   }
   return
 }
+
+// -----
+
+// Behind an assertion that fails: linalg's verifier asks nothing where an extent is open.
+// CHECK-LABEL: func.func @different_extents
+// CHECK-SAME:  condition = "not raised", detail = "its operands have different extents in one dim"
+// CHECK:       linalg.generic
+func.func @different_extents(%a: tensor<?x2xf32>, %n: index) -> tensor<?x1xf32> {
+  %e = tensor.empty(%n) : tensor<?x1xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<?x2xf32>) outs(%e : tensor<?x1xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    linalg.yield %x : f32
+  } -> tensor<?x1xf32>
+  return %r : tensor<?x1xf32>
+}
