@@ -2,6 +2,7 @@
 #include "NormalizeCommon.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_NORMALIZETRANSPOSES
@@ -9,6 +10,14 @@ namespace redfuse {
 } // namespace redfuse
 
 using namespace mlir;
+
+/// Whether a tensor has no elements, as far as its type tells, or what makes it.
+static bool hasNoElements(Value tensor) {
+  int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+  return llvm::any_of(llvm::seq<int64_t>(0, rank), [&](int64_t d) {
+    return redfuse::getExtentOf(tensor, d).constant == 0;
+  });
+}
 
 /// The type of a tensor whose extents are all known, from its type or from what makes
 /// it; null otherwise.
@@ -68,8 +77,7 @@ static void padSource(IRRewriter &rewriter, linalg::PackOp op) {
 static void sliceSource(IRRewriter &rewriter, linalg::UnPackOp op) {
   if (op.getSourceType().hasStaticShape() && op.getDestType().hasStaticShape())
     return;
-  if (llvm::is_contained(op.getSourceType().getShape(), 0) ||
-      llvm::is_contained(op.getDestType().getShape(), 0))
+  if (hasNoElements(op.getSource()) || hasNoElements(op.getDest()))
     return rewriter.replaceOp(op, op.getDest()); // of nothing there is no slice
   Location loc = op.getLoc();
   SmallVector<OpFoldResult> sizes =
@@ -115,10 +123,6 @@ static LogicalResult lowerPadded(IRRewriter &rewriter, linalg::PackOp op) {
     result =
         tensor::CastOp::create(rewriter, loc, op.getResult().getType(), result);
   rewriter.replaceOp(op, result);
-  if (llvm::is_contained(type.getShape(), 0)) {
-    rewriter.replaceOp(pack, dest);
-    return success();
-  }
   return linalg::lowerPack(rewriter, pack,
                            /*lowerPadLikeWithInsertSlice=*/false);
 }
@@ -133,8 +137,11 @@ struct NormalizeTransposes
     getOperation()->walk([&](linalg::PackOp op) { packs.push_back(op); });
     for (linalg::PackOp op : packs) {
       rewriter.setInsertionPoint(op);
-      if (op.hasPureTensorSemantics() && op.getPaddingValue() &&
-          failed(lowerPadded(rewriter, op)))
+      if (!op.hasPureTensorSemantics())
+        continue;
+      if (hasNoElements(op.getDest()))
+        rewriter.replaceOp(op, op.getDest());
+      else if (op.getPaddingValue() && failed(lowerPadded(rewriter, op)))
         return signalPassFailure();
     }
     SmallVector<linalg::UnPackOp> unpacks;

@@ -47,3 +47,16 @@ func.func @more_tiles(%four: tensor<4xf32>, %v: f32) -> tensor<?x3xf32> {
       : tensor<?xf32> -> tensor<?x3xf32>
   return %0 : tensor<?x3xf32>
 }
+
+// Nothing is packed into nothing, whatever makes it nothing.
+// CHECK-LABEL: func.func @pack_nothing
+// CHECK:         %[[E:.*]] = tensor.empty
+// CHECK-NOT:     tensor.pad
+// CHECK-NOT:     linalg.pack
+// CHECK:         return %[[E]]
+func.func @pack_nothing(%x: tensor<?xi8>, %v: i8) -> tensor<?x2xi8> {
+  %zero = arith.constant 0 : index
+  %e = tensor.empty(%zero) : tensor<?x2xi8>
+  %p = linalg.pack %x padding_value(%v : i8) inner_dims_pos = [0] inner_tiles = [2] into %e : tensor<?xi8> -> tensor<?x2xi8>
+  return %p : tensor<?x2xi8>
+}
