@@ -47,6 +47,7 @@ static LogicalResult addCheck(OpPassManager &pm, const CompileOptions &, Fail) {
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
   pm.addPass(createCheckAccesses());
+  pm.addNestedPass<func::FuncOp>(createFullRankSlices({/*isOpen=*/true}));
   return success();
 }
 

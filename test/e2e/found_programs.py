@@ -146,6 +146,13 @@ def _never_of_one() -> list[Case]:
     return [Case((normal(n, 2),), FAILS) for n in (0, 1, 5)]
 
 
+def _slice_of_known() -> list[Case]:
+    y = np.zeros(2, np.float32)
+    draws = [normal(m, 4, k, dtype=np.float64) for m, k in ((1, 1), (3, 2), (5, 7))]
+    right = [Case((x, y), (x[:1, :3, 0],)) for x in draws]
+    return [*right, Case((normal(0, 4, 2, dtype=np.float64), y), FAILS)]
+
+
 def _steps() -> list[Case]:
     x = normal(4)
     right = [Case((x, n), (np.full((n, 1), x[3]),)) for n in (0, 1, 2)]
@@ -307,6 +314,7 @@ FOUND = {
     "reshape_oob": Found(_reshape),
     "scan_total": Found(_scan_total),
     "shape_overflow": Found(refused="4294967296x4294967296"),
+    "slice_of_known": Found(_slice_of_known),
     "slice_of_nothing": Found(_slice_of_nothing),
     "sm15": Found(_rows),
     "steps_between_ones": Found(_steps),

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
+#include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_FULLRANKSLICES
@@ -44,6 +45,24 @@ template <typename Op>
 static bool dropsWithSteps(Op op) {
   return !llvm::all_of(op.getMixedStrides(), isOneInteger) &&
          op.getDroppedDims().any();
+}
+
+/// Whether a slice drops dims and keeps one whose extent may become 1 by folding:
+/// upstream's canonicalizer takes the first of 1 for what is dropped then.
+template <typename Op>
+static bool dropsAmongOpen(Op op) {
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  if (dropped.none())
+    return false;
+  for (auto [d, size] : llvm::enumerate(op.getMixedSizes())) {
+    if (dropped[d] || isa<Attribute>(size))
+      continue;
+    Value value = redfuse::getExtentOf(size).value;
+    auto argument = dyn_cast_or_null<BlockArgument>(value);
+    if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+      return true;
+  }
+  return false;
 }
 
 /// Whether a slice has no elements, as far as the types tell.
@@ -130,8 +149,25 @@ struct FullRankSlices
     : public redfuse::impl::FullRankSlicesBase<FullRankSlices> {
   using FullRankSlicesBase::FullRankSlicesBase;
 
+  void keepAmongOpen(IRRewriter &rewriter) {
+    getOperation().walk([&](Operation *op) {
+      if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+        if (dropsAmongOpen(slice))
+          keepRank(slice, rewriter);
+      } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+        if (dropsAmongOpen(insert))
+          keepRank(insert, insert, rewriter);
+      } else if (auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op)) {
+        if (dropsAmongOpen(insert))
+          keepRank(insert, insert->getParentOp(), rewriter);
+      }
+    });
+  }
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    if (isOpen)
+      return keepAmongOpen(rewriter);
     SmallVector<Operation *> views;
     getOperation().walk([&](Operation *op) {
       if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::PadOp,

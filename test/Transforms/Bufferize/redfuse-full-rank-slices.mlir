@@ -1,4 +1,5 @@
 // RUN: redfuse-opt %s -redfuse-full-rank-slices | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-full-rank-slices=open=true | FileCheck %s --check-prefix=OPEN
 // RUN: redfuse-opt %s -redfuse-full-rank-slices -one-shot-bufferize=bufferize-function-boundaries -canonicalize | FileCheck %s --check-prefix=BUFFERS
 
 // By the strides [4, 4, 1] of the buffer and [8, 4] of the view nobody can tell which
@@ -95,4 +96,17 @@ func.func @beside_nothing(%x: tensor<0x?xf32>, %y: tensor<3x?xf32>) -> tensor<3x
 func.func @only_nothing(%x: tensor<0x?xf32>) -> tensor<0x?xf32> {
   %0 = tensor.concat dim(0) %x, %x : (tensor<0x?xf32>, tensor<0x?xf32>) -> tensor<0x?xf32>
   return %0 : tensor<0x?xf32>
+}
+
+// Which dim is dropped may not be told once the extents are known.
+// OPEN-LABEL: func.func @open
+// OPEN:         %[[S:.*]] = tensor.extract_slice {{.*}} to tensor<?x?x1xf32>
+// OPEN:         tensor.collapse_shape %[[S]] {{\[\[}}0], [1, 2]]
+// OPEN:         tensor.extract_slice {{.*}} to tensor<?x5xf32>
+func.func @open(%x: tensor<?x4x5xf32>, %n: index) -> (tensor<?x?xf32>, tensor<?x5xf32>) {
+  %one = arith.constant 1 : index
+  %three = arith.constant 3 : index
+  %0 = tensor.extract_slice %x[0, 0, 0] [%one, %three, 1] [1, 1, 1] : tensor<?x4x5xf32> to tensor<?x?xf32>
+  %1 = tensor.extract_slice %x[0, 0, 0] [%n, 1, 5] [1, 1, 1] : tensor<?x4x5xf32> to tensor<?x5xf32>
+  return %0, %1 : tensor<?x?xf32>, tensor<?x5xf32>
 }

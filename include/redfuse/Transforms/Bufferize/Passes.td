@@ -180,6 +180,11 @@ def FullRankSlices : Pass<"redfuse-full-rank-slices", "mlir::func::FuncOp"> {
     `tensor.empty`, and what has none is not inserted, padded or concatenated: upstream
     takes no view that begins where a dim ends.
 
+    With `open`, right after the checks, only slices of extents that may become known
+    keep their dims: a slice of `[%n, 3, 1]` without its last dim is one without its
+    first to upstream's canonicalizer once `%n` is 1. Extents of arguments do not
+    become known.
+
     ```mlir
     func.func @f(%x: tensor<5x1x4xf32>, %n: index) -> tensor<?x1xf32> {
       %s = tensor.extract_slice %x[0, 0, 3] [%n, 1, 1] [2, 1, 1]
@@ -200,7 +205,12 @@ def FullRankSlices : Pass<"redfuse-full-rank-slices", "mlir::func::FuncOp"> {
     }
     ```
   }];
-  let dependentDialects = ["mlir::tensor::TensorDialect"];
+  let options = [Option<"isOpen", "open", "bool", /*default=*/"false",
+                        "only slices of extents that may become known">];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::linalg::LinalgDialect",
+                           "mlir::tensor::TensorDialect"];
 }
 
 def AssumeExtents : Pass<"redfuse-assume-extents", "mlir::func::FuncOp"> {
