@@ -90,6 +90,21 @@ void ContractionEmitter::orderSums() {
     innerSum = d;
     chunk = of;
   }
+  // Filters whose taps are neighbours in memory are read tap after tap: the L1 cache is
+  // to have all taps of a chunk until the last one has been read.
+  int64_t others = 1;
+  bool isByTaps = false;
+  for (unsigned d : form.sums)
+    if (d != innerSum)
+      others *= dims[d].staticSize.value_or(1);
+  for (const Side *side : {&left, &right})
+    for (Value v : side->loaded) {
+      std::optional<unsigned> d = program->getContiguous(v);
+      isByTaps |= d && *d != innerSum && llvm::is_contained(form.sums, *d);
+    }
+  int64_t bytes = elementBits(x.left) / 8 * others * kRowsOfTaps;
+  while (isByTaps && chunk > vectorSums() && chunk * bytes > kTapsBytes)
+    chunk /= 2;
   // One dim is numbered as it is.
   int64_t several = llvm::count_if(sumAxes, [&](const Axis &axis) {
     return dims[axis.dim].staticSize != 1;

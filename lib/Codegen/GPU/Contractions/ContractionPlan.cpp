@@ -75,6 +75,13 @@ struct ContractionCost {
   double bytes = 0;
   double units, cyclesOfSecond, bandwidth, productsOfCycle;
 
+  /// Elements that a thread loads for a stage.
+  double loadedOfThread(const BlockShape &shape) const {
+    double rows =
+        double(shape.warpRows * shape.rows + shape.warpColumns * shape.columns);
+    return rows * double(shape.slabs) * sumsOfSlab() /
+           (32.0 * double(shape.warpRows * shape.warpColumns));
+  }
   double tilesOf(const BlockShape &shape) const {
     return batch * std::ceil(rows / double(shape.warpRows * shape.rows)) *
            std::ceil(columns / double(shape.warpColumns * shape.columns));
@@ -174,7 +181,15 @@ redfuse::planContraction(const FoundContraction &found,
   cost.productsOfCycle = std::min(chip.productsOfCycle, 1024.0);
   std::optional<ContractionPlanAttr> best;
   double least = 0;
+  IndexProgramOpInterface ops = found.op;
+  bool isWindow = llvm::any_of(ops.getIndexingMapsArray(), [](AffineMap map) {
+    return llvm::any_of(map.getResults(), [](AffineExpr e) {
+      return isa<AffineBinaryOpExpr>(e);
+    });
+  });
   for (const BlockShape &shape : kBlockShapes) {
+    if (isWindow && cost.loadedOfThread(shape) > double(kMostGathered))
+      continue;
     double slabs = std::ceil(cost.sums / cost.sumsOfSlab());
     for (int64_t splits = 1; splits <= kMostSplits; splits *= 2) {
       // Each has some stages.

@@ -23,6 +23,9 @@ inline constexpr int64_t kStages = 2;
 /// Rows whose elements a thread loads by one access where rows are adjacent in memory.
 /// More have bank conflicts when they are stored.
 inline constexpr int64_t kRowsOfAccess = 2;
+/// Rows of filters that a block has, mostly, and bytes of them that stay in the L1 cache
+/// beside shared memory: all taps of a chunk of channels.
+inline constexpr int64_t kRowsOfTaps = 64, kTapsBytes = 80 << 10;
 /// Tiles of rows that blocks take one behind the other for the same columns, so that
 /// the L2 cache has the operands of both.
 inline constexpr int64_t kRasterRows = 8;
@@ -42,6 +45,9 @@ inline constexpr BlockShape kBlockShapes[] = {
     {2, 2, 64, 32, 2}, {1, 4, 64, 32, 1}, {1, 2, 64, 32, 2}, {4, 2, 32, 32, 2},
     {2, 4, 32, 32, 2}, {2, 2, 32, 32, 2}, {1, 4, 32, 32, 2}, {4, 1, 32, 32, 2},
     {1, 4, 16, 32, 2}, {4, 1, 32, 8, 2},  {2, 2, 16, 16, 2}};
+/// Elements that a thread has on their way, at most, where windows are gathered one
+/// element at a time: with 48 convolutions of KernelBench took up to twice as long.
+inline constexpr int64_t kMostGathered = 32;
 /// Blocks that share a sum, at most.
 inline constexpr int64_t kMostSplits = 32;
 /// Products with fewer rows or columns, or with less work (multiply-adds), are left to
