@@ -118,7 +118,7 @@ struct KernelToCPU : public redfuse::impl::KernelToCPUBase<KernelToCPU> {
     SmallVector<Value> operands{zero, countBlocks(b, launch, from.space)};
     llvm::append_range(operands, launch->getOperands());
     auto call = func::CallOp::create(b, launch.getLoc(), *func, operands);
-    call->setAttr("redfuse.parallel", b.getUnitAttr());
+    call->setAttr(kParallelAttr, b.getUnitAttr());
     launch.erase();
     return success();
   }

@@ -198,7 +198,7 @@ LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
       gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
   func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   if (!sharesMemory(launch))
-    func->setAttr("redfuse.reuse", b.getUnitAttr());
+    func->setAttr(kReuseAttr, b.getUnitAttr());
   Block *entry = &func.getBody().front();
   b.setInsertionPointToStart(entry);
   ValueRange operands = entry->getArguments().drop_front(first);

@@ -1,6 +1,7 @@
 //===- LowerLaunches.cpp - parallel calls to the thread pool --------------===//
 #include "DeviceStub.h"
 #include "redfuse/Conversion/Passes.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -14,7 +15,6 @@ namespace redfuse {
 
 using namespace mlir;
 
-static constexpr StringLiteral kParallel = "redfuse.parallel";
 static constexpr StringLiteral kParallelFor = "redfuse_rt_parallel_for";
 static constexpr StringLiteral kDeviceLaunch = "redfuse_rt_device_launch";
 
@@ -66,7 +66,7 @@ static LogicalResult lowerLaunch(ModuleOp module, LLVM::CallOp call) {
       call.getNumOperands() < 2 || call.getOperand(0).getType() != i64 ||
       call.getOperand(1).getType() != i64)
     return call.emitError("a call with '")
-           << kParallel
+           << redfuse::kParallelAttr
            << "' must be of the form @kernel(%begin : index, %end : index, "
               "...) without results";
   auto pointer = LLVM::LLVMPointerType::get(module.getContext());
@@ -157,7 +157,7 @@ struct LowerLaunches : redfuse::impl::LowerLaunchesBase<LowerLaunches> {
     ModuleOp module = getOperation();
     SmallVector<LLVM::CallOp> launches, deviceLaunches;
     module.walk([&](LLVM::CallOp call) {
-      if (call->hasAttr(kParallel))
+      if (call->hasAttr(redfuse::kParallelAttr))
         launches.push_back(call);
       else if (call->hasAttr(redfuse::kDeviceAttr))
         deviceLaunches.push_back(call);

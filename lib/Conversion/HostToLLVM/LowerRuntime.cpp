@@ -2,6 +2,7 @@
 #include "GuardDivisions.h"
 #include "redfuse/Codegen/GPU/Common/DeviceConstants.h"
 #include "redfuse/Conversion/Passes.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -199,7 +200,7 @@ LogicalResult Lowering::lowerAlloc(memref::AllocOp op) {
                         : arith::ConstantIndexOp::create(b, size));
   StringRef function = "redfuse_rt_alloc";
   SmallVector<Value> arguments{bytesOf(b, type, sizes)};
-  if (op->hasAttr("redfuse.counters")) {
+  if (op->hasAttr(redfuse::kCountersAttr)) {
     // Of kernels that count their blocks; never freed.
     function = "redfuse_rt_device_counters";
   } else if (auto global =

@@ -145,7 +145,7 @@ static FailureOr<func::FuncOp> makeShapes(func::FuncOp func, bool asserts) {
   if (!asserts) {
     shapes.walk([](cf::AssertOp assertion) { assertion.erase(); });
     // Kernels that assert are not for the extents either.
-    shapes.walk([](LaunchOp launch) { launch->removeAttr("redfuse.asserts"); });
+    shapes.walk([](LaunchOp launch) { launch->removeAttr(kAssertsAttr); });
   }
   shapes.walk([&](func::ReturnOp ret) {
     b.setInsertionPoint(ret);

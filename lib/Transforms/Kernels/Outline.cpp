@@ -198,7 +198,7 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
   // What its elements are checked for counts where nobody reads them, too.
   if (kernel.walk([](cf::AssertOp) { return WalkResult::interrupt(); })
           .wasInterrupted())
-    launch->setAttr("redfuse.asserts", b.getUnitAttr());
+    launch->setAttr(kAssertsAttr, b.getUnitAttr());
   for (auto [from, to] : llvm::zip_equal(results, launch.getResults()))
     from.replaceAllUsesWith(to);
   for (Operation *op : llvm::reverse(group))

@@ -422,8 +422,7 @@ void Splitter::makeMap() {
 bool Splitter::mergesInLaunch() {
   if (getTargetOf(kernel).getName() != "cuda")
     return false;
-  auto certificate = fold->getAttrOfType<DictionaryAttr>("certificate");
-  if (certificate && certificate.contains("ordered"))
+  if (fold.isOrdered())
     return false;
   auto program = cast<IndexProgramOpInterface>(fold.getOperation());
   // More than registers hold, and work for matrix units.

@@ -66,7 +66,7 @@ void ContractionGenerator::shareSums(const ContractionEmitter &tile,
         loc, v, arith::ConstantIndexOp::create(b, loc, by));
   };
   auto zeroed = make(b.getI32Type(), blocks);
-  zeroed->setAttr("redfuse.counters", b.getUnitAttr());
+  zeroed->setAttr(kCountersAttr, b.getUnitAttr());
   blocks = times(blocks, plan.getSplits());
   arguments.push_back(
       make(element, times(blocks, tile.tileRows() * tile.tileColumns())));

@@ -143,6 +143,6 @@ void HostLaunch::allocateStates(Value tiles) {
   if (plan.clusters() > 1)
     counted = b.createOrFold<arith::MulIOp>(loc, tiles, index(plan.cluster));
   auto zeroed = make(b.getI32Type(), counted);
-  zeroed->setAttr("redfuse.counters", b.getUnitAttr());
+  zeroed->setAttr(kCountersAttr, b.getUnitAttr());
   arguments.push_back(zeroed);
 }

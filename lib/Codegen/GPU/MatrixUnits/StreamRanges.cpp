@@ -143,7 +143,7 @@ StreamSteps StreamRanges::stepsOfRows(Value first, Value last,
   // one, if only the last ones need them.
   mirror = Value();
   if (isMirrored.value_or(steps.noneBefore && !steps.noneBehind &&
-                          !isOrdered(plan.fold))) {
+                          !FoldOp(plan.fold).isOrdered())) {
     Value sum = x.plus(steps.begin, steps.end);
     mirror = x.minus(sum, one);
     Value before = x.minus(sum, steps.wholeEnd);

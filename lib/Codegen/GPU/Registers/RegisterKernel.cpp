@@ -19,11 +19,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-bool redfuse::isOrdered(FoldOp fold) {
-  auto certificate = fold->getAttrOfType<DictionaryAttr>("certificate");
-  return certificate && certificate.contains("ordered");
-}
-
 static bool reduces(const LoopNest &nest) {
   return llvm::any_of(nest.roots, [](const Root *root) {
     return root->kind == Root::Kind::Reduce;
@@ -536,7 +531,7 @@ RegisterKernelGenerator::Started RegisterKernelGenerator::prepare() {
     started.words = constant(0);
     started.states =
         allocate(arith::MulIOp::create(b, loc, started.blocks, started.words));
-    allocate(tiles)->setAttr("redfuse.counters", b.getUnitAttr());
+    allocate(tiles)->setAttr(kCountersAttr, b.getUnitAttr());
   }
   if (layout.loopingBlocks != 0) {
     // No more than run at a time; with a static scheduler all with as many tiles, or one
@@ -545,7 +540,7 @@ RegisterKernelGenerator::Started RegisterKernelGenerator::prepare() {
     Value most = constant(
         std::max<int64_t>(1, units * layout.loopingBlocks / layout.cluster));
     if (hasDynamicScheduler()) {
-      allocate(constant(1))->setAttr("redfuse.counters", b.getUnitAttr());
+      allocate(constant(1))->setAttr(kCountersAttr, b.getUnitAttr());
       started.blocks = arith::MinUIOp::create(b, loc, tiles, most);
     } else {
       Value rounds = arith::CeilDivUIOp::create(b, loc, tiles, most);
@@ -564,7 +559,7 @@ gpu::GPUFuncOp RegisterKernelGenerator::makeFunction(gpu::GPUModuleOp module,
       gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
   func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   if (!sharesMemory(launch) && !layout.readsAgain)
-    func->setAttr("redfuse.reuse", b.getUnitAttr());
+    func->setAttr(kReuseAttr, b.getUnitAttr());
   if (limits.overlapsLaunches) {
     func->setAttr(kWaits, b.getUnitAttr());
     startsNext = layout.loopingBlocks == 0 && layout.cluster == 1 &&

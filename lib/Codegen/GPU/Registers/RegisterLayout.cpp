@@ -44,7 +44,7 @@ bool RegisterPlanner::checkPrograms() {
     const TileProgram &program = *programs.find(op)->second;
     if (auto fold = dyn_cast<FoldOp>(op.getOperation())) {
       // States of interleaved parts, merged in any order.
-      if (fold.hasOutputs() || isOrdered(fold))
+      if (fold.hasOutputs() || fold.isOrdered())
         return false;
       for (int64_t d : fold.getOver())
         if (!streamed.test(d))

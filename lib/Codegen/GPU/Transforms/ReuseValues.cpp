@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Codegen/Passes.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -173,7 +174,7 @@ namespace {
 struct ReuseValues : redfuse::impl::ReuseValuesBase<ReuseValues> {
   void runOnOperation() override {
     getOperation()->walk([](gpu::GPUFuncOp func) {
-      if (func->hasAttr("redfuse.reuse"))
+      if (func->hasAttr(redfuse::kReuseAttr))
         reuseInputs(func);
       func.walk([](Block *block) { reuseTiles(*block); });
       eraseUnread(func);

@@ -133,6 +133,6 @@ void LaunchOp::getEffects(
       effects.emplace_back(MemoryEffects::Write::get(), &operand);
   }
   // As cf.assert has it: nobody drops the launch.
-  if ((*this)->hasAttr("redfuse.asserts"))
+  if ((*this)->hasAttr(kAssertsAttr))
     effects.emplace_back(MemoryEffects::Write::get());
 }

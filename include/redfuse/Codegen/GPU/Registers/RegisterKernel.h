@@ -10,9 +10,6 @@
 
 namespace redfuse {
 
-/// Whether the states of a fold may only be merged in the order of their parts.
-bool isOrdered(FoldOp fold);
-
 /// What a device can do beyond what all of them can.
 struct DeviceLimits {
   /// Threads of a warp or wave.

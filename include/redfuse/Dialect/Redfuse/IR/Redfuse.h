@@ -24,6 +24,18 @@ namespace redfuse {
 /// With more headroom than this, 2^lazy leaves the range of the narrowest type
 /// that a contribution may be multiplied in.
 inline constexpr int64_t kMaxLazy = 8;
+
+/// On a launch: its kernel checks something, so it stays though nobody reads its
+/// results.
+inline constexpr llvm::StringLiteral kAssertsAttr = "redfuse.asserts";
+/// On an allocation: counters of blocks, which are 0 before the first launch and
+/// which each launch leaves at 0.
+inline constexpr llvm::StringLiteral kCountersAttr = "redfuse.counters";
+/// On a device function: what it computes twice is computed once
+/// (redfuse-reuse-values).
+inline constexpr llvm::StringLiteral kReuseAttr = "redfuse.reuse";
+/// On a call: the function computes one tile, and the tiles are shared by threads.
+inline constexpr llvm::StringLiteral kParallelAttr = "redfuse.parallel";
 } // namespace redfuse
 
 #define GET_ATTRDEF_CLASSES
