@@ -44,6 +44,10 @@ REDFUSE_API MlirAttribute redfuseAttrOfFields(MlirStringRef mnemonic,
                                               MlirAttribute fields,
                                               MlirLocation location);
 
+/// The tree of a `#redfuse.formula`: a node is an ArrayAttr [head, value, primes, dims,
+/// arguments...]. Null for any other attribute.
+REDFUSE_API MlirAttribute redfuseFormulaTree(MlirAttribute formula);
+
 /// The table of hints, as JSON: names, meanings, what each takes, and values worth
 /// trying of each kind of kernel.
 REDFUSE_API MlirStringRef redfuseHints(void);

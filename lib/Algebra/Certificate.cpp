@@ -9,6 +9,10 @@
 // prime is that after a segment or in the merged state. Nothing else is needed to
 // check a derivation: types, dims and extents are part of it.
 //
+// Each formula is a `#redfuse.formula`, which reads what is written here
+// (Formula.h has the grammar). All else is names, numbers and types in fields of
+// dictionaries; docs/design/algebra.md has a table of the entries.
+//
 //===----------------------------------------------------------------------===//
 #include "Deriver.h"
 
@@ -66,10 +70,37 @@ static std::string atomOf(const std::string &text) {
 }
 
 namespace {
+/// Builds the entries of a certificate.
+class EntryBuilder : public Builder {
+public:
+  using Builder::Builder;
+
+  DictionaryAttr entry(ArrayRef<std::pair<StringRef, Attribute>> fields) {
+    return getDictionaryAttr(llvm::map_to_vector(fields, [&](auto field) {
+      return getNamedAttr(field.first, field.second);
+    }));
+  }
+  FormulaAttr formula(StringRef text) {
+    return FormulaAttr::get(getContext(), getStringAttr(text));
+  }
+  /// `name` is what the formula says.
+  DictionaryAttr equation(StringRef name, StringRef text) {
+    return entry({{"name", getStringAttr(name)}, {"formula", formula(text)}});
+  }
+  ArrayAttr formulas(ArrayRef<std::string> texts) {
+    return getArrayAttr(llvm::map_to_vector(
+        texts, [&](StringRef text) -> Attribute { return formula(text); }));
+  }
+  ArrayAttr names(ArrayRef<std::string> names) {
+    return getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end()));
+  }
+};
+
 class Formulas {
 public:
   Formulas(CascadeOp cascade, const Derivation &d, const Roles &roles)
-      : d(d), roles(roles), body(cascade.getBody().front()) {
+      : b(cascade.getContext()), d(d), roles(roles),
+        body(cascade.getBody().front()) {
     unsigned n = 0;
     for (auto reduce : body.getOps<ReduceOp>()) {
       if (!roles.isStage(reduce))
@@ -101,7 +132,8 @@ public:
   /// The pivots of a difference with signs, each after " + " or " - ".
   std::string pivots(const DifferencePivot &p, StringRef prime, double scale);
   std::string contribution(const Component &c);
-  std::string basis(unsigned index);
+  /// The entry of `basis` for a component and those that are reduced with it.
+  DictionaryAttr basis(unsigned index);
   std::string transport(unsigned index);
   std::string stage(const Stage &stage);
   std::string choice(const StageChoice &choice);
@@ -110,18 +142,27 @@ public:
   std::string reducer(CombiningOpInterface combining);
   std::string reduction(ReduceOp reduce);
   std::string tuple(ValueRange values);
+  /// The entry of a reduction, or of what a segment reduces to.
+  DictionaryAttr reductionEntry(ArrayRef<std::string> names, StringRef reducer,
+                                ArrayRef<int64_t> over,
+                                ArrayRef<std::string> operands);
+  std::vector<std::string> texts(ValueRange values);
 
+  EntryBuilder b;
   llvm::DenseMap<Value, std::string> leaves;
-  std::vector<std::string> definitions;
+  SmallVector<Attribute> definitions;
   /// What stands for long formulas that would be repeated.
-  std::vector<std::string> shared;
+  SmallVector<Attribute> shared;
   /// What declared reducers do.
-  std::vector<std::string> combiners;
+  SmallVector<Attribute> combiners;
   /// What replaces a term or a stage where a condition holds.
-  std::vector<std::string> guards;
-  void addGuard(std::string text) {
-    if (!llvm::is_contained(guards, text))
-      guards.push_back(std::move(text));
+  SmallVector<Attribute> guards;
+  void addGuard(StringRef term, StringRef instead, StringRef condition) {
+    Attribute guard = b.entry({{"term", b.formula(term)},
+                               {"instead", b.formula(instead)},
+                               {"condition", b.formula(condition)}});
+    if (!llvm::is_contained(guards, guard))
+      guards.push_back(guard);
   }
 
 private:
@@ -186,9 +227,25 @@ std::string Formulas::spelled(Operation *op) {
       });
 }
 
+std::vector<std::string> Formulas::texts(ValueRange values) {
+  std::vector<std::string> texts;
+  for (Value v : values)
+    texts.push_back(value(v));
+  return texts;
+}
+
 std::string Formulas::tuple(ValueRange values) {
-  return llvm::join(llvm::map_range(values, [&](Value v) { return value(v); }),
-                    ", ");
+  return llvm::join(texts(values), ", ");
+}
+
+DictionaryAttr Formulas::reductionEntry(ArrayRef<std::string> names,
+                                        StringRef reducer,
+                                        ArrayRef<int64_t> over,
+                                        ArrayRef<std::string> operands) {
+  return b.entry({{"names", b.names(names)},
+                  {"reducer", b.getStringAttr(reducer)},
+                  {"over", b.getDenseI64ArrayAttr(over)},
+                  {"operands", b.formulas(operands)}});
 }
 
 /// A constant, as it is written in formulas.
@@ -207,22 +264,25 @@ std::string Formulas::reducer(CombiningOpInterface op) {
   for (auto [i, other] : llvm::enumerate(declared))
     if (haveSameReducer(op, other))
       return "f" + std::to_string(i);
-  std::string name = "f" + std::to_string(declared.size()), text = name + "(";
+  std::string name = "f" + std::to_string(declared.size());
   declared.push_back(op);
   Block &block = op.getCombine().front();
   unsigned k = op->getNumOperands();
   for (BlockArgument arg : block.getArguments()) {
     unsigned i = arg.getArgNumber();
     names[arg] = (i < k ? "l" : "r") + std::to_string(i % k);
-    text += (i ? ", " : "") + names[arg];
   }
   combining = &block;
-  text += ") = (" + tuple(block.getTerminator()->getOperands());
+  std::vector<std::string> results =
+      texts(block.getTerminator()->getOperands());
   combining = nullptr;
-  text += "); identity (";
-  for (auto [i, attr] : llvm::enumerate(op.getIdentitiesAttr()))
-    text += (i ? ", " : "") + constantText(attr);
-  combiners.push_back(text + (op.getOrdered() ? "); ordered" : ")"));
+  std::vector<std::string> identities;
+  for (Attribute attr : op.getIdentitiesAttr())
+    identities.push_back(constantText(attr));
+  combiners.push_back(b.entry({{"name", b.getStringAttr(name)},
+                               {"results", b.formulas(results)},
+                               {"identities", b.formulas(identities)},
+                               {"ordered", b.getBoolAttr(op.getOrdered())}}));
   return name;
 }
 
@@ -261,7 +321,7 @@ std::string Formulas::value(Value v, bool spell) {
   std::string text = spelled(op);
   std::string name = "a" + std::to_string(leaves.size());
   leaves[v] = name;
-  definitions.push_back(name + " = " + text);
+  definitions.push_back(b.equation(name, text));
   return name;
 }
 
@@ -277,7 +337,7 @@ std::string Formulas::share(Operation *op) {
   if (text.size() <= (uses.lookup(v) > 1 ? kLongRepeated : kLongFormula))
     return text;
   std::string name = "e" + std::to_string(shared.size());
-  shared.push_back(name + " = " + text);
+  shared.push_back(b.equation(name, text));
   return sharedNames[v] = name;
 }
 
@@ -376,27 +436,28 @@ std::string Formulas::contribution(const Component &c) {
   return text;
 }
 
-std::string Formulas::basis(unsigned index) {
+DictionaryAttr Formulas::basis(unsigned index) {
   const Component &c = d.components[index];
-  if (c.kept)
-    return state(index) + " = mean of " + sum("", d.pivots[*c.kept].data) +
-           " in the heaviest segment by " + state(d.pivots[*c.kept].weight) +
-           ", kept";
+  std::vector<std::string> names{state(index)};
+  if (c.kept) {
+    const DifferencePivot &pivot = d.pivots[*c.kept];
+    return b.entry({{"names", b.names(names)},
+                    {"mean", b.formula(sum("", pivot.data))},
+                    {"weight", b.getStringAttr(state(pivot.weight))}});
+  }
   if (c.lazyOf)
-    return state(index) + " = " + state(*c.lazyOf) +
-           " of an earlier segment, at most " + std::to_string(d.lazy) +
-           " powers of 2 behind";
-  std::string over = dimList(c.over);
+    return b.entry({{"names", b.names(names)},
+                    {"maximum", b.getStringAttr(state(*c.lazyOf))},
+                    {"powers", b.getI64IntegerAttr(d.lazy)}});
   if (!c.joint)
-    return state(index) + " = " + stringifyReducer(c.reducer).str() + over +
-           "(" + contribution(c) + ")";
-  std::string names = state(index);
+    return reductionEntry(names, stringifyReducer(c.reducer), c.over,
+                          contribution(c));
   for (unsigned i = 1; i < c.elements.size(); ++i)
-    names += ", " + state(index + i);
+    names.push_back(state(index + i));
   auto joint = cast<CombiningOpInterface>(c.joint);
   std::string name =
       joint.isDeclared() ? reducer(joint) : stringifyReducer(c.reducer).str();
-  return names + " = " + name + over + "(" + tuple(c.elements) + ")";
+  return reductionEntry(names, name, c.over, texts(c.elements));
 }
 
 std::string Formulas::transport(unsigned index) {
@@ -474,7 +535,7 @@ void Formulas::guard(const StageTerm &term, const std::string &text) {
       !term.shifts.empty() ||
       (term.component && !d.components[*term.component].powers.empty());
   auto replace = [&](const std::string &by, const std::string &condition) {
-    addGuard(text + " -> " + by + " if " + condition);
+    addGuard(text, by, condition);
   };
   if (isPower && !term.guardedShift)
     ends = "nan";
@@ -490,7 +551,7 @@ void Formulas::guard(const StageTerm &term, const std::string &text) {
   }
   for (auto [index, power] : term.shifts)
     if (d.shifts[index].numerator)
-      addGuard(shift(index) + " -> nan if Abs" + shift(index) + " == oo");
+      addGuard(shift(index), "nan", "Abs" + shift(index) + " == oo");
   for (Factor f : term.done)
     if (isRisky(roles, f) && !ends.empty())
       replace(ends, f.exponent < 0 ? atomOf(base(f)) + " == 0"
@@ -553,7 +614,7 @@ std::string Formulas::stage(const Stage &s) {
   };
   if (s.kind == Stage::Kind::Selection) {
     if (s.worst && reduce.getNumResults() == 2)
-      addGuard(value(reduce.getResult(1)) + " -> " + state(*s.lowest) + " if " +
+      addGuard(value(reduce.getResult(1)), state(*s.lowest),
                at(s.first) + " == " + at(*s.worst));
     return at(s.first);
   }
@@ -563,113 +624,166 @@ std::string Formulas::stage(const Stage &s) {
          ", " + at(*s.second) + ")";
 }
 
-static std::string typed(const Twine &name, Type type, ArrayRef<int64_t> dims) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << name << ": " << type << dimList(dims);
-  return text;
+/// The kinds of rules that a derivation used, as they are spelled.
+static StringRef spell(Rule::Kind kind) {
+  switch (kind) {
+  case Rule::Kind::Real:
+    return "real";
+  case Rule::Kind::Expansion:
+    return "expansion";
+  case Rule::Kind::Approximation:
+    return "approximation";
+  }
+  llvm_unreachable("all kinds are handled");
 }
 
 DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
                                         const Derivation &d) {
-  Builder b(cascade.getContext());
   FailureOr<Roles> roles =
       Roles::compute(cast<IndexProgramOpInterface>(*cascade), d.over);
   assert(succeeded(roles) && "the cascade changed since it was analysed");
   Formulas f(cascade, d, *roles);
+  EntryBuilder &b = f.b;
   Block &body = cascade.getBody().front();
-  SmallVector<NamedAttribute> entries;
-  auto add = [&](StringRef key, const std::vector<std::string> &lines) {
-    SmallVector<StringRef> texts(lines.begin(), lines.end());
-    entries.push_back(b.getNamedAttr(key, b.getStrArrayAttr(texts)));
+  SmallVector<int64_t> domain;
+  SmallVector<Attribute> inputs, state, basis, pivots, transport, source,
+      finalise, results, rules, outputs;
+  std::vector<std::string> ordered;
+  auto dimsAttr = [&](ArrayRef<int64_t> dims) {
+    return b.getDenseI64ArrayAttr(dims);
   };
-  std::vector<std::string> domain, inputs, state, basis, pivots, transport,
-      source, finalise, results, ordered, outputs;
 
-  for (int64_t dim = 0; dim < cascade.getNumIterationDims(); ++dim) {
-    std::optional<int64_t> n = roles->getCount({dim});
-    domain.push_back("i" + std::to_string(dim) + " < " +
-                     (n ? std::to_string(*n) : "?"));
-  }
+  for (int64_t dim = 0; dim < cascade.getNumIterationDims(); ++dim)
+    domain.push_back(roles->getCount({dim}).value_or(-1));
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
   for (BlockArgument arg : body.getArguments())
-    inputs.push_back(typed(f.value(arg), arg.getType(),
-                           toDims(getDimsOf(maps[arg.getArgNumber()]))));
+    inputs.push_back(b.entry(
+        {{"name", b.getStringAttr(f.value(arg))},
+         {"type", TypeAttr::get(arg.getType())},
+         {"dims", dimsAttr(toDims(getDimsOf(maps[arg.getArgNumber()])))}}));
 
   for (auto [i, c] : llvm::enumerate(d.components)) {
-    state.push_back(typed(f.state(i), c.type, c.into) + " = " +
-                    constantText(c.identity));
+    state.push_back(
+        b.entry({{"name", b.getStringAttr(f.state(i))},
+                 {"type", TypeAttr::get(c.type)},
+                 {"dims", dimsAttr(c.into)},
+                 {"identity", b.formula(constantText(c.identity))}}));
     if (c.member == 0)
       basis.push_back(f.basis(i));
     if (auto joint = dyn_cast_or_null<CombiningOpInterface>(c.joint);
         joint && c.member == 0 && joint.getOrdered())
-      ordered.push_back(f.state(i) +
-                        ": segments are merged in the order of their indices");
+      ordered.push_back(f.state(i));
     if (c.exponential || !c.powers.empty())
-      transport.push_back(f.state(i) + " -> " + f.transport(i));
+      transport.push_back(b.equation(f.state(i), f.transport(i)));
   }
+  auto addPivot = [&](unsigned component, StringRef kind, const Linear &data) {
+    pivots.push_back(b.entry({{"name", b.getStringAttr(f.state(component))},
+                              {"kind", b.getStringAttr(kind)},
+                              {"data", b.formula(f.sum("", data))}}));
+  };
   for (const PivotedExponential &e : d.exponentials)
     if (e.isUsed)
-      pivots.push_back(f.state(e.pivot) + ": running maximum of " +
-                       f.sum("", e.data) + (d.lazy ? ", lazily" : ""));
+      addPivot(e.pivot, d.lazy ? "lazy maximum" : "maximum", e.data);
   for (const DifferencePivot &p : d.pivots)
     if (p.isUsed && !p.exponential)
-      pivots.push_back(f.state(p.component) + ": kept value of " +
-                       f.sum("", p.data));
+      addPivot(p.component, "kept", p.data);
   for (auto reduce : body.getOps<ReduceOp>())
     if (roles->isStage(reduce))
-      source.push_back(f.tuple(reduce.getResults()) + " = " +
-                       f.reduction(reduce));
+      source.push_back(f.reductionEntry(f.texts(reduce.getResults()),
+                                        f.reducer(reduce), reduce.getOver(),
+                                        f.texts(reduce.getOperands())));
   for (const RunningStage &running : d.scans) {
     ScanOp scan = running.scan;
-    std::string left = f.tuple(scan.getResults()), reducer = f.reducer(scan);
-    std::string prefixes = "prefixes of " + reducer +
-                           dimList({int64_t(scan.getDim())}) + "(" +
-                           f.tuple(scan.getOperands()) + ")";
-    std::string state = f.state(running.first);
-    for (unsigned i = 1; i < scan.getNumResults(); ++i)
-      state += ", " + f.state(running.first + i);
-    source.push_back(left + " = " + prefixes);
-    outputs.push_back(left + " = " + reducer + "(" + state + ", " + prefixes +
-                      " in the segment)");
+    std::vector<std::string> names = f.texts(scan.getResults()), held;
+    std::string reducer = f.reducer(scan);
+    for (unsigned i = 0; i < scan.getNumResults(); ++i)
+      held.push_back(f.state(running.first + i));
+    NamedAttrList prefixes(f.reductionEntry(
+        names, reducer, {int64_t(scan.getDim())}, f.texts(scan.getOperands())));
+    prefixes.append("prefixes", b.getBoolAttr(true));
+    source.push_back(prefixes.getDictionary(b.getContext()));
+    outputs.push_back(b.entry({{"names", b.names(names)},
+                               {"reducer", b.getStringAttr(reducer)},
+                               {"state", b.names(held)}}));
   }
   for (const Stage &s : d.stages) {
     ReduceOp reduce = s.reduce;
     std::string name = f.value(reduce.getResult(0));
-    finalise.push_back(name + " = " + f.stage(s));
+    finalise.push_back(b.equation(name, f.stage(s)));
     for (unsigned i = 1; i < reduce.getNumResults(); ++i)
-      finalise.push_back(f.value(reduce.getResult(i)) + " = " +
-                         f.state(s.first + i));
+      finalise.push_back(
+          b.equation(f.value(reduce.getResult(i)), f.state(s.first + i)));
     if (s.count) {
       Type type = getAccumulatorType(reduce.getOperand(0).getType());
-      f.addGuard(name + " -> " +
-                 constantText(getReducerIdentity(reduce.getReducer(), type)) +
-                 " if " + f.state(*s.count) + " == 0");
+      f.addGuard(name,
+                 constantText(getReducerIdentity(reduce.getReducer(), type)),
+                 f.state(*s.count) + " == 0");
     }
   }
   for (auto [i, v] :
        llvm::enumerate(cast<YieldOp>(body.getTerminator()).getValues()))
-    results.push_back("y" + std::to_string(i) + " = " + f.value(v));
-  add("basis", basis);
-  add("domain", domain);
-  add("finalise", finalise);
-  add("guards", f.guards);
-  add("inputs", inputs);
-  add("pivots", pivots);
-  add("results", results);
-  add("rules", std::vector<std::string>(d.rules.begin(), d.rules.end()));
-  add("source", source);
-  add("state", state);
-  add("transport", transport);
-  add("where", f.definitions);
+    results.push_back(b.equation("y" + std::to_string(i), f.value(v)));
+  for (const Rule &rule : d.rules)
+    rules.push_back(b.entry({{"kind", b.getStringAttr(spell(rule.kind))},
+                             {"text", b.getStringAttr(rule.text)}}));
+
+  SmallVector<std::pair<StringRef, Attribute>> entries{
+      {"basis", b.getArrayAttr(basis)},
+      {"domain", dimsAttr(domain)},
+      {"finalise", b.getArrayAttr(finalise)},
+      {"guards", b.getArrayAttr(f.guards)},
+      {"inputs", b.getArrayAttr(inputs)},
+      {"pivots", b.getArrayAttr(pivots)},
+      {"results", b.getArrayAttr(results)},
+      {"rules", b.getArrayAttr(rules)},
+      {"source", b.getArrayAttr(source)},
+      {"state", b.getArrayAttr(state)},
+      {"transport", b.getArrayAttr(transport)},
+      {"where", b.getArrayAttr(f.definitions)}};
   // Only where there is such a thing.
   if (!f.shared.empty())
-    add("shared", f.shared);
+    entries.emplace_back("shared", b.getArrayAttr(f.shared));
   if (!f.combiners.empty())
-    add("combiners", f.combiners);
+    entries.emplace_back("combiners", b.getArrayAttr(f.combiners));
   if (!ordered.empty())
-    add("ordered", ordered);
+    entries.emplace_back("ordered", b.names(ordered));
   if (!outputs.empty())
-    add("outputs", outputs);
-  return b.getDictionaryAttr(entries);
+    entries.emplace_back("outputs", b.getArrayAttr(outputs));
+  return b.entry(entries);
+}
+
+/// An entry of `basis` for people.
+static std::string describe(DictionaryAttr entry) {
+  auto texts = [&](StringRef field, auto textOf) {
+    return llvm::join(llvm::map_range(entry.getAs<ArrayAttr>(field), textOf),
+                      ", ");
+  };
+  auto word = [&](StringRef field) {
+    return entry.getAs<StringAttr>(field).getValue().str();
+  };
+  auto formula = [](Attribute attr) {
+    return cast<FormulaAttr>(attr).getText().getValue().str();
+  };
+  std::string left = texts("names", [](Attribute name) {
+    return cast<StringAttr>(name).getValue().str();
+  });
+  left += " = ";
+  if (Attribute mean = entry.get("mean"))
+    return left + "mean of " + formula(mean) + " in the heaviest segment by " +
+           word("weight") + ", kept";
+  if (auto powers = entry.getAs<IntegerAttr>("powers"))
+    return left + word("maximum") + " of an earlier segment, at most " +
+           std::to_string(powers.getInt()) + " powers of 2 behind";
+  return left + word("reducer") +
+         dimList(entry.getAs<DenseI64ArrayAttr>("over")) + "(" +
+         texts("operands", formula) + ")";
+}
+
+SmallVector<std::string>
+redfuse::describeComponents(DictionaryAttr certificate) {
+  SmallVector<std::string> texts;
+  for (auto entry :
+       certificate.getAs<ArrayAttr>("basis").getAsRange<DictionaryAttr>())
+    texts.append(entry.getAs<ArrayAttr>("names").size(), describe(entry));
+  return texts;
 }

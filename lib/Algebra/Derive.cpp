@@ -599,7 +599,7 @@ bool Deriver::run(CascadeOp cascade, bool isPartial) {
                       " components",
                   "split the cascade");
 
-  for (StringRef rule : form.getRules())
+  for (const Rule &rule : form.getRules())
     note(rule);
   if (options.lazy != 0)
     addLazyPivots();

@@ -117,7 +117,10 @@ private:
   SmallBitVector dimsOf(const Linear &linear) const;
   bool refuse(mlir::Operation *op, llvm::StringRef condition,
               std::string detail, llvm::StringRef remedy);
-  void note(llvm::StringRef rule) {
+  void note(llvm::StringRef text, Rule::Kind kind = Rule::Kind::Real) {
+    note(Rule{text, kind});
+  }
+  void note(const Rule &rule) {
     if (!llvm::is_contained(result.rules, rule))
       result.rules.push_back(rule);
   }

@@ -63,7 +63,8 @@ bool Deriver::addPowers(ReduceOp reduce, ArrayRef<Difference> differences,
                   "a difference of data and reduced values is multiplied by "
                   "data: expanded, infinite data cancels to NaN",
                   "weight the mean in the same way");
-  note("(x-d)^n is expanded about a pivot inside the data");
+  note("(x-d)^n is expanded about a pivot inside the data",
+       Rule::Kind::Expansion);
   for (int k = difference.power; k >= 0; --k) {
     Component part = c;
     StageTerm rest = out;

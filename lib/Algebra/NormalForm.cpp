@@ -189,7 +189,7 @@ std::optional<Sum> NormalForm::multiply(Operation *op, const Sum &lhs,
       result.push_back(std::move(t));
     }
   if (a.size() > 1 || b.size() > 1)
-    note("(a+b)*c = a*c + b*c");
+    note("(a+b)*c = a*c + b*c", Rule::Kind::Expansion);
   return result;
 }
 
@@ -268,7 +268,8 @@ std::optional<Sum> NormalForm::applyUnary(Operation *op, const Sum &sum,
   if (isa<arith::ExtFOp>(op))
     return sum;
   if (mayApproximate(op)) {
-    note("approximate: rounding is taken for the identity");
+    note("approximate: rounding is taken for the identity",
+         Rule::Kind::Approximation);
     return sum;
   }
   if (auto trunc = dyn_cast<arith::TruncFOp>(op)) {
@@ -536,7 +537,8 @@ ChoiceRef NormalForm::innerSum(ReduceOp reduce, RefusalReason &why) {
 
 ChoiceRef NormalForm::compute(Operation *op, RefusalReason &why) {
   if (Value v = getClamped(op)) {
-    note("approximate: saturation is taken for the identity");
+    note("approximate: saturation is taken for the identity",
+         Rule::Kind::Approximation);
     return of(v, why);
   }
   if (auto select = dyn_cast<arith::SelectOp>(op)) {

@@ -523,20 +523,19 @@ FinalizeOp Rewriter::makeFinalize(FoldOp fold,
 /// Says in the certificate which of the cascade's inputs and results the two ops have.
 void Rewriter::recordReads(FoldOp fold, ArrayRef<unsigned> inStep,
                            ArrayRef<unsigned> inFinalize) {
-  auto names = [](char letter, ArrayRef<unsigned> numbers) {
-    return llvm::join(
-        llvm::map_range(numbers,
-                        [=](unsigned i) { return letter + std::to_string(i); }),
-        ", ");
+  SmallVector<NamedAttribute> reads;
+  auto add = [&](StringRef of, char letter, ArrayRef<unsigned> numbers) {
+    SmallVector<Attribute> names;
+    for (unsigned i : numbers)
+      names.push_back(rewriter.getStringAttr(Twine(letter) + Twine(i)));
+    reads.push_back(rewriter.getNamedAttr(of, rewriter.getArrayAttr(names)));
   };
   NamedAttrList certificate(fold.getCertificateAttr());
-  std::string steps = "step: " + names('x', inStep);
-  std::string finals = "finalise: " + names('x', inFinalize);
-  std::string outputs = "outputs: " + names('y', d.outputs);
-  SmallVector<StringRef> lines{steps, finals};
+  add("step", 'x', inStep);
+  add("finalise", 'x', inFinalize);
   if (!d.outputs.empty())
-    lines.push_back(outputs);
-  certificate.set("reads", rewriter.getStrArrayAttr(lines));
+    add("outputs", 'y', d.outputs);
+  certificate.set("reads", rewriter.getDictionaryAttr(reads));
   fold.setCertificateAttr(certificate.getDictionary(rewriter.getContext()));
 }
 

@@ -48,6 +48,11 @@ MlirAttribute redfuseAttrOfFields(MlirStringRef mnemonic, MlirAttribute fields,
                                        [&] { return mlir::emitError(loc); }));
 }
 
+MlirAttribute redfuseFormulaTree(MlirAttribute attribute) {
+  auto formula = dyn_cast<redfuse::FormulaAttr>(unwrap(attribute));
+  return wrap(Attribute(formula ? formula.getTree() : ArrayAttr()));
+}
+
 MlirStringRef redfuseHints() { return wrap(redfuse::HintsAttr::getTable()); }
 
 bool redfuseSetStop(MlirContext context, const int *stop) {

@@ -15,8 +15,21 @@ Hint = int | bool | str  # a number, a choice of yes and no, or the name of a ca
 _Made = TypeVar("_Made", bound="Fields")
 
 
+class Formula(str):
+    """The text of a ``#redfuse.formula``."""
+
+    __slots__ = ()
+
+
+class ElementType(str):
+    """A type, as MLIR spells it."""
+
+    __slots__ = ()
+
+
 def plain(attribute: Any) -> Any:
-    """The value of one of MLIR's own attributes: a number, a text, a map, a tuple or a dict."""
+    """The value of one of MLIR's own attributes: a number, a text, a map, a tuple or a dict; of a
+    formula or a type the text."""
     import mlir.ir as ir
 
     if isinstance(attribute, (ir.BoolAttr, ir.IntegerAttr, ir.StringAttr)):
@@ -29,6 +42,11 @@ def plain(attribute: Any) -> Any:
         return tuple(plain(one) if isinstance(one, ir.Attribute) else one for one in attribute)
     if isinstance(attribute, ir.DictAttr):
         return {entry.name: plain(entry.attr) for entry in attribute}
+    if isinstance(attribute, ir.TypeAttr):
+        return ElementType(attribute.value)
+    formula = fields(attribute, "formula")
+    if formula is not None:
+        return Formula(formula["text"])
     raise ArgumentError(f"expected numbers, texts, maps, arrays or dictionaries, got {attribute}")
 
 
@@ -40,6 +58,10 @@ def made_of(value: Any) -> Any:
         return ir.BoolAttr.get(value)
     if isinstance(value, int):
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    if isinstance(value, Formula):
+        return attribute_of("formula", {"text": str(value)})
+    if isinstance(value, ElementType):
+        return ir.TypeAttr.get(ir.Type.parse(value))
     if isinstance(value, str):
         return ir.StringAttr.get(value)
     if isinstance(value, ir.AffineMap):
@@ -88,6 +110,13 @@ class Fields:
         itself."""
         given = {name: value for name, value in self._fields().items() if value is not None}
         return attribute_of(self.mnemonic, given)
+
+
+def formula_tree(text: str) -> tuple[str, str, int, tuple[int, ...], tuple]:
+    """The nodes of a formula, read by the attribute's own parser: (head, value, primes, dims,
+    arguments) as `Formula.h` has them; raises ``ArgumentError`` for what is no formula."""
+    with _own_context():
+        return _ext.formula_tree(attribute_of("formula", {"text": text}))
 
 
 @functools.cache

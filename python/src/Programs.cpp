@@ -4,6 +4,7 @@
 #include "Jobs.h"
 
 #include "mlir-c/Bindings/Python/Interop.h"
+#include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/Diagnostics.h"
 #include "mlir-c/Pass.h"
 
@@ -245,6 +246,28 @@ static py::object attributeOfFields(const std::string &mnemonic,
   return toPython(made);
 }
 
+/// A node of a formula as (head, value, primes, dims, arguments).
+static py::tuple formulaNode(MlirAttribute node) {
+  auto text = [&](intptr_t i) {
+    MlirStringRef s = mlirStringAttrGetValue(mlirArrayAttrGetElement(node, i));
+    return py::str(s.data, s.length);
+  };
+  MlirAttribute dimsAttr = mlirArrayAttrGetElement(node, 3);
+  py::tuple dims(mlirDenseArrayGetNumElements(dimsAttr));
+  for (size_t i = 0; i < dims.size(); ++i)
+    dims[i] = py::int_(mlirDenseI64ArrayGetElement(dimsAttr, i));
+  py::tuple arguments(mlirArrayAttrGetNumElements(node) - 4);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    arguments[i] = formulaNode(mlirArrayAttrGetElement(node, 4 + i));
+  int64_t primes = mlirIntegerAttrGetValueInt(mlirArrayAttrGetElement(node, 2));
+  return py::make_tuple(text(0), text(1), primes, dims, arguments);
+}
+
+static py::object formulaTree(py::object attribute) {
+  MlirAttribute tree = redfuseFormulaTree(attributeOf(attribute));
+  return tree.ptr ? py::object(formulaNode(tree)) : py::none();
+}
+
 static py::list runPasses(py::object op, const std::string &pipeline) {
   auto work = std::make_shared<PassRun>(op);
   Capture &capture = work->capture;
@@ -375,6 +398,9 @@ void definePrograms(py::module_ &m) {
         py::arg("mnemonic"),
         "The fields of an attribute of the dialect, a DictAttr; None for any "
         "other attribute.");
+  m.def("formula_tree", &formulaTree, py::arg("attribute"),
+        "The tree of a #redfuse.formula: a node is (head, value, primes, dims, "
+        "arguments). None for any other attribute.");
   m.def("attribute_of_fields", &attributeOfFields, py::arg("mnemonic"),
         py::arg("fields"),
         "The attribute with these fields, checked. Raises ArgumentError.");

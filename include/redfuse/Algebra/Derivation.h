@@ -170,8 +170,8 @@ struct Derivation {
   llvm::SmallVector<unsigned> outputs;
   /// How far running maxima get ahead of lazy pivots, in powers of 2.
   unsigned lazy = 0;
-  /// Rules that are exact over the reals but not in floating point.
-  llvm::SmallVector<llvm::StringRef> rules;
+  /// The rules that were used.
+  llvm::SmallVector<Rule> rules;
   /// Results that still depend on the folded dims: the finalisation reads the
   /// data again.
   llvm::SmallVector<unsigned> mappedResults;
@@ -266,6 +266,11 @@ FoldAndFinalize rewrite(mlir::RewriterBase &rewriter, CascadeOp cascade,
 /// The certificate: formulas of the state, its merge and the results.
 mlir::DictionaryAttr makeCertificate(CascadeOp cascade,
                                      const Derivation &derivation);
+
+/// What each component of the state is, for people. Components that are reduced
+/// together have the same text.
+llvm::SmallVector<std::string>
+describeComponents(mlir::DictionaryAttr certificate);
 
 } // namespace redfuse
 

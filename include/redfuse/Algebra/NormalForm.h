@@ -88,6 +88,21 @@ struct Choice {
 };
 using ChoiceRef = std::shared_ptr<const Choice>;
 
+/// A rule that a derivation used: it is exact over the reals, not in floating point.
+struct Rule {
+  enum class Kind {
+    /// No more than that.
+    Real,
+    /// A sum or a difference is multiplied out term by term.
+    Expansion,
+    /// Not exact over the reals either, but allowed by the option `approximate`.
+    Approximation
+  };
+  llvm::StringRef text;
+  Kind kind = Kind::Real;
+  bool operator==(const Rule &other) const { return text == other.text; }
+};
+
 /// Brings values of a body to normal form by terminating rules. A value that
 /// stays irreducible is a barrier, with its reason.
 class NormalForm {
@@ -101,8 +116,8 @@ public:
   /// `sum` as one term with a difference, where it is data + done.
   Sum packed(const Sum &sum) const;
 
-  /// Names of the rules that were used and are exact over the reals only.
-  llvm::ArrayRef<llvm::StringRef> getRules() const { return rules; }
+  /// The rules that were used.
+  llvm::ArrayRef<Rule> getRules() const { return rules; }
 
 private:
   ChoiceRef compute(mlir::Operation *op, RefusalReason &why);
@@ -141,8 +156,8 @@ private:
   ChoiceRef multiplyAdd(mlir::Operation *op, RefusalReason &why);
   SmallBitVector dimsOf(const Term &term) const;
   bool isDone(mlir::Value v) const { return roles[v] == Role::Done; }
-  void note(llvm::StringRef rule) {
-    if (!llvm::is_contained(rules, rule))
+  void note(llvm::StringRef text, Rule::Kind kind = Rule::Kind::Real) {
+    if (Rule rule{text, kind}; !llvm::is_contained(rules, rule))
       rules.push_back(rule);
   }
 
@@ -154,7 +169,7 @@ private:
   const Roles &roles;
   bool isApproximate;
   llvm::DenseMap<mlir::Value, ChoiceRef> known;
-  llvm::SmallVector<llvm::StringRef> rules;
+  llvm::SmallVector<Rule> rules;
 };
 
 /// The terms of `sum` with differences to the power 1 taken apart again.

@@ -512,14 +512,11 @@ LogicalResult Exposer::makeFinalize() {
   bool isOrdered = false;
   for (FoldOp fold : folds) {
     isOrdered |= fold.isOrdered();
-    // A line is of one component, or of as many as it names ("t0, t1 = ...").
-    SmallVector<Attribute> basis;
+    SmallVector<std::string> basis;
     if (DictionaryAttr certificate = fold.getCertificateAttr())
-      for (auto line :
-           certificate.getAs<ArrayAttr>("basis").getAsRange<StringAttr>())
-        basis.append(1 + line.getValue().split(" = ").first.count(','), line);
+      basis = describeComponents(certificate);
     for (unsigned i = 0; i < fold->getNumResults(); ++i)
-      components.push_back(i < basis.size() ? basis[i]
+      components.push_back(i < basis.size() ? b.getStringAttr(basis[i])
                                             : b.getStringAttr("t" + Twine(i)));
   }
   auto entry = [&](StringRef name, Attribute value) {

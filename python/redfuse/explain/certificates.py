@@ -1,8 +1,8 @@
-"""The certificate of a fold (docs/design/algebra.md), read from its formulas."""
+"""The certificate of a fold (docs/design/algebra.md), as data and as lines for people."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,13 +17,6 @@ KEYS = (
 
 # Only where there is such a thing.
 OPTIONAL_KEYS = ("combiners", "ordered", "outputs", "shared")
-
-# The words between the formulas.
-_PREFIXES = "prefixes of "
-_MEAN, _HEAVIEST, _KEPT = "mean of ", " in the heaviest segment by ", ", kept"
-_EARLIER, _BEHIND = " of an earlier segment, at most ", " powers of 2 behind"
-_LAZILY = ", lazily"
-_IDENTITY, _ORDERED = "identity ", "ordered"
 
 
 @dataclass(frozen=True)
@@ -100,19 +93,18 @@ class Lazy:
 
 @dataclass(frozen=True)
 class Guard:
-    """``text`` (a term of a finalisation, or a reduced value) is ``instead`` where ``condition``
-    holds."""
+    """``term`` (of a finalisation, or a reduced value) is ``instead`` where ``condition`` holds."""
 
-    text: str
+    term: Expr
     instead: Expr
     condition: Expr
 
 
 @dataclass
 class Certificate:
-    """A derivation as formulas. ``lines`` has the texts by key, as they are on the fold."""
+    """A derivation as formulas. ``entries`` is the attribute on the fold as plain data."""
 
-    lines: dict[str, list[str]]
+    entries: dict[str, Any]
     extents: list[int | None] = field(default_factory=list)
     inputs: dict[str, Declared] = field(default_factory=dict)
     state: dict[str, Declared] = field(default_factory=dict)
@@ -138,170 +130,214 @@ class Certificate:
         return self.source[0].over if self.source else ()
 
     @classmethod
-    def of(cls, lines: Mapping[str, Any]) -> Certificate:
-        """From the texts by key; raises ArgumentError that names the line that is no formula."""
-        missing = [key for key in KEYS if key not in lines]
+    def of(cls, entries: Mapping[str, Any]) -> Certificate:
+        """From the attribute's entries; raises ArgumentError that names what is no formula."""
+        missing = [key for key in KEYS if key not in entries]
         if missing:
             raise ArgumentError(
                 f"certificate: expected the entries {', '.join(KEYS)}; missing: "
                 f"{', '.join(missing)}"
             )
-        present = [*KEYS, *(key for key in OPTIONAL_KEYS if key in lines)]
-        texts = {key: [str(line) for line in lines[key]] for key in present}
-        made = cls(texts, ordered="ordered" in lines, rules=texts["rules"])
-        for key in present:
-            for line in texts[key]:
+        rules = [rule["text"] for rule in entries["rules"]]
+        extents = [None if n < 0 else n for n in entries["domain"]]
+        made = cls(dict(entries), extents, ordered="ordered" in entries, rules=rules)
+        made.reads = {what: list(names) for what, names in entries["reads"].items()}
+        for key in (*KEYS, *OPTIONAL_KEYS):
+            for entry in entries.get(key, ()) if key in _READERS else ():
                 try:
-                    _READERS[key](made, line)
-                except (ArgumentError, ValueError, IndexError) as error:
+                    _READERS[key](made, entry)
+                except (ArgumentError, KeyError) as error:
+                    line = _LINES[key](entry) if isinstance(error, ArgumentError) else entry
                     raise ArgumentError(f"certificate, {key}: '{line}': {error}") from None
         return made
+
+    @property
+    def lines(self) -> dict[str, list[str]]:
+        """The entries for people, by key."""
+        lines = {
+            key: [_LINES[key](entry) for entry in held]
+            for key, held in self.entries.items()
+            if key in _LINES
+        }
+        extents = enumerate(self.extents)
+        lines["domain"] = [f"i{d} < {'?' if n is None else n}" for d, n in extents]
+        lines["reads"] = [f"{what}: {', '.join(names)}" for what, names in self.reads.items()]
+        return lines
 
     def __str__(self) -> str:
         return "\n".join(f"{key}: {line}" for key, lines in self.lines.items() for line in lines)
 
 
-def _split(line: str, by: str) -> tuple[str, str]:
-    left, found, right = line.partition(by)
-    if not found:
-        raise ArgumentError(f"expected 'name{by}formula'")
-    return left.strip(), right.strip()
+def _declared(entry: Mapping[str, Any]) -> Declared:
+    identity = entry.get("identity")
+    return Declared(
+        entry["name"], entry["type"], tuple(entry["dims"]), parse(identity) if identity else None
+    )
 
 
-def _declared(line: str) -> Declared:
-    left, right = _split(line, ": ")
-    typed, _, identity = right.partition(" = ")
-    kind, bracket, listed = typed.partition("[")
-    if not bracket or not listed.endswith("]"):
-        raise ArgumentError("expected 'name: type[dims]'")
-    dims = tuple(int(d) for d in listed[:-1].split(",") if d.strip())
-    return Declared(left, kind, dims, parse(identity) if identity else None)
-
-
-def _reduction(line: str) -> Reduction:
-    left, right = _split(line, " = ")
-    is_scan = right.startswith(_PREFIXES)
-    made = parse(right[len(_PREFIXES) :] if is_scan else right)
-    if made.head != "reduce":
-        raise ArgumentError("expected a reduction, such as add[1](x0)")
-    names = tuple(n.strip() for n in left.split(","))
-    return Reduction(names, str(made.value), made.dims, made.args, right, is_scan)
-
-
-def _read_domain(c: Certificate, line: str) -> None:
-    _, extent = _split(line, " < ")
-    c.extents.append(None if extent == "?" else int(extent))
-
-
-def _read_inputs(c: Certificate, line: str) -> None:
-    made = _declared(line)
-    c.inputs[made.name] = made
-
-
-def _read_state(c: Certificate, line: str) -> None:
-    made = _declared(line)
-    if made.identity is None:
-        raise ArgumentError("expected 'name: type[dims] = identity'")
-    c.state[made.name] = made
-
-
-def _read_basis(c: Certificate, line: str) -> None:
-    left, right = _split(line, " = ")
-    if right.startswith(_MEAN) and right.endswith(_KEPT):
-        data, weight = _split(right[len(_MEAN) : -len(_KEPT)], _HEAVIEST)
-        c.kept[left] = Kept(parse(data), weight)
-    elif right.endswith(_BEHIND):
-        maximum, powers = _split(right[: -len(_BEHIND)], _EARLIER)
-        followed = [r for r in c.basis if r.names == (maximum,)]
-        if not followed:
-            raise ArgumentError(f"{maximum} does not come before")
-        c.lazy[left] = Lazy(maximum, int(powers))
-        c.basis.append(replace(followed[0], names=(left,)))
-    else:
-        c.basis.append(_reduction(line))
-
-
-def _read_pivots(c: Certificate, line: str) -> None:
-    left, right = _split(line, ": ")
-    right = right.removesuffix(_LAZILY)
-    for what, is_kept in (("running maximum of ", False), ("kept value of ", True)):
-        if right.startswith(what):
-            c.pivots[left] = Pivot(left, is_kept, parse(right[len(what) :]), line)
-            return
-    raise ArgumentError("expected 'running maximum of' or 'kept value of' a formula")
-
-
-def _read_reads(c: Certificate, line: str) -> None:
-    left, _, right = line.partition(":")
-    c.reads[left] = [name.strip() for name in right.split(",") if name.strip()]
-
-
-def _read_source(c: Certificate, line: str) -> None:
-    c.source.append(_reduction(line))
-
-
-def _read_combiners(c: Certificate, line: str) -> None:
-    function, identity, *flags = line.split("; ")
-    left, results = _split(function, " = ")
-    if not identity.startswith(_IDENTITY):
-        raise ArgumentError("expected 'f0(l0, r0) = (formula); identity (number)'")
-    called = str(parse(left).value)
-    c.combiners[called] = Combiner(
-        called, parse(f"results{results}").args,
-        parse(f"identities{identity[len(_IDENTITY) :]}").args, _ORDERED in flags, line,
+def _reduction(entry: Mapping[str, Any]) -> Reduction:
+    return Reduction(
+        tuple(entry["names"]), entry["reducer"], tuple(entry["over"]),
+        tuple(parse(operand) for operand in entry["operands"]), _reduction_text(entry),
+        entry.get("prefixes", False),
     )  # fmt: skip
 
 
-def _read_guards(c: Certificate, line: str) -> None:
-    text, right = _split(line, " -> ")
-    instead, condition = _split(right, " if ")
-    c.guards.append(Guard(text, parse(instead), parse(condition)))
+def _reduction_text(entry: Mapping[str, Any]) -> str:
+    dims = ", ".join(map(str, entry["over"]))
+    return f"{entry['reducer']}[{dims}]({', '.join(entry['operands'])})"
 
 
-def _named(attribute: str, by: str) -> Any:
-    def read(c: Certificate, line: str) -> None:
-        left, right = _split(line, by)
+def _read_inputs(c: Certificate, entry: Mapping[str, Any]) -> None:
+    c.inputs[entry["name"]] = _declared(entry)
+
+
+def _read_state(c: Certificate, entry: Mapping[str, Any]) -> None:
+    c.state[entry["name"]] = _declared(entry)
+
+
+def _read_basis(c: Certificate, entry: Mapping[str, Any]) -> None:
+    if "mean" in entry:
+        c.kept[entry["names"][0]] = Kept(parse(entry["mean"]), entry["weight"])
+    elif "powers" in entry:
+        (name,), maximum = entry["names"], entry["maximum"]
+        followed = [r for r in c.basis if r.names == (maximum,)]
+        if not followed:
+            raise ArgumentError(f"{maximum} does not come before")
+        c.lazy[name] = Lazy(maximum, entry["powers"])
+        c.basis.append(replace(followed[0], names=(name,)))
+    else:
+        c.basis.append(_reduction(entry))
+
+
+def _read_pivots(c: Certificate, entry: Mapping[str, Any]) -> None:
+    name, data = entry["name"], parse(entry["data"])
+    c.pivots[name] = Pivot(name, entry["kind"] == "kept", data, _pivot_line(entry))
+
+
+def _read_source(c: Certificate, entry: Mapping[str, Any]) -> None:
+    c.source.append(_reduction(entry))
+
+
+def _read_combiners(c: Certificate, entry: Mapping[str, Any]) -> None:
+    c.combiners[entry["name"]] = Combiner(
+        entry["name"], tuple(parse(one) for one in entry["results"]),
+        tuple(parse(one) for one in entry["identities"]), entry["ordered"], _combiner_line(entry),
+    )  # fmt: skip
+
+
+def _read_guards(c: Certificate, entry: Mapping[str, Any]) -> None:
+    parts = (entry["term"], entry["instead"], entry["condition"])
+    c.guards.append(Guard(*map(parse, parts)))
+
+
+def _read_equation(attribute: str) -> Callable[[Certificate, Mapping[str, Any]], None]:
+    def read(c: Certificate, entry: Mapping[str, Any]) -> None:
         held = getattr(c, attribute)
-        if left in held:
-            raise ArgumentError(f"'{left}' has two formulas")
-        held[left] = parse(right)
+        if entry["name"] in held:
+            raise ArgumentError(f"'{entry['name']}' has two formulas")
+        held[entry["name"]] = parse(entry["formula"])
 
     return read
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Certificate, Mapping[str, Any]], None]] = {
     "basis": _read_basis,
     "combiners": _read_combiners,
-    "domain": _read_domain,
-    "finalise": _named("finalise", " = "),
+    "finalise": _read_equation("finalise"),
     "guards": _read_guards,
     "inputs": _read_inputs,
     "pivots": _read_pivots,
-    "reads": _read_reads,
-    "ordered": lambda c, line: None,
-    "outputs": lambda c, line: None,
-    "results": _named("results", " = "),
-    "rules": lambda c, line: None,
-    "shared": _named("shared", " = "),
+    "results": _read_equation("results"),
+    "shared": _read_equation("shared"),
     "source": _read_source,
     "state": _read_state,
-    "transport": _named("transport", " -> "),
-    "where": _named("where", " = "),
+    "transport": _read_equation("transport"),
+    "where": _read_equation("where"),
 }
 
 
-def expands_matrices(lines: Mapping[str, Sequence[str]]) -> bool:
+# ---- lines for people --------------------------------------------------------------------
+
+
+def _declared_line(entry: Mapping[str, Any]) -> str:
+    line = f"{entry['name']}: {entry['type']}{list(entry['dims'])}"
+    return f"{line} = {entry['identity']}" if "identity" in entry else line
+
+
+def _reduction_line(entry: Mapping[str, Any]) -> str:
+    left = ", ".join(entry["names"])
+    if "mean" in entry:
+        return (
+            f"{left} = mean of {entry['mean']} in the heaviest segment by {entry['weight']}, kept"
+        )
+    if "powers" in entry:
+        maximum, powers = entry["maximum"], entry["powers"]
+        return f"{left} = {maximum} of an earlier segment, at most {powers} powers of 2 behind"
+    prefixes = "prefixes of " if entry.get("prefixes") else ""
+    return f"{left} = {prefixes}{_reduction_text(entry)}"
+
+
+def _output_line(entry: Mapping[str, Any]) -> str:
+    state = ", ".join(entry["state"])
+    return f"{', '.join(entry['names'])} = {entry['reducer']}({state}, its prefixes in the segment)"
+
+
+def _pivot_line(entry: Mapping[str, Any]) -> str:
+    words = {"kept": "kept value", "maximum": "running maximum"}
+    what = words.get(entry["kind"], "lazy running maximum")
+    return f"{entry['name']}: {what} of {entry['data']}"
+
+
+def _combiner_line(entry: Mapping[str, Any]) -> str:
+    results, identities = ", ".join(entry["results"]), ", ".join(entry["identities"])
+    line = f"{entry['name']} = ({results}); identity ({identities})"
+    return f"{line}; ordered" if entry["ordered"] else line
+
+
+def _equation_line(entry: Mapping[str, Any]) -> str:
+    return f"{entry['name']} = {entry['formula']}"
+
+
+_LINES: dict[str, Callable[[Any], str]] = {
+    "basis": _reduction_line,
+    "combiners": _combiner_line,
+    "finalise": _equation_line,
+    "guards": lambda e: f"{e['term']} -> {e['instead']} if {e['condition']}",
+    "inputs": _declared_line,
+    "ordered": lambda name: f"{name}: segments are merged in the order of their indices",
+    "outputs": _output_line,
+    "pivots": _pivot_line,
+    "results": _equation_line,
+    "rules": lambda rule: rule["text"],
+    "shared": _equation_line,
+    "source": _reduction_line,
+    "state": _declared_line,
+    "transport": lambda entry: f"{entry['name']} -> {entry['formula']}",
+    "where": _equation_line,
+}
+
+
+def expands_matrices(entries: Mapping[str, Any]) -> bool:
     """Whether a sum or difference that multiplies a matrix was expanded: the case in which infinite
     data can come out as NaN (docs/design/algebra.md, Infinities).
 
-    lines: a certificate's, by key. Two inputs are operands of a matrix product that share a dim
+    entries: a certificate's, by key. Two inputs are operands of a matrix product that share a dim
         and have each one that the other lacks.
     """
-    rules = [rule for rule in lines.get("rules", ()) if "(x-d)^n" in rule or "(a+b)*c" in rule]
-    dims = [set(_declared(line).dims) for line in lines.get("inputs", ())]
-    return bool(rules) and any(a & b and a - b and b - a for a in dims for b in dims)
+    is_expanded = any(rule["kind"] == "expansion" for rule in entries.get("rules", ()))
+    dims = [set(declared["dims"]) for declared in entries.get("inputs", ())]
+    return is_expanded and any(a & b and a - b and b - a for a in dims for b in dims)
 
 
-def texts_of(attribute: Any) -> dict[str, Sequence[str]]:
-    """The entries of a fold's ``certificate`` attribute as texts."""
-    return {name: list(lines) for name, lines in plain(attribute).items()}
+def entries_of(attribute: Any) -> dict[str, Any]:
+    """The entries of a fold's ``certificate`` attribute as texts, numbers, lists and dicts."""
+    return _listed(plain(attribute))
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _listed(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        return [_listed(one) for one in value]
+    return str(value) if isinstance(value, str) else value

@@ -109,10 +109,10 @@ class Recorder:
 
 
 def _certificate(fold: Any) -> dict:
-    from .certificates import texts_of
+    from .certificates import entries_of
 
     held = "certificate" in fold.attributes
-    return texts_of(fold.attributes["certificate"]) if held else {}
+    return entries_of(fold.attributes["certificate"]) if held else {}
 
 
 def groups_of(module: Any) -> list[list[Any]]:
@@ -154,12 +154,12 @@ def _fold_reads(group: list[Any]) -> list[dict]:
     return [{"arg": f"arg{number}", "reads": count} for number, count in sorted(counts.items())]
 
 
-def _name_merges(cascade: dict, schedule: dict, lines: dict) -> None:
+def _name_merges(cascade: dict, schedule: dict, entries: dict) -> None:
     """Says for each stage over a streamed dim how its partial results combine."""
     from .certificates import Certificate
     from .notation import equations
 
-    certificate = Certificate.of(lines)
+    certificate = Certificate.of(entries)
     merged = {
         node.key: e.text()
         for e in equations(certificate)

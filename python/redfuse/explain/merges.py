@@ -11,9 +11,9 @@ from typing import Any
 
 from ..affine import text_of
 from ..options import Options
-from .certificates import Certificate, texts_of
+from .certificates import Certificate, entries_of
 from .explanation import argument_of, groups_of, refusals, walk, where
-from .formulas import name, parse
+from .formulas import name
 from .notation import align, equations, text_name, to_text
 
 HEADINGS = {
@@ -70,7 +70,7 @@ def _locations(cascade: Any) -> set[str]:
 
 def _pass(fold: Any, group: Sequence[Any], cascade: Any | None) -> dict:
     """The formulas of one pass over the data. cascade: what it computes, where it is all of it."""
-    certificate = Certificate.of(texts_of(fold.attributes["certificate"]))
+    certificate = Certificate.of(entries_of(fold.attributes["certificate"]))
     results = set(fold.results)
     finals = [op for op in group
               if op.name == "redfuse.finalize" and results & set(op.operands)]  # fmt: skip
@@ -86,7 +86,7 @@ def _pass(fold: Any, group: Sequence[Any], cascade: Any | None) -> dict:
             for reduced in reduction.names:
                 names.setdefault(reduced, where(reduce))
     return {
-        "certificate": certificate.lines,
+        "certificate": certificate.entries,
         "equations": [
             {"section": e.section, "text": e.text(), "latex": e.latex()}
             for e in equations(certificate)
@@ -96,7 +96,7 @@ def _pass(fold: Any, group: Sequence[Any], cascade: Any | None) -> dict:
         ),
         "rules": certificate.rules,
         "guards": [
-            f"{to_text(parse(g.text))} is {to_text(g.instead)} where {to_text(g.condition)}"
+            f"{to_text(g.term)} is {to_text(g.instead)} where {to_text(g.condition)}"
             for g in certificate.guards
         ],
     }
@@ -179,8 +179,8 @@ def to_tex(explanation: dict) -> str:
             head = f"% {kernel['name']}{', ' + place if place else ''}"
             passes = cascade.get("merge", {}).get("passes", [])
             found = [cascade["certificate"]] if len(passes) == 1 else cascade.get("passes", [])
-            for lines in found:
-                made = equations(Certificate.of(lines))
+            for entries in found:
+                made = equations(Certificate.of(entries))
                 parts.append(f"{head}\n{align(made, HEADINGS)}")
             if not found:
                 parts.append(f"{head}: no merge")

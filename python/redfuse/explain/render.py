@@ -126,7 +126,8 @@ def approximations(kernel: Mapping[str, Any]) -> list[str]:
     rules: list[str] = []
     for cascade in kernel.get("cascades", []):
         for certificate in (cascade.get("certificate"), *cascade.get("passes", [])):
-            rules += [r for r in (certificate or {}).get("rules", []) if r.startswith("approx")]
+            used = (certificate or {}).get("rules", [])
+            rules += [rule["text"] for rule in used if rule["kind"] == "approximation"]
     return list(dict.fromkeys(rules))
 
 

@@ -18,7 +18,7 @@ from ..errors import CacheError, Error, TargetError
 from . import files
 from .files import MAGIC
 
-FORMAT = 2
+FORMAT = 3
 _LIMIT = 1 << 32  # bytes; a header or a code longer than this is nonsense
 
 

@@ -85,13 +85,13 @@ class _Job:
 
     def __init__(self, title: str, fold: Any, finalize: Any, cascade: Any):
         self.title, self.fold, self.finalize, self.cascade = title, fold, finalize, cascade
-        self.lines: dict[str, list[str]] | None = None
+        self.entries: dict[str, Any] | None = None
         self.certificate: Any = None
         self.failure = ""
 
 
 def _job(fold: Any, cascade: Any) -> _Job:
-    from ..explain.certificates import Certificate, texts_of
+    from ..explain.certificates import Certificate, entries_of
     from ..explain.explanation import where
 
     place = where(fold)
@@ -102,9 +102,9 @@ def _job(fold: Any, cascade: Any) -> _Job:
     if "certificate" not in fold.attributes:
         job.failure = "it has no certificate"
         return job
-    job.lines = {k: list(v) for k, v in texts_of(fold.attributes["certificate"]).items()}
+    job.entries = entries_of(fold.attributes["certificate"])
     try:
-        job.certificate = Certificate.of(job.lines)
+        job.certificate = Certificate.of(job.entries)
     except ArgumentError as error:
         job.failure = str(error)
     return job
@@ -142,7 +142,7 @@ def _fold_sections(jobs: list[_Job], seconds: float) -> list[Section]:
     from .worker import Proofs
 
     end = time.monotonic() + seconds
-    proofs = Proofs([job.lines for job in jobs if job.certificate is not None])  # type: ignore
+    proofs = Proofs([job.entries for job in jobs if job.certificate is not None])  # type: ignore
     sections = []
     for job in jobs:
         section = Section(job.title)

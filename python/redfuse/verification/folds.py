@@ -490,7 +490,7 @@ class _Awkward:
                             self.is_as_good(kind, number, a, b)
                         ):
                             continue
-                        if kind == points.INFINITE and expands_matrices(self.certificate.lines):
+                        if kind == points.INFINITE and expands_matrices(self.certificate.entries):
                             raise NotInterpretable(LIMIT) from None
                         if kind == "all equal" and np.isnan(a).any():
                             raise NotInterpretable(_ROUNDED) from None

@@ -1,6 +1,6 @@
 """SymPy in a process of its own, so that it can be stopped: a proof may take for ever.
 
-The process reads a JSON list of certificates (entries as texts) on stdin and writes a JSON line for
+The process reads a JSON list of certificates (their entries) on stdin and writes a JSON line for
 each check: the number of the certificate and the fields of the check; then a line with the number
 alone when a certificate is done.
 """
@@ -25,7 +25,7 @@ class Proofs:
     """The symbolic checks of some certificates, made while others go on. ``result`` collects
     them."""
 
-    def __init__(self, certificates: Sequence[Mapping[str, Sequence[str]]]):
+    def __init__(self, certificates: Sequence[Mapping[str, Any]]):
         self._keys = [json.dumps(dict(c), sort_keys=True) for c in certificates]
         self._unique = list(dict.fromkeys(self._keys))
         self._found: list[list[Check]] = [[] for _ in self._unique]
@@ -96,15 +96,10 @@ def main() -> None:
     from ..explain.certificates import Certificate
     from . import symbolic
 
-    for number, lines in enumerate(json.load(sys.stdin)):
-        for check in symbolic.checks(Certificate.of(lines)):
+    for number, entries in enumerate(json.load(sys.stdin)):
+        for check in symbolic.checks(Certificate.of(entries)):
             print(json.dumps([number, dataclasses.asdict(check)]), flush=True)
         print(json.dumps([number, None]), flush=True)
-
-
-def lines_of(texts: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Entries of a certificate as plain lists."""
-    return {key: [str(line) for line in value] for key, value in texts.items()}
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@
 // CHECK-LABEL: @quantised
 // CHECK-NOT: redfuse.refused
 // CHECK: redfuse.fold
-// CHECK-SAME: "approximate: saturation is taken for the identity", "approximate: rounding is taken for the identity"
+// CHECK-SAME: {kind = "approximation", text = "approximate: saturation is taken for the identity"}, {kind = "approximation", text = "approximate: rounding is taken for the identity"}
 // CHECK-NOT: math.roundeven
 // CHECK: redfuse.finalize
 // CHECK-NOT: redfuse.fold

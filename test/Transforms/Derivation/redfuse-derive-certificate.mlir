@@ -5,20 +5,20 @@
 
 // CHECK-LABEL: @variance
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = mean of x0 in the heaviest segment by t1, kept"
-// CHECK-SAME: "t1 = add[1](1)"
-// CHECK-SAME: "t2 = add[1]((x0 - t0'))"
-// CHECK-SAME: "t3 = add[1]((x0 - t0')**2)"
-// CHECK-SAME: domain = ["i0 < 5", "i1 < 37"]
-// CHECK-SAME: "d1 = t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2"
-// CHECK-SAME: guards = ["(-t2/37) -> nan if Abs(-t2/37) == oo"]
-// CHECK-SAME: inputs = ["x0: f32[0, 1]"]
-// CHECK-SAME: reads = ["step: x0", "finalise: "]
-// CHECK-SAME: results = ["y0 = d1/37"]
-// CHECK-SAME: source = ["d0 = add[1](x0)", "d1 = add[1]((x0 - d0/37)*(x0 - d0/37))"]
-// CHECK-SAME: state = ["t0: f32[0] = 0", "t1: i64[] = 0", "t2: f32[0] = 0", "t3: f32[0] = 0"]
-// CHECK-SAME: "t2 -> t2 + (t0 - t0')*t1"
-// CHECK-SAME: "t3 -> t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"
+// CHECK-SAME: {mean = #redfuse.formula<"x0">, names = ["t0"], weight = "t1"}
+// CHECK-SAME: {names = ["t1"], operands = [#redfuse.formula<"1">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t2"], operands = [#redfuse.formula<"(x0 - t0')">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t3"], operands = [#redfuse.formula<"(x0 - t0')**2">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: domain = array<i64: 5, 37>
+// CHECK-SAME: {formula = #redfuse.formula<"t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2">, name = "d1"}
+// CHECK-SAME: guards = [{condition = #redfuse.formula<"Abs(-t2/37) == oo">, instead = #redfuse.formula<"nan">, term = #redfuse.formula<"(-t2/37)">}]
+// CHECK-SAME: inputs = [{dims = array<i64: 0, 1>, name = "x0", type = f32}]
+// CHECK-SAME: reads = {finalise = [], step = ["x0"]}
+// CHECK-SAME: results = [{formula = #redfuse.formula<"d1/37">, name = "y0"}]
+// CHECK-SAME: source = [{names = ["d0"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "add"}, {names = ["d1"], operands = [#redfuse.formula<"(x0 - d0/37)*(x0 - d0/37)">], over = array<i64: 1>, reducer = "add"}]
+// CHECK-SAME: state = [{dims = array<i64: 0>, identity = #redfuse.formula<"0">, name = "t0", type = f32}, {dims = array<i64>, identity = #redfuse.formula<"0">, name = "t1", type = i64}, {dims = array<i64: 0>, identity = #redfuse.formula<"0">, name = "t2", type = f32}, {dims = array<i64: 0>, identity = #redfuse.formula<"0">, name = "t3", type = f32}]
+// CHECK-SAME: {formula = #redfuse.formula<"t2 + (t0 - t0')*t1">, name = "t2"}
+// CHECK-SAME: {formula = #redfuse.formula<"t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1">, name = "t3"}
 func.func @variance(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
       ins(%in0 : tensor<5x37xf32>)
@@ -41,16 +41,16 @@ func.func @variance(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5x
 
 // CHECK-LABEL: @covariance
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = mean of x0 in the heaviest segment by t1, kept"
-// CHECK-SAME: "t1 = add[1](1)"
-// CHECK-SAME: "t2 = add[1]((x0 - t0'))"
-// CHECK-SAME: "t3 = mean of x1 in the heaviest segment by t1, kept"
-// CHECK-SAME: "t4 = add[1]((x1 - t3'))"
-// CHECK-SAME: "t5 = add[1]((x0 - t0')*(x1 - t3'))"
-// CHECK-SAME: "d2 = t5 + t2*(-t4/37) + t4*(-t2/37) + 37*(-t2/37)*(-t4/37)"
-// CHECK-SAME: "t2 -> t2 + (t0 - t0')*t1"
-// CHECK-SAME: "t4 -> t4 + (t3 - t3')*t1"
-// CHECK-SAME: "t5 -> (t5 + (t3 - t3')*t2) + (t0 - t0')*(t4 + (t3 - t3')*t1)"
+// CHECK-SAME: {mean = #redfuse.formula<"x0">, names = ["t0"], weight = "t1"}
+// CHECK-SAME: {names = ["t1"], operands = [#redfuse.formula<"1">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t2"], operands = [#redfuse.formula<"(x0 - t0')">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {mean = #redfuse.formula<"x1">, names = ["t3"], weight = "t1"}
+// CHECK-SAME: {names = ["t4"], operands = [#redfuse.formula<"(x1 - t3')">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t5"], operands = [#redfuse.formula<"(x0 - t0')*(x1 - t3')">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {formula = #redfuse.formula<"t5 + t2*(-t4/37) + t4*(-t2/37) + 37*(-t2/37)*(-t4/37)">, name = "d2"}
+// CHECK-SAME: {formula = #redfuse.formula<"t2 + (t0 - t0')*t1">, name = "t2"}
+// CHECK-SAME: {formula = #redfuse.formula<"t4 + (t3 - t3')*t1">, name = "t4"}
+// CHECK-SAME: {formula = #redfuse.formula<"(t5 + (t3 - t3')*t2) + (t0 - t0')*(t4 + (t3 - t3')*t1)">, name = "t5"}
 func.func @covariance(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
       ins(%in0, %in1 : tensor<5x37xf32>, tensor<5x37xf32>)
@@ -72,13 +72,13 @@ func.func @covariance(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: te
 
 // CHECK-LABEL: @weighted_variance
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = add[1](a0)"
-// CHECK-SAME: "t1 = mean of x0 in the heaviest segment by t0, kept"
-// CHECK-SAME: "t2 = add[1]((x0 - t1')*a0)"
-// CHECK-SAME: "t3 = add[1]((x0 - t1')**2*a0)"
-// CHECK-SAME: "d2 = t3 + 2*t2*(-t2/t0) + t0*(-t2/t0)**2"
-// CHECK-SAME: "t2 -> t2 + (t1 - t1')*t0"
-// CHECK-SAME: "t3 -> t3 + 2*(t1 - t1')*t2 + (t1 - t1')**2*t0"
+// CHECK-SAME: {names = ["t0"], operands = [#redfuse.formula<"a0">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {mean = #redfuse.formula<"x0">, names = ["t1"], weight = "t0"}
+// CHECK-SAME: {names = ["t2"], operands = [#redfuse.formula<"(x0 - t1')*a0">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t3"], operands = [#redfuse.formula<"(x0 - t1')**2*a0">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {formula = #redfuse.formula<"t3 + 2*t2*(-t2/t0) + t0*(-t2/t0)**2">, name = "d2"}
+// CHECK-SAME: {formula = #redfuse.formula<"t2 + (t1 - t1')*t0">, name = "t2"}
+// CHECK-SAME: {formula = #redfuse.formula<"t3 + 2*(t1 - t1')*t2 + (t1 - t1')**2*t0">, name = "t3"}
 func.func @weighted_variance(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
       ins(%in0, %in1 : tensor<5x37xf32>, tensor<5x37xf32>)
@@ -100,17 +100,17 @@ func.func @weighted_variance(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %in
 
 // CHECK-LABEL: @normalised_contraction
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = mean of x0 in the heaviest segment by t1, kept"
-// CHECK-SAME: "t1 = add[2](1)"
-// CHECK-SAME: "t2 = add[2]((x0 - t0'))"
-// CHECK-SAME: "t3 = add[2]((x0 - t0')**2)"
-// CHECK-SAME: "t4 = add[2]((x0 - t0')*x1)"
-// CHECK-SAME: "t5 = add[2](x1)"
-// CHECK-SAME: "d1 = t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2"
-// CHECK-SAME: "d2 = t4/sqrt(d1/37 + 9.9999997473787516e-06) + t5*(-t2/37)/sqrt(d1/37 + 9.9999997473787516e-06)"
-// CHECK-SAME: "t2 -> t2 + (t0 - t0')*t1"
-// CHECK-SAME: "t3 -> t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"
-// CHECK-SAME: "t4 -> t4 + (t0 - t0')*t5"
+// CHECK-SAME: {mean = #redfuse.formula<"x0">, names = ["t0"], weight = "t1"}
+// CHECK-SAME: {names = ["t1"], operands = [#redfuse.formula<"1">], over = array<i64: 2>, reducer = "add"}
+// CHECK-SAME: {names = ["t2"], operands = [#redfuse.formula<"(x0 - t0')">], over = array<i64: 2>, reducer = "add"}
+// CHECK-SAME: {names = ["t3"], operands = [#redfuse.formula<"(x0 - t0')**2">], over = array<i64: 2>, reducer = "add"}
+// CHECK-SAME: {names = ["t4"], operands = [#redfuse.formula<"(x0 - t0')*x1">], over = array<i64: 2>, reducer = "add"}
+// CHECK-SAME: {names = ["t5"], operands = [#redfuse.formula<"x1">], over = array<i64: 2>, reducer = "add"}
+// CHECK-SAME: {formula = #redfuse.formula<"t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2">, name = "d1"}
+// CHECK-SAME: {formula = #redfuse.formula<"t4/sqrt(d1/37 + 9.9999997473787516e-06) + t5*(-t2/37)/sqrt(d1/37 + 9.9999997473787516e-06)">, name = "d2"}
+// CHECK-SAME: {formula = #redfuse.formula<"t2 + (t0 - t0')*t1">, name = "t2"}
+// CHECK-SAME: {formula = #redfuse.formula<"t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1">, name = "t3"}
+// CHECK-SAME: {formula = #redfuse.formula<"t4 + (t0 - t0')*t5">, name = "t4"}
 func.func @normalised_contraction(%in0: tensor<5x37xf32>, %in1: tensor<37x3xf32>, %init0: tensor<5x3xf32>) -> (tensor<5x3xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(d, i, j) -> (i, j)>, affine_map<(d, i, j) -> (j, d)>, affine_map<(d, i, j) -> (i, d)>]}
       ins(%in0, %in1 : tensor<5x37xf32>, tensor<37x3xf32>)
@@ -136,14 +136,14 @@ func.func @normalised_contraction(%in0: tensor<5x37xf32>, %in1: tensor<37x3xf32>
 
 // CHECK-LABEL: @entropy
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = maximumf[1](x0)"
-// CHECK-SAME: "t1 = add[1](exp(x0 - t0'))"
-// CHECK-SAME: "t2 = add[1](exp(x0 - t0')*(x0 - t0'))"
-// CHECK-SAME: "d0 = t0"
-// CHECK-SAME: "d1 = t1*exp(t0 - d0)"
-// CHECK-SAME: "d2 = t2*exp(t0 - d0)/d1 + t1*exp(t0 - d0)*(t0 - d0 - log(d1))/d1"
-// CHECK-SAME: "t1 -> exp(t0 - t0')*t1"
-// CHECK-SAME: "t2 -> exp(t0 - t0')*(t2 + (t0 - t0')*t1)"
+// CHECK-SAME: {names = ["t0"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "maximumf"}
+// CHECK-SAME: {names = ["t1"], operands = [#redfuse.formula<"exp(x0 - t0')">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t2"], operands = [#redfuse.formula<"exp(x0 - t0')*(x0 - t0')">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {formula = #redfuse.formula<"t0">, name = "d0"}
+// CHECK-SAME: {formula = #redfuse.formula<"t1*exp(t0 - d0)">, name = "d1"}
+// CHECK-SAME: {formula = #redfuse.formula<"t2*exp(t0 - d0)/d1 + t1*exp(t0 - d0)*(t0 - d0 - log(d1))/d1">, name = "d2"}
+// CHECK-SAME: {formula = #redfuse.formula<"exp(t0 - t0')*t1">, name = "t1"}
+// CHECK-SAME: {formula = #redfuse.formula<"exp(t0 - t0')*(t2 + (t0 - t0')*t1)">, name = "t2"}
 func.func @entropy(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
       ins(%in0 : tensor<5x37xf32>)
@@ -166,19 +166,19 @@ func.func @entropy(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf
 
 // CHECK-LABEL: @divergence
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = maximumf[1](x0)"
-// CHECK-SAME: "t1 = add[1](exp(x0 - t0'))"
-// CHECK-SAME: "t2 = maximumf[1](x1)"
-// CHECK-SAME: "t3 = add[1](exp(x1 - t2'))"
-// CHECK-SAME: "t4 = add[1](exp(x0 - t0')*(x0 - x1 - t0' + t2'))"
-// CHECK-SAME: "d0 = t0"
-// CHECK-SAME: "d1 = t1*exp(t0 - d0)"
-// CHECK-SAME: "d2 = t2"
-// CHECK-SAME: "d3 = t3*exp(t2 - d2)"
-// CHECK-SAME: "d4 = t4*exp(t0 - d0)/d1 + t1*exp(t0 - d0)*(t0 - t2 - d0 - log(d1) + d2 + log(d3))/d1"
-// CHECK-SAME: "t1 -> exp(t0 - t0')*t1"
-// CHECK-SAME: "t3 -> exp(t2 - t2')*t3"
-// CHECK-SAME: "t4 -> exp(t0 - t0')*(t4 + (t0 - t2 - t0' + t2')*t1)"
+// CHECK-SAME: {names = ["t0"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "maximumf"}
+// CHECK-SAME: {names = ["t1"], operands = [#redfuse.formula<"exp(x0 - t0')">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t2"], operands = [#redfuse.formula<"x1">], over = array<i64: 1>, reducer = "maximumf"}
+// CHECK-SAME: {names = ["t3"], operands = [#redfuse.formula<"exp(x1 - t2')">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t4"], operands = [#redfuse.formula<"exp(x0 - t0')*(x0 - x1 - t0' + t2')">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {formula = #redfuse.formula<"t0">, name = "d0"}
+// CHECK-SAME: {formula = #redfuse.formula<"t1*exp(t0 - d0)">, name = "d1"}
+// CHECK-SAME: {formula = #redfuse.formula<"t2">, name = "d2"}
+// CHECK-SAME: {formula = #redfuse.formula<"t3*exp(t2 - d2)">, name = "d3"}
+// CHECK-SAME: {formula = #redfuse.formula<"t4*exp(t0 - d0)/d1 + t1*exp(t0 - d0)*(t0 - t2 - d0 - log(d1) + d2 + log(d3))/d1">, name = "d4"}
+// CHECK-SAME: {formula = #redfuse.formula<"exp(t0 - t0')*t1">, name = "t1"}
+// CHECK-SAME: {formula = #redfuse.formula<"exp(t2 - t2')*t3">, name = "t3"}
+// CHECK-SAME: {formula = #redfuse.formula<"exp(t0 - t0')*(t4 + (t0 - t2 - t0' + t2')*t1)">, name = "t4"}
 func.func @divergence(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
       ins(%in0, %in1 : tensor<5x37xf32>, tensor<5x37xf32>)
@@ -207,16 +207,16 @@ func.func @divergence(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: te
 
 // CHECK-LABEL: @guarded
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = maximumf[2](x0)"
-// CHECK-SAME: "t1 = add[2](exp(x0 - t0'))"
-// CHECK-SAME: "t2 = and[2](a0)"
-// CHECK-SAME: "t3 = add[2](exp(x0 - t0')*x1)"
-// CHECK-SAME: "d0 = t0"
-// CHECK-SAME: "d1 = t1*exp(t0 - d0)"
-// CHECK-SAME: "d2 = t2"
-// CHECK-SAME: "d3 = select(d2, 0*t3, t3*exp(t0 - d0)/d1)"
-// CHECK-SAME: "t1 -> exp(t0 - t0')*t1"
-// CHECK-SAME: "t3 -> exp(t0 - t0')*t3"
+// CHECK-SAME: {names = ["t0"], operands = [#redfuse.formula<"x0">], over = array<i64: 2>, reducer = "maximumf"}
+// CHECK-SAME: {names = ["t1"], operands = [#redfuse.formula<"exp(x0 - t0')">], over = array<i64: 2>, reducer = "add"}
+// CHECK-SAME: {names = ["t2"], operands = [#redfuse.formula<"a0">], over = array<i64: 2>, reducer = "and"}
+// CHECK-SAME: {names = ["t3"], operands = [#redfuse.formula<"exp(x0 - t0')*x1">], over = array<i64: 2>, reducer = "add"}
+// CHECK-SAME: {formula = #redfuse.formula<"t0">, name = "d0"}
+// CHECK-SAME: {formula = #redfuse.formula<"t1*exp(t0 - d0)">, name = "d1"}
+// CHECK-SAME: {formula = #redfuse.formula<"t2">, name = "d2"}
+// CHECK-SAME: {formula = #redfuse.formula<"select(d2, 0*t3, t3*exp(t0 - d0)/d1)">, name = "d3"}
+// CHECK-SAME: {formula = #redfuse.formula<"exp(t0 - t0')*t1">, name = "t1"}
+// CHECK-SAME: {formula = #redfuse.formula<"exp(t0 - t0')*t3">, name = "t3"}
 func.func @guarded(%in0: tensor<5x37xf32>, %in1: tensor<37x3xf32>, %init0: tensor<5x3xf32>) -> (tensor<5x3xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(d, i, j) -> (i, j)>, affine_map<(d, i, j) -> (j, d)>, affine_map<(d, i, j) -> (i, d)>]}
       ins(%in0, %in1 : tensor<5x37xf32>, tensor<37x3xf32>)
@@ -241,10 +241,10 @@ func.func @guarded(%in0: tensor<5x37xf32>, %in1: tensor<37x3xf32>, %init0: tenso
 
 // CHECK-LABEL: @scaled_contraction
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = add[2](a0)"
-// CHECK-SAME: "t1 = add[2](x0*x1)"
-// CHECK-SAME: "d0 = t0"
-// CHECK-SAME: "d1 = t1/sqrt(d0/37 + 9.9999999747524271e-07)"
+// CHECK-SAME: {names = ["t0"], operands = [#redfuse.formula<"a0">], over = array<i64: 2>, reducer = "add"}
+// CHECK-SAME: {names = ["t1"], operands = [#redfuse.formula<"x0*x1">], over = array<i64: 2>, reducer = "add"}
+// CHECK-SAME: {formula = #redfuse.formula<"t0">, name = "d0"}
+// CHECK-SAME: {formula = #redfuse.formula<"t1/sqrt(d0/37 + 9.9999999747524271e-07)">, name = "d1"}
 func.func @scaled_contraction(%in0: tensor<5x37xf32>, %in1: tensor<37x3xf32>, %init0: tensor<5x3xf32>) -> (tensor<5x3xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(d, i, j) -> (i, j)>, affine_map<(d, i, j) -> (j, d)>, affine_map<(d, i, j) -> (i, d)>]}
       ins(%in0, %in1 : tensor<5x37xf32>, tensor<37x3xf32>)
@@ -267,13 +267,13 @@ func.func @scaled_contraction(%in0: tensor<5x37xf32>, %in1: tensor<37x3xf32>, %i
 
 // CHECK-LABEL: @risky_quotient
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = add[1](x0)"
-// CHECK-SAME: "t1 = add[1](x1)"
-// CHECK-SAME: "t2 = maximumf[1](x1)"
-// CHECK-SAME: "t3 = minimumf[1](x1)"
-// CHECK-SAME: "d0 = t0"
-// CHECK-SAME: "d1 = t1/d0"
-// CHECK-SAME: guards = ["t1/d0 -> t2/d0 + t3/d0 if d0 == 0"]
+// CHECK-SAME: {names = ["t0"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t1"], operands = [#redfuse.formula<"x1">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t2"], operands = [#redfuse.formula<"x1">], over = array<i64: 1>, reducer = "maximumf"}
+// CHECK-SAME: {names = ["t3"], operands = [#redfuse.formula<"x1">], over = array<i64: 1>, reducer = "minimumf"}
+// CHECK-SAME: {formula = #redfuse.formula<"t0">, name = "d0"}
+// CHECK-SAME: {formula = #redfuse.formula<"t1/d0">, name = "d1"}
+// CHECK-SAME: guards = [{condition = #redfuse.formula<"d0 == 0">, instead = #redfuse.formula<"t2/d0 + t3/d0">, term = #redfuse.formula<"t1/d0">}]
 func.func @risky_quotient(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
       ins(%in0, %in1 : tensor<5x37xf32>, tensor<5x37xf32>)
@@ -289,10 +289,10 @@ func.func @risky_quotient(%in0: tensor<5x37xf32>, %in1: tensor<5x37xf32>, %init0
 
 // CHECK-LABEL: @map_after
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = maximumf[1](x0)"
-// CHECK-SAME: "t1 = minimumf[1](x0)"
-// CHECK-SAME: "d0 = t0"
-// CHECK-SAME: "d1 = t1"
+// CHECK-SAME: {names = ["t0"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "maximumf"}
+// CHECK-SAME: {names = ["t1"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "minimumf"}
+// CHECK-SAME: {formula = #redfuse.formula<"t0">, name = "d0"}
+// CHECK-SAME: {formula = #redfuse.formula<"t1">, name = "d1"}
 func.func @map_after(%in0: tensor<5x37xf32>, %init0: tensor<5x37xf32>) -> (tensor<5x37xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]}
       ins(%in0 : tensor<5x37xf32>)
@@ -310,18 +310,18 @@ func.func @map_after(%in0: tensor<5x37xf32>, %init0: tensor<5x37xf32>) -> (tenso
 
 // CHECK-LABEL: @moments
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = mean of x0 in the heaviest segment by t1, kept"
-// CHECK-SAME: "t1 = add[1](1)"
-// CHECK-SAME: "t2 = add[1]((x0 - t0'))"
-// CHECK-SAME: "t3 = add[1]((x0 - t0')**3)"
-// CHECK-SAME: "t4 = add[1]((x0 - t0')**2)"
-// CHECK-SAME: "t5 = add[1]((x0 - t0')**4)"
-// CHECK-SAME: "d1 = t3 + 3*t4*(-t2/37) + 3*t2*(-t2/37)**2 + 37*(-t2/37)**3"
-// CHECK-SAME: "d2 = t5 + 4*t3*(-t2/37) + 6*t4*(-t2/37)**2 + 4*t2*(-t2/37)**3 + 37*(-t2/37)**4"
-// CHECK-SAME: "t2 -> t2 + (t0 - t0')*t1"
-// CHECK-SAME: "t3 -> t3 + 3*(t0 - t0')*t4 + 3*(t0 - t0')**2*t2 + (t0 - t0')**3*t1"
-// CHECK-SAME: "t4 -> t4 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"
-// CHECK-SAME: "t5 -> t5 + 4*(t0 - t0')*t3 + 6*(t0 - t0')**2*t4 + 4*(t0 - t0')**3*t2 + (t0 - t0')**4*t1"
+// CHECK-SAME: {mean = #redfuse.formula<"x0">, names = ["t0"], weight = "t1"}
+// CHECK-SAME: {names = ["t1"], operands = [#redfuse.formula<"1">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t2"], operands = [#redfuse.formula<"(x0 - t0')">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t3"], operands = [#redfuse.formula<"(x0 - t0')**3">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t4"], operands = [#redfuse.formula<"(x0 - t0')**2">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {names = ["t5"], operands = [#redfuse.formula<"(x0 - t0')**4">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {formula = #redfuse.formula<"t3 + 3*t4*(-t2/37) + 3*t2*(-t2/37)**2 + 37*(-t2/37)**3">, name = "d1"}
+// CHECK-SAME: {formula = #redfuse.formula<"t5 + 4*t3*(-t2/37) + 6*t4*(-t2/37)**2 + 4*t2*(-t2/37)**3 + 37*(-t2/37)**4">, name = "d2"}
+// CHECK-SAME: {formula = #redfuse.formula<"t2 + (t0 - t0')*t1">, name = "t2"}
+// CHECK-SAME: {formula = #redfuse.formula<"t3 + 3*(t0 - t0')*t4 + 3*(t0 - t0')**2*t2 + (t0 - t0')**3*t1">, name = "t3"}
+// CHECK-SAME: {formula = #redfuse.formula<"t4 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1">, name = "t4"}
+// CHECK-SAME: {formula = #redfuse.formula<"t5 + 4*(t0 - t0')*t3 + 6*(t0 - t0')**2*t4 + 4*(t0 - t0')**3*t2 + (t0 - t0')**4*t1">, name = "t5"}
 func.func @moments(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>, %init1: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
   %r:2 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>]}
       ins(%in0 : tensor<5x37xf32>)
@@ -343,12 +343,12 @@ func.func @moments(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>, %init1: tensor
 
 // CHECK-LABEL: @masked
 // CHECK: redfuse.fold
-// CHECK-SAME: "t0 = maximumf[1](x0)"
-// CHECK-SAME: "t1 = maximumf[1](where(a0, x0))"
-// CHECK-SAME: "t2 = add[1](where(a0, exp(x0 - t1')))"
-// CHECK-SAME: "d0 = t0"
-// CHECK-SAME: "d1 = t2*exp(t1 - d0)"
-// CHECK-SAME: "t2 -> exp(t1 - t1')*t2"
+// CHECK-SAME: {names = ["t0"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "maximumf"}
+// CHECK-SAME: {names = ["t1"], operands = [#redfuse.formula<"where(a0, x0)">], over = array<i64: 1>, reducer = "maximumf"}
+// CHECK-SAME: {names = ["t2"], operands = [#redfuse.formula<"where(a0, exp(x0 - t1'))">], over = array<i64: 1>, reducer = "add"}
+// CHECK-SAME: {formula = #redfuse.formula<"t0">, name = "d0"}
+// CHECK-SAME: {formula = #redfuse.formula<"t2*exp(t1 - d0)">, name = "d1"}
+// CHECK-SAME: {formula = #redfuse.formula<"exp(t1 - t1')*t2">, name = "t2"}
 func.func @masked(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
       ins(%in0 : tensor<5x37xf32>)
@@ -371,8 +371,8 @@ func.func @masked(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf3
 // A reduced integer leaves a product as a power.
 // CHECK-LABEL: @scaled_integers
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = add[1](x0)", "t1 = mul[1](x0)"]
-// CHECK-SAME: finalise = ["d0 = t0", "d1 = t1*d0**37"]
+// CHECK-SAME: basis = [{names = ["t0"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "add"}, {names = ["t1"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "mul"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t0">, name = "d0"}, {formula = #redfuse.formula<"t1*d0**37">, name = "d1"}]
 func.func @scaled_integers(%x: tensor<5x37xi32>, %init: tensor<5xi32>) -> tensor<5xi32> {
   %r = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
       ins(%x : tensor<5x37xi32>) outs(%init : tensor<5xi32>) {
@@ -390,10 +390,10 @@ func.func @scaled_integers(%x: tensor<5x37xi32>, %init: tensor<5xi32>) -> tensor
 
 // CHECK-LABEL: @repeated
 // CHECK: redfuse.fold
-// CHECK-SAME: results = ["y0 = select(cmpf_ugt(select(cmpf_ugt(e9, 0), e9, 0), 0), select(cmpf_ugt(e9, 0), e9, 0), 0)"]
-// CHECK-SAME: shared = ["e0 = select(cmpf_ugt(select(cmpf_ugt(select(cmpf_ugt(d0, 0), d0, 0), 0),
-// CHECK-SAME: "e1 = select({{[^"]*}}e0{{[^"]*}}"
-// CHECK-SAME: "e9 = select({{[^"]*}}e8{{[^"]*}}"]
+// CHECK-SAME: results = [{formula = #redfuse.formula<"select(cmpf_ugt(select(cmpf_ugt(e9, 0), e9, 0), 0), select(cmpf_ugt(e9, 0), e9, 0), 0)">, name = "y0"}]
+// CHECK-SAME: shared = [{formula = #redfuse.formula<"select(cmpf_ugt(select(cmpf_ugt(select(cmpf_ugt(d0, 0), d0, 0), 0),
+// CHECK-SAME: name = "e0"}, {formula = #redfuse.formula<"select({{[^"]*}}e0{{[^"]*}}">, name = "e1"}
+// CHECK-SAME: {formula = #redfuse.formula<"select({{[^"]*}}e8{{[^"]*}}">, name = "e9"}]
 func.func @repeated(%in0: tensor<5x37xf32>, %init0: tensor<5xf32>) -> (tensor<5xf32>) {
   %r:1 = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]}
       ins(%in0 : tensor<5x37xf32>)

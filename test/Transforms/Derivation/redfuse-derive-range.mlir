@@ -9,7 +9,7 @@
 // sums of lower powers serve the variance as well.
 // CHECK-LABEL: @third_moment
 // CHECK: redfuse.fold
-// CHECK-SAME: rules = [{{.*}}"powers about a pivot above the second are added up in f64"
+// CHECK-SAME: rules = [{{.*}}text = "powers about a pivot above the second are added up in f64"
 // CHECK: } -> tensor<5xf32>, tensor<i64>, tensor<5xf64>, tensor<5xf64>, tensor<5xf64>
 func.func @third_moment(%x: tensor<5x37xf32>, %init: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
   %r:2 = redfuse.cascade {indexing_maps = [#row, #one, #one]}
@@ -31,7 +31,7 @@ func.func @third_moment(%x: tensor<5x37xf32>, %init: tensor<5xf32>) -> (tensor<5
 // 1/x^2 of (d/x)^2 as well as x^2.
 // CHECK-LABEL: @divided_by_data
 // CHECK: redfuse.fold
-// CHECK-SAME: rules = [{{.*}}"products that the source scales down first are added up in f64"
+// CHECK-SAME: rules = [{{.*}}text = "products that the source scales down first are added up in f64"
 // CHECK: } -> tensor<5xf32>, tensor<5xf64>, tensor<5xf64>, tensor<5xf64>
 func.func @divided_by_data(%x: tensor<5x37xf32>, %init: tensor<5xf32>) -> tensor<5xf32> {
   %r = redfuse.cascade {indexing_maps = [#row, #one]}

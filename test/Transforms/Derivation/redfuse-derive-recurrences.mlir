@@ -5,10 +5,10 @@
 func.func @affine(%a: tensor<5x70xf32>, %b: tensor<5x70xf32>, %e: tensor<5xf32>) -> tensor<5xf32> {
   // The product of all a is state, too: a merge needs it.
   // CHECK: redfuse.fold
-  // CHECK-SAME: basis = ["t0, t1 = f0[1](x0, x1)"]
-  // CHECK-SAME: combiners = ["f0(l0, l1, r0, r1) = (l0*r0, r0*l1 + r1); identity (1, 0); ordered"]
-  // CHECK-SAME: ordered = ["t0: segments are merged in the order of their indices"]
-  // CHECK-SAME: source = ["d0, d1 = f0[1](x0, x1)"]
+  // CHECK-SAME: basis = [{names = ["t0", "t1"], operands = [#redfuse.formula<"x0">, #redfuse.formula<"x1">], over = array<i64: 1>, reducer = "f0"}]
+  // CHECK-SAME: combiners = [{identities = [#redfuse.formula<"1">, #redfuse.formula<"0">], name = "f0", ordered = true, results = [#redfuse.formula<"l0*r0">, #redfuse.formula<"r0*l1 + r1">]}]
+  // CHECK-SAME: ordered = ["t0"]
+  // CHECK-SAME: source = [{names = ["d0", "d1"], operands = [#redfuse.formula<"x0">, #redfuse.formula<"x1">], over = array<i64: 1>, reducer = "f0"}]
   // CHECK: ^bb0(%[[X:.*]]: f32, %[[Y:.*]]: f32, %[[A:.*]]: f32, %[[B:.*]]: f32):
   // CHECK: %[[S:.*]]:2 = redfuse.reduce declared %[[X]], %[[Y]] over [1] into [0]
   // CHECK: %[[N:.*]]:2 = redfuse.combine %[[A]], %[[B]], %[[S]]#0, %[[S]]#1 {identities = [1.000000e+00 : f32, 0.000000e+00 : f32], ordered} : (f32, f32, f32, f32) -> (f32, f32) {
@@ -102,7 +102,7 @@ func.func @both(%x: tensor<5x70xf32>, %e: tensor<5x70xf32>) -> tensor<5x70xf32> 
 func.func @prefix(%x: tensor<5x70xf32>, %e: tensor<5x70xf32>, %l: tensor<5xf32>) -> (tensor<5x70xf32>, tensor<5xf32>) {
   // What is computed from prefixes is written segment by segment.
   // CHECK: redfuse.fold
-  // CHECK-SAME: outputs = ["d1 = maximumf(t0, prefixes of maximumf[1](x0) in the segment)"]
+  // CHECK-SAME: outputs = [{names = ["d1"], reducer = "maximumf", state = ["t0"]}]
   // CHECK-SAME: identities = [0xFF800000 : f32]
   // CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<5xf32>, tensor<5x70xf32>)
   // CHECK: ^bb0(%[[U:.*]]: f32, %[[M:.*]]: f32):

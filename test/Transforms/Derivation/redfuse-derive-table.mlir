@@ -6,9 +6,9 @@
 // exp(x - m)
 // CHECK-LABEL: @exponentials
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = maximumf[1](x0)", "t1 = add[1](exp(x0 - t0'))"]
-// CHECK-SAME: finalise = ["d0 = t0", "d1 = t1*exp(t0 - d0)"]
-// CHECK-SAME: transport = ["t1 -> exp(t0 - t0')*t1"]
+// CHECK-SAME: basis = [{names = ["t0"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "maximumf"}, {names = ["t1"], operands = [#redfuse.formula<"exp(x0 - t0')">], over = array<i64: 1>, reducer = "add"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t0">, name = "d0"}, {formula = #redfuse.formula<"t1*exp(t0 - d0)">, name = "d1"}]
+// CHECK-SAME: transport = [{formula = #redfuse.formula<"exp(t0 - t0')*t1">, name = "t1"}]
 func.func @exponentials(%x: tensor<5x37xf32>) -> tensor<5xf32> {
   %low = arith.constant 0xFF800000 : f32
   %zero = arith.constant 0.000000e+00 : f32
@@ -36,9 +36,9 @@ func.func @exponentials(%x: tensor<5x37xf32>) -> tensor<5xf32> {
 // exp(x - m)/l * v: the division sinks out of the loop
 // CHECK-LABEL: @weighted_sum
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = maximumf[2](x0)", "t1 = add[2](exp(x0 - t0'))", "t2 = add[2](exp(x0 - t0')*x1)"]
-// CHECK-SAME: finalise = ["d0 = t0", "d1 = t1*exp(t0 - d0)", "d2 = t2*exp(t0 - d0)/d1"]
-// CHECK-SAME: transport = ["t1 -> exp(t0 - t0')*t1", "t2 -> exp(t0 - t0')*t2"]
+// CHECK-SAME: basis = [{names = ["t0"], operands = [#redfuse.formula<"x0">], over = array<i64: 2>, reducer = "maximumf"}, {names = ["t1"], operands = [#redfuse.formula<"exp(x0 - t0')">], over = array<i64: 2>, reducer = "add"}, {names = ["t2"], operands = [#redfuse.formula<"exp(x0 - t0')*x1">], over = array<i64: 2>, reducer = "add"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t0">, name = "d0"}, {formula = #redfuse.formula<"t1*exp(t0 - d0)">, name = "d1"}, {formula = #redfuse.formula<"t2*exp(t0 - d0)/d1">, name = "d2"}]
+// CHECK-SAME: transport = [{formula = #redfuse.formula<"exp(t0 - t0')*t1">, name = "t1"}, {formula = #redfuse.formula<"exp(t0 - t0')*t2">, name = "t2"}]
 func.func @weighted_sum(%x: tensor<5x37xf32>, %w: tensor<37x3xf32>) -> tensor<5x3xf32> {
   %low = arith.constant 0xFF800000 : f32
   %zero = arith.constant 0.000000e+00 : f32
@@ -78,8 +78,8 @@ func.func @weighted_sum(%x: tensor<5x37xf32>, %w: tensor<37x3xf32>) -> tensor<5x
 // x*w*rsqrt(D + e)
 // CHECK-LABEL: @scaled
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = add[2](a0)", "t1 = add[2](x0*x1)"]
-// CHECK-SAME: finalise = ["d0 = t0", "d1 = t1/sqrt(d0/37 + 9.9999999747524271e-07)"]
+// CHECK-SAME: basis = [{names = ["t0"], operands = [#redfuse.formula<"a0">], over = array<i64: 2>, reducer = "add"}, {names = ["t1"], operands = [#redfuse.formula<"x0*x1">], over = array<i64: 2>, reducer = "add"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t0">, name = "d0"}, {formula = #redfuse.formula<"t1/sqrt(d0/37 + 9.9999999747524271e-07)">, name = "d1"}]
 // CHECK-SAME: transport = []
 func.func @scaled(%x: tensor<5x37xf32>, %w: tensor<37x3xf32>) -> tensor<5x3xf32> {
   %n = arith.constant 37.0 : f32
@@ -113,9 +113,9 @@ func.func @scaled(%x: tensor<5x37xf32>, %w: tensor<37x3xf32>) -> tensor<5x3xf32>
 // (x - mu)^2: about a pivot inside the data
 // CHECK-LABEL: @variance
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = mean of x0 in the heaviest segment by t1, kept", "t1 = add[1](1)", "t2 = add[1]((x0 - t0'))", "t3 = add[1]((x0 - t0')**2)"]
-// CHECK-SAME: finalise = ["d1 = t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2"]
-// CHECK-SAME: transport = ["t2 -> t2 + (t0 - t0')*t1", "t3 -> t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"]
+// CHECK-SAME: basis = [{mean = #redfuse.formula<"x0">, names = ["t0"], weight = "t1"}, {names = ["t1"], operands = [#redfuse.formula<"1">], over = array<i64: 1>, reducer = "add"}, {names = ["t2"], operands = [#redfuse.formula<"(x0 - t0')">], over = array<i64: 1>, reducer = "add"}, {names = ["t3"], operands = [#redfuse.formula<"(x0 - t0')**2">], over = array<i64: 1>, reducer = "add"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2">, name = "d1"}]
+// CHECK-SAME: transport = [{formula = #redfuse.formula<"t2 + (t0 - t0')*t1">, name = "t2"}, {formula = #redfuse.formula<"t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1">, name = "t3"}]
 func.func @variance(%x: tensor<5x37xf32>) -> tensor<5xf32> {
   %n = arith.constant 37.0 : f32
   %zero = arith.constant 0.000000e+00 : f32
@@ -144,9 +144,9 @@ func.func @variance(%x: tensor<5x37xf32>) -> tensor<5xf32> {
 // (x - mu)^4
 // CHECK-LABEL: @fourth_moment
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = mean of x0 in the heaviest segment by t1, kept", "t1 = add[1](1)", "t2 = add[1]((x0 - t0'))", "t3 = add[1]((x0 - t0')**4)", "t4 = add[1]((x0 - t0')**3)", "t5 = add[1]((x0 - t0')**2)"]
-// CHECK-SAME: finalise = ["d1 = t3 + 4*t4*(-t2/37) + 6*t5*(-t2/37)**2 + 4*t2*(-t2/37)**3 + 37*(-t2/37)**4"]
-// CHECK-SAME: transport = ["t2 -> t2 + (t0 - t0')*t1", "t3 -> t3 + 4*(t0 - t0')*t4 + 6*(t0 - t0')**2*t5 + 4*(t0 - t0')**3*t2 + (t0 - t0')**4*t1", "t4 -> t4 + 3*(t0 - t0')*t5 + 3*(t0 - t0')**2*t2 + (t0 - t0')**3*t1", "t5 -> t5 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"]
+// CHECK-SAME: basis = [{mean = #redfuse.formula<"x0">, names = ["t0"], weight = "t1"}, {names = ["t1"], operands = [#redfuse.formula<"1">], over = array<i64: 1>, reducer = "add"}, {names = ["t2"], operands = [#redfuse.formula<"(x0 - t0')">], over = array<i64: 1>, reducer = "add"}, {names = ["t3"], operands = [#redfuse.formula<"(x0 - t0')**4">], over = array<i64: 1>, reducer = "add"}, {names = ["t4"], operands = [#redfuse.formula<"(x0 - t0')**3">], over = array<i64: 1>, reducer = "add"}, {names = ["t5"], operands = [#redfuse.formula<"(x0 - t0')**2">], over = array<i64: 1>, reducer = "add"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t3 + 4*t4*(-t2/37) + 6*t5*(-t2/37)**2 + 4*t2*(-t2/37)**3 + 37*(-t2/37)**4">, name = "d1"}]
+// CHECK-SAME: transport = [{formula = #redfuse.formula<"t2 + (t0 - t0')*t1">, name = "t2"}, {formula = #redfuse.formula<"t3 + 4*(t0 - t0')*t4 + 6*(t0 - t0')**2*t5 + 4*(t0 - t0')**3*t2 + (t0 - t0')**4*t1">, name = "t3"}, {formula = #redfuse.formula<"t4 + 3*(t0 - t0')*t5 + 3*(t0 - t0')**2*t2 + (t0 - t0')**3*t1">, name = "t4"}, {formula = #redfuse.formula<"t5 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1">, name = "t5"}]
 func.func @fourth_moment(%x: tensor<5x37xf32>) -> tensor<5xf32> {
   %n = arith.constant 37.0 : f32
   %zero = arith.constant 0.000000e+00 : f32
@@ -176,9 +176,9 @@ func.func @fourth_moment(%x: tensor<5x37xf32>) -> tensor<5xf32> {
 // (x - mu)^3
 // CHECK-LABEL: @third_moment
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = mean of x0 in the heaviest segment by t1, kept", "t1 = add[1](1)", "t2 = add[1]((x0 - t0'))", "t3 = add[1]((x0 - t0')**3)", "t4 = add[1]((x0 - t0')**2)"]
-// CHECK-SAME: finalise = ["d1 = t3 + 3*t4*(-t2/37) + 3*t2*(-t2/37)**2 + 37*(-t2/37)**3"]
-// CHECK-SAME: transport = ["t2 -> t2 + (t0 - t0')*t1", "t3 -> t3 + 3*(t0 - t0')*t4 + 3*(t0 - t0')**2*t2 + (t0 - t0')**3*t1", "t4 -> t4 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1"]
+// CHECK-SAME: basis = [{mean = #redfuse.formula<"x0">, names = ["t0"], weight = "t1"}, {names = ["t1"], operands = [#redfuse.formula<"1">], over = array<i64: 1>, reducer = "add"}, {names = ["t2"], operands = [#redfuse.formula<"(x0 - t0')">], over = array<i64: 1>, reducer = "add"}, {names = ["t3"], operands = [#redfuse.formula<"(x0 - t0')**3">], over = array<i64: 1>, reducer = "add"}, {names = ["t4"], operands = [#redfuse.formula<"(x0 - t0')**2">], over = array<i64: 1>, reducer = "add"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t3 + 3*t4*(-t2/37) + 3*t2*(-t2/37)**2 + 37*(-t2/37)**3">, name = "d1"}]
+// CHECK-SAME: transport = [{formula = #redfuse.formula<"t2 + (t0 - t0')*t1">, name = "t2"}, {formula = #redfuse.formula<"t3 + 3*(t0 - t0')*t4 + 3*(t0 - t0')**2*t2 + (t0 - t0')**3*t1">, name = "t3"}, {formula = #redfuse.formula<"t4 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1">, name = "t4"}]
 func.func @third_moment(%x: tensor<5x37xf32>) -> tensor<5xf32> {
   %n = arith.constant 37.0 : f32
   %zero = arith.constant 0.000000e+00 : f32
@@ -208,9 +208,9 @@ func.func @third_moment(%x: tensor<5x37xf32>) -> tensor<5xf32> {
 // (x - mu)*(y - nu): a product of pivots
 // CHECK-LABEL: @covariance
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = mean of x0 in the heaviest segment by t1, kept", "t1 = add[1](1)", "t2 = add[1]((x0 - t0'))", "t3 = mean of x1 in the heaviest segment by t1, kept", "t4 = add[1]((x1 - t3'))", "t5 = add[1]((x0 - t0')*(x1 - t3'))"]
-// CHECK-SAME: finalise = ["d2 = t5 + t2*(-t4/37) + t4*(-t2/37) + 37*(-t2/37)*(-t4/37)"]
-// CHECK-SAME: transport = ["t2 -> t2 + (t0 - t0')*t1", "t4 -> t4 + (t3 - t3')*t1", "t5 -> (t5 + (t3 - t3')*t2) + (t0 - t0')*(t4 + (t3 - t3')*t1)"]
+// CHECK-SAME: basis = [{mean = #redfuse.formula<"x0">, names = ["t0"], weight = "t1"}, {names = ["t1"], operands = [#redfuse.formula<"1">], over = array<i64: 1>, reducer = "add"}, {names = ["t2"], operands = [#redfuse.formula<"(x0 - t0')">], over = array<i64: 1>, reducer = "add"}, {mean = #redfuse.formula<"x1">, names = ["t3"], weight = "t1"}, {names = ["t4"], operands = [#redfuse.formula<"(x1 - t3')">], over = array<i64: 1>, reducer = "add"}, {names = ["t5"], operands = [#redfuse.formula<"(x0 - t0')*(x1 - t3')">], over = array<i64: 1>, reducer = "add"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t5 + t2*(-t4/37) + t4*(-t2/37) + 37*(-t2/37)*(-t4/37)">, name = "d2"}]
+// CHECK-SAME: transport = [{formula = #redfuse.formula<"t2 + (t0 - t0')*t1">, name = "t2"}, {formula = #redfuse.formula<"t4 + (t3 - t3')*t1">, name = "t4"}, {formula = #redfuse.formula<"(t5 + (t3 - t3')*t2) + (t0 - t0')*(t4 + (t3 - t3')*t1)">, name = "t5"}]
 func.func @covariance(%x: tensor<5x37xf32>, %y: tensor<5x37xf32>) -> tensor<5xf32> {
   %n = arith.constant 37.0 : f32
   %zero = arith.constant 0.000000e+00 : f32
@@ -249,9 +249,9 @@ func.func @covariance(%x: tensor<5x37xf32>, %y: tensor<5x37xf32>) -> tensor<5xf3
 // w*(x - c)^2, c the weighted mean
 // CHECK-LABEL: @moment_of_inertia
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = add[1](x0)", "t1 = mean of x1 in the heaviest segment by t2, kept", "t2 = add[1](Abs(x0))", "t3 = add[1]((x1 - t1')*x0)", "t4 = add[1]((x1 - t1')**2*x0)"]
-// CHECK-SAME: finalise = ["d2 = t4 + 2*t3*(-t3/t0) + t0*(-t3/t0)**2"]
-// CHECK-SAME: transport = ["t3 -> t3 + (t1 - t1')*t0", "t4 -> t4 + 2*(t1 - t1')*t3 + (t1 - t1')**2*t0"]
+// CHECK-SAME: basis = [{names = ["t0"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "add"}, {mean = #redfuse.formula<"x1">, names = ["t1"], weight = "t2"}, {names = ["t2"], operands = [#redfuse.formula<"Abs(x0)">], over = array<i64: 1>, reducer = "add"}, {names = ["t3"], operands = [#redfuse.formula<"(x1 - t1')*x0">], over = array<i64: 1>, reducer = "add"}, {names = ["t4"], operands = [#redfuse.formula<"(x1 - t1')**2*x0">], over = array<i64: 1>, reducer = "add"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t4 + 2*t3*(-t3/t0) + t0*(-t3/t0)**2">, name = "d2"}]
+// CHECK-SAME: transport = [{formula = #redfuse.formula<"t3 + (t1 - t1')*t0">, name = "t3"}, {formula = #redfuse.formula<"t4 + 2*(t1 - t1')*t3 + (t1 - t1')**2*t0">, name = "t4"}]
 func.func @moment_of_inertia(%x: tensor<5x37xf32>, %y: tensor<5x37xf32>) -> tensor<5xf32> {
   %zero = arith.constant 0.000000e+00 : f32
   %s_e = tensor.empty() : tensor<5xf32>
@@ -289,9 +289,9 @@ func.func @moment_of_inertia(%x: tensor<5x37xf32>, %y: tensor<5x37xf32>) -> tens
 // (x - mu)/sigma * w: the sum of w is a component
 // CHECK-LABEL: @normalised_product
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = mean of x0 in the heaviest segment by t1, kept", "t1 = add[2](1)", "t2 = add[2]((x0 - t0'))", "t3 = add[2]((x0 - t0')**2)", "t4 = add[2]((x0 - t0')*x1)", "t5 = add[2](x1)"]
-// CHECK-SAME: finalise = ["d1 = t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2", "d2 = t4/sqrt(d1/37 + 9.9999999747524271e-07) + t5*(-t2/37)/sqrt(d1/37 + 9.9999999747524271e-07)"]
-// CHECK-SAME: transport = ["t2 -> t2 + (t0 - t0')*t1", "t3 -> t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1", "t4 -> t4 + (t0 - t0')*t5"]
+// CHECK-SAME: basis = [{mean = #redfuse.formula<"x0">, names = ["t0"], weight = "t1"}, {names = ["t1"], operands = [#redfuse.formula<"1">], over = array<i64: 2>, reducer = "add"}, {names = ["t2"], operands = [#redfuse.formula<"(x0 - t0')">], over = array<i64: 2>, reducer = "add"}, {names = ["t3"], operands = [#redfuse.formula<"(x0 - t0')**2">], over = array<i64: 2>, reducer = "add"}, {names = ["t4"], operands = [#redfuse.formula<"(x0 - t0')*x1">], over = array<i64: 2>, reducer = "add"}, {names = ["t5"], operands = [#redfuse.formula<"x1">], over = array<i64: 2>, reducer = "add"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t3 + 2*t2*(-t2/37) + 37*(-t2/37)**2">, name = "d1"}, {formula = #redfuse.formula<"t4/sqrt(d1/37 + 9.9999999747524271e-07) + t5*(-t2/37)/sqrt(d1/37 + 9.9999999747524271e-07)">, name = "d2"}]
+// CHECK-SAME: transport = [{formula = #redfuse.formula<"t2 + (t0 - t0')*t1">, name = "t2"}, {formula = #redfuse.formula<"t3 + 2*(t0 - t0')*t2 + (t0 - t0')**2*t1">, name = "t3"}, {formula = #redfuse.formula<"t4 + (t0 - t0')*t5">, name = "t4"}]
 func.func @normalised_product(%x: tensor<5x37xf32>, %w: tensor<37x3xf32>) -> tensor<5x3xf32> {
   %n = arith.constant 37.0 : f32
   %eps = arith.constant 1.0e-06 : f32
@@ -336,8 +336,8 @@ func.func @normalised_product(%x: tensor<5x37xf32>, %w: tensor<37x3xf32>) -> ten
 // max |x|*rsqrt(D + e)
 // CHECK-LABEL: @scaled_maximum
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = add[1](a0)", "t1 = maximumf[1](a1)", "t2 = minimumf[1](a1)"]
-// CHECK-SAME: finalise = ["d0 = t0", "d1 = maximumf(t1*1/sqrt(d0 + 9.9999999747524271e-07), t2*1/sqrt(d0 + 9.9999999747524271e-07))"]
+// CHECK-SAME: basis = [{names = ["t0"], operands = [#redfuse.formula<"a0">], over = array<i64: 1>, reducer = "add"}, {names = ["t1"], operands = [#redfuse.formula<"a1">], over = array<i64: 1>, reducer = "maximumf"}, {names = ["t2"], operands = [#redfuse.formula<"a1">], over = array<i64: 1>, reducer = "minimumf"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t0">, name = "d0"}, {formula = #redfuse.formula<"maximumf(t1*1/sqrt(d0 + 9.9999999747524271e-07), t2*1/sqrt(d0 + 9.9999999747524271e-07))">, name = "d1"}]
 // CHECK-SAME: transport = []
 func.func @scaled_maximum(%x: tensor<5x37xf32>) -> tensor<5xf32> {
   %eps = arith.constant 1.0e-06 : f32
@@ -370,9 +370,9 @@ func.func @scaled_maximum(%x: tensor<5x37xf32>) -> tensor<5xf32> {
 // p*log p
 // CHECK-LABEL: @entropy
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = maximumf[1](x0)", "t1 = add[1](exp(x0 - t0'))", "t2 = add[1](exp(x0 - t0')*(x0 - t0'))"]
-// CHECK-SAME: finalise = ["d0 = t0", "d1 = t1*exp(t0 - d0)", "d2 = t2*exp(t0 - d0)/d1 + t1*exp(t0 - d0)*(t0 - d0 - log(d1))/d1"]
-// CHECK-SAME: transport = ["t1 -> exp(t0 - t0')*t1", "t2 -> exp(t0 - t0')*(t2 + (t0 - t0')*t1)"]
+// CHECK-SAME: basis = [{names = ["t0"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "maximumf"}, {names = ["t1"], operands = [#redfuse.formula<"exp(x0 - t0')">], over = array<i64: 1>, reducer = "add"}, {names = ["t2"], operands = [#redfuse.formula<"exp(x0 - t0')*(x0 - t0')">], over = array<i64: 1>, reducer = "add"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t0">, name = "d0"}, {formula = #redfuse.formula<"t1*exp(t0 - d0)">, name = "d1"}, {formula = #redfuse.formula<"t2*exp(t0 - d0)/d1 + t1*exp(t0 - d0)*(t0 - d0 - log(d1))/d1">, name = "d2"}]
+// CHECK-SAME: transport = [{formula = #redfuse.formula<"exp(t0 - t0')*t1">, name = "t1"}, {formula = #redfuse.formula<"exp(t0 - t0')*(t2 + (t0 - t0')*t1)">, name = "t2"}]
 func.func @entropy(%x: tensor<5x37xf32>) -> tensor<5xf32> {
   %low = arith.constant 0xFF800000 : f32
   %zero = arith.constant 0.000000e+00 : f32
@@ -414,9 +414,9 @@ func.func @entropy(%x: tensor<5x37xf32>) -> tensor<5xf32> {
 // p*(log p - log q)
 // CHECK-LABEL: @divergence
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = maximumf[1](x0)", "t1 = add[1](exp(x0 - t0'))", "t2 = maximumf[1](x1)", "t3 = add[1](exp(x1 - t2'))", "t4 = add[1](exp(x0 - t0')*(x0 - x1 - t0' + t2'))"]
-// CHECK-SAME: finalise = ["d0 = t0", "d1 = t1*exp(t0 - d0)", "d2 = t2", "d3 = t3*exp(t2 - d2)", "d4 = t4*exp(t0 - d0)/d1 + t1*exp(t0 - d0)*(t0 - t2 - d0 - log(d1) + d2 + log(d3))/d1"]
-// CHECK-SAME: transport = ["t1 -> exp(t0 - t0')*t1", "t3 -> exp(t2 - t2')*t3", "t4 -> exp(t0 - t0')*(t4 + (t0 - t2 - t0' + t2')*t1)"]
+// CHECK-SAME: basis = [{names = ["t0"], operands = [#redfuse.formula<"x0">], over = array<i64: 1>, reducer = "maximumf"}, {names = ["t1"], operands = [#redfuse.formula<"exp(x0 - t0')">], over = array<i64: 1>, reducer = "add"}, {names = ["t2"], operands = [#redfuse.formula<"x1">], over = array<i64: 1>, reducer = "maximumf"}, {names = ["t3"], operands = [#redfuse.formula<"exp(x1 - t2')">], over = array<i64: 1>, reducer = "add"}, {names = ["t4"], operands = [#redfuse.formula<"exp(x0 - t0')*(x0 - x1 - t0' + t2')">], over = array<i64: 1>, reducer = "add"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t0">, name = "d0"}, {formula = #redfuse.formula<"t1*exp(t0 - d0)">, name = "d1"}, {formula = #redfuse.formula<"t2">, name = "d2"}, {formula = #redfuse.formula<"t3*exp(t2 - d2)">, name = "d3"}, {formula = #redfuse.formula<"t4*exp(t0 - d0)/d1 + t1*exp(t0 - d0)*(t0 - t2 - d0 - log(d1) + d2 + log(d3))/d1">, name = "d4"}]
+// CHECK-SAME: transport = [{formula = #redfuse.formula<"exp(t0 - t0')*t1">, name = "t1"}, {formula = #redfuse.formula<"exp(t2 - t2')*t3">, name = "t3"}, {formula = #redfuse.formula<"exp(t0 - t0')*(t4 + (t0 - t2 - t0' + t2')*t1)">, name = "t4"}]
 func.func @divergence(%x: tensor<5x37xf32>, %y: tensor<5x37xf32>) -> tensor<5xf32> {
   %low = arith.constant 0xFF800000 : f32
   %zero = arith.constant 0.000000e+00 : f32
@@ -480,9 +480,9 @@ func.func @divergence(%x: tensor<5x37xf32>, %y: tensor<5x37xf32>) -> tensor<5xf3
 // log(x*D), both positive
 // CHECK-LABEL: @logarithm
 // CHECK: redfuse.fold
-// CHECK-SAME: basis = ["t0 = add[1](a0)", "t1 = mean of log(a0) in the heaviest segment by t2, kept", "t2 = add[1](1)", "t3 = add[1]((log(a0) - t1'))"]
-// CHECK-SAME: finalise = ["d0 = t0", "d1 = t3 + 37*(t1 + log(d0))"]
-// CHECK-SAME: transport = ["t3 -> t3 + (t1 - t1')*t2"]
+// CHECK-SAME: basis = [{names = ["t0"], operands = [#redfuse.formula<"a0">], over = array<i64: 1>, reducer = "add"}, {mean = #redfuse.formula<"log(a0)">, names = ["t1"], weight = "t2"}, {names = ["t2"], operands = [#redfuse.formula<"1">], over = array<i64: 1>, reducer = "add"}, {names = ["t3"], operands = [#redfuse.formula<"(log(a0) - t1')">], over = array<i64: 1>, reducer = "add"}]
+// CHECK-SAME: finalise = [{formula = #redfuse.formula<"t0">, name = "d0"}, {formula = #redfuse.formula<"t3 + 37*(t1 + log(d0))">, name = "d1"}]
+// CHECK-SAME: transport = [{formula = #redfuse.formula<"t3 + (t1 - t1')*t2">, name = "t3"}]
 func.func @logarithm(%x: tensor<5x37xf32>) -> tensor<5xf32> {
   %zero = arith.constant 0.000000e+00 : f32
   %s_e = tensor.empty() : tensor<5xf32>

@@ -10,7 +10,7 @@ from cascades import CASCADES
 from mlir.passmanager import PassManager
 from redfuse.attributes import attribute_of, fields, made_of, plain
 from redfuse.errors import ArgumentError
-from redfuse.explain.certificates import Certificate, texts_of
+from redfuse.explain.certificates import Certificate, entries_of
 
 ROOT = Path(__file__).resolve().parents[3]
 DECLARED = ROOT / "include" / "redfuse" / "Dialect" / "Redfuse" / "IR" / "RedfuseAttrs.td"
@@ -30,6 +30,7 @@ TEXTS = {
     "register_layout": f"threads = 32, cluster = 1, lanes = 4, dims = [{SHARES}], blocks = 2, "
     f"shared_bytes = 0, looping_blocks = 3, kept = [{TILE}], moved_once = [0, 2], ahead = [], "
     f"ahead_tiles = 7, following = [{TILE}], choices = [stay_packed, await_loads]",
+    "formula": '"exp(t0 - t0\')*t1"',
     "target": '"cuda", units = 132, vector_bits = 512, l1 = 233472, l2 = 397187, flops = 67000, '
     'bandwidth = 4800, launch_ns = 3000, chip = "sm_90a"',
 }
@@ -80,5 +81,9 @@ def test_a_certificate_is_read_and_written(name: str, context: ir.Context) -> No
         for fold in folds:
             attribute = fold.attributes["certificate"]
             assert plain(made_of(plain(attribute))) == plain(attribute)
-            certificate = Certificate.of(texts_of(attribute))
-            assert certificate.lines == texts_of(attribute)
+            certificate = Certificate.of(entries_of(attribute))
+            assert certificate.entries == entries_of(attribute)
+            # Every text that is a formula is one in the attribute, too.
+            for entry in ir.DictAttr(attribute)["finalise"]:
+                assert fields(entry["formula"], "formula") == {"text": plain(entry["formula"])}
+                assert made_of(plain(entry)) == entry

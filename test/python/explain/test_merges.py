@@ -12,7 +12,7 @@ from conftest import CORPUS
 from mlir import ir
 from mlir.passmanager import PassManager
 from redfuse.errors import ArgumentError
-from redfuse.explain.certificates import Certificate, texts_of
+from redfuse.explain.certificates import Certificate, entries_of
 from redfuse.explain.formulas import parse
 from redfuse.explain.notation import align, equations, to_latex, to_text
 
@@ -66,7 +66,7 @@ def certificate(name: str) -> Certificate:
         (function,) = module.body.operations
         for op in function.regions[0].blocks[0].operations:
             if op.operation.name == "redfuse.fold":
-                return Certificate.of(texts_of(op.attributes["certificate"]))
+                return Certificate.of(entries_of(op.attributes["certificate"]))
     raise AssertionError(f"{name} has no fold")
 
 

@@ -228,3 +228,28 @@ module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = 
 
 // expected-error @below {{'cached' is 1152921504606846976; expected from 0 to 1048576}}
 module attributes {redfuse.a = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 128, 64, 64], consumers = 2, consumer_rows = 64, left = [kept, packed], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = true, scheduler = static, cached = 1152921504606846976, ahead = 0, late = false, threshold = 1>} {}
+
+// -----
+
+// CHECK: redfuse.a = #redfuse.formula<"select(not a2, -t1/(t0*x12) + 9.5e-06, add[1, 2](x0**-2)) - exp(t0 - t0')*oo">
+module attributes {redfuse.a = #redfuse.formula<"select(not a2, -t1/(t0*x12) + 9.5e-06, add[1, 2](x0**-2)) - exp(t0 - t0')*oo">} {}
+
+// -----
+
+// expected-error @below {{formula 'x0 +': expected a formula at column 5, got ''}}
+module attributes {redfuse.a = #redfuse.formula<"x0 +">} {}
+
+// -----
+
+// expected-error @below {{formula '(x0': expected ')' at column 4, got ''}}
+module attributes {redfuse.a = #redfuse.formula<"(x0">} {}
+
+// -----
+
+// expected-error @below {{formula 'add[i](x0)': expected an iteration dim at column 5, got 'i](x0)'}}
+module attributes {redfuse.a = #redfuse.formula<"add[i](x0)">} {}
+
+// -----
+
+// expected-error @below {{formula 'x0 x1': expected a formula that ends here at column 4, got 'x1'}}
+module attributes {redfuse.a = #redfuse.formula<"x0 x1">} {}

@@ -387,4 +387,25 @@ def Redfuse_TargetAttr : Redfuse_Attr<"Target", "target"> {
   let genVerifyDecl = 1;
 }
 
+def Redfuse_FormulaAttr : Redfuse_Attr<"Formula", "formula"> {
+  let summary = "a formula of a certificate";
+  let description = [{
+    What a component of a state, a reduction or a result is, in a spelling that people and
+    computer algebra read. `Formula.h` has the grammar; what it does not allow is refused.
+    `x0` is an element of an input, `a0` data computed from inputs, `d0` a reduction of the
+    cascade, `t0` a component of the state and `t0'` the same after a segment, `y0` a
+    result, `i0` a position, `c0` a scalar from outside.
+
+    Example: `#redfuse.formula<"exp(t0 - t0')*t1">`.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$text);
+  let assemblyFormat = "`<` $text `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = fieldAccess # [{
+    /// The formula as a tree: a node is [head, value, primes, dims, arguments...], with the
+    /// fields that `FormulaNode` has.
+    ::mlir::ArrayAttr getTree() const;
+  }];
+}
+
 #endif // REDFUSE_ATTRS_TD

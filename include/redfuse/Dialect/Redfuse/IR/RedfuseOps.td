@@ -120,7 +120,8 @@ def Redfuse_FoldOp : Redfuse_ProgramOp<"fold", [
     Any way to cut the `over` dims into segments gives the same state up to the
     choice of pivot, so that `over` dims may be tiled (the state is carried
     through the loop), split (partial states, then `merge`), or both. Where the
-    merge is not commutative, `certificate` has the entry `ordered`: segments are
+    merge is not commutative, `certificate` (a dictionary; design/algebra.md has a
+    table of its entries) has the entry `ordered`: segments are
     then contiguous and merged in the order of their indices.
 
     Results beyond the components of the state are *outputs*: their maps have
