@@ -206,7 +206,7 @@ def main() -> int:
     """0 if all is as known."""
     given = parser().parse_args()
     record, seen = Record(given.out, given.restart), []
-    known = {} if given.suite or not KNOWN.exists() else json.loads(KNOWN.read_text())
+    known = json.loads(KNOWN.read_text()) if KNOWN.exists() else {}
     start = time.monotonic()
     work = functools.partial(processes.run, attempt.attempt, processes=given.jobs)
     for outcome in work(
