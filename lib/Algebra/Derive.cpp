@@ -506,6 +506,29 @@ bool redfuse::changesWithOrder(CombiningOpInterface combining) {
          llvm::any_of(combining->getOperandTypes(), llvm::IsaPred<FloatType>);
 }
 
+/// Whether a reduction is made of another one's results along `dims`. Those are known
+/// behind the fold, where only one value is left of all elements along the dims.
+static bool usesReducedAlong(const Roles &roles, ReduceOp reduce,
+                             const SmallBitVector &dims) {
+  SmallVector<Value> waiting(reduce.getOperands());
+  llvm::DenseSet<Value> seen;
+  while (!waiting.empty()) {
+    Value v = waiting.pop_back_val();
+    Operation *def = v.getDefiningOp();
+    if (!seen.insert(v).second || !def || def->getBlock() != reduce->getBlock())
+      continue;
+    auto folded = dyn_cast<ReduceOp>(def);
+    if (folded &&
+        toDimSet(folded.getOver(), dims.size()).anyCommon(roles.getOver())) {
+      if (roles.getDims()[v].anyCommon(dims))
+        return true;
+      continue;
+    }
+    llvm::append_range(waiting, def->getOperands());
+  }
+  return false;
+}
+
 bool Deriver::addStage(ReduceOp reduce) {
   const SmallBitVector &over = roles.getOver();
   SmallBitVector own = toDimSet(reduce.getOver(), over.size());
@@ -514,6 +537,13 @@ bool Deriver::addStage(ReduceOp reduce) {
     return refuse(reduce, "part of the dims",
                   "the reduction covers only a part of the folded dims",
                   "fold fewer dims at once");
+  SmallBitVector beyond = own;
+  beyond.reset(over);
+  if (beyond.any() && usesReducedAlong(roles, reduce, beyond))
+    return refuse(reduce, "part of the dims",
+                  "it combines elements along more dims than the fold, and a "
+                  "reduced value that it needs differs along these",
+                  "fold all dims of it at once");
   if (llvm::any_of(reduce.getOperands(),
                    [&](Value v) { return roles.isRunning(v); }))
     return refuse(

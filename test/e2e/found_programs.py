@@ -296,6 +296,7 @@ FOUND = {
     "i4_const_gather": Found(_constant_gather),
     "i4_constant": Found(lambda: [Case((), (np.arange(8, dtype=np.float32),))]),
     "insert_oob": Found(_insert),
+    "least_of_normalised": Found(lambda: [Case((normal(3, 4, 48, seed=s),)) for s in range(3)]),
     "ln16": Found(_rows),
     "loop_that_grows": Found(_loop_that_grows),
     "loops_hand_on": Found(_loops_hand_on),
