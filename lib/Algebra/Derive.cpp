@@ -537,13 +537,6 @@ bool Deriver::addStage(ReduceOp reduce) {
     return refuse(reduce, "part of the dims",
                   "the reduction covers only a part of the folded dims",
                   "fold fewer dims at once");
-  SmallBitVector beyond = own;
-  beyond.reset(over);
-  if (beyond.any() && usesReducedAlong(roles, reduce, beyond))
-    return refuse(reduce, "part of the dims",
-                  "it combines elements along more dims than the fold, and a "
-                  "reduced value that it needs differs along these",
-                  "fold all dims of it at once");
   if (llvm::any_of(reduce.getOperands(),
                    [&](Value v) { return roles.isRunning(v); }))
     return refuse(
@@ -567,8 +560,18 @@ bool Deriver::addStage(ReduceOp reduce) {
   case Reducer::Declared:
     return addJoint(reduce);
   default:
-    return addExtreme(reduce);
+    break;
   }
+  // A sum may add up what a reduced value gives for each of its elements; the least of
+  // such values is not that of the data.
+  SmallBitVector beyond = own;
+  beyond.reset(over);
+  if (beyond.any() && usesReducedAlong(roles, reduce, beyond))
+    return refuse(reduce, "part of the dims",
+                  "it combines elements along more dims than the fold, and a "
+                  "reduced value that it needs differs along these",
+                  "fold all dims of it at once");
+  return addExtreme(reduce);
 }
 
 bool Deriver::run(CascadeOp cascade, bool isPartial) {
