@@ -33,7 +33,7 @@ struct PadToGeneric : OpRewritePattern<tensor::PadOp> {
     for (unsigned d = 0; d < rank; ++d) {
       int64_t n = source.getDimSize(d);
       AffineExpr dim = rewriter.getAffineDimExpr(d);
-      if (n == type.getDimSize(d))
+      if (low[d] == 0 && n >= type.getDimSize(d))
         exprs.push_back(dim);
       else if (n == 1)
         exprs.push_back(rewriter.getAffineConstantExpr(0));

@@ -1,6 +1,7 @@
 // RUN: redfuse-opt %s -redfuse-normalize-pads | FileCheck %s
 
 // CHECK-DAG: #[[IN:.+]] = affine_map<(d0, d1, d2) -> (d0, (d1 + 3) mod 5, d2 mod 6)>
+// CHECK-DAG: #[[MOVED:.+]] = affine_map<(d0) -> ((d0 + 3) mod 4)>
 // CHECK-DAG: #[[ONE:.+]] = affine_map<(d0, d1) -> (0, d1)>
 
 // The second dim from both sides, the third behind its end.
@@ -40,4 +41,15 @@ func.func @one(%x: tensor<1x4xf32>, %v: f32) -> tensor<3x4xf32> {
     tensor.yield %v : f32
   } : tensor<1x4xf32> to tensor<3x4xf32>
   return %r : tensor<3x4xf32>
+}
+
+// What is padded in front and cut behind has the source's extent, but not its places.
+// CHECK-LABEL: func.func @moved
+// CHECK: linalg.generic {indexing_maps = [#[[MOVED]], #{{.+}}], iterator_types = ["parallel"]}
+func.func @moved(%x: tensor<4xf32>, %v: f32) -> tensor<4xf32> {
+  %r = tensor.pad %x low[1] high[-1] {
+  ^bb0(%i: index):
+    tensor.yield %v : f32
+  } : tensor<4xf32> to tensor<4xf32>
+  return %r : tensor<4xf32>
 }
