@@ -47,7 +47,7 @@ func.func @one(%x: tensor<1x4xf32>, %v: f32) -> tensor<3x4xf32> {
 // CHECK-LABEL: func.func @moved
 // CHECK: linalg.generic {indexing_maps = [#[[MOVED]], #{{.+}}], iterator_types = ["parallel"]}
 func.func @moved(%x: tensor<4xf32>, %v: f32) -> tensor<4xf32> {
-  %r = tensor.pad %x low[1] high[-1] {
+  %r = tensor.pad %x nofold low[1] high[-1] {
   ^bb0(%i: index):
     tensor.yield %v : f32
   } : tensor<4xf32> to tensor<4xf32>
