@@ -15,6 +15,25 @@ from redfuse.bench import programs
 
 CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
 OPTIONS = {"cache": False}
+NORMS_OF_ROWS_THEN_OF_COLUMNS = """
+func.func @main(%x: tensor<200x300xf32>) -> tensor<300xf32> {
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.empty() : tensor<200xf32>
+  %r0 = linalg.fill ins(%zero : f32) outs(%rows : tensor<200xf32>) -> tensor<200xf32>
+  %sums = linalg.reduce { arith.addf } ins(%x : tensor<200x300xf32>)
+      outs(%r0 : tensor<200xf32>) dimensions = [1]
+  %empty = tensor.empty() : tensor<200x300xf32>
+  %each = linalg.broadcast ins(%sums : tensor<200xf32>)
+      outs(%empty : tensor<200x300xf32>) dimensions = [1]
+  %parts = linalg.div ins(%x, %each : tensor<200x300xf32>, tensor<200x300xf32>)
+      outs(%empty : tensor<200x300xf32>) -> tensor<200x300xf32>
+  %columns = tensor.empty() : tensor<300xf32>
+  %c0 = linalg.fill ins(%zero : f32) outs(%columns : tensor<300xf32>) -> tensor<300xf32>
+  %r = linalg.reduce { arith.maximumf } ins(%parts : tensor<200x300xf32>)
+      outs(%c0 : tensor<300xf32>) dimensions = [0]
+  return %r : tensor<300xf32>
+}
+"""
 
 
 @pytest.fixture(scope="module", params=[cuda, hip], ids=["cuda", "rocm"])
@@ -30,9 +49,8 @@ def softmax(driver: FakeDriver) -> redfuse.Executable:
 
 @pytest.fixture(scope="module")
 def spacious(driver: FakeDriver) -> redfuse.Executable:
-    """A program with intermediates in device memory."""
-    path = CORPUS / "conv_bias_relu.mlir"
-    return redfuse.compile(path, target=driver.target, options=OPTIONS)
+    """A program with intermediates in device memory: rows whole before columns."""
+    return redfuse.compile(NORMS_OF_ROWS_THEN_OF_COLUMNS, target=driver.target, options=OPTIONS)
 
 
 def arrays():
