@@ -153,6 +153,19 @@ def _slice_of_known() -> list[Case]:
     return [*right, Case((normal(0, 4, 2, dtype=np.float64), y), FAILS)]
 
 
+def _pack_of_known() -> list[Case]:
+    rng = np.random.default_rng(5)
+
+    def draw(n: int) -> np.ndarray:
+        return rng.integers(-128, 128, (2, 2, n), np.int8)
+
+    def wanted(x: np.ndarray) -> np.ndarray:
+        return np.concatenate([x.reshape(2, 6), np.ones((1, 6), np.int8)]).T[None]
+
+    right = [Case((x,), (wanted(x),)) for x in (draw(3), draw(3))]
+    return right + [Case((draw(n),), FAILS) for n in (0, 1, 2, 4, 6, 100)]
+
+
 def _steps() -> list[Case]:
     x = normal(4)
     right = [Case((x, n), (np.full((n, 1), x[3]),)) for n in (0, 1, 2)]
@@ -307,6 +320,7 @@ FOUND = {
     "pack_oob": Found(_pack),
     "pack_more": Found(_pack_more),
     "pad_of_known": Found(_pad_of_known),
+    "pack_of_known": Found(_pack_of_known),
     "pad_of_other_extent": Found(_pad_of_other),
     "pad_that_asserts": Found(_pad_that_asserts),
     "product_lse_bf16": Found(

@@ -1,4 +1,4 @@
-//===- NormalizeExtents.cpp - arithmetic on extents that is known ---------===//
+//===- NormalizeExtents.cpp - extents that are known ----------------------===//
 #include "NormalizeCommon.h"
 #include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 
@@ -112,6 +112,76 @@ struct DivideExtents : OpRewritePattern<Division> {
   }
 };
 
+/// A pad whose type tells an extent that its source's type does not: upstream gives
+/// the pad the type that its readers ask for. What takes the pad and the reshapes
+/// around it apart goes by the source's type.
+struct TellSourceOfPad : OpRewritePattern<tensor::PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::PadOp op,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType source = op.getSourceType(), type = op.getResultType();
+    SmallVector<int64_t> shape(source.getShape());
+    for (auto [d, extent] : llvm::enumerate(shape)) {
+      int64_t low = op.getStaticLow()[d], high = op.getStaticHigh()[d];
+      if (!ShapedType::isDynamic(extent) || type.isDynamicDim(d) ||
+          ShapedType::isDynamic(low) || ShapedType::isDynamic(high))
+        continue;
+      // A negative one is never reached: a check in front of it fails.
+      if (int64_t rest = type.getDimSize(d) - low - high; rest >= 0)
+        extent = rest;
+    }
+    if (shape == source.getShape())
+      return rewriter.notifyMatchFailure(op, "its source's type tells as much");
+    Value cast = tensor::CastOp::create(rewriter, op.getLoc(),
+                                        source.clone(shape), op.getSource());
+    rewriter.modifyOpInPlace(op, [&] { op.getSourceMutable().assign(cast); });
+    return success();
+  }
+};
+
+/// A collapsed tensor whose extents become known: so does the one unknown extent that
+/// a collapsed one is a multiple of.
+struct TellSourceOfCollapse : OpRewritePattern<tensor::CastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::CastOp op,
+                                PatternRewriter &rewriter) const override {
+    auto collapse = op.getSource().getDefiningOp<tensor::CollapseShapeOp>();
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    if (!collapse || !type)
+      return rewriter.notifyMatchFailure(op, "no cast of what is collapsed");
+    RankedTensorType source = collapse.getSrcType();
+    SmallVector<int64_t> shape(source.getShape());
+    SmallVector<int64_t> collapsed(collapse.getResultType().getShape());
+    for (auto [d, group] :
+         llvm::enumerate(collapse.getReassociationIndices())) {
+      if (type.isDynamicDim(d) || !ShapedType::isDynamic(collapsed[d]))
+        continue;
+      int64_t known = 1, open = -1, numOpen = 0;
+      for (int64_t dim : group)
+        if (source.isDynamicDim(dim))
+          open = dim, ++numOpen;
+        else
+          known *= source.getDimSize(dim);
+      if (numOpen != 1 || known == 0 || type.getDimSize(d) % known != 0)
+        continue;
+      shape[open] = type.getDimSize(d) / known;
+      collapsed[d] = type.getDimSize(d);
+    }
+    if (shape == source.getShape())
+      return rewriter.notifyMatchFailure(op, "no extent becomes known");
+    Location loc = op.getLoc();
+    Value told = tensor::CastOp::create(rewriter, loc, source.clone(shape),
+                                        collapse.getSrc());
+    told = tensor::CollapseShapeOp::create(rewriter, loc, type.clone(collapsed),
+                                           told,
+                                           collapse.getReassociationIndices());
+    if (told.getType() != type)
+      told = tensor::CastOp::create(rewriter, loc, type, told);
+    rewriter.replaceOp(op, told);
+    return success();
+  }
+};
+
 struct NormalizeExtents
     : redfuse::impl::NormalizeExtentsBase<NormalizeExtents> {
   void runOnOperation() override {
@@ -126,6 +196,6 @@ struct NormalizeExtents
 void redfuse::populateNormalizeExtentsPatterns(RewritePatternSet &patterns) {
   patterns
       .add<CompareExtents, DivideExtents<arith::DivSIOp>,
-           DivideExtents<arith::DivUIOp>, DivideExtents<arith::FloorDivSIOp>>(
-          patterns.getContext());
+           DivideExtents<arith::DivUIOp>, DivideExtents<arith::FloorDivSIOp>,
+           TellSourceOfPad, TellSourceOfCollapse>(patterns.getContext());
 }

@@ -80,3 +80,45 @@ func.func @unknown(%x: tensor<?x?xf32>, %n: index) -> (i1, index, index) {
   %c = arith.divsi %d0, %d1 : index
   return %a, %b, %c : i1, index, index
 }
+
+// A pad's source has what its type tells; so has what that is collapsed from.
+// CHECK-LABEL: func.func @padded
+// CHECK-SAME: %[[X:.+]]: tensor<2x2x?xf32>
+// CHECK: %[[TOLD:.+]] = tensor.cast %[[X]] : tensor<2x2x?xf32> to tensor<2x2x3xf32>
+// CHECK: %[[FLAT:.+]] = tensor.collapse_shape %[[TOLD]] {{.*}} into tensor<2x6xf32>
+// CHECK: tensor.pad %[[FLAT]]
+// CHECK: tensor<2x6xf32> to tensor<3x7xf32>
+func.func @padded(%x: tensor<2x2x?xf32>, %p: f32) -> tensor<3x7xf32> {
+  %flat = tensor.collapse_shape %x [[0], [1, 2]] : tensor<2x2x?xf32> into tensor<2x?xf32>
+  %r = tensor.pad %flat low[0, 1] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %p : f32
+  } : tensor<2x?xf32> to tensor<3x7xf32>
+  return %r : tensor<3x7xf32>
+}
+
+// An odd extent is no multiple of 2, a negative one none of a tensor, and how much is
+// padded may be unknown: what asserts it stops.
+// CHECK-LABEL: func.func @never
+// CHECK: %[[FLAT:.+]] = tensor.collapse_shape {{.*}} into tensor<?xf32>
+// CHECK: %[[TOLD:.+]] = tensor.cast %[[FLAT]] : tensor<?xf32> to tensor<7xf32>
+// CHECK: tensor.pad %[[TOLD]] low[0] high[2]
+// CHECK: tensor.pad %[[FLAT]] low[5] high[5]
+// CHECK: tensor.pad %[[FLAT]] low[0] high[%{{.+}}]
+func.func @never(%x: tensor<2x?xf32>, %p: f32, %n: index)
+    -> (tensor<9xf32>, tensor<9xf32>, tensor<9xf32>) {
+  %flat = tensor.collapse_shape %x [[0, 1]] : tensor<2x?xf32> into tensor<?xf32>
+  %a = tensor.pad %flat low[0] high[2] {
+  ^bb0(%i: index):
+    tensor.yield %p : f32
+  } : tensor<?xf32> to tensor<9xf32>
+  %b = tensor.pad %flat low[5] high[5] {
+  ^bb0(%i: index):
+    tensor.yield %p : f32
+  } : tensor<?xf32> to tensor<9xf32>
+  %c = tensor.pad %flat low[0] high[%n] {
+  ^bb0(%i: index):
+    tensor.yield %p : f32
+  } : tensor<?xf32> to tensor<9xf32>
+  return %a, %b, %c : tensor<9xf32>, tensor<9xf32>, tensor<9xf32>
+}

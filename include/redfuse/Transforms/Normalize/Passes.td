@@ -445,6 +445,11 @@ def NormalizeCombiners : NormalizePass<"combiners"> {
 def NormalizeExtents : NormalizePass<"extents"> {
   let summary = "Simplify arithmetic on extents";
   let description = [{
+    What the type of a pad or of a collapsed tensor tells of its extents is told of
+    its source, too: a pad of `tensor<?xf32>` by one to `tensor<6xf32>` is one of
+    `tensor<5xf32>`, behind a `tensor.cast`. That the extents are so is asserted by
+    `redfuse-check-accesses`.
+
     Extents and their products, numbers of elements, are not negative and do not
     wrap; a product divided by some of its factors is the product of the others.
     So the sizes of dynamic reshapes and the assertions about them, which ask
