@@ -49,20 +49,21 @@ static void giveExtents(CascadeOp cascade, ArrayRef<int64_t> dims) {
   for (auto reduce : cascade.getBody().front().getOps<ReduceOp>())
     needed.insert(reduce.getOver().begin(), reduce.getOver().end());
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
-  // And what inputs have inside expressions alone, where no state has it either (that
-  // of a constant's sum has no dims).
+  // And what inputs have inside expressions alone, where no state has it either: a
+  // state has the dims that its operands depend on, none for a constant's sum.
+  auto program = cast<IndexProgramOpInterface>(*cascade);
+  FailureOr<DimSets> sets = DimSets::compute(program);
   for (AffineMap map : ArrayRef(maps).take_front(cascade.getInputs().size())) {
     SmallBitVector used = getDimsOf(map);
     for (unsigned d : used.set_bits())
       if (llvm::none_of(cascade.getBody().front().getOps<ReduceOp>(),
                         [&](ReduceOp reduce) {
                           return llvm::is_contained(reduce.getInto(), d) &&
-                                 !matchPattern(reduce.getOperand(0),
-                                               m_Constant());
+                                 succeeded(sets) &&
+                                 (*sets)[reduce.getOperand(0)].test(d);
                         }))
         needed.insert(d);
   }
-  auto program = cast<IndexProgramOpInterface>(*cascade);
   OpBuilder b(cascade);
   for (int64_t d : needed) {
     unsigned n = cascade.getInputs().size();

@@ -251,3 +251,22 @@ func.func @window(%a: tensor<5x9xf32>, %w: tensor<5x3xf32>, %init: tensor<7xf32>
   } -> tensor<7xf32>
   return %r : tensor<7xf32>
 }
+
+// A state of what does not vary has no dims, so the extent of what an input that is
+// not read has inside an expression comes from an input of its own.
+// CHECK-LABEL: @same_for_all
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<2xi1>
+// CHECK: redfuse.fold
+// CHECK-SAME: ins(%{{.*}}, %[[E]] : tensor<2x4xi8>, tensor<2xi1>)
+func.func @same_for_all(%x: tensor<2x4xi8>, %scale: f32, %init: tensor<2x3xf32>)
+    -> tensor<2x3xf32> {
+  %r = redfuse.cascade {
+      indexing_maps = [affine_map<(i, j, k) -> (i, j + 1)>, affine_map<(i, j, k) -> (j, k)>]}
+      ins(%x : tensor<2x4xi8>) outs(%init : tensor<2x3xf32>) {
+  ^bb0(%e: i8):
+    %y = arith.negf %scale : f32
+    %m = redfuse.reduce maximumf %y over [0] into [1, 2] : f32
+    redfuse.yield %m : f32
+  } -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
