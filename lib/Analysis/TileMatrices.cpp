@@ -178,13 +178,65 @@ unsigned TileProgram::findResultDim(ReduceOp reduce) {
   return reduce.getInto().back();
 }
 
+BlockArgument TileProgram::findMainArgument(Value v) const {
+  BlockArgument main;
+  SmallVector<Value> open{v};
+  llvm::SmallDenseSet<Value> seen;
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    if (next.getParentBlock() != body || !seen.insert(next).second)
+      continue;
+    auto arg = dyn_cast<BlockArgument>(next);
+    if (arg && (!main || dimSets[main].count() < dimSets[arg].count()))
+      main = arg;
+    if (Operation *def = next.getDefiningOp(); def && !isRootOp(def))
+      llvm::append_range(open, def->getOperands());
+  }
+  return main;
+}
+
+/// Of whatever is multiplied, by no instruction: `left` and `right` are what one factor
+/// alone has. Columns are what the result's last dim belongs to.
+MatrixForm TileProgram::makePlainForm(ReduceOp reduce, Value lhs, Value rhs,
+                                      const SmallBitVector &left,
+                                      const SmallBitVector &right) {
+  unsigned last = findResultDim(reduce);
+  bool isSwapped = left.test(last);
+  MatrixForm form{};
+  form.left = isSwapped ? rhs : lhs;
+  form.right = isSwapped ? lhs : rhs;
+  const SmallBitVector &rows = isSwapped ? right : left;
+  const SmallBitVector &columns = isSwapped ? left : right;
+  for (int64_t d : reduce.getInto())
+    (rows.test(d)      ? form.rows
+     : columns.test(d) ? form.columns
+                       : form.batch)
+        .push_back(d);
+  for (int64_t d : reduce.getOver())
+    form.sums.push_back(d);
+  auto moveLast = [](SmallVector<unsigned> &of, unsigned d) {
+    llvm::stable_sort(
+        of, [&](unsigned x, unsigned y) { return (x == d) < (y == d); });
+  };
+  for (auto [of, v] : {std::pair(&form.sums, form.left),
+                       {&form.sums, form.right},
+                       {&form.rows, form.left},
+                       {&form.columns, form.right}})
+    if (BlockArgument arg = findMainArgument(v))
+      if (auto d = sources[arg.getArgNumber()].contiguous)
+        moveLast(*of, *d);
+  moveLast(form.columns, last);
+  return form;
+}
+
 std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
                                                    std::string &why) {
   auto refuse = [&](const Twine &reason) {
     why = reason.str();
     return std::nullopt;
   };
-  if (!options.chip || reduce.getReducer() != Reducer::Add)
+  if ((!options.chip && !options.isStaged) ||
+      reduce.getReducer() != Reducer::Add)
     return std::nullopt;
   Operation *product = reduce.getOperand(0).getDefiningOp();
   if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(product) ||
@@ -208,6 +260,8 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
   right.reset(both);
   if (capacityOf(left) <= 1 || capacityOf(right) <= 1)
     return std::nullopt; // a vector
+  if (!options.chip)
+    return makePlainForm(reduce, lhs, rhs, left, right);
   Multiplicand factors[] = {analyseMultiplicand(lhs), analyseMultiplicand(rhs)};
   // The program rounds one of them, where the derivation has not yet done so.
   if (auto narrowed = reduce->getAttrOfType<TypeAttr>(kNarrowedAttr))

@@ -153,6 +153,14 @@ static LogicalResult addCPU(OpPassManager &pm, const CompileOptions &, Fail) {
   return success();
 }
 
+/// Sums of packed operands are added up in parts.
+static LogicalResult addPlanOfCPU(OpPassManager &pm,
+                                  const CompileOptions &options, Fail) {
+  if (!options.strict)
+    pm.addPass(createPlanPacking());
+  return success();
+}
+
 static LogicalResult addHost(OpPassManager &pm, const CompileOptions &,
                              Fail fail) {
   CpuTarget target;
@@ -314,7 +322,8 @@ static SmallVector<Stage> listStages(PipelineKind kind) {
                    {"binary", addBinaryOfAMD},
                    {"llvm", addHostOfGPU}});
   else
-    stages.append({{"generate", addCPU}, {"llvm", addHost}});
+    stages.append(
+        {{"plan", addPlanOfCPU}, {"generate", addCPU}, {"llvm", addHost}});
   return stages;
 }
 

@@ -72,13 +72,14 @@ struct Root {
   llvm::SmallSetVector<mlir::Value, 8> cone;
 };
 
-/// A contraction as products of small matrices by an instruction: its rows are the
-/// dims of the result that the left operand alone has, its columns those of the
-/// right one; the last of each runs fastest.
+/// A contraction as products of small matrices: its rows are the dims of the result
+/// that the left operand alone has, its columns those of the right one; the last of each
+/// runs fastest.
 struct MatrixForm {
+  /// By this, if the target has a chip with matrix instructions.
   MatrixInstruction instruction;
   /// What is loaded: arguments and kept values, whose elements the instruction has
-  /// as they are or after a conversion.
+  /// as they are or after a conversion. Without an instruction the factors themselves.
   mlir::Value left, right;
   /// Whether integers of operands that become floats have a sign.
   bool leftIsSigned = true, rightIsSigned = true;
@@ -131,7 +132,7 @@ public:
     const Chip *chip = nullptr;
     /// Whether who generates contractions computes their operands on the way: nothing
     /// is kept for them. Only sums of products that an instruction makes, or that
-    /// are split for one, are contractions.
+    /// are split for one, are contractions; without a chip those with rows and columns.
     bool isStaged = false;
   };
 
@@ -159,6 +160,8 @@ public:
   /// The dim along which neighbouring elements of a value that is loaded are
   /// adjacent.
   std::optional<unsigned> getContiguous(mlir::Value v) const;
+  /// The argument with most dims of those that `v` is computed from, if any.
+  mlir::BlockArgument findMainArgument(mlir::Value v) const;
 
   /// What TileNests.cpp moves as one.
   struct Unit;
@@ -197,6 +200,9 @@ private:
   std::optional<Contraction> matchContraction(Root &root);
   /// TileMatrices.cpp.
   std::optional<MatrixForm> matchMatrix(ReduceOp reduce, std::string &why);
+  MatrixForm makePlainForm(ReduceOp reduce, mlir::Value lhs, mlir::Value rhs,
+                           const SmallBitVector &left,
+                           const SmallBitVector &right);
   unsigned findResultDim(ReduceOp reduce);
   void findStagedContractions();
   std::optional<unsigned> chooseVectorDim(const LoopNest &nest) const;

@@ -4,6 +4,33 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PlanPacking : Pass<"redfuse-plan-packing", "mlir::ModuleOp"> {
+  let summary = "Choose how a CPU packs the operands of sums of products";
+  let description = [{
+    A kernel that is one sum of products and what is computed of it element by element
+    reads each operand many times. Where it is large enough, a block copies what it has of
+    both operands into memory of its own, in the order in which a microkernel multiplies
+    them: of the sum as much at a time as stays in the caches. Operands that are computed,
+    converted, transposed or taken from windows become so on the way. The launch gets
+    the plan that takes the least time as predicted; what has a plan keeps it, and
+    what is faster without packing gets none.
+
+    ```mlir
+    redfuse.launch @k ins(%a, %b : memref<1024x1024xf32>, memref<1024x1024xf32>)
+        outs(%c : memref<1024x1024xf32>)
+    ```
+
+    becomes, for two cores,
+
+    ```mlir
+    redfuse.launch @k ins(%a, %b : memref<1024x1024xf32>, memref<1024x1024xf32>)
+        outs(%c : memref<1024x1024xf32>) {redfuse.packing =
+            #redfuse.packing_plan<tiles = [256, 512, 256], registers = [8, 3]>}
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
 def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
   let summary = "Generate a function over blocks for every kernel";
   let description = [{
@@ -12,7 +39,8 @@ def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
     in it the tile program of each op of the kernel as loops of vector code, with
     every intermediate in tiles of the thread's scratch memory. A fold becomes a
     loop over the tiles of its streamed dims that carries the state; contractions
-    become register tiles; ragged ends are masked.
+    become register tiles, of packed operands where the launch has a plan for that
+    (`redfuse-plan-packing`); ragged ends are masked.
 
     ```mlir
     #id = affine_map<(i) -> (i)>

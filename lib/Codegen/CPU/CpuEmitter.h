@@ -14,6 +14,11 @@ public:
   mlir::LogicalResult emitNest(const LoopNest &nest) override;
   void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
 
+protected:
+  /// Loops over the positions of a tile of `dim`, a vector at a time.
+  void emitVectorLoop(unsigned dim, Env &env,
+                      llvm::function_ref<void(Env &)> body);
+
 private:
   using Accumulators = llvm::SmallVector<mlir::Value>;
   void emitLoops();
@@ -35,8 +40,6 @@ private:
   void finishReduction(Env &env, llvm::ArrayRef<mlir::Value> accumulators,
                        unsigned copies);
   Env inTail(Env env, unsigned dim, mlir::Value position, mlir::Value left);
-  void emitVectorLoop(unsigned dim, Env &env,
-                      llvm::function_ref<void(Env &)> body);
   void emitEach(llvm::function_ref<void(Env &)> body);
 
   // Contractions --------------------------------------------------------------

@@ -35,6 +35,43 @@ inline constexpr unsigned kRegistersOfOneRow = 8;
 /// Tiles of columns up to which the tile is narrowed to divide them evenly.
 inline constexpr int64_t kEvenTiles = 4;
 
+//===----------------------------------------------------------------------===//
+// Products of packed operands (PackedPlan.cpp)
+//===----------------------------------------------------------------------===//
+
+/// Rows, and registers of columns, whose sums a microkernel has in registers.
+struct Microkernel {
+  int64_t rows, vectors;
+};
+/// With 32 registers, and with 16: the rest is for operands.
+inline constexpr Microkernel kWideMicrokernels[] = {
+    {8, 3}, {14, 2}, {6, 4}, {12, 2}, {24, 1}, {4, 6}, {4, 4}, {2, 8}, {1, 8}};
+inline constexpr Microkernel kNarrowMicrokernels[] = {
+    {4, 3}, {6, 2}, {3, 4}, {12, 1}, {2, 4}, {1, 8}};
+/// Rows, columns and sums of a block that are tried.
+inline constexpr int64_t kPackedRows[] = {1,  8,   16,  24,  32,  48,  64, 96,
+                                          128, 192, 256, 384, 512, 1024},
+                         kPackedColumns[] = {16,  32,  48,  64,  96,  128, 192,
+                                             240, 288, 336, 384, 480, 512, 768,
+                                             1024, 2048},
+                         kPackedDepths[] = {128, 256, 384};
+/// What an extent is taken for that is not known.
+inline constexpr int64_t kOpenExtent = 512;
+/// Sums, and products, from which on packing pays.
+inline constexpr int64_t kLeastPackedSums = 48, kLeastPackedProducts = 1 << 20;
+/// Vectors of products, and loads, that a core starts in a cycle; cycles until a sum is
+/// there for the next product.
+inline constexpr double kProductsOfCycle = 2, kLoadsOfCycle = 2,
+                        kProductLatency = 4;
+/// Cycles to start and end a microkernel, a block; to pack a vector of neighbours, an
+/// element of a square that is transposed, an element alone; to store a vector of the
+/// result. Estimated.
+inline constexpr double kMicrokernelCycles = 40, kPackedBlockCycles = 1000,
+                        kPackedVectorCycles = 3, kTransposedCycles = 0.5,
+                        kPackedElementCycles = 2, kStoredVectorCycles = 6;
+/// What of a core's L2 cache packed operands and sums may fill.
+inline constexpr double kPackedShareOfL2 = 0.75;
+
 } // namespace redfuse
 
 #endif // REDFUSE_LIB_CODEGEN_CPU_TUNING_H

@@ -220,8 +220,8 @@ void KernelGenerator::makeSpace(ValueRange operands) {
   }
 }
 
-void KernelGenerator::setTile(unsigned d, Value offset, int64_t length) {
-  SpaceDim &dim = dims[d];
+void redfuse::startTile(OpBuilder &b, Location loc, SpaceDim &dim, Value offset,
+                        int64_t length) {
   dim.offset = offset;
   Value tile = arith::ConstantIndexOp::create(b, loc, dim.tile);
   if (dim.tile == 1 ||
@@ -292,7 +292,7 @@ LogicalResult KernelGenerator::overStream(IndexProgramOpInterface op,
   auto loop = scf::ForOp::create(b, loc, begin, dims[d].extent, step);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  setTile(d, loop.getInductionVar(), length);
+  startTile(b, loc, dims[d], loop.getInductionVar(), length);
   LogicalResult result = overStream(op, i + 1);
   dims[d] = whole;
   return result;
@@ -442,8 +442,8 @@ void KernelGenerator::placeBlock(Value block) {
       position = arith::RemUIOp::create(b, loc, rest, count);
       rest = arith::DivUIOp::create(b, loc, rest, count);
     }
-    setTile(d, arith::MulIOp::create(b, loc, position, tile),
-            dims[d].staticExtent);
+    startTile(b, loc, dims[d], arith::MulIOp::create(b, loc, position, tile),
+              dims[d].staticExtent);
   }
 }
 

@@ -332,6 +332,28 @@ Value TileEmitter::asVector(Value v) {
                                      VectorType::get({lanes}, v.getType()), v);
 }
 
+SmallVector<Value> TileEmitter::coneOf(Value of) const {
+  Block &body = program->getBody();
+  llvm::SmallDenseSet<Value> all;
+  SmallVector<Value> open{of};
+  while (!open.empty()) {
+    Value v = open.pop_back_val();
+    if (v.getParentBlock() != &body || !all.insert(v).second)
+      continue;
+    if (Operation *def = v.getDefiningOp())
+      llvm::append_range(open, def->getOperands());
+  }
+  SmallVector<Value> cone;
+  for (BlockArgument arg : body.getArguments())
+    if (all.contains(arg))
+      cone.push_back(arg);
+  for (Operation &inner : body)
+    for (Value v : inner.getResults())
+      if (all.contains(v))
+        cone.push_back(v);
+  return cone;
+}
+
 bool TileEmitter::isBound(Value v, Env &env) const {
   for (unsigned d : program->getDimSets()[v].set_bits())
     if (!env.position[d])

@@ -86,6 +86,10 @@ void bindKernel(mlir::OpBuilder &b, KernelOp kernel, mlir::ValueRange operands,
                 llvm::DenseMap<mlir::Value, mlir::Value> &memrefs,
                 mlir::IRMapping &captured);
 
+/// Starts a tile of a dim at `offset`; `length` is what is cut into tiles.
+void startTile(mlir::OpBuilder &b, mlir::Location loc, SpaceDim &dim,
+               mlir::Value offset, int64_t length);
+
 /// Bytes of an element in memory.
 int64_t bytesOf(mlir::Type element);
 
@@ -153,8 +157,6 @@ protected:
 
   virtual mlir::LogicalResult emitProgram(IndexProgramOpInterface op);
   mlir::LogicalResult emitNests(IndexProgramOpInterface op, bool isInvariant);
-  /// Starts a tile of dim d at `offset`; `length` is what is cut into tiles.
-  void setTile(unsigned d, mlir::Value offset, int64_t length);
 
   llvm::SmallVector<unsigned> streamDims;
 

@@ -153,6 +153,9 @@ protected:
     return std::nullopt;
   }
   mlir::Value valueOf(mlir::Value v, Env &env);
+  /// What a value is computed from inside the body and itself, in body order: arguments
+  /// first.
+  llvm::SmallVector<mlir::Value> coneOf(mlir::Value v) const;
   bool isBound(mlir::Value v, Env &env) const;
   bool isVector(mlir::Value v) const;
   bool isMadeHere(mlir::Value v) const;

@@ -102,7 +102,6 @@ private:
   Side makeSide(mlir::Value factor, MatrixElement element, bool isSigned,
                 llvm::ArrayRef<unsigned> ofDims, bool isLeft);
   void chooseAccess(Side &side);
-  void findCone(Side &side);
   int64_t unitsOf(const Side &side) const;
   llvm::SmallVector<Unit> makeUnits(const Side &side, const Env &tile);
   void startUnits(const Side &side, llvm::ArrayRef<Unit> units, mlir::Value sum,

@@ -36,30 +36,11 @@ ContractionEmitter::makeSide(Value factor, MatrixElement element, bool isSigned,
   side.count = side.warpRows / side.parts;
   side.start = isLeft ? 0 : tileRows() * kSlabBytes * plan.getSlabs();
   side.isWhole = hasWholeTiles(side.axes, side.rows);
-  findCone(side);
+  side.cone = coneOf(factor);
+  for (Value v : side.cone)
+    if (isa<BlockArgument>(v))
+      side.loaded.push_back(v);
   return side;
-}
-
-/// What the factor is computed from.
-void ContractionEmitter::findCone(Side &side) {
-  Block &body = program->getBody();
-  llvm::SmallDenseSet<Value> all;
-  SmallVector<Value> open{side.factor};
-  while (!open.empty()) {
-    Value v = open.pop_back_val();
-    if (v.getParentBlock() != &body || !all.insert(v).second)
-      continue;
-    if (Operation *def = v.getDefiningOp())
-      llvm::append_range(open, def->getOperands());
-  }
-  for (BlockArgument arg : body.getArguments())
-    if (all.contains(arg))
-      side.loaded.push_back(arg);
-  side.cone = side.loaded;
-  for (Operation &inner : body)
-    for (Value v : inner.getResults())
-      if (all.contains(v))
-        side.cone.push_back(v);
 }
 
 /// A dim that is part of no window (channels) is the innermost, a chunk of a stage at a

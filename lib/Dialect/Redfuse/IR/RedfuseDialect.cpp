@@ -342,6 +342,23 @@ LogicalResult ContractionPlanAttr::verify(
   return success();
 }
 
+LogicalResult
+PackingPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                        ArrayRef<int64_t> tiles, ArrayRef<int64_t> registers) {
+  for (int64_t tile : tiles)
+    if (failed(checkRange(emitError, "tiles", tile, 0)))
+      return failure();
+  if (registers.size() != 2)
+    return emitError() << "'registers' is two numbers, of rows and of vectors "
+                          "of columns; got "
+                       << registers.size();
+  for (int64_t number : registers)
+    if (number < 1 || number > 32)
+      return emitError() << "'registers' has " << number
+                         << "; expected 1 to 32";
+  return success();
+}
+
 LogicalResult MatrixPlanAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, MmaKind kind, int64_t rowDim,
     ArrayRef<int64_t> tiles, int64_t consumers, int64_t consumerRows,

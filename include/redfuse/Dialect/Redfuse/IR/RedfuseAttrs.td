@@ -270,6 +270,32 @@ def Redfuse_ContractionPlanAttr : Redfuse_Attr<"ContractionPlan", "contraction_p
   let genVerifyDecl = 1;
 }
 
+def Redfuse_PackingPlanAttr : Redfuse_Attr<"PackingPlan", "packing_plan"> {
+  let summary = "how a CPU packs the operands of a sum of products";
+  let description = [{
+    All that is chosen for a kernel whose one contraction is made by the cores of a CPU
+    of packed operands. `redfuse-plan-packing` puts it on a launch (`redfuse.packing`),
+    `redfuse-kernel-to-cpu` does as it says.
+
+    - `tiles` by iteration dim, 0 for a whole dim: what a block has of the dims of the
+      result, and how much of the dims of the sum is packed at a time
+    - `registers`: the rows and the vectors of columns whose sums are in registers
+
+    Example: blocks of 256 x 512, of sums 256 at a time, by a microkernel of 8 rows and
+    three vectors.
+
+    ```mlir
+    #redfuse.packing_plan<tiles = [256, 512, 256], registers = [8, 3]>
+    ```
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"int64_t">:$tiles, ArrayRefParameter<"int64_t">:$registers);
+  let assemblyFormat = [{
+    `<` `tiles` `=` `[` $tiles `]` `,` `registers` `=` `[` $registers `]` `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 def Redfuse_DimShareAttr : Redfuse_Attr<"DimShare", "dim_share"> {
   let summary = "how the positions of a dim of a tile are dealt out to threads";
   let description = [{

@@ -1,0 +1,94 @@
+//===- PackedEmitter.h - products of packed operands ------------*- C++ -*-===//
+//
+// A block's tile of a sum of products, by the loops of a matrix product for caches:
+//
+//   for each part of the sum that the caches hold
+//     pack the rows that the block has, and the columns
+//     for each few vectors of columns, for each few rows: the microkernel
+//   the epilogue
+//
+// A packed operand has a line for each number of the sum, and in it the numbers of its own
+// dims side by side. So the microkernel loads vectors of columns, and single elements of
+// rows, which it broadcasts. Numbers of dims count along the last one first.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_LIB_CODEGEN_CPU_PACKEDEMITTER_H
+#define REDFUSE_LIB_CODEGEN_CPU_PACKEDEMITTER_H
+
+#include "CpuEmitter.h"
+#include "PackedPlan.h"
+
+namespace redfuse {
+
+class PackedEmitter : public CpuEmitter {
+public:
+  PackedEmitter(mlir::OpBuilder &b, mlir::Location loc, unsigned lanes,
+                llvm::MutableArrayRef<SpaceDim> dims, PackingPlanAttr plan,
+                const FoundContraction &found)
+      : CpuEmitter(b, loc, lanes, dims), plan(plan), found(found),
+        form(found.form()) {}
+
+  /// Lays out what the block needs of its own; returns the bytes.
+  int64_t layOut(const KernelSpace &space);
+  /// Cuts it from a memref<?xi8>.
+  void setScratch(mlir::Value bytes);
+  /// The tile that the dims say.
+  void emitTile();
+
+private:
+  /// Dims that are numbered as one.
+  struct Numbered {
+    llvm::SmallVector<unsigned> of;
+    /// What a position of each adds to the number.
+    llvm::SmallVector<int64_t> strides;
+    /// Numbers of the largest tile.
+    int64_t capacity = 1;
+  };
+  struct Side {
+    mlir::Value factor;
+    llvm::SmallVector<mlir::Value> cone;
+    Numbered own;
+    PackAccess access = PackAccess::Elements;
+    /// Numbers come in multiples of `step`, lines have `line` elements.
+    int64_t step = 1, line = 1;
+    mlir::Value buffer;
+  };
+  using Body = llvm::function_ref<void(Env &)>;
+
+  Numbered number(llvm::ArrayRef<unsigned> of) const;
+  Side makeSide(mlir::Value factor, llvm::ArrayRef<unsigned> of, int64_t step,
+                const KernelSpace &space);
+  /// The number of a point, and how many there are.
+  mlir::Value numberOf(const Numbered &own, const Env &env);
+  mlir::Value countOf(const Numbered &own);
+  /// Loops over all positions of a tile.
+  void over(llvm::ArrayRef<unsigned> of, Env &env, Body body);
+  void overSums(unsigned i, mlir::Value isFirst);
+
+  // PackOperands.cpp ------------------------------------------------------------
+  void pack(const Side &side);
+  void packVectors(const Side &side, Env &env);
+  void packTransposed(const Side &side, Env &env);
+  void clearEnd(const Side &side);
+  mlir::Value computeFactor(const Side &side, Env env, unsigned vectorDim);
+  llvm::SmallVector<mlir::Value>
+  transpose(llvm::SmallVector<mlir::Value> rows);
+
+  // PackedMainloop.cpp ----------------------------------------------------------
+  void multiply(mlir::Value isFirst);
+  void emitMicrokernel(mlir::Value row, mlir::Value column, mlir::Value isFirst);
+  void emitEpilogue();
+
+  PackingPlanAttr plan;
+  const FoundContraction &found;
+  const MatrixForm &form;
+  Side left, right;
+  Numbered sums;
+  /// Of the numbers of rows and columns, in lines as the columns have.
+  mlir::Value results;
+  mlir::Type element;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CODEGEN_CPU_PACKEDEMITTER_H

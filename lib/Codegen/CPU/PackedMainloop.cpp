@@ -1,0 +1,246 @@
+//===- PackedMainloop.cpp - the loops of a packed product -----------------===//
+#include "PackedEmitter.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+PackedEmitter::Numbered PackedEmitter::number(ArrayRef<unsigned> of) const {
+  Numbered result;
+  result.of.assign(of.begin(), of.end());
+  result.strides.assign(of.size(), 1);
+  for (int64_t i = int64_t(of.size()) - 1; i >= 0; --i) {
+    const SpaceDim &dim = dims[of[i]];
+    result.strides[i] = result.capacity;
+    result.capacity *= dim.tile != 0 ? dim.tile : dim.staticExtent;
+  }
+  return result;
+}
+
+Value PackedEmitter::numberOf(const Numbered &own, const Env &env) {
+  Value result;
+  for (auto [d, stride] : llvm::zip_equal(own.of, own.strides)) {
+    Value term = env.position[d];
+    if (stride != 1)
+      term = b.createOrFold<arith::MulIOp>(loc, term, constantIndex(stride));
+    result = result ? b.createOrFold<arith::AddIOp>(loc, result, term) : term;
+  }
+  return result;
+}
+
+Value PackedEmitter::countOf(const Numbered &own) {
+  Value result = constantIndex(1);
+  for (unsigned d : own.of) {
+    const SpaceDim &dim = dims[d];
+    Value size = dim.staticSize ? constantIndex(*dim.staticSize) : dim.size;
+    result = b.createOrFold<arith::MulIOp>(loc, result, size);
+  }
+  return result;
+}
+
+void PackedEmitter::over(ArrayRef<unsigned> of, Env &env, Body body) {
+  if (of.empty())
+    return body(env);
+  emitFor(b, loc, constantIndex(0), dims[of.front()].size, constantIndex(1), {},
+          [&](Value at, ValueRange) {
+            Env inner = env;
+            inner.position[of.front()] = at;
+            over(of.drop_front(), inner, body);
+            return SmallVector<Value>();
+          });
+}
+
+//===----------------------------------------------------------------------===//
+// Memory of the block's own
+//===----------------------------------------------------------------------===//
+
+PackedEmitter::Side PackedEmitter::makeSide(Value factor,
+                                            ArrayRef<unsigned> of, int64_t step,
+                                            const KernelSpace &space) {
+  Side side;
+  side.factor = factor;
+  side.own = number(of);
+  side.step = step;
+  side.access = chooseAccess(found, space, factor, of, lanes);
+  // A vector that starts at the last number ends in the line. Lines of a power of 2
+  // would meet in few places of a cache.
+  int64_t rounded = llvm::divideCeil(side.own.capacity, step) * step + lanes;
+  side.line = llvm::divideCeil(rounded, lanes) * lanes;
+  if (side.line % 128 == 0)
+    side.line += lanes;
+  return side;
+}
+
+static constexpr int64_t kLineBytes = 64;
+
+int64_t PackedEmitter::layOut(const KernelSpace &space) {
+  element = found.nest().contraction->root->reduce.getOperand(0).getType();
+  sums = number(form.sums);
+  left = makeSide(form.left, form.rows, plan.getRegisters()[0], space);
+  right = makeSide(form.right, form.columns, plan.getRegisters()[1] * lanes,
+                   space);
+  int64_t lines = sums.capacity + lanes;
+  int64_t rows = llvm::divideCeil(left.own.capacity, left.step) * left.step;
+  int64_t elements = lines * (left.line + right.line) + rows * right.line;
+  return elements * bytesOf(element) + 3 * kLineBytes;
+}
+
+void PackedEmitter::setScratch(Value bytes) {
+  int64_t start = 0;
+  auto cut = [&](int64_t lines, int64_t line) -> Value {
+    auto type = MemRefType::get({lines, line}, element);
+    Value view = memref::ViewOp::create(b, loc, type, bytes,
+                                        constantIndex(start), ValueRange());
+    start += llvm::alignTo(lines * line * bytesOf(element), kLineBytes);
+    return view;
+  };
+  int64_t lines = sums.capacity + lanes;
+  left.buffer = cut(lines, left.line);
+  right.buffer = cut(lines, right.line);
+  results = cut(llvm::divideCeil(left.own.capacity, left.step) * left.step,
+                right.line);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// One after another, the parts of the sum that are packed at a time.
+void PackedEmitter::overSums(unsigned i, Value isFirst) {
+  if (i == sums.of.size()) {
+    pack(left);
+    pack(right);
+    multiply(isFirst);
+    return;
+  }
+  SpaceDim &dim = dims[sums.of[i]];
+  bool isWhole = dim.tile == 0 || (!ShapedType::isDynamic(dim.staticExtent) &&
+                                   dim.staticExtent <= dim.tile);
+  if (isWhole)
+    return overSums(i + 1, isFirst);
+  SpaceDim whole = dim;
+  emitFor(b, loc, constantIndex(0), dim.extent, constantIndex(dim.tile), {},
+          [&](Value at, ValueRange) {
+            startTile(b, loc, dim, at, whole.staticExtent);
+            Value first = arith::CmpIOp::create(
+                b, loc, arith::CmpIPredicate::eq, at, constantIndex(0));
+            if (isFirst)
+              first = arith::AndIOp::create(b, loc, isFirst, first);
+            overSums(i + 1, first);
+            return SmallVector<Value>();
+          });
+  dim = whole;
+}
+
+void PackedEmitter::multiply(Value isFirst) {
+  emitFor(b, loc, constantIndex(0), countOf(right.own),
+          constantIndex(right.step), {}, [&](Value column, ValueRange) {
+            emitFor(b, loc, constantIndex(0), countOf(left.own),
+                    constantIndex(left.step), {}, [&](Value row, ValueRange) {
+                      emitMicrokernel(row, column, isFirst);
+                      return SmallVector<Value>();
+                    });
+            return SmallVector<Value>();
+          });
+}
+
+void PackedEmitter::emitMicrokernel(Value row, Value column, Value isFirst) {
+  auto type = VectorType::get({lanes}, element);
+  Value zero = constant(cast<TypedAttr>(b.getZeroAttr(type)));
+  int64_t rows = left.step, vectors = right.step / lanes;
+  auto plus = [&](Value v, int64_t by) -> Value {
+    return by == 0 ? v : arith::AddIOp::create(b, loc, v, constantIndex(by));
+  };
+  SmallVector<Value> state(rows * vectors, zero);
+  state = emitFor(
+      b, loc, constantIndex(0), countOf(sums), constantIndex(1), state,
+      [&](Value line, ValueRange carried) {
+        SmallVector<Value> next(carried), loaded;
+        for (int64_t v = 0; v < vectors; ++v)
+          loaded.push_back(
+              vector::LoadOp::create(b, loc, type, right.buffer,
+                                     ValueRange{line, plus(column, v * lanes)}));
+        for (int64_t r = 0; r < rows; ++r) {
+          Value factor = memref::LoadOp::create(
+              b, loc, left.buffer, ValueRange{line, plus(row, r)});
+          factor = asVector(factor);
+          for (int64_t v = 0; v < vectors; ++v) {
+            Value &sum = next[r * vectors + v];
+            if (isa<FloatType>(element))
+              sum = vector::FMAOp::create(b, loc, factor, loaded[v], sum);
+            else
+              sum = arith::AddIOp::create(
+                  b, loc, sum,
+                  arith::MulIOp::create(b, loc, factor, loaded[v]));
+          }
+        }
+        return next;
+      });
+  // What the parts of the sum before it have made is added.
+  auto store = [&](bool isAdded) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < vectors; ++v) {
+        SmallVector<Value> at{plus(row, r), plus(column, v * lanes)};
+        Value sum = state[r * vectors + v];
+        if (isAdded)
+          sum = combine(Reducer::Add,
+                        vector::LoadOp::create(b, loc, type, results, at), sum);
+        vector::StoreOp::create(b, loc, sum, results, at);
+      }
+  };
+  if (!isFirst)
+    return store(/*isAdded=*/false);
+  auto branch = scf::IfOp::create(b, loc, isFirst, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenYield());
+  store(/*isAdded=*/false);
+  b.setInsertionPoint(branch.elseYield());
+  store(/*isAdded=*/true);
+}
+
+/// What is computed of the sums, along the last dim of the columns.
+void PackedEmitter::emitEpilogue() {
+  Value result = nest->contraction->root->reduce.getResult(0);
+  unsigned last = right.own.of.back();
+  SmallVector<unsigned> outer(form.batch);
+  llvm::append_range(outer, left.own.of);
+  llvm::append_range(outer, ArrayRef(right.own.of).drop_back());
+  auto type = VectorType::get({lanes}, element);
+  std::function<void(unsigned, Env)> into = [&](unsigned i, Env env) {
+    emitAvailableForEpilogue(env);
+    if (i < outer.size()) {
+      emitFor(b, loc, constantIndex(0), dims[outer[i]].size, constantIndex(1),
+              {}, [&](Value at, ValueRange) {
+                Env inner = env;
+                inner.position[outer[i]] = at;
+                into(i + 1, inner);
+                return SmallVector<Value>();
+              });
+      return;
+    }
+    emitVectorLoop(last, env, [&](Env &at) {
+      at.values[result] = vector::LoadOp::create(
+          b, loc, type, results,
+          ValueRange{numberOf(left.own, at), numberOf(right.own, at)});
+      emitAvailableForEpilogue(at);
+      emitEpilogues(at);
+    });
+  };
+  Env env;
+  env.position.assign(dims.size(), Value());
+  into(0, env);
+}
+
+void PackedEmitter::emitTile() {
+  selectNest(found.nest());
+  left.cone = coneOf(left.factor);
+  right.cone = coneOf(right.factor);
+  overSums(0, Value());
+  emitEpilogue();
+  nest = nullptr;
+}
