@@ -26,13 +26,48 @@ Value PackedEmitter::computeFactor(const Side &side, Env env,
   return v;
 }
 
+/// Asks the caches for what the factor is mostly made of at a point, which may lie
+/// beyond the end.
+void PackedEmitter::prefetch(const Side &side, Env &env) {
+  Value memref = memrefs.lookup(op->getOperand(side.main.getArgNumber()));
+  if (cast<MemRefType>(memref.getType()).getElementType().isInteger(1))
+    return;
+  AffineMap map = op.getMapOfBodyArgument(side.main.getArgNumber());
+  memref::PrefetchOp::create(b, loc, memref,
+                             indicesOf(map, globalPositions(env)),
+                             /*isWrite=*/false, /*localityHint=*/3,
+                             /*isDataCache=*/true);
+}
+
+/// A vector of neighbouring numbers.
+void PackedEmitter::store(const Side &side, Value v, Value line, Value number) {
+  Value panel = constantIndex(0), at = number;
+  auto storeTo = [&](Value part, Value of, Value element) {
+    vector::StoreOp::create(b, loc, part, side.buffer,
+                            ValueRange{of, line, element});
+  };
+  if (side.panels == 1)
+    return storeTo(v, panel, number);
+  Value step = constantIndex(side.step);
+  panel = arith::DivUIOp::create(b, loc, number, step);
+  if (side.step >= lanes) {
+    at = arith::RemUIOp::create(b, loc, number, step);
+    return storeTo(v, panel, at);
+  }
+  for (int64_t i = 0; i < lanes / side.step; ++i) {
+    Value part = vector::ExtractStridedSliceOp::create(
+        b, loc, v, ArrayRef<int64_t>{i * side.step},
+        ArrayRef<int64_t>{side.step}, ArrayRef<int64_t>{1});
+    storeTo(part, arith::AddIOp::create(b, loc, panel, constantIndex(i)),
+            constantIndex(0));
+  }
+}
+
 void PackedEmitter::packVectors(const Side &side, Env &env) {
   unsigned last = side.own.of.back();
   emitVectorLoop(last, env, [&](Env &at) {
     Value v = computeFactor(side, at, last);
-    vector::StoreOp::create(
-        b, loc, v, side.buffer,
-        ValueRange{numberOf(sums, at), numberOf(side.own, at)});
+    store(side, v, numberOf(sums, at), numberOf(side.own, at));
   });
 }
 
@@ -49,45 +84,137 @@ SmallVector<Value> PackedEmitter::transpose(SmallVector<Value> rows) {
     SmallVector<Value> next;
     for (int64_t i = 0; i < n / 2; ++i)
       for (ArrayRef<int64_t> mask : {ArrayRef(low), ArrayRef(high)})
-        next.push_back(vector::ShuffleOp::create(b, loc, rows[i],
-                                                 rows[i + n / 2], mask));
+        next.push_back(
+            vector::ShuffleOp::create(b, loc, rows[i], rows[i + n / 2], mask));
     rows = std::move(next);
   }
   return rows;
 }
 
-void PackedEmitter::packTransposed(const Side &side, Env &env) {
+/// Whether the sum's numbers are adjacent in the memory of the main argument.
+bool PackedEmitter::isAdjacent(const Side &side) {
+  Value memref = memrefs.lookup(op->getOperand(side.main.getArgNumber()));
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset, next = 1;
+  if (!type.hasStaticShape() || type.getElementType().isInteger(1) ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset) ||
+      llvm::any_of(strides, ShapedType::isDynamic))
+    return false;
+  for (size_t i = 0; i < sums.of.size(); ++i) {
+    size_t at = strides.size() - 1 - i;
+    if (strides[at] != next)
+      return false;
+    next *= type.getDimSize(at);
+  }
+  return true;
+}
+
+/// The factor at neighbouring numbers of the sum from `number` on.
+Value PackedEmitter::computeFlat(const Side &side, Env env, Value number,
+                                 Value mask) {
+  Value memref = memrefs.lookup(op->getOperand(side.main.getArgNumber()));
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset, last = 0;
+  (void)type.getStridesAndOffset(strides, offset);
+  for (unsigned d : sums.of)
+    env.position[d] = constantIndex(0);
+  Value at = number;
+  AffineMap map = op.getMapOfBodyArgument(side.main.getArgNumber());
+  for (auto [index, stride, extent] : llvm::zip_equal(
+           indicesOf(map, globalPositions(env)), strides, type.getShape())) {
+    last += std::max<int64_t>(0, extent - 1) * stride;
+    Value term =
+        b.createOrFold<arith::MulIOp>(loc, index, constantIndex(stride));
+    at = b.createOrFold<arith::AddIOp>(loc, at, term);
+  }
+  auto flatType =
+      MemRefType::get({last + 1}, type.getElementType(),
+                      StridedLayoutAttr::get(b.getContext(), offset, {1}),
+                      type.getMemorySpace());
+  Value flat = memref::ReinterpretCastOp::create(
+      b, loc, flatType, memref, offset, ArrayRef<int64_t>{last + 1},
+      ArrayRef<int64_t>{1});
+  auto own = VectorType::get({lanes}, type.getElementType());
+  Value loaded;
+  if (mask)
+    loaded = vector::MaskedLoadOp::create(b, loc, own, flat, ValueRange(at),
+                                          mask, constant(b.getZeroAttr(own)));
+  else
+    loaded = vector::LoadOp::create(b, loc, own, flat, ValueRange(at));
+  env.values[side.main] = loaded;
+  return computeFactor(side, env, sums.of.back());
+}
+
+/// Squares of rows and neighbouring numbers of the sum.
+void PackedEmitter::packSquares(const Side &side, Env &env) {
   unsigned row = side.own.of.back(), sum = sums.of.back();
   const SpaceDim &rows = dims[row];
   bool isWhole = rows.staticSize && *rows.staticSize % lanes == 0;
-  emitFor(
-      b, loc, constantIndex(0), rows.size, constantIndex(lanes), {},
-      [&](Value first, ValueRange) {
-        Env square = env;
-        square.position[row] = first;
-        Value last;
-        if (!isWhole)
-          last = arith::SubIOp::create(b, loc, rows.size, constantIndex(1));
-        emitVectorLoop(sum, square, [&](Env &at) {
-          SmallVector<Value> lines;
-          for (unsigned i = 0; i < lanes; ++i) {
-            Env own = at;
-            Value position =
-                arith::AddIOp::create(b, loc, first, constantIndex(i));
-            if (last)
-              position = arith::MinSIOp::create(b, loc, position, last);
-            own.position[row] = position;
-            lines.push_back(computeFactor(side, own, sum));
-          }
-          Value line = numberOf(sums, at), column = numberOf(side.own, at);
-          for (auto [i, v] : llvm::enumerate(transpose(std::move(lines)))) {
-            Value to = arith::AddIOp::create(b, loc, line, constantIndex(i));
-            vector::StoreOp::create(b, loc, v, side.buffer,
-                                    ValueRange{to, column});
-          }
-        });
-        return SmallVector<Value>();
-      });
+  auto square = [&](const Env &at, Value line, Value mask) {
+    Value last;
+    if (!isWhole)
+      last = arith::SubIOp::create(b, loc, rows.size, constantIndex(1));
+    SmallVector<Value> lines;
+    for (unsigned i = 0; i < lanes; ++i) {
+      Env own = at;
+      Value first = at.position[row];
+      Value position = arith::AddIOp::create(b, loc, first, constantIndex(i));
+      if (last)
+        position = arith::MinSIOp::create(b, loc, position, last);
+      own.position[row] = position;
+      if (side.isFlat) {
+        lines.push_back(computeFlat(side, own, line, mask));
+        continue;
+      }
+      lines.push_back(computeFactor(side, own, sum));
+      // A row is too short for the processor to see where it leads.
+      own.position[row] =
+          arith::AddIOp::create(b, loc, first, constantIndex(i + lanes));
+      prefetch(side, own);
+    }
+    Value column = numberOf(side.own, at);
+    for (auto [i, v] : llvm::enumerate(transpose(std::move(lines)))) {
+      Value to = arith::AddIOp::create(b, loc, line, constantIndex(i));
+      store(side, v, to, column);
+    }
+  };
+  emitFor(b, loc, constantIndex(0), rows.size, constantIndex(lanes), {},
+          [&](Value first, ValueRange) {
+            Env at = env;
+            at.position[row] = first;
+            if (side.isFlat)
+              overNumbers(
+                  [&](Value line, Value mask) { square(at, line, mask); });
+            else
+              emitVectorLoop(sum, at, [&](Env &inner) {
+                square(inner, numberOf(sums, inner), Value());
+              });
+            return SmallVector<Value>();
+          });
+}
+
+/// The sum's numbers, a vector at a time; of the last one only some lanes exist.
+void PackedEmitter::overNumbers(function_ref<void(Value, Value)> body) {
+  Value count = countOf(sums), step = constantIndex(lanes);
+  Value whole = arith::MulIOp::create(
+      b, loc, arith::DivUIOp::create(b, loc, count, step), step);
+  emitFor(b, loc, constantIndex(0), whole, step, {},
+          [&](Value line, ValueRange) {
+            body(line, Value());
+            return SmallVector<Value>();
+          });
+  Value left = arith::SubIOp::create(b, loc, count, whole);
+  Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, left,
+                                    constantIndex(0));
+  auto branch = scf::IfOp::create(b, loc, any, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenYield());
+  Value mask = vector::CreateMaskOp::create(
+      b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{left});
+  body(whole, mask);
 }
 
 /// Zeros in what the last microkernels read beyond the numbers that there are: whatever
@@ -101,14 +228,18 @@ void PackedEmitter::clearEnd(const Side &side) {
   Value count = countOf(side.own), step = constantIndex(side.step);
   Value end = arith::MulIOp::create(
       b, loc, arith::CeilDivUIOp::create(b, loc, count, step), step);
+  // Panels are cleared from a vector's beginning on, before what is packed comes.
+  if (side.panels > 1)
+    count = arith::MulIOp::create(
+        b, loc, arith::DivUIOp::create(b, loc, count, constantIndex(lanes)),
+        constantIndex(lanes));
   auto type = VectorType::get({lanes}, element);
   Value zero = constant(cast<TypedAttr>(b.getZeroAttr(type)));
   emitFor(b, loc, constantIndex(0), constantIndex(sums.capacity),
           constantIndex(1), {}, [&](Value line, ValueRange) {
             emitFor(b, loc, count, end, constantIndex(lanes), {},
                     [&](Value at, ValueRange) {
-                      vector::StoreOp::create(b, loc, zero, side.buffer,
-                                              ValueRange{line, at});
+                      store(side, zero, line, at);
                       return SmallVector<Value>();
                     });
             return SmallVector<Value>();
@@ -124,9 +255,11 @@ void PackedEmitter::pack(const Side &side) {
   ArrayRef<unsigned> own(side.own.of), sumDims(sums.of);
   if (side.access == PackAccess::Transposed) {
     // Sums innermost: they are adjacent.
+    ArrayRef<unsigned> outer = sumDims.drop_back();
+    if (side.isFlat)
+      outer = {};
     over(own.drop_back(), env, [&](Env &row) {
-      over(sumDims.drop_back(), row,
-           [&](Env &at) { packTransposed(side, at); });
+      over(outer, row, [&](Env &at) { packSquares(side, at); });
     });
     return;
   }

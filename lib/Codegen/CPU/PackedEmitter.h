@@ -9,7 +9,9 @@
 //
 // A packed operand has a line for each number of the sum, and in it the numbers of its own
 // dims side by side. So the microkernel loads vectors of columns, and single elements of
-// rows, which it broadcasts. Numbers of dims count along the last one first.
+// rows, which it broadcasts. Numbers of dims count along the last one first. Where vectors
+// begin at multiples of their length, what one microkernel reads is a panel: lines of
+// it alone, one behind the other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef REDFUSE_LIB_CODEGEN_CPU_PACKEDEMITTER_H
@@ -49,8 +51,13 @@ private:
     llvm::SmallVector<mlir::Value> cone;
     Numbered own;
     PackAccess access = PackAccess::Elements;
+    /// The argument that the factor is mostly made of; see isFlat.
+    mlir::BlockArgument main;
+    bool isFlat = false;
     /// Numbers come in multiples of `step`, lines have `line` elements.
     int64_t step = 1, line = 1;
+    int64_t panels = 1;
+    /// Panels x lines x elements of a line.
     mlir::Value buffer;
   };
   using Body = llvm::function_ref<void(Env &)>;
@@ -64,19 +71,27 @@ private:
   /// Loops over all positions of a tile.
   void over(llvm::ArrayRef<unsigned> of, Env &env, Body body);
   void overSums(unsigned i, mlir::Value isFirst);
+  bool beginsAtVectors(const Numbered &own) const;
 
   // PackOperands.cpp ------------------------------------------------------------
   void pack(const Side &side);
   void packVectors(const Side &side, Env &env);
-  void packTransposed(const Side &side, Env &env);
+  void packSquares(const Side &side, Env &env);
+  void overNumbers(llvm::function_ref<void(mlir::Value, mlir::Value)> body);
+  bool isAdjacent(const Side &side);
+  mlir::Value computeFlat(const Side &side, Env env, mlir::Value number,
+                          mlir::Value mask);
   void clearEnd(const Side &side);
   mlir::Value computeFactor(const Side &side, Env env, unsigned vectorDim);
-  llvm::SmallVector<mlir::Value>
-  transpose(llvm::SmallVector<mlir::Value> rows);
+  void prefetch(const Side &side, Env &env);
+  void store(const Side &side, mlir::Value v, mlir::Value line,
+             mlir::Value number);
+  llvm::SmallVector<mlir::Value> transpose(llvm::SmallVector<mlir::Value> rows);
 
   // PackedMainloop.cpp ----------------------------------------------------------
   void multiply(mlir::Value isFirst);
-  void emitMicrokernel(mlir::Value row, mlir::Value column, mlir::Value isFirst);
+  void emitMicrokernel(mlir::Value row, mlir::Value column,
+                       mlir::Value isFirst);
   void emitEpilogue();
 
   PackingPlanAttr plan;
@@ -84,8 +99,9 @@ private:
   const MatrixForm &form;
   Side left, right;
   Numbered sums;
-  /// Of the numbers of rows and columns, in lines as the columns have.
+  /// Of the numbers of rows and columns; a line is a row.
   mlir::Value results;
+  int64_t resultLine = 1;
   mlir::Type element;
 };
 

@@ -42,11 +42,9 @@ private:
 };
 } // namespace
 
-FailureOr<func::FuncOp> redfuse::generatePacked(KernelOp kernel,
-                                                LaunchOp launch,
-                                                KernelSpace &space,
-                                                Attribute attr,
-                                                unsigned lanes) {
+FailureOr<func::FuncOp>
+redfuse::generatePacked(KernelOp kernel, LaunchOp launch, KernelSpace &space,
+                        Attribute attr, unsigned lanes) {
   auto refuse = [&](const Twine &why) {
     return launch.emitOpError("cannot run as '")
            << kPackingAttr << "' says: " << why;

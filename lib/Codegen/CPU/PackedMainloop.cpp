@@ -59,14 +59,29 @@ void PackedEmitter::over(ArrayRef<unsigned> of, Env &env, Body body) {
 // Memory of the block's own
 //===----------------------------------------------------------------------===//
 
-PackedEmitter::Side PackedEmitter::makeSide(Value factor,
-                                            ArrayRef<unsigned> of, int64_t step,
+/// Whether vectors along the last dim have numbers that are multiples of their length.
+bool PackedEmitter::beginsAtVectors(const Numbered &own) const {
+  for (auto [d, stride] : llvm::zip_equal(own.of, own.strides))
+    if (d != own.of.back() && stride % lanes != 0 && dims[d].tile != 1 &&
+        dims[d].staticExtent != 1)
+      return false;
+  return true;
+}
+
+PackedEmitter::Side PackedEmitter::makeSide(Value factor, ArrayRef<unsigned> of,
+                                            int64_t step,
                                             const KernelSpace &space) {
   Side side;
   side.factor = factor;
   side.own = number(of);
   side.step = step;
   side.access = chooseAccess(found, space, factor, of, lanes);
+  if ((step % lanes == 0 || lanes % step == 0) && beginsAtVectors(side.own)) {
+    side.line = step;
+    side.panels = llvm::divideCeil(
+        llvm::alignTo(side.own.capacity, std::max<int64_t>(step, lanes)), step);
+    return side;
+  }
   // A vector that starts at the last number ends in the line. Lines of a power of 2
   // would meet in few places of a cache.
   int64_t rounded = llvm::divideCeil(side.own.capacity, step) * step + lanes;
@@ -82,28 +97,31 @@ int64_t PackedEmitter::layOut(const KernelSpace &space) {
   element = found.nest().contraction->root->reduce.getOperand(0).getType();
   sums = number(form.sums);
   left = makeSide(form.left, form.rows, plan.getRegisters()[0], space);
-  right = makeSide(form.right, form.columns, plan.getRegisters()[1] * lanes,
-                   space);
+  right =
+      makeSide(form.right, form.columns, plan.getRegisters()[1] * lanes, space);
   int64_t lines = sums.capacity + lanes;
-  int64_t rows = llvm::divideCeil(left.own.capacity, left.step) * left.step;
-  int64_t elements = lines * (left.line + right.line) + rows * right.line;
+  int64_t rows = llvm::alignTo(left.own.capacity, left.step);
+  resultLine = llvm::alignTo(right.own.capacity, right.step) + lanes;
+  int64_t elements =
+      lines * (left.line * left.panels + right.line * right.panels) +
+      rows * resultLine;
   return elements * bytesOf(element) + 3 * kLineBytes;
 }
 
 void PackedEmitter::setScratch(Value bytes) {
   int64_t start = 0;
-  auto cut = [&](int64_t lines, int64_t line) -> Value {
-    auto type = MemRefType::get({lines, line}, element);
+  auto cut = [&](ArrayRef<int64_t> shape) -> Value {
+    auto type = MemRefType::get(shape, element);
     Value view = memref::ViewOp::create(b, loc, type, bytes,
                                         constantIndex(start), ValueRange());
-    start += llvm::alignTo(lines * line * bytesOf(element), kLineBytes);
+    start +=
+        llvm::alignTo(type.getNumElements() * bytesOf(element), kLineBytes);
     return view;
   };
   int64_t lines = sums.capacity + lanes;
-  left.buffer = cut(lines, left.line);
-  right.buffer = cut(lines, right.line);
-  results = cut(llvm::divideCeil(left.own.capacity, left.step) * left.step,
-                right.line);
+  for (Side *side : {&left, &right})
+    side->buffer = cut({side->panels, lines, side->line});
+  results = cut({llvm::alignTo(left.own.capacity, left.step), resultLine});
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,18 +174,31 @@ void PackedEmitter::emitMicrokernel(Value row, Value column, Value isFirst) {
   auto plus = [&](Value v, int64_t by) -> Value {
     return by == 0 ? v : arith::AddIOp::create(b, loc, v, constantIndex(by));
   };
+  // Where a line of the operand has what is read of it.
+  auto startOf = [&](const Side &side, Value number) {
+    Value none = constantIndex(0);
+    if (side.panels == 1)
+      return std::pair(none, number);
+    Value panel =
+        arith::DivUIOp::create(b, loc, number, constantIndex(side.step));
+    return std::pair(panel, none);
+  };
+  Value leftPanel, leftStart, rightPanel, rightStart;
+  std::tie(leftPanel, leftStart) = startOf(left, row);
+  std::tie(rightPanel, rightStart) = startOf(right, column);
   SmallVector<Value> state(rows * vectors, zero);
   state = emitFor(
       b, loc, constantIndex(0), countOf(sums), constantIndex(1), state,
       [&](Value line, ValueRange carried) {
         SmallVector<Value> next(carried), loaded;
         for (int64_t v = 0; v < vectors; ++v)
-          loaded.push_back(
-              vector::LoadOp::create(b, loc, type, right.buffer,
-                                     ValueRange{line, plus(column, v * lanes)}));
+          loaded.push_back(vector::LoadOp::create(
+              b, loc, type, right.buffer,
+              ValueRange{rightPanel, line, plus(rightStart, v * lanes)}));
         for (int64_t r = 0; r < rows; ++r) {
           Value factor = memref::LoadOp::create(
-              b, loc, left.buffer, ValueRange{line, plus(row, r)});
+              b, loc, left.buffer,
+              ValueRange{leftPanel, line, plus(leftStart, r)});
           factor = asVector(factor);
           for (int64_t v = 0; v < vectors; ++v) {
             Value &sum = next[r * vectors + v];
@@ -238,8 +269,13 @@ void PackedEmitter::emitEpilogue() {
 
 void PackedEmitter::emitTile() {
   selectNest(found.nest());
-  left.cone = coneOf(left.factor);
-  right.cone = coneOf(right.factor);
+  for (Side *side : {&left, &right}) {
+    side->cone = coneOf(side->factor);
+    side->main = program->findMainArgument(side->factor);
+    side->isFlat = side->access == PackAccess::Transposed &&
+                   sums.of.size() > 1 &&
+                   isFlat(found, side->main, side->factor) && isAdjacent(*side);
+  }
   overSums(0, Value());
   emitEpilogue();
   nest = nullptr;

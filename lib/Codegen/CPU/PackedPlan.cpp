@@ -10,6 +10,37 @@
 using namespace mlir;
 using namespace redfuse;
 
+bool redfuse::isFlat(const FoundContraction &found, BlockArgument main,
+                     Value factor) {
+  // Nothing but the argument says where the element is.
+  SmallVector<Value> open{factor};
+  Block *body = main.getOwner();
+  while (!open.empty()) {
+    Value v = open.pop_back_val();
+    if (v == main || v.getParentBlock() != body)
+      continue;
+    Operation *def = v.getDefiningOp();
+    if (!def || isa<IndexOp>(def) || def->getNumRegions() > 0 ||
+        llvm::any_of(def->getOperandTypes(), llvm::IsaPred<TensorType>))
+      return false;
+    llvm::append_range(open, def->getOperands());
+  }
+  IndexProgramOpInterface op = found.op;
+  AffineMap map = op.getMapOfBodyArgument(main.getArgNumber());
+  ArrayRef<unsigned> sums = found.form().sums;
+  if (map.getNumResults() < sums.size())
+    return false;
+  for (auto [expr, d] :
+       llvm::zip_equal(map.getResults().take_back(sums.size()), sums))
+    if (expr != getAffineDimExpr(d, map.getContext()))
+      return false;
+  return llvm::none_of(
+      map.getResults().drop_back(sums.size()), [&](AffineExpr e) {
+        return llvm::any_of(sums,
+                            [&](unsigned d) { return e.isFunctionOfDim(d); });
+      });
+}
+
 PackAccess redfuse::chooseAccess(const FoundContraction &found,
                                  const KernelSpace &space, Value factor,
                                  ArrayRef<unsigned> ofDims, unsigned lanes) {
@@ -22,6 +53,8 @@ PackAccess redfuse::chooseAccess(const FoundContraction &found,
     return PackAccess::Elements;
   if (*contiguous == ofDims.back())
     return PackAccess::Vectors;
+  if (isFlat(found, main, factor))
+    return PackAccess::Transposed;
   int64_t extent = space.staticExtents[*contiguous];
   bool isLong = ShapedType::isDynamic(extent) || extent >= lanes / 2;
   return *contiguous == found.form().sums.back() && isLong
@@ -32,21 +65,20 @@ PackAccess redfuse::chooseAccess(const FoundContraction &found,
 bool redfuse::canPack(const FoundContraction &found, std::string &why) {
   ReduceOp reduce = found.nest().contraction->root->reduce;
   Type sum = reduce.getOperand(0).getType();
-  if (reduce.getOrdered())
-    why = "its sum is in the order of the source";
-  else if (!sum.isF32() && !sum.isF64() && !sum.isInteger(32))
+  if (!sum.isF32() && !sum.isF64() && !sum.isInteger(32))
     why = "no microkernel for its type";
   return why.empty();
 }
 
-std::optional<KernelSpace>
-redfuse::applyPacking(const FoundContraction &found, const KernelSpace &space,
-                      PackingPlanAttr plan, std::string &why) {
+std::optional<KernelSpace> redfuse::applyPacking(const FoundContraction &found,
+                                                 const KernelSpace &space,
+                                                 PackingPlanAttr plan,
+                                                 std::string &why) {
   if (plan.getTiles().size() != space.numDims) {
-    why = ("'tiles' has " + Twine(plan.getTiles().size()) +
-           " numbers; expected one for each of " + Twine(space.numDims) +
-           " dims")
-              .str();
+    why =
+        ("'tiles' has " + Twine(plan.getTiles().size()) +
+         " numbers; expected one for each of " + Twine(space.numDims) + " dims")
+            .str();
     return std::nullopt;
   }
   const MatrixForm &form = found.form();
@@ -64,8 +96,8 @@ redfuse::applyPacking(const FoundContraction &found, const KernelSpace &space,
         return std::nullopt;
       }
       if (tiles[d] == 0 && ShapedType::isDynamic(extent)) {
-        why = ("dim " + Twine(d) + " has no known extent: it needs a tile")
-                  .str();
+        why =
+            ("dim " + Twine(d) + " has no known extent: it needs a tile").str();
         return std::nullopt;
       }
       isCut |= tiles[d] != 0;
@@ -99,7 +131,7 @@ struct PackingCost {
   TargetAttr target;
   /// Elements of f32 in a vector, and registers of a vector of sums.
   int64_t lanes, perVector;
-  PackAccess ofRows, ofColumns;
+  PackAccess rowAccess, columnAccess;
 
   int64_t extentOf(unsigned d) const {
     int64_t extent = space.staticExtents[d];
@@ -183,26 +215,34 @@ double PackingCost::cyclesOf(int64_t rows, int64_t columns, int64_t depth,
   const MatrixForm &form = found.form();
   double sums = pointsOf(form.sums);
   double chunks = std::ceil(sums / double(depth));
-  double vectors = double(kernel.vectors * perVector);
-  double products = double(kernel.rows) * vectors;
-  double step = std::max({products / kProductsOfCycle, double(kProductLatency),
-                          (vectors + double(kernel.rows)) / kLoadsOfCycle});
-  double microkernels = double(llvm::divideCeil(rows, kernel.rows)) *
-                        double(llvm::divideCeil(columns, kernel.vectors * lanes));
+  double vectors = double(kernel.vectors * perVector), ofRows = kernel.rows;
+  double products = ofRows * vectors;
+  // Both panels are to stay in the L1 cache.
+  double panels = double(depth) * 4 *
+                  (ofRows * double(perVector) + vectors * double(lanes));
+  double missing = panels / double(target.getL1()) - kPanelsOfL1;
+  double step = std::max(products / kProductsOfCycle, kProductLatency) +
+                std::max(0.0, vectors + ofRows - kFreeLoads) * kLoadCycles +
+                std::clamp(missing / 0.6, 0.0, 1.0) * vectors * kMissCycles;
+  double microkernels =
+      double(llvm::divideCeil(rows, kernel.rows)) *
+      double(llvm::divideCeil(columns, kernel.vectors * lanes));
   double multiplied =
-      microkernels * (sums * step + chunks * (kMicrokernelCycles + 2 * products));
-  double moved = sums * (double(rows) * packed(form.rows, ofRows) +
-                         double(columns) * packed(form.columns, ofColumns));
+      microkernels *
+      (sums * step + chunks * (kMicrokernelCycles + kAddedCycles * products));
+  double moved = sums * (double(rows) * packed(form.rows, rowAccess) +
+                         double(columns) * packed(form.columns, columnAccess));
   double run = double(extentOf(form.columns.back()));
   double stored = double(rows) * double(columns) *
                   std::ceil(run / double(lanes)) / run * kStoredVectorCycles;
   return multiplied + moved + stored + kPackedBlockCycles;
 }
 
-std::optional<double>
-PackingCost::price(int64_t wantedRows, int64_t wantedColumns,
-                   int64_t wantedDepth, Microkernel kernel,
-                   MutableArrayRef<int64_t> tiles) const {
+std::optional<double> PackingCost::price(int64_t wantedRows,
+                                         int64_t wantedColumns,
+                                         int64_t wantedDepth,
+                                         Microkernel kernel,
+                                         MutableArrayRef<int64_t> tiles) const {
   const MatrixForm &form = found.form();
   int64_t rows = cut(form.rows, wantedRows, tiles),
           columns = cut(form.columns, wantedColumns, tiles),
@@ -210,8 +250,10 @@ PackingCost::price(int64_t wantedRows, int64_t wantedColumns,
   int64_t bytes = (depth * (rows + columns) + rows * columns) * 4 * perVector;
   if (double(bytes) > kPackedShareOfL2 * double(target.getL2()))
     return std::nullopt;
-  double rounds =
-      std::ceil(blocksOf(tiles) / double(std::max<int64_t>(1, target.getUnits())));
+  // Cores are never equally fast: the last block of one is waited for.
+  double rounds = std::ceil(blocksOf(tiles) /
+                            double(std::max<int64_t>(1, target.getUnits()))) +
+                  kWaitedBlocks;
   return rounds * cyclesOf(rows, columns, depth, kernel, tiles);
 }
 
@@ -233,9 +275,9 @@ redfuse::planPacking(const FoundContraction &found, const KernelSpace &space,
               cost.pointsOf(form.columns) * cost.pointsOf(form.sums) <
           double(kLeastPackedProducts))
     return std::nullopt;
-  ArrayRef<Microkernel> kernels =
-      lanes >= kWideLanes ? ArrayRef(kWideMicrokernels)
-                          : ArrayRef(kNarrowMicrokernels);
+  ArrayRef<Microkernel> kernels = lanes >= kWideLanes
+                                      ? ArrayRef(kWideMicrokernels)
+                                      : ArrayRef(kNarrowMicrokernels);
   std::optional<PackingPlanAttr> best;
   double least = 0;
   for (Microkernel kernel : kernels) {

@@ -19,6 +19,12 @@ enum class PackAccess {
   Elements,
 };
 
+/// Whether a factor is computed of the elements of one argument alone, `main`, in which
+/// the numbers of the sum are adjacent where its memory is: then they need not be told
+/// apart.
+bool isFlat(const FoundContraction &found, mlir::BlockArgument main,
+            mlir::Value factor);
+
 /// Of a factor of `found`, whose own dims are `ofDims`, in vectors of `lanes`.
 PackAccess chooseAccess(const FoundContraction &found, const KernelSpace &space,
                         mlir::Value factor, llvm::ArrayRef<unsigned> ofDims,
@@ -31,8 +37,7 @@ bool canPack(const FoundContraction &found, std::string &why);
 /// not for this kernel.
 std::optional<KernelSpace> applyPacking(const FoundContraction &found,
                                         const KernelSpace &space,
-                                        PackingPlanAttr plan,
-                                        std::string &why);
+                                        PackingPlanAttr plan, std::string &why);
 
 /// The plan that takes the least time; nothing where that is to read operands where they
 /// lie.
