@@ -54,7 +54,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "_set_up", lambda: None)
     floors = gpu.Floors(10.0, {"f32": 1.0, "bf16": 2.0})
     monkeypatch.setattr(gpu, "measure_floors", lambda: floors)
-    monkeypatch.setattr(gpu_timing.Timer, "_capture", lambda timer: None)
+    monkeypatch.setattr(gpu_timing.Timer, "_capture", lambda timer, repeat: None)
 
 
 def small(name: str) -> cases.Case:
