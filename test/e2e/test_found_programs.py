@@ -41,7 +41,9 @@ def test_every_program_has_an_expectation() -> None:
 @pytest.mark.parametrize("way", OPTIONS)
 @pytest.mark.parametrize("name", RUN)
 def test_calls(name: str, way: str) -> None:
-    exe = redfuse.compile(text(name), target="cpu", options={**OPTIONS[way], "cache": False})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", errors.FusionWarning)
+        exe = redfuse.compile(text(name), target="cpu", options={**OPTIONS[way], "cache": False})
     assert exe.compile_seconds < SECONDS
     for case in FOUND[name].cases():
         if case.results == FAILS:
