@@ -637,6 +637,8 @@ def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
     of the split, whose blocks fold a split each and store its state; and a
     kernel that merges these states in index order, as a tree, and finalises. Where
     a result has the folded dims, the finalisation is a kernel of its own, a map.
+    Where the merge of all states would be longer than 3072 ops, those of equally many
+    neighbours are merged by kernels in front.
 
     ```mlir
     redfuse.kernel @k attributes {num_inputs = 1 : i64, schedule =

@@ -19,6 +19,10 @@ using namespace redfuse;
 
 namespace {
 
+/// How many ops merge states in one kernel, at the most: all of them are one straight
+/// line, and what allocates registers takes more than its length.
+constexpr int64_t kMaxMergeOps = 3072;
+
 /// Splits one kernel, for one launch of it.
 class Splitter {
 public:
@@ -43,6 +47,7 @@ private:
   LogicalResult makeFolding(bool isWhole);
   void finaliseMerged(ArrayRef<Value> state, Block &block, unsigned next,
                       IRMapping mapping);
+  void mergeGroups();
   CascadeOp makeMergingCascade(Made &made, size_t firstState);
   void makeMerging();
   void makeMap();
@@ -64,8 +69,10 @@ private:
   FoldOp fold;
   FinalizeOp finalize;
   SmallVector<AffineMap> stateMaps;
-  /// Destinations for the states of all splits; then those states.
+  /// Destinations for the states of all splits; then those states, or those of groups
+  /// of splits.
   SmallVector<Value> partials;
+  int64_t numParts = 0;
   /// The merged states, where the finalisation is a kernel of its own.
   SmallVector<Value> merged;
 };
@@ -262,6 +269,7 @@ LogicalResult Splitter::makeFolding(bool isWhole) {
   SmallVector<Value> results =
       llvm::to_vector_of<Value>(end(made, store->getResults()).getResults());
   (isWhole ? merged : partials) = results;
+  numParts = schedule.getSplits();
   return success();
 }
 
@@ -309,6 +317,65 @@ void Splitter::finaliseMerged(ArrayRef<Value> state, Block &block,
     b.clone(op, mapping);
 }
 
+/// Merges the states of neighbours, group by group, in kernels of their own, until one
+/// kernel can merge what is left: states of many parts have a long merge.
+void Splitter::mergeGroups() {
+  Block &merge = fold.getMerge().front();
+  int64_t numOps = llvm::range_size(merge.without_terminator());
+  while ((numParts - 1) * numOps > kMaxMergeOps) {
+    int64_t group = 1;
+    for (int64_t n = 2; n * n <= numParts; ++n)
+      if (numParts % n == 0)
+        group = n;
+    if (group == 1)
+      return; // a prime number of them: no groups of one size
+    numParts /= group;
+    SmallVector<Value> used = fromOutside(llvm::map_to_vector(
+        merge, [](Operation &op) -> Operation * { return &op; }));
+    SmallVector<Value> inputs = launched(launch, used), sources(used), inits;
+    llvm::append_range(inputs, partials);
+    sources.append(partials.size(), Value());
+    b.setInsertionPoint(launch);
+    for (Value v : partials) {
+      SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, v);
+      sizes.front() = b.getIndexAttr(numParts);
+      inits.push_back(tensor::EmptyOp::create(
+          b, loc, sizes, cast<RankedTensorType>(v.getType()).getElementType()));
+    }
+    Made made = begin("_groups", inputs, inits, sources);
+    OpBuilder::InsertionGuard guard(b);
+    Block &body = made.kernel.getBody().front();
+    b.setInsertionPointToEnd(&body);
+    SmallVector<Value> operands;
+    SmallVector<AffineMap> maps;
+    AffineExpr number = b.getAffineDimExpr(fold.getNumIterationDims());
+    auto addMaps = [&](AffineExpr part) {
+      for (AffineMap map : stateMaps)
+        maps.push_back(withPart(map).insertResult(part, 0));
+    };
+    for (int64_t n = 0; n < group; ++n) {
+      llvm::append_range(
+          operands, body.getArguments().slice(used.size(), partials.size()));
+      addMaps(number * group + n);
+    }
+    addMaps(number);
+    ValueRange results = body.getArguments().take_back(partials.size());
+    auto cascade =
+        CascadeOp::create(b, loc, results.getTypes(), operands, results,
+                          b.getAffineMapArrayAttr(maps), nullptr);
+    Block &block = cascade.getBody().emplaceBlock();
+    SmallVector<SmallVector<Value>> parts(group);
+    for (auto [i, v] : llvm::enumerate(operands))
+      parts[i / partials.size()].push_back(block.addArgument(
+          cast<RankedTensorType>(v.getType()).getElementType(), loc));
+    b.setInsertionPointToStart(&block);
+    YieldOp::create(b, loc, mergeParts(parts, made.mapping));
+    made.kernel.setScheduleAttr(scheduleOf(cascade));
+    partials =
+        llvm::to_vector_of<Value>(end(made, cascade.getResults()).getResults());
+  }
+}
+
 /// What merges the states, in the kernel of which they follow `firstState` other
 /// arguments.
 CascadeOp Splitter::makeMergingCascade(Made &made, size_t firstState) {
@@ -318,7 +385,7 @@ CascadeOp Splitter::makeMergingCascade(Made &made, size_t firstState) {
   // Every state of every split is an operand: the split's number is fixed.
   SmallVector<Value> operands;
   SmallVector<AffineMap> maps;
-  for (int64_t p = 0; p < schedule.getSplits(); ++p)
+  for (int64_t p = 0; p < numParts; ++p)
     for (auto [i, map] : llvm::enumerate(stateMaps)) {
       operands.push_back(body.getArgument(firstState + i));
       maps.push_back(map.insertResult(b.getAffineConstantExpr(p), 0));
@@ -347,7 +414,7 @@ CascadeOp Splitter::makeMergingCascade(Made &made, size_t firstState) {
   b.setInsertionPointToStart(&block);
   unsigned k = stateMaps.size();
   SmallVector<SmallVector<Value>> parts;
-  for (int64_t p = 0; p < schedule.getSplits(); ++p)
+  for (int64_t p = 0; p < numParts; ++p)
     parts.emplace_back(block.getArguments().slice(p * k, k));
   SmallVector<Value> state = mergeParts(parts, made.mapping);
   if (isMap())
@@ -470,8 +537,10 @@ LogicalResult Splitter::run() {
   }
   if (failed(makePartials(isWhole)) || failed(makeFolding(isWhole)))
     return failure();
-  if (!isWhole)
+  if (!isWhole) {
+    mergeGroups();
     makeMerging();
+  }
   if (!merged.empty())
     makeMap();
   launch.erase();

@@ -99,3 +99,52 @@ func.func @two(%x: tensor<64x80xf32>, %o: tensor<64x80xf32>) -> tensor<64x80xf32
   %r = redfuse.launch @m ins(%x : tensor<64x80xf32>) outs(%o : tensor<64x80xf32>) -> tensor<64x80xf32>
   return %r : tensor<64x80xf32>
 }
+
+// More states than one straight line merges, 4095 ops: those of neighbours become one
+// in a kernel in front, 64 of them in each group. A scalar state has no dims but the
+// number.
+// CHECK-LABEL: redfuse.kernel @g_splits
+// CHECK-LABEL: redfuse.kernel @g_groups
+// CHECK:       ^bb0(%[[P:.*]]: tensor<4096x6xf32>, %[[O:.*]]: tensor<64x6xf32>):
+// CHECK:         redfuse.cascade
+// CHECK-COUNT-62: arith.addf
+// CHECK:         %[[L:.*]] = arith.addf
+// CHECK:         redfuse.yield %[[L]] : f32
+// CHECK-LABEL: redfuse.kernel @g_merge
+// CHECK:       ^bb0(%[[P:.*]]: tensor<64x6xf32>, %[[O:.*]]: tensor<6xf32>):
+// CHECK-COUNT-63: arith.addf
+// CHECK-NOT:      arith.addf
+// CHECK:         math.sqrt
+redfuse.kernel @g attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<split, grid = [0], tiles = [2, 2], stream = [1], splits = 4096>} {
+^bb0(%x: tensor<6x9000xf32>, %init: tensor<6xf32>):
+  %e = tensor.empty() : tensor<6xf32>
+  %s = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>, identities = [0.0 : f32]}
+      ins(%x : tensor<6x9000xf32>) outs(%e : tensor<6xf32>)
+  step {
+  ^bb0(%v: f32, %t: f32):
+    %a = redfuse.reduce add %v over [1] into [0] : f32
+    %n = arith.addf %t, %a : f32
+    redfuse.yield %n : f32
+  } merge {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.addf %a, %b : f32
+    redfuse.yield %n : f32
+  } -> tensor<6xf32>
+  %r = redfuse.finalize {indexing_maps = [#r, #r]} ins(%s : tensor<6xf32>) outs(%init : tensor<6xf32>) {
+  ^bb0(%t: f32):
+    %q = math.sqrt %t : f32
+    redfuse.yield %q : f32
+  } -> tensor<6xf32>
+  redfuse.yield %r : tensor<6xf32>
+}
+
+// CHECK-LABEL: func.func @groups
+// CHECK:         %[[S:.*]] = redfuse.launch @g_splits
+// CHECK:         %[[G:.*]] = redfuse.launch @g_groups ins(%[[S]] : tensor<4096x6xf32>)
+// CHECK:         %[[R:.*]] = redfuse.launch @g_merge ins(%[[G]] : tensor<64x6xf32>)
+// CHECK:         return %[[R]]
+func.func @groups(%x: tensor<6x9000xf32>, %o: tensor<6xf32>) -> tensor<6xf32> {
+  %r = redfuse.launch @g ins(%x : tensor<6x9000xf32>) outs(%o : tensor<6xf32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
