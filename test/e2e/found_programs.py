@@ -166,6 +166,10 @@ def _pack_of_known() -> list[Case]:
     return right + [Case((draw(n),), FAILS) for n in (0, 1, 2, 4, 6, 100)]
 
 
+def _slice_of_no_rows() -> list[Case]:
+    return [Case((normal(0, 5), n), FAILS) for n in (-6, -1, 0, 1, 2, 2**62)]
+
+
 def _steps() -> list[Case]:
     x = normal(4)
     right = [Case((x, n), (np.full((n, 1), x[3]),)) for n in (0, 1, 2)]
@@ -330,6 +334,7 @@ FOUND = {
     "scan_total": Found(_scan_total),
     "shape_overflow": Found(refused="4294967296x4294967296"),
     "slice_of_known": Found(_slice_of_known),
+    "slice_of_no_rows": Found(_slice_of_no_rows),
     "slice_of_nothing": Found(_slice_of_nothing),
     "sm15": Found(_rows),
     "steps_between_ones": Found(_steps),

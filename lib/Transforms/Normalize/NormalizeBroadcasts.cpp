@@ -334,7 +334,8 @@ struct ExtractToOperand : OpRewritePattern<tensor::ExtractOp> {
         // redfuse-normalize-views).
         exprs.push_back(access->offset ? expr + access->offset
                                        : expr % loop->constant);
-      } else if (!known && access->offset >= 0) {
+      } else if (!known && access->offset >= 0 &&
+                 !(have.isConstant() && access->offset >= have.constant)) {
         // Every point is read, so the tensor is long enough: the part that is
         // read is a slice of it.
         offsets[dim] = rewriter.getIndexAttr(access->offset);
