@@ -166,6 +166,15 @@ def _pack_of_known() -> list[Case]:
     return right + [Case((draw(n),), FAILS) for n in (0, 1, 2, 4, 6, 100)]
 
 
+def _maximum_from_nan() -> list[Case]:
+    def draw(seed: int) -> np.ndarray:
+        x = normal(5, 9, seed=seed)
+        x[0], x[1, seed], x[2, 1:] = np.nan, np.nan, np.nan
+        return x
+
+    return [Case((x,), (np.fmax.reduce(x, axis=1),)) for x in map(draw, range(3))]
+
+
 def _slice_of_no_rows() -> list[Case]:
     return [Case((normal(0, 5), n), FAILS) for n in (-6, -1, 0, 1, 2, 2**62)]
 
@@ -317,6 +326,7 @@ FOUND = {
     "ln16": Found(_rows),
     "loop_that_grows": Found(_loop_that_grows),
     "loops_hand_on": Found(_loops_hand_on),
+    "maximum_from_nan": Found(_maximum_from_nan),
     "never_of_these_extents": Found(_never),
     "never_of_one_extent": Found(_never_of_one),
     "nothing_beside_nothing": Found(_nothing_beside),

@@ -572,10 +572,15 @@ LogicalResult Raiser::analyseResult(unsigned k, Reason &why) {
                   "comparison with its index; or, if it is associative, "
                   "declare it: redfuse.combiner = {identity = [...]}");
   }
-  // select keeps a NaN that it starts with, maxnumf drops it.
-  if (acc->bySelect && !fillIsIdentity(k, acc->reducer) && !startsFromNumber(k))
+  // select keeps a NaN that it starts with, and so does maxnumf where all else is NaN,
+  // too; the reducer's identity is an infinity.
+  bool dropsNaN =
+      acc->reducer == Reducer::MaxNumF || acc->reducer == Reducer::MinNumF;
+  if ((acc->bySelect || dropsNaN) && !fillIsIdentity(k, acc->reducer) &&
+      !startsFromNumber(k))
     return refuse(why, "not raised",
-                  "an extremum by select starts from a value that may be NaN",
+                  "an extremum that drops NaN starts from a value that may be "
+                  "NaN",
                   "start from a constant");
   accumulations[k] = std::move(*acc);
   return success();

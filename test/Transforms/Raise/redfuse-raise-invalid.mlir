@@ -199,3 +199,22 @@ func.func @different_extents(%a: tensor<?x2xf32>, %n: index) -> tensor<?x1xf32> 
   } -> tensor<?x1xf32>
   return %r : tensor<?x1xf32>
 }
+
+// -----
+
+#v = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// Of nothing but NaN, what starts from NaN is NaN; the identity of the reducer is -inf.
+// CHECK-LABEL: func.func @may_start_from_nan
+// CHECK-SAME:  condition = "not raised", detail = "an extremum that drops NaN starts from a value that may be NaN"
+// CHECK:       linalg.generic
+func.func @may_start_from_nan(%a: tensor<5x3xf32>, %start: tensor<5xf32>) -> tensor<5xf32> {
+  %r = linalg.generic {indexing_maps = [#v, #r], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<5x3xf32>) outs(%start : tensor<5xf32>) {
+  ^bb0(%x: f32, %out: f32):
+    %m = arith.maxnumf %x, %out : f32
+    linalg.yield %m : f32
+  } -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
