@@ -90,7 +90,7 @@ private:
 
   // PackedMainloop.cpp ----------------------------------------------------------
   void multiply(mlir::Value isFirst);
-  void emitMicrokernel(mlir::Value row, mlir::Value column,
+  void emitMicrokernel(mlir::Value row, mlir::Value column, int64_t vectors,
                        mlir::Value isFirst);
   void emitEpilogue();
 

@@ -1,6 +1,7 @@
 //===- PackedMainloop.cpp - the loops of a packed product -----------------===//
 #include "PackedEmitter.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -155,22 +156,50 @@ void PackedEmitter::overSums(unsigned i, Value isFirst) {
   dim = whole;
 }
 
+/// Columns that are no whole panel have a microkernel of fewer vectors.
 void PackedEmitter::multiply(Value isFirst) {
-  emitFor(b, loc, constantIndex(0), countOf(right.own),
-          constantIndex(right.step), {}, [&](Value column, ValueRange) {
-            emitFor(b, loc, constantIndex(0), countOf(left.own),
-                    constantIndex(left.step), {}, [&](Value row, ValueRange) {
-                      emitMicrokernel(row, column, isFirst);
-                      return SmallVector<Value>();
-                    });
+  int64_t vectors = right.step / lanes;
+  auto overRows = [&](Value column, int64_t of) {
+    emitFor(b, loc, constantIndex(0), countOf(left.own),
+            constantIndex(left.step), {}, [&](Value row, ValueRange) {
+              emitMicrokernel(row, column, of, isFirst);
+              return SmallVector<Value>();
+            });
+  };
+  Value count = countOf(right.own), step = constantIndex(right.step);
+  Value whole = b.createOrFold<arith::MulIOp>(
+      loc, b.createOrFold<arith::DivUIOp>(loc, count, step), step);
+  emitFor(b, loc, constantIndex(0), whole, step, {},
+          [&](Value column, ValueRange) {
+            overRows(column, vectors);
             return SmallVector<Value>();
           });
+  if (std::optional<int64_t> known = getConstantIntValue(count)) {
+    if (int64_t left = *known % right.step)
+      overRows(whole, llvm::divideCeil(left, lanes));
+    return;
+  }
+  Value left = arith::SubIOp::create(b, loc, count, whole);
+  for (int64_t of = 1; of <= vectors; ++of) {
+    auto compare = [&](arith::CmpIPredicate how, int64_t columns) {
+      return arith::CmpIOp::create(b, loc, how, left,
+                                   constantIndex(columns * lanes));
+    };
+    Value isIt = arith::AndIOp::create(
+        b, loc, compare(arith::CmpIPredicate::sgt, of - 1),
+        compare(arith::CmpIPredicate::sle, of));
+    auto branch = scf::IfOp::create(b, loc, isIt, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenYield());
+    overRows(whole, of);
+  }
 }
 
-void PackedEmitter::emitMicrokernel(Value row, Value column, Value isFirst) {
+void PackedEmitter::emitMicrokernel(Value row, Value column, int64_t vectors,
+                                    Value isFirst) {
   auto type = VectorType::get({lanes}, element);
   Value zero = constant(cast<TypedAttr>(b.getZeroAttr(type)));
-  int64_t rows = left.step, vectors = right.step / lanes;
+  int64_t rows = left.step;
   auto plus = [&](Value v, int64_t by) -> Value {
     return by == 0 ? v : arith::AddIOp::create(b, loc, v, constantIndex(by));
   };

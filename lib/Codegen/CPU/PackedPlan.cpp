@@ -215,21 +215,26 @@ double PackingCost::cyclesOf(int64_t rows, int64_t columns, int64_t depth,
   const MatrixForm &form = found.form();
   double sums = pointsOf(form.sums);
   double chunks = std::ceil(sums / double(depth));
-  double vectors = double(kernel.vectors * perVector), ofRows = kernel.rows;
-  double products = ofRows * vectors;
   // Both panels are to stay in the L1 cache.
-  double panels = double(depth) * 4 *
-                  (ofRows * double(perVector) + vectors * double(lanes));
-  double missing = panels / double(target.getL1()) - kPanelsOfL1;
-  double step = std::max(products / kProductsOfCycle, kProductLatency) +
-                std::max(0.0, vectors + ofRows - kFreeLoads) * kLoadCycles +
-                std::clamp(missing / 0.6, 0.0, 1.0) * vectors * kMissCycles;
-  double microkernels =
-      double(llvm::divideCeil(rows, kernel.rows)) *
-      double(llvm::divideCeil(columns, kernel.vectors * lanes));
+  double panels = double(depth * perVector) * 4 *
+                  double(kernel.rows + kernel.vectors * lanes);
+  double missing = std::clamp(
+      (panels / double(target.getL1()) - kPanelsOfL1) / 0.6, 0.0, 1.0);
+  /// Of one microkernel that has so many vectors.
+  auto multiply = [&](int64_t of) {
+    double vectors = double(of * perVector), rows = double(kernel.rows);
+    double step = std::max(rows * vectors / kProductsOfCycle, kProductLatency) +
+                  (rows + vectors) * kLoadCycles +
+                  missing * vectors * kMissCycles;
+    return sums * step +
+           chunks * (kMicrokernelCycles + kAddedCycles * rows * vectors);
+  };
+  int64_t ofColumns = llvm::divideCeil(columns, lanes);
   double multiplied =
-      microkernels *
-      (sums * step + chunks * (kMicrokernelCycles + kAddedCycles * products));
+      double(ofColumns / kernel.vectors) * multiply(kernel.vectors);
+  if (int64_t left = ofColumns % kernel.vectors)
+    multiplied += multiply(left);
+  multiplied *= double(llvm::divideCeil(rows, kernel.rows));
   double moved = sums * (double(rows) * packed(form.rows, rowAccess) +
                          double(columns) * packed(form.columns, columnAccess));
   double run = double(extentOf(form.columns.back()));

@@ -43,11 +43,12 @@ inline constexpr int64_t kEvenTiles = 4;
 struct Microkernel {
   int64_t rows, vectors;
 };
-/// With 32 registers, and with 16: the rest is for operands.
+/// With 32 registers, and with 16: the rest is for operands. Rows are such that panels of
+/// them are whole parts of a vector, or whole vectors.
 inline constexpr Microkernel kWideMicrokernels[] = {
-    {8, 3}, {14, 2}, {6, 4}, {12, 2}, {24, 1}, {4, 6}, {4, 4}, {2, 8}, {1, 8}};
-inline constexpr Microkernel kNarrowMicrokernels[] = {{4, 3},  {6, 2}, {3, 4},
-                                                      {12, 1}, {2, 4}, {1, 8}};
+    {8, 3}, {4, 6}, {2, 8}, {1, 8}};
+inline constexpr Microkernel kNarrowMicrokernels[] = {
+    {4, 3}, {8, 1}, {2, 4}, {1, 8}};
 /// Rows, columns and sums of a block that are tried.
 inline constexpr int64_t kPackedRows[] = {1,  8,   16,  24,  32,  48,  64,
                                           96, 128, 192, 256, 384, 512, 1024},
@@ -62,21 +63,19 @@ inline constexpr int64_t kLeastPackedSums = 48, kLeastPackedProducts = 1 << 20;
 /// Vectors of products that a core starts in a cycle; cycles until a sum is there for
 /// the next product.
 inline constexpr double kProductsOfCycle = 2, kProductLatency = 4;
-/// Loads of a step that products hide, and cycles of each more; the share of the L1 cache
-/// that the panels of a microkernel may fill, and cycles of a vector that is then
-/// missing. Measured: products of 1008 x 960 x 1024 by each microkernel, in panels of 128
-/// and 256, on two cores with 512-bit vectors.
-inline constexpr double kFreeLoads = 14, kLoadCycles = 0.3, kPanelsOfL1 = 0.75,
-                        kMissCycles = 0.5;
+/// Cycles of a load; the share of the L1 cache that the panels of a microkernel may fill,
+/// and cycles of a vector that is then missing. Measured: products of 1008 x 960 x 1024 by
+/// microkernels of 2 to 24 rows, 96 to 512 sums at a time, on cores with 512-bit vectors.
+inline constexpr double kLoadCycles = 0.08, kPanelsOfL1 = 0.85, kMissCycles = 0.5;
 /// Cycles to start and end a microkernel, and for each vector that it adds; of a block.
 /// To pack a vector of neighbours, an element of a square that is transposed, an element
 /// alone; to store a vector of the result. Estimated.
 inline constexpr double kMicrokernelCycles = 40, kAddedCycles = 3,
-                        kPackedBlockCycles = 1000, kPackedVectorCycles = 4,
+                        kPackedBlockCycles = 1000, kPackedVectorCycles = 5,
                         kTransposedCycles = 0.7, kPackedElementCycles = 2,
                         kStoredVectorCycles = 6;
 /// What of a block cores wait for each other at the end. Estimated.
-inline constexpr double kWaitedBlocks = 0.15;
+inline constexpr double kWaitedBlocks = 0.04;
 /// What of a core's L2 cache packed operands and sums may fill.
 inline constexpr double kPackedShareOfL2 = 0.75;
 
