@@ -430,10 +430,32 @@ ScheduleAttr ScheduleChooser::make(ScheduleKind kind, const Twine &reason,
                            isFold ? request.lazy : 0);
 }
 
+/// A core waits for the memory of several rows at a time. One that folds columns
+/// walks rows: the longer its piece of a row, the fewer pages and lines it waits for.
+static void widenTiles(CascadeOp cascade, const Shape &shape, TargetAttr target,
+                       ArrayRef<int64_t> grid, MutableArrayRef<int64_t> tiles) {
+  if (target.getName() != "cpu" || shape.hasContraction || grid.empty() ||
+      !shape.contiguous ||
+      !cascade.getBody().front().getOps<ScanOp>().empty() ||
+      keptBytes(cascade, shape, tiles, shape.reduced) > 0)
+    return;
+  bool areColumns = llvm::is_contained(grid, *shape.contiguous);
+  int64_t d = areColumns ? *shape.contiguous : grid.back();
+  int64_t least = tiles[d];
+  int64_t &tile = tiles[d];
+  tile = std::max<int64_t>(
+      least,
+      std::min<double>(shape.extents[d], areColumns ? kColumnTile : kRowTile));
+  while (countBlocks(shape, grid, tiles) < 2.0 * double(target.getUnits()) &&
+         tile / 2 >= least)
+    tile /= 2;
+}
+
 ScheduleAttr ScheduleChooser::choose() {
   chooseGrid(shape, target, grid, tiles);
   if (shape.folds.empty())
     return make(ScheduleKind::Map, "no reduction");
+  widenTiles(cascade, shape, target, grid, tiles);
   if (ScheduleAttr whole = keepWhole())
     return whole;
   SmallVector<RefusalReason> why;

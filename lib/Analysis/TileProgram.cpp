@@ -307,6 +307,8 @@ std::optional<Contraction> TileProgram::matchContraction(Root &root) {
           c.m = d;
         }
       }
+      if (!c.m && !options.hasVectorProducts)
+        continue;
       for (unsigned d : into.set_bits())
         if (d != n && (!c.m || d != *c.m))
           c.outer.push_back(d);

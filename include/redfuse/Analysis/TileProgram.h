@@ -128,6 +128,8 @@ public:
     unsigned lanes = 16;
     /// Whether sums of products are nests of their own, over packed operands.
     bool hasContractions = true;
+    /// Whether products of a vector and a matrix are such, too.
+    bool hasVectorProducts = true;
     /// The architecture whose matrix instructions may be used; null: none.
     const Chip *chip = nullptr;
     /// Whether who generates contractions computes their operands on the way: nothing

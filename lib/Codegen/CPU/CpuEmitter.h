@@ -42,6 +42,16 @@ private:
   Env inTail(Env env, unsigned dim, mlir::Value position, mlir::Value left);
   void emitEach(llvm::function_ref<void(Env &)> body);
 
+  // Rows together (CpuRows.cpp) -------------------------------------------------
+  bool foldsColumns() const;
+  void emitColumns(Env &env);
+  void emitColumnsOver(unsigned loop, Env env,
+                       llvm::ArrayRef<TileBuffer> partial);
+  void foldRows(unsigned dim, Env &env, mlir::Value first, int64_t count,
+                llvm::ArrayRef<TileBuffer> into);
+  std::optional<unsigned> rowsTogether() const;
+  void emitRowsTogether(unsigned dim, Env &env, unsigned rows);
+
   // Contractions --------------------------------------------------------------
   void emitContraction();
   void emitContractionRows(Env env, unsigned vectors);

@@ -16,7 +16,11 @@ public:
   mlir::FailureOr<mlir::func::FuncOp> run();
 
 protected:
-  virtual mlir::LogicalResult analyse() { return makePrograms(); }
+  /// The product of a vector and a matrix is a sum of columns, or of rows.
+  virtual mlir::LogicalResult analyse() {
+    return makePrograms(/*hasContractions=*/true, /*chip=*/nullptr,
+                        /*hasVectorProducts=*/false);
+  }
   virtual std::unique_ptr<CpuEmitter> makeEmitter();
   /// Reserves scratch for every tile of the kernel and cuts it.
   virtual void makeBuffers();

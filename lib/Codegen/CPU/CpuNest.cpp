@@ -96,6 +96,11 @@ void CpuEmitter::emitInto(unsigned i, Env env) {
     return;
   }
   unsigned d = intoDims[i];
+  bool isLast = i + 1 == intoDims.size();
+  if (isLast && nest->vectorDim == d && foldsColumns())
+    return emitColumns(env);
+  if (isLast && rowsTogether() == d)
+    return emitRowsTogether(d, env, kRowsTogether);
   if (nest->vectorDim == d)
     return emitVectorLoop(d, env, [&](Env &inner) {
       emitAvailable(inner);

@@ -181,8 +181,10 @@ LogicalResult redfuse::makeTilePrograms(KernelOp kernel, LaunchOp launch,
 }
 
 LogicalResult KernelGenerator::makePrograms(bool hasContractions,
-                                            const Chip *chip) {
+                                            const Chip *chip,
+                                            bool hasVectorProducts) {
   TileProgram::Options options;
+  options.hasVectorProducts = hasVectorProducts;
   options.lanes = lanes;
   options.hasContractions = hasContractions;
   options.chip = chip;

@@ -123,7 +123,8 @@ protected:
 
   /// `chip`: whose matrix instructions may be used, if any.
   mlir::LogicalResult makePrograms(bool hasContractions = true,
-                                   const Chip *chip = nullptr);
+                                   const Chip *chip = nullptr,
+                                   bool hasVectorProducts = true);
   /// Extents and whole-dim tiles; `operands` are the launch's in the function.
   void makeSpace(mlir::ValueRange operands);
   /// Tells the emitter what the operands are, and clones scalar code.
