@@ -70,6 +70,7 @@ private:
   mlir::Value countOf(const Numbered &own);
   /// Loops over all positions of a tile.
   void over(llvm::ArrayRef<unsigned> of, Env &env, Body body);
+  void clearIfEmpty();
   void overSums(unsigned i, mlir::Value isFirst);
   bool beginsAtVectors(const Numbered &own) const;
 

@@ -129,6 +129,33 @@ void PackedEmitter::setScratch(Value bytes) {
 // Loops
 //===----------------------------------------------------------------------===//
 
+/// A sum of nothing is zero, although no part of it writes that.
+void PackedEmitter::clearIfEmpty() {
+  Value count = constantIndex(1);
+  for (unsigned d : sums.of)
+    if (dims[d].staticExtent <= 0) // or open
+      count = b.createOrFold<arith::MulIOp>(loc, count, dims[d].extent);
+  if (getConstantIntValue(count) == 1)
+    return;
+  Value isEmpty = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, count,
+                                        constantIndex(0));
+  auto branch = scf::IfOp::create(b, loc, isEmpty, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenYield());
+  auto type = VectorType::get({lanes}, element);
+  Value zero = constant(cast<TypedAttr>(b.getZeroAttr(type)));
+  emitFor(b, loc, constantIndex(0), countOf(left.own), constantIndex(1), {},
+          [&](Value row, ValueRange) {
+            emitFor(b, loc, constantIndex(0), countOf(right.own),
+                    constantIndex(lanes), {}, [&](Value column, ValueRange) {
+                      vector::StoreOp::create(b, loc, zero, results,
+                                              ValueRange{row, column});
+                      return SmallVector<Value>();
+                    });
+            return SmallVector<Value>();
+          });
+}
+
 /// One after another, the parts of the sum that are packed at a time.
 void PackedEmitter::overSums(unsigned i, Value isFirst) {
   if (i == sums.of.size()) {
@@ -305,6 +332,7 @@ void PackedEmitter::emitTile() {
                    sums.of.size() > 1 &&
                    isFlat(found, side->main, side->factor) && isAdjacent(*side);
   }
+  clearIfEmpty();
   overSums(0, Value());
   emitEpilogue();
   nest = nullptr;

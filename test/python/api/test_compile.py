@@ -273,7 +273,7 @@ def test_every_stage_has_its_ir() -> None:
         "source": "linalg.generic", "normalize": "linalg.generic", "raise": "redfuse.cascade",
         "fuse": "redfuse.cascade", "schedule": "#redfuse.schedule", "derive": "redfuse.",
         "outline": "redfuse.kernel", "bufferize": "memref", "share": "redfuse.launch",
-        "generate": "vector", "llvm": "llvm.func",
+        "plan": "redfuse.launch", "generate": "vector", "llvm": "llvm.func",
     }  # fmt: skip
     assert list(exe.ir) == list(wanted)
     for stage, word in wanted.items():
