@@ -27,7 +27,7 @@ def subject(monkeypatch: pytest.MonkeyPatch) -> measure.Subject:
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: Properties)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.Tensor, "cuda", lambda tensor: tensor)
-    monkeypatch.setattr(gpu_timing.Timer, "_capture", lambda timer: None)
+    monkeypatch.setattr(gpu_timing.Timer, "_capture", lambda timer, repeat: None)
 
     def compiled(source: Any, target: str, options: Options) -> redfuse.Executable:
         if STREAM in options.schedules:
