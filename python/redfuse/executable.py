@@ -154,7 +154,8 @@ class Executable:
             tensors, or anything with ``__dlpack__`` in host memory. For one on a GPU: torch, CuPy
             or JAX arrays, or anything with ``__dlpack__`` or ``__cuda_array_interface__`` there;
             nothing is copied but a torch or CuPy array that starts at no multiple of 16 bytes.
-        out: an array, or a sequence of one for each result, to write into.
+        out: an array, or a sequence of one for each result, to write into; where a PyTorch program
+            returns containers, for each tensor in them.
         named: keywords of a PyTorch program that was compiled with such.
         stream: of a program on a GPU: a number, or a stream of torch or CuPy. By default what the
             arrays' library works on. The call returns when the work is enqueued.

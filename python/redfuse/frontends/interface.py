@@ -53,12 +53,12 @@ class Interface:
         self, invoke: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any],
         out: Any, stream: Any,
     ) -> Any:  # fmt: skip
-        """``invoke(tensors, out, stream)``, and what the module would return."""
+        """``invoke(tensors, out, stream)``, and what the module would return. ``out`` is flat:
+        for each tensor in that, in the order of its leaves."""
         given = self._given(arguments, named)
-        if out is not None and (self.writes or self.rebuild is not None):
+        if out is not None and self.writes:
             raise ArgumentError(
-                "out: this program returns no plain tensors, or writes to its arguments; expected "
-                "a call without out"
+                "out: this program writes to its arguments or buffers; expected a call without out"
             )
         made = invoke(self._signed(given), self._signed_out(out), stream)
         made = list(made) if isinstance(made, (tuple, list)) else [made]
@@ -163,6 +163,30 @@ def _words(spec: Any, leaves: Sequence[Any]) -> str:
     return ", ".join([*map(repr, args), *(f"{k}={v!r}" for k, v in named.items())]) or "()"
 
 
+def check_leaves(inputs: Sequence[Any], named: Mapping[str, Any]) -> None:
+    """Raises ArgumentError for example arguments that are neither tensors nor constants."""
+    from torch.utils import _pytree as pytree
+
+    for what, values in (("inputs", tuple(inputs)), ("kwargs", dict(named))):
+        for path, value in pytree.tree_flatten_with_path(values)[0]:
+            if not _is_torch(value) and not _is_constant(value):
+                remedy = "; use torch.from_numpy" if hasattr(value, "__array__") else ""
+                raise ArgumentError(
+                    f"{what}{pytree.keystr(path)} is {type(value).__name__}; expected tensors, "
+                    f"{_IN_CONTAINERS}{remedy}"
+                )
+
+
+_IN_CONTAINERS = "numbers, words or None, in containers that torch.utils._pytree knows"
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether a program can be compiled for this value of an argument."""
+    import torch
+
+    return value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.device))
+
+
 def leaves_of(values: Sequence[Any]) -> list[Any]:
     """Of example arguments: what must be given again, and where tensors are; raises
     UnsupportedError for what a program cannot be compiled for."""
@@ -172,11 +196,10 @@ def leaves_of(values: Sequence[Any]) -> list[Any]:
     for number, value in enumerate(values):
         if isinstance(value, torch.Tensor):
             made.append(TENSOR)
-        elif value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.device)):
+        elif _is_constant(value):
             made.append(value)
         else:
             raise UnsupportedError(
-                f"argument {number} is {type(value).__name__}; expected tensors, numbers, words or "
-                "None, in containers that torch.utils._pytree knows"
+                f"argument {number} is {type(value).__name__}; expected tensors, {_IN_CONTAINERS}"
             )
     return made

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import ArgumentError, CompileError, UnsupportedError
 from . import results
-from .interface import TENSOR, Interface, leaves_of
+from .interface import TENSOR, Interface, check_leaves, leaves_of
 from .mlir import Source
 from .precision import HIGHEST, Precision
 
@@ -30,9 +30,9 @@ def export(
         Numbers among them are fixed. parameters: "constants", or "arguments" that are read from the
         module for each call. precision: of products and convolutions of f32.
 
-    Raises ArgumentError without inputs, UnsupportedError where PyTorch is missing or an operation
-    cannot be compiled (with its name and the line that calls it), and CompileError with PyTorch's
-    words where the program cannot be exported.
+    Raises ArgumentError without inputs or with what are none, UnsupportedError where PyTorch is
+    missing or an operation cannot be compiled (with its name and the line that calls it), and
+    CompileError with PyTorch's words where the program cannot be exported.
     """
     without_inputs = ArgumentError(
         "a PyTorch function or module needs example inputs: "
@@ -52,6 +52,7 @@ def export(
     if inputs is None:
         raise without_inputs
     named = dict(kwargs or {})
+    check_leaves(inputs, named)
     module = program if isinstance(program, torch.nn.Module) else _as_module(program, inputs, named)
     flat = _Flat(module)
     was_training = module.training
