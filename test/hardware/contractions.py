@@ -9,25 +9,21 @@ sums may lose beside the roundings that the program says. Exit status 1 if one i
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
 import redfuse
 import torch
 from attention import measure
+from judging import TORCH, judge_drawn, on_device, parser, time_all, unit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
 from contraction_programs import Contraction, draw
 
-TORCH = {
-    "bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "tf32": torch.float32,
-}  # fmt: skip
 # Long sums and few rows or columns, of which f32 has more.
 LONG = [
     Contraction(notation, {"m": m, "n": n, "k": k})
@@ -50,17 +46,6 @@ OTHERS = [
 ]
 
 
-def unit(exe: redfuse.Executable) -> str:
-    """What multiplies."""
-    return next((name for name in ("wgmma", "mma.sync") if name in exe.asm), "scalar")
-
-
-def on_device(array: np.ndarray) -> torch.Tensor:
-    if array.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16).cuda()
-    return torch.from_numpy(array).cuda()
-
-
 def compiled(program: Contraction) -> redfuse.Executable:
     return redfuse.compile(program.program(), target="cuda", options={"cache": False})
 
@@ -76,9 +61,8 @@ def launch(exe: redfuse.Executable, given: list, out: list[torch.Tensor]) -> Non
     exe(*given, out=out if len(out) > 1 else out[0])
 
 
-def check(seed: int, dtypes: tuple[str, ...]) -> tuple[str, str]:
+def check(program: Contraction, seed: int) -> tuple[str, str]:
     """What is wrong, and what multiplies."""
-    program = draw(seed, dtypes=dtypes)
     exe = compiled(program)
     data = program.data(np.random.default_rng(seed))
     given = [on_device(x) for x in data]
@@ -128,26 +112,13 @@ def time_one(program: Contraction) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--no-times", action="store_true")
-    parser.add_argument("--dtype", choices=("16-bit", "f32", "tf32"), default="16-bit")
-    chosen = parser.parse_args()
+    options = parser(__doc__, count=200)
+    options.add_argument("--dtype", choices=("16-bit", "f32", "tf32"), default="16-bit")
+    chosen = options.parse_args()
     is_narrow = chosen.dtype == "16-bit"
     dtypes = ("bf16", "bf16", "f16") if is_narrow else (chosen.dtype,)
     torch.backends.cuda.matmul.allow_tf32 = chosen.dtype == "tf32"
-    wrong, ways = 0, {}
-    for seed in range(chosen.seed, chosen.seed + chosen.count):
-        try:
-            verdict, way = check(seed, dtypes)
-        except Exception as problem:
-            verdict, way = f"{type(problem).__name__}: {problem}"[:400], "failed"
-        ways[way] = ways.get(way, 0) + 1
-        if verdict:
-            wrong += 1
-            print(f"FAILED {seed} {draw(seed, dtypes=dtypes)}: {verdict}", flush=True)
-    print(f"{chosen.count} contractions, {wrong} wrong; {ways}", flush=True)
+    wrong = judge_drawn(chosen, "contractions", lambda seed: draw(seed, dtypes=dtypes), check)
     if chosen.no_times:
         return int(wrong > 0)
     llama = [
@@ -155,15 +126,10 @@ def main() -> int:
         for length, columns in LLAMA
         for rows in (1, 16, 64, 256, 2048, 8192)
     ]
-    for program in [*OTHERS, *llama, *([] if is_narrow else LONG)]:
-        if not is_narrow:
-            program = replace(program, dtype=chosen.dtype, result="f32")
-        try:
-            time_one(program)
-        except Exception as problem:
-            wrong += 1
-            print(f"FAILED {program}: {problem}"[:400], flush=True)
-    return int(wrong > 0)
+    programs = [*OTHERS, *llama, *([] if is_narrow else LONG)]
+    if not is_narrow:
+        programs = [replace(program, dtype=chosen.dtype, result="f32") for program in programs]
+    return int(wrong + time_all(programs, time_one) > 0)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ of layers of ResNet-50 and others, NCHW and NHWC, beside cuDNN's convolution and
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,7 @@ import numpy as np
 import redfuse
 import torch
 from attention import measure
-from contractions import TORCH, on_device, unit
+from judging import TORCH, judge_drawn, on_device, parser, time_all, unit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
@@ -95,38 +94,21 @@ def time_one(program: Convolution) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--dtype", choices=("bf16", "f16", "f32"), default="bf16")
-    parser.add_argument("--allow-tf32", action="store_true", help="in cuDNN, of f32")
-    parser.add_argument("--no-times", action="store_true")
-    chosen = parser.parse_args()
+    options = parser(__doc__, count=100)
+    options.add_argument("--dtype", choices=("bf16", "f16", "f32"), default="bf16")
+    options.add_argument("--allow-tf32", action="store_true", help="in cuDNN, of f32")
+    chosen = options.parse_args()
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = chosen.allow_tf32
-    wrong, ways = 0, {}
-    for seed in range(chosen.seed, chosen.seed + chosen.count):
-        program = draw(seed, (chosen.dtype,))
-        try:
-            verdict, way = check(program, seed)
-        except Exception as problem:
-            verdict, way = f"{type(problem).__name__}: {problem}"[:400], "failed"
-        ways[way] = ways.get(way, 0) + 1
-        if verdict:
-            wrong += 1
-            print(f"FAILED {seed} {program}: {verdict}", flush=True)
-    print(f"{chosen.count} convolutions, {wrong} wrong; {ways}", flush=True)
+    wrong = judge_drawn(chosen, "convolutions", lambda seed: draw(seed, (chosen.dtype,)), check)
     if chosen.no_times:
         return int(wrong > 0)
-    for layer in LAYERS:
-        for is_channels_last in (False, True):
-            program = replace(layer, dtype=chosen.dtype, is_channels_last=is_channels_last)
-            try:
-                time_one(program)
-            except Exception as problem:
-                wrong += 1
-                print(f"FAILED {program}: {problem}"[:400], flush=True)
-    return int(wrong > 0)
+    programs = [
+        replace(layer, dtype=chosen.dtype, is_channels_last=is_channels_last)
+        for layer in LAYERS
+        for is_channels_last in (False, True)
+    ]
+    return int(wrong + time_all(programs, time_one) > 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,73 @@
+"""What scripts that draw programs share: they judge random ones, then time what models have."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import ml_dtypes
+import numpy as np
+import redfuse
+import torch
+
+Program = TypeVar("Program")
+
+TORCH = {
+    "bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "tf32": torch.float32,
+}  # fmt: skip
+
+
+def unit(exe: redfuse.Executable) -> str:
+    """What multiplies."""
+    return next((name for name in ("wgmma", "mma.sync") if name in exe.asm), "scalar")
+
+
+def on_device(array: np.ndarray) -> torch.Tensor:
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16).cuda()
+    return torch.from_numpy(array).cuda()
+
+
+def parser(doc: str | None, count: int) -> argparse.ArgumentParser:
+    """With the options of all of them."""
+    made = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
+    made.add_argument("--seed", type=int, default=0)
+    made.add_argument("--count", type=int, default=count)
+    made.add_argument("--no-times", action="store_true")
+    return made
+
+
+def judge_drawn(
+    chosen: argparse.Namespace,
+    kind: str,
+    draw: Callable[[int], Program],
+    check: Callable[[Program, int], tuple[str, str]],
+) -> int:
+    """How many programs of the seeds are wrong. ``check`` says what is wrong, and what multiplies."""
+    wrong, ways = 0, Counter[str]()
+    for seed in range(chosen.seed, chosen.seed + chosen.count):
+        program = draw(seed)
+        try:
+            verdict, way = check(program, seed)
+        except Exception as problem:
+            verdict, way = f"{type(problem).__name__}: {problem}"[:400], "failed"
+        ways[way] += 1
+        if verdict:
+            wrong += 1
+            print(f"FAILED {seed} {program}: {verdict}", flush=True)
+    print(f"{chosen.count} {kind}, {wrong} wrong; {dict(ways)}", flush=True)
+    return wrong
+
+
+def time_all(programs: Iterable[Program], time_one: Callable[[Program], None]) -> int:
+    """How many of them fail."""
+    wrong = 0
+    for program in programs:
+        try:
+            time_one(program)
+        except Exception as problem:
+            wrong += 1
+            print(f"FAILED {program}: {problem}"[:400], flush=True)
+    return wrong
