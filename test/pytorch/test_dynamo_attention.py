@@ -138,9 +138,8 @@ def packed(x: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
     return (columns <= rows) & is_same
 
 
-def test_what_a_mask_compares_is_computed_if_it_is_made_of_numbers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def part_with(mask: Mask, same: Mask, monkeypatch: pytest.MonkeyPatch) -> extract.Part:
+    """What is claimed of an attention with ``mask``, whose results are those with ``same``."""
     parts = []
     made = extract.extract
 
@@ -152,9 +151,16 @@ def test_what_a_mask_compares_is_computed_if_it_is_made_of_numbers(
     q, k, v = (torch.randn(3, 2, 17, 8) for _ in range(3))
     options = {"claim": "all", "fallback": "eager"}
     with torch.no_grad():
-        got = torch.compile(attends(packed), backend=backend, options=options)(q, k, v, q)
-        torch.testing.assert_close(got, attends(causal)(q, k, v, q))
+        got = torch.compile(attends(mask), backend=backend, options=options)(q, k, v, q)
+        torch.testing.assert_close(got, attends(same)(q, k, v, q))
     (part,) = (p for p in parts if "attention" in p.text)
+    return part
+
+
+def test_what_a_mask_compares_is_computed_if_it_is_made_of_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    part = part_with(packed, causal, monkeypatch)
     assert len(part.inputs) == 3
     assert "cumsum" not in part.text and "index" not in part.text
 
@@ -184,20 +190,7 @@ def none_of_them(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
 def test_a_mask_that_leaves_out_nothing_is_none(
     mask: Mask, is_dropped: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = []
-    made = extract.extract
-
-    def watched(*given: object) -> extract.Part:
-        parts.append(made(*given))  # type: ignore[arg-type]
-        return parts[-1]
-
-    monkeypatch.setattr(extract, "extract", watched)
-    q, k, v = (torch.randn(3, 2, 17, 8) for _ in range(3))
-    options = {"claim": "all", "fallback": "eager"}
-    with torch.no_grad():
-        got = torch.compile(attends(mask), backend=backend, options=options)(q, k, v, q)
-        torch.testing.assert_close(got, attends(mask)(q, k, v, q))
-    (part,) = (p for p in parts if "attention" in p.text)
+    part = part_with(mask, mask, monkeypatch)
     assert ("attn_mask=None" in part.text) == is_dropped
     assert len(part.inputs) == 3 if is_dropped else len(part.inputs) >= 3
 
