@@ -6,6 +6,7 @@ another, a prime the merged one.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,6 +30,8 @@ _LATEX_CALLS = {"exp": r"\exp", "log": r"\log", "max": r"\max", "min": r"\min", 
 _RELATIONS = {"eq": "=", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
 _LATEX_RELATIONS = {"≠": r"\neq", "≤": r"\leq", "≥": r"\geq", "==": "=", "!=": r"\neq",
                     "<=": r"\leq", ">=": r"\geq"}  # fmt: skip
+# Bounds that stand for none, as the starts of integer extrema.
+_LIMITS = {2**63 - 1: "INT64_MAX", -(2**63): "INT64_MIN"}
 _BINDING = {"+": 1, "-": 1, "neg": 1, "*": 2, "/": 2, "**": 4}
 
 
@@ -41,7 +44,11 @@ def _comparison(function: str) -> str | None:
 def _number_text(value: Fraction | float) -> str:
     if isinstance(value, float):
         return "NaN" if value != value else "∞" if value > 0 else "−∞"
-    if value.denominator == 1:
+    if value in _LIMITS:
+        return _LIMITS[int(value)]
+    # Integers of more than 64 bits are what floats such as -1e30 are exactly.
+    is_float = abs(value) <= sys.float_info.max and float(value) == value
+    if value.denominator == 1 and (abs(value) < 2**64 or not is_float):
         return str(value.numerator).replace("-", "−")
     # Constants of programs are mostly f32: their shortest spelling is what was meant.
     import numpy
@@ -61,7 +68,8 @@ class _Writer:
 
     def binding(self, e: Expr) -> int:
         if e.head == "number" and not isinstance(e.value, float):
-            return 1 if e.value < 0 else 5  # type: ignore[operator]
+            is_negative = e.value < 0 and e.value not in _LIMITS  # type: ignore[operator]
+            return 1 if is_negative else 5
         if e.head == "call" and _comparison(str(e.value)):
             return 0
         if e.head in ("==", "!=", "<", "<=", ">", ">=", "not"):
@@ -189,6 +197,8 @@ def _plain(word: str) -> str:
 
 
 def _latex_number(value: Fraction | float) -> str:
+    if value in _LIMITS:
+        return rf"\mathrm{{{_plain(_LIMITS[int(value)])}}}"
     text = _number_text(value).replace("−", "-").replace("∞", r"\infty")
     text = text.replace("NaN", r"\mathrm{NaN}")
     mantissa, e, exponent = text.partition("e")

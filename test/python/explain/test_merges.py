@@ -43,6 +43,13 @@ COMMANDS = {
         ("Abs(x0)**-1", "|x₀|⁻¹", r"\left|x_{0}\right|^{-1}"),
         ("a - b - c + -d", "a − b − c − d", None),
         ("2**(a*b)", "2^(a·b)", None),
+        # What bounds nothing, and an f32 that is an integer of 101 bits.
+        ("minsi[1](t0*9223372036854775807)", "min[i₁] t₀·INT64_MAX",
+         r"\min_{i_{1}} t_{0} \cdot \mathrm{INT64\_MAX}"),
+        ("x0 - -9223372036854775808", "x₀ − INT64_MIN", None),
+        ("select(a0, x0, -1000000015047466219876688855040)", "(x₀ if a₀ else −1e+30)", None),
+        ("x0*18446744073709551557", "x₀·18446744073709551557", None),
+        ("x0*36893488147419103233", "x₀·36893488147419103233", None),
     ],
 )  # fmt: skip
 def test_notation(formula: str, text: str, latex: str | None) -> None:
