@@ -46,7 +46,8 @@ PipelineState FoldMainloop::loadInvariants(PipelineState ring) {
     }
   }
   if (layout.residentBytes && plan.target.hasWgmma)
-    ptx.wait(storage.residentBarrier(/*isFull=*/true), scheduler.getTurn());
+    ptx.wait(storage.residentBarrier(/*isFull=*/true),
+             scheduler.getTilePhase());
   return ring;
 }
 

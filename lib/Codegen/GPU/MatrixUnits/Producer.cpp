@@ -49,7 +49,8 @@ PipelineState Producer::loadProduct(unsigned product, PipelineState ring) {
 /// Behind the first tiles of the stream: these have a place already while the last
 /// products of the tile before still read what stays.
 void Producer::loadResidents() {
-  Value free = arith::XOrIOp::create(b, loc, scheduler.getTurn(), ptx.i32(1));
+  Value free =
+      arith::XOrIOp::create(b, loc, scheduler.getTilePhase(), ptx.i32(1));
   ptx.wait(storage.residentBarrier(/*isFull=*/false), free);
   Value barrier = storage.residentBarrier(/*isFull=*/true);
   int64_t bytes = 0;

@@ -16,7 +16,7 @@ void TileScheduler::forEachTile(bool isConsumer, TileBody body) {
   Value own = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
   if (plan.shares() > 1) {
     // One tile, and no more.
-    turn = ptx.i32(0);
+    tilePhase = ptx.i32(0);
     body(of.block.tile, pipeline.start());
     return;
   }
@@ -41,7 +41,7 @@ void TileScheduler::forEachTile(bool isConsumer, TileBody body) {
           [&](Value round, ValueRange state) {
             Value first = arith::MulIOp::create(b, loc, round, width);
             Value at = arith::AddIOp::create(b, loc, first, placeIn(round));
-            turn = arith::AndIOp::create(
+            tilePhase = arith::AndIOp::create(
                 b, loc,
                 arith::IndexCastUIOp::create(b, loc, b.getI32Type(), round),
                 ptx.i32(1));
@@ -66,7 +66,7 @@ void TileScheduler::forEachAnswer(bool isConsumer, TileBody body) {
       [&](OpBuilder &, Location, ValueRange state) {
         Value at =
             arith::IndexCastUIOp::create(b, loc, b.getIndexType(), state[0]);
-        turn = state[3];
+        tilePhase = state[3];
         PipelineState ring = body(at, {state[1], state[2]});
         // Every answer is read once, before it is overwritten.
         ptx.wait(storage.schedulerBarrier(/*isFull=*/true), state[3]);

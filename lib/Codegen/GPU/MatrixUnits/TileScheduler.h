@@ -23,7 +23,7 @@ public:
 
   /// Whether the block's tile is an odd one, by its own count (i32): the phase of
   /// barriers that complete once a tile.
-  mlir::Value getTurn() const { return turn; }
+  mlir::Value getTilePhase() const { return tilePhase; }
   /// The block's first tile.
   mlir::Value firstTile();
 
@@ -32,7 +32,7 @@ private:
 
   SharedStorage &storage;
   TilePipeline &pipeline;
-  mlir::Value turn;
+  mlir::Value tilePhase;
 };
 
 } // namespace redfuse

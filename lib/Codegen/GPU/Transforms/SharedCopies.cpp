@@ -152,17 +152,17 @@ void Copies::shareGroup(ArrayRef<Operation *> ops, unsigned among) {
     return arith::ConstantIntOp::create(b, loc, i32, v);
   };
   Value number = laneIn(b, loc);
-  // Which bits say whose turn it is.
-  SmallVector<unsigned> turns;
-  for (unsigned bit = 1; (int64_t(1) << turns.size()) < int64_t(ops.size());
+  // The bits of a lane by which lanes choose one of the ops.
+  SmallVector<unsigned> choosing;
+  for (unsigned bit = 1; (int64_t(1) << choosing.size()) < int64_t(ops.size());
        bit *= 2)
     if (among & bit)
-      turns.push_back(bit);
+      choosing.push_back(bit);
   SmallVector<Value> left;
   for (Operation *op : ops)
     left.push_back(op->getOperand(0));
   unsigned used = 0;
-  for (unsigned bit : turns) {
+  for (unsigned bit : choosing) {
     used |= bit;
     Value own = arith::AndIOp::create(b, loc, number, word(bit));
     Value isSecond =
@@ -182,7 +182,7 @@ void Copies::shareGroup(ArrayRef<Operation *> ops, unsigned among) {
   Value others = arith::AndIOp::create(b, loc, number, word(all & ~used));
   for (auto [i, op] : llvm::enumerate(ops)) {
     unsigned at = 0;
-    for (auto [t, bit] : llvm::enumerate(turns))
+    for (auto [t, bit] : llvm::enumerate(choosing))
       at |= i >> t & 1 ? bit : 0;
     Value from = arith::OrIOp::create(b, loc, others, word(at));
     Value got = gpu::ShuffleOp::create(b, loc, i32, b.getI1Type(), mine, from,
