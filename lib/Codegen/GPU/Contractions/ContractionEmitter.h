@@ -1,16 +1,16 @@
 //===- ContractionEmitter.h - a block's tile of a sum -----------*- C++ -*-===//
 //
-// The mainloop. Two stages in shared memory hold a part of the sum each: while the warps
-// multiply one, their threads load what comes next into registers, compute the operands of it, and
-// store them to the other one. One barrier a step.
+// The mainloop, double-buffered: two stages in shared memory hold a part of the sum
+// each. While warps multiply what one stage has, their threads load the next part into
+// registers, compute its operands, and store them to the other. One barrier a step.
 //
-// In shared memory the elements of a row that one stage has are a slab of 64 bytes, or
-// several. A line of 128 bytes has two slabs. The eight lanes that are served at once
-// read or write different places of a line, whichever rows they have: which half
-// and which 16 bytes of it are xored with bits of the row's number.
+// A stage is swizzled, so that accesses have no bank conflicts. What it has of a row is
+// a slab of 64 bytes, or several; two slabs make a line of 128 bytes, all banks once. The
+// half of a line, and which 16 bytes of it, are xored with bits of the row's number, so
+// the eight lanes that are served at once use different banks, whichever rows they have.
 //
-// Which rows of memory the rows of an instruction are is free: `count` neighbours belong
-// to one part, as in GpuMatrix.cpp, which also stores the results.
+// Any rows of memory may be those of an instruction: `count` neighbours belong to one
+// part, as in GpuMatrix.cpp, which also stores the results.
 //
 //===----------------------------------------------------------------------===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONEMITTER_H
