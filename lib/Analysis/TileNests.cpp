@@ -276,13 +276,16 @@ TileProgram::chooseVectorDim(const LoopNest &nest) const {
     double capacity = capacityOf(one);
     double steps = std::ceil(capacity / options.lanes);
     double cost = 0;
-    auto access = [&](Value v, std::optional<unsigned> contiguous) {
+    auto access = [&](Value v, const SourceLayout &layout) {
       const SmallBitVector &set = dimSets[v];
       double points = capacityOf(set);
       if (!set.test(d))
         cost += points * 0.1; // hoisted out of the vector loop
-      else if (contiguous == d)
+      else if (layout.contiguous == d)
         cost += points / capacity * steps;
+      else if (layout.strided && layout.strided->first == d &&
+               layout.strided->second <= options.mostStride)
+        cost += points / capacity * steps * double(2 * layout.strided->second);
       else
         cost += points * 1.5; // element by element
     };
@@ -291,10 +294,9 @@ TileProgram::chooseVectorDim(const LoopNest &nest) const {
         auto it = innermost.find(v);
         if (auto arg = dyn_cast<BlockArgument>(v);
             arg && (!kept.contains(v) || root->value == v))
-          access(v, sources[arg.getArgNumber()].contiguous);
+          access(v, sources[arg.getArgNumber()]);
         else if (kept.contains(v))
-          access(v, it == innermost.end() ? std::optional<unsigned>(d)
-                                          : it->second);
+          access(v, {it == innermost.end() ? d : it->second, {}, true});
         else
           cost +=
               capacityOf(dimSets[v]) *

@@ -252,6 +252,23 @@ const llvm::BitVector &TileProgram::getNeeds(const Root &root) {
   return needs[root.number].emplace(std::move(found));
 }
 
+std::optional<int64_t> redfuse::strideAlong(AffineMap map, unsigned dim,
+                                            int64_t most) {
+  if (map.getNumResults() == 0)
+    return std::nullopt;
+  for (AffineExpr e : map.getResults().drop_back())
+    if (e.isFunctionOfDim(dim))
+      return std::nullopt;
+  AffineExpr last = map.getResults().back();
+  AffineExpr d = getAffineDimExpr(dim, map.getContext());
+  if (last.isFunctionOfDim(dim))
+    for (int64_t stride = 1; stride <= most; ++stride)
+      if (!simplifyAffineExpr(last - d * stride, map.getNumDims(), 0)
+               .isFunctionOfDim(dim))
+        return stride;
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Contractions
 //===----------------------------------------------------------------------===//

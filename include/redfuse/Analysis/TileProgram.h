@@ -32,9 +32,16 @@ struct SourceLayout {
   /// The kernel dim along which neighbouring elements are adjacent in memory, or
   /// none (a strided view, an expression that is no plain dim plus others).
   std::optional<unsigned> contiguous;
+  /// The kernel dim along which neighbours are a few elements apart, and how many.
+  std::optional<std::pair<unsigned, int64_t>> strided;
   /// Lives in a tile buffer of the kernel (a state, an intermediate).
   bool isInternal = false;
 };
+
+/// How many elements neighbours along `dim` are apart where the last index of `map`
+/// alone says so: 1 to `most`.
+std::optional<int64_t> strideAlong(mlir::AffineMap map, unsigned dim,
+                                   int64_t most);
 
 /// Something that a nest computes.
 struct Root {
@@ -130,6 +137,9 @@ public:
     bool hasContractions = true;
     /// Whether products of a vector and a matrix are such, too.
     bool hasVectorProducts = true;
+    /// How far apart in memory the lanes of a vector are at most that is loaded as
+    /// fast as neighbours.
+    int64_t mostStride = 1;
     /// The architecture whose matrix instructions may be used; null: none.
     const Chip *chip = nullptr;
     /// Whether who generates contractions computes their operands on the way: nothing

@@ -15,6 +15,9 @@ public:
   void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
 
 protected:
+  /// Lanes that are a few elements apart are picked from whole vectors.
+  mlir::Value loadLanes(mlir::Value memref, mlir::AffineMap map,
+                        llvm::SmallVector<mlir::Value> at, Env &env) override;
   /// Loops over the positions of a tile of `dim`, a vector at a time.
   void emitVectorLoop(unsigned dim, Env &env,
                       llvm::function_ref<void(Env &)> body);

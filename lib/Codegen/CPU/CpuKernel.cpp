@@ -1,6 +1,8 @@
 //===- CpuKernel.cpp - the function of a kernel on a CPU ------------------===//
 #include "CpuKernel.h"
 
+#include "Tuning.h"
+
 using namespace mlir;
 using namespace redfuse;
 
@@ -26,6 +28,14 @@ void CpuKernelGenerator::makeBuffers() {
   SmallVector<Value> offsets;
   Value total = layOutTiles(requests, offsets);
   cutTiles(requests, offsets, reserveScratch(total));
+}
+
+/// The product of a vector and a matrix is a sum of columns, or of rows.
+LogicalResult CpuKernelGenerator::analyse() {
+  TileProgram::Options options;
+  options.hasVectorProducts = false;
+  options.mostStride = kMostStride;
+  return makePrograms(options);
 }
 
 std::unique_ptr<CpuEmitter> CpuKernelGenerator::makeEmitter() {

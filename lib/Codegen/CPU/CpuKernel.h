@@ -16,11 +16,7 @@ public:
   mlir::FailureOr<mlir::func::FuncOp> run();
 
 protected:
-  /// The product of a vector and a matrix is a sum of columns, or of rows.
-  virtual mlir::LogicalResult analyse() {
-    return makePrograms(/*hasContractions=*/true, /*chip=*/nullptr,
-                        /*hasVectorProducts=*/false);
-  }
+  virtual mlir::LogicalResult analyse();
   virtual std::unique_ptr<CpuEmitter> makeEmitter();
   /// Reserves scratch for every tile of the kernel and cuts it.
   virtual void makeBuffers();

@@ -48,6 +48,60 @@ Env CpuEmitter::inTail(Env env, unsigned d, Value position, Value left) {
   return env;
 }
 
+Value CpuEmitter::loadLanes(Value memref, AffineMap map, SmallVector<Value> at,
+                            Env &env) {
+  auto type = cast<MemRefType>(memref.getType());
+  std::optional<int64_t> stride =
+      strideAlong(map, *nest->vectorDim, kMostStride);
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!stride || failed(type.getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1)
+    return TileEmitter::loadLanes(memref, map, std::move(at), env);
+  // All of these are read but what lies behind the last lane.
+  auto vectorType = VectorType::get({lanes}, type.getElementType());
+  Value needed = constantIndex(*stride * (lanes - 1) + 1);
+  if (env.lanesLeft) {
+    Value before =
+        arith::SubIOp::create(b, loc, env.lanesLeft, constantIndex(1));
+    needed = arith::AddIOp::create(
+        b, loc, arith::MulIOp::create(b, loc, before, constantIndex(*stride)),
+        constantIndex(1));
+  }
+  SmallVector<Value> indices = indicesOf(map, at);
+  Value first = indices.back(), none = constant(b.getZeroAttr(vectorType)),
+        result;
+  for (int64_t i = 0; i < *stride; ++i) {
+    indices.back() =
+        arith::AddIOp::create(b, loc, first, constantIndex(i * lanes));
+    Value loaded;
+    if (!env.lanesLeft && i + 1 < *stride) {
+      loaded = vector::LoadOp::create(b, loc, vectorType, memref, indices);
+    } else {
+      Value left =
+          arith::SubIOp::create(b, loc, needed, constantIndex(i * lanes));
+      Value mask = vector::CreateMaskOp::create(
+          b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{left});
+      loaded = vector::MaskedLoadOp::create(b, loc, vectorType, memref, indices,
+                                            mask, none);
+    }
+    if (!result) {
+      result = loaded;
+      continue;
+    }
+    // Of lanes whose elements are in the vectors before this one, and in it.
+    SmallVector<int64_t> from;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t element = lane * *stride, of = element / lanes;
+      from.push_back(of == i  ? lanes + element % lanes
+                     : i == 1 ? (of == 0 ? element : 0)
+                              : lane);
+    }
+    result = vector::ShuffleOp::create(b, loc, result, loaded, from);
+  }
+  return result;
+}
+
 void CpuEmitter::emitVectorLoop(unsigned d, Env &env,
                                 function_ref<void(Env &)> body) {
   SpaceDim &dim = dims[d];

@@ -29,6 +29,9 @@ inline constexpr unsigned kRowsTogether = 4, kRowsOfColumns = 8;
 /// Columns whose partial sums are held on the stack.
 inline constexpr int64_t kPartialColumns = 8192;
 
+/// Elements that lanes are apart up to which they are picked from whole vectors. Estimated.
+inline constexpr int64_t kMostStride = 4;
+
 /// Elements of f32 in a vector from which on a machine has 32 vector registers (512
 /// bits), not 16.
 inline constexpr unsigned kWideLanes = 16;

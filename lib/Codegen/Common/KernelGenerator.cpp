@@ -155,19 +155,21 @@ LogicalResult redfuse::makeTilePrograms(KernelOp kernel, LaunchOp launch,
         if (type.getElementType() != op->getRegion(0).getArgument(i).getType())
           return layout;
       }
-      AffineExpr last = map.getResults().back();
       for (unsigned d = 0; d < space.numDims; ++d) {
-        AffineExpr rest = simplifyAffineExpr(
-            last - getAffineDimExpr(d, map.getContext()), map.getNumDims(), 0);
-        if (!last.isFunctionOfDim(d) || rest.isFunctionOfDim(d))
-          continue;
-        if (llvm::any_of(map.getResults().drop_back(),
-                         [&](AffineExpr e) { return e.isFunctionOfDim(d); }))
+        std::optional<int64_t> stride =
+            strideAlong(map, d, std::max<int64_t>(1, options.mostStride));
+        if (!stride)
           continue;
         // The longest of several (d0 + d1).
-        if (!layout.contiguous ||
-            tileDims[d].capacity > tileDims[*layout.contiguous].capacity)
+        auto isLonger = [&](unsigned than) {
+          return tileDims[d].capacity > tileDims[than].capacity;
+        };
+        if (*stride > 1) {
+          if (!layout.strided || isLonger(layout.strided->first))
+            layout.strided = {d, *stride};
+        } else if (!layout.contiguous || isLonger(*layout.contiguous)) {
           layout.contiguous = d;
+        }
       }
       return layout;
     };
@@ -180,14 +182,8 @@ LogicalResult redfuse::makeTilePrograms(KernelOp kernel, LaunchOp launch,
   return success();
 }
 
-LogicalResult KernelGenerator::makePrograms(bool hasContractions,
-                                            const Chip *chip,
-                                            bool hasVectorProducts) {
-  TileProgram::Options options;
-  options.hasVectorProducts = hasVectorProducts;
+LogicalResult KernelGenerator::makePrograms(TileProgram::Options options) {
   options.lanes = lanes;
-  options.hasContractions = hasContractions;
-  options.chip = chip;
   return makeTilePrograms(kernel, launch, space, options, programs);
 }
 

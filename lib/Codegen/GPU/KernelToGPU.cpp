@@ -163,7 +163,9 @@ void GpuKernelGenerator::placeTiles(GpuEmitter &gpuEmitter) {
 }
 
 LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
-  if (failed(makePrograms(/*hasContractions=*/true, chip)))
+  TileProgram::Options options;
+  options.chip = chip;
+  if (failed(makePrograms(options)))
     return failure();
   for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>())
     for (auto [reduce, why] : programs[op]->getScalarProducts())

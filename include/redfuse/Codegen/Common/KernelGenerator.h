@@ -121,10 +121,8 @@ protected:
     std::function<void(TileBuffer)> give;
   };
 
-  /// `chip`: whose matrix instructions may be used, if any.
-  mlir::LogicalResult makePrograms(bool hasContractions = true,
-                                   const Chip *chip = nullptr,
-                                   bool hasVectorProducts = true);
+  /// Finds the tile programs, for vectors of `lanes`.
+  mlir::LogicalResult makePrograms(TileProgram::Options options);
   /// Extents and whole-dim tiles; `operands` are the launch's in the function.
   void makeSpace(mlir::ValueRange operands);
   /// Tells the emitter what the operands are, and clones scalar code.

@@ -138,8 +138,8 @@ protected:
                              bool isLocal);
   mlir::Value loadContiguous(mlir::Value memref, mlir::AffineMap map,
                              llvm::ArrayRef<mlir::Value> indices, Env &env);
-  mlir::Value loadLanes(mlir::Value memref, mlir::AffineMap map,
-                        llvm::SmallVector<mlir::Value> at, Env &env);
+  virtual mlir::Value loadLanes(mlir::Value memref, mlir::AffineMap map,
+                                llvm::SmallVector<mlir::Value> at, Env &env);
   mlir::Value wrapsAround(mlir::AffineMap map, llvm::ArrayRef<mlir::Value> at,
                           mlir::MemRefType type);
   virtual void storeTile(const TileBuffer &buffer, mlir::Value value, Env &env);

@@ -657,7 +657,9 @@ LogicalResult RegisterKernelGenerator::emitBody(gpu::GPUFuncOp func,
 LogicalResult RegisterKernelGenerator::run(RegisterLayoutAttr record,
                                            gpu::GPUModuleOp module,
                                            StringRef name) {
-  if (failed(makePrograms(/*hasContractions=*/false)))
+  TileProgram::Options options;
+  options.hasContractions = false;
+  if (failed(makePrograms(options)))
     return failure();
   std::string why;
   std::optional<RegisterLayout> found =
