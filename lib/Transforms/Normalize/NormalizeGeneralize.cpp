@@ -10,7 +10,6 @@ namespace redfuse {
 using namespace mlir;
 
 namespace {
-
 /// Any named op but linalg.fill. (The upstream pattern set takes fill too, and
 /// fill is the one name the other layers want to keep.)
 struct GeneralizeNamedOp : OpInterfaceRewritePattern<linalg::LinalgOp> {
@@ -28,6 +27,24 @@ struct GeneralizeNamedOp : OpInterfaceRewritePattern<linalg::LinalgOp> {
   }
 };
 
+/// The maximum of a row without NaN starts from NaN upstream: so it is where all of a row
+/// is NaN. A softmax of that row is NaN from any start; from the least number the
+/// maximum is a fold like others.
+static void startFromLeast(RewriterBase &rewriter, linalg::FillOp fill) {
+  FloatAttr start;
+  if (!matchPattern(fill.getInputs()[0], m_Constant(&start)) ||
+      !start.getValue().isNaN())
+    return;
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(fill);
+  APFloat least = APFloat::getInf(start.getValue().getSemantics(),
+                                  /*Negative=*/true);
+  Value constant = arith::ConstantOp::create(
+      rewriter, fill.getLoc(), rewriter.getFloatAttr(start.getType(), least));
+  rewriter.modifyOpInPlace(fill,
+                           [&] { fill.getInputsMutable()[0].set(constant); });
+}
+
 /// Softmax is a cascade; spelled out, it is found like any other.
 struct DecomposeSoftmax : OpRewritePattern<linalg::SoftmaxOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -35,9 +52,15 @@ struct DecomposeSoftmax : OpRewritePattern<linalg::SoftmaxOp> {
                                 PatternRewriter &rewriter) const override {
     if (!op.hasPureTensorSemantics())
       return rewriter.notifyMatchFailure(op, "not on tensors");
+    Operation *before = op->getPrevNode();
     FailureOr<SmallVector<Value>> results = op.decomposeOperation(rewriter);
     if (failed(results))
       return rewriter.notifyMatchFailure(op, "upstream cannot decompose it");
+    for (Operation *made = before ? before->getNextNode()
+                                  : &op->getBlock()->front();
+         made != op; made = made->getNextNode())
+      if (auto fill = dyn_cast<linalg::FillOp>(made))
+        startFromLeast(rewriter, fill);
     rewriter.replaceOp(op, *results);
     return success();
   }

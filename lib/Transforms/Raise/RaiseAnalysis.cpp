@@ -491,7 +491,7 @@ bool Raiser::matchArgument(unsigned k, Reason &why, bool &refused) {
       (void)refuse(why, "not raised",
                    "an extremum that drops NaN starts, with its index, from a "
                    "value that may be NaN",
-                   "start from a constant");
+                   "start from a number, as -infinity is");
       return false;
     }
     Reducer reducer = isMax ? Reducer::ArgMax : Reducer::ArgMin;
@@ -581,7 +581,7 @@ LogicalResult Raiser::analyseResult(unsigned k, Reason &why) {
     return refuse(why, "not raised",
                   "an extremum that drops NaN starts from a value that may be "
                   "NaN",
-                  "start from a constant");
+                  "start from a number, as -infinity is");
   accumulations[k] = std::move(*acc);
   return success();
 }

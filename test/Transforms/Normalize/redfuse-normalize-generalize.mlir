@@ -19,6 +19,9 @@ func.func @named(%a: tensor<?x5x7xf32>, %b: tensor<?x7x3xf32>, %c: tensor<?x5x3x
 // Softmax along the first axis: a max, a map, a sum and a division.
 // CHECK-LABEL: func.func @softmax
 // CHECK-NOT: linalg.softmax
+// The maximum starts from the least number, not from NaN.
+// CHECK: %[[LEAST:.*]] = arith.constant 0xFF800000 : f32
+// CHECK: linalg.fill ins(%[[LEAST]]
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
 // CHECK: math.exp
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
