@@ -46,6 +46,18 @@ bool NormalForm::splitsBySign(const Term &term) const {
   return numUnknown == 0 || (numUnknown == 1 && numZero == 0);
 }
 
+const Term *NormalForm::getSplitProduct(Operation *op, const Sum &sum,
+                                        StringRef function,
+                                        RefusalReason &why) const {
+  const Term *product = getProduct(op, sum, why);
+  if (!product || splitsBySign(*product))
+    return product;
+  refuse(why, op, "sign",
+         "the " + function.str() +
+             " of a product whose factors can be negative");
+  return nullptr;
+}
+
 /// `factors` one by one through `change`, which refuses by returning false.
 static bool changeFactors(SmallVectorImpl<Factor> &factors,
                           function_ref<bool(Factor &)> change) {
@@ -83,12 +95,9 @@ std::optional<Sum> NormalForm::absolute(Operation *op, const Sum &sum,
 
 std::optional<Sum> NormalForm::squareRoot(Operation *op, const Sum &sum,
                                           RefusalReason &why) {
-  const Term *product = getProduct(op, sum, why);
+  const Term *product = getSplitProduct(op, sum, "root", why);
   if (!product)
     return std::nullopt;
-  if (!splitsBySign(*product))
-    return refuse(why, op, "sign",
-                  "the root of a product whose factors can be negative");
   Term t = *product;
   t.scale = std::sqrt(t.scale);
   auto change = [&](Factor &f) {
@@ -117,12 +126,9 @@ std::optional<Sum> NormalForm::squareRoot(Operation *op, const Sum &sum,
 
 std::optional<Sum> NormalForm::logarithm(Operation *op, const Sum &sum,
                                          RefusalReason &why) {
-  const Term *product = getProduct(op, sum, why);
+  const Term *product = getSplitProduct(op, sum, "logarithm", why);
   if (!product)
     return std::nullopt;
-  if (!splitsBySign(*product))
-    return refuse(why, op, "sign",
-                  "the logarithm of a product whose factors can be negative");
   Sum result;
   if (product->scale != 1) {
     Term t;

@@ -151,6 +151,11 @@ private:
   /// Whether a root or logarithm of the product is that of its factors, also
   /// where one of them is negative or 0.
   bool splitsBySign(const Term &term) const;
+  /// The one term of `sum`, if a root or a logarithm (`function`) of it is one of
+  /// each factor; else null, with why.
+  const Term *getSplitProduct(mlir::Operation *op, const Sum &sum,
+                              llvm::StringRef function,
+                              RefusalReason &why) const;
   /// A sum over other dims than the folded ones.
   ChoiceRef innerSum(ReduceOp reduce, RefusalReason &why);
   ChoiceRef multiplyAdd(mlir::Operation *op, RefusalReason &why);
