@@ -263,6 +263,15 @@ IndexRanges::asNumber(std::optional<IndexRange> range) {
   return std::nullopt;
 }
 
+SmallVector<AffineExpr, 2> redfuse::addBounds(ArrayRef<AffineExpr> a,
+                                              ArrayRef<AffineExpr> b) {
+  SmallVector<AffineExpr, 2> made;
+  for (AffineExpr left : a)
+    for (AffineExpr right : b)
+      made.push_back(left + right);
+  return made;
+}
+
 static void keepFew(SmallVectorImpl<AffineExpr> &bounds) {
   if (bounds.size() > kMostBounds)
     bounds.resize(kMostBounds);
@@ -282,12 +291,8 @@ static bool addPositions(IndexRange &range, const IndexRange &other) {
 
 IndexRange IndexRanges::sum(const IndexRange &a, const IndexRange &b) {
   IndexRange made;
-  for (AffineExpr left : a.lows)
-    for (AffineExpr right : b.lows)
-      made.lows.push_back(left + right);
-  for (AffineExpr left : a.highs)
-    for (AffineExpr right : b.highs)
-      made.highs.push_back(left + right);
+  made.lows = addBounds(a.lows, b.lows);
+  made.highs = addBounds(a.highs, b.highs);
   keepFew(made.lows);
   keepFew(made.highs);
   made.positions = a.positions;

@@ -32,6 +32,12 @@ struct IndexRange {
   llvm::SmallVector<std::pair<mlir::Operation *, unsigned>, 2> positions;
 };
 
+/// Bounds of `x + y`, of those of `x` and of `y`: each of one with each of the
+/// other.
+llvm::SmallVector<mlir::AffineExpr, 2>
+addBounds(llvm::ArrayRef<mlir::AffineExpr> a,
+          llvm::ArrayRef<mlir::AffineExpr> b);
+
 /// The range of a position: of a loop, or of a dim of a linalg op.
 struct PositionBounds {
   Extent lower;

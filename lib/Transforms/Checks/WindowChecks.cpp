@@ -222,12 +222,8 @@ LogicalResult WindowChecker::check(const Window &window) {
 
 WindowRange WindowChecker::getSum(const WindowRange &a, const WindowRange &b) {
   WindowRange made;
-  for (AffineExpr left : a.lows)
-    for (AffineExpr right : b.lows)
-      made.lows.push_back(left + right);
-  for (AffineExpr left : a.highs)
-    for (AffineExpr right : b.highs)
-      made.highs.push_back(left + right);
+  made.lows = addBounds(a.lows, b.lows);
+  made.highs = addBounds(a.highs, b.highs);
   bool isApart = !a.dims.anyCommon(b.dims);
   made.isDense = a.isDense && b.isDense && isApart;
   made.isExact = a.isExact && b.isExact && isApart;
