@@ -2,6 +2,7 @@
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Dialect/Redfuse/Utils/Extents.h"
+#include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -136,7 +137,7 @@ static FailureOr<func::FuncOp> makeShapes(func::FuncOp func, bool asserts) {
   OpBuilder b(func);
   auto shapes = cast<func::FuncOp>(b.clone(*func));
   shapes.setSymName((func.getSymName() + "__shapes").str());
-  shapes->removeAttr("redfuse.refused");
+  shapes->removeAttr(kRefusedAttr);
   Location loc = func.getLoc();
   auto indices = MemRefType::get({ShapedType::kDynamic}, b.getIndexType());
   if (failed(shapes.insertArgument(shapes.getNumArguments(), indices, {}, loc)))
