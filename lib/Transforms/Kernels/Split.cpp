@@ -56,9 +56,9 @@ private:
   /// That of a kernel which follows the folding one: it is not derived or split
   /// once more.
   ScheduleAttr scheduleOf(CascadeOp cascade);
-  AffineMap withPart(AffineMap map);
-  SmallVector<Value> mergeParts(ArrayRef<SmallVector<Value>> parts,
-                                const IRMapping &outside);
+  AffineMap withSplit(AffineMap map);
+  SmallVector<Value> mergeSplits(ArrayRef<SmallVector<Value>> splits,
+                                 const IRMapping &outside);
 
   KernelOp kernel;
   LaunchOp launch;
@@ -72,7 +72,7 @@ private:
   /// Destinations for the states of all splits; then those states, or those of groups
   /// of splits.
   SmallVector<Value> partials;
-  int64_t numParts = 0;
+  int64_t numSplits = 0;
   /// The merged states, where the finalisation is a kernel of its own.
   SmallVector<Value> merged;
 };
@@ -87,7 +87,7 @@ ScheduleAttr Splitter::scheduleOf(CascadeOp cascade) {
 }
 
 /// A map over the dims and the number of the split, which comes last.
-AffineMap Splitter::withPart(AffineMap map) {
+AffineMap Splitter::withSplit(AffineMap map) {
   return AffineMap::get(map.getNumDims() + 1, 0, map.getResults(),
                         b.getContext());
 }
@@ -230,17 +230,17 @@ LogicalResult Splitter::makeFolding(bool isWhole) {
   auto folded = cast<FoldOp>(b.clone(*fold, made.mapping));
   SmallVector<AffineMap> maps;
   for (AffineMap map : folded.getIndexingMapsArray())
-    maps.push_back(isWhole ? map : withPart(map));
+    maps.push_back(isWhole ? map : withSplit(map));
   folded.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
 
-  unsigned part = fold.getNumIterationDims();
+  unsigned split = fold.getNumIterationDims();
   maps.clear();
   for (AffineMap map : stateMaps)
-    maps.push_back(isWhole ? map : withPart(map));
+    maps.push_back(isWhole ? map : withSplit(map));
   for (AffineMap map : stateMaps)
     maps.push_back(
         isWhole ? map
-                : withPart(map).insertResult(b.getAffineDimExpr(part), 0));
+                : withSplit(map).insertResult(b.getAffineDimExpr(split), 0));
   ValueRange inits =
       made.kernel.getBody().getArguments().take_back(partials.size());
   auto store =
@@ -257,7 +257,7 @@ LogicalResult Splitter::makeFolding(bool isWhole) {
   }
   SmallVector<int64_t> grid(schedule.getGrid()), tiles(schedule.getTiles());
   if (!isWhole) {
-    grid.push_back(part);
+    grid.push_back(split);
     tiles.push_back(1);
   }
   made.kernel.setScheduleAttr(ScheduleAttr::get(
@@ -269,18 +269,18 @@ LogicalResult Splitter::makeFolding(bool isWhole) {
   SmallVector<Value> results =
       llvm::to_vector_of<Value>(end(made, store->getResults()).getResults());
   (isWhole ? merged : partials) = results;
-  numParts = schedule.getSplits();
+  numSplits = schedule.getSplits();
   return success();
 }
 
 /// Merges neighbours, and what they became, until one state is left.
-SmallVector<Value> Splitter::mergeParts(ArrayRef<SmallVector<Value>> parts,
-                                        const IRMapping &outside) {
-  if (parts.size() == 1)
-    return parts.front();
-  size_t half = (parts.size() + 1) / 2;
-  SmallVector<Value> left = mergeParts(parts.take_front(half), outside);
-  SmallVector<Value> right = mergeParts(parts.drop_front(half), outside);
+SmallVector<Value> Splitter::mergeSplits(ArrayRef<SmallVector<Value>> splits,
+                                         const IRMapping &outside) {
+  if (splits.size() == 1)
+    return splits.front();
+  size_t half = (splits.size() + 1) / 2;
+  SmallVector<Value> left = mergeSplits(splits.take_front(half), outside);
+  SmallVector<Value> right = mergeSplits(splits.drop_front(half), outside);
   IRMapping mapping(outside);
   Block &merge = fold.getMerge().front();
   mapping.map(merge.getArguments().take_front(left.size()), left);
@@ -318,18 +318,18 @@ void Splitter::finaliseMerged(ArrayRef<Value> state, Block &block,
 }
 
 /// Merges the states of neighbours, group by group, in kernels of their own, until one
-/// kernel can merge what is left: states of many parts have a long merge.
+/// kernel can merge what is left: states of many splits have a long merge.
 void Splitter::mergeGroups() {
   Block &merge = fold.getMerge().front();
   int64_t numOps = llvm::range_size(merge.without_terminator());
-  while ((numParts - 1) * numOps > kMaxMergeOps) {
+  while ((numSplits - 1) * numOps > kMaxMergeOps) {
     int64_t group = 1;
-    for (int64_t n = 2; n * n <= numParts; ++n)
-      if (numParts % n == 0)
+    for (int64_t n = 2; n * n <= numSplits; ++n)
+      if (numSplits % n == 0)
         group = n;
     if (group == 1)
       return; // a prime number of them: no groups of one size
-    numParts /= group;
+    numSplits /= group;
     SmallVector<Value> used = fromOutside(llvm::map_to_vector(
         merge, [](Operation &op) -> Operation * { return &op; }));
     SmallVector<Value> inputs = launched(launch, used), sources(used), inits;
@@ -338,7 +338,7 @@ void Splitter::mergeGroups() {
     b.setInsertionPoint(launch);
     for (Value v : partials) {
       SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, v);
-      sizes.front() = b.getIndexAttr(numParts);
+      sizes.front() = b.getIndexAttr(numSplits);
       inits.push_back(tensor::EmptyOp::create(
           b, loc, sizes, cast<RankedTensorType>(v.getType()).getElementType()));
     }
@@ -349,9 +349,9 @@ void Splitter::mergeGroups() {
     SmallVector<Value> operands;
     SmallVector<AffineMap> maps;
     AffineExpr number = b.getAffineDimExpr(fold.getNumIterationDims());
-    auto addMaps = [&](AffineExpr part) {
+    auto addMaps = [&](AffineExpr split) {
       for (AffineMap map : stateMaps)
-        maps.push_back(withPart(map).insertResult(part, 0));
+        maps.push_back(withSplit(map).insertResult(split, 0));
     };
     for (int64_t n = 0; n < group; ++n) {
       llvm::append_range(
@@ -364,12 +364,12 @@ void Splitter::mergeGroups() {
         CascadeOp::create(b, loc, results.getTypes(), operands, results,
                           b.getAffineMapArrayAttr(maps), nullptr);
     Block &block = cascade.getBody().emplaceBlock();
-    SmallVector<SmallVector<Value>> parts(group);
+    SmallVector<SmallVector<Value>> splits(group);
     for (auto [i, v] : llvm::enumerate(operands))
-      parts[i / partials.size()].push_back(block.addArgument(
+      splits[i / partials.size()].push_back(block.addArgument(
           cast<RankedTensorType>(v.getType()).getElementType(), loc));
     b.setInsertionPointToStart(&block);
-    YieldOp::create(b, loc, mergeParts(parts, made.mapping));
+    YieldOp::create(b, loc, mergeSplits(splits, made.mapping));
     made.kernel.setScheduleAttr(scheduleOf(cascade));
     partials =
         llvm::to_vector_of<Value>(end(made, cascade.getResults()).getResults());
@@ -385,7 +385,7 @@ CascadeOp Splitter::makeMergingCascade(Made &made, size_t firstState) {
   // Every state of every split is an operand: the split's number is fixed.
   SmallVector<Value> operands;
   SmallVector<AffineMap> maps;
-  for (int64_t p = 0; p < numParts; ++p)
+  for (int64_t p = 0; p < numSplits; ++p)
     for (auto [i, map] : llvm::enumerate(stateMaps)) {
       operands.push_back(body.getArgument(firstState + i));
       maps.push_back(map.insertResult(b.getAffineConstantExpr(p), 0));
@@ -413,10 +413,10 @@ CascadeOp Splitter::makeMergingCascade(Made &made, size_t firstState) {
                       loc);
   b.setInsertionPointToStart(&block);
   unsigned k = stateMaps.size();
-  SmallVector<SmallVector<Value>> parts;
-  for (int64_t p = 0; p < numParts; ++p)
-    parts.emplace_back(block.getArguments().slice(p * k, k));
-  SmallVector<Value> state = mergeParts(parts, made.mapping);
+  SmallVector<SmallVector<Value>> splits;
+  for (int64_t p = 0; p < numSplits; ++p)
+    splits.emplace_back(block.getArguments().slice(p * k, k));
+  SmallVector<Value> state = mergeSplits(splits, made.mapping);
   if (isMap())
     YieldOp::create(b, loc, state);
   else
