@@ -141,6 +141,14 @@ typedef struct {
 } RedfuseChip;
 REDFUSE_API size_t redfuseChipCount(void);
 REDFUSE_API RedfuseChip redfuseChipGet(size_t index);
+/// What kernels reach in a model, from the same table: of a core, or of a GPU.
+typedef struct {
+  double callSeconds;       // of a call, beside its work
+  double bytesPerSecond;    // of memory
+  double flopsPerSecond;    // of products
+  double f32FlopsPerSecond; // of those in f32 without matrix units
+} RedfuseReached;
+REDFUSE_API RedfuseReached redfuseReachedGet(bool isGpu);
 
 /// Device code: cubins and PTX, or AMD code objects, of one program, for any
 /// number of architectures.

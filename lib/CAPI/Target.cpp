@@ -6,6 +6,7 @@
 #include "redfuse/Pipelines/Pipelines.h"
 #include "redfuse/Support/Chips.h"
 #include "redfuse/Support/Host.h"
+#include "redfuse/Support/Reached.h"
 #include "redfuse/Target/Device.h"
 #include "redfuse/Target/Native.h"
 #include "redfuse/Target/Runtime.h"
@@ -189,6 +190,12 @@ size_t redfuseChipCount() { return redfuse::getChips().size(); }
 RedfuseChip redfuseChipGet(size_t index) {
   const redfuse::Chip &chip = redfuse::getChips()[index];
   return {wrap(chip.name), wrap(chip.family), int(chip.lanes), chip.elfMachine};
+}
+
+RedfuseReached redfuseReachedGet(bool isGpu) {
+  const redfuse::Reached *reached = redfuse::findReached(isGpu ? "gpu" : "cpu");
+  return {reached->callNs / 1e9, reached->bandwidth * 1e9, reached->flops * 1e9,
+          reached->f32Flops * 1e9};
 }
 
 int redfuseDeviceCount(RedfuseVendor vendor, RedfuseBytes *error) {

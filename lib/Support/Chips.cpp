@@ -1,5 +1,6 @@
 //===- Chips.cpp - the GPUs that code is made for -------------------------===//
 #include "redfuse/Support/Chips.h"
+#include "redfuse/Support/Reached.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -38,6 +39,18 @@ static constexpr Chip kChips[] = {
    ELF},
 #include "redfuse/Support/Chips.def"
 };
+
+static constexpr Reached kReached[] = {
+#define REACHED(PROCESSOR, ...) {#PROCESSOR, __VA_ARGS__},
+#include "redfuse/Support/Chips.def"
+};
+
+const Reached *redfuse::findReached(llvm::StringRef processor) {
+  const Reached *found = llvm::find_if(kReached, [&](const Reached &reached) {
+    return reached.processor == processor;
+  });
+  return found == std::end(kReached) ? nullptr : found;
+}
 
 llvm::ArrayRef<Chip> redfuse::getChips() { return kChips; }
 

@@ -445,6 +445,20 @@ void defineNative(py::module_ &m) {
       "lanes (of a warp or wave), elf_machine (AMD's: in a code object's "
       "header).");
   m.def(
+      "reached",
+      [](bool isGpu) {
+        RedfuseReached reached = redfuseReachedGet(isGpu);
+        return py::dict(py::arg("call_s") = reached.callSeconds,
+                        py::arg("bytes_s") = reached.bytesPerSecond,
+                        py::arg("flops_s") = reached.flopsPerSecond,
+                        py::arg("f32_flops_s") = reached.f32FlopsPerSecond);
+      },
+      py::arg("is_gpu"),
+      "What kernels reach in a model, of a core or of a GPU: call_s (of a "
+      "call, "
+      "beside its work), bytes_s (of memory), flops_s (of products), "
+      "f32_flops_s (of those in f32 without matrix units).");
+  m.def(
       "devices",
       [](const std::string &family) {
         RedfuseBytes error{nullptr, 0};

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from ... import _ext
 from ...errors import Error
 from . import attention, extract, nodes
 
@@ -21,26 +22,27 @@ MARGIN = 1.05
 # An attention that PyTorch takes apart on a GPU: products in f32 without matrix units, and scores
 # in memory, which are written and read twice. APART_RATE: of redfuse's kernel, of the rate at which
 # it works on long rows.
-_F32_FLOPS_S, _SCORE_PASSES, APART_RATE = 3e13, 4, 0.5
+_SCORE_PASSES, APART_RATE = 4, 0.5
 
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """Rates of a device. call_s: of a kernel that is not Inductor's own. bytes_s: of memory, or of
-    a core's caches. flops_s: of products."""
+    """What kernels reach on a device, from the compiler's table (``Chips.def``). call_s: of a
+    kernel that is not Inductor's own. bytes_s: of memory, or of a core's caches. flops_s: of
+    products; f32_flops_s: of those in f32 without matrix units."""
 
     call_s: float
     bytes_s: float
     flops_s: float
+    f32_flops_s: float
 
 
 def _machine(device: Any) -> Machine:
-    if device.type == "cpu":
-        threads = torch.get_num_threads()
-        # Of rows that are read, and products of f32, a core.
-        return Machine(12e-6, 9e9 * threads, 45e9 * threads)
-    # What a kernel of its own costs on the device: calls are enqueued meanwhile.
-    return Machine(1e-6, 2.5e12, 3e14)
+    one = Machine(**_ext.reached(is_gpu=device.type != "cpu"))
+    if device.type != "cpu":
+        return one
+    n = torch.get_num_threads()
+    return Machine(one.call_s, one.bytes_s * n, one.flops_s * n, one.f32_flops_s * n)
 
 
 def numel(value: Any) -> int:
@@ -69,7 +71,7 @@ def predict(claim: Any, spelled: dict[str, bool]) -> None:
         ratio, why = _attention_ratio(node, is_apart)
         if is_apart:
             moved = sum(_bytes(node.args[i].meta["val"]) for i in (0, 1, 2))
-            claim.theirs = _apart_s(node, moved, machine.bytes_s)
+            claim.theirs = _apart_s(node, moved, machine)
             claim.mine = machine.call_s + max(work / APART_RATE, moved / machine.bytes_s)
     if not claim.theirs:
         claim.theirs = work
@@ -159,13 +161,14 @@ def _is_taken_apart(node: Any, spelled: dict[str, bool]) -> bool:
     return spelled[key]
 
 
-def _apart_s(node: Any, moved: float, bytes_s: float) -> float:
+def _apart_s(node: Any, moved: float, machine: Machine) -> float:
     """Seconds of such an attention, which leaves out no scores and reads f32 copies of its
     operands. moved: bytes of these."""
     query, key = (node.args[i].meta["val"] for i in (0, 1))
     scores = numel(query) // max(extent(query.shape[-1]), 1) * extent(key.shape[-2])
     flops = 4.0 * scores * extent(query.shape[-1])
-    return flops / _F32_FLOPS_S + (_SCORE_PASSES * 4.0 * scores + 5.0 * moved) / bytes_s
+    passes = _SCORE_PASSES * 4.0 * scores + 5.0 * moved
+    return flops / machine.f32_flops_s + passes / machine.bytes_s
 
 
 def _attention_ratio(node: Any, is_apart: bool) -> tuple[float | None, str]:
