@@ -3,6 +3,7 @@ stay on the CPU, programs too, and events are clocks."""
 
 import dataclasses
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import redfuse
 import torch
 from redfuse.bench import gpu_timing, programs
 from redfuse.options import Options
+from redfuse.targets.cuda import Resources
 from redfuse.tuning import measure
 from test_bench_gpu import Event
 
@@ -30,11 +32,14 @@ def subject(monkeypatch: pytest.MonkeyPatch) -> measure.Subject:
     monkeypatch.setattr(gpu_timing.Timer, "_capture", lambda timer, repeat: None)
 
     def compiled(source: Any, target: str, options: Options) -> redfuse.Executable:
+        exe = redfuse.compile(source, target="cpu", options=options)
         if STREAM in options.schedules:
+            spilled = Resources("main_0", registers=255, shared=0, spills=8, stack=8)
+            exe.variants = [SimpleNamespace(code=b"", images=[], resources=[spilled])]
             warnings.warn(
                 "ptxas -arch=sm_90a: main_0: 8 bytes spilled", redfuse.CodeWarning, stacklevel=2
             )
-        return redfuse.compile(source, target="cpu", options=options)
+        return exe
 
     monkeypatch.setattr(measure, "compile", compiled)
     return measure.Subject({
