@@ -51,7 +51,7 @@ class Recorder:
         for number, kernel in enumerate(self.kernels):
             kernel.setdefault("name", f"kernel_{number}")
         keys = ("name", "source", "inputs", "cascades", "schedule")
-        optional = ("matrices", "registers", "code_of")
+        optional = ("matrices", "contraction", "packing", "registers", "code_of")
         kernels = [
             {key: kernel[key] for key in (*keys, *(k for k in optional if k in kernel))}
             for kernel in self.kernels
@@ -77,7 +77,8 @@ class Recorder:
                 kernel["code_of"] = first["name"]
 
     def _plans(self, module: Any) -> None:
-        """How launches run: on matrix units, or why they do not, and in registers."""
+        """How launches run: on matrix units, or why they do not, in tiles that are brought to
+        shared memory or packed for a CPU's caches, and in registers."""
         for launch in walk(module.operation, "redfuse.launch"):
             kernel = self._launched(launch)
             if kernel is None:
@@ -87,6 +88,13 @@ class Recorder:
                 kernel["matrices"] = _plan(launch.attributes["redfuse.matrices"], dims)
             elif "redfuse.no_matrices" in launch.attributes:
                 kernel["matrices"] = {"refused": launch.attributes["redfuse.no_matrices"].value}
+            if "redfuse.contraction" in launch.attributes:
+                plan = fields(launch.attributes["redfuse.contraction"], "contraction_plan") or {}
+                kernel["contraction"] = _as_lists(plan)
+            if "redfuse.packing" in launch.attributes:
+                plan = fields(launch.attributes["redfuse.packing"], "packing_plan") or {}
+                tiles = {n: size for n, size in zip(dims, plan["tiles"], strict=False) if size}
+                kernel["packing"] = {**_as_lists(plan), "tiles": tiles}
             if "redfuse.registers" in launch.attributes and "registers" not in kernel:
                 kernel["registers"] = _layout(launch.attributes["redfuse.registers"], dims)
 
@@ -288,6 +296,11 @@ def _layout(attribute: Any, dims: list[str]) -> dict:
     found["dims"] = dict(zip(dims, found["dims"], strict=False))
     for inputs in ("kept", "ahead", "following"):
         found[inputs] = [one["argument"] for one in found[inputs]]
+    return _as_lists(found)
+
+
+def _as_lists(found: dict) -> dict:
+    """With lists, as JSON has them."""
     return {name: list(v) if isinstance(v, tuple) else v for name, v in found.items()}
 
 

@@ -92,8 +92,13 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
         lines.append(f"  schedule  {schedule_text(schedule)}")
         if schedule.get("reason"):
             lines.append(f"            because {schedule['reason']}")
-    if "matrices" in kernel:
+    # Why it has no plan of that kind is no news where it has another.
+    if "matrices" in kernel and not ("contraction" in kernel and "refused" in kernel["matrices"]):
         lines.append(f"  matrices  {plan_text(kernel['matrices'])}")
+    if "contraction" in kernel:
+        lines.append(f"  product   {contraction_text(kernel['contraction'])}")
+    if "packing" in kernel:
+        lines.append(f"  product   {packing_text(kernel['packing'])}")
     if "code_of" in kernel:
         lines.append(f"  code      that of {kernel['code_of']}, which does the same")
     lines += [f"  {rule}" for rule in approximations(kernel)]
@@ -119,6 +124,26 @@ def plan_text(plan: Mapping[str, Any]) -> str:
     if plan["cluster"] > 1:
         text += f" in clusters of {plan['cluster']}"
     return text
+
+
+def contraction_text(plan: Mapping[str, Any]) -> str:
+    """How the warps of a block share a tile of a sum of products, in a line."""
+    rows, columns = plan["warps"]
+    along, across = plan["instructions"]
+    text = f"by {rows} x {columns} warps of {along} x {across} matrix instructions each"
+    if plan["splits"] > 1:
+        text += f", {plan['splits']} blocks share a sum"
+    return text
+
+
+def packing_text(plan: Mapping[str, Any]) -> str:
+    """How a core multiplies packed operands, in a line."""
+    rows, vectors = plan["registers"]
+    tiles = " ".join(f"{name}={size}" for name, size in plan["tiles"].items())
+    return (
+        f"of packed operands, {'tiles ' + tiles if tiles else 'in one tile'}, "
+        f"{rows} rows by {vectors} vector{'s' if vectors > 1 else ''} in registers"
+    )
 
 
 def approximations(kernel: Mapping[str, Any]) -> list[str]:
