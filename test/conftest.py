@@ -1,6 +1,7 @@
 """Fixtures: every test has a cache of its own, so that none sees another's programs."""
 
 import os
+import signal
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,9 @@ ALL = bool(os.environ.get("REDFUSE_TEST_ALL"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell that runs tests in the background has them, and what they start, ignore it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line(
         "markers", "sample(n): every nth of its parameters, and all in `tools/dev test --all`"
     )

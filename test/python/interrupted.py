@@ -6,7 +6,6 @@ processes; then goes on as if nothing had been.
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from collections.abc import Callable
@@ -113,8 +112,6 @@ def call(body: str, extent: int, options: dict) -> None:
 
 
 if __name__ == "__main__":
-    # A shell that runs tests in the background has them ignore it.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     kind, target, fuse = sys.argv[1], sys.argv[2], sys.argv[3] == "fused"
     if kind == "compile":
         compile_it(target, {"fuse": fuse})

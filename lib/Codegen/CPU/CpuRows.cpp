@@ -30,9 +30,6 @@ bool CpuEmitter::foldsColumns() const {
   if (!nest->vectorDim || nest->over.empty() || nest->isOrdered ||
       llvm::is_contained(nest->over, *nest->vectorDim))
     return false;
-  const SpaceDim &columns = dims[*nest->vectorDim];
-  if (columns.staticSize && *columns.staticSize < 2 * int64_t(lanes))
-    return false;
   return llvm::all_of(nest->roots, [&](Root *root) {
     return root->kind == Root::Kind::Reduce && isSimple(root->reduce) &&
            !root->continued && buffers.contains(root->reduce.getResult(0)) &&
@@ -189,16 +186,21 @@ std::optional<unsigned> CpuEmitter::rowsTogether() const {
   return intoDims.back();
 }
 
-/// All rows of a tile that has them as its dim `d`.
+/// All rows of a tile that has them as its dim `d`, `count` at a time. Each is folded in the
+/// order in which emitReduction folds one: a row does not know of others.
 void CpuEmitter::emitRowsTogether(unsigned d, Env &env, unsigned count) {
   const SpaceDim &rows = dims[d], &elements = dims[*nest->vectorDim];
+  bool isShort = elements.staticSize &&
+                 *elements.staticSize < 2 * kCopies * int64_t(lanes);
+  unsigned copies = isShort ? 1 : kCopies;
   Value zero = constantIndex(0), step = constantIndex(count);
   Value size = rows.staticSize ? constantIndex(*rows.staticSize) : rows.size;
-  auto roundDown = [&](Value v, Value by) -> Value {
+  auto roundDown = [&](Value v, int64_t by) -> Value {
+    Value of = constantIndex(by);
     return b.createOrFold<arith::MulIOp>(
-        loc, b.createOrFold<arith::DivUIOp>(loc, v, by), by);
+        loc, b.createOrFold<arith::DivUIOp>(loc, v, of), of);
   };
-  Value whole = roundDown(size, step);
+  Value whole = roundDown(size, count);
   emitFor(b, loc, zero, whole, step, {}, [&](Value first, ValueRange) {
     SmallVector<Env> own;
     Accumulators state;
@@ -207,45 +209,83 @@ void CpuEmitter::emitRowsTogether(unsigned d, Env &env, unsigned count) {
       own.back().position[d] =
           arith::AddIOp::create(b, loc, first, constantIndex(r));
       emitAvailable(own.back());
-      llvm::append_range(state, startReductions(own.back()));
+      for (unsigned c = 0; c < copies; ++c)
+        llvm::append_range(state, startReductions(own.back()));
     }
-    auto point = [&](const Env &at, ValueRange carried) {
-      Accumulators next(carried);
+    // One vector of each row, added to what is `stride` apart in `next`.
+    auto point = [&](const Env &at, MutableArrayRef<Value> next,
+                     unsigned stride) {
       for (unsigned r = 0; r < count; ++r) {
         Env inner = own[r];
         inner.position[*nest->vectorDim] = at.position[*nest->vectorDim];
         inner.mask = at.mask;
         inner.lanesLeft = at.lanesLeft;
         emitAvailable(inner);
-        accumulate(inner, MutableArrayRef(next).slice(r, 1));
+        accumulate(inner, next.slice(r * stride, 1));
       }
-      return next;
+    };
+    auto pointAt = [&](Value position, MutableArrayRef<Value> next,
+                       unsigned stride) {
+      Env at = env;
+      at.position[*nest->vectorDim] = position;
+      point(at, next, stride);
     };
     Value length = elements.staticSize ? constantIndex(*elements.staticSize)
                                        : elements.size;
-    Value end = roundDown(length, constantIndex(lanes));
-    state = emitSummed({zero, end, elements.staticSize, int64_t(lanes)}, 1, env,
-                       state, [&](Value at, ValueRange carried) {
-                         Env inner = env;
-                         inner.position[*nest->vectorDim] = at;
-                         return point(inner, carried);
-                       });
+    Value position = zero;
+    if (copies > 1) {
+      int64_t each = int64_t(lanes) * copies;
+      Value end = roundDown(length, each);
+      state = emitSummed(
+          {zero, end, elements.staticSize, each}, 1, env, state,
+          [&](Value at, ValueRange carried) {
+            Accumulators next(carried);
+            for (unsigned c = 0; c < copies; ++c) {
+              Value here = at;
+              if (c != 0)
+                here =
+                    arith::AddIOp::create(b, loc, at, constantIndex(c * lanes));
+              pointAt(here, MutableArrayRef(next).drop_front(c), copies);
+            }
+            return next;
+          });
+      position = end;
+    }
+    // What is left of each row goes to its first accumulator.
+    Accumulators firsts;
+    for (unsigned r = 0; r < count; ++r)
+      firsts.push_back(state[r * copies]);
+    Value end = roundDown(length, lanes);
+    std::optional<int64_t> left = elements.staticSize;
+    if (copies > 1)
+      left = 1;
+    firsts = emitSummed({position, end, left, int64_t(lanes)}, 1, env, firsts,
+                        [&](Value at, ValueRange carried) {
+                          Accumulators next(carried);
+                          pointAt(at, next, 1);
+                          return next;
+                        });
     if (!elements.staticSize || *elements.staticSize % lanes != 0) {
-      Value left = arith::SubIOp::create(b, loc, length, end);
-      Value any =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, left, zero);
-      auto branch = scf::IfOp::create(b, loc, ValueRange(state).getTypes(), any,
-                                      /*withElse=*/true);
+      Value ragged = arith::SubIOp::create(b, loc, length, end);
+      Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
+                                        ragged, zero);
+      auto branch = scf::IfOp::create(b, loc, ValueRange(firsts).getTypes(),
+                                      any, /*withElse=*/true);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(b, loc, state);
+      scf::YieldOp::create(b, loc, firsts);
       b.setInsertionPointToStart(branch.thenBlock());
-      Env tail = inTail(env, *nest->vectorDim, end, left);
-      scf::YieldOp::create(b, loc, point(tail, state));
-      state.assign(branch.result_begin(), branch.result_end());
+      Env tail = inTail(env, *nest->vectorDim, end, ragged);
+      Accumulators next(firsts);
+      point(tail, next, 1);
+      scf::YieldOp::create(b, loc, next);
+      firsts.assign(branch.result_begin(), branch.result_end());
     }
-    for (unsigned r = 0; r < count; ++r)
-      finishReduction(own[r], ArrayRef(state).slice(r, 1), /*copies=*/1);
+    for (unsigned r = 0; r < count; ++r) {
+      state[r * copies] = firsts[r];
+      finishReduction(own[r], ArrayRef(state).slice(r * copies, copies),
+                      copies);
+    }
     return SmallVector<Value>();
   });
   if (rows.staticSize && *rows.staticSize % count == 0)

@@ -18,6 +18,7 @@ FRAGMENTS = {
     "redfuse-check-accesses",
     "redfuse-lazy-pivots",
     "redfuse-plan-contractions",
+    "redfuse-plan-packing",
     "redfuse-plan-matrices",
     "redfuse-plan-products",
     "redfuse-plan-registers",
