@@ -30,6 +30,10 @@ bool CpuEmitter::foldsColumns() const {
   if (!nest->vectorDim || nest->over.empty() || nest->isOrdered ||
       llvm::is_contained(nest->over, *nest->vectorDim))
     return false;
+  // Of fewer rows each column's accumulator would be moved for every one.
+  const SpaceDim &rows = dims[nest->over.back()];
+  if (rows.staticSize && *rows.staticSize < int64_t(kRowsOfColumns))
+    return false;
   return llvm::all_of(nest->roots, [&](Root *root) {
     return root->kind == Root::Kind::Reduce && isSimple(root->reduce) &&
            !root->continued && buffers.contains(root->reduce.getResult(0)) &&
