@@ -3,9 +3,9 @@
 // Every other element: two vectors are read, of the second one no more than there is, and
 // the lanes are picked from both.
 // CHECK-LABEL: func.func private @pool(
-// CHECK: %[[MASK:.*]] = vector.create_mask %{{.*}} : vector<8xi1>
 // CHECK: %[[LOW:.*]] = vector.load %{{.*}} : memref<4x63xf32>, vector<8xf32>
-// CHECK: %[[HIGH:.*]] = vector.maskedload {{.*}} : memref<4x63xf32>
+// CHECK: %[[MASK:.*]] = vector.create_mask %{{.*}} : vector<8xi1>
+// CHECK: %[[HIGH:.*]] = vector.maskedload %{{.*}}, %[[MASK]], {{.*}} : memref<4x63xf32>
 // CHECK: vector.shuffle %[[LOW]], %[[HIGH]] [0, 2, 4, 6, 8, 10, 12, 14]
 // CHECK: arith.maximumf
 #x = affine_map<(i, j, k) -> (i, j * 2 + k)>
