@@ -96,8 +96,9 @@ def PlanMatrices : Pass<"redfuse-plan-matrices", "mlir::ModuleOp"> {
     A kernel whose contractions are products of 16-bit floats can run on the matrix
     units of the chip of the module's `redfuse.target`: the `redfuse.launch` gets a
     `#redfuse.matrix_plan` that says all that is chosen, by the cost model or as hints of the schedule ask for it:
-    tiles, where operands are, who loads and who multiplies, the ring, blocks that
-    share sums or folds, the order of tiles, how results leave, the threshold of rescaling.
+    tiles, where operands are, producer and consumer warps, the stages of the mainloop,
+    blocks that share sums or folds, the tile scheduler's order, the epilogue, the
+    threshold of rescaling.
     A launch whose kernel does not fit gets the reason (`redfuse.no_matrices`), and
     a remark. What has either keeps it.
 
