@@ -42,9 +42,7 @@ private:
     std::optional<PackingPlanAttr> attr = planPacking(*found, space, target);
     if (!attr)
       return;
-    from.launch->setAttr(kPackingAttr, *attr);
-    for (LaunchOp launch : from.again)
-      launch->setAttr(kPackingAttr, *attr);
+    from.record(kPackingAttr, *attr);
   }
 };
 } // namespace

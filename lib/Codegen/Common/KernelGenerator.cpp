@@ -467,6 +467,12 @@ static bool areAlike(LaunchOp a, LaunchOp b) {
   return takeAlike(a, b) && attributesOf(a) == attributesOf(b);
 }
 
+void KernelLaunch::record(StringRef name, Attribute value) {
+  launch->setAttr(name, value);
+  for (LaunchOp other : again)
+    other->setAttr(name, value);
+}
+
 FailureOr<SmallVector<KernelLaunch>> redfuse::findLaunches(ModuleOp module) {
   SymbolTable symbols(module);
   SmallVector<KernelLaunch> launches;

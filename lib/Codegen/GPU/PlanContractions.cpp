@@ -48,9 +48,7 @@ private:
         planContraction(*found, space, units, chip);
     if (!attr)
       return;
-    from.launch->setAttr(kContractionAttr, *attr);
-    for (LaunchOp launch : from.again)
-      launch->setAttr(kContractionAttr, *attr);
+    from.record(kContractionAttr, *attr);
   }
 };
 } // namespace

@@ -253,9 +253,7 @@ private:
     if (!*tiles)
       return success();
     auto attr = DenseI64ArrayAttr::get(from.launch.getContext(), **tiles);
-    from.launch->setAttr(kProductTilesAttr, attr);
-    for (LaunchOp launch : from.again)
-      launch->setAttr(kProductTilesAttr, attr);
+    from.record(kProductTilesAttr, attr);
     return success();
   }
 };

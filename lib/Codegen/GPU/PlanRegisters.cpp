@@ -79,9 +79,7 @@ private:
       RegisterLayoutAttr record = recordLayout(*layout, from.launch);
       if (!record)
         return failure();
-      from.launch->setAttr(kRegistersAttr, record);
-      for (LaunchOp launch : from.again)
-        launch->setAttr(kRegistersAttr, record);
+      from.record(kRegistersAttr, record);
       return success();
     }
     return success();

@@ -55,6 +55,9 @@ struct KernelLaunch {
   KernelOp kernel;
   std::string name;
   KernelSpace space;
+
+  /// Gives all of these launches an attribute: what was planned, say.
+  void record(llvm::StringRef name, mlir::Attribute value);
 };
 
 /// All launches of the module, which must be bufferized.

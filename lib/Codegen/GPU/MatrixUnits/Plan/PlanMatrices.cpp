@@ -48,20 +48,14 @@ private:
         planMatrix(from.kernel, from.launch, whole, target, units, why);
     if (!planned) {
       from.kernel.emitRemark("does not run on matrix units: ") << why;
-      note(from, kNoPlanAttr, StringAttr::get(from.kernel.getContext(), why));
+      from.record(kNoPlanAttr, StringAttr::get(from.kernel.getContext(), why));
       return success();
     }
     MatrixPlanAttr record = recordPlan(planned->plan, whole, from.launch);
     if (!record)
       return failure();
-    note(from, kPlanAttr, record);
+    from.record(kPlanAttr, record);
     return success();
-  }
-
-  static void note(KernelLaunch &from, StringRef name, Attribute what) {
-    from.launch->setAttr(name, what);
-    for (LaunchOp launch : from.again)
-      launch->setAttr(name, what);
   }
 };
 } // namespace
