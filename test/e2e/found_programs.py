@@ -179,6 +179,10 @@ def _slice_of_no_rows() -> list[Case]:
     return [Case((normal(0, 5), n), FAILS) for n in (-6, -1, 0, 1, 2, 2**62)]
 
 
+def _pad_to_nothing() -> list[Case]:
+    return [Case((n,), FAILS) for n in (-1, 0, 1, 2**62)]
+
+
 def _steps() -> list[Case]:
     x = normal(4)
     right = [Case((x, n), (np.full((n, 1), x[3]),)) for n in (0, 1, 2)]
@@ -337,6 +341,7 @@ FOUND = {
     "pack_of_known": Found(_pack_of_known),
     "pad_of_other_extent": Found(_pad_of_other),
     "pad_that_asserts": Found(_pad_that_asserts),
+    "pad_to_nothing": Found(_pad_to_nothing),
     "product_lse_bf16": Found(
         _product, smaller=(("1024", "40"), ("4096", "72"), ("2048", "56"))
     ),

@@ -138,29 +138,11 @@ struct InlinePoint : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
-/// Extents that a pad turns out to have go into its type first: upstream's rewrite
-/// takes it at its word that others are no constants.
 struct PadInDestination : OpRewritePattern<tensor::PadOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::PadOp op,
                                 PatternRewriter &rewriter) const override {
-    ReifiedRankedShapedTypeDims shapes;
-    if (failed(reifyResultShapes(rewriter, op, shapes)))
-      return rewriter.notifyMatchFailure(op, "its extents are not known");
-    RankedTensorType type = op.getResultType();
-    SmallVector<int64_t> shape(type.getShape());
-    for (auto [extent, size] : llvm::zip_equal(shape, shapes.front()))
-      if (std::optional<int64_t> known = getConstantIntValue(size);
-          known && ShapedType::isDynamic(extent))
-        extent = std::max<int64_t>(*known, 0); // an assertion in front fails
-    if (ArrayRef(shape) == type.getShape())
-      return linalg::rewriteInDestinationPassingStyle(rewriter, op);
-    Value made = op.getResult();
-    rewriter.modifyOpInPlace(op, [&] { made.setType(type.clone(shape)); });
-    rewriter.setInsertionPointAfter(op);
-    Value cast = tensor::CastOp::create(rewriter, op.getLoc(), type, made);
-    rewriter.replaceAllUsesExcept(made, cast, cast.getDefiningOp());
-    return success();
+    return rewritePadInDestination(rewriter, op);
   }
 };
 
@@ -196,6 +178,28 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
   }
 };
 } // namespace
+
+LogicalResult redfuse::rewritePadInDestination(RewriterBase &rewriter,
+                                               tensor::PadOp op) {
+  ReifiedRankedShapedTypeDims shapes;
+  if (failed(reifyResultShapes(rewriter, op, shapes)))
+    return rewriter.notifyMatchFailure(op, "its extents are not known");
+  RankedTensorType type = op.getResultType();
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [extent, size] : llvm::zip_equal(shape, shapes.front()))
+    if (std::optional<int64_t> known = getConstantIntValue(size);
+        known && ShapedType::isDynamic(extent))
+      extent = std::max<int64_t>(*known, 0); // an assertion in front fails
+  if (ArrayRef(shape) != type.getShape()) {
+    Value made = op.getResult();
+    rewriter.modifyOpInPlace(op, [&] { made.setType(type.clone(shape)); });
+    rewriter.setInsertionPointAfter(op);
+    Value cast = tensor::CastOp::create(rewriter, op.getLoc(), type, made);
+    rewriter.replaceAllUsesExcept(made, cast, cast.getDefiningOp());
+    rewriter.setInsertionPoint(op);
+  }
+  return linalg::rewriteInDestinationPassingStyle(rewriter, op);
+}
 
 void redfuse::buildBufferizePipeline(OpPassManager &pm, bool onGpu) {
   pm.addPass(createDestinations());

@@ -8,14 +8,14 @@
 // nothing to see: what has no elements is no view.
 //
 //===----------------------------------------------------------------------===//
-#include "redfuse/Transforms/Passes.h"
+#include "redfuse/Transforms/Bufferize/Bufferize.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "redfuse/Dialect/Redfuse/Utils/Extents.h"
+#include "redfuse/Transforms/Passes.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_FULLRANKSLICES
@@ -111,7 +111,7 @@ static LogicalResult dropEmpty(Operation *op, IRRewriter &rewriter) {
     return success();
   }
   if (auto pad = dyn_cast<tensor::PadOp>(op); pad && isEmpty(pad.getSource()))
-    return linalg::rewriteInDestinationPassingStyle(rewriter, pad);
+    return redfuse::rewritePadInDestination(rewriter, pad);
   auto concat = dyn_cast<tensor::ConcatOp>(op);
   if (!concat || llvm::none_of(concat.getInputs(),
                                [](Value input) { return isEmpty(input); }))

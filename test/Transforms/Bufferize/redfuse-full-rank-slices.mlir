@@ -79,6 +79,20 @@ func.func @padded_nothing(%x: tensor<?x0xf32>, %v: f32) -> tensor<?x2xf32> {
   return %0 : tensor<?x2xf32>
 }
 
+// Its type does not tell that it has no columns.
+// CHECK-LABEL: func.func @padded_to_nothing
+// CHECK-NOT:     tensor.pad
+// CHECK:         linalg.fill {{.*}} tensor<2x0xi32>
+func.func @padded_to_nothing(%v: i32, %x: tensor<0x?xi32>) -> tensor<2x?xi32> {
+  %zero = arith.constant 0 : index
+  %none = tensor.extract_slice %x[%zero, 0] [0, %zero] [1, 1] : tensor<0x?xi32> to tensor<0x?xi32>
+  %0 = tensor.pad %none low[2, 0] high[0, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %v : i32
+  } : tensor<0x?xi32> to tensor<2x?xi32>
+  return %0 : tensor<2x?xi32>
+}
+
 // CHECK-LABEL: func.func @beside_nothing
 // CHECK-SAME:    %[[X:.*]]: tensor<0x?xf32>, %[[Y:.*]]: tensor<3x?xf32>
 // CHECK-NOT:     tensor.concat

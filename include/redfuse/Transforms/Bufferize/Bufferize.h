@@ -2,15 +2,24 @@
 #ifndef REDFUSE_TRANSFORMS_BUFFERIZE_BUFFERIZE_H
 #define REDFUSE_TRANSFORMS_BUFFERIZE_BUFFERIZE_H
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 namespace mlir {
 class DialectRegistry;
 class OpPassManager;
+class RewriterBase;
 } // namespace mlir
 
 namespace redfuse {
 
 /// Teaches bufferization what redfuse.launch reads and writes.
 void registerBufferizableOpInterfaceModels(mlir::DialectRegistry &registry);
+
+/// A pad in destination style, which bufferizes. The extents that it turns out to have
+/// go into its type first: upstream's rewrite takes it at its word that others are no
+/// constants.
+llvm::LogicalResult rewritePadInDestination(mlir::RewriterBase &rewriter,
+                                            mlir::tensor::PadOp op);
 
 /// Appends the passes of `redfuse-bufferize`.
 void buildBufferizePipeline(mlir::OpPassManager &pm, bool onGpu = false);
