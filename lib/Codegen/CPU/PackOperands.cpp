@@ -130,13 +130,7 @@ Value PackedEmitter::computeFlat(const Side &side, Env env, Value number,
         b.createOrFold<arith::MulIOp>(loc, index, constantIndex(stride));
     at = b.createOrFold<arith::AddIOp>(loc, at, term);
   }
-  auto flatType =
-      MemRefType::get({last + 1}, type.getElementType(),
-                      StridedLayoutAttr::get(b.getContext(), offset, {1}),
-                      type.getMemorySpace());
-  Value flat = memref::ReinterpretCastOp::create(
-      b, loc, flatType, memref, offset, ArrayRef<int64_t>{last + 1},
-      ArrayRef<int64_t>{1});
+  Value flat = flatView(b, loc, memref, last + 1);
   auto own = VectorType::get({lanes}, type.getElementType());
   Value loaded;
   if (mask)

@@ -110,6 +110,21 @@ Value redfuse::asBytes(OpBuilder &b, Location loc, Value memref) {
   return UnrealizedConversionCastOp::create(b, loc, bytes, memref).getResult(0);
 }
 
+Value redfuse::flatView(OpBuilder &b, Location loc, Value memref,
+                        int64_t size) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  (void)type.getStridesAndOffset(strides, offset);
+  auto flat =
+      MemRefType::get({size}, type.getElementType(),
+                      StridedLayoutAttr::get(b.getContext(), offset, {1}),
+                      type.getMemorySpace());
+  return memref::ReinterpretCastOp::create(b, loc, flat, memref, offset,
+                                           ArrayRef<int64_t>{size},
+                                           ArrayRef<int64_t>{1});
+}
+
 Value TileEmitter::loadContiguous(Value memref, AffineMap map,
                                   ArrayRef<Value> indices, Env &env) {
   auto type = cast<MemRefType>(memref.getType());

@@ -143,14 +143,8 @@ bool redfuse::sharesMemory(LaunchOp launch) {
 
 /// Tiles in shared memory, and behind them the memory in which teams merge.
 void GpuKernelGenerator::placeTiles(GpuEmitter &gpuEmitter) {
-  auto workgroup = gpu::AddressSpaceAttr::get(
-      b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
-  auto memoryOf = [&](Type element) {
-    return MemRefType::get({ShapedType::kDynamic}, element,
-                           MemRefLayoutAttrInterface(), workgroup);
-  };
   Value memory =
-      gpu::DynamicSharedMemoryOp::create(b, loc, memoryOf(b.getI8Type()));
+      gpu::DynamicSharedMemoryOp::create(b, loc, sharedMemoryOf(b.getI8Type()));
   SmallVector<Value> offsets;
   layOutTiles(inShared, offsets);
   cutTiles(inShared, offsets, memory);
@@ -158,7 +152,7 @@ void GpuKernelGenerator::placeTiles(GpuEmitter &gpuEmitter) {
   Value words =
       arith::ConstantIndexOp::create(b, loc, (kSharedBytes + sharedBytes) / 4);
   gpuEmitter.words.memory =
-      memref::ViewOp::create(b, loc, memoryOf(b.getI32Type()), memory,
+      memref::ViewOp::create(b, loc, sharedMemoryOf(b.getI32Type()), memory,
                              arith::ConstantIndexOp::create(b, loc, 0), words);
 }
 

@@ -17,6 +17,11 @@ namespace redfuse {
 /// accessed as bytes.
 mlir::Value asBytes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value memref);
 
+/// The memory of a memref whose layout is known, from its first element on, as
+/// `size` elements in one dim.
+mlir::Value flatView(mlir::OpBuilder &b, mlir::Location loc, mlir::Value memref,
+                     int64_t size);
+
 /// One dim of the kernel's iteration space while code is generated.
 struct SpaceDim {
   int64_t staticExtent = mlir::ShapedType::kDynamic;

@@ -125,16 +125,10 @@ LogicalResult ContractionGenerator::run(gpu::GPUModuleOp device,
     tile->workspace = entry->getArgument(operands);
     tile->counters = entry->getArgument(operands + 1);
   }
-  auto workgroup = gpu::AddressSpaceAttr::get(
-      b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
-  auto memoryOf = [&](Type element) {
-    return MemRefType::get({ShapedType::kDynamic}, element,
-                           MemRefLayoutAttrInterface(), workgroup);
-  };
   Value memory =
-      gpu::DynamicSharedMemoryOp::create(b, loc, memoryOf(b.getI8Type()));
+      gpu::DynamicSharedMemoryOp::create(b, loc, sharedMemoryOf(b.getI8Type()));
   Value words =
-      memref::ViewOp::create(b, loc, memoryOf(b.getI32Type()), memory,
+      memref::ViewOp::create(b, loc, sharedMemoryOf(b.getI32Type()), memory,
                              arith::ConstantIndexOp::create(b, loc, 0),
                              ValueRange(arith::ConstantIndexOp::create(
                                  b, loc, tile->sharedBytes() / 4)));

@@ -386,13 +386,7 @@ Value ContractionEmitter::loadAt(Value memref, AffineMap map, Env &env,
   if (linearSums)
     add32(sums, linearSums);
   Value at = sums ? add(others, sums) : others;
-  auto flatType =
-      MemRefType::get({last + 1}, type.getElementType(),
-                      StridedLayoutAttr::get(b.getContext(), offset, {1}),
-                      type.getMemorySpace());
-  Value flat = memref::ReinterpretCastOp::create(
-      b, loc, flatType, memref, offset, ArrayRef<int64_t>{last + 1},
-      ArrayRef<int64_t>{1});
+  Value flat = flatView(b, loc, memref, last + 1);
   Value index = asIndex(at);
   if (!isVector)
     return memref::LoadOp::create(b, loc, flat, ValueRange(index));

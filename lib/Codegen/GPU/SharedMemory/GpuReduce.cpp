@@ -8,17 +8,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// The scalars that a part consists of.
-static SmallVector<Value> scalarsOf(OpBuilder &b, Location loc, Value v) {
-  auto type = dyn_cast<VectorType>(v.getType());
-  if (!type)
-    return {v};
-  SmallVector<Value> elements;
-  for (int64_t i = 0; i < type.getNumElements(); ++i)
-    elements.push_back(vector::ExtractOp::create(b, loc, v, i));
-  return elements;
-}
-
 //===----------------------------------------------------------------------===//
 // Merges
 //===----------------------------------------------------------------------===//

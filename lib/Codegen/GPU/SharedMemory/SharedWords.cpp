@@ -50,8 +50,14 @@ static Value scalarFromWords(OpBuilder &b, Location loc, Type type,
   return v;
 }
 
-/// The scalars that a part consists of.
-static SmallVector<Value> elementsOf(OpBuilder &b, Location loc, Value v) {
+MemRefType redfuse::sharedMemoryOf(Type element) {
+  auto workgroup = gpu::AddressSpaceAttr::get(
+      element.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  return MemRefType::get({ShapedType::kDynamic}, element,
+                         MemRefLayoutAttrInterface(), workgroup);
+}
+
+SmallVector<Value> redfuse::scalarsOf(OpBuilder &b, Location loc, Value v) {
   auto type = dyn_cast<VectorType>(v.getType());
   if (!type)
     return {v};
@@ -81,7 +87,7 @@ SharedWords::Parts SharedWords::shuffle(ValueRange parts, unsigned distance) {
   Parts result;
   for (Value part : parts) {
     SmallVector<Value> elements;
-    for (Value element : elementsOf(b, loc, part)) {
+    for (Value element : scalarsOf(b, loc, part)) {
       SmallVector<Value> words = scalarToWords(b, loc, element);
       for (Value &word : words)
         word = gpu::ShuffleOp::create(b, loc, i32, b.getI1Type(), word, offset,
@@ -97,7 +103,7 @@ SharedWords::Parts SharedWords::shuffle(ValueRange parts, unsigned distance) {
 SmallVector<Value> SharedWords::toWords(ValueRange parts) {
   SmallVector<Value> words;
   for (Value part : parts)
-    for (Value element : elementsOf(b, loc, part))
+    for (Value element : scalarsOf(b, loc, part))
       llvm::append_range(words, scalarToWords(b, loc, element));
   return words;
 }

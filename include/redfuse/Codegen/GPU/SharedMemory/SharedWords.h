@@ -6,6 +6,13 @@
 
 namespace redfuse {
 
+/// Shared memory of a block that is laid out while its kernel is made.
+mlir::MemRefType sharedMemoryOf(mlir::Type element);
+
+/// The scalars that a value consists of: those of a vector, or itself.
+llvm::SmallVector<mlir::Value> scalarsOf(mlir::OpBuilder &b, mlir::Location loc,
+                                         mlir::Value v);
+
 /// Values of any type as words of 32 bits, by which threads exchange them: by shuffles
 /// in a warp, and through shared memory elsewhere.
 class SharedWords {
