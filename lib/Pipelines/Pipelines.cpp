@@ -98,6 +98,7 @@ static LogicalResult addSchedule(OpPassManager &pm,
     pm.addPass(createNarrowDoubles());
     pm.addPass(createCSEPass());
   }
+  pm.addPass(createPrepackOperands());
   ScheduleOptions schedule;
   schedule.kind = options.schedule;
   schedule.tiles.assign(options.tiles.begin(), options.tiles.end());

@@ -525,6 +525,70 @@ def ExposeState : Pass<"redfuse-expose-state", "mlir::ModuleOp"> {
     "mlir::linalg::LinalgDialect", "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
 }
 
+def PrepackOperands : Pass<"redfuse-prepack-operands"> {
+  let summary = "Copy filters of convolutions into the order in which blocks read them";
+  let description = [{
+    A sum of products that reads windows (a convolution) takes one tap after another, and of
+    each all channels. Filters whose neighbours in memory are taps, or that are read
+    back to front (transposed convolutions), are gathered for that by every block: as many
+    accesses as a block has columns, each to a line of its own. Where their elements are
+    used for 1024 results and more, and the sum has 5e8 multiply-adds and more, a cascade in
+    front copies them once: taps, then channels, then what the result has of them, whose
+    neighbours are adjacent. Roundings and extensions stay where they are.
+
+    For targets with matrix units and copies by threads (sm_80 and later); without a chip
+    nothing changes.
+
+    ```mlir
+    #x = affine_map<(n, o, p, c, t) -> (n, c, p + t)>
+    #w = affine_map<(n, o, p, c, t) -> (o, c, t)>
+    #y = affine_map<(n, o, p, c, t) -> (n, o, p)>
+    module attributes {redfuse.target = #redfuse.target<"cuda", units = 132,
+        vector_bits = 512, l1 = 65536, l2 = 524288, flops = 67000, bandwidth = 3300,
+        launch_ns = 3000, chip = "sm_90a">} {
+      func.func @f(%x: tensor<8x64x8194xf32>, %w: tensor<64x64x3xf32>,
+                   %e: tensor<8x64x8192xf32>) -> tensor<8x64x8192xf32> {
+        %r = redfuse.cascade {indexing_maps = [#x, #w, #y]}
+            ins(%x, %w : tensor<8x64x8194xf32>, tensor<64x64x3xf32>)
+            outs(%e : tensor<8x64x8192xf32>) {
+        ^bb0(%a: f32, %b: f32):
+          %p = arith.mulf %a, %b : f32
+          %s = redfuse.reduce add %p over [3, 4] into [0, 1, 2] : f32
+          redfuse.yield %s : f32
+        } -> tensor<8x64x8192xf32>
+        return %r : tensor<8x64x8192xf32>
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #w = affine_map<(t, c, o) -> (o, c, t)>
+    #id = affine_map<(t, c, o) -> (t, c, o)>
+    #x = affine_map<(n, o, p, c, t) -> (n, c, p + t)>
+    #q = affine_map<(n, o, p, c, t) -> (t, c, o)>
+    #y = affine_map<(n, o, p, c, t) -> (n, o, p)>
+    func.func @f(%x: tensor<8x64x8194xf32>, %w: tensor<64x64x3xf32>,
+                 %e: tensor<8x64x8192xf32>) -> tensor<8x64x8192xf32> {
+      %n = tensor.empty() : tensor<3x64x64xf32>
+      %q = redfuse.cascade {indexing_maps = [#w, #id]} ins(%w : tensor<64x64x3xf32>)
+          outs(%n : tensor<3x64x64xf32>) {
+      ^bb0(%b: f32):
+        redfuse.yield %b : f32
+      } -> tensor<3x64x64xf32>
+      %r = redfuse.cascade {indexing_maps = [#x, #q, #y]}
+          ins(%x, %q : tensor<8x64x8194xf32>, tensor<3x64x64xf32>)
+          outs(%e : tensor<8x64x8192xf32>) {
+      // ... the body as it was
+      } -> tensor<8x64x8192xf32>
+      return %r : tensor<8x64x8192xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
 def Schedule : Pass<"redfuse-schedule"> {
   let summary = "Choose grid, tiles and kind of schedule for every cascade";
   let description = [{

@@ -1,0 +1,301 @@
+//===- PrepackOperands.cpp - redfuse-prepack-operands ---------------------===//
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
+#include "redfuse/Analysis/TileProgram.h"
+#include "redfuse/Dialect/Redfuse/IR/DimSets.h"
+#include "redfuse/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_PREPACKOPERANDS
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+namespace {
+/// Results for which an element of the operand is used, at least: so often is it
+/// gathered where it is, and once for the copy.
+constexpr int64_t kLeastUses = 1024;
+/// Multiply-adds that a launch more is worth, at least: 10 us at 50 T a second, beside
+/// some 3 us.
+constexpr double kLeastProducts = 5e8;
+
+/// A factor of a product, as it is copied.
+struct Operand {
+  Value value;
+  /// Its dims in the order of the copy, the last adjacent.
+  SmallVector<unsigned> dims;
+};
+
+/// A sum of products that reads windows, and its operands that are worth a copy.
+class WindowProduct {
+public:
+  explicit WindowProduct(CascadeOp op)
+      : op(op), extents(getStaticExtents(op)), maps(op.getIndexingMapsArray()) {
+  }
+
+  SmallVector<Operand> findOperands();
+
+private:
+  bool findProduct();
+  std::optional<Operand> describe(Value factor);
+  bool isOnItsWay(Value v, bool &isComputed);
+  int64_t points(const SmallBitVector &of) const;
+
+  CascadeOp op;
+  SmallVector<int64_t> extents;
+  SmallVector<AffineMap> maps;
+  ReduceOp reduce;
+  std::optional<DimSets> sets;
+  /// Dims of windows that are summed: taps.
+  SmallBitVector taps;
+};
+} // namespace
+
+int64_t WindowProduct::points(const SmallBitVector &of) const {
+  int64_t count = 1;
+  for (unsigned d : of.set_bits())
+    count *= extents[d];
+  return count;
+}
+
+/// Whether it is one sum of products of floats, with taps, of known extents.
+bool WindowProduct::findProduct() {
+  if (llvm::any_of(extents, ShapedType::isDynamic))
+    return false;
+  for (Operation &inner : op.getBody().front()) {
+    if (!isRootOp(&inner) || isa<YieldOp>(inner))
+      continue;
+    if (reduce || !isa<ReduceOp>(inner))
+      return false;
+    reduce = cast<ReduceOp>(inner);
+  }
+  if (!reduce)
+    return false;
+  FailureOr<DimSets> found =
+      DimSets::compute(cast<IndexProgramOpInterface>(op.getOperation()));
+  if (failed(found))
+    return false;
+  sets = std::move(*found);
+  if (!isMatrixProduct(reduce, *sets,
+                       [&](unsigned d) { return double(extents[d]); }) ||
+      !isa<FloatType>(reduce.getOperand(0).getType()))
+    return false;
+  SmallBitVector summed = toDimSet(reduce.getOver(), extents.size());
+  taps.resize(extents.size());
+  for (AffineMap map : maps)
+    for (AffineExpr e : map.getResults())
+      for (unsigned d : summed.set_bits())
+        if (!isa<AffineDimExpr>(e) && e.isFunctionOfDim(d))
+          taps.set(d);
+  return taps.any() &&
+         double(points(summed)) *
+                 double(points(toDimSet(reduce.getInto(), extents.size()))) >=
+             kLeastProducts;
+}
+
+/// Whether elements are read at places that differ from one to the next, one for each
+/// point, and computed of nothing but those: `isComputed` where they are computed, or
+/// read at positions that are.
+bool WindowProduct::isOnItsWay(Value v, bool &isComputed) {
+  if (auto argument = dyn_cast<BlockArgument>(v)) {
+    AffineMap map = maps[argument.getArgNumber()];
+    if (!map.isProjectedPermutation())
+      return false;
+    // Neighbours in memory are taps, or sums that are not the innermost here.
+    auto last = map.getNumResults() == 0
+                    ? nullptr
+                    : dyn_cast<AffineDimExpr>(map.getResults().back());
+    isComputed |= last && taps.test(last.getPosition());
+    return true;
+  }
+  Operation *def = v.getDefiningOp();
+  if (!def || def->getBlock() != &op.getBody().front())
+    return true;
+  if (def == reduce)
+    return false;
+  if (auto extract = dyn_cast<tensor::ExtractOp>(def)) {
+    isComputed = true;
+    auto type = cast<RankedTensorType>(extract.getTensor().getType());
+    // Not several times what is there.
+    return type.hasStaticShape() && points((*sets)[v]) <= type.getNumElements();
+  }
+  return isPure(def) && llvm::all_of(def->getOperands(), [&](Value of) {
+           return isOnItsWay(of, isComputed);
+         });
+}
+
+std::optional<Operand> WindowProduct::describe(Value factor) {
+  // Roundings and extensions stay where they are: the product is known by them.
+  Value v = factor;
+  if (auto extend = v.getDefiningOp<arith::ExtFOp>()) {
+    v = extend.getIn();
+    if (auto round = v.getDefiningOp<arith::TruncFOp>();
+        round && isa<FloatTF32Type>(v.getType()))
+      v = round.getIn();
+  }
+  unsigned bits =
+      isa<FloatType>(v.getType()) ? v.getType().getIntOrFloatBitWidth() : 0;
+  if (bits != 16 && bits != 32)
+    return std::nullopt;
+  const SmallBitVector &own = (*sets)[v];
+  SmallBitVector all(own.size(), true);
+  bool isComputed = false;
+  if (!isSubset(taps, own) || points(all) / points(own) < kLeastUses ||
+      !isOnItsWay(v, isComputed) || !isComputed)
+    return std::nullopt;
+  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  Value other = mul->getOperand(mul->getOperand(0) == factor ? 1 : 0);
+  SmallBitVector summed = toDimSet(reduce.getOver(), own.size());
+  // What both have and no sum goes along, taps, other sums, and what it alone has.
+  SmallVector<SmallBitVector> parts(4, SmallBitVector(own.size()));
+  for (unsigned d : own.set_bits())
+    parts[taps.test(d)             ? 1
+          : summed.test(d)         ? 2
+          : (*sets)[other].test(d) ? 0
+                                   : 3]
+        .set(d);
+  if (parts[3].none())
+    return std::nullopt;
+  Operand operand{v, {}};
+  for (const SmallBitVector &part : parts)
+    for (unsigned d : part.set_bits())
+      operand.dims.push_back(d);
+  return operand;
+}
+
+SmallVector<Operand> WindowProduct::findOperands() {
+  SmallVector<Operand> found;
+  if (!findProduct())
+    return found;
+  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  for (Value factor : mul->getOperands())
+    if (std::optional<Operand> operand = describe(factor))
+      found.push_back(*operand);
+  return found;
+}
+
+/// A cascade that has the operand's elements in the order of the copy.
+static CascadeOp makeCopy(RewriterBase &b, CascadeOp op,
+                          const Operand &operand) {
+  Location loc = op.getLoc();
+  SmallVector<int64_t> extents = getStaticExtents(op), shape;
+  for (unsigned d : operand.dims)
+    shape.push_back(extents[d]);
+  // What it is computed from, in body order.
+  SetVector<Operation *> cone;
+  SetVector<Value> arguments;
+  SmallVector<Value> open{operand.value};
+  Block &body = op.getBody().front();
+  while (!open.empty()) {
+    Value v = open.pop_back_val();
+    Operation *def = v.getDefiningOp();
+    if (auto argument = dyn_cast<BlockArgument>(v);
+        argument && argument.getOwner() == &body)
+      arguments.insert(v);
+    else if (def && def->getBlock() == &body && cone.insert(def))
+      llvm::append_range(open, def->getOperands());
+  }
+  SmallVector<AffineExpr> places(extents.size(), b.getAffineConstantExpr(0));
+  for (auto [place, d] : llvm::enumerate(operand.dims))
+    places[d] = b.getAffineDimExpr(unsigned(place));
+  unsigned rank = operand.dims.size();
+  SmallVector<AffineMap> maps;
+  SmallVector<Value> inputs;
+  for (Value v : arguments) {
+    unsigned i = cast<BlockArgument>(v).getArgNumber();
+    inputs.push_back(op.getInputs()[i]);
+    maps.push_back(op.getIndexingMapsArray()[i].replaceDimsAndSymbols(
+        places, {}, rank, 0));
+  }
+  maps.push_back(b.getMultiDimIdentityMap(rank));
+  Type element = operand.value.getType();
+  Value empty = tensor::EmptyOp::create(b, loc, shape, element);
+  auto copy = CascadeOp::create(b, loc, TypeRange(empty.getType()), inputs,
+                                empty, b.getAffineMapArrayAttr(maps), nullptr);
+  auto *block = new Block();
+  copy.getBody().push_back(block);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(block);
+  IRMapping mapping;
+  for (Value v : arguments)
+    mapping.map(v, block->addArgument(v.getType(), loc));
+  for (Operation &inner : body) {
+    if (!cone.contains(&inner))
+      continue;
+    Operation *clone = b.clone(inner, mapping);
+    if (auto index = dyn_cast<IndexOp>(clone)) {
+      auto place = llvm::find(operand.dims, unsigned(index.getDim()));
+      index.setDim(uint64_t(place - operand.dims.begin()));
+    }
+  }
+  YieldOp::create(b, loc, mapping.lookupOrDefault(operand.value));
+  return copy;
+}
+
+/// Reads the operand from its copy.
+static CascadeOp readCopy(RewriterBase &b, CascadeOp op, const Operand &operand,
+                          Value copy) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<Value> inputs(op.getInputs());
+  SmallVector<AffineExpr> exprs;
+  for (unsigned d : operand.dims)
+    exprs.push_back(b.getAffineDimExpr(d));
+  maps.insert(
+      maps.begin() + int64_t(inputs.size()),
+      AffineMap::get(maps.front().getNumDims(), 0, exprs, op.getContext()));
+  inputs.push_back(copy);
+  auto made = CascadeOp::create(b, op.getLoc(), op->getResultTypes(), inputs,
+                                op.getInits(), b.getAffineMapArrayAttr(maps),
+                                op.getScheduleAttr());
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  made.getBody().takeBody(op.getBody());
+  Block &body = made.getBody().front();
+  Value read = body.insertArgument(unsigned(inputs.size() - 1),
+                                   operand.value.getType(), op.getLoc());
+  b.replaceAllUsesWith(operand.value, read);
+  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&inner))
+      b.eraseOp(&inner);
+  b.replaceOp(op, made);
+  return made;
+}
+
+namespace {
+struct PrepackOperands
+    : public redfuse::impl::PrepackOperandsBase<PrepackOperands> {
+  void runOnOperation() override {
+    Operation *root = getOperation();
+    const Chip *chip = getChipOf(root);
+    if (!chip || !chip->has(AsyncCopies))
+      return;
+    SmallVector<CascadeOp> ops;
+    root->walk([&](CascadeOp op) { ops.push_back(op); });
+    IRRewriter b(&getContext());
+    SmallVector<Operation *> made;
+    for (CascadeOp op : ops)
+      for (const Operand &operand : WindowProduct(op).findOperands()) {
+        b.setInsertionPoint(op);
+        CascadeOp copy = makeCopy(b, op, operand);
+        made.push_back(copy);
+        op = readCopy(b, op, operand, copy.getResult(0));
+        made.push_back(op);
+      }
+    if (made.empty())
+      return;
+    RewritePatternSet patterns(&getContext());
+    CascadeOp::getCanonicalizationPatterns(patterns, &getContext());
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingOps);
+    if (failed(applyOpPatternsGreedily(made, std::move(patterns), config)))
+      signalPassFailure();
+  }
+};
+} // namespace
