@@ -45,7 +45,7 @@ private:
     if (!found)
       return;
     std::optional<ContractionPlanAttr> attr =
-        planContraction(*found, space, units, chip);
+        planContraction(*found, from.launch, space, units, chip);
     if (!attr)
       return;
     from.record(kContractionAttr, *attr);

@@ -1,13 +1,17 @@
 //===- ContractionEmitter.h - a block's tile of a sum -----------*- C++ -*-===//
 //
-// The mainloop, double-buffered: two stages in shared memory hold a part of the sum
-// each. While warps multiply what one stage has, their threads load the next part into
-// registers, compute its operands, and store them to the other. One barrier a step.
+// The mainloop: stages in shared memory hold a part of the sum each. There are two where
+// operands are computed: while warps multiply what one stage has, their threads load the
+// next part into registers, compute its operands, and store them to the other. There are
+// more where operands are what is in memory: threads start copies of later parts
+// (cp.async) and do not wait for them. One barrier a step.
 //
 // A stage is swizzled, so that accesses have no bank conflicts. What it has of a row is
 // a slab of 64 bytes, or several; two slabs make a line of 128 bytes, all banks once. The
 // half of a line, and which 16 bytes of it, are xored with bits of the row's number, so
 // the eight lanes that are served at once use different banks, whichever rows they have.
+// What is copied of neighbouring rows is stored by sums instead: all rows of one sum, then
+// those of the next, the number of a row xored with bits of the sum's number.
 //
 // Any rows of memory may be those of an instruction: `count` neighbours belong to one
 // part, as in GpuMatrix.cpp, which also stores the results.
@@ -17,6 +21,7 @@
 #define REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONEMITTER_H
 
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
+#include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 #include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
 
 namespace redfuse {
@@ -30,9 +35,17 @@ public:
                    unsigned(32 * plan.getWarps()[0] * plan.getWarps()[1])),
         plan(plan), found(found), form(found.form()), x(form.instruction) {}
 
-  /// Two stages, and a word that one thread tells the others.
+  /// The stages, and a word that one thread tells the others.
   int64_t sharedBytes() const {
-    return 2 * stageBytes() + (plan.getSplits() > 1 ? 16 : 0);
+    return stages() * stageBytes() + (plan.getSplits() > 1 ? 16 : 0);
+  }
+  /// Copies operands instead of loading them: `of` says what they are.
+  void copyOperands(std::pair<CopiedOperand, CopiedOperand> of,
+                    bool hasRounding) {
+    isCopied = true;
+    copiedLeft = of.first;
+    copiedRight = of.second;
+    roundsByInstruction = hasRounding;
   }
   /// The tile that a block has, or its share of the sum of one.
   void emitTile(mlir::Value block, mlir::Value sharedWords);
@@ -64,6 +77,11 @@ private:
     bool isAlongRows = false;
     /// What the factor is computed from, in body order, and the arguments alone.
     llvm::SmallVector<mlir::Value> cone, loaded;
+    /// What says that an element is not padding, if it is copied, and its cone.
+    CopiedOperand copied;
+    llvm::SmallVector<mlir::Value> insideCone;
+    /// All rows of a sum are together in shared memory.
+    bool isBySums = false;
   };
   /// What a thread brings to shared memory: 16 bytes of `width` rows, or of one.
   struct Unit {
@@ -95,6 +113,7 @@ private:
   int64_t stageSums() const { return plan.getSlabs() * slabSums(); }
   int64_t vectorSums() const { return slabSums() / 4; }
   int64_t stageBytes() const;
+  int64_t stages() const { return isCopied ? kCopiedStages : kStages; }
 
   // ContractionOperands.cpp -----------------------------------------------------
   void orderSums();
@@ -105,8 +124,16 @@ private:
   int64_t unitsOf(const Side &side) const;
   llvm::SmallVector<Unit> makeUnits(const Side &side, const Env &tile);
   void startUnits(const Side &side, llvm::ArrayRef<Unit> units, mlir::Value sum,
-                  const Share &share,
+                  const Share &share, mlir::Value stage,
                   llvm::SmallVectorImpl<Arriving> &arriving);
+  void startCopy(const Side &side, const Unit &unit, int64_t sum, Env &env,
+                 mlir::Value exists, mlir::Value stage);
+  mlir::Value wordOfCopy(const Side &side, const Unit &unit, int64_t sum);
+  void copyElements(mlir::Value memref, int64_t offset, mlir::Value at,
+                    int64_t count);
+  int64_t alignedWidth(mlir::BlockArgument argument, unsigned dim,
+                       int64_t width);
+  mlir::Value swizzleOf(const Side &side, mlir::Value part);
   void finishUnits(const Side &side, llvm::ArrayRef<Unit> units,
                    llvm::ArrayRef<Arriving> arriving, mlir::Value stage);
   mlir::Value placeOf(const Side &side, mlir::Value row, mlir::Value vector);
@@ -115,10 +142,21 @@ private:
   std::optional<int64_t> mostOf(llvm::ArrayRef<int64_t> factors) const;
   mlir::Value wrap(mlir::Value v, std::optional<int64_t> most, int64_t modulus);
   void computeFactor(const Side &side, Env &env, bool isLoad);
+  void computeValues(const Side &side, Env &env,
+                     llvm::ArrayRef<mlir::Value> values);
   mlir::Value wordsOfVector(const Side &side,
                             llvm::ArrayRef<mlir::Value> elements);
 
   // ContractionMainloop.cpp -----------------------------------------------------
+  llvm::SmallVector<mlir::Value>
+  runCopied(mlir::Value steps, llvm::SmallVector<mlir::Value> sums,
+            llvm::function_ref<void(mlir::Value)> start,
+            llvm::function_ref<void(mlir::Value,
+                                    llvm::SmallVectorImpl<mlir::Value> &)>
+                multiply);
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>>
+  readBySums(const Side &side, mlir::Value stage, int64_t slab);
+  mlir::Value roundWord(mlir::Value word);
   llvm::SmallVector<mlir::Value> emitMainloop(const Env &tile,
                                               const Share &share);
   void setPlaces(Side &side, bool isLeft);
@@ -153,6 +191,15 @@ private:
   unsigned innerSum = 0;
   int64_t chunk = 0;
   Side left, right;
+  bool isCopied = false, roundsByInstruction = false;
+  /// Products are added to the sums by the unit, which cuts digits off.
+  bool isAddedByUnit = false;
+  CopiedOperand copiedLeft, copiedRight;
+  /// The copy that a load starts instead: where to, and how many bytes if not all.
+  struct Copy {
+    mlir::Value to, bytes;
+  };
+  std::optional<Copy> copy;
   /// Shared memory as words, and the warp's number and lane (i32).
   mlir::Value words, warp, lane;
 };

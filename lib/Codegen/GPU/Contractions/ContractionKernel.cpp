@@ -94,6 +94,9 @@ LogicalResult ContractionGenerator::run(gpu::GPUModuleOp device,
   makeSpace(launch->getOperands());
   auto own = std::make_unique<ContractionEmitter>(b, loc, dims, plan, *found);
   ContractionEmitter *tile = own.get();
+  if (auto copied = findCopiedOperands(*found, launch);
+      copied && tile->tileRows() % 32 == 0 && tile->tileColumns() % 32 == 0)
+    tile->copyOperands(*copied, /*hasRounding=*/chip.has(TensorMaps));
   if (tile->sharedBytes() > getBlockSharedBytes(chip))
     return refuse("its stages take " + Twine(tile->sharedBytes()) +
                   " bytes of shared memory, of which a block has " +

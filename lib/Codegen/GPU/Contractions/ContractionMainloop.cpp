@@ -2,7 +2,9 @@
 #include "ContractionEmitter.h"
 
 #include "redfuse/Codegen/GPU/Common/BlockCounters.h"
+#include "redfuse/Codegen/GPU/Common/InlinePtx.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
+#include "redfuse/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -67,9 +69,51 @@ void ContractionEmitter::setPlaces(Side &side, bool isLeft) {
       add(add(bits(p, 1, 3, 5), bits(p, 0, 1, 4)), bits(vector, 0, 3, 2));
 }
 
+/// As readFragment, where all rows of a sum are together: neighbouring rows by one
+/// access.
+SmallVector<SmallVector<Value>>
+ContractionEmitter::readBySums(const Side &side, Value stage, int64_t slab) {
+  int64_t width = std::min<int64_t>(side.count, 4);
+  auto type = VectorType::get({width}, b.getI32Type());
+  Value part = bits(lane, 0, 3, 0), p = bits(lane, 2, 7, 0);
+  Value row = add(side.warp, arith::MulIOp::create(b, loc, p, i32(side.count)));
+  row = arith::XOrIOp::create(b, loc, row, swizzleOf(side, part));
+  Value sums = arith::MulIOp::create(b, loc, part, i32(4 * side.rows));
+  SmallVector<SmallVector<Value>> rows(side.count, SmallVector<Value>(4));
+  for (int64_t first = 0; first < side.count; first += width)
+    for (int64_t i = 0; i < 4; ++i) {
+      Value at = row;
+      if (first != 0)
+        at = arith::XOrIOp::create(b, loc, at, i32(first));
+      int64_t offset = side.start / 4 + (slab * 16 + i) * side.rows;
+      at = add(add(add(stage, sums), at), i32(offset));
+      Value all = vector::LoadOp::create(
+          b, loc, type, words, ValueRange(asIndex(at)),
+          /*nontemporal=*/false, llvm::Align(uint64_t(4 * width)));
+      for (int64_t j = 0; j < width; ++j)
+        rows[first + j][i] = vector::ExtractOp::create(b, loc, all, j);
+    }
+  return rows;
+}
+
+/// A word of f32 rounded to TF32, which the unit reads the upper bits of.
+Value ContractionEmitter::roundWord(Value word) {
+  if (roundsByInstruction)
+    return emitPtx(b, loc, "cvt.rn.tf32.f32 $0, $1;", "=r,r", {word},
+                   b.getI32Type(), /*hasEffects=*/false)
+        .front();
+  Type f32 = b.getF32Type();
+  Value v = arith::BitcastOp::create(b, loc, f32, word);
+  v = arith::TruncFOp::create(b, loc, FloatTF32Type::get(b.getContext()), v);
+  v = arith::ExtFOp::create(b, loc, f32, v);
+  return arith::BitcastOp::create(b, loc, b.getI32Type(), v);
+}
+
 /// The words that a lane has of each of its rows.
 SmallVector<SmallVector<Value>>
 ContractionEmitter::readFragment(const Side &side, Value stage, int64_t slab) {
+  if (side.isBySums)
+    return readBySums(side, stage, slab);
   auto type = VectorType::get({4}, b.getI32Type());
   Value start = add(stage, arith::MulIOp::create(b, loc, side.warp, i32(16)));
   SmallVector<SmallVector<Value>> rows;
@@ -126,6 +170,11 @@ void ContractionEmitter::multiplySlab(Value stage, int64_t slab,
                                       SmallVectorImpl<Value> &sums) {
   SmallVector<SmallVector<Value>> a = readFragment(left, stage, slab),
                                   c = readFragment(right, stage, slab);
+  for (auto [side, fragment] : {std::pair(&left, &a), {&right, &c}})
+    if (isCopied && side->copied.isRounded)
+      for (SmallVector<Value> &row : *fragment)
+        for (Value &word : row)
+          word = roundWord(word);
   int64_t rowTiles = plan.getInstructions()[0],
           columnTiles = plan.getInstructions()[1];
   int64_t ofRow = x.wordsPerRow(), steps = 4 / ofRow,
@@ -147,6 +196,21 @@ void ContractionEmitter::multiplySlab(Value stage, int64_t slab,
           llvm::copy(
               x.multiply(b, loc, rows, wordsOf(c[ct], step), tileOf(rt, ct)),
               tileOf(rt, ct).begin());
+        }
+    return;
+  }
+  if (isAddedByUnit) {
+    // One product of TF32, as everybody makes it: the unit adds it to the sums.
+    for (int64_t step = 0; step < steps; ++step)
+      for (int64_t ct = 0; ct < columnTiles; ++ct)
+        for (int64_t rt = 0; rt < rowTiles; ++rt) {
+          SmallVector<Value> rows;
+          for (int64_t i = 0; i < x.rowsPerLane; ++i)
+            llvm::append_range(rows, wordsOf(a[rt * x.rowsPerLane + i], step));
+          llvm::copy(x.emit(b, loc, rows,
+                            SmallVector<Value>(wordsOf(c[ct], step)),
+                            SmallVector<Value>(tileOf(rt, ct))),
+                     tileOf(rt, ct).begin());
         }
     return;
   }
@@ -210,19 +274,22 @@ SmallVector<Value> ContractionEmitter::emitMainloop(const Env &tile,
     steps = constantIndex(llvm::divideCeil(*known, stageSums()));
   Value stageWords = i32(stageBytes() / 4);
   auto stageOf = [&](Value step) {
-    return arith::MulIOp::create(b, loc, bits(asWord(step), 0, 1, 0),
-                                 stageWords)
-        .getResult();
+    Value number =
+        isCopied
+            ? Value(arith::RemUIOp::create(b, loc, asWord(step), i32(stages())))
+            : bits(asWord(step), 0, 1, 0);
+    return arith::MulIOp::create(b, loc, number, stageWords).getResult();
   };
   SmallVector<Arriving> ofLeft, ofRight;
   auto start = [&](Value step) {
+    Value stage = stageOf(step);
     ofLeft.clear();
     ofRight.clear();
     Value sum = arith::AddIOp::create(
         b, loc, share.begin,
         arith::MulIOp::create(b, loc, step, constantIndex(stageSums())));
-    startUnits(left, leftUnits, sum, share, ofLeft);
-    startUnits(right, rightUnits, sum, share, ofRight);
+    startUnits(left, leftUnits, sum, share, stage, ofLeft);
+    startUnits(right, rightUnits, sum, share, stage, ofRight);
   };
   auto finish = [&](Value step) {
     Value stage = stageOf(step);
@@ -235,6 +302,8 @@ SmallVector<Value> ContractionEmitter::emitMainloop(const Env &tile,
     for (int64_t slab = 0; slab < plan.getSlabs(); ++slab)
       multiplySlab(stage, slab, into);
   };
+  if (isCopied)
+    return runCopied(steps, sums, start, multiply);
   auto run = [&] {
     SmallVector<Value> state(sums);
     Value one = constantIndex(1), zero = constantIndex(0);
@@ -266,6 +335,39 @@ SmallVector<Value> ContractionEmitter::emitMainloop(const Env &tile,
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, loc, sums);
   return llvm::to_vector_of<Value>(branch.getResults());
+}
+
+/// Copies of the next stages are on their way while one is multiplied. A step waits for
+/// its stage, then for the other threads: all have read the stage before, to which the
+/// next copies go.
+SmallVector<Value> ContractionEmitter::runCopied(
+    Value steps, SmallVector<Value> sums, function_ref<void(Value)> start,
+    function_ref<void(Value, SmallVectorImpl<Value> &)> multiply) {
+  auto startIfAny = [&](Value step) {
+    Value some =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, step, steps);
+    auto branch = scf::IfOp::create(b, loc, some, /*withElse=*/false);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(branch.thenYield());
+      start(step);
+    }
+    // A group of nothing where there is none: groups are counted.
+    tile::CommitRowsOp::create(b, loc);
+  };
+  int64_t ahead = stages() - 1;
+  for (int64_t i = 0; i < ahead; ++i)
+    startIfAny(constantIndex(i));
+  return emitFor(
+      b, loc, constantIndex(0), steps, constantIndex(1), sums,
+      [&](Value step, ValueRange carried) {
+        tile::WaitRowsOp::create(b, loc, ahead - 1);
+        gpu::BarrierOp::create(b, loc);
+        startIfAny(arith::AddIOp::create(b, loc, step, constantIndex(ahead)));
+        SmallVector<Value> current(carried);
+        multiply(step, current);
+        return current;
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -451,7 +553,7 @@ void ContractionEmitter::mergeSplits(
                             /*nontemporal=*/false, llvm::Align(16));
   }
   gpu::BarrierOp::create(b, loc);
-  Value word = constantIndex(2 * stageBytes() / 4);
+  Value word = constantIndex(stages() * stageBytes() / 4);
   Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                         thread, constantIndex(0));
   auto counts = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
@@ -512,6 +614,9 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
   right = makeSide(form.right, x.right, form.rightIsSigned, form.columns,
                    /*isLeft=*/false);
   orderSums();
+  std::optional<int64_t> summed = staticCountOf(sumAxes);
+  isAddedByUnit = form.leftIsRounded && form.rightIsRounded && summed &&
+                  *summed <= kMostAddedByUnit * plan.getSplits();
   for (Side *side : {&left, &right})
     chooseAccess(*side);
 

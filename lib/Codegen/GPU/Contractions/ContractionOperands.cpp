@@ -11,10 +11,10 @@
 //===----------------------------------------------------------------------===//
 #include "ContractionEmitter.h"
 
+#include "redfuse/Codegen/GPU/Common/InlinePtx.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 
-#include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -40,6 +40,11 @@ ContractionEmitter::makeSide(Value factor, MatrixElement element, bool isSigned,
   for (Value v : side.cone)
     if (isa<BlockArgument>(v))
       side.loaded.push_back(v);
+  if (isCopied) {
+    side.copied = isLeft ? copiedLeft : copiedRight;
+    if (side.copied.inside)
+      side.insideCone = coneOf(side.copied.inside);
+  }
   return side;
 }
 
@@ -157,12 +162,45 @@ void ContractionEmitter::chooseAccess(Side &side) {
       side.isAlongRows = false;
       if (isLast)
         side.width = widthAlong(*contiguous, vectorSums());
+      if (isCopied)
+        side.width = side.copied.inside
+                         ? 1
+                         : alignedWidth(main, *contiguous, side.width);
       return;
     }
+  }
+  if (isCopied) {
+    // Where elements are adjacent along rows, those of one sum are stored together.
+    side.isBySums = true;
+    int64_t most = kAccessBytes / bytes;
+    if (contiguous == side.axes.back().dim && !side.copied.inside)
+      side.width =
+          alignedWidth(main, *contiguous, widthAlong(*contiguous, most));
+    while (side.width > 1 && unitsOf(side) < int64_t(threads))
+      side.width /= 2;
+    return;
   }
   int64_t groups = side.rows * 4 * plan.getSlabs() / kRowsOfAccess;
   if (contiguous == side.axes.back().dim && groups >= int64_t(threads))
     side.width = widthAlong(*contiguous, kRowsOfAccess);
+}
+
+/// Elements along a dim that lie at a multiple of their size, at most `width`.
+int64_t ContractionEmitter::alignedWidth(BlockArgument argument, unsigned dim,
+                                         int64_t width) {
+  unsigned i = argument.getArgNumber();
+  auto type = cast<MemRefType>(memrefs.lookup(op->getOperand(i)).getType());
+  std::optional<FlatIndex> flat =
+      findFlatIndex(type, op.getMapOfBodyArgument(i));
+  if (!flat || !flat->wrapped.empty() || flat->factors[dim] != 1)
+    return 1;
+  int64_t others = flat->offset;
+  for (auto [d, factor] : llvm::enumerate(flat->factors))
+    if (d != dim)
+      others |= factor;
+  while (width > 1 && others % width != 0)
+    width /= 2;
+  return width;
 }
 
 int64_t ContractionEmitter::unitsOf(const Side &side) const {
@@ -225,6 +263,11 @@ ContractionEmitter::makeUnits(const Side &side, const Env &tile) {
 /// vector dim: all of it, or what is loaded alone.
 void ContractionEmitter::computeFactor(const Side &side, Env &env,
                                        bool isLoad) {
+  computeValues(side, env, isLoad ? side.loaded : side.cone);
+}
+
+void ContractionEmitter::computeValues(const Side &side, Env &env,
+                                       ArrayRef<Value> values) {
   LoopNest adapted = *nest;
   const LoopNest *whole = nest;
   adapted.vectorDim.reset();
@@ -232,7 +275,7 @@ void ContractionEmitter::computeFactor(const Side &side, Env &env,
     adapted.vectorDim = side.isAlongRows ? side.axes.back().dim : innerSum;
   nest = &adapted;
   lanes = side.width;
-  SmallVector<Value> all(isLoad ? side.loaded : side.cone);
+  SmallVector<Value> all(values);
   std::swap(all, needed);
   emitAvailable(env);
   std::swap(all, needed);
@@ -242,9 +285,16 @@ void ContractionEmitter::computeFactor(const Side &side, Env &env,
 
 /// Starts to load the elements of a stage whose sums are those from `sum` on.
 void ContractionEmitter::startUnits(const Side &side, ArrayRef<Unit> units,
-                                    Value sum, const Share &share,
+                                    Value sum, const Share &share, Value stage,
                                     SmallVectorImpl<Arriving> &arriving) {
   int64_t width = side.isAlongRows ? 1 : side.width;
+  OpBuilder::InsertionGuard guard(b);
+  if (isCopied && unitsOf(side) < int64_t(threads)) {
+    Value has = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, thread,
+                                      constantIndex(unitsOf(side)));
+    auto branch = scf::IfOp::create(b, loc, has, /*withElse=*/false);
+    b.setInsertionPoint(branch.thenYield());
+  }
   for (const Unit &unit : units) {
     Arriving own;
     Value offset =
@@ -277,6 +327,10 @@ void ContractionEmitter::startUnits(const Side &side, ArrayRef<Unit> units,
       if (s % together != 0)
         env.position[innerSum] = arith::AddIOp::create(
             b, loc, env.position[innerSum], constantIndex(s % together));
+      if (isCopied) {
+        startCopy(side, unit, s, env, exists, stage);
+        continue;
+      }
       computeFactor(side, env, /*isLoad=*/true);
       own.accesses.push_back(std::move(env));
       own.exists.push_back(exists);
@@ -285,18 +339,7 @@ void ContractionEmitter::startUnits(const Side &side, ArrayRef<Unit> units,
   }
 }
 
-/// What an expression without divisions has of each dim, and a constant at the end.
-static std::optional<SmallVector<int64_t>> factorsOf(AffineExpr expr,
-                                                     unsigned dims) {
-  SmallVector<int64_t> flat;
-  // Divisions would be dims of their own.
-  if (failed(getFlattenedAffineExpr(expr, dims, 0, &flat)) ||
-      flat.size() != dims + 1)
-    return std::nullopt;
-  return flat;
-}
-
-/// The value of such an expression in two parts: of the constant and of dims that do not
+/// The value of multiples of dims and a constant in two parts: of the constant and of dims that do not
 /// change in the loop over the sum, and, if there are any, of those that do.
 std::pair<Value, Value> ContractionEmitter::wordsOf(ArrayRef<int64_t> factors,
                                                     const Env &env) {
@@ -312,7 +355,7 @@ std::pair<Value, Value> ContractionEmitter::wordsOf(ArrayRef<int64_t> factors,
   return {others, sums};
 }
 
-/// What such an expression is at most, if that is known.
+/// What they come to at most, if that is known.
 std::optional<int64_t>
 ContractionEmitter::mostOf(ArrayRef<int64_t> factors) const {
   int64_t most = factors.back();
@@ -341,58 +384,125 @@ Value ContractionEmitter::wrap(Value v, std::optional<int64_t> most,
 Value ContractionEmitter::loadAt(Value memref, AffineMap map, Env &env,
                                  bool isLocal) {
   auto type = cast<MemRefType>(memref.getType());
-  SmallVector<int64_t> strides;
-  int64_t offset;
   bool isVector = nest->vectorDim && env.position[*nest->vectorDim] &&
                   getDimsOf(map).test(*nest->vectorDim);
-  if (isLocal || env.mask || type.getElementType().isInteger(1) ||
-      !type.hasStaticShape() || map.getNumResults() == 0 ||
-      failed(type.getStridesAndOffset(strides, offset)) ||
-      ShapedType::isDynamic(offset) ||
-      llvm::any_of(strides, ShapedType::isDynamic))
+  std::optional<FlatIndex> flat;
+  if (!isLocal && !env.mask)
+    flat = findFlatIndex(type, map);
+  if (flat && isVector &&
+      (flat->factors[*nest->vectorDim] != 1 || !flat->wrapped.empty()))
+    flat.reset();
+  if (!flat) {
+    assert(!copy && "a copy without a place");
     return GpuEmitter::loadAt(memref, map, env, isLocal);
-  // Of each dim, and a constant.
-  SmallVector<int64_t> factors(map.getNumDims() + 1, 0);
+  }
   Value sums, others;
   auto add32 = [&](Value &to, Value v) { to = to ? add(to, v) : v; };
-  int64_t last = 0;
-  for (auto [expr, stride, extent] :
-       llvm::zip_equal(map.getResults(), strides, type.getShape())) {
-    last += std::max<int64_t>(0, extent - 1) * stride;
-    auto wrapped = dyn_cast<AffineBinaryOpExpr>(expr);
-    if (!wrapped || wrapped.getKind() != AffineExprKind::Mod)
-      wrapped = AffineBinaryOpExpr(nullptr);
-    std::optional<SmallVector<int64_t>> own =
-        factorsOf(wrapped ? wrapped.getLHS() : expr, map.getNumDims());
-    auto modulus =
-        wrapped ? dyn_cast<AffineConstantExpr>(wrapped.getRHS()) : nullptr;
-    if (!own || (wrapped && !modulus) || (isVector && wrapped))
-      return GpuEmitter::loadAt(memref, map, env, isLocal);
-    if (!wrapped) {
-      for (auto [factor, more] : llvm::zip_equal(factors, *own))
-        factor += more * stride;
-      continue;
-    }
-    auto [ofOthers, ofSums] = wordsOf(*own, env);
+  for (const FlatIndex::Wrapped &part : flat->wrapped) {
+    auto [ofOthers, ofSums] = wordsOf(part.factors, env);
     Value v = ofSums ? add(ofOthers, ofSums) : ofOthers;
-    v = wrap(v, mostOf(*own), modulus.getValue());
+    v = wrap(v, mostOf(part.factors), part.modulus);
     add32(ofSums ? sums : others,
-          arith::MulIOp::create(b, loc, v, i32(stride)));
+          arith::MulIOp::create(b, loc, v, i32(part.stride)));
   }
-  if ((isVector && factors[*nest->vectorDim] != 1) || last > INT32_MAX)
-    return GpuEmitter::loadAt(memref, map, env, isLocal);
-  auto [linearOthers, linearSums] = wordsOf(factors, env);
+  auto [linearOthers, linearSums] = wordsOf(flat->factors, env);
   add32(others, linearOthers);
   if (linearSums)
     add32(sums, linearSums);
   Value at = sums ? add(others, sums) : others;
-  Value flat = flatView(b, loc, memref, last + 1);
+  Type element = type.getElementType();
+  if (copy) {
+    // Nothing is loaded: the value is never asked for.
+    copyElements(memref, flat->offset, at, isVector ? int64_t(lanes) : 1);
+    return constant(b.getZeroAttr(
+        isVector ? Type(VectorType::get({int64_t(lanes)}, element)) : element));
+  }
+  auto flatType =
+      MemRefType::get({flat->last + 1}, element,
+                      StridedLayoutAttr::get(b.getContext(), flat->offset, {1}),
+                      type.getMemorySpace());
+  Value elements = memref::ReinterpretCastOp::create(
+      b, loc, flatType, memref, flat->offset, ArrayRef<int64_t>{flat->last + 1},
+      ArrayRef<int64_t>{1});
   Value index = asIndex(at);
   if (!isVector)
-    return memref::LoadOp::create(b, loc, flat, ValueRange(index));
+    return memref::LoadOp::create(b, loc, elements, ValueRange(index));
   return vector::LoadOp::create(
-      b, loc, VectorType::get({int64_t(lanes)}, type.getElementType()), flat,
+      b, loc, VectorType::get({int64_t(lanes)}, element), elements,
       ValueRange(index), /*nontemporal=*/false, alignmentOf(type, map));
+}
+
+/// Starts `copy` of so many words from that index on (i32).
+void ContractionEmitter::copyElements(Value memref, int64_t offset, Value at,
+                                      int64_t count) {
+  Type wide = b.getI64Type();
+  Value start = arith::IndexCastUIOp::create(
+      b, loc, wide,
+      memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref));
+  Value bytes =
+      arith::MulIOp::create(b, loc, arith::ExtUIOp::create(b, loc, wide, at),
+                            constant(b.getI64IntegerAttr(4)));
+  start = arith::AddIOp::create(
+      b, loc,
+      arith::AddIOp::create(b, loc, start,
+                            constant(b.getI64IntegerAttr(4 * offset))),
+      bytes);
+  std::string text =
+      "cp.async.ca.shared.global [$0], [$1], " + std::to_string(4 * count);
+  SmallVector<Value> operands{copy->to, start};
+  if (copy->bytes)
+    operands.push_back(copy->bytes);
+  emitPtx(b, loc, text + (copy->bytes ? ", $2;" : ";"),
+          copy->bytes ? "r,l,r" : "r,l", operands);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// What the numbers of rows are xored with where all rows of a sum are together: lanes
+/// that read at once have different `part`s (of four) of a slab's sums.
+Value ContractionEmitter::swizzleOf(const Side &side, Value part) {
+  if (side.count < 8)
+    return bits(part, 0, 3, 3);
+  return add(bits(part, 0, 1, 2), bits(part, 1, 1, 4));
+}
+
+/// The word in a stage where a thread's unit has its sum of that number.
+Value ContractionEmitter::wordOfCopy(const Side &side, const Unit &unit,
+                                     int64_t sum) {
+  Value row = asWord(unit.row), vector = asWord(unit.vector);
+  if (!side.isBySums)
+    return add(placeOf(side, row, vector), i32(sum));
+  Value number =
+      add(arith::MulIOp::create(b, loc, vector, i32(vectorSums())), i32(sum));
+  Value in = arith::XOrIOp::create(b, loc, row, swizzleOf(side, vector));
+  return add(add(arith::MulIOp::create(b, loc, number, i32(side.rows)), in),
+             i32(side.start / 4));
+}
+
+void ContractionEmitter::startCopy(const Side &side, const Unit &unit,
+                                   int64_t sum, Env &env, Value exists,
+                                   Value stage) {
+  Value there = exists;
+  if (side.copied.inside) {
+    computeValues(side, env, side.insideCone);
+    Value inside = valueOf(side.copied.inside, env);
+    there =
+        there ? Value(arith::AndIOp::create(b, loc, there, inside)) : inside;
+  }
+  Copy own;
+  if (there)
+    own.bytes =
+        arith::SelectOp::create(b, loc, there, i32(4 * side.width), i32(0));
+  Value word = add(stage, wordOfCopy(side, unit, sum));
+  Value shared = arith::IndexCastUIOp::create(
+      b, loc, b.getI32Type(),
+      memref::ExtractAlignedPointerAsIndexOp::create(b, loc, words));
+  own.to = add(shared, arith::MulIOp::create(b, loc, word, i32(4)));
+  copy = own;
+  computeValues(side, env, {Value(side.copied.source)});
+  copy.reset();
 }
 
 /// 16 bytes of a row as words.

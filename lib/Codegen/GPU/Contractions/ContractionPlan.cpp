@@ -2,6 +2,8 @@
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -37,6 +39,125 @@ redfuse::findContraction(KernelOp kernel, LaunchOp launch,
       return refuse("it has no rows, columns or sums, or too many");
   }
   return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands that are copied
+//===----------------------------------------------------------------------===//
+
+/// What an expression without divisions has of each dim, and a constant at the end.
+static std::optional<SmallVector<int64_t>> factorsOf(AffineExpr expr,
+                                                     unsigned dims) {
+  SmallVector<int64_t> flat;
+  // Divisions would be dims of their own.
+  if (failed(getFlattenedAffineExpr(expr, dims, 0, &flat)) ||
+      flat.size() != dims + 1)
+    return std::nullopt;
+  return flat;
+}
+
+std::optional<FlatIndex> redfuse::findFlatIndex(MemRefType type,
+                                                AffineMap map) {
+  FlatIndex index;
+  SmallVector<int64_t> strides;
+  if (type.getElementType().isInteger(1) || !type.hasStaticShape() ||
+      map.getNumResults() == 0 ||
+      failed(type.getStridesAndOffset(strides, index.offset)) ||
+      ShapedType::isDynamic(index.offset) ||
+      llvm::any_of(strides, ShapedType::isDynamic))
+    return std::nullopt;
+  unsigned dims = map.getNumDims();
+  index.factors.assign(dims + 1, 0);
+  for (auto [expr, stride, extent] :
+       llvm::zip_equal(map.getResults(), strides, type.getShape())) {
+    index.last += std::max<int64_t>(0, extent - 1) * stride;
+    auto mod = dyn_cast<AffineBinaryOpExpr>(expr);
+    bool isWrapped = mod && mod.getKind() == AffineExprKind::Mod;
+    std::optional<SmallVector<int64_t>> own =
+        factorsOf(isWrapped ? mod.getLHS() : expr, dims);
+    if (!own)
+      return std::nullopt;
+    if (isWrapped) {
+      auto modulus = dyn_cast<AffineConstantExpr>(mod.getRHS());
+      if (!modulus)
+        return std::nullopt;
+      index.wrapped.push_back({std::move(*own), modulus.getValue(), stride});
+      continue;
+    }
+    for (auto [factor, more] : llvm::zip_equal(index.factors, *own))
+      factor += more * stride;
+  }
+  if (index.last > INT32_MAX)
+    return std::nullopt;
+  return index;
+}
+
+/// Whether a value is made of positions alone.
+static bool isOfPositions(Value v, Block &body) {
+  if (v.getParentBlock() != &body)
+    return true;
+  Operation *def = v.getDefiningOp();
+  return def && !isa<ReduceOp>(def) && isPure(def) &&
+         llvm::all_of(def->getOperands(),
+                      [&](Value of) { return isOfPositions(of, body); });
+}
+
+static std::optional<CopiedOperand>
+findCopiedOperand(Value factor, IndexProgramOpInterface op, LaunchOp launch) {
+  CopiedOperand copied;
+  Value v = factor;
+  if (auto extend = v.getDefiningOp<arith::ExtFOp>()) {
+    auto round = extend.getIn().getDefiningOp<arith::TruncFOp>();
+    if (!round || !isa<FloatTF32Type>(round.getType()))
+      return std::nullopt;
+    copied.isRounded = true;
+    v = round.getIn();
+  }
+  Block &body = *op.getProgramBody();
+  if (auto select = v.getDefiningOp<arith::SelectOp>()) {
+    if (!matchPattern(select.getFalseValue(), m_PosZeroFloat()) ||
+        !isOfPositions(select.getCondition(), body))
+      return std::nullopt;
+    copied.inside = select.getCondition();
+    v = select.getTrueValue();
+  }
+  copied.source = dyn_cast<BlockArgument>(v);
+  if (!copied.source || copied.source.getOwner() != &body ||
+      !v.getType().isF32())
+    return std::nullopt;
+  unsigned i = copied.source.getArgNumber();
+  auto tensor = dyn_cast<BlockArgument>(op->getOperand(i));
+  if (!tensor || !isa<KernelOp>(tensor.getOwner()->getParentOp()))
+    return std::nullopt;
+  auto type =
+      dyn_cast<MemRefType>(launch->getOperand(tensor.getArgNumber()).getType());
+  if (!type || !findFlatIndex(type, op.getMapOfBodyArgument(i)))
+    return std::nullopt;
+  return copied;
+}
+
+/// Whether some index is no dim.
+static bool hasWindow(IndexProgramOpInterface op) {
+  return llvm::any_of(op.getIndexingMapsArray(), [](AffineMap map) {
+    return llvm::any_of(map.getResults(), [](AffineExpr e) {
+      return isa<AffineBinaryOpExpr>(e);
+    });
+  });
+}
+
+std::optional<std::pair<CopiedOperand, CopiedOperand>>
+redfuse::findCopiedOperands(const FoundContraction &found, LaunchOp launch) {
+  const MatrixForm &form = found.form();
+  if (form.instruction.left != MatrixElement::F32)
+    return std::nullopt;
+  IndexProgramOpInterface op = found.op;
+  std::optional<CopiedOperand> left = findCopiedOperand(form.left, op, launch),
+                               right =
+                                   findCopiedOperand(form.right, op, launch);
+  if (!left || !right ||
+      !(hasWindow(op) || (left->isRounded && right->isRounded)))
+    return std::nullopt;
+  return std::pair(*left, *right);
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,7 +239,7 @@ double ContractionCost::cyclesOf(const BlockShape &shape, double splits) const {
 }
 
 std::optional<ContractionPlanAttr>
-redfuse::planContraction(const FoundContraction &found,
+redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
                          const KernelSpace &space, int64_t units,
                          const Chip &chip) {
   const MatrixForm &form = found.form();
@@ -161,13 +282,14 @@ redfuse::planContraction(const FoundContraction &found,
   std::optional<ContractionPlanAttr> best;
   double least = 0;
   IndexProgramOpInterface ops = found.op;
-  bool isWindow = llvm::any_of(ops.getIndexingMapsArray(), [](AffineMap map) {
-    return llvm::any_of(map.getResults(), [](AffineExpr e) {
-      return isa<AffineBinaryOpExpr>(e);
-    });
-  });
+  // Copies are in no registers; rows are stored 32 at a time.
+  bool isCopied = findCopiedOperands(found, launch).has_value();
   for (const BlockShape &shape : kBlockShapes) {
-    if (isWindow && cost.loadedOfThread(shape) > double(kMostGathered))
+    if (isCopied && (shape.warpRows * shape.rows % 32 != 0 ||
+                     shape.warpColumns * shape.columns % 32 != 0))
+      continue;
+    if (!isCopied && hasWindow(ops) &&
+        cost.loadedOfThread(shape) > double(kMostGathered))
       continue;
     double slabs = std::ceil(cost.sums / cost.sumsOfSlab());
     for (int64_t splits = 1; splits <= kMostSplits; splits *= 2) {

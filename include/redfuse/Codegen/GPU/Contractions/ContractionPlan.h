@@ -21,11 +21,41 @@ std::optional<FoundContraction>
 findContraction(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
                 const Chip &chip, std::string &why);
 
+/// An operand that is what is in memory: elements of an argument, or zero where
+/// `inside`, which depends on positions alone, does not hold (padding).
+struct CopiedOperand {
+  mlir::BlockArgument source;
+  mlir::Value inside;
+  /// It is rounded to TF32 when it is multiplied.
+  bool isRounded = false;
+};
+
+/// Both operands, if threads may start copies of all their elements: floats of 32 bits
+/// of known places, of a window or rounded to TF32. (Plain products in f32 take three
+/// instructions where these take one, and do not wait.)
+std::optional<std::pair<CopiedOperand, CopiedOperand>>
+findCopiedOperands(const FoundContraction &found, LaunchOp launch);
+
+/// The index of an argument in 32 bits as a sum of multiples of dims, of which some are
+/// taken modulo a number before. Nothing where it is something else, or may not fit.
+struct FlatIndex {
+  struct Wrapped {
+    llvm::SmallVector<int64_t> factors;
+    int64_t modulus, stride;
+  };
+  /// Of each dim, and a constant.
+  llvm::SmallVector<int64_t> factors;
+  llvm::SmallVector<Wrapped> wrapped;
+  int64_t offset = 0, last = 0;
+};
+std::optional<FlatIndex> findFlatIndex(mlir::MemRefType type,
+                                       mlir::AffineMap map);
+
 /// The tiles that take the least time of so many multiprocessors; nothing where others
 /// are better.
 std::optional<ContractionPlanAttr>
-planContraction(const FoundContraction &found, const KernelSpace &space,
-                int64_t units, const Chip &chip);
+planContraction(const FoundContraction &found, LaunchOp launch,
+                const KernelSpace &space, int64_t units, const Chip &chip);
 
 } // namespace redfuse
 

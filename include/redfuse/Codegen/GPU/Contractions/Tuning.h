@@ -20,6 +20,11 @@ namespace redfuse {
 inline constexpr int64_t kSlabBytes = 64;
 /// Stages: one is loaded while the other one is multiplied.
 inline constexpr int64_t kStages = 2;
+/// Stages where operands are copied: two are on their way while one is multiplied.
+inline constexpr int64_t kCopiedStages = 3;
+/// Products of TF32 that the unit adds to a sum, at most. It cuts off what f32 has no
+/// digits for: of 131072 in a row, the error was a tenth above cuBLAS's.
+inline constexpr int64_t kMostAddedByUnit = 16384;
 /// Rows whose elements a thread loads by one access where rows are adjacent in memory.
 /// More have bank conflicts when they are stored.
 inline constexpr int64_t kRowsOfAccess = 2;
