@@ -253,6 +253,17 @@ def test_results_that_were_not_row_major_keep_their_strides() -> None:
         close(compiled(turned)(x.t().contiguous().t()), turned, x.t().contiguous().t())
 
 
+def test_rows_that_are_not_together_in_memory_are_left() -> None:
+    norm = torch.nn.LayerNorm(512)
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return norm(x.permute(0, 2, 1))
+
+    told = str(redfuse.explain(f, (torch.randn(4, 512, 600),)))
+    assert "whose rows are not together in memory" in told
+    assert "whose rows" not in str(redfuse.explain(norm, (torch.randn(4, 600, 512),)))
+
+
 def test_inputs_that_repeat_or_have_gaps() -> None:
     def spread(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.softmax(x + y, -1)

@@ -64,6 +64,14 @@ def predict(claim: Any, spelled: dict[str, bool]) -> None:
     if reductions:
         work = sum(_bytes(v) for v in _border(claim.members)) / machine.bytes_s
         ratio, why = _rows_ratio(reductions, first.device)
+        if ratio is not None and any(_is_scattered(v) for v in _given(claim.members)):
+            ratio, why = (
+                None,
+                (
+                    "an operand whose rows are not together in memory (it is transposed) is read "
+                    "faster by the fall-back"
+                ),
+            )
     else:
         (node,) = (n for n in claim.members if nodes.kind_of(n) == nodes.ATTENTION)
         work = _flops(node) / machine.flops_s
@@ -85,11 +93,22 @@ def predict(claim: Any, spelled: dict[str, bool]) -> None:
         )
 
 
+def _given(members: set[Any]) -> list[Any]:
+    """Tensors that go in."""
+    given = {a for n in members for a in n.all_input_nodes if a not in members}
+    return [v for n in given for v in nodes.values_of(n)]
+
+
 def _border(members: set[Any]) -> list[Any]:
     """Tensors that go in or out."""
-    given = {a for n in members for a in n.all_input_nodes if a not in members}
     made = {n for n in members if any(u not in members for u in n.users)}
-    return [v for n in given | made for v in nodes.values_of(n)]
+    return _given(members) + [v for n in made for v in nodes.values_of(n)]
+
+
+def _is_scattered(value: Any) -> bool:
+    """Whether neighbours along the last dim are apart in memory, as behind a permutation: a kernel
+    of rows then reads element by element."""
+    return value.dim() > 1 and extent(value.shape[-1]) > 1 and extent(value.stride()[-1]) > 1
 
 
 def _bytes(value: Any) -> int:
