@@ -141,6 +141,7 @@ static LogicalResult addBufferizeOfGPU(OpPassManager &pm,
 }
 
 static LogicalResult addShare(OpPassManager &pm, const CompileOptions &, Fail) {
+  pm.addPass(createSliceOperands());
   pm.addPass(createShareKernels());
   return success();
 }

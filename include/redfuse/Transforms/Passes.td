@@ -734,6 +734,47 @@ def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
 
+def SliceOperands : Pass<"redfuse-slice-operands", "mlir::ModuleOp"> {
+  let summary = "Give kernels that differ by where they read the slices there";
+  let description = [{
+    The steps of an unrolled loop, as a recurrent network's, are kernels that differ by
+    the constant at which they read the first dims of a buffer. Where eight or more
+    would be equal without, each takes a view of what is there, and its maps lose these
+    dims; `redfuse-share-kernels` then finds that they are one. The view's offset is a
+    value, so that all are of one type.
+
+    ```mlir
+    redfuse.launch @step_3 ins(%x : memref<256x8xf32>) outs(%out : memref<8xf32>)
+    redfuse.kernel @step_3 attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<256x8xf32>, %init: tensor<8xf32>):
+      %0 = redfuse.cascade {indexing_maps = [affine_map<(i) -> (3, i)>, affine_map<(i) -> (i)>]}
+           ins(%x : tensor<256x8xf32>) outs(%init : tensor<8xf32>) {
+      // ...
+    ```
+
+    becomes
+
+    ```mlir
+    %three = arith.constant 3 : index
+    %s = memref.subview %x[%three, 0] [1, 8] [1, 1]
+        : memref<256x8xf32> to memref<8xf32, strided<[1], offset: ?>>
+    redfuse.launch @step_3 ins(%s : memref<8xf32, strided<[1], offset: ?>>)
+                           outs(%out : memref<8xf32>)
+    redfuse.kernel @step_3 attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<8xf32>, %init: tensor<8xf32>):
+      %0 = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]}
+           ins(%x : tensor<8xf32>) outs(%init : tensor<8xf32>) {
+      // ...
+    ```
+  }];
+  let options = [
+    Option<"leastAlike", "least-alike", "unsigned", "8",
+           "Fewer different kernels keep their constant positions: part of an address for "
+           "nothing, and code of their own is cheap for a few.">
+  ];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::memref::MemRefDialect"];
+}
+
 def ShareKernels : Pass<"redfuse-share-kernels", "mlir::ModuleOp"> {
   let summary = "Launch one kernel where several do the same";
   let description = [{

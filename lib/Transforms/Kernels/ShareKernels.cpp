@@ -4,7 +4,6 @@
 
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/Hashing.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_SHAREKERNELS
@@ -14,29 +13,8 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
-/// Attributes but the name, and what is told of it in explanations.
-static DictionaryAttr getPlainAttributes(KernelOp kernel) {
-  NamedAttrList attributes(kernel->getAttrDictionary());
-  attributes.erase(kernel.getSymNameAttrName());
-  attributes.erase(kernel.getInfoAttrName());
-  return attributes.getDictionary(kernel.getContext());
-}
-
-/// Of what is inside, whatever it is called and wherever it was written.
-static llvm::hash_code hashKernel(KernelOp kernel) {
-  llvm::hash_code hash = mlir::hash_value(getPlainAttributes(kernel));
-  kernel.getBody().walk([&](Operation *op) {
-    hash =
-        llvm::hash_combine(hash, OperationEquivalence::computeHash(
-                                     op, OperationEquivalence::ignoreHashValue,
-                                     OperationEquivalence::ignoreHashValue,
-                                     OperationEquivalence::IgnoreLocations));
-  });
-  return hash;
-}
-
 static bool doTheSame(KernelOp a, KernelOp b) {
-  return getPlainAttributes(a) == getPlainAttributes(b) &&
+  return describeKernel(a) == describeKernel(b) &&
          OperationEquivalence::isRegionEquivalentTo(
              &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
 }

@@ -3,6 +3,8 @@
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -25,6 +27,25 @@ bool redfuse::takeAlike(LaunchOp a, LaunchOp b) {
           (b->getOperand(i) == b->getOperand(j)))
         return false;
   return true;
+}
+
+DictionaryAttr redfuse::describeKernel(KernelOp kernel) {
+  NamedAttrList attributes(kernel->getAttrDictionary());
+  attributes.erase(kernel.getSymNameAttrName());
+  attributes.erase(kernel.getInfoAttrName());
+  return attributes.getDictionary(kernel.getContext());
+}
+
+llvm::hash_code redfuse::hashKernel(KernelOp kernel) {
+  llvm::hash_code hash = mlir::hash_value(describeKernel(kernel));
+  kernel.getBody().walk([&](Operation *op) {
+    hash =
+        llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                     op, OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
 }
 
 DictionaryAttr redfuse::describeCascade(CascadeOp cascade) {

@@ -3,6 +3,7 @@
 #define REDFUSE_DIALECT_REDFUSE_UTILS_KERNELINFO_H
 
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "llvm/ADT/Hashing.h"
 
 namespace redfuse {
 
@@ -24,6 +25,12 @@ inline constexpr llvm::StringLiteral kInsteadOfAttr = "redfuse.instead_of";
 /// Whether only their operands set two launches apart, and not their number, types, or
 /// which of them are the same value: code for one of them does for the other.
 bool takeAlike(LaunchOp a, LaunchOp b);
+
+/// Attributes of a kernel but its name, and what is told of it in explanations.
+mlir::DictionaryAttr describeKernel(KernelOp kernel);
+
+/// Of what is inside a kernel, whatever it is called and wherever it was written.
+llvm::hash_code hashKernel(KernelOp kernel);
 
 /// The attribute of a rounding to a narrower float that has to be applied, because
 /// something discrete is made of the rounded value (redfuse-keep-roundings).
