@@ -738,7 +738,7 @@ def SliceOperands : Pass<"redfuse-slice-operands", "mlir::ModuleOp"> {
   let summary = "Give kernels that differ by where they read the slices there";
   let description = [{
     The steps of an unrolled loop, as a recurrent network's, are kernels that differ by
-    the constant at which they read the first dims of a buffer. Where eight or more
+    the constant at which they read the first dims of a buffer. Where 32 or more
     would be equal without, each takes a view of what is there, and its maps lose these
     dims; `redfuse-share-kernels` then finds that they are one. The view's offset is a
     value, so that all are of one type.
@@ -768,7 +768,7 @@ def SliceOperands : Pass<"redfuse-slice-operands", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"leastAlike", "least-alike", "unsigned", "8",
+    Option<"leastAlike", "least-alike", "unsigned", "32",
            "Fewer different kernels keep their constant positions: part of an address for "
            "nothing, and code of their own is cheap for a few.">
   ];

@@ -22,6 +22,7 @@ FRAGMENTS = {
     "redfuse-plan-matrices",
     "redfuse-plan-products",
     "redfuse-plan-registers",
+    "redfuse-slice-operands",
     "redfuse-split",
 }
 # Run where what they need is there: the extra redfuse[rocm].

@@ -7,7 +7,7 @@ import pytest
 import redfuse
 from redfuse.options import Options
 
-STEPS, ROWS, INPUTS, HIDDEN = 24, 8, 61, 48
+STEPS, ROWS, INPUTS, HIDDEN = 40, 8, 61, 48
 
 
 def _program() -> str:
