@@ -543,22 +543,10 @@ def PrepackOperands : Pass<"redfuse-prepack-operands"> {
     #x = affine_map<(n, o, p, c, t) -> (n, c, p + t)>
     #w = affine_map<(n, o, p, c, t) -> (o, c, t)>
     #y = affine_map<(n, o, p, c, t) -> (n, o, p)>
-    module attributes {redfuse.target = #redfuse.target<"cuda", units = 132,
-        vector_bits = 512, l1 = 65536, l2 = 524288, flops = 67000, bandwidth = 3300,
-        launch_ns = 3000, chip = "sm_90a">} {
-      func.func @f(%x: tensor<8x64x8194xf32>, %w: tensor<64x64x3xf32>,
-                   %e: tensor<8x64x8192xf32>) -> tensor<8x64x8192xf32> {
-        %r = redfuse.cascade {indexing_maps = [#x, #w, #y]}
-            ins(%x, %w : tensor<8x64x8194xf32>, tensor<64x64x3xf32>)
-            outs(%e : tensor<8x64x8192xf32>) {
-        ^bb0(%a: f32, %b: f32):
-          %p = arith.mulf %a, %b : f32
-          %s = redfuse.reduce add %p over [3, 4] into [0, 1, 2] : f32
-          redfuse.yield %s : f32
-        } -> tensor<8x64x8192xf32>
-        return %r : tensor<8x64x8192xf32>
-      }
-    }
+    %r = redfuse.cascade {indexing_maps = [#x, #w, #y]}
+        ins(%x, %w : tensor<8x64x8194xf32>, tensor<64x64x3xf32>)
+        outs(%e : tensor<8x64x8192xf32>) {
+    // ... their product, summed over [3, 4]
     ```
 
     becomes
@@ -569,21 +557,13 @@ def PrepackOperands : Pass<"redfuse-prepack-operands"> {
     #x = affine_map<(n, o, p, c, t) -> (n, c, p + t)>
     #q = affine_map<(n, o, p, c, t) -> (t, c, o)>
     #y = affine_map<(n, o, p, c, t) -> (n, o, p)>
-    func.func @f(%x: tensor<8x64x8194xf32>, %w: tensor<64x64x3xf32>,
-                 %e: tensor<8x64x8192xf32>) -> tensor<8x64x8192xf32> {
-      %n = tensor.empty() : tensor<3x64x64xf32>
-      %q = redfuse.cascade {indexing_maps = [#w, #id]} ins(%w : tensor<64x64x3xf32>)
-          outs(%n : tensor<3x64x64xf32>) {
-      ^bb0(%b: f32):
-        redfuse.yield %b : f32
-      } -> tensor<3x64x64xf32>
-      %r = redfuse.cascade {indexing_maps = [#x, #q, #y]}
-          ins(%x, %q : tensor<8x64x8194xf32>, tensor<3x64x64xf32>)
-          outs(%e : tensor<8x64x8192xf32>) {
-      // ... the body as it was
-      } -> tensor<8x64x8192xf32>
-      return %r : tensor<8x64x8192xf32>
-    }
+    %n = tensor.empty() : tensor<3x64x64xf32>
+    %q = redfuse.cascade {indexing_maps = [#w, #id]} ins(%w : tensor<64x64x3xf32>)
+        outs(%n : tensor<3x64x64xf32>) {
+    ^bb0(%b: f32):
+      redfuse.yield %b : f32
+    } -> tensor<3x64x64xf32>
+    %r = redfuse.cascade {indexing_maps = [#x, #q, #y]} ins(%x, %q : ...) ...
     ```
   }];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
@@ -747,9 +727,7 @@ def SliceOperands : Pass<"redfuse-slice-operands", "mlir::ModuleOp"> {
     redfuse.launch @step_3 ins(%x : memref<256x8xf32>) outs(%out : memref<8xf32>)
     redfuse.kernel @step_3 attributes {num_inputs = 1 : i64} {
     ^bb0(%x: tensor<256x8xf32>, %init: tensor<8xf32>):
-      %0 = redfuse.cascade {indexing_maps = [affine_map<(i) -> (3, i)>, affine_map<(i) -> (i)>]}
-           ins(%x : tensor<256x8xf32>) outs(%init : tensor<8xf32>) {
-      // ...
+      // ... reads %x by affine_map<(i) -> (3, i)>
     ```
 
     becomes
@@ -762,9 +740,7 @@ def SliceOperands : Pass<"redfuse-slice-operands", "mlir::ModuleOp"> {
                            outs(%out : memref<8xf32>)
     redfuse.kernel @step_3 attributes {num_inputs = 1 : i64} {
     ^bb0(%x: tensor<8xf32>, %init: tensor<8xf32>):
-      %0 = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]}
-           ins(%x : tensor<8xf32>) outs(%init : tensor<8xf32>) {
-      // ...
+      // ... reads %x by affine_map<(i) -> (i)>
     ```
   }];
   let options = [

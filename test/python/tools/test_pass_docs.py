@@ -22,6 +22,7 @@ FRAGMENTS = {
     "redfuse-plan-matrices",
     "redfuse-plan-products",
     "redfuse-plan-registers",
+    "redfuse-prepack-operands",
     "redfuse-slice-operands",
     "redfuse-split",
 }
