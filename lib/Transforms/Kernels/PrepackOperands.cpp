@@ -280,14 +280,17 @@ struct PrepackOperands
     root->walk([&](CascadeOp op) { ops.push_back(op); });
     IRRewriter b(&getContext());
     SmallVector<Operation *> made;
-    for (CascadeOp op : ops)
-      for (const Operand &operand : WindowProduct(op).findOperands()) {
+    for (CascadeOp op : ops) {
+      SmallVector<Operand> operands = WindowProduct(op).findOperands();
+      for (const Operand &operand : operands) {
         b.setInsertionPoint(op);
         CascadeOp copy = makeCopy(b, op, operand);
         made.push_back(copy);
         op = readCopy(b, op, operand, copy.getResult(0));
-        made.push_back(op);
       }
+      if (!operands.empty())
+        made.push_back(op);
+    }
     if (made.empty())
       return;
     RewritePatternSet patterns(&getContext());
