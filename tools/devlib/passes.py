@@ -11,14 +11,6 @@ from .shell import ROOT, DevError
 DECLARED = re.compile(r'^def (\w+)\s*:\s*(\w+)<"([\w-]+)"', re.M)
 # A class of passes that puts words before what its uses say.
 PREFIXES = {"NormalizePass": "redfuse-normalize-"}
-TABLES = (
-    "Transforms/Passes.td",
-    "Transforms/Normalize/Passes.td",
-    "Transforms/Normalize/LoopPasses.td",
-    "Transforms/Bufferize/Passes.td",
-    "Codegen/Passes.td",
-    "Conversion/Passes.td",
-)
 
 
 class Pass(NamedTuple):
@@ -27,6 +19,10 @@ class Pass(NamedTuple):
     flag: str
     name: str
     declared: tuple[Path, int]
+
+    def folder(self) -> Path:
+        """The area that it belongs to, as Transforms/Raise."""
+        return self.declared[0].parent.relative_to(ROOT / "include" / "redfuse")
 
     def files(self) -> list[Path]:
         """The files that define it: one."""
@@ -41,10 +37,9 @@ class Pass(NamedTuple):
 
 
 def every() -> list[Pass]:
-    """All passes, in the order of their declarations."""
+    """All passes, by the files of their declarations."""
     found = []
-    for table in TABLES:
-        path = ROOT / "include" / "redfuse" / table
+    for path in sorted((ROOT / "include" / "redfuse").rglob("*Passes.td")):
         text = path.read_text()
         for match in DECLARED.finditer(text):
             flag = PREFIXES.get(match[2], "") + match[3]
@@ -54,12 +49,16 @@ def every() -> list[Pass]:
 
 
 def problems() -> list[str]:
-    """Lines `file:line: what is wrong`: a pass without a file of its own, or without a test."""
+    """Lines `file:line: what is wrong`: a pass without a file of its own in the same
+    folder of lib/, or without a test."""
     told = []
     for one in every():
         where = f"{one.declared[0].relative_to(ROOT)}:{one.declared[1]}"
-        if len(one.files()) != 1:
-            told.append(f"{where}: {one.flag} is defined in {len(one.files())} files, not in one")
+        files = one.files()
+        if len(files) != 1:
+            told.append(f"{where}: {one.flag} is defined in {len(files)} files, not in one")
+        elif files[0].parent.relative_to(ROOT / "lib") != one.folder():
+            told.append(f"{where}: {one.flag} is defined in {files[0].relative_to(ROOT)}")
         if not one.tests():
             told.append(f"{where}: {one.flag} has no lit test {one.flag}.mlir")
     return told

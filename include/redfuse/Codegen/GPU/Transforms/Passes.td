@@ -1,0 +1,152 @@
+//===- Passes.td - what is mended behind code of a GPU -----*- tablegen -*-===//
+#ifndef REDFUSE_CODEGEN_GPU_TRANSFORMS_PASSES_TD
+#define REDFUSE_CODEGEN_GPU_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ReuseValues : Pass<"redfuse-reuse-values"> {
+  let summary = "Keep in registers what a GPU thread has already";
+  let description = [{
+    Redundant load elimination and store-to-load forwarding, across barriers. In
+    each `gpu.func`, after `canonicalize,cse`: a load of a kernel's input that
+    repeats an earlier one is that value (where the function is marked
+    `redfuse.reuse`: no two operands share memory); a load of a tile element that
+    the same thread stored is the stored value, until the tile is written again;
+    tiles that nothing reads are dropped.
+
+    ```mlir
+    #shared = #gpu.address_space<workgroup>
+    gpu.module @m {
+      gpu.func @k(%x: memref<64xf32>, %y: memref<64xf32>) kernel
+          attributes {redfuse.reuse} {
+        %c0 = arith.constant 0 : index
+        %i = gpu.thread_id x
+        %bytes = gpu.dynamic_shared_memory : memref<?xi8, #shared>
+        %tile = memref.view %bytes[%c0][]
+            : memref<?xi8, #shared> to memref<64xf32, #shared>
+        %a = memref.load %x[%i] : memref<64xf32>
+        memref.store %a, %tile[%i] : memref<64xf32, #shared>
+        gpu.barrier
+        %b = memref.load %tile[%i] : memref<64xf32, #shared>
+        %c = memref.load %x[%i] : memref<64xf32>
+        %d = arith.addf %b, %c : f32
+        memref.store %d, %y[%i] : memref<64xf32>
+        gpu.return
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m {
+      gpu.func @k(%x: memref<64xf32>, %y: memref<64xf32>) kernel
+          attributes {redfuse.reuse} {
+        %i = gpu.thread_id x
+        %a = memref.load %x[%i] : memref<64xf32>
+        gpu.barrier
+        %d = arith.addf %a, %a : f32
+        memref.store %d, %y[%i] : memref<64xf32>
+        gpu.return
+      }
+    }
+    ```
+  }];
+}
+
+def StreamedAccesses : Pass<"redfuse-streamed-accesses", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Keep what is moved once out of the first-level cache";
+  let description = [{
+    For NVIDIA GPUs, on the LLVM dialect: loads and stores of global memory that are
+    `nontemporal` and move 4, 8 or 16 bytes, aligned so, become
+    `ld.global.L1::no_allocate` and `st.global.L1::no_allocate`, which LLVM has no
+    form of. Other accesses stay as they are.
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>) {
+        %v = llvm.load %p {alignment = 4 : i64, nontemporal} : !llvm.ptr<1> -> i32
+        llvm.store %v, %q : i32, !llvm.ptr<1>
+        llvm.return
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>) {
+        %v = llvm.inline_asm has_side_effects asm_dialect = att
+            "ld.global.L1::no_allocate.b32 $0, [$1];", "=r,l" %p
+            : (!llvm.ptr<1>) -> i32
+        llvm.store %v, %q : i32, !llvm.ptr<1>
+        llvm.return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+}
+
+def LowWords : Pass<"redfuse-low-words", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Take the low words of f64 by moves of their own";
+  let description = [{
+    For NVIDIA GPUs, on the LLVM dialect: LLVM stores the low 32 bits of an f64's
+    register by a `st.b32` of that register, which ptxas (12.8 and 13.0) takes for a
+    conversion of the f64 to an integer. A `mov.b64 {low, _}, x` takes them instead.
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%x: f64, %p: !llvm.ptr) {
+        %bits = llvm.bitcast %x : f64 to i64
+        %low = llvm.trunc %bits : i64 to i32
+        llvm.store %low, %p : i32, !llvm.ptr
+        llvm.return
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%x: f64, %p: !llvm.ptr) {
+        %low = llvm.inline_asm asm_dialect = att
+            "mov.b64 {$0, _}, $1;", "=r,d" %x : (f64) -> i32
+        llvm.store %low, %p : i32, !llvm.ptr
+        llvm.return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+}
+
+def ExternSharedMemory : Pass<"redfuse-extern-shared-memory"> {
+  let summary = "Declare dynamic shared memory without a size";
+  let description = [{
+    convert-gpu-to-nvvm makes dynamic shared memory an internal global array of
+    no elements. LLVM then takes any two accesses to it for disjoint, and keeps
+    values in registers that have changed. As an external declaration its size is
+    unknown.
+
+    ```mlir
+    gpu.module @m {
+      llvm.mlir.global internal @shared()
+          {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m {
+      llvm.mlir.global external @shared()
+          {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
+    }
+    ```
+  }];
+}
+
+#endif // REDFUSE_CODEGEN_GPU_TRANSFORMS_PASSES_TD

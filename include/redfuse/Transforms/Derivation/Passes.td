@@ -1,0 +1,145 @@
+//===- Passes.td - streaming forms of cascades -------------*- tablegen -*-===//
+#ifndef REDFUSE_TRANSFORMS_DERIVATION_PASSES_TD
+#define REDFUSE_TRANSFORMS_DERIVATION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Derive : Pass<"redfuse-derive"> {
+  let summary = "Turn cascades into folds with carried state";
+  let description = [{
+    A cascade with a `stream` or `multipass` schedule becomes a `redfuse.fold` of
+    the streamed dims, which takes over the schedule, and a `redfuse.finalize`. The
+    step, the merge and the identities follow from the cascade's body:
+    contributions are brought to sums of products, factors that are free of the
+    folded dims are taken out, exponentials are taken relative to a running
+    maximum. So the online softmax follows from the plain one.
+
+    Where a reduction has no merge with those before it (a barrier: rounding,
+    comparison, ...), the cascade is cut there: the reductions before it are folded
+    and finalised, and the rest is folded in a further pass over the data, for
+    which they are inputs. Folds and finalisations of one cascade carry
+    `redfuse.pass`: a number of the cascade and that of the pass. What has no merge
+    in any number of passes stays. `redfuse.refused` lists barriers and refusals.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<64x80xf32>, %e: tensor<64xf32>) -> tensor<64xf32> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row], schedule =
+          #redfuse.schedule<stream, grid = [0], tiles = [16, 32], stream = [1]>}
+          ins(%x : tensor<64x80xf32>) outs(%e : tensor<64xf32>) {
+      ^bb0(%a: f32):
+        %max = redfuse.reduce maximumf %a over [1] into [0] : f32
+        %away = arith.subf %a, %max : f32
+        %p = math.exp %away : f32
+        %sum = redfuse.reduce add %p over [1] into [0] : f32
+        redfuse.yield %sum : f32
+      } -> tensor<64xf32>
+      return %r : tensor<64xf32>
+    }
+    ```
+
+    becomes a fold that carries the maximum and the sum relative to it
+
+    ```mlir
+    %s:2 = redfuse.fold {indexing_maps = [#all, #row, #row], over = array<i64: 1>,
+        identities = [0xFF800000 : f32, 0.0 : f32], ...}
+        ins(%x : ...) outs(...) step {
+    ^bb0(%a: f32, %m: f32, %l: f32):
+      %tile = redfuse.reduce maximumf %a over [1] into [0] : f32
+      %max = arith.maximumf %m, %tile : f32
+      // ... %pivot is %max, or 0 where that is infinite;
+      // %p is exp(%a - %pivot), %scale is exp(%m - %pivot)
+      %sum = redfuse.reduce add %p over [1] into [0] : f32
+      %scaled = arith.mulf %l, %scale : f32
+      %new = arith.addf %scaled, %sum : f32
+      redfuse.yield %max, %new : f32, f32
+    } merge {
+      // ... the same of two states
+    } -> tensor<64xf32>, tensor<64xf32>
+    %r = redfuse.finalize ... ins(%s#0, %s#1 : ...) outs(%e : tensor<64xf32>) {...}
+    ```
+  }];
+  let options = [
+    Option<"all", "all", "bool", "false",
+           "Take cascades that are not streamed as well, along all reduced dims">,
+    ListOption<"over", "over", "int64_t",
+               "Fold cascades without a schedule along these dims">,
+    Option<"timed", "timed", "bool", "false",
+           "Leave the time that it took on the op, as redfuse.derive_us">,
+    Option<"strict", "strict", "bool", "false",
+           "Refuse what changes the order of floating-point operations">,
+    Option<"approximate", "approximate", "bool", "false",
+           "Take rounding and saturation in the way of a merge for the identity">,
+    Option<"lazy", "lazy", "int64_t", "0",
+           "Let the pivot of an exponential stay while the running maximum grows "
+           "less than this, in powers of 2 (at most 8), where the schedule does not say">];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect",
+    "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
+}
+
+def ExposeState : Pass<"redfuse-expose-state", "mlir::ModuleOp"> {
+  let summary = "Make init, update, merge and finalize functions of a program";
+  let description = [{
+    Every public `@f(arguments) -> results` becomes four functions that carry its
+    reductions over one dim of the arguments, the *streamed* one, which is dynamic
+    in them:
+
+    - `@f__init(unstreamed, extents) -> state`: the identities;
+    - `@f__update(unstreamed, chunk, state, offset) -> state`: one more chunk, whose
+      first element is number `offset` along the dim;
+    - `@f__merge(state, state) -> state`;
+    - `@f__finalize(unstreamed, [chunk,] state, extents, total, offset) -> results`:
+      takes a chunk if a result has the streamed dim, and gives that chunk's part.
+
+    `unstreamed` are the arguments without the dim, `chunk` those with it, `extents`
+    the dynamic extents of these along other axes, `total` is the length of the
+    whole dim. `redfuse.state` on the last function says which is which. Works on
+    cascades (after `redfuse-fuse`); folds get their schedules here. A program
+    whose state cannot be carried is an error, with the reason.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    #none = affine_map<(i) -> ()>
+    func.func @f(%x: tensor<?xf32>) -> tensor<f32> {
+      %e = tensor.empty() : tensor<f32>
+      %r = redfuse.cascade {indexing_maps = [#id, #none]}
+          ins(%x : tensor<?xf32>) outs(%e : tensor<f32>) {
+      ^bb0(%a: f32):
+        %s = redfuse.reduce add %a over [0] into [] : f32
+        redfuse.yield %s : f32
+      } -> tensor<f32>
+      return %r : tensor<f32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    // The identity of the sum: 0.
+    func.func @f__init() -> tensor<f32> {...}
+    // The sum of %chunk, plus %state.
+    func.func @f__update(%chunk: tensor<?xf32>, %state: tensor<f32>, %offset: index)
+        -> tensor<f32> {...}
+    // %a + %b.
+    func.func @f__merge(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {...}
+    // The sum itself.
+    func.func @f__finalize(%state: tensor<f32>, %total: index, %offset: index)
+        -> tensor<f32> attributes {redfuse.state = {...}} {...}
+    ```
+  }];
+  let options = [
+    ListOption<"along", "along", "int64_t",
+               "number and axis of an argument to stream; none: the axis along which "
+               "most is reduced">,
+    Option<"strict", "strict", "bool", "false",
+           "Refuse what changes the order of floating-point operations">,
+    Option<"approximate", "approximate", "bool", "false",
+           "Take rounding for the identity where it stands in the way">];
+  let dependentDialects = [
+    "redfuse::RedfuseDialect", "mlir::arith::ArithDialect", "mlir::func::FuncDialect",
+    "mlir::linalg::LinalgDialect", "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
+}
+
+#endif // REDFUSE_TRANSFORMS_DERIVATION_PASSES_TD

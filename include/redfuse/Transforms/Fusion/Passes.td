@@ -1,0 +1,91 @@
+//===- Passes.td - which cascades become one kernel --------*- tablegen -*-===//
+#ifndef REDFUSE_TRANSFORMS_FUSION_PASSES_TD
+#define REDFUSE_TRANSFORMS_FUSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttachTarget : Pass<"redfuse-attach-target", "mlir::ModuleOp"> {
+  let summary = "Say which GPU to compile for";
+  let description = [{
+    Puts `redfuse.target` on the module: what is known of `chip`, an architecture of
+    `Chips.def`. All passes behind read it. A target that the module has keeps its
+    numbers and is given the chip; one of another chip is an error.
+
+    ```mlir
+    module {
+      func.func private @f(tensor<8xf32>) -> tensor<8xf32>
+    }
+    ```
+
+    becomes, by `-redfuse-attach-target=chip=sm_90a`,
+
+    ```mlir
+    module attributes {redfuse.target = #redfuse.target<"cuda",
+        units = 132, vector_bits = 512, l1 = 65536, l2 = 524288, flops = 67000,
+        bandwidth = 3300, launch_ns = 3000, chip = "sm_90a">} {
+      func.func private @f(tensor<8xf32>) -> tensor<8xf32>
+    }
+    ```
+  }];
+  let options = [Option<"chip", "chip", "std::string", /*default=*/"\"\"",
+                        "the architecture, as sm_90a">];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
+def Fuse : Pass<"redfuse-fuse"> {
+  let summary = "Make one cascade of cascades that feed each other";
+  let description = [{
+    What one cascade hands to another need not go through memory in one kernel.
+    Groups are grown along the edges from producers to consumers, then between
+    cascades that share an input, while a cost model (`redfuse.target` on the
+    module, else a small CPU) finds one kernel better than two. The body of a
+    group is the whole program in index notation; two stages share an iteration
+    dim where they read the same tensor at the same place. Every edge that stays
+    leaves an entry in `redfuse.refused`.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<5x7xf32>, %d: tensor<5xf32>, %e: tensor<5x7xf32>)
+        -> tensor<5x7xf32> {
+      %m = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<5x7xf32>) outs(%d : tensor<5xf32>) {
+      ^bb0(%a: f32):
+        %max = redfuse.reduce maximumf %a over [1] into [0] : f32
+        redfuse.yield %max : f32
+      } -> tensor<5xf32>
+      %r = redfuse.cascade {indexing_maps = [#all, #row, #all]}
+          ins(%x, %m : tensor<5x7xf32>, tensor<5xf32>) outs(%e : tensor<5x7xf32>) {
+      ^bb0(%a: f32, %max: f32):
+        %s = arith.subf %a, %max : f32
+        redfuse.yield %s : f32
+      } -> tensor<5x7xf32>
+      return %r : tensor<5x7xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<5x7xf32>, %d: tensor<5xf32>, %e: tensor<5x7xf32>)
+        -> tensor<5x7xf32> {
+      %r = redfuse.cascade {indexing_maps = [#all, #all]}
+          ins(%x : tensor<5x7xf32>) outs(%e : tensor<5x7xf32>) {
+      ^bb0(%a: f32):
+        %max = redfuse.reduce maximumf %a over [1] into [0] : f32
+        %s = arith.subf %a, %max : f32
+        redfuse.yield %s : f32
+      } -> tensor<5x7xf32>
+      return %r : tensor<5x7xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect", "mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"maxGroup", "max-group", "unsigned", "256",
+           "The most cascades that one group may hold">
+  ];
+}
+
+#endif // REDFUSE_TRANSFORMS_FUSION_PASSES_TD

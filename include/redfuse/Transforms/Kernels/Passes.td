@@ -1,0 +1,274 @@
+//===- Passes.td - from cascades to kernels and calls ------*- tablegen -*-===//
+#ifndef REDFUSE_TRANSFORMS_KERNELS_PASSES_TD
+#define REDFUSE_TRANSFORMS_KERNELS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PrepackOperands : Pass<"redfuse-prepack-operands"> {
+  let summary = "Copy filters of convolutions into the order in which blocks read them";
+  let description = [{
+    A sum of products that reads windows (a convolution) takes one tap after another, and of
+    each all channels. Filters whose neighbours in memory are taps, or that are read
+    back to front (transposed convolutions), are gathered for that by every block: as many
+    accesses as a block has columns, each to a line of its own. Where their elements are
+    used for 1024 results and more, and the sum has 5e8 multiply-adds and more, a cascade in
+    front copies them once: taps, then channels, then what the result has of them, whose
+    neighbours are adjacent. Roundings and extensions stay where they are.
+
+    For targets with matrix units and copies by threads (sm_80 and later); without a chip
+    nothing changes.
+
+    ```mlir
+    #x = affine_map<(n, o, p, c, t) -> (n, c, p + t)>
+    #w = affine_map<(n, o, p, c, t) -> (o, c, t)>
+    #y = affine_map<(n, o, p, c, t) -> (n, o, p)>
+    %r = redfuse.cascade {indexing_maps = [#x, #w, #y]}
+        ins(%x, %w : tensor<8x64x8194xf32>, tensor<64x64x3xf32>)
+        outs(%e : tensor<8x64x8192xf32>) {
+    // ... their product, summed over [3, 4]
+    ```
+
+    becomes
+
+    ```mlir
+    #w = affine_map<(t, c, o) -> (o, c, t)>
+    #id = affine_map<(t, c, o) -> (t, c, o)>
+    #x = affine_map<(n, o, p, c, t) -> (n, c, p + t)>
+    #q = affine_map<(n, o, p, c, t) -> (t, c, o)>
+    #y = affine_map<(n, o, p, c, t) -> (n, o, p)>
+    %n = tensor.empty() : tensor<3x64x64xf32>
+    %q = redfuse.cascade {indexing_maps = [#w, #id]} ins(%w : tensor<64x64x3xf32>)
+        outs(%n : tensor<3x64x64xf32>) {
+    ^bb0(%b: f32):
+      redfuse.yield %b : f32
+    } -> tensor<3x64x64xf32>
+    %r = redfuse.cascade {indexing_maps = [#x, #q, #y]} ins(%x, %q : ...) ...
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
+def Schedule : Pass<"redfuse-schedule"> {
+  let summary = "Choose grid, tiles and kind of schedule for every cascade";
+  let description = [{
+    Sets the `schedule` attribute of every cascade that has none. The grid is made
+    of the dims that every result has and every reduction keeps. A cascade whose
+    blocks keep little stays resident: its stages run one after another over data
+    in cache, exactly. Else the reduced dims that make the tiles large are
+    streamed, if a merge can be derived; if some reductions have a merge only once
+    others are complete, in several passes; if not, the cascade stays resident.
+    The reasons are recorded in `redfuse.refused`.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<64x1000xf32>, %e: tensor<64xf32>) -> tensor<64xf32> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<64x1000xf32>) outs(%e : tensor<64xf32>) {
+      ^bb0(%a: f32):
+        %s = redfuse.reduce add %a over [1] into [0] : f32
+        redfuse.yield %s : f32
+      } -> tensor<64xf32>
+      return %r : tensor<64xf32>
+    }
+    ```
+
+    becomes (a block sums 8 rows, which stay in the cache)
+
+    ```mlir
+    func.func @f(%x: tensor<64x1000xf32>, %e: tensor<64xf32>) -> tensor<64xf32> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row], schedule =
+          #redfuse.schedule<resident, grid = [0], tiles = [8, 0], reason = "...">}
+          ins(%x : tensor<64x1000xf32>) outs(%e : tensor<64xf32>) {
+      ^bb0(%a: f32):
+        %s = redfuse.reduce add %a over [1] into [0] : f32
+        redfuse.yield %s : f32
+      } -> tensor<64xf32>
+      return %r : tensor<64xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"kind", "kind", "std::string", "\"\"",
+           "resident, stream or split: use it wherever it is legal">,
+    ListOption<"tiles", "tiles", "int64_t",
+               "extents of tiles by iteration dim instead of the model's; 0 keeps the model's">,
+    Option<"splits", "splits", "int64_t", "0",
+           "how many splits a split schedule has; 0: the model's number">,
+    Option<"lazy", "lazy", "int64_t", "0",
+           "let the pivots of streamed exponentials stay while the running maximum "
+           "grows less than this, in powers of 2 (at most 8)">,
+    Option<"strict", "strict", "bool", "false",
+           "refuse everything that changes the order of floating-point operations">,
+    Option<"approximate", "approximate", "bool", "false",
+           "take rounding and saturation in the way of a merge for the identity">];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
+def Outline : Pass<"redfuse-outline", "mlir::ModuleOp"> {
+  let summary = "Make every fusion group a redfuse.kernel and launch it";
+  let description = [{
+    A cascade, or a fold with what finalises it, becomes the body of a kernel; the
+    host keeps a `redfuse.launch`. Constants that bodies use move in; other values
+    from outside, scalars and tensors that are read at computed positions, become
+    arguments. The state of a fold exists inside the kernel only.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<8xf32>, %s: f32, %e: tensor<8xf32>) -> tensor<8xf32> {
+      %two = arith.constant 2.0 : f32
+      %r = redfuse.cascade {indexing_maps = [#id, #id]}
+          ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+      ^bb0(%a: f32):
+        %p = arith.mulf %a, %two : f32
+        %q = arith.addf %p, %s : f32
+        redfuse.yield %q : f32
+      } -> tensor<8xf32>
+      return %r : tensor<8xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %s: f32, %e: tensor<8xf32>) -> tensor<8xf32> {
+      %r = redfuse.launch @f_0 ins(%x, %s : tensor<8xf32>, f32)
+           outs(%e : tensor<8xf32>) -> tensor<8xf32>
+      return %r : tensor<8xf32>
+    }
+    redfuse.kernel @f_0 attributes {num_inputs = 2 : i64, info = {...}} {
+    ^bb0(%x: tensor<8xf32>, %s: f32, %e: tensor<8xf32>):
+      %two = arith.constant 2.0 : f32
+      %r = redfuse.cascade {indexing_maps = [#id, #id]}
+          ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+      // ... the body as it was
+      } -> tensor<8xf32>
+      redfuse.yield %r : tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
+def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
+  let summary = "Make two kernels of one whose fold is split over blocks";
+  let description = [{
+    Where a few long reductions would leave processors idle (as for split-K): a
+    kernel with a `split` schedule becomes a kernel with one more dim, the number
+    of the split, whose blocks fold a split each and store its state; and a
+    kernel that merges these states in index order, as a tree, and finalises. Where
+    a result has the folded dims, the finalisation is a kernel of its own, a map.
+    Where the merge of all states would be longer than 3072 ops, those of equally many
+    neighbours are merged by kernels in front.
+
+    ```mlir
+    redfuse.kernel @k attributes {num_inputs = 1 : i64, schedule =
+        #redfuse.schedule<split, grid = [0], stream = [1], splits = 2, ...>} {
+    ^bb0(%x: tensor<64x80xf32>, %out: tensor<64xf32>):
+      // ... a fold of %x over dim 1, finalised into %out
+    }
+    %r = redfuse.launch @k ins(%x : ...) outs(%e : ...) -> tensor<64xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    redfuse.kernel @k_splits attributes {num_inputs = 1 : i64, schedule =
+        #redfuse.schedule<split, grid = [0, 2], stream = [1], splits = 2, ...>} {
+    ^bb0(%x: tensor<64x80xf32>, %states: tensor<2x64xf32>):
+      // ... the fold over split d2 of dim 1, whose state goes to (d2, d0)
+    }
+    redfuse.kernel @k_merge attributes {num_inputs = 1 : i64, schedule =
+        #redfuse.schedule<map, grid = [0], ...>} {
+    ^bb0(%states: tensor<2x64xf32>, %out: tensor<64xf32>):
+      // ... the states at (0, d0) and (1, d0), merged and finalised into %out
+    }
+    %d = tensor.empty() : tensor<2x64xf32>
+    %s = redfuse.launch @k_splits ins(%x : ...) outs(%d : ...) -> tensor<2x64xf32>
+    %r = redfuse.launch @k_merge ins(%s : ...) outs(%e : ...) -> tensor<64xf32>
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
+def SliceOperands : Pass<"redfuse-slice-operands", "mlir::ModuleOp"> {
+  let summary = "Give kernels that differ by where they read the slices there";
+  let description = [{
+    The steps of an unrolled loop, as a recurrent network's, are kernels that differ by
+    the constant at which they read the first dims of a buffer. Where 32 or more
+    would be equal without, each takes a view of what is there, and its maps lose these
+    dims; `redfuse-share-kernels` then finds that they are one. The view's offset is a
+    value, so that all are of one type.
+
+    ```mlir
+    redfuse.launch @step_3 ins(%x : memref<256x8xf32>) outs(%out : memref<8xf32>)
+    redfuse.kernel @step_3 attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<256x8xf32>, %init: tensor<8xf32>):
+      // ... reads %x by affine_map<(i) -> (3, i)>
+    ```
+
+    becomes
+
+    ```mlir
+    %three = arith.constant 3 : index
+    %s = memref.subview %x[%three, 0] [1, 8] [1, 1]
+        : memref<256x8xf32> to memref<8xf32, strided<[1], offset: ?>>
+    redfuse.launch @step_3 ins(%s : memref<8xf32, strided<[1], offset: ?>>)
+                           outs(%out : memref<8xf32>)
+    redfuse.kernel @step_3 attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<8xf32>, %init: tensor<8xf32>):
+      // ... reads %x by affine_map<(i) -> (i)>
+    ```
+  }];
+  let options = [
+    Option<"leastAlike", "least-alike", "unsigned", "32",
+           "Fewer different kernels keep their constant positions: part of an address for "
+           "nothing, and code of their own is cheap for a few.">
+  ];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::memref::MemRefDialect"];
+}
+
+def ShareKernels : Pass<"redfuse-share-kernels", "mlir::ModuleOp"> {
+  let summary = "Launch one kernel where several do the same";
+  let description = [{
+    Kernels that are equal up to their names and their places in the source, as
+    those of a model's layers are, and that run on buffers of the same types, become
+    the first of them: code is generated once. A launch whose kernel went keeps its
+    name as `redfuse.instead_of`, by which explanations find it. Works on buffers,
+    because how a kernel is generated depends on their layouts.
+
+    ```mlir
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32>, %out: memref<8xf32>) {
+      redfuse.launch @f_0 ins(%x : memref<8xf32>) outs(%out : memref<8xf32>)
+      redfuse.launch @f_1 ins(%y : memref<8xf32>) outs(%out : memref<8xf32>)
+      return
+    }
+    redfuse.kernel @f_0 attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<8xf32>, %o: tensor<8xf32>):
+      redfuse.yield %x : tensor<8xf32>
+    }
+    redfuse.kernel @f_1 attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<8xf32>, %o: tensor<8xf32>):
+      redfuse.yield %x : tensor<8xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32>, %out: memref<8xf32>) {
+      redfuse.launch @f_0 ins(%x : memref<8xf32>) outs(%out : memref<8xf32>)
+      redfuse.launch @f_0 ins(%y : memref<8xf32>) outs(%out : memref<8xf32>)
+          {redfuse.instead_of = "f_1"}
+      return
+    }
+    redfuse.kernel @f_0 attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<8xf32>, %o: tensor<8xf32>):
+      redfuse.yield %x : tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
+#endif // REDFUSE_TRANSFORMS_KERNELS_PASSES_TD

@@ -1,0 +1,179 @@
+//===- Passes.td - the types that values are computed in ---*- tablegen -*-===//
+#ifndef REDFUSE_TRANSFORMS_PRECISION_PASSES_TD
+#define REDFUSE_TRANSFORMS_PRECISION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def WidenIntegers : Pass<"redfuse-widen-integers"> {
+  let summary = "Hold integers of 2 to 63 bits in the next wider one that memory has";
+  let description = [{
+    i2, i4, i24 and the like become i8, i16, i32 or i64 everywhere: in constants,
+    tensors, bodies and arithmetic. A number keeps its bits, with zeros above them,
+    which operations that could leave others there clear. i1 stays, and so does what
+    memory has. An operation for which this is not known is an error that names it.
+
+    ```mlir
+    func.func @f(%x: tensor<4xi4>, %k: index) -> i32 {
+      %a = tensor.extract %x[%k] : tensor<4xi4>
+      %r = arith.extsi %a : i4 to i32
+      return %r : i32
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<4xi8>, %k: index) -> i32 {
+      %a = tensor.extract %x[%k] : tensor<4xi8>
+      %four = arith.constant 4 : i8
+      %high = arith.shli %a, %four : i8
+      %signed = arith.shrsi %high, %four : i8
+      %r = arith.extsi %signed : i8 to i32
+      return %r : i32
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
+}
+
+def WidenAccumulators : Pass<"redfuse-widen-accumulators"> {
+  let summary = "Accumulate sums and products of 16-bit floats in f32";
+  let description = [{
+    `redfuse.reduce add` (or `mul`) of f16, bf16 or narrower values becomes a
+    reduction in f32 whose result is rounded once; products that are summed are
+    taken in f32 as well. A 16-bit sum stagnates after some hundred terms.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<4x8xbf16>, %e: tensor<4xbf16>) -> tensor<4xbf16> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<4x8xbf16>) outs(%e : tensor<4xbf16>) {
+      ^bb0(%a: bf16):
+        %p = arith.mulf %a, %a : bf16
+        %s = redfuse.reduce add %p over [1] into [0] : bf16
+        redfuse.yield %s : bf16
+      } -> tensor<4xbf16>
+      return %r : tensor<4xbf16>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<4x8xbf16>, %e: tensor<4xbf16>) -> tensor<4xbf16> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<4x8xbf16>) outs(%e : tensor<4xbf16>) {
+      ^bb0(%a: bf16):
+        %w = arith.extf %a : bf16 to f32
+        %p = arith.mulf %w, %w : f32
+        %s = redfuse.reduce add %p over [1] into [0] : f32
+        %t = arith.truncf %s : f32 to bf16
+        redfuse.yield %t : bf16
+      } -> tensor<4xbf16>
+      return %r : tensor<4xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect"];
+}
+
+def NarrowDoubles : Pass<"redfuse-narrow-doubles"> {
+  let summary = "Compute in f32 what only 16-bit floats go into and come out of";
+  let description = [{
+    Where every tensor of a cascade has elements of at most 16 bits, arithmetic
+    in f64 between them becomes arithmetic in f32: the results are rounded to
+    fewer digits than either has. Sums that were taken in both types are one
+    then. What compares or selects by an f64 value, or uses one from outside,
+    stays. Squares and sums beyond the range of f32 are infinite.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<4x8xbf16>, %e: tensor<4xbf16>) -> tensor<4xbf16> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<4x8xbf16>) outs(%e : tensor<4xbf16>) {
+      ^bb0(%a: bf16):
+        %d = arith.extf %a : bf16 to f64
+        %s = redfuse.reduce add %d over [1] into [0] : f64
+        %t = arith.truncf %s : f64 to bf16
+        redfuse.yield %t : bf16
+      } -> tensor<4xbf16>
+      return %r : tensor<4xbf16>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<4x8xbf16>, %e: tensor<4xbf16>) -> tensor<4xbf16> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<4x8xbf16>) outs(%e : tensor<4xbf16>) {
+      ^bb0(%a: bf16):
+        %w = arith.extf %a : bf16 to f32
+        %s = redfuse.reduce add %w over [1] into [0] : f32
+        %t = arith.truncf %s : f32 to bf16
+        redfuse.yield %t : bf16
+      } -> tensor<4xbf16>
+      return %r : tensor<4xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect"];
+}
+
+def KeepRoundings : Pass<"redfuse-keep-roundings"> {
+  let summary = "Mark the roundings that decide something";
+  let description = [{
+    A rounding to 16 bits (or of f64 to f32) between two operations that meet in one
+    kernel may be left out by later passes. This one follows each to what is made of
+    its result, through bodies and from one cascade to the next, and gives those the
+    attribute `redfuse.rounds` whose result, element by element, comes to
+
+    - the key of an argmax, an argmin or a top-k, or an op that is not known (a sort);
+    - a quantisation: a float of 8 bits, an integer, a whole number, bits;
+    - a comparison. One that makes a clamp does not count, nor one with an infinity
+      where the rounding is to bf16, which has the range of f32;
+    - a result of the function, through nothing but extrema, clamps and signs.
+
+    It is not followed into a sum, a product or a declared reducer: their results
+    have a rounding of their own.
+
+    ```mlir
+    #all = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<6x80xf32>, %e: tensor<6xindex>) -> tensor<6xindex> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<6x80xf32>) outs(%e : tensor<6xindex>) {
+      ^bb0(%a: f32):
+        %h = arith.truncf %a : f32 to bf16
+        %w = arith.extf %h : bf16 to f32
+        %j = redfuse.index 1
+        %b:2 = redfuse.reduce argmax %w, %j over [1] into [0] : f32, index
+        redfuse.yield %b#1 : index
+      } -> tensor<6xindex>
+      return %r : tensor<6xindex>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<6x80xf32>, %e: tensor<6xindex>) -> tensor<6xindex> {
+      %r = redfuse.cascade {indexing_maps = [#all, #row]}
+          ins(%x : tensor<6x80xf32>) outs(%e : tensor<6xindex>) {
+      ^bb0(%a: f32):
+        %h = arith.truncf %a {redfuse.rounds} : f32 to bf16
+        %w = arith.extf %h : bf16 to f32
+        %j = redfuse.index 1
+        %b:2 = redfuse.reduce argmax %w, %j over [1] into [0] : f32, index
+        redfuse.yield %b#1 : index
+      } -> tensor<6xindex>
+      return %r : tensor<6xindex>
+    }
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
+#endif // REDFUSE_TRANSFORMS_PRECISION_PASSES_TD
