@@ -73,7 +73,8 @@ def serve() -> int:
 class Build:
     """A process that imports the package below ``folder``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = f"{name} build, {folder}"
         self.process = subprocess.Popen(
             [sys.executable, "-W", "ignore", str(HERE), "--serve"],
             env={**os.environ, "PYTHONPATH": str(folder), "REDFUSE_CACHE_DIR": ""},
@@ -82,14 +83,18 @@ class Build:
 
     def begin(self, **what: Any) -> None:
         assert self.process.stdin
-        self.process.stdin.write(json.dumps(what) + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(json.dumps(what) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # `end` says so
 
-    def end(self) -> str:
+    def end(self, doing: str) -> str:
         assert self.process.stdout
         line = self.process.stdout.readline()
         if not line:
-            sys.exit(f"tools/dev same: a compilation ended by itself ({self.process.wait()})")
+            status = self.process.wait()
+            sys.exit(f"tools/dev same: the {self.name}, ended with status {status} at {doing}")
         return json.loads(line)
 
 
@@ -105,14 +110,14 @@ def main() -> int:
     parser.add_argument("--targets", default=TARGETS, help="(%(default)s)")
     parser.add_argument("files", nargs="*", metavar="FILE", help="programs (the corpus and cases)")
     given = parser.parse_args()
-    builds = {"old": Build(given.other), "new": Build(given.own)}
+    builds = {"old": Build("old", given.other), "new": Build("new", given.own)}
     kept = ROOT / "build" / "same"
     count, different = 0, []
     for name, text in programs(given.files).items():
         for target in given.targets.split(","):
             for build in builds.values():
                 build.begin(text=text, target=target)
-            made = {which: build.end() for which, build in builds.items()}
+            made = {which: build.end(f"{name} for {target}") for which, build in builds.items()}
             count += 1
             if made["old"] == made["new"]:
                 continue
