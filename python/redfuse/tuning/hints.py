@@ -14,21 +14,7 @@ from .. import _ext
 from ..attributes import Hint, Schedule, word
 
 # Kinds of kernels, by the instructions of their products.
-WGMMA, MMA_SYNC, REGISTERS = "wgmma", "mma_sync", "registers"
-
-# Hints that pay only with each other.
-TOGETHER: dict[str, tuple[Mapping[str, Hint], ...]] = {
-    WGMMA: (
-        {"blocks": 2, "columns": 64, "rows": 64}, {"blocks": 2, "ahead": 1},
-        {"splits": 8, "cluster": 8}, {"splits": 16, "cluster": 1},
-    ),
-    MMA_SYNC: (),
-    REGISTERS: (
-        {"loop": "registers", "step": 16, "blocks": 4, "prefetch": 24},
-        {"loop": "registers", "step": 32, "blocks": 1},
-        {"threads": 1024, "blocks": 2, "step": 32},
-    ),
-}  # fmt: skip
+KERNELS = WGMMA, MMA_SYNC, REGISTERS = "wgmma", "mma_sync", "registers"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,25 +34,33 @@ class Use:
 
 
 @functools.cache
-def table() -> tuple[dict[str, Any], ...]:
-    """The hints: ``name``, ``meaning``, ``expected`` (what it takes) and ``uses``."""
-    return tuple(json.loads(_ext.hints()))
+def table() -> dict[str, list[dict[str, Any]]]:
+    """``hints``: each with ``name``, ``meaning``, ``expected`` (what it takes) and ``uses``.
+    ``sets``: hints of a ``kernel`` that pay only with each other, ``values`` by their names."""
+    return json.loads(_ext.hints())
 
 
 def lines() -> Iterator[str]:
     """The table for people: what a hint takes and means, and what is tried of each kind."""
     indent = " " * 10
-    for hint in table():
+    for hint in table()["hints"]:
         yield f"{hint['name']:{len(indent)}}{hint['expected']}"
         yield from textwrap.wrap(
             hint["meaning"], 100, initial_indent=indent, subsequent_indent=indent
         )
         tried = [
-            f"{'in' if use['kernel'] == REGISTERS else 'with'} {use['kernel']}: "
-            + ", ".join(map(word, use["values"]))
+            f"{_where(use['kernel'])}: " + ", ".join(map(word, use["values"]))
             for use in hint["uses"]
         ]
         yield f"{indent}tried {'; '.join(tried)}"
+    yield "tried together"
+    for tried in table()["sets"]:
+        asked = ", ".join(f"{name} = {word(value)}" for name, value in tried["values"].items())
+        yield f"{indent}{_where(tried['kernel'])}: {asked}"
+
+
+def _where(kernel: str) -> str:
+    return f"{'in' if kernel == REGISTERS else 'with'} {kernel}"
 
 
 @functools.cache
@@ -74,17 +68,23 @@ def uses(kernel: str) -> dict[str, Use]:
     """The hints of a kind of kernel, most promising first."""
     return {
         hint["name"]: Use(tuple(use["values"]), use["folds"], use["unsplit"])
-        for hint in table()
+        for hint in table()["hints"]
         for use in hint["uses"]
         if use["kernel"] == kernel
     }
+
+
+@functools.cache
+def sets(kernel: str) -> tuple[Mapping[str, Hint], ...]:
+    """Hints of a kind of kernel that pay only with each other."""
+    return tuple(one["values"] for one in table()["sets"] if one["kernel"] == kernel)
 
 
 def hinted(schedule: Schedule, kernel: str) -> Iterator[tuple[str, Schedule]]:
     """Neighbours of a schedule that differ in a hint, or in some that go together, and what is
     varied. kernel: the kind that it becomes; none of the above has no hints."""
     known = {name: use for name, use in uses(kernel).items() if use.concerns(schedule)}
-    for together in TOGETHER.get(kernel, ()):
+    for together in sets(kernel):
         if all(name in known for name in together):
             made = schedule
             for name, value in together.items():

@@ -156,7 +156,7 @@ def test_every_start_is_right_and_neighbours_differ() -> None:
         exe = redfuse.compile(SOFTMAX, options={"schedules": [schedule.text]})
         assert np.abs(exe(x) - softmax(x)).max() < 1e-6
     for start in place.starts:
-        for kind in hints.TOGETHER:
+        for kind in hints.KERNELS:
             for _, one in place.neighbours(start, kind):
                 assert one != start
 
@@ -453,13 +453,19 @@ def test_hints_are_not_tried_for_ever(gpu: None, monkeypatch: pytest.MonkeyPatch
 
 def test_hints_worth_trying_are_hints() -> None:
     """The verifier takes every value."""
-    for kind, together in hints.TOGETHER.items():
+    for kind in hints.KERNELS:
         for name, use in hints.uses(kind).items():
             for value in use.values:
                 schedule = Schedule("map").with_hint(name, value)
                 assert Schedule.parse(schedule.text) == schedule
-        for names in together:
-            assert set(names) <= set(hints.uses(kind))
+        for together in hints.sets(kind):
+            schedule = Schedule("map")
+            for name, value in together.items():
+                schedule = schedule.with_hint(name, value)
+            assert dict(Schedule.parse(schedule.text).hints) == together
+            assert set(together) <= set(hints.uses(kind))
+    assert hints.sets("wgmma")
+    assert hints.sets("registers")
 
 
 def test_split_folds_and_whole_rows_have_hints_of_their_own() -> None:

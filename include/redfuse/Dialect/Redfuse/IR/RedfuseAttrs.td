@@ -125,8 +125,8 @@ def Redfuse_HintsAttr : Redfuse_Attr<"Hints", "hints"> {
       "  static constexpr ::llvm::StringLiteral expected[] = {",
       Redfuse_HintText.expected, "};\n",
       "  return expected[::llvm::find(fieldNames, name) - ::std::begin(fieldNames)];\n",
-      "}\n\n::llvm::StringRef $cppClass::getTable() {\n  return R\"json([",
-      Redfuse_HintText.json, "])json\";\n}\n");
+      "}\n\n::llvm::StringRef $cppClass::getTable() {\n  return R\"json(",
+      Redfuse_HintText.json, ")json\";\n}\n");
 }
 
 def Redfuse_ScheduleAttr : Redfuse_Attr<"Schedule", "schedule"> {

@@ -139,6 +139,24 @@ defvar Redfuse_Hints = (ins
     [OfRegisters<["false", "true"]>]>:$keep
 );
 
+/// Hints of a kind of kernel that pay only with each other, which the search tries at
+/// once: their values by their names.
+class Redfuse_HintSet<string kind, dag named> {
+  string kernel = kind;
+  dag values = named;
+}
+
+defvar Redfuse_HintSets = [
+  Redfuse_HintSet<"wgmma", (ins "2":$blocks, "64":$columns, "64":$rows)>,
+  Redfuse_HintSet<"wgmma", (ins "2":$blocks, "1":$ahead)>,
+  Redfuse_HintSet<"wgmma", (ins "8":$splits, "8":$cluster)>,
+  Redfuse_HintSet<"wgmma", (ins "16":$splits, "1":$cluster)>,
+  Redfuse_HintSet<"registers",
+    (ins "registers":$loop, "16":$step, "4":$blocks, "24":$prefetch)>,
+  Redfuse_HintSet<"registers", (ins "registers":$loop, "32":$step, "1":$blocks)>,
+  Redfuse_HintSet<"registers", (ins "1024":$threads, "2":$blocks, "32":$step)>
+];
+
 defvar Redfuse_HintNumbers = !range(!size(Redfuse_Hints));
 
 /// A hint as JSON.
@@ -150,6 +168,19 @@ class Redfuse_HintJson<string name, Redfuse_Hint hint> {
         "\", \"values\": [" # !interleave(!foreach(v, use.values, quote # v # quote), ", ") #
         "], \"folds\": " # !if(use.folds, "true", "false") #
         ", \"unsplit\": " # !if(use.unsplit, "true", "false") # "}"), ", ") # "]}";
+}
+
+/// A hint of a set as JSON; a name that the table lacks ends this build.
+class Redfuse_HintSetMemberJson<string name, string value> {
+  string quote = !if(!getdagarg<Redfuse_Hint>(Redfuse_Hints, name).isWord, "\"", "");
+  string text = "\"" # name # "\": " # quote # value # quote;
+}
+
+/// A set of hints as JSON.
+class Redfuse_HintSetJson<Redfuse_HintSet set> {
+  string text = "{\"kernel\": \"" # set.kernel # "\", \"values\": {" #
+      !interleave(!foreach(i, !range(!size(set.values)), Redfuse_HintSetMemberJson<
+        !getdagname(set.values, i), !getdagarg<string>(set.values, i)>.text), ", ") # "}}";
 }
 
 /// What is made of the table as text: members, parameters and checks in C++, and JSON.
@@ -166,8 +197,10 @@ class Redfuse_HintTexts<list<int> numbers> {
       !getdagarg<Redfuse_Hint>(Redfuse_Hints, i).range # ")"), " &&\n    ");
   string expected = !interleave(!foreach(i, numbers,
       "\"" # !getdagarg<Redfuse_Hint>(Redfuse_Hints, i).expected # "\""), ",\n    ");
-  string json = !interleave(!foreach(i, numbers, Redfuse_HintJson<
-      !getdagname(Redfuse_Hints, i), !getdagarg<Redfuse_Hint>(Redfuse_Hints, i)>.text), ",\n");
+  string json = "{\"hints\": [" # !interleave(!foreach(i, numbers, Redfuse_HintJson<
+      !getdagname(Redfuse_Hints, i), !getdagarg<Redfuse_Hint>(Redfuse_Hints, i)>.text), ",\n") #
+      "],\n\"sets\": [" # !interleave(!foreach(set, Redfuse_HintSets,
+      Redfuse_HintSetJson<set>.text), ",\n") # "]}";
 }
 
 #endif // REDFUSE_HINTS_TD
