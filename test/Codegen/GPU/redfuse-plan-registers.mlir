@@ -52,3 +52,41 @@ redfuse.kernel @ahead_0 attributes {num_inputs = 1 : i64,
   } -> tensor<64xf32>
   redfuse.yield %r : tensor<64xf32>
 }
+
+// -----
+
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> ()>
+
+// Steps of a split over rows have whole rows: more than the lanes of a warp hold is shared by a
+// block.
+// CHECK-LABEL: func.func @losses
+// CHECK: redfuse.registers = #redfuse.register_layout<threads = 512, cluster = 1, lanes = 4, dims = [<lanes = 1, repeats = {{[24]}}, threads = 1, bit = 0>, <lanes = 4, repeats = 4, threads = 512, bit = 0>],
+func.func @losses(%x: memref<32768x8192xf32>, %out: memref<f32>) {
+  redfuse.launch @losses_0 ins(%x : memref<32768x8192xf32>) outs(%out : memref<f32>)
+  return
+}
+redfuse.kernel @losses_0 attributes {num_inputs = 1 : i64, redfuse.merges_in_launch,
+    schedule = #redfuse.schedule<split, grid = [], tiles = [128, 8192], stream = [0], splits = 256>} {
+^bb0(%x: tensor<32768x8192xf32>, %init: tensor<f32>):
+  %e = tensor.empty() : tensor<f32>
+  %f = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 0>, identities = [0.0 : f32]}
+      ins(%x : tensor<32768x8192xf32>) outs(%e : tensor<f32>)
+  step {
+  ^bb0(%a: f32, %t: f32):
+    %s = redfuse.reduce add %a over [1] into [0] : f32
+    %n = math.sqrt %s : f32
+    %l = redfuse.reduce add %n over [0] into [] : f32
+    %u = arith.addf %t, %l : f32
+    redfuse.yield %u : f32
+  } merge {
+  ^bb0(%t: f32, %u: f32):
+    %s = arith.addf %t, %u : f32
+    redfuse.yield %s : f32
+  } -> tensor<f32>
+  %r = redfuse.finalize {indexing_maps = [#r, #r]} ins(%f : tensor<f32>) outs(%init : tensor<f32>) {
+  ^bb0(%t: f32):
+    redfuse.yield %t : f32
+  } -> tensor<f32>
+  redfuse.yield %r : tensor<f32>
+}

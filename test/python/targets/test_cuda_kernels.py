@@ -347,6 +347,15 @@ def test_split(name: str, tmp_path: Path) -> None:
     verify(path, exe, inputs, expected, seed=3)
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(7, 8192), (5, 4099), (11, 3000)])
+def test_split_of_sums_of_long_rows(rows: int, columns: int, tmp_path: Path) -> None:
+    """Losses of rows that a step has whole: a block's threads share each row."""
+    p = Program()
+    a, b = p.argument(rows, columns), p.argument(rows, columns)
+    far = p.sum(p.square(p.binary("subf", a, b)), [1])
+    small(p.text(p.sum(p.relu(far), [0])), tmp_path, {"schedule": "split", "splits": 3})
+
+
 def test_constants_are_copied_once(tmp_path: Path) -> None:
     """A table in the program is memory of the host: the GPU has a copy, made by the first call."""
     path = tmp_path / "program.mlir"

@@ -301,8 +301,8 @@ bool RegisterPlanner::isSharedByBlocks(const TensorAccess &access) const {
 }
 
 /// Dims that are whole in a tile first, as far as neighbours in memory ask for
-/// it; the streamed ones take the rest.
-void RegisterPlanner::dealStreamed(int64_t threads) {
+/// it, and up to `most` threads each; the streamed ones take the rest.
+void RegisterPlanner::dealStreamed(int64_t threads, int64_t most) {
   layout.threads = threads * layout.cluster;
   for (unsigned d = 0; d < space.numDims; ++d) {
     if (streamed.test(d) || layout.dims[d].lanes == 1)
@@ -311,7 +311,7 @@ void RegisterPlanner::dealStreamed(int64_t threads) {
     int64_t threads = vectors & -vectors;
     if (threads < 4)
       threads = llvm::PowerOf2Ceil(vectors);
-    giveThreads(d, std::min<int64_t>(threads, limits.warp));
+    giveThreads(d, std::min(threads, most));
   }
   // The one along which memory is contiguous, else the longest.
   std::optional<unsigned> main;
@@ -645,7 +645,7 @@ std::optional<RegisterLayout> RegisterPlanner::run() {
   bool readsTwice = isMapped && space.schedule.getKind() != ScheduleKind::Split;
   if (readsTwice && streamed.count() == 1 && layout.cluster == 1 &&
       hints.keep != false && chooseKept()) {
-    dealStreamed(kKeepingThreads);
+    dealStreamed(kKeepingThreads, limits.warp);
     if (complete())
       return finish();
     layout = lanes;
@@ -653,26 +653,32 @@ std::optional<RegisterLayout> RegisterPlanner::run() {
   int64_t asked = hints.threads.value_or(0),
           most = asked ? std::max<int64_t>(asked, 128)
                        : countStreamingThreads(readsTwice);
-  for (bool isAhead : {true, false})
-    for (int64_t threads : {1024, 512, 256, 128}) {
-      if (threads > most)
-        continue;
-      layout = lanes;
-      layout.loadsStepsAhead = isAhead;
-      dealStreamed(threads);
-      bool fits = complete() && (!isAhead || chooseStepsAhead());
-      // One step at a time by all these threads is better than two by fewer.
-      if (!fits && isAhead && asked == 0)
-        break;
-      if (!fits)
-        continue;
-      // Shared memory that nobody uses keeps further blocks away.
-      int64_t blocks = countCachedBlocks() + 1;
-      if (readsTwice && sharedBytes != 0 &&
-          blocks * layout.threads <= kThreadsOfUnit)
-        layout.leastSharedBytes = sharedBytes / blocks + 1024;
-      return finish();
-    }
+  auto tryStreaming = [&](bool isAhead, int64_t threads, int64_t sharing) {
+    layout = lanes;
+    layout.loadsStepsAhead = isAhead;
+    dealStreamed(threads, sharing);
+    return complete() && (!isAhead || chooseStepsAhead());
+  };
+  // What is whole in a step is shared by the lanes of a warp; where that is more than
+  // their registers hold, by a block.
+  for (int64_t sharing : {limits.warp, kBlockThreads})
+    for (bool isAhead : {true, false})
+      for (int64_t threads : {1024, 512, 256, 128}) {
+        if (threads > most)
+          continue;
+        if (!tryStreaming(isAhead, threads, sharing)) {
+          // One step at a time by all these threads is better than two by fewer.
+          if (isAhead && asked == 0)
+            break;
+          continue;
+        }
+        // Shared memory that nobody uses keeps further blocks away.
+        int64_t blocks = countCachedBlocks() + 1;
+        if (readsTwice && sharedBytes != 0 &&
+            blocks * layout.threads <= kThreadsOfUnit)
+          layout.leastSharedBytes = sharedBytes / blocks + 1024;
+        return finish();
+      }
   return std::nullopt;
 }
 

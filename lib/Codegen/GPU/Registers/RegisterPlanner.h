@@ -53,7 +53,7 @@ private:
   void chooseLanes();
   void giveThreads(unsigned d, int64_t threads);
   void dealResident();
-  void dealStreamed(int64_t threads);
+  void dealStreamed(int64_t threads, int64_t most);
   bool isGrid(unsigned d) const {
     return space.schedule && llvm::is_contained(space.schedule.getGrid(), d);
   }
