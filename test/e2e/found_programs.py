@@ -183,6 +183,13 @@ def _pad_to_nothing() -> list[Case]:
     return [Case((n,), FAILS) for n in (-1, 0, 1, 2**62)]
 
 
+def _row_of_nothing() -> list[Case]:
+    nothing = Case((np.zeros((0, 2**28), np.float32), f32()), (np.zeros((0, 2), np.float32),))
+    a = np.arange(15, dtype=np.float32).reshape(3, 5)
+    row = Case((a, f32(1, 2, 3)), (np.full((3, 2), a[0].sum()),))
+    return [nothing, row, Case((a[:0], f32(1)), FAILS)]
+
+
 def _steps() -> list[Case]:
     x = normal(4)
     right = [Case((x, n), (np.full((n, 1), x[3]),)) for n in (0, 1, 2)]
@@ -346,6 +353,7 @@ FOUND = {
         _product, smaller=(("1024", "40"), ("4096", "72"), ("2048", "56"))
     ),
     "reshape_oob": Found(_reshape),
+    "row_of_nothing": Found(_row_of_nothing),
     "scan_total": Found(_scan_total),
     "shape_overflow": Found(refused="4294967296x4294967296"),
     "slice_of_known": Found(_slice_of_known),

@@ -159,6 +159,19 @@ static SmallVector<Operation *> loopsAround(Operation *op) {
   return loops;
 }
 
+/// What `index` is where `extent` is not 1, if it is 0 there: a broadcast.
+static Value indexUnlessOne(Value index, const Extent &extent) {
+  auto select = index.getDefiningOp<arith::SelectOp>();
+  auto isOne = select ? select.getCondition().getDefiningOp<arith::CmpIOp>()
+                      : arith::CmpIOp();
+  if (!isOne || isOne.getPredicate() != Predicate::eq ||
+      !matchPattern(isOne.getRhs(), m_One()) ||
+      !matchPattern(select.getTrueValue(), m_Zero()) ||
+      getExtentOf(isOne.getLhs()) != extent)
+    return {};
+  return select.getFalseValue();
+}
+
 bool AccessChecks::requireInFront(Operation *op, Value index,
                                   const Extent &extent, const Twine &what,
                                   bool orOne) {
@@ -210,9 +223,88 @@ bool AccessChecks::requireInFront(Operation *op, Value index,
       holds = b.createOrFold<arith::OrIOp>(loc, holds, isOne);
     }
     emit(b, op, holds, what);
+    if (isa<tensor::ExtractOp>(op) && !counts.empty())
+      guardBodies(op, ArrayRef(loops).take_front(outer + 1));
     return true;
   }
   return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Guards
+//===----------------------------------------------------------------------===//
+
+using Spans = ArrayRef<std::pair<AffineExpr, AffineExpr>>;
+
+void AccessChecks::guard(Operation *op, Spans spans) {
+  auto &noted = guards[op];
+  for (auto span : spans)
+    if (!llvm::is_contained(noted, span))
+      noted.push_back(span);
+}
+
+void AccessChecks::guardBodies(Operation *op, ArrayRef<Operation *> loops) {
+  SmallVector<std::pair<Operation *, unsigned>> positions;
+  auto extract = cast<tensor::ExtractOp>(op);
+  for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
+    Value otherwise = indexUnlessOne(index, extentOf(extract.getTensor(), dim));
+    if (auto range = ranges.getRange(otherwise ? otherwise : index))
+      llvm::append_range(positions, range->positions);
+  }
+  for (Operation *loop : loops) {
+    // What leaves other loops is looked at when it does (NormalizeInvariants).
+    if (!isa<DestinationStyleOpInterface, tensor::GenerateOp>(loop))
+      continue;
+    SmallVector<std::pair<AffineExpr, AffineExpr>> spans;
+    auto bounds = IndexRanges::getPositions(loop);
+    for (auto [number, position] : llvm::enumerate(*bounds)) {
+      if (llvm::is_contained(positions, std::make_pair(loop, unsigned(number))))
+        continue;
+      AffineExpr from = *ranges.getExpr(position.lower),
+                 to = *ranges.getExpr(position.uppers.front());
+      if (!ranges.isNonNegative(to - from - 1))
+        spans.emplace_back(from, to);
+    }
+    if (!spans.empty())
+      guard(loop, spans);
+  }
+}
+
+/// Puts `op` into a branch. Where it is not taken, results are what they begin as.
+static void putIntoBranch(Operation *op, Value condition) {
+  OpBuilder b(op);
+  Location loc = op->getLoc();
+  auto branch = scf::IfOp::create(b, loc, op->getResultTypes(), condition,
+                                  /*withElseRegion=*/true);
+  op->replaceAllUsesWith(branch);
+  op->moveBefore(branch.thenBlock(), branch.thenBlock()->end());
+  b.setInsertionPointToEnd(branch.thenBlock());
+  scf::YieldOp::create(b, loc, op->getResults());
+  b.setInsertionPointToEnd(branch.elseBlock());
+  SmallVector<Value> results;
+  if (auto generate = dyn_cast<tensor::GenerateOp>(op))
+    results.push_back(tensor::EmptyOp::create(b, loc, generate.getType(),
+                                              generate.getDynamicExtents()));
+  else
+    llvm::append_range(results,
+                       cast<DestinationStyleOpInterface>(op).getDpsInits());
+  scf::YieldOp::create(b, loc, results);
+}
+
+void AccessChecks::makeGuards() {
+  for (auto &[op, spans] : guards) {
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    Value condition;
+    for (auto [from, to] : spans) {
+      Value is =
+          compare(b, loc, Predicate::slt, ranges.materialize(b, loc, from),
+                  ranges.materialize(b, loc, to));
+      condition =
+          condition ? b.createOrFold<arith::AndIOp>(loc, condition, is) : is;
+    }
+    putIntoBranch(op, condition);
+  }
 }
 
 /// Where scalars that do not depend on positions of bodies around `op` are made.
@@ -223,19 +315,6 @@ static Operation *outOfBodies(Operation *op) {
     op = parent;
   }
   return op;
-}
-
-/// What `index` is where `extent` is not 1, if it is 0 there: a broadcast.
-static Value indexUnlessOne(Value index, const Extent &extent) {
-  auto select = index.getDefiningOp<arith::SelectOp>();
-  auto isOne = select ? select.getCondition().getDefiningOp<arith::CmpIOp>()
-                      : arith::CmpIOp();
-  if (!isOne || isOne.getPredicate() != Predicate::eq ||
-      !matchPattern(isOne.getRhs(), m_One()) ||
-      !matchPattern(select.getTrueValue(), m_Zero()) ||
-      getExtentOf(isOne.getLhs()) != extent)
-    return {};
-  return select.getFalseValue();
 }
 
 void AccessChecks::requireInside(Operation *op, Value index, Value tensor,

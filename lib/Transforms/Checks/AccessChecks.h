@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace redfuse {
 
@@ -53,6 +54,16 @@ public:
   }
   static Extent constant(int64_t number) { return {number, mlir::Value(), -1}; }
 
+  /// Notes that accesses of `op` are inside unless one of `spans` (from, to) has no
+  /// number: a dim on which they do not depend.
+  void
+  guard(mlir::Operation *op,
+        llvm::ArrayRef<std::pair<mlir::AffineExpr, mlir::AffineExpr>> spans);
+  /// Makes each op that was noted a branch, taken where none of its spans is empty.
+  /// Elsewhere it would do nothing, while whoever takes a read that does not depend
+  /// on a dim out of the loop over that dim would execute the read.
+  void makeGuards();
+
   IndexRanges ranges;
 
 private:
@@ -62,6 +73,9 @@ private:
   bool requireInFront(mlir::Operation *op, mlir::Value index,
                       const Extent &extent, const llvm::Twine &what,
                       bool orOne = false);
+  /// Guards the bodies around `op` of whose positions its place does not speak.
+  void guardBodies(mlir::Operation *op,
+                   llvm::ArrayRef<mlir::Operation *> loops);
   bool isSmall(llvm::ArrayRef<Extent> extents, mlir::Type element);
   /// Whether the same was asserted in front of `op` before; else notes that it is.
   bool isRepeated(mlir::Operation *op, llvm::ArrayRef<Extent> numbers,
@@ -75,6 +89,10 @@ private:
     mlir::Operation *op;
   };
   llvm::SmallVector<Done> done;
+  llvm::MapVector<
+      mlir::Operation *,
+      llvm::SmallVector<std::pair<mlir::AffineExpr, mlir::AffineExpr>>>
+      guards;
 };
 
 /// Moves assertions to where all that they need is there.

@@ -614,6 +614,7 @@ LogicalResult Checker::run() {
   for (Operation *op : ops)
     if (failed(check(op)))
       return failure();
+  checks.makeGuards();
   return success();
 }
 

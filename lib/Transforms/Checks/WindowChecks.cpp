@@ -60,6 +60,7 @@ public:
   LogicalResult run();
 
 private:
+  void guard(const Window &window);
   LogicalResult check(const Window &window);
   LogicalResult checkStatic(const Window &window, int64_t size);
   void requireDynamic(const Window &window);
@@ -90,6 +91,7 @@ private:
 
   AccessChecks &checks;
   Operation *op;
+  ArrayRef<AffineMap> maps;
   SmallVector<Window> windows;
   // By iteration dim: its extent in the type of the first operand that has it
   // (or kDynamic), its extent as an expression, its last index, and what that
@@ -119,7 +121,7 @@ static bool isUndefined(AffineExpr index) {
 
 WindowChecker::WindowChecker(AccessChecks &checks, Operation *op,
                              ArrayRef<AffineMap> maps)
-    : checks(checks), op(op) {
+    : checks(checks), op(op), maps(maps) {
   for (auto [number, map] : llvm::enumerate(maps))
     if (isa<RankedTensorType>(op->getOperand(number).getType()))
       for (auto [dim, expr] : llvm::enumerate(map.getResults()))
@@ -158,10 +160,26 @@ WindowChecker::WindowChecker(AccessChecks &checks, Operation *op,
   }
 }
 
+/// That the operand may be read outside where a dim is empty on which no index of it
+/// depends.
+void WindowChecker::guard(const Window &window) {
+  AffineMap map = maps[window.number];
+  SmallVector<std::pair<AffineExpr, AffineExpr>> spans;
+  for (auto [dim, count] : llvm::enumerate(counts))
+    if (count && !map.isFunctionOfDim(dim) &&
+        !checks.ranges.isNonNegative(count - 1))
+      spans.emplace_back(getAffineConstantExpr(0, op->getContext()), count);
+  if (!spans.empty())
+    checks.guard(op, spans);
+}
+
 LogicalResult WindowChecker::run() {
   // Nothing is read where a dim is empty.
-  if (llvm::is_contained(extents, 0))
+  if (llvm::is_contained(extents, 0)) {
+    for (const Window &window : windows)
+      guard(window);
     return success();
+  }
   for (const Window &window : windows)
     if (failed(check(window)))
       return failure();
@@ -419,6 +437,7 @@ void WindowChecker::requireDynamic(const Window &window) {
   });
   if (isLowKnown && isHighKnown)
     return;
+  guard(window);
   if (!range.isExact &&
       countPoints(window.index, extents, kMostPointsInCalls)) {
     requirePoints(window, range, length);

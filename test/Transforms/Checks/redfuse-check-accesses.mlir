@@ -207,3 +207,45 @@ func.func @pad_and_compare(%x: tensor<?xf32>, %n: index, %v: f32) -> tensor<4xf3
   %r = tensor.cast %p : tensor<?xf32> to tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+// Where there are no rows, nothing is read: a branch, so that nobody reads the element
+// before the loop over rows.
+// CHECK-LABEL: func @element_for_rows
+// CHECK-SAME: (%[[X:.*]]: tensor<?xf32>, %[[N:[a-z0-9]*]]: index
+// CHECK: cf.assert
+// CHECK: %[[SOME:.*]] = arith.cmpi sgt, %[[N]]
+// CHECK: scf.if %[[SOME]] -> (tensor<?x4xf32>)
+// CHECK: tensor.extract %[[X]]
+// CHECK: } else {
+// CHECK: scf.yield %{{.*}} : tensor<?x4xf32>
+func.func @element_for_rows(%x: tensor<?xf32>, %n: index) -> tensor<?x4xf32> {
+  %c2 = arith.constant 2 : index
+  %e = tensor.empty(%n) : tensor<?x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} outs(%e : tensor<?x4xf32>) {
+  ^bb0(%o: f32):
+    %v = tensor.extract %x[%c2] : tensor<?xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x4xf32>
+  return %r : tensor<?x4xf32>
+}
+
+// -----
+
+// A read in each row is in no row where there is none.
+// CHECK-LABEL: func @element_of_rows
+// CHECK-NOT: scf.if
+func.func @element_of_rows(%x: tensor<?x5xf32>, %n: index) -> tensor<?x4xf32> {
+  %e = tensor.empty(%n) : tensor<?x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} outs(%e : tensor<?x4xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %v = tensor.extract %x[%i, %j] : tensor<?x5xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x4xf32>
+  return %r : tensor<?x4xf32>
+}

@@ -22,6 +22,10 @@ def CheckAccesses : Pass<"redfuse-check-accesses"> {
     outside is an error; elsewhere the least and the largest index are asserted to
     be inside, or a loop in front of the op tries the points among which they are.
 
+    An access is not made where a dim of the iteration space is empty. If it does
+    not depend on that dim, later passes may take it out of the dim's loop; such an
+    op becomes a branch (`scf.if`) that is taken where the dim is not empty.
+
     Memory itself (memrefs), tensors of unknown rank and vectors of a tensor's
     elements are refused.
 
