@@ -90,3 +90,59 @@ redfuse.kernel @losses_0 attributes {num_inputs = 1 : i64, redfuse.merges_in_lau
   } -> tensor<f32>
   redfuse.yield %r : tensor<f32>
 }
+
+// -----
+
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// A warp scans a row where there are rows for all; several do where there are few.
+// CHECK-LABEL: func.func @prefixes
+// CHECK: redfuse.launch @prefixes_0 {{.*}} <lanes = 4, repeats = 8, threads = 32, bit = 0>],
+// CHECK: redfuse.launch @few_0 {{.*}} <lanes = 4, repeats = {{[0-9]+}}, threads = 256, bit = 0>],
+func.func @prefixes(%x: memref<32768x32768xf32>, %out: memref<32768x32768xf32>,
+                    %y: memref<8x32768xf32>, %few: memref<8x32768xf32>) {
+  redfuse.launch @prefixes_0 ins(%x : memref<32768x32768xf32>) outs(%out : memref<32768x32768xf32>)
+  redfuse.launch @few_0 ins(%y : memref<8x32768xf32>) outs(%few : memref<8x32768xf32>)
+  return
+}
+redfuse.kernel @prefixes_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1]>} {
+^bb0(%x: tensor<32768x32768xf32>, %init: tensor<32768x32768xf32>):
+  %e = tensor.empty() : tensor<32768xf32>
+  %f:2 = redfuse.fold {indexing_maps = [#x, #r, #x], over = array<i64: 1>, identities = [0.0 : f32]}
+      ins(%x : tensor<32768x32768xf32>) outs(%e, %init : tensor<32768xf32>, tensor<32768x32768xf32>)
+  step {
+  ^bb0(%a: f32, %t: f32):
+    %s = redfuse.reduce add %a over [1] into [0] : f32
+    %n = arith.addf %t, %s : f32
+    %p = redfuse.scan add %a along 1 : f32
+    %o = arith.addf %t, %p : f32
+    redfuse.yield %n, %o : f32, f32
+  } merge {
+  ^bb0(%t: f32, %u: f32):
+    %s = arith.addf %t, %u : f32
+    redfuse.yield %s : f32
+  } -> tensor<32768xf32>, tensor<32768x32768xf32>
+  redfuse.yield %f#1 : tensor<32768x32768xf32>
+}
+redfuse.kernel @few_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 4096], stream = [1]>} {
+^bb0(%x: tensor<8x32768xf32>, %init: tensor<8x32768xf32>):
+  %e = tensor.empty() : tensor<8xf32>
+  %f:2 = redfuse.fold {indexing_maps = [#x, #r, #x], over = array<i64: 1>, identities = [0.0 : f32]}
+      ins(%x : tensor<8x32768xf32>) outs(%e, %init : tensor<8xf32>, tensor<8x32768xf32>)
+  step {
+  ^bb0(%a: f32, %t: f32):
+    %s = redfuse.reduce add %a over [1] into [0] : f32
+    %n = arith.addf %t, %s : f32
+    %p = redfuse.scan add %a along 1 : f32
+    %o = arith.addf %t, %p : f32
+    redfuse.yield %n, %o : f32, f32
+  } merge {
+  ^bb0(%t: f32, %u: f32):
+    %s = arith.addf %t, %u : f32
+    redfuse.yield %s : f32
+  } -> tensor<8xf32>, tensor<8x32768xf32>
+  redfuse.yield %f#1 : tensor<8x32768xf32>
+}

@@ -13,6 +13,7 @@ import test_carried
 import test_extrema_with_index as extrema
 from drivers import Typed, aligned_copy, cuda
 from drivers.simulated import Simulation, execute, small, verify
+from recurrences import prefixes
 from redfuse import check
 from redfuse.bench import programs
 from redfuse.bench.builder import Program
@@ -354,6 +355,65 @@ def test_split_of_sums_of_long_rows(rows: int, columns: int, tmp_path: Path) -> 
     a, b = p.argument(rows, columns), p.argument(rows, columns)
     far = p.sum(p.square(p.binary("subf", a, b)), [1])
     small(p.text(p.sum(p.relu(far), [0])), tmp_path, {"schedule": "split", "splits": 3})
+
+
+SUM = "%n = arith.addf %h, %x : f32\n%q = arith.addf %n, %y : f32"
+BEFORE = "%n = arith.addf %h, %x : f32\n%q = arith.mulf %h, %y : f32"
+LARGEST = "%n = arith.maximumf %h, %x : f32\n%q = arith.subf %n, %y : f32"
+# Of one warp and of several; vectors and single elements; rows that are held and that are walked.
+SCANS = {
+    "warps": ((2, 9000), SUM, {"schedule": "stream"}),
+    "warps_odd": ((3, 9001), BEFORE, {"schedule": "stream"}),
+    "held": ((2, 4100), BEFORE, {}),
+    "held_odd": ((3, 2803), LARGEST, {}),
+    "held_by_a_warp": ((5, 700), LARGEST, {}),
+}
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_scans(name: str, tmp_path: Path) -> None:
+    shape, body, options = SCANS[name]
+    small(prefixes(shape, body, "2.0"), tmp_path, options)
+
+
+@pytest.mark.parametrize("columns", [1500, 1031])
+def test_scans_of_one_warp(columns: int, tmp_path: Path) -> None:
+    """A warp walks a row, and threads exchange nothing through shared memory."""
+    path = tmp_path / "program.mlir"
+    path.write_text(prefixes((5, columns), BEFORE, "2.0"))
+    text = (
+        "#redfuse.schedule<stream, grid = [0], tiles = [1, 512], stream = [1], "
+        "hints = {threads = 32}>"
+    )
+    options = {"cache": False, "schedules": (text,)}
+    exe = redfuse.compile(path, target="cuda:sm_90a", options=options)
+    assert "bar.sync" not in exe.asm
+    verify(path, exe, random_inputs(exe.signature, 0), None)
+
+
+CUMULATIVE = """
+func.func @main(%x: tensor<3x{n}x{m}x{kind}>) -> tensor<3x{n}x{m}x{kind}> {{
+  %e = tensor.empty() : tensor<3x{n}x{m}x{kind}>
+  %l = tensor.empty() : tensor<3x{m}x{kind}>
+  %z = arith.constant {start} : {kind}
+  %f = linalg.fill ins(%z : {kind}) outs(%l : tensor<3x{m}x{kind}>) -> tensor<3x{m}x{kind}>
+  %r:2 = tm_tensor.scan dimension(1) inclusive(true) ins(%x : tensor<3x{n}x{m}x{kind}>)
+      outs(%e, %f : tensor<3x{n}x{m}x{kind}>, tensor<3x{m}x{kind}>) {{
+  ^bb0(%a: {kind}, %b: {kind}):
+    %n = {op} %a, %b : {kind}
+    tm_tensor.yield %n : {kind}
+  }} -> tensor<3x{n}x{m}x{kind}>, tensor<3x{m}x{kind}>
+  return %r#0 : tensor<3x{n}x{m}x{kind}>
+}}
+"""
+
+
+@pytest.mark.parametrize(("n", "m"), [(300, 64), (40, 3), (2000, 7), (70, 1000)])
+@pytest.mark.parametrize("kind", ["i64", "f32"])
+def test_scans_of_a_middle_axis(n: int, m: int, kind: str, tmp_path: Path) -> None:
+    """Threads side by side have vectors of other axes, and those along the axis follow."""
+    op, start = ("arith.addi", "0") if kind == "i64" else ("arith.mulf", "1.0")
+    small(CUMULATIVE.format(n=n, m=m, kind=kind, op=op, start=start), tmp_path)
 
 
 def test_constants_are_copied_once(tmp_path: Path) -> None:

@@ -14,15 +14,20 @@ using namespace redfuse;
 // States
 //===----------------------------------------------------------------------===//
 
+/// The results that are states: outputs are stored as they are made.
+static ValueRange statesOf(FoldOp fold) {
+  return fold.getResults().take_front(fold.getNumStates());
+}
+
 SmallVector<Value> FoldStates::take(FoldOp fold) {
   SmallVector<Value> all;
-  for (Value v : fold.getResults())
+  for (Value v : statesOf(fold))
     llvm::append_range(all, registers.take(emitter.tiles.find(v)->second));
   return all;
 }
 
 void FoldStates::set(FoldOp fold, ArrayRef<Value> elements) {
-  for (Value v : fold.getResults()) {
+  for (Value v : statesOf(fold)) {
     const TileBuffer &tile = emitter.tiles.find(v)->second;
     int64_t n = positions.countElements(tile.dims);
     registers.set(tile, elements.take_front(n));
@@ -32,7 +37,7 @@ void FoldStates::set(FoldOp fold, ArrayRef<Value> elements) {
 
 void FoldStates::fill(FoldOp fold) {
   for (auto [identity, result] :
-       llvm::zip_first(fold.getIdentities(), fold.getResults()))
+       llvm::zip_equal(fold.getIdentities(), statesOf(fold)))
     registers.fill(emitter.tiles.find(result)->second,
                    cast<TypedAttr>(identity));
 }
@@ -40,7 +45,7 @@ void FoldStates::fill(FoldOp fold) {
 SmallVector<RegisterArray> FoldStates::unflatten(FoldOp fold,
                                                  ArrayRef<Value> elements) {
   SmallVector<RegisterArray> result;
-  for (Value v : fold.getResults()) {
+  for (Value v : statesOf(fold)) {
     const TileBuffer &tile = emitter.tiles.find(v)->second;
     int64_t n = positions.countElements(tile.dims);
     result.push_back({tile.dims, SmallVector<Value>(elements.take_front(n))});
@@ -133,7 +138,7 @@ SmallVector<Value> FoldStates::evaluateMerge(FoldOp fold, ArrayRef<Value> left,
   SmallVector<Value> merged(cast<YieldOp>(block.getTerminator()).getValues());
   SmallVector<Value> result;
   for (auto [array, to] : llvm::zip_equal(
-           evaluateIn(block, std::move(known), merged), fold.getResults()))
+           evaluateIn(block, std::move(known), merged), statesOf(fold)))
     llvm::append_range(result, elementsLike(array, to));
   return result;
 }
@@ -303,7 +308,7 @@ void FoldStates::mergeWith(FoldOp fold, ArrayRef<Value> other) {
 template <typename Body>
 void FoldStates::forStateElements(FoldOp fold, Body body) {
   int64_t word = 0;
-  for (Value v : fold.getResults()) {
+  for (Value v : statesOf(fold)) {
     const TileBuffer &tile = emitter.tiles.find(v)->second;
     Type type = cast<RankedTensorType>(v.getType()).getElementType();
     if (positions.laneDimOf(tile.dims))

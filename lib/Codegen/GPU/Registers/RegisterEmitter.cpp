@@ -36,7 +36,9 @@ LogicalResult RegisterEmitter::emitNest(const LoopNest &whole) {
   adapted.contraction.reset();
   adapted.vectorDim = positions.laneDimOf(all);
   selectNest(adapted);
-  if (!reduces.empty()) {
+  if (whole.roots.front()->kind == Root::Kind::Scan) {
+    emitScan();
+  } else if (!reduces.empty()) {
     emitReduction();
   } else {
     positions.forPoints(positions.getOrigin(), all,

@@ -86,6 +86,22 @@ private:
   void loadBehind(mlir::Value v);
   void emitReduction();
   bool emitCounts();
+  void emitScan();
+  /// What warps along the dim of a scan have in all, and which of them this one is.
+  struct WarpTotals {
+    ThreadExchange::PartsOfWarp get;
+    int64_t numWarps = 1;
+    mlir::Value own;
+  };
+  SharedWords::Parts combineOf(ScanOp scan, llvm::ArrayRef<mlir::Value> left,
+                               llvm::ArrayRef<mlir::Value> right);
+  llvm::SmallVector<SharedWords::Parts> followWarps(ScanOp scan,
+                                                    SharedWords::Parts running,
+                                                    size_t count, size_t first,
+                                                    const WarpTotals &totals);
+  llvm::SmallVector<SharedWords::Parts>
+  followWarpsByLanes(ScanOp scan, SharedWords::Parts running, size_t count,
+                     size_t first, const WarpTotals &totals);
 
   const RegisterLayout &layout;
   llvm::DenseMap<mlir::Value, mlir::Value> flattened;

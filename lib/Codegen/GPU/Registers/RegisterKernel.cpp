@@ -407,9 +407,10 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
   if (fold) {
     own->states.fill(fold);
     // What one step folds whole needs no merge: its reductions combine all
-    // threads.
-    own->positions.setPrivate(isOneStep() ? ArrayRef<int64_t>()
-                                          : fold.getOver());
+    // threads. So do those of a fold that writes in order, for the next step.
+    own->positions.setPrivate(isOneStep() || fold.hasOutputs()
+                                  ? ArrayRef<int64_t>()
+                                  : fold.getOver());
   }
   emitter->setProgram(op, *programs[op], buffers[op]);
   SmallVector<const LoopNest *> varying = nestsOf(op, /*isInvariant=*/false);

@@ -40,12 +40,17 @@ bool RegisterPlanner::checkPrograms() {
     for (unsigned d : set.set_bits())
       together[d] |= set;
   };
+  DenseMap<Value, BlockArgument> destinations = findDestinations(kernel);
   for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     const TileProgram &program = *programs.find(op)->second;
     if (auto fold = dyn_cast<FoldOp>(op.getOperation())) {
       // States of interleaved parts, merged in any order.
-      if (fold.hasOutputs() || fold.isOrdered())
+      if (fold.isOrdered())
         return false;
+      // Outputs are stored step by step.
+      for (Value output : fold.getResults().drop_front(fold.getNumStates()))
+        if (!destinations.contains(output))
+          return false;
       for (int64_t d : fold.getOver())
         if (!streamed.test(d))
           return false;
@@ -61,9 +66,14 @@ bool RegisterPlanner::checkPrograms() {
         return false;
       add(nest.dims);
       for (Root *root : nest.roots) {
-        if (root->kind == Root::Kind::Scan ||
-            root->kind == Root::Kind::MergeTopk)
+        if (root->kind == Root::Kind::MergeTopk)
           return false;
+        if (root->kind == Root::Kind::Scan) {
+          auto scan = cast<ScanOp>(root->op);
+          if (scan.getOrdered())
+            return false;
+          scanned.set(scan.getDim());
+        }
         if (root->kind == Root::Kind::Reduce &&
             root->reduce.getReducer() == Reducer::TopK)
           return false;
@@ -172,6 +182,20 @@ void RegisterPlanner::chooseLanes() {
   layout.lanes = lanes;
 }
 
+/// Threads up to which a dim of scans, whose share begins at `bit`, has some. A warp needs no shared memory; where few
+/// have rows, or registers hold all of one, there are more.
+int64_t RegisterPlanner::countScanning(unsigned d, unsigned bit) const {
+  double warps = countTiles() / getTargetOf(kernel).getUnits();
+  if (hints.threads)
+    return std::max<int64_t>(limits.warp, *hints.threads);
+  if (!streamed.test(d)) {
+    int64_t vectors = llvm::divideCeil(kScanElements, layout.lanes);
+    int64_t threads = llvm::PowerOf2Ceil(vectorsOf(d) / vectors);
+    return std::max<int64_t>(limits.warp, threads << bit);
+  }
+  return warps >= kScanningWarps ? limits.warp : kScanThreads;
+}
+
 /// Gives a dim the bits behind those of the dims that occur with it.
 void RegisterPlanner::giveThreads(unsigned d, int64_t threads) {
   if (threads <= 1 || layout.dims[d].threads != 1)
@@ -182,7 +206,10 @@ void RegisterPlanner::giveThreads(unsigned d, int64_t threads) {
       bit = std::max<unsigned>(bit,
                                layout.dims[other].bit +
                                    llvm::Log2_64(layout.dims[other].threads));
-  while (threads > 1 && (threads << bit) > layout.threads)
+  int64_t most = layout.threads;
+  if (scanned.test(d))
+    most = std::min(most, countScanning(d, bit));
+  while (threads > 1 && (threads << bit) > most)
     threads /= 2;
   if (threads > 1) {
     layout.dims[d].threads = threads;
@@ -413,8 +440,8 @@ int64_t RegisterPlanner::countRegisters() {
       if (lanes != into)
         points *= layout.lanes;
       for (Root *root : nest.roots)
-        if (root->kind == Root::Kind::Reduce)
-          own += points * root->reduce.getNumOperands();
+        if (root->kind == Root::Kind::Reduce || root->kind == Root::Kind::Scan)
+          own += points * root->op->getNumOperands();
       most = std::max(most, own);
     }
   }

@@ -33,7 +33,8 @@ public:
         limits(limits), hints(hintsOf(space.schedule)),
         sharedBytes(limits.sharedBytes), capacity(space.numDims),
         together(space.numDims, llvm::SmallBitVector(space.numDims)),
-        streamed(space.numDims), reduced(space.numDims) {}
+        streamed(space.numDims), reduced(space.numDims),
+        scanned(space.numDims) {}
 
   std::optional<RegisterLayout> run();
   /// What was chosen before; none, and why, where it does not fit the kernel.
@@ -51,6 +52,7 @@ private:
   void findAccesses();
   bool isMultiple(unsigned d, int64_t by) const;
   void chooseLanes();
+  int64_t countScanning(unsigned d, unsigned bit) const;
   void giveThreads(unsigned d, int64_t threads);
   void dealResident();
   void dealStreamed(int64_t threads, int64_t most);
@@ -118,7 +120,7 @@ private:
   llvm::SmallVector<int64_t> capacity;
   /// Dims that some value or nest has together with each.
   llvm::SmallVector<llvm::SmallBitVector> together;
-  llvm::SmallBitVector streamed, reduced;
+  llvm::SmallBitVector streamed, reduced, scanned;
   /// Some op that is no fold walks the streamed dims too.
   bool isMapped = false;
   /// Blocks walk tiles by way of shared memory.

@@ -130,6 +130,8 @@ std::string RegisterPlanner::checkBlocks() const {
                          limits.warp, kBlockThreads, threads);
   if (layout.cluster > limits.cluster || (layout.cluster > 1 && isSplit))
     return llvm::formatv("{0} blocks cannot share a tile here", layout.cluster);
+  if (layout.cluster > 1 && scanned.any())
+    return "blocks of a cluster have no order for a scan";
   if (layout.leastSharedBytes > sharedBytes)
     return llvm::formatv("a multiprocessor has no {0} bytes of shared memory",
                          layout.leastSharedBytes);

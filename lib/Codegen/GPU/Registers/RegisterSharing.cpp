@@ -37,7 +37,7 @@ bool RegisterPlanner::chooseCluster(bool isHeld) {
       return false;
     cluster = asked;
   }
-  if (cluster > limits.cluster)
+  if (cluster > limits.cluster || (cluster > 1 && scanned.any()))
     return false;
   layout.cluster = cluster;
   return !hasOtherWay || (cluster > 1 && bytes / cluster <= kMostShareBytes);

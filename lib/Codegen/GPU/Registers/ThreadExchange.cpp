@@ -22,6 +22,8 @@ public:
   /// All threads have the result, or (`isForFirst`) the first one has.
   void receive(Parts &parts, bool isForFirst);
   void combineOverLanes(Parts &parts, unsigned differing);
+  /// Some of what one of the warps has sent, after a barrier.
+  Parts receiveSome(Value ofWarps, Value piece, size_t first, size_t count);
 
 private:
   Value number(int64_t v) { return positions.word(v); }
@@ -50,6 +52,8 @@ private:
   bool isFar;
   /// Places of a warp, of all, and how many warps are combined.
   int64_t perWarp, places, count;
+  /// Of the first byte that it sends.
+  int64_t offset = 0;
   SmallVector<Type> types;
   /// The thread's warp, and which of those places of it the thread has.
   Value warp, lane;
@@ -105,7 +109,7 @@ void ThreadExchange::Round::send(const Parts &parts) {
   }
   if (isFar)
     of.awaitCluster();
-  shared.offset = of.used;
+  shared.offset = offset = of.used;
   of.used += bytes;
   of.bytes = std::max(of.bytes, of.used);
   of.hasExchanged = true;
@@ -153,6 +157,26 @@ void ThreadExchange::Round::receive(Parts &parts, bool isForFirst) {
     combineByLanes(all);
     return all;
   });
+}
+
+ThreadExchange::Parts ThreadExchange::Round::receiveSome(Value ofWarps,
+                                                         Value piece,
+                                                         size_t first,
+                                                         size_t count) {
+  unsigned allWarps = of.layout.threads / of.layout.warp - 1;
+  base = arith::AndIOp::create(b, loc, warp, number(allWarps & ~warps));
+  Value from =
+      arith::OrIOp::create(b, loc, base, positions.deposit(ofWarps, warps));
+  ArrayRef<Type> all(types);
+  shared.offset =
+      offset + SharedWords::count(all.take_front(first)) * places * 4;
+  int64_t step = SharedWords::count(all.slice(first, count)) * places;
+  Value behind = arith::IndexCastUIOp::create(
+      b, loc, b.getIndexType(),
+      arith::MulIOp::create(b, loc, piece, number(step)).getResult());
+  return shared.load(all.slice(first, count),
+                     arith::AddIOp::create(b, loc, placeOf(from), behind),
+                     places);
 }
 
 /// The results of `body` where `condition` holds.
@@ -264,6 +288,43 @@ void ThreadExchange::combineAcross(Parts &parts, unsigned bits, Combine combine,
   round.send(parts);
   barrier();
   round.receive(parts, isForFirst);
+}
+
+/// By steps of 1, 2, 4 ... lanes: each has what twice as many before it have.
+ThreadExchange::Parts
+ThreadExchange::combineInOrder(Parts &parts, unsigned bits, Combine combine) {
+  unsigned first = bits & -bits;
+  Value lane = positions.getLane(),
+        number = positions.compress(positions.getThreadWord(), bits);
+  auto takeBefore = [&](unsigned distance) {
+    Value from = arith::SubIOp::create(b, loc, lane, positions.word(distance));
+    from = arith::AndIOp::create(b, loc, from, positions.word(layout.warp - 1));
+    return llvm::map_to_vector(parts,
+                               [&](Value v) { return takeFrom(v, from); });
+  };
+  for (unsigned distance = 1; distance * first <= bits; distance *= 2) {
+    Parts both(takeBefore(distance * first));
+    combine(both, parts);
+    Value isBehind = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                           number, positions.word(distance));
+    for (auto [part, v] : llvm::zip_equal(parts, both))
+      part = arith::SelectOp::create(b, loc, isBehind, v, part);
+  }
+  Parts before(takeBefore(first));
+  Value last = arith::OrIOp::create(b, loc, lane, positions.word(bits));
+  for (Value &part : parts)
+    part = takeFrom(part, last);
+  return before;
+}
+
+ThreadExchange::PartsOfWarp ThreadExchange::gatherWarps(const Parts &parts,
+                                                        unsigned bits) {
+  auto round = std::make_shared<Round>(*this, bits, parts, Combine(), nullptr);
+  round->send(parts);
+  barrier();
+  return [round](Value warp, Value piece, size_t first, size_t count) {
+    return round->receiveSome(warp, piece, first, count);
+  };
 }
 
 Value ThreadExchange::shareWord(Value v) {

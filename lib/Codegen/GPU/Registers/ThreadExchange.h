@@ -37,6 +37,16 @@ public:
   /// for threads of a warp.
   void combineAcross(Parts &parts, unsigned bits, Combine combine,
                      CombineLanes combineLanes = {}, bool isForFirst = false);
+  /// Makes of the parts of each of some threads, which differ in `bits` of their
+  /// numbers in a warp alone, what all of them have combined in their order, and
+  /// returns what those before this one have; of the first, anything.
+  Parts combineInOrder(Parts &parts, unsigned bits, Combine combine);
+  /// `count` parts of a warp, as many times that number behind `first` as `piece` says.
+  using PartsOfWarp = std::function<Parts(mlir::Value warp, mlir::Value piece,
+                                          size_t first, size_t count)>;
+  /// Hands `parts` to all warps that differ in `bits`; the result reads those of each,
+  /// in the order of their numbers, where it is called.
+  PartsOfWarp gatherWarps(const Parts &parts, unsigned bits);
   /// The i32 that the first thread has.
   mlir::Value shareWord(mlir::Value word);
   /// What another lane (i32) has.

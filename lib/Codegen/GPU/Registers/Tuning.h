@@ -52,6 +52,10 @@ inline constexpr int64_t kThreadElements = 16, kCrowded = 4;
 /// blocks for each multiprocessor up to which it has ("Folds", threads).
 inline constexpr double kLongElements = 32768;
 inline constexpr int64_t kLongRounds = 4;
+/// Warps of a multiprocessor that scan a row each, from which on that is enough; threads
+/// of a row else; and elements that a thread scans of one that registers hold.
+inline constexpr double kScanningWarps = 16;
+inline constexpr int64_t kScanThreads = 256, kScanElements = 32;
 /// Blocks for each multiprocessor below which they are few.
 inline constexpr double kFewBlocks = 2;
 /// Elements of a tensor that the threads of a block hold; and of a block where a
