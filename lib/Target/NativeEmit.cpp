@@ -1,4 +1,5 @@
 //===- NativeEmit.cpp - object code from the LLVM dialect -----------------===//
+#include "ConstantData.h"
 #include "Sanitizer.h"
 #include "redfuse/Support/Host.h"
 #include "redfuse/Target/Native.h"
@@ -168,6 +169,7 @@ LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
 
   if (failed(checkCallees(op)))
     return failure();
+  ConstantData data(op);
 
   registerBuiltinDialectTranslation(*op->getContext());
   registerLLVMDialectTranslation(*op->getContext());
@@ -225,6 +227,9 @@ LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
                                    /*DisableVerify=*/true))
     return op->emitError("no code can be written for ") << cpu.triple;
   codegen.run(*module);
+  out.reserve(bytes.size() + data.getNumBytes());
   out.assign(bytes.data(), bytes.size());
+  if (options.form == NativeForm::Object)
+    data.appendTo(out);
   return success();
 }

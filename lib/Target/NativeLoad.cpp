@@ -1,4 +1,5 @@
 //===- NativeLoad.cpp - object code into the process ----------------------===//
+#include "ConstantData.h"
 #include "Sanitizer.h"
 #include "redfuse/Target/Native.h"
 #include "redfuse/Target/Runtime.h"
@@ -14,6 +15,7 @@
 using namespace redfuse;
 
 struct NativeLibrary::Impl {
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> constants;
   std::string said; // what the linker has complained of; outlives it
   std::unique_ptr<llvm::orc::LLJIT> jit;
 
@@ -66,6 +68,11 @@ std::unique_ptr<NativeLibrary> NativeLibrary::load(llvm::StringRef object,
                                                    std::string &error) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
+  llvm::SmallVector<LoadedConstant> constants;
+  if (!splitConstants(object, constants)) {
+    error = "not an object file: the constants behind it are damaged";
+    return nullptr;
+  }
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(object, "redfuse");
   if (!checkObject(buffer->getMemBufferRef(), error))
     return nullptr;
@@ -93,6 +100,19 @@ std::unique_ptr<NativeLibrary> NativeLibrary::load(llvm::StringRef object,
     symbols[(*jit)->mangleAndIntern(name)] = {
         llvm::orc::ExecutorAddr::fromPtr(address),
         llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  for (const LoadedConstant &constant : constants) {
+    auto copy = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(
+        constant.bytes.size(), constant.name, llvm::Align(kConstantAlignment));
+    if (!copy) {
+      error = "not enough memory for the constants of the program";
+      return nullptr;
+    }
+    llvm::copy(constant.bytes, copy->getBufferStart());
+    symbols[(*jit)->mangleAndIntern(constant.name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(copy->getBufferStart()),
+        llvm::JITSymbolFlags::Exported};
+    impl->constants.push_back(std::move(copy));
+  }
   if (auto problem =
           dylib.define(llvm::orc::absoluteSymbols(std::move(symbols))))
     return fail(std::move(problem));

@@ -97,7 +97,7 @@ def _cached(
     """From the cache, or compiled and put there."""
     from .store import cache
 
-    if chosen.cache:
+    if chosen.cache and len(program.text) <= cache.MOST_OF_A_SOURCE:
         spelling = cache.spelling(program, chosen, target_name)
         known = cache.follow(spelling)
         executable = cache.find(known) if known else None

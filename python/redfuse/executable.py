@@ -270,9 +270,9 @@ class Executable:
             )
         return lower(self.source, self.options, target=self.target).assembly(self.options)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a bundle: one file that :func:`redfuse.load` reads, atomically. Raises
-        CacheError."""
+    def save(self, path: str | os.PathLike[str]) -> int:
+        """Writes a bundle: one file that :func:`redfuse.load` reads, atomically. Returns how many
+        bytes it has; raises CacheError."""
         from .store.bundle import write
 
-        write(path_text(path), self)
+        return write(path_text(path), self)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_module
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -133,8 +132,8 @@ def compile_(
             raise ArgumentError(one_of("stage", emit, ["asm", *executable.ir]))
         print(executable.ir[emit])
     if output is not None:
-        executable.save(output)
-        print(f"{output}: {executable.signature}, {os.path.getsize(output)} bytes", file=sys.stderr)
+        count = executable.save(output)
+        print(f"{output}: {executable.signature}, {count} bytes", file=sys.stderr)
     elif emit is None:
         seconds = executable.compile_seconds
         how = f"compiled in {seconds:.2f} s" if seconds else "from the cache"

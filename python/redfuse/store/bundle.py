@@ -2,9 +2,9 @@
 
 Layout: 8 bytes of magic, the length of the header (8 bytes, little endian), the header (JSON),
 the machine code (of a program for GPUs: for each architecture its host code and images, PTX and
-cubins), and SHA-256 of all before it. The header names the format, the version of
-redfuse, the target and the host it was made for, the signature and the options, and holds the
-source, so that ``exe.ir`` works after loading.
+cubins), the source if it is bytecode, and SHA-256 of all before it. The header names the format,
+the version of redfuse, the target and the host it was made for, the signature and the options, and
+holds a source that is text: ``exe.ir`` works after loading.
 """
 
 from __future__ import annotations
@@ -18,13 +18,21 @@ from ..errors import CacheError, Error, TargetError
 from . import files
 from .files import MAGIC
 
-FORMAT = 3
-_LIMIT = 1 << 32  # bytes; a header or a code longer than this is nonsense
+FORMAT = 4
+_LIMIT = 1 << 32  # bytes; a longer header is nonsense
 
 
-def write(path: str, executable: Any) -> None:
-    """Writes ``executable`` to what ``path`` names (see ``files.write``)."""
-    files.write(path, encode(executable))
+def write(path: str, executable: Any) -> int:
+    """Writes ``executable`` to what ``path`` names (see ``files.write``); how many bytes it has."""
+    data = encode(executable)
+    if len(data) > files.MOST_BYTES:
+        raise CacheError(
+            f"cannot write {path}: the bundle would have {len(data)} bytes, expected at most "
+            f"{files.MOST_BYTES}; make constants arguments of the program (PyTorch: the option "
+            "parameters='arguments')"
+        )
+    files.write(path, data)
+    return len(data)
 
 
 def encode(executable: Any) -> bytes:
@@ -39,8 +47,7 @@ def encode(executable: Any) -> bytes:
         "signature": executable.signature.to_json(),
         "options": dataclasses.asdict(executable.options),
         "explanation": executable.explanation,
-        "source": source.text if is_text else source.text.hex(),
-        "source_is_text": is_text,
+        "source": source.text if is_text else len(source.text),
         "source_name": source.name,
         "variants": [
             {
@@ -59,8 +66,14 @@ def encode(executable: Any) -> bytes:
         code = b"".join(part for variant in parts for part in variant)
     header["code_bytes"] = len(code)
     text = json.dumps(header).encode()
-    body = MAGIC + len(text).to_bytes(8, "little") + text + code
-    return body + hashlib.sha256(body).digest()
+    parts = [MAGIC, len(text).to_bytes(8, "little"), text, code]
+    if not is_text:
+        parts.append(source.text)
+    # Constants may be gigabytes: joined once.
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return b"".join([*parts, digest.digest()])
 
 
 def describe(path: str) -> str:
@@ -111,14 +124,19 @@ def decode(data: bytes, path: str) -> dict[str, Any]:
     length = int.from_bytes(data[8:16], "little")
     if len(data) < 16 + 32 or length > _LIMIT or len(data) < 16 + length + 32:
         raise CacheError(f"{path}: truncated bundle ({len(data)} bytes); compile and save it again")
-    if hashlib.sha256(data[:-32]).digest() != data[-32:]:
+    if hashlib.sha256(memoryview(data)[:-32]).digest() != data[-32:]:
         raise CacheError(
             f"{path}: damaged bundle (truncated or changed: its checksum does not match); "
             "compile and save it again"
         )
     try:
         header = json.loads(data[16 : 16 + length])
-        code = data[16 + length : -32]
+        source = header["source"]
+        count = 0 if isinstance(source, str) else source
+        if not 0 <= count <= len(data) - 48 - length:
+            raise ValueError(f"{count} bytes of source are listed")
+        behind = len(data) - 32 - count
+        code = data[16 + length : behind]
         if header["version"] != _version():
             raise CacheError(
                 f"{path}: made by redfuse {header['version']}, this is {_version()}; compile "
@@ -137,7 +155,7 @@ def decode(data: bytes, path: str) -> dict[str, Any]:
         variants = _variants(header["variants"], code)
         if variants:
             code = variants[0].code
-        text = header["source"] if header["source_is_text"] else bytes.fromhex(header["source"])
+        text = source if isinstance(source, str) else data[behind:-32]
         return {
             "source": Source(text, header["source_name"]),
             "options": Options.of(header["options"]),

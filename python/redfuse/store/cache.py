@@ -34,6 +34,8 @@ SPELLING = ".key"
 SOURCE = ".mlirbc"
 FOLDER_ID = "dynamo.id"
 MAX_BYTES = 2 << 30  # the oldest entries go when the folder grows over this
+# A longer source is full of constants: to print, hash and write them takes longer than to compile.
+MOST_OF_A_SOURCE = MAX_BYTES >> 3
 _warned: set[str] = set()
 _build: str | None = None
 

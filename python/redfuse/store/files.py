@@ -16,8 +16,8 @@ from typing import BinaryIO
 
 from ..errors import ArgumentError, CacheError, Error
 
-MAGIC = b"REDFUSE\x02"  # how a bundle begins, for those that read it and those that refuse it
-MOST_BYTES = 4 << 30  # a longer file is no program and no bundle
+MAGIC = b"REDFUSE\x04"  # how a bundle begins, for those that read it and those that refuse it
+MOST_BYTES = 16 << 30  # a longer file is no program and no bundle
 _MOST_OF_A_STREAM = 1 << 30  # /dev/zero has no end
 _MOST_LINKS = 40
 

@@ -63,7 +63,7 @@ def test_one_byte_changed(saved: Path, at: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"PK\x03\x04 a zip", b"\x7fELF" + bytes(100), b"REDFUSE\x02" + bytes(100)]
+    "content", [b"", b"PK\x03\x04 a zip", b"\x7fELF" + bytes(100), b"REDFUSE\x04" + bytes(100)]
 )
 def test_foreign_file(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "foreign.rfb"

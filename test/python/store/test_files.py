@@ -96,6 +96,10 @@ def test_everything_writes_through_a_pipe(scale: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "redfuse.cli", "run", program, "--save", pipe]
     subprocess.run(command, check=True, timeout=300, capture_output=True)
     assert finish().startswith(b"PK")
+    finish = drained(pipe)
+    command = [sys.executable, "-m", "redfuse.cli", "compile", program, "-o", pipe]
+    told = subprocess.run(command, check=True, timeout=300, capture_output=True, text=True).stderr
+    assert told.endswith(f", {len(finish())} bytes\n")
     assert stat.S_ISFIFO(os.stat(pipe).st_mode)
     assert names(tmp_path) == ["pipe", "scale.mlir"]
 

@@ -1,0 +1,58 @@
+//===- ConstantData.h - large constants beside the object code --*- C++ -*-===//
+//
+// LLVM copies a constant several times and writes floats one by one: weights of
+// gigabytes would take minutes, and many times their memory. Large constants are
+// symbols that the code only refers to. Their bytes stand behind the object file, in
+// the same string:
+//
+//   object file | bytes of each constant | table | where the table is | magic
+//
+// and the table has, for each: the length of its name, where its bytes are, how many
+// there are (8 bytes each, as the machine has numbers), its name. Code without large
+// constants is an object file and nothing more.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_LIB_TARGET_CONSTANTDATA_H
+#define REDFUSE_LIB_TARGET_CONSTANTDATA_H
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace redfuse {
+
+/// What vectors of constants are aligned to, as the machine's wants most.
+inline constexpr uint64_t kConstantAlignment = 64;
+
+/// The large constants of a module in the LLVM dialect. While this lives they are
+/// declarations there.
+class ConstantData {
+public:
+  explicit ConstantData(mlir::Operation *module);
+  ConstantData(const ConstantData &) = delete;
+  ~ConstantData();
+
+  /// How many bytes `appendTo` adds at most.
+  size_t getNumBytes() const;
+  void appendTo(std::string &object) const;
+
+private:
+  struct Constant {
+    mlir::LLVM::GlobalOp global;
+    mlir::Attribute value;
+    mlir::LLVM::Linkage linkage;
+    llvm::ArrayRef<char> bytes;
+  };
+  llvm::SmallVector<Constant> constants;
+};
+
+/// A constant behind an object file.
+struct LoadedConstant {
+  llvm::StringRef name, bytes;
+};
+
+/// Takes what is behind an object file off `code`; false if it is damaged.
+bool splitConstants(llvm::StringRef &code,
+                    llvm::SmallVectorImpl<LoadedConstant> &constants);
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_TARGET_CONSTANTDATA_H
