@@ -14,10 +14,10 @@ void ClusterExchange::send(const DenseMap<unsigned, Fragment> &sent) {
     emitClusterWait(b, loc);
   }
   Value inGroup = arith::AndIOp::create(b, loc, of.ids.warp, ptx.i32(3));
-  Value t = arith::AndIOp::create(b, loc, emitter.lane, ptx.i32(3));
+  Value t = arith::AndIOp::create(b, loc, place.lane, ptx.i32(3));
   Value row =
       ptx.add(ptx.add(ptx.mul(of.ids.consumer, 64), ptx.mul(inGroup, 16)),
-              arith::ShRUIOp::create(b, loc, emitter.lane, ptx.i32(2)));
+              arith::ShRUIOp::create(b, loc, place.lane, ptx.i32(2)));
   Value own = toWord(of.block.inCluster);
   Value isFirst =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, t, ptx.i32(0));
@@ -65,8 +65,8 @@ void ClusterExchange::sendRow(const DenseMap<unsigned, Fragment> &sent,
 }
 
 StateMerge::States ClusterExchange::load(Value row, int64_t block) {
-  int64_t lanes = emitter.layout.lanes;
-  Value t = arith::AndIOp::create(b, loc, emitter.lane, ptx.i32(lanes - 1));
+  int64_t lanes = place.layout.lanes;
+  Value t = arith::AndIOp::create(b, loc, place.lane, ptx.i32(lanes - 1));
   Value there = ptx.add(row, block * states.rowsOfMerge());
   StateMerge::States loaded;
   for (unsigned s = 0; s < plan.fold.getNumStates(); ++s) {
@@ -89,7 +89,7 @@ StateMerge::States ClusterExchange::load(Value row, int64_t block) {
       } else {
         at = ptx.add(at, ptx.mul(t, byFours ? 16 : 8));
       }
-      for (int64_t i = 0, n = emitter.sizeOf(state); i < n; i += 2) {
+      for (int64_t i = 0, n = place.sizeOf(state); i < n; i += 2) {
         int64_t offset =
             byFours && lanes == 4 ? i / 4 * 64 + i / 2 % 2 * 8 : i * lanes * 4;
         llvm::append_range(state.values,

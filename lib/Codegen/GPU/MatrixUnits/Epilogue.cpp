@@ -41,13 +41,13 @@ void Epilogue::storeResults() {
 
 void Epilogue::storeValue(Value memref, AffineMap map, const Fragment &value) {
   map = simplifyForExtents(map, space.staticExtents);
-  Fragment shape = emitter.shapeOf(getDimsOf(map));
+  Fragment shape = place.shapeOf(getDimsOf(map));
   Fragment whole = shape;
-  for (size_t e = 0, n = emitter.sizeOf(shape); e < n; ++e)
+  for (size_t e = 0, n = place.sizeOf(shape); e < n; ++e)
     whole.values.push_back(shape.kind == Fragment::Kind::Matrix ? value.at(e)
                            : value.values.size() == 1 ? value.values[0]
                                                       : value.values[e]);
-  emitter.store(memref, map, whole);
+  memory.store(memref, map, whole);
 }
 
 //===----------------------------------------------------------------------===//
@@ -64,7 +64,7 @@ void Epilogue::storeStaged(const Fragment &value) {
   for (size_t i = 0; i < value.values.size(); i += 8) {
     SmallVector<Value> words;
     for (size_t k = i; k < i + 8; k += 2)
-      words.push_back(emitter.packPair(value.values[k], value.values[k + 1]));
+      words.push_back(memory.packPair(value.values[k], value.values[k + 1]));
     tile::StoreBlockOp::create(b, loc, words[0], words[1], words[2], words[3],
                                into, ptx.i32(0), int64_t(i) * 2);
   }
@@ -75,7 +75,7 @@ void Epilogue::storeStaged(const Fragment &value) {
       ptx.add(ptx.mul(of.ids.consumer, 64), ptx.mul(inWarpgroup, kWarpRows));
   SmallVector<Value> positions;
   for (unsigned d = 0; d < space.numDims; ++d) {
-    Value at = emitter.offsets[d];
+    Value at = place.offsets[d];
     if (d == plan.m)
       at = arith::AddIOp::create(
           b, loc, placement.getFirstRow(),

@@ -59,7 +59,7 @@ PipelineState FoldMainloop::emitInvariants(PipelineState ring) {
   // Of the rest, what is cheap to keep: scalars and rows.
   for (Operation &inner : body->without_terminator())
     for (Value v : inner.getResults()) {
-      Fragment shape = emitter.shapeOf((*of.stepSets)[v]);
+      Fragment shape = place.shapeOf((*of.stepSets)[v]);
       bool isSmall = shape.kind == Fragment::Kind::Uniform ||
                      shape.kind == Fragment::Kind::Row;
       if (!changes.contains(v) && isSmall)
@@ -162,7 +162,7 @@ Carried FoldMainloop::emitStep(Carried before, bool isFirst, Value at) {
 
 Carried FoldMainloop::emitLoop(Carried carried, Value from, Value to,
                                bool isWhole) {
-  emitter.isWholeTile = isWhole;
+  place.isWholeTile = isWhole;
   SmallVector<Value> list =
       emitFor(b, loc, from, to, index(1), flatten(carried),
               [&](Value at, ValueRange state) {
@@ -170,7 +170,7 @@ Carried FoldMainloop::emitLoop(Carried carried, Value from, Value to,
                 unflatten(state, now);
                 return flatten(emitStep(now, /*isFirst=*/false, at));
               });
-  emitter.isWholeTile = false;
+  place.isWholeTile = false;
   unflatten(list, carried);
   return carried;
 }
@@ -214,7 +214,7 @@ StateFragments FoldMainloop::run(PipelineState &ring) {
   if (!steps.noneBehind)
     carried = emitLoop(carried, steps.wholeEnd, steps.end, /*isWhole=*/false);
   if (layout.residentBytes && plan.target.hasWgmma)
-    ptx.arrive(storage.residentBarrier(/*isFull=*/false), emitter.lane);
+    ptx.arrive(storage.residentBarrier(/*isFull=*/false), place.lane);
   addRest(carried);
   rowSums.complete(carried.states);
   ring = carried.ring;

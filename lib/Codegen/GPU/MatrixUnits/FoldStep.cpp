@@ -19,7 +19,7 @@ void FoldStep::yieldOthers(const Carried &before, Carried &after) {
     const Fragment &value = emitter.get(getState(plan.fold, s).second);
     Fragment shape = before.states.lookup(s);
     for (size_t e = 0; e < shape.values.size(); ++e)
-      shape.values[e] = emitter.elementFor(value, shape, e);
+      shape.values[e] = place.elementFor(value, shape, e);
     after.states[s] = shape;
   }
 }

@@ -1,5 +1,7 @@
 //===- FragmentMemory.cpp - fragments in global memory --------------------===//
-#include "redfuse/Codegen/GPU/MatrixUnits/Fragments.h"
+#include "FragmentMemory.h"
+
+#include "redfuse/Codegen/Common/TileEmitter.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 
@@ -40,24 +42,25 @@ static SmallVector<Value> indicesOf(OpBuilder &b, Location loc, AffineMap map,
   return indices;
 }
 
-Fragment FragmentEmitter::load(Value memref, AffineMap map, Fragment result) {
+Fragment FragmentMemory::load(Value memref, AffineMap map, Fragment result) {
   auto type = cast<MemRefType>(memref.getType());
-  size_t size = sizeOf(result);
+  size_t size = place.sizeOf(result);
   bool hasColumns = result.kind == Kind::Column || result.kind == Kind::Matrix;
   // An odd start of a split would separate neighbours.
-  if (hasColumns && hasPairs(map, result.dim, type) && !ends[result.dim]) {
+  if (hasColumns && hasPairs(map, result.dim, type) &&
+      !place.ends[result.dim]) {
     auto pair = VectorType::get({2}, type.getElementType());
     for (size_t i = 0; i < size; i += 2) {
       SmallVector<Value> positions =
-          positionsAt(result, i, /*isClamped=*/false);
+          place.positionsAt(result, i, /*isClamped=*/false);
       Value &column = positions[result.dim];
-      if (isRagged(result.dim)) {
-        Value last =
-            arith::SubIOp::create(b, loc, extents[result.dim], index(2));
+      if (place.isRagged(result.dim)) {
+        Value last = arith::SubIOp::create(b, loc, place.extents[result.dim],
+                                           place.index(2));
         column = arith::MinSIOp::create(b, loc, column, last);
       }
-      if (isRagged(plan.m) && result.kind == Kind::Matrix)
-        positions[plan.m] = positionsAt(result, i, true)[plan.m];
+      if (place.isRagged(plan.m) && result.kind == Kind::Matrix)
+        positions[plan.m] = place.positionsAt(result, i, true)[plan.m];
       Value both = vector::LoadOp::create(
           b, loc, pair, memref, indicesOf(b, loc, map, positions),
           /*nontemporal=*/false, alignmentOfPairs(type));
@@ -71,11 +74,12 @@ Fragment FragmentEmitter::load(Value memref, AffineMap map, Fragment result) {
   for (size_t i = 0; i < size; ++i) {
     Value element = memref::LoadOp::create(
         b, loc, bytes,
-        indicesOf(b, loc, map, positionsAt(result, i, /*isClamped=*/true)));
+        indicesOf(b, loc, map,
+                  place.positionsAt(result, i, /*isClamped=*/true)));
     if (bytes != memref)
-      element =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, element,
-                                constant(b.getZeroAttr(element.getType())));
+      element = arith::CmpIOp::create(
+          b, loc, arith::CmpIPredicate::ne, element,
+          place.constant(b.getZeroAttr(element.getType())));
     result.values.push_back(element);
   }
   return result;
@@ -85,10 +89,10 @@ Fragment FragmentEmitter::load(Value memref, AffineMap map, Fragment result) {
 /// of pairs; returns how many pairs of a row that are. Four neighbouring threads,
 /// which have two columns each of the same eight, transpose: the first one gets
 /// all columns of the first pair, and so on.
-size_t FragmentEmitter::storePieces(Value memref, AffineMap map,
-                                    const Fragment &value) {
+size_t FragmentMemory::storePieces(Value memref, AffineMap map,
+                                   const Fragment &value) {
   auto type = cast<MemRefType>(memref.getType());
-  size_t pairs = value.values.size() / (2 * layout.rows);
+  size_t pairs = value.values.size() / (2 * place.layout.rows);
   if (bytesOf(type.getElementType()) != 2 || type.getShape().back() % 8 != 0 ||
       !isa<FloatType>(type.getElementType()))
     return 0;
@@ -105,20 +109,21 @@ size_t FragmentEmitter::storePieces(Value memref, AffineMap map,
   // Where the thread's piece starts: of the pair that is its number in the four,
   // the columns of all four.
   Value inFour = arith::AndIOp::create(b, loc, here, ptx.i32(3));
-  Value inRow = arith::AndIOp::create(b, loc, here, ptx.i32(layout.lanes - 1));
+  Value inRow =
+      arith::AndIOp::create(b, loc, here, ptx.i32(place.layout.lanes - 1));
   Value start =
-      ptx.add(ptx.mul(inFour, 2 * layout.lanes),
+      ptx.add(ptx.mul(inFour, 2 * place.layout.lanes),
               ptx.mul(arith::SubIOp::create(b, loc, inRow, inFour), 2));
   Value column = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), start);
-  if (offsets[value.dim])
-    column = arith::AddIOp::create(b, loc, column, offsets[value.dim]);
+  if (place.offsets[value.dim])
+    column = arith::AddIOp::create(b, loc, column, place.offsets[value.dim]);
   auto i32 = b.getI32Type();
   size_t p = 0;
   for (; p + 4 <= pairs; p += 4) {
-    for (size_t row = 0; row < layout.rows; ++row) {
+    for (size_t row = 0; row < place.layout.rows; ++row) {
       SmallVector<Value> words;
       for (size_t k = 0; k < 4; ++k) {
-        size_t i = ((p + k) * layout.rows + row) * 2;
+        size_t i = ((p + k) * place.layout.rows + row) * 2;
         words.push_back(packPair(value.values[i], value.values[i + 1]));
       }
       auto exchange = [&](size_t x, size_t y, Value isUpper, int64_t mask) {
@@ -130,18 +135,18 @@ size_t FragmentEmitter::storePieces(Value memref, AffineMap map,
       exchange(2, 3, isOdd, 1);
       exchange(0, 2, isHigh, 2);
       exchange(1, 3, isHigh, 2);
-      Value at = arith::AddIOp::create(b, loc, column,
-                                       index(int64_t(p) * 2 * layout.lanes));
+      Value at = arith::AddIOp::create(
+          b, loc, column, place.index(int64_t(p) * 2 * place.layout.lanes));
       SmallVector<Value> positions =
-          positionsAt(value, row * 2, /*isClamped=*/false);
+          place.positionsAt(value, row * 2, /*isClamped=*/false);
       positions[value.dim] = at;
       Value exists;
-      if (isRagged(plan.m))
+      if (place.isRagged(plan.m))
         exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                       rowAt(row), extents[plan.m]);
-      if (isRagged(value.dim)) {
+                                       place.rowAt(row), place.extents[plan.m]);
+      if (place.isRagged(value.dim)) {
         Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                             at, extents[value.dim]);
+                                             at, place.extents[value.dim]);
         exists = exists ? Value(arith::AndIOp::create(b, loc, exists, inside))
                         : inside;
       }
@@ -174,7 +179,7 @@ static Value getCommonPair(Value low, Value high) {
   return first.getSource();
 }
 
-Value FragmentEmitter::packPair(Value low, Value high) {
+Value FragmentMemory::packPair(Value low, Value high) {
   auto first = low.getDefiningOp<arith::TruncFOp>(),
        second = high.getDefiningOp<arith::TruncFOp>();
   if (first && second && first.getIn().getType().isF32() &&
@@ -190,7 +195,7 @@ Value FragmentEmitter::packPair(Value low, Value high) {
 }
 
 /// Neighbours that were rounded one by one, rounded by pairs (see roundPairs).
-static void roundByPairs(OpBuilder &b, Location loc, FragmentEmitter &emitter,
+static void roundByPairs(OpBuilder &b, Location loc, FragmentMemory &memory,
                          MutableArrayRef<Value> values) {
   for (; values.size() >= 2; values = values.drop_front(2)) {
     auto low = values[0].getDefiningOp<arith::TruncFOp>();
@@ -198,7 +203,7 @@ static void roundByPairs(OpBuilder &b, Location loc, FragmentEmitter &emitter,
         !low.getIn().getType().isF32() ||
         low.getType().getIntOrFloatBitWidth() != 16)
       continue;
-    Value pair = emitter.packPair(values[0], values[1]);
+    Value pair = memory.packPair(values[0], values[1]);
     pair = vector::FromElementsOp::create(
         b, loc, VectorType::get({1}, b.getI32Type()), pair);
     pair = vector::BitCastOp::create(b, loc,
@@ -208,8 +213,7 @@ static void roundByPairs(OpBuilder &b, Location loc, FragmentEmitter &emitter,
   }
 }
 
-void FragmentEmitter::store(Value memref, AffineMap map,
-                            const Fragment &given) {
+void FragmentMemory::store(Value memref, AffineMap map, const Fragment &given) {
   Fragment value = given;
   auto type = cast<MemRefType>(memref.getType());
   Value bytes = asBytes(b, loc, memref);
@@ -219,24 +223,27 @@ void FragmentEmitter::store(Value memref, AffineMap map,
                : Value(arith::ExtUIOp::create(b, loc, b.getI8Type(), v));
   };
   bool isMatrix = value.kind == Kind::Matrix;
-  bool pairs = isMatrix && hasPairs(map, value.dim, type) && !ends[value.dim];
-  size_t stored = pairs ? storePieces(memref, map, value) * 2 * layout.rows : 0;
+  bool pairs =
+      isMatrix && hasPairs(map, value.dim, type) && !place.ends[value.dim];
+  size_t stored =
+      pairs ? storePieces(memref, map, value) * 2 * place.layout.rows : 0;
   if (isMatrix && stored == value.values.size())
     return;
   if (isMatrix && !pairs)
     roundByPairs(b, loc, *this, value.values);
-  for (size_t half = 0; half < layout.rows; ++half) {
+  for (size_t half = 0; half < place.layout.rows; ++half) {
     OpBuilder::InsertionGuard guard(b);
     Value exists;
     auto both = [&](Value condition) {
       exists = exists ? Value(arith::AndIOp::create(b, loc, exists, condition))
                       : condition;
     };
-    if (isRagged(plan.m))
-      both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, rowAt(half),
-                                 extents[plan.m]));
+    if (place.isRagged(plan.m))
+      both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                 place.rowAt(half), place.extents[plan.m]));
     if (!isMatrix) {
-      Value t = arith::AndIOp::create(b, loc, lane, ptx.i32(layout.lanes - 1));
+      Value t = arith::AndIOp::create(b, loc, place.lane,
+                                      ptx.i32(place.layout.lanes - 1));
       both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, t,
                                  ptx.i32(0)));
     }
@@ -247,17 +254,17 @@ void FragmentEmitter::store(Value memref, AffineMap map,
     if (!isMatrix) {
       memref::StoreOp::create(
           b, loc, inMemory(value.values[half]), bytes,
-          indicesOf(b, loc, map, positionsAt(value, half, false)));
+          indicesOf(b, loc, map, place.positionsAt(value, half, false)));
       continue;
     }
-    Value left = columnsLeft(value.dim);
+    Value left = place.columnsLeft(value.dim);
     for (size_t i = stored + 2 * half; i < value.values.size();
-         i += 2 * layout.rows) {
+         i += 2 * place.layout.rows) {
       OpBuilder::InsertionGuard inner(b);
       if (pairs) {
         if (left) {
           auto branch = scf::IfOp::create(
-              b, loc, isInside(left, value.columnOf(i)), false);
+              b, loc, place.isInside(left, value.columnOf(i)), false);
           b.setInsertionPoint(branch.thenYield());
         }
         Value two = vector::FromElementsOp::create(
@@ -265,7 +272,7 @@ void FragmentEmitter::store(Value memref, AffineMap map,
             ValueRange{value.values[i], value.values[i + 1]});
         vector::StoreOp::create(
             b, loc, two, memref,
-            indicesOf(b, loc, map, positionsAt(value, i, false)),
+            indicesOf(b, loc, map, place.positionsAt(value, i, false)),
             /*nontemporal=*/false, alignmentOfPairs(type));
         continue;
       }
@@ -273,12 +280,12 @@ void FragmentEmitter::store(Value memref, AffineMap map,
         OpBuilder::InsertionGuard innermost(b);
         if (left) {
           auto branch = scf::IfOp::create(
-              b, loc, isInside(left, value.columnOf(e)), false);
+              b, loc, place.isInside(left, value.columnOf(e)), false);
           b.setInsertionPoint(branch.thenYield());
         }
         memref::StoreOp::create(
             b, loc, inMemory(value.values[e]), bytes,
-            indicesOf(b, loc, map, positionsAt(value, e, false)));
+            indicesOf(b, loc, map, place.positionsAt(value, e, false)));
       }
     }
   }

@@ -6,7 +6,7 @@
 // Of equal ones the first goes first.
 //
 //===----------------------------------------------------------------------===//
-#include "redfuse/Codegen/GPU/MatrixUnits/Fragments.h"
+#include "FragmentEmitter.h"
 
 #include "redfuse/Codegen/Common/TileEmitter.h"
 
@@ -23,8 +23,8 @@ namespace redfuse {
 /// their columns, or values of their own.
 class LargestSelector {
 public:
-  LargestSelector(FragmentEmitter &from, ReduceOp op);
-  void run();
+  LargestSelector(FragmentReducer &from, ReduceOp op);
+  SmallVector<Fragment> run();
 
 private:
   /// An element, in its order, and the number of its column; what goes with it, where
@@ -33,7 +33,7 @@ private:
     Value best, column, goesWith;
   };
 
-  Value integer(int32_t v) { return from.constant(b.getI32IntegerAttr(v)); }
+  Value integer(int32_t v) { return place.constant(b.getI32IntegerAttr(v)); }
   Value select(Value condition, Value x, Value y) {
     return arith::SelectOp::create(b, loc, condition, x, y);
   }
@@ -44,7 +44,7 @@ private:
   Value flip(Value bits);
   Value orderOf(Value v);
 
-  size_t numRows() const { return hasRows ? from.layout.rows : 1; }
+  size_t numRows() const { return hasRows ? place.layout.rows : 1; }
   size_t rowOf(size_t i) const { return hasRows ? shape.rowOf(i) : 0; }
   size_t columnOf(size_t i) const { return hasRows ? shape.columnOf(i) : i; }
 
@@ -53,9 +53,10 @@ private:
   void agree(MutableArrayRef<Found> ofRows);
   void take(const Found &found, size_t row, Value at, ValueRange now,
             MutableArrayRef<Value> next);
-  void setResults(ArrayRef<Value> found);
+  SmallVector<Fragment> resultsOf(ArrayRef<Value> found);
 
-  FragmentEmitter &from;
+  FragmentReducer &from;
+  FragmentPlace &place;
   OpBuilder &b;
   Location loc;
   ReduceOp op;
@@ -83,27 +84,27 @@ static bool isColumnNumber(Value v, unsigned d) {
   return at && at.getDim() == int64_t(d);
 }
 
-LargestSelector::LargestSelector(FragmentEmitter &from, ReduceOp op)
-    : from(from), b(from.b), loc(from.loc), op(op), d(op.getOver()[0]),
-      isNumber(isColumnNumber(op.getOperand(1), d)) {
-  const DimSets &sets = *from.sets;
+LargestSelector::LargestSelector(FragmentReducer &from, ReduceOp op)
+    : from(from), place(from.place), b(from.b), loc(from.loc), op(op),
+      d(op.getOver()[0]), isNumber(isColumnNumber(op.getOperand(1), d)) {
+  const DimSets &sets = from.emitter.getSets();
   for (unsigned r : sets[op.getResult(0)].set_bits())
     if (!sets[op.getOperand(0)].test(r) && !sets[op.getOperand(1)].test(r))
       rank = r;
-  value = from.get(op.getOperand(0));
+  value = from.emitter.get(op.getOperand(0));
   if (!isNumber)
-    number = from.get(op.getOperand(1));
-  shape = from.join(value, number);
+    number = from.emitter.get(op.getOperand(1));
+  shape = place.join(value, number);
   hasRows = shape.kind == Kind::Row || shape.kind == Kind::Matrix;
   shape.kind = hasRows ? Kind::Matrix : Kind::Column;
   shape.dim = d;
   result = shape;
   result.dim = rank;
-  kept = from.sizeOf(result);
+  kept = place.sizeOf(result);
   nothing = integer(INT32_MIN);
   noNumber = integer(-1);
   none = isNumber ? noNumber
-                  : from.constant(cast<TypedAttr>(getIdentityOf(op, 1)));
+                  : place.constant(cast<TypedAttr>(getIdentityOf(op, 1)));
 }
 
 LargestSelector::Found LargestSelector::pick(Value condition, const Found &x,
@@ -125,7 +126,7 @@ Value LargestSelector::orderOf(Value v) {
   if (!v.getType().isF32())
     v = arith::ExtFOp::create(b, loc, b.getF32Type(), v);
   Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, v, v);
-  Value zero = from.constant(b.getF32FloatAttr(0));
+  Value zero = place.constant(b.getF32FloatAttr(0));
   Value isZero =
       arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v, zero);
   Value bits = flip(arith::BitcastOp::create(b, loc, b.getI32Type(), v));
@@ -135,16 +136,16 @@ Value LargestSelector::orderOf(Value v) {
 /// The order of all elements that the thread has.
 SmallVector<Value> LargestSelector::readElements() {
   SmallVector<Value> left;
-  Value existing = from.columnsLeft(d);
-  for (size_t i = 0, size = from.sizeOf(shape); i < size; ++i) {
-    Value order = orderOf(from.elementFor(value, shape, i));
+  Value existing = place.columnsLeft(d);
+  for (size_t i = 0, size = place.sizeOf(shape); i < size; ++i) {
+    Value order = orderOf(place.elementFor(value, shape, i));
     if (existing)
-      order = select(from.isInside(existing, columnOf(i)), order, nothing);
+      order = select(place.isInside(existing, columnOf(i)), order, nothing);
     left.push_back(order);
     columns.push_back(arith::IndexCastOp::create(
-        b, loc, b.getI32Type(), from.columnAt(d, columnOf(i))));
+        b, loc, b.getI32Type(), place.columnAt(d, columnOf(i))));
     if (!isNumber)
-      carried.push_back(from.elementFor(number, shape, i));
+      carried.push_back(place.elementFor(number, shape, i));
   }
   return left;
 }
@@ -173,7 +174,7 @@ LargestSelector::Found LargestSelector::bestOfThread(ValueRange left,
 
 /// The best of all threads of each row.
 void LargestSelector::agree(MutableArrayRef<Found> ofRows) {
-  for (unsigned mask = 1; mask < from.layout.lanes; mask *= 2)
+  for (unsigned mask = 1; mask < place.layout.lanes; mask *= 2)
     for (Found &found : ofRows) {
       Found other{from.shuffle(found.best, mask),
                   from.shuffle(found.column, mask),
@@ -205,14 +206,14 @@ void LargestSelector::take(const Found &found, size_t row, Value at,
       continue;
     size_t column = hasRows ? result.columnOf(i) : i;
     Value isHere =
-        compare(arith::CmpIPredicate::eq, from.columnAt(rank, column), at);
+        compare(arith::CmpIPredicate::eq, place.columnAt(rank, column), at);
     isHere = arith::AndIOp::create(b, loc, isHere, isSome);
     next[size + i] = select(isHere, found.best, now[size + i]);
     next[size + kept + i] = select(isHere, goesWith, now[size + kept + i]);
   }
 }
 
-void LargestSelector::setResults(ArrayRef<Value> found) {
+SmallVector<Fragment> LargestSelector::resultsOf(ArrayRef<Value> found) {
   Type type = value.values[0].getType(), f32 = b.getF32Type();
   Type numberType = op.getOperand(1).getType();
   Fragment numbers = result;
@@ -228,21 +229,20 @@ void LargestSelector::setResults(ArrayRef<Value> found) {
       v = arith::ExtSIOp::create(b, loc, numberType, v);
     numbers.values.push_back(v);
   }
-  from.values[op.getResult(0)] = result;
-  from.values[op.getResult(1)] = numbers;
+  return {result, numbers};
 }
 
-void LargestSelector::run() {
+SmallVector<Fragment> LargestSelector::run() {
   // What is left, then the values and the numbers found: of an empty place the
   // identities.
   SmallVector<Value> state = readElements();
   size_t size = state.size();
-  Value lowest =
-      from.constant(b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+  Value lowest = place.constant(
+      b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
   state.append(kept,
                flip(arith::BitcastOp::create(b, loc, b.getI32Type(), lowest)));
   state.append(kept, none);
-  state = emitFor(b, loc, from.index(0), from.extents[rank], from.index(1),
+  state = emitFor(b, loc, place.index(0), place.extents[rank], place.index(1),
                   state, [&](Value at, ValueRange now) {
                     SmallVector<Value> next(now);
                     SmallVector<Found> ofRows;
@@ -253,9 +253,9 @@ void LargestSelector::run() {
                       take(ofRows[row], row, at, now, next);
                     return next;
                   });
-  setResults(ArrayRef(state).drop_front(size));
+  return resultsOf(ArrayRef(state).drop_front(size));
 }
 
-void FragmentEmitter::selectLargest(ReduceOp op) {
-  LargestSelector(*this, op).run();
+SmallVector<Fragment> FragmentReducer::selectLargest(ReduceOp op) {
+  return LargestSelector(*this, op).run();
 }

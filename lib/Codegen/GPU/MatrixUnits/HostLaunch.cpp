@@ -39,7 +39,7 @@ ArrayRef<Value> HostLaunch::makeArguments() {
 }
 
 void HostLaunch::bindArguments(Block *entry) {
-  emitter.entry = entry;
+  place.entry = entry;
   ValueRange operands =
       entry->getArguments().slice(firstOperand, of.launch->getNumOperands());
   if (plan.clusters() > 1)
@@ -54,10 +54,10 @@ void HostLaunch::bindArguments(Block *entry) {
   for (unsigned d = 0; d < space.numDims; ++d) {
     if (ShapedType::isDynamic(space.staticExtents[d])) {
       ExtentSource source = *space.sources[d];
-      emitter.extents[d] = memref::DimOp::create(
+      place.extents[d] = memref::DimOp::create(
           b, loc, operands[source.first.getArgNumber()], source.second);
     } else {
-      emitter.extents[d] = index(space.staticExtents[d]);
+      place.extents[d] = index(space.staticExtents[d]);
     }
   }
 }

@@ -118,7 +118,7 @@ gpu::GPUFuncOp MatrixGenerator::makeFunction(gpu::GPUModuleOp module,
 /// Which warp of the block it is, and which block of those that share a tile.
 void MatrixGenerator::findNumbers() {
   of.ids.thread = toWord(gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x));
-  emitter.lane = arith::AndIOp::create(b, loc, of.ids.thread, ptx.i32(31));
+  place.lane = arith::AndIOp::create(b, loc, of.ids.thread, ptx.i32(31));
   of.ids.warp = NVVM::ShflOp::create(
       b, loc, b.getI32Type(), ptx.i32(-1),
       arith::ShRUIOp::create(b, loc, of.ids.thread, ptx.i32(5)), ptx.i32(0),
@@ -196,7 +196,7 @@ void MatrixGenerator::emitConsumers() {
   pingPong.around([&] {
     scheduler.forEachTile(
         /*isConsumer=*/true, [&](Value tile, PipelineState ring) {
-          placement.place(tile, /*isConsumer=*/true);
+          placement.enter(tile, /*isConsumer=*/true);
           return plan.stream ? consumeFold(ring) : consumeCascade(ring);
         });
   });
@@ -225,7 +225,7 @@ PipelineState MatrixGenerator::consumeCascade(PipelineState ring) {
 
 /// One tile, for which all warps copy and multiply.
 void MatrixGenerator::emitWarps() {
-  placement.place(scheduler.firstTile(), /*isConsumer=*/true);
+  placement.enter(scheduler.firstTile(), /*isConsumer=*/true);
   if (plan.stream) {
     consumeFold(pipeline.start());
     return;
@@ -242,7 +242,7 @@ void MatrixGenerator::emitMerge() {
       [&] {
         scheduler.forEachTile(
             /*isConsumer=*/true, [&](Value tile, PipelineState ring) {
-              placement.place(tile, /*isConsumer=*/false);
+              placement.enter(tile, /*isConsumer=*/false);
               sumMerge.merge();
               return ring;
             });

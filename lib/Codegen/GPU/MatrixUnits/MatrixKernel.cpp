@@ -12,8 +12,9 @@ MatrixKernel::MatrixKernel(KernelOp kernel, LaunchOp launch,
       units(units), firstProducts(plan.productsOf(/*isSecond=*/false)),
       secondProducts(plan.productsOf(/*isSecond=*/true)),
       b(kernel.getContext()), loc(kernel.getLoc()), ptx(b, loc),
-      emitter(b, loc, plan, space) {
-  emitter.layout.rows = plan.consumerRows / 32;
+      place(b, loc, plan, space), memory(b, loc, plan, place),
+      emitter(b, loc, plan, space, place, memory) {
+  place.layout.rows = plan.consumerRows / 32;
 }
 
 LogicalResult MatrixKernel::analyse() {

@@ -2,7 +2,7 @@
 #ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_MATRIXKERNEL_H
 #define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_MATRIXKERNEL_H
 
-#include "redfuse/Codegen/GPU/MatrixUnits/Fragments.h"
+#include "FragmentEmitter.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/PlannedMatrix.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/StreamMasks.h"
 
@@ -56,6 +56,8 @@ struct MatrixKernel {
   mlir::OpBuilder b;
   mlir::Location loc;
   Ptx ptx;
+  FragmentPlace place;
+  FragmentMemory memory;
   FragmentEmitter emitter;
 
   KernelArguments arguments;
@@ -68,7 +70,8 @@ class KernelPart {
 protected:
   explicit KernelPart(MatrixKernel &of)
       : of(of), plan(of.plan), layout(of.layout), space(of.space), b(of.b),
-        loc(of.loc), ptx(of.ptx), emitter(of.emitter) {}
+        loc(of.loc), ptx(of.ptx), place(of.place), memory(of.memory),
+        emitter(of.emitter) {}
 
   mlir::Value index(int64_t value);
   /// An i32 of an index, and the other way round.
@@ -86,6 +89,8 @@ protected:
   mlir::OpBuilder &b;
   mlir::Location loc;
   Ptx &ptx;
+  FragmentPlace &place;
+  FragmentMemory &memory;
   FragmentEmitter &emitter;
 };
 

@@ -1,5 +1,5 @@
 //===- MatrixMasks.cpp - what a predicate leaves of the streamed dim ------===//
-#include "redfuse/Codegen/GPU/MatrixUnits/MatrixMasks.h"
+#include "MatrixMasks.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -20,7 +20,7 @@ Value MatrixMasks::negate(Value x) {
 
 MatrixMasks::Range MatrixMasks::whole() {
   unsigned d = *plan.stream;
-  return {index(0), emitter.ends[d] ? emitter.ends[d] : emitter.extents[d]};
+  return {index(0), place.ends[d] ? place.ends[d] : place.extents[d]};
 }
 
 MatrixMasks::Range MatrixMasks::intersect(Range x, Range y) {
@@ -46,7 +46,7 @@ std::optional<MatrixMasks::Linear> MatrixMasks::linear(Value v) {
     return Linear{x->a + sign * y->a, x->b + sign * y->b,
                   add(x->rest, sign > 0 ? y->rest : negate(y->rest))};
   }
-  if (emitter.shapeOf(sets[v]).kind != Fragment::Kind::Uniform)
+  if (place.shapeOf(sets[v]).kind != Fragment::Kind::Uniform)
     return std::nullopt;
   Value value = emitter.get(v).values[0];
   if (!value.getType().isIndex())

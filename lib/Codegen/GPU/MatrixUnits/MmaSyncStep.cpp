@@ -18,7 +18,7 @@ Carried MmaSyncStep::emit(Carried before, bool isFirst) {
   }
   for (auto [s, arg] : llvm::enumerate(states))
     emitter.values[arg] = before.states[s];
-  bool mayStay = !isFirst && pivots.areLazy() && emitter.isWholeTile;
+  bool mayStay = !isFirst && pivots.areLazy() && place.isWholeTile;
   Value moves =
       mayStay ? pivots.findMove(pivots.findLimits(before.states)) : Value();
   after.scales = pivots.update(moves, before.states, before.scales,

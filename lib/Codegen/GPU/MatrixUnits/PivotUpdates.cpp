@@ -96,7 +96,7 @@ void PivotUpdates::find(ArrayRef<std::pair<unsigned, ReduceOp>> sums) {
   Block *body = plan.step.getProgramBody();
   for (Operation &op : *body)
     if (op.hasAttr(kPivotAttr) &&
-        emitter.shapeOf((*of.stepSets)[op.getResult(0)]).kind ==
+        place.shapeOf((*of.stepSets)[op.getResult(0)]).kind ==
             Fragment::Kind::Matrix &&
         isMadeOf(getPivotOfExponential(&op), made, body))
       exponentials.push_back(&op);
@@ -120,9 +120,8 @@ void PivotUpdates::findPivots(ArrayRef<std::pair<unsigned, ReduceOp>> sums) {
       if (Value weight = reduce.getOperand(0); isWeight(weight)) {
         sum = s;
         weightsInStep =
-            float(emitter.sizeOf(emitter.shapeOf((*of.stepSets)[weight]))) /
-            emitter.sizeOf(
-                emitter.shapeOf((*of.stepSets)[reduce.getResult(0)]));
+            float(place.sizeOf(place.shapeOf((*of.stepSets)[weight]))) /
+            place.sizeOf(place.shapeOf((*of.stepSets)[reduce.getResult(0)]));
       }
   for (auto [s, arg] : llvm::enumerate(states)) {
     Value next = getState(plan.fold, s).second;
@@ -134,7 +133,7 @@ void PivotUpdates::findPivots(ArrayRef<std::pair<unsigned, ReduceOp>> sums) {
     ReduceOp top;
     if (auto reduce = other.getDefiningOp<ReduceOp>();
         reduce && reduce.getReducer() == Reducer::MaximumF &&
-        emitter.shapeOf((*of.stepSets)[other]).kind == Fragment::Kind::Row)
+        place.shapeOf((*of.stepSets)[other]).kind == Fragment::Kind::Row)
       top = reduce;
     float power = 1 / scale.getValue().convertToFloat();
     pivots.push_back(
@@ -180,7 +179,7 @@ SmallVector<Fragment> PivotUpdates::findLimits(const StateFragments &states) {
         v = arith::AddFOp::create(b, loc, v, most);
         continue;
       }
-      Value sum = emitter.elementFor(states.lookup(*lazy.sum), limit, row);
+      Value sum = place.elementFor(states.lookup(*lazy.sum), limit, row);
       Value part =
           ptx.saturatedFma(ptx.coarseLog2(sum),
                            constant(Ptx::kCoarseLog2Unit / kHeadroom), share);
@@ -246,8 +245,8 @@ Value PivotUpdates::findShare(const LazyPivot &lazy) {
 Value PivotUpdates::findMove(ArrayRef<Fragment> limits) {
   Value moves;
   for (auto [lazy, limit] : llvm::zip_equal(pivots, limits)) {
-    Value one = lazy.top ? emitter.isAnyAbove(lazy.top, limit)
-                         : emitter.isAbove(emitter.get(lazy.other), limit);
+    Value one = lazy.top ? emitter.reducer.isAnyAbove(lazy.top, limit)
+                         : emitter.math.isAbove(emitter.get(lazy.other), limit);
     moves = moves ? Value(arith::OrIOp::create(b, loc, moves, one)) : one;
   }
   return moves;
@@ -260,8 +259,8 @@ Value PivotUpdates::findMove(ArrayRef<Fragment> limits) {
 /// The exponentials of matrices, for what the pivots are now.
 SmallVector<ExponentialScale> PivotUpdates::scaleExponentials() {
   return llvm::map_to_vector(exponentials, [&](Operation *op) {
-    return emitter.scaleOfExponential(op,
-                                      emitter.get(getPivotOfExponential(op)));
+    return emitter.math.scaleOfExponential(
+        op, emitter.get(getPivotOfExponential(op)));
   });
 }
 
@@ -281,8 +280,8 @@ PivotUpdates::move(Value moves, const StateFragments &states,
     SmallVector<Fragment> go;
     for (const LazyPivot &lazy : pivots) {
       Fragment top = emitter.get(lazy.other);
-      go.push_back(emitter.apply(arith::MaximumFOp(lazy.max),
-                                 {states.lookup(lazy.state), top}));
+      go.push_back(emitter.math.apply(arith::MaximumFOp(lazy.max),
+                                      {states.lookup(lazy.state), top}));
     }
     for (auto [lazy, pivot] : llvm::zip(pivots, go))
       emitter.values[getState(plan.fold, lazy.state).second] = pivot;
@@ -326,7 +325,7 @@ SmallVector<Fragment> PivotUpdates::statesAfter(ArrayRef<MovedState> along) {
     const Fragment &carried = emitter.get(moved.value);
     for (size_t e = 0; e < state.values.size(); ++e)
       if (isAsked(state, e))
-        state.values[e] = emitter.elementFor(carried, state, e);
+        state.values[e] = place.elementFor(carried, state, e);
   }
   return states;
 }

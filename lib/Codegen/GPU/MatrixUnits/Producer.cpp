@@ -122,14 +122,14 @@ void Producer::fetchAhead() {
         UnrealizedConversionCastOp::create(b, loc, pointer, map).getResult(0));
   if (plan.ahead == 0)
     return;
-  SmallVector<Value> offsets = emitter.offsets, ends = emitter.ends;
-  placement.place(scheduler.firstTile(), /*isConsumer=*/false);
+  SmallVector<Value> offsets = place.offsets, ends = place.ends;
+  placement.enter(scheduler.firstTile(), /*isConsumer=*/false);
   if (plan.stream)
     fetchSteps();
   else
     fetchSums();
-  emitter.offsets = std::move(offsets);
-  emitter.ends = std::move(ends);
+  place.offsets = std::move(offsets);
+  place.ends = std::move(ends);
   stream.clear();
 }
 
@@ -168,7 +168,7 @@ void Producer::fetchSteps() {
     if (tiles.kept)
       fetch(*tiles.kept, Value());
   emitFor(b, loc, first, end, width, {}, [&](Value at, ValueRange) {
-    emitter.offsets[d] = at;
+    place.offsets[d] = at;
     for (const ProductTiles &tiles : layout.products)
       fetch(tiles.right, Value());
     return SmallVector<Value>();
@@ -178,7 +178,7 @@ void Producer::fetchSteps() {
 void Producer::emit() {
   scheduler.forEachTile(
       /*isConsumer=*/false, [&](Value tile, PipelineState ring) {
-        placement.place(tile, /*isConsumer=*/false);
+        placement.enter(tile, /*isConsumer=*/false);
         return loadBlock(ring);
       });
   if (plan.startsNextLate)

@@ -23,7 +23,7 @@ Fragment Products::asFragment(unsigned product, ValueRange elements) {
   Fragment fragment;
   fragment.kind = Fragment::Kind::Matrix;
   fragment.dim = plan.products[product].n;
-  fragment.rows = emitter.layout.rows;
+  fragment.rows = place.layout.rows;
   fragment.values.assign(elements.begin(), elements.end());
   if (plan.hasLowerRowsOnly(space)) {
     Value none = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));

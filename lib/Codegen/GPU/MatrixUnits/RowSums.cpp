@@ -20,7 +20,7 @@ void RowSums::find() {
     auto zero = dyn_cast<FloatAttr>(plan.fold.getIdentities()[s]);
     if (!add || !next.hasOneUse() || !state.hasOneUse() || !zero ||
         !zero.getValue().isZero() ||
-        emitter.shapeOf((*of.stepSets)[next]).kind != Fragment::Kind::Row)
+        place.shapeOf((*of.stepSets)[next]).kind != Fragment::Kind::Row)
       continue;
     for (bool isLeft : {true, false}) {
       Value sum = isLeft ? add.getLhs() : add.getRhs();
@@ -36,7 +36,7 @@ void RowSums::find() {
           }))
         continue;
       sums.push_back({s, reduce});
-      emitter.inThread.insert(reduce);
+      emitter.reducer.endInThread(reduce);
       break;
     }
   }
@@ -44,5 +44,5 @@ void RowSums::find() {
 
 void RowSums::complete(DenseMap<unsigned, Fragment> &states) {
   for (auto [s, reduce] : sums)
-    states[s] = emitter.acrossLanes(reduce, states[s]);
+    states[s] = emitter.reducer.acrossLanes(reduce, states[s]);
 }

@@ -17,12 +17,12 @@ void SplitMerge::inBranch(Value condition, function_ref<void()> body) {
 }
 
 void SplitMerge::run(const DenseMap<unsigned, Fragment> &own) {
-  FragmentLayout before = emitter.layout;
+  FragmentLayout before = place.layout;
   if (plan.cluster == 1)
     mergeInWorkspace(own);
   else
     mergeInClusters(own);
-  emitter.layout = before;
+  place.layout = before;
 }
 
 void SplitMerge::mergeInWorkspace(const DenseMap<unsigned, Fragment> &own) {

@@ -9,8 +9,7 @@ using namespace redfuse;
 Fragment StateMerge::shapeOf(unsigned state) const {
   FoldOp fold = plan.fold;
   AffineMap map = fold.getIndexingMapsArray()[fold.getInputs().size() + state];
-  return emitter.shapeOf(
-      getDimsOf(simplifyForExtents(map, space.staticExtents)));
+  return place.shapeOf(getDimsOf(simplifyForExtents(map, space.staticExtents)));
 }
 
 /// Neighbours first, so that none waits for all before it.
@@ -65,7 +64,8 @@ StateMerge::States StateMerge::mergeAtPivot(const CommonPivot &how,
       std::move(contributions), [&](States &left, States &right) {
         States both;
         for (auto [k, moved] : llvm::enumerate(how.moved))
-          both.push_back(emitter.apply(moved.combine, {left[k], right[k]}));
+          both.push_back(
+              emitter.math.apply(moved.combine, {left[k], right[k]}));
         return both;
       });
   States result(n);
@@ -91,7 +91,7 @@ StateMerge::States StateMerge::merge(SmallVector<States> parts) {
   for (auto [state, shape] : llvm::zip_equal(merged, shapes)) {
     Fragment whole = shape;
     for (size_t e = 0; e < whole.values.size(); ++e)
-      whole.values[e] = emitter.elementFor(state, shape, e);
+      whole.values[e] = place.elementFor(state, shape, e);
     state = std::move(whole);
   }
   return merged;

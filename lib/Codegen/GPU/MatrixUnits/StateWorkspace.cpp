@@ -53,7 +53,7 @@ Value StateWorkspace::view(Value cluster, unsigned state) {
 int64_t StateWorkspace::clustersAtATime() {
   int64_t held = 0;
   for (unsigned s = 0; s < plan.fold.getNumStates(); ++s)
-    held += emitter.sizeOf(merge.shapeOf(s));
+    held += place.sizeOf(merge.shapeOf(s));
   int64_t most = plan.consumers == 1 ? kLoadedByFew : kLoadedValues;
   for (int64_t n = 16; n > 1; --n)
     if (plan.clusters() % n == 0 && n * held <= most)
@@ -70,7 +70,7 @@ SmallVector<StateMerge::States> StateWorkspace::loadSome(Value first,
     for (unsigned s = 0; s < plan.fold.getNumStates(); ++s) {
       AffineMap map = simplifyForExtents(maps[inputs + s], space.staticExtents);
       Value at = arith::AddIOp::create(b, loc, first, index(k));
-      parts[k].push_back(emitter.load(view(at, s), map, merge.shapeOf(s)));
+      parts[k].push_back(memory.load(view(at, s), map, merge.shapeOf(s)));
     }
   return parts;
 }

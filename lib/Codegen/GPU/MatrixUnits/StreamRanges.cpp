@@ -52,7 +52,7 @@ void StreamRanges::placeSplit() {
                 llvm::divideCeil(space.staticExtents[d], tile), plan.splits);
     begin = arith::MulIOp::create(b, loc, of.block.rank, index(steps * tile));
     end = arith::MinUIOp::create(
-        b, loc, emitter.extents[d],
+        b, loc, place.extents[d],
         arith::AddIOp::create(b, loc, begin, index(steps * tile)));
     return;
   }
@@ -60,19 +60,19 @@ void StreamRanges::placeSplit() {
     return;
   // The block's own split; the last ones may be short, or empty.
   unsigned part = space.schedule.getGrid().back();
-  Value size = arith::CeilDivUIOp::create(b, loc, emitter.extents[d],
-                                          emitter.extents[part]);
-  Value first = arith::MulIOp::create(b, loc, emitter.offsets[part], size);
-  begin = arith::MinSIOp::create(b, loc, first, emitter.extents[d]);
+  Value size =
+      arith::CeilDivUIOp::create(b, loc, place.extents[d], place.extents[part]);
+  Value first = arith::MulIOp::create(b, loc, place.offsets[part], size);
+  begin = arith::MinSIOp::create(b, loc, first, place.extents[d]);
   Value last = arith::AddIOp::create(b, loc, begin, size);
-  emitter.ends[d] = arith::MinSIOp::create(b, loc, last, emitter.extents[d]);
+  place.ends[d] = arith::MinSIOp::create(b, loc, last, place.extents[d]);
 }
 
 void StreamRanges::clear() { begin = end = Value(); }
 
 Value StreamRanges::getEnd() const {
   unsigned d = *plan.stream;
-  return end ? end : emitter.ends[d] ? emitter.ends[d] : emitter.extents[d];
+  return end ? end : place.ends[d] ? place.ends[d] : place.extents[d];
 }
 
 /// One tile at least, of which no element need exist.
@@ -112,7 +112,7 @@ StreamSteps StreamRanges::stepsOfRows(Value first, Value last,
                    arith::ConstantIndexOp::create(b, loc, plan.tileOf(d))};
   Value zero = x.index(0), one = x.index(1);
   emitter.select(plan.step, *of.stepSets);
-  MatrixMasks ranges(b, loc, plan, *of.stepSets, of.masks, emitter);
+  MatrixMasks ranges(b, loc, plan, *of.stepSets, of.masks, place, emitter);
   MatrixMasks::Range possible = ranges.possible(first, last);
   MatrixMasks::Range certain = ranges.certain(first, last);
   emitter.decided.clear();
@@ -136,7 +136,7 @@ StreamSteps StreamRanges::stepsOfRows(Value first, Value last,
   auto begin = getConstantIntValue(getAsOpFoldResult(everywhere.begin));
   steps.noneBefore = isConstantIntValue(getAsOpFoldResult(certain.begin), 0) ||
                      (begin && *begin <= 0);
-  steps.noneBehind = of.masks.empty() && !emitter.isRagged(d);
+  steps.noneBehind = of.masks.empty() && !place.isRagged(d);
   steps.wholeBegin = x.least(x.most(steps.wholeBegin, steps.begin), steps.end);
   steps.wholeEnd = x.most(x.least(steps.wholeEnd, steps.end), steps.wholeBegin);
   // The first tile is walked apart from the others, with its predicates: the last
@@ -166,7 +166,7 @@ StreamSteps StreamRanges::stepsOfConsumer(const StreamSteps &all,
                                            ptx.mul(of.ids.consumer, 64));
   Value first = arith::AddIOp::create(b, loc, firstRow, own);
   Value last = arith::AddIOp::create(b, loc, first, x.index(63));
-  MatrixMasks ranges(b, loc, plan, *of.stepSets, of.masks, emitter);
+  MatrixMasks ranges(b, loc, plan, *of.stepSets, of.masks, place, emitter);
   MatrixMasks::Range possible = ranges.possible(first, last);
   MatrixMasks::Range certain = ranges.certain(first, last);
   Value one = x.index(1);
@@ -192,7 +192,7 @@ void StreamRanges::setStep(Value step) {
     step = arith::SubIOp::create(b, loc, mirror, step);
   Value at = arith::MulIOp::create(
       b, loc, step, arith::ConstantIndexOp::create(b, loc, plan.tileOf(d)));
-  emitter.offsets[d] = arith::AddIOp::create(b, loc, begin, at);
+  place.offsets[d] = arith::AddIOp::create(b, loc, begin, at);
 }
 
 //===----------------------------------------------------------------------===//
@@ -201,10 +201,10 @@ void StreamRanges::setStep(Value step) {
 
 Value SumRanges::count(const MatrixProduct &product) {
   Value count = b.createOrFold<arith::CeilDivUIOp>(
-      loc, emitter.extents[product.k],
+      loc, place.extents[product.k],
       arith::ConstantIndexOp::create(b, loc, kSumTile));
   for (unsigned d : product.outerSums)
-    count = b.createOrFold<arith::MulIOp>(loc, count, emitter.extents[d]);
+    count = b.createOrFold<arith::MulIOp>(loc, count, place.extents[d]);
   if (plan.sumSplits == 1)
     return count;
   // The plan sees to it that every block of the cluster has one.

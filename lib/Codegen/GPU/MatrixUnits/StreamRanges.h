@@ -4,7 +4,7 @@
 
 #include "MatrixKernel.h"
 
-#include "redfuse/Codegen/GPU/MatrixUnits/MatrixMasks.h"
+#include "MatrixMasks.h"
 
 namespace redfuse {
 

@@ -7,9 +7,9 @@ using namespace redfuse;
 void SumMerge::store() {
   // All are done with the ring.
   ptx.synchronize(1, 128 * plan.consumers);
-  Value t = arith::AndIOp::create(b, loc, emitter.lane, ptx.i32(3));
+  Value t = arith::AndIOp::create(b, loc, place.lane, ptx.i32(3));
   Value row = ptx.add(placement.rowOfWarp(),
-                      arith::ShRUIOp::create(b, loc, emitter.lane, ptx.i32(2)));
+                      arith::ShRUIOp::create(b, loc, place.lane, ptx.i32(2)));
   for (auto [p, product] : llvm::enumerate(plan.products)) {
     const Fragment &sum = emitter.get(product.reduce.getResult(0));
     int64_t stride = sums.stride(p);
@@ -29,8 +29,7 @@ void SumMerge::merge() {
   Value own = toWord(of.block.rank);
   Value row =
       placement.takeRows(rows, ptx.mul(own, plan.rows() / plan.sumSplits));
-  Value t =
-      arith::AndIOp::create(b, loc, emitter.lane, ptx.i32(rows.lanes - 1));
+  Value t = arith::AndIOp::create(b, loc, place.lane, ptx.i32(rows.lanes - 1));
   SmallVector<Value> read;
   for (auto [p, product] : llvm::enumerate(plan.products)) {
     Fragment sum;
@@ -45,7 +44,7 @@ void SumMerge::merge() {
     for (int64_t s = 0; s < plan.sumSplits; ++s)
       there.push_back(ptx.addressIn(at, b.getI64IntegerAttr(s)));
     // Of all blocks in turn, so that they do not all wait for one.
-    for (size_t i = 0, n = emitter.sizeOf(sum); i < n; i += 2) {
+    for (size_t i = 0, n = place.sizeOf(sum); i < n; i += 2) {
       int64_t offset = sums.offset(p) + int64_t(i) * rows.lanes * 4;
       for (int64_t s = 0; s < plan.sumSplits; ++s)
         llvm::append_range(parts[s], ptx.loadPair(there[s], offset));

@@ -51,5 +51,5 @@ void TilePipeline::consumerWait(PipelineState state) {
 }
 
 void TilePipeline::consumerRelease(Value stage) {
-  ptx.arrive(empty(stage), emitter.lane);
+  ptx.arrive(empty(stage), place.lane);
 }

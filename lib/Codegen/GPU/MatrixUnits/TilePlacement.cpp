@@ -9,12 +9,12 @@ using namespace mlir;
 using namespace redfuse;
 
 Value TilePlacement::countTiles(unsigned d) {
-  return b.createOrFold<arith::CeilDivUIOp>(loc, emitter.extents[d],
+  return b.createOrFold<arith::CeilDivUIOp>(loc, place.extents[d],
                                             index(plan.tileOf(d)));
 }
 
 void TilePlacement::placeTile(unsigned d, Value position) {
-  emitter.offsets[d] =
+  place.offsets[d] =
       b.createOrFold<arith::MulIOp>(loc, position, index(plan.tileOf(d)));
 }
 
@@ -42,9 +42,9 @@ TilePlacement::TileBand TilePlacement::cutBand(Value others) {
   for (const MatrixProduct &product : plan.products) {
     Value size = index(2);
     for (unsigned d : {product.n, product.k})
-      size = b.createOrFold<arith::MulIOp>(loc, size, emitter.extents[d]);
+      size = b.createOrFold<arith::MulIOp>(loc, size, place.extents[d]);
     for (unsigned d : product.outerSums)
-      size = b.createOrFold<arith::MulIOp>(loc, size, emitter.extents[d]);
+      size = b.createOrFold<arith::MulIOp>(loc, size, place.extents[d]);
     bytes = b.createOrFold<arith::AddIOp>(loc, bytes, size);
   }
   Value some = b.createOrFold<arith::DivUIOp>(
@@ -110,7 +110,7 @@ Value TilePlacement::placeRows(Value number, ArrayRef<int64_t> grid) {
 }
 
 /// Tells the emitter where the tile of that number is in every dim.
-void TilePlacement::place(Value number, bool isConsumer) {
+void TilePlacement::enter(Value number, bool isConsumer) {
   SmallVector<int64_t> grid(space.schedule.getGrid());
   bool hasRows = llvm::is_contained(grid, int64_t(plan.m));
   llvm::erase(grid, int64_t(plan.m));
@@ -121,9 +121,9 @@ void TilePlacement::place(Value number, bool isConsumer) {
       position = divide(rest, countTiles(d));
     placeTile(d, position);
   }
-  if (!emitter.offsets[plan.m])
-    emitter.offsets[plan.m] = index(0);
-  firstRow = emitter.offsets[plan.m];
+  if (!place.offsets[plan.m])
+    place.offsets[plan.m] = index(0);
+  firstRow = place.offsets[plan.m];
   lastRow = arith::AddIOp::create(b, loc, firstRow, index(plan.rows() - 1));
   if (isConsumer)
     placeThread();
@@ -146,20 +146,20 @@ Value TilePlacement::rowOfWarp() {
 void TilePlacement::placeThread() {
   Value row = ptx.add(
       rowOfWarp(), arith::ShRUIOp::create(b, loc, ptx.readLane(), ptx.i32(2)));
-  emitter.offsets[plan.m] = arith::AddIOp::create(
+  place.offsets[plan.m] = arith::AddIOp::create(
       b, loc, firstRow,
       arith::IndexCastUIOp::create(b, loc, b.getIndexType(), row));
 }
 
 Value TilePlacement::takeRows(FragmentLayout rows, Value first) {
-  emitter.layout = rows;
-  Value row = ptx.add(
-      ptx.mul(ptx.add(of.ids.warp, -plan.target.loaderWarps()),
-              32 / rows.lanes * rows.rows),
-      arith::DivUIOp::create(b, loc, emitter.lane, ptx.i32(rows.lanes)));
+  place.layout = rows;
+  Value row =
+      ptx.add(ptx.mul(ptx.add(of.ids.warp, -plan.target.loaderWarps()),
+                      32 / rows.lanes * rows.rows),
+              arith::DivUIOp::create(b, loc, place.lane, ptx.i32(rows.lanes)));
   if (first)
     row = ptx.add(row, first);
-  emitter.offsets[plan.m] = arith::AddIOp::create(
+  place.offsets[plan.m] = arith::AddIOp::create(
       b, loc, firstRow,
       arith::IndexCastUIOp::create(b, loc, b.getIndexType(), row));
   return row;
@@ -175,16 +175,15 @@ SmallVector<Value> TilePlacement::positionsOf(const MatrixTile &tile,
   SmallVector<Value> inOuter(space.numDims);
   if (sumTile && !tile.outerSums.empty()) {
     Value rest = sumTile;
-    sumTile =
-        divide(rest, b.createOrFold<arith::CeilDivUIOp>(
-                         loc, emitter.extents[tile.sum], index(kSumTile)));
+    sumTile = divide(rest, b.createOrFold<arith::CeilDivUIOp>(
+                               loc, place.extents[tile.sum], index(kSumTile)));
     for (unsigned d : llvm::reverse(ArrayRef(tile.outerSums).drop_front()))
-      inOuter[d] = divide(rest, emitter.extents[d]);
+      inOuter[d] = divide(rest, place.extents[d]);
     inOuter[tile.outerSums.front()] = rest;
   }
   SmallVector<Value> positions;
   for (unsigned d = 0; d < space.numDims; ++d) {
-    Value at = inOuter[d] ? inOuter[d] : emitter.offsets[d];
+    Value at = inOuter[d] ? inOuter[d] : place.offsets[d];
     if (d == tile.sum && sumTile)
       at = arith::MulIOp::create(
           b, loc, sumTile, arith::ConstantIndexOp::create(b, loc, kSumTile));

@@ -15,7 +15,7 @@ public:
 
   /// Tells the emitter where the tile of that number is in every dim; for consumers
   /// the thread's rows, too.
-  void place(mlir::Value number, bool isConsumer);
+  void enter(mlir::Value number, bool isConsumer);
   void placeThread();
   /// Distributes the block's rows from `first` on over all of its warps; returns the
   /// thread's first one.

@@ -74,7 +74,7 @@ void TileScheduler::forEachAnswer(bool isConsumer, TileBody body) {
         if (isConsumer)
           next = ptx.first(ptx.settle(next)[0]);
         ptx.arrive(storage.schedulerBarrier(/*isFull=*/false),
-                   isConsumer ? emitter.lane : zero);
+                   isConsumer ? place.lane : zero);
         Value phase = arith::XOrIOp::create(b, loc, state[3], ptx.i32(1));
         scf::YieldOp::create(b, loc,
                              ValueRange{next, ring.stage, ring.phase, phase});

@@ -11,8 +11,7 @@ using namespace redfuse;
 bool WarpCopies::hasAllRows(const MatrixTile &tile) const {
   auto isMultiple = [&](unsigned d, int64_t of) {
     int64_t extent = space.staticExtents[d];
-    return !ShapedType::isDynamic(extent) && extent % of == 0 &&
-           !emitter.ends[d];
+    return !ShapedType::isDynamic(extent) && extent % of == 0 && !place.ends[d];
   };
   int64_t rows = tile.type.getRows(), columns = tile.type.getColumns();
   return isMultiple(tile.free, tile.isByRows ? columns : rows) &&
@@ -52,7 +51,7 @@ void WarpCopies::copyAhead(Value stage, size_t position, Value step,
                          ? of.firstProducts[at]
                          : of.secondProducts[at - of.firstProducts.size()];
   const MatrixTile &tile = layout.products[product].right;
-  Value before = emitter.offsets[*plan.stream];
+  Value before = place.offsets[*plan.stream];
   auto copy = [&](Value at) {
     stream.setStep(at);
     copyRows(tile, pipeline.tileIn(stage, tile), Value());
@@ -65,7 +64,7 @@ void WarpCopies::copyAhead(Value stage, size_t position, Value step,
   } else {
     copy(step);
   }
-  emitter.offsets[*plan.stream] = before;
+  place.offsets[*plan.stream] = before;
   tile::CommitRowsOp::create(b, loc);
 }
 

@@ -34,7 +34,7 @@ Carried WgmmaStep::emit(Carried before, bool isFirst) {
   DenseMap<Value, Fragment> invariants = emitter.values;
   // In the few tiles with predicates maxima are made in any case: what that takes of
   // registers is less than both.
-  bool mayStay = !isFirst && pivots.areLazy() && emitter.isWholeTile;
+  bool mayStay = !isFirst && pivots.areLazy() && place.isWholeTile;
   Carried after;
   PipelineState ring = before.ring;
   bool tiled = plan.hasTiledSums();

@@ -4,10 +4,10 @@
 // or all, as values of the generated kernel.
 //
 //===----------------------------------------------------------------------===//
-#ifndef REDFUSE_CODEGEN_GPU_MATRIXUNITS_MATRIXMASKS_H
-#define REDFUSE_CODEGEN_GPU_MATRIXUNITS_MATRIXMASKS_H
+#ifndef REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_MATRIXMASKS_H
+#define REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_MATRIXMASKS_H
 
-#include "redfuse/Codegen/GPU/MatrixUnits/Fragments.h"
+#include "FragmentEmitter.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/StreamMasks.h"
 
 namespace redfuse {
@@ -16,9 +16,9 @@ class MatrixMasks {
 public:
   MatrixMasks(mlir::OpBuilder &b, mlir::Location loc, const MatrixPlan &plan,
               const DimSets &sets, llvm::ArrayRef<StreamMask> masks,
-              FragmentEmitter &emitter)
-      : b(b), loc(loc), plan(plan), sets(sets), masks(masks), emitter(emitter) {
-  }
+              FragmentPlace &place, FragmentEmitter &emitter)
+      : b(b), loc(loc), plan(plan), sets(sets), masks(masks), place(place),
+        emitter(emitter) {}
 
   /// Elements of the streamed dim, from begin to end.
   struct Range {
@@ -50,10 +50,11 @@ private:
   const MatrixPlan &plan;
   const DimSets &sets;
   llvm::ArrayRef<StreamMask> masks;
+  FragmentPlace &place;
   FragmentEmitter &emitter;
   mlir::Value firstRow, lastRow;
 };
 
 } // namespace redfuse
 
-#endif // REDFUSE_CODEGEN_GPU_MATRIXUNITS_MATRIXMASKS_H
+#endif // REDFUSE_LIB_CODEGEN_GPU_MATRIXUNITS_MATRIXMASKS_H

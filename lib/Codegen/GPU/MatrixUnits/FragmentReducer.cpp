@@ -1,10 +1,10 @@
-//===- FragmentReduce.cpp - reductions and operands of fragments ----------===//
+//===- FragmentReducer.cpp - reductions of fragments ----------------------===//
 //
 // A reduction over columns combines what a thread has, then, by shuffles, what
 // the threads of a row have: all of them get the result.
 //
 //===----------------------------------------------------------------------===//
-#include "redfuse/Codegen/GPU/MatrixUnits/Fragments.h"
+#include "FragmentEmitter.h"
 
 #include "redfuse/Codegen/Common/TileEmitter.h"
 
@@ -16,7 +16,7 @@ using namespace redfuse;
 using Kind = Fragment::Kind;
 
 /// The value of the thread whose lane differs in the bits of `mask`.
-Value FragmentEmitter::shuffle(Value v, int64_t mask) {
+Value FragmentReducer::shuffle(Value v, int64_t mask) {
   Type type = v.getType(), i32 = b.getI32Type(), i64 = b.getI64Type();
   if (type.isF32() || type.isInteger(32))
     return ptx.shuffleXor(v, mask);
@@ -42,7 +42,7 @@ Value FragmentEmitter::shuffle(Value v, int64_t mask) {
                               arith::ShLIOp::create(b, loc, high, ptx.i64(32)));
 }
 
-FragmentEmitter::State FragmentEmitter::combine(ReduceOp op, const State &x,
+FragmentReducer::State FragmentReducer::combine(ReduceOp op, const State &x,
                                                 const State &y) {
   if (op.isDeclared())
     return State(inlineCombiner(b, op.getCombine(), x, y));
@@ -56,20 +56,20 @@ FragmentEmitter::State FragmentEmitter::combine(ReduceOp op, const State &x,
 }
 
 /// Element `i` of operand `k`; the identity where there is none, of `left` columns.
-Value FragmentEmitter::reducedAt(ReduceOp op, unsigned k,
+Value FragmentReducer::reducedAt(ReduceOp op, unsigned k,
                                  const Fragment &operand, const Fragment &shape,
                                  size_t i, Value left) {
-  Value v = elementFor(operand, shape, i);
+  Value v = place.elementFor(operand, shape, i);
   if (!left)
     return v;
   bool isMatrix = shape.kind == Kind::Matrix;
   return arith::SelectOp::create(
-      b, loc, isInside(left, isMatrix ? shape.columnOf(i) : i), v,
-      constant(getIdentityOf(op, k)));
+      b, loc, place.isInside(left, isMatrix ? shape.columnOf(i) : i), v,
+      place.constant(getIdentityOf(op, k)));
 }
 
 /// Of one of the thread's rows; `shape` is that of the reduced values together.
-FragmentEmitter::State FragmentEmitter::reduceRow(ReduceOp op,
+FragmentReducer::State FragmentReducer::reduceRow(ReduceOp op,
                                                   ArrayRef<Fragment> operands,
                                                   const Fragment &shape,
                                                   size_t row) {
@@ -77,11 +77,11 @@ FragmentEmitter::State FragmentEmitter::reduceRow(ReduceOp op,
   // nothing: a NaN that came first would never be beaten.
   SmallVector<State, 4> chains;
   if (isPair(op.getReducer()))
-    chains.assign(
-        4, {constant(getIdentityOf(op, 0)), constant(getIdentityOf(op, 1))});
+    chains.assign(4, {place.constant(getIdentityOf(op, 0)),
+                      place.constant(getIdentityOf(op, 1))});
   size_t count = 0;
-  Value left = columnsLeft(shape.dim);
-  for (size_t i = 0, size = sizeOf(shape); i < size; ++i) {
+  Value left = place.columnsLeft(shape.dim);
+  for (size_t i = 0, size = place.sizeOf(shape); i < size; ++i) {
     bool isMatrix = shape.kind == Kind::Matrix;
     if (isMatrix && shape.rowOf(i) != row)
       continue;
@@ -107,8 +107,8 @@ FragmentEmitter::State FragmentEmitter::reduceRow(ReduceOp op,
 }
 
 /// Of the threads that share a row.
-FragmentEmitter::State FragmentEmitter::combineLanes(ReduceOp op, State total) {
-  for (unsigned mask = 1; mask < layout.lanes; mask *= 2) {
+FragmentReducer::State FragmentReducer::combineLanes(ReduceOp op, State total) {
+  for (unsigned mask = 1; mask < place.layout.lanes; mask *= 2) {
     State other;
     for (Value v : total)
       other.push_back(shuffle(v, mask));
@@ -117,31 +117,31 @@ FragmentEmitter::State FragmentEmitter::combineLanes(ReduceOp op, State total) {
   return total;
 }
 
-Fragment FragmentEmitter::acrossLanes(ReduceOp op, Fragment partial) {
+Fragment FragmentReducer::acrossLanes(ReduceOp op, Fragment partial) {
   for (Value &v : partial.values)
     v = combineLanes(op, {v})[0];
   return partial;
 }
 
 /// What a reduction is of. The result is a multiple by `scale`, if that is set.
-SmallVector<Fragment> FragmentEmitter::reducedValues(ReduceOp op,
+SmallVector<Fragment> FragmentReducer::reducedValues(ReduceOp op,
                                                      Value &scale) {
   Reducer reducer = op.getReducer();
   bool isMax = reducer == Reducer::MaximumF;
   SmallVector<Fragment> operands;
   for (Value v : op.getOperands()) {
     while (Operation *def = v.getDefiningOp())
-      if (Value same = simplify(def))
+      if (Value same = emitter.simplify(def))
         v = same;
       else
         break;
     // The largest multiple is the multiple of the largest.
     if (isMax || reducer == Reducer::MinimumF)
-      if (auto [inner, by] = scaleOf(v); inner) {
+      if (auto [inner, by] = emitter.math.scaleOf(v); inner) {
         v = inner;
         scale = by;
       }
-    operands.push_back(get(v));
+    operands.push_back(emitter.get(v));
   }
   return operands;
 }
@@ -149,24 +149,24 @@ SmallVector<Fragment> FragmentEmitter::reducedValues(ReduceOp op,
 /// Values are looked at as integers of 32 bits, of which ptxas compares three at a
 /// time: where the limit is positive, floats above it are integers above it. Where
 /// it is not, or no number, the answer is yes.
-Value FragmentEmitter::isAnyAbove(ReduceOp max, const Fragment &limit) {
+Value FragmentReducer::isAnyAbove(ReduceOp max, const Fragment &limit) {
   Value scale;
   Fragment operand = reducedValues(max, scale)[0], shape = operand;
   shape.kind = Kind::Matrix;
   shape.dim = max.getOver()[0];
-  shape.rows = layout.rows;
+  shape.rows = place.layout.rows;
   Type i32 = b.getI32Type();
-  Value zero = constant(b.getI32IntegerAttr(0)), result,
-        left = columnsLeft(shape.dim);
+  Value zero = place.constant(b.getI32IntegerAttr(0)), result,
+        left = place.columnsLeft(shape.dim);
   auto bitsOf = [&](Value v) -> Value {
     if (scale)
       v = arith::MulFOp::create(b, loc, v, scale);
     return arith::BitcastOp::create(b, loc, i32, v);
   };
-  for (size_t row = 0; row < layout.rows; ++row) {
+  for (size_t row = 0; row < place.layout.rows; ++row) {
     SmallVector<Value, 2> chains;
     size_t count = 0;
-    for (size_t i = 0, size = sizeOf(shape); i < size; ++i) {
+    for (size_t i = 0, size = place.sizeOf(shape); i < size; ++i) {
       if (shape.rowOf(i) != row)
         continue;
       Value bits = bitsOf(reducedAt(max, 0, operand, shape, i, left));
@@ -179,8 +179,8 @@ Value FragmentEmitter::isAnyAbove(ReduceOp max, const Fragment &limit) {
       ++count;
     }
     Value largest = arith::MaxSIOp::create(b, loc, chains[0], chains[1]);
-    Value bound =
-        arith::BitcastOp::create(b, loc, i32, elementFor(limit, limit, row));
+    Value bound = arith::BitcastOp::create(b, loc, i32,
+                                           place.elementFor(limit, limit, row));
     Value isNegative =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, bound, zero);
     Value isAbove = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
@@ -191,23 +191,23 @@ Value FragmentEmitter::isAnyAbove(ReduceOp max, const Fragment &limit) {
   return ptx.isAny(result);
 }
 
-void FragmentEmitter::reduce(ReduceOp op) {
+SmallVector<Fragment> FragmentReducer::reduce(ReduceOp op) {
   if (op.getReducer() == Reducer::TopK)
     return selectLargest(op);
   Value scale;
   SmallVector<Fragment> operands = reducedValues(op, scale);
   Fragment shape;
   for (const Fragment &operand : operands)
-    shape = join(shape, operand);
+    shape = place.join(shape, operand);
   bool hasRows = shape.kind == Kind::Row || shape.kind == Kind::Matrix;
   shape.kind = hasRows ? Kind::Matrix : Kind::Column;
   shape.dim = op.getOver()[0];
   SmallVector<Fragment> results(op->getNumResults());
   for (Fragment &result : results) {
     result.kind = hasRows ? Kind::Row : Kind::Uniform;
-    result.rows = layout.rows;
+    result.rows = place.layout.rows;
   }
-  for (size_t row = 0; row < (hasRows ? layout.rows : 1); ++row) {
+  for (size_t row = 0; row < (hasRows ? place.layout.rows : 1); ++row) {
     State total = reduceRow(op, operands, shape, row);
     // Rounded as the multiple of each element is: the largest one less this is 0.
     // (Next to 2^40 a unit in the last place is more than exponentials survive.)
@@ -216,40 +216,5 @@ void FragmentEmitter::reduce(ReduceOp op) {
     for (auto [result, v] : llvm::zip_equal(results, total))
       result.values.push_back(v);
   }
-  for (auto [v, result] : llvm::zip_equal(op->getResults(), results))
-    values[v] = result;
-}
-
-//===----------------------------------------------------------------------===//
-// Operands
-//===----------------------------------------------------------------------===//
-
-Value FragmentEmitter::packLeft(const MatrixProduct &product) {
-  // Two roundings to the same type are one.
-  Value v = stripExtension(product.left);
-  if (auto narrow = v.getDefiningOp<arith::TruncFOp>();
-      narrow && narrow.getIn().getType().isF32() &&
-      v.getType() == product.element)
-    v = narrow.getIn();
-  Fragment fragment = get(v), shape;
-  shape.kind = Kind::Matrix;
-  shape.dim = product.k;
-  shape.rows = layout.rows;
-  size_t size = sizeOf(shape);
-  SmallVector<Value> elements;
-  Value left = columnsLeft(product.k);
-  for (size_t i = 0; i < size; ++i) {
-    Value element = elementFor(fragment, shape, i);
-    if (left)
-      element = arith::SelectOp::create(
-          b, loc, isInside(left, shape.columnOf(i)), element,
-          constant(b.getZeroAttr(element.getType())));
-    if (!element.getType().isF32())
-      element = arith::ExtFOp::create(b, loc, b.getF32Type(), element);
-    elements.push_back(element);
-  }
-  auto type =
-      tile::OperandType::get(b.getContext(), plan.consumerRows,
-                             plan.widths.lookup(product.k), product.element);
-  return tile::PackOp::create(b, loc, type, elements);
+  return results;
 }
