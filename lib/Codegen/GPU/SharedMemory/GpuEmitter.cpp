@@ -1,5 +1,8 @@
 //===- GpuEmitter.cpp - points of a tile program over threads -------------===//
-#include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+#include "TeamReduction.h"
+#include "WarpProduct.h"
+#include "WarpTopK.h"
+
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 
 #include "redfuse/Codegen/Common/KernelGenerator.h"
@@ -154,11 +157,11 @@ LogicalResult GpuEmitter::emitNest(const LoopNest &whole) {
     adapted.vectorDim.reset();
   selectNest(adapted);
   if (nest->contraction && nest->contraction->matrix)
-    emitMatrixContraction();
+    WarpProduct(*this).emit();
   else if (nest->contraction)
     emitContraction();
-  else if (nest->isAlone && !reduces.empty() && canTopKByWarps())
-    emitTopKByWarps();
+  else if (nest->isAlone && !reduces.empty() && WarpTopK(*this).canEmit())
+    WarpTopK(*this).emit();
   else if (nest->isAlone && !reduces.empty())
     spread(
         axesOf(intoDims),
@@ -174,7 +177,7 @@ LogicalResult GpuEmitter::emitNest(const LoopNest &whole) {
   else if (!nest->over.empty() && reduces.empty())
     spread(axesOf(intoDims), [&](Env &env) { emitScan(env); }, /*unrolled=*/1);
   else if (!nest->over.empty())
-    emitReduction();
+    TeamReduction(*this).emit();
   else
     spread(axesOf(intoDims), [&](Env &env) { emitPoint(env); });
   nest = nullptr;
@@ -268,4 +271,35 @@ void GpuEmitter::emitAssert(const Root &root, Value condition, Env &env) {
   }
   reportFailure(b, loc, any(failed),
                 cast<cf::AssertOp>(root.assertion).getMsg());
+}
+
+//===----------------------------------------------------------------------===//
+// What threads combine
+//===----------------------------------------------------------------------===//
+
+void GpuEmitter::barrier() { gpu::BarrierOp::create(b, loc); }
+
+void GpuEmitter::combineParts(ReduceOp reduce, Parts &parts,
+                              ArrayRef<Value> other) {
+  if (isPair(reduce.getReducer()))
+    combinePair(reduce.getReducer(), parts[0], parts[1], other[0], other[1],
+                /*isOrdered=*/false);
+  else
+    parts = combineStates(reduce, parts, other);
+}
+
+/// A scalar of the lanes of one vector, as a tree.
+void GpuEmitter::foldLanes(ReduceOp reduce, Parts &parts) {
+  SmallVector<Parts> lanesOf(
+      cast<VectorType>(parts[0].getType()).getNumElements());
+  for (Value part : parts)
+    for (auto [i, element] : llvm::enumerate(scalarsOf(b, loc, part)))
+      lanesOf[i].push_back(element);
+  while (lanesOf.size() > 1) {
+    unsigned half = lanesOf.size() / 2;
+    for (unsigned i = 0; i < half; ++i)
+      combineParts(reduce, lanesOf[i], lanesOf[i + half]);
+    lanesOf.resize(half);
+  }
+  parts = lanesOf.front();
 }

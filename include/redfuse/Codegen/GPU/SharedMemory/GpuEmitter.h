@@ -95,13 +95,10 @@ protected:
   mlir::Value partOf(LaneField field, mlir::Value lane);
 
 private:
-  /// The threads that make one result together.
-  struct Team {
-    unsigned size = 1;
-    /// Neighbouring threads are one team; else every `slots`-th thread.
-    bool isContiguous = true;
-    mlir::Value lane, slot;
-  };
+  // What nests of a kind are emitted by.
+  friend class TeamReduction;
+  friend class WarpProduct;
+  friend class WarpTopK;
 
   // Numberings ----------------------------------------------------------------
   Axes axesOf(llvm::ArrayRef<unsigned> ofDims) const;
@@ -116,56 +113,7 @@ private:
                                                         mlir::ValueRange)>
           body);
 
-  // Nests ---------------------------------------------------------------------
-  void emitReduction();
-  void emitRound(const Team &team, llvm::ArrayRef<Axis> into,
-                 llvm::ArrayRef<Axis> over, mlir::Value base);
   void emitContraction();
-  Team chooseTeam(llvm::ArrayRef<Axis> into, llvm::ArrayRef<Axis> over) const;
-
-  // Matrix instructions: GpuMatrix.cpp ------------------------------------------
-  struct OperandFragment;
-  void emitMatrixContraction();
-  MatrixNest dealOut(const MatrixForm &form);
-  void emitMatrixTile(const MatrixNest &plan, mlir::Value number,
-                      mlir::Value rowBlocks, mlir::Value columnBlocks);
-  OperandFragment makeFragment(const MatrixNest &plan, mlir::Value source,
-                               MatrixElement element, bool isSigned,
-                               llvm::ArrayRef<Axis> axes, int64_t count,
-                               mlir::Value first, bool isWhole,
-                               const Env &tile);
-  llvm::SmallVector<mlir::Value> sumProducts(const MatrixNest &plan,
-                                             const OperandFragment &left,
-                                             const OperandFragment &right);
-  llvm::SmallVector<mlir::Value> loadStep(const MatrixNest &plan,
-                                          const OperandFragment &left,
-                                          const OperandFragment &right,
-                                          mlir::Value sum, bool isTail);
-  llvm::SmallVector<mlir::Value>
-  multiplyStep(const MatrixNest &plan, llvm::ArrayRef<mlir::Value> loaded,
-               llvm::ArrayRef<mlir::Value> state);
-  llvm::SmallVector<llvm::SmallVector<mlir::Value>>
-  loadFragment(const MatrixNest &plan, const OperandFragment &fragment,
-               mlir::Value sum, bool isTail);
-
-  /// One of the elements that a top-k selects from; number -1: none.
-  struct Candidate {
-    mlir::Value value, index, number;
-  };
-  bool canTopKByWarps() const;
-  void emitTopKByWarps();
-  llvm::SmallVector<Candidate> loadCandidates(Env &row,
-                                              llvm::ArrayRef<Axis> over,
-                                              mlir::Value start, int64_t most,
-                                              int64_t whole);
-  Candidate takeBest(llvm::ArrayRef<Candidate> held,
-                     llvm::SmallVectorImpl<mlir::Value> &left);
-  void emitTopKRow(Env &row, llvm::ArrayRef<Axis> over, mlir::Value lane,
-                   mlir::Value exists);
-  mlir::Value goesBefore(const Candidate &a, const Candidate &c);
-
-  // Merges --------------------------------------------------------------------
-  void foldTeam(ReduceOp reduce, const Team &team, Parts &parts);
 
   /// The dim whose points neighbouring threads take.
   std::optional<unsigned> fastDim;

@@ -1,0 +1,41 @@
+//===- TeamReduction.h - reductions by teams of threads ---------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CODEGEN_GPU_SHAREDMEMORY_TEAMREDUCTION_H
+#define REDFUSE_LIB_CODEGEN_GPU_SHAREDMEMORY_TEAMREDUCTION_H
+
+#include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+
+namespace redfuse {
+
+/// Emits a nest that reduces: the threads of a team share the reduced points of one
+/// result, and combine what they have.
+class TeamReduction {
+public:
+  explicit TeamReduction(GpuEmitter &emitter)
+      : emitter(emitter), b(emitter.b), loc(emitter.loc) {}
+
+  void emit();
+
+private:
+  using Axis = GpuEmitter::Axis;
+  using Axes = GpuEmitter::Axes;
+  using Parts = SharedWords::Parts;
+  /// The threads that make one result together.
+  struct Team {
+    unsigned size = 1;
+    /// Neighbouring threads are one team; else every `slots`-th thread.
+    bool isContiguous = true;
+    mlir::Value lane, slot;
+  };
+  Team chooseTeam(llvm::ArrayRef<Axis> into, llvm::ArrayRef<Axis> over) const;
+  void emitRound(const Team &team, llvm::ArrayRef<Axis> into,
+                 llvm::ArrayRef<Axis> over, mlir::Value base);
+  void foldTeam(ReduceOp reduce, const Team &team, Parts &parts);
+
+  GpuEmitter &emitter;
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CODEGEN_GPU_SHAREDMEMORY_TEAMREDUCTION_H
