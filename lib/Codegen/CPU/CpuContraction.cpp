@@ -11,20 +11,21 @@
 
 #include "CpuEmitter.h"
 
+#include "redfuse/Codegen/Common/RegisterTile.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace redfuse;
 
 namespace {
-struct RegisterTile {
+struct TileSize {
   unsigned rows, vectors;
 };
 } // namespace
 
 /// A type wider than 4 bytes takes several registers for one vector.
-static RegisterTile chooseTile(unsigned lanes, unsigned elementBits,
-                               bool hasRows) {
+static TileSize chooseTile(unsigned lanes, unsigned elementBits, bool hasRows) {
   unsigned perVector = std::max(1u, elementBits / 32);
   if (!hasRows)
     return {1, std::max(1u, kRegistersOfOneRow / perVector)};
@@ -47,7 +48,7 @@ void CpuEmitter::emitContraction() {
       return;
     }
     unsigned bits = c.vectorOperand.getType().getIntOrFloatBitWidth();
-    RegisterTile tile = chooseTile(lanes, bits, c.m.has_value());
+    TileSize tile = chooseTile(lanes, bits, c.m.has_value());
     SpaceDim &n = dims[c.n];
     // As many registers a row as the tile of n has, evenly.
     unsigned vectors = tile.vectors;
@@ -100,9 +101,9 @@ void CpuEmitter::emitContraction() {
 void CpuEmitter::emitContractionRows(Env env, unsigned vectors) {
   const Contraction &c = *nest->contraction;
   if (!c.m)
-    return emitRegisterTile(env, 1, vectors);
+    return RegisterTile(*this).emit(env, 1, vectors);
   unsigned bits = c.vectorOperand.getType().getIntOrFloatBitWidth();
-  RegisterTile tile = chooseTile(lanes, bits, true);
+  TileSize tile = chooseTile(lanes, bits, true);
   // Fewer vectors a row leave registers for more rows.
   unsigned rows = tile.rows;
   SpaceDim &m = dims[*c.m];
@@ -114,7 +115,7 @@ void CpuEmitter::emitContractionRows(Env env, unsigned vectors) {
     b.setInsertionPointToStart(loop.getBody());
     Env inner = env;
     inner.position[*c.m] = loop.getInductionVar();
-    emitRegisterTile(inner, count, vectors);
+    RegisterTile(*this).emit(inner, count, vectors);
   };
   Value end;
   if (m.staticSize) {

@@ -3,6 +3,8 @@
 
 #include "CpuEmitter.h"
 
+#include "redfuse/Codegen/Common/OrderedRows.h"
+
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -15,9 +17,9 @@ LogicalResult CpuEmitter::emitNest(const LoopNest &newNest) {
   if (nest->contraction)
     emitContraction();
   else if (nest->isAlone && !reduces.empty())
-    emitEach([&](Env &env) { emitTopKPoint(env); });
+    emitEach([&](Env &env) { OrderedRows(*this).emitTopK(env); });
   else if (nest->roots.front()->kind == Root::Kind::MergeTopk)
-    emitEach([&](Env &env) { emitMergeTopkPoint(env); });
+    emitEach([&](Env &env) { OrderedRows(*this).emitTopKMerge(env); });
   else
     emitLoops();
   nest = nullptr;
@@ -144,7 +146,7 @@ void CpuEmitter::emitInto(unsigned i, Env env) {
     if (nest->over.empty())
       emitPoint(env);
     else if (reduces.empty())
-      emitScan(env);
+      OrderedRows(*this).emitScan(env);
     else
       emitReduction(env);
     return;

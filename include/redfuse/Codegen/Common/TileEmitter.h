@@ -129,6 +129,10 @@ public:
                                            mlir::ValueRange dimValues);
 
 protected:
+  // Nests of a kind, of which each thread emits its points.
+  friend class OrderedRows;
+  friend class RegisterTile;
+
   // Values ------------------------------------------------------------------
   void emitAvailable(Env &env);
   mlir::Value emitOp(mlir::Operation *op, Env &env);
@@ -190,19 +194,6 @@ protected:
   }
 
   // What one thread does inside a nest ----------------------------------------
-  /// Makes the sorted list at a point of the nest's kept dims.
-  void emitTopKPoint(Env &point);
-  void emitMergeTopkPoint(Env &point);
-  /// One row of a scan, element after element; with a vector dim, a row a lane.
-  void emitScan(Env &env);
-  /// Whether lhs goes before rhs in a top-k: NaN is the largest, and two of them
-  /// are equal.
-  mlir::Value isLarger(mlir::Value lhs, mlir::Value rhs);
-  /// A slot of a list that nothing has filled.
-  mlir::Value isEmptySlot(mlir::Value index);
-  /// A tile of a contraction's result in registers; `env` is bound to its first
-  /// row and vector.
-  void emitRegisterTile(Env env, unsigned rows, unsigned vectors);
   /// All dims are bound: stores what is kept and yielded here.
   void emitPoint(Env &env);
   /// Combines the operands of all reductions at the current point into

@@ -6,6 +6,8 @@
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 
 #include "redfuse/Codegen/Common/KernelGenerator.h"
+#include "redfuse/Codegen/Common/OrderedRows.h"
+#include "redfuse/Codegen/Common/RegisterTile.h"
 #include "redfuse/Codegen/GPU/Common/GpuAssertions.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -167,15 +169,18 @@ LogicalResult GpuEmitter::emitNest(const LoopNest &whole) {
         axesOf(intoDims),
         [&](Env &env) {
           emitAvailable(env);
-          emitTopKPoint(env);
+          OrderedRows(*this).emitTopK(env);
         },
         /*unrolled=*/1);
   else if (nest->roots.front()->kind == Root::Kind::MergeTopk)
     spread(
-        axesOf(intoDims), [&](Env &env) { emitMergeTopkPoint(env); },
+        axesOf(intoDims),
+        [&](Env &env) { OrderedRows(*this).emitTopKMerge(env); },
         /*unrolled=*/1);
   else if (!nest->over.empty() && reduces.empty())
-    spread(axesOf(intoDims), [&](Env &env) { emitScan(env); }, /*unrolled=*/1);
+    spread(
+        axesOf(intoDims), [&](Env &env) { OrderedRows(*this).emitScan(env); },
+        /*unrolled=*/1);
   else if (!nest->over.empty())
     TeamReduction(*this).emit();
   else
@@ -228,7 +233,7 @@ void GpuEmitter::emitContraction() {
     }
   }
   spread(
-      axes, [&](Env &env) { emitRegisterTile(env, rows, 1); },
+      axes, [&](Env &env) { RegisterTile(*this).emit(env, rows, 1); },
       /*unrolled=*/1);
 }
 

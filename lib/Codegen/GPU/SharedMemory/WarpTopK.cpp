@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "WarpTopK.h"
 
+#include "redfuse/Codegen/Common/OrderedRows.h"
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -62,8 +63,8 @@ void WarpTopK::emit() {
 
 /// Whether candidate (value, number) goes before another one.
 Value WarpTopK::goesBefore(const Candidate &a, const Candidate &c) {
-  Value larger = emitter.isLarger(a.value, c.value);
-  Value smaller = emitter.isLarger(c.value, a.value);
+  Value larger = isLarger(b, loc, a.value, c.value);
+  Value smaller = isLarger(b, loc, c.value, a.value);
   Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                       a.number, c.number);
   Value equal = arith::SelectOp::create(

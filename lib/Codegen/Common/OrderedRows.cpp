@@ -1,7 +1,5 @@
-//===- TileOrdered.cpp - scans and sorted lists ---------------------------===//
-#include "redfuse/Codegen/Common/TileEmitter.h"
-
-#include "mlir/IR/TypeUtilities.h"
+//===- OrderedRows.cpp - scans and sorted lists ---------------------------===//
+#include "redfuse/Codegen/Common/OrderedRows.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -11,51 +9,65 @@ using namespace redfuse;
 //===----------------------------------------------------------------------===//
 
 /// One row of a scan, element after element; with a vector dim, a row a lane.
-void TileEmitter::emitScan(Env &env) {
-  auto scan = cast<ScanOp>(nest->roots.front()->op);
-  emitAvailable(env);
+void OrderedRows::emitScan(Env &env) {
+  auto scan = cast<ScanOp>(emitter.nest->roots.front()->op);
+  emitter.emitAvailable(env);
   SmallVector<Value> start;
   for (unsigned i = 0, e = scan.getNumOperands(); i < e; ++i) {
-    Value v = scan.isDeclared() ? getStart(*nest->roots.front(), i, env)
-                                : constant(getIdentityOf(scan, i));
-    start.push_back(nest->vectorDim ? asVector(v) : v);
+    Value v = scan.isDeclared()
+                  ? emitter.getStart(*emitter.nest->roots.front(), i, env)
+                  : emitter.constant(getIdentityOf(scan, i));
+    start.push_back(emitter.nest->vectorDim ? emitter.asVector(v) : v);
   }
   unsigned d = scan.getDim();
-  emitFor(b, loc, constantIndex(0), dims[d].size, constantIndex(1), start,
-          [&](Value iv, ValueRange running) {
-            Env inner = env;
-            inner.position[d] = iv;
-            emitAvailable(inner);
-            SmallVector<Value> operands;
-            for (Value operand : scan.getOperands()) {
-              Value v = valueOf(operand, inner);
-              operands.push_back(nest->vectorDim ? asVector(v) : v);
-            }
-            SmallVector<Value> before(running);
-            SmallVector<Value> after = combineStates(scan, before, operands);
-            ArrayRef<Value> kept = scan.getExclusive() ? before : after;
-            for (auto [value, to] :
-                 llvm::zip_equal(kept, nest->roots.front()->getResults()))
-              if (auto buffer = buffers.find(to); buffer != buffers.end())
-                storeTile(buffer->second, value, inner);
-            return after;
-          });
+  emitFor(
+      b, loc, emitter.constantIndex(0), emitter.dims[d].size,
+      emitter.constantIndex(1), start, [&](Value iv, ValueRange running) {
+        Env inner = env;
+        inner.position[d] = iv;
+        emitter.emitAvailable(inner);
+        SmallVector<Value> operands;
+        for (Value operand : scan.getOperands()) {
+          Value v = emitter.valueOf(operand, inner);
+          operands.push_back(emitter.nest->vectorDim ? emitter.asVector(v) : v);
+        }
+        SmallVector<Value> before(running);
+        SmallVector<Value> after =
+            emitter.combineStates(scan, before, operands);
+        ArrayRef<Value> kept = scan.getExclusive() ? before : after;
+        for (auto [value, to] :
+             llvm::zip_equal(kept, emitter.nest->roots.front()->getResults()))
+          if (auto buffer = emitter.buffers.find(to);
+              buffer != emitter.buffers.end())
+            emitter.storeTile(buffer->second, value, inner);
+        return after;
+      });
 }
 
 //===----------------------------------------------------------------------===//
 // Top-k
 //===----------------------------------------------------------------------===//
 
+Value redfuse::isLarger(OpBuilder &b, Location loc, Value lhs, Value rhs) {
+  if (!isa<FloatType>(lhs.getType()))
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, lhs, rhs);
+  Value larger =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, lhs, rhs);
+  Value isNumber =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, rhs, rhs);
+  return arith::AndIOp::create(b, loc, larger, isNumber);
+}
+
 /// Scalar insertion into a sorted list of k: the list is short, and most elements
 /// fail the first comparison.
-void TileEmitter::emitTopKPoint(Env &point) {
-  Root *root = reduces.front();
+void OrderedRows::emitTopK(Env &point) {
+  Root *root = emitter.reduces.front();
   ReduceOp reduce = root->reduce;
-  const TileBuffer &values = buffers.find(reduce.getResult(0))->second;
-  const TileBuffer &indices = buffers.find(reduce.getResult(1))->second;
+  const TileBuffer &values = emitter.buffers.find(reduce.getResult(0))->second;
+  const TileBuffer &indices = emitter.buffers.find(reduce.getResult(1))->second;
   unsigned rank = values.dims.back();
-  Value zero = constantIndex(0), one = constantIndex(1);
-  Value k = dims[rank].size;
+  Value zero = emitter.constantIndex(0), one = emitter.constantIndex(1);
+  Value k = emitter.dims[rank].size;
   Type valueType = reduce.getOperand(0).getType();
   Type indexType = reduce.getOperand(1).getType();
   auto at = [&](Env &env, Value position) {
@@ -64,17 +76,17 @@ void TileEmitter::emitTopKPoint(Env &point) {
     return e;
   };
   auto insert = [&](Env &env) {
-    emitAvailable(env);
-    Value value = valueOf(reduce.getOperand(0), env);
-    Value index = valueOf(reduce.getOperand(1), env);
+    emitter.emitAvailable(env);
+    Value value = emitter.valueOf(reduce.getOperand(0), env);
+    Value index = emitter.valueOf(reduce.getOperand(1), env);
     Value lastSlot = arith::SubIOp::create(b, loc, k, one);
     Env lastAt = at(env, lastSlot);
     // A slot that nothing has filled holds index -1 and yields to anything.
     auto beats = [&](Env &slot) -> Value {
-      Value there = loadTile(values, slot),
-            thereIndex = loadTile(indices, slot);
+      Value there = emitter.loadTile(values, slot),
+            thereIndex = emitter.loadTile(indices, slot);
       return arith::OrIOp::create(b, loc, isEmptySlot(thereIndex),
-                                  isLarger(value, there));
+                                  isLarger(b, loc, value, there));
     };
     Value enters = beats(lastAt);
     auto branch = scf::IfOp::create(b, loc, enters, /*withElse=*/false);
@@ -98,90 +110,85 @@ void TileEmitter::emitTopKPoint(Env &point) {
     Value here = after->getArgument(0);
     Value up = arith::SubIOp::create(b, loc, here, one);
     Env from = at(env, up), to = at(env, here);
-    storeTile(values, loadTile(values, from), to);
-    storeTile(indices, loadTile(indices, from), to);
+    emitter.storeTile(values, emitter.loadTile(values, from), to);
+    emitter.storeTile(indices, emitter.loadTile(indices, from), to);
     scf::YieldOp::create(b, loc, ValueRange{up});
     b.setInsertionPointAfter(loop);
     Env final = at(env, loop.getResult(0));
-    storeTile(values, value, final);
-    storeTile(indices, index, final);
+    emitter.storeTile(values, value, final);
+    emitter.storeTile(indices, index, final);
   };
   std::function<void(unsigned, Env)> over = [&](unsigned i, Env env) {
-    if (i == nest->over.size())
+    if (i == emitter.nest->over.size())
       return insert(env);
-    unsigned d = nest->over[i];
-    emitFor(b, loc, zero, dims[d].size, one, {}, [&](Value iv, ValueRange) {
-      Env inner = env;
-      inner.position[d] = iv;
-      emitAvailable(inner);
-      over(i + 1, inner);
-      return SmallVector<Value>();
-    });
+    unsigned d = emitter.nest->over[i];
+    emitFor(b, loc, zero, emitter.dims[d].size, one, {},
+            [&](Value iv, ValueRange) {
+              Env inner = env;
+              inner.position[d] = iv;
+              emitter.emitAvailable(inner);
+              over(i + 1, inner);
+              return SmallVector<Value>();
+            });
   };
   emitFor(b, loc, zero, k, one, {}, [&](Value iv, ValueRange) {
     Env slot = at(point, iv);
-    storeTile(values, constant(getReducerIdentity(Reducer::TopK, valueType)),
-              slot);
-    storeTile(indices, constant(b.getIntegerAttr(indexType, -1)), slot);
+    emitter.storeTile(
+        values, emitter.constant(getReducerIdentity(Reducer::TopK, valueType)),
+        slot);
+    emitter.storeTile(indices,
+                      emitter.constant(b.getIntegerAttr(indexType, -1)), slot);
     return SmallVector<Value>();
   });
   over(0, point);
 }
 
-Value TileEmitter::isLarger(Value lhs, Value rhs) {
-  if (!isa<FloatType>(lhs.getType()))
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, lhs, rhs);
-  Value larger =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, lhs, rhs);
-  Value isNumber =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, rhs, rhs);
-  return arith::AndIOp::create(b, loc, larger, isNumber);
-}
-
-Value TileEmitter::isEmptySlot(Value index) {
+Value OrderedRows::isEmptySlot(Value index) {
   return arith::CmpIOp::create(
       b, loc, arith::CmpIPredicate::slt, index,
-      constant(cast<TypedAttr>(b.getZeroAttr(index.getType()))));
+      emitter.constant(cast<TypedAttr>(b.getZeroAttr(index.getType()))));
 }
 
 /// Two sorted lists are walked by a position each; the better head goes next.
-void TileEmitter::emitMergeTopkPoint(Env &env) {
-  auto merge = cast<MergeTopkOp>(nest->roots.front()->op);
+void OrderedRows::emitTopKMerge(Env &env) {
+  auto merge = cast<MergeTopkOp>(emitter.nest->roots.front()->op);
   unsigned rank = merge.getDim();
-  const TileBuffer &values = buffers.find(merge.getBestValues())->second;
-  const TileBuffer &indices = buffers.find(merge.getBestIndices())->second;
-  Value zero = constantIndex(0), one = constantIndex(1);
-  emitFor(b, loc, zero, dims[rank].size, one, {zero, zero},
+  const TileBuffer &values =
+      emitter.buffers.find(merge.getBestValues())->second;
+  const TileBuffer &indices =
+      emitter.buffers.find(merge.getBestIndices())->second;
+  Value zero = emitter.constantIndex(0), one = emitter.constantIndex(1);
+  emitFor(b, loc, zero, emitter.dims[rank].size, one, {zero, zero},
           [&](Value iv, ValueRange heads) {
             auto load = [&](Value list, Value position) {
               Env at = env;
               at.position[rank] = position;
-              return loadValue(list, at);
+              return emitter.loadValue(list, at);
             };
             // Both positions stay below iv, so inside the lists.
             Value v = load(merge.getValues(), heads[0]);
             Value j = load(merge.getIndices(), heads[0]);
             Value w = load(merge.getOtherValues(), heads[1]);
             Value k = load(merge.getOtherIndices(), heads[1]);
-            Value yes = constant(b.getBoolAttr(true));
+            Value yes = emitter.constant(b.getBoolAttr(true));
             // Lists of any elements: among equals the lowest index is first.
             Value isBehind =
                 arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, k, j);
-            Value isSmaller = isLarger(v, w);
+            Value isSmaller = isLarger(b, loc, v, w);
             Value isAhead = arith::AndIOp::create(
                 b, loc, isBehind,
                 arith::XOrIOp::create(b, loc, isSmaller, yes));
             Value wins = arith::OrIOp::create(
                 b, loc, isEmptySlot(j),
-                arith::OrIOp::create(b, loc, isLarger(w, v), isAhead));
+                arith::OrIOp::create(b, loc, isLarger(b, loc, w, v), isAhead));
             Value exists = arith::XOrIOp::create(b, loc, isEmptySlot(k), yes);
             Value takesOther = arith::AndIOp::create(b, loc, wins, exists);
             Env at = env;
             at.position[rank] = iv;
-            storeTile(values, arith::SelectOp::create(b, loc, takesOther, w, v),
-                      at);
-            storeTile(indices,
-                      arith::SelectOp::create(b, loc, takesOther, k, j), at);
+            emitter.storeTile(
+                values, arith::SelectOp::create(b, loc, takesOther, w, v), at);
+            emitter.storeTile(
+                indices, arith::SelectOp::create(b, loc, takesOther, k, j), at);
             auto advance = [&](Value head, Value isTaken) -> Value {
               Value next = arith::AddIOp::create(b, loc, head, one);
               return arith::SelectOp::create(b, loc, isTaken, next, head);
