@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+import sys
+from typing import Any, NamedTuple
 
 import torch
 
@@ -17,12 +18,34 @@ from ... import _ext
 from ...errors import Error
 from . import attention, extract, nodes
 
-# A claim has to be predicted to win this much: predictions are no better.
+
+class Win(NamedTuple):
+    """What is claimed of a kind of part: how much faster than the fall-back, and of which lengths
+    (elements of a row, keys of an attention)."""
+
+    ratio: float
+    least: int
+    most: int = sys.maxsize
+
+
+# The tuned numbers; the rates they go with are rows of ``Chips.def``. docs/design/pytorch.md ("What
+# claims are predicted from") has the figures: of the CPU each ratio is among those of its kind, of
+# one query below the one that there is. Of GPUs whole models alone were measured, so ratios there
+# are estimates that these agree with.
+CPU_ROWS = Win(1.15, 64, 16384)
+CPU_ONE_QUERY = Win(2.5, 64)
+CPU_CAUSAL = Win(1.12, 1, 512)
+GPU_ROWS = Win(1.15, 64, 16384)
+GPU_ATTENTION = Win(1.12, 256)
+GPU_LARGEST_HEAD = 256
+# A claim has to be predicted to win this much: predictions are no better (whole models, 1 to 2 % of
+# noise, and the spread of a kind's ratios).
 MARGIN = 1.05
-# An attention that PyTorch takes apart on a GPU: products in f32 without matrix units, and scores
-# in memory, which are written and read twice. APART_RATE: of redfuse's kernel, of the rate at which
-# it works on long rows.
-_SCORE_PASSES, APART_RATE = 4, 0.5
+# An attention that PyTorch takes apart on a GPU: scores in memory are written and read twice, and
+# its operands are read, and twice as wide in f32 written and read again. APART_RATE: of redfuse's
+# kernel, of the rate at which it works on long rows. Estimates: BERT and ViT, whose attentions are
+# such, are 2.53 and 2.07 times as fast with these claimed.
+_SCORE_PASSES, _OPERAND_PASSES, APART_RATE = 4, 5, 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,16 +161,17 @@ def _rows_ratio(reductions: list[Any], device: Any) -> tuple[float | None, str]:
         return None, "a reduction that is not along the last dims, which was not measured"
     values = [n.args[0].meta["val"] for n in reductions]
     row = max(math.prod(extent(v.shape[d]) for d in dims) for v in values)
-    if not 64 <= row <= 16384:
-        return None, f"rows of {row} elements; a gain was measured of 64 to 16384"
+    win = CPU_ROWS if device.type == "cpu" else GPU_ROWS
+    if not win.least <= row <= win.most:
+        return None, f"rows of {row} elements; a gain was measured of {win.least} to {win.most}"
     names = {str(n.target) for n in reductions}
     if device.type == "cpu":
         if any(v.dtype is not torch.float32 for v in values):
             return None, "rows that are not f32, which on the CPU was not measured"
-        return 1.15, ""
+        return win.ratio, ""
     if len(reductions) < 2 and not any("softmax" in n or "var_mean" in n for n in names):
         return None, "a single reduction along rows is as fast by Inductor"
-    return 1.15, ""
+    return win.ratio, ""
 
 
 def _flops(node: Any) -> float:
@@ -186,7 +210,7 @@ def _apart_s(node: Any, moved: float, machine: Machine) -> float:
     query, key = (node.args[i].meta["val"] for i in (0, 1))
     scores = numel(query) // max(extent(query.shape[-1]), 1) * extent(key.shape[-2])
     flops = 4.0 * scores * extent(query.shape[-1])
-    passes = _SCORE_PASSES * 4.0 * scores + 5.0 * moved
+    passes = _SCORE_PASSES * 4.0 * scores + _OPERAND_PASSES * moved
     return flops / machine.f32_flops_s + passes / machine.bytes_s
 
 
@@ -197,22 +221,28 @@ def _attention_ratio(node: Any, is_apart: bool) -> tuple[float | None, str]:
     if query.device.type == "cpu":
         if query.dtype is not torch.float32:
             return None, "an attention that is not in f32, which on the CPU was not measured"
-        if rows == 1 and keys >= 64:
-            return 2.5, ""
-        if _is_causal(node) and keys <= 512:
-            return 1.12, ""
+        if rows == 1 and keys >= CPU_ONE_QUERY.least:
+            return CPU_ONE_QUERY.ratio, ""
+        if _is_causal(node) and keys <= CPU_CAUSAL.most:
+            return CPU_CAUSAL.ratio, ""
         return None, (
-            "an attention on the CPU of more than one query, or of more than 512 keys, is as fast "
-            "by PyTorch's own kernel"
+            f"an attention on the CPU of more than one query, or of more than {CPU_CAUSAL.most} "
+            "keys, is as fast by PyTorch's own kernel"
         )
     if query.dtype not in (torch.float16, torch.bfloat16):
         return None, "an attention that is not in 16 bits, which on a GPU was not measured"
-    if extent(query.shape[-1]) > 256:
-        return None, "an attention with heads of more than 256, which on a GPU was not measured"
-    if keys < 256 and not is_apart:
-        return None, "an attention of fewer than 256 keys is as fast by PyTorch's own kernels"
+    if extent(query.shape[-1]) > GPU_LARGEST_HEAD:
+        return None, (
+            f"an attention with heads of more than {GPU_LARGEST_HEAD}, which on a GPU was not "
+            "measured"
+        )
+    if keys < GPU_ATTENTION.least and not is_apart:
+        return None, (
+            f"an attention of fewer than {GPU_ATTENTION.least} keys is as fast by PyTorch's own "
+            "kernels"
+        )
     if rows == 1 and not is_apart:
         return None, "an attention of one query reads its keys as fast by PyTorch's own kernels"
     if extract.mask_of(node) is not None and not extract.sources_of_mask(node):
         return None, "an attention with a mask in memory is as fast by PyTorch's own kernels"
-    return 1.12, ""
+    return GPU_ATTENTION.ratio, ""
