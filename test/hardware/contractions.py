@@ -15,10 +15,19 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import redfuse
 import torch
 from attention import measure
-from judging import TORCH, judge_drawn, on_device, parser, time_all, unit
+from judging import (
+    TORCH,
+    compiled,
+    judge_drawn,
+    judge_twice,
+    launch,
+    parser,
+    poisoned,
+    time_all,
+    unit,
+)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
@@ -46,34 +55,14 @@ OTHERS = [
 ]
 
 
-def compiled(program: Contraction) -> redfuse.Executable:
-    return redfuse.compile(program.program(), target="cuda", options={"cache": False})
-
-
-def poisoned(program: Contraction) -> list[torch.Tensor]:
+def results(program: Contraction) -> list[torch.Tensor]:
     """Where results go."""
     kinds = [program.result, "f32"] if program.epilogue == "two" else [program.result]
-    shape = program.shape(program.indices[2])
-    return [torch.full(shape, float("nan"), device="cuda", dtype=TORCH[k]) for k in kinds]
-
-
-def launch(exe: redfuse.Executable, given: list, out: list[torch.Tensor]) -> None:
-    exe(*given, out=out if len(out) > 1 else out[0])
+    return [poisoned(program.shape(program.indices[2]), kind) for kind in kinds]
 
 
 def check(program: Contraction, seed: int) -> tuple[str, str]:
-    """What is wrong, and what multiplies."""
-    exe = compiled(program)
-    data = program.data(np.random.default_rng(seed))
-    given = [on_device(x) for x in data]
-    results = [poisoned(program) for _ in range(2)]
-    for out in results:
-        launch(exe, given, out)
-    torch.cuda.synchronize()
-    if not all(torch.equal(x, y) for x, y in zip(*results, strict=True)):
-        return "two launches differ, or an element was not written", unit(exe)
-    got = [x.double().cpu().numpy() for x in results[0]]
-    return program.judge(data, got), unit(exe)
+    return judge_twice(program, seed, partial(results, program))
 
 
 def errors_of(program: Contraction, operands: list, got: torch.Tensor) -> str:
@@ -97,7 +86,7 @@ def time_one(program: Contraction) -> None:
     operands = list(given)
     if program.extra is not None:
         given.append(torch.randn(program.shape(program.extra), device="cuda"))
-    out = poisoned(program)
+    out = results(program)
     # PyTorch's einsum permutes and calls cuBLAS; what follows is not in its time.
     times = measure({
         "redfuse": partial(launch, exe, given, out),

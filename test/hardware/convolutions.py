@@ -13,10 +13,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import redfuse
 import torch
 from attention import measure
-from judging import TORCH, judge_drawn, on_device, parser, time_all, unit
+from judging import TORCH, compiled, judge_drawn, judge_twice, parser, poisoned, time_all, unit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
@@ -37,27 +36,12 @@ LAYERS = [
 ]
 
 
-def compiled(program: Convolution) -> redfuse.Executable:
-    return redfuse.compile(program.program(), target="cuda", options={"cache": False})
-
-
-def poisoned(program: Convolution) -> torch.Tensor:
-    shape = program.shapes[-1]
-    return torch.full(shape, float("nan"), device="cuda", dtype=TORCH[program.dtype])
+def result(program: Convolution) -> torch.Tensor:
+    return poisoned(program.shapes[-1], program.dtype)
 
 
 def check(program: Convolution, seed: int) -> tuple[str, str]:
-    """What is wrong, and what multiplies."""
-    exe = compiled(program)
-    data = program.data(np.random.default_rng(seed))
-    given = [on_device(x) for x in data]
-    results = [poisoned(program) for _ in range(2)]
-    for out in results:
-        exe(*given, out=out)
-    torch.cuda.synchronize()
-    if not torch.equal(*results):
-        return "two launches differ, or an element was not written", unit(exe)
-    return program.judge(data, results[0].double().cpu().numpy()), unit(exe)
+    return judge_twice(program, seed, lambda: [result(program)])
 
 
 def time_one(program: Convolution) -> None:
@@ -66,7 +50,7 @@ def time_one(program: Convolution) -> None:
     dtype = TORCH[program.dtype]
     x, w = (torch.randn(shape, device="cuda", dtype=dtype) for shape in (given, weights))
     e = torch.randn(bias, device="cuda")
-    out = poisoned(program)
+    out = result(program)
     # The same memory, as PyTorch's operation takes it.
     seen = x.movedim(-1, 1) if program.is_channels_last else x
     kernel = w

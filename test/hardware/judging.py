@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
 import ml_dtypes
 import numpy as np
@@ -17,6 +17,45 @@ Program = TypeVar("Program")
 TORCH = {
     "bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "tf32": torch.float32,
 }  # fmt: skip
+
+
+class Numeric(Protocol):
+    """A program with data and with results that are known to within a bound."""
+
+    def program(self) -> str: ...
+
+    def data(self, rng: np.random.Generator) -> list[np.ndarray]: ...
+
+    def judge(self, given: list[np.ndarray], got: list[np.ndarray]) -> str: ...
+
+
+def compiled(program: Numeric) -> redfuse.Executable:
+    return redfuse.compile(program.program(), target="cuda", options={"cache": False})
+
+
+def poisoned(shape: Sequence[int], dtype: str) -> torch.Tensor:
+    """Where a result goes: what is not written is a NaN."""
+    return torch.full(tuple(shape), float("nan"), device="cuda", dtype=TORCH[dtype])
+
+
+def launch(exe: redfuse.Executable, given: list[torch.Tensor], out: list[torch.Tensor]) -> None:
+    exe(*given, out=out if len(out) > 1 else out[0])
+
+
+def judge_twice(
+    program: Numeric, seed: int, results: Callable[[], list[torch.Tensor]]
+) -> tuple[str, str]:
+    """What is wrong with two launches, into new ``results`` each, and what multiplies."""
+    exe = compiled(program)
+    data = program.data(np.random.default_rng(seed))
+    given = [on_device(x) for x in data]
+    first, second = results(), results()
+    for out in (first, second):
+        launch(exe, given, out)
+    torch.cuda.synchronize()
+    if not all(torch.equal(x, y) for x, y in zip(first, second, strict=True)):
+        return "two launches differ, or an element was not written", unit(exe)
+    return program.judge(data, [x.double().cpu().numpy() for x in first]), unit(exe)
 
 
 def unit(exe: redfuse.Executable) -> str:

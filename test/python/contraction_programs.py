@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import ml_dtypes
 import numpy as np
+from judged import wrong_places
 
 # Of tf32, f32 that the program rounds to 11 bits.
 TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "tf32": np.float32}
@@ -204,13 +205,8 @@ class Contraction:
     def judge(self, given: list[np.ndarray], got: list[np.ndarray]) -> str:
         """What is wrong; empty where nothing is."""
         for number, (value, want, off) in enumerate(zip(got, *self.exact(given), strict=True)):
-            wrong = ~(abs(np.asarray(value, np.float64) - want) <= off)
-            if wrong.any():
-                at = tuple(int(i) for i in np.argwhere(wrong)[0])
-                return (
-                    f"result {number} is wrong at {wrong.sum()} of {wrong.size} places, first at {at}: "
-                    f"expected {want[at]:.6g} to {off[at]:.1g}, got {float(value[at]):.6g}"
-                )
+            if wrong := wrong_places(value, want, off):
+                return f"result {number} is {wrong}"
         return ""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from contraction_programs import ROUNDING, TYPES
+from judged import wrong_places
 
 
 @dataclass(frozen=True)
@@ -200,17 +201,10 @@ class Convolution:
         off = off + 2.0**-24 * abs(total)
         return total, off + 2 * ROUNDING[self.dtype] * (abs(total) + off) + 2.0**-25
 
-    def judge(self, given: list[np.ndarray], got: np.ndarray) -> str:
+    def judge(self, given: list[np.ndarray], got: list[np.ndarray]) -> str:
         """What is wrong; empty where nothing is."""
-        want, off = self.exact(given)
-        wrong = ~(abs(np.asarray(got, np.float64) - want) <= off)
-        if not wrong.any():
-            return ""
-        at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        return (
-            f"wrong at {wrong.sum()} of {wrong.size} places, first at {at}: expected {want[at]:.6g} "
-            f"to {off[at]:.1g}, got {float(got[at]):.6g}"
-        )
+        (result,) = got
+        return wrong_places(result, *self.exact(given))
 
 
 def draw(seed: int, dtypes: tuple[str, ...] = ("f32", "bf16", "f16")) -> Convolution:

@@ -39,7 +39,7 @@ TILED = {
 def check(program: Convolution, exe: redfuse.Executable) -> None:
     given = program.data(np.random.default_rng(0))
     want, _ = program.exact(given)
-    (got,), _ = execute(exe, given, [want])
+    got, _ = execute(exe, given, [want])
     assert not program.judge(given, got)
 
 
