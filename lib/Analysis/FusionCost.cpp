@@ -75,13 +75,25 @@ double redfuse::getOpCost(Operation *op) {
 
 bool redfuse::isCheapMap(CascadeOp op) {
   double cost = 0;
+  // Whether a position is inside of bounds is found once for all elements there.
+  llvm::DenseSet<Value> conditions;
+  auto isOfPositions = [&](Value v) {
+    Operation *def = v.getDefiningOp();
+    return conditions.contains(v) ||
+           isa_and_nonnull<IndexOp, arith::ConstantOp>(def) ||
+           (!def && cast<BlockArgument>(v).getOwner() != &op.getBody().front());
+  };
   for (Operation &inner : op.getBody().front()) {
     if (isRootOp(&inner) || !isMemoryEffectFree(&inner))
       return false;
     double c = getOpCost(&inner);
     if (c >= kDivisionCost)
       return false;
-    cost += c;
+    if (isa<arith::CmpIOp, arith::AndIOp>(inner) &&
+        llvm::all_of(inner.getOperands(), isOfPositions))
+      conditions.insert(inner.getResult(0));
+    else
+      cost += c;
   }
   return cost <= kCheapMapCost;
 }
