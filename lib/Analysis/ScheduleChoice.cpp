@@ -25,6 +25,8 @@ struct Shape {
   /// reduction; in the order of the first result's shape.
   SmallVector<int64_t> parallel;
   SmallBitVector reduced;
+  /// Those, if they are the taps of windows that threads of a GPU have to themselves.
+  SmallBitVector taps;
   /// The dim along which most of the data is contiguous.
   std::optional<unsigned> contiguous;
   /// A sum of products of operands with dims of their own: a matrix product.
@@ -72,13 +74,40 @@ bool redfuse::hasMatrixProduct(IndexProgramOpInterface op) {
   return false;
 }
 
+SmallBitVector redfuse::findTaps(ArrayRef<AffineMap> inputs,
+                                 const SmallBitVector &reduced,
+                                 function_ref<double(unsigned)> extentOf) {
+  SmallBitVector none(reduced.size());
+  double taps = 1;
+  for (unsigned d : reduced.set_bits()) {
+    taps *= extentOf(d);
+    bool isTap = llvm::any_of(inputs, [&](AffineMap map) {
+      return llvm::any_of(map.getResults(), [&](AffineExpr e) {
+        SmallBitVector others =
+            getDimsOf(AffineMap::get(map.getNumDims(), map.getNumSymbols(), e));
+        return others.test(d) && others.count() > 1;
+      });
+    });
+    if (!isTap)
+      return none;
+  }
+  return taps <= kTapElements ? reduced : none;
+}
+
 static FailureOr<Shape> analyse(CascadeOp cascade) {
   FailureOr<DimSets> sets = DimSets::compute(cascade);
   if (failed(sets))
     return failure();
   unsigned numDims = cascade.getNumIterationDims();
-  Shape shape{{},           *sets, {}, {}, {}, SmallBitVector(numDims),
-              std::nullopt, false};
+  Shape shape{{},
+              *sets,
+              {},
+              {},
+              {},
+              SmallBitVector(numDims),
+              SmallBitVector(numDims),
+              std::nullopt,
+              false};
   for (int64_t e : getStaticExtents(cascade))
     shape.extents.push_back(ShapedType::isDynamic(e) ? kDynamicExtent : e);
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
@@ -109,6 +138,9 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
   }
   for (AffineMap map : ArrayRef(maps).drop_front(numInputs))
     shape.writesRows |= getDimsOf(map).anyCommon(shape.reduced);
+  if (!shape.hasContraction)
+    shape.taps = findTaps(ArrayRef(maps).take_front(numInputs), shape.reduced,
+                          [&](unsigned d) { return shape.extents[d]; });
   common.reset(shape.reduced);
   for (AffineExpr e : maps[numInputs].getResults()) {
     unsigned d = cast<AffineDimExpr>(e).getPosition();
@@ -192,6 +224,7 @@ static bool isTooLargeToHold(CascadeOp cascade, const Shape &shape,
   for (AffineMap map : maps) {
     double size = 1;
     SmallBitVector used = getDimsOf(map);
+    used.reset(shape.taps);
     for (unsigned d : used.set_bits()) {
       if (!tiles[d] && ShapedType::isDynamic(extents[d]))
         return true;
@@ -300,8 +333,16 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
     for (unsigned d = 0; d < shape.extents.size(); ++d)
       if (!parallel.test(d))
         inner *= std::max(1.0, shape.extents[d]);
+    // Blocks that read windows are as large as their threads hold.
+    bool hasTaps = isGpu(target) && shape.taps.any();
+    int64_t results = std::clamp<int64_t>(
+        llvm::bit_floor(uint64_t(kTapElements / product(shape, shape.taps))), 1,
+        kTapResults);
+    if (hasTaps)
+      inner /= product(shape, shape.taps);
     bool writesLong = shape.writesRows && inner >= kLongRow;
     double wanted = !isGpu(target) ? kBlockPoints
+                    : hasTaps      ? double(results * kTapThreads)
                     : writesLong   ? kGpuWritingBlockPoints
                                    : kGpuBlockPoints;
     // Neighbours in memory first, then outwards.
@@ -321,6 +362,12 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
         tile = std::min(tile, (tile + line - 1) / line * line);
         least[d] = std::min<int64_t>(extent(d), line);
       }
+      // Windows of tiles that are all whole share elements: positions need no bounds.
+      for (int64_t even = tile; hasTaps && even * 2 > tile; --even)
+        if (extent(d) % even == 0) {
+          tile = even;
+          break;
+        }
       tiles[d] = std::max<int64_t>(1, tile);
       inner *= tiles[d];
     }

@@ -70,6 +70,9 @@ inline constexpr int64_t kTileVectors = 4, kLeastTileRows = 8;
 /// are written too have fewer: blocks that end make room for others' loads.
 inline constexpr double kBlockPoints = 16384, kGpuBlockPoints = 4096,
                         kGpuWritingBlockPoints = 2048, kLongRow = 512;
+/// Elements of windows that a thread of a GPU holds at a time, of how many results at
+/// most, and threads that take the results of a block. Estimated.
+inline constexpr int64_t kTapElements = 96, kTapResults = 8, kTapThreads = 256;
 /// Elements of a GPU's tile along neighbours in memory: two lines of 128 bytes in f32.
 inline constexpr int64_t kGpuLine = 64;
 /// Columns of a block of a CPU that folds them row by row. Measured: sums of the columns

@@ -19,6 +19,13 @@ bool isMatrixProduct(ReduceOp reduce, const DimSets &sets,
 /// Whether some sum of products in the body has rows and columns.
 bool hasMatrixProduct(IndexProgramOpInterface op);
 
+/// The reduced dims, where all of them are the taps of a window: some of `inputs` is read
+/// along each together with another dim, and a thread can hold what a few results need.
+/// Else none.
+SmallBitVector findTaps(llvm::ArrayRef<mlir::AffineMap> inputs,
+                        const SmallBitVector &reduced,
+                        llvm::function_ref<double(unsigned)> extentOf);
+
 struct ScheduleRequest {
   /// Keep to one kind where it is legal; none: what the cost model finds best.
   std::optional<ScheduleKind> kind;

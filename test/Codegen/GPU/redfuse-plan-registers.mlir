@@ -146,3 +146,100 @@ redfuse.kernel @few_0 attributes {num_inputs = 1 : i64,
   } -> tensor<8xf32>, tensor<8x32768xf32>
   redfuse.yield %f#1 : tensor<8x32768xf32>
 }
+
+// -----
+
+#x = affine_map<(i, j, k) -> (i, j, k)>
+#r = affine_map<(i, j, k) -> (i)>
+
+// Rows of two dims: threads and steps go on along the second where the first has no more.
+// CHECK-LABEL: func.func @planes
+// CHECK: redfuse.launch @planes_0 {{.*}} dims = [<lanes = 1, repeats = 1, threads = 1, bit = 0>, <lanes = 1, repeats = {{[48]}}, threads = {{[24]}}, bit = 7>, <lanes = 4, repeats = 1, threads = 128, bit = 0>],
+func.func @planes(%x: memref<4096x512x512xf32>, %out: memref<4096xf32>) {
+  redfuse.launch @planes_0 ins(%x : memref<4096x512x512xf32>) outs(%out : memref<4096xf32>)
+  return
+}
+redfuse.kernel @planes_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 512, 512], stream = [1, 2]>} {
+^bb0(%x: tensor<4096x512x512xf32>, %init: tensor<4096xf32>):
+  %e = tensor.empty() : tensor<4096xf32>
+  %f = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1, 2>, identities = [0.0 : f32]}
+      ins(%x : tensor<4096x512x512xf32>) outs(%e : tensor<4096xf32>)
+  step {
+  ^bb0(%a: f32, %t: f32):
+    %s = redfuse.reduce add %a over [1, 2] into [0] : f32
+    %n = arith.addf %t, %s : f32
+    redfuse.yield %n : f32
+  } merge {
+  ^bb0(%t: f32, %u: f32):
+    %s = arith.addf %t, %u : f32
+    redfuse.yield %s : f32
+  } -> tensor<4096xf32>
+  %r = redfuse.finalize {indexing_maps = [#r, #r]} ins(%f : tensor<4096xf32>) outs(%init : tensor<4096xf32>) {
+  ^bb0(%t: f32):
+    redfuse.yield %t : f32
+  } -> tensor<4096xf32>
+  redfuse.yield %r : tensor<4096xf32>
+}
+
+// -----
+
+#x = affine_map<(i, j, k) -> (i, j, k)>
+#r = affine_map<(i, j, k) -> (i, k)>
+
+// Where no vectors fit the extent, neighbours in memory have a thread each.
+// CHECK-LABEL: func.func @columns
+// CHECK: redfuse.launch @columns_0 {{.*}} <lanes = 1, repeats = 2, threads = 32, bit = 0>],
+func.func @columns(%x: memref<128x4096x4095xf32>, %out: memref<128x4095xf32>) {
+  redfuse.launch @columns_0 ins(%x : memref<128x4096x4095xf32>) outs(%out : memref<128x4095xf32>)
+  return
+}
+redfuse.kernel @columns_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0, 2], tiles = [1, 4096, 64], stream = [1]>} {
+^bb0(%x: tensor<128x4096x4095xf32>, %init: tensor<128x4095xf32>):
+  %e = tensor.empty() : tensor<128x4095xf32>
+  %f = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>, identities = [0.0 : f32]}
+      ins(%x : tensor<128x4096x4095xf32>) outs(%e : tensor<128x4095xf32>)
+  step {
+  ^bb0(%a: f32, %t: f32):
+    %s = redfuse.reduce add %a over [1] into [0, 2] : f32
+    %n = arith.addf %t, %s : f32
+    redfuse.yield %n : f32
+  } merge {
+  ^bb0(%t: f32, %u: f32):
+    %s = arith.addf %t, %u : f32
+    redfuse.yield %s : f32
+  } -> tensor<128x4095xf32>
+  %r = redfuse.finalize {indexing_maps = [#r, #r]} ins(%f : tensor<128x4095xf32>) outs(%init : tensor<128x4095xf32>) {
+  ^bb0(%t: f32):
+    redfuse.yield %t : f32
+  } -> tensor<128x4095xf32>
+  redfuse.yield %r : tensor<128x4095xf32>
+}
+
+// -----
+
+#x = affine_map<(i, j, k, a, b) -> (i, j + a, k + b)>
+#w = affine_map<(i, j, k, a, b) -> (i, a, b)>
+#o = affine_map<(i, j, k, a, b) -> (i, j, k)>
+
+// A thread has windows to itself, of results one below the other.
+// CHECK-LABEL: func.func @windows
+// CHECK: redfuse.launch @windows_0 {{.*}}threads = 256, cluster = 1, lanes = 1, dims = [<lanes = 1, repeats = 1, threads = 1, bit = 0>, <lanes = 1, repeats = 3, threads = 1, bit = 0>, <lanes = 1, repeats = 2, threads = 256, bit = 0>, <lanes = 1, repeats = 3, threads = 1, bit = 0>, <lanes = 1, repeats = 3, threads = 1, bit = 0>],
+func.func @windows(%x: memref<64x512x512xf32>, %w: memref<64x3x3xf32>, %out: memref<64x510x510xf32>) {
+  redfuse.launch @windows_0 ins(%x, %w : memref<64x512x512xf32>, memref<64x3x3xf32>)
+                            outs(%out : memref<64x510x510xf32>)
+  return
+}
+redfuse.kernel @windows_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1, 2], tiles = [1, 3, 510, 0, 0]>} {
+^bb0(%x: tensor<64x512x512xf32>, %w: tensor<64x3x3xf32>, %init: tensor<64x510x510xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #w, #o]} ins(%x, %w : tensor<64x512x512xf32>, tensor<64x3x3xf32>)
+      outs(%init : tensor<64x510x510xf32>) {
+  ^bb0(%a: f32, %c: f32):
+    %m = arith.mulf %a, %c : f32
+    %s = redfuse.reduce add %m over [3, 4] into [0, 1, 2] : f32
+    redfuse.yield %s : f32
+  } -> tensor<64x510x510xf32>
+  redfuse.yield %r : tensor<64x510x510xf32>
+}

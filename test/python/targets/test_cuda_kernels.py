@@ -357,6 +357,65 @@ def test_split_of_sums_of_long_rows(rows: int, columns: int, tmp_path: Path) -> 
     small(p.text(p.sum(p.relu(far), [0])), tmp_path, {"schedule": "split", "splits": 3})
 
 
+def pooling(shape: tuple[int, int, int], size: int, stride: int, op: str, pad: int) -> str:
+    """The sum or the largest of every window of an image, padded by what adds nothing."""
+    n, h, w = shape
+    rows, columns = h + 2 * pad, w + 2 * pad
+    start = "0.0" if op == "arith.addf" else "0xFF800000"
+    high, wide = (rows - size) // stride + 1, (columns - size) // stride + 1
+    out = f"tensor<{n}x{high}x{wide}xf32>"
+    return f"""
+#i = affine_map<(n, y, x, a, b) -> (n, y * {stride} + a, x * {stride} + b)>
+#k = affine_map<(n, y, x, a, b) -> (a, b)>
+#o = affine_map<(n, y, x, a, b) -> (n, y, x)>
+func.func @main(%x: tensor<{n}x{h}x{w}xf32>) -> {out} {{
+  %z = arith.constant {start} : f32
+  %p = tensor.pad %x low[0, {pad}, {pad}] high[0, {pad}, {pad}] {{
+  ^bb0(%a: index, %b: index, %c: index):
+    tensor.yield %z : f32
+  }} : tensor<{n}x{h}x{w}xf32> to tensor<{n}x{rows}x{columns}xf32>
+  %e = tensor.empty() : {out}
+  %f = linalg.fill ins(%z : f32) outs(%e : {out}) -> {out}
+  %k = tensor.empty() : tensor<{size}x{size}xf32>
+  %r = linalg.generic {{indexing_maps = [#i, #k, #o],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}}
+      ins(%p, %k : tensor<{n}x{rows}x{columns}xf32>, tensor<{size}x{size}xf32>) outs(%f : {out}) {{
+  ^bb0(%v: f32, %u: f32, %o: f32):
+    %m = {op} %o, %v : f32
+    linalg.yield %m : f32
+  }} -> {out}
+  return %r : {out}
+}}
+"""
+
+
+WINDOWS = {
+    "overlapping": ((2, 20, 37), 3, 1, "arith.addf", 0),
+    "padded": ((1, 33, 64), 3, 2, "arith.maximumf", 1),
+    "wide": ((1, 13, 530), 5, 1, "arith.maximumf", 2),
+    "apart": ((1, 50, 600), 2, 2, "arith.addf", 0),
+    "small": ((1, 7, 9), 3, 1, "arith.addf", 1),
+    "many_elements": ((1, 64, 64), 11, 11, "arith.addf", 0),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows(name: str, tmp_path: Path) -> None:
+    """One kernel: padding is computed where it is read, and each thread has windows to itself."""
+    assert small(pooling(*WINDOWS[name]), tmp_path) == ["main_0"]
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 40, 516), (2, 5, 31, 129), (1, 2, 130, 130)])
+def test_rows_of_several_dims(shape: tuple[int, ...], tmp_path: Path) -> None:
+    """Threads and steps go along one dim of what is folded, and on along the others."""
+    p = Program()
+    x = p.argument(*shape)
+    away = p.binary("subf", x, p.mean(x, [1, 2, 3], keepdim=True))
+    spread = p.with_scalar("addf", p.mean(p.square(away), [1, 2, 3], keepdim=True), 1e-5)
+    text = p.text(p.binary("divf", away, p.unary("math.sqrt", spread)))
+    small(text, tmp_path, {"schedule": "stream"})
+
+
 SUM = "%n = arith.addf %h, %x : f32\n%q = arith.addf %n, %y : f32"
 BEFORE = "%n = arith.addf %h, %x : f32\n%q = arith.mulf %h, %y : f32"
 LARGEST = "%n = arith.maximumf %h, %x : f32\n%q = arith.subf %n, %y : f32"

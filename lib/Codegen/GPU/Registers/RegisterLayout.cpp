@@ -225,6 +225,8 @@ void RegisterPlanner::dealResident() {
       row = access.contiguous;
       break;
     }
+  if (row && taps.any())
+    return dealWindows(*row);
   SmallBitVector all(space.numDims);
   for (const TensorAccess &access : accesses)
     all |= access.dims;
@@ -316,7 +318,7 @@ int64_t RegisterPlanner::countStreamingThreads(bool readsTwice) const {
 double RegisterPlanner::bytesOfTile(const TensorAccess &access) const {
   double bytes = access.bytes;
   for (unsigned d : access.dims.set_bits())
-    bytes *= capacity[d];
+    bytes *= taps.test(d) ? 1 : capacity[d];
   return bytes;
 }
 
@@ -331,8 +333,12 @@ bool RegisterPlanner::isSharedByBlocks(const TensorAccess &access) const {
 /// it, and up to `most` threads each; the streamed ones take the rest.
 void RegisterPlanner::dealStreamed(int64_t threads, int64_t most) {
   layout.threads = threads * layout.cluster;
+  // Where no vectors fit its extent, neighbours in memory have a thread each.
+  std::optional<unsigned> row;
+  if (!accesses.empty())
+    row = accesses.front().contiguous;
   for (unsigned d = 0; d < space.numDims; ++d) {
-    if (streamed.test(d) || layout.dims[d].lanes == 1)
+    if (streamed.test(d) || (layout.dims[d].lanes == 1 && d != row))
       continue;
     int64_t vectors = vectorsOf(d);
     int64_t threads = vectors & -vectors;
@@ -352,8 +358,11 @@ void RegisterPlanner::dealStreamed(int64_t threads, int64_t most) {
            return a.contiguous == *main;
          })))
       main = d;
-  if (main)
-    giveThreads(*main, llvm::PowerOf2Ceil(vectorsOf(*main)));
+  if (!main)
+    return;
+  giveThreads(*main, llvm::PowerOf2Ceil(vectorsOf(*main)));
+  for (unsigned d : streamed.set_bits())
+    giveThreads(d, llvm::PowerOf2Ceil(vectorsOf(d)));
 }
 
 /// Whether data that is read again after the fold fits in registers whole.
@@ -391,7 +400,6 @@ void RegisterPlanner::chooseRepeats() {
   for (const TensorAccess &access : accesses)
     if (access.isInput && access.dims.test(*main))
       elements += localOf(access.dims);
-  DimShare &share = layout.dims[*main];
   double most = !layout.kept.empty() ? kKeptStep
                 : hasFewBlocks()     ? kLongStep
                                      : kStep;
@@ -399,9 +407,18 @@ void RegisterPlanner::chooseRepeats() {
     most /= 2;
   if (hints.step)
     most = *hints.step;
-  while (elements > 0 && elements * share.repeats * 2 <= most &&
-         share.repeats < kMostRepeats && share.getSpan() * 2 <= capacity[*main])
-    share.repeats *= 2;
+  // Along one dim, and where that is no longer, along the others too.
+  int64_t repeats = 1;
+  auto lengthen = [&](unsigned d) {
+    DimShare &share = layout.dims[d];
+    for (; elements > 0 && elements * repeats * 2 <= most &&
+           repeats < kMostRepeats && share.getSpan() * 2 <= capacity[d];
+         repeats *= 2)
+      share.repeats *= 2;
+  };
+  lengthen(*main);
+  for (unsigned d : streamed.set_bits())
+    lengthen(d);
 }
 
 int64_t RegisterPlanner::countRegisters() {
@@ -621,6 +638,7 @@ bool RegisterPlanner::analyse() {
   if (!findCapacities() || !checkPrograms())
     return false;
   findAccesses();
+  findWindows();
   // An index has no bits of its own to be moved as words.
   return llvm::none_of(accesses, [](const TensorAccess &access) {
     return access.type.getElementType().isIndex();
@@ -632,20 +650,24 @@ std::optional<RegisterLayout> RegisterPlanner::run() {
     return std::nullopt;
   layout.dims.resize(space.numDims);
   layout.warp = limits.warp;
-  chooseLanes();
+  // A window's elements have no place in vectors: they are read one by one.
+  if (taps.any())
+    layout.lanes = 1;
+  else
+    chooseLanes();
   RegisterLayout lanes = layout;
   // What is held is not streamed.
   SmallBitVector walked = streamed;
   if (canHoldStream())
     streamed.reset();
   if (streamed.none()) {
-    if (chooseAgain()) {
+    if (taps.none() && chooseAgain()) {
       dealResident();
       if (complete())
         return finish();
       layout = lanes;
     }
-    if (chooseStaged()) {
+    if (taps.none() && chooseStaged()) {
       RegisterLayout staged = layout;
       for (; staged.leastBlocksPerUnit > 0; --staged.leastBlocksPerUnit) {
         layout = staged;

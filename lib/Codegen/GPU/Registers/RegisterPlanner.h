@@ -33,8 +33,8 @@ public:
         limits(limits), hints(hintsOf(space.schedule)),
         sharedBytes(limits.sharedBytes), capacity(space.numDims),
         together(space.numDims, llvm::SmallBitVector(space.numDims)),
-        streamed(space.numDims), reduced(space.numDims),
-        scanned(space.numDims) {}
+        streamed(space.numDims), reduced(space.numDims), scanned(space.numDims),
+        taps(space.numDims) {}
 
   std::optional<RegisterLayout> run();
   /// What was chosen before; none, and why, where it does not fit the kernel.
@@ -54,6 +54,8 @@ private:
   void chooseLanes();
   int64_t countScanning(unsigned d, unsigned bit) const;
   void giveThreads(unsigned d, int64_t threads);
+  void findWindows();
+  void dealWindows(unsigned row);
   void dealResident();
   void dealStreamed(int64_t threads, int64_t most);
   bool isGrid(unsigned d) const {
@@ -120,7 +122,7 @@ private:
   llvm::SmallVector<int64_t> capacity;
   /// Dims that some value or nest has together with each.
   llvm::SmallVector<llvm::SmallBitVector> together;
-  llvm::SmallBitVector streamed, reduced, scanned;
+  llvm::SmallBitVector streamed, reduced, scanned, taps;
   /// Some op that is no fold walks the streamed dims too.
   bool isMapped = false;
   /// Blocks walk tiles by way of shared memory.
