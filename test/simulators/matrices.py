@@ -92,18 +92,26 @@ def warpgroup(t: Threads, i: Instruction, mask: np.ndarray) -> None:
 
 
 @functools.cache
-def _offsets(free: int, is_sum_contiguous: bool, leading: int, stride: int) -> np.ndarray:
-    """Bytes of an operand [free, 16] from its start, before they are swizzled."""
-    n, k = np.arange(free)[:, None], np.arange(16)[None]
+def _offsets(
+    free: int, is_sum_contiguous: bool, leading: int, stride: int, size: int
+) -> np.ndarray:
+    """Bytes of an operand [free, 32 / size] from its start, before they are swizzled."""
+    n, k = np.arange(free)[:, None], np.arange(32 // size)[None]
     if is_sum_contiguous:
-        return n // 8 * stride + n % 8 * 128 + k * 2
+        return n // 8 * stride + n % 8 * 128 + k * size
     return n // 64 * leading + k // 8 * stride + k % 8 * 128 + n % 64 * 2
 
 
 def operand(
-    t: Threads, i: Instruction, name: str, free: int, is_sum_contiguous: bool, first: int
+    t: Threads,
+    i: Instruction,
+    name: str,
+    free: int,
+    is_sum_contiguous: bool,
+    first: int,
+    size: int = 2,
 ) -> np.ndarray:
-    """[free, 16] bits of 16-bit floats in the block of the thread ``first``."""
+    """[free, 32 / size] bits of floats of ``size`` bytes in the block of the thread ``first``."""
     own = np.arange(first, first + 128)
     mask = np.zeros(t.count, bool)
     mask[own] = True
@@ -114,27 +122,32 @@ def operand(
     if descriptor >> 62 != 1:
         raise i.fault("a descriptor without swizzles of 128 bytes")
     leading, stride = ((descriptor >> s & 0x3FFF) << 4 for s in (16, 32))
-    at = ((descriptor & 0x3FFF) << 4) + _offsets(free, is_sum_contiguous, leading, stride)
-    at, beyond = t.shared.place(swizzled(at), np.full(at.shape, t.rank[first]), 2)
+    at = ((descriptor & 0x3FFF) << 4) + _offsets(free, is_sum_contiguous, leading, stride, size)
+    at, beyond = t.shared.place(swizzled(at), np.full(at.shape, t.rank[first]), size)
     if beyond.any():
         raise i.fault("beyond shared memory")
     t.read_asynchronously(i, at.reshape(-1), "wgmma", range(first // 32, first // 32 + 4))
-    return t.shared.words[2][at // 2]
+    return t.shared.words[size][at // size]
 
 
 def product(t: Threads, i: Instruction, first: int) -> None:
     """wgmma.mma_async of the 128 threads from ``first`` on."""
-    columns = int(next(re.match(r"m64n(\d+)k16", w)[1] for w in i.words if w.startswith("m64")))
+    shape = next(w for w in i.words if w.startswith("m64"))
+    columns = int(re.match(r"m64n(\d+)k(?:8|16)$", shape)[1])
+    size = 4 if i.kind == "tf32" else 2
     group = slice(first, first + 128)
     mask = np.zeros(t.count, bool)
     mask[group] = True
 
     def floats(bits: np.ndarray) -> np.ndarray:
+        if size == 4:  # what TF32 has of them
+            return (bits & 0xFFFFE000).astype(np.uint32).view(np.float32)
         return widen(bits) if i.kind == "bf16" else bits.view(np.float16).astype(np.float32)
 
     outs = i.names(0)
     keep = t.read(i.operands[3], "pred", mask)[group]
-    scales = [int(v) for v in i.operands[6:]]  # which operand is transposed
+    # Which operand is transposed: of TF32 none is.
+    scales = [int(v) for v in i.operands[6:]] or [0, 0]
     lane = np.arange(128)
     row = lane // 32 * 16 + lane % 32 // 4
     if i.operands[1].startswith("{"):
@@ -145,8 +158,8 @@ def product(t: Threads, i: Instruction, first: int) -> None:
             a[at] = (bits & 0xFFFF).astype(np.uint16)
             a[at[0], at[1] + 1] = (bits >> 16).astype(np.uint16)
     else:
-        a = operand(t, i, i.operands[1], 64, scales.pop(0) == 0, first)
-    b = operand(t, i, i.operands[2], columns, scales[0] == 0, first)
+        a = operand(t, i, i.operands[1], 64, scales.pop(0) == 0, first, size)
+    b = operand(t, i, i.operands[2], columns, scales[0] == 0, first, size)
     made = floats(a).astype(np.float64) @ floats(b).astype(np.float64).T
     r = np.arange(len(outs))[:, None]
     value = made[row + r // 2 % 2 * 8, r // 4 * 8 + lane % 4 * 2 + r % 2]

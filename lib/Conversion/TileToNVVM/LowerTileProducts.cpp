@@ -26,8 +26,8 @@ struct SharedOperand {
   /// The sum runs along rows, not columns.
   bool isByRows;
 
-  /// What is added to the descriptor (units of 16 bytes) for step `k` of 16
-  /// summed elements: 32 bytes of a row, four steps a panel; or 16 rows.
+  /// What is added to the descriptor (units of 16 bytes) for step `k` of the sum: 32
+  /// bytes of a row, four steps a panel; or 16 rows.
   int64_t stepOffset(int64_t k) const {
     int64_t bytes =
         isByRows ? k * 16 * 128 : k / 4 * tile.getPanelBytes() + k % 4 * 32;
@@ -182,9 +182,12 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
     std::string text = "{\n.reg .pred p, q;\n.reg .b64 da, db;\n"
                        "setp.ne.b32 p, 1, 0;\nsetp.ne.b32 q, 0, 0;\n"
                        "wgmma.fence.sync.aligned;\n";
-    StringRef kind =
-        op.getRight().getType().getElement().isF16() ? "f16" : "bf16";
-    for (int64_t k = 0; k < int64_t(op.getSum()) / 16; ++k) {
+    Type element = op.getRight().getType().getElement();
+    StringRef kind = element.isF32()   ? "tf32"
+                     : element.isF16() ? "f16"
+                                       : "bf16";
+    int64_t stepSums = 32 * 8 / element.getIntOrFloatBitWidth();
+    for (int64_t k = 0; k < int64_t(op.getSum()) / stepSums; ++k) {
       auto at = [&](const SharedOperand &shared, size_t operand,
                     StringRef name) {
         std::string base = "$" + std::to_string(operand);
@@ -198,13 +201,16 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
       std::string da =
           shared ? at(left, first, "da") : registerList(first + 4 * k, 4);
       text +=
-          llvm::formatv("wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1} ",
-                        columns, kind);
+          llvm::formatv("wgmma.mma_async.sync.aligned.m64n{0}k{1}.f32.{2}.{2} ",
+                        columns, stepSums, kind);
       text += registerList(0, n) + ", " + da + ", " + db + ", " +
               (k == 0 && accumulators.empty() ? "q" : "p") + ", 1, 1";
-      if (shared)
+      // Of TF32 no operand is transposed.
+      if (shared && !element.isF32())
         text += left.isByRows ? ", 1" : ", 0";
-      text += right.isByRows ? ", 1;\n" : ", 0;\n";
+      if (!element.isF32())
+        text += right.isByRows ? ", 1" : ", 0";
+      text += ";\n";
     }
     text += "wgmma.commit_group.sync.aligned;\n}";
     // Without accumulators the results are written before the last operand is

@@ -230,6 +230,8 @@ struct LowerWarpWait : OpConversionPattern<WaitProductsOp> {
 } // namespace
 
 LogicalResult tile::checkWarpProduct(MultiplyOp op) {
+  if (op.getRight().getType().getElement().isF32())
+    return op.emitOpError("multiplies f32, which products of warps do not");
   int64_t columns = op.getType().getColumns();
   if (columns % 16 != 0)
     return op.emitOpError()

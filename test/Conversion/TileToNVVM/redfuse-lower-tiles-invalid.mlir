@@ -17,3 +17,12 @@ func.func @narrow(%a: i32, %b: i32) {
   %s = tile.multiply %left, %right rows over 32 : !tile.shared<64x64xf16>, !tile.shared<32x64xf16> -> !tile.accumulators<64x8xf32>
   return
 }
+// -----
+
+func.func @floats(%a: i32, %b: i32) {
+  %left = tile.view at %a : !tile.shared<64x32xf32>
+  %right = tile.view at %b : !tile.shared<32x32xf32>
+  // expected-error@+1 {{multiplies f32, which products of warps do not}}
+  %s = tile.multiply %left, %right over 32 : !tile.shared<64x32xf32>, !tile.shared<32x32xf32> -> !tile.accumulators<64x32xf32>
+  return
+}

@@ -34,6 +34,21 @@ func.func @shared(%a: i32, %b: i32, %part: i32) -> (f32, f32, f32, f32) {
   return %e#0, %e#1, %e#2, %e#3 : f32, f32, f32, f32
 }
 
+// Of f32 the unit takes TF32: 8 elements a step, no operand transposed.
+
+// CHECK-LABEL: func @floats(
+// CHECK: wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {$0, $1, $2, $3}, $4, $5, q, 1, 1;
+// CHECK-SAME: add.s64 db, $5, 2;
+// CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {$0, $1, $2, $3}, da, db, p, 1, 1;
+// CHECK-SAME: wgmma.commit_group.sync.aligned;
+func.func @floats(%a: i32, %b: i32) -> f32 {
+  %left = tile.view at %a : !tile.shared<64x32xf32>
+  %right = tile.view at %b : !tile.shared<8x32xf32>
+  %s = tile.multiply %left, %right over 16 : !tile.shared<64x32xf32>, !tile.shared<8x32xf32> -> !tile.accumulators<64x8xf32>
+  %e:4 = tile.wait_products 0 of %s : !tile.accumulators<64x8xf32>
+  return %e#0 : f32
+}
+
 // From elements, the left operand in registers: accumulators are tied, elements are
 // packed two a register; the operand stays alive until the wait.
 

@@ -101,9 +101,11 @@ int64_t SharedType::getPanelColumns() const {
 
 LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t rows, int64_t columns, Type element) {
-  if (!element.isIntOrFloat() || (element.getIntOrFloatBitWidth() != 8 &&
-                                  element.getIntOrFloatBitWidth() != 16))
-    return emitError() << "elements must be of 8 or 16 bits, got " << element;
+  if (!element.isF32() &&
+      (!element.isIntOrFloat() || (element.getIntOrFloatBitWidth() != 8 &&
+                                   element.getIntOrFloatBitWidth() != 16)))
+    return emitError() << "elements must be f32, or of 8 or 16 bits, got "
+                       << element;
   int64_t panel = 128 * 8 / element.getIntOrFloatBitWidth();
   if (rows < 8 || rows % 8 != 0)
     return emitError() << "rows must be a multiple of 8, the period of the "

@@ -393,11 +393,19 @@ LogicalResult MultiplyOp::verify() {
   AccumulatorsType result = getType();
   SharedType right = getRight().getType();
   int64_t sum = getSum();
-  if (sum < 16 || sum % 16 != 0)
-    return emitOpError() << "sums over a multiple of 16, got " << sum;
   Type element = right.getElement();
-  if (!element.isBF16() && !element.isF16())
-    return emitOpError() << "elements must be bf16 or f16, got " << element;
+  if (!element.isBF16() && !element.isF16() && !element.isF32())
+    return emitOpError() << "elements must be bf16, f16 or f32, got "
+                         << element;
+  // An instruction has 32 bytes of the sum.
+  int64_t step = element.isF32() ? 8 : 16;
+  if (sum < step || sum % step != 0)
+    return emitOpError() << "sums over a multiple of " << step << ", got "
+                         << sum;
+  if (element.isF32() && (!isa<SharedType>(getLeft().getType()) ||
+                          getLeftRows() || getRightRows()))
+    return emitOpError("operands of f32 are in shared memory, and the sum runs "
+                       "along their columns");
   // The extents of an operand: of the sum, and the other one.
   auto verifyTile = [&](SharedType tile, bool isByRows, int64_t free,
                         StringRef side) -> LogicalResult {

@@ -15,8 +15,8 @@ func.func private @rank(!tile.shared<64xbf16>)
 
 // -----
 
-// expected-error@+1 {{elements must be of 8 or 16 bits, got 'f32'}}
-func.func private @element(!tile.shared<64x64xf32>)
+// expected-error@+1 {{elements must be f32, or of 8 or 16 bits, got 'f64'}}
+func.func private @element(!tile.shared<64x64xf64>)
 
 // -----
 
@@ -333,7 +333,7 @@ func.func @sum(%a: !tile.shared<64x64xbf16>, %b: !tile.shared<64x64xbf16>) {
 // -----
 
 func.func @element(%a: !tile.shared<64x128xi8>, %b: !tile.shared<64x128xi8>) {
-  // expected-error@+1 {{elements must be bf16 or f16, got 'i8'}}
+  // expected-error@+1 {{elements must be bf16, f16 or f32, got 'i8'}}
   %c = tile.multiply %a, %b over 64 : !tile.shared<64x128xi8>, !tile.shared<64x128xi8> -> !tile.accumulators<64x64xf32>
   return
 }
@@ -480,5 +480,13 @@ func.func @copied(%m: memref<64x24xbf16>, %t: !tile.shared<64x64xbf16>, %at: ind
 func.func @copied(%m: memref<64x24xbf16>, %t: !tile.shared<64x64xbf16>, %at: index, %thread: i32) {
   // expected-error@+1 {{threads must be a multiple of 8 up to 1024, got 100}}
   tile.copy_rows %m[%at, %at] along 0 to %t thread %thread of 100 : memref<64x24xbf16>, !tile.shared<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @transposed(%a: !tile.shared<64x32xf32>, %b: !tile.shared<32x32xf32>) {
+  // expected-error@+1 {{operands of f32 are in shared memory, and the sum runs along their columns}}
+  %c = tile.multiply %a, %b rows over 32 : !tile.shared<64x32xf32>, !tile.shared<32x32xf32> -> !tile.accumulators<64x32xf32>
   return
 }
