@@ -265,20 +265,25 @@ void MatrixPlanner::chooseBlocks() {
         (wantedRows ? wantedRows <= 64 : rows && *rows <= 64) ? 1 : 2;
   if (!rows)
     return;
-  int64_t others = 1, shortest = std::numeric_limits<int64_t>::max();
   for (int64_t d : space.schedule.getGrid())
-    if (unsigned(d) != plan.m) {
-      std::optional<int64_t> extent = extentOf(d);
-      if (!extent)
-        return;
-      others *= plan.isColumn(d) ? llvm::divideCeil(*extent, plan.widths[d])
-                                 : *extent;
-    }
+    if (!extentOf(d))
+      return;
+  // Tiles for the same rows.
+  auto countOthers = [&] {
+    int64_t others = 1;
+    for (int64_t d : space.schedule.getGrid())
+      if (unsigned(d) != plan.m)
+        others *= plan.isColumn(d)
+                      ? llvm::divideCeil(*extentOf(d), plan.widths[d])
+                      : *extentOf(d);
+    return others;
+  };
+  int64_t shortest = std::numeric_limits<int64_t>::max();
   if (plan.stream && plan.consumers == 1 && !hints.columns)
     plan.widths[*plan.stream] =
         std::min(plan.widths[*plan.stream], kFewRowsColumns);
   if (plan.stream)
-    return shareFold(others * llvm::divideCeil(*rows, plan.rows()),
+    return shareFold(countOthers() * llvm::divideCeil(*rows, plan.rows()),
                      std::min(*rows, plan.rows()));
   if (!plan.target.hasWgmma)
     return;
@@ -288,33 +293,51 @@ void MatrixPlanner::chooseBlocks() {
       return;
     shortest = std::min(shortest, *count);
   }
-  SmallVector<SharedSum> sums;
-  for (MatrixProduct &product : plan.products)
-    sums.push_back({product.outerSums.empty() ? *extentOf(product.k)
-                                              : *sumTilesOf(product) * kSumTile,
-                    plan.widths[product.n]});
+  // Wide tiles move fewer bytes for each product.
+  int64_t chosen = 0, narrow = 0;
+  MatrixProduct &first = plan.products.front();
+  SmallVector<int64_t> widths{plan.widths[first.n]};
+  if (plan.products.size() == 1 && *extentOf(first.n) > kMaxColumns) {
+    narrow = widths.front();
+    widths.push_back(kMaxColumns);
+  }
   double best = std::numeric_limits<double>::infinity();
-  for (int64_t consumers : {2, 1})
-    for (int64_t split : {1, 2, 4, 8}) {
-      int64_t tiles = others * llvm::divideCeil(*rows, 64 * consumers);
-      if (split > shortest || (split > 1 && tiles * split > units))
-        continue;
-      if ((wantedRows && consumers != (wantedRows <= 64 ? 1 : 2)) ||
-          (wantedSplit && split != wantedSplit))
-        continue;
-      // Clusters are placed whole: registers should be left for a second block on
-      // a multiprocessor.
-      if (!wantedRows && split > 1 && consumers == 2 &&
-          llvm::any_of(sums,
-                       [](const SharedSum &sum) { return sum.columns > 64; }))
-        continue;
-      double cycles = cyclesOfShared(sums, tiles, consumers, split, units);
-      if (cycles < best) {
-        best = cycles;
-        plan.consumers = consumers;
-        plan.sumSplits = split;
+  for (int64_t width : widths) {
+    if (narrow)
+      plan.widths[first.n] = width;
+    SmallVector<SharedSum> sums;
+    for (MatrixProduct &product : plan.products)
+      sums.push_back({product.outerSums.empty()
+                          ? *extentOf(product.k)
+                          : *sumTilesOf(product) * kSumTile,
+                      plan.widths[product.n]});
+    for (int64_t consumers : {2, 1})
+      for (int64_t split : {1, 2, 4, 8}) {
+        int64_t tiles = countOthers() * llvm::divideCeil(*rows, 64 * consumers);
+        if (split > shortest || (split > 1 && tiles * split > units))
+          continue;
+        if ((wantedRows && consumers != (wantedRows <= 64 ? 1 : 2)) ||
+            (wantedSplit && split != wantedSplit))
+          continue;
+        // Clusters are placed whole: registers should be left for a second block on
+        // a multiprocessor.
+        if (!wantedRows && split > 1 && consumers == 2 &&
+            llvm::any_of(sums,
+                         [](const SharedSum &sum) { return sum.columns > 64; }))
+          continue;
+        if (width == kMaxColumns && narrow && (split > 1 || consumers == 1))
+          continue;
+        double cycles = cyclesOfShared(sums, tiles, consumers, split, units);
+        if (cycles < best) {
+          best = cycles;
+          chosen = width;
+          plan.consumers = consumers;
+          plan.sumSplits = split;
+        }
       }
-    }
+  }
+  if (narrow)
+    plan.widths[first.n] = chosen ? chosen : narrow;
   if (plan.sumSplits > 1)
     for (auto &[d, width] : plan.widths)
       width = llvm::alignTo(width, 4 * plan.sumSplits);

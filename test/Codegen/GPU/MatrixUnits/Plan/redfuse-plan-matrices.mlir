@@ -287,7 +287,7 @@ redfuse.kernel @split_heads_0 attributes {num_inputs = 2 : i64,
 // head after another.
 
 // CHECK-LABEL: func.func @joined_heads
-// CHECK: #redfuse.matrix_plan<wgmma, row_dim = 1, tiles = [0, 128, 128, 0, 0],
+// CHECK: #redfuse.matrix_plan<wgmma, row_dim = 1, tiles = [0, 128, 256, 0, 0],
 // CHECK-SAME: left = [tiled]
 // MMA-LABEL: func.func @joined_heads
 // MMA: #redfuse.matrix_plan<mma_sync, row_dim = 1,
