@@ -27,7 +27,7 @@
 // SM80-LABEL: gpu.func @window_0
 // SM80: arith.truncf {{.*}} : f32 to tf32
 func.func @window(%x: memref<32x128xf32>, %w: memref<3x32x64xf32>, %y: memref<64x130xf32>) {
-  redfuse.launch @window_0 ins(%x, %w : memref<32x128xf32>, memref<3x32x64xf32>) outs(%y : memref<64x130xf32>) {redfuse.contraction = #redfuse.contraction_plan<warps = [2, 2], instructions = [2, 4], slabs = 1, splits = 1>}
+  redfuse.launch @window_0 ins(%x, %w : memref<32x128xf32>, memref<3x32x64xf32>) outs(%y : memref<64x130xf32>) {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [2, 2], instructions = [2, 4], slabs = 1, stages = 3, splits = 1>}
   return
 }
 redfuse.kernel @window_0 attributes {num_inputs = 2 : i64} {

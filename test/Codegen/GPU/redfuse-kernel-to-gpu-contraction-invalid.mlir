@@ -7,7 +7,7 @@
 func.func @another(%a: memref<64x80xf32>, %b: memref<80x44xf32>, %out: memref<64xf32>) {
   // expected-error @below {{cannot run as 'redfuse.contraction' says: it is not one sum of products and what is computed of it element by element}}
   redfuse.launch @another_0 ins(%a, %b : memref<64x80xf32>, memref<80x44xf32>) outs(%out : memref<64xf32>)
-      {redfuse.contraction = #redfuse.contraction_plan<warps = [1, 1], instructions = [2, 4], slabs = 1, splits = 1>}
+      {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 1], instructions = [2, 4], slabs = 1, stages = 2, splits = 1>}
   return
 }
 redfuse.kernel @another_0 attributes {num_inputs = 2 : i64,
@@ -45,4 +45,35 @@ redfuse.kernel @word_0 attributes {num_inputs = 1 : i64} {
 // -----
 
 // expected-error @below {{'warps' has 3; expected a power of 2 up to 8}}
-#plan = #redfuse.contraction_plan<warps = [3, 1], instructions = [2, 4], slabs = 1, splits = 1>
+#plan = #redfuse.contraction_plan<mma_sync, warps = [3, 1], instructions = [2, 4], slabs = 1, stages = 2, splits = 1>
+
+// -----
+
+// expected-error @below {{a warpgroup is four warps along rows, with one instruction each, and reads two slabs}}
+#plan = #redfuse.contraction_plan<wgmma, warps = [2, 1], instructions = [1, 8], slabs = 2, stages = 4, splits = 1>
+
+// -----
+
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#o = affine_map<(i, j, k) -> (i, j)>
+
+func.func @older(%a: memref<64x80xf32>, %b: memref<80x44xf32>, %out: memref<64x44xf32>) {
+  // expected-error @below {{cannot run as 'redfuse.contraction' says: the target has no units of warpgroups}}
+  redfuse.launch @older_0 ins(%a, %b : memref<64x80xf32>, memref<80x44xf32>) outs(%out : memref<64x44xf32>)
+      {redfuse.contraction = #redfuse.contraction_plan<wgmma, warps = [4, 1], instructions = [1, 8], slabs = 2, stages = 4, splits = 1>}
+  // expected-error @below {{cannot run as 'redfuse.contraction' says: its operands are not what is in memory, so that there are two stages}}
+  redfuse.launch @older_0 ins(%a, %b : memref<64x80xf32>, memref<80x44xf32>) outs(%out : memref<64x44xf32>)
+      {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [2, 2], instructions = [2, 4], slabs = 2, stages = 4, splits = 1>}
+  return
+}
+redfuse.kernel @older_0 attributes {num_inputs = 2 : i64} {
+^bb0(%a: tensor<64x80xf32>, %b: tensor<80x44xf32>, %init: tensor<64x44xf32>):
+  %r = redfuse.cascade {indexing_maps = [#a, #b, #o]} ins(%a, %b : tensor<64x80xf32>, tensor<80x44xf32>) outs(%init : tensor<64x44xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<64x44xf32>
+  redfuse.yield %r : tensor<64x44xf32>
+}

@@ -31,7 +31,7 @@
 // CHECK: gpu.return
 func.func @product(%a: memref<80x64xf32>, %b: memref<64x96xf32>, %bias: memref<96xf32>, %out: memref<80x96xf32>) {
   redfuse.launch @product_0 ins(%a, %b, %bias : memref<80x64xf32>, memref<64x96xf32>, memref<96xf32>) outs(%out : memref<80x96xf32>)
-      {redfuse.contraction = #redfuse.contraction_plan<warps = [1, 1], instructions = [2, 4], slabs = 1, splits = 1>}
+      {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 1], instructions = [2, 4], slabs = 1, stages = 2, splits = 1>}
   return
 }
 redfuse.kernel @product_0 attributes {num_inputs = 3 : i64,

@@ -12,12 +12,12 @@
 // CHECK-LABEL: func.func @programs
 // CHECK: redfuse.launch @few_0
 // CHECK-NEXT: redfuse.launch @norm_0
-// CHECK-NEXT: redfuse.launch @own_0 {{.*}} {redfuse.contraction = #redfuse.contraction_plan<warps = [1, 1], instructions = [1, 1], slabs = 1, splits = 1>}
+// CHECK-NEXT: redfuse.launch @own_0 {{.*}} {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 1], instructions = [1, 1], slabs = 1, stages = 2, splits = 1>}
 // CHECK-NEXT: redfuse.launch @own_0 {{.*}} {redfuse.product_tiles = array<i64: 8, 8, 0>}
 func.func @programs(%a: memref<2x80xf32>, %b: memref<80x44xf32>, %c: memref<64x80xf32>, %few: memref<2x44xf32>, %own: memref<64x44xf32>, %norm: memref<64xf32>) {
   redfuse.launch @few_0 ins(%a, %b : memref<2x80xf32>, memref<80x44xf32>) outs(%few : memref<2x44xf32>)
   redfuse.launch @norm_0 ins(%c, %b : memref<64x80xf32>, memref<80x44xf32>) outs(%norm : memref<64xf32>)
-  redfuse.launch @own_0 ins(%c, %b : memref<64x80xf32>, memref<80x44xf32>) outs(%own : memref<64x44xf32>) {redfuse.contraction = #redfuse.contraction_plan<warps = [1, 1], instructions = [1, 1], slabs = 1, splits = 1>}
+  redfuse.launch @own_0 ins(%c, %b : memref<64x80xf32>, memref<80x44xf32>) outs(%own : memref<64x44xf32>) {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 1], instructions = [1, 1], slabs = 1, stages = 2, splits = 1>}
   redfuse.launch @own_0 ins(%c, %b : memref<64x80xf32>, memref<80x44xf32>) outs(%own : memref<64x44xf32>) {redfuse.product_tiles = array<i64: 8, 8, 0>}
   return
 }

@@ -10,7 +10,7 @@
 // OLDER-LABEL: func.func @large
 // OLDER: redfuse.contraction = #redfuse.contraction_plan<
 // OLDER-NOT: product_tiles
-// CHECK: redfuse.launch @large_0 {{.*}} {redfuse.contraction = #redfuse.contraction_plan<warps = [2, 2], instructions = [4, 4], slabs = 2, splits = 1>}
+// CHECK: redfuse.launch @large_0 {{.*}} {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [2, 2], instructions = [4, 4], slabs = 2, stages = 2, splits = 1>}
 func.func @large(%a: memref<4096x2048xf32>, %b: memref<2048x4096xf32>, %out: memref<4096x4096xf32>) {
   redfuse.launch @large_0 ins(%a, %b : memref<4096x2048xf32>, memref<2048x4096xf32>) outs(%out : memref<4096x4096xf32>)
   return
@@ -36,7 +36,7 @@ redfuse.kernel @large_0 attributes {num_inputs = 2 : i64,
 
 // A convolution of few filters, with what follows it.
 // CHECK-LABEL: func.func @window
-// CHECK: redfuse.launch @window_0 {{.*}} {redfuse.contraction = #redfuse.contraction_plan<warps = [2, 2], instructions = [1, 2], slabs = 2, splits = 1>}
+// CHECK: redfuse.launch @window_0 {{.*}} {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [2, 2], instructions = [1, 2], slabs = 2, stages = 2, splits = 1>}
 func.func @window(%x: memref<8x16x34x34xbf16>, %w: memref<16x16x3x3xbf16>, %e: memref<16xf32>, %out: memref<8x16x32x32xbf16>) {
   redfuse.launch @window_0 ins(%x, %w, %e : memref<8x16x34x34xbf16>, memref<16x16x3x3xbf16>, memref<16xf32>) outs(%out : memref<8x16x32x32xbf16>)
   return

@@ -24,7 +24,7 @@ TEXTS = {
     "matrix_plan": "wgmma, row_dim = 0, tiles = [128, 64], consumers = 2, consumer_rows = 64, "
     "left = [kept, packed], sum_splits = 1, splits = 4, cluster = 2, blocks = 1, stages = 5, "
     "staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1",
-    "contraction_plan": "warps = [2, 4], instructions = [4, 2], slabs = 2, splits = 3",
+    "contraction_plan": "mma_sync, warps = [2, 4], instructions = [4, 2], slabs = 2, stages = 2, splits = 3",
     "packing_plan": "tiles = [256, 0, 128], registers = [8, 3]",
     "dim_share": "lanes = 4, repeats = 2, threads = 32, bit = 5",
     "input_tile": TILE[1:-1],

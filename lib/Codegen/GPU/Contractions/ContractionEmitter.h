@@ -37,7 +37,7 @@ public:
 
   /// The stages, and a word that one thread tells the others.
   int64_t sharedBytes() const {
-    return stages() * stageBytes() + (plan.getSplits() > 1 ? 16 : 0);
+    return plan.getStages() * stageBytes() + (plan.getSplits() > 1 ? 16 : 0);
   }
   /// Copies operands instead of loading them: `of` says what they are.
   void copyOperands(std::pair<CopiedOperand, CopiedOperand> of,
@@ -47,6 +47,12 @@ public:
     copiedRight = of.second;
     roundsByInstruction = hasRounding;
   }
+  /// The same for units of warpgroups.
+  void copyOperands(const WarpgroupOperands &of) {
+    copyOperands({of.left, of.right}, /*hasRounding=*/true);
+    vectorSum = of.sum;
+  }
+  bool isByWarpgroups() const { return plan.getKind() == MmaKind::Wgmma; }
   /// The tile that a block has, or its share of the sum of one.
   void emitTile(mlir::Value block, mlir::Value sharedWords);
   /// Where blocks that share a sum leave what they have, and count themselves.
@@ -113,7 +119,6 @@ private:
   int64_t stageSums() const { return plan.getSlabs() * slabSums(); }
   int64_t vectorSums() const { return slabSums() / 4; }
   int64_t stageBytes() const;
-  int64_t stages() const { return isCopied ? kCopiedStages : kStages; }
 
   // ContractionOperands.cpp -----------------------------------------------------
   void orderSums();
@@ -131,8 +136,7 @@ private:
   mlir::Value wordOfCopy(const Side &side, const Unit &unit, int64_t sum);
   void copyElements(mlir::Value memref, int64_t offset, mlir::Value at,
                     int64_t count);
-  int64_t alignedWidth(mlir::BlockArgument argument, unsigned dim,
-                       int64_t width);
+  std::optional<FlatIndex> flatIndexOf(mlir::BlockArgument argument);
   mlir::Value swizzleOf(const Side &side, mlir::Value part);
   void finishUnits(const Side &side, llvm::ArrayRef<Unit> units,
                    llvm::ArrayRef<Arriving> arriving, mlir::Value stage);
@@ -157,6 +161,12 @@ private:
   llvm::SmallVector<llvm::SmallVector<mlir::Value>>
   readBySums(const Side &side, mlir::Value stage, int64_t slab);
   mlir::Value roundWord(mlir::Value word);
+  llvm::SmallVector<mlir::Value>
+  runByWarpgroups(mlir::Value steps,
+                  llvm::function_ref<mlir::Value(mlir::Value)> stageOf,
+                  llvm::function_ref<void(mlir::Value)> start);
+  void startIfAny(mlir::Value step, mlir::Value steps,
+                  llvm::function_ref<void(mlir::Value)> start);
   llvm::SmallVector<mlir::Value> emitMainloop(const Env &tile,
                                               const Share &share);
   void setPlaces(Side &side, bool isLeft);
@@ -191,6 +201,8 @@ private:
   unsigned innerSum = 0;
   int64_t chunk = 0;
   Side left, right;
+  /// The dim whose elements warpgroups read in vectors.
+  std::optional<unsigned> vectorSum;
   bool isCopied = false, roundsByInstruction = false;
   /// Products are added to the sums by the unit, which cuts digits off.
   bool isAddedByUnit = false;
@@ -200,6 +212,7 @@ private:
     mlir::Value to, bytes;
   };
   std::optional<Copy> copy;
+  int64_t elementBytes() const { return elementBits(x.left) / 8; }
   /// Shared memory as words, and the warp's number and lane (i32).
   mlir::Value words, warp, lane;
 };

@@ -85,8 +85,10 @@ LogicalResult ContractionGenerator::run(gpu::GPUModuleOp device,
   if (!found)
     return refuse(why);
   const MatrixForm &form = found->form();
-  if (plan.getInstructions()[0] * form.instruction.rows > 64 ||
-      plan.getInstructions()[1] * form.instruction.columns > 64)
+  bool isByWarpgroups = plan.getKind() == MmaKind::Wgmma;
+  if (!isByWarpgroups &&
+      (plan.getInstructions()[0] * form.instruction.rows > 64 ||
+       plan.getInstructions()[1] * form.instruction.columns > 64))
     return refuse("a warp's tile is at most 64 x 64");
 
   // On the host: the grid.
@@ -94,9 +96,28 @@ LogicalResult ContractionGenerator::run(gpu::GPUModuleOp device,
   makeSpace(launch->getOperands());
   auto own = std::make_unique<ContractionEmitter>(b, loc, dims, plan, *found);
   ContractionEmitter *tile = own.get();
-  if (auto copied = findCopiedOperands(*found, launch);
-      copied && tile->tileRows() % 32 == 0 && tile->tileColumns() % 32 == 0)
+  if (isByWarpgroups) {
+    if (!chip.has(Wgmma))
+      return refuse("the target has no units of warpgroups");
+    std::optional<WarpgroupOperands> operands =
+        findWarpgroupOperands(*found, launch, space);
+    if (!operands)
+      return refuse("its operands are not in memory in vectors of 16 bytes "
+                    "along one dim of the sum, rounded to TF32 where they are "
+                    "f32");
+    if (plan.getStages() < kLeastWarpgroupStages)
+      return refuse("copies are on their way in one stage at least, beside two "
+                    "that are multiplied");
+    tile->copyOperands(*operands);
+  } else if (plan.getStages() > kStages) {
+    auto copied = findCopiedOperands(*found, launch);
+    if (!copied)
+      return refuse("its operands are not what is in memory, so that there are "
+                    "two stages");
+    if (tile->tileRows() % 32 != 0 || tile->tileColumns() % 32 != 0)
+      return refuse("what is copied has multiples of 32 rows and columns");
     tile->copyOperands(*copied, /*hasRounding=*/chip.has(TensorMaps));
+  }
   if (tile->sharedBytes() > getBlockSharedBytes(chip))
     return refuse("its stages take " + Twine(tile->sharedBytes()) +
                   " bytes of shared memory, of which a block has " +
@@ -115,6 +136,13 @@ LogicalResult ContractionGenerator::run(gpu::GPUModuleOp device,
   func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   func.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({int32_t(tile->threads), 1, 1}));
+  if (isByWarpgroups) {
+    // As many blocks as have room: one computes while the other one stores.
+    int64_t columns = plan.getInstructions()[1] * form.instruction.columns;
+    func->setAttr("nvvm.minctasm",
+                  b.getI32IntegerAttr(int32_t(countResident(
+                      tile->threads, columns, tile->sharedBytes()))));
+  }
   Block *entry = &func.getBody().front();
   b.setInsertionPointToStart(entry);
   ValueRange given = entry->getArguments().take_front(operands);

@@ -3,6 +3,7 @@
 
 #include "redfuse/Codegen/GPU/Common/BlockCounters.h"
 #include "redfuse/Codegen/GPU/Common/InlinePtx.h"
+#include "redfuse/Codegen/GPU/Common/Ptx.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 #include "redfuse/Dialect/Tile/IR/Tile.h"
 
@@ -60,8 +61,13 @@ int64_t ContractionEmitter::stageBytes() const {
 /// constant of j, but for three bits that are xored with those of j.
 void ContractionEmitter::setPlaces(Side &side, bool isLeft) {
   int64_t columns = plan.getWarps()[1];
-  Value of = isLeft ? Value(arith::DivUIOp::create(b, loc, warp, i32(columns)))
-                    : Value(arith::RemUIOp::create(b, loc, warp, i32(columns)));
+  // The four warps of a warpgroup are neighbours along rows.
+  Value number = isByWarpgroups() ? bits(warp, 2, 7, 0) : warp;
+  Value of = isLeft
+                 ? Value(arith::DivUIOp::create(b, loc, number, i32(columns)))
+                 : Value(arith::RemUIOp::create(b, loc, number, i32(columns)));
+  if (isByWarpgroups() && isLeft)
+    of = add(arith::MulIOp::create(b, loc, of, i32(4)), bits(warp, 0, 3, 0));
   side.warp = arith::MulIOp::create(b, loc, of, i32(side.warpRows));
   Value t = bits(lane, 0, 3, 0), p = bits(lane, 2, 7, 0);
   Value vector = arith::XOrIOp::create(b, loc, t, bits(p, 0, 1, 1));
@@ -275,9 +281,7 @@ SmallVector<Value> ContractionEmitter::emitMainloop(const Env &tile,
   Value stageWords = i32(stageBytes() / 4);
   auto stageOf = [&](Value step) {
     Value number =
-        isCopied
-            ? Value(arith::RemUIOp::create(b, loc, asWord(step), i32(stages())))
-            : bits(asWord(step), 0, 1, 0);
+        arith::RemUIOp::create(b, loc, asWord(step), i32(plan.getStages()));
     return arith::MulIOp::create(b, loc, number, stageWords).getResult();
   };
   SmallVector<Arriving> ofLeft, ofRight;
@@ -302,6 +306,8 @@ SmallVector<Value> ContractionEmitter::emitMainloop(const Env &tile,
     for (int64_t slab = 0; slab < plan.getSlabs(); ++slab)
       multiplySlab(stage, slab, into);
   };
+  if (isByWarpgroups())
+    return runByWarpgroups(steps, stageOf, start);
   if (isCopied)
     return runCopied(steps, sums, start, multiply);
   auto run = [&] {
@@ -343,31 +349,82 @@ SmallVector<Value> ContractionEmitter::emitMainloop(const Env &tile,
 SmallVector<Value> ContractionEmitter::runCopied(
     Value steps, SmallVector<Value> sums, function_ref<void(Value)> start,
     function_ref<void(Value, SmallVectorImpl<Value> &)> multiply) {
-  auto startIfAny = [&](Value step) {
-    Value some =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, step, steps);
-    auto branch = scf::IfOp::create(b, loc, some, /*withElse=*/false);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPoint(branch.thenYield());
-      start(step);
-    }
-    // A group of nothing where there is none: groups are counted.
-    tile::CommitRowsOp::create(b, loc);
-  };
-  int64_t ahead = stages() - 1;
+  int64_t ahead = plan.getStages() - 1;
   for (int64_t i = 0; i < ahead; ++i)
-    startIfAny(constantIndex(i));
+    startIfAny(constantIndex(i), steps, start);
   return emitFor(
       b, loc, constantIndex(0), steps, constantIndex(1), sums,
       [&](Value step, ValueRange carried) {
         tile::WaitRowsOp::create(b, loc, ahead - 1);
         gpu::BarrierOp::create(b, loc);
-        startIfAny(arith::AddIOp::create(b, loc, step, constantIndex(ahead)));
+        startIfAny(arith::AddIOp::create(b, loc, step, constantIndex(ahead)),
+                   steps, start);
         SmallVector<Value> current(carried);
         multiply(step, current);
         return current;
       });
+}
+
+void ContractionEmitter::startIfAny(Value step, Value steps,
+                                    function_ref<void(Value)> start) {
+  Value some =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, step, steps);
+  auto branch = scf::IfOp::create(b, loc, some, /*withElse=*/false);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenYield());
+    start(step);
+  }
+  // A group of nothing where there is none: groups are counted.
+  tile::CommitRowsOp::create(b, loc);
+}
+
+/// As runCopied, with the products of warpgroups, which run while a step goes on: those of
+/// the step before are over when a step has started its own. So copies go to the stage
+/// of two steps before, which all threads are done with.
+SmallVector<Value>
+ContractionEmitter::runByWarpgroups(Value steps,
+                                    function_ref<Value(Value)> stageOf,
+                                    function_ref<void(Value)> start) {
+  Ptx ptx(b, loc);
+  Type element = typeOf(x.left, b.getContext());
+  Value shared = arith::IndexCastUIOp::create(
+      b, loc, b.getI32Type(),
+      memref::ExtractAlignedPointerAsIndexOp::create(b, loc, words));
+  // Of a warpgroup: 64 rows, and its columns.
+  auto tileOf = [&](const Side &side, int64_t rows, Value stage) {
+    Value first = arith::AndIOp::create(b, loc, side.warp, i32(-rows));
+    Value bytes = add(arith::MulIOp::create(b, loc, stage, i32(4)),
+                      arith::MulIOp::create(b, loc, first, i32(128)));
+    auto type =
+        tile::SharedType::get(b.getContext(), rows, stageSums(), element);
+    return tile::ViewOp::create(b, loc, type,
+                                add(add(shared, bytes), i32(side.start)))
+        .getResult();
+  };
+  int64_t columns = right.warpRows;
+  int64_t ahead = plan.getStages() - 2;
+  for (int64_t i = 0; i < ahead; ++i)
+    startIfAny(constantIndex(i), steps, start);
+  Value zero = constant(b.getF32FloatAttr(0));
+  SmallVector<Value> none(columns / 2, zero);
+  SmallVector<Value> state = emitFor(
+      b, loc, constantIndex(0), steps, constantIndex(1), ptx.accumulate(none),
+      [&](Value step, ValueRange carried) {
+        tile::WaitRowsOp::create(b, loc, ahead - 1);
+        // What copies of threads have written is shown to the unit.
+        tile::FenceCopiesOp::create(b, loc);
+        gpu::BarrierOp::create(b, loc);
+        Value stage = stageOf(step);
+        Value a = tileOf(left, 64, stage), c = tileOf(right, columns, stage);
+        Value sum =
+            ptx.multiply(columns, stageSums(), carried.front(), {a}, {c});
+        startIfAny(arith::AddIOp::create(b, loc, step, constantIndex(ahead)),
+                   steps, start);
+        ptx.waitProducts(1, {});
+        return SmallVector<Value>{sum};
+      });
+  return ptx.waitProducts(0, state.front());
 }
 
 //===----------------------------------------------------------------------===//
@@ -553,7 +610,7 @@ void ContractionEmitter::mergeSplits(
                             /*nontemporal=*/false, llvm::Align(16));
   }
   gpu::BarrierOp::create(b, loc);
-  Value word = constantIndex(stages() * stageBytes() / 4);
+  Value word = constantIndex(plan.getStages() * stageBytes() / 4);
   Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                         thread, constantIndex(0));
   auto counts = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
@@ -659,7 +716,8 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
   if (std::optional<int64_t> known = staticCountOf(sumAxes))
     share.isWhole = *known % stageSums() == 0;
   auto finish = [&](SmallVectorImpl<Value> &sums) {
-    if (x.isSplit)
+    // Where factors have no parts there is nothing to repair.
+    if (x.isSplit && !isByWarpgroups())
       repairSums(tile, share, sums);
     // A warp's tile may lie beyond the end although such tiles are whole.
     OpBuilder::InsertionGuard guard(b);

@@ -76,6 +76,13 @@ void ContractionEmitter::orderSums() {
     innerSum = d;
     chunk = of;
   }
+  if (vectorSum) {
+    innerSum = *vectorSum;
+    chunk = stageSums();
+    while (dims[innerSum].staticSize.value_or(0) % chunk != 0)
+      chunk /= 2;
+    return;
+  }
   // Filters whose taps are neighbours in memory are read tap after tap: the L1 cache is
   // to have all taps of a chunk until the last one has been read.
   int64_t others = 1;
@@ -147,6 +154,15 @@ void ContractionEmitter::chooseAccess(Side &side) {
       width *= 2;
     return width;
   };
+  if (isByWarpgroups()) {
+    side.isAlongRows = false;
+    side.width = vectorSums();
+    return;
+  }
+  auto alignedAlong = [&](unsigned dim, int64_t width) -> int64_t {
+    std::optional<FlatIndex> flat = flatIndexOf(main);
+    return flat && flat->wrapped.empty() ? alignedWidth(*flat, dim, width) : 1;
+  };
   std::optional<unsigned> contiguous = program->getContiguous(main);
   AffineMap map = op.getMapOfBodyArgument(main.getArgNumber());
   auto isAdjacent = [&](unsigned d) {
@@ -163,9 +179,8 @@ void ContractionEmitter::chooseAccess(Side &side) {
       if (isLast)
         side.width = widthAlong(*contiguous, vectorSums());
       if (isCopied)
-        side.width = side.copied.inside
-                         ? 1
-                         : alignedWidth(main, *contiguous, side.width);
+        side.width =
+            side.copied.inside ? 1 : alignedAlong(*contiguous, side.width);
       return;
     }
   }
@@ -174,8 +189,7 @@ void ContractionEmitter::chooseAccess(Side &side) {
     side.isBySums = true;
     int64_t most = kAccessBytes / bytes;
     if (contiguous == side.axes.back().dim && !side.copied.inside)
-      side.width =
-          alignedWidth(main, *contiguous, widthAlong(*contiguous, most));
+      side.width = alignedAlong(*contiguous, widthAlong(*contiguous, most));
     while (side.width > 1 && unitsOf(side) < int64_t(threads))
       side.width /= 2;
     return;
@@ -185,22 +199,11 @@ void ContractionEmitter::chooseAccess(Side &side) {
     side.width = widthAlong(*contiguous, kRowsOfAccess);
 }
 
-/// Elements along a dim that lie at a multiple of their size, at most `width`.
-int64_t ContractionEmitter::alignedWidth(BlockArgument argument, unsigned dim,
-                                         int64_t width) {
+std::optional<FlatIndex>
+ContractionEmitter::flatIndexOf(BlockArgument argument) {
   unsigned i = argument.getArgNumber();
   auto type = cast<MemRefType>(memrefs.lookup(op->getOperand(i)).getType());
-  std::optional<FlatIndex> flat =
-      findFlatIndex(type, op.getMapOfBodyArgument(i));
-  if (!flat || !flat->wrapped.empty() || flat->factors[dim] != 1)
-    return 1;
-  int64_t others = flat->offset;
-  for (auto [d, factor] : llvm::enumerate(flat->factors))
-    if (d != dim)
-      others |= factor;
-  while (width > 1 && others % width != 0)
-    width /= 2;
-  return width;
+  return findFlatIndex(type, op.getMapOfBodyArgument(i));
 }
 
 int64_t ContractionEmitter::unitsOf(const Side &side) const {
@@ -390,7 +393,8 @@ Value ContractionEmitter::loadAt(Value memref, AffineMap map, Env &env,
   if (!isLocal && !env.mask)
     flat = findFlatIndex(type, map);
   if (flat && isVector &&
-      (flat->factors[*nest->vectorDim] != 1 || !flat->wrapped.empty()))
+      alignedWidth(*flat, *nest->vectorDim, lanes) != int64_t(lanes) &&
+      (copy || flat->factors[*nest->vectorDim] != 1 || !flat->wrapped.empty()))
     flat.reset();
   if (!flat) {
     assert(!copy && "a copy without a place");
@@ -441,14 +445,15 @@ void ContractionEmitter::copyElements(Value memref, int64_t offset, Value at,
       memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref));
   Value bytes =
       arith::MulIOp::create(b, loc, arith::ExtUIOp::create(b, loc, wide, at),
-                            constant(b.getI64IntegerAttr(4)));
+                            constant(b.getI64IntegerAttr(elementBytes())));
   start = arith::AddIOp::create(
       b, loc,
-      arith::AddIOp::create(b, loc, start,
-                            constant(b.getI64IntegerAttr(4 * offset))),
+      arith::AddIOp::create(
+          b, loc, start,
+          constant(b.getI64IntegerAttr(elementBytes() * offset))),
       bytes);
-  std::string text =
-      "cp.async.ca.shared.global [$0], [$1], " + std::to_string(4 * count);
+  std::string text = "cp.async.ca.shared.global [$0], [$1], " +
+                     std::to_string(elementBytes() * count);
   SmallVector<Value> operands{copy->to, start};
   if (copy->bytes)
     operands.push_back(copy->bytes);
@@ -493,8 +498,8 @@ void ContractionEmitter::startCopy(const Side &side, const Unit &unit,
   }
   Copy own;
   if (there)
-    own.bytes =
-        arith::SelectOp::create(b, loc, there, i32(4 * side.width), i32(0));
+    own.bytes = arith::SelectOp::create(
+        b, loc, there, i32(elementBytes() * side.width), i32(0));
   Value word = add(stage, wordOfCopy(side, unit, sum));
   Value shared = arith::IndexCastUIOp::create(
       b, loc, b.getI32Type(),
@@ -569,6 +574,21 @@ void ContractionEmitter::finishUnits(const Side &side, ArrayRef<Unit> units,
 
 /// The word in a stage where 16 bytes of a row of the tile are.
 Value ContractionEmitter::placeOf(const Side &side, Value row, Value vector) {
+  if (isByWarpgroups()) {
+    // Rows in the order in which the unit has them, 128 bytes each; 16 bytes of them are
+    // xored with the row's number. A warp's row i of part p is number p + parts * i.
+    Value in = bits(row, 0, side.warpRows - 1, 0);
+    int64_t ofCount = llvm::Log2_64(side.count);
+    Value number =
+        add(bits(in, ofCount, side.parts - 1, 0),
+            arith::MulIOp::create(b, loc, bits(in, 0, side.count - 1, 0),
+                                  i32(side.parts)));
+    number = add(arith::SubIOp::create(b, loc, row, in), number);
+    Value at = arith::XOrIOp::create(b, loc, vector, bits(number, 0, 7, 0));
+    return add(add(arith::MulIOp::create(b, loc, number, i32(32)),
+                   arith::MulIOp::create(b, loc, at, i32(4))),
+               i32(side.start / 4));
+  }
   auto log = [](int64_t n) { return int64_t(llvm::Log2_64(n)); };
   int64_t ofWarp = log(side.warpRows), ofPart = log(side.count);
   // The part, and the number in it.

@@ -1,6 +1,8 @@
 //===- ContractionPlan.cpp - how a sum of products is cut into tiles ------===//
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
+#include "redfuse/Dialect/Redfuse/IR/DimSets.h"
+#include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/IR/Matchers.h"
@@ -102,8 +104,19 @@ static bool isOfPositions(Value v, Block &body) {
                       [&](Value of) { return isOfPositions(of, body); });
 }
 
+static MemRefType typeInLaunch(BlockArgument argument,
+                               IndexProgramOpInterface op, LaunchOp launch) {
+  auto tensor =
+      dyn_cast<BlockArgument>(op->getOperand(argument.getArgNumber()));
+  if (!tensor || !isa<KernelOp>(tensor.getOwner()->getParentOp()))
+    return {};
+  return dyn_cast<MemRefType>(
+      launch->getOperand(tensor.getArgNumber()).getType());
+}
+
 static std::optional<CopiedOperand>
-findCopiedOperand(Value factor, IndexProgramOpInterface op, LaunchOp launch) {
+findCopiedOperand(Value factor, IndexProgramOpInterface op, LaunchOp launch,
+                  Type element) {
   CopiedOperand copied;
   Value v = factor;
   if (auto extend = v.getDefiningOp<arith::ExtFOp>()) {
@@ -111,6 +124,7 @@ findCopiedOperand(Value factor, IndexProgramOpInterface op, LaunchOp launch) {
     if (!round || !isa<FloatTF32Type>(round.getType()))
       return std::nullopt;
     copied.isRounded = true;
+    copied.isExact = round->hasAttr(kExactAttr);
     v = round.getIn();
   }
   Block &body = *op.getProgramBody();
@@ -123,26 +137,46 @@ findCopiedOperand(Value factor, IndexProgramOpInterface op, LaunchOp launch) {
   }
   copied.source = dyn_cast<BlockArgument>(v);
   if (!copied.source || copied.source.getOwner() != &body ||
-      !v.getType().isF32())
+      v.getType() != element)
     return std::nullopt;
-  unsigned i = copied.source.getArgNumber();
-  auto tensor = dyn_cast<BlockArgument>(op->getOperand(i));
-  if (!tensor || !isa<KernelOp>(tensor.getOwner()->getParentOp()))
-    return std::nullopt;
-  auto type =
-      dyn_cast<MemRefType>(launch->getOperand(tensor.getArgNumber()).getType());
-  if (!type || !findFlatIndex(type, op.getMapOfBodyArgument(i)))
+  MemRefType type = typeInLaunch(copied.source, op, launch);
+  if (!type || !findFlatIndex(
+                   type, op.getMapOfBodyArgument(copied.source.getArgNumber())))
     return std::nullopt;
   return copied;
 }
 
+int64_t redfuse::alignedWidth(const FlatIndex &index, unsigned dim,
+                              int64_t width) {
+  if (index.factors[dim] != 1)
+    return 1;
+  int64_t others = index.offset;
+  for (auto [d, factor] : llvm::enumerate(index.factors))
+    if (d != dim)
+      others |= factor;
+  for (const FlatIndex::Wrapped &part : index.wrapped) {
+    if (part.factors[dim] != 0)
+      return 1;
+    others |= part.stride;
+  }
+  while (width > 1 && others % width != 0)
+    width /= 2;
+  return width;
+}
+
 /// Whether some index is no dim.
+static bool isWindow(AffineMap map) {
+  return llvm::any_of(map.getResults(),
+                      [](AffineExpr e) { return isa<AffineBinaryOpExpr>(e); });
+}
+
 static bool hasWindow(IndexProgramOpInterface op) {
-  return llvm::any_of(op.getIndexingMapsArray(), [](AffineMap map) {
-    return llvm::any_of(map.getResults(), [](AffineExpr e) {
-      return isa<AffineBinaryOpExpr>(e);
-    });
-  });
+  return llvm::any_of(op.getIndexingMapsArray(), isWindow);
+}
+
+static bool readsWindow(IndexProgramOpInterface op,
+                        const CopiedOperand &operand) {
+  return isWindow(op.getMapOfBodyArgument(operand.source.getArgNumber()));
 }
 
 std::optional<std::pair<CopiedOperand, CopiedOperand>>
@@ -151,13 +185,55 @@ redfuse::findCopiedOperands(const FoundContraction &found, LaunchOp launch) {
   if (form.instruction.left != MatrixElement::F32)
     return std::nullopt;
   IndexProgramOpInterface op = found.op;
-  std::optional<CopiedOperand> left = findCopiedOperand(form.left, op, launch),
-                               right =
-                                   findCopiedOperand(form.right, op, launch);
+  Type element = Float32Type::get(op->getContext());
+  std::optional<CopiedOperand> left = findCopiedOperand(form.left, op, launch,
+                                                        element),
+                               right = findCopiedOperand(form.right, op, launch,
+                                                         element);
   if (!left || !right ||
       !(hasWindow(op) || (left->isRounded && right->isRounded)))
     return std::nullopt;
   return std::pair(*left, *right);
+}
+
+std::optional<WarpgroupOperands>
+redfuse::findWarpgroupOperands(const FoundContraction &found, LaunchOp launch,
+                               const KernelSpace &space) {
+  const MatrixForm &form = found.form();
+  MatrixElement kind = form.instruction.left;
+  if (kind != form.instruction.right || !form.instruction.sum.isF32() ||
+      (kind != MatrixElement::F32 && kind != MatrixElement::BF16 &&
+       kind != MatrixElement::F16))
+    return std::nullopt;
+  IndexProgramOpInterface op = found.op;
+  Type element = typeOf(kind, op->getContext());
+  WarpgroupOperands operands;
+  FailureOr<DimSets> sets = DimSets::compute(op);
+  if (failed(sets))
+    return std::nullopt;
+  SmallVector<unsigned> candidates(form.sums);
+  for (auto [factor, copied] :
+       {std::pair(form.left, &operands.left), {form.right, &operands.right}}) {
+    std::optional<CopiedOperand> own =
+        findCopiedOperand(factor, op, launch, element);
+    // The unit cuts off what TF32 does not have.
+    if (!own || (kind == MatrixElement::F32 && !own->isExact))
+      return std::nullopt;
+    *copied = *own;
+    MemRefType type = typeInLaunch(own->source, op, launch);
+    std::optional<FlatIndex> index = findFlatIndex(
+        type, op.getMapOfBodyArgument(own->source.getArgNumber()));
+    int64_t width = 128 / elementBits(kind);
+    llvm::erase_if(candidates, [&](unsigned d) {
+      return alignedWidth(*index, d, width) != width ||
+             space.staticExtents[d] % width != 0 ||
+             (own->inside && (*sets)[own->inside].test(d));
+    });
+  }
+  if (candidates.empty())
+    return std::nullopt;
+  operands.sum = candidates.front();
+  return operands;
 }
 
 //===----------------------------------------------------------------------===//
@@ -174,6 +250,8 @@ struct ContractionCost {
   /// Bytes of operands and results.
   double bytes = 0;
   double units, cyclesOfSecond, bandwidth, productsOfCycle;
+  /// Of wgmma; and the parts of operands that the L1 cache does not have.
+  double unitProducts, newOfRows = 1, newOfColumns = 1;
 
   /// Elements that a thread loads for a stage.
   double loadedOfThread(const BlockShape &shape) const {
@@ -189,6 +267,9 @@ struct ContractionCost {
   double sumsOfSlab() const { return 8.0 * kSlabBytes / elementBits(x.left); }
   double slabCycles(const BlockShape &shape) const;
   double cyclesOf(const BlockShape &shape, double splits) const;
+  double cyclesOf(const WarpgroupShape &shape, double splits) const;
+  /// Cycles in which memory moves so many bytes.
+  double memoryCycles(double moved) const;
 };
 } // namespace
 
@@ -231,11 +312,52 @@ double ContractionCost::cyclesOf(const BlockShape &shape, double splits) const {
          tileColumns = double(shape.warpColumns * shape.columns);
   double moved =
       tiles * (tileRows + tileColumns) * sums * double(elementBits(x.left)) / 8;
-  double memory = std::max(bytes, moved / kCacheRate) / bandwidth;
   // Partial sums are stored and read when there is nothing else to do.
   double partial = splits > 1 ? tiles * splits * tileRows * tileColumns * 8 : 0;
-  return std::max(computed, memory * cyclesOfSecond) +
-         partial / kCacheRate / bandwidth * cyclesOfSecond;
+  return std::max(computed, memoryCycles(std::max(bytes, moved / kCacheRate))) +
+         memoryCycles(partial / kCacheRate);
+}
+
+int64_t redfuse::countResident(int64_t threads, int64_t columns,
+                               int64_t bytes) {
+  // A thread has half of its warpgroup's columns as sums.
+  int64_t most = columns > 128   ? 1
+                 : threads > 128 ? kBlocksOfTwo
+                                 : kBlocksOfOne;
+  return std::clamp<int64_t>((220 << 10) / bytes, 1, most);
+}
+
+double ContractionCost::cyclesOf(const WarpgroupShape &shape,
+                                 double splits) const {
+  double threads = 32.0 * double(shape.warpRows * shape.warpColumns);
+  double tileRows = 16.0 * double(shape.warpRows),
+         tileColumns = double(shape.warpColumns * shape.columns);
+  double tiles =
+      batch * std::ceil(rows / tileRows) * std::ceil(columns / tileColumns);
+  double stageBytes = 128 * (tileRows + tileColumns);
+  double resident = double(countResident(int64_t(threads), shape.columns,
+                                         shape.stages * int64_t(stageBytes)));
+  double stageSums = 1024.0 / elementBits(x.left);
+  double products = tileRows * tileColumns * stageSums * kUnitCycles /
+                    (unitProducts * 16.0 / elementBits(x.left));
+  double issued = stageBytes / 16 / 32 * kIssuedOfCopy / kIssuedOfCycle;
+  double read = 128 * (newOfRows * tileRows + newOfColumns * tileColumns) /
+                kCachedOfCycle;
+  double steps = std::ceil(std::ceil(sums / stageSums) / splits);
+  double ofUnit = std::ceil(tiles * splits / units);
+  double together = std::min(ofUnit, resident);
+  double step = std::max({products, issued, read}) * together +
+                (together > 1 ? 0 : kStepCycles);
+  double epilogue =
+      kWarpgroupBlockCycles + tileRows * tileColumns * kResultCycles * together;
+  double round = steps * step + epilogue + (splits > 1 ? kSplitCycles : 0);
+  double partial = splits > 1 ? tiles * splits * tileRows * tileColumns * 8 : 0;
+  return std::max(std::ceil(ofUnit / together) * round, memoryCycles(bytes)) +
+         memoryCycles(partial / kCacheRate);
+}
+
+double ContractionCost::memoryCycles(double moved) const {
+  return moved / bandwidth * cyclesOfSecond;
 }
 
 std::optional<ContractionPlanAttr>
@@ -279,9 +401,41 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   cost.bandwidth = double(chip.bandwidth) * 1e9;
   // Of mma.sync, also where there is wgmma.
   cost.productsOfCycle = std::min(chip.productsOfCycle, 1024.0);
+  cost.unitProducts = chip.productsOfCycle;
   std::optional<ContractionPlanAttr> best;
   double least = 0;
   IndexProgramOpInterface ops = found.op;
+  auto attrOf = [&](MmaKind kind, int64_t warpRows, int64_t warpColumns,
+                    int64_t rows, int64_t columns, int64_t slabs,
+                    int64_t stages, int64_t splits) {
+    return ContractionPlanAttr::get(
+        found.op->getContext(), kind, {warpRows, warpColumns},
+        {rows / x.rows, columns / x.columns}, slabs, stages, splits);
+  };
+  std::optional<WarpgroupOperands> vectors;
+  // Sums that the unit does not add up itself have to be left to warps.
+  bool isLong = x.isSplit && (!form.leftIsRounded || !form.rightIsRounded ||
+                              cost.sums > double(kMostAddedByUnit));
+  if (chip.has(Wgmma) && !isLong)
+    vectors = findWarpgroupOperands(found, launch, space);
+  if (vectors) {
+    if (readsWindow(ops, vectors->left))
+      cost.newOfRows = kNewOfTap;
+    if (readsWindow(ops, vectors->right))
+      cost.newOfColumns = kNewOfTap;
+    for (const WarpgroupShape &shape : kWarpgroupShapes)
+      for (int64_t splits = 1; splits <= kMostSplits; splits *= 2) {
+        if (splits > 1 && cost.sums * double(elementBits(x.left)) / 1024 <
+                              8.0 * double(splits))
+          break;
+        double cycles = cost.cyclesOf(shape, double(splits));
+        if (best && cycles >= least)
+          continue;
+        least = cycles;
+        best = attrOf(MmaKind::Wgmma, shape.warpRows, shape.warpColumns, x.rows,
+                      shape.columns, /*slabs=*/2, shape.stages, splits);
+      }
+  }
   // Copies are in no registers; rows are stored 32 at a time.
   bool isCopied = findCopiedOperands(found, launch).has_value();
   for (const BlockShape &shape : kBlockShapes) {
@@ -300,10 +454,9 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
       if (best && cycles >= least)
         continue;
       least = cycles;
-      best = ContractionPlanAttr::get(
-          found.op->getContext(), {shape.warpRows, shape.warpColumns},
-          {shape.rows / x.rows, shape.columns / x.columns}, shape.slabs,
-          splits);
+      best = attrOf(MmaKind::MmaSync, shape.warpRows, shape.warpColumns,
+                    shape.rows, shape.columns, shape.slabs,
+                    isCopied ? kCopiedStages : kStages, splits);
     }
   }
   return best;

@@ -312,9 +312,13 @@ LogicalResult RegisterLayoutAttr::verify(
   return success();
 }
 
-LogicalResult ContractionPlanAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> warps,
-    ArrayRef<int64_t> instructions, int64_t slabs, int64_t splits) {
+LogicalResult
+ContractionPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                            MmaKind kind, ArrayRef<int64_t> warps,
+                            ArrayRef<int64_t> instructions, int64_t slabs,
+                            int64_t stages, int64_t splits) {
+  bool isByWarpgroups = kind == MmaKind::Wgmma;
+  int64_t most = isByWarpgroups ? 32 : 16;
   auto check = [&](StringRef name, int64_t value,
                    int64_t most) -> LogicalResult {
     if (value >= 1 && value <= most && llvm::isPowerOf2_64(value))
@@ -328,15 +332,22 @@ LogicalResult ContractionPlanAttr::verify(
                        << warps.size() << " and " << instructions.size();
   for (int64_t i : {0, 1})
     if (failed(check("warps", warps[i], 8)) ||
-        failed(check("instructions", instructions[i], 8)))
+        failed(
+            check("instructions", instructions[i], isByWarpgroups ? most : 8)))
       return failure();
   if (warps[0] * warps[1] > 8)
     return emitError() << "a block has at most 8 warps, not "
                        << warps[0] * warps[1];
-  if (instructions[0] * instructions[1] > 16)
-    return emitError() << "a warp's tile has at most 16 instructions, not "
+  if (instructions[0] * instructions[1] > most)
+    return emitError() << "a warp's tile has at most " << most
+                       << " instructions, not "
                        << instructions[0] * instructions[1];
+  if (isByWarpgroups &&
+      (warps[0] % 4 != 0 || instructions[0] != 1 || slabs != 2))
+    return emitError() << "a warpgroup is four warps along rows, with one "
+                          "instruction each, and reads two slabs";
   if (failed(check("slabs", slabs, 4)) ||
+      failed(checkRange(emitError, "stages", stages, 2)) ||
       failed(checkRange(emitError, "splits", splits, 1)))
     return failure();
   return success();

@@ -26,8 +26,8 @@ findContraction(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
 struct CopiedOperand {
   mlir::BlockArgument source;
   mlir::Value inside;
-  /// It is rounded to TF32 when it is multiplied.
-  bool isRounded = false;
+  /// It is rounded to TF32 when it is multiplied, or has been before.
+  bool isRounded = false, isExact = false;
 };
 
 /// Both operands, if threads may start copies of all their elements: floats of 32 bits
@@ -35,6 +35,16 @@ struct CopiedOperand {
 /// instructions where these take one, and do not wait.)
 std::optional<std::pair<CopiedOperand, CopiedOperand>>
 findCopiedOperands(const FoundContraction &found, LaunchOp launch);
+
+/// Both operands, if a unit of warpgroups reads them as they are: in vectors of 16 bytes
+/// along a dim of the sum, and of TF32 where they are f32.
+struct WarpgroupOperands {
+  CopiedOperand left, right;
+  unsigned sum;
+};
+std::optional<WarpgroupOperands>
+findWarpgroupOperands(const FoundContraction &found, LaunchOp launch,
+                      const KernelSpace &space);
 
 /// The index of an argument in 32 bits as a sum of multiples of dims, of which some are
 /// taken modulo a number before. Nothing where it is something else, or may not fit.
@@ -50,6 +60,13 @@ struct FlatIndex {
 };
 std::optional<FlatIndex> findFlatIndex(mlir::MemRefType type,
                                        mlir::AffineMap map);
+
+/// Elements along a dim that lie at a multiple of their size, at most `width`.
+int64_t alignedWidth(const FlatIndex &index, unsigned dim, int64_t width);
+
+/// Blocks of warpgroups that run at a time on a multiprocessor: `columns` are those of a
+/// warpgroup, `bytes` of shared memory a block's.
+int64_t countResident(int64_t threads, int64_t columns, int64_t bytes);
 
 /// The tiles that take the least time of so many multiprocessors; nothing where others
 /// are better.

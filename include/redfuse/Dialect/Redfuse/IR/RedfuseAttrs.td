@@ -243,29 +243,36 @@ def Redfuse_ContractionPlanAttr : Redfuse_Attr<"ContractionPlan", "contraction_p
   let summary = "how a kernel that is one sum of products is cut into tiles";
   let description = [{
     All that is chosen for a kernel whose one contraction is made by the matrix
-    instructions of warps, of tiles of its operands in shared memory.
+    instructions of tiles of its operands in shared memory.
     `redfuse-plan-contractions` puts it on a launch (`redfuse.contraction`),
     `redfuse-kernel-to-gpu` does as it says.
 
+    - the instruction of products: `mma_sync` of warps, or `wgmma` of warpgroups, four warps along
+      rows
     - `warps` of a block, along rows and along columns
-    - `instructions` of a warp's tile, along rows and along columns
+    - `instructions` of a warp's tile, along rows and along columns: 16 rows and 8 columns
+      each
     - `slabs` of a stage of the mainloop: a slab has 64 bytes of the sum of each row and
       column
+    - `stages` of the mainloop: two where threads load operands and store them, more where
+      they start copies
     - `splits`: so many blocks share the sum of a tile (split-K); the last one to finish
       adds what they have, always in the same order
 
     Example: tiles of 128 x 128 by eight warps with 64 x 32 results each.
 
     ```mlir
-    #redfuse.contraction_plan<warps = [2, 4], instructions = [4, 4], slabs = 1, splits = 1>
+    #redfuse.contraction_plan<mma_sync, warps = [2, 4], instructions = [4, 4], slabs = 1,
+        stages = 2, splits = 1>
     ```
   }];
   let parameters = (ins
+    EnumParameter<Redfuse_MmaKindAttr>:$kind,
     ArrayRefParameter<"int64_t">:$warps, ArrayRefParameter<"int64_t">:$instructions,
-    "int64_t":$slabs, "int64_t":$splits);
+    "int64_t":$slabs, "int64_t":$stages, "int64_t":$splits);
   let assemblyFormat = [{
-    `<` `warps` `=` `[` $warps `]` `,` `instructions` `=` `[` $instructions `]` `,`
-    `slabs` `=` $slabs `,` `splits` `=` $splits `>`
+    `<` $kind `,` `warps` `=` `[` $warps `]` `,` `instructions` `=` `[` $instructions `]` `,`
+    `slabs` `=` $slabs `,` `stages` `=` $stages `,` `splits` `=` $splits `>`
   }];
   let genVerifyDecl = 1;
 }

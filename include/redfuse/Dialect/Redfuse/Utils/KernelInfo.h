@@ -36,6 +36,8 @@ llvm::hash_code hashKernel(KernelOp kernel);
 /// something discrete is made of the rounded value (redfuse-keep-roundings).
 /// Roundings without it may be left out between operations of one kernel.
 inline constexpr llvm::StringLiteral kRoundsAttr = "redfuse.rounds";
+/// That of a rounding of what has no more digits than it keeps: it changes nothing.
+inline constexpr llvm::StringLiteral kExactAttr = "redfuse.exact";
 
 /// A cascade as `explain` tells of it: `source`, the first source position;
 /// `locations`, all of them; `stages`, a dictionary for each reduction (reducer,

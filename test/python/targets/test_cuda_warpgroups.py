@@ -1,0 +1,90 @@
+"""Contractions by units of warpgroups: results of the simulator, which checks for races, against fp64."""
+
+from __future__ import annotations
+
+import warnings
+
+import ml_dtypes
+import numpy as np
+import pytest
+import redfuse
+from convolution_programs import Convolution
+from drivers.simulated import execute
+
+# Simulated, one thread after another.
+pytestmark = pytest.mark.sample(2)
+
+TF32 = """
+    %{0}19 = arith.truncf %{0} {{redfuse.exact}} : f32 to tf32
+    %{0}w = arith.extf %{0}19 : tf32 to f32"""
+SHORT = """
+    %{0}w = arith.extf %{0} : bf16 to f32"""
+
+
+def compiled(program: str) -> redfuse.Executable:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # ptxas warns of spills, and of products made one by one
+        exe = redfuse.compile(program, target="cuda:sm_90a", options={"cache": False})
+    assert "redfuse.contraction = #redfuse.contraction_plan<wgmma" in exe.ir["plan"]
+    assert "wgmma.mma_async" in exe.asm and not any(kernel.spills for kernel in exe.resources)
+    return exe
+
+
+def product(rows: int, columns: int, sums: int, element: str, batch: int = 2) -> str:
+    """Of operands whose sums are adjacent, and whose rows a second dim of the result keeps apart."""
+    wide = TF32 if element == "f32" else SHORT
+    a, b = f"{rows}x{batch}x{sums}x{element}", f"{columns}x{sums}x{element}"
+    c = f"{batch}x{rows}x{columns}xf32"
+    return f"""
+func.func @main(%x: tensor<{a}>, %y: tensor<{b}>) -> tensor<{c}> {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<{c}>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<{c}>) -> tensor<{c}>
+  %r = linalg.generic {{indexing_maps = [affine_map<(g, i, j, k) -> (i, g, k)>,
+      affine_map<(g, i, j, k) -> (j, k)>, affine_map<(g, i, j, k) -> (g, i, j)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}}
+      ins(%x, %y : tensor<{a}>, tensor<{b}>) outs(%z : tensor<{c}>) {{
+  ^bb0(%a: {element}, %b: {element}, %s: f32):{wide.format("a")}{wide.format("b")}
+    %p = arith.mulf %aw, %bw : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  }} -> tensor<{c}>
+  return %r : tensor<{c}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "sums"),
+    # Whole tiles; edges of rows, columns and sums; sums that blocks share; two warpgroups along columns.
+    [(256, 512, 128), (231, 505, 100), (65, 130, 4096), (60, 4001, 36)],
+)
+def test_products_of_tf32(rows: int, columns: int, sums: int) -> None:
+    exe = compiled(product(rows, columns, sums, "f32"))
+    rng = np.random.default_rng(0)
+    # What has the digits of TF32.
+    x, y = (
+        rng.standard_normal(shape).astype(ml_dtypes.bfloat16).astype(np.float32)
+        for shape in ((rows, 2, sums), (columns, sums))
+    )
+    want = np.einsum("igk,jk->gij", x.astype(np.float64), y.astype(np.float64))
+    (got,), _ = execute(exe, [x, y], [np.zeros(want.shape, np.float32)])
+    # Sums of f32: an error of a rounding each, of the sum of sizes.
+    bound = np.einsum("igk,jk->gij", *(np.abs(v).astype(np.float64) for v in (x, y)))
+    assert (np.abs(got - want) <= bound * np.sqrt(sums) * 2.0**-23).all()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        Convolution((26, 28), (3, 3), 128, 136, 2, pad=1, is_channels_last=True, dtype="bf16"),
+        # Chunks of channels that are shorter than a stage, and steps between windows.
+        Convolution((41, 43), (3, 2), 96, 200, 2, stride=2, dtype="bf16"),
+    ],
+    ids=["padded", "strided"],
+)
+def test_windows(program: Convolution) -> None:
+    exe = compiled(program.program())
+    given = program.data(np.random.default_rng(0))
+    want, _ = program.exact(given)
+    got, _ = execute(exe, given, [want])
+    assert not program.judge(given, got)
