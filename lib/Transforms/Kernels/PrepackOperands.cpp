@@ -3,11 +3,13 @@
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/TileProgram.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
+#include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -27,39 +29,63 @@ constexpr int64_t kLeastUses = 1024;
 /// some 3 us.
 constexpr double kLeastProducts = 5e8;
 
+/// Multiply-adds of a second that warps reach with windows of f32 (TF32) and of 16-bit
+/// floats, and those that warpgroups reach with vectors of them; bytes of memory that a copy
+/// moves in a second, and what a launch more takes. From convolutions on an H100, of which
+/// there are slower and faster ones.
+constexpr double kWarpProducts32 = 45e12, kWarpProducts16 = 25e12,
+                 kUnitProducts32 = 80e12, kUnitProducts16 = 160e12,
+                 kCopiedBytes = 2e12, kLaunchSeconds = 3e-6;
+
 /// A factor of a product, as it is copied.
 struct Operand {
   Value value;
-  /// Its dims in the order of the copy, the last adjacent.
+  /// Its dims in the order of the copy, the last adjacent: those of the product, or of
+  /// `argument` where that is copied as it is.
   SmallVector<unsigned> dims;
+  BlockArgument argument = {};
+  /// How the product rounds what the copy has rounded already.
+  arith::TruncFOp round = {};
 };
 
-/// A sum of products that reads windows, and its operands that are worth a copy.
-class WindowProduct {
+/// A factor without its conversions, and without the zeros around a window.
+struct Factor {
+  Value value;
+  arith::TruncFOp round;
+};
+
+/// A sum of products, and its operands that are worth a copy.
+class Product {
 public:
-  explicit WindowProduct(CascadeOp op)
-      : op(op), extents(getStaticExtents(op)), maps(op.getIndexingMapsArray()) {
-  }
+  Product(CascadeOp op, const Chip &chip)
+      : op(op), chip(chip), extents(getStaticExtents(op)),
+        maps(op.getIndexingMapsArray()) {}
 
   SmallVector<Operand> findOperands();
 
 private:
   bool findProduct();
+  std::optional<SmallVector<Operand>> findVectors(ValueRange factors);
+  std::optional<Operand> describeVectors(Factor factor, unsigned sum,
+                                         double &bytes);
   std::optional<Operand> describe(Value factor);
   bool isOnItsWay(Value v, bool &isComputed);
   int64_t points(const SmallBitVector &of) const;
 
   CascadeOp op;
+  const Chip &chip;
   SmallVector<int64_t> extents;
   SmallVector<AffineMap> maps;
   ReduceOp reduce;
   std::optional<DimSets> sets;
   /// Dims of windows that are summed: taps.
   SmallBitVector taps;
+  /// Multiply-adds.
+  double products = 0;
 };
 } // namespace
 
-int64_t WindowProduct::points(const SmallBitVector &of) const {
+int64_t Product::points(const SmallBitVector &of) const {
   int64_t count = 1;
   for (unsigned d : of.set_bits())
     count *= extents[d];
@@ -67,7 +93,7 @@ int64_t WindowProduct::points(const SmallBitVector &of) const {
 }
 
 /// Whether it is one sum of products of floats, with taps, of known extents.
-bool WindowProduct::findProduct() {
+bool Product::findProduct() {
   if (llvm::any_of(extents, ShapedType::isDynamic))
     return false;
   for (Operation &inner : op.getBody().front()) {
@@ -95,16 +121,15 @@ bool WindowProduct::findProduct() {
       for (unsigned d : summed.set_bits())
         if (!isa<AffineDimExpr>(e) && e.isFunctionOfDim(d))
           taps.set(d);
-  return taps.any() &&
-         double(points(summed)) *
-                 double(points(toDimSet(reduce.getInto(), extents.size()))) >=
-             kLeastProducts;
+  products = double(points(summed)) *
+             double(points(toDimSet(reduce.getInto(), extents.size())));
+  return true;
 }
 
 /// Whether elements are read at places that differ from one to the next, one for each
 /// point, and computed of nothing but those: `isComputed` where they are computed, or
 /// read at positions that are.
-bool WindowProduct::isOnItsWay(Value v, bool &isComputed) {
+bool Product::isOnItsWay(Value v, bool &isComputed) {
   if (auto argument = dyn_cast<BlockArgument>(v)) {
     AffineMap map = maps[argument.getArgNumber()];
     if (!map.isProjectedPermutation())
@@ -132,15 +157,135 @@ bool WindowProduct::isOnItsWay(Value v, bool &isComputed) {
          });
 }
 
-std::optional<Operand> WindowProduct::describe(Value factor) {
-  // Roundings and extensions stay where they are: the product is known by them.
-  Value v = factor;
-  if (auto extend = v.getDefiningOp<arith::ExtFOp>()) {
-    v = extend.getIn();
-    if (auto round = v.getDefiningOp<arith::TruncFOp>();
-        round && isa<FloatTF32Type>(v.getType()))
-      v = round.getIn();
+/// Roundings and extensions stay where they are: the product is known by them.
+static Factor withoutConversions(Value factor) {
+  Factor found{factor, {}};
+  if (auto extend = factor.getDefiningOp<arith::ExtFOp>()) {
+    found.value = extend.getIn();
+    found.round = found.value.getDefiningOp<arith::TruncFOp>();
+    if (found.round && isa<FloatTF32Type>(found.value.getType()))
+      found.value = found.round.getIn();
+    else
+      found.round = {};
   }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors along a sum
+//===----------------------------------------------------------------------===//
+
+/// The copy that has 16 bytes of a factor along the dim `sum` together, without dims if
+/// it lies so already; `bytes` are those that it moves. Zeros around a window are made
+/// where it is read.
+std::optional<Operand> Product::describeVectors(Factor factor, unsigned sum,
+                                                double &bytes) {
+  bytes = 0;
+  Value v = factor.value;
+  if (auto select = v.getDefiningOp<arith::SelectOp>();
+      select && matchPattern(select.getFalseValue(), m_PosZeroFloat()) &&
+      !(*sets)[select.getCondition()].test(sum))
+    v = select.getTrueValue();
+  // Others may want it as it is.
+  if (factor.round && !(v.hasOneUse() && factor.value.hasOneUse()))
+    return std::nullopt;
+  int64_t width = 128 / int64_t(v.getType().getIntOrFloatBitWidth());
+  Operand operand{v, {}, {}, factor.round};
+  if (auto argument = dyn_cast<BlockArgument>(v)) {
+    unsigned i = argument.getArgNumber();
+    auto type = dyn_cast<RankedTensorType>(op->getOperand(i).getType());
+    if (!type || !type.hasStaticShape())
+      return std::nullopt;
+    std::optional<unsigned> along;
+    for (auto [d, expr] : llvm::enumerate(maps[i].getResults())) {
+      if (!expr.isFunctionOfDim(sum))
+        continue;
+      // One dim, of which neighbours are neighbours along the sum.
+      AffineExpr rest = expr - getAffineDimExpr(sum, op.getContext());
+      if (along ||
+          simplifyAffineExpr(rest, extents.size(), 0).isFunctionOfDim(sum))
+        return std::nullopt;
+      along = unsigned(d);
+    }
+    if (!along || type.getDimSize(*along) % width != 0)
+      return std::nullopt;
+    unsigned rank = unsigned(type.getRank());
+    if (*along + 1 == rank && !factor.round)
+      return operand;
+    operand.argument = argument;
+    for (unsigned d = 0; d < rank; ++d)
+      if (d != *along)
+        operand.dims.push_back(d);
+    operand.dims.push_back(*along);
+    bytes = 2.0 * double(type.getNumElements()) *
+            double(v.getType().getIntOrFloatBitWidth()) / 8;
+    return operand;
+  }
+  // What is computed is copied element by element of the product's dims: not several
+  // times what is there.
+  bool isComputed = false;
+  if (v != factor.value || !isOnItsWay(v, isComputed))
+    return std::nullopt;
+  const SmallBitVector &own = (*sets)[v];
+  for (unsigned d : own.set_bits())
+    if (d != sum)
+      operand.dims.push_back(d);
+  operand.dims.push_back(sum);
+  bytes = 2.0 * double(points(own)) *
+          double(v.getType().getIntOrFloatBitWidth()) / 8;
+  return operand;
+}
+
+/// Copies by which warpgroups can multiply, where they and what they take cost less time
+/// than the products of warps.
+std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
+  if (!chip.has(Wgmma) || !reduce.getOperand(0).getType().isF32())
+    return std::nullopt;
+  SmallVector<Factor, 2> found;
+  for (Value factor : factors)
+    found.push_back(withoutConversions(factor));
+  Type element = found[0].value.getType();
+  bool isShort = element.isBF16() || element.isF16();
+  for (const Factor &factor : found)
+    if (factor.value.getType() != element ||
+        (!isShort && !(element.isF32() && factor.round)))
+      return std::nullopt;
+  // Products without windows have generators of their own for 16-bit floats.
+  if (isShort && taps.none())
+    return std::nullopt;
+  int64_t width = 128 / int64_t(element.getIntOrFloatBitWidth());
+  double saved = isShort
+                     ? products / kWarpProducts16 - products / kUnitProducts16
+                     : products / kWarpProducts32 - products / kUnitProducts32;
+  for (unsigned sum : reduce.getOver()) {
+    if (taps.test(sum) || extents[sum] % width != 0)
+      continue;
+    SmallVector<Operand> operands;
+    double seconds = 0;
+    for (const Factor &factor : found) {
+      double bytes;
+      std::optional<Operand> operand = describeVectors(factor, sum, bytes);
+      if (!operand) {
+        seconds = saved;
+        break;
+      }
+      if (operand->dims.empty())
+        continue;
+      seconds += bytes / kCopiedBytes + kLaunchSeconds;
+      operands.push_back(*operand);
+    }
+    if (seconds < saved)
+      return operands;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Filters
+//===----------------------------------------------------------------------===//
+
+std::optional<Operand> Product::describe(Value factor) {
+  Value v = withoutConversions(factor).value;
   unsigned bits =
       isa<FloatType>(v.getType()) ? v.getType().getIntOrFloatBitWidth() : 0;
   if (bits != 16 && bits != 32)
@@ -171,20 +316,66 @@ std::optional<Operand> WindowProduct::describe(Value factor) {
   return operand;
 }
 
-SmallVector<Operand> WindowProduct::findOperands() {
+SmallVector<Operand> Product::findOperands() {
   SmallVector<Operand> found;
   if (!findProduct())
     return found;
   Operation *mul = reduce.getOperand(0).getDefiningOp();
+  if (std::optional<SmallVector<Operand>> vectors =
+          findVectors(mul->getOperands()))
+    return *vectors;
+  if (taps.none() || products < kLeastProducts)
+    return found;
   for (Value factor : mul->getOperands())
     if (std::optional<Operand> operand = describe(factor))
       found.push_back(*operand);
   return found;
 }
 
+/// Ends a copy: with what the product rounds rounded.
+static void yieldCopy(RewriterBase &b, Location loc, Value v,
+                      arith::TruncFOp round) {
+  if (round) {
+    Value narrow = arith::TruncFOp::create(b, loc, round.getType(), v);
+    v = arith::ExtFOp::create(b, loc, v.getType(), narrow);
+  }
+  YieldOp::create(b, loc, v);
+}
+
+/// A cascade that has an argument's elements in the order of the copy.
+static CascadeOp copyArgument(RewriterBase &b, CascadeOp op,
+                              const Operand &operand) {
+  Location loc = op.getLoc();
+  Value input = op.getInputs()[operand.argument.getArgNumber()];
+  auto type = cast<RankedTensorType>(input.getType());
+  unsigned rank = unsigned(type.getRank());
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> places(rank);
+  for (auto [place, d] : llvm::enumerate(operand.dims)) {
+    shape.push_back(type.getDimSize(d));
+    places[d] = b.getAffineDimExpr(unsigned(place));
+  }
+  SmallVector<AffineMap> copied{
+      AffineMap::get(rank, 0, places, op.getContext()),
+      b.getMultiDimIdentityMap(rank)};
+  Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
+  auto copy =
+      CascadeOp::create(b, loc, TypeRange(empty.getType()), input, empty,
+                        b.getAffineMapArrayAttr(copied), nullptr);
+  auto *block = new Block();
+  copy.getBody().push_back(block);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(block);
+  yieldCopy(b, loc, block->addArgument(type.getElementType(), loc),
+            operand.round);
+  return copy;
+}
+
 /// A cascade that has the operand's elements in the order of the copy.
 static CascadeOp makeCopy(RewriterBase &b, CascadeOp op,
                           const Operand &operand) {
+  if (operand.argument)
+    return copyArgument(b, op, operand);
   Location loc = op.getLoc();
   SmallVector<int64_t> extents = getStaticExtents(op), shape;
   for (unsigned d : operand.dims)
@@ -236,7 +427,7 @@ static CascadeOp makeCopy(RewriterBase &b, CascadeOp op,
       index.setDim(uint64_t(place - operand.dims.begin()));
     }
   }
-  YieldOp::create(b, loc, mapping.lookupOrDefault(operand.value));
+  yieldCopy(b, loc, mapping.lookupOrDefault(operand.value), operand.round);
   return copy;
 }
 
@@ -247,7 +438,9 @@ static CascadeOp readCopy(RewriterBase &b, CascadeOp op, const Operand &operand,
   SmallVector<Value> inputs(op.getInputs());
   SmallVector<AffineExpr> exprs;
   for (unsigned d : operand.dims)
-    exprs.push_back(b.getAffineDimExpr(d));
+    exprs.push_back(operand.argument
+                        ? maps[operand.argument.getArgNumber()].getResult(d)
+                        : b.getAffineDimExpr(d));
   maps.insert(
       maps.begin() + int64_t(inputs.size()),
       AffineMap::get(maps.front().getNumDims(), 0, exprs, op.getContext()));
@@ -261,6 +454,8 @@ static CascadeOp readCopy(RewriterBase &b, CascadeOp op, const Operand &operand,
   Value read = body.insertArgument(unsigned(inputs.size() - 1),
                                    operand.value.getType(), op.getLoc());
   b.replaceAllUsesWith(operand.value, read);
+  if (operand.round)
+    operand.round->setAttr(kExactAttr, b.getUnitAttr());
   for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(body)))
     if (isOpTriviallyDead(&inner))
       b.eraseOp(&inner);
@@ -281,7 +476,7 @@ struct PrepackOperands
     IRRewriter b(&getContext());
     SmallVector<Operation *> made;
     for (CascadeOp op : ops) {
-      SmallVector<Operand> operands = WindowProduct(op).findOperands();
+      SmallVector<Operand> operands = Product(op, *chip).findOperands();
       for (const Operand &operand : operands) {
         b.setInsertionPoint(op);
         CascadeOp copy = makeCopy(b, op, operand);

@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-prepack-operands | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-prepack-operands | FileCheck %s
 
 #x = affine_map<(n, o, p, c, t) -> (n, c, p + t)>
 #w = affine_map<(n, o, p, c, t) -> (o, c, t)>

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def PrepackOperands : Pass<"redfuse-prepack-operands"> {
-  let summary = "Copy filters of convolutions into the order in which blocks read them";
+  let summary = "Copy operands of products into the order in which blocks read them";
   let description = [{
     A sum of products that reads windows (a convolution) takes one tap after another, and of
     each all channels. Filters whose neighbours in memory are taps, or that are read
@@ -14,6 +14,14 @@ def PrepackOperands : Pass<"redfuse-prepack-operands"> {
     used for 1024 results and more, and the sum has 5e8 multiply-adds and more, a cascade in
     front copies them once: taps, then channels, then what the result has of them, whose
     neighbours are adjacent. Roundings and extensions stay where they are.
+
+    For units of warpgroups (sm_90a) both operands are copied, so that neighbours along a
+    dim of the sum that is part of no window (channels) lie together in vectors of 16 bytes:
+    windows of 16-bit floats, and all products of f32 that the program rounds to TF32, whose
+    copies are rounded (`redfuse.exact` then marks the product's own rounding, which changes
+    nothing). What lies so already is not copied; zeros around a window are made where it
+    is read. This is done where the copies take less time, by the bytes that they
+    move, than the products gain.
 
     For targets with matrix units and copies by threads (sm_80 and later); without a chip
     nothing changes.

@@ -1,0 +1,88 @@
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-prepack-operands | FileCheck %s
+
+#x = affine_map<(n, o, p, c, t) -> (n, c, (p + t + 8193) mod 8194)>
+#w = affine_map<(n, o, p, c, t) -> (o, c, t)>
+#y = affine_map<(n, o, p, c, t) -> (n, o, p)>
+
+// CHECK-DAG: #[[LAST:.*]] = affine_map<(d0, d1, d2) -> (d0, d2, d1)>
+// CHECK-DAG: #[[ID:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, (d2 + d4 + 8193) mod 8194, d3)>
+// CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1, d4, d3)>
+
+// Channels become neighbours in both operands, rounded. The zeros of the padding are made
+// where the window is read.
+// CHECK-LABEL: func.func @padded
+// CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<8x64x8194xf32>, %[[B:[a-z0-9]+]]: tensor<512x64x3xf32>
+// CHECK: %[[XC:.*]] = redfuse.cascade {indexing_maps = [#[[LAST]], #[[ID]]]} ins(%[[A]] : tensor<8x64x8194xf32>) outs(%{{.*}} : tensor<8x8194x64xf32>)
+// CHECK-NEXT: ^bb0(%[[V:.*]]: f32):
+// CHECK-NEXT: %[[T:.*]] = arith.truncf %[[V]] : f32 to tf32
+// CHECK-NEXT: %[[U:.*]] = arith.extf %[[T]] : tf32 to f32
+// CHECK-NEXT: redfuse.yield %[[U]]
+// CHECK: %[[WC:.*]] = redfuse.cascade {indexing_maps = [#[[LAST]], #[[ID]]]} ins(%[[B]] : tensor<512x64x3xf32>) outs(%{{.*}} : tensor<512x3x64xf32>)
+// CHECK: redfuse.cascade {indexing_maps = [#[[X]], #[[W]], #{{.*}}]} ins(%[[XC]], %[[WC]] :
+// CHECK-NEXT: ^bb0(%[[F:.*]]: f32, %[[G:.*]]: f32):
+// CHECK: %[[S:.*]] = arith.select %{{.*}}, %[[F]], %{{.*}} : f32
+// CHECK-NEXT: arith.truncf %[[S]] {redfuse.exact} : f32 to tf32
+// CHECK: arith.truncf %[[G]] {redfuse.exact} : f32 to tf32
+func.func @padded(%x: tensor<8x64x8194xf32>, %w: tensor<512x64x3xf32>, %e: tensor<8x512x8194xf32>) -> tensor<8x512x8194xf32> {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1 : index
+  %r = redfuse.cascade {indexing_maps = [#x, #w, #y]} ins(%x, %w : tensor<8x64x8194xf32>, tensor<512x64x3xf32>) outs(%e : tensor<8x512x8194xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %p = redfuse.index 2
+    %t = redfuse.index 4
+    %i = arith.addi %p, %t : index
+    %inside = arith.cmpi sge, %i, %one : index
+    %v = arith.select %inside, %a, %zero : f32
+    %v19 = arith.truncf %v : f32 to tf32
+    %f = arith.extf %v19 : tf32 to f32
+    %b19 = arith.truncf %b : f32 to tf32
+    %g = arith.extf %b19 : tf32 to f32
+    %m = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %m over [3, 4] into [0, 1, 2] : f32
+    redfuse.yield %s : f32
+  } -> tensor<8x512x8194xf32>
+  return %r : tensor<8x512x8194xf32>
+}
+
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#o = affine_map<(i, j, k) -> (i, j)>
+
+// A product in TF32 without a window. What is 16 bits and lies in this order already is
+// not copied.
+// CHECK-LABEL: func.func @plain
+// CHECK-COUNT-2: arith.truncf %{{.*}} : f32 to tf32
+// CHECK-COUNT-2: arith.truncf %{{.*}} {redfuse.exact} : f32 to tf32
+func.func @plain(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xf32>, %e: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = redfuse.cascade {indexing_maps = [#a, #b, #o]} ins(%x, %w : tensor<4096x4096xf32>, tensor<4096x4096xf32>) outs(%e : tensor<4096x4096xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %a19 = arith.truncf %a : f32 to tf32
+    %f = arith.extf %a19 : tf32 to f32
+    %b19 = arith.truncf %b : f32 to tf32
+    %g = arith.extf %b19 : tf32 to f32
+    %m = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %m over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}
+
+#cx = affine_map<(n, o, p, c, t) -> (n, p + t, c)>
+#cw = affine_map<(n, o, p, c, t) -> (o, t, c)>
+
+// CHECK-LABEL: func.func @last
+// CHECK-COUNT-1: redfuse.cascade
+// CHECK-NOT: redfuse.cascade
+// CHECK: return
+func.func @last(%x: tensor<8x8194x64xbf16>, %w: tensor<512x3x64xbf16>, %e: tensor<8x512x8192xf32>) -> tensor<8x512x8192xf32> {
+  %r = redfuse.cascade {indexing_maps = [#cx, #cw, #y]} ins(%x, %w : tensor<8x8194x64xbf16>, tensor<512x3x64xbf16>) outs(%e : tensor<8x512x8192xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %f = arith.extf %a : bf16 to f32
+    %g = arith.extf %b : bf16 to f32
+    %p = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %p over [3, 4] into [0, 1, 2] : f32
+    redfuse.yield %s : f32
+  } -> tensor<8x512x8192xf32>
+  return %r : tensor<8x512x8192xf32>
+}
