@@ -416,16 +416,16 @@ def test_rows_of_several_dims(shape: tuple[int, ...], tmp_path: Path) -> None:
     small(text, tmp_path, {"schedule": "stream"})
 
 
-SUM = "%n = arith.addf %h, %x : f32\n%q = arith.addf %n, %y : f32"
-BEFORE = "%n = arith.addf %h, %x : f32\n%q = arith.mulf %h, %y : f32"
-LARGEST = "%n = arith.maximumf %h, %x : f32\n%q = arith.subf %n, %y : f32"
+RUNNING_SUM = "%n = arith.addf %h, %x : f32\n%q = arith.addf %n, %y : f32"
+SUM_BEFORE = "%n = arith.addf %h, %x : f32\n%q = arith.mulf %h, %y : f32"
+RUNNING_MAX = "%n = arith.maximumf %h, %x : f32\n%q = arith.subf %n, %y : f32"
 # Of one warp and of several; vectors and single elements; rows that are held and that are walked.
 SCANS = {
-    "warps": ((2, 9000), SUM, {"schedule": "stream"}),
-    "warps_odd": ((3, 9001), BEFORE, {"schedule": "stream"}),
-    "held": ((2, 4100), BEFORE, {}),
-    "held_odd": ((3, 2803), LARGEST, {}),
-    "held_by_a_warp": ((5, 700), LARGEST, {}),
+    "warps": ((2, 9000), RUNNING_SUM, {"schedule": "stream"}),
+    "warps_odd": ((3, 9001), SUM_BEFORE, {"schedule": "stream"}),
+    "held": ((2, 4100), SUM_BEFORE, {}),
+    "held_odd": ((3, 2803), RUNNING_MAX, {}),
+    "held_by_a_warp": ((5, 700), RUNNING_MAX, {}),
 }
 
 
@@ -439,7 +439,7 @@ def test_scans(name: str, tmp_path: Path) -> None:
 def test_scans_of_one_warp(columns: int, tmp_path: Path) -> None:
     """A warp walks a row, and threads exchange nothing through shared memory."""
     path = tmp_path / "program.mlir"
-    path.write_text(prefixes((5, columns), BEFORE, "2.0"))
+    path.write_text(prefixes((5, columns), SUM_BEFORE, "2.0"))
     text = (
         "#redfuse.schedule<stream, grid = [0], tiles = [1, 512], stream = [1], "
         "hints = {threads = 32}>"
