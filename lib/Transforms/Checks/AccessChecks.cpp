@@ -292,6 +292,8 @@ static void putIntoBranch(Operation *op, Value condition) {
 }
 
 void AccessChecks::makeGuards() {
+  // All conditions first: they may be about results of ops that go into branches.
+  SmallVector<std::pair<Operation *, Value>> branches;
   for (auto &[op, spans] : guards) {
     OpBuilder b(op);
     Location loc = op->getLoc();
@@ -303,8 +305,10 @@ void AccessChecks::makeGuards() {
       condition =
           condition ? b.createOrFold<arith::AndIOp>(loc, condition, is) : is;
     }
-    putIntoBranch(op, condition);
+    branches.emplace_back(op, condition);
   }
+  for (auto [op, condition] : branches)
+    putIntoBranch(op, condition);
 }
 
 /// Where scalars that do not depend on positions of bodies around `op` are made.

@@ -249,3 +249,28 @@ func.func @element_of_rows(%x: tensor<?x5xf32>, %n: index) -> tensor<?x4xf32> {
   } -> tensor<?x4xf32>
   return %r : tensor<?x4xf32>
 }
+
+// -----
+
+// Whether the second op has rows says the result of the first, which is a branch's.
+// CHECK-LABEL: func @rows_of_a_result
+// CHECK: %[[FIRST:.*]] = scf.if
+// CHECK: tensor.dim %[[FIRST]]
+// CHECK: scf.if
+func.func @rows_of_a_result(%x: tensor<?xf32>, %n: index, %init: tensor<4xf32>) -> tensor<4xf32> {
+  %c2 = arith.constant 2 : index
+  %t = tensor.generate %n {
+  ^bb0(%i: index, %j: index):
+    %v = tensor.extract %x[%c2] : tensor<?xf32>
+    tensor.yield %v : f32
+  } : tensor<?x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>],
+      iterator_types = ["reduction", "parallel"]}
+      ins(%t : tensor<?x4xf32>) outs(%init : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = tensor.extract %x[%c2] : tensor<?xf32>
+    %w = arith.addf %v, %o : f32
+    linalg.yield %w : f32
+  } -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
