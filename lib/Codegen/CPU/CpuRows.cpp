@@ -30,6 +30,11 @@ bool CpuEmitter::foldsColumns() const {
   if (!nest->vectorDim || nest->over.empty() || nest->isOrdered ||
       llvm::is_contained(nest->over, *nest->vectorDim))
     return false;
+  // One vector of columns is summed in registers.
+  std::optional<int64_t> columns =
+      getConstantIntValue(dims[*nest->vectorDim].capacity);
+  if (columns && *columns <= int64_t(lanes))
+    return false;
   // Of fewer rows each column's accumulator would be moved for every one.
   const SpaceDim &rows = dims[nest->over.back()];
   if (rows.staticSize && *rows.staticSize < int64_t(kRowsOfColumns))

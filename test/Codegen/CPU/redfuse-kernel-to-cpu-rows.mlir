@@ -50,3 +50,23 @@ redfuse.kernel @rows attributes {num_inputs = 1 : i64,
   } -> tensor<24xf32>
   redfuse.yield %r : tensor<24xf32>
 }
+
+// One vector of columns, or a part of one: sums are in registers.
+// CHECK-LABEL: func.func private @few_columns(
+// CHECK: scf.for {{.*}} -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
+// CHECK-COUNT-4: vector.maskedload %{{.*}} : memref<240x3xf32>
+// CHECK: vector.maskedstore
+func.func @of_few_columns(%x: memref<240x3xf32>, %o: memref<3xf32>) {
+  redfuse.launch @few_columns ins(%x : memref<240x3xf32>) outs(%o : memref<3xf32>)
+  return
+}
+redfuse.kernel @few_columns attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<resident, tiles = [0, 0]>} {
+^bb0(%x: tensor<240x3xf32>, %o: tensor<3xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #j]} ins(%x : tensor<240x3xf32>) outs(%o : tensor<3xf32>) {
+  ^bb0(%a: f32):
+    %s = redfuse.reduce add %a over [0] into [1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<3xf32>
+  redfuse.yield %r : tensor<3xf32>
+}
