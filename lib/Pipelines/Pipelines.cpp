@@ -44,6 +44,7 @@ using Fail = function_ref<LogicalResult(const Twine &)>;
 /// The checks that all stages rely on: nothing may simplify what is not checked, so
 /// functions are inlined as they are.
 static LogicalResult addCheck(OpPassManager &pm, const CompileOptions &, Fail) {
+  pm.addPass(createCheckSource());
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
   pm.addPass(createCheckAccesses());

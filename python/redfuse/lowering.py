@@ -244,12 +244,8 @@ def _keep_only(module: Any, entry: str) -> None:
 
 def prepare(module: Any, entry: str) -> None:
     """A parsed module as the first stage takes it: one function, with checks of its accesses."""
-    from .frontends import sourcechecks
-
-    sourcechecks.check(module, entry)
     _keep_only(module, entry)
     run_pipeline(module, pipelines.stage(pipelines.CPU, pipelines.CHECK), pipelines.CHECK)
-    sourcechecks.check_calls(mlir_frontend.find_entry(module, entry))
 
 
 def run_pipeline(module: Any, pipeline: str, stage: str, source: Source | None = None) -> None:

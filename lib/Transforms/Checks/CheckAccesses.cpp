@@ -544,8 +544,22 @@ static LogicalResult refuseUnchecked(Operation *op) {
   return success();
 }
 
+/// What a call would do is not known here: those that could be inlined are.
+static LogicalResult refuseCall(Operation *op) {
+  if (!isa<func::CallOp, func::CallIndirectOp>(op))
+    return success();
+  InFlightDiagnostic error = op->emitError();
+  error << op->getParentOfType<func::FuncOp>().getName() << " calls ";
+  if (auto call = dyn_cast<func::CallOp>(op))
+    error << call.getCalleeAttr();
+  else
+    error << "a function value";
+  return error << ", which cannot be inlined (recursive, or without a body); "
+               << "expected a program that is complete in itself";
+}
+
 LogicalResult Checker::check(Operation *op) {
-  if (failed(refuseUnchecked(op)))
+  if (failed(refuseUnchecked(op)) || failed(refuseCall(op)))
     return failure();
   if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
     checkLoopSteps(loop);

@@ -15,9 +15,8 @@ _NOT_TAKEN = ("has no lowering", "cannot be checked")
 # What redfuse-host-to-gpu says of a program, and what would work instead: another operation would
 # not.
 _DECIDES = "a value in the GPU's memory decides"
-# What redfuse-check-accesses says of a program that is wrong whatever it is called with: all that
-# there is to say, and no stage's fault.
-_OUTSIDE = "read outside its dim"
+# What the first stage says is of the source itself: all that there is to say, and no stage's fault.
+_OF_SOURCE = "check"
 # Of programs op by op: what these cannot do, nothing can.
 _PLAIN_STAGES = ("prepare", "bufferize", "loops", "llvm", "object")
 _MOST_LINES = 8
@@ -35,7 +34,7 @@ def stage_error(error: CompileError, stage: str, source: Source | None = None) -
     Where an operation of the source has no lowering, it is an UnsupportedError that names it.
     """
     diagnostics = getattr(error, "diagnostics", [])
-    if diagnostics and _OUTSIDE in diagnostics[0]["message"]:
+    if diagnostics and stage == _OF_SOURCE:
         refused = UnsupportedError(_line(diagnostics[0], diagnostics[0]["message"]))
         refused.diagnostics = diagnostics  # type: ignore[attr-defined]
         return refused

@@ -31,3 +31,12 @@ func.func @larger_than_memory(%x: tensor<4294967296x4294967296xf32>) -> index {
   %c0 = arith.constant 0 : index
   return %c0 : index
 }
+
+// -----
+
+func.func @calls(%x: f32) -> f32 {
+  // expected-error@below {{calls calls @outside, which cannot be inlined (recursive, or without a body); expected a program that is complete in itself}}
+  %y = call @outside(%x) : (f32) -> f32
+  return %y : f32
+}
+func.func private @outside(f32) -> f32

@@ -4,6 +4,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckSource : Pass<"redfuse-check-source", "mlir::ModuleOp"> {
+  let summary = "Refuse what no stage can compile";
+  let description = [{
+    The operations of public functions, and of all that these call, are of the dialects
+    that stages take, or leave to upstream's passes; and there is code for what they
+    make: integers of up to 64 bits, index, floats of 16, 32 or 64 bits and of 8. The
+    first one that is not so is an error, before any stage has made something else of
+    it. A scalar that is rounded to TF32 and made an f32 again is taken.
+
+    ```mlir
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      gpu.barrier  // error: gpu.barrier cannot be compiled; expected linalg, ...
+      return %x : tensor<4xf32>
+    }
+    ```
+  }];
+}
+
 def CheckAccesses : Pass<"redfuse-check-accesses"> {
   let summary = "Assert what operations on tensors leave undefined";
   let description = [{
@@ -27,7 +45,7 @@ def CheckAccesses : Pass<"redfuse-check-accesses"> {
     op becomes a branch (`scf.if`) that is taken where the dim is not empty.
 
     Memory itself (memrefs), tensors of unknown rank and vectors of a tensor's
-    elements are refused.
+    elements are refused, and so are calls: functions have been inlined before.
 
     Before:
 
