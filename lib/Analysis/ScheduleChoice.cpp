@@ -33,6 +33,14 @@ struct Shape {
   bool hasContraction = false;
   /// Some result has a dim that is reduced: whole rows are written.
   bool writesRows = false;
+  /// Two dims of no reduction, where some tensor that has both is contiguous along
+  /// the one and some along the other, and neighbours along each that are a line of
+  /// memory.
+  struct Crossed {
+    unsigned dim;
+    int64_t line;
+  };
+  SmallVector<Crossed, 2> crossed;
 };
 
 } // namespace
@@ -92,6 +100,50 @@ SmallBitVector redfuse::findTaps(ArrayRef<AffineMap> inputs,
       return none;
   }
   return taps <= kTapElements ? reduced : none;
+}
+
+/// The crossed dims of most bytes, first the one of more.
+static SmallVector<Shape::Crossed, 2> findCrossed(CascadeOp cascade,
+                                                  const Shape &shape) {
+  struct Access {
+    unsigned along;
+    int64_t bytes;
+    SmallBitVector dims;
+  };
+  SmallVector<Access> accesses;
+  for (auto [i, map] : llvm::enumerate(cascade.getIndexingMapsArray())) {
+    auto type = cast<RankedTensorType>(cascade->getOperand(i).getType());
+    if (map.getNumResults() == 0 || type.getElementType().isIndex())
+      continue;
+    auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+    int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    if (last && llvm::is_contained(shape.parallel, last.getPosition()) &&
+        shape.extents[last.getPosition()] * bytes >= kGpuSectorBytes)
+      accesses.push_back({last.getPosition(), bytes, getDimsOf(map)});
+  }
+  SmallVector<Shape::Crossed, 2> best;
+  int64_t most = 0;
+  for (const Access &first : accesses)
+    for (const Access &second : accesses) {
+      int64_t own = 0, its = 0, width = 0, itsWidth = 0;
+      for (const Access &access : accesses) {
+        if (access.along == first.along && access.dims.test(second.along)) {
+          own += access.bytes;
+          width = std::max(width, access.bytes);
+        }
+        if (access.along == second.along && access.dims.test(first.along)) {
+          its += access.bytes;
+          itsWidth = std::max(itsWidth, access.bytes);
+        }
+      }
+      if (first.along == second.along || own == 0 || its == 0 || own < its ||
+          own + its <= most)
+        continue;
+      most = own + its;
+      best = {{first.along, kGpuLineBytes / width},
+              {second.along, kGpuLineBytes / itsWidth}};
+    }
+  return best;
 }
 
 static FailureOr<Shape> analyse(CascadeOp cascade) {
@@ -158,6 +210,8 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
       shape.contiguous = last.getPosition();
     }
   }
+  if (shape.folds.empty())
+    shape.crossed = findCrossed(cascade, shape);
   return shape;
 }
 
@@ -287,6 +341,38 @@ static bool isWorthSplitting(const Shape &shape, TargetAttr target,
   return saved > kSplitLaunches * target.getLaunchNs();
 }
 
+/// Tiles of two dims along both of which memory is contiguous, for one tensor or
+/// another: a line of the first by some lines of the second, as many as leave the
+/// fewest threads without work.
+static void tileCrossed(const Shape &shape, MutableArrayRef<int64_t> tiles,
+                        MutableArrayRef<int64_t> least) {
+  auto [first, second] = std::tie(shape.crossed[0], shape.crossed[1]);
+  auto extent = [&](Shape::Crossed of) {
+    return int64_t(shape.extents[of.dim]);
+  };
+  int64_t best = 0, padded = 0;
+  for (int64_t lines :
+       {kCrossedLines, kCrossedLines * 3 / 4, kCrossedLines / 2, int64_t(1)}) {
+    int64_t tile = lines * second.line;
+    int64_t all = (extent(second) + tile - 1) / tile * tile;
+    if (best == 0 || all < padded) {
+      best = lines;
+      padded = all;
+    }
+  }
+  // What is short along the one is longer along the other.
+  int64_t lines = std::max<int64_t>(
+      1,
+      kCrossedLines * second.line /
+          std::max<int64_t>(1, std::min(extent(second), best * second.line)));
+  tiles[first.dim] = std::min(extent(first), lines * first.line);
+  if (extent(first) < 2 * tiles[first.dim])
+    tiles[first.dim] = extent(first);
+  tiles[second.dim] = std::min(extent(second), best * second.line);
+  for (Shape::Crossed of : shape.crossed)
+    least[of.dim] = std::min(extent(of), of.line);
+}
+
 /// Tiles of the independent dims: big enough to be worth a block, small enough
 /// that there are blocks for all units.
 static void chooseGrid(const Shape &shape, TargetAttr target,
@@ -350,6 +436,13 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
     llvm::stable_sort(order, [&](int64_t a, int64_t b) {
       return (a == shape.contiguous) > (b == shape.contiguous);
     });
+    if (isGpu(target) && !shape.crossed.empty()) {
+      tileCrossed(shape, tiles, least);
+      for (Shape::Crossed of : shape.crossed) {
+        inner *= tiles[of.dim];
+        llvm::erase(order, int64_t(of.dim));
+      }
+    }
     for (int64_t d : order) {
       double room = std::max(1.0, wanted / inner);
       int64_t tile = std::min<double>(extent(d), room);

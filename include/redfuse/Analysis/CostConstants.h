@@ -75,6 +75,11 @@ inline constexpr double kBlockPoints = 16384, kGpuBlockPoints = 4096,
 inline constexpr int64_t kTapElements = 96, kTapResults = 8, kTapThreads = 256;
 /// Elements of a GPU's tile along neighbours in memory: two lines of 128 bytes in f32.
 inline constexpr int64_t kGpuLine = 64;
+/// Bytes that a GPU's memory moves at least, and that its caches look up at a time; and
+/// lines of a tile along the second of two dims, where tensors are contiguous along
+/// different ones. Estimated.
+inline constexpr int64_t kGpuSectorBytes = 32, kGpuLineBytes = 128,
+                         kCrossedLines = 4;
 /// Columns of a block of a CPU that folds them row by row. Measured: sums of the columns
 /// of 4096 x 8192 f32 by one core at 3 GB/s with pieces of 64 bytes, 12 with 512, 22 with
 /// 4096, 25 with 16384.

@@ -297,3 +297,41 @@ redfuse.kernel @k attributes {num_inputs = 1 : i64,
   } -> tensor<64xf32>
   redfuse.yield %r : tensor<64xf32>
 }
+
+// -----
+
+#x = affine_map<(i, j) -> (i, j)>
+#y = affine_map<(i, j) -> (j, i)>
+func.func @f(%x: memref<64x256xf32>, %out: memref<256x64xf32>) {
+  // expected-error @below {{cannot run in registers as planned: dim 0 has runs of 4: it cannot have vectors of its own, nor be walked in steps}}
+  redfuse.launch @k ins(%x : memref<64x256xf32>) outs(%out : memref<256x64xf32>) {redfuse.registers = #redfuse.register_layout<threads = 32, cluster = 1, lanes = 4, dims = [<lanes = 4, repeats = 4, threads = 4, bit = 3, run = 4>, <lanes = 1, repeats = 4, threads = 8, bit = 0>], blocks = 0, shared_bytes = 0, looping_blocks = 0, kept = [], moved_once = [], ahead = [], ahead_tiles = 0, following = [], choices = []>}
+  return
+}
+redfuse.kernel @k attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<map, grid = [0, 1], tiles = [16, 32]>} {
+^bb0(%x: tensor<64x256xf32>, %init: tensor<256x64xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #y]} ins(%x : tensor<64x256xf32>) outs(%init : tensor<256x64xf32>) {
+  ^bb0(%e: f32):
+    redfuse.yield %e : f32
+  } -> tensor<256x64xf32>
+  redfuse.yield %r : tensor<256x64xf32>
+}
+
+// -----
+
+#x = affine_map<(i, j) -> (i, j)>
+#y = affine_map<(i, j) -> (j, i)>
+func.func @f(%x: memref<62x256xf32>, %out: memref<256x62xf32>) {
+  // expected-error @below {{cannot run in registers as planned: the tiles of dim 0 are not of whole vectors of 4}}
+  redfuse.launch @k ins(%x : memref<62x256xf32>) outs(%out : memref<256x62xf32>) {redfuse.registers = #redfuse.register_layout<threads = 32, cluster = 1, lanes = 4, dims = [<lanes = 1, repeats = 4, threads = 4, bit = 3, run = 4>, <lanes = 4, repeats = 1, threads = 8, bit = 0>], blocks = 0, shared_bytes = 0, looping_blocks = 0, kept = [], moved_once = [], ahead = [], ahead_tiles = 0, following = [], choices = []>}
+  return
+}
+redfuse.kernel @k attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<map, grid = [0, 1], tiles = [16, 32]>} {
+^bb0(%x: tensor<62x256xf32>, %init: tensor<256x62xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #y]} ins(%x : tensor<62x256xf32>) outs(%init : tensor<256x62xf32>) {
+  ^bb0(%e: f32):
+    redfuse.yield %e : f32
+  } -> tensor<256x62xf32>
+  redfuse.yield %r : tensor<256x62xf32>
+}

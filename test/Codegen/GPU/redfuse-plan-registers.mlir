@@ -243,3 +243,28 @@ redfuse.kernel @windows_0 attributes {num_inputs = 2 : i64,
   } -> tensor<64x510x510xf32>
   redfuse.yield %r : tensor<64x510x510xf32>
 }
+
+// -----
+
+#x = affine_map<(n, j, i) -> (n, i, j)>
+#y = affine_map<(n, j, i) -> (n, j, i)>
+
+// Memory is contiguous along j and i: a thread has 8 x 8 elements of 16 bits, a warp eight threads
+// along j (128 bytes to load) by four along i.
+// CHECK-LABEL: func.func @transposed
+// CHECK: redfuse.launch @transposed_0 {{.*}} #redfuse.register_layout<threads = 256, cluster = 1, lanes = 8, dims = [<lanes = 1, repeats = 1, threads = 1, bit = 0>, <lanes = 8, repeats = 1, threads = 8, bit = 0>, <lanes = 1, repeats = 8, threads = 32, bit = 3, run = 8>],
+// WAVE: redfuse.launch @transposed_0 {{.*}} run = 8>
+func.func @transposed(%x: memref<4x256x128xbf16>, %out: memref<4x128x256xbf16>) {
+  redfuse.launch @transposed_0 ins(%x : memref<4x256x128xbf16>) outs(%out : memref<4x128x256xbf16>)
+  return
+}
+redfuse.kernel @transposed_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<map, grid = [0, 1, 2], tiles = [1, 64, 256]>} {
+^bb0(%x: tensor<4x256x128xbf16>, %init: tensor<4x128x256xbf16>):
+  %r = redfuse.cascade {indexing_maps = [#x, #y]} ins(%x : tensor<4x256x128xbf16>) outs(%init : tensor<4x128x256xbf16>) {
+  ^bb0(%e: bf16):
+    %s = arith.mulf %e, %e : bf16
+    redfuse.yield %s : bf16
+  } -> tensor<4x128x256xbf16>
+  redfuse.yield %r : tensor<4x128x256xbf16>
+}

@@ -81,6 +81,17 @@ private:
   mlir::Value existsAt(const Env &env,
                        const llvm::SmallBitVector &ofDims) override;
   bool loadInterleaved(mlir::Value memref, mlir::AffineMap map, Env &env);
+  std::optional<unsigned> runDimOf(mlir::Value memref, mlir::AffineMap map,
+                                   const Env &env) const;
+  void forRowsAlong(unsigned d, mlir::AffineMap map, const Env &env,
+                    llvm::function_ref<void(unsigned, Env &)> body);
+  bool loadRun(mlir::Value memref, mlir::AffineMap map, const Env &env);
+  llvm::SmallVector<mlir::Value> takeRun(unsigned d, mlir::Value memref,
+                                         mlir::AffineMap map, mlir::Value value,
+                                         Env &env);
+  void storeRun(unsigned d, mlir::Value memref, mlir::AffineMap map,
+                llvm::ArrayRef<mlir::Value> run, const Env &env);
+  void markMovedOnce(mlir::Value memref);
   mlir::Value loadByPolicy(mlir::vector::LoadOp load, mlir::AffineMap map);
   void forgetExtended();
   void loadBehind(mlir::Value v);
@@ -105,6 +116,8 @@ private:
 
   const RegisterLayout &layout;
   llvm::DenseMap<mlir::Value, mlir::Value> flattened;
+  /// Elements that wait for the rest of their run to be stored.
+  std::map<LoadedValues::Key, llvm::SmallVector<mlir::Value>> unfinishedRuns;
 };
 
 } // namespace redfuse

@@ -386,7 +386,8 @@ void RegisterPlanner::chooseRepeats() {
     share.repeats = 1;
     if (!streamed.test(d))
       share.repeats =
-          llvm::divideCeil(capacity[d], share.lanes * share.threads);
+          share.run *
+          llvm::divideCeil(capacity[d], share.getPiece() * share.threads);
   }
   if (streamed.none())
     return;
@@ -661,6 +662,11 @@ std::optional<RegisterLayout> RegisterPlanner::run() {
   if (canHoldStream())
     streamed.reset();
   if (streamed.none()) {
+    if (chooseTransposed()) {
+      if (complete())
+        return finish();
+      layout = lanes;
+    }
     if (taps.none() && chooseAgain()) {
       dealResident();
       if (complete())

@@ -92,7 +92,8 @@ Value RegisterEmitter::loadAt(Value memref, AffineMap map, Env &env,
     loaded.remember(std::move(key), v);
     return v;
   }
-  if (loadInterleaved(memref, map, env))
+  if (loadInterleaved(memref, map, env) ||
+      (!isLocal && loadRun(memref, map, plain)))
     return *loaded.find(key);
   Value v = GpuEmitter::loadAt(memref, map, plain, isLocal);
   if (auto load = v.getDefiningOp<vector::LoadOp>()) {
@@ -237,6 +238,15 @@ void RegisterEmitter::storeAt(Value memref, AffineMap map, Value value,
   SmallVector<unsigned> ofMap;
   for (int64_t d : toDims(getDimsOf(map)))
     ofMap.push_back(d);
+  Env plain = env;
+  plain.mask = Value();
+  SmallVector<Value> run;
+  std::optional<unsigned> runDim;
+  if (!isLocal && (runDim = runDimOf(memref, map, env))) {
+    run = takeRun(*runDim, memref, map, value, plain);
+    if (run.empty())
+      return;
+  }
   Value condition = positions.maskOf(env, ofMap);
   if (unsigned copies = (layout.threads - 1) & ~positions.getBits(ofMap)) {
     Value first = positions.isFirstOf(copies);
@@ -244,14 +254,19 @@ void RegisterEmitter::storeAt(Value memref, AffineMap map, Value value,
                     ? Value(arith::AndIOp::create(b, loc, condition, first))
                     : first;
   }
-  Env plain = env;
-  plain.mask = Value();
   OpBuilder::InsertionGuard guard(b);
   if (condition) {
     auto branch = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
     b.setInsertionPoint(branch.thenYield());
   }
+  if (runDim)
+    return storeRun(*runDim, memref, map, run, plain);
   GpuEmitter::storeAt(memref, map, value, plain, isLocal);
+  markMovedOnce(memref);
+}
+
+/// Of the store that was emitted last.
+void RegisterEmitter::markMovedOnce(Value memref) {
   auto at = b.getInsertionPoint();
   if (at == b.getInsertionBlock()->begin() || !movedOnce.contains(memref))
     return;

@@ -53,6 +53,10 @@ private:
   bool isMultiple(unsigned d, int64_t by) const;
   void chooseLanes();
   int64_t countScanning(unsigned d, unsigned bit) const;
+  bool chooseTransposed();
+  std::optional<std::pair<unsigned, unsigned>> findCrossed() const;
+  int64_t choosePiece(unsigned d) const;
+  double countTransactions(const TensorAccess &access, unsigned other) const;
   void giveThreads(unsigned d, int64_t threads);
   void findWindows();
   void dealWindows(unsigned row);

@@ -41,7 +41,7 @@ RegisterLayoutAttr redfuse::recordLayout(const RegisterLayout &layout,
   MLIRContext *context = launch.getContext();
   auto dims = llvm::map_to_vector(layout.dims, [&](const DimShare &share) {
     return DimShareAttr::get(context, share.lanes, share.repeats, share.threads,
-                             share.bit);
+                             share.bit, share.run);
   });
   SmallVector<int64_t> movedOnce(layout.movedOnce.begin(),
                                  layout.movedOnce.end());
@@ -69,7 +69,7 @@ static RegisterLayout layoutOf(RegisterLayoutAttr record,
   RegisterLayout layout;
   for (DimShareAttr dim : record.getDims())
     layout.dims.push_back({dim.getLanes(), dim.getRepeats(), dim.getThreads(),
-                           unsigned(dim.getBit())});
+                           unsigned(dim.getBit()), dim.getRun()});
   layout.threads = record.getThreads();
   layout.lanes = record.getLanes();
   layout.warp = limits.warp;
@@ -100,9 +100,14 @@ std::string RegisterPlanner::checkDim(unsigned d) const {
     return llvm::formatv("dim {0} has {1} positions in a tile, and a share for "
                          "{2}",
                          d, capacity[d], share.getSpan());
-  if (!isMultiple(d, share.lanes))
+  if (!isMultiple(d, share.getPiece()))
     return llvm::formatv("the tiles of dim {0} are not of whole vectors of {1}",
-                         d, share.lanes);
+                         d, share.getPiece());
+  if (share.run > 1 && (share.lanes > 1 || streamed.test(d)))
+    return llvm::formatv(
+        "dim {0} has runs of {1}: it cannot have vectors of its "
+        "own, nor be walked in steps",
+        d, share.run);
   for (unsigned other : together[d].set_bits()) {
     const DimShare &its = layout.dims[other];
     if (other == d)

@@ -142,8 +142,8 @@ Value ThreadPositions::getStart(unsigned d) {
   Value number = compress(getThreadWord(), share.getBits());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfterValue(number);
-  if (share.lanes != 1)
-    number = arith::MulIOp::create(b, loc, number, word(share.lanes));
+  if (share.getPiece() != 1)
+    number = arith::MulIOp::create(b, loc, number, word(share.getPiece()));
   return start = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), number);
 }
 
@@ -156,16 +156,23 @@ bool ThreadPositions::hasBeyond(unsigned d) const {
 bool ThreadPositions::isBeyond(unsigned d, int64_t repeat) const {
   const DimShare &share = layout.dims[d];
   return !dims[d].staticSize ||
-         (repeat + 1) * share.threads * share.lanes > *dims[d].staticSize;
+         (repeat / share.run + 1) * share.threads * share.getPiece() >
+             *dims[d].staticSize;
 }
 
-Value ThreadPositions::maskOf(unsigned d, int64_t repeat) {
+/// Where the run of this thread starts that has its `repeat`-th vector.
+Value ThreadPositions::startOfRun(unsigned d, int64_t repeat) {
   const DimShare &share = layout.dims[d];
-  Value at = b.createOrFold<arith::AddIOp>(
+  return b.createOrFold<arith::AddIOp>(
       loc, getStart(d),
-      emitter.constantIndex(repeat * share.threads * share.lanes));
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at,
-                               dims[d].size);
+      emitter.constantIndex(repeat / share.run * share.threads *
+                            share.getPiece()));
+}
+
+/// Runs exist as a whole: tiles are of whole ones.
+Value ThreadPositions::maskOf(unsigned d, int64_t repeat) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                               startOfRun(d, repeat), dims[d].size);
 }
 
 Value ThreadPositions::maskOf(const Env &env, ArrayRef<unsigned> ofDims) {
@@ -181,14 +188,15 @@ Value ThreadPositions::maskOf(const Env &env, ArrayRef<unsigned> ofDims) {
 
 void ThreadPositions::bind(Env &env, unsigned d, int64_t repeat) {
   const DimShare &share = layout.dims[d];
-  Value at = b.createOrFold<arith::AddIOp>(
-      loc, getStart(d),
-      emitter.constantIndex(repeat * share.threads * share.lanes));
+  Value at = startOfRun(d, repeat);
   if (isBeyond(d, repeat)) {
     Value last = b.createOrFold<arith::SubIOp>(
-        loc, dims[d].size, emitter.constantIndex(share.lanes));
+        loc, dims[d].size, emitter.constantIndex(share.getPiece()));
     at = arith::MinSIOp::create(b, loc, at, last);
   }
+  if (int64_t inRun = repeat % share.run)
+    at = b.createOrFold<arith::AddIOp>(
+        loc, at, emitter.constantIndex(inRun * share.lanes));
   env.position[d] = at;
   env.local[d] = repeat;
 }

@@ -63,8 +63,11 @@ public:
   mlir::Value getStart(unsigned dim);
   void setStart(unsigned dim, mlir::Value start) { starts[dim] = start; }
 
-private:
+  /// Moves to this thread's `repeat`-th vector along a dim.
   void bind(Env &env, unsigned dim, int64_t repeat);
+
+private:
+  mlir::Value startOfRun(unsigned dim, int64_t repeat);
   bool isBeyond(unsigned dim, int64_t repeat) const;
   mlir::Value maskOf(unsigned dim, int64_t repeat);
   mlir::Value moveBits(mlir::Value word, unsigned mask, bool isCompressed);

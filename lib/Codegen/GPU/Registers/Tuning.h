@@ -45,6 +45,9 @@ inline constexpr unsigned kCostlyMove = 12;
 inline constexpr int64_t kBlockThreads = 1024, kMaxThreads = 512,
                          kStreamingThreads = 256, kClusterThreads = 256,
                          kKeepingThreads = 512;
+/// Threads of a block that moves tensors which are contiguous along different dims
+/// ("Transposing").
+inline constexpr int64_t kTransposingThreads = 256;
 /// Elements of a thread that holds its tiles, above which a block has more threads:
 /// times `kCrowded`.
 inline constexpr int64_t kThreadElements = 16, kCrowded = 4;

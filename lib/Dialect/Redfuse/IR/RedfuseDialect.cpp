@@ -268,9 +268,13 @@ static LogicalResult checkPower(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult DimShareAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t lanes, int64_t repeats,
-                                   int64_t threads, int64_t bit) {
+                                   int64_t threads, int64_t bit, int64_t run) {
+  if (run > 0 && repeats % run != 0)
+    return emitError() << "expected 'repeats' of whole runs of " << run
+                       << " vectors, got " << repeats;
   return success(
       succeeded(checkPower(emitError, "lanes", lanes, kMostLanes)) &&
+      succeeded(checkPower(emitError, "run", run, kMostLanes)) &&
       succeeded(checkRange(emitError, "repeats", repeats, 1)) &&
       succeeded(checkPower(emitError, "threads", threads, kMostTileThreads)) &&
       succeeded(checkRange(emitError, "bit", bit, 0,

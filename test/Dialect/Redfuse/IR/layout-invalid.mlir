@@ -39,3 +39,13 @@ func.func private @f() attributes {a = #redfuse.dim_share<lanes = 1, repeats = 0
 
 // expected-error @below {{'argument' is -1; expected from 0 to 1048576}}
 func.func private @f() attributes {a = #redfuse.input_tile<argument = -1, map = affine_map<(i, j) -> (i, j)>, bytes = 0>}
+
+// -----
+
+// expected-error @below {{'run' is 3; expected a power of 2 up to 16}}
+func.func private @f() attributes {a = #redfuse.dim_share<lanes = 1, repeats = 3, threads = 1, bit = 0, run = 3>}
+
+// -----
+
+// expected-error @below {{expected 'repeats' of whole runs of 4 vectors, got 6}}
+func.func private @f() attributes {a = #redfuse.dim_share<lanes = 1, repeats = 6, threads = 1, bit = 0, run = 4>}

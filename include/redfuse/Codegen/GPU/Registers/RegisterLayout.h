@@ -11,12 +11,16 @@ namespace redfuse {
 /// How the positions of one dim of a tile are dealt out: position
 /// (r * threads + t) * lanes + l belongs to thread t, as lane l of its r-th
 /// vector. The number of the thread along the dim is a field of the bits of its
-/// number in the block; dims that no value has together may share bits.
+/// number in the block; dims that no value has together may share bits. `run` vectors
+/// of a thread are neighbours: its r-th is ((r / run) * threads + t) * run + r % run.
 struct DimShare {
   int64_t lanes = 1, repeats = 1, threads = 1;
   unsigned bit = 0;
+  int64_t run = 1;
 
   int64_t getSpan() const { return lanes * repeats * threads; }
+  /// Neighbouring positions that a thread has; whole pieces of a tile are of so many.
+  int64_t getPiece() const { return lanes * run; }
   unsigned getBits() const { return unsigned(threads - 1) << bit; }
 };
 

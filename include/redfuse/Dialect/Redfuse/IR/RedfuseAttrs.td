@@ -310,9 +310,17 @@ def Redfuse_DimShareAttr : Redfuse_Attr<"DimShare", "dim_share"> {
     `t`, of `repeats` vectors. The thread's number along the dim is a field of the bits of
     its number in the block, from `bit` on; dims that no value has together may share bits.
 
-    Example: `#redfuse.dim_share<lanes = 4, repeats = 2, threads = 32, bit = 0>`.
+    With a `run` of more than one, that many vectors of a thread are neighbours: its
+    `r`-th vector is the one at `((r / run) * threads + t) * run + r % run`. A dim has one
+    whose `lanes` are 1 where memory is contiguous along it for some tensors, and values are
+    vectors along another dim: what is loaded or stored along it is transposed in registers.
+
+    Example: `#redfuse.dim_share<lanes = 4, repeats = 2, threads = 32, bit = 0>`, and
+    `#redfuse.dim_share<lanes = 1, repeats = 8, threads = 32, bit = 3, run = 4>`, of which a
+    thread has two pieces of four neighbouring positions.
   }];
-  let parameters = (ins "int64_t":$lanes, "int64_t":$repeats, "int64_t":$threads, "int64_t":$bit);
+  let parameters = (ins "int64_t":$lanes, "int64_t":$repeats, "int64_t":$threads, "int64_t":$bit,
+                        DefaultValuedParameter<"int64_t", "1">:$run);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

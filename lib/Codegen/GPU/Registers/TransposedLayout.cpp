@@ -1,0 +1,125 @@
+//===- TransposedLayout.cpp - layouts along two dims at once --------------===//
+#include "RegisterPlanner.h"
+
+#include "redfuse/Analysis/CostConstants.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Two dims, where some tensor that has both is contiguous along the one, and some
+/// along the other: those of most bytes, first the one of more.
+std::optional<std::pair<unsigned, unsigned>>
+RegisterPlanner::findCrossed() const {
+  auto bytesAlong = [&](unsigned d, unsigned other) {
+    int64_t bytes = 0;
+    for (const TensorAccess &access : accesses)
+      if (access.contiguous == d && access.dims.test(other) &&
+          capacity[d] * access.bytes >= kGpuSectorBytes)
+        bytes += access.bytes;
+    return bytes;
+  };
+  std::optional<std::pair<unsigned, unsigned>> best;
+  int64_t most = 0;
+  for (const TensorAccess &first : accesses)
+    for (const TensorAccess &second : accesses) {
+      if (!first.contiguous || !second.contiguous ||
+          first.contiguous == second.contiguous)
+        continue;
+      unsigned d = *first.contiguous, other = *second.contiguous;
+      int64_t own = bytesAlong(d, other), its = bytesAlong(other, d);
+      if (own == 0 || its == 0 || own < its || own + its <= most)
+        continue;
+      most = own + its;
+      best = {d, other};
+    }
+  return best;
+}
+
+/// Neighbours along a dim that a thread has: 16 bytes of the largest tensor that is
+/// contiguous along it, where tiles are of whole ones.
+int64_t RegisterPlanner::choosePiece(unsigned d) const {
+  for (const TensorAccess &access : accesses) {
+    if (access.contiguous != d)
+      continue;
+    int64_t piece = std::clamp<int64_t>(16 / access.bytes, 1, 8);
+    while (!isMultiple(d, piece))
+      piece /= 2;
+    return piece;
+  }
+  return 1;
+}
+
+/// Sectors that a warp moves of a tensor that is contiguous along one of two dims, for
+/// all that its threads have of both, and lines that it asks for, which one after
+/// another are looked up.
+double RegisterPlanner::countTransactions(const TensorAccess &access,
+                                          unsigned other) const {
+  const DimShare &share = layout.dims[*access.contiguous];
+  const DimShare &its = layout.dims[other];
+  double bytes = double(share.threads * share.getPiece()) * access.bytes;
+  double rows = access.dims.test(other) ? its.threads * its.getPiece() : 1;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  bool isAligned =
+      succeeded(access.type.getStridesAndOffset(strides, offset)) &&
+      llvm::all_of(ArrayRef(strides).drop_back(), [&](int64_t stride) {
+        return !ShapedType::isDynamic(stride) &&
+               stride * access.bytes % kGpuSectorBytes == 0;
+      });
+  auto pieces = [&](int64_t size) {
+    return std::ceil(bytes / double(size)) + (isAligned ? 0 : 1);
+  };
+  return rows * (pieces(kGpuSectorBytes) + pieces(kGpuLineBytes));
+}
+
+/// Whether threads have rectangles of two dims, as tensors are contiguous along
+/// different ones: vectors along the first, runs of the second. The threads of a
+/// warp are dealt to both so that it moves the fewest sectors and lines.
+bool RegisterPlanner::chooseTransposed() {
+  std::optional<std::pair<unsigned, unsigned>> crossed = findCrossed();
+  if (!crossed || reduced.any() || hints.cluster > 1)
+    return false;
+  auto [d, other] = *crossed;
+  layout.dims.assign(space.numDims, DimShare());
+  DimShare &share = layout.dims[d], &its = layout.dims[other];
+  layout.lanes = share.lanes = choosePiece(d);
+  its.run = choosePiece(other);
+  auto piecesOf = [&](unsigned dim) {
+    return int64_t(llvm::PowerOf2Ceil(
+        llvm::divideCeil(capacity[dim], layout.dims[dim].getPiece())));
+  };
+  int64_t own = piecesOf(d), rows = piecesOf(other), best = 1;
+  std::optional<double> least;
+  for (int64_t threads = 1; threads <= std::min<int64_t>(own, limits.warp);
+       threads *= 2) {
+    share.threads = threads;
+    its.threads = std::min<int64_t>(limits.warp / threads, rows);
+    double all = 0;
+    for (const TensorAccess &access : accesses)
+      if (access.contiguous == d || access.contiguous == other)
+        all += countTransactions(access, access.contiguous == d ? other : d);
+    all /= double(share.threads * its.threads);
+    if (least && all > *least)
+      continue;
+    least = all;
+    best = threads;
+  }
+  share.threads = its.threads = 1;
+  layout.threads = std::max<int64_t>(
+      hints.threads.value_or(kTransposingThreads), limits.warp);
+  giveThreads(d, best);
+  // No more threads than pieces: of 24, eight threads take three each.
+  int64_t pieces = llvm::divideCeil(capacity[other], its.run);
+  int64_t threads = rows;
+  while (threads > limits.warp / best &&
+         llvm::divideCeil(pieces, threads / 2) * (threads / 2) <
+             llvm::divideCeil(pieces, threads) * threads)
+    threads /= 2;
+  giveThreads(other, threads);
+  for (unsigned dim = space.numDims; dim-- > 0;)
+    if (dim != d && dim != other && capacity[dim] > 1)
+      giveThreads(dim, llvm::PowerOf2Ceil(capacity[dim]));
+  return true;
+}
