@@ -35,6 +35,7 @@ constexpr double kLeastProducts = 5e8;
 /// there are slower and faster ones.
 constexpr double kWarpProducts32 = 45e12, kWarpProducts16 = 25e12,
                  kUnitProducts32 = 80e12, kUnitProducts16 = 160e12,
+                 kWarpProductsOfParts = 30e12, kUnitProductsOfParts = 45e12,
                  kCopiedBytes = 2e12, kLaunchSeconds = 3e-6;
 
 /// A factor of a product, as it is copied.
@@ -46,6 +47,8 @@ struct Operand {
   BlockArgument argument = {};
   /// How the product rounds what the copy has rounded already.
   arith::TruncFOp round = {};
+  /// The copy has two parts: floats of TF32, and what is left.
+  bool isInParts = false;
 };
 
 /// A factor without its conversions, and without the zeros around a window.
@@ -186,11 +189,14 @@ std::optional<Operand> Product::describeVectors(Factor factor, unsigned sum,
       select && matchPattern(select.getFalseValue(), m_PosZeroFloat()) &&
       !(*sets)[select.getCondition()].test(sum))
     v = select.getTrueValue();
+  bool isInParts = v.getType().isF32() && !factor.round;
   // Others may want it as it is.
-  if (factor.round && !(v.hasOneUse() && factor.value.hasOneUse()))
+  if (v.getType().isF32() && !(v.hasOneUse() && factor.value.hasOneUse()))
     return std::nullopt;
   int64_t width = 128 / int64_t(v.getType().getIntOrFloatBitWidth());
-  Operand operand{v, {}, {}, factor.round};
+  double moved =
+      (isInParts ? 3.0 : 2.0) * double(v.getType().getIntOrFloatBitWidth()) / 8;
+  Operand operand{v, {}, {}, factor.round, isInParts};
   if (auto argument = dyn_cast<BlockArgument>(v)) {
     unsigned i = argument.getArgNumber();
     auto type = dyn_cast<RankedTensorType>(op->getOperand(i).getType());
@@ -210,15 +216,14 @@ std::optional<Operand> Product::describeVectors(Factor factor, unsigned sum,
     if (!along || type.getDimSize(*along) % width != 0)
       return std::nullopt;
     unsigned rank = unsigned(type.getRank());
-    if (*along + 1 == rank && !factor.round)
+    if (*along + 1 == rank && !v.getType().isF32())
       return operand;
     operand.argument = argument;
     for (unsigned d = 0; d < rank; ++d)
       if (d != *along)
         operand.dims.push_back(d);
     operand.dims.push_back(*along);
-    bytes = 2.0 * double(type.getNumElements()) *
-            double(v.getType().getIntOrFloatBitWidth()) / 8;
+    bytes = moved * double(type.getNumElements());
     return operand;
   }
   // What is computed is copied element by element of the product's dims: not several
@@ -231,8 +236,7 @@ std::optional<Operand> Product::describeVectors(Factor factor, unsigned sum,
     if (d != sum)
       operand.dims.push_back(d);
   operand.dims.push_back(sum);
-  bytes = 2.0 * double(points(own)) *
-          double(v.getType().getIntOrFloatBitWidth()) / 8;
+  bytes = moved * double(points(own));
   return operand;
 }
 
@@ -247,16 +251,20 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
   Type element = found[0].value.getType();
   bool isShort = element.isBF16() || element.isF16();
   for (const Factor &factor : found)
-    if (factor.value.getType() != element ||
-        (!isShort && !(element.isF32() && factor.round)))
+    if (factor.value.getType() != element || (!isShort && !element.isF32()) ||
+        bool(factor.round) != bool(found[0].round))
       return std::nullopt;
   // Products without windows have generators of their own for 16-bit floats.
   if (isShort && taps.none())
     return std::nullopt;
   int64_t width = 128 / int64_t(element.getIntOrFloatBitWidth());
-  double saved = isShort
-                     ? products / kWarpProducts16 - products / kUnitProducts16
-                     : products / kWarpProducts32 - products / kUnitProducts32;
+  auto savedOf = [&](double ofWarps, double ofUnit) {
+    return products / ofWarps - products / ofUnit;
+  };
+  double saved = isShort ? savedOf(kWarpProducts16, kUnitProducts16)
+                 : found[0].round
+                     ? savedOf(kWarpProducts32, kUnitProducts32)
+                     : savedOf(kWarpProductsOfParts, kUnitProductsOfParts);
   for (unsigned sum : reduce.getOver()) {
     if (taps.test(sum) || extents[sum] % width != 0)
       continue;
@@ -332,14 +340,57 @@ SmallVector<Operand> Product::findOperands() {
   return found;
 }
 
-/// Ends a copy: with what the product rounds rounded.
+/// The float of TF32 next to an f32, or before it where that were infinite, and what it
+/// lacks. Infinities lack nothing.
+static SmallVector<Value> splitInParts(RewriterBase &b, Location loc, Value v) {
+  Type type = b.getI32Type();
+  auto word = [&](uint32_t bits) -> Value {
+    return arith::ConstantOp::create(b, loc,
+                                     b.getI32IntegerAttr(int32_t(bits)));
+  };
+  Value bits = arith::BitcastOp::create(b, loc, type, v);
+  Value size = arith::AndIOp::create(b, loc, bits, word(0x7fffffff));
+  Value up = arith::AddIOp::create(b, loc, bits, word(0x1000));
+  Value isLarge = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, size,
+                                        word(0x7f7ff000));
+  Value big = arith::SelectOp::create(b, loc, isLarge, bits, up);
+  big = arith::AndIOp::create(b, loc, big, word(0xffffe000));
+  big = arith::BitcastOp::create(b, loc, v.getType(), big);
+  Value isInfinite = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                           size, word(0x7f800000));
+  Value rest = arith::SubFOp::create(b, loc, v, big);
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  return {big, arith::SelectOp::create(b, loc, isInfinite, zero, rest)};
+}
+
+/// Ends a copy: with what the product rounds rounded, or in parts.
 static void yieldCopy(RewriterBase &b, Location loc, Value v,
-                      arith::TruncFOp round) {
-  if (round) {
+                      const Operand &operand) {
+  if (operand.isInParts) {
+    YieldOp::create(b, loc, splitInParts(b, loc, v));
+    return;
+  }
+  if (arith::TruncFOp round = operand.round) {
     Value narrow = arith::TruncFOp::create(b, loc, round.getType(), v);
     v = arith::ExtFOp::create(b, loc, v.getType(), narrow);
   }
   YieldOp::create(b, loc, v);
+}
+
+/// A cascade without a body, of a result for each part of the operand.
+static CascadeOp makeParts(RewriterBase &b, Location loc,
+                           const Operand &operand, ArrayRef<int64_t> shape,
+                           ValueRange inputs, SmallVector<AffineMap> maps) {
+  SmallVector<Value> empty;
+  for (int i = 0; i < (operand.isInParts ? 2 : 1); ++i) {
+    empty.push_back(
+        tensor::EmptyOp::create(b, loc, shape, operand.value.getType()));
+    maps.push_back(b.getMultiDimIdentityMap(unsigned(shape.size())));
+  }
+  auto copy = CascadeOp::create(b, loc, ValueRange(empty).getTypes(), inputs,
+                                empty, b.getAffineMapArrayAttr(maps), nullptr);
+  copy.getBody().push_back(new Block());
+  return copy;
 }
 
 /// A cascade that has an argument's elements in the order of the copy.
@@ -355,19 +406,13 @@ static CascadeOp copyArgument(RewriterBase &b, CascadeOp op,
     shape.push_back(type.getDimSize(d));
     places[d] = b.getAffineDimExpr(unsigned(place));
   }
-  SmallVector<AffineMap> copied{
-      AffineMap::get(rank, 0, places, op.getContext()),
-      b.getMultiDimIdentityMap(rank)};
-  Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
-  auto copy =
-      CascadeOp::create(b, loc, TypeRange(empty.getType()), input, empty,
-                        b.getAffineMapArrayAttr(copied), nullptr);
-  auto *block = new Block();
-  copy.getBody().push_back(block);
+  CascadeOp copy =
+      makeParts(b, loc, operand, shape, input,
+                {AffineMap::get(rank, 0, places, op.getContext())});
+  Block *block = &copy.getBody().front();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(block);
-  yieldCopy(b, loc, block->addArgument(type.getElementType(), loc),
-            operand.round);
+  yieldCopy(b, loc, block->addArgument(type.getElementType(), loc), operand);
   return copy;
 }
 
@@ -406,13 +451,8 @@ static CascadeOp makeCopy(RewriterBase &b, CascadeOp op,
     maps.push_back(op.getIndexingMapsArray()[i].replaceDimsAndSymbols(
         places, {}, rank, 0));
   }
-  maps.push_back(b.getMultiDimIdentityMap(rank));
-  Type element = operand.value.getType();
-  Value empty = tensor::EmptyOp::create(b, loc, shape, element);
-  auto copy = CascadeOp::create(b, loc, TypeRange(empty.getType()), inputs,
-                                empty, b.getAffineMapArrayAttr(maps), nullptr);
-  auto *block = new Block();
-  copy.getBody().push_back(block);
+  CascadeOp copy = makeParts(b, loc, operand, shape, inputs, maps);
+  Block *block = &copy.getBody().front();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(block);
   IRMapping mapping;
@@ -427,13 +467,13 @@ static CascadeOp makeCopy(RewriterBase &b, CascadeOp op,
       index.setDim(uint64_t(place - operand.dims.begin()));
     }
   }
-  yieldCopy(b, loc, mapping.lookupOrDefault(operand.value), operand.round);
+  yieldCopy(b, loc, mapping.lookupOrDefault(operand.value), operand);
   return copy;
 }
 
 /// Reads the operand from its copy.
 static CascadeOp readCopy(RewriterBase &b, CascadeOp op, const Operand &operand,
-                          Value copy) {
+                          ValueRange copies) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   SmallVector<Value> inputs(op.getInputs());
   SmallVector<AffineExpr> exprs;
@@ -441,18 +481,29 @@ static CascadeOp readCopy(RewriterBase &b, CascadeOp op, const Operand &operand,
     exprs.push_back(operand.argument
                         ? maps[operand.argument.getArgNumber()].getResult(d)
                         : b.getAffineDimExpr(d));
+  unsigned first = unsigned(inputs.size());
   maps.insert(
-      maps.begin() + int64_t(inputs.size()),
+      maps.begin() + int64_t(first), copies.size(),
       AffineMap::get(maps.front().getNumDims(), 0, exprs, op.getContext()));
-  inputs.push_back(copy);
+  llvm::append_range(inputs, copies);
   auto made = CascadeOp::create(b, op.getLoc(), op->getResultTypes(), inputs,
                                 op.getInits(), b.getAffineMapArrayAttr(maps),
                                 op.getScheduleAttr());
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   made.getBody().takeBody(op.getBody());
   Block &body = made.getBody().front();
-  Value read = body.insertArgument(unsigned(inputs.size() - 1),
-                                   operand.value.getType(), op.getLoc());
+  SmallVector<Value, 2> parts;
+  for (unsigned i = 0; i < copies.size(); ++i)
+    parts.push_back(
+        body.insertArgument(first + i, operand.value.getType(), op.getLoc()));
+  Value read = parts.front();
+  if (operand.isInParts) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&body);
+    auto sum = arith::AddFOp::create(b, op.getLoc(), parts[0], parts[1]);
+    sum->setAttr(kPartsAttr, b.getUnitAttr());
+    read = sum;
+  }
   b.replaceAllUsesWith(operand.value, read);
   if (operand.round)
     operand.round->setAttr(kExactAttr, b.getUnitAttr());
@@ -481,7 +532,7 @@ struct PrepackOperands
         b.setInsertionPoint(op);
         CascadeOp copy = makeCopy(b, op, operand);
         made.push_back(copy);
-        op = readCopy(b, op, operand, copy.getResult(0));
+        op = readCopy(b, op, operand, copy.getResults());
       }
       if (!operands.empty())
         made.push_back(op);

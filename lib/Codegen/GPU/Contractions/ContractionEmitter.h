@@ -213,6 +213,9 @@ private:
   };
   std::optional<Copy> copy;
   int64_t elementBytes() const { return elementBits(x.left) / 8; }
+  /// Operands are in two parts each, the large ones first.
+  bool haveParts() const { return bool(copiedLeft.rest); }
+  int64_t copiesOfOperand() const { return haveParts() ? 2 : 1; }
   /// Shared memory as words, and the warp's number and lane (i32).
   mlir::Value words, warp, lane;
 };

@@ -50,7 +50,8 @@ int64_t ContractionEmitter::slabSums() const {
 }
 
 int64_t ContractionEmitter::stageBytes() const {
-  return (tileRows() + tileColumns()) * kSlabBytes * plan.getSlabs();
+  return (tileRows() + tileColumns()) * kSlabBytes * plan.getSlabs() *
+         copiesOfOperand();
 }
 
 //===----------------------------------------------------------------------===//
@@ -379,8 +380,8 @@ void ContractionEmitter::startIfAny(Value step, Value steps,
   tile::CommitRowsOp::create(b, loc);
 }
 
-/// As runCopied, with the products of warpgroups, which run while a step goes on: those of
-/// the step before are over when a step has started its own. So copies go to the stage
+/// As runCopied, with the products of warpgroups, which run while a step goes on. Of
+/// operands without parts those of the step before are over when a step has started its own. So copies go to the stage
 /// of two steps before, which all threads are done with.
 SmallVector<Value>
 ContractionEmitter::runByWarpgroups(Value steps,
@@ -392,29 +393,58 @@ ContractionEmitter::runByWarpgroups(Value steps,
       b, loc, b.getI32Type(),
       memref::ExtractAlignedPointerAsIndexOp::create(b, loc, words));
   // Of a warpgroup: 64 rows, and its columns.
-  auto tileOf = [&](const Side &side, int64_t rows, Value stage) {
+  auto tileOf = [&](const Side &side, int64_t rows, Value stage,
+                    bool isRest = false) {
     Value first = arith::AndIOp::create(b, loc, side.warp, i32(-rows));
     Value bytes = add(arith::MulIOp::create(b, loc, stage, i32(4)),
                       arith::MulIOp::create(b, loc, first, i32(128)));
     auto type =
         tile::SharedType::get(b.getContext(), rows, stageSums(), element);
+    int64_t start = side.start + (isRest ? side.rows * 128 : 0);
     return tile::ViewOp::create(b, loc, type,
-                                add(add(shared, bytes), i32(side.start)))
+                                add(add(shared, bytes), i32(start)))
         .getResult();
   };
   int64_t columns = right.warpRows;
-  int64_t ahead = plan.getStages() - 2;
+  // The products of parts are over when a step is.
+  int64_t ahead = plan.getStages() - (haveParts() ? 1 : 2);
   for (int64_t i = 0; i < ahead; ++i)
     startIfAny(constantIndex(i), steps, start);
   Value zero = constant(b.getF32FloatAttr(0));
   SmallVector<Value> none(columns / 2, zero);
+  auto await = [&] {
+    tile::WaitRowsOp::create(b, loc, ahead - 1);
+    // What copies of threads have written is shown to the unit.
+    tile::FenceCopiesOp::create(b, loc);
+    gpu::BarrierOp::create(b, loc);
+  };
+  // small * big + big * small + big * big of a step, added to the sums behind it: the
+  // unit adds with fewer digits than f32 has, so that it may add a few products
+  // only, and the small ones first.
+  if (haveParts())
+    return emitFor(
+        b, loc, constantIndex(0), steps, constantIndex(1), none,
+        [&](Value step, ValueRange carried) {
+          await();
+          Value stage = stageOf(step), part;
+          for (auto [isSmallLeft, isSmallRight] :
+               {std::pair(true, false), {false, true}, {false, false}}) {
+            Value a = tileOf(left, 64, stage, isSmallLeft),
+                  c = tileOf(right, columns, stage, isSmallRight);
+            part = ptx.multiply(columns, stageSums(), part, {a}, {c});
+          }
+          startIfAny(arith::AddIOp::create(b, loc, step, constantIndex(ahead)),
+                     steps, start);
+          SmallVector<Value> next;
+          for (auto [sum, more] :
+               llvm::zip_equal(carried, ptx.waitProducts(0, part)))
+            next.push_back(arith::AddFOp::create(b, loc, sum, more));
+          return next;
+        });
   SmallVector<Value> state = emitFor(
       b, loc, constantIndex(0), steps, constantIndex(1), ptx.accumulate(none),
       [&](Value step, ValueRange carried) {
-        tile::WaitRowsOp::create(b, loc, ahead - 1);
-        // What copies of threads have written is shown to the unit.
-        tile::FenceCopiesOp::create(b, loc);
-        gpu::BarrierOp::create(b, loc);
+        await();
         Value stage = stageOf(step);
         Value a = tileOf(left, 64, stage), c = tileOf(right, columns, stage);
         Value sum =
@@ -717,7 +747,7 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
     share.isWhole = *known % stageSums() == 0;
   auto finish = [&](SmallVectorImpl<Value> &sums) {
     // Where factors have no parts there is nothing to repair.
-    if (x.isSplit && !isByWarpgroups())
+    if (x.isSplit && (!isByWarpgroups() || haveParts()))
       repairSums(tile, share, sums);
     // A warp's tile may lie beyond the end although such tiles are whole.
     OpBuilder::InsertionGuard guard(b);

@@ -34,7 +34,9 @@ ContractionEmitter::makeSide(Value factor, MatrixElement element, bool isSigned,
   side.warpRows = number * (isLeft ? x.rows : x.columns);
   side.parts = isLeft ? x.leftRow.count : x.rightColumn.count;
   side.count = side.warpRows / side.parts;
-  side.start = isLeft ? 0 : tileRows() * kSlabBytes * plan.getSlabs();
+  side.start =
+      isLeft ? 0
+             : tileRows() * kSlabBytes * plan.getSlabs() * copiesOfOperand();
   side.isWhole = hasWholeTiles(side.axes, side.rows);
   side.cone = coneOf(factor);
   for (Value v : side.cone)
@@ -507,6 +509,10 @@ void ContractionEmitter::startCopy(const Side &side, const Unit &unit,
   own.to = add(shared, arith::MulIOp::create(b, loc, word, i32(4)));
   copy = own;
   computeValues(side, env, {Value(side.copied.source)});
+  if (side.copied.rest) {
+    copy->to = add(own.to, i32(side.rows * kSlabBytes * plan.getSlabs()));
+    computeValues(side, env, {Value(side.copied.rest)});
+  }
   copy.reset();
 }
 

@@ -1,6 +1,7 @@
 //===- ContractionPlan.cpp - how a sum of products is cut into tiles ------===//
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
+#include "redfuse/Codegen/GPU/Target/MatrixTarget.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 
@@ -135,13 +136,30 @@ findCopiedOperand(Value factor, IndexProgramOpInterface op, LaunchOp launch,
     copied.inside = select.getCondition();
     v = select.getTrueValue();
   }
+  if (auto sum = v.getDefiningOp<arith::AddFOp>();
+      sum && sum->hasAttr(kPartsAttr)) {
+    copied.rest = dyn_cast<BlockArgument>(sum.getRhs());
+    v = sum.getLhs();
+    if (!copied.rest)
+      return std::nullopt;
+  }
   copied.source = dyn_cast<BlockArgument>(v);
-  if (!copied.source || copied.source.getOwner() != &body ||
-      v.getType() != element)
+  auto isInMemory = [&](BlockArgument v) {
+    if (!v || v.getOwner() != &body || v.getType() != element)
+      return false;
+    MemRefType type = typeInLaunch(v, op, launch);
+    return type &&
+           findFlatIndex(type, op.getMapOfBodyArgument(v.getArgNumber()));
+  };
+  if (!isInMemory(copied.source))
     return std::nullopt;
-  MemRefType type = typeInLaunch(copied.source, op, launch);
-  if (!type || !findFlatIndex(
-                   type, op.getMapOfBodyArgument(copied.source.getArgNumber())))
+  // Both parts are found at the same place.
+  if (copied.rest &&
+      (!isInMemory(copied.rest) ||
+       typeInLaunch(copied.rest, op, launch) !=
+           typeInLaunch(copied.source, op, launch) ||
+       op.getMapOfBodyArgument(copied.rest.getArgNumber()) !=
+           op.getMapOfBodyArgument(copied.source.getArgNumber())))
     return std::nullopt;
   return copied;
 }
@@ -190,7 +208,7 @@ redfuse::findCopiedOperands(const FoundContraction &found, LaunchOp launch) {
                                                         element),
                                right = findCopiedOperand(form.right, op, launch,
                                                          element);
-  if (!left || !right ||
+  if (!left || !right || left->rest || right->rest ||
       !(hasWindow(op) || (left->isRounded && right->isRounded)))
     return std::nullopt;
   return std::pair(*left, *right);
@@ -217,7 +235,7 @@ redfuse::findWarpgroupOperands(const FoundContraction &found, LaunchOp launch,
     std::optional<CopiedOperand> own =
         findCopiedOperand(factor, op, launch, element);
     // The unit cuts off what TF32 does not have.
-    if (!own || (kind == MatrixElement::F32 && !own->isExact))
+    if (!own || (kind == MatrixElement::F32 && !own->isExact && !own->rest))
       return std::nullopt;
     *copied = *own;
     MemRefType type = typeInLaunch(own->source, op, launch);
@@ -230,7 +248,8 @@ redfuse::findWarpgroupOperands(const FoundContraction &found, LaunchOp launch,
              (own->inside && (*sets)[own->inside].test(d));
     });
   }
-  if (candidates.empty())
+  if (candidates.empty() ||
+      bool(operands.left.rest) != bool(operands.right.rest))
     return std::nullopt;
   operands.sum = candidates.front();
   return operands;
@@ -252,6 +271,8 @@ struct ContractionCost {
   double units, cyclesOfSecond, bandwidth, productsOfCycle;
   /// Of wgmma; and the parts of operands that the L1 cache does not have.
   double unitProducts, newOfRows = 1, newOfColumns = 1;
+  /// Parts of each operand that are copied.
+  double copiesOfStage = 1;
 
   /// Elements that a thread loads for a stage.
   double loadedOfThread(const BlockShape &shape) const {
@@ -334,14 +355,16 @@ double ContractionCost::cyclesOf(const WarpgroupShape &shape,
          tileColumns = double(shape.warpColumns * shape.columns);
   double tiles =
       batch * std::ceil(rows / tileRows) * std::ceil(columns / tileColumns);
-  double stageBytes = 128 * (tileRows + tileColumns);
+  double stageBytes = 128 * copiesOfStage * (tileRows + tileColumns);
   double resident = double(countResident(int64_t(threads), shape.columns,
                                          shape.stages * int64_t(stageBytes)));
   double stageSums = 1024.0 / elementBits(x.left);
-  double products = tileRows * tileColumns * stageSums * kUnitCycles /
+  double products = parts * tileRows * tileColumns * stageSums *
+                    (copiesOfStage > 1 ? kUnitCyclesOfParts : kUnitCycles) /
                     (unitProducts * 16.0 / elementBits(x.left));
   double issued = stageBytes / 16 / 32 * kIssuedOfCopy / kIssuedOfCycle;
-  double read = 128 * (newOfRows * tileRows + newOfColumns * tileColumns) /
+  double read = 128 * copiesOfStage *
+                (newOfRows * tileRows + newOfColumns * tileColumns) /
                 kCachedOfCycle;
   double steps = std::ceil(std::ceil(sums / stageSums) / splits);
   double ofUnit = std::ceil(tiles * splits / units);
@@ -416,14 +439,26 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   // Sums that the unit does not add up itself have to be left to warps.
   bool isLong = x.isSplit && (!form.leftIsRounded || !form.rightIsRounded ||
                               cost.sums > double(kMostAddedByUnit));
-  if (chip.has(Wgmma) && !isLong)
+  if (chip.has(Wgmma))
     vectors = findWarpgroupOperands(found, launch, space);
+  if (vectors && !vectors->haveParts() && isLong)
+    vectors.reset();
   if (vectors) {
+    if (vectors->haveParts())
+      cost.copiesOfStage = 2;
     if (readsWindow(ops, vectors->left))
       cost.newOfRows = kNewOfTap;
     if (readsWindow(ops, vectors->right))
       cost.newOfColumns = kNewOfTap;
-    for (const WarpgroupShape &shape : kWarpgroupShapes)
+    for (WarpgroupShape shape : kWarpgroupShapes) {
+      // Sums of parts are beside those of all steps before: more registers.
+      if (vectors->haveParts()) {
+        shape.stages = kLeastWarpgroupStages;
+        int64_t rows = 16 * shape.warpRows + shape.warpColumns * shape.columns;
+        if (shape.columns > 128 ||
+            2 * 128 * rows * shape.stages > getBlockSharedBytes(chip))
+          continue;
+      }
       for (int64_t splits = 1; splits <= kMostSplits; splits *= 2) {
         if (splits > 1 && cost.sums * double(elementBits(x.left)) / 1024 <
                               8.0 * double(splits))
@@ -435,6 +470,7 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
         best = attrOf(MmaKind::Wgmma, shape.warpRows, shape.warpColumns, x.rows,
                       shape.columns, /*slabs=*/2, shape.stages, splits);
       }
+    }
   }
   // Copies are in no registers; rows are stored 32 at a time.
   bool isCopied = findCopiedOperands(found, launch).has_value();

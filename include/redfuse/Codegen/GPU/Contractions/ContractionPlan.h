@@ -25,6 +25,8 @@ findContraction(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
 /// `inside`, which depends on positions alone, does not hold (padding).
 struct CopiedOperand {
   mlir::BlockArgument source;
+  /// Where `source` is the large part of an f32: the small one.
+  mlir::BlockArgument rest = {};
   mlir::Value inside;
   /// It is rounded to TF32 when it is multiplied, or has been before.
   bool isRounded = false, isExact = false;
@@ -37,10 +39,11 @@ std::optional<std::pair<CopiedOperand, CopiedOperand>>
 findCopiedOperands(const FoundContraction &found, LaunchOp launch);
 
 /// Both operands, if a unit of warpgroups reads them as they are: in vectors of 16 bytes
-/// along a dim of the sum, and of TF32 where they are f32.
+/// along a dim of the sum, and of TF32, or parts of TF32, where they are f32.
 struct WarpgroupOperands {
   CopiedOperand left, right;
   unsigned sum;
+  bool haveParts() const { return bool(left.rest); }
 };
 std::optional<WarpgroupOperands>
 findWarpgroupOperands(const FoundContraction &found, LaunchOp launch,

@@ -38,6 +38,9 @@ llvm::hash_code hashKernel(KernelOp kernel);
 inline constexpr llvm::StringLiteral kRoundsAttr = "redfuse.rounds";
 /// That of a rounding of what has no more digits than it keeps: it changes nothing.
 inline constexpr llvm::StringLiteral kExactAttr = "redfuse.exact";
+/// That of a sum of two arguments which are the parts of an f32: a float of TF32, and
+/// what is left.
+inline constexpr llvm::StringLiteral kPartsAttr = "redfuse.parts";
 
 /// A cascade as `explain` tells of it: `source`, the first source position;
 /// `locations`, all of them; `stages`, a dictionary for each reduction (reducer,
