@@ -86,3 +86,30 @@ func.func @last(%x: tensor<8x8194x64xbf16>, %w: tensor<512x3x64xbf16>, %e: tenso
   } -> tensor<8x512x8192xf32>
   return %r : tensor<8x512x8192xf32>
 }
+
+#kb = affine_map<(i, j, k) -> (j, k)>
+
+// Where f32 is not rounded a factor is copied in two parts, whose sum it is.
+// CHECK-LABEL: func.func @parts
+// CHECK: %[[P:.*]]:2 = redfuse.cascade {{.*}} ins(%{{.*}} : tensor<4096x4096xf32>) outs(%{{.*}}, %{{.*}} : tensor<4096x4096xf32>, tensor<4096x4096xf32>)
+// CHECK-NEXT: ^bb0(%[[V:.*]]: f32):
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[V]] : f32 to i32
+// CHECK: %[[BIG:.*]] = arith.bitcast %{{.*}} : i32 to f32
+// CHECK: %[[REST:.*]] = arith.subf %[[V]], %[[BIG]]
+// CHECK: %[[LACKS:.*]] = arith.select %{{.*}}, %{{.*}}, %[[REST]]
+// CHECK: redfuse.yield %[[BIG]], %[[LACKS]]
+// CHECK: %[[Q:.*]]:2 = redfuse.cascade
+// CHECK: redfuse.cascade {{.*}} ins(%[[P]]#0, %[[P]]#1, %[[Q]]#0, %[[Q]]#1 :
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[AR:.*]]: f32, %[[B:.*]]: f32, %[[BR:.*]]: f32):
+// CHECK-DAG: %[[X:.*]] = arith.addf %[[A]], %[[AR]] {redfuse.parts} : f32
+// CHECK-DAG: %[[Y:.*]] = arith.addf %[[B]], %[[BR]] {redfuse.parts} : f32
+// CHECK: arith.mulf %[[X]], %[[Y]]
+func.func @parts(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xf32>, %e: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = redfuse.cascade {indexing_maps = [#a, #kb, #o]} ins(%x, %w : tensor<4096x4096xf32>, tensor<4096x4096xf32>) outs(%e : tensor<4096x4096xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = redfuse.reduce add %m over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}

@@ -73,6 +73,64 @@ def test_products_of_tf32(rows: int, columns: int, sums: int) -> None:
     assert (np.abs(got - want) <= bound * np.sqrt(sums) * 2.0**-23).all()
 
 
+def product_of_parts(rows: int, columns: int, sums: int) -> str:
+    """Of f32, of which each is a float of TF32 and what is left."""
+    a, b, c = f"{rows}x{sums}xf32", f"{columns}x{sums}xf32", f"{rows}x{columns}xf32"
+    row, column = "affine_map<(i, j, k) -> (i, k)>", "affine_map<(i, j, k) -> (j, k)>"
+    return f"""
+func.func @main(%x: tensor<{a}>, %xr: tensor<{a}>, %y: tensor<{b}>, %yr: tensor<{b}>) -> tensor<{c}> {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<{c}>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<{c}>) -> tensor<{c}>
+  %r = linalg.generic {{indexing_maps = [{row}, {row}, {column}, {column},
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%x, %xr, %y, %yr : tensor<{a}>, tensor<{a}>, tensor<{b}>, tensor<{b}>)
+      outs(%z : tensor<{c}>) {{
+  ^bb0(%a: f32, %ar: f32, %b: f32, %br: f32, %s: f32):
+    %aw = arith.addf %a, %ar {{redfuse.parts}} : f32
+    %bw = arith.addf %b, %br {{redfuse.parts}} : f32
+    %p = arith.mulf %aw, %bw : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  }} -> tensor<{c}>
+  return %r : tensor<{c}>
+}}"""
+
+
+def parts(x: np.ndarray) -> list[np.ndarray]:
+    """As redfuse-prepack-operands makes them."""
+    bits = x.view(np.uint32)
+    size = bits & 0x7FFFFFFF
+    big = np.where(size >= 0x7F7FF000, bits, bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
+    with np.errstate(invalid="ignore"):
+        rest = np.where(size == 0x7F800000, np.float32(0), x - big.view(np.float32))
+    return [big.view(np.float32), rest]
+
+
+@pytest.mark.parametrize(("rows", "columns", "sums"), [(256, 512, 256), (250, 505, 260)])
+def test_products_of_parts(rows: int, columns: int, sums: int) -> None:
+    """As f32 has them: infinities, NaN, and the largest floats too, in rows and columns of their own."""
+    exe = compiled(product_of_parts(rows, columns, sums))
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((rows, sums), np.float32)
+    y = rng.standard_normal((columns, sums), np.float32)
+    x[3, 5], x[7, 1], y[2, 3] = np.inf, np.finfo(np.float32).max, np.nan
+    y[9, 0], x[11] = -np.finfo(np.float32).max, x[11] * np.float32(1e-36)
+    # Nothing overflows on the way to what it comes to. What a number below 1e-34 lacks is a subnormal
+    # number: only sums that are as small are made anew.
+    x[3, 0] = x[7, 0] = x[11, 0] = 0
+    (got,), _ = execute(exe, [*parts(x), *parts(y)], [np.zeros((rows, columns), np.float32)])
+    x64, y64 = x.astype(np.float64), y.astype(np.float64)
+    with np.errstate(all="ignore"):
+        want = x64 @ y64.T
+        bound = np.abs(x64) @ np.abs(y64).T
+        np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+        whole = np.isfinite(want.astype(np.float32))
+        np.testing.assert_array_equal(got[~whole], want.astype(np.float32)[~whole])
+    off = np.abs(got[whole] - want[whole])
+    assert (off <= bound[whole] * np.sqrt(sums) * 2.0**-23 + 2.0**-149).all()
+
+
 @pytest.mark.parametrize(
     "program",
     [

@@ -17,9 +17,10 @@ def PrepackOperands : Pass<"redfuse-prepack-operands"> {
 
     For units of warpgroups (sm_90a) both operands are copied, so that neighbours along a
     dim of the sum that is part of no window (channels) lie together in vectors of 16 bytes:
-    windows of 16-bit floats, and all products of f32 that the program rounds to TF32, whose
+    windows of 16-bit floats, all products of f32 that the program rounds to TF32, whose
     copies are rounded (`redfuse.exact` then marks the product's own rounding, which changes
-    nothing). What lies so already is not copied; zeros around a window are made where it
+    nothing), and those of other f32, of which there are two copies: floats of TF32, and what
+    they lack (`redfuse.parts` marks their sum, which is the factor). What lies so already is not copied; zeros around a window are made where it
     is read. This is done where the copies take less time, by the bytes that they
     move, than the products gain.
 

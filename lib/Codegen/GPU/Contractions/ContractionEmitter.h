@@ -73,6 +73,8 @@ private:
     int64_t rows = 0, warpRows = 0;
     /// Parts of a warp's rows, and the neighbours that each has.
     int64_t parts = 8, count = 1;
+    /// Where not 0, parts are runs of so many neighbours (MatrixTiling::columnRun).
+    int64_t run = 0;
     /// Where its slabs begin in a stage.
     int64_t start = 0;
     /// The first row, the first row of this warp, and what this lane reads.

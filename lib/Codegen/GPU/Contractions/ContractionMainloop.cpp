@@ -519,8 +519,20 @@ std::pair<Value, Value> ContractionEmitter::placeOfSum(Value number) {
   Value row =
       add(arith::MulIOp::create(b, loc, rowPart, i32(left.count)),
           add(arith::MulIOp::create(b, loc, rt, i32(x.rowsPerLane)), rowOf));
-  Value column =
-      add(arith::MulIOp::create(b, loc, columnPart, i32(right.count)), ct);
+  Value column;
+  if (int64_t run = right.run) {
+    Value inRow = arith::OrIOp::create(b, loc, bits(columnPart, 0, 1, 2),
+                                       bits(columnPart, 1, 3, 0));
+    column = add(arith::MulIOp::create(b, loc, inRow, i32(run)),
+                 bits(ct, 0, run - 1, 0));
+    column =
+        add(column, arith::MulIOp::create(
+                        b, loc, arith::DivUIOp::create(b, loc, ct, i32(run)),
+                        i32(8 * run)));
+  } else {
+    column =
+        add(arith::MulIOp::create(b, loc, columnPart, i32(right.count)), ct);
+  }
   row = add(left.first, asIndex(add(left.warp, row)));
   column = add(right.first, asIndex(add(right.warp, column)));
   return {row, column};
@@ -700,6 +712,7 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
                   /*isLeft=*/true);
   right = makeSide(form.right, x.right, form.rightIsSigned, form.columns,
                    /*isLeft=*/false);
+  nestPlan.columnRun = right.run;
   orderSums();
   std::optional<int64_t> summed = staticCountOf(sumAxes);
   isAddedByUnit = form.leftIsRounded && form.rightIsRounded && summed &&

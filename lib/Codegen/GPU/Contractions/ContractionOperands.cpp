@@ -34,6 +34,9 @@ ContractionEmitter::makeSide(Value factor, MatrixElement element, bool isSigned,
   side.warpRows = number * (isLeft ? x.rows : x.columns);
   side.parts = isLeft ? x.leftRow.count : x.rightColumn.count;
   side.count = side.warpRows / side.parts;
+  // 16 bytes of results, if these are of the operands' type.
+  if (isByWarpgroups() && !isLeft)
+    side.run = 16 / elementBytes();
   side.start =
       isLeft ? 0
              : tileRows() * kSlabBytes * plan.getSlabs() * copiesOfOperand();
@@ -583,12 +586,21 @@ Value ContractionEmitter::placeOf(const Side &side, Value row, Value vector) {
   if (isByWarpgroups()) {
     // Rows in the order in which the unit has them, 128 bytes each; 16 bytes of them are
     // xored with the row's number. A warp's row i of part p is number p + parts * i.
-    Value in = bits(row, 0, side.warpRows - 1, 0);
-    int64_t ofCount = llvm::Log2_64(side.count);
+    Value in = bits(row, 0, side.warpRows - 1, 0), part, inPart;
+    auto log = [](int64_t n) { return int64_t(llvm::Log2_64(n)); };
+    if (int64_t run = side.run) {
+      // Runs of even parts, then those of odd ones.
+      part = arith::OrIOp::create(b, loc, bits(in, log(run), 3, 1),
+                                  bits(in, log(4 * run), 1, 0));
+      inPart = arith::OrIOp::create(
+          b, loc, bits(in, 0, run - 1, 0),
+          bits(in, log(8 * run), side.count / run - 1, log(run)));
+    } else {
+      part = bits(in, log(side.count), side.parts - 1, 0);
+      inPart = bits(in, 0, side.count - 1, 0);
+    }
     Value number =
-        add(bits(in, ofCount, side.parts - 1, 0),
-            arith::MulIOp::create(b, loc, bits(in, 0, side.count - 1, 0),
-                                  i32(side.parts)));
+        add(part, arith::MulIOp::create(b, loc, inPart, i32(side.parts)));
     number = add(arith::SubIOp::create(b, loc, row, in), number);
     Value at = arith::XOrIOp::create(b, loc, vector, bits(number, 0, 7, 0));
     return add(add(arith::MulIOp::create(b, loc, number, i32(32)),

@@ -34,6 +34,17 @@ Value redfuse::convertElement(OpBuilder &b, Location loc, Value v, Type to,
   return arith::TruncFOp::create(b, loc, type, v);
 }
 
+/// The place of column number `ct` of a lane's part, which is `add` after an even one.
+Value GpuEmitter::columnOfRun(const MatrixNest &plan, Value first, Value part,
+                              int64_t add, int64_t ct) {
+  int64_t run = plan.columnRun;
+  Value ofLane = arith::MulIOp::create(b, loc, part, constantIndex(run / 2));
+  int64_t offset = ct / run * 8 * run + add * 4 * run + ct % run;
+  return arith::AddIOp::create(b, loc,
+                               arith::AddIOp::create(b, loc, first, ofLane),
+                               constantIndex(offset));
+}
+
 /// Goes on with what a lane has of a tile from `row` and `column` on.
 void GpuEmitter::storeFragments(const MatrixNest &plan, const Env &tile,
                                 Value row, Value column,
@@ -42,7 +53,7 @@ void GpuEmitter::storeFragments(const MatrixNest &plan, const Env &tile,
   const Contraction &c = *nest->contraction;
   Value result = c.root->reduce.getResult(0);
   unsigned fast = plan.columns.back().dim;
-  int64_t width = plan.columnTiles;
+  int64_t width = plan.columnRun ? plan.columnRun : plan.columnTiles;
   while (width > 1 && !isMultiple(fast, width))
     width /= 2;
   LoopNest adapted = *nest;
@@ -90,8 +101,11 @@ void GpuEmitter::storeFragments(const MatrixNest &plan, const Env &tile,
       bindAxes(rowEnv, plan.rows, r);
       for (int64_t ct = 0; ct < plan.columnTiles; ct += width) {
         OpBuilder::InsertionGuard guard(b);
-        Value at = positionOf(column, columnPart, place.columnPart,
-                              plan.columnTiles, ct);
+        Value at =
+            plan.columnRun
+                ? columnOfRun(plan, column, columnPart, place.columnPart, ct)
+                : positionOf(column, columnPart, place.columnPart,
+                             plan.columnTiles, ct);
         if (!columnsAreWhole) {
           Value exists = arith::CmpIOp::create(
               b, loc, arith::CmpIPredicate::ult, at, countOf(plan.columns));

@@ -92,6 +92,8 @@ protected:
   void storeFragments(const MatrixNest &plan, const Env &tile, mlir::Value row,
                       mlir::Value column,
                       llvm::ArrayRef<mlir::Value> accumulators);
+  mlir::Value columnOfRun(const MatrixNest &plan, mlir::Value first,
+                          mlir::Value part, int64_t add, int64_t ct);
   mlir::Value partOf(LaneField field, mlir::Value lane);
 
 private:
