@@ -16,6 +16,7 @@ from devlib import examples, passes  # noqa: E402
 # Those whose smallest program is too long to be shown: the lines that matter.
 FRAGMENTS = {
     "redfuse-check-accesses",
+    "redfuse-check-source",
     "redfuse-lazy-pivots",
     "redfuse-plan-contractions",
     "redfuse-plan-packing",

@@ -11,13 +11,18 @@ def CheckSource : Pass<"redfuse-check-source", "mlir::ModuleOp"> {
     that stages take, or leave to upstream's passes; and there is code for what they
     make: integers of up to 64 bits, index, floats of 16, 32 or 64 bits and of 8. The
     first one that is not so is an error, before any stage has made something else of
-    it. A scalar that is rounded to TF32 and made an f32 again is taken.
+    it. A scalar that is rounded to TF32 and made an f32 again is taken. So of
 
     ```mlir
-    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
-      gpu.barrier  // error: gpu.barrier cannot be compiled; expected linalg, ...
-      return %x : tensor<4xf32>
-    }
+    %h = arith.truncf %x : f32 to tf32
+    %y = arith.extf %h : tf32 to f32
+    gpu.barrier
+    ```
+
+    the last line is the first that is refused:
+
+    ```mlir
+    gpu.barrier  // error: gpu.barrier cannot be compiled; expected linalg, ...
     ```
   }];
 }
