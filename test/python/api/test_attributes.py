@@ -26,7 +26,7 @@ TEXTS = {
     "staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1",
     "contraction_plan": "mma_sync, warps = [2, 4], instructions = [4, 2], slabs = 2, stages = 2, splits = 3",
     "packing_plan": "tiles = [256, 0, 128], registers = [8, 3]",
-    "dim_share": "lanes = 4, repeats = 2, threads = 32, bit = 5",
+    "dim_share": "lanes = 4, repeats = 8, threads = 32, bit = 5, run = 4",
     "input_tile": TILE[1:-1],
     "register_layout": f"threads = 32, cluster = 1, lanes = 4, dims = [{SHARES}], blocks = 2, "
     f"shared_bytes = 0, looping_blocks = 3, kept = [{TILE}], moved_once = [0, 2], ahead = [], "
@@ -66,7 +66,7 @@ def test_fields_have_their_values(context: ir.Context) -> None:
         attribute = ir.Attribute.parse(f"#redfuse.register_layout<{TEXTS['register_layout']}>")
         found = fields(attribute, "register_layout")
     assert found is not None
-    assert found["dims"][1] == {"lanes": 4, "repeats": 2, "threads": 32, "bit": 0}
+    assert found["dims"][1] == {"lanes": 4, "repeats": 2, "threads": 32, "bit": 0, "run": 1}
     assert str(found["kept"][0]["map"]) == "(d0, d1) -> (d0, d1)"
     assert (found["ahead"], found["choices"]) == ((), ("stay_packed", "await_loads"))
 
