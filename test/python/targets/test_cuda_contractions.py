@@ -28,6 +28,8 @@ PLANNED = {
     "batch": ("zmk,zkn->mzn", {"z": 3, "m": 65, "k": 40, "n": 48}, "relu"),
     "linear_of_batches": ("bsk,nk->bsn", {"b": 3, "s": 50, "k": 96, "n": 72}, "bias"),
     "shared_right": ("zhmk,zkn->zhmn", {"z": 2, "h": 3, "m": 20, "k": 32, "n": 40}, "none"),
+    # A fold whose products are all onto its states, by two warpgroups.
+    "sums_of_rows": ("abe,ced->bdac", {"a": 2, "b": 1, "c": 2, "d": 200, "e": 200}, "two"),
     "few_rows": ("bk,nk->bn", {"b": 3, "k": 640, "n": 200}, "bias"),
 }  # fmt: skip
 

@@ -6,9 +6,11 @@
 using namespace mlir;
 using namespace redfuse;
 
+/// A turn is passed when the products of inputs are made: where there are none, there
+/// are no turns.
 bool PingPong::isUsed() const {
   return plan.stream && plan.consumers == 2 && !plan.hasTiledSums() &&
-         plan.target.hasWgmma;
+         plan.target.hasWgmma && !of.firstProducts.empty();
 }
 
 void PingPong::takeTurn() {
