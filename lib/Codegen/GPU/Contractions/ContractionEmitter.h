@@ -14,7 +14,10 @@
 // those of the next, the number of a row xored with bits of the sum's number.
 //
 // Any rows of memory may be those of an instruction: `count` neighbours belong to one
-// part, as in GpuMatrix.cpp, which also stores the results.
+// part, as in WarpProduct.cpp; GpuMatrix.cpp stores the results.
+//
+// Units of warpgroups read stages themselves, rows of 128 bytes as they want them, with
+// products of a step that run while copies of later ones are started (runByWarpgroups).
 //
 //===----------------------------------------------------------------------===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONEMITTER_H
