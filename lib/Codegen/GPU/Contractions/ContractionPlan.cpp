@@ -436,13 +436,8 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
         {rows / x.rows, columns / x.columns}, slabs, stages, splits);
   };
   std::optional<WarpgroupOperands> vectors;
-  // Sums that the unit does not add up itself have to be left to warps.
-  bool isLong = x.isSplit && (!form.leftIsRounded || !form.rightIsRounded ||
-                              cost.sums > double(kMostAddedByUnit));
   if (chip.has(Wgmma))
     vectors = findWarpgroupOperands(found, launch, space);
-  if (vectors && !vectors->haveParts() && isLong)
-    vectors.reset();
   if (vectors) {
     if (vectors->haveParts())
       cost.copiesOfStage = 2;
@@ -463,6 +458,10 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
         if (splits > 1 && cost.sums * double(elementBits(x.left)) / 1024 <
                               8.0 * double(splits))
           break;
+        // What the unit may not add up by itself blocks share, or warps make.
+        if (x.isSplit && !vectors->haveParts() &&
+            cost.sums > double(kMostAddedByUnit * splits))
+          continue;
         double cycles = cost.cyclesOf(shape, double(splits));
         if (best && cycles >= least)
           continue;
