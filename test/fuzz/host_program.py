@@ -107,15 +107,20 @@ class Run:
             raise UnknownError  # a tensor that a program may have no memory for
         return found
 
+    def step(self) -> None:
+        """One more of as many as there is time for."""
+        self.steps += 1
+        if self.steps > 200_000:
+            raise UnknownError
+
     def block(self, region: Region, arguments: list[Any]) -> list[Any]:
         """What the region yields."""
         from host_ops import evaluate
 
         self.values.update(zip(region.arguments, arguments, strict=True))
+        self.step()  # a loop of nothing takes its time too
         for op in region.ops:
-            self.steps += 1
-            if self.steps > 200_000:
-                raise UnknownError
+            self.step()
             evaluate(op, self)
         return [self.values[value] for value in region.yields]
 
