@@ -64,6 +64,14 @@ REDFUSE_API void redfuseBytesFree(RedfuseBytes bytes);
 /// nothing does; the errors of a parser that ends are no such thing.
 REDFUSE_API RedfuseBytes redfuseTryToParse(MlirStringRef program);
 
+/// The module of `bytecode`, whose large constants are used where they are: `release`
+/// is called with `owner` when nothing reads the bytes any more. Null, with diagnostics,
+/// where it cannot be read.
+REDFUSE_API MlirModule redfuseParseBytecode(MlirContext context,
+                                            MlirStringRef bytecode,
+                                            void (*release)(void *owner),
+                                            void *owner);
+
 //===-- programs
 //------------------------------------------------------------===//
 
@@ -73,6 +81,8 @@ typedef enum {
   REDFUSE_EMIT_LLVM = 2,
 } RedfuseEmitForm;
 
+/// Code of a module, or its text.
+typedef struct RedfuseCode RedfuseCode;
 /// Makes code of a module in the LLVM dialect. An empty `cpu` is this
 /// machine's; `features` ("+name,-name") are added to those of the processor;
 /// `optLevel` is 0 to 3. `stop`: null, or what another thread sets to something
@@ -82,7 +92,11 @@ REDFUSE_API MlirLogicalResult redfuseEmit(MlirOperation module,
                                           MlirStringRef cpu,
                                           MlirStringRef features, int optLevel,
                                           RedfuseEmitForm form, const int *stop,
-                                          RedfuseBytes *out);
+                                          RedfuseCode **out);
+REDFUSE_API size_t redfuseCodeSize(const RedfuseCode *code);
+/// Writes so many bytes; the module must still be there.
+REDFUSE_API void redfuseCodeWrite(const RedfuseCode *code, char *out);
+REDFUSE_API void redfuseCodeDestroy(RedfuseCode *code);
 /// What runs on the context's operations from now on is passed over once another
 /// thread has set `stop` to something else than 0: passes, and patterns. Null: all
 /// is run again. False where the context's actions go to somebody else's handler.
@@ -114,7 +128,8 @@ redfuseApplyPatterns(MlirOperation op, intptr_t count,
 //--------------------------------------------------------===//
 
 typedef struct RedfuseLibrary RedfuseLibrary;
-/// Loads object code. On failure returns null and a message in `error`.
+/// Loads object code, which must outlive the library. On failure returns null and a
+/// message in `error`.
 REDFUSE_API RedfuseLibrary *redfuseLibraryLoad(const char *data, size_t size,
                                                RedfuseBytes *error);
 /// The address of a symbol, or null and the reason in `error`.

@@ -27,10 +27,14 @@ static RedfuseBytes toBytes(StringRef text) {
 
 void redfuseBytesFree(RedfuseBytes bytes) { free(bytes.data); }
 
+struct RedfuseCode {
+  NativeCode code;
+};
+
 MlirLogicalResult redfuseEmit(MlirOperation module, MlirStringRef cpu,
                               MlirStringRef features, int optLevel,
                               RedfuseEmitForm form, const int *stop,
-                              RedfuseBytes *out) {
+                              RedfuseCode **out) {
   NativeOptions options;
   options.cpu = unwrap(cpu).str();
   options.features = unwrap(features).str();
@@ -39,12 +43,18 @@ MlirLogicalResult redfuseEmit(MlirOperation module, MlirStringRef cpu,
                  : form == REDFUSE_EMIT_ASSEMBLY ? NativeForm::Assembly
                                                  : NativeForm::LLVM;
   options.stop = stop;
-  std::string bytes;
-  if (failed(emitNative(unwrap(module), options, bytes)))
+  auto made = std::make_unique<RedfuseCode>();
+  if (failed(emitNative(unwrap(module), options, made->code)))
     return mlirLogicalResultFailure();
-  *out = toBytes(bytes);
+  *out = made.release();
   return mlirLogicalResultSuccess();
 }
+
+size_t redfuseCodeSize(const RedfuseCode *code) { return code->code.size(); }
+void redfuseCodeWrite(const RedfuseCode *code, char *out) {
+  code->code.writeTo(out);
+}
+void redfuseCodeDestroy(RedfuseCode *code) { delete code; }
 
 void redfuseStages(MlirStringRef pipeline,
                    void (*callback)(MlirStringRef, void *), void *userData) {

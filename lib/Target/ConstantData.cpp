@@ -53,38 +53,59 @@ ConstantData::~ConstantData() {
   }
 }
 
-size_t ConstantData::getNumBytes() const {
-  size_t count = 0;
+SmallVector<NativeCode::Constant> ConstantData::getConstants() const {
+  SmallVector<NativeCode::Constant> result;
   for (const Constant &constant : constants)
-    count += constant.bytes.size() +
-             LLVM::GlobalOp(constant.global).getSymName().size() +
-             2 * kConstantAlignment;
-  return count + kConstantAlignment;
+    result.push_back(
+        {LLVM::GlobalOp(constant.global).getSymName().str(), constant.bytes});
+  return result;
 }
 
-static void appendConstantNumber(std::string &out, uint64_t number) {
-  out.append(reinterpret_cast<const char *>(&number), sizeof(number));
+/// The first place from `at` on whose bytes are aligned.
+static uint64_t placeOfConstant(uint64_t at) {
+  return llvm::alignTo(at + kStartOfBytes, kConstantAlignment) - kStartOfBytes;
 }
 
-void ConstantData::appendTo(std::string &object) const {
+/// Numbers of an entry of the table, without the name.
+static constexpr size_t kEntryBytes = 3 * sizeof(uint64_t);
+
+size_t NativeCode::size() const {
+  if (constants.empty())
+    return code.size();
+  uint64_t count = code.size(), table = 0;
+  for (const Constant &constant : constants) {
+    count = placeOfConstant(count) + constant.bytes.size();
+    table += kEntryBytes + constant.name.size();
+  }
+  return count + table + sizeof(uint64_t) + kConstantsMagic.size();
+}
+
+void NativeCode::writeTo(char *out) const {
+  char *start = out;
+  auto write = [&](ArrayRef<char> bytes) {
+    out = std::copy(bytes.begin(), bytes.end(), out);
+  };
+  auto writeNumber = [&](uint64_t number) {
+    write({reinterpret_cast<const char *>(&number), sizeof(number)});
+  };
+  write(ArrayRef<char>(code.data(), code.size()));
   if (constants.empty())
     return;
   SmallVector<uint64_t> places;
   for (const Constant &constant : constants) {
-    object.resize(llvm::alignTo(object.size(), kConstantAlignment));
-    places.push_back(object.size());
-    object.append(constant.bytes.data(), constant.bytes.size());
+    places.push_back(placeOfConstant(out - start));
+    out = std::fill_n(out, start + places.back() - out, 0);
+    write(constant.bytes);
   }
-  uint64_t table = object.size();
+  uint64_t table = out - start;
   for (auto [constant, place] : llvm::zip_equal(constants, places)) {
-    StringRef name = LLVM::GlobalOp(constant.global).getSymName();
-    appendConstantNumber(object, name.size());
-    appendConstantNumber(object, place);
-    appendConstantNumber(object, constant.bytes.size());
-    object.append(name.data(), name.size());
+    writeNumber(constant.name.size());
+    writeNumber(place);
+    writeNumber(constant.bytes.size());
+    write(ArrayRef<char>(constant.name.data(), constant.name.size()));
   }
-  appendConstantNumber(object, table);
-  object.append(kConstantsMagic.data(), kConstantsMagic.size());
+  writeNumber(table);
+  write(ArrayRef<char>(kConstantsMagic.data(), kConstantsMagic.size()));
 }
 
 bool redfuse::splitConstants(StringRef &code,

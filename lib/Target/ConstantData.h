@@ -9,11 +9,14 @@
 //
 // and the table has, for each: the length of its name, where its bytes are, how many
 // there are (8 bytes each, as the machine has numbers), its name. Code without large
-// constants is an object file and nothing more.
+// constants is an object file and nothing more. Bytes that are aligned in memory are
+// used where they are, others are copied when the code is loaded.
 //
 //===----------------------------------------------------------------------===//
 #ifndef REDFUSE_LIB_TARGET_CONSTANTDATA_H
 #define REDFUSE_LIB_TARGET_CONSTANTDATA_H
+
+#include "redfuse/Target/Native.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -21,6 +24,9 @@ namespace redfuse {
 
 /// What vectors of constants are aligned to, as the machine's wants most.
 inline constexpr uint64_t kConstantAlignment = 64;
+/// Where the contents of a large `bytes` of Python start, behind what is aligned to a
+/// page: the heads of glibc's block and of the object. Constants are aligned from there.
+inline constexpr uint64_t kStartOfBytes = 16 + 32;
 
 /// The large constants of a module in the LLVM dialect. While this lives they are
 /// declarations there.
@@ -30,9 +36,8 @@ public:
   ConstantData(const ConstantData &) = delete;
   ~ConstantData();
 
-  /// How many bytes `appendTo` adds at most.
-  size_t getNumBytes() const;
-  void appendTo(std::string &object) const;
+  /// Names and bytes, which are the attributes'.
+  llvm::SmallVector<NativeCode::Constant> getConstants() const;
 
 private:
   struct Constant {

@@ -155,7 +155,7 @@ static LogicalResult checkCallees(Operation *module) {
 }
 
 LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
-                                  std::string &out) {
+                                  NativeCode &out) {
   if (!isa<ModuleOp>(op))
     return op->emitError("native code is made of a module, not of '")
            << op->getName() << "'";
@@ -213,7 +213,7 @@ LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
     return failure();
 
   if (options.form == NativeForm::LLVM) {
-    llvm::raw_string_ostream stream(out);
+    llvm::raw_string_ostream stream(out.code);
     module->print(stream, nullptr);
     return success();
   }
@@ -227,9 +227,8 @@ LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
                                    /*DisableVerify=*/true))
     return op->emitError("no code can be written for ") << cpu.triple;
   codegen.run(*module);
-  out.reserve(bytes.size() + data.getNumBytes());
-  out.assign(bytes.data(), bytes.size());
+  out.code.assign(bytes.data(), bytes.size());
   if (options.form == NativeForm::Object)
-    data.appendTo(out);
+    out.constants = data.getConstants();
   return success();
 }

@@ -101,6 +101,15 @@ std::unique_ptr<NativeLibrary> NativeLibrary::load(llvm::StringRef object,
         llvm::orc::ExecutorAddr::fromPtr(address),
         llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
   for (const LoadedConstant &constant : constants) {
+    const char *data = constant.bytes.data();
+    // A sanitizer looks at what is around copies.
+    if (!kSanitized &&
+        llvm::isAddrAligned(llvm::Align(kConstantAlignment), data)) {
+      symbols[(*jit)->mangleAndIntern(constant.name)] = {
+          llvm::orc::ExecutorAddr::fromPtr(data),
+          llvm::JITSymbolFlags::Exported};
+      continue;
+    }
     auto copy = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(
         constant.bytes.size(), constant.name, llvm::Align(kConstantAlignment));
     if (!copy) {

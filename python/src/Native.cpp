@@ -13,11 +13,13 @@ namespace py = pybind11;
 using namespace redfuse_ext;
 
 namespace {
-/// Loaded code; functions keep it alive.
+/// Loaded code; functions keep it alive. Its constants are read where `object` has them.
 struct Library {
-  explicit Library(RedfuseLibrary *library) : library(library) {}
+  Library(RedfuseLibrary *library, py::bytes object)
+      : object(std::move(object)), library(library) {}
   Library(const Library &) = delete;
   ~Library() { redfuseLibraryDestroy(library); }
+  const py::bytes object;
   RedfuseLibrary *library;
 
   /// Raises CacheError, with the reason, if there is none.
@@ -399,7 +401,7 @@ static std::shared_ptr<Library> load(py::bytes object) {
   RedfuseLibrary *library = redfuseLibraryLoad(data, size, &error);
   if (!library)
     raiseError("CacheError", "cannot load machine code: " + takeText(error));
-  return std::make_shared<Library>(library);
+  return std::make_shared<Library>(library, std::move(object));
 }
 
 static std::vector<Spec> readSpecs(py::iterable list) {

@@ -199,15 +199,68 @@ struct Emission : Work {
   using Work::Work;
   void run() override {
     result = redfuseEmit(operation, stringRef(cpu), stringRef(features),
-                         optLevel, form, &stop, &bytes);
+                         optLevel, form, &stop, &code);
   }
-  ~Emission() override { redfuseBytesFree(bytes); }
+  ~Emission() override { redfuseCodeDestroy(code); }
   std::string cpu, features;
   int optLevel = 3;
   RedfuseEmitForm form = REDFUSE_EMIT_OBJECT;
-  RedfuseBytes bytes{nullptr, 0};
+  RedfuseCode *code = nullptr;
 };
 } // namespace
+
+/// A context of mlir.ir.
+static MlirContext contextOf(const py::object &object) {
+  MlirContext context = mlirPythonCapsuleToContext(capsuleOf(object).ptr());
+  if (!context.ptr)
+    throw py::error_already_set();
+  return context;
+}
+
+/// A module of mlir.ir that reads large constants where `program` has them.
+static py::object parseBytecode(const py::object &context, py::bytes program) {
+  MlirContext c = contextOf(context);
+  Capture capture(c);
+  // MLIR frees its contexts wherever it is.
+  auto release = [](void *owner) {
+    PyGILState_STATE state = PyGILState_Ensure();
+    Py_DECREF(static_cast<PyObject *>(owner));
+    PyGILState_Release(state);
+  };
+  MlirStringRef bytes = mlirStringRefCreate(PyBytes_AS_STRING(program.ptr()),
+                                            PyBytes_GET_SIZE(program.ptr()));
+  MlirModule module =
+      redfuseParseBytecode(c, bytes, release, program.inc_ref().ptr());
+  if (mlirModuleIsNull(module))
+    return py::none();
+  auto capsule =
+      py::reinterpret_steal<py::object>(mlirPythonModuleToCapsule(module));
+  return py::module_::import("mlir.ir").attr("Module").attr(
+      MLIR_PYTHON_CAPI_FACTORY_ATTR)(capsule);
+}
+
+/// A module as bytecode, in memory of just its size: constants may be gigabytes.
+static py::bytes bytecodeOf(py::object op) {
+  MlirOperation operation = operationOf(op);
+  struct Place {
+    char *data;
+    size_t size;
+  } place{nullptr, 0};
+  auto write = [](MlirStringRef part, void *at) {
+    auto *place = static_cast<Place *>(at);
+    if (place->data)
+      std::copy_n(part.data, part.length, place->data + place->size);
+    place->size += part.length;
+  };
+  mlirOperationWriteBytecode(operation, write, &place); // counts
+  auto bytes = py::reinterpret_steal<py::bytes>(
+      PyBytes_FromStringAndSize(nullptr, place.size));
+  if (!bytes)
+    throw py::error_already_set();
+  place = {PyBytes_AS_STRING(bytes.ptr()), 0};
+  mlirOperationWriteBytecode(operation, write, &place);
+  return bytes;
+}
 
 static MlirAttribute attributeOf(const py::object &object) {
   MlirAttribute attribute =
@@ -289,9 +342,9 @@ static py::list runPasses(py::object op, const std::string &pipeline) {
   return capture.toPython();
 }
 
-static std::string emit(py::object op, RedfuseEmitForm form,
-                        const std::string &cpu, const std::string &features,
-                        int optLevel) {
+static py::bytes emit(py::object op, RedfuseEmitForm form,
+                      const std::string &cpu, const std::string &features,
+                      int optLevel) {
   auto work = std::make_shared<Emission>(op);
   work->cpu = cpu;
   work->features = features;
@@ -300,7 +353,13 @@ static std::string emit(py::object op, RedfuseEmitForm form,
   runJob(work, /*owns=*/true);
   if (mlirLogicalResultIsFailure(work->result))
     work->capture.raise("no machine code could be made");
-  return takeText(std::exchange(work->bytes, RedfuseBytes{nullptr, 0}));
+  auto bytes = py::reinterpret_steal<py::bytes>(
+      PyBytes_FromStringAndSize(nullptr, redfuseCodeSize(work->code)));
+  if (!bytes)
+    throw py::error_already_set();
+  Unlocked unlocked;
+  redfuseCodeWrite(work->code, PyBytes_AS_STRING(bytes.ptr()));
+  return bytes;
 }
 
 namespace {
@@ -381,14 +440,20 @@ void definePrograms(py::module_ &m) {
         "Names of the stages of redfuse-cpu and the like, in order.");
   m.def(
       "try_to_parse",
-      [](const std::string &program) {
+      [](std::string_view program) {
         Unlocked unlocked;
-        return takeText(redfuseTryToParse(stringRef(program)));
+        return takeText(redfuseTryToParse(
+            mlirStringRefCreate(program.data(), program.size())));
       },
       py::arg("program"),
       "What keeps MLIR's parser from surviving a program, text or bytecode, "
       "found "
       "out in a child process; empty if nothing does.");
+  m.def("parse_bytecode", &parseBytecode, py::arg("context"),
+        py::arg("program"),
+        "The module of bytecode, whose large constants are not copied; None "
+        "if it cannot be read.");
+  m.def("bytecode", &bytecodeOf, py::arg("op"), "A module as bytecode.");
   m.def("run_passes", &runPasses, py::arg("op"), py::arg("pipeline"),
         "Runs a textual pass pipeline on an operation, in place. Returns the "
         "diagnostics, each a dict of severity, message, file, line, column, "
@@ -414,15 +479,14 @@ void definePrograms(py::module_ &m) {
   auto emitText = [](RedfuseEmitForm form) {
     return [form](py::object op, const std::string &cpu,
                   const std::string &features, int optLevel) {
-      return emit(op, form, cpu, features, optLevel);
+      return py::str(emit(op, form, cpu, features, optLevel));
     };
   };
   m.def(
       "emit_object",
       [](py::object op, const std::string &cpu, const std::string &features,
          int optLevel) {
-        return py::bytes(
-            emit(op, REDFUSE_EMIT_OBJECT, cpu, features, optLevel));
+        return emit(op, REDFUSE_EMIT_OBJECT, cpu, features, optLevel);
       },
       py::arg("op"), py::arg("cpu") = "", py::arg("features") = "",
       py::arg("opt_level") = 3,

@@ -24,16 +24,32 @@ struct NativeOptions {
   const int *stop = nullptr;
 };
 
+/// Code or text. Large constants of object code stay where the module's attributes
+/// have them until all is written: they may be gigabytes.
+struct NativeCode {
+  struct Constant {
+    std::string name;
+    llvm::ArrayRef<char> bytes;
+  };
+  std::string code;
+  llvm::SmallVector<Constant> constants;
+
+  /// Of the whole.
+  size_t size() const;
+  void writeTo(char *out) const;
+};
+
 /// Makes code of a module in the LLVM dialect (after `redfuse-lower-to-llvm`).
 /// Fails with a diagnostic on the module.
 mlir::LogicalResult emitNative(mlir::Operation *module,
-                               const NativeOptions &options, std::string &out);
+                               const NativeOptions &options, NativeCode &out);
 
 /// Loaded object code. The code lives as long as the library.
 class NativeLibrary {
 public:
   /// Null, with a message, if the bytes are no object file for this machine or
-  /// need a symbol that neither the runtime nor the process has.
+  /// need a symbol that neither the runtime nor the process has. Constants behind
+  /// the object file are used where they are, so `object` must outlive the library.
   static std::unique_ptr<NativeLibrary> load(llvm::StringRef object,
                                              std::string &error);
   ~NativeLibrary();

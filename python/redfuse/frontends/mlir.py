@@ -47,7 +47,9 @@ class Source:
         with context:
             try:
                 if isinstance(self.text, bytes):
-                    return ir.Module.parse(self.text)
+                    # MLIR's own copies constants, and says what is wrong.
+                    module = _ext.parse_bytecode(context, self.text)
+                    return module or ir.Module.parse(self.text)
                 if self.name != "-" and _unchanged(self.name, self.text):
                     return ir.Module.parseFile(self.name)  # locations then name the file
                 return ir.Module.parse(self.text)

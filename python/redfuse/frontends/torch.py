@@ -84,7 +84,8 @@ def _imported(
         [_reader(module, exported, name) for name in made.bound], made.writes, made.types,
         made.results, rebuild,
     )  # fmt: skip
-    return Source(made.bytecode()), None if interface.is_plain() else interface
+    source = Source(made.bytecode(), known=True)
+    return source, None if interface.is_plain() else interface
 
 
 def _rebuild(outputs: Sequence[Any], spec: Any) -> Any:

@@ -1,6 +1,9 @@
-"""Constants of more than a mebibyte stand behind the object code: their values, files, damage."""
+"""Constants of more than a mebibyte stand behind the object code: their values, files, damage,
+and how often they are in memory."""
 
 import io
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -88,6 +91,52 @@ def test_a_bundle(tmp_path: Path, as_bytecode: bool) -> None:
     again = redfuse.load(path)
     np.testing.assert_array_equal(again(x), x + constant)
     assert "linalg.add" in again.ir["source"]
+
+
+MEMORY = """
+import resource
+import numpy as np
+import redfuse
+from mlir import ir
+from redfuse import _ext
+
+def most():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+rows, columns = 4099, 16411
+kind = f"tensor<{rows}x{columns}xf32>"
+text = f'''
+func.func @f(%x: {kind}) -> {kind} {{
+  %w = arith.constant dense<0.0> : {kind}
+  %e = tensor.empty() : {kind}
+  %y = linalg.add ins(%x, %w : {kind}, {kind}) outs(%e : {kind}) -> {kind}
+  return %y : {kind}
+}}'''
+weights = np.empty((rows, columns), np.float32)
+weights[:] = np.arange(columns) % 17
+with ir.Context(), ir.Location.unknown():
+    module = ir.Module.parse(text)
+    constant = module.body.operations[0].entry_block.operations[0]
+    constant.attributes["value"] = ir.DenseResourceElementsAttr.get_from_buffer(
+        weights, "w", ir.Type.parse(kind), alignment=8)
+    before = most()
+    source = _ext.bytecode(module.operation)
+exe = redfuse.compile(source, target="cpu", options={"cache": False})
+taken = (most() - before) / weights.nbytes
+x = np.ones_like(weights)
+assert (exe(x) == x + weights).all()
+del source, module, constant
+exe.code = exe.source = None
+assert (exe(x) == x + weights).all()
+print(taken)
+"""
+
+
+def test_how_often_they_are_in_memory() -> None:
+    """In the program, and with its code."""
+    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 2.3
 
 
 def test_code_that_is_damaged_behind_the_object() -> None:

@@ -188,7 +188,7 @@ class GraphImporter:
         kind = self.builder.type_of(shape, dtype)
         if not held.numel():
             return self.builder.full(shape, dtype, 0)
-        if held.numel() == 1 or bool((held == held.flatten()[0]).all()):
+        if _is_one_value(held.flatten()):
             return self.builder.full(shape, dtype, held.flatten()[0].item())
         if dtype == torch.bool:
             import numpy as np
@@ -281,6 +281,11 @@ class GraphImporter:
             return self._value(inner.graph.output_node().args[0])
         finally:
             self.values = outer
+
+
+def _is_one_value(flat: Any) -> bool:
+    """Of weights of gigabytes the first elements mostly tell."""
+    return all(bool((part == flat[0]).all()) for part in (flat[:4096], flat[4096:]))
 
 
 def _why_not(target: Any) -> str:

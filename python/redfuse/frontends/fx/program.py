@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 from typing import Any
 
 import torch
 from mlir import ir
 from torch.export.graph_signature import ConstantArgument, OutputKind
 
+from ... import _ext
 from ...errors import CompileError, UnsupportedError
 from ..interface import TENSOR
 from ..precision import HIGHEST, Precision
@@ -43,9 +43,7 @@ class Imported:
 
     def bytecode(self) -> bytes:
         """As MLIR's bytecode: weights are not spelled."""
-        file = io.BytesIO()
-        self.module.operation.write_bytecode(file)
-        return file.getvalue()
+        return _ext.bytecode(self.module.operation)
 
 
 def import_program(

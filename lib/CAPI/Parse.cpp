@@ -1,4 +1,4 @@
-//===- TryToParse.cpp - what MLIR's parser does not survive ---------------===//
+//===- Parse.cpp - programs, and what MLIR's parser does not survive ------===//
 //
 // Parsers and verifiers of upstream's operations assert what a text may say otherwise
 // (a transpose of rank 0, a division by 0 in a map). There is no return from an
@@ -9,6 +9,7 @@
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -118,6 +119,20 @@ static std::string tryToParse(StringRef program) {
   if (at == StringRef::npos)
     return ("signal " + Twine(WTERMSIG(status))).str();
   return text.substr(at).take_until([](char c) { return c == '\n'; }).str();
+}
+
+MlirModule redfuseParseBytecode(MlirContext context, MlirStringRef bytecode,
+                                void (*release)(void *), void *owner) {
+  // Constants that are read where they are share this.
+  std::shared_ptr<llvm::SourceMgr> sources(new llvm::SourceMgr,
+                                           [=](llvm::SourceMgr *made) {
+                                             delete made;
+                                             release(owner);
+                                           });
+  sources->AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBuffer(unwrap(bytecode), "", false), SMLoc());
+  return wrap(parseSourceFile<ModuleOp>(sources, ParserConfig(unwrap(context)))
+                  .release());
 }
 
 RedfuseBytes redfuseTryToParse(MlirStringRef program) {
