@@ -126,10 +126,10 @@ public:
   GroupCost run();
 
 private:
-  /// The work of one reduction with what is computed only for it, and where its
-  /// result lives.
+  /// The work of one reduction with what is computed only for it, where its
+  /// result lives, and what it reduces (nothing for a scan).
   struct ReductionWork {
-    VariableSet into;
+    VariableSet into, over;
     double work;
   };
   /// How often the values of a cascade are made, and at what price.
@@ -161,6 +161,8 @@ private:
   void addTraffic();
   std::optional<VariableSet> findGrid() const;
   void addParallelism();
+  bool canSplitAlong(const VariableSet &dims) const;
+  bool canSplit() const;
   void addTime();
 
   const FusionSpace &space;
@@ -386,16 +388,18 @@ void CostBuilder::addInstance(const FusionSpace::Instance &instance) {
   double work = workOf(instance, *sets);
   cost.work += work;
   for (Operation *inner : instance.neededOps) {
-    SmallBitVector kept;
+    SmallBitVector kept, over(sets->getNumDims());
     if (auto reduce = dyn_cast<ReduceOp>(inner)) {
       kept = toDimSet(reduce.getInto(), sets->getNumDims());
+      over = toDimSet(reduce.getOver(), sets->getNumDims());
     } else if (auto scan = dyn_cast<ScanOp>(inner)) {
       kept = (*sets)[inner->getResult(0)];
       kept.reset(scan.getDim());
     } else {
       continue;
     }
-    reductions.push_back({variablesOf(instance, kept), work});
+    reductions.push_back(
+        {variablesOf(instance, kept), variablesOf(instance, over), work});
   }
   if (isCheapMap(op))
     return;
@@ -483,14 +487,50 @@ void CostBuilder::addParallelism() {
   }
 }
 
+/// Whether blocks can fold a split each along `dims`. What reductions are over beside
+/// these is whole in every block: its threads must hold it. So are the states, and the
+/// last block to finish merges those of all.
+bool CostBuilder::canSplitAlong(const VariableSet &dims) const {
+  VariableSet grid = findGrid().value_or(VariableSet());
+  return llvm::all_of(reductions, [&](const ReductionWork &reduction) {
+    double whole = 1;
+    size_t numShared = 0;
+    for (unsigned v : reduction.over) {
+      int64_t extent = space.getVariable(v).extent;
+      if (dims.contains(v))
+        ++numShared;
+      else
+        whole *= ShapedType::isDynamic(extent) ? kHeldElements + 1 : extent;
+    }
+    VariableSet states = reduction.into;
+    states.remove_if([&](unsigned v) { return grid.contains(v); });
+    return whole <= kHeldElements &&
+           (numShared == 0 ||
+            (numShared == dims.size() && points(states) <= kSplitStates));
+  });
+}
+
+/// Whether blocks can fold a split each of what some reduction is over, or of what it
+/// is over beside the dims of another one (`redfuse-nest-reductions`).
+bool CostBuilder::canSplit() const {
+  return llvm::any_of(reductions, [&](const ReductionWork &longer) {
+    return canSplitAlong(longer.over) ||
+           llvm::any_of(reductions, [&](const ReductionWork &nested) {
+             VariableSet rest = longer.over;
+             rest.remove_if(
+                 [&](unsigned v) { return nested.over.contains(v); });
+             return !rest.empty() && canSplitAlong(rest);
+           });
+  });
+}
+
 void CostBuilder::addTime() {
   double units = target.getUnits();
   double moving = cost.bytes / target.getBandwidth();
   double rate = target.getFlops();
   // A GPU's blocks can fold a split each and merge in the same launch, where
   // reading the data is what takes the time.
-  if (target.getName() == "cuda" && !reductions.empty() &&
-      moving > cost.work / rate)
+  if (target.getName() == "cuda" && moving > cost.work / rate && canSplit())
     cost.parallelism = std::max(cost.parallelism, units);
   // The share of the units that work: blocks come in rounds.
   double busy =

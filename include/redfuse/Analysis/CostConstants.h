@@ -110,6 +110,9 @@ inline constexpr double kHeldElements = 16384, kSingleElements = 4096;
 inline constexpr double kMatrixColumns = 256;
 /// Bytes that a split should have on a GPU, to be worth a block. Estimated.
 inline constexpr double kSplitBytes = 8192;
+/// Elements of a state of each split of a GPU's kernel, of which one block merges
+/// those of all. Estimated.
+inline constexpr double kSplitStates = 64;
 /// Splits for each unit, two to even out their lengths; at least, and at most, on
 /// a CPU and on a GPU. Estimated.
 inline constexpr double kSplitsOfUnit = 2;

@@ -149,3 +149,33 @@ func.func @reshaped(%x: tensor<4x6xf32>) -> tensor<24xf32> {
   } -> tensor<24xf32>
   return %1 : tensor<24xf32>
 }
+
+// -----
+
+#s = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+#one = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
+
+// Blocks of a GPU could have splits of the rows, if threads could hold one of 50,257 elements.
+// CHECK-LABEL: func.func @held
+// CHECK-SAME:  condition = "parallelism"
+// CHECK-SAME:  one kernel would have 1 independent blocks for 132 units
+// CHECK-COUNT-2: redfuse.cascade
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 132, vector_bits = 512, l1 = 65536, l2 = 524288, flops = 67000, bandwidth = 3300, launch_ns = 3000, chip = "sm_90a">} {
+func.func @held(%x: tensor<4096x50257xf32>) -> tensor<f32> {
+  %e = tensor.empty() : tensor<4096xf32>
+  %f = tensor.empty() : tensor<f32>
+  %0 = redfuse.cascade {indexing_maps = [#s, #r]} ins(%x : tensor<4096x50257xf32>) outs(%e : tensor<4096xf32>) {
+  ^bb0(%a: f32):
+    %t = redfuse.reduce maximumf %a over [1] into [0] : f32
+    redfuse.yield %t : f32
+  } -> tensor<4096xf32>
+  %1 = redfuse.cascade {indexing_maps = [#one, #none]} ins(%0 : tensor<4096xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%a: f32):
+    %t = redfuse.reduce add %a over [0] into [] : f32
+    redfuse.yield %t : f32
+  } -> tensor<f32>
+  return %1 : tensor<f32>
+}
+}
