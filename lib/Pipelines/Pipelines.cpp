@@ -72,8 +72,11 @@ static LogicalResult addRaise(OpPassManager &pm, const CompileOptions &, Fail) {
   return success();
 }
 
-static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &, Fail) {
+static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &options,
+                             Fail) {
   pm.addPass(createFuse());
+  if (!options.strict)
+    pm.addPass(createNestReductions());
   pm.addPass(createKeepRoundings());
   return success();
 }

@@ -88,4 +88,33 @@ def Fuse : Pass<"redfuse-fuse"> {
   ];
 }
 
+def NestReductions : Pass<"redfuse-nest-reductions"> {
+  let summary = "Reduce by rows first what needs reductions of the rows";
+  let description = [{
+    The entropy of a matrix by rows sums over rows and columns what needs the sum of every row.
+    Two reductions that are over dims in common, but not over the same, have no common fold: the
+    longer one becomes two, first over the dims of those that it needs, then over the rest. So a
+    row is one step of what follows. This changes the order in which floats are added up: it is
+    not for the option `strict`. Reductions of several values, as argmax and top-k, and by a region stay.
+
+    ```mlir
+    ^bb0(%a: f32):
+      %max = redfuse.reduce maximumf %a over [1] into [0] : f32
+      %d = arith.subf %a, %max : f32
+      %sum = redfuse.reduce add %d over [0, 1] into [] : f32
+    ```
+
+    becomes
+
+    ```mlir
+    ^bb0(%a: f32):
+      %max = redfuse.reduce maximumf %a over [1] into [0] : f32
+      %d = arith.subf %a, %max : f32
+      %row = redfuse.reduce add %d over [1] into [0] : f32
+      %sum = redfuse.reduce add %row over [0] into [] : f32
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
 #endif // REDFUSE_TRANSFORMS_FUSION_PASSES_TD
