@@ -70,6 +70,7 @@ private:
                                const LoopNest &nest);
   /// Stores the states of this block; the last of the blocks of a tile goes on,
   /// with the states of all.
+  llvm::SmallVector<int64_t> findSharingDims(FoldOp fold) const;
   void mergeBlocks(FoldOp fold);
   bool isForFirst(IndexProgramOpInterface op);
   IndexProgramOpInterface getLastFold();

@@ -448,6 +448,22 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
   return success();
 }
 
+/// The dims whose threads can share the merging of other blocks' states: they have no
+/// elements of these of their own, but all have the same.
+SmallVector<int64_t>
+RegisterKernelGenerator::findSharingDims(FoldOp fold) const {
+  unsigned bits = 0;
+  SmallVector<AffineMap> maps = fold.getIndexingMapsArray();
+  for (AffineMap map : ArrayRef(maps).drop_front(fold.getInputs().size()))
+    for (unsigned d : getDimsOf(map).set_bits())
+      bits |= layout.dims[d].getBits();
+  SmallVector<int64_t> sharing;
+  for (unsigned d = 0; d < space.numDims; ++d)
+    if (!(layout.dims[d].getBits() & bits))
+      sharing.push_back(d);
+  return sharing;
+}
+
 void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
   int64_t splits = space.schedule.getSplits();
   int64_t words = own->states.countWords(fold);
@@ -489,6 +505,7 @@ void RegisterKernelGenerator::mergeBlocks(FoldOp fold) {
   b.setInsertionPoint(last.thenYield());
   fence();
   own->states.fill(fold);
+  own->positions.setPrivate(findSharingDims(fold));
   int64_t strangers = int64_t(1)
                       << llvm::popcount(own->positions.getPrivateBits());
   auto loop = scf::ForOp::create(b, loc, own->positions.getPrivateNumber(),
