@@ -189,6 +189,9 @@ static LogicalResult addPlan(OpPassManager &pm, const CompileOptions &options,
     pm.addPass(createPlanProducts());
   }
   pm.addPass(createPlanRegisters({options.strict}));
+  // Splits that registers cannot merge in one launch become kernels of their own.
+  pm.addPass(createSplit());
+  pm.addPass(createPlanRegisters({options.strict}));
   return success();
 }
 

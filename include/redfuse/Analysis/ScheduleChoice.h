@@ -11,6 +11,11 @@ namespace redfuse {
 /// last block of a tile to finish merges the states and finalises.
 inline constexpr llvm::StringLiteral kMergesInLaunch =
     "redfuse.merges_in_launch";
+/// On a launch: why registers cannot hold what its kernel does.
+inline constexpr llvm::StringLiteral kNoRegistersAttr = "redfuse.no_registers";
+/// On the launches that such a one became, as its splits had to merge in kernels of
+/// their own: the same.
+inline constexpr llvm::StringLiteral kTakenApartAttr = "redfuse.taken_apart";
 
 /// Whether a sum of products has rows and columns, each of one operand alone.
 bool isMatrixProduct(ReduceOp reduce, const DimSets &sets,

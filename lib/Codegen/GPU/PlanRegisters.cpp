@@ -11,6 +11,7 @@
 #include "redfuse/Codegen/GPU/RegisterPlan.h"
 
 #include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
 #include "redfuse/Codegen/Passes.h"
 
@@ -52,13 +53,15 @@ struct PlanRegisters : public redfuse::impl::PlanRegistersBase<PlanRegisters> {
 private:
   static bool hasPlan(LaunchOp launch) {
     return llvm::any_of(ArrayRef<StringRef>{kPlanAttr, kContractionAttr,
-                                            kProductTilesAttr, kRegistersAttr},
+                                            kProductTilesAttr, kRegistersAttr,
+                                            kNoRegistersAttr},
                         [&](StringRef plan) { return launch->hasAttr(plan); });
   }
 
   static LogicalResult plan(KernelLaunch &from, const DeviceLimits &limits) {
     if (hasPlan(from.launch))
       return success();
+    std::string why;
     KernelSpace whole = mergeSplitsOf(from.kernel, from.space);
     // A cluster may do what the splits of several blocks are for.
     SmallVector<const KernelSpace *> ways{&from.space};
@@ -73,7 +76,7 @@ private:
                                   programs)))
         return failure();
       std::optional<RegisterLayout> layout =
-          planRegisters(from.kernel, from.launch, *way, programs, limits);
+          planRegisters(from.kernel, from.launch, *way, programs, limits, why);
       if (!layout)
         continue;
       RegisterLayoutAttr record = recordLayout(*layout, from.launch);
@@ -82,6 +85,8 @@ private:
       from.record(kRegistersAttr, record);
       return success();
     }
+    from.record(kNoRegistersAttr,
+                StringAttr::get(from.kernel.getContext(), why));
     return success();
   }
 };

@@ -4,7 +4,9 @@
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Transforms/Passes.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
@@ -23,12 +25,14 @@ namespace {
 /// line, and what allocates registers takes more than its length.
 constexpr int64_t kMaxMergeOps = 3072;
 
-/// Splits one kernel, for one launch of it.
+/// Splits one kernel, for one launch of it: on tensors, or on buffers where splits that
+/// would merge in one launch are taken apart.
 class Splitter {
 public:
   Splitter(KernelOp kernel, LaunchOp launch, SymbolTable &symbols)
       : kernel(kernel), launch(launch), symbols(symbols), b(launch),
-        loc(kernel.getLoc()), schedule(kernel.getScheduleAttr()) {}
+        loc(kernel.getLoc()), schedule(kernel.getScheduleAttr()),
+        isOnBuffers(launch->getNumResults() == 0) {}
 
   LogicalResult run();
 
@@ -41,7 +45,9 @@ private:
   };
   Made begin(StringRef suffix, ArrayRef<Value> inputs, ArrayRef<Value> inits,
              ArrayRef<Value> sources);
-  LaunchOp end(Made &made, ValueRange yielded);
+  SmallVector<Value> end(Made &made, ValueRange yielded);
+  Value makeEmpty(ArrayRef<OpFoldResult> sizes, Value like);
+  SmallVector<OpFoldResult> sizesOf(Value v);
   SmallVector<Value> fromOutside(ArrayRef<Operation *> ops);
   LogicalResult makePartials(bool isWhole);
   LogicalResult makeFolding(bool isWhole);
@@ -66,6 +72,9 @@ private:
   OpBuilder b;
   Location loc;
   ScheduleAttr schedule;
+  bool isOnBuffers;
+  /// Buffers that are needed no more behind the launch.
+  SmallVector<Value> allocated;
   FoldOp fold;
   FinalizeOp finalize;
   SmallVector<AffineMap> stateMaps;
@@ -108,7 +117,10 @@ Splitter::Made Splitter::begin(StringRef suffix, ArrayRef<Value> inputs,
   Block &body = made.kernel.getBody().emplaceBlock();
   for (auto [i, v] :
        llvm::enumerate(llvm::concat<const Value>(inputs, inits))) {
-    BlockArgument arg = body.addArgument(v.getType(), loc);
+    Type type = v.getType();
+    if (isa<MemRefType>(type))
+      type = memref::getTensorTypeFromMemRefType(type);
+    BlockArgument arg = body.addArgument(type, loc);
     if (i < sources.size() && sources[i])
       made.mapping.map(sources[i], arg);
   }
@@ -122,15 +134,37 @@ Splitter::Made Splitter::begin(StringRef suffix, ArrayRef<Value> inputs,
   return made;
 }
 
-LaunchOp Splitter::end(Made &made, ValueRange yielded) {
+/// What the new kernel makes.
+SmallVector<Value> Splitter::end(Made &made, ValueRange yielded) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(&made.kernel.getBody().front());
   YieldOp::create(b, loc, yielded);
   b.setInsertionPoint(launch);
-  return LaunchOp::create(
-      b, loc, TypeRange(ValueRange(made.inits)),
+  auto launched = LaunchOp::create(
+      b, loc, isOnBuffers ? TypeRange() : TypeRange(ValueRange(made.inits)),
       FlatSymbolRefAttr::get(b.getContext(), made.kernel.getSymName()),
       made.inputs, made.inits);
+  if (Attribute why = launch->getAttr(kNoRegistersAttr))
+    launched->setAttr(kTakenApartAttr, why);
+  return isOnBuffers ? made.inits
+                     : llvm::to_vector_of<Value>(launched.getResults());
+}
+
+/// A tensor of these sizes, or a buffer, with elements as those of `like`.
+Value Splitter::makeEmpty(ArrayRef<OpFoldResult> sizes, Value like) {
+  Type element = cast<ShapedType>(like.getType()).getElementType();
+  if (!isOnBuffers)
+    return tensor::EmptyOp::create(b, loc, sizes, element);
+  auto [shape, dynamic] = decomposeMixedValues(llvm::to_vector(sizes));
+  allocated.push_back(
+      memref::AllocOp::create(b, loc, MemRefType::get(shape, element), dynamic,
+                              b.getI64IntegerAttr(64)));
+  return allocated.back();
+}
+
+SmallVector<OpFoldResult> Splitter::sizesOf(Value v) {
+  return isOnBuffers ? memref::getMixedSizes(b, loc, v)
+                     : tensor::getMixedSizes(b, loc, v);
 }
 
 /// The arguments of the kernel that are inputs and that `ops` use, directly or
@@ -190,9 +224,7 @@ LogicalResult Splitter::makePartials(bool isWhole) {
         auto position =
             map.getResultPosition(getAffineDimExpr(d, b.getContext()));
         if (arg && position)
-          return tensor::DimOp::create(
-                     b, loc, launch->getOperand(arg.getArgNumber()), *position)
-              .getResult();
+          return sizesOf(launch->getOperand(arg.getArgNumber()))[*position];
       }
     }
     return {};
@@ -209,8 +241,7 @@ LogicalResult Splitter::makePartials(bool isWhole) {
                                      "kernel has dim "
                                   << d << " of its state";
     }
-    partials.push_back(tensor::EmptyOp::create(
-        b, loc, sizes, cast<RankedTensorType>(v.getType()).getElementType()));
+    partials.push_back(makeEmpty(sizes, v));
   }
   return success();
 }
@@ -266,8 +297,7 @@ LogicalResult Splitter::makeFolding(bool isWhole) {
       schedule.getHints()));
   if (isWhole)
     made.kernel->setAttr(kMergesInLaunch, b.getUnitAttr());
-  SmallVector<Value> results =
-      llvm::to_vector_of<Value>(end(made, store->getResults()).getResults());
+  SmallVector<Value> results = end(made, store->getResults());
   (isWhole ? merged : partials) = results;
   numSplits = schedule.getSplits();
   return success();
@@ -337,10 +367,9 @@ void Splitter::mergeGroups() {
     sources.append(partials.size(), Value());
     b.setInsertionPoint(launch);
     for (Value v : partials) {
-      SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, v);
+      SmallVector<OpFoldResult> sizes = sizesOf(v);
       sizes.front() = b.getIndexAttr(numSplits);
-      inits.push_back(tensor::EmptyOp::create(
-          b, loc, sizes, cast<RankedTensorType>(v.getType()).getElementType()));
+      inits.push_back(makeEmpty(sizes, v));
     }
     Made made = begin("_groups", inputs, inits, sources);
     OpBuilder::InsertionGuard guard(b);
@@ -371,8 +400,7 @@ void Splitter::mergeGroups() {
     b.setInsertionPointToStart(&block);
     YieldOp::create(b, loc, mergeSplits(splits, made.mapping));
     made.kernel.setScheduleAttr(scheduleOf(cascade));
-    partials =
-        llvm::to_vector_of<Value>(end(made, cascade.getResults()).getResults());
+    partials = end(made, cascade.getResults());
   }
 }
 
@@ -438,10 +466,7 @@ void Splitter::makeMerging() {
   b.setInsertionPoint(launch);
   if (isMap()) {
     for (Value v : partials) {
-      SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, v);
-      inits.push_back(tensor::EmptyOp::create(
-          b, loc, ArrayRef(sizes).drop_front(),
-          cast<RankedTensorType>(v.getType()).getElementType()));
+      inits.push_back(makeEmpty(ArrayRef(sizesOf(v)).drop_front(), v));
     }
   } else {
     for (Value init : finalize.getInits()) {
@@ -453,11 +478,11 @@ void Splitter::makeMerging() {
   Made made = begin("_merge", inputs, inits, sources);
   CascadeOp cascade = makeMergingCascade(made, used.size());
   made.kernel.setScheduleAttr(scheduleOf(cascade));
-  LaunchOp merging = end(made, cascade.getResults());
+  SmallVector<Value> results = end(made, cascade.getResults());
   if (isMap())
-    merged = llvm::to_vector_of<Value>(merging.getResults());
-  else
-    launch->replaceAllUsesWith(merging.getResults());
+    merged = results;
+  else if (!isOnBuffers)
+    launch->replaceAllUsesWith(results);
 }
 
 /// The kernel that maps data and merged state to results.
@@ -481,7 +506,9 @@ void Splitter::makeMap() {
   cascade.getBody().takeBody(copy.getBody());
   copy.erase();
   made.kernel.setScheduleAttr(scheduleOf(cascade));
-  launch->replaceAllUsesWith(end(made, cascade.getResults()).getResults());
+  SmallVector<Value> results = end(made, cascade.getResults());
+  if (!isOnBuffers)
+    launch->replaceAllUsesWith(results);
 }
 
 /// Whether the last block of a tile to finish merges: where blocks can count
@@ -530,7 +557,7 @@ LogicalResult Splitter::run() {
   stateMaps.assign(llvm::map_to_vector(
       llvm::drop_begin(fold.getIndexingMapsArray(), fold.getInputs().size()),
       [](AffineMap map) { return map; }));
-  bool isWhole = mergesInLaunch();
+  bool isWhole = !isOnBuffers && mergesInLaunch();
   if (isWhole && !isMap()) {
     kernel->setAttr(kMergesInLaunch, b.getUnitAttr());
     return success();
@@ -543,6 +570,9 @@ LogicalResult Splitter::run() {
   }
   if (!merged.empty())
     makeMap();
+  b.setInsertionPointAfter(launch);
+  for (Value v : allocated)
+    memref::DeallocOp::create(b, loc, v);
   launch.erase();
   return success();
 }
@@ -560,16 +590,20 @@ struct Split : public redfuse::impl::SplitBase<Split> {
     for (LaunchOp launch : launches) {
       auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
       if (!kernel || !kernel.getScheduleAttr() ||
-          kernel.getScheduleAttr().getKind() != ScheduleKind::Split ||
-          kernel->hasAttr(kMergesInLaunch))
+          kernel.getScheduleAttr().getKind() != ScheduleKind::Split)
+        continue;
+      bool isUntaken =
+          kernel->hasAttr(kMergesInLaunch) && launch->hasAttr(kNoRegistersAttr);
+      if (kernel->hasAttr(kMergesInLaunch) && !isUntaken)
         continue;
       if (failed(Splitter(kernel, launch, symbols).run()))
         return signalPassFailure();
-      if (!kernel->hasAttr(kMergesInLaunch))
+      if (isUntaken || !kernel->hasAttr(kMergesInLaunch))
         done.insert(kernel);
     }
     for (KernelOp kernel : done)
-      symbols.erase(kernel);
+      if (SymbolTable::symbolKnownUseEmpty(kernel, module))
+        symbols.erase(kernel);
   }
 };
 } // namespace

@@ -51,7 +51,7 @@ class Recorder:
         for number, kernel in enumerate(self.kernels):
             kernel.setdefault("name", f"kernel_{number}")
         keys = ("name", "source", "inputs", "cascades", "schedule")
-        optional = ("matrices", "contraction", "packing", "registers", "code_of")
+        optional = ("matrices", "contraction", "packing", "registers", "taken_apart", "code_of")
         kernels = [
             {key: kernel[key] for key in (*keys, *(k for k in optional if k in kernel))}
             for kernel in self.kernels
@@ -97,6 +97,10 @@ class Recorder:
                 kernel["packing"] = {**_as_lists(plan), "tiles": tiles}
             if "redfuse.registers" in launch.attributes and "registers" not in kernel:
                 kernel["registers"] = _layout(launch.attributes["redfuse.registers"], dims)
+            elif "redfuse.no_registers" in launch.attributes and "registers" not in kernel:
+                kernel["registers"] = {"refused": launch.attributes["redfuse.no_registers"].value}
+            if "redfuse.taken_apart" in launch.attributes:
+                kernel["taken_apart"] = launch.attributes["redfuse.taken_apart"].value
 
     def _folds(self, module: Any) -> None:
         kinds = ("stream", "multipass", "split")

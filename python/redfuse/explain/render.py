@@ -99,6 +99,10 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
         lines.append(f"  product   {contraction_text(kernel['contraction'])}")
     if "packing" in kernel:
         lines.append(f"  product   {packing_text(kernel['packing'])}")
+    if "taken_apart" in kernel:
+        lines.append(f"  merge     by kernels of their own: {kernel['taken_apart']}")
+    elif "refused" in kernel.get("registers", ()):
+        lines.append(f"  tiles     in memory, not registers: {kernel['registers']['refused']}")
     if "code_of" in kernel:
         lines.append(f"  code      that of {kernel['code_of']}, which does the same")
     lines += [f"  {rule}" for rule in approximations(kernel)]

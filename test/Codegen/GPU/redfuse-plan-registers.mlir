@@ -268,3 +268,26 @@ redfuse.kernel @transposed_0 attributes {num_inputs = 1 : i64,
   } -> tensor<4x128x256xbf16>
   redfuse.yield %r : tensor<4x128x256xbf16>
 }
+
+// -----
+
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+
+// Rows of an open extent have no place in registers.
+// CHECK-LABEL: func.func @open
+// CHECK: redfuse.launch @open_0 {{.*}} {redfuse.no_registers = "how much of a dim a block has is known at run time only"}
+func.func @open(%x: memref<64x?xf32>, %out: memref<64xf32>) {
+  redfuse.launch @open_0 ins(%x : memref<64x?xf32>) outs(%out : memref<64xf32>)
+  return
+}
+redfuse.kernel @open_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0]>} {
+^bb0(%x: tensor<64x?xf32>, %init: tensor<64xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #r]} ins(%x : tensor<64x?xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%e: f32):
+    %s = redfuse.reduce add %e over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<64xf32>
+  redfuse.yield %r : tensor<64xf32>
+}

@@ -148,3 +148,47 @@ func.func @groups(%x: tensor<6x9000xf32>, %o: tensor<6xf32>) -> tensor<6xf32> {
   %r = redfuse.launch @g ins(%x : tensor<6x9000xf32>) outs(%o : tensor<6xf32>) -> tensor<6xf32>
   return %r : tensor<6xf32>
 }
+
+// What was to merge in its launch and has no room in registers, on buffers: taken apart, with the
+// reason. The launch beside it, which has a layout, keeps the kernel.
+// CHECK-LABEL: redfuse.kernel @apart_splits
+// CHECK-SAME:    schedule = #redfuse.schedule<split, grid = [0, 2], tiles = [8, 16, 1], stream = [1], splits = 2
+// CHECK:       ^bb0(%{{.*}}: tensor<64x80xf32>, %{{.*}}: tensor<2x64xf32>):
+// CHECK-LABEL: redfuse.kernel @apart_merge
+// CHECK:       ^bb0(%{{.*}}: tensor<2x64xf32>, %{{.*}}: tensor<64xf32>):
+// CHECK-LABEL: redfuse.kernel @apart attributes {{.*}}redfuse.merges_in_launch
+redfuse.kernel @apart attributes {num_inputs = 1 : i64, redfuse.merges_in_launch,
+    schedule = #redfuse.schedule<split, grid = [0], tiles = [8, 16], stream = [1], splits = 2>} {
+^bb0(%x: tensor<64x80xf32>, %init: tensor<64xf32>):
+  %e = tensor.empty() : tensor<64xf32>
+  %s = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>, identities = [0.0 : f32]}
+      ins(%x : tensor<64x80xf32>) outs(%e : tensor<64xf32>)
+  step {
+  ^bb0(%v: f32, %t: f32):
+    %a = redfuse.reduce add %v over [1] into [0] : f32
+    %n = arith.addf %t, %a : f32
+    redfuse.yield %n : f32
+  } merge {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.addf %a, %b : f32
+    redfuse.yield %n : f32
+  } -> tensor<64xf32>
+  %r = redfuse.finalize {indexing_maps = [#r, #r]} ins(%s : tensor<64xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%t: f32):
+    %q = math.sqrt %t : f32
+    redfuse.yield %q : f32
+  } -> tensor<64xf32>
+  redfuse.yield %r : tensor<64xf32>
+}
+
+// CHECK-LABEL: func.func @apart_of
+// CHECK:         %[[P:.*]] = memref.alloc() {{.*}} : memref<2x64xf32>
+// CHECK:         redfuse.launch @apart_splits ins(%{{.*}} : memref<64x80xf32>) outs(%[[P]] : memref<2x64xf32>) {redfuse.taken_apart = "a reason"}
+// CHECK:         redfuse.launch @apart_merge ins(%[[P]] : memref<2x64xf32>) outs(%{{.*}} : memref<64xf32>) {redfuse.taken_apart = "a reason"}
+// CHECK:         memref.dealloc %[[P]]
+// CHECK:         redfuse.launch @apart ins
+func.func @apart_of(%x: memref<64x80xf32>, %o: memref<64xf32>) {
+  redfuse.launch @apart ins(%x : memref<64x80xf32>) outs(%o : memref<64xf32>) {redfuse.no_registers = "a reason"}
+  redfuse.launch @apart ins(%x : memref<64x80xf32>) outs(%o : memref<64xf32>)
+  return
+}

@@ -60,8 +60,9 @@ def PlanRegisters : Pass<"redfuse-plan-registers", "mlir::ModuleOp"> {
     The last of the plans: a launch that has none (`redfuse.matrices`,
     `redfuse.contraction`, `redfuse.product_tiles`) gets the layout in which registers hold the tiles of its
     kernel, if they can: which thread holds what, blocks that share a tile, what shared
-    memory keeps, what is loaded when. What stays without any plan has its tiles in
-    memory. What has a layout keeps it.
+    memory keeps, what is loaded when. What stays without any plan gets the reason
+    (`redfuse.no_registers`), and has its tiles in memory. What has a layout or a reason
+    keeps it.
 
     ```mlir
     redfuse.launch @k ins(%x : memref<64x256xf32>) outs(%out : memref<64xf32>)

@@ -170,6 +170,12 @@ def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
     Where the merge of all states would be longer than 3072 ops, those of equally many
     neighbours are merged by kernels in front.
 
+    On an NVIDIA GPU the last block of a tile to finish can merge and finalise in the same
+    launch: such a kernel gets `redfuse.merges_in_launch` and stays one. Where registers cannot
+    hold what it does, that launch would be one block (`redfuse-plan-registers` says so by
+    `redfuse.no_registers`): run behind the plans, on buffers, the pass takes it apart as above,
+    and its launches get the reason (`redfuse.taken_apart`).
+
     ```mlir
     redfuse.kernel @k attributes {num_inputs = 1 : i64, schedule =
         #redfuse.schedule<split, grid = [0], stream = [1], splits = 2, ...>} {
@@ -197,7 +203,8 @@ def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
     %r = redfuse.launch @k_merge ins(%s : ...) outs(%e : ...) -> tensor<64xf32>
     ```
   }];
-  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::memref::MemRefDialect",
+                           "mlir::tensor::TensorDialect"];
 }
 
 def SliceOperands : Pass<"redfuse-slice-operands", "mlir::ModuleOp"> {

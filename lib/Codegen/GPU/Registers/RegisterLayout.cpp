@@ -28,7 +28,7 @@ bool RegisterPlanner::findCapacities() {
           ShapedType::isDynamic(extent) ? tile : std::min(tile, extent);
     }
     if (ShapedType::isDynamic(capacity[d]) || capacity[d] <= 0)
-      return false;
+      return refuse("how much of a dim a block has is known at run time only");
   }
   return true;
 }
@@ -46,42 +46,43 @@ bool RegisterPlanner::checkPrograms() {
     if (auto fold = dyn_cast<FoldOp>(op.getOperation())) {
       // States of interleaved parts, merged in any order.
       if (fold.isOrdered())
-        return false;
+        return refuse("a fold combines its elements in their order");
       // Outputs are stored step by step.
       for (Value output : fold.getResults().drop_front(fold.getNumStates()))
         if (!destinations.contains(output))
-          return false;
+          return refuse("the kernel itself reads what a fold writes in order");
       for (int64_t d : fold.getOver())
         if (!streamed.test(d))
-          return false;
+          return refuse("a fold walks a dim that is not streamed");
       for (Operation &inner : fold.getMerge().front().without_terminator())
         if (isRootOp(&inner) || isa<IndexOp>(inner) ||
             (inner.getNumRegions() != 0 && !isa<CombineOp>(inner)))
-          return false;
+          return refuse("a merge of states does more than arithmetic");
     }
     for (const LoopNest &nest : program.getNests()) {
       isMapped |=
           !isa<FoldOp>(op.getOperation()) && nest.dims.anyCommon(streamed);
       if (nest.isOrdered)
-        return false;
+        return refuse("a reduction combines its elements in their order");
       add(nest.dims);
       for (Root *root : nest.roots) {
         if (root->kind == Root::Kind::MergeTopk)
-          return false;
+          return refuse("it merges lists of a top-k");
         if (root->kind == Root::Kind::Scan) {
           auto scan = cast<ScanOp>(root->op);
           if (scan.getOrdered())
-            return false;
+            return refuse("a scan combines its elements in their order");
           scanned.set(scan.getDim());
         }
         if (root->kind == Root::Kind::Reduce &&
             root->reduce.getReducer() == Reducer::TopK)
-          return false;
+          return refuse("it has a top-k");
         for (unsigned d : nest.over) {
           reduced.set(d);
           // Only a fold reduces what is streamed.
           if (streamed.test(d) && !isa<FoldOp>(op.getOperation()))
-            return false;
+            return refuse(
+                "something else than a fold reduces what is streamed");
         }
         for (Value v : root->cone)
           add(program.getDimSets()[v]);
@@ -641,9 +642,11 @@ bool RegisterPlanner::analyse() {
   findAccesses();
   findWindows();
   // An index has no bits of its own to be moved as words.
-  return llvm::none_of(accesses, [](const TensorAccess &access) {
-    return access.type.getElementType().isIndex();
-  });
+  if (llvm::any_of(accesses, [](const TensorAccess &access) {
+        return access.type.getElementType().isIndex();
+      }))
+    return refuse("it moves numbers of type index");
+  return true;
 }
 
 std::optional<RegisterLayout> RegisterPlanner::run() {
@@ -740,6 +743,10 @@ std::optional<RegisterLayout> RegisterPlanner::run() {
 std::optional<RegisterLayout>
 redfuse::planRegisters(KernelOp kernel, LaunchOp launch,
                        const KernelSpace &space, const KernelPrograms &programs,
-                       const DeviceLimits &limits) {
-  return RegisterPlanner(kernel, launch, space, programs, limits).run();
+                       const DeviceLimits &limits, std::string &why) {
+  RegisterPlanner planner(kernel, launch, space, programs, limits);
+  std::optional<RegisterLayout> layout = planner.run();
+  if (!layout)
+    why = planner.getRefusal();
+  return layout;
 }

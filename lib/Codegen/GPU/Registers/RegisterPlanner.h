@@ -37,6 +37,8 @@ public:
         taps(space.numDims) {}
 
   std::optional<RegisterLayout> run();
+  /// Why there is no layout.
+  llvm::StringRef getRefusal() const { return refusal; }
   /// What was chosen before; none, and why, where it does not fit the kernel.
   std::optional<RegisterLayout> read(RegisterLayoutAttr record,
                                      std::string &why);
@@ -44,6 +46,10 @@ public:
 private:
   /// Whether registers can hold what the programs do, and how they read memory.
   bool analyse();
+  bool refuse(llvm::StringRef why) {
+    refusal = why.str();
+    return false;
+  }
   std::string checkDim(unsigned d) const;
   std::string checkBlocks() const;
   std::string checkInputs() const;
@@ -133,6 +139,7 @@ private:
   bool isStaged = false;
   llvm::SmallVector<TensorAccess> accesses;
   RegisterLayout layout;
+  std::string refusal = "a tile is more than the threads of a block hold";
 };
 
 } // namespace redfuse

@@ -31,11 +31,12 @@ inline constexpr llvm::StringLiteral kStartsNext = "redfuse.starts_next";
 /// Threads that a multiprocessor runs.
 inline constexpr int64_t kThreadsOfUnit = 2048;
 
-/// A layout for all values of the kernel, if registers can hold them.
+/// A layout for all values of the kernel, if registers can hold them; else why not.
 std::optional<RegisterLayout> planRegisters(KernelOp kernel, LaunchOp launch,
                                             const KernelSpace &space,
                                             const KernelPrograms &programs,
-                                            const DeviceLimits &limits);
+                                            const DeviceLimits &limits,
+                                            std::string &why);
 
 /// A layout as an attribute; null after an error at the launch.
 RegisterLayoutAttr recordLayout(const RegisterLayout &layout, LaunchOp launch);
