@@ -102,7 +102,7 @@ static double extentOf(int64_t extent) {
   return ShapedType::isDynamic(extent) ? kDynamicExtent : extent;
 }
 
-static double bytesOf(Value tensor) {
+double redfuse::getTensorBytes(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   double count = 1;
   for (int64_t extent : type.getShape())
@@ -120,8 +120,9 @@ using VariableSet = llvm::SmallSetVector<unsigned, 8>;
 /// Adds up what a group costs.
 class CostBuilder {
 public:
-  CostBuilder(const FusionSpace &space, TargetAttr target)
-      : space(space), target(target) {}
+  CostBuilder(const FusionSpace &space, TargetAttr target,
+              const llvm::DenseSet<Operation *> &scalar)
+      : space(space), target(target), scalar(scalar) {}
 
   GroupCost run();
 
@@ -151,6 +152,7 @@ private:
   VariableSet variablesOf(const FusionSpace::Instance &instance,
                           const SmallBitVector &dims) const;
   void priceProducts();
+  void priceWindows();
   bool mayBeChained(const FusionSpace::Instance &instance, ReduceOp reduce,
                     const DimSets &sets) const;
   void addProducts(const FusionSpace::Instance &instance);
@@ -167,13 +169,18 @@ private:
 
   const FusionSpace &space;
   TargetAttr target;
+  /// Cascades whose products are done by threads, if not alone.
+  const llvm::DenseSet<Operation *> &scalar;
   GroupCost cost;
   SmallVector<ReductionWork> reductions;
   SmallVector<Product> products;
-  /// Reductions and scans that are no products.
-  unsigned otherReductions = 0;
-  /// One of them reads windows.
-  bool hasWindow = false;
+  /// A reduction or scan that is no product, and the variables that it keeps.
+  struct OtherRoot {
+    Operation *op;
+    VariableSet into;
+    bool hasWindow;
+  };
+  SmallVector<OtherRoot> others;
   /// How much faster than other units do products and their multiplications go.
   llvm::DenseMap<Operation *, double> gains;
   llvm::MapVector<Operation *, Evaluation> evaluations;
@@ -252,34 +259,9 @@ static bool isReadPlainly(CascadeOp op, ReduceOp reduce) {
   return true;
 }
 
-/// Whether a value is made of what another op reduces.
-static bool isOfReductions(CascadeOp op, Value v) {
-  SmallVector<Value> waiting{v};
-  llvm::DenseSet<Value> seen;
-  while (!waiting.empty()) {
-    Value next = waiting.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    if (auto argument = dyn_cast<BlockArgument>(next)) {
-      unsigned i = argument.getArgNumber();
-      if (argument.getOwner() == &op.getBody().front() &&
-          i < op.getInputs().size() &&
-          op.getInputs()[i].getDefiningOp<CascadeOp>())
-        return true;
-      continue;
-    }
-    Operation *def = next.getDefiningOp();
-    if (isa<ReduceOp>(def))
-      return true;
-    if (def->getBlock() == &op.getBody().front())
-      llvm::append_range(waiting, def->getOperands());
-  }
-  return false;
-}
-
 /// Whether a product may be a part of a chain like attention: its sums are short, or
-/// what is computed for it is used for so few columns that a block has them all, and
-/// does not compute it again for others.
+/// it has so few columns on one side that a block has them all: what is computed for it
+/// is not computed again for others, and what follows has whole rows.
 bool CostBuilder::mayBeChained(const FusionSpace::Instance &instance,
                                ReduceOp reduce, const DimSets &sets) const {
   unsigned n = sets.getNumDims();
@@ -289,15 +271,11 @@ bool CostBuilder::mayBeChained(const FusionSpace::Instance &instance,
   if (count(toDimSet(reduce.getOver(), n)) <= kMatrixColumns)
     return true;
   Operation *mul = reduce.getOperand(0).getDefiningOp();
-  for (unsigned i : {0, 1}) {
-    if (!isOfReductions(instance.op, mul->getOperand(i)))
-      continue;
+  return llvm::any_of(mul->getOperands(), [&](Value operand) {
     SmallBitVector columns = toDimSet(reduce.getInto(), n);
-    columns.reset(sets[mul->getOperand(i)]);
-    if (count(columns) <= kMatrixColumns)
-      return true;
-  }
-  return false;
+    columns.reset(sets[operand]);
+    return count(columns) <= kMatrixColumns;
+  });
 }
 
 void CostBuilder::addProducts(const FusionSpace::Instance &instance) {
@@ -309,27 +287,35 @@ void CostBuilder::addProducts(const FusionSpace::Instance &instance) {
   auto extentOfDim = [&](unsigned d) {
     return points(space.getVariablesOf({instance.dims[d]}));
   };
+  auto intoOf = [&](ReduceOp reduce) {
+    return toDimSet(reduce.getInto(), sets->getNumDims());
+  };
   for (Operation &inner : op.getBody().front()) {
     if (!instance.neededOps.contains(&inner))
       continue;
     auto reduce = dyn_cast<ReduceOp>(inner);
     if (!reduce || !isMatrixProduct(reduce, *sets, extentOfDim)) {
-      otherReductions += isRootOp(&inner);
-      hasWindow |= reduce && !isReadPlainly(op, reduce);
+      if (isRootOp(&inner))
+        others.push_back(
+            {&inner,
+             reduce ? variablesOf(instance, intoOf(reduce)) : VariableSet(),
+             reduce && !isReadPlainly(op, reduce)});
       continue;
     }
     bool isPlain = isReadPlainly(op, reduce);
     products.push_back({reduce, isForMatrixUnits(reduce, *sets, extentOfDim),
                         isOfFloats(reduce), isPlain,
-                        isPlain && mayBeChained(instance, reduce, *sets)});
+                        isPlain && !scalar.contains(op) &&
+                            mayBeChained(instance, reduce, *sets)});
   }
 }
 
-/// By how they are generated: on matrix units with what else there is, where they are
-/// of 16-bit floats; alone, with what follows element by element; else by threads,
-/// which do a product far slower than what they do otherwise. Where all products may be
-/// parts of a chain like attention, they stay in one kernel: the matrix between them is
-/// large. A window beside one (a depthwise convolution before a pointwise one) ends that.
+/// By how they are generated. A product that is alone, with what follows element by
+/// element, is a contraction on matrix units. Products of 16-bit floats may be parts of
+/// a chain like attention, whose matrices between them are large: all of them together, a
+/// window beside them (a depthwise convolution before a pointwise one) ends that. All
+/// others are done by threads, far slower than what threads do otherwise: products of
+/// f32 beside anything else, for matrix units take an f32 only in parts, and from memory.
 void CostBuilder::priceProducts() {
   if (target.getName() != "cuda")
     return;
@@ -337,20 +323,32 @@ void CostBuilder::priceProducts() {
     addProducts(instance);
   const Chip *chip = target.getChip() ? findChip(target.getChip()) : nullptr;
   bool hasTiles = chip && chip->has(AsyncCopies);
-  bool isSole = products.size() == 1 && otherReductions == 0;
+  bool isSole = products.size() == 1 && others.empty();
   bool isChain =
-      !hasWindow && llvm::all_of(products, [](const Product &product) {
+      llvm::none_of(others, [](const OtherRoot &o) { return o.hasWindow; }) &&
+      llvm::all_of(products, [](const Product &product) {
         return product.isChained || !product.isFloat;
       });
   for (Product &product : products) {
     double gain = 1;
-    if (product.isNarrow && (product.isPlain || isSole || !hasTiles))
+    if (product.isNarrow && (isSole || isChain || !hasTiles))
       gain = kMatrixGain;
-    else if (hasTiles && product.isFloat && !isSole && !isChain)
+    else if (hasTiles && product.isFloat && !isSole)
       gain = 1 / kScalarProducts;
     gains[product.reduce] = gain;
     gains[product.reduce.getOperand(0).getDefiningOp()] = gain;
   }
+  priceWindows();
+}
+
+/// Windows that another reduction folds again are read element by element, each thread its
+/// own.
+void CostBuilder::priceWindows() {
+  for (const OtherRoot &window : others)
+    if (window.hasWindow && llvm::any_of(others, [&](const OtherRoot &other) {
+          return !llvm::equal(other.into, window.into);
+        }))
+      gains[window.op] = 1 / kFoldedWindows;
 }
 
 double CostBuilder::workOf(const FusionSpace::Instance &instance,
@@ -432,7 +430,7 @@ void CostBuilder::addTraffic() {
   for (const FusionSpace::Access &access : space.getAccesses()) {
     if (access.producer >= 0)
       continue;
-    double elements = 1, bytes = bytesOf(access.tensor);
+    double elements = 1, bytes = getTensorBytes(access.tensor);
     for (int64_t e : cast<RankedTensorType>(access.tensor.getType()).getShape())
       elements *= extentOf(e);
     double touched = bytes / std::max<double>(1, elements) *
@@ -443,7 +441,7 @@ void CostBuilder::addTraffic() {
   for (auto &[tensor, bytes] : reads)
     cost.bytes += bytes;
   for (Value result : space.getOutputs())
-    cost.bytes += bytesOf(result);
+    cost.bytes += getTensorBytes(result);
 }
 
 /// The dims of every output.
@@ -553,6 +551,7 @@ GroupCost CostBuilder::run() {
   return cost;
 }
 
-GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target) {
-  return CostBuilder(space, target).run();
+GroupCost redfuse::getGroupCost(const FusionSpace &space, TargetAttr target,
+                                const llvm::DenseSet<Operation *> &scalar) {
+  return CostBuilder(space, target, scalar).run();
 }

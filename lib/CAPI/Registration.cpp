@@ -21,6 +21,7 @@ using namespace mlir;
 
 void redfuseRegisterDialects(MlirDialectRegistry registry) {
   redfuse::registerBufferizableOpInterfaceModels(*unwrap(registry));
+  redfuse::registerKernelPlanner(*unwrap(registry));
   unwrap(registry)
       ->insert<redfuse::RedfuseDialect, redfuse::tm_tensor::TMTensorDialect,
                redfuse::tile::TileDialect>();

@@ -72,9 +72,13 @@ static LogicalResult addRaise(OpPassManager &pm, const CompileOptions &, Fail) {
   return success();
 }
 
+/// What strict programs may not use, and schedules that the user chose, say nothing
+/// about a group.
 static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &options,
                              Fail) {
-  pm.addPass(createFuse());
+  FuseOptions fuse;
+  fuse.plans = !options.strict && options.schedule.empty();
+  pm.addPass(createFuse(fuse));
   if (!options.strict)
     pm.addPass(createNestReductions());
   pm.addPass(createKeepRoundings());

@@ -20,6 +20,9 @@ llvm::FailureOr<const Chip *> requireChip(mlir::Operation *op);
 /// The cost of evaluating one body op for one point, in additions.
 double getOpCost(mlir::Operation *op);
 
+/// The bytes of a tensor; dynamic extents count as `kDynamicExtent`.
+double getTensorBytes(mlir::Value tensor);
+
 /// Whether evaluating `op` again for every use is as cheap as reading its value:
 /// no reduction, no division, nothing transcendental.
 bool isCheapMap(CascadeOp op);
@@ -47,7 +50,10 @@ struct GroupCost {
 /// A dynamic extent counts as this many.
 inline constexpr int64_t kDynamicExtent = 1024;
 
-GroupCost getGroupCost(const FusionSpace &space, TargetAttr target);
+/// What a group costs. Threads do those sums of products of 16-bit floats that are in
+/// `scalar`, unless they are alone.
+GroupCost getGroupCost(const FusionSpace &space, TargetAttr target,
+                       const llvm::DenseSet<mlir::Operation *> &scalar = {});
 
 } // namespace redfuse
 

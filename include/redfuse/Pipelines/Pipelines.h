@@ -5,6 +5,7 @@
 #include "mlir/Pass/PassOptions.h"
 
 namespace mlir {
+class DialectRegistry;
 class OpPassManager;
 } // namespace mlir
 
@@ -75,6 +76,9 @@ llvm::LogicalResult buildPipeline(
 
 /// Makes all pipelines known to textual descriptions and to redfuse-opt.
 void registerPipelines();
+
+/// Lets fusion ask what the passes behind it would plan (KernelPlannerInterface).
+void registerKernelPlanner(mlir::DialectRegistry &registry);
 
 } // namespace redfuse
 

@@ -1,8 +1,11 @@
 //===- Fuse.cpp - which cascades become one kernel ------------------------===//
 #include "FusionBuilder.h"
+#include "GroupTrial.h"
 
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
+#include "redfuse/Analysis/TileProgram.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -13,6 +16,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <memory>
 #include <set>
 
 namespace redfuse {
@@ -36,6 +40,12 @@ struct KernelLength {
   }
 };
 
+/// What a group was made of, two groups each time.
+struct Growth {
+  SmallVector<CascadeOp> ops; // in block order
+  std::shared_ptr<const Growth> first, second;
+};
+
 struct FusionGroup {
   SmallVector<CascadeOp> ops; // in block order
   FusionSpace space;
@@ -43,13 +53,15 @@ struct FusionGroup {
   KernelLength length;
   /// Never that of a group with other ops.
   unsigned version = 0;
+  std::shared_ptr<const Growth> growth;
 };
 
 /// Plans the groups of one block.
 class Planner {
 public:
-  Planner(Block &block, TargetAttr target, unsigned maxGroup)
-      : block(block), target(target), maxGroup(maxGroup) {}
+  Planner(Block &block, TargetAttr target, unsigned maxGroup,
+          GroupTrials *trials)
+      : block(block), target(target), maxGroup(maxGroup), trials(trials) {}
 
   /// Whether anything was fused.
   bool run(RewriterBase &rewriter);
@@ -69,6 +81,9 @@ private:
                       FusionRefusal &why);
   bool isBetter(const FusionGroup &fused, const FusionGroup &a,
                 const FusionGroup &b, FusionRefusal &why);
+  bool areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
+                FusionRefusal &why);
+  void keepApart(CascadeOp a, CascadeOp b, KernelPlan plan);
   void adopt(unsigned a, unsigned b, FusionGroup fused);
   bool growAlongEdge(Operation *producer, CascadeOp consumer);
   void growAlongEdges();
@@ -77,6 +92,10 @@ private:
   void growBesideEachOther();
   bool duplicateFor(RewriterBase &rewriter, OpResult edge, CascadeOp consumer);
   bool duplicateCheapMaps(RewriterBase &rewriter);
+  void grow(RewriterBase &rewriter);
+  bool learn(const FusionGroup &group, KernelPlan plan);
+  void dissolve(unsigned group);
+  bool dissolveSlowGroups();
   /// Whether this was tried with the same two groups before.
   bool isTriedAgain(Operation *producer, Operation *consumer);
   void report();
@@ -98,6 +117,13 @@ private:
                  std::pair<unsigned, unsigned>>
       tried;
   unsigned lastVersion = 0;
+  /// Asks later passes about groups; null where nobody is asked.
+  GroupTrials *trials;
+  llvm::DenseSet<unsigned> tested; // versions of groups
+  /// What was learned: two that one kernel must not have, with how it would run; and
+  /// those whose products threads do, unless they are alone.
+  llvm::DenseMap<std::pair<Operation *, Operation *>, KernelPlan> apart;
+  llvm::DenseSet<Operation *> scalar;
 };
 
 } // namespace
@@ -256,9 +282,25 @@ std::optional<FusionGroup> Planner::evaluate(SmallVector<CascadeOp> ops,
   KernelLength length;
   for (CascadeOp op : ops)
     length = length + getLength(op);
-  GroupCost cost = getGroupCost(*space, target);
-  return FusionGroup{std::move(ops), std::move(*space), cost, length,
-                     ++lastVersion};
+  GroupCost cost = getGroupCost(*space, target, scalar);
+  auto growth = std::make_shared<Growth>(Growth{ops, nullptr, nullptr});
+  return FusionGroup{std::move(ops), std::move(*space), cost,
+                     length,         ++lastVersion,     std::move(growth)};
+}
+
+/// The bytes of the largest tensor that one kernel does without.
+static double getLargestBetween(ArrayRef<CascadeOp> ops) {
+  double largest = 0;
+  for (CascadeOp op : ops)
+    for (Value result : op->getResults()) {
+      bool isInside = llvm::all_of(result.getUsers(), [&](Operation *user) {
+        Operation *top = op->getBlock()->findAncestorOpInBlock(*user);
+        return llvm::is_contained(ops, dyn_cast_or_null<CascadeOp>(top));
+      });
+      if (isInside)
+        largest = std::max(largest, getTensorBytes(result));
+    }
+  return largest;
 }
 
 bool Planner::isBetter(const FusionGroup &fused, const FusionGroup &a,
@@ -276,7 +318,8 @@ bool Planner::isBetter(const FusionGroup &fused, const FusionGroup &a,
     return false;
   }
   double parts = a.cost.time + b.cost.time;
-  if (fused.cost.time <= kFusionDoubt * parts)
+  if (fused.cost.time <= kFusionDoubt * parts ||
+      getLargestBetween(fused.ops) > kMostBytesBetween)
     return true;
   // Would it be better if only there were enough blocks?
   double most = std::max(a.cost.parallelism, b.cost.parallelism);
@@ -321,10 +364,35 @@ bool Planner::isWithinBounds(const FusionGroup &a, const FusionGroup &b,
   return false;
 }
 
+void Planner::keepApart(CascadeOp a, CascadeOp b, KernelPlan plan) {
+  apart.try_emplace({a, b}, plan);
+  apart.try_emplace({b, a}, plan);
+}
+
+bool Planner::areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
+                       FusionRefusal &why) {
+  if (apart.empty())
+    return false;
+  for (CascadeOp x : a)
+    for (CascadeOp y : b) {
+      auto it = apart.find({x, y});
+      if (it == apart.end())
+        continue;
+      why = {y, "plan",
+             "in one kernel with what is at " + describeLocation(x.getLoc()) +
+                 (it->second == KernelPlan::ScalarProducts
+                      ? ", threads would multiply its matrices"
+                      : ", its tiles would live in memory"),
+             "none: the parts are faster"};
+      return true;
+    }
+  return false;
+}
+
 std::optional<FusionGroup> Planner::tryMerge(const FusionGroup &a,
                                              const FusionGroup &b,
                                              FusionRefusal &why) {
-  if (!isWithinBounds(a, b, why))
+  if (!isWithinBounds(a, b, why) || areApart(a.ops, b.ops, why))
     return std::nullopt;
   SmallVector<CascadeOp> ops(a.ops);
   llvm::append_range(ops, b.ops);
@@ -337,6 +405,8 @@ std::optional<FusionGroup> Planner::tryMerge(const FusionGroup &a,
 void Planner::adopt(unsigned a, unsigned b, FusionGroup fused) {
   for (CascadeOp op : fused.ops)
     groupOf[op] = a;
+  fused.growth = std::make_shared<Growth>(
+      Growth{fused.ops, groups[a]->growth, groups[b]->growth});
   groups[a] = std::move(fused);
   groups[b].reset();
 }
@@ -430,6 +500,9 @@ bool Planner::duplicateFor(RewriterBase &rewriter, OpResult edge,
                            CascadeOp consumer) {
   auto producer = cast<CascadeOp>(edge.getOwner());
   unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
+  FusionRefusal why;
+  if (areApart({producer}, groups[b]->ops, why))
+    return false;
   rewriter.setInsertionPoint(producer);
   auto copy = cast<CascadeOp>(rewriter.clone(*producer));
   Value own = copy->getResult(edge.getResultNumber());
@@ -440,7 +513,6 @@ bool Planner::duplicateFor(RewriterBase &rewriter, OpResult edge,
     return it != groupOf.end() && it->second == b;
   });
   number();
-  FusionRefusal why;
   SmallVector<CascadeOp> with(groups[b]->ops);
   with.push_back(copy);
   std::optional<FusionGroup> other = evaluate(std::move(with), why);
@@ -480,6 +552,101 @@ bool Planner::duplicateCheapMaps(RewriterBase &rewriter) {
         return true;
     }
   return false;
+}
+
+void Planner::grow(RewriterBase &rewriter) {
+  growAlongEdges();
+  tried.clear();
+  while (duplicateCheapMaps(rewriter)) {
+  }
+  growBesideEachOther();
+}
+
+static bool isReduced(CascadeOp op) {
+  return llvm::any_of(op.getBody().front(),
+                      [](Operation &inner) { return isRootOp(&inner); });
+}
+
+/// What a group that would run slowly teaches; false if nothing that is not known. First,
+/// that what is computed element by element for a product of matrices, of what the group
+/// does not reduce, is read from memory; then, that threads do its products; at last,
+/// that the two parts stay apart that made it slow when they were joined.
+bool Planner::learn(const FusionGroup &group, KernelPlan plan) {
+  // Products that are slow alone as well have nothing to win.
+  SmallVector<CascadeOp> products =
+      llvm::filter_to_vector(group.ops, [&](CascadeOp op) {
+        return hasMatrixProduct(
+                   cast<IndexProgramOpInterface>(op.getOperation())) &&
+               trials->tryPlans({op}) == KernelPlan::Fast;
+      });
+  size_t before = apart.size() + scalar.size();
+  auto hasLearned = [&] { return apart.size() + scalar.size() > before; };
+  auto isOfReductions = [&](CascadeOp op) {
+    return llvm::any_of(group.ops, [&](CascadeOp other) {
+      return isReduced(other) &&
+             (other == op ||
+              behind[position.lookup(op)].test(position.lookup(other)));
+    });
+  };
+  for (CascadeOp product : products)
+    for (OpResult edge : producersOf(product)) {
+      auto producer = cast<CascadeOp>(edge.getOwner());
+      if (llvm::is_contained(group.ops, producer) && !isOfReductions(producer))
+        keepApart(producer, product, plan);
+    }
+  if (hasLearned())
+    return true;
+  scalar.insert(products.begin(), products.end());
+  if (hasLearned())
+    return true;
+  if (plan == KernelPlan::ScalarProducts && products.empty())
+    return false;
+  // Where it became slow: a part that is slow itself is to blame, or the step.
+  const Growth *step = group.growth.get();
+  auto isSlow = [&](const Growth &part) {
+    return part.first && trials->tryPlans(part.ops) == plan;
+  };
+  while (step->first && (isSlow(*step->first) || isSlow(*step->second)))
+    step = isSlow(*step->first) ? step->first.get() : step->second.get();
+  if (!step->first)
+    return false;
+  bool isBetweenReductions = llvm::any_of(step->first->ops, isReduced) &&
+                             llvm::any_of(step->second->ops, isReduced);
+  for (CascadeOp a : step->first->ops)
+    for (CascadeOp b : step->second->ops)
+      if (!isBetweenReductions || (isReduced(a) && isReduced(b)))
+        keepApart(a, b, plan);
+  return hasLearned();
+}
+
+void Planner::dissolve(unsigned group) {
+  SmallVector<CascadeOp> ops = std::move(groups[group]->ops);
+  groups[group].reset();
+  for (CascadeOp op : ops) {
+    FusionRefusal why;
+    groupOf[op] = groups.size();
+    groups.push_back(evaluate({op}, why));
+  }
+}
+
+/// Takes apart the groups that later passes have no fast plan for; whether there were
+/// any. They may grow again, by what was learned.
+bool Planner::dissolveSlowGroups() {
+  bool changed = false;
+  for (unsigned g = 0, end = groups.size(); g < end; ++g) {
+    if (!groups[g] || groups[g]->ops.size() < 2 ||
+        groups[g]->cost.time < kLeastTrial * target.getLaunchNs() ||
+        llvm::none_of(groups[g]->ops, isReduced) ||
+        getLargestBetween(groups[g]->ops) > kMostBytesBetween ||
+        !tested.insert(groups[g]->version).second)
+      continue;
+    KernelPlan plan = trials->tryPlans(groups[g]->ops);
+    if (plan == KernelPlan::Fast || !learn(*groups[g], plan))
+      continue;
+    dissolve(g);
+    changed = true;
+  }
+  return changed;
 }
 
 /// What stands between a cascade and what it needs of another one, where that is
@@ -553,11 +720,9 @@ bool Planner::run(RewriterBase &rewriter) {
     groupOf[op] = groups.size();
     groups.push_back(std::move(single));
   }
-  growAlongEdges();
-  tried.clear();
-  while (duplicateCheapMaps(rewriter)) {
-  }
-  growBesideEachOther();
+  grow(rewriter);
+  while (trials && dissolveSlowGroups())
+    grow(rewriter);
   report();
   bool changed = false;
   for (std::optional<FusionGroup> &group : groups) {
@@ -588,10 +753,13 @@ struct FusePass : public redfuse::impl::FuseBase<FusePass> {
     });
     IRRewriter rewriter(&getContext());
     TargetAttr target = getTargetOf(getOperation());
+    GroupTrials trials(&getContext());
+    bool isTried = plans && trials && target.getName() == "cuda";
     for (Block *block : blocks) {
       readRanks(rewriter, *block);
       widenSlicedReductions(rewriter, *block);
-      Planner(*block, target, maxGroup).run(rewriter);
+      Planner(*block, target, maxGroup, isTried ? &trials : nullptr)
+          .run(rewriter);
     }
   }
 };

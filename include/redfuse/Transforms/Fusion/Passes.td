@@ -40,8 +40,10 @@ def Fuse : Pass<"redfuse-fuse"> {
     cascades that share an input, while a cost model (`redfuse.target` on the
     module, else a small CPU) finds one kernel better than two. The body of a
     group is the whole program in index notation; two stages share an iteration
-    dim where they read the same tensor at the same place. Every edge that stays
-    leaves an entry in `redfuse.refused`.
+    dim where they read the same tensor at the same place. For a GPU of NVIDIA, the
+    passes that plan kernels are asked about each group (`plans`): one for which they
+    have no fast plan is taken apart, and grows again by what that taught. Every edge
+    that stays leaves an entry in `redfuse.refused`.
 
     ```mlir
     #all = affine_map<(i, j) -> (i, j)>
@@ -84,7 +86,9 @@ def Fuse : Pass<"redfuse-fuse"> {
                            "mlir::arith::ArithDialect", "mlir::tensor::TensorDialect"];
   let options = [
     Option<"maxGroup", "max-group", "unsigned", "256",
-           "The most cascades that one group may hold">
+           "The most cascades that one group may hold">,
+    Option<"plans", "plans", "bool", "true",
+           "Ask the passes that plan kernels about each group">
   ];
 }
 

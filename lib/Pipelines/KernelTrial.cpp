@@ -1,0 +1,91 @@
+//===- KernelTrial.cpp - a group of cascades, planned to see how it runs --===//
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/KernelPlanner.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
+#include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
+#include "redfuse/Codegen/GPU/ProductPlan.h"
+#include "redfuse/Codegen/GPU/RegisterPlan.h"
+#include "redfuse/Pipelines/Pipelines.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+/// From fusion, which leaves one cascade as it is, to where all launches have their plans.
+static constexpr StringLiteral kStages[] = {
+    "fuse", "schedule", "derive", "outline", "bufferize", "share", "plan"};
+
+/// How one launch will run.
+static KernelPlan getPlan(LaunchOp launch) {
+  auto has = [&](StringRef plan) { return launch->hasAttr(plan); };
+  if (has(kPlanAttr) || has(kContractionAttr))
+    return KernelPlan::Fast;
+  if (has(kProductTilesAttr))
+    return KernelPlan::ScalarProducts;
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+      launch, launch.getKernelAttr());
+  if (!kernel)
+    return KernelPlan::Fast;
+  auto programs = kernel.getBody().front().getOps<IndexProgramOpInterface>();
+  bool isProduct = llvm::any_of(programs, hasMatrixProduct);
+  if (has(kRegistersAttr))
+    return isProduct ? KernelPlan::ScalarProducts : KernelPlan::Fast;
+  // Threads do what has no reduction well enough from memory.
+  bool isReduced = llvm::any_of(programs, [](IndexProgramOpInterface op) {
+    return llvm::any_of(*op.getProgramBody(),
+                        [](Operation &inner) { return isRootOp(&inner); });
+  });
+  return isReduced ? KernelPlan::TilesInMemory : KernelPlan::Fast;
+}
+
+static LogicalResult buildTrial(OpPassManager &pm) {
+  CompileOptions options;
+  for (StringRef stage : kStages)
+    options.stages.push_back(stage.str());
+  return buildPipeline(pm, PipelineKind::CUDA, options,
+                       [](const Twine &) { return failure(); });
+}
+
+namespace {
+struct KernelTrial : public KernelPlannerInterface {
+  using KernelPlannerInterface::KernelPlannerInterface;
+
+  KernelPlan tryPlans(ModuleOp module) const override {
+    PassManager pm(module.getContext(), ModuleOp::getOperationName());
+    if (failed(buildTrial(pm)))
+      return KernelPlan::Fast;
+    // What is said here is of a trial; the user hears it of the program.
+    ScopedDiagnosticHandler silence(module.getContext(),
+                                    [](Diagnostic &) { return success(); });
+    if (failed(pm.run(module)))
+      return KernelPlan::Fast;
+    KernelPlan worst = KernelPlan::Fast;
+    module.walk(
+        [&](LaunchOp launch) { worst = std::max(worst, getPlan(launch)); });
+    return worst;
+  }
+};
+} // namespace
+
+/// A trial runs inside of a pass, where no dialect can be loaded any more.
+static void loadDialectsOfTrial(MLIRContext *context) {
+  OpPassManager pm(ModuleOp::getOperationName());
+  DialectRegistry registry;
+  if (failed(buildTrial(pm)))
+    return;
+  pm.getDependentDialects(registry);
+  context->appendDialectRegistry(registry);
+  for (StringRef name : registry.getDialectNames())
+    context->getOrLoadDialect(name);
+}
+
+void redfuse::registerKernelPlanner(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, RedfuseDialect *dialect) {
+    dialect->addInterfaces<KernelTrial>();
+    loadDialectsOfTrial(context);
+  });
+}

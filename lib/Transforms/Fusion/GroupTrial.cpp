@@ -1,0 +1,107 @@
+//===- GroupTrial.cpp - how a group of cascades would run -----------------===//
+#include "GroupTrial.h"
+#include "FusionBuilder.h"
+
+#include "redfuse/Analysis/FusionCost.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+GroupTrials::GroupTrials(MLIRContext *context)
+    : planner(context->getOrLoadDialect<RedfuseDialect>()
+                  ->getRegisteredInterface<KernelPlannerInterface>()) {}
+
+namespace {
+/// A function of a group alone: what comes from outside is an argument, but for shapes,
+/// constants and views, which plans depend on.
+class FunctionOfGroup {
+public:
+  FunctionOfGroup(ModuleOp module, ArrayRef<CascadeOp> ops);
+
+  SmallVector<CascadeOp> clones;
+
+private:
+  bool isMade(Operation *op) const;
+  void make(Value v);
+
+  OpBuilder b;
+  func::FuncOp func;
+  IRMapping mapping;
+  llvm::SmallPtrSet<Operation *, 8> members;
+};
+} // namespace
+
+/// Whether `op` is made again inside of the function.
+bool FunctionOfGroup::isMade(Operation *op) const {
+  return op && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+         (op->hasTrait<OpTrait::ConstantLike>() ||
+          isa<tensor::TensorDialect>(op->getDialect()));
+}
+
+void FunctionOfGroup::make(Value v) {
+  if (mapping.contains(v))
+    return;
+  Operation *def = v.getDefiningOp();
+  if (isMade(def)) {
+    for (Value operand : def->getOperands())
+      make(operand);
+    b.clone(*def, mapping);
+    return;
+  }
+  unsigned end = func.getNumArguments();
+  (void)func.insertArgument(end, v.getType(), {}, v.getLoc());
+  mapping.map(v, func.getArgument(end));
+}
+
+FunctionOfGroup::FunctionOfGroup(ModuleOp module, ArrayRef<CascadeOp> ops)
+    : b(module.getBodyRegion()) {
+  Location loc = b.getUnknownLoc();
+  func = func::FuncOp::create(b, loc, "main", b.getFunctionType({}, {}));
+  b.setInsertionPointToStart(func.addEntryBlock());
+  members.insert(ops.begin(), ops.end());
+  SmallVector<Value> results;
+  for (CascadeOp op : ops) {
+    llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+    for (Region &region : op->getRegions())
+      getUsedValuesDefinedAbove(region, used);
+    for (Value v : used)
+      make(v);
+    clones.push_back(cast<CascadeOp>(b.clone(*op, mapping)));
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            Operation *top = op->getBlock()->findAncestorOpInBlock(*user);
+            return !members.contains(top);
+          }))
+        results.push_back(mapping.lookup(result));
+  }
+  func::ReturnOp::create(b, loc, results);
+  func.setType(b.getFunctionType(func.getBody().front().getArgumentTypes(),
+                                 ValueRange(results).getTypes()));
+}
+
+KernelPlan GroupTrials::tryPlans(ArrayRef<CascadeOp> ops) {
+  CascadeOp first = ops.front();
+  OwningOpRef<ModuleOp> module =
+      ModuleOp::create(UnknownLoc::get(first.getContext()));
+  (*module)->setAttr(kTargetAttr, getTargetOf(first));
+  FunctionOfGroup group(*module, ops);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os);
+  auto [it, isNew] = known.try_emplace(text, KernelPlan::Fast);
+  if (!isNew)
+    return it->second;
+  IRRewriter rewriter(first.getContext());
+  FusionRefusal why;
+  FailureOr<FusionSpace> space = FusionSpace::solve(group.clones, why);
+  if (failed(space))
+    return KernelPlan::Fast;
+  buildFusedCascade(rewriter, group.clones, *space);
+  return it->second = planner->tryPlans(*module);
+}

@@ -1,0 +1,110 @@
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-fuse -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-fuse=plans=false -split-input-file | FileCheck %s --check-prefix=UNASKED
+
+#all = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#rows = affine_map<(i) -> (i)>
+#one = affine_map<(i) -> ()>
+
+// The sum over rows of what each row reduces is no part of one kernel for which
+// registers have a layout: rows of this length fill a block.
+// CHECK-LABEL: func.func @rows_and_all
+// CHECK-SAME:  condition = "plan"
+// CHECK-SAME:  detail = "its producer at {{.*}} stays in another kernel: in one kernel with what is at {{.*}}, its tiles would live in memory"
+// CHECK-COUNT-2: redfuse.cascade
+// UNASKED-LABEL: func.func @rows_and_all
+// UNASKED-NOT: condition
+// UNASKED-COUNT-1: redfuse.cascade
+// UNASKED-NOT: redfuse.cascade
+func.func @rows_and_all(%x: tensor<8192x128256xbf16>) -> tensor<f32> {
+  %d = tensor.empty() : tensor<8192xf32>
+  %e = tensor.empty() : tensor<f32>
+  %m = redfuse.cascade {indexing_maps = [#all, #row]} ins(%x : tensor<8192x128256xbf16>) outs(%d : tensor<8192xf32>) {
+  ^bb0(%a: bf16):
+    %f = arith.extf %a : bf16 to f32
+    %max = redfuse.reduce maximumf %f over [1] into [0] : f32
+    redfuse.yield %max : f32
+  } -> tensor<8192xf32>
+  %s = redfuse.cascade {indexing_maps = [#all, #row, #row]} ins(%x, %m : tensor<8192x128256xbf16>, tensor<8192xf32>) outs(%d : tensor<8192xf32>) {
+  ^bb0(%a: bf16, %max: f32):
+    %f = arith.extf %a : bf16 to f32
+    %c = arith.subf %f, %max : f32
+    %exp = math.exp %c : f32
+    %sum = redfuse.reduce add %exp over [1] into [0] : f32
+    redfuse.yield %sum : f32
+  } -> tensor<8192xf32>
+  %t = redfuse.cascade {indexing_maps = [#rows, #one]} ins(%s : tensor<8192xf32>) outs(%e : tensor<f32>) {
+  ^bb0(%a: f32):
+    %l = math.log %a : f32
+    %sum = redfuse.reduce add %l over [0] into [] : f32
+    redfuse.yield %sum : f32
+  } -> tensor<f32>
+  return %t : tensor<f32>
+}
+
+// -----
+
+#q = affine_map<(h, i, j, k) -> (h, i, k)>
+#k = affine_map<(h, i, j, k) -> (h, j, k)>
+#s = affine_map<(h, i, j, k) -> (h, i, j)>
+#x = affine_map<(h, i, j) -> (h, i, j)>
+#r = affine_map<(h, i, j) -> (h, i)>
+
+// What is computed for the operands of matrix units is read from memory, where they take
+// it from: then one kernel has both products and what is between them.
+// CHECK-LABEL: func.func @computed_operand
+// CHECK-SAME:  threads would multiply its matrices
+// CHECK:       redfuse.cascade
+// CHECK-NOT:   redfuse.reduce
+// CHECK:       } -> tensor<32x2048x128xbf16>
+// CHECK:       redfuse.cascade
+// CHECK-COUNT-3: redfuse.reduce
+// CHECK:       } -> tensor<32x2048x128xf32>
+// CHECK-NOT:   redfuse.cascade
+// UNASKED-LABEL: func.func @computed_operand
+// UNASKED-COUNT-1: redfuse.cascade
+// UNASKED-NOT: redfuse.cascade
+func.func @computed_operand(%q: tensor<32x2048x128xbf16>, %k: tensor<32x2048x128xbf16>, %w: tensor<32x2048x128xf32>, %v: tensor<32x2048x128xbf16>) -> tensor<32x2048x128xf32> {
+  %d = tensor.empty() : tensor<32x2048x128xbf16>
+  %e = tensor.empty() : tensor<32x2048x2048xf32>
+  %f = tensor.empty() : tensor<32x2048xf32>
+  %g = tensor.empty() : tensor<32x2048x128xf32>
+  %h = tensor.empty() : tensor<32x2048x2048xbf16>
+  %kw = redfuse.cascade {indexing_maps = [#x, #x, #x]} ins(%k, %w : tensor<32x2048x128xbf16>, tensor<32x2048x128xf32>) outs(%d : tensor<32x2048x128xbf16>) {
+  ^bb0(%a: bf16, %b: f32):
+    %a1 = arith.extf %a : bf16 to f32
+    %p = arith.mulf %a1, %b : f32
+    %t = math.tanh %p : f32
+    %o = arith.truncf %t : f32 to bf16
+    redfuse.yield %o : bf16
+  } -> tensor<32x2048x128xbf16>
+  %1 = redfuse.cascade {indexing_maps = [#q, #k, #s]} ins(%q, %kw : tensor<32x2048x128xbf16>, tensor<32x2048x128xbf16>) outs(%e : tensor<32x2048x2048xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %a1 = arith.extf %a : bf16 to f32
+    %b1 = arith.extf %b : bf16 to f32
+    %p = arith.mulf %a1, %b1 : f32
+    %sum = redfuse.reduce add %p over [3] into [0, 1, 2] : f32
+    redfuse.yield %sum : f32
+  } -> tensor<32x2048x2048xf32>
+  %2 = redfuse.cascade {indexing_maps = [#x, #r]} ins(%1 : tensor<32x2048x2048xf32>) outs(%f : tensor<32x2048xf32>) {
+  ^bb0(%a: f32):
+    %max = redfuse.reduce maximumf %a over [2] into [0, 1] : f32
+    redfuse.yield %max : f32
+  } -> tensor<32x2048xf32>
+  %3 = redfuse.cascade {indexing_maps = [#x, #r, #x]} ins(%1, %2 : tensor<32x2048x2048xf32>, tensor<32x2048xf32>) outs(%h : tensor<32x2048x2048xbf16>) {
+  ^bb0(%a: f32, %max: f32):
+    %c = arith.subf %a, %max : f32
+    %exp = math.exp %c : f32
+    %o = arith.truncf %exp : f32 to bf16
+    redfuse.yield %o : bf16
+  } -> tensor<32x2048x2048xbf16>
+  %4 = redfuse.cascade {indexing_maps = [#q, affine_map<(h, i, j, k) -> (h, k, j)>, #s]} ins(%3, %v : tensor<32x2048x2048xbf16>, tensor<32x2048x128xbf16>) outs(%g : tensor<32x2048x128xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %a1 = arith.extf %a : bf16 to f32
+    %b1 = arith.extf %b : bf16 to f32
+    %p = arith.mulf %a1, %b1 : f32
+    %sum = redfuse.reduce add %p over [3] into [0, 1, 2] : f32
+    redfuse.yield %sum : f32
+  } -> tensor<32x2048x128xf32>
+  return %4 : tensor<32x2048x128xf32>
+}
