@@ -40,6 +40,16 @@ bool MatrixPlanner::findOps() {
   return true;
 }
 
+/// Whether an index changes along a dim that a product sums over.
+bool MatrixPlanner::isOfSums(AffineExpr index) const {
+  return llvm::any_of(plan.products, [&](const MatrixProduct &product) {
+    ReduceOp reduce = product.reduce;
+    return llvm::any_of(reduce.getOver(), [&](int64_t d) {
+      return index.isFunctionOfDim(unsigned(d));
+    });
+  });
+}
+
 /// Whether tiles of v can be copied as boxes of a tensor map.
 bool MatrixPlanner::findSource(Value v, unsigned free, unsigned sum,
                                MatrixSource &source) {
@@ -60,6 +70,9 @@ bool MatrixPlanner::findSource(Value v, unsigned free, unsigned sum,
     return refuse("rows of a matrix are no multiple of 16 bytes");
   std::optional<unsigned> freeAt, sumAt;
   for (auto [i, e] : llvm::enumerate(map.getResults())) {
+    // Contractions gather what is read through a window, along any dims.
+    if (!plan.stream && !isa<AffineDimExpr>(e) && isOfSums(e))
+      return refuse("a matrix is read through a window");
     if (!e.isFunctionOfDim(free) && !e.isFunctionOfDim(sum))
       continue;
     auto d = dyn_cast<AffineDimExpr>(e);
