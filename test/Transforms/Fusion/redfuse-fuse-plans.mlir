@@ -1,49 +1,6 @@
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-fuse -split-input-file | FileCheck %s
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90a -redfuse-fuse=plans=false -split-input-file | FileCheck %s --check-prefix=UNASKED
 
-#all = affine_map<(i, j) -> (i, j)>
-#row = affine_map<(i, j) -> (i)>
-#rows = affine_map<(i) -> (i)>
-#one = affine_map<(i) -> ()>
-
-// The sum over rows of what each row reduces is no part of one kernel for which
-// registers have a layout: rows of this length fill a block.
-// CHECK-LABEL: func.func @rows_and_all
-// CHECK-SAME:  condition = "plan"
-// CHECK-SAME:  detail = "its producer at {{.*}} stays in another kernel: in one kernel with what is at {{.*}}, its tiles would live in memory"
-// CHECK-COUNT-2: redfuse.cascade
-// UNASKED-LABEL: func.func @rows_and_all
-// UNASKED-NOT: condition
-// UNASKED-COUNT-1: redfuse.cascade
-// UNASKED-NOT: redfuse.cascade
-func.func @rows_and_all(%x: tensor<8192x128256xbf16>) -> tensor<f32> {
-  %d = tensor.empty() : tensor<8192xf32>
-  %e = tensor.empty() : tensor<f32>
-  %m = redfuse.cascade {indexing_maps = [#all, #row]} ins(%x : tensor<8192x128256xbf16>) outs(%d : tensor<8192xf32>) {
-  ^bb0(%a: bf16):
-    %f = arith.extf %a : bf16 to f32
-    %max = redfuse.reduce maximumf %f over [1] into [0] : f32
-    redfuse.yield %max : f32
-  } -> tensor<8192xf32>
-  %s = redfuse.cascade {indexing_maps = [#all, #row, #row]} ins(%x, %m : tensor<8192x128256xbf16>, tensor<8192xf32>) outs(%d : tensor<8192xf32>) {
-  ^bb0(%a: bf16, %max: f32):
-    %f = arith.extf %a : bf16 to f32
-    %c = arith.subf %f, %max : f32
-    %exp = math.exp %c : f32
-    %sum = redfuse.reduce add %exp over [1] into [0] : f32
-    redfuse.yield %sum : f32
-  } -> tensor<8192xf32>
-  %t = redfuse.cascade {indexing_maps = [#rows, #one]} ins(%s : tensor<8192xf32>) outs(%e : tensor<f32>) {
-  ^bb0(%a: f32):
-    %l = math.log %a : f32
-    %sum = redfuse.reduce add %l over [0] into [] : f32
-    redfuse.yield %sum : f32
-  } -> tensor<f32>
-  return %t : tensor<f32>
-}
-
-// -----
-
 #q = affine_map<(h, i, j, k) -> (h, i, k)>
 #k = affine_map<(h, i, j, k) -> (h, j, k)>
 #s = affine_map<(h, i, j, k) -> (h, i, j)>

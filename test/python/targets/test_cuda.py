@@ -62,11 +62,9 @@ def test_how_a_kernel_runs_on_matrix_units_is_told(tmp_path: Path) -> None:
     assert "matrices  wgmma by 2 warpgroups, tiles i2=128 " in text
 
 
-def test_why_a_kernel_does_not_run_on_matrix_units_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "program.mlir"
-    path.write_text(programs.attention(4, 32, 1, 1024, 64, "bf16"))
-    ir, plan, text = plan_of(path)
-    why = "it has fewer than 5 rows"
+def test_why_a_kernel_does_not_run_on_matrix_units_is_told() -> None:
+    ir, plan, text = plan_of(CORPUS / "conv_bias_relu.mlir")
+    why = "no dim is the rows of every product, with 16-bit floats in memory on the other side"
     assert f'redfuse.no_matrices = "{why}"' in ir
     assert plan == {"refused": why}
     assert f"matrices  no matrix units: {why}" in text
