@@ -146,6 +146,8 @@ private:
     bool isPlain;
     /// One kernel may have it and other products.
     bool isChained;
+    /// Both factors are in memory, as they are or padded with a constant.
+    bool isCopied;
   };
 
   double points(const VariableSet &variables) const;
@@ -155,7 +157,8 @@ private:
   void priceWindows();
   bool mayBeChained(const FusionSpace::Instance &instance, ReduceOp reduce,
                     const DimSets &sets) const;
-  void addProducts(const FusionSpace::Instance &instance);
+  bool isFromMemory(unsigned instance, Value v) const;
+  void addProducts(unsigned number);
   double workOf(const FusionSpace::Instance &instance,
                 const DimSets &sets) const;
   void addInstance(const FusionSpace::Instance &instance);
@@ -278,7 +281,30 @@ bool CostBuilder::mayBeChained(const FusionSpace::Instance &instance,
   });
 }
 
-void CostBuilder::addProducts(const FusionSpace::Instance &instance) {
+/// Whether a value is an element of a tensor from outside, converted or padded at most:
+/// then the tiles of a product are copied to shared memory, without a register between.
+bool CostBuilder::isFromMemory(unsigned instance, Value v) const {
+  while (Operation *def = v.getDefiningOp()) {
+    if (auto select = dyn_cast<arith::SelectOp>(def);
+        select && select.getFalseValue().getDefiningOp<arith::ConstantOp>())
+      v = select.getTrueValue();
+    else if (isa<arith::ExtFOp, arith::TruncFOp>(def))
+      v = def->getOperand(0);
+    else
+      return false;
+  }
+  const FusionSpace::Access *access = space.findAccess(instance, v);
+  if (!access || access->producer < 0)
+    return access;
+  CascadeOp producer = space.getInstances()[access->producer].op;
+  unsigned number = cast<OpResult>(access->tensor).getResultNumber();
+  return isFromMemory(
+      access->producer,
+      producer.getBody().front().getTerminator()->getOperand(number));
+}
+
+void CostBuilder::addProducts(unsigned number) {
+  const FusionSpace::Instance &instance = space.getInstances()[number];
   CascadeOp op = instance.op;
   FailureOr<DimSets> sets =
       DimSets::compute(cast<IndexProgramOpInterface>(op.getOperation()));
@@ -303,10 +329,14 @@ void CostBuilder::addProducts(const FusionSpace::Instance &instance) {
       continue;
     }
     bool isPlain = isReadPlainly(op, reduce);
-    products.push_back({reduce, isForMatrixUnits(reduce, *sets, extentOfDim),
-                        isOfFloats(reduce), isPlain,
-                        isPlain && !scalar.contains(op) &&
-                            mayBeChained(instance, reduce, *sets)});
+    products.push_back(
+        {reduce, isForMatrixUnits(reduce, *sets, extentOfDim),
+         isOfFloats(reduce), isPlain,
+         isPlain && !scalar.contains(op) &&
+             mayBeChained(instance, reduce, *sets),
+         llvm::all_of(
+             reduce.getOperand(0).getDefiningOp()->getOperands(),
+             [&](Value factor) { return isFromMemory(number, factor); })});
   }
 }
 
@@ -319,8 +349,8 @@ void CostBuilder::addProducts(const FusionSpace::Instance &instance) {
 void CostBuilder::priceProducts() {
   if (target.getName() != "cuda")
     return;
-  for (const FusionSpace::Instance &instance : space.getInstances())
-    addProducts(instance);
+  for (unsigned i = 0, end = space.getInstances().size(); i < end; ++i)
+    addProducts(i);
   const Chip *chip = target.getChip() ? findChip(target.getChip()) : nullptr;
   bool hasTiles = chip && chip->has(AsyncCopies);
   bool isSole = products.size() == 1 && others.empty();
@@ -335,6 +365,8 @@ void CostBuilder::priceProducts() {
       gain = kMatrixGain;
     else if (hasTiles && product.isFloat && !isSole)
       gain = 1 / kScalarProducts;
+    if (hasTiles && isSole && !product.isPlain && !product.isCopied)
+      gain /= kComputedWindows;
     gains[product.reduce] = gain;
     gains[product.reduce.getOperand(0).getDefiningOp()] = gain;
   }

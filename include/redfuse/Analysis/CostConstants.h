@@ -31,6 +31,10 @@ inline constexpr double kMatrixGain = 4;
 /// no matrix instruction makes because it is in one kernel with other reductions. Estimated:
 /// products by threads alone have 0.015 to 0.3 of the rate of f32 on an H200.
 inline constexpr double kScalarProducts = 10;
+/// How much slower a convolution is whose windows are computed for each tap, rather than
+/// copied. Estimated: a block of a DenseNet, which normalises what it convolves, has 0.6
+/// of cuDNN on an H100, its neighbours 1 to 2.
+inline constexpr double kComputedWindows = 3;
 /// How much slower than other additions are those of windows that another reduction of the
 /// same kernel folds again. Measured on an H100: two programs of KernelBench that sum up
 /// what they pool, 1500 and 40000 additions' time an element.
@@ -53,8 +57,8 @@ inline constexpr double kBandwidthOfOne = 1.5;
 /// cannot tell apart is fused, as there are no intermediates then. Estimated.
 inline constexpr double kFusionDoubt = 1.05;
 /// Bytes of a tensor between two kernels from above which one is better whatever the time:
-/// memory may have no room for it. A tenth of what an H100 has.
-inline constexpr double kMostBytesBetween = 8e9;
+/// memory may have no room for it and its neighbours. A fifth of what an H100 has.
+inline constexpr double kMostBytesBetween = 1.6e10;
 /// Launches that a kernel takes at least, by its price, for it to be tried how later passes
 /// would plan it: what is shorter may run as it likes. Estimated.
 inline constexpr double kLeastTrial = 1.05;
