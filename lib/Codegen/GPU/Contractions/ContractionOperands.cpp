@@ -34,9 +34,13 @@ ContractionEmitter::makeSide(Value factor, MatrixElement element, bool isSigned,
   side.warpRows = number * (isLeft ? x.rows : x.columns);
   side.parts = isLeft ? x.leftRow.count : x.rightColumn.count;
   side.count = side.warpRows / side.parts;
-  // 16 bytes of results, if these are of the operands' type.
-  if (isByWarpgroups() && !isLeft)
+  // 16 bytes of results, if these are of the operands' type; less where the rows of
+  // results begin anywhere: then neighbours are those of other lanes.
+  if (isByWarpgroups() && !isLeft) {
     side.run = 16 / elementBytes();
+    while (side.run > 1 && !isMultiple(ofDims.back(), side.run))
+      side.run /= 2;
+  }
   side.start =
       isLeft ? 0
              : tileRows() * kSlabBytes * plan.getSlabs() * copiesOfOperand();

@@ -38,7 +38,9 @@ Value redfuse::convertElement(OpBuilder &b, Location loc, Value v, Type to,
 Value GpuEmitter::columnOfRun(const MatrixNest &plan, Value first, Value part,
                               int64_t add, int64_t ct) {
   int64_t run = plan.columnRun;
-  Value ofLane = arith::MulIOp::create(b, loc, part, constantIndex(run / 2));
+  Value ofLane = arith::ShRUIOp::create(
+      b, loc, arith::MulIOp::create(b, loc, part, constantIndex(run)),
+      constantIndex(1));
   int64_t offset = ct / run * 8 * run + add * 4 * run + ct % run;
   return arith::AddIOp::create(b, loc,
                                arith::AddIOp::create(b, loc, first, ofLane),
