@@ -293,18 +293,24 @@ void MatrixPlanner::chooseBlocks() {
       return;
     shortest = std::min(shortest, *count);
   }
-  // Wide tiles move fewer bytes for each product.
-  int64_t chosen = 0, narrow = 0;
+  // Wide tiles move fewer bytes for each product; narrow ones are more, where blocks that
+  // share a sum are too few for all multiprocessors.
   MatrixProduct &first = plan.products.front();
   SmallVector<int64_t> widths{plan.widths[first.n]};
-  if (plan.products.size() == 1 && *extentOf(first.n) > kMaxColumns) {
-    narrow = widths.front();
+  bool isWide = *extentOf(first.n) > kMaxColumns;
+  if (plan.products.size() == 1 && isWide)
     widths.push_back(kMaxColumns);
-  }
+  // What else is reduced needs whole rows.
+  bool isAlone =
+      llvm::hasSingleElement(plan.step.getProgramBody()->getOps<ReduceOp>());
+  for (int64_t width = widths.front() / 2;
+       isAlone && !hints.columns && width >= kLeastColumns && width % 16 == 0;
+       width /= 2)
+    widths.push_back(width);
+  int64_t chosen = widths.front();
   double best = std::numeric_limits<double>::infinity();
   for (int64_t width : widths) {
-    if (narrow)
-      plan.widths[first.n] = width;
+    plan.widths[first.n] = width;
     SmallVector<SharedSum> sums;
     for (MatrixProduct &product : plan.products)
       sums.push_back({product.outerSums.empty()
@@ -325,7 +331,9 @@ void MatrixPlanner::chooseBlocks() {
             llvm::any_of(sums,
                          [](const SharedSum &sum) { return sum.columns > 64; }))
           continue;
-        if (width == kMaxColumns && narrow && (split > 1 || consumers == 1))
+        if (width == kMaxColumns && isWide && (split > 1 || consumers == 1))
+          continue;
+        if (width < widths.front() && split == 1)
           continue;
         double cycles = cyclesOfShared(sums, tiles, consumers, split, units);
         if (cycles < best) {
@@ -336,8 +344,7 @@ void MatrixPlanner::chooseBlocks() {
         }
       }
   }
-  if (narrow)
-    plan.widths[first.n] = chosen ? chosen : narrow;
+  plan.widths[first.n] = chosen;
   if (plan.sumSplits > 1)
     for (auto &[d, width] : plan.widths)
       width = llvm::alignTo(width, 4 * plan.sumSplits);
