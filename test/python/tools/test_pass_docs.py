@@ -18,6 +18,7 @@ FRAGMENTS = {
     "redfuse-check-accesses",
     "redfuse-check-source",
     "redfuse-lazy-pivots",
+    "redfuse-nest-reductions",
     "redfuse-plan-contractions",
     "redfuse-plan-packing",
     "redfuse-plan-matrices",
