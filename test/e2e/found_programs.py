@@ -179,6 +179,10 @@ def _slice_of_no_rows() -> list[Case]:
     return [Case((normal(0, 5), n), FAILS) for n in (-6, -1, 0, 1, 2, 2**62)]
 
 
+def _slice_at_negative() -> list[Case]:
+    return [Case((normal(m, 2),), FAILS) for m in (1, 2, 3, 7)]
+
+
 def _pad_to_nothing() -> list[Case]:
     return [Case((n,), FAILS) for n in (-1, 0, 1, 2**62)]
 
@@ -356,6 +360,7 @@ FOUND = {
     "row_of_nothing": Found(_row_of_nothing),
     "scan_total": Found(_scan_total),
     "shape_overflow": Found(refused="4294967296x4294967296"),
+    "slice_at_negative": Found(_slice_at_negative),
     "slice_of_known": Found(_slice_of_known),
     "slice_of_no_rows": Found(_slice_of_no_rows),
     "slice_of_nothing": Found(_slice_of_nothing),

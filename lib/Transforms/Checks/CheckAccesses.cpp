@@ -301,17 +301,21 @@ void Checker::checkSlice(OffsetSizeAndStrideOpInterface op, Value whole) {
   for (unsigned d = 0; d < offsets.size(); ++d)
     checkStep(op, AccessChecks::extentOf(whole, d), getExtentOf(offsets[d]),
               getExtentOf(sizes[d]), getExtentOf(strides[d]), d);
-  // What is always negative is never reached: the check in front of it fails. Later
-  // passes would make it the extent of a type, which may not be.
-  for (unsigned d = 0; d < sizes.size(); ++d) {
-    if (!isa<Value>(sizes[d]))
-      continue;
-    AffineExpr size = *checks.ranges.getExpr(getExtentOf(sizes[d]));
-    if (!checks.ranges.isNonNegative(-1 - size))
-      continue;
+  // What is always negative is never reached (the check in front of it fails), or is
+  // where a slice of nothing begins. Later passes would make it an extent of a type or
+  // a static offset, which may not be.
+  auto replaceNegative = [&](OpFoldResult number, unsigned operand) {
+    AffineExpr expr = *checks.ranges.getExpr(getExtentOf(number));
+    if (!checks.ranges.isNonNegative(-1 - expr))
+      return;
     OpBuilder b(op);
-    op->setOperand(op.getIndexOfDynamicSize(d),
-                   arith::ConstantIndexOp::create(b, op->getLoc(), 0));
+    op->setOperand(operand, arith::ConstantIndexOp::create(b, op->getLoc(), 0));
+  };
+  for (unsigned d = 0; d < sizes.size(); ++d) {
+    if (isa<Value>(offsets[d]))
+      replaceNegative(offsets[d], op.getIndexOfDynamicOffset(d));
+    if (isa<Value>(sizes[d]))
+      replaceNegative(sizes[d], op.getIndexOfDynamicSize(d));
   }
 }
 

@@ -103,6 +103,22 @@ func.func @slice(%x: tensor<?xf32>, %o: index, %n: index, %s: index) -> tensor<?
 
 // -----
 
+// A negative offset, which is never reached or begins nothing, is made 0.
+// CHECK-LABEL: func @negative
+// CHECK: cf.assert %{{.*}}, "{{.*}}tensor.extract_slice: dim 0 reaches outside the tensor"
+// CHECK: cf.assert %{{.*}}, "{{.*}}tensor.extract_slice: dim 0 reaches outside the tensor"
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK-NEXT: tensor.extract_slice %{{.*}}[%[[ZERO]]]
+func.func @negative(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %two = arith.constant -2 : index
+  %three = arith.constant -3 : index
+  %five = arith.addi %two, %three : index
+  %r = tensor.extract_slice %x[%five] [%n] [1] : tensor<?xf32> to tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func @sizes
 // CHECK: cf.assert %{{.*}}, "{{.*}}tensor.empty: negative extent"
 // CHECK: cf.assert %{{.*}}, "{{.*}}tensor.empty: negative extent"
