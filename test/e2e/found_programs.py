@@ -179,6 +179,12 @@ def _slice_of_no_rows() -> list[Case]:
     return [Case((normal(0, 5), n), FAILS) for n in (-6, -1, 0, 1, 2, 2**62)]
 
 
+def _slice_between_ones() -> list[Case]:
+    draws = [normal(3, m, seed=m) for m in (2, 4, 7)]
+    right = [Case((x,), (x[1:, 1].reshape(1, 2),)) for x in draws]
+    return [*right, Case((normal(3, 1),), FAILS), Case((normal(3, 0),), FAILS)]
+
+
 def _slice_at_negative() -> list[Case]:
     return [Case((normal(m, 2),), FAILS) for m in (1, 2, 3, 7)]
 
@@ -360,6 +366,7 @@ FOUND = {
     "row_of_nothing": Found(_row_of_nothing),
     "scan_total": Found(_scan_total),
     "shape_overflow": Found(refused="4294967296x4294967296"),
+    "slice_between_ones": Found(_slice_between_ones),
     "slice_at_negative": Found(_slice_at_negative),
     "slice_of_known": Found(_slice_of_known),
     "slice_of_no_rows": Found(_slice_of_no_rows),

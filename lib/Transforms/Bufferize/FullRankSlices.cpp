@@ -47,22 +47,32 @@ static bool dropsWithSteps(Op op) {
          op.getDroppedDims().any();
 }
 
-/// Whether a slice drops dims and keeps one whose extent may become 1 by folding:
-/// upstream's canonicalizer takes the first of 1 for what is dropped then.
+/// Whether upstream's canonicalizer may take other dims than a slice has dropped: when
+/// an operand is folded, it takes the first dims of 1. So it is where these are not
+/// those that are dropped, and where a dim is kept whose extent may become 1.
 template <typename Op>
 static bool dropsAmongOpen(Op op) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
   if (dropped.none())
     return false;
+  SmallVector<OpFoldResult> kept, keptByUpstream;
+  size_t spare = dropped.count();
   for (auto [d, size] : llvm::enumerate(op.getMixedSizes())) {
-    if (dropped[d] || isa<Attribute>(size))
+    if (spare && isOneInteger(size))
+      --spare;
+    else
+      keptByUpstream.push_back(size);
+    if (dropped[d])
+      continue;
+    kept.push_back(size);
+    if (isa<Attribute>(size))
       continue;
     Value value = redfuse::getExtentOf(size).value;
     auto argument = dyn_cast_or_null<BlockArgument>(value);
     if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
       return true;
   }
-  return false;
+  return kept != keptByUpstream;
 }
 
 /// Whether a slice has no elements, as far as the types tell.

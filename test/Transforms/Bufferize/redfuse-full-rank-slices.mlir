@@ -124,3 +124,18 @@ func.func @open(%x: tensor<?x4x5xf32>, %n: index) -> (tensor<?x?xf32>, tensor<?x
   %1 = tensor.extract_slice %x[0, 0, 0] [%n, 1, 5] [1, 1, 1] : tensor<?x4x5xf32> to tensor<?x5xf32>
   return %0, %1 : tensor<?x?xf32>, tensor<?x5xf32>
 }
+
+// Nor where it is not the first of 1, once an offset is known.
+// OPEN-LABEL: func.func @between_ones
+// OPEN:         %[[S:.*]] = tensor.extract_slice {{.*}} to tensor<1x2x1xf32>
+// OPEN:         tensor.collapse_shape %[[S]] {{\[\[}}0], [1, 2]]
+// OPEN:         tensor.extract_slice {{.*}} to tensor<2x1xf32>
+// OPEN:         %[[E:.*]] = tensor.expand_shape {{.*}} into tensor<1x2x1xf32>
+// OPEN:         tensor.insert_slice %[[E]] into
+func.func @between_ones(%x: tensor<1x3x?xf32>, %n: index, %y: tensor<1x2xf32>)
+    -> (tensor<1x2xf32>, tensor<2x1xf32>, tensor<1x3x?xf32>) {
+  %0 = tensor.extract_slice %x[0, 1, %n] [1, 2, 1] [1, 1, 1] : tensor<1x3x?xf32> to tensor<1x2xf32>
+  %1 = tensor.extract_slice %x[0, 1, %n] [1, 2, 1] [1, 1, 1] : tensor<1x3x?xf32> to tensor<2x1xf32>
+  %2 = tensor.insert_slice %y into %x[0, 1, %n] [1, 2, 1] [1, 1, 1] : tensor<1x2xf32> into tensor<1x3x?xf32>
+  return %0, %1, %2 : tensor<1x2xf32>, tensor<2x1xf32>, tensor<1x3x?xf32>
+}

@@ -180,10 +180,10 @@ def FullRankSlices : Pass<"redfuse-full-rank-slices", "mlir::func::FuncOp"> {
     `tensor.empty`, and what has none is not inserted, padded or concatenated: upstream
     takes no view that begins where a dim ends.
 
-    With `open`, right after the checks, only slices of extents that may become known
-    keep their dims: a slice of `[%n, 3, 1]` without its last dim is one without its
-    first to upstream's canonicalizer once `%n` is 1. Extents of arguments do not
-    become known.
+    With `open`, right after the checks, only those keep their dims of which upstream's
+    canonicalizer may drop others once it folds an operand, as it drops the first dims
+    of 1: a slice of `[1, 3, 1]` without its last dim, and one of `[%n, 3, 1]`, as `%n`
+    may be found to be 1. Extents of arguments do not become known.
 
     ```mlir
     func.func @f(%x: tensor<5x1x4xf32>, %n: index) -> tensor<?x1xf32> {
@@ -206,7 +206,7 @@ def FullRankSlices : Pass<"redfuse-full-rank-slices", "mlir::func::FuncOp"> {
     ```
   }];
   let options = [Option<"isOpen", "open", "bool", /*default=*/"false",
-                        "only slices of extents that may become known">];
+                        "only slices of which folding may drop other dims">];
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::arith::ArithDialect",
                            "mlir::linalg::LinalgDialect",
