@@ -106,6 +106,8 @@ static LogicalResult addSchedule(OpPassManager &pm,
     pm.addPass(createNarrowDoubles());
     pm.addPass(createCSEPass());
   }
+  if (!options.strict)
+    pm.addPass(createSplitScans());
   pm.addPass(createPrepackOperands());
   ScheduleOptions schedule;
   schedule.kind = options.schedule;

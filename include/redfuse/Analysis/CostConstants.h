@@ -132,6 +132,9 @@ inline constexpr double kSplitStates = 64;
 inline constexpr double kSplitsOfUnit = 2;
 inline constexpr int64_t kLeastSplits = 2, kMostSplits = 64,
                          kMostGpuSplits = 256;
+/// Elements of a piece of a long scan, which a block of a GPU holds, and pieces from
+/// which on two more launches and another reading of the data pay. Estimated.
+inline constexpr int64_t kPieceElements = 8192, kLeastPieces = 16;
 /// Operations of a point, and launches that a split must save on a CPU, where it
 /// takes two more. Estimated.
 inline constexpr double kPointOperations = 8, kSplitLaunches = 8;

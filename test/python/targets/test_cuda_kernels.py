@@ -435,6 +435,15 @@ def test_scans(name: str, tmp_path: Path) -> None:
     small(prefixes(shape, body, "2.0"), tmp_path, options)
 
 
+@pytest.mark.parametrize("name", ["add", "maximumf", "exclusive"])
+@pytest.mark.parametrize("columns", [17 * 1031, 17 * 1028])
+def test_scans_in_pieces(name: str, columns: int, tmp_path: Path) -> None:
+    """Of equal length, the only one there is. The last state is a result, too."""
+    body = {"add": RUNNING_SUM, "maximumf": RUNNING_MAX, "exclusive": SUM_BEFORE}[name]
+    launched = small(prefixes((2, columns), body, "2.0"), tmp_path)
+    assert launched == ["main_0", "main_1", "main_2", "main_3"]
+
+
 @pytest.mark.parametrize("columns", [1500, 1031])
 def test_scans_of_one_warp(columns: int, tmp_path: Path) -> None:
     """A warp walks a row, and threads exchange nothing through shared memory."""

@@ -159,6 +159,61 @@ def Outline : Pass<"redfuse-outline", "mlir::ModuleOp"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
 
+def SplitScans : Pass<"redfuse-split-scans"> {
+  let summary = "Cut long scans of few rows into pieces, for more blocks of a GPU";
+  let description = [{
+    One block walks a row of a scan. Where rows are fewer than half of the multiprocessors, and
+    long, each is cut into pieces of equal length that registers hold: one kernel reduces every
+    piece, a small one scans what these come to, exclusively, and one scans every piece from there.
+    The data is read twice, but by all multiprocessors. Operands and results are expanded and
+    collapsed, which moves no data. For one scan with a reducer of its own name, of a known extent
+    that has a divisor of about 8192; this changes the order in which floats are combined, so it is
+    not for the option `strict`.
+
+    Before:
+
+    ```mlir
+    #x = affine_map<(i) -> (i)>
+    %r = redfuse.cascade {indexing_maps = [#x, #x]} ins(%x : tensor<1048576xf32>)
+        outs(%e : tensor<1048576xf32>) {
+    ^bb0(%a: f32):
+      %s = redfuse.scan add %a along 0 : f32
+      redfuse.yield %s : f32
+    } -> tensor<1048576xf32>
+    ```
+
+    After:
+
+    ```mlir
+    #p = affine_map<(p, i) -> (p, i)>
+    #s = affine_map<(p, i) -> (p)>
+    #n = affine_map<(p) -> (p)>
+    %a = tensor.expand_shape %x [[0, 1]] output_shape [128, 8192] : ...
+    %t = redfuse.cascade {indexing_maps = [#p, #s]} ins(%a : tensor<128x8192xf32>)
+        outs(%d : tensor<128xf32>) {
+    ^bb0(%v: f32):
+      %s = redfuse.reduce add %v over [1] into [0] : f32
+      redfuse.yield %s : f32
+    } -> tensor<128xf32>
+    %b = redfuse.cascade {indexing_maps = [#n, #n]} ins(%t : tensor<128xf32>)
+        outs(%f : tensor<128xf32>) {
+    ^bb0(%v: f32):
+      %s = redfuse.scan add %v along 0 {exclusive} : f32
+      redfuse.yield %s : f32
+    } -> tensor<128xf32>
+    %o = redfuse.cascade {indexing_maps = [#p, #s, #p]} ins(%a, %b : ...) outs(%g : ...) {
+    ^bb0(%v: f32, %before: f32):
+      %s = redfuse.scan add %v along 1 : f32
+      %u = arith.addf %before, %s : f32
+      redfuse.yield %u : f32
+    } -> tensor<128x8192xf32>
+    %r = tensor.collapse_shape %o [[0, 1]] : tensor<128x8192xf32> into tensor<1048576xf32>
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect",
+                           "mlir::tensor::TensorDialect"];
+}
+
 def Split : Pass<"redfuse-split", "mlir::ModuleOp"> {
   let summary = "Make two kernels of one whose fold is split over blocks";
   let description = [{
