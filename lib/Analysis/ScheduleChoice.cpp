@@ -102,7 +102,8 @@ SmallBitVector redfuse::findTaps(ArrayRef<AffineMap> inputs,
   return taps <= kTapElements ? reduced : none;
 }
 
-/// The crossed dims of most bytes, first the one of more.
+/// The crossed dims of most bytes, first the one of more; one that is shorter than a
+/// sector comes second.
 static SmallVector<Shape::Crossed, 2> findCrossed(CascadeOp cascade,
                                                   const Shape &shape) {
   struct Access {
@@ -118,9 +119,12 @@ static SmallVector<Shape::Crossed, 2> findCrossed(CascadeOp cascade,
     auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
     int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
     if (last && llvm::is_contained(shape.parallel, last.getPosition()) &&
-        shape.extents[last.getPosition()] * bytes >= kGpuSectorBytes)
+        shape.extents[last.getPosition()] > 1)
       accesses.push_back({last.getPosition(), bytes, getDimsOf(map)});
   }
+  auto isShort = [&](const Access &access) {
+    return shape.extents[access.along] * access.bytes < kGpuSectorBytes;
+  };
   SmallVector<Shape::Crossed, 2> best;
   int64_t most = 0;
   for (const Access &first : accesses)
@@ -136,7 +140,8 @@ static SmallVector<Shape::Crossed, 2> findCrossed(CascadeOp cascade,
           itsWidth = std::max(itsWidth, access.bytes);
         }
       }
-      if (first.along == second.along || own == 0 || its == 0 || own < its ||
+      if (first.along == second.along || own == 0 || its == 0 ||
+          isShort(first) || (own < its && !isShort(second)) ||
           own + its <= most)
         continue;
       most = own + its;
@@ -365,6 +370,10 @@ static void tileCrossed(const Shape &shape, MutableArrayRef<int64_t> tiles,
       1,
       kCrossedLines * second.line /
           std::max<int64_t>(1, std::min(extent(second), best * second.line)));
+  bool isShort =
+      extent(second) * (kGpuLineBytes / kGpuSectorBytes) < second.line;
+  if (isShort)
+    lines = llvm::bit_floor(uint64_t(lines));
   tiles[first.dim] = std::min(extent(first), lines * first.line);
   if (extent(first) < 2 * tiles[first.dim])
     tiles[first.dim] = extent(first);

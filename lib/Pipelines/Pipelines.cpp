@@ -108,6 +108,9 @@ static LogicalResult addSchedule(OpPassManager &pm,
   }
   if (!options.strict)
     pm.addPass(createSplitScans());
+  // Tiles that are asked for are of dims as they were written.
+  if (options.tiles.empty())
+    pm.addPass(createCollapseDims());
   pm.addPass(createPrepackOperands());
   ScheduleOptions schedule;
   schedule.kind = options.schedule;

@@ -159,6 +159,41 @@ def Outline : Pass<"redfuse-outline", "mlir::ModuleOp"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
 
+def CollapseDims : Pass<"redfuse-collapse-dims"> {
+  let summary = "Take dims that are neighbours in all tensors as one";
+  let description = [{
+    Height and width of images are two dims, but in memory one row of pixels. Where all tensors
+    of an element-wise cascade have two dims of known extents side by side in the same order, or
+    neither, and nothing asks for a position along one of them, they become one dim: its vectors
+    go on from row to row, and 7 x 7 pixels are 49 neighbours. Operands are collapsed and results
+    expanded, which moves no data: operands and results that are parts of other tensors stay as
+    they are.
+
+    Before:
+
+    ```mlir
+    #x = affine_map<(n, h, w, c) -> (n, c, h, w)>
+    #y = affine_map<(n, h, w, c) -> (n, h, w, c)>
+    %r = redfuse.cascade {indexing_maps = [#x, #y]} ins(%x : tensor<2x16x7x7xf32>)
+        outs(%e : tensor<2x7x7x16xf32>) {...}
+    ```
+
+    After:
+
+    ```mlir
+    #x = affine_map<(n, p, c) -> (n, c, p)>
+    #y = affine_map<(n, p, c) -> (n, p, c)>
+    %a = tensor.collapse_shape %x [[0], [1], [2, 3]] : tensor<2x16x7x7xf32> into tensor<2x16x49xf32>
+    %b = tensor.collapse_shape %e [[0], [1, 2], [3]] : tensor<2x7x7x16xf32> into tensor<2x49x16xf32>
+    %s = redfuse.cascade {indexing_maps = [#x, #y]} ins(%a : tensor<2x16x49xf32>)
+        outs(%b : tensor<2x49x16xf32>) {...}
+    %r = tensor.expand_shape %s [[0], [1, 2], [3]] output_shape [2, 7, 7, 16]
+        : tensor<2x49x16xf32> into tensor<2x7x7x16xf32>
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
 def SplitScans : Pass<"redfuse-split-scans"> {
   let summary = "Cut long scans of few rows into pieces, for more blocks of a GPU";
   let description = [{

@@ -61,6 +61,7 @@ private:
   int64_t countScanning(unsigned d, unsigned bit) const;
   bool chooseTransposed();
   std::optional<std::pair<unsigned, unsigned>> findCrossed() const;
+  bool isShorterThanSector(unsigned d) const;
   int64_t choosePiece(unsigned d) const;
   double countTransactions(const TensorAccess &access, unsigned other) const;
   void giveThreads(unsigned d, int64_t threads);

@@ -9,14 +9,14 @@ using namespace mlir;
 using namespace redfuse;
 
 /// Two dims, where some tensor that has both is contiguous along the one, and some
-/// along the other: those of most bytes, first the one of more.
+/// along the other: those of most bytes, first the one of more. One that is shorter
+/// than a sector comes second.
 std::optional<std::pair<unsigned, unsigned>>
 RegisterPlanner::findCrossed() const {
   auto bytesAlong = [&](unsigned d, unsigned other) {
     int64_t bytes = 0;
     for (const TensorAccess &access : accesses)
-      if (access.contiguous == d && access.dims.test(other) &&
-          capacity[d] * access.bytes >= kGpuSectorBytes)
+      if (access.contiguous == d && access.dims.test(other) && capacity[d] > 1)
         bytes += access.bytes;
     return bytes;
   };
@@ -29,12 +29,21 @@ RegisterPlanner::findCrossed() const {
         continue;
       unsigned d = *first.contiguous, other = *second.contiguous;
       int64_t own = bytesAlong(d, other), its = bytesAlong(other, d);
-      if (own == 0 || its == 0 || own < its || own + its <= most)
+      if (own == 0 || its == 0 || isShorterThanSector(d) ||
+          (own < its && !isShorterThanSector(other)) || own + its <= most)
         continue;
       most = own + its;
       best = {d, other};
     }
   return best;
+}
+
+/// Whether what is contiguous along a dim is shorter than a sector.
+bool RegisterPlanner::isShorterThanSector(unsigned d) const {
+  return llvm::none_of(accesses, [&](const TensorAccess &access) {
+    return access.contiguous == d &&
+           capacity[d] * access.bytes >= kGpuSectorBytes;
+  });
 }
 
 /// Neighbours along a dim that a thread has: 16 bytes of the largest tensor that is
@@ -76,15 +85,18 @@ double RegisterPlanner::countTransactions(const TensorAccess &access,
 
 /// Whether threads have rectangles of two dims, as tensors are contiguous along
 /// different ones: vectors along the first, runs of the second. The threads of a
-/// warp are dealt to both so that it moves the fewest sectors and lines.
+/// warp are dealt to both so that it moves the fewest sectors and lines. Where the
+/// second is shorter than a sector (three channels), neighbouring threads have
+/// neighbouring rows of it, as these share sectors: the first has no vectors.
 bool RegisterPlanner::chooseTransposed() {
   std::optional<std::pair<unsigned, unsigned>> crossed = findCrossed();
   if (!crossed || reduced.any() || hints.cluster > 1)
     return false;
   auto [d, other] = *crossed;
+  bool isShort = isShorterThanSector(other);
   layout.dims.assign(space.numDims, DimShare());
   DimShare &share = layout.dims[d], &its = layout.dims[other];
-  layout.lanes = share.lanes = choosePiece(d);
+  layout.lanes = share.lanes = isShort ? 1 : choosePiece(d);
   its.run = choosePiece(other);
   auto piecesOf = [&](unsigned dim) {
     return int64_t(llvm::PowerOf2Ceil(
@@ -109,7 +121,6 @@ bool RegisterPlanner::chooseTransposed() {
   share.threads = its.threads = 1;
   layout.threads = std::max<int64_t>(
       hints.threads.value_or(kTransposingThreads), limits.warp);
-  giveThreads(d, best);
   // No more threads than pieces: of 24, eight threads take three each.
   int64_t pieces = llvm::divideCeil(capacity[other], its.run);
   int64_t threads = rows;
@@ -117,7 +128,14 @@ bool RegisterPlanner::chooseTransposed() {
          llvm::divideCeil(pieces, threads / 2) * (threads / 2) <
              llvm::divideCeil(pieces, threads) * threads)
     threads /= 2;
-  giveThreads(other, threads);
+  if (isShort) {
+    // All that it takes, and the rest of the block for the other.
+    giveThreads(other, threads);
+    giveThreads(d, own);
+  } else {
+    giveThreads(d, best);
+    giveThreads(other, threads);
+  }
   for (unsigned dim = space.numDims; dim-- > 0;)
     if (dim != d && dim != other && capacity[dim] > 1)
       giveThreads(dim, llvm::PowerOf2Ceil(capacity[dim]));

@@ -1,0 +1,229 @@
+//===- CollapseDims.cpp - redfuse-collapse-dims ---------------------------===//
+//
+// linalg::collapseOpIterationDims does this to linalg ops; after fusion there are
+// cascades.
+//
+//===----------------------------------------------------------------------===//
+#include "redfuse/Analysis/TileProgram.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Transforms/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace redfuse {
+#define GEN_PASS_DEF_COLLAPSEDIMS
+#include "redfuse/Transforms/Passes.h.inc"
+} // namespace redfuse
+
+using namespace mlir;
+using namespace redfuse;
+
+/// Where `dim` is a result of a map as it is; nothing where it does not occur, or
+/// occurs otherwise (`isOther`).
+static std::optional<unsigned> findPlain(AffineMap map, unsigned dim,
+                                         bool &isOther) {
+  std::optional<unsigned> place;
+  for (auto [i, e] : llvm::enumerate(map.getResults())) {
+    auto plain = dyn_cast<AffineDimExpr>(e);
+    if (plain && plain.getPosition() == dim && !place)
+      place = i;
+    else if (e.isFunctionOfDim(dim))
+      isOther = true;
+  }
+  return place;
+}
+
+/// Whether all tensors have both dims side by side, or neither.
+static bool areNeighbours(ArrayRef<AffineMap> maps, unsigned dim,
+                          unsigned next) {
+  return llvm::all_of(maps, [&](AffineMap map) {
+    bool isOther = false;
+    std::optional<unsigned> first = findPlain(map, dim, isOther),
+                            second = findPlain(map, next, isOther);
+    return !isOther && first.has_value() == second.has_value() &&
+           (!first || *first + 1 == *second);
+  });
+}
+
+/// Whether nobody wants the tensor to be a part of another.
+static bool staysWhole(Value tensor) {
+  return llvm::all_of(tensor.getUsers(), [](Operation *user) {
+    return isa<CascadeOp, func::ReturnOp, tensor::CollapseShapeOp,
+               tensor::ExpandShapeOp>(user);
+  });
+}
+
+/// Whether a tensor is a buffer of its own as far as can be seen, whose dims are as
+/// close as its shape says: not a part of another.
+static bool isWhole(Value tensor) {
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    return isa<func::FuncOp>(argument.getOwner()->getParentOp());
+  Operation *def = tensor.getDefiningOp();
+  return isa<tensor::EmptyOp>(def) ||
+         (isa<CascadeOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(def) &&
+          staysWhole(tensor));
+}
+
+/// Dims that can be taken as one: runs of them, each in the order of the tensors. All
+/// dims are in one run, most of them alone.
+static SmallVector<SmallVector<unsigned>> findRuns(CascadeOp op) {
+  SmallVector<int64_t> extents = getStaticExtents(op);
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  unsigned numDims = extents.size();
+  SmallBitVector isFixed(numDims), isTaken(numDims);
+  for (Operation &inner : op.getBody().front())
+    if (auto index = dyn_cast<IndexOp>(inner))
+      isFixed.set(index.getDim());
+  for (unsigned d = 0; d < numDims; ++d)
+    if (ShapedType::isDynamic(extents[d]))
+      isFixed.set(d);
+  SmallVector<std::optional<unsigned>> following(numDims);
+  for (unsigned d = 0; d < numDims; ++d)
+    for (unsigned next = 0; next < numDims; ++next)
+      if (d != next && !isFixed.test(d) && !isFixed.test(next) &&
+          areNeighbours(maps, d, next)) {
+        following[d] = next;
+        isTaken.set(next);
+        break;
+      }
+  SmallVector<SmallVector<unsigned>> runs;
+  for (unsigned d = 0; d < numDims; ++d) {
+    if (isTaken.test(d))
+      continue;
+    runs.emplace_back();
+    for (std::optional<unsigned> at = d; at; at = following[*at])
+      runs.back().push_back(*at);
+  }
+  return runs;
+}
+
+static bool isElementwise(CascadeOp op) {
+  return llvm::none_of(op.getBody().front(), [](Operation &inner) {
+    return isRootOp(&inner) || inner.getNumRegions() != 0;
+  });
+}
+
+namespace {
+/// A cascade whose runs of dims become one dim each.
+class Collapsed {
+public:
+  Collapsed(CascadeOp op, ArrayRef<SmallVector<unsigned>> runs)
+      : op(op), runs(runs), places(op.getNumIterationDims()) {
+    for (auto [i, run] : llvm::enumerate(runs))
+      for (unsigned d : run)
+        places[d] = i;
+  }
+
+  void rewrite(RewriterBase &b);
+
+private:
+  SmallVector<ReassociationIndices> groupsOf(AffineMap map) const;
+  AffineMap collapse(AffineMap map) const;
+
+  CascadeOp op;
+  ArrayRef<SmallVector<unsigned>> runs;
+  /// By dim: which run it is in.
+  SmallVector<unsigned> places;
+};
+} // namespace
+
+/// The places of a map's results that are of one run.
+SmallVector<ReassociationIndices> Collapsed::groupsOf(AffineMap map) const {
+  SmallVector<ReassociationIndices> groups;
+  for (auto [i, e] : llvm::enumerate(map.getResults())) {
+    auto plain = dyn_cast<AffineDimExpr>(e);
+    bool isLater = plain && !groups.empty() &&
+                   llvm::is_contained(
+                       ArrayRef(runs[places[plain.getPosition()]]).drop_front(),
+                       plain.getPosition());
+    if (!isLater)
+      groups.emplace_back();
+    groups.back().push_back(i);
+  }
+  return groups;
+}
+
+AffineMap Collapsed::collapse(AffineMap map) const {
+  MLIRContext *context = map.getContext();
+  SmallVector<AffineExpr> dims = llvm::map_to_vector(
+      places, [&](unsigned place) { return getAffineDimExpr(place, context); });
+  SmallVector<AffineExpr> results;
+  for (const ReassociationIndices &group : groupsOf(map))
+    results.push_back(map.getResult(group.front()).replaceDims(dims));
+  return AffineMap::get(runs.size(), 0, results, context);
+}
+
+/// The tensor with dims of each group as one; a destination is made as such.
+static Value collapseTensor(RewriterBase &b, Value tensor,
+                            ArrayRef<ReassociationIndices> groups) {
+  Location loc = tensor.getLoc();
+  auto empty = tensor.getDefiningOp<tensor::EmptyOp>();
+  if (!empty)
+    return b.createOrFold<tensor::CollapseShapeOp>(loc, tensor, groups);
+  SmallVector<OpFoldResult> all = empty.getMixedSizes(), sizes;
+  for (const ReassociationIndices &group : groups) {
+    int64_t product = 1;
+    for (int64_t d : group)
+      if (group.size() > 1)
+        product *= empty.getType().getDimSize(d);
+    sizes.push_back(group.size() == 1 ? all[group.front()]
+                                      : b.getIndexAttr(product));
+  }
+  return tensor::EmptyOp::create(b, loc, sizes,
+                                 empty.getType().getElementType());
+}
+
+void Collapsed::rewrite(RewriterBase &b) {
+  b.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray(), collapsed;
+  SmallVector<Value> operands;
+  for (auto [operand, map] : llvm::zip_equal(op->getOperands(), maps)) {
+    SmallVector<ReassociationIndices> groups = groupsOf(map);
+    collapsed.push_back(collapse(map));
+    operands.push_back(groups.size() == map.getNumResults()
+                           ? operand
+                           : collapseTensor(b, operand, groups));
+  }
+  size_t numInputs = op.getInputs().size();
+  ValueRange inits = ValueRange(operands).drop_front(numInputs);
+  auto made = CascadeOp::create(
+      b, loc, TypeRange(inits), ValueRange(operands).take_front(numInputs),
+      inits, b.getAffineMapArrayAttr(collapsed), nullptr);
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  made.getBody().takeBody(op.getBody());
+  for (auto index : made.getBody().front().getOps<IndexOp>())
+    index.setDim(places[index.getDim()]);
+  SmallVector<Value> results;
+  for (auto [result, now, map] :
+       llvm::zip_equal(op->getResults(), made->getResults(),
+                       ArrayRef(maps).drop_front(numInputs))) {
+    SmallVector<ReassociationIndices> groups = groupsOf(map);
+    Value whole = now;
+    if (groups.size() != map.getNumResults())
+      whole =
+          tensor::ExpandShapeOp::create(b, loc, result.getType(), now, groups);
+    results.push_back(whole);
+  }
+  b.replaceOp(op, results);
+}
+
+namespace {
+struct CollapseDims : public redfuse::impl::CollapseDimsBase<CollapseDims> {
+  void runOnOperation() override {
+    SmallVector<CascadeOp> ops;
+    getOperation()->walk([&](CascadeOp op) { ops.push_back(op); });
+    IRRewriter b(&getContext());
+    for (CascadeOp op : ops) {
+      if (op.getScheduleAttr() || !isElementwise(op) ||
+          !llvm::all_of(op->getOperands(), isWhole) ||
+          !llvm::all_of(op->getResults(), staysWhole))
+        continue;
+      SmallVector<SmallVector<unsigned>> runs = findRuns(op);
+      if (runs.size() < op.getNumIterationDims())
+        Collapsed(op, runs).rewrite(b);
+    }
+  }
+};
+} // namespace
