@@ -29,6 +29,8 @@ struct Shape {
   SmallBitVector taps;
   /// The dim along which most of the data is contiguous.
   std::optional<unsigned> contiguous;
+  /// Whether its rows begin in the middle of sectors, which neighbouring tiles share.
+  bool sharesSectors = false;
   /// A sum of products of operands with dims of their own: a matrix product.
   bool hasContraction = false;
   /// Some result has a dim that is reduced: whole rows are written.
@@ -163,8 +165,7 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
               {},
               SmallBitVector(numDims),
               SmallBitVector(numDims),
-              std::nullopt,
-              false};
+              std::nullopt};
   for (int64_t e : getStaticExtents(cascade))
     shape.extents.push_back(ShapedType::isDynamic(e) ? kDynamicExtent : e);
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
@@ -205,7 +206,7 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
       shape.parallel.push_back(d);
   }
   double largest = 0;
-  for (AffineMap map : maps) {
+  for (auto [i, map] : llvm::enumerate(maps)) {
     if (map.getNumResults() == 0)
       continue;
     double size = product(shape, getDimsOf(map));
@@ -213,6 +214,14 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
     if (last && size > largest) {
       largest = size;
       shape.contiguous = last.getPosition();
+      auto type = cast<RankedTensorType>(cascade->getOperand(i).getType());
+      shape.sharesSectors = i < numInputs && map.getNumResults() > 1 &&
+                            !type.getElementType().isIndex() &&
+                            !ShapedType::isDynamic(type.getShape().back()) &&
+                            type.getShape().back() *
+                                    type.getElementTypeBitWidth() %
+                                    (8 * kGpuSectorBytes) !=
+                                0;
     }
   }
   if (shape.folds.empty())
@@ -458,9 +467,13 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
       if (d == shape.contiguous) {
         // On a GPU whole lines of memory.
         int64_t line = isGpu(target) ? kGpuLine : lanes;
+        int64_t wide =
+            isGpu(target) && shape.sharesSectors && shape.reduced.any()
+                ? kGpuUnalignedLine
+                : line;
         tile = std::max<int64_t>(
             tile,
-            std::min<int64_t>(extent(d), std::max(kTileVectors * lanes, line)));
+            std::min<int64_t>(extent(d), std::max(kTileVectors * lanes, wide)));
         tile = std::min(tile, (tile + line - 1) / line * line);
         least[d] = std::min<int64_t>(extent(d), line);
       }

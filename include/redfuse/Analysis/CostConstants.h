@@ -89,6 +89,8 @@ inline constexpr double kBlockPoints = 16384, kGpuBlockPoints = 4096,
 inline constexpr int64_t kTapElements = 96, kTapResults = 8, kTapThreads = 256;
 /// Elements of a GPU's tile along neighbours in memory: two lines of 128 bytes in f32.
 inline constexpr int64_t kGpuLine = 64;
+/// The same where rows begin in the middle of sectors, which tiles beside share.
+inline constexpr int64_t kGpuUnalignedLine = 128;
 /// Bytes that a GPU's memory moves at least, and that its caches look up at a time; and
 /// lines of a tile along the second of two dims, where tensors are contiguous along
 /// different ones. Estimated.
