@@ -205,6 +205,21 @@ static Value stripCasts(Value v) {
   return v;
 }
 
+/// Whether a constant is a number of elements, as near as a float of its type is, of 32
+/// bits or more: over 2^24 not all whole numbers are floats of 32 bits.
+static bool isCountOf(double constant, int64_t count, Type type) {
+  if (constant == double(count))
+    return true;
+  auto kind = dyn_cast<FloatType>(type);
+  if (!kind || kind.getWidth() < 32)
+    return false;
+  llvm::APFloat rounded{double(count)};
+  bool losesInfo;
+  rounded.convert(kind.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                  &losesInfo);
+  return rounded.convertToDouble() == constant;
+}
+
 /// Whether these are values themselves and positive powers of them.
 static bool isPlainProduct(ArrayRef<Factor> factors) {
   return llvm::all_of(factors, [](Factor f) {
@@ -278,7 +293,7 @@ std::optional<Deriver::Mean> Deriver::findMean(const Difference &difference,
     std::optional<int64_t> count = roles.getCount(c.over);
     if (!count && roles.isCount(div.getRhs(), c.over))
       return result;
-    if (!n || !count || *n != static_cast<double>(*count))
+    if (!n || !count || !isCountOf(*n, *count, div.getType()))
       return std::nullopt;
     result.count = *n;
     return result;

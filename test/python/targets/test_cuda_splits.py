@@ -98,6 +98,16 @@ def test_rows_that_no_block_holds_have_a_kernel() -> None:
     assert len(exe.explain(json=True)["kernels"]) == 2
 
 
+def test_means_of_more_elements_than_f32_has_numbers_for() -> None:
+    """4097 x 16381 is no f32. What is nearest to it makes a mean none the less, and no second pass."""
+    p = Program()
+    x = p.argument(4097, 16381)
+    away = p.binary("subf", x, p.mean(x, [0, 1], keepdim=True))
+    exe = redfuse.compile(p.text(p.mean(p.square(away), [0, 1])), target="cuda:sm_90a")
+    (kernel,) = exe.explain(json=True)["kernels"]
+    assert kernel["schedule"]["kind"] == "split"
+
+
 def test_why_tiles_are_in_memory() -> None:
     p = Program()
     text = p.text(*p.topk_last(p.argument(64, 20000, dtype="f32"), 100))
