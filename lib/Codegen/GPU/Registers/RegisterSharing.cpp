@@ -277,15 +277,19 @@ bool RegisterPlanner::chooseStepsAhead() {
     if (access.isInput && access.dims.anyCommon(streamed))
       next += double(access.bytes) / 4 * localOf(access.dims);
   // With fewer registers, ptxas loads one step when the other is done.
-  double own = double(countRegisters()) + next;
+  double own = double(countRegisters()) + next +
+               double(scanned.any() ? kTemporaries : 0);
   int64_t blocks = kRegisters / (own * layout.getThreadsOfBlock());
   if (!isAsked &&
       (blocks == 0 || layout.cluster > 1 || isSplit ||
        capacity[main] < kStepsAhead * layout.dims[main].getSpan() ||
        countTiles() > double(blocks) * getTargetOf(kernel).getUnits()))
     return false;
-  // Narrow elements leave registers for more threads than there are.
-  int64_t most = kThreadsOfUnit / layout.getThreadsOfBlock();
+  // Narrow elements leave registers for more threads than there are, and more blocks
+  // than there are tiles need none.
+  int64_t most = std::min<int64_t>(
+      kThreadsOfUnit / layout.getThreadsOfBlock(),
+      std::ceil(countTiles() / double(getTargetOf(kernel).getUnits())));
   layout.leastBlocksPerUnit =
       std::clamp<int64_t>(hints.blocks.value_or(blocks), 1, most);
   for (const TensorAccess &access : accesses)
