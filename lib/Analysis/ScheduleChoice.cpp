@@ -101,7 +101,7 @@ SmallBitVector redfuse::findTaps(ArrayRef<AffineMap> inputs,
     if (!isTap)
       return none;
   }
-  return taps <= kTapElements ? reduced : none;
+  return taps <= kMostTaps ? reduced : none;
 }
 
 /// The crossed dims of most bytes, first the one of more; one that is shorter than a

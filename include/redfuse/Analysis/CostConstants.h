@@ -85,8 +85,10 @@ inline constexpr int64_t kTileVectors = 4, kLeastTileRows = 8;
 inline constexpr double kBlockPoints = 16384, kGpuBlockPoints = 4096,
                         kGpuWritingBlockPoints = 2048, kLongRow = 512;
 /// Elements of windows that a thread of a GPU holds at a time, of how many results at
-/// most, and threads that take the results of a block. Estimated.
-inline constexpr int64_t kTapElements = 96, kTapResults = 8, kTapThreads = 256;
+/// most, elements up to which it holds one window, and threads that take the results of
+/// a block. Estimated.
+inline constexpr int64_t kTapElements = 96, kTapResults = 8, kMostTaps = 128,
+                         kTapThreads = 256;
 /// Elements of a GPU's tile along neighbours in memory: two lines of 128 bytes in f32.
 inline constexpr int64_t kGpuLine = 64;
 /// The same where rows begin in the middle of sectors, which tiles beside share.

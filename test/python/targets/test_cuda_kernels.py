@@ -396,6 +396,8 @@ WINDOWS = {
     "apart": ((1, 50, 600), 2, 2, "arith.addf", 0),
     "small": ((1, 7, 9), 3, 1, "arith.addf", 1),
     "many_elements": ((1, 64, 64), 11, 11, "arith.addf", 0),
+    "many_padded": ((1, 61, 83), 11, 3, "arith.maximumf", 5),
+    "too_many_elements": ((1, 66, 70), 13, 13, "arith.addf", 0),
 }
 
 
