@@ -97,6 +97,11 @@ static LogicalResult addState(OpPassManager &pm, const CompileOptions &options,
   pm.addPass(createExposeState(expose));
   pm.addPass(createTensorCanonicalizer());
   pm.addPass(createCSEPass());
+  if (!options.strict)
+    pm.addPass(createSplitScans());
+  // Tiles that are asked for are of dims as they were written.
+  if (options.tiles.empty())
+    pm.addPass(createCollapseDims());
   return success();
 }
 
@@ -106,11 +111,6 @@ static LogicalResult addSchedule(OpPassManager &pm,
     pm.addPass(createNarrowDoubles());
     pm.addPass(createCSEPass());
   }
-  if (!options.strict)
-    pm.addPass(createSplitScans());
-  // Tiles that are asked for are of dims as they were written.
-  if (options.tiles.empty())
-    pm.addPass(createCollapseDims());
   pm.addPass(createPrepackOperands());
   ScheduleOptions schedule;
   schedule.kind = options.schedule;
