@@ -283,6 +283,8 @@ bool CostBuilder::mayBeChained(const FusionSpace::Instance &instance,
 
 /// Whether a value is an element of a tensor from outside, converted or padded at most:
 /// then the tiles of a product are copied to shared memory, without a register between.
+/// What is read along no window (a filter) has a copy of its own if that pays
+/// (`redfuse-prepack-operands`).
 bool CostBuilder::isFromMemory(unsigned instance, Value v) const {
   while (Operation *def = v.getDefiningOp()) {
     if (auto select = dyn_cast<arith::SelectOp>(def);
@@ -296,6 +298,10 @@ bool CostBuilder::isFromMemory(unsigned instance, Value v) const {
   const FusionSpace::Access *access = space.findAccess(instance, v);
   if (!access || access->producer < 0)
     return access;
+  if (llvm::none_of(access->index, [&](AffineExpr e) {
+        return space.getVariablesOf({e}).size() > 1;
+      }))
+    return true;
   CascadeOp producer = space.getInstances()[access->producer].op;
   unsigned number = cast<OpResult>(access->tensor).getResultNumber();
   return isFromMemory(
