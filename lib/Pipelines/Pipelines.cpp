@@ -82,6 +82,14 @@ static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &options,
   if (!options.strict)
     pm.addPass(createNestReductions());
   pm.addPass(createKeepRoundings());
+  // What is streamed is an axis as it was written.
+  if (!options.along.empty())
+    return success();
+  if (!options.strict)
+    pm.addPass(createSplitScans());
+  // Tiles that are asked for are of dims as they were written.
+  if (options.tiles.empty())
+    pm.addPass(createCollapseDims());
   return success();
 }
 
@@ -97,11 +105,6 @@ static LogicalResult addState(OpPassManager &pm, const CompileOptions &options,
   pm.addPass(createExposeState(expose));
   pm.addPass(createTensorCanonicalizer());
   pm.addPass(createCSEPass());
-  if (!options.strict)
-    pm.addPass(createSplitScans());
-  // Tiles that are asked for are of dims as they were written.
-  if (options.tiles.empty())
-    pm.addPass(createCollapseDims());
   return success();
 }
 
