@@ -596,6 +596,10 @@ struct Split : public redfuse::impl::SplitBase<Split> {
           kernel->hasAttr(kMergesInLaunch) && launch->hasAttr(kNoRegistersAttr);
       if (kernel->hasAttr(kMergesInLaunch) && !isUntaken)
         continue;
+      // Behind the plans: what has no such mark folds the splits of one that was taken
+      // apart before.
+      if (launch->getNumResults() == 0 && !isUntaken)
+        continue;
       if (failed(Splitter(kernel, launch, symbols).run()))
         return signalPassFailure();
       if (isUntaken || !kernel->hasAttr(kMergesInLaunch))

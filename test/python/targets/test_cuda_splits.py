@@ -16,6 +16,8 @@ from redfuse.store.data import random_inputs
 # Simulated, one thread after another.
 pytestmark = pytest.mark.sample(3)
 
+CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
+
 MAPS = """
 #x = affine_map<(i, j) -> (i, j)>
 #r = affine_map<(i, j) -> (i)>
@@ -79,6 +81,12 @@ func.func @main(%x: tensor<{m}x{n}xf32>) -> tensor<f32> {{{largest_of_rows(m, n)
 @pytest.mark.parametrize("options", [{}, {"schedule": "split", "splits": 5}], ids=["auto", "split"])
 def test_of_rows(program: object, m: int, n: int, options: dict, tmp_path: Path) -> None:
     small(program(m, n), tmp_path, options)
+
+
+@pytest.mark.parametrize("name", ["ffn_relu", "moe_routing", "conv_bias_relu", "multi_consumer"])
+def test_splits_of_products(name: str, tmp_path: Path) -> None:
+    """They are kernels of their own before the plans, and are not split once more behind them."""
+    small((CORPUS / f"{name}.mlir").read_text(), tmp_path, {"schedule": "split"})
 
 
 @pytest.mark.parametrize("options", [{}, {"schedule": "split", "splits": 3}], ids=["auto", "split"])
