@@ -141,8 +141,10 @@ def measure(name: str) -> bool:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *CASES], default=list(CASES))
-    names = parser.parse_args().names
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CASES))
+    names = parser.parse_args().names or list(CASES)
+    if unknown := [name for name in names if name not in CASES]:
+        parser.error(f"no case is named {unknown[0]!r}; there are {', '.join(CASES)}")
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = False
     print(torch.cuda.get_device_name(0))
