@@ -381,8 +381,9 @@ static void tileCrossed(const Shape &shape, MutableArrayRef<int64_t> tiles,
           std::max<int64_t>(1, std::min(extent(second), best * second.line)));
   bool isShort =
       extent(second) * (kGpuLineBytes / kGpuSectorBytes) < second.line;
-  if (isShort)
-    lines = llvm::bit_floor(uint64_t(lines));
+  // Of rectangles, a thread holds no more than of a tile that is as long as it is wide.
+  lines = isShort ? int64_t(llvm::bit_floor(uint64_t(lines)))
+                  : std::min(lines, kCrossedLines);
   tiles[first.dim] = std::min(extent(first), lines * first.line);
   if (extent(first) < 2 * tiles[first.dim])
     tiles[first.dim] = extent(first);

@@ -99,6 +99,7 @@ PROGRAMS = {
     "f16": copy(image(48, 5, 16), "nchw", "nhwc", "f16"),
     "bf16": copy(image(72, 8, 24, 1), "nchw", "nhwc", "bf16"),
     "bf16_back": copy(image(72, 8, 24, 1), "nhwc", "nchw", "bf16"),
+    "bf16_few": copy(image(32, 40, 31, 1), "nchw", "nhwc", "bf16"),
     "bf16_odd": copy({"i": 131, "j": 77}, "ij", "ji", "bf16"),
     "bf16_even": copy({"i": 130, "j": 44}, "ij", "ji", "bf16"),
     "narrowed": generic(
@@ -133,10 +134,11 @@ def test_transposing(name: str, tmp_path: Path) -> None:
     small(PROGRAMS[name], tmp_path)
 
 
+@pytest.mark.parametrize("channels", [16, 32, 64])
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
-def test_accesses(dtype: str) -> None:
-    """Loads and stores are of 16 bytes, whatever dim is contiguous."""
-    program = copy(image(64, 16, 32), "nchw", "nhwc", dtype)
+def test_accesses(dtype: str, channels: int) -> None:
+    """Loads and stores are of 16 bytes, whatever dim is contiguous, however large the image."""
+    program = copy(image(channels, 64, 64), "nchw", "nhwc", dtype)
     exe = redfuse.compile(program, target="cuda:sm_90a", options={"cache": False})
     accesses = [line for line in exe.asm.splitlines() if "ld.global" in line or "st.global" in line]
     assert accesses and all(".v4.b32" in line or ".v2.b64" in line for line in accesses), accesses
