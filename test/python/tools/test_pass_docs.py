@@ -17,6 +17,7 @@ from devlib import examples, passes  # noqa: E402
 FRAGMENTS = {
     "redfuse-check-accesses",
     "redfuse-check-source",
+    "redfuse-collapse-dims",
     "redfuse-lazy-pivots",
     "redfuse-nest-reductions",
     "redfuse-plan-contractions",
@@ -27,6 +28,7 @@ FRAGMENTS = {
     "redfuse-prepack-operands",
     "redfuse-slice-operands",
     "redfuse-split",
+    "redfuse-split-scans",
 }
 # Run where what they need is there: the extra redfuse[rocm].
 MACHINE_CODE = set() if find_spec("llvmlite") else {"redfuse-rocdl-to-binary"}
