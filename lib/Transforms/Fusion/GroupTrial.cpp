@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
@@ -37,11 +38,16 @@ private:
 };
 } // namespace
 
-/// Whether `op` is made again inside of the function.
+/// Whether `op` is made again inside of the function: not weights, whose values say
+/// nothing of a plan, and have gigabytes.
 bool FunctionOfGroup::isMade(Operation *op) const {
-  return op && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
-         (op->hasTrait<OpTrait::ConstantLike>() ||
-          isa<tensor::TensorDialect>(op->getDialect()));
+  if (!op || op->getNumRegions() != 0 || !isMemoryEffectFree(op))
+    return false;
+  SplatElementsAttr splat;
+  if (op->hasTrait<OpTrait::ConstantLike>())
+    return !isa<ShapedType>(op->getResult(0).getType()) ||
+           matchPattern(op, m_Constant(&splat));
+  return isa<tensor::TensorDialect>(op->getDialect());
 }
 
 void FunctionOfGroup::make(Value v) {
