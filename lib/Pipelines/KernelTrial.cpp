@@ -44,6 +44,7 @@ static KernelPlan getPlan(LaunchOp launch) {
 
 static LogicalResult buildTrial(OpPassManager &pm) {
   CompileOptions options;
+  options.plans = false; // it is what is asked
   for (StringRef stage : kStages)
     options.stages.push_back(stage.str());
   return buildPipeline(pm, PipelineKind::CUDA, options,

@@ -77,7 +77,7 @@ static LogicalResult addRaise(OpPassManager &pm, const CompileOptions &, Fail) {
 static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &options,
                              Fail) {
   FuseOptions fuse;
-  fuse.plans = !options.strict && options.schedule.empty();
+  fuse.plans = options.plans && !options.strict && options.schedule.empty();
   pm.addPass(createFuse(fuse));
   if (!options.strict)
     pm.addPass(createNestReductions());

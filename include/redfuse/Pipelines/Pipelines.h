@@ -42,6 +42,11 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
                        llvm::cl::desc("powers of 2 that pivots may lag behind "
                                       "the running maximum"),
                        llvm::cl::init(0)};
+  Option<bool> plans{
+      *this, "plans",
+      llvm::cl::desc("ask, before groups are fused for an NVIDIA "
+                     "GPU, how they would run"),
+      llvm::cl::init(true)};
   ListOption<int64_t> along{
       *this, "along",
       llvm::cl::desc("number and axis of the argument that a state streams")};
