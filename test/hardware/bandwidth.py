@@ -7,10 +7,10 @@ arrays take turns, larger together than the L2 cache; events around 20 calls, me
 from __future__ import annotations
 
 import argparse
-import statistics
 
 import redfuse
 import torch
+from timing import microseconds
 
 ROWS = COLUMNS = 8192
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
@@ -150,22 +150,6 @@ def program(name: str, kind: str) -> str:
     for op in ("%s =", "%q =", "%m =", "%v =", "%i =", "%eps =", "%d ="):
         body = body.replace(f" {op}", f"\n      {op}")
     return f"{MAPS}func.func @main(%x: tensor<{ROWS}x{COLUMNS}x{kind}>) -> tensor<{result}> {{{body}\n}}\n"
-
-
-def microseconds(call, sets: int, calls: int = 20) -> float:
-    """The median time of one call."""
-    for i in range(sets):
-        call(i)
-    times = []
-    for _ in range(5):
-        start, end = torch.cuda.Event(True), torch.cuda.Event(True)
-        start.record()
-        for i in range(calls):
-            call(i % sets)
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) * 1000 / calls)
-    return statistics.median(times)
 
 
 def main() -> None:

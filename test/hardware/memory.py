@@ -9,13 +9,13 @@ redfuse's is over four times PyTorch's and over 16 times the roundoff of the res
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import redfuse
 import torch
+from timing import microseconds
 from torch.nn import functional
 
 f32, bf16, i64 = torch.float32, torch.bfloat16, torch.int64
@@ -73,22 +73,6 @@ def tensor(dtype: torch.dtype, *shape: int) -> torch.Tensor:
 
 def flat(results: Any) -> list[torch.Tensor]:
     return list(results) if isinstance(results, tuple | list) else [results]
-
-
-def microseconds(call: Callable[[int], object], sets: int, calls: int = 10) -> float:
-    """The median time of one call."""
-    for i in range(sets):
-        call(i)
-    times = []
-    for _ in range(5):
-        start, end = torch.cuda.Event(True), torch.cuda.Event(True)
-        start.record()
-        for i in range(calls):
-            call(i % sets)
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) * 1000 / calls)
-    return statistics.median(times)
 
 
 def time_of_copy(moved: int, sets: int) -> float:

@@ -10,8 +10,8 @@ copies bit by bit.
 from __future__ import annotations
 
 import argparse
-import statistics
-from collections.abc import Callable
+
+from timing import microseconds
 
 TYPES = ("f32", "bf16")
 SIZES = ((32, 256, 56, 56), (16, 64, 512, 512), (64, 2048, 7, 7), (64, 3, 224, 224), (8192, 8192))
@@ -60,24 +60,6 @@ func.func @main(%x: {tensor(shape)}) -> {tensor(result)} {{
 }}
 """
     return text, shape
-
-
-def microseconds(call: Callable[[int], object], sets: int, calls: int = 20) -> float:
-    """The median time of one call."""
-    import torch
-
-    for i in range(sets):
-        call(i)
-    times = []
-    for _ in range(5):
-        start, end = torch.cuda.Event(True), torch.cuda.Event(True)
-        start.record()
-        for i in range(calls):
-            call(i % sets)
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) * 1000 / calls)
-    return statistics.median(times)
 
 
 def measure(size: tuple[int, ...], kind: str, back: bool) -> None:
