@@ -44,6 +44,7 @@ private:
   CascadeOp makePrefixes(RewriterBase &b, CascadeOp states);
   CascadeOp makeScan(RewriterBase &b, ValueRange operands, CascadeOp prefixes);
   int64_t renumber(int64_t d) const { return d > dim ? d + 1 : d; }
+  Block &begin(CascadeOp made, IRMapping &mapping);
   void cloneBody(RewriterBase &b, Block &to, IRMapping &mapping);
 
   CascadeOp op;
@@ -102,6 +103,16 @@ Value ScanSplitter::expand(RewriterBase &b, Value tensor, AffineMap map) {
                                                tensor, groups);
 }
 
+/// The block of a cascade that reads what this one does.
+Block &ScanSplitter::begin(CascadeOp made, IRMapping &mapping) {
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  Block &block = made.getBody().emplaceBlock();
+  for (BlockArgument argument :
+       op.getBody().getArguments().take_front(op.getInputs().size()))
+    mapping.map(argument, block.addArgument(argument.getType(), op.getLoc()));
+  return block;
+}
+
 /// The ops of the body but its end, on two dims for one.
 void ScanSplitter::cloneBody(RewriterBase &b, Block &to, IRMapping &mapping) {
   b.setInsertionPointToStart(&to);
@@ -153,12 +164,8 @@ CascadeOp ScanSplitter::makeStates(RewriterBase &b, ValueRange operands) {
   auto made =
       CascadeOp::create(b, loc, init.getType(), operands.take_front(numInputs),
                         init, b.getAffineMapArrayAttr(ownMaps), nullptr);
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  Block &block = made.getBody().emplaceBlock();
   IRMapping mapping;
-  for (BlockArgument argument :
-       op.getBody().getArguments().take_front(numInputs))
-    mapping.map(argument, block.addArgument(argument.getType(), loc));
+  Block &block = begin(made, mapping);
   OpBuilder::InsertionGuard guard(b);
   cloneBody(b, block, mapping);
   b.setInsertionPointToEnd(&block);
@@ -213,12 +220,8 @@ CascadeOp ScanSplitter::makeScan(RewriterBase &b, ValueRange operands,
   ownMaps.insert(ownMaps.begin() + numInputs, stateMap);
   auto made = CascadeOp::create(b, loc, inits.getTypes(), inputs, inits,
                                 b.getAffineMapArrayAttr(ownMaps), nullptr);
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  Block &block = made.getBody().emplaceBlock();
   IRMapping mapping;
-  for (BlockArgument argument :
-       op.getBody().getArguments().take_front(numInputs))
-    mapping.map(argument, block.addArgument(argument.getType(), loc));
+  Block &block = begin(made, mapping);
   Value before = block.addArgument(scan.getOperand(0).getType(), loc);
   OpBuilder::InsertionGuard guard(b);
   cloneBody(b, block, mapping);
