@@ -1,5 +1,6 @@
 //===- RegisterRecord.cpp - layouts as attributes -------------------------===//
-#include "RegisterPlanner.h"
+#include "InputPlaces.h"
+#include "Tuning.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -93,22 +94,42 @@ static RegisterLayout layoutOf(RegisterLayoutAttr record,
 // What is recorded, as far as it fits the kernel
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Whether a kernel can run as a layout says that somebody may have written by hand.
+class LayoutChecker {
+public:
+  LayoutChecker(const RegisterDemands &demands, const RegisterLayout &layout)
+      : demands(demands), layout(layout) {}
+
+  /// Why it cannot; empty: it can.
+  std::string check() const;
+
+private:
+  std::string checkDim(unsigned d) const;
+  std::string checkBlocks() const;
+  std::string checkInputs() const;
+
+  const RegisterDemands &demands;
+  const RegisterLayout &layout;
+};
+} // namespace
+
 /// Why a dim cannot be dealt out as the layout says; empty: it can.
-std::string RegisterPlanner::checkDim(unsigned d) const {
+std::string LayoutChecker::checkDim(unsigned d) const {
   const DimShare &share = layout.dims[d];
-  if (!streamed.test(d) && share.getSpan() < capacity[d])
+  if (!demands.streamed.test(d) && share.getSpan() < demands.capacity[d])
     return llvm::formatv("dim {0} has {1} positions in a tile, and a share for "
                          "{2}",
-                         d, capacity[d], share.getSpan());
-  if (!isMultiple(d, share.getPiece()))
+                         d, demands.capacity[d], share.getSpan());
+  if (!demands.isMultiple(d, share.getPiece()))
     return llvm::formatv("the tiles of dim {0} are not of whole vectors of {1}",
                          d, share.getPiece());
-  if (share.run > 1 && (share.lanes > 1 || streamed.test(d)))
+  if (share.run > 1 && (share.lanes > 1 || demands.streamed.test(d)))
     return llvm::formatv(
         "dim {0} has runs of {1}: it cannot have vectors of its "
         "own, nor be walked in steps",
         d, share.run);
-  for (unsigned other : together[d].set_bits()) {
+  for (unsigned other : demands.together[d].set_bits()) {
     const DimShare &its = layout.dims[other];
     if (other == d)
       continue;
@@ -125,75 +146,76 @@ std::string RegisterPlanner::checkDim(unsigned d) const {
 }
 
 /// Why blocks cannot be as the layout says.
-std::string RegisterPlanner::checkBlocks() const {
-  bool isSplit =
-      space.schedule && space.schedule.getKind() == ScheduleKind::Split;
+std::string LayoutChecker::checkBlocks() const {
   int64_t threads = layout.getThreadsOfBlock();
-  if (threads > kBlockThreads || threads % limits.warp != 0)
+  if (threads > kBlockThreads || threads % demands.limits.warp != 0)
     return llvm::formatv("a block has whole warps of {0} threads, and {1} "
                          "threads at most, not {2}",
-                         limits.warp, kBlockThreads, threads);
-  if (layout.cluster > limits.cluster || (layout.cluster > 1 && isSplit))
+                         demands.limits.warp, kBlockThreads, threads);
+  if (layout.cluster > demands.limits.cluster ||
+      (layout.cluster > 1 && demands.isSplit()))
     return llvm::formatv("{0} blocks cannot share a tile here", layout.cluster);
-  if (layout.cluster > 1 && scanned.any())
+  if (layout.cluster > 1 && demands.scanned.any())
     return "blocks of a cluster have no order for a scan";
-  if (layout.leastSharedBytes > sharedBytes)
+  if (layout.leastSharedBytes > demands.limits.sharedBytes)
     return llvm::formatv("a multiprocessor has no {0} bytes of shared memory",
                          layout.leastSharedBytes);
   // A loop has the tile after this one in registers, whole.
-  bool isHeld = llvm::all_of(streamed.set_bits(), [&](unsigned d) {
-    int64_t extent = space.staticExtents[d];
+  bool isHeld = llvm::all_of(demands.streamed.set_bits(), [&](unsigned d) {
+    int64_t extent = demands.space.staticExtents[d];
     return !ShapedType::isDynamic(extent) && layout.dims[d].getSpan() >= extent;
   });
   if ((layout.loopingBlocks != 0 || layout.readsAgain) &&
-      (!isHeld || mergesInLaunch(kernel)))
+      (!isHeld || mergesInLaunch(demands.kernel)))
     return "blocks that loop or read again hold a tile whole";
   if (layout.readsAgain && (layout.loopingBlocks != 0 || layout.cluster > 1))
     return "blocks that read again have one tile each";
-  if (layout.loadsStepsAhead &&
-      (streamed.count() != 1 || isMapped || !layout.kept.empty()))
+  if (layout.loadsStepsAhead && (demands.streamed.count() != 1 ||
+                                 demands.isMapped || !layout.kept.empty()))
     return "steps are loaded ahead in folds along one dim";
   return "";
 }
 
 /// Why inputs cannot be moved as the layout says.
-std::string RegisterPlanner::checkInputs() const {
+std::string LayoutChecker::checkInputs() const {
   auto find = [&](const KeptInput &input) {
-    auto found = llvm::find_if(accesses, [&](const TensorAccess &access) {
-      return access.isInput && access.map == input.map &&
-             access.argument.getArgNumber() == input.argument;
-    });
-    return found == accesses.end() ? nullptr : &*found;
+    auto found =
+        llvm::find_if(demands.accesses, [&](const TensorAccess &access) {
+          return access.isInput && access.map == input.map &&
+                 access.argument.getArgNumber() == input.argument;
+        });
+    return found == demands.accesses.end() ? nullptr : &*found;
   };
   int64_t all = layout.kept.empty() ? 0 : kExchangeBytes;
   for (const KeptInput &input : layout.kept) {
     const TensorAccess *access = find(input);
     std::optional<KeptInput> own =
-        access ? keptInputOf(*access) : std::optional<KeptInput>();
+        access ? InputPlaces::find(demands, layout, *access)
+               : std::optional<KeptInput>();
     if (!own || own->bytes != input.bytes)
       return llvm::formatv("shared memory cannot keep {0} bytes of argument "
                            "{1}",
                            input.bytes, input.argument);
     all += input.bytes;
   }
-  if (all > sharedBytes)
+  if (all > demands.limits.sharedBytes)
     return llvm::formatv("a multiprocessor has no {0} bytes of shared memory",
                          all);
   if (!layout.kept.empty() && layout.loopingBlocks == 0 &&
-      (streamed.count() != 1 || layout.cluster > 1))
+      (demands.streamed.count() != 1 || layout.cluster > 1))
     return "one block keeps what it walks along one dim";
   for (ArrayRef<KeptInput> asked :
        {ArrayRef(layout.ahead), ArrayRef(layout.following)})
     for (const KeptInput &input : asked) {
       const TensorAccess *access = find(input);
-      if (!access || !isInOnePiece(*access) ||
-          input.bytes > bytesOfTile(*access))
+      if (!access || !demands.isInOnePiece(*access) ||
+          input.bytes > demands.bytesOfTile(*access))
         return llvm::formatv("argument {0} has no tiles of {1} bytes in one "
                              "piece to ask for",
                              input.argument, input.bytes);
     }
   for (unsigned argument : layout.movedOnce)
-    if (llvm::none_of(accesses, [&](const TensorAccess &access) {
+    if (llvm::none_of(demands.accesses, [&](const TensorAccess &access) {
           return access.argument.getArgNumber() == argument;
         }))
       return llvm::formatv("argument {0} is no tensor that it reads or writes",
@@ -201,31 +223,27 @@ std::string RegisterPlanner::checkInputs() const {
   return "";
 }
 
-std::optional<RegisterLayout> RegisterPlanner::read(RegisterLayoutAttr record,
-                                                    std::string &why) {
-  why = "registers cannot hold what it does";
-  if (!analyse())
-    return std::nullopt;
-  layout = layoutOf(record, limits);
-  if (layout.dims.size() != space.numDims) {
-    why = llvm::formatv("'dims' has {0} entries, the kernel {1} dims",
-                        layout.dims.size(), space.numDims);
-    return std::nullopt;
-  }
-  why.clear();
-  for (unsigned d = 0; d < space.numDims && why.empty(); ++d)
-    why = checkDim(d);
-  if (why.empty())
-    why = checkBlocks();
-  if (why.empty())
-    why = checkInputs();
-  return why.empty() ? std::optional(layout) : std::nullopt;
+std::string LayoutChecker::check() const {
+  if (layout.dims.size() != demands.space.numDims)
+    return llvm::formatv("'dims' has {0} entries, the kernel {1} dims",
+                         layout.dims.size(), demands.space.numDims);
+  for (unsigned d = 0; d < demands.space.numDims; ++d)
+    if (std::string why = checkDim(d); !why.empty())
+      return why;
+  if (std::string why = checkBlocks(); !why.empty())
+    return why;
+  return checkInputs();
 }
 
 std::optional<RegisterLayout>
 redfuse::readLayout(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
                     const KernelPrograms &programs, const DeviceLimits &limits,
                     RegisterLayoutAttr record, std::string &why) {
-  return RegisterPlanner(kernel, launch, space, programs, limits)
-      .read(record, why);
+  std::optional<RegisterDemands> demands =
+      RegisterDemands::find(kernel, launch, space, programs, limits, why);
+  if (!demands)
+    return std::nullopt;
+  RegisterLayout layout = layoutOf(record, limits);
+  why = LayoutChecker(*demands, layout).check();
+  return why.empty() ? std::optional(layout) : std::nullopt;
 }

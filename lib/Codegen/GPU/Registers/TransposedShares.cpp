@@ -1,5 +1,6 @@
-//===- TransposedLayout.cpp - layouts along two dims at once --------------===//
-#include "RegisterPlanner.h"
+//===- TransposedShares.cpp - shares of threads along two dims at once ----===//
+#include "ThreadShares.h"
+#include "Tuning.h"
 
 #include "redfuse/Analysis/CostConstants.h"
 
@@ -11,19 +12,19 @@ using namespace redfuse;
 /// Two dims, where some tensor that has both is contiguous along the one, and some
 /// along the other: those of most bytes, first the one of more. One that is shorter
 /// than a sector comes second.
-std::optional<std::pair<unsigned, unsigned>>
-RegisterPlanner::findCrossed() const {
+std::optional<std::pair<unsigned, unsigned>> ThreadShares::findCrossed() const {
   auto bytesAlong = [&](unsigned d, unsigned other) {
     int64_t bytes = 0;
-    for (const TensorAccess &access : accesses)
-      if (access.contiguous == d && access.dims.test(other) && capacity[d] > 1)
+    for (const TensorAccess &access : demands.accesses)
+      if (access.contiguous == d && access.dims.test(other) &&
+          demands.capacity[d] > 1)
         bytes += access.bytes;
     return bytes;
   };
   std::optional<std::pair<unsigned, unsigned>> best;
   int64_t most = 0;
-  for (const TensorAccess &first : accesses)
-    for (const TensorAccess &second : accesses) {
+  for (const TensorAccess &first : demands.accesses)
+    for (const TensorAccess &second : demands.accesses) {
       if (!first.contiguous || !second.contiguous ||
           first.contiguous == second.contiguous)
         continue;
@@ -39,21 +40,21 @@ RegisterPlanner::findCrossed() const {
 }
 
 /// Whether what is contiguous along a dim is shorter than a sector.
-bool RegisterPlanner::isShorterThanSector(unsigned d) const {
-  return llvm::none_of(accesses, [&](const TensorAccess &access) {
+bool ThreadShares::isShorterThanSector(unsigned d) const {
+  return llvm::none_of(demands.accesses, [&](const TensorAccess &access) {
     return access.contiguous == d &&
-           capacity[d] * access.bytes >= kGpuSectorBytes;
+           demands.capacity[d] * access.bytes >= kGpuSectorBytes;
   });
 }
 
 /// Neighbours along a dim that a thread has: 16 bytes of the largest tensor that is
 /// contiguous along it, where tiles are of whole ones.
-int64_t RegisterPlanner::choosePiece(unsigned d) const {
-  for (const TensorAccess &access : accesses) {
+int64_t ThreadShares::choosePiece(unsigned d) const {
+  for (const TensorAccess &access : demands.accesses) {
     if (access.contiguous != d)
       continue;
     int64_t piece = std::clamp<int64_t>(16 / access.bytes, 1, 8);
-    while (!isMultiple(d, piece))
+    while (!demands.isMultiple(d, piece))
       piece /= 2;
     return piece;
   }
@@ -63,8 +64,8 @@ int64_t RegisterPlanner::choosePiece(unsigned d) const {
 /// Sectors that a warp moves of a tensor that is contiguous along one of two dims, for
 /// all that its threads have of both, and lines that it asks for, which one after
 /// another are looked up.
-double RegisterPlanner::countTransactions(const TensorAccess &access,
-                                          unsigned other) const {
+double ThreadShares::countTransactions(const TensorAccess &access,
+                                       unsigned other) const {
   const DimShare &share = layout.dims[*access.contiguous];
   const DimShare &its = layout.dims[other];
   double bytes = double(share.threads * share.getPiece()) * access.bytes;
@@ -88,28 +89,28 @@ double RegisterPlanner::countTransactions(const TensorAccess &access,
 /// warp are dealt to both so that it moves the fewest sectors and lines. Where the
 /// second is shorter than a sector (three channels), neighbouring threads have
 /// neighbouring rows of it, as these share sectors: the first has no vectors.
-bool RegisterPlanner::chooseTransposed() {
+bool ThreadShares::dealTransposed() {
   std::optional<std::pair<unsigned, unsigned>> crossed = findCrossed();
-  if (!crossed || reduced.any() || hints.cluster > 1)
+  if (!crossed || demands.reduced.any() || demands.hints.cluster > 1)
     return false;
   auto [d, other] = *crossed;
   bool isShort = isShorterThanSector(other);
-  layout.dims.assign(space.numDims, DimShare());
+  layout.dims.assign(demands.space.numDims, DimShare());
   DimShare &share = layout.dims[d], &its = layout.dims[other];
   layout.lanes = share.lanes = isShort ? 1 : choosePiece(d);
   its.run = choosePiece(other);
   auto piecesOf = [&](unsigned dim) {
     return int64_t(llvm::PowerOf2Ceil(
-        llvm::divideCeil(capacity[dim], layout.dims[dim].getPiece())));
+        llvm::divideCeil(demands.capacity[dim], layout.dims[dim].getPiece())));
   };
   int64_t own = piecesOf(d), rows = piecesOf(other), best = 1;
   std::optional<double> least;
-  for (int64_t threads = 1; threads <= std::min<int64_t>(own, limits.warp);
-       threads *= 2) {
+  for (int64_t threads = 1;
+       threads <= std::min<int64_t>(own, demands.limits.warp); threads *= 2) {
     share.threads = threads;
-    its.threads = std::min<int64_t>(limits.warp / threads, rows);
+    its.threads = std::min<int64_t>(demands.limits.warp / threads, rows);
     double all = 0;
-    for (const TensorAccess &access : accesses)
+    for (const TensorAccess &access : demands.accesses)
       if (access.contiguous == d || access.contiguous == other)
         all += countTransactions(access, access.contiguous == d ? other : d);
     all /= double(share.threads * its.threads);
@@ -120,11 +121,11 @@ bool RegisterPlanner::chooseTransposed() {
   }
   share.threads = its.threads = 1;
   layout.threads = std::max<int64_t>(
-      hints.threads.value_or(kTransposingThreads), limits.warp);
+      demands.hints.threads.value_or(kTransposingThreads), demands.limits.warp);
   // No more threads than pieces: of 24, eight threads take three each.
-  int64_t pieces = llvm::divideCeil(capacity[other], its.run);
+  int64_t pieces = llvm::divideCeil(demands.capacity[other], its.run);
   int64_t threads = rows;
-  while (threads > limits.warp / best &&
+  while (threads > demands.limits.warp / best &&
          llvm::divideCeil(pieces, threads / 2) * (threads / 2) <
              llvm::divideCeil(pieces, threads) * threads)
     threads /= 2;
@@ -136,8 +137,8 @@ bool RegisterPlanner::chooseTransposed() {
     giveThreads(d, best);
     giveThreads(other, threads);
   }
-  for (unsigned dim = space.numDims; dim-- > 0;)
-    if (dim != d && dim != other && capacity[dim] > 1)
-      giveThreads(dim, llvm::PowerOf2Ceil(capacity[dim]));
+  for (unsigned dim = demands.space.numDims; dim-- > 0;)
+    if (dim != d && dim != other && demands.capacity[dim] > 1)
+      giveThreads(dim, llvm::PowerOf2Ceil(demands.capacity[dim]));
   return true;
 }

@@ -1,0 +1,87 @@
+//===- RegisterPressure.cpp - registers and code of a thread --------------===//
+#include "RegisterPressure.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+double RegisterPressure::localOf(const SmallBitVector &dims) const {
+  double n = 1;
+  for (unsigned d : dims.set_bits())
+    n *= layout.dims[d].repeats * layout.dims[d].lanes;
+  return n;
+}
+
+bool RegisterPressure::isKept(BlockArgument argument) const {
+  return llvm::any_of(layout.kept, [&](const KeptInput &kept) {
+    return kept.argument == argument.getArgNumber();
+  });
+}
+
+/// All blocks read it, and each where it is used.
+bool RegisterPressure::isLoadedLate(BlockArgument argument) const {
+  return demands.hints.early != SharedLoads::WithRest &&
+         llvm::all_of(demands.accesses, [&](const TensorAccess &a) {
+           return a.argument != argument || demands.isSharedByBlocks(a);
+         });
+}
+
+int64_t RegisterPressure::countRegisters() const {
+  auto words = [](Type type) {
+    return double(std::max<int64_t>(bytesOf(type), 1)) / 4;
+  };
+  DenseMap<Value, BlockArgument> destinations =
+      findDestinations(demands.kernel);
+  double kept = 0, most = 0;
+  for (auto op :
+       demands.kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+    TileProgram &program = *demands.programs.find(op)->second;
+    for (auto &[value, of] : program.getBuffers())
+      kept += std::max(1.0, words(value.getType())) *
+              localOf(program.getDimSets()[value]);
+    for (auto [i, arg] : llvm::enumerate(program.getBody().getArguments())) {
+      auto fold = dyn_cast<FoldOp>(op.getOperation());
+      if (fold && i >= fold.getInputs().size())
+        kept += std::max(1.0, words(arg.getType())) *
+                localOf(program.getDimSets()[arg]);
+      else if (auto it = destinations.find(op->getOperand(i));
+               it != destinations.end() && !layout.readsAgain &&
+               (demands.isStaged(layout) || !isKept(it->second)) &&
+               !isLoadedLate(it->second))
+        kept += words(arg.getType()) *
+                localOf(getDimsOf(op.getMapOfBodyArgument(i)));
+    }
+    for (const LoopNest &nest : program.getNests()) {
+      double own = 0;
+      SmallBitVector into = nest.dims;
+      for (unsigned d : nest.over)
+        if (layout.dims[d].lanes == 1)
+          into.reset(d);
+      SmallBitVector lanes = into;
+      for (unsigned d : nest.over)
+        if (layout.dims[d].lanes > 1)
+          lanes.reset(d);
+      double points = localOf(lanes);
+      if (lanes != into)
+        points *= layout.lanes;
+      for (Root *root : nest.roots)
+        if (root->kind == Root::Kind::Reduce || root->kind == Root::Kind::Scan)
+          own += points * root->op->getNumOperands();
+      most = std::max(most, own);
+    }
+  }
+  return kept + most;
+}
+
+int64_t RegisterPressure::countCode() const {
+  double code = 0;
+  for (auto &[op, program] : demands.programs)
+    for (const LoopNest &nest : program->getNests()) {
+      double points = 1, ops = 1;
+      for (unsigned d : nest.dims.set_bits())
+        points *= layout.dims[d].repeats;
+      for (Root *root : nest.roots)
+        ops += root->cone.size();
+      code += points * ops;
+    }
+  return std::min(code, 1e9);
+}
