@@ -28,7 +28,10 @@ Value RegisterEmitter::existsAt(const Env &env, const SmallBitVector &ofDims) {
   return positions.maskOf(env, bitsOf(ofDims));
 }
 
-LogicalResult RegisterEmitter::emitNest(const LoopNest &whole) {
+LogicalResult RegisterEmitter::emitNest(const LoopNest &whole, bool isLast,
+                                        std::function<void()> before) {
+  isReadingLast = isLast;
+  beforeExchange = std::move(before);
   if (layout.staysPacked)
     forgetExtended();
   LoopNest adapted = whole;
@@ -49,8 +52,10 @@ LogicalResult RegisterEmitter::emitNest(const LoopNest &whole) {
 }
 
 void RegisterEmitter::prefetch(ArrayRef<const LoopNest *> nests,
-                               const SmallBitVector &streamed, bool streams,
-                               int64_t most) {
+                               const Prefetch &which) {
+  Whose whose =
+      which.whose.value_or(layout.loadsSharedLate ? Whose::Own : Whose::All);
+  pinsLoads = which.isPinned;
   for (const LoopNest *whole : nests) {
     LoopNest adapted = *whole;
     adapted.contraction.reset();
@@ -67,20 +72,21 @@ void RegisterEmitter::prefetch(ArrayRef<const LoopNest *> nests,
       if (tiles.contains(op->getOperand(i)))
         continue;
       SmallBitVector ofMap = getDimsOf(op.getMapOfBodyArgument(i));
-      if (ofMap.anyCommon(streamed) != streams)
+      if (ofMap.anyCommon(which.walked) != which.isWalked)
         continue;
       bool isOwn = llvm::any_of(ofMap.set_bits(),
                                 [&](unsigned d) { return dims[d].isGrid; });
       if (whose != Whose::All && isOwn != (whose == Whose::Own))
         continue;
       SmallVector<unsigned> all = bitsOf(ofMap);
-      if (positions.countElements(all) > most)
+      if (positions.countElements(all) > which.most)
         continue;
       positions.forPoints(positions.getOrigin(), all,
                           [&](Env &at) { loadArgument(arg, at); });
     }
     nest = nullptr;
   }
+  pinsLoads = false;
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,20 @@
 
 namespace redfuse {
 
+/// Which inputs are loaded before their use.
+struct Prefetch {
+  /// Dims that are walked step by step; whether inputs that have some of them are meant,
+  /// or those that have none.
+  llvm::SmallBitVector walked;
+  bool isWalked = false;
+  /// Elements that a thread has of an input, at most.
+  int64_t most = INT64_MAX;
+  /// Whose part of the inputs; none: as the layout says.
+  std::optional<Whose> whose = std::nullopt;
+  /// Loads of single elements stay where they are emitted.
+  bool isPinned = false;
+};
+
 /// Emits tile programs whose tiles are registers of the threads.
 ///
 /// All that is kept between nests is in registers, laid out by one
@@ -32,36 +46,27 @@ public:
         exchange(b, loc, layout, positions, words, *this),
         copies(b, loc, layout, dims, positions, exchange, *this),
         states(b, loc, layout, positions, registers, exchange, words, *this),
-        layout(layout) {
-    if (layout.loadsSharedLate)
-      whose = Whose::Own;
-  }
+        layout(layout) {}
 
-  mlir::LogicalResult emitNest(const LoopNest &nest) override;
+  mlir::LogicalResult emitNest(const LoopNest &nest) override {
+    return emitNest(nest, /*isLast=*/false, {});
+  }
+  /// `isLast`: nothing is read again behind the nest. `beforeExchange` is called once,
+  /// when a reduction has combined what each thread has.
+  mlir::LogicalResult emitNest(const LoopNest &nest, bool isLast,
+                               std::function<void()> beforeExchange);
   void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override {
     registers.fill(buffer, value);
   }
 
-  /// Loads what the nests need and is not loaded yet: all inputs that have
-  /// dims in `streamed` or (if not `streams`) none of them, and of which a
-  /// thread has at most `most` elements.
-  void prefetch(llvm::ArrayRef<const LoopNest *> nests,
-                const llvm::SmallBitVector &streamed, bool streams,
-                int64_t most = INT64_MAX);
+  /// Loads what the nests need and is not loaded yet.
+  void prefetch(llvm::ArrayRef<const LoopNest *> nests, const Prefetch &which);
   /// Nothing behind this starts before all that was loaded in this scope is there.
   void awaitLoaded();
 
-  /// Memrefs of which every element is moved once: they need no place in a cache
-  /// that others use.
-  llvm::DenseSet<mlir::Value> movedOnce;
-  /// Which inputs are loaded ahead.
-  Whose whose = Whose::All;
-  /// Loads of single elements stay where they are emitted.
-  bool pinsLoads = false;
-  /// Nothing is read again behind the current nest of ops.
-  bool isReadingLast = false;
-  /// Called once, when a reduction has combined what each thread has.
-  std::function<void()> beforeExchange;
+  /// Every element of this memref is moved once: it needs no place in a cache that
+  /// others use.
+  void moveOnce(mlir::Value memref) { movedOnce.insert(memref); }
 
   ThreadPositions positions;
   LoadedValues loaded;
@@ -115,6 +120,9 @@ private:
                      size_t first, const WarpTotals &totals);
 
   const RegisterLayout &layout;
+  llvm::DenseSet<mlir::Value> movedOnce;
+  bool pinsLoads = false, isReadingLast = false;
+  std::function<void()> beforeExchange;
   llvm::DenseMap<mlir::Value, mlir::Value> flattened;
   /// Elements that wait for the rest of their run to be stored.
   std::map<LoadedValues::Key, llvm::SmallVector<mlir::Value>> unfinishedRuns;
