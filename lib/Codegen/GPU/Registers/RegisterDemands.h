@@ -67,7 +67,7 @@ public:
     return streamed.none() && !layout.kept.empty();
   }
 
-  mutable KernelOp kernel;
+  KernelOp kernel;
   const KernelSpace &space;
   const KernelPrograms &programs;
   DeviceLimits limits;

@@ -29,11 +29,11 @@ int64_t RegisterPressure::countRegisters() const {
   auto words = [](Type type) {
     return double(std::max<int64_t>(bytesOf(type), 1)) / 4;
   };
-  DenseMap<Value, BlockArgument> destinations =
-      findDestinations(demands.kernel);
+  KernelOp kernel = demands.kernel;
+  DenseMap<Value, BlockArgument> destinations = findDestinations(kernel);
   double kept = 0, most = 0;
   for (auto op :
-       demands.kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+       kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     TileProgram &program = *demands.programs.find(op)->second;
     for (auto &[value, of] : program.getBuffers())
       kept += std::max(1.0, words(value.getType())) *
