@@ -32,8 +32,7 @@ int64_t RegisterPressure::countRegisters() const {
   KernelOp kernel = demands.kernel;
   DenseMap<Value, BlockArgument> destinations = findDestinations(kernel);
   double kept = 0, most = 0;
-  for (auto op :
-       kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+  for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     TileProgram &program = *demands.programs.find(op)->second;
     for (auto &[value, of] : program.getBuffers())
       kept += std::max(1.0, words(value.getType())) *
