@@ -10,38 +10,37 @@ using namespace redfuse;
 
 /// One row of a scan, element after element; with a vector dim, a row a lane.
 void OrderedRows::emitScan(Env &env) {
-  auto scan = cast<ScanOp>(emitter.nest->roots.front()->op);
+  auto scan = cast<ScanOp>(emitter.getNest().roots.front()->op);
   emitter.emitAvailable(env);
   SmallVector<Value> start;
   for (unsigned i = 0, e = scan.getNumOperands(); i < e; ++i) {
     Value v = scan.isDeclared()
-                  ? emitter.getStart(*emitter.nest->roots.front(), i, env)
+                  ? emitter.getStart(*emitter.getNest().roots.front(), i, env)
                   : emitter.constant(getIdentityOf(scan, i));
-    start.push_back(emitter.nest->vectorDim ? emitter.asVector(v) : v);
+    start.push_back(emitter.getNest().vectorDim ? emitter.asVector(v) : v);
   }
   unsigned d = scan.getDim();
-  emitFor(
-      b, loc, emitter.constantIndex(0), emitter.dims[d].size,
-      emitter.constantIndex(1), start, [&](Value iv, ValueRange running) {
-        Env inner = env;
-        inner.position[d] = iv;
-        emitter.emitAvailable(inner);
-        SmallVector<Value> operands;
-        for (Value operand : scan.getOperands()) {
-          Value v = emitter.valueOf(operand, inner);
-          operands.push_back(emitter.nest->vectorDim ? emitter.asVector(v) : v);
-        }
-        SmallVector<Value> before(running);
-        SmallVector<Value> after =
-            emitter.combineStates(scan, before, operands);
-        ArrayRef<Value> kept = scan.getExclusive() ? before : after;
-        for (auto [value, to] :
-             llvm::zip_equal(kept, emitter.nest->roots.front()->getResults()))
-          if (auto buffer = emitter.buffers.find(to);
-              buffer != emitter.buffers.end())
-            emitter.storeTile(buffer->second, value, inner);
-        return after;
-      });
+  emitFor(b, loc, emitter.constantIndex(0), emitter.getDim(d).size,
+          emitter.constantIndex(1), start, [&](Value iv, ValueRange running) {
+            Env inner = env;
+            inner.position[d] = iv;
+            emitter.emitAvailable(inner);
+            SmallVector<Value> operands;
+            for (Value operand : scan.getOperands()) {
+              Value v = emitter.valueOf(operand, inner);
+              operands.push_back(
+                  emitter.getNest().vectorDim ? emitter.asVector(v) : v);
+            }
+            SmallVector<Value> before(running);
+            SmallVector<Value> after =
+                emitter.combineStates(scan, before, operands);
+            ArrayRef<Value> kept = scan.getExclusive() ? before : after;
+            for (auto [value, to] : llvm::zip_equal(
+                     kept, emitter.getNest().roots.front()->getResults()))
+              if (const TileBuffer *buffer = emitter.findBuffer(to))
+                emitter.storeTile(*buffer, value, inner);
+            return after;
+          });
 }
 
 //===----------------------------------------------------------------------===//
@@ -61,13 +60,13 @@ Value redfuse::isLarger(OpBuilder &b, Location loc, Value lhs, Value rhs) {
 /// Scalar insertion into a sorted list of k: the list is short, and most elements
 /// fail the first comparison.
 void OrderedRows::emitTopK(Env &point) {
-  Root *root = emitter.reduces.front();
+  Root *root = emitter.getReduces().front();
   ReduceOp reduce = root->reduce;
-  const TileBuffer &values = emitter.buffers.find(reduce.getResult(0))->second;
-  const TileBuffer &indices = emitter.buffers.find(reduce.getResult(1))->second;
+  const TileBuffer &values = *emitter.findBuffer(reduce.getResult(0));
+  const TileBuffer &indices = *emitter.findBuffer(reduce.getResult(1));
   unsigned rank = values.dims.back();
   Value zero = emitter.constantIndex(0), one = emitter.constantIndex(1);
-  Value k = emitter.dims[rank].size;
+  Value k = emitter.getDim(rank).size;
   Type valueType = reduce.getOperand(0).getType();
   Type indexType = reduce.getOperand(1).getType();
   auto at = [&](Env &env, Value position) {
@@ -119,10 +118,10 @@ void OrderedRows::emitTopK(Env &point) {
     emitter.storeTile(indices, index, final);
   };
   std::function<void(unsigned, Env)> over = [&](unsigned i, Env env) {
-    if (i == emitter.nest->over.size())
+    if (i == emitter.getNest().over.size())
       return insert(env);
-    unsigned d = emitter.nest->over[i];
-    emitFor(b, loc, zero, emitter.dims[d].size, one, {},
+    unsigned d = emitter.getNest().over[i];
+    emitFor(b, loc, zero, emitter.getDim(d).size, one, {},
             [&](Value iv, ValueRange) {
               Env inner = env;
               inner.position[d] = iv;
@@ -151,14 +150,12 @@ Value OrderedRows::isEmptySlot(Value index) {
 
 /// Two sorted lists are walked by a position each; the better head goes next.
 void OrderedRows::emitTopKMerge(Env &env) {
-  auto merge = cast<MergeTopkOp>(emitter.nest->roots.front()->op);
+  auto merge = cast<MergeTopkOp>(emitter.getNest().roots.front()->op);
   unsigned rank = merge.getDim();
-  const TileBuffer &values =
-      emitter.buffers.find(merge.getBestValues())->second;
-  const TileBuffer &indices =
-      emitter.buffers.find(merge.getBestIndices())->second;
+  const TileBuffer &values = *emitter.findBuffer(merge.getBestValues());
+  const TileBuffer &indices = *emitter.findBuffer(merge.getBestIndices());
   Value zero = emitter.constantIndex(0), one = emitter.constantIndex(1);
-  emitFor(b, loc, zero, emitter.dims[rank].size, one, {zero, zero},
+  emitFor(b, loc, zero, emitter.getDim(rank).size, one, {zero, zero},
           [&](Value iv, ValueRange heads) {
             auto load = [&](Value list, Value position) {
               Env at = env;

@@ -6,9 +6,9 @@ using namespace redfuse;
 
 /// `env` is bound to the first row and the first vector of the tile.
 void RegisterTile::emit(Env env, unsigned rows, unsigned vectors) {
-  const Contraction &c = *emitter.nest->contraction;
+  const Contraction &c = *emitter.getNest().contraction;
   Value result = c.root->reduce.getResult(0);
-  auto type = VectorType::get({emitter.lanes}, result.getType());
+  auto type = VectorType::get({emitter.getLanes()}, result.getType());
   bool isFloat = isa<FloatType>(result.getType());
   Value zeroVector = emitter.constant(cast<TypedAttr>(b.getZeroAttr(type)));
   SmallVector<Value> accumulators(rows * vectors, zeroVector);
@@ -24,7 +24,7 @@ void RegisterTile::emit(Env env, unsigned rows, unsigned vectors) {
   for (unsigned r = 0; r < rows; ++r)
     rowEnvs.push_back(c.m ? shifted(env, *c.m, r) : env);
   for (unsigned v = 0; v < vectors; ++v)
-    vectorEnvs.push_back(shifted(env, c.n, v * emitter.lanes));
+    vectorEnvs.push_back(shifted(env, c.n, v * emitter.getLanes()));
 
   std::function<SmallVector<Value>(unsigned, SmallVector<Value>,
                                    SmallVector<std::pair<unsigned, Value>>)>
@@ -32,7 +32,7 @@ void RegisterTile::emit(Env env, unsigned rows, unsigned vectors) {
                   SmallVector<std::pair<unsigned, Value>> bound) {
         if (i < c.k.size()) {
           auto loop = scf::ForOp::create(b, loc, emitter.constantIndex(0),
-                                         emitter.dims[c.k[i]].size,
+                                         emitter.getDim(c.k[i]).size,
                                          emitter.constantIndex(1), state);
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPointToStart(loop.getBody());
@@ -87,10 +87,10 @@ void RegisterTile::emit(Env env, unsigned rows, unsigned vectors) {
       Value acc = accumulators[r * vectors + v];
       at.values[result] = acc;
       bool taken = false;
-      for (Root *root : emitter.nest->roots)
+      for (Root *root : emitter.getNest().roots)
         taken |= root != c.root;
       if (!taken) {
-        emitter.storeTile(emitter.buffers.find(result)->second, acc, at);
+        emitter.storeTile(*emitter.findBuffer(result), acc, at);
         continue;
       }
       emitter.emitAvailableForEpilogue(at);

@@ -582,6 +582,28 @@ SmallVector<Value> TileEmitter::emitByLane(Operation *def,
   return results;
 }
 
+Env TileEmitter::getOrigin() const {
+  Env env;
+  env.position.assign(dims.size(), Value());
+  return env;
+}
+
+const TileBuffer *TileEmitter::findBuffer(Value v) const {
+  auto found = buffers.find(v);
+  return found == buffers.end() ? nullptr : &found->second;
+}
+
+void TileEmitter::withVectors(std::optional<unsigned> dim, unsigned count,
+                              function_ref<void()> body) {
+  LoopNest adapted = *nest;
+  adapted.vectorDim = dim;
+  const LoopNest *whole = std::exchange(nest, &adapted);
+  unsigned before = std::exchange(lanes, count);
+  body();
+  nest = whole;
+  lanes = before;
+}
+
 //===----------------------------------------------------------------------===//
 // Nests and reducers
 //===----------------------------------------------------------------------===//

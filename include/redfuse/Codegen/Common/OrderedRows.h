@@ -15,7 +15,7 @@ mlir::Value isLarger(mlir::OpBuilder &b, mlir::Location loc, mlir::Value lhs,
 class OrderedRows {
 public:
   explicit OrderedRows(TileEmitter &emitter)
-      : emitter(emitter), b(emitter.b), loc(emitter.loc) {}
+      : emitter(emitter), b(emitter.getBuilder()), loc(emitter.getLoc()) {}
 
   /// One row of a scan, element after element; with a vector dim, a row a lane.
   void emitScan(Env &env);

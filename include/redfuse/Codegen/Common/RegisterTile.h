@@ -11,7 +11,7 @@ namespace redfuse {
 class RegisterTile {
 public:
   explicit RegisterTile(TileEmitter &emitter)
-      : emitter(emitter), b(emitter.b), loc(emitter.loc) {}
+      : emitter(emitter), b(emitter.getBuilder()), loc(emitter.getLoc()) {}
 
   /// `env` is bound to the first row and the first vector of the tile.
   void emit(Env env, unsigned rows, unsigned vectors);

@@ -128,21 +128,62 @@ public:
   llvm::SmallVector<mlir::Value> indicesOf(mlir::AffineMap map,
                                            mlir::ValueRange dimValues);
 
-protected:
-  // Nests of a kind, of which each thread emits its points.
-  friend class OrderedRows;
-  friend class RegisterTile;
+  // For what emits nests of a kind --------------------------------------------
+  mlir::OpBuilder &getBuilder() { return b; }
+  mlir::Location getLoc() const { return loc; }
+  /// The nest that is emitted, its program, and the dims that it does not reduce.
+  const LoopNest &getNest() const { return *nest; }
+  const TileProgram &getProgram() const { return *program; }
+  llvm::ArrayRef<unsigned> getIntoDims() const { return intoDims; }
+  /// Its reductions.
+  llvm::ArrayRef<Root *> getReduces() const { return reduces; }
+  unsigned getLanes() const { return lanes; }
+  const SpaceDim &getDim(unsigned d) const { return dims[d]; }
+  /// A point of no dims.
+  Env getOrigin() const;
+  /// The tile that holds a value; null: none does.
+  const TileBuffer *findBuffer(mlir::Value v) const;
+  /// Runs `body` with values that are vectors of `count` elements along another dim, or
+  /// scalars.
+  void withVectors(std::optional<unsigned> dim, unsigned count,
+                   llvm::function_ref<void()> body);
 
-  // Values ------------------------------------------------------------------
+  /// Computes what can be where the point of `env` is.
   void emitAvailable(Env &env);
+  /// A value of the program at that point: computed, or loaded.
+  mlir::Value valueOf(mlir::Value v, Env &env);
+  mlir::Value loadValue(mlir::Value v, Env &env);
+  virtual mlir::Value loadTile(const TileBuffer &buffer, Env &env);
+  virtual void storeTile(const TileBuffer &buffer, mlir::Value value, Env &env);
+  /// Two states, left and right, of a reducer that is declared or has one
+  /// operand.
+  llvm::SmallVector<mlir::Value> combineStates(CombiningOpInterface op,
+                                               llvm::ArrayRef<mlir::Value> lhs,
+                                               llvm::ArrayRef<mlir::Value> rhs);
+  /// Where the accumulator of operand `i` of a declared reducer starts: at its
+  /// identity, or at a state.
+  mlir::Value getStart(const Root &root, unsigned i, Env &env);
+  /// Where the accumulators of all reductions start, one for each operand; vectors
+  /// where the nest has a vector dim.
+  llvm::SmallVector<mlir::Value> startReductions(Env &env);
+  /// All dims are bound: stores what is kept and yielded here.
+  void emitPoint(Env &env);
+  /// Combines the operands of all reductions at the current point into
+  /// `accumulators` (one for each operand of a reduction).
+  void accumulate(Env &env, llvm::MutableArrayRef<mlir::Value> accumulators);
+  /// As emitAvailable, for the roots that follow the nest's contraction alone:
+  /// the operands of the contraction itself are not needed any more.
+  void emitAvailableForEpilogue(Env &env);
+  void emitEpilogues(Env &env);
+
+protected:
+  // Values ------------------------------------------------------------------
   mlir::Value emitOp(mlir::Operation *op, Env &env);
   llvm::SmallVector<mlir::Value>
   emitByLane(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
   mlir::Value emitExtract(mlir::tensor::ExtractOp extract,
                           llvm::ArrayRef<mlir::Value> operands);
   mlir::Value loadArgument(mlir::BlockArgument arg, Env &env);
-  mlir::Value loadValue(mlir::Value v, Env &env);
-  virtual mlir::Value loadTile(const TileBuffer &buffer, Env &env);
   virtual mlir::Value loadAt(mlir::Value memref, mlir::AffineMap map, Env &env,
                              bool isLocal);
   mlir::Value loadContiguous(mlir::Value memref, mlir::AffineMap map,
@@ -151,7 +192,6 @@ protected:
                                 llvm::SmallVector<mlir::Value> at, Env &env);
   mlir::Value wrapsAround(mlir::AffineMap map, llvm::ArrayRef<mlir::Value> at,
                           mlir::MemRefType type);
-  virtual void storeTile(const TileBuffer &buffer, mlir::Value value, Env &env);
   virtual void storeAt(mlir::Value memref, mlir::AffineMap map,
                        mlir::Value value, Env &env, bool isLocal);
   void storeYield(const Root &root, Env &env);
@@ -161,7 +201,6 @@ protected:
                                        mlir::AffineMap map) {
     return std::nullopt;
   }
-  mlir::Value valueOf(mlir::Value v, Env &env);
   /// What a value is computed from inside the body and itself, in body order: arguments
   /// first.
   llvm::SmallVector<mlir::Value> coneOf(mlir::Value v) const;
@@ -175,34 +214,12 @@ protected:
   mlir::Value combine(Reducer reducer, mlir::Value lhs, mlir::Value rhs) {
     return combineValues(b, loc, reducer, lhs, rhs);
   }
-  /// Where the accumulator of operand `i` of a declared reducer starts: at its
-  /// identity, or at a state.
-  mlir::Value getStart(const Root &root, unsigned i, Env &env);
-  /// Where the accumulators of all reductions start, one for each operand; vectors
-  /// where the nest has a vector dim.
-  llvm::SmallVector<mlir::Value> startReductions(Env &env);
-  /// Two states, left and right, of a reducer that is declared or has one
-  /// operand.
-  llvm::SmallVector<mlir::Value> combineStates(CombiningOpInterface op,
-                                               llvm::ArrayRef<mlir::Value> lhs,
-                                               llvm::ArrayRef<mlir::Value> rhs);
   void combinePair(Reducer reducer, mlir::Value &value, mlir::Value &index,
                    mlir::Value otherValue, mlir::Value otherIndex,
                    bool isOrdered) {
     redfuse::combinePair(b, loc, reducer, value, index, otherValue, otherIndex,
                          isOrdered);
   }
-
-  // What one thread does inside a nest ----------------------------------------
-  /// All dims are bound: stores what is kept and yielded here.
-  void emitPoint(Env &env);
-  /// Combines the operands of all reductions at the current point into
-  /// `accumulators` (one for each operand of a reduction).
-  void accumulate(Env &env, llvm::MutableArrayRef<mlir::Value> accumulators);
-  /// As emitAvailable, for the roots that follow the nest's contraction alone:
-  /// the operands of the contraction itself are not needed any more.
-  void emitAvailableForEpilogue(Env &env);
-  void emitEpilogues(Env &env);
 
   mlir::OpBuilder &b;
   mlir::Location loc;

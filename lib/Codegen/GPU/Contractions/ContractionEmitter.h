@@ -25,7 +25,7 @@
 
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
-#include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+#include "redfuse/Codegen/GPU/SharedMemory/MatrixNest.h"
 
 namespace redfuse {
 

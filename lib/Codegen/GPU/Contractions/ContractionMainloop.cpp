@@ -276,7 +276,7 @@ SmallVector<Value> ContractionEmitter::emitMainloop(const Env &tile,
   Value length = arith::SubIOp::create(b, loc, share.end, share.begin);
   Value steps =
       arith::CeilDivUIOp::create(b, loc, length, constantIndex(stageSums()));
-  if (std::optional<int64_t> known = staticCountOf(sumAxes);
+  if (std::optional<int64_t> known = points.staticCountOf(sumAxes);
       known && plan.getSplits() == 1)
     steps = constantIndex(llvm::divideCeil(*known, stageSums()));
   Value stageWords = i32(stageBytes() / 4);
@@ -329,7 +329,7 @@ SmallVector<Value> ContractionEmitter::emitMainloop(const Env &tile,
     multiply(last, state);
     return state;
   };
-  if (staticCountOf(sumAxes) && plan.getSplits() == 1)
+  if (points.staticCountOf(sumAxes) && plan.getSplits() == 1)
     return run();
   // There may be nothing to add.
   Value some = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, steps,
@@ -469,11 +469,12 @@ Value ContractionEmitter::computeAnew(const Env &tile, const Share &share,
       return at;
     return arith::MinUIOp::create(
         b, loc, at,
-        arith::SubIOp::create(b, loc, countOf(side.axes), constantIndex(1)));
+        arith::SubIOp::create(b, loc, points.countOf(side.axes),
+                              constantIndex(1)));
   };
   Env point = tile;
-  bindAxes(point, left.axes, clamp(left, row));
-  bindAxes(point, right.axes, clamp(right, column));
+  points.bind(point, left.axes, clamp(left, row));
+  points.bind(point, right.axes, clamp(right, column));
   Value zero = constant(b.getF32FloatAttr(0));
   return emitFor(b, loc, share.begin, share.end, constantIndex(1), zero,
                  [&](Value at, ValueRange carried) {
@@ -514,8 +515,11 @@ std::pair<Value, Value> ContractionEmitter::placeOfSum(Value number) {
     pick(columnPart, place.columnPart);
   }
   Value laneIndex = asIndex(lane);
-  rowPart = add(rowPart, asWord(partOf(x.resultRow, laneIndex)));
-  columnPart = add(columnPart, asWord(partOf(x.resultColumn, laneIndex)));
+  rowPart = add(rowPart,
+                asWord(MatrixFragments(*this).partOf(x.resultRow, laneIndex)));
+  columnPart =
+      add(columnPart,
+          asWord(MatrixFragments(*this).partOf(x.resultColumn, laneIndex)));
   Value row =
       add(arith::MulIOp::create(b, loc, rowPart, i32(left.count)),
           add(arith::MulIOp::create(b, loc, rt, i32(x.rowsPerLane)), rowOf));
@@ -611,7 +615,7 @@ void ContractionEmitter::repairSums(const Env &tile, const Share &share,
 
 /// The part of the sum that a block of a tile adds, in whole stages.
 ContractionEmitter::Share ContractionEmitter::shareOf(Value split) {
-  Value total = countOf(sumAxes), stage = constantIndex(stageSums());
+  Value total = points.countOf(sumAxes), stage = constantIndex(stageSums());
   Value stages = arith::CeilDivUIOp::create(b, loc, total, stage);
   Value length = arith::MulIOp::create(
       b, loc,
@@ -702,7 +706,7 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
   selectNest(found.nest());
   MatrixNest nestPlan(form, *program, shape(), plan.getInstructions()[0],
                       plan.getInstructions()[1], 1);
-  setAxes(nestPlan);
+  nestPlan.setAxes();
   sumAxes = nestPlan.sums;
   innerSum = form.sums.back();
   lane = bits(asWord(thread), 0, 31, 0);
@@ -714,7 +718,7 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
                    /*isLeft=*/false);
   nestPlan.columnRun = right.run;
   orderSums();
-  std::optional<int64_t> summed = staticCountOf(sumAxes);
+  std::optional<int64_t> summed = points.staticCountOf(sumAxes);
   isAddedByUnit = form.leftIsRounded && form.rightIsRounded && summed &&
                   *summed <= kMostAddedByUnit * plan.getSplits();
   for (Side *side : {&left, &right})
@@ -722,41 +726,42 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
 
   // Which tile: some rows of tiles for all columns, then the next.
   auto tilesOf = [&](const Side &side) -> Value {
-    if (std::optional<int64_t> known = staticCountOf(side.axes))
+    if (std::optional<int64_t> known = points.staticCountOf(side.axes))
       return constantIndex(llvm::divideCeil(*known, side.rows));
-    return arith::CeilDivUIOp::create(b, loc, countOf(side.axes),
+    return arith::CeilDivUIOp::create(b, loc, points.countOf(side.axes),
                                       constantIndex(side.rows));
   };
   Value split;
   if (plan.getSplits() > 1) {
     Value splits = constantIndex(plan.getSplits());
-    split = divide(block, splits, /*remainder=*/true);
-    block = divide(block, splits, /*remainder=*/false);
+    split = points.divide(block, splits, /*remainder=*/true);
+    block = points.divide(block, splits, /*remainder=*/false);
   }
   Value rowTiles = tilesOf(left), columnTiles = tilesOf(right);
   Value ofBatch = b.createOrFold<arith::MulIOp>(loc, rowTiles, columnTiles);
   Env tile;
   tile.position.assign(dims.size(), Value());
-  bindAxes(tile, nestPlan.batch, divide(block, ofBatch, /*remainder=*/false));
-  Value number = divide(block, ofBatch, /*remainder=*/true);
+  points.bind(tile, nestPlan.batch,
+              points.divide(block, ofBatch, /*remainder=*/false));
+  Value number = points.divide(block, ofBatch, /*remainder=*/true);
   Value group = constantIndex(kRasterRows);
   Value ofGroup = b.createOrFold<arith::MulIOp>(loc, columnTiles, group);
   Value firstRow = arith::MulIOp::create(
-      b, loc, divide(number, ofGroup, /*remainder=*/false), group);
+      b, loc, points.divide(number, ofGroup, /*remainder=*/false), group);
   Value height = arith::MinUIOp::create(
       b, loc, arith::SubIOp::create(b, loc, rowTiles, firstRow), group);
-  Value inGroup = divide(number, ofGroup, /*remainder=*/true);
+  Value inGroup = points.divide(number, ofGroup, /*remainder=*/true);
   Value row = arith::AddIOp::create(
-      b, loc, firstRow, divide(inGroup, height, /*remainder=*/true));
-  Value column = divide(inGroup, height, /*remainder=*/false);
+      b, loc, firstRow, points.divide(inGroup, height, /*remainder=*/true));
+  Value column = points.divide(inGroup, height, /*remainder=*/false);
   left.first = arith::MulIOp::create(b, loc, row, constantIndex(left.rows));
   right.first =
       arith::MulIOp::create(b, loc, column, constantIndex(right.rows));
   setPlaces(left, /*isLeft=*/true);
   setPlaces(right, /*isLeft=*/false);
 
-  Share share{constantIndex(0), countOf(sumAxes), false};
-  if (std::optional<int64_t> known = staticCountOf(sumAxes))
+  Share share{constantIndex(0), points.countOf(sumAxes), false};
+  if (std::optional<int64_t> known = points.staticCountOf(sumAxes))
     share.isWhole = *known % stageSums() == 0;
   auto finish = [&](SmallVectorImpl<Value> &sums) {
     // Where factors have no parts there is nothing to repair.
@@ -767,14 +772,15 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
     SmallVector<Value, 2> starts;
     for (const Side *side : {&left, &right}) {
       starts.push_back(add(side->first, asIndex(side->warp)));
-      if (side->isWhole || !hasWholeTiles(side->axes, side->warpRows))
+      if (side->isWhole || !points.hasWholeTiles(side->axes, side->warpRows))
         continue;
-      Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                           starts.back(), countOf(side->axes));
+      Value exists =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                starts.back(), points.countOf(side->axes));
       auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
       b.setInsertionPoint(branch.thenYield());
     }
-    storeFragments(nestPlan, tile, starts[0], starts[1], sums);
+    MatrixFragments(*this).store(nestPlan, tile, starts[0], starts[1], sums);
   };
   SmallVector<Value> sums = emitMainloop(tile, split ? shareOf(split) : share);
   if (split)

@@ -44,7 +44,7 @@ ContractionEmitter::makeSide(Value factor, MatrixElement element, bool isSigned,
   side.start =
       isLeft ? 0
              : tileRows() * kSlabBytes * plan.getSlabs() * copiesOfOperand();
-  side.isWhole = hasWholeTiles(side.axes, side.rows);
+  side.isWhole = points.hasWholeTiles(side.axes, side.rows);
   side.cone = coneOf(factor);
   for (Value v : side.cone)
     if (isa<BlockArgument>(v))
@@ -122,7 +122,7 @@ void ContractionEmitter::bindSums(Env &env, Value start, Value offset) {
   Value number =
       offset ? Value(arith::AddIOp::create(b, loc, start, offset)) : start;
   if (chunk == 0)
-    return bindAxes(env, sumAxes, number);
+    return points.bind(env, sumAxes, number);
   // All of a stage have one chunk, which every thread finds for itself.
   bool isOfStage = offset && chunk % stageSums() == 0;
   Value size = constantIndex(chunk), of = isOfStage ? start : number;
@@ -130,8 +130,8 @@ void ContractionEmitter::bindSums(Env &env, Value start, Value offset) {
   for (const Axis &axis : sumAxes)
     if (axis.dim != innerSum)
       outer.push_back(axis);
-  bindAxes(env, outer, divide(of, size, /*remainder=*/false));
-  Value in = divide(of, size, /*remainder=*/true);
+  points.bind(env, outer, points.divide(of, size, /*remainder=*/false));
+  Value in = points.divide(of, size, /*remainder=*/true);
   if (isOfStage)
     in = arith::AddIOp::create(b, loc, in, offset);
   env.position[innerSum] =
@@ -227,7 +227,7 @@ ContractionEmitter::makeUnits(const Side &side, const Env &tile) {
   auto part = [&](Value v, int64_t by, bool isRest) -> Value {
     if (by == 1)
       return isRest ? constantIndex(0) : v;
-    return divide(v, constantIndex(by), isRest);
+    return points.divide(v, constantIndex(by), isRest);
   };
   auto plus = [&](Value v, int64_t more) -> Value {
     if (more == 0)
@@ -262,10 +262,10 @@ ContractionEmitter::makeUnits(const Side &side, const Env &tile) {
     if (!side.isWhole)
       at = arith::MinUIOp::create(
           b, loc, at,
-          arith::SubIOp::create(b, loc, countOf(side.axes),
+          arith::SubIOp::create(b, loc, points.countOf(side.axes),
                                 constantIndex(neighbours)));
     unit.at = tile;
-    bindAxes(unit.at, side.axes, at);
+    points.bind(unit.at, side.axes, at);
     units.push_back(std::move(unit));
   }
   return units;
@@ -280,19 +280,15 @@ void ContractionEmitter::computeFactor(const Side &side, Env &env,
 
 void ContractionEmitter::computeValues(const Side &side, Env &env,
                                        ArrayRef<Value> values) {
-  LoopNest adapted = *nest;
-  const LoopNest *whole = nest;
-  adapted.vectorDim.reset();
+  std::optional<unsigned> vectorDim;
   if (side.width > 1)
-    adapted.vectorDim = side.isAlongRows ? side.axes.back().dim : innerSum;
-  nest = &adapted;
-  lanes = side.width;
-  SmallVector<Value> all(values);
-  std::swap(all, needed);
-  emitAvailable(env);
-  std::swap(all, needed);
-  nest = whole;
-  lanes = wideLanes;
+    vectorDim = side.isAlongRows ? side.axes.back().dim : innerSum;
+  withVectors(vectorDim, side.width, [&] {
+    SmallVector<Value> all(values);
+    std::swap(all, needed);
+    emitAvailable(env);
+    std::swap(all, needed);
+  });
 }
 
 /// Starts to load the elements of a stage whose sums are those from `sum` on.

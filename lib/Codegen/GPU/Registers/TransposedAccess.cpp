@@ -37,21 +37,15 @@ std::optional<unsigned> RegisterEmitter::runDimOf(Value memref, AffineMap map,
 /// for every lane of a tensor that has the dim of the nest's vectors.
 void RegisterEmitter::forRowsAlong(unsigned d, AffineMap map, const Env &env,
                                    function_ref<void(unsigned, Env &)> body) {
-  const LoopNest *whole = nest;
-  LoopNest along = *nest;
-  along.vectorDim = d;
-  bool isCrossed = whole->vectorDim && getDimsOf(map).test(*whole->vectorDim);
-  unsigned rows = isCrossed ? lanes : 1, ofNest = lanes;
+  std::optional<unsigned> vectorDim = nest->vectorDim;
+  bool isCrossed = vectorDim && getDimsOf(map).test(*vectorDim);
+  unsigned rows = isCrossed ? lanes : 1;
   for (unsigned row = 0; row < rows; ++row) {
     Env at = env;
     if (row != 0)
-      at.position[*whole->vectorDim] = b.createOrFold<arith::AddIOp>(
-          loc, env.position[*whole->vectorDim], constantIndex(row));
-    nest = &along;
-    lanes = layout.dims[d].run;
-    body(row, at);
-    nest = whole;
-    lanes = ofNest;
+      at.position[*vectorDim] = b.createOrFold<arith::AddIOp>(
+          loc, env.position[*vectorDim], constantIndex(row));
+    withVectors(d, layout.dims[d].run, [&] { body(row, at); });
   }
 }
 

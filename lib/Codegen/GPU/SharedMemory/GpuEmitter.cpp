@@ -19,7 +19,7 @@ using namespace redfuse;
 // Numberings
 //===----------------------------------------------------------------------===//
 
-GpuEmitter::Axes GpuEmitter::axesOf(ArrayRef<unsigned> ofDims) const {
+PointNumbering::Axes GpuEmitter::axesOf(ArrayRef<unsigned> ofDims) const {
   Axes axes;
   for (unsigned d : ofDims)
     axes.push_back({d, nest->vectorDim == d ? int64_t(lanes) : 1});
@@ -29,37 +29,6 @@ GpuEmitter::Axes GpuEmitter::axesOf(ArrayRef<unsigned> ofDims) const {
   return axes;
 }
 
-Value GpuEmitter::stepsOf(Axis axis) {
-  const SpaceDim &dim = dims[axis.dim];
-  if (dim.staticSize)
-    return constantIndex(*dim.staticSize / axis.step);
-  if (axis.step == 1)
-    return dim.size;
-  return arith::DivUIOp::create(b, loc, dim.size, constantIndex(axis.step));
-}
-
-std::optional<int64_t> GpuEmitter::staticCountOf(ArrayRef<Axis> axes) const {
-  int64_t count = 1;
-  for (const Axis &axis : axes) {
-    if (!dims[axis.dim].staticSize)
-      return std::nullopt;
-    count *= *dims[axis.dim].staticSize / axis.step;
-  }
-  return count;
-}
-
-Value GpuEmitter::countOf(ArrayRef<Axis> axes) {
-  if (std::optional<int64_t> known = staticCountOf(axes))
-    return constantIndex(*known);
-  Value count;
-  for (const Axis &axis : axes) {
-    Value steps = stepsOf(axis);
-    count = count ? Value(arith::MulIOp::create(b, loc, count, steps)) : steps;
-  }
-  return count;
-}
-
-/// The count as far as it is known at compile time; what is not counts as long.
 int64_t GpuEmitter::capacityOf(ArrayRef<Axis> axes) const {
   int64_t count = 1;
   for (const Axis &axis : axes) {
@@ -69,75 +38,17 @@ int64_t GpuEmitter::capacityOf(ArrayRef<Axis> axes) const {
   return count;
 }
 
-/// Points of a tile are few: 32 bits, in which division is several times faster.
-Value GpuEmitter::divide(Value number, Value by, bool remainder) {
-  Type i32 = b.getI32Type(), index = b.getIndexType();
-  Value n = arith::IndexCastUIOp::create(b, loc, i32, number);
-  Value d = arith::IndexCastUIOp::create(b, loc, i32, by);
-  Value q = remainder ? Value(arith::RemUIOp::create(b, loc, n, d))
-                      : Value(arith::DivUIOp::create(b, loc, n, d));
-  return arith::IndexCastUIOp::create(b, loc, index, q);
-}
-
-/// Binds the dims of `axes` to point `number`; the last axis runs fastest.
-void GpuEmitter::bindAxes(Env &env, ArrayRef<Axis> axes, Value number) {
-  Value rest = number;
-  unsigned left = axes.size();
-  for (const Axis &axis : llvm::reverse(axes)) {
-    --left;
-    Value at = rest;
-    const SpaceDim &dim = dims[axis.dim];
-    if (dim.staticSize && *dim.staticSize == axis.step) {
-      env.position[axis.dim] = constantIndex(0);
-      continue;
-    }
-    bool isLast = true;
-    for (const Axis &outer : axes.take_front(left))
-      isLast &= dims[outer.dim].staticSize &&
-                *dims[outer.dim].staticSize == outer.step;
-    if (!isLast) {
-      Value steps = stepsOf(axis);
-      at = divide(rest, steps, /*remainder=*/true);
-      rest = divide(rest, steps, /*remainder=*/false);
-    }
-    if (axis.step != 1)
-      at = arith::MulIOp::create(b, loc, at, constantIndex(axis.step));
-    env.position[axis.dim] = at;
-  }
-}
-
-/// The points `first`, `first + step`, ... below `limit`, where `first` is below
-/// `step`. If there is a known `count` of points and all threads have the same
-/// few, one after another without a loop: what one nest has in registers is
-/// there for the next (ReuseValues).
-SmallVector<Value> GpuEmitter::emitStridedLoop(
-    Value first, Value limit, std::optional<int64_t> count, int64_t step,
-    int64_t unrolled, ValueRange state,
-    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-  if (!count || *count % step != 0 || *count / step > unrolled)
-    return emitFor(b, loc, first, limit, constantIndex(step), state, body);
-  SmallVector<Value> current(state);
-  for (int64_t start = 0; start < *count; start += step) {
-    Value point = first;
-    if (start != 0)
-      point = arith::AddIOp::create(b, loc, first, constantIndex(start));
-    current = body(point, current);
-  }
-  return current;
-}
-
-/// Runs `body` at every point of `axes`, each in one thread.
 void GpuEmitter::spread(ArrayRef<Axis> axes, function_ref<void(Env &)> body,
                         int64_t unrolled) {
-  Env env;
-  env.position.assign(dims.size(), Value());
-  emitStridedLoop(thread, countOf(axes), staticCountOf(axes), threads, unrolled,
-                  {}, [&](Value number, ValueRange) {
-                    Env inner = env;
-                    bindAxes(inner, axes, number);
-                    body(inner);
-                    return SmallVector<Value>();
-                  });
+  Env env = getOrigin();
+  points.emitStridedLoop(thread, points.countOf(axes),
+                         points.staticCountOf(axes), threads, unrolled, {},
+                         [&](Value number, ValueRange) {
+                           Env inner = env;
+                           points.bind(inner, axes, number);
+                           body(inner);
+                           return SmallVector<Value>();
+                         });
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,6 +148,21 @@ void GpuEmitter::emitContraction() {
       /*unrolled=*/1);
 }
 
+int64_t GpuEmitter::threadsOf(const LoopNest &ofNest) const {
+  const MatrixForm &form = *ofNest.contraction->matrix;
+  auto count = [&](ArrayRef<unsigned> ofDims) {
+    Axes axes;
+    for (unsigned d : ofDims)
+      axes.push_back({d, 1});
+    return capacityOf(axes);
+  };
+  int64_t tiles =
+      count(form.batch) *
+      llvm::divideCeil(count(form.rows), form.instruction.rows) *
+      llvm::divideCeil(count(form.columns), form.instruction.columns);
+  return std::min<int64_t>(tiles, 1024) * form.instruction.lanes;
+}
+
 /// Vectors start at multiples of `lanes`; so do they in memory if every stride
 /// is one. Buffers and arguments start at multiples of 16 bytes.
 llvm::MaybeAlign GpuEmitter::alignmentOf(MemRefType type, AffineMap map) {
@@ -293,7 +219,6 @@ void GpuEmitter::combineParts(ReduceOp reduce, Parts &parts,
     parts = combineStates(reduce, parts, other);
 }
 
-/// A scalar of the lanes of one vector, as a tree.
 void GpuEmitter::foldLanes(ReduceOp reduce, Parts &parts) {
   SmallVector<Parts> lanesOf(
       cast<VectorType>(parts[0].getType()).getNumElements());

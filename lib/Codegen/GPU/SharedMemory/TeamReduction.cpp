@@ -10,18 +10,18 @@ TeamReduction::Team TeamReduction::chooseTeam(ArrayRef<Axis> into,
                                               ArrayRef<Axis> over) const {
   Team team;
   // In order means one after another.
-  if (emitter.nest->isOrdered)
+  if (emitter.getNest().isOrdered)
     return team;
   int64_t results = emitter.capacityOf(into), points = emitter.capacityOf(over);
-  bool fastIsKept = emitter.fastDim && llvm::any_of(into, [&](Axis a) {
-                      return a.dim == *emitter.fastDim;
+  bool fastIsKept = emitter.getFastDim() && llvm::any_of(into, [&](Axis a) {
+                      return a.dim == *emitter.getFastDim();
                     });
   team.isContiguous = !fastIsKept;
   int64_t most = std::min<int64_t>(emitter.threads, llvm::PowerOf2Ceil(points));
   if (team.isContiguous) {
     // A warp a result needs no barrier; more only where warps would idle.
-    if (results * emitter.warpSize >= emitter.threads)
-      most = std::min<int64_t>(most, emitter.warpSize);
+    if (results * emitter.getWarpSize() >= emitter.threads)
+      most = std::min<int64_t>(most, emitter.getWarpSize());
   } else {
     int64_t slots =
         std::min<int64_t>(emitter.threads, llvm::PowerOf2Ceil(results));
@@ -32,8 +32,8 @@ TeamReduction::Team TeamReduction::chooseTeam(ArrayRef<Axis> into,
 }
 
 void TeamReduction::emit() {
-  Axes into = emitter.axesOf(emitter.intoDims),
-       over = emitter.axesOf(emitter.nest->over);
+  Axes into = emitter.axesOf(emitter.getIntoDims()),
+       over = emitter.axesOf(emitter.getNest().over);
   Team team = chooseTeam(into, over);
   unsigned slots = emitter.threads / team.size;
   if (team.size == emitter.threads) {
@@ -45,17 +45,17 @@ void TeamReduction::emit() {
   } else {
     Value by = emitter.constantIndex(team.isContiguous ? team.size : slots);
     team.slot =
-        emitter.divide(emitter.thread, by, /*remainder=*/!team.isContiguous);
+        points.divide(emitter.thread, by, /*remainder=*/!team.isContiguous);
     team.lane =
-        emitter.divide(emitter.thread, by, /*remainder=*/team.isContiguous);
+        points.divide(emitter.thread, by, /*remainder=*/team.isContiguous);
   }
-  std::optional<int64_t> count = emitter.staticCountOf(into);
+  std::optional<int64_t> count = points.staticCountOf(into);
   // Without results there is nothing for a round without masks to do.
   if (count == 0)
     return;
   if (count && *count <= slots)
     return emitRound(team, into, over, emitter.constantIndex(0));
-  emitFor(b, loc, emitter.constantIndex(0), emitter.countOf(into),
+  emitFor(b, loc, emitter.constantIndex(0), points.countOf(into),
           emitter.constantIndex(slots), {}, [&](Value base, ValueRange) {
             emitRound(team, into, over, base);
             return SmallVector<Value>();
@@ -66,12 +66,12 @@ void TeamReduction::emit() {
 void TeamReduction::emitRound(const Team &team, ArrayRef<Axis> into,
                               ArrayRef<Axis> over, Value base) {
   int64_t slots = emitter.threads / team.size;
-  std::optional<int64_t> known = emitter.staticCountOf(into);
+  std::optional<int64_t> known = points.staticCountOf(into);
   Value number = b.createOrFold<arith::AddIOp>(loc, base, team.slot);
-  Value limit = emitter.countOf(over), isActive;
+  Value limit = points.countOf(over), isActive;
   if (!known || *known % slots != 0) {
     // Teams beyond the end go through the motions, over nothing.
-    Value count = emitter.countOf(into);
+    Value count = points.countOf(into);
     isActive =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, number, count);
     Value last = arith::SubIOp::create(b, loc, count, emitter.constantIndex(1));
@@ -79,21 +79,20 @@ void TeamReduction::emitRound(const Team &team, ArrayRef<Axis> into,
     limit = arith::SelectOp::create(b, loc, isActive, limit,
                                     emitter.constantIndex(0));
   }
-  Env env;
-  env.position.assign(emitter.dims.size(), Value());
-  emitter.bindAxes(env, into, number);
+  Env env = emitter.getOrigin();
+  points.bind(env, into, number);
   emitter.emitAvailable(env);
 
   SmallVector<Value> init = emitter.startReductions(env);
-  std::optional<int64_t> points = emitter.staticCountOf(over);
+  std::optional<int64_t> count = points.staticCountOf(over);
   if (isActive)
-    points = std::nullopt;
-  SmallVector<Value> accumulators = emitter.emitStridedLoop(
-      team.lane, limit, points, team.size, /*unrolled=*/16, init,
+    count = std::nullopt;
+  SmallVector<Value> accumulators = points.emitStridedLoop(
+      team.lane, limit, count, team.size, /*unrolled=*/16, init,
       [&](Value point, ValueRange state) {
         SmallVector<Value> next(state);
         Env inner = env;
-        emitter.bindAxes(inner, over, point);
+        points.bind(inner, over, point);
         emitter.emitAvailable(inner);
         emitter.accumulate(inner, next);
         emitter.emitPoint(inner);
@@ -101,11 +100,11 @@ void TeamReduction::emitRound(const Team &team, ArrayRef<Axis> into,
       });
 
   bool lanesAreReduced =
-      emitter.nest->vectorDim &&
-      llvm::is_contained(emitter.nest->over, *emitter.nest->vectorDim);
+      emitter.getNest().vectorDim &&
+      llvm::is_contained(emitter.getNest().over, *emitter.getNest().vectorDim);
   SmallVector<Value> results;
   ArrayRef<Value> rest = accumulators;
-  for (Root *root : emitter.reduces) {
+  for (Root *root : emitter.getReduces()) {
     ReduceOp reduce = root->reduce;
     Parts parts(rest.take_front(reduce.getNumOperands()));
     rest = rest.drop_front(reduce.getNumOperands());
@@ -128,11 +127,10 @@ void TeamReduction::emitRound(const Team &team, ArrayRef<Axis> into,
     b.setInsertionPoint(branch.thenYield());
   }
   unsigned next = 0;
-  for (Root *root : emitter.reduces)
+  for (Root *root : emitter.getReduces())
     for (Value to : root->getResults()) {
-      auto buffer = emitter.buffers.find(to);
-      if (buffer != emitter.buffers.end())
-        emitter.storeTile(buffer->second, results[next], env);
+      if (const TileBuffer *buffer = emitter.findBuffer(to))
+        emitter.storeTile(*buffer, results[next], env);
       ++next;
     }
 }
@@ -149,30 +147,31 @@ void TeamReduction::foldTeam(ReduceOp reduce, const Team &team, Parts &parts) {
   for (Value part : parts)
     types.push_back(part.getType());
   if (team.isContiguous) {
-    for (unsigned d = std::min(team.size, emitter.warpSize) / 2; d > 0; d /= 2)
+    for (unsigned d = std::min(team.size, emitter.getWarpSize()) / 2; d > 0;
+         d /= 2)
       emitter.combineParts(reduce, parts, emitter.words.shuffle(parts, d));
-    if (team.size <= emitter.warpSize)
+    if (team.size <= emitter.getWarpSize())
       return;
     // One place a warp.
-    places = emitter.threads / emitter.warpSize;
-    count = team.size / emitter.warpSize;
+    places = emitter.threads / emitter.getWarpSize();
+    count = team.size / emitter.getWarpSize();
     stride = 1;
     first =
         arith::MulIOp::create(b, loc, team.slot, emitter.constantIndex(count));
     emitter.barrier();
-    Value inWarp =
-        emitter.divide(emitter.thread, emitter.constantIndex(emitter.warpSize),
-                       /*remainder=*/true);
+    Value inWarp = points.divide(emitter.thread,
+                                 emitter.constantIndex(emitter.getWarpSize()),
+                                 /*remainder=*/true);
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                           inWarp, emitter.constantIndex(0));
     auto branch = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenYield());
-    emitter.words.store(parts,
-                        emitter.divide(emitter.thread,
-                                       emitter.constantIndex(emitter.warpSize),
-                                       false),
-                        places);
+    emitter.words.store(
+        parts,
+        points.divide(emitter.thread,
+                      emitter.constantIndex(emitter.getWarpSize()), false),
+        places);
   } else {
     places = emitter.threads;
     count = team.size;

@@ -11,13 +11,14 @@ namespace redfuse {
 class TeamReduction {
 public:
   explicit TeamReduction(GpuEmitter &emitter)
-      : emitter(emitter), b(emitter.b), loc(emitter.loc) {}
+      : emitter(emitter), points(emitter.points), b(emitter.getBuilder()),
+        loc(emitter.getLoc()) {}
 
   void emit();
 
 private:
-  using Axis = GpuEmitter::Axis;
-  using Axes = GpuEmitter::Axes;
+  using Axis = PointNumbering::Axis;
+  using Axes = PointNumbering::Axes;
   using Parts = SharedWords::Parts;
   /// The threads that make one result together.
   struct Team {
@@ -32,6 +33,7 @@ private:
   void foldTeam(ReduceOp reduce, const Team &team, Parts &parts);
 
   GpuEmitter &emitter;
+  PointNumbering &points;
   mlir::OpBuilder &b;
   mlir::Location loc;
 };

@@ -27,10 +27,10 @@ using namespace mlir;
 using namespace redfuse;
 
 /// The current contraction, dealt out to as many warps as there are.
-GpuEmitter::MatrixNest WarpProduct::dealOut(const MatrixForm &form) {
-  MatrixNest plan(form, *emitter.program, emitter.shape(),
+MatrixNest WarpProduct::dealOut(const MatrixForm &form) {
+  MatrixNest plan(form, emitter.getProgram(), emitter.shape(),
                   emitter.threads / form.instruction.lanes);
-  emitter.setAxes(plan);
+  plan.setAxes();
   return plan;
 }
 
@@ -52,10 +52,10 @@ WarpProduct::makeFragment(const MatrixNest &plan, Value source,
     if (!isWhole)
       at = arith::MinUIOp::create(
           b, loc, at,
-          arith::SubIOp::create(b, loc, emitter.countOf(axes),
+          arith::SubIOp::create(b, loc, points.countOf(axes),
                                 emitter.constantIndex(step)));
     Env env = tile;
-    emitter.bindAxes(env, axes, at);
+    points.bind(env, axes, at);
     fragment.rows.push_back(std::move(env));
   }
   return fragment;
@@ -72,59 +72,55 @@ WarpProduct::loadFragment(const MatrixNest &plan,
   unsigned bits = elementBits(fragment.element);
   Type integer = b.getIntegerType(bits);
   // Elements of one access are those of one dim.
-  LoopNest adapted = *emitter.nest;
-  const LoopNest *whole = emitter.nest;
-  adapted.vectorDim.reset();
+  std::optional<unsigned> vectorDim;
   if (width > 1)
-    adapted.vectorDim = emitter.program->getContiguous(fragment.source);
-  emitter.nest = &adapted;
-  emitter.lanes = width;
+    vectorDim = emitter.getProgram().getContiguous(fragment.source);
 
-  Value limit = isTail ? emitter.countOf(plan.sums) : Value();
+  Value limit = isTail ? points.countOf(plan.sums) : Value();
   Value start = arith::AddIOp::create(
       b, loc, sum,
-      arith::MulIOp::create(b, loc, emitter.partOf(plan.x.sumPart, plan.lane),
+      arith::MulIOp::create(b, loc, fragments.partOf(plan.x.sumPart, plan.lane),
                             emitter.constantIndex(sums)));
   int64_t sumWidth = isAlongRows ? 1 : width;
   // [access of rows][access of sums]: an integer, or a vector of them.
   SmallVector<SmallVector<Value>> loaded(fragment.rows.size());
-  for (int64_t s = 0; s < sums; s += sumWidth) {
-    Value at = s == 0 ? start
-                      : Value(arith::AddIOp::create(b, loc, start,
-                                                    emitter.constantIndex(s)));
-    Value exists;
-    if (isTail) {
-      exists =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at, limit);
-      at = arith::MinUIOp::create(
-          b, loc, at,
-          arith::SubIOp::create(b, loc, limit,
-                                emitter.constantIndex(sumWidth)));
-    }
-    for (auto [row, own] : llvm::zip_equal(fragment.rows, loaded)) {
-      Env env = row;
-      emitter.bindAxes(env, plan.sums, at);
-      Value v = emitter.loadValue(fragment.source, env);
-      v = convertElement(b, loc, v, typeOf(fragment.element, b.getContext()),
-                         fragment.isSigned);
-      // Zeros and words of any type.
-      if (!isa<IntegerType>(getElementTypeOrSelf(v.getType())) &&
-          (bits < 32 || isTail)) {
-        if (auto vector = dyn_cast<VectorType>(v.getType()))
-          v = vector::BitCastOp::create(
-              b, loc, VectorType::get(vector.getShape(), integer), v);
-        else
-          v = arith::BitcastOp::create(b, loc, integer, v);
+  emitter.withVectors(vectorDim, width, [&] {
+    for (int64_t s = 0; s < sums; s += sumWidth) {
+      Value at = s == 0 ? start
+                        : Value(arith::AddIOp::create(
+                              b, loc, start, emitter.constantIndex(s)));
+      Value exists;
+      if (isTail) {
+        exists =
+            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at, limit);
+        at = arith::MinUIOp::create(
+            b, loc, at,
+            arith::SubIOp::create(b, loc, limit,
+                                  emitter.constantIndex(sumWidth)));
       }
-      if (exists)
-        v = arith::SelectOp::create(
-            b, loc, exists, v,
-            emitter.constant(cast<TypedAttr>(b.getZeroAttr(v.getType()))));
-      own.push_back(v);
+      for (auto [row, own] : llvm::zip_equal(fragment.rows, loaded)) {
+        Env env = row;
+        points.bind(env, plan.sums, at);
+        Value v = emitter.loadValue(fragment.source, env);
+        v = convertElement(b, loc, v, typeOf(fragment.element, b.getContext()),
+                           fragment.isSigned);
+        // Zeros and words of any type.
+        if (!isa<IntegerType>(getElementTypeOrSelf(v.getType())) &&
+            (bits < 32 || isTail)) {
+          if (auto vector = dyn_cast<VectorType>(v.getType()))
+            v = vector::BitCastOp::create(
+                b, loc, VectorType::get(vector.getShape(), integer), v);
+          else
+            v = arith::BitcastOp::create(b, loc, integer, v);
+        }
+        if (exists)
+          v = arith::SelectOp::create(
+              b, loc, exists, v,
+              emitter.constant(cast<TypedAttr>(b.getZeroAttr(v.getType()))));
+        own.push_back(v);
+      }
     }
-  }
-  emitter.nest = whole;
-  emitter.lanes = emitter.wideLanes;
+  });
 
   // Words: neighbouring sums of a row.
   int64_t perWord = std::max<int64_t>(1, 32 / bits);
@@ -223,10 +219,10 @@ SmallVector<Value> WarpProduct::sumProducts(const MatrixNest &plan,
   auto addStep = [&](Value sum, ArrayRef<Value> state, bool isTail) {
     return multiplyStep(plan, loadStep(plan, left, right, sum, isTail), state);
   };
-  std::optional<int64_t> known = emitter.staticCountOf(plan.sums);
+  std::optional<int64_t> known = points.staticCountOf(plan.sums);
   int64_t step = plan.step(), words = (plan.laneRows() + plan.columnTiles) *
                                       plan.sumTiles * plan.x.wordsPerRow();
-  Value count = emitter.countOf(plan.sums), end;
+  Value count = points.countOf(plan.sums), end;
   if (known) {
     end = emitter.constantIndex(*known / step * step);
   } else {
@@ -235,8 +231,8 @@ SmallVector<Value> WarpProduct::sumProducts(const MatrixNest &plan,
         arith::DivUIOp::create(b, loc, count, emitter.constantIndex(step)),
         emitter.constantIndex(step));
   }
-  bool isFar = !emitter.buffers.contains(left.source) ||
-               !emitter.buffers.contains(right.source);
+  bool isFar =
+      !emitter.findBuffer(left.source) || !emitter.findBuffer(right.source);
   if (known && *known / step == 1)
     sums = addStep(emitter.constantIndex(0), sums, /*isTail=*/false);
   else if (known && *known / step >= kMatrixStepsAhead && isFar &&
@@ -286,61 +282,59 @@ void WarpProduct::emitTile(const MatrixNest &plan, Value number,
                            Value rowBlocks, Value columnBlocks) {
   const MatrixForm &form = plan.form;
   const MatrixInstruction &x = plan.x;
-  Value column = emitter.divide(number, columnBlocks, /*remainder=*/true);
-  Value rest = emitter.divide(number, columnBlocks, /*remainder=*/false);
-  Value row = emitter.divide(rest, rowBlocks, /*remainder=*/true);
-  Env tile;
-  tile.position.assign(emitter.dims.size(), Value());
-  emitter.bindAxes(tile, plan.batch,
-                   emitter.divide(rest, rowBlocks, /*remainder=*/false));
+  Value column = points.divide(number, columnBlocks, /*remainder=*/true);
+  Value rest = points.divide(number, columnBlocks, /*remainder=*/false);
+  Value row = points.divide(rest, rowBlocks, /*remainder=*/true);
+  Env tile = emitter.getOrigin();
+  points.bind(tile, plan.batch,
+              points.divide(rest, rowBlocks, /*remainder=*/false));
   row = arith::MulIOp::create(b, loc, row,
                               emitter.constantIndex(plan.tileRows()));
   column = arith::MulIOp::create(b, loc, column,
                                  emitter.constantIndex(plan.tileColumns()));
   auto firstOf = [&](Value from, LaneField field, int64_t count) -> Value {
-    Value part = arith::MulIOp::create(b, loc, emitter.partOf(field, plan.lane),
-                                       emitter.constantIndex(count));
+    Value part =
+        arith::MulIOp::create(b, loc, fragments.partOf(field, plan.lane),
+                              emitter.constantIndex(count));
     return arith::AddIOp::create(b, loc, from, part);
   };
   OperandFragment left =
       makeFragment(plan, form.left, x.left, form.leftIsSigned, plan.rows,
                    plan.laneRows(), firstOf(row, x.leftRow, plan.laneRows()),
-                   emitter.hasWholeTiles(plan.rows, plan.tileRows()), tile);
+                   points.hasWholeTiles(plan.rows, plan.tileRows()), tile);
   OperandFragment right = makeFragment(
       plan, form.right, x.right, form.rightIsSigned, plan.columns,
       plan.columnTiles, firstOf(column, x.rightColumn, plan.columnTiles),
-      emitter.hasWholeTiles(plan.columns, plan.tileColumns()), tile);
-  emitter.storeFragments(plan, tile, row, column,
-                         sumProducts(plan, left, right));
+      points.hasWholeTiles(plan.columns, plan.tileColumns()), tile);
+  fragments.store(plan, tile, row, column, sumProducts(plan, left, right));
 }
 
 void WarpProduct::emit() {
-  MatrixNest plan = dealOut(*emitter.nest->contraction->matrix);
+  MatrixNest plan = dealOut(*emitter.getNest().contraction->matrix);
   int64_t width = plan.x.lanes, warps = emitter.threads / width;
-  Value warp = emitter.divide(emitter.thread, emitter.constantIndex(width),
-                              /*remainder=*/false);
-  plan.lane = emitter.divide(emitter.thread, emitter.constantIndex(width),
-                             /*remainder=*/true);
+  Value warp = points.divide(emitter.thread, emitter.constantIndex(width),
+                             /*remainder=*/false);
+  plan.lane = points.divide(emitter.thread, emitter.constantIndex(width),
+                            /*remainder=*/true);
   auto blocksOf = [&](ArrayRef<Axis> axes, int64_t by) -> Value {
-    if (std::optional<int64_t> known = emitter.staticCountOf(axes))
+    if (std::optional<int64_t> known = points.staticCountOf(axes))
       return emitter.constantIndex(llvm::divideCeil(*known, by));
-    return arith::CeilDivUIOp::create(b, loc, emitter.countOf(axes),
+    return arith::CeilDivUIOp::create(b, loc, points.countOf(axes),
                                       emitter.constantIndex(by));
   };
   Value rowBlocks = blocksOf(plan.rows, plan.tileRows()),
         columnBlocks = blocksOf(plan.columns, plan.tileColumns());
   Value tiles = b.createOrFold<arith::MulIOp>(loc, rowBlocks, columnBlocks);
-  tiles =
-      b.createOrFold<arith::MulIOp>(loc, tiles, emitter.countOf(plan.batch));
-  std::optional<int64_t> known, rows = emitter.staticCountOf(plan.rows),
-                                columns = emitter.staticCountOf(plan.columns),
-                                batch = emitter.staticCountOf(plan.batch);
+  tiles = b.createOrFold<arith::MulIOp>(loc, tiles, points.countOf(plan.batch));
+  std::optional<int64_t> known, rows = points.staticCountOf(plan.rows),
+                                columns = points.staticCountOf(plan.columns),
+                                batch = points.staticCountOf(plan.batch);
   if (rows && columns && batch)
     known = llvm::divideCeil(*rows, plan.tileRows()) *
             llvm::divideCeil(*columns, plan.tileColumns()) * *batch;
-  emitter.emitStridedLoop(warp, tiles, known, warps, /*unrolled=*/1, {},
-                          [&](Value number, ValueRange) {
-                            emitTile(plan, number, rowBlocks, columnBlocks);
-                            return SmallVector<Value>();
-                          });
+  points.emitStridedLoop(warp, tiles, known, warps, /*unrolled=*/1, {},
+                         [&](Value number, ValueRange) {
+                           emitTile(plan, number, rowBlocks, columnBlocks);
+                           return SmallVector<Value>();
+                         });
 }

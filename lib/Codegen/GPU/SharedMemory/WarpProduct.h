@@ -2,7 +2,7 @@
 #ifndef REDFUSE_LIB_CODEGEN_GPU_SHAREDMEMORY_WARPPRODUCT_H
 #define REDFUSE_LIB_CODEGEN_GPU_SHAREDMEMORY_WARPPRODUCT_H
 
-#include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+#include "redfuse/Codegen/GPU/SharedMemory/MatrixNest.h"
 
 namespace redfuse {
 
@@ -11,13 +11,13 @@ namespace redfuse {
 class WarpProduct {
 public:
   explicit WarpProduct(GpuEmitter &emitter)
-      : emitter(emitter), b(emitter.b), loc(emitter.loc) {}
+      : emitter(emitter), points(emitter.points), fragments(emitter),
+        b(emitter.getBuilder()), loc(emitter.getLoc()) {}
 
   void emit();
 
 private:
-  using Axis = GpuEmitter::Axis;
-  using MatrixNest = GpuEmitter::MatrixNest;
+  using Axis = PointNumbering::Axis;
   /// A lane's share of an operand: `count` rows (columns of a right operand).
   struct OperandFragment {
     mlir::Value source;
@@ -53,6 +53,8 @@ private:
                mlir::Value sum, bool isTail);
 
   GpuEmitter &emitter;
+  PointNumbering &points;
+  MatrixFragments fragments;
   mlir::OpBuilder &b;
   mlir::Location loc;
 };

@@ -22,28 +22,28 @@ using namespace redfuse;
 
 bool WarpTopK::canEmit() const {
   std::optional<int64_t> count =
-      emitter.staticCountOf(emitter.axesOf(emitter.nest->over));
-  if (emitter.threads < emitter.warpSize || (count && *count <= 1))
+      points.staticCountOf(emitter.axesOf(emitter.getNest().over));
+  if (emitter.threads < emitter.getWarpSize() || (count && *count <= 1))
     return false;
-  if (count && *count <= kTopKCandidates * emitter.warpSize)
+  if (count && *count <= kTopKCandidates * emitter.getWarpSize())
     return true;
   // A lane has a rank.
-  auto values =
-      emitter.buffers.find(emitter.reduces.front()->reduce.getResult(0));
-  unsigned rank = values->second.dims.back();
-  return emitter.dims[rank].staticSize &&
-         *emitter.dims[rank].staticSize <= emitter.warpSize;
+  const TileBuffer *values =
+      emitter.findBuffer(emitter.getReduces().front()->reduce.getResult(0));
+  unsigned rank = values->dims.back();
+  return emitter.getDim(rank).staticSize &&
+         *emitter.getDim(rank).staticSize <= emitter.getWarpSize();
 }
 
 void WarpTopK::emit() {
-  Axes into = emitter.axesOf(emitter.intoDims),
-       over = emitter.axesOf(emitter.nest->over);
-  Value by = emitter.constantIndex(emitter.warpSize);
-  Value warp = emitter.divide(emitter.thread, by, /*remainder=*/false);
-  Value lane = emitter.divide(emitter.thread, by, /*remainder=*/true);
-  Value count = emitter.countOf(into);
+  Axes into = emitter.axesOf(emitter.getIntoDims()),
+       over = emitter.axesOf(emitter.getNest().over);
+  Value by = emitter.constantIndex(emitter.getWarpSize());
+  Value warp = points.divide(emitter.thread, by, /*remainder=*/false);
+  Value lane = points.divide(emitter.thread, by, /*remainder=*/true);
+  Value count = points.countOf(into);
   emitFor(b, loc, emitter.constantIndex(0), count,
-          emitter.constantIndex(emitter.threads / emitter.warpSize), {},
+          emitter.constantIndex(emitter.threads / emitter.getWarpSize()), {},
           [&](Value base, ValueRange) {
             // Warps beyond the end go through the motions and store nothing.
             Value number = arith::AddIOp::create(b, loc, base, warp);
@@ -52,9 +52,8 @@ void WarpTopK::emit() {
             Value last =
                 arith::SubIOp::create(b, loc, count, emitter.constantIndex(1));
             number = arith::MinUIOp::create(b, loc, number, last);
-            Env env;
-            env.position.assign(emitter.dims.size(), Value());
-            emitter.bindAxes(env, into, number);
+            Env env = emitter.getOrigin();
+            points.bind(env, into, number);
             emitter.emitAvailable(env);
             emitRow(env, over, lane, exists);
             return SmallVector<Value>();
@@ -86,20 +85,20 @@ Value WarpTopK::goesBefore(const Candidate &a, const Candidate &c) {
 SmallVector<WarpTopK::Candidate>
 WarpTopK::loadCandidates(Env &row, ArrayRef<Axis> over, Value start,
                          int64_t most, int64_t whole) {
-  ReduceOp reduce = emitter.reduces.front()->reduce;
-  Value count = emitter.countOf(over),
+  ReduceOp reduce = emitter.getReduces().front()->reduce;
+  Value count = points.countOf(over),
         none = emitter.constant(b.getI32IntegerAttr(-1));
   Value last = arith::SubIOp::create(b, loc, count, emitter.constantIndex(1));
   SmallVector<Candidate> held;
-  for (int64_t i = 0; i < most; i += emitter.warpSize) {
+  for (int64_t i = 0; i < most; i += emitter.getWarpSize()) {
     Value point =
         b.createOrFold<arith::AddIOp>(loc, start, emitter.constantIndex(i));
-    bool isWhole = i + emitter.warpSize <= whole;
+    bool isWhole = i + emitter.getWarpSize() <= whole;
     Env env = row;
-    emitter.bindAxes(
-        env, over,
-        isWhole ? point
-                : arith::MinUIOp::create(b, loc, point, last).getResult());
+    points.bind(env, over,
+                isWhole
+                    ? point
+                    : arith::MinUIOp::create(b, loc, point, last).getResult());
     emitter.emitAvailable(env);
     Value number = arith::IndexCastOp::create(b, loc, b.getI32Type(), point);
     if (!isWhole) {
@@ -132,7 +131,7 @@ WarpTopK::Candidate WarpTopK::takeBest(ArrayRef<Candidate> held,
   };
   for (auto [candidate, number] : llvm::zip_equal(held, left))
     take({candidate.value, candidate.index, number});
-  for (unsigned distance = 1; distance < emitter.warpSize; distance *= 2) {
+  for (unsigned distance = 1; distance < emitter.getWarpSize(); distance *= 2) {
     Parts other =
         emitter.words.shuffle({best.value, best.index, best.number}, distance);
     take({other[0], other[1], other[2]});
@@ -147,9 +146,9 @@ WarpTopK::Candidate WarpTopK::takeBest(ArrayRef<Candidate> held,
 
 void WarpTopK::emitRow(Env &row, ArrayRef<Axis> over, Value lane,
                        Value exists) {
-  ReduceOp reduce = emitter.reduces.front()->reduce;
-  const TileBuffer &values = emitter.buffers.find(reduce.getResult(0))->second;
-  const TileBuffer &indices = emitter.buffers.find(reduce.getResult(1))->second;
+  ReduceOp reduce = emitter.getReduces().front()->reduce;
+  const TileBuffer &values = *emitter.findBuffer(reduce.getResult(0));
+  const TileBuffer &indices = *emitter.findBuffer(reduce.getResult(1));
   unsigned rank = values.dims.back();
   auto numbersOf = [](ArrayRef<Candidate> held) {
     return llvm::map_to_vector(held,
@@ -165,16 +164,16 @@ void WarpTopK::emitRow(Env &row, ArrayRef<Axis> over, Value lane,
     emitter.storeTile(values, candidate.value, to);
     emitter.storeTile(indices, candidate.index, to);
   };
-  int64_t part = kTopKCandidates * emitter.warpSize;
-  std::optional<int64_t> known = emitter.staticCountOf(over);
+  int64_t part = kTopKCandidates * emitter.getWarpSize();
+  std::optional<int64_t> known = points.staticCountOf(over);
   if (known && *known <= part) {
     SmallVector<Candidate> held = loadCandidates(
-        row, over, lane, llvm::alignTo(*known, int64_t(emitter.warpSize)),
+        row, over, lane, llvm::alignTo(*known, int64_t(emitter.getWarpSize())),
         *known);
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                           lane, emitter.constantIndex(0));
     Value stores = arith::AndIOp::create(b, loc, exists, isFirst);
-    emitFor(b, loc, emitter.constantIndex(0), emitter.dims[rank].size,
+    emitFor(b, loc, emitter.constantIndex(0), emitter.getDim(rank).size,
             emitter.constantIndex(1), numbersOf(held),
             [&](Value at, ValueRange numbers) {
               SmallVector<Value> left(numbers);
@@ -191,7 +190,7 @@ void WarpTopK::emitRow(Env &row, ArrayRef<Axis> over, Value lane,
       emitter.constant(getReducerIdentity(Reducer::TopK, value)),
       emitter.constant(b.getIntegerAttr(index, -1)), none};
   SmallVector<Value> ranks = emitFor(
-      b, loc, emitter.constantIndex(0), emitter.countOf(over),
+      b, loc, emitter.constantIndex(0), points.countOf(over),
       emitter.constantIndex(part), nothing,
       [&](Value start, ValueRange before) {
         Value first = arith::AddIOp::create(b, loc, start, lane);
@@ -201,7 +200,7 @@ void WarpTopK::emitRow(Env &row, ArrayRef<Axis> over, Value lane,
         SmallVector<Value> state = numbersOf(held);
         llvm::append_range(state, nothing);
         state = emitFor(
-            b, loc, emitter.constantIndex(0), emitter.dims[rank].size,
+            b, loc, emitter.constantIndex(0), emitter.getDim(rank).size,
             emitter.constantIndex(1), state, [&](Value at, ValueRange numbers) {
               SmallVector<Value> left(numbers.drop_back(3));
               Candidate best = takeBest(held, left);
@@ -217,7 +216,7 @@ void WarpTopK::emitRow(Env &row, ArrayRef<Axis> over, Value lane,
         return SmallVector<Value>(ArrayRef(state).take_back(3));
       });
   Value hasRank = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, lane,
-                                        emitter.dims[rank].size);
+                                        emitter.getDim(rank).size);
   store(arith::AndIOp::create(b, loc, exists, hasRank), lane,
         {ranks[0], ranks[1], ranks[2]});
 }

@@ -10,15 +10,16 @@ namespace redfuse {
 class WarpTopK {
 public:
   explicit WarpTopK(GpuEmitter &emitter)
-      : emitter(emitter), b(emitter.b), loc(emitter.loc) {}
+      : emitter(emitter), points(emitter.points), b(emitter.getBuilder()),
+        loc(emitter.getLoc()) {}
 
   /// Whether the lanes of a warp can hold a row, or as many elements as are kept.
   bool canEmit() const;
   void emit();
 
 private:
-  using Axis = GpuEmitter::Axis;
-  using Axes = GpuEmitter::Axes;
+  using Axis = PointNumbering::Axis;
+  using Axes = PointNumbering::Axes;
   using Parts = SharedWords::Parts;
   /// One of the elements that are selected from; number -1: none.
   struct Candidate {
@@ -35,6 +36,7 @@ private:
   mlir::Value goesBefore(const Candidate &a, const Candidate &c);
 
   GpuEmitter &emitter;
+  PointNumbering &points;
   mlir::OpBuilder &b;
   mlir::Location loc;
 };

@@ -3,6 +3,7 @@
 #define REDFUSE_CODEGEN_GPU_SHAREDMEMORY_GPUEMITTER_H
 
 #include "redfuse/Codegen/GPU/SharedMemory/MatrixTiling.h"
+#include "redfuse/Codegen/GPU/SharedMemory/PointNumbering.h"
 #include "redfuse/Codegen/GPU/SharedMemory/SharedWords.h"
 
 namespace redfuse {
@@ -30,7 +31,8 @@ public:
              llvm::MutableArrayRef<SpaceDim> dims, unsigned warpSize,
              unsigned threads = 0)
       : TileEmitter(b, loc, lanes, dims), threads(threads),
-        words(b, loc, *this, warpSize), warpSize(warpSize), wideLanes(lanes) {}
+        words(b, loc, *this, warpSize), points(b, loc, dims, *this),
+        warpSize(warpSize), wideLanes(lanes) {}
 
   mlir::LogicalResult emitNest(const LoopNest &nest) override;
   void emitFill(const TileBuffer &buffer, mlir::TypedAttr value) override;
@@ -47,14 +49,34 @@ public:
   /// The threads that a contraction by matrix instructions can use.
   int64_t threadsOf(const LoopNest &nest) const;
 
-protected:
+  // For what emits nests of a kind --------------------------------------------
   using Parts = SharedWords::Parts;
+  using Axis = PointNumbering::Axis;
+  using Axes = PointNumbering::Axes;
+  /// Threads of a warp or wave: those that shuffles reach.
+  unsigned getWarpSize() const { return warpSize; }
+  /// The dim whose points neighbouring threads take.
+  std::optional<unsigned> getFastDim() const { return fastDim; }
+  TileShape shape() const { return {dims, isSplit}; }
+  bool isMultiple(unsigned dim, int64_t by) const {
+    return shape().isMultiple(dim, by);
+  }
+  /// A numbering of points of the nest, in vectors along its vector dim.
+  Axes axesOf(llvm::ArrayRef<unsigned> ofDims) const;
+  /// The count as far as it is known at compile time; what is not counts as long.
+  int64_t capacityOf(llvm::ArrayRef<Axis> axes) const;
+  /// Runs `body` at every point of `axes`, each in one thread.
+  void spread(llvm::ArrayRef<Axis> axes, llvm::function_ref<void(Env &)> body,
+              int64_t unrolled = 16);
   void combineParts(ReduceOp reduce, Parts &parts,
                     llvm::ArrayRef<mlir::Value> other);
+  /// A scalar of the lanes of one vector, as a tree.
   void foldLanes(ReduceOp reduce, Parts &parts);
   void barrier();
-  mlir::Value divide(mlir::Value number, mlir::Value by, bool remainder);
 
+  PointNumbering points;
+
+protected:
   void emitAssert(const Root &root, mlir::Value condition, Env &env) override;
   /// Whether the point of `env` exists along these dims; null: it does.
   virtual mlir::Value existsAt(const Env &env, const llvm::SmallBitVector &) {
@@ -63,61 +85,11 @@ protected:
   llvm::MaybeAlign alignmentOf(mlir::MemRefType type,
                                mlir::AffineMap map) override;
 
-  /// Threads of a warp or wave: those that shuffles reach.
-  const unsigned warpSize;
-  unsigned wideLanes;
-
-  /// One dim of a numbering of points: `step` of its positions make one point.
-  struct Axis {
-    unsigned dim;
-    int64_t step = 1;
-  };
-  using Axes = llvm::SmallVector<Axis>;
-  mlir::Value countOf(llvm::ArrayRef<Axis> axes);
-  std::optional<int64_t> staticCountOf(llvm::ArrayRef<Axis> axes) const;
-  void bindAxes(Env &env, llvm::ArrayRef<Axis> axes, mlir::Value number);
-  TileShape shape() const { return {dims, isSplit}; }
-  bool isMultiple(unsigned dim, int64_t by) const {
-    return shape().isMultiple(dim, by);
-  }
-
-  /// A contraction as it is dealt out, and the thread's place in it.
-  struct MatrixNest : MatrixTiling {
-    using MatrixTiling::MatrixTiling;
-    Axes batch, rows, columns, sums;
-    mlir::Value lane;
-  };
-  void setAxes(MatrixNest &plan) const;
-  bool hasWholeTiles(llvm::ArrayRef<Axis> axes, int64_t by);
-  void storeFragments(const MatrixNest &plan, const Env &tile, mlir::Value row,
-                      mlir::Value column,
-                      llvm::ArrayRef<mlir::Value> accumulators);
-  mlir::Value columnOfRun(const MatrixNest &plan, mlir::Value first,
-                          mlir::Value part, int64_t add, int64_t ct);
-  mlir::Value partOf(LaneField field, mlir::Value lane);
-
 private:
-  // What nests of a kind are emitted by.
-  friend class TeamReduction;
-  friend class WarpProduct;
-  friend class WarpTopK;
-
-  // Numberings ----------------------------------------------------------------
-  Axes axesOf(llvm::ArrayRef<unsigned> ofDims) const;
-  mlir::Value stepsOf(Axis axis);
-  int64_t capacityOf(llvm::ArrayRef<Axis> axes) const;
-  void spread(llvm::ArrayRef<Axis> axes, llvm::function_ref<void(Env &)> body,
-              int64_t unrolled = 16);
-  llvm::SmallVector<mlir::Value> emitStridedLoop(
-      mlir::Value first, mlir::Value limit, std::optional<int64_t> count,
-      int64_t step, int64_t unrolled, mlir::ValueRange state,
-      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
-                                                        mlir::ValueRange)>
-          body);
-
   void emitContraction();
 
-  /// The dim whose points neighbouring threads take.
+  const unsigned warpSize;
+  unsigned wideLanes;
   std::optional<unsigned> fastDim;
 };
 

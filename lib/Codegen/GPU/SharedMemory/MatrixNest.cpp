@@ -1,20 +1,23 @@
-//===- GpuMatrix.cpp - results of matrix instructions ---------------------===//
-#include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+//===- MatrixNest.cpp - results of matrix instructions --------------------===//
+#include "redfuse/Codegen/GPU/SharedMemory/MatrixNest.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace redfuse;
 
-Value GpuEmitter::partOf(LaneField field, Value lane) {
+Value MatrixFragments::partOf(LaneField field, Value lane) {
   Value part = lane;
   if (field.count == 1)
-    return constantIndex(0);
+    return emitter.constantIndex(0);
   if (field.by != 1)
-    part = divide(part, constantIndex(field.by), /*remainder=*/false);
-  part = divide(part, constantIndex(field.count), /*remainder=*/true);
+    part = points.divide(part, emitter.constantIndex(field.by),
+                         /*remainder=*/false);
+  part = points.divide(part, emitter.constantIndex(field.count),
+                       /*remainder=*/true);
   if (field.scale != 1)
-    part = arith::MulIOp::create(b, loc, part, constantIndex(field.scale));
+    part =
+        arith::MulIOp::create(b, loc, part, emitter.constantIndex(field.scale));
   return part;
 }
 
@@ -35,37 +38,41 @@ Value redfuse::convertElement(OpBuilder &b, Location loc, Value v, Type to,
 }
 
 /// The place of column number `ct` of a lane's part, which is `add` after an even one.
-Value GpuEmitter::columnOfRun(const MatrixNest &plan, Value first, Value part,
-                              int64_t add, int64_t ct) {
+Value MatrixFragments::columnOfRun(const MatrixNest &plan, Value first,
+                                   Value part, int64_t add, int64_t ct) {
   int64_t run = plan.columnRun;
   Value ofLane = arith::ShRUIOp::create(
-      b, loc, arith::MulIOp::create(b, loc, part, constantIndex(run)),
-      constantIndex(1));
+      b, loc, arith::MulIOp::create(b, loc, part, emitter.constantIndex(run)),
+      emitter.constantIndex(1));
   int64_t offset = ct / run * 8 * run + add * 4 * run + ct % run;
   return arith::AddIOp::create(b, loc,
                                arith::AddIOp::create(b, loc, first, ofLane),
-                               constantIndex(offset));
+                               emitter.constantIndex(offset));
 }
 
 /// Goes on with what a lane has of a tile from `row` and `column` on.
-void GpuEmitter::storeFragments(const MatrixNest &plan, const Env &tile,
-                                Value row, Value column,
-                                ArrayRef<Value> accumulators) {
-  const MatrixInstruction &x = plan.x;
-  const Contraction &c = *nest->contraction;
-  Value result = c.root->reduce.getResult(0);
+void MatrixFragments::store(const MatrixNest &plan, const Env &tile, Value row,
+                            Value column, ArrayRef<Value> accumulators) {
   unsigned fast = plan.columns.back().dim;
   int64_t width = plan.columnRun ? plan.columnRun : plan.columnTiles;
-  while (width > 1 && !isMultiple(fast, width))
+  while (width > 1 && !emitter.isMultiple(fast, width))
     width /= 2;
-  LoopNest adapted = *nest;
-  const LoopNest *whole = nest;
-  adapted.vectorDim.reset();
+  std::optional<unsigned> vectorDim;
   if (width > 1)
-    adapted.vectorDim = fast;
-  nest = &adapted;
-  lanes = width;
+    vectorDim = fast;
+  emitter.withVectors(vectorDim, width, [&] {
+    storeVectors(plan, tile, row, column, accumulators, width);
+  });
+}
 
+/// The same, in vectors of so many neighbouring columns.
+void MatrixFragments::storeVectors(const MatrixNest &plan, const Env &tile,
+                                   Value row, Value column,
+                                   ArrayRef<Value> accumulators,
+                                   int64_t width) {
+  const MatrixInstruction &x = plan.x;
+  const Contraction &c = *emitter.getNest().contraction;
+  Value result = c.root->reduce.getResult(0);
   // [row tile][column tile][element]
   int64_t perTile = accumulators.size() / (plan.rowTiles * plan.columnTiles);
   SmallVector<SmallVector<Value>> elements;
@@ -74,20 +81,21 @@ void GpuEmitter::storeFragments(const MatrixNest &plan, const Env &tile,
         x.getElements(b, loc, accumulators.slice(i * perTile, perTile)));
   Value rowPart = partOf(x.resultRow, plan.lane);
   Value columnPart = partOf(x.resultColumn, plan.lane);
-  bool rowsAreWhole = hasWholeTiles(plan.rows, plan.tileRows()),
-       columnsAreWhole = hasWholeTiles(plan.columns, plan.tileColumns());
+  bool rowsAreWhole = points.hasWholeTiles(plan.rows, plan.tileRows()),
+       columnsAreWhole = points.hasWholeTiles(plan.columns, plan.tileColumns());
   auto positionOf = [&](Value first, Value part, int64_t add, int64_t count,
                         int64_t i) {
     Value at = part;
     if (add != 0)
-      at = arith::AddIOp::create(b, loc, at, constantIndex(add));
-    at = arith::MulIOp::create(b, loc, at, constantIndex(count));
+      at = arith::AddIOp::create(b, loc, at, emitter.constantIndex(add));
+    at = arith::MulIOp::create(b, loc, at, emitter.constantIndex(count));
     at = arith::AddIOp::create(b, loc, at, first);
     return i == 0 ? at
-                  : Value(arith::AddIOp::create(b, loc, at, constantIndex(i)));
+                  : Value(arith::AddIOp::create(b, loc, at,
+                                                emitter.constantIndex(i)));
   };
-  bool isTaken =
-      llvm::any_of(nest->roots, [&](Root *root) { return root != c.root; });
+  bool isTaken = llvm::any_of(emitter.getNest().roots,
+                              [&](Root *root) { return root != c.root; });
   for (int64_t rt = 0; rt < plan.rowTiles; ++rt)
     for (auto [e, place] : llvm::enumerate(x.results)) {
       OpBuilder::InsertionGuard guard(b);
@@ -95,12 +103,12 @@ void GpuEmitter::storeFragments(const MatrixNest &plan, const Env &tile,
                            rt * x.rowsPerLane + place.row);
       if (!rowsAreWhole) {
         Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                             r, countOf(plan.rows));
+                                             r, points.countOf(plan.rows));
         auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
         b.setInsertionPoint(branch.thenYield());
       }
       Env rowEnv = tile;
-      bindAxes(rowEnv, plan.rows, r);
+      points.bind(rowEnv, plan.rows, r);
       for (int64_t ct = 0; ct < plan.columnTiles; ct += width) {
         OpBuilder::InsertionGuard guard(b);
         Value at =
@@ -109,13 +117,14 @@ void GpuEmitter::storeFragments(const MatrixNest &plan, const Env &tile,
                 : positionOf(column, columnPart, place.columnPart,
                              plan.columnTiles, ct);
         if (!columnsAreWhole) {
-          Value exists = arith::CmpIOp::create(
-              b, loc, arith::CmpIPredicate::ult, at, countOf(plan.columns));
+          Value exists =
+              arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at,
+                                    points.countOf(plan.columns));
           auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
           b.setInsertionPoint(branch.thenYield());
         }
         Env env = rowEnv;
-        bindAxes(env, plan.columns, at);
+        points.bind(env, plan.columns, at);
         SmallVector<Value> own;
         for (int64_t i = 0; i < width; ++i)
           own.push_back(elements[rt * plan.columnTiles + ct + i][e]);
@@ -125,43 +134,20 @@ void GpuEmitter::storeFragments(const MatrixNest &plan, const Env &tile,
               b, loc, VectorType::get({width}, v.getType()), own);
         env.values[result] = v;
         if (isTaken) {
-          emitAvailableForEpilogue(env);
-          emitEpilogues(env);
+          emitter.emitAvailableForEpilogue(env);
+          emitter.emitEpilogues(env);
         } else {
-          storeTile(buffers.find(result)->second, v, env);
+          emitter.storeTile(*emitter.findBuffer(result), v, env);
         }
       }
     }
-  nest = whole;
-  lanes = wideLanes;
 }
 
-int64_t GpuEmitter::threadsOf(const LoopNest &ofNest) const {
-  const MatrixForm &form = *ofNest.contraction->matrix;
-  auto count = [&](ArrayRef<unsigned> ofDims) {
-    Axes axes;
-    for (unsigned d : ofDims)
-      axes.push_back({d, 1});
-    return capacityOf(axes);
-  };
-  int64_t tiles =
-      count(form.batch) *
-      llvm::divideCeil(count(form.rows), form.instruction.rows) *
-      llvm::divideCeil(count(form.columns), form.instruction.columns);
-  return std::min<int64_t>(tiles, 1024) * form.instruction.lanes;
-}
-
-void GpuEmitter::setAxes(MatrixNest &plan) const {
-  for (auto [axes, ofDims] : {std::pair(&plan.batch, &plan.form.batch),
-                              {&plan.rows, &plan.form.rows},
-                              {&plan.columns, &plan.form.columns},
-                              {&plan.sums, &plan.form.sums}})
+void MatrixNest::setAxes() {
+  for (auto [axes, ofDims] : {std::pair(&batch, &form.batch),
+                              {&rows, &form.rows},
+                              {&columns, &form.columns},
+                              {&sums, &form.sums}})
     for (unsigned d : *ofDims)
       axes->push_back({d, 1});
-}
-
-/// Whether tiles of so many end where the axes do.
-bool GpuEmitter::hasWholeTiles(ArrayRef<Axis> axes, int64_t by) {
-  std::optional<int64_t> count = staticCountOf(axes);
-  return count && *count % by == 0;
 }

@@ -1,0 +1,46 @@
+//===- MatrixNest.h - results of matrix instructions ------------*- C++ -*-===//
+#ifndef REDFUSE_CODEGEN_GPU_SHAREDMEMORY_MATRIXNEST_H
+#define REDFUSE_CODEGEN_GPU_SHAREDMEMORY_MATRIXNEST_H
+
+#include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
+
+namespace redfuse {
+
+/// A contraction as it is dealt out, and the thread's place in it.
+struct MatrixNest : MatrixTiling {
+  using MatrixTiling::MatrixTiling;
+  PointNumbering::Axes batch, rows, columns, sums;
+  mlir::Value lane;
+
+  void setAxes();
+};
+
+/// Goes on with what the lanes of a warp have of a contraction's result.
+class MatrixFragments {
+public:
+  explicit MatrixFragments(GpuEmitter &emitter)
+      : emitter(emitter), points(emitter.points), b(emitter.getBuilder()),
+        loc(emitter.getLoc()) {}
+
+  /// Which part of a dim of the instruction a lane has.
+  mlir::Value partOf(LaneField field, mlir::Value lane);
+  /// Emits what follows the contraction, of a tile from `row` and `column` on.
+  void store(const MatrixNest &plan, const Env &tile, mlir::Value row,
+             mlir::Value column, llvm::ArrayRef<mlir::Value> accumulators);
+
+private:
+  void storeVectors(const MatrixNest &plan, const Env &tile, mlir::Value row,
+                    mlir::Value column,
+                    llvm::ArrayRef<mlir::Value> accumulators, int64_t width);
+  mlir::Value columnOfRun(const MatrixNest &plan, mlir::Value first,
+                          mlir::Value part, int64_t add, int64_t ct);
+
+  GpuEmitter &emitter;
+  PointNumbering &points;
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_CODEGEN_GPU_SHAREDMEMORY_MATRIXNEST_H
