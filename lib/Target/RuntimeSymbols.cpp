@@ -96,6 +96,7 @@ redfuse::runtime::runtimeSymbols() {
       {"redfuse_rt_failed", address(&redfuse_rt_failed)},
       {"redfuse_rt_device_launch", address(&redfuse_rt_device_launch)},
       {"redfuse_rt_tensor_map", address(&redfuse_rt_tensor_map)},
+      {"redfuse_rt_window_map", address(&redfuse_rt_window_map)},
       {"redfuse_rt_memref_copy", address(&redfuse_rt_memref_copy)},
       {"__truncsfbf2", address(&truncsfbf2)},
       {"__truncdfbf2", address(&truncdfbf2)},

@@ -350,17 +350,46 @@ int cuThreadExchangeStreamCaptureMode(int *mode) {
   *mode = old;
   return 0;
 }
-int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *base, const void *sizes,
-                           const void *strides, const void *box, const void *steps, int interleave,
-                           int swizzle, int promotion, int fill) {
-  CALLED;
-  // What the simulator reads (TensorMap): base, rank, sizes[5], strides[4], box[5].
+// What the simulator reads (TensorMap): base, rank, sizes[5], strides[4], box[5], bytes of an
+// element; of windows the channels and rows as box, 1, lower[3], upper[3], steps[3].
+static void write_map(void *map, int type, unsigned rank, void *base, const void *sizes,
+                      const void *strides) {
   memset(map, 0, 128);
   *(uint64_t *)map = (uint64_t)base;
   ((uint64_t *)map)[1] = rank;
   memcpy((char *)map + 16, sizes, rank * 8);
   memcpy((char *)map + 56, strides, (rank - 1) * 8);
+  ((uint8_t *)map)[108] = type == 7 ? 4 : 2;
+}
+int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *base, const void *sizes,
+                           const void *strides, const void *box, const void *steps, int interleave,
+                           int swizzle, int promotion, int fill) {
+  CALLED;
+  write_map(map, type, rank, base, sizes, strides);
   memcpy((char *)map + 88, box, rank * 4);
+  return 0;
+}
+int cuTensorMapEncodeIm2col(void *map, int type, unsigned rank, void *base, const void *sizes,
+                            const void *strides, const int *lower, const int *upper,
+                            unsigned channels, unsigned rows, const unsigned *steps, int interleave,
+                            int swizzle, int promotion, int fill) {
+  CALLED;
+  // Bits of the corners: all dims of a window have 16 together, twice.
+  int bits = 16 / (rank - 2), bytes = type == 7 ? 4 : 2;
+  if (rank < 3 || rank > 5 || channels * bytes != 128 || rows > 1024) return 1;
+  for (unsigned i = 0; i + 2 < rank; ++i)
+    if (lower[i] < -(1 << (bits - 1)) || lower[i] >= 1 << (bits - 1) ||
+        upper[i] < -(1 << (bits - 1)) || upper[i] >= 1 << (bits - 1) || steps[i + 1] > 8)
+      return 1;
+  write_map(map, type, rank, base, sizes, strides);
+  ((uint32_t *)((char *)map + 88))[0] = channels;
+  ((uint32_t *)((char *)map + 88))[1] = rows;
+  ((uint8_t *)map)[109] = 1;
+  for (unsigned i = 0; i + 2 < rank; ++i) {
+    ((int16_t *)((char *)map + 110))[i] = (int16_t)lower[i];
+    ((int16_t *)((char *)map + 116))[i] = (int16_t)upper[i];
+    ((uint8_t *)map)[122 + i] = (uint8_t)steps[i + 1];
+  }
   return 0;
 }
 int cuPointerGetAttribute(int *out, int attribute, uint64_t pointer) {

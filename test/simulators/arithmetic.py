@@ -78,6 +78,11 @@ _RELATIONS: dict[str, Callable] = {
 def convert(i: Instruction, values: np.ndarray) -> tuple[np.ndarray, str]:
     """What cvt makes of numbers of its last type, and of which type that is."""
     to, source = i.words[-2:]
+    if to == "tf32":  # ten bits of a fraction, in the register of an f32
+        bits = values.view(np.uint32)
+        bits = bits + np.uint32(0xFFF) + (bits >> 13 & np.uint32(1))
+        whole = np.where(np.isnan(values), np.uint32(0x7FFFFFFF), bits & np.uint32(0xFFFFE000))
+        return whole.astype(np.uint32), "u32"
     roundings = [_ROUNDINGS[word] for word in i.words if word in _ROUNDINGS]
     if is_float(source):
         for rounding in roundings:
@@ -235,5 +240,5 @@ WORDS: dict[str, frozenset[str]] = {
     "fma": frozenset({"rn", "rm", "ftz", "sat"}),
     "mul": frozenset({"rn", "ftz", "sat", "lo", "hi", "wide"}),
     "mad": frozenset({"lo", "wide"}), "setp": _COMPARE,
-    "cvt": frozenset({*_ROUNDINGS, "rn", "sat", "ftz"}),
+    "cvt": frozenset({*_ROUNDINGS, "rn", "sat", "ftz", "tf32"}),
 }  # fmt: skip

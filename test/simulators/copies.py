@@ -84,6 +84,14 @@ def wait(t: Threads, i: Instruction, pending: int, mask: np.ndarray) -> None:
 
 
 # Boxes of tensors ---------------------------------------------------------------------------------
+class Window(NamedTuple):
+    """Of a map of windows (im2col): where they begin, by dim between the first and the last."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    steps: np.ndarray
+
+
 class TensorMap(NamedTuple):
     """What a driver wrote into a tensor map; this one is test/drivers/cuda.c."""
 
@@ -91,6 +99,8 @@ class TensorMap(NamedTuple):
     sizes: np.ndarray
     strides: np.ndarray
     box: np.ndarray
+    size: int = 2
+    window: Window | None = None
 
     @staticmethod
     def read(address: int) -> TensorMap:
@@ -98,24 +108,53 @@ class TensorMap(NamedTuple):
         base, rank = (int(v) for v in np.frombuffer(raw[:16], np.uint64))
         sizes = np.frombuffer(raw[16:56], np.uint64).astype(np.int64)[:rank]
         strides = np.frombuffer(raw[56:88], np.uint64).astype(np.int64)[: rank - 1]
-        return TensorMap(
-            base, sizes, strides, np.frombuffer(raw[88:108], np.uint32).astype(np.int64)[:rank]
-        )
+        box = np.frombuffer(raw[88:108], np.uint32).astype(np.int64)
+        window = None
+        if raw[109]:
+            corners = np.frombuffer(raw[110:122], np.int16).astype(np.int64)
+            steps = np.frombuffer(raw[122:125], np.uint8).astype(np.int64)
+            window = Window(corners[: rank - 2], corners[3 : rank + 1], steps[: rank - 2])
+        return TensorMap(base, sizes, strides, box[: 2 if window else rank], raw[108], window)
 
     def encode(self) -> np.ndarray:
-        """The bytes that ``read`` reads."""
+        """The bytes that ``read`` reads, of a map of boxes."""
         raw, rank = np.zeros(128, np.uint8), len(self.sizes)
         raw[:16] = np.array([self.base, rank], np.uint64).view(np.uint8)
         raw[16 : 16 + 8 * rank] = np.array(self.sizes, np.uint64).view(np.uint8)
         raw[56 : 48 + 8 * rank] = np.array(self.strides, np.uint64).view(np.uint8)
         raw[88 : 88 + 4 * rank] = np.array(self.box, np.uint32).view(np.uint8)
+        raw[108] = self.size
         return raw
 
-    def elements(self, corner: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        """The addresses of a box's elements of 2 bytes, and which of them the tensor has."""
-        index = _indices(tuple(self.box.tolist())) + np.array(corner)
+    def places(self, corner: list[int], offsets: list[int]) -> np.ndarray:
+        """The coordinates of a box's elements, the innermost dim first and fastest."""
+        if self.window is None:
+            return _indices(tuple(self.box.tolist())) + np.array(corner)
+        lower, upper, steps = self.window
+        last = self.sizes[1:-1] - 1 + upper
+        at = np.array(corner)
+        if (at[1:-1] < lower).any() or (at[1:-1] > last).any():
+            raise ValueError("rows begin outside of the windows' box")
+        rows = []
+        for _ in range(int(self.box[1])):
+            rows.append(at.copy())
+            for d in range(len(steps)):
+                at[1 + d] += steps[d]
+                if at[1 + d] <= last[d]:
+                    break
+                at[1 + d] = lower[d]
+            else:
+                at[-1] += 1
+        index = np.repeat(np.stack(rows), int(self.box[0]), 0)
+        index[:, 0] += np.tile(np.arange(int(self.box[0])), len(rows))
+        index[:, 1:-1] += np.array(offsets)
+        return index
+
+    def elements(self, corner: list[int], offsets: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """The addresses of a box's elements, and which of them the tensor has."""
+        index = self.places(corner, offsets)
         inside = ((index >= 0) & (index < self.sizes)).all(1)
-        return self.base + index[:, 0] * 2 + (index[:, 1:] * self.strides).sum(1), inside
+        return self.base + index[:, 0] * self.size + (index[:, 1:] * self.strides).sum(1), inside
 
 
 @functools.cache
@@ -132,7 +171,7 @@ def swizzled(at: np.ndarray) -> np.ndarray:
 
 
 def box(t: Threads, i: Instruction, mask: np.ndarray) -> None:
-    """cp.async.bulk.tensor: a box of a tensor of 16-bit elements, in either direction."""
+    """cp.async.bulk.tensor: a box of a tensor, or places of windows, in either direction."""
     for warp in np.unique(np.flatnonzero(mask) // 32):
         if "commit_group" in i.words:
             t.races.commit("bulk", warp)
@@ -146,35 +185,49 @@ def box(t: Threads, i: Instruction, mask: np.ndarray) -> None:
     inner = re.findall(r"\[([^\[\]]*?)\s*(?:,\s*\{([^}]*)\})?\]", i.text)
     (first, _), (second, _) = inner[0], inner[1]
     spots = next(spot for _, spot in inner if spot)
+    window = re.search(r"\]\s*,\s*\{([^}]*)\}\s*;?\s*$", i.text)
     place, table = (first, second) if is_load else (second, first)
     for thread in np.flatnonzero(mask):
         one = np.arange(t.count) == thread
         at = int(t.address(f"[{place}]", one)[thread])
         tensor = TensorMap.read(int(t.read(table.strip(), "u64", one)[thread]))
         corner = [int(t.read(s.strip(), "s32", one)[thread]) for s in spots.split(",")]
-        if tensor.box[0] != 64 or at % 128:
+        if (tensor.window is not None) != ("im2col" in i.words):
+            raise i.fault("a map of boxes for windows, or of windows for boxes")
+        offsets = []
+        if tensor.window is not None:
+            if window is None:
+                raise i.fault("no offsets in the window")
+            offsets = [int(t.read(s.strip(), "u16", one)[thread]) for s in window[1].split(",")]
+            if max(offsets) >= 1 << 16 // len(offsets):
+                raise i.fault("an offset in the window that has no room")
+        size = tensor.size
+        if tensor.box[0] * size != 128 or at % 128:
             raise i.fault("a box that is not of rows of 128 bytes, or not aligned to them")
-        start, inside = tensor.elements(corner)
-        t.check_memory(i, start[inside], np.full(int(inside.sum()), thread), 2)
-        spot = swizzled(at + np.arange(len(start)) * 2)
+        try:
+            start, inside = tensor.elements(corner, offsets)
+        except ValueError as error:
+            raise i.fault(str(error)) from None
+        t.check_memory(i, start[inside], np.full(int(inside.sum()), thread), size)
+        spot = swizzled(at + np.arange(len(start)) * size)
         owner = np.zeros(len(spot), np.int64) + t.rank[thread]
-        spot, beyond = t.shared.place(spot, owner, 2)
+        spot, beyond = t.shared.place(spot, owner, size)
         if beyond.any():
             raise i.fault("beyond shared memory")
-        words, memory = t.shared.words[2], t.memory.words(2)
-        source = t.memory.index(start[inside], 2)
+        words, memory = t.shared.words[size], t.memory.words(size)
+        source = t.memory.index(start[inside], size)
         if is_load:
-            t.touch(i, spot, 2, np.full(len(spot), thread))
-            t.mark(spot, 2, False)
-            words[spot // 2] = 0
-            words[spot[inside] // 2] = memory[source]
+            t.touch(i, spot, size, np.full(len(spot), thread))
+            t.mark(spot, size, False)
+            words[spot // size] = 0
+            words[spot[inside] // size] = memory[source]
             barrier = t.barrier_of(i, int(t.address(f"[{inner[2][0]}]", one)[thread]), thread)
-            barrier.landing.append((spot, 2))
-            barrier.expect(-2 * len(start), thread)
+            barrier.landing.append((spot, size))
+            barrier.expect(-size * len(start), thread)
             barrier.settle()
         else:
             t.read_asynchronously(i, spot[inside], "bulk", range(thread // 32, thread // 32 + 1))
-            memory[source] = words[spot[inside] // 2]
+            memory[source] = words[spot[inside] // size]
 
 
 HANDLERS = {"cp": copy}

@@ -158,13 +158,23 @@ extern "C" void redfuse_rt_device_launch(const char *kernel, int64_t blocks,
                                          int64_t threads, int64_t shared,
                                          void **arguments);
 
-/// Fills 128 bytes at `map` with a tensor map for boxes of 16-bit floats (element
-/// 0: f16, 1: bf16) in rows of 128 swizzled bytes. Sizes and boxes in elements,
+/// Fills 128 bytes at `map` with a tensor map for boxes of floats (element
+/// 0: f16, 1: bf16, 2: f32) in rows of 128 swizzled bytes. Sizes and boxes in elements,
 /// strides of all dims but the first in bytes, innermost first.
 extern "C" void redfuse_rt_tensor_map(
     int64_t map, int64_t base, int64_t element, int64_t rank, int64_t size0,
     int64_t size1, int64_t size2, int64_t size3, int64_t size4, int64_t stride1,
     int64_t stride2, int64_t stride3, int64_t stride4, int64_t box0,
     int64_t box1, int64_t box2, int64_t box3, int64_t box4);
+
+/// The same for places of windows (im2col): `rows` neighbouring places, the first dim
+/// behind the innermost fastest. Of each dim between the first and the last, the windows
+/// begin at `lower`, then `step` after `step`, up to the last element plus `upper`.
+extern "C" void redfuse_rt_window_map(
+    int64_t map, int64_t base, int64_t element, int64_t rank, int64_t size0,
+    int64_t size1, int64_t size2, int64_t size3, int64_t size4, int64_t stride1,
+    int64_t stride2, int64_t stride3, int64_t stride4, int64_t lower0,
+    int64_t lower1, int64_t lower2, int64_t upper0, int64_t upper1,
+    int64_t upper2, int64_t step0, int64_t step1, int64_t step2, int64_t rows);
 
 #endif // REDFUSE_TARGET_DEVICE_H

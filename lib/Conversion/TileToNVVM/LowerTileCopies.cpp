@@ -88,8 +88,10 @@ static void copyPanels(OpBuilder &b, OpTy op, typename OpTy::Adaptor adaptor,
   SharedType type = op.getTile().getType();
   ValueRange coordinates = adaptor.getCoordinates();
   Value map = addressOfMap(b, loc, adaptor.getMap());
-  std::string constraints =
-      "r,l," + repeatConstraint("r", more.size() + coordinates.size());
+  std::string constraints = "r,l";
+  for (Value v : more)
+    constraints += v.getType().isInteger(16) ? ",h" : ",r";
+  constraints += "," + repeatConstraint("r", coordinates.size());
   SmallVector<Value> at(coordinates);
   for (int64_t p = 0; p < type.getPanels(); ++p) {
     at[0] = addI32(b, loc, coordinates[0], p * type.getPanelColumns());
@@ -106,11 +108,18 @@ struct LowerCopy : OpConversionPattern<CopyOp> {
   LogicalResult matchAndRewrite(CopyOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     size_t rank = adaptor.getCoordinates().size();
+    ValueRange offsets = adaptor.getOffsets();
+    SmallVector<Value> more{adaptor.getBarrier()};
+    llvm::append_range(more, offsets);
+    std::string window;
+    if (!offsets.empty())
+      window = ", " + registerList(3, offsets.size());
     std::string text =
-        llvm::formatv("cp.async.bulk.tensor.{0}d.shared::cluster.global.tile."
-                      "mbarrier::complete_tx::bytes [$0], [$1, {1}], [$2];",
-                      rank, registerList(3, rank));
-    copyPanels(b, op, adaptor, text, adaptor.getBarrier());
+        llvm::formatv("cp.async.bulk.tensor.{0}d.shared::cluster.global.{1}."
+                      "mbarrier::complete_tx::bytes [$0], [$1, {2}], [$2]{3};",
+                      rank, offsets.empty() ? "tile" : "im2col",
+                      registerList(2 + more.size(), rank), window);
+    copyPanels(b, op, adaptor, text, more);
     b.eraseOp(op);
     return success();
   }

@@ -54,6 +54,11 @@ redfuse.kernel @word_0 attributes {num_inputs = 1 : i64} {
 
 // -----
 
+// expected-error @below {{'boxes' are for units of warpgroups ('wgmma')}}
+#plan = #redfuse.contraction_plan<mma_sync, warps = [2, 1], instructions = [1, 8], slabs = 2, stages = 4, splits = 1, boxes = true>
+
+// -----
+
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
 #o = affine_map<(i, j, k) -> (i, j)>

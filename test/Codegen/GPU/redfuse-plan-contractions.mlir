@@ -56,3 +56,46 @@ redfuse.kernel @window_0 attributes {num_inputs = 3 : i64,
   } -> tensor<8x16x32x32xbf16>
   redfuse.yield %r : tensor<8x16x32x32xbf16>
 }
+
+// -----
+
+#x = affine_map<(o, p, c, t) -> ((p + t + 126) mod 128, c)>
+#w = affine_map<(o, p, c, t) -> (o, t, c)>
+#y = affine_map<(o, p, c, t) -> (o, p)>
+
+// A window whose padding is what lies outside of the tensor: places that a tensor map describes.
+// CHECK-LABEL: func @window
+// CHECK: redfuse.launch @window_0
+// CHECK-SAME: redfuse.contraction = #redfuse.contraction_plan<wgmma,
+// CHECK-SAME: boxes = true>
+// OLDER-LABEL: func @window
+// OLDER: redfuse.contraction = #redfuse.contraction_plan<mma_sync,
+// OLDER-NOT: boxes
+func.func @window(%x: memref<128x512xf32>, %w: memref<128x3x512xf32>, %y: memref<128x130xf32>) {
+  redfuse.launch @window_0 ins(%x, %w : memref<128x512xf32>, memref<128x3x512xf32>) outs(%y : memref<128x130xf32>)
+  return
+}
+redfuse.kernel @window_0 attributes {num_inputs = 2 : i64} {
+^bb0(%x: tensor<128x512xf32>, %w: tensor<128x3x512xf32>, %y: tensor<128x130xf32>):
+  %two = arith.constant 2 : index
+  %end = arith.constant 130 : index
+  %zero = arith.constant 0.0 : f32
+  %r = redfuse.cascade {indexing_maps = [#x, #w, #y]} ins(%x, %w : tensor<128x512xf32>, tensor<128x3x512xf32>) outs(%y : tensor<128x130xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %p = redfuse.index 1
+    %t = redfuse.index 3
+    %i = arith.addi %p, %t : index
+    %low = arith.cmpi sge, %i, %two : index
+    %high = arith.cmpi slt, %i, %end : index
+    %inside = arith.andi %low, %high : i1
+    %v = arith.select %inside, %a, %zero : f32
+    %v19 = arith.truncf %v {redfuse.exact} : f32 to tf32
+    %f = arith.extf %v19 : tf32 to f32
+    %b19 = arith.truncf %b {redfuse.exact} : f32 to tf32
+    %g = arith.extf %b19 : tf32 to f32
+    %m = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %m over [2, 3] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<128x130xf32>
+  redfuse.yield %r : tensor<128x130xf32>
+}

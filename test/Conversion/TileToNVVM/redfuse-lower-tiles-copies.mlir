@@ -18,6 +18,17 @@ func.func @copy(%map: vector<16xi64>, %x: i32, %row: i32, %to: i32, %at: i32) {
   return
 }
 
+// Places of a window: the offsets in it are words of 16 bits.
+
+// CHECK-LABEL: func @window(
+// CHECK: "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [$0], [$1, {$5, $6, $7, $8}], [$2], {$3, $4};", "r,l,r,h,h,r,r,r,r,~{memory}"
+func.func @window(%map: vector<16xi64>, %x: i32, %tap: i16, %to: i32, %at: i32) {
+  %t = tile.view at %to : !tile.shared<128x64xbf16>
+  %b = tile.barrier at %at
+  tile.copy %map[%x, %x, %x, %x] window [%tap, %tap] to %t signal %b : !tile.shared<128x64xbf16>
+  return
+}
+
 // The cache is asked for the same boxes.
 
 // CHECK-LABEL: func @ahead(

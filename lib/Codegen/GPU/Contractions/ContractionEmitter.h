@@ -23,7 +23,7 @@
 #ifndef REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONEMITTER_H
 #define REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONEMITTER_H
 
-#include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
+#include "redfuse/Codegen/GPU/Contractions/OperandBox.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 #include "redfuse/Codegen/GPU/SharedMemory/MatrixNest.h"
 
@@ -38,9 +38,12 @@ public:
                    unsigned(32 * plan.getWarps()[0] * plan.getWarps()[1])),
         plan(plan), found(found), form(found.form()), x(form.instruction) {}
 
-  /// The stages, and a word that one thread tells the others.
+  /// The stages, a word that one thread tells the others, and barriers of stages.
   int64_t sharedBytes() const {
-    return plan.getStages() * stageBytes() + (plan.getSplits() > 1 ? 16 : 0);
+    int64_t bytes = plan.getStages() * stageBytes();
+    if (plan.getSplits() > 1 || isByBoxes())
+      bytes += kCountBytes;
+    return bytes + (isByBoxes() ? 8 * plan.getStages() : 0);
   }
   /// Copies operands instead of loading them: `of` says what they are.
   void copyOperands(std::pair<CopiedOperand, CopiedOperand> of,
@@ -55,6 +58,17 @@ public:
     copyOperands({of.left, of.right}, /*hasRounding=*/true);
     vectorSum = of.sum;
   }
+  /// The same by tensor maps, in so many steps.
+  void copyBoxes(std::pair<OperandBox, OperandBox> of, int64_t steps) {
+    boxes = std::move(of);
+    boxSteps = steps;
+  }
+  bool isByBoxes() const { return plan.getBoxes(); }
+  /// What tensor maps describe: the left operand, the right one, then their small parts.
+  llvm::SmallVector<mlir::BlockArgument> getMapped() const;
+  /// On the host: the maps of what has been mapped. Then `maps` are arguments.
+  llvm::SmallVector<mlir::Value> makeMaps(llvm::ArrayRef<mlir::Value> memrefs);
+  llvm::SmallVector<mlir::Value> maps;
   bool isByWarpgroups() const { return plan.getKind() == MmaKind::Wgmma; }
   /// The tile that a block has, or its share of the sum of one.
   void emitTile(mlir::Value block, mlir::Value sharedWords);
@@ -76,8 +90,6 @@ private:
     int64_t rows = 0, warpRows = 0;
     /// Parts of a warp's rows, and the neighbours that each has.
     int64_t parts = 8, count = 1;
-    /// Where not 0, parts are runs of so many neighbours (MatrixTiling::columnRun).
-    int64_t run = 0;
     /// Where its slabs begin in a stage.
     int64_t start = 0;
     /// The first row, the first row of this warp, and what this lane reads.
@@ -128,6 +140,7 @@ private:
   // ContractionOperands.cpp -----------------------------------------------------
   void orderSums();
   void bindSums(Env &env, mlir::Value start, mlir::Value offset = {});
+  int64_t resultBytes();
   Side makeSide(mlir::Value factor, MatrixElement element, bool isSigned,
                 llvm::ArrayRef<unsigned> ofDims, bool isLeft);
   void chooseAccess(Side &side);
@@ -156,7 +169,31 @@ private:
   mlir::Value wordsOfVector(const Side &side,
                             llvm::ArrayRef<mlir::Value> elements);
 
+  // ContractionBoxes.cpp --------------------------------------------------------
+  mlir::Value countSums();
+  mlir::Value sharedTile(const Side &side, int64_t rows, mlir::Value row,
+                         mlir::Value stage, bool isRest);
+  mlir::Value fullBarrier(mlir::Value number);
+  void copyBox(const Side &side, const OperandBox &box, const Env &at,
+               mlir::Value stage, mlir::Value barrier,
+               llvm::ArrayRef<mlir::Value> maps);
+  void startBoxes(const Env &tile, mlir::Value step, mlir::Value first,
+                  mlir::Value steps);
+  llvm::SmallVector<mlir::Value> runByBoxes(const Env &tile,
+                                            const Share &share);
+
+  // ContractionEpilogue.cpp -----------------------------------------------------
+  int64_t sumPitch() const;
+  std::pair<mlir::Value, mlir::Value> placeInTile(mlir::Value number);
+  void leaveSums(llvm::ArrayRef<mlir::Value> sums);
+  std::optional<unsigned> fastResultDim();
+  void storeSums(const Env &tile, llvm::ArrayRef<mlir::Value> sums);
+  void storeVectors(const Env &tile, int64_t width, int64_t rowsTogether);
+
   // ContractionMainloop.cpp -----------------------------------------------------
+  mlir::Value multiplyStage(mlir::Value stage, mlir::Value sum,
+                            bool isRestLeft = false, bool isRestRight = false);
+  mlir::Value multiplyParts(mlir::Value stage);
   llvm::SmallVector<mlir::Value>
   runCopied(mlir::Value steps, llvm::SmallVector<mlir::Value> sums,
             llvm::function_ref<void(mlir::Value)> start,
@@ -208,6 +245,11 @@ private:
   Side left, right;
   /// The dim whose elements warpgroups read in vectors.
   std::optional<unsigned> vectorSum;
+  /// What tensor maps copy, and steps of the mainloop.
+  std::optional<std::pair<OperandBox, OperandBox>> boxes;
+  int64_t boxSteps = 0;
+  /// Bytes behind the stages of the word that one thread tells the others.
+  static constexpr int64_t kCountBytes = 16;
   bool isCopied = false, roundsByInstruction = false;
   /// Products are added to the sums by the unit, which cuts digits off.
   bool isAddedByUnit = false;

@@ -109,6 +109,14 @@ LogicalResult ContractionGenerator::run(gpu::GPUModuleOp device,
       return refuse("copies are on their way in one stage at least, beside two "
                     "that are multiplied");
     tile->copyOperands(*operands);
+    if (plan.getBoxes()) {
+      auto boxes = findOperandBoxes(*found, launch, space, *operands);
+      if (!boxes)
+        return refuse("its operands are no boxes of tensors, and no windows "
+                      "that tensor maps describe");
+      tile->copyBoxes(std::move(*boxes),
+                      countBoxSteps(*found, space, *operands));
+    }
   } else if (plan.getStages() > kStages) {
     auto copied = findCopiedOperands(*found, launch);
     if (!copied)
@@ -127,6 +135,13 @@ LogicalResult ContractionGenerator::run(gpu::GPUModuleOp device,
   unsigned operands = arguments.size();
   if (plan.getSplits() > 1)
     shareSums(*tile, form.instruction.sum, blocks, arguments);
+  unsigned firstMap = arguments.size();
+  if (plan.getBoxes()) {
+    SmallVector<Value> mapped;
+    for (BlockArgument source : tile->getMapped())
+      mapped.push_back(memoryInLaunch(source, found->op, launch));
+    llvm::append_range(arguments, tile->makeMaps(mapped));
+  }
 
   // In the kernel.
   b.setInsertionPointToEnd(device.getBody());
@@ -152,6 +167,7 @@ LogicalResult ContractionGenerator::run(gpu::GPUModuleOp device,
   tile->thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
   bindOperands(given);
+  llvm::append_range(tile->maps, entry->getArguments().drop_front(firstMap));
   if (plan.getSplits() > 1) {
     tile->workspace = entry->getArgument(operands);
     tile->counters = entry->getArgument(operands + 1);

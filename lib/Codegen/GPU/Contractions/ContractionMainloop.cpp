@@ -271,6 +271,8 @@ SmallVector<Value> ContractionEmitter::emitMainloop(const Env &tile,
   for (int64_t i = 0; i < plan.getInstructions()[0] * plan.getInstructions()[1];
        ++i)
     llvm::append_range(sums, x.makeZero(b, loc));
+  if (isByBoxes())
+    return runByBoxes(tile, share);
   SmallVector<Unit> leftUnits = makeUnits(left, tile),
                     rightUnits = makeUnits(right, tile);
   Value length = arith::SubIOp::create(b, loc, share.end, share.begin);
@@ -380,6 +382,31 @@ void ContractionEmitter::startIfAny(Value step, Value steps,
   tile::CommitRowsOp::create(b, loc);
 }
 
+/// Starts the products of what a stage has, added to `sum` if there is one: of a
+/// warpgroup, 64 rows and its columns.
+Value ContractionEmitter::multiplyStage(Value stage, Value sum, bool isRestLeft,
+                                        bool isRestRight) {
+  int64_t columns = right.warpRows;
+  auto tileOf = [&](const Side &side, int64_t rows, bool isRest) {
+    Value first = arith::AndIOp::create(b, loc, side.warp, i32(-rows));
+    return sharedTile(side, rows, first, stage, isRest);
+  };
+  Value a = tileOf(left, 64, isRestLeft),
+        c = tileOf(right, columns, isRestRight);
+  return Ptx(b, loc).multiply(columns, stageSums(), sum, {a}, {c});
+}
+
+/// small * big + big * small + big * big of a step, to be added to the sums behind it: the
+/// unit adds with fewer digits than f32 has, so that it may add a few products only, and
+/// the small ones first.
+Value ContractionEmitter::multiplyParts(Value stage) {
+  Value sum;
+  for (auto [isSmallLeft, isSmallRight] :
+       {std::pair(true, false), {false, true}, {false, false}})
+    sum = multiplyStage(stage, sum, isSmallLeft, isSmallRight);
+  return sum;
+}
+
 /// As runCopied, with the products of warpgroups, which run while a step goes on. Of
 /// operands without parts those of the step before are over when a step has started its own. So copies go to the stage
 /// of two steps before, which all threads are done with.
@@ -388,23 +415,6 @@ ContractionEmitter::runByWarpgroups(Value steps,
                                     function_ref<Value(Value)> stageOf,
                                     function_ref<void(Value)> start) {
   Ptx ptx(b, loc);
-  Type element = typeOf(x.left, b.getContext());
-  Value shared = arith::IndexCastUIOp::create(
-      b, loc, b.getI32Type(),
-      memref::ExtractAlignedPointerAsIndexOp::create(b, loc, words));
-  // Of a warpgroup: 64 rows, and its columns.
-  auto tileOf = [&](const Side &side, int64_t rows, Value stage,
-                    bool isRest = false) {
-    Value first = arith::AndIOp::create(b, loc, side.warp, i32(-rows));
-    Value bytes = add(arith::MulIOp::create(b, loc, stage, i32(4)),
-                      arith::MulIOp::create(b, loc, first, i32(128)));
-    auto type =
-        tile::SharedType::get(b.getContext(), rows, stageSums(), element);
-    int64_t start = side.start + (isRest ? side.rows * 128 : 0);
-    return tile::ViewOp::create(b, loc, type,
-                                add(add(shared, bytes), i32(start)))
-        .getResult();
-  };
   int64_t columns = right.warpRows;
   // The products of parts are over when a step is.
   int64_t ahead = plan.getStages() - (haveParts() ? 1 : 2);
@@ -418,21 +428,12 @@ ContractionEmitter::runByWarpgroups(Value steps,
     tile::FenceCopiesOp::create(b, loc);
     gpu::BarrierOp::create(b, loc);
   };
-  // small * big + big * small + big * big of a step, added to the sums behind it: the
-  // unit adds with fewer digits than f32 has, so that it may add a few products
-  // only, and the small ones first.
   if (haveParts())
     return emitFor(
         b, loc, constantIndex(0), steps, constantIndex(1), none,
         [&](Value step, ValueRange carried) {
           await();
-          Value stage = stageOf(step), part;
-          for (auto [isSmallLeft, isSmallRight] :
-               {std::pair(true, false), {false, true}, {false, false}}) {
-            Value a = tileOf(left, 64, stage, isSmallLeft),
-                  c = tileOf(right, columns, stage, isSmallRight);
-            part = ptx.multiply(columns, stageSums(), part, {a}, {c});
-          }
+          Value part = multiplyParts(stageOf(step));
           startIfAny(arith::AddIOp::create(b, loc, step, constantIndex(ahead)),
                      steps, start);
           SmallVector<Value> next;
@@ -445,10 +446,7 @@ ContractionEmitter::runByWarpgroups(Value steps,
       b, loc, constantIndex(0), steps, constantIndex(1), ptx.accumulate(none),
       [&](Value step, ValueRange carried) {
         await();
-        Value stage = stageOf(step);
-        Value a = tileOf(left, 64, stage), c = tileOf(right, columns, stage);
-        Value sum =
-            ptx.multiply(columns, stageSums(), carried.front(), {a}, {c});
+        Value sum = multiplyStage(stageOf(step), carried.front());
         startIfAny(arith::AddIOp::create(b, loc, step, constantIndex(ahead)),
                    steps, start);
         ptx.waitProducts(1, {});
@@ -496,6 +494,10 @@ Value ContractionEmitter::computeAnew(const Env &tile, const Share &share,
 
 /// The row and column of the lane's sum of that number (i32).
 std::pair<Value, Value> ContractionEmitter::placeOfSum(Value number) {
+  if (isByWarpgroups()) {
+    auto [row, column] = placeInTile(number);
+    return {add(left.first, asIndex(row)), add(right.first, asIndex(column))};
+  }
   Value zero = i32(0);
   // [row tile][column tile][element], as results.
   int64_t perTile = x.results.size(), columnTiles = plan.getInstructions()[1];
@@ -523,20 +525,8 @@ std::pair<Value, Value> ContractionEmitter::placeOfSum(Value number) {
   Value row =
       add(arith::MulIOp::create(b, loc, rowPart, i32(left.count)),
           add(arith::MulIOp::create(b, loc, rt, i32(x.rowsPerLane)), rowOf));
-  Value column;
-  if (int64_t run = right.run) {
-    Value inRow = arith::OrIOp::create(b, loc, bits(columnPart, 0, 1, 2),
-                                       bits(columnPart, 1, 3, 0));
-    column = add(arith::MulIOp::create(b, loc, inRow, i32(run)),
-                 bits(ct, 0, run - 1, 0));
-    column =
-        add(column, arith::MulIOp::create(
-                        b, loc, arith::DivUIOp::create(b, loc, ct, i32(run)),
-                        i32(8 * run)));
-  } else {
-    column =
-        add(arith::MulIOp::create(b, loc, columnPart, i32(right.count)), ct);
-  }
+  Value column =
+      add(arith::MulIOp::create(b, loc, columnPart, i32(right.count)), ct);
   row = add(left.first, asIndex(add(left.warp, row)));
   column = add(right.first, asIndex(add(right.warp, column)));
   return {row, column};
@@ -615,7 +605,7 @@ void ContractionEmitter::repairSums(const Env &tile, const Share &share,
 
 /// The part of the sum that a block of a tile adds, in whole stages.
 ContractionEmitter::Share ContractionEmitter::shareOf(Value split) {
-  Value total = points.countOf(sumAxes), stage = constantIndex(stageSums());
+  Value total = countSums(), stage = constantIndex(stageSums());
   Value stages = arith::CeilDivUIOp::create(b, loc, total, stage);
   Value length = arith::MulIOp::create(
       b, loc,
@@ -716,7 +706,6 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
                   /*isLeft=*/true);
   right = makeSide(form.right, x.right, form.rightIsSigned, form.columns,
                    /*isLeft=*/false);
-  nestPlan.columnRun = right.run;
   orderSums();
   std::optional<int64_t> summed = points.staticCountOf(sumAxes);
   isAddedByUnit = form.leftIsRounded && form.rightIsRounded && summed &&
@@ -767,6 +756,8 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
     // Where factors have no parts there is nothing to repair.
     if (x.isSplit && (!isByWarpgroups() || haveParts()))
       repairSums(tile, share, sums);
+    if (isByWarpgroups())
+      return storeSums(tile, sums);
     // A warp's tile may lie beyond the end although such tiles are whole.
     OpBuilder::InsertionGuard guard(b);
     SmallVector<Value, 2> starts;
@@ -782,7 +773,12 @@ void ContractionEmitter::emitTile(Value block, Value sharedWords) {
     }
     MatrixFragments(*this).store(nestPlan, tile, starts[0], starts[1], sums);
   };
-  SmallVector<Value> sums = emitMainloop(tile, split ? shareOf(split) : share);
+  Share ofBlock = share;
+  if (split)
+    ofBlock = shareOf(split);
+  else if (isByBoxes())
+    ofBlock.end = countSums();
+  SmallVector<Value> sums = emitMainloop(tile, ofBlock);
   if (split)
     mergeSplits(block, split, std::move(sums), finish);
   else

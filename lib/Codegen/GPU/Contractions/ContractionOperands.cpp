@@ -15,10 +15,20 @@
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace redfuse;
+
+/// Bytes of an element of the smallest results.
+int64_t ContractionEmitter::resultBytes() {
+  int64_t bits = 64;
+  for (Type type : op->getResultTypes())
+    bits = std::min<int64_t>(
+        bits, getElementTypeOrSelf(type).getIntOrFloatBitWidth());
+  return std::max<int64_t>(1, bits / 8);
+}
 
 ContractionEmitter::Side
 ContractionEmitter::makeSide(Value factor, MatrixElement element, bool isSigned,
@@ -34,13 +44,6 @@ ContractionEmitter::makeSide(Value factor, MatrixElement element, bool isSigned,
   side.warpRows = number * (isLeft ? x.rows : x.columns);
   side.parts = isLeft ? x.leftRow.count : x.rightColumn.count;
   side.count = side.warpRows / side.parts;
-  // 16 bytes of results, if these are of the operands' type; less where the rows of
-  // results begin anywhere: then neighbours are those of other lanes.
-  if (isByWarpgroups() && !isLeft) {
-    side.run = 16 / elementBytes();
-    while (side.run > 1 && !isMultiple(ofDims.back(), side.run))
-      side.run /= 2;
-  }
   side.start =
       isLeft ? 0
              : tileRows() * kSlabBytes * plan.getSlabs() * copiesOfOperand();
@@ -584,26 +587,9 @@ void ContractionEmitter::finishUnits(const Side &side, ArrayRef<Unit> units,
 /// The word in a stage where 16 bytes of a row of the tile are.
 Value ContractionEmitter::placeOf(const Side &side, Value row, Value vector) {
   if (isByWarpgroups()) {
-    // Rows in the order in which the unit has them, 128 bytes each; 16 bytes of them are
-    // xored with the row's number. A warp's row i of part p is number p + parts * i.
-    Value in = bits(row, 0, side.warpRows - 1, 0), part, inPart;
-    auto log = [](int64_t n) { return int64_t(llvm::Log2_64(n)); };
-    if (int64_t run = side.run) {
-      // Runs of even parts, then those of odd ones.
-      part = arith::OrIOp::create(b, loc, bits(in, log(run), 3, 1),
-                                  bits(in, log(4 * run), 1, 0));
-      inPart = arith::OrIOp::create(
-          b, loc, bits(in, 0, run - 1, 0),
-          bits(in, log(8 * run), side.count / run - 1, log(run)));
-    } else {
-      part = bits(in, log(side.count), side.parts - 1, 0);
-      inPart = bits(in, 0, side.count - 1, 0);
-    }
-    Value number =
-        add(part, arith::MulIOp::create(b, loc, inPart, i32(side.parts)));
-    number = add(arith::SubIOp::create(b, loc, row, in), number);
-    Value at = arith::XOrIOp::create(b, loc, vector, bits(number, 0, 7, 0));
-    return add(add(arith::MulIOp::create(b, loc, number, i32(32)),
+    // Rows of 128 bytes, of which 16 bytes are xored with the row's number.
+    Value at = arith::XOrIOp::create(b, loc, vector, bits(row, 0, 7, 0));
+    return add(add(arith::MulIOp::create(b, loc, row, i32(32)),
                    arith::MulIOp::create(b, loc, at, i32(4))),
                i32(side.start / 4));
   }

@@ -1,5 +1,6 @@
 //===- ContractionPlan.cpp - how a sum of products is cut into tiles ------===//
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
+#include "redfuse/Codegen/GPU/Contractions/OperandBox.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 #include "redfuse/Codegen/GPU/Target/MatrixTarget.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
@@ -105,14 +106,19 @@ static bool isOfPositions(Value v, Block &body) {
                       [&](Value of) { return isOfPositions(of, body); });
 }
 
-static MemRefType typeInLaunch(BlockArgument argument,
-                               IndexProgramOpInterface op, LaunchOp launch) {
+Value redfuse::memoryInLaunch(BlockArgument argument,
+                              IndexProgramOpInterface op, LaunchOp launch) {
   auto tensor =
       dyn_cast<BlockArgument>(op->getOperand(argument.getArgNumber()));
   if (!tensor || !isa<KernelOp>(tensor.getOwner()->getParentOp()))
     return {};
-  return dyn_cast<MemRefType>(
-      launch->getOperand(tensor.getArgNumber()).getType());
+  return launch->getOperand(tensor.getArgNumber());
+}
+
+MemRefType redfuse::typeInLaunch(BlockArgument argument,
+                                 IndexProgramOpInterface op, LaunchOp launch) {
+  Value memory = memoryInLaunch(argument, op, launch);
+  return memory ? dyn_cast<MemRefType>(memory.getType()) : MemRefType();
 }
 
 static std::optional<CopiedOperand>
@@ -286,6 +292,8 @@ struct ContractionCost {
            std::ceil(columns / double(shape.warpColumns * shape.columns));
   }
   double sumsOfSlab() const { return 8.0 * kSlabBytes / elementBits(x.left); }
+  /// Steps of one thread's copies; 0 where there are no boxes.
+  double boxSteps = 0;
   double slabCycles(const BlockShape &shape) const;
   double cyclesOf(const BlockShape &shape, double splits) const;
   double cyclesOf(const WarpgroupShape &shape, double splits) const;
@@ -360,17 +368,24 @@ double ContractionCost::cyclesOf(const WarpgroupShape &shape,
                                          shape.stages * int64_t(stageBytes)));
   double stageSums = 1024.0 / elementBits(x.left);
   double products = parts * tileRows * tileColumns * stageSums *
-                    (copiesOfStage > 1 ? kUnitCyclesOfParts : kUnitCycles) /
+                    (copiesOfStage > 1 ? kUnitCyclesOfParts
+                     : boxSteps > 0    ? kUnitCyclesOfBoxes
+                                       : kUnitCycles) /
                     (unitProducts * 16.0 / elementBits(x.left));
   double issued = stageBytes / 16 / 32 * kIssuedOfCopy / kIssuedOfCycle;
   double read = 128 * copiesOfStage *
                 (newOfRows * tileRows + newOfColumns * tileColumns) /
                 kCachedOfCycle;
   double steps = std::ceil(std::ceil(sums / stageSums) / splits);
+  if (boxSteps > 0) {
+    steps = std::ceil(boxSteps / splits);
+    issued = 0;
+    read = stageBytes / kCachedOfCycleByBoxes;
+  }
   double ofUnit = std::ceil(tiles * splits / units);
   double together = std::min(ofUnit, resident);
   double step = std::max({products, issued, read}) * together +
-                (together > 1 ? 0 : kStepCycles);
+                (together > 1 || boxSteps > 0 ? 0 : kStepCycles);
   double epilogue =
       kWarpgroupBlockCycles + tileRows * tileColumns * kResultCycles * together;
   double round = steps * step + epilogue + (splits > 1 ? kSplitCycles : 0);
@@ -430,10 +445,10 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   IndexProgramOpInterface ops = found.op;
   auto attrOf = [&](MmaKind kind, int64_t warpRows, int64_t warpColumns,
                     int64_t rows, int64_t columns, int64_t slabs,
-                    int64_t stages, int64_t splits) {
+                    int64_t stages, int64_t splits, bool boxes = false) {
     return ContractionPlanAttr::get(
         found.op->getContext(), kind, {warpRows, warpColumns},
-        {rows / x.rows, columns / x.columns}, slabs, stages, splits);
+        {rows / x.rows, columns / x.columns}, slabs, stages, splits, boxes);
   };
   std::optional<WarpgroupOperands> vectors;
   if (chip.has(Wgmma))
@@ -445,6 +460,9 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
       cost.newOfRows = kNewOfTap;
     if (readsWindow(ops, vectors->right))
       cost.newOfColumns = kNewOfTap;
+    if (chip.has(TensorMaps) &&
+        findOperandBoxes(found, launch, space, *vectors))
+      cost.boxSteps = double(countBoxSteps(found, space, *vectors));
     for (WarpgroupShape shape : kWarpgroupShapes) {
       // Sums of parts are beside those of all steps before: more registers.
       if (vectors->haveParts()) {
@@ -467,7 +485,8 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
           continue;
         least = cycles;
         best = attrOf(MmaKind::Wgmma, shape.warpRows, shape.warpColumns, x.rows,
-                      shape.columns, /*slabs=*/2, shape.stages, splits);
+                      shape.columns, /*slabs=*/2, shape.stages, splits,
+                      /*boxes=*/cost.boxSteps > 0);
       }
     }
   }

@@ -1,9 +1,8 @@
 //===- HostLaunch.cpp - how the host launches a kernel --------------------===//
 #include "HostLaunch.h"
 
+#include "redfuse/Codegen/GPU/Common/TensorMap.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/ExchangeLayout.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -74,23 +73,12 @@ void HostLaunch::emit(gpu::GPUFuncOp func) {
   of.launch.erase();
 }
 
-/// A tensor map of 128 bytes, filled by the runtime on the host's stack:
-/// `redfuse_rt_tensor_map(map, base, element, rank, sizes[5], strides[4] in bytes,
-/// box[5])`, innermost first.
+/// Of boxes with as many rows as the tile, and 128 bytes of each.
 Value HostLaunch::makeTensorMap(const MatrixTile &tile) {
-  static constexpr StringLiteral kName = "redfuse_rt_tensor_map";
   Value memref = of.launch->getOperand(tile.source.argument.getArgNumber());
   auto type = cast<MemRefType>(memref.getType());
   int64_t rank = type.getRank();
-  auto storage = MemRefType::get({16}, b.getI64Type());
-  Value map =
-      memref::AllocaOp::create(b, loc, storage, b.getI64IntegerAttr(64));
-  auto addressOf = [&](Value v) -> Value {
-    return memref::ExtractAlignedPointerAsIndexOp::create(b, loc, v);
-  };
-  SmallVector<Value> operands{addressOf(map), addressOf(memref),
-                              index(type.getElementType().isF16() ? 0 : 1),
-                              index(rank)};
+  // Sizes, strides in bytes, boxes; innermost first.
   SmallVector<Value> sizes, strides;
   Value stride = index(2);
   for (int64_t i = rank - 1; i >= 0; --i) {
@@ -103,27 +91,17 @@ Value HostLaunch::makeTensorMap(const MatrixTile &tile) {
   }
   sizes.resize(5, index(1));
   strides.resize(4, index(16));
-  llvm::append_range(operands, sizes);
-  llvm::append_range(operands, strides);
+  SmallVector<Value> description(sizes);
+  llvm::append_range(description, strides);
   unsigned rows = tile.isByRows ? tile.source.sum : tile.source.free;
   for (int64_t i = 0; i < 5; ++i) {
     int64_t at = rank - 1 - i;
-    operands.push_back(index(i == 0                ? 64
-                             : at == int64_t(rows) ? tile.type.getRows()
-                                                   : 1));
+    description.push_back(index(i == 0                ? 64
+                                : at == int64_t(rows) ? tile.type.getRows()
+                                                      : 1));
   }
-  auto module = of.launch->getParentOfType<ModuleOp>();
-  if (!module.lookupSymbol(kName)) {
-    auto top = OpBuilder::atBlockBegin(module.getBody());
-    auto function = func::FuncOp::create(
-        top, loc, kName,
-        b.getFunctionType(SmallVector<Type>(operands.size(), b.getIndexType()),
-                          {}));
-    function.setPrivate();
-  }
-  func::CallOp::create(b, loc, kName, TypeRange(), operands);
-  return vector::LoadOp::create(b, loc, VectorType::get({16}, b.getI64Type()),
-                                map, ValueRange(index(0)));
+  return redfuse::makeTensorMap(b, loc, "redfuse_rt_tensor_map", memref,
+                                /*offset=*/0, rank, description);
 }
 
 /// On the host: the states of all splits and a counter for each tile, or one for

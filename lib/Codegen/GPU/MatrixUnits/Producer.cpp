@@ -11,7 +11,8 @@ using namespace redfuse;
 void Producer::loadTile(const MatrixTile &tile, Value into, Value barrier,
                         Value sumTile) {
   tile::CopyOp::create(b, loc, of.arguments.maps[tile.map],
-                       placement.coordinatesOf(tile, sumTile), into, barrier);
+                       placement.coordinatesOf(tile, sumTile),
+                       /*offsets=*/ValueRange(), into, barrier);
 }
 
 PipelineState Producer::loadTiles(ArrayRef<const MatrixTile *> tiles,

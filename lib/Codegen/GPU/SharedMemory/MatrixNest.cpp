@@ -37,24 +37,11 @@ Value redfuse::convertElement(OpBuilder &b, Location loc, Value v, Type to,
   return arith::TruncFOp::create(b, loc, type, v);
 }
 
-/// The place of column number `ct` of a lane's part, which is `add` after an even one.
-Value MatrixFragments::columnOfRun(const MatrixNest &plan, Value first,
-                                   Value part, int64_t add, int64_t ct) {
-  int64_t run = plan.columnRun;
-  Value ofLane = arith::ShRUIOp::create(
-      b, loc, arith::MulIOp::create(b, loc, part, emitter.constantIndex(run)),
-      emitter.constantIndex(1));
-  int64_t offset = ct / run * 8 * run + add * 4 * run + ct % run;
-  return arith::AddIOp::create(b, loc,
-                               arith::AddIOp::create(b, loc, first, ofLane),
-                               emitter.constantIndex(offset));
-}
-
 /// Goes on with what a lane has of a tile from `row` and `column` on.
 void MatrixFragments::store(const MatrixNest &plan, const Env &tile, Value row,
                             Value column, ArrayRef<Value> accumulators) {
   unsigned fast = plan.columns.back().dim;
-  int64_t width = plan.columnRun ? plan.columnRun : plan.columnTiles;
+  int64_t width = plan.columnTiles;
   while (width > 1 && !emitter.isMultiple(fast, width))
     width /= 2;
   std::optional<unsigned> vectorDim;
@@ -111,11 +98,8 @@ void MatrixFragments::storeVectors(const MatrixNest &plan, const Env &tile,
       points.bind(rowEnv, plan.rows, r);
       for (int64_t ct = 0; ct < plan.columnTiles; ct += width) {
         OpBuilder::InsertionGuard guard(b);
-        Value at =
-            plan.columnRun
-                ? columnOfRun(plan, column, columnPart, place.columnPart, ct)
-                : positionOf(column, columnPart, place.columnPart,
-                             plan.columnTiles, ct);
+        Value at = positionOf(column, columnPart, place.columnPart,
+                              plan.columnTiles, ct);
         if (!columnsAreWhole) {
           Value exists =
               arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at,

@@ -320,7 +320,7 @@ LogicalResult
 ContractionPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                             MmaKind kind, ArrayRef<int64_t> warps,
                             ArrayRef<int64_t> instructions, int64_t slabs,
-                            int64_t stages, int64_t splits) {
+                            int64_t stages, int64_t splits, bool boxes) {
   bool isByWarpgroups = kind == MmaKind::Wgmma;
   int64_t most = isByWarpgroups ? 32 : 16;
   auto check = [&](StringRef name, int64_t value,
@@ -350,6 +350,8 @@ ContractionPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       (warps[0] % 4 != 0 || instructions[0] != 1 || slabs != 2))
     return emitError() << "a warpgroup is four warps along rows, with one "
                           "instruction each, and reads two slabs";
+  if (boxes && !isByWarpgroups)
+    return emitError() << "'boxes' are for units of warpgroups ('wgmma')";
   if (failed(check("slabs", slabs, 4)) ||
       failed(checkRange(emitError, "stages", stages, 2)) ||
       failed(checkRange(emitError, "splits", splits, 1)))

@@ -242,7 +242,13 @@ static LogicalResult verifyCopy(Operation *op, SharedType tile,
 }
 
 LogicalResult CopyOp::verify() {
-  return verifyCopy(*this, getTile().getType(), getCoordinates().size());
+  size_t offsets = getOffsets().size(), rank = getCoordinates().size();
+  if (offsets != 0 && (offsets > 3 || offsets + 2 != rank))
+    return emitOpError()
+           << "a window has an offset for each of the one to three "
+              "dims between the first and the last, got "
+           << offsets << " and " << rank << " coordinates";
+  return verifyCopy(*this, getTile().getType(), rank);
 }
 
 LogicalResult PrefetchOp::verify() {

@@ -244,6 +244,14 @@ func.func @rank(%map: vector<16xi64>, %x: i32, %t: !tile.shared<64x64xbf16>, %b:
 
 // -----
 
+func.func @window(%map: vector<16xi64>, %x: i32, %tap: i16, %t: !tile.shared<64x64xbf16>, %b: !tile.barrier) {
+  // expected-error@+1 {{a window has an offset for each of the one to three dims between the first and the last, got 2 and 3 coordinates}}
+  tile.copy %map[%x, %x, %x] window [%tap, %tap] to %t signal %b : !tile.shared<64x64xbf16>
+  return
+}
+
+// -----
+
 func.func @box(%map: vector<16xi64>, %x: i32, %t: !tile.shared<264x64xbf16>) {
   // expected-error@+1 {{a box has up to 256 rows, got 264}}
   tile.copy_out %t to %map[%x] : !tile.shared<264x64xbf16>

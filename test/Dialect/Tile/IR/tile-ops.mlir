@@ -82,9 +82,11 @@ func.func @words(%address: i32, %x: f32, %n: i32) {
 }
 
 // CHECK-LABEL: func @copies(
-func.func @copies(%map: vector<16xi64>, %x: i32, %row: i32, %t: !tile.shared<128x128xbf16>, %b: !tile.barrier) {
+func.func @copies(%map: vector<16xi64>, %x: i32, %row: i32, %t: !tile.shared<128x128xbf16>, %b: !tile.barrier, %tap: i16) {
   // CHECK: tile.copy %{{.*}}[%{{.*}}, %{{.*}}] to %{{.*}} signal %{{.*}} : !tile.shared<128x128xbf16>
   tile.copy %map[%x, %row] to %t signal %b : !tile.shared<128x128xbf16>
+  // CHECK: tile.copy %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] window[%{{.*}}, %{{.*}}] to %{{.*}} signal
+  tile.copy %map[%x, %row, %row, %x] window [%tap, %tap] to %t signal %b : !tile.shared<128x128xbf16>
   // CHECK: tile.prefetch %{{.*}}[%{{.*}}, %{{.*}}] : !tile.shared<128x128xbf16>
   tile.prefetch %map[%x, %row] : !tile.shared<128x128xbf16>
   // CHECK: tile.store_block %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} to %{{.*}}[%{{.*}}] column 112 : !tile.shared<128x128xbf16>

@@ -21,6 +21,13 @@ std::optional<FoundContraction>
 findContraction(KernelOp kernel, LaunchOp launch, const KernelSpace &space,
                 const Chip &chip, std::string &why);
 
+/// The memory that a launch gives for an argument of the kernel's one op; nothing where
+/// it is no argument of the kernel.
+mlir::Value memoryInLaunch(mlir::BlockArgument argument,
+                           IndexProgramOpInterface op, LaunchOp launch);
+mlir::MemRefType typeInLaunch(mlir::BlockArgument argument,
+                              IndexProgramOpInterface op, LaunchOp launch);
+
 /// An operand that is what is in memory: elements of an argument, or zero where
 /// `inside`, which depends on positions alone, does not hold (padding).
 struct CopiedOperand {

@@ -89,6 +89,8 @@ inline constexpr double kUnitCycles = 2.4, kIssuedOfCopy = 36,
                         kCachedOfCycle = 37, kNewOfTap = 0.87,
                         kStepCycles = 270, kWarpgroupBlockCycles = 1500,
                         kResultCycles = 0.1;
+/// The same where one thread copies boxes.
+inline constexpr double kUnitCyclesOfBoxes = 1.3, kCachedOfCycleByBoxes = 50;
 /// The same of products of parts, of which there are three for what is copied twice.
 inline constexpr double kUnitCyclesOfParts = 1.4;
 /// Blocks of one warpgroup, or of two, that run at a time on a multiprocessor.

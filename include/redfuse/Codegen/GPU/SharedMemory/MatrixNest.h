@@ -32,8 +32,6 @@ private:
   void storeVectors(const MatrixNest &plan, const Env &tile, mlir::Value row,
                     mlir::Value column,
                     llvm::ArrayRef<mlir::Value> accumulators, int64_t width);
-  mlir::Value columnOfRun(const MatrixNest &plan, mlir::Value first,
-                          mlir::Value part, int64_t add, int64_t ct);
 
   GpuEmitter &emitter;
   PointNumbering &points;

@@ -44,10 +44,6 @@ public:
   const MatrixInstruction &x;
   /// Instructions of a warp's tile along rows, columns and one step of the sum.
   int64_t rowTiles = 1, columnTiles = 1, sumTiles = 1;
-  /// Where not 0, a part of the columns is no neighbours, but runs of so many: the four
-  /// lanes that share a row have neighbouring runs of all even parts, then of all odd
-  /// ones (lane t has the parts 2 t and 2 t + 1).
-  int64_t columnRun = 0;
 
   /// Elements of a lane's part.
   int64_t laneRows() const { return rowTiles * x.rowsPerLane; }

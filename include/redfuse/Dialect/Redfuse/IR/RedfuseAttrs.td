@@ -258,6 +258,8 @@ def Redfuse_ContractionPlanAttr : Redfuse_Attr<"ContractionPlan", "contraction_p
       they start copies
     - `splits`: so many blocks share the sum of a tile (split-K); the last one to finish
       adds what they have, always in the same order
+    - `boxes`: of warpgroups, whether one thread copies operands by tensor maps, as boxes
+      or places of windows, instead of all threads in pieces of 16 bytes
 
     Example: tiles of 128 x 128 by eight warps with 64 x 32 results each.
 
@@ -269,10 +271,12 @@ def Redfuse_ContractionPlanAttr : Redfuse_Attr<"ContractionPlan", "contraction_p
   let parameters = (ins
     EnumParameter<Redfuse_MmaKindAttr>:$kind,
     ArrayRefParameter<"int64_t">:$warps, ArrayRefParameter<"int64_t">:$instructions,
-    "int64_t":$slabs, "int64_t":$stages, "int64_t":$splits);
+    "int64_t":$slabs, "int64_t":$stages, "int64_t":$splits,
+    DefaultValuedParameter<"bool", "false">:$boxes);
   let assemblyFormat = [{
     `<` $kind `,` `warps` `=` `[` $warps `]` `,` `instructions` `=` `[` $instructions `]` `,`
-    `slabs` `=` $slabs `,` `stages` `=` $stages `,` `splits` `=` $splits `>`
+    `slabs` `=` $slabs `,` `stages` `=` $stages `,` `splits` `=` $splits
+    (`,` `boxes` `=` $boxes^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -418,7 +418,8 @@ def Tile_Map
            "::mlir::VectorType">,
       BuildableType<"::mlir::VectorType::get({16}, $_builder.getI64Type())">;
 
-def Tile_CopyOp : Tile_Op<"copy", [Tile_NeedsTensorMaps, Tile_Shared]> {
+def Tile_CopyOp : Tile_Op<"copy", [Tile_NeedsTensorMaps, Tile_Shared,
+                                   AttrSizedOperandSegments]> {
   let summary = "starts the copy of a tile from global memory";
   let description = [{
     By one thread. The tensor map, an argument of the kernel of type
@@ -428,12 +429,20 @@ def Tile_CopyOp : Tile_Op<"copy", [Tile_NeedsTensorMaps, Tile_Shared]> {
     count in the barrier's phase (`tile.expect`).
 
         tile.copy %map[%column, %row, %head] to %t signal %full : !tile.shared<128x128xbf16>
+
+    With `window`, rows are neighbouring places of a window that goes over the tensor
+    (the map is one of the driver's im2col mode): the offsets say which element of the
+    window each row has, one (i16) for each dim between the first and the last.
+
+        tile.copy %map[%channel, %x, %y, %image] window[%tapX, %tapY] to %t signal %full
+            : !tile.shared<128x64xbf16>
   }];
   let arguments = (ins Tile_Map:$map, Variadic<I32>:$coordinates,
-                       Tile_SharedType:$tile, Tile_BarrierType:$barrier);
+                       Variadic<I16>:$offsets, Tile_SharedType:$tile,
+                       Tile_BarrierType:$barrier);
   let assemblyFormat = [{
-    $map `[` $coordinates `]` `to` $tile `signal` $barrier attr-dict
-    `:` qualified(type($tile))
+    $map `[` $coordinates `]` (`window` `[` $offsets^ `]`)? `to` $tile `signal`
+    $barrier attr-dict `:` qualified(type($tile))
   }];
   let hasVerifier = 1;
 }
