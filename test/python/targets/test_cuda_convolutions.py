@@ -27,7 +27,7 @@ TILED = {
     "chunks_last": Convolution(
         (5, 9), (3, 3), channels=64, batch=1, pad=1, is_channels_last=True, dtype="bf16"
     ),
-    "points": Convolution((8, 8), (1, 1), channels=40, filters=48),
+    "channels_first": Convolution((30, 31), (3, 3), 96, 130, 4, pad=1, dtype="bf16"),
     "groups": Convolution((8, 8), (3, 3), channels=16, filters=32, groups=2),
     "bf16": Convolution((9, 10), (3, 3), channels=16, dtype="bf16"),
     "bf16_channels_last": Convolution(
@@ -63,4 +63,24 @@ def test_random(seed: int, chip: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scalar kernels of odd shapes spill
         exe = redfuse.compile(program.program(), target=f"cuda:{chip}", options={"cache": False})
+    check(program, exe)
+
+
+# Large enough for units of warpgroups: padding, steps and dilation of windows, rows that are numbered
+# linearly, a part of 128 bytes of channels, filters that are no multiple of a tile.
+BOXES = {
+    "padded": Convolution((17, 19), (3, 3), 64, 128, 5, pad=1, dtype="bf16", is_channels_last=True),
+    "strided": Convolution((13, 14), (3, 3), 64, 136, 9, stride=2, dtype="bf16", is_channels_last=True),
+    "dilated": Convolution((150,), (5,), 128, 192, 9, dilation=3, dtype="bf16", is_channels_last=True),
+    "three_dims": Convolution((5, 9, 10), (2, 3, 3), 72, 128, 3, pad=1, dtype="bf16", is_channels_last=True),
+    "channels_first": Convolution((30, 31), (3, 3), 96, 130, 4, pad=1, dtype="bf16"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOXES)
+def test_boxes(name: str) -> None:
+    program = BOXES[name]
+    exe = redfuse.compile(program.program(), target="cuda:sm_90a", options={"cache": False})
+    assert "boxes = true" in exe.ir["plan"]
+    assert not any(kernel.spills for kernel in exe.resources)
     check(program, exe)
