@@ -59,7 +59,7 @@ redfuse.kernel @window_0 attributes {num_inputs = 3 : i64,
 
 // -----
 
-#x = affine_map<(o, p, c, t) -> ((p + t + 126) mod 128, c)>
+#x = affine_map<(o, p, c, t) -> ((p + t + 4094) mod 4096, c)>
 #w = affine_map<(o, p, c, t) -> (o, t, c)>
 #y = affine_map<(o, p, c, t) -> (o, p)>
 
@@ -71,16 +71,16 @@ redfuse.kernel @window_0 attributes {num_inputs = 3 : i64,
 // OLDER-LABEL: func @window
 // OLDER: redfuse.contraction = #redfuse.contraction_plan<mma_sync,
 // OLDER-NOT: boxes
-func.func @window(%x: memref<128x512xf32>, %w: memref<128x3x512xf32>, %y: memref<128x130xf32>) {
-  redfuse.launch @window_0 ins(%x, %w : memref<128x512xf32>, memref<128x3x512xf32>) outs(%y : memref<128x130xf32>)
+func.func @window(%x: memref<4096x512xf32>, %w: memref<128x3x512xf32>, %y: memref<128x4098xf32>) {
+  redfuse.launch @window_0 ins(%x, %w : memref<4096x512xf32>, memref<128x3x512xf32>) outs(%y : memref<128x4098xf32>)
   return
 }
 redfuse.kernel @window_0 attributes {num_inputs = 2 : i64} {
-^bb0(%x: tensor<128x512xf32>, %w: tensor<128x3x512xf32>, %y: tensor<128x130xf32>):
+^bb0(%x: tensor<4096x512xf32>, %w: tensor<128x3x512xf32>, %y: tensor<128x4098xf32>):
   %two = arith.constant 2 : index
-  %end = arith.constant 130 : index
+  %end = arith.constant 4098 : index
   %zero = arith.constant 0.0 : f32
-  %r = redfuse.cascade {indexing_maps = [#x, #w, #y]} ins(%x, %w : tensor<128x512xf32>, tensor<128x3x512xf32>) outs(%y : tensor<128x130xf32>) {
+  %r = redfuse.cascade {indexing_maps = [#x, #w, #y]} ins(%x, %w : tensor<4096x512xf32>, tensor<128x3x512xf32>) outs(%y : tensor<128x4098xf32>) {
   ^bb0(%a: f32, %b: f32):
     %p = redfuse.index 1
     %t = redfuse.index 3
@@ -96,6 +96,6 @@ redfuse.kernel @window_0 attributes {num_inputs = 2 : i64} {
     %m = arith.mulf %f, %g : f32
     %s = redfuse.reduce add %m over [2, 3] into [0, 1] : f32
     redfuse.yield %s : f32
-  } -> tensor<128x130xf32>
-  redfuse.yield %r : tensor<128x130xf32>
+  } -> tensor<128x4098xf32>
+  redfuse.yield %r : tensor<128x4098xf32>
 }

@@ -72,7 +72,7 @@ BOXES = {
     "padded": Convolution((17, 19), (3, 3), 64, 128, 5, pad=1, dtype="bf16", is_channels_last=True),
     "strided": Convolution((13, 14), (3, 3), 64, 136, 9, stride=2, dtype="bf16", is_channels_last=True),
     "dilated": Convolution((150,), (5,), 128, 192, 9, dilation=3, dtype="bf16", is_channels_last=True),
-    "three_dims": Convolution((5, 9, 10), (2, 3, 3), 72, 128, 3, pad=1, dtype="bf16", is_channels_last=True),
+    "three_dims": Convolution((5, 9, 10), (2, 3, 3), 120, 128, 3, pad=1, dtype="bf16", is_channels_last=True),
     "channels_first": Convolution((30, 31), (3, 3), 96, 130, 4, pad=1, dtype="bf16"),
 }  # fmt: skip
 

@@ -186,9 +186,10 @@ private:
   int64_t sumPitch() const;
   std::pair<mlir::Value, mlir::Value> placeInTile(mlir::Value number);
   void leaveSums(llvm::ArrayRef<mlir::Value> sums);
-  std::optional<unsigned> fastResultDim();
+  void orderResults();
   void storeSums(const Env &tile, llvm::ArrayRef<mlir::Value> sums);
-  void storeVectors(const Env &tile, int64_t width, int64_t rowsTogether);
+  void storeVectors(const Env &tile);
+  void storeAt(const Env &tile, mlir::Value row, mlir::Value column);
 
   // ContractionMainloop.cpp -----------------------------------------------------
   mlir::Value multiplyStage(mlir::Value stage, mlir::Value sum,
@@ -248,6 +249,13 @@ private:
   /// What tensor maps copy, and steps of the mainloop.
   std::optional<std::pair<OperandBox, OperandBox>> boxes;
   int64_t boxSteps = 0;
+  /// How the results of a tile follow each other in memory: `ofFast` along one side, rows
+  /// or columns, in vectors of `width` columns, then the other side.
+  struct ResultOrder {
+    bool isByRows = false, readsByRows = false;
+    int64_t ofFast = 1, width = 1;
+  };
+  ResultOrder order;
   /// Bytes behind the stages of the word that one thread tells the others.
   static constexpr int64_t kCountBytes = 16;
   bool isCopied = false, roundsByInstruction = false;

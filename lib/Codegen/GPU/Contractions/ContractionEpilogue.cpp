@@ -14,11 +14,14 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// Rows of a thread whose results are computed at once.
-static constexpr int64_t kRowsAtOnce = 4;
+/// Results of a thread that are computed at once.
+static constexpr int64_t kAtOnce = 4;
 
-/// Words from one row of sums to the next: lanes of eight rows write to all banks.
-int64_t ContractionEmitter::sumPitch() const { return tileColumns() + 8; }
+/// Words from one row of sums to the next. Lanes write eight rows to all banks, or to half
+/// of them where lanes then read one row each.
+int64_t ContractionEmitter::sumPitch() const {
+  return tileColumns() + (order.readsByRows ? 10 : 8);
+}
 
 /// The place of the lane's sum of that number (i32) in the tile: of an instruction a lane
 /// has two columns of one row, then of the one eight behind.
@@ -50,98 +53,136 @@ void ContractionEmitter::leaveSums(ArrayRef<Value> sums) {
   gpu::BarrierOp::create(b, loc);
 }
 
-/// The dim along which results are neighbours in memory.
-std::optional<unsigned> ContractionEmitter::fastResultDim() {
+/// How results follow each other in memory: neighbours along the last dim of one side, in
+/// vectors, then along the other side, then the rest of the first. Where the next dim is
+/// of the same side, all of this side comes first.
+void ContractionEmitter::orderResults() {
+  order = ResultOrder();
+  order.ofFast = tileColumns();
   AffineMap map = op.getIndexingMapsArray().back();
-  if (map.getNumResults() == 0)
-    return std::nullopt;
-  auto dim = dyn_cast<AffineDimExpr>(map.getResults().back());
-  return dim ? std::optional(dim.getPosition()) : std::nullopt;
+  SmallVector<unsigned> fastest;
+  for (AffineExpr expr : llvm::reverse(map.getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr);
+        dim && dims[dim.getPosition()].staticSize != 1)
+      fastest.push_back(dim.getPosition());
+  if (fastest.empty())
+    return;
+  unsigned fast = fastest.front();
+  auto has = [&](const Side &side, unsigned d) {
+    return llvm::any_of(side.axes,
+                        [&](const Axis &axis) { return axis.dim == d; });
+  };
+  order.isByRows = has(left, fast);
+  const Side &side = order.isByRows ? left : right;
+  bool isLast = side.axes.back().dim == fast;
+  order.ofFast = side.rows;
+  if (isLast && fastest.size() > 1 && !has(side, fastest[1])) {
+    order.ofFast = 1;
+    while (2 * order.ofFast <= side.rows && isMultiple(fast, 2 * order.ofFast))
+      order.ofFast *= 2;
+  }
+  // Vectors of sums are those of a row.
+  if (!order.isByRows && isLast) {
+    order.width = std::min<int64_t>(16 / resultBytes(), 8);
+    while (order.width > 1 &&
+           (!isMultiple(fast, order.width) || order.width > order.ofFast))
+      order.width /= 2;
+  }
+  order.readsByRows =
+      order.width <= 2 &&
+      (order.isByRows ? order.ofFast >= 32 : order.ofFast / order.width < 32);
 }
 
 void ContractionEmitter::storeSums(const Env &tile, ArrayRef<Value> sums) {
+  orderResults();
   leaveSums(sums);
-  // Neighbours in memory: columns, in vectors, or some rows, and the columns of each.
-  std::optional<unsigned> fast = fastResultDim();
-  int64_t width = 1, rowsTogether = 1;
-  if (fast == right.axes.back().dim) {
-    width = std::min<int64_t>(16 / resultBytes(), 8);
-    while (width > 1 && !isMultiple(*fast, width))
-      width /= 2;
-  } else if (fast == left.axes.back().dim) {
-    while (2 * rowsTogether <= 32 && isMultiple(*fast, 2 * rowsTogether))
-      rowsTogether *= 2;
-  }
-  withVectors(width > 1 ? fast : std::nullopt, unsigned(width),
-              [&] { storeVectors(tile, width, rowsTogether); });
+  std::optional<unsigned> fast;
+  if (order.width > 1)
+    fast = right.axes.back().dim;
+  withVectors(fast, unsigned(order.width), [&] { storeVectors(tile); });
 }
 
-/// A thread has vectors of so many columns; so many rows follow each other in memory.
-void ContractionEmitter::storeVectors(const Env &tile, int64_t width,
-                                      int64_t rowsTogether) {
+/// The threads of a block take positions one behind the other in that order.
+void ContractionEmitter::storeVectors(const Env &tile) {
+  const Side &first = order.isByRows ? left : right,
+             &second = order.isByRows ? right : left;
+  int64_t all = threads, near = order.ofFast / order.width, other = second.rows,
+          far = first.rows / order.ofFast;
+  // Of each of the three: what the threads have at once, and how often.
+  int64_t nearThreads = std::min(near, all);
+  int64_t otherThreads = std::min(other, all / nearThreads);
+  int64_t farThreads = all / nearThreads / otherThreads;
+  int64_t nearSteps = near / nearThreads, otherSteps = other / otherThreads,
+          farSteps = far / farThreads;
+  int64_t count = nearSteps * otherSteps * farSteps,
+          atOnce = std::min(count, kAtOnce);
+  auto log = [](int64_t n) { return int64_t(llvm::Log2_64(uint64_t(n))); };
+  Value number = asWord(thread);
+  Value ownNear = bits(number, 0, nearThreads - 1, 0),
+        ownOther = bits(number, log(nearThreads), otherThreads - 1, 0),
+        ownFar = bits(number, log(nearThreads * otherThreads), -1, 0);
+  /// own + (step >> shift & mask) * threads.
+  auto at = [&](Value own, Value step, int64_t shift, int64_t steps,
+                int64_t threads) {
+    if (steps == 1)
+      return own;
+    return add(own, bits(step, shift, steps - 1, log(threads)));
+  };
+  emitFor(b, loc, constantIndex(0), constantIndex(count / atOnce),
+          constantIndex(1), {}, [&](Value i, ValueRange) {
+            Value begin = arith::MulIOp::create(b, loc, asWord(i), i32(atOnce));
+            for (int64_t k = 0; k < atOnce; ++k) {
+              Value step = add(begin, i32(k));
+              Value inOther = at(ownOther, step, 0, otherSteps, otherThreads);
+              Value inNear =
+                  at(ownNear, step, log(otherSteps), nearSteps, nearThreads);
+              Value inFar = at(ownFar, step, log(otherSteps * nearSteps),
+                               farSteps, farThreads);
+              Value inFirst =
+                  add(arith::MulIOp::create(b, loc, inFar, i32(order.ofFast)),
+                      arith::MulIOp::create(b, loc, inNear, i32(order.width)));
+              if (order.isByRows)
+                storeAt(tile, inFirst, inOther);
+              else
+                storeAt(tile, inOther, inFirst);
+            }
+            return SmallVector<Value>();
+          });
+}
+
+/// What comes of the sums from a row and column of the tile on (i32).
+void ContractionEmitter::storeAt(const Env &tile, Value row, Value column) {
+  OpBuilder::InsertionGuard guard(b);
   const Contraction &contraction = *nest->contraction;
   Value result = contraction.root->reduce.getResult(0);
-  int64_t together = tileColumns() / width * rowsTogether,
-          ofRound = std::min<int64_t>(together, threads),
-          rounds = together / ofRound, step = int64_t(threads) / ofRound,
-          blocks = tileRows() / rowsTogether / step,
-          atOnce = std::min(blocks, kRowsAtOnce);
+  Env env = tile;
+  for (auto [side, place] : {std::pair(&left, row), {&right, column}}) {
+    Value at = arith::AddIOp::create(b, loc, side->first, asIndex(place));
+    if (!side->isWhole) {
+      Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                           at, points.countOf(side->axes));
+      auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
+      b.setInsertionPoint(branch.thenYield());
+    }
+    points.bind(env, side->axes, at);
+  }
+  Value place =
+      add(arith::MulIOp::create(b, loc, row, i32(sumPitch())), column);
+  int64_t width = order.width;
+  Value v = vector::LoadOp::create(
+      b, loc, VectorType::get({width}, b.getI32Type()), words,
+      ValueRange(asIndex(place)), /*nontemporal=*/false,
+      llvm::Align(uint64_t(std::min<int64_t>(4 * width, 16))));
+  v = vector::BitCastOp::create(b, loc,
+                                VectorType::get({width}, b.getF32Type()), v);
+  env.values[result] =
+      width == 1 ? Value(vector::ExtractOp::create(b, loc, v, 0)) : v;
   bool isTaken = llvm::any_of(
       nest->roots, [&](Root *root) { return root != contraction.root; });
-  auto log = [](int64_t n) { return int64_t(llvm::Log2_64(uint64_t(n))); };
-  auto ifExists = [&](const Side &side, Value at) {
-    if (side.isWhole)
-      return;
-    Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at,
-                                         points.countOf(side.axes));
-    auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
-    b.setInsertionPoint(branch.thenYield());
-  };
-  Value number = asWord(thread);
-  Value block = bits(number, log(ofRound), -1, 0);
-  for (int64_t round = 0; round < rounds; ++round) {
-    OpBuilder::InsertionGuard guard(b);
-    Value in = add(bits(number, 0, ofRound - 1, 0), i32(round * ofRound));
-    Value column = bits(in, log(rowsTogether), -1, log(width)),
-          rowOf = bits(in, 0, rowsTogether - 1, 0);
-    Value atColumn =
-        arith::AddIOp::create(b, loc, right.first, asIndex(column));
-    ifExists(right, atColumn);
-    Env ofColumn = tile;
-    points.bind(ofColumn, right.axes, atColumn);
-    auto storeRow = [&](Value rowBlock) {
-      OpBuilder::InsertionGuard guard(b);
-      Value row = add(
-          arith::MulIOp::create(b, loc, rowBlock, i32(rowsTogether)), rowOf);
-      Value atRow = arith::AddIOp::create(b, loc, left.first, asIndex(row));
-      ifExists(left, atRow);
-      Value at =
-          add(arith::MulIOp::create(b, loc, row, i32(sumPitch())), column);
-      Value v = vector::LoadOp::create(
-          b, loc, VectorType::get({width}, b.getI32Type()), words,
-          ValueRange(asIndex(at)), /*nontemporal=*/false,
-          llvm::Align(uint64_t(std::min<int64_t>(4 * width, 16))));
-      v = vector::BitCastOp::create(
-          b, loc, VectorType::get({width}, b.getF32Type()), v);
-      if (width == 1)
-        v = vector::ExtractOp::create(b, loc, v, 0);
-      Env env = ofColumn;
-      points.bind(env, left.axes, atRow);
-      env.values[result] = v;
-      if (isTaken) {
-        emitAvailableForEpilogue(env);
-        emitEpilogues(env);
-      } else {
-        storeTile(buffers.find(result)->second, v, env);
-      }
-    };
-    emitFor(b, loc, constantIndex(0), constantIndex(blocks / atOnce),
-            constantIndex(1), {}, [&](Value i, ValueRange) {
-              Value first =
-                  arith::MulIOp::create(b, loc, asWord(i), i32(atOnce * step));
-              for (int64_t k = 0; k < atOnce; ++k)
-                storeRow(add(add(block, first), i32(k * step)));
-              return SmallVector<Value>();
-            });
+  if (isTaken) {
+    emitAvailableForEpilogue(env);
+    emitEpilogues(env);
+  } else {
+    storeTile(buffers.find(result)->second, env.values[result], env);
   }
 }

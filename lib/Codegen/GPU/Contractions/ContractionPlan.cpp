@@ -384,10 +384,17 @@ double ContractionCost::cyclesOf(const WarpgroupShape &shape,
   }
   double ofUnit = std::ceil(tiles * splits / units);
   double together = std::min(ofUnit, resident);
-  double step = std::max({products, issued, read}) * together +
-                (together > 1 || boxSteps > 0 ? 0 : kStepCycles);
+  double step = std::max({products, issued, read}) * together;
+  double ofResult = kResultCycles;
+  if (boxSteps > 0) {
+    // All stages but the one that is multiplied are on their way.
+    step = std::max(step, kBoxCycles / double(shape.stages - 1));
+    ofResult = kResultCyclesOfBoxes;
+  } else if (together == 1) {
+    step += kStepCycles;
+  }
   double epilogue =
-      kWarpgroupBlockCycles + tileRows * tileColumns * kResultCycles * together;
+      kWarpgroupBlockCycles + tileRows * tileColumns * ofResult * together;
   double round = steps * step + epilogue + (splits > 1 ? kSplitCycles : 0);
   double partial = splits > 1 ? tiles * splits * tileRows * tileColumns * 8 : 0;
   return std::max(std::ceil(ofUnit / together) * round, memoryCycles(bytes)) +
@@ -460,22 +467,20 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
       cost.newOfRows = kNewOfTap;
     if (readsWindow(ops, vectors->right))
       cost.newOfColumns = kNewOfTap;
-    if (chip.has(TensorMaps) &&
-        findOperandBoxes(found, launch, space, *vectors))
-      cost.boxSteps = double(countBoxSteps(found, space, *vectors));
-    for (WarpgroupShape shape : kWarpgroupShapes) {
+    auto tryShape = [&](WarpgroupShape shape, double boxSteps) {
+      cost.boxSteps = boxSteps;
       // Sums of parts are beside those of all steps before: more registers.
       if (vectors->haveParts()) {
         shape.stages = kLeastWarpgroupStages;
         int64_t rows = 16 * shape.warpRows + shape.warpColumns * shape.columns;
         if (shape.columns > 128 ||
             2 * 128 * rows * shape.stages > getBlockSharedBytes(chip))
-          continue;
+          return;
       }
       for (int64_t splits = 1; splits <= kMostSplits; splits *= 2) {
         if (splits > 1 && cost.sums * double(elementBits(x.left)) / 1024 <
                               8.0 * double(splits))
-          break;
+          return;
         // What the unit may not add up by itself blocks share, or warps make.
         if (x.isSplit && !vectors->haveParts() &&
             cost.sums > double(kMostAddedByUnit * splits))
@@ -486,8 +491,15 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
         least = cycles;
         best = attrOf(MmaKind::Wgmma, shape.warpRows, shape.warpColumns, x.rows,
                       shape.columns, /*slabs=*/2, shape.stages, splits,
-                      /*boxes=*/cost.boxSteps > 0);
+                      /*boxes=*/boxSteps > 0);
       }
+    };
+    bool haveBoxes = chip.has(TensorMaps) &&
+                     findOperandBoxes(found, launch, space, *vectors);
+    for (const WarpgroupShape &shape : kWarpgroupShapes) {
+      if (haveBoxes)
+        tryShape(shape, double(countBoxSteps(found, space, *vectors)));
+      tryShape(shape, /*boxSteps=*/0);
     }
   }
   // Copies are in no registers; rows are stored 32 at a time.
