@@ -1,9 +1,12 @@
 //===- PlanContractions.cpp - which launches are contractions in tiles ----===//
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
+#include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
 #include "redfuse/Codegen/GPU/ProductPlan.h"
 
 #include "redfuse/Codegen/Passes.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_PLANCONTRACTIONS
@@ -32,10 +35,39 @@ struct PlanContractions
   }
 
 private:
-  /// What has a plan keeps it.
+  /// Whether one sum of products that has a plan for matrix units is faster as a
+  /// contraction of boxes. That plan has one dim of rows and one of columns in a tile,
+  /// and an epilogue of which each thread makes all results at once, in registers.
+  static bool isBetter(const FoundContraction &found, const KernelSpace &space,
+                       ContractionPlanAttr attr) {
+    if (!attr.getBoxes())
+      return false;
+    const MatrixForm &form = found.form();
+    auto extentOf = [&](unsigned d) { return space.staticExtents[d]; };
+    int64_t rows = 1;
+    for (unsigned d : form.rows)
+      rows *= extentOf(d);
+    if (rows >= kManyRows || extentOf(form.rows.back()) < 128)
+      return true;
+    if (llvm::count_if(form.columns,
+                       [&](unsigned d) { return extentOf(d) > 1; }) > 1)
+      return true;
+    IndexProgramOpInterface op = found.op;
+    int64_t weight = 0;
+    for (Operation &inner : op.getProgramBody()->without_terminator())
+      if (isa<math::MathDialect>(inner.getDialect()) ||
+          isa<arith::DivFOp>(inner))
+        weight += kWeightOfFunction;
+    for (AffineMap map : op.getIndexingMapsArray())
+      if (map.getNumDims() > 0 && map.isFunctionOfDim(form.rows.back()) &&
+          map.isFunctionOfDim(form.columns.back()))
+        weight += kWeightOfOperand;
+    return weight - kWeightOfOperand >= kHeavyEpilogue;
+  }
+
+  /// What has a plan keeps it, mostly.
   static void plan(KernelLaunch &from, int64_t units, const Chip &chip) {
-    if (from.launch->hasAttr(kPlanAttr) ||
-        from.launch->hasAttr(kProductTilesAttr) ||
+    if (from.launch->hasAttr(kProductTilesAttr) ||
         from.launch->hasAttr(kContractionAttr))
       return;
     KernelSpace space = withoutSchedule(from.space);
@@ -48,6 +80,14 @@ private:
         planContraction(*found, from.launch, space, units, chip);
     if (!attr)
       return;
+    if (from.launch->hasAttr(kPlanAttr)) {
+      // What a user asks of a plan for matrix units stays one.
+      bool isChosen =
+          from.space.schedule && from.space.schedule.getHints() != HintsAttr();
+      if (isChosen || !isBetter(*found, space, *attr))
+        return;
+      from.launch->removeAttr(kPlanAttr);
+    }
     from.record(kContractionAttr, *attr);
   }
 };

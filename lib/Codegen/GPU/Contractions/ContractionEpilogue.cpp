@@ -16,6 +16,8 @@ using namespace redfuse;
 
 /// Results of a thread that are computed at once.
 static constexpr int64_t kAtOnce = 4;
+/// So many neighbours in memory are enough for a warp, whatever comes next.
+static constexpr int64_t kManyNeighbours = 64;
 
 /// Words from one row of sums to the next. Lanes write eight rows to all banks, or to half
 /// of them where lanes then read one row each.
@@ -76,7 +78,8 @@ void ContractionEmitter::orderResults() {
   const Side &side = order.isByRows ? left : right;
   bool isLast = side.axes.back().dim == fast;
   order.ofFast = side.rows;
-  if (isLast && fastest.size() > 1 && !has(side, fastest[1])) {
+  if (isLast && fastest.size() > 1 && !has(side, fastest[1]) &&
+      shape().capacityOf(fast) < kManyNeighbours) {
     order.ofFast = 1;
     while (2 * order.ofFast <= side.rows && isMultiple(fast, 2 * order.ofFast))
       order.ofFast *= 2;

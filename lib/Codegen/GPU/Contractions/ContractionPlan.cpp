@@ -494,11 +494,14 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
                       /*boxes=*/boxSteps > 0);
       }
     };
-    bool haveBoxes = chip.has(TensorMaps) &&
-                     findOperandBoxes(found, launch, space, *vectors);
+    double boxSteps = double(countBoxSteps(found, space, *vectors));
+    bool haveBoxes =
+        chip.has(TensorMaps) &&
+        boxSteps * 1024 / elementBits(x.left) <= kMostOfZeros * cost.sums &&
+        findOperandBoxes(found, launch, space, *vectors);
     for (const WarpgroupShape &shape : kWarpgroupShapes) {
       if (haveBoxes)
-        tryShape(shape, double(countBoxSteps(found, space, *vectors)));
+        tryShape(shape, boxSteps);
       tryShape(shape, /*boxSteps=*/0);
     }
   }

@@ -65,6 +65,15 @@ inline constexpr WarpgroupShape kWarpgroupShapes[] = {
 inline constexpr int64_t kMostGathered = 32;
 /// Blocks that share a sum, at most.
 inline constexpr int64_t kMostSplits = 32;
+/// Rows from which on products of 16-bit floats are faster as contractions of boxes than
+/// by plans for matrix units (16384 x 4096 x 4096 0.86 of their time on an H100, 8192 rows
+/// 0.97 to 1.04), and epilogues from which on: the weights are those of a function like
+/// exp, and of an operand that has rows and columns (two times mish in registers spilled
+/// 3508 bytes of a thread, and took 1.75 times as long).
+inline constexpr int64_t kManyRows = 16384, kHeavyEpilogue = 16,
+                         kWeightOfFunction = 8, kWeightOfOperand = 4;
+/// Sums with those that boxes fill up with zeros, beside the sums, at most.
+inline constexpr double kMostOfZeros = 1.5;
 /// Products with fewer rows or columns, or with less work (multiply-adds), are left to
 /// others.
 inline constexpr int64_t kLeastSide = 8, kLeastProducts = 1 << 14;
