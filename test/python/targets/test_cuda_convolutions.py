@@ -27,7 +27,7 @@ TILED = {
     "chunks_last": Convolution(
         (5, 9), (3, 3), channels=64, batch=1, pad=1, is_channels_last=True, dtype="bf16"
     ),
-    "channels_first": Convolution((30, 31), (3, 3), 96, 130, 4, pad=1, dtype="bf16"),
+    "points": Convolution((8, 8), (1, 1), channels=40, filters=48),
     "groups": Convolution((8, 8), (3, 3), channels=16, filters=32, groups=2),
     "bf16": Convolution((9, 10), (3, 3), channels=16, dtype="bf16"),
     "bf16_channels_last": Convolution(
