@@ -127,7 +127,13 @@ std::string RegisterDemands::findAccesses(LaunchOp launch) {
                           map};
       SmallVector<int64_t> strides;
       int64_t offset;
-      auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+      // Neighbours in memory may begin anywhere.
+      AffineExpr index = map.getResults().back();
+      if (auto sum = dyn_cast<AffineBinaryOpExpr>(index);
+          sum && sum.getKind() == AffineExprKind::Add &&
+          isa<AffineConstantExpr>(sum.getRHS()))
+        index = sum.getLHS();
+      auto last = dyn_cast<AffineDimExpr>(index);
       if (last && succeeded(type.getStridesAndOffset(strides, offset)) &&
           strides.back() == 1 &&
           llvm::none_of(map.getResults().drop_back(), [&](AffineExpr e) {
