@@ -25,6 +25,9 @@ namespace {
 /// Results for which an element of the operand is used, at least: so often is it
 /// gathered where it is, and once for the copy.
 constexpr int64_t kLeastUses = 1024;
+/// Elements of a copy beside those of the tensor that they are taken from, at most: phases
+/// of a transposed convolution have some zeros.
+constexpr int64_t kMostOfExtracted = 8;
 /// Multiply-adds that a launch more is worth, at least: 10 us at 50 T a second, beside
 /// some 3 us.
 constexpr double kLeastProducts = 5e8;
@@ -152,8 +155,9 @@ bool Product::isOnItsWay(Value v, bool &isComputed) {
   if (auto extract = dyn_cast<tensor::ExtractOp>(def)) {
     isComputed = true;
     auto type = cast<RankedTensorType>(extract.getTensor().getType());
-    // Not several times what is there.
-    return type.hasStaticShape() && points((*sets)[v]) <= type.getNumElements();
+    // Not many times what is there.
+    return type.hasStaticShape() &&
+           points((*sets)[v]) <= kMostOfExtracted * type.getNumElements();
   }
   return isPure(def) && llvm::all_of(def->getOperands(), [&](Value of) {
            return isOnItsWay(of, isComputed);
@@ -186,7 +190,8 @@ std::optional<Operand> Product::describeVectors(Factor factor, unsigned sum,
   bytes = 0;
   Value v = factor.value;
   if (auto select = v.getDefiningOp<arith::SelectOp>();
-      select && matchPattern(select.getFalseValue(), m_PosZeroFloat()) &&
+      select && isa<BlockArgument>(select.getTrueValue()) &&
+      matchPattern(select.getFalseValue(), m_PosZeroFloat()) &&
       !(*sets)[select.getCondition()].test(sum))
     v = select.getTrueValue();
   bool isInParts = v.getType().isF32() && !factor.round;

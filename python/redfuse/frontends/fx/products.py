@@ -238,54 +238,115 @@ def _transposed(
 ) -> Tensor:  # fmt: skip
     """In phases where there are strides, else as one of stride 1."""
     is_static = all(isinstance(e, int) for e in (*x.shape, *w.shape, *c.shape))
-    if is_static and any(s > 1 for s in stride) and all(t == 1 for t in dilation):
-        return _phases(c, x, w, stride, padding, groups)
+    if is_static and any(s > 1 for s in stride):
+        dims = [_Phases(*of) for of in zip(w.shape[2:], stride, padding, dilation, strict=True)]
+        if all(d.shift is not None and d.first < e for d, e in zip(dims, x.shape[2:], strict=True)):
+            return _phases(c, x, w, dims, groups)
     x, w = _spread(c.b, x, w, stride, padding, dilation, more, groups)
     return _windows(c, x, w, [1] * len(stride), dilation, groups)
 
 
-def _phases(
-    c: Call, x: Tensor, w: Tensor, stride: Sequence[int], padding: Sequence[int], groups: int
-) -> Tensor:
-    """A transposed convolution with strides, as a dense sum for each phase: places of the result
-    (with its padding) are s * q + r, and there only taps s * k + r of the window meet elements of
-    the input, number q - k. Of a window that is no multiple of s, the missing taps are zeros.
+class _Phases:
+    """A dim of a transposed convolution, whose place y meets element i by tap k of the window where
+    y + padding = stride * i + dilation * k.
 
-    A sum over channels and k, with results [batch, channels, q, r, ...]: no multiplications by the
-    zeros between elements."""
-    b, inner, n = c.b, computed_in(c.dtype), w.rank - 2
-    taps = [-(-k // s) for k, s in zip(w.shape[2:], stride, strict=True)]
-    count = [-(-(p + o) // s) for p, o, s in zip(padding, c.shape[2:], stride, strict=True)]
-    low = [k - 1 for k in taps]
-    high = [q - e for q, e in zip(count, x.shape[2:], strict=True)]
+    With y + shift = stride * q + r, the taps of phase r meet elements q + first, q + first + 1,
+    ... As many elements as a phase has taps are enough where shift is padding. Without a shift
+    nothing of the results is cut off, so that is taken where it needs no more elements. None: it
+    would be more elements than the window has taps."""
+
+    def __init__(self, size: int, stride: int, padding: int, dilation: int) -> None:
+        self.size, self.stride, self.dilation = size, stride, dilation
+        chosen = min((0, padding), key=lambda shift: len(self._met(padding - shift)))
+        self.ahead = padding - chosen
+        met = self._met(self.ahead)
+        self.first, self.count = met.start, len(met)
+        self.shift = chosen if self.count <= size else None
+
+    def _met(self, ahead: int) -> range:
+        """The elements that some phase meets, q left out."""
+        places = [
+            r + ahead - self.dilation * k for r in range(self.stride) for k in range(self.size)
+        ]
+        met = [place // self.stride for place in places if place % self.stride == 0]
+        return range(min(met), max(met) + 1)
+
+    def tap(self, r: Scalar, element: Scalar, b: Builder) -> tuple[Scalar, Scalar]:
+        """Which tap of phase r meets an element, and whether there is one."""
+        far = arith.addi(r, b.index(self.ahead - self.stride * self.first))
+        far = arith.subi(far, arith.muli(element, b.index(self.stride)))
+        last = self.dilation * (self.size - 1)
+        is_there = arith.andi(
+            arith.cmpi(arith.CmpIPredicate.sge, far, b.index(0)),
+            arith.cmpi(arith.CmpIPredicate.sle, far, b.index(last)),
+        )
+        far = arith.minsi(arith.maxsi(far, b.index(0)), b.index(last))
+        if self.dilation == 1:
+            return far, is_there
+        by = b.index(self.dilation)
+        is_whole = arith.cmpi(arith.CmpIPredicate.eq, arith.remsi(far, by), b.index(0))
+        return arith.divsi(far, by), arith.andi(is_there, is_whole)
+
+
+def _phases(c: Call, x: Tensor, w: Tensor, dims: Sequence[_Phases], groups: int) -> Tensor:
+    """A transposed convolution with strides, as a dense sum for each phase: over channels and
+    elements, with results [batch, channels, q, r, ...]. There are no multiplications by the zeros
+    between elements; where a phase has fewer taps than others, the missing ones are zeros."""
+    b, inner, n = c.b, computed_in(c.dtype), len(dims)
+    shifts = [d.shift or 0 for d in dims]
+    count = [-(-(p + o) // d.stride) for p, o, d in zip(shifts, c.shape[2:], dims, strict=True)]
+    low = [max(0, -d.first) for d in dims]
+    high = []
+    for i, (q, d, p) in enumerate(zip(count, dims, low, strict=True), 2):
+        first, met = max(0, d.first), q + d.count - 1 - p
+        there = min(met, x.shape[i] - first)
+        if there != x.shape[i]:
+            x = b.slice(x, i, first, there)
+        high.append(met - there)
     x = b.pad(x, [0, 0, *low], [0, 0, *high], 0)
-    missing = [k * s - e for k, s, e in zip(taps, stride, w.shape[2:], strict=True)]
-    w = b.pad(w, [0] * w.rank, [0, 0, *missing], 0)
+    w = _filters_of_phases(b, w, dims)
     made = w.shape[1]
-    pairs = [e for pair in zip(taps, stride, strict=True) for e in pair]
-    w = _turned(b, b.reshape(w, (*w.shape[:2], *pairs)), range(2, 2 + 2 * n, 2))
     split = [groups] if groups > 1 else []
     x = b.reshape(x, (x.shape[0], *split, x.shape[1] // groups, *x.shape[2:]))
     w = b.reshape(w, (*split, w.shape[0] // groups, *w.shape[1:]))
     shape = [x.shape[0], *split, made]
-    for q, s in zip(count, stride, strict=True):
-        shape += [q, s]
-    dims = iter(map(ir.AffineDimExpr.get, range(len(shape) + 1 + n)))
-    batch, group, out = next(dims), [next(dims) for _ in split], next(dims)
-    places = [(next(dims), next(dims)) for _ in range(n)]
-    channel, inside = next(dims), list(dims)
+    for q, d in zip(count, dims, strict=True):
+        shape += [q, d.stride]
+    names = iter(map(ir.AffineDimExpr.get, range(len(shape) + 1 + n)))
+    batch, group, out = next(names), [next(names) for _ in split], next(names)
+    places = [(next(names), next(names)) for _ in range(n)]
+    channel, inside = next(names), list(names)
+    met = [q + k for (q, _), k in zip(places, inside, strict=True)]
     total = _sum_of_products(b, x, w, shape, inner, [
-        [batch, *group, channel, *[q + k for (q, _), k in zip(places, inside, strict=True)]],
+        [batch, *group, channel, *met],
         [*group, channel, out, *[e for (_, r), k in zip(places, inside, strict=True)
                                  for e in (k, r)]],
         [batch, *group, out, *[e for pair in places for e in pair]],
     ], len(shape) + 1 + n, len(shape), _precision(b, w.shape[len(split)]))  # fmt: skip
-    wide = [q * s for q, s in zip(count, stride, strict=True)]
+    wide = [q * d.stride for q, d in zip(count, dims, strict=True)]
     total = b.reshape(total, (shape[0], groups * made, *wide))
-    for d, (p, o) in enumerate(zip(padding, c.shape[2:], strict=True)):
-        if (p, o) != (0, wide[d]):
-            total = b.slice(total, 2 + d, p, o)
+    for i, (p, o) in enumerate(zip(shifts, c.shape[2:], strict=True)):
+        if (p, o) != (0, wide[i]):
+            total = b.slice(total, 2 + i, p, o)
     return total
+
+
+def _filters_of_phases(b: Builder, w: Tensor, dims: Sequence[_Phases]) -> Tensor:
+    """[channels, channels of the result, element, phase, ...]."""
+    from mlir.dialects import tensor
+
+    shape = [*w.shape[:2], *[e for d in dims for e in (d.count, d.stride)]]
+
+    def body() -> Scalar:
+        at = [Builder.position(i) for i in range(len(shape))]
+        places, inside = at[:2], None
+        for i, d in enumerate(dims):
+            tap, is_there = d.tap(at[3 + 2 * i], at[2 + 2 * i], b)
+            places.append(tap)
+            inside = is_there if inside is None else arith.andi(inside, is_there)
+        return arith.select(inside, tensor.extract(w.value, places), dtypes.constant(0, w.dtype))
+
+    return b.map([], shape, w.dtype, body)
 
 
 def _spread(
