@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "LastBlockMerge.h"
+#include "PersistentTiles.h"
 #include "RegisterLaunch.h"
-#include "StreamWalk.h"
-#include "TileRounds.h"
+#include "RegisterMainloop.h"
 #include "Tuning.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -53,7 +53,7 @@ private:
   RegisterEmitter *own = nullptr;
   std::optional<KernelNests> nests;
   std::optional<InputLoads> loads;
-  std::optional<StreamWalk> stream;
+  std::optional<RegisterMainloop> mainloop;
   std::optional<LastBlockMerge> lastBlock;
   std::optional<DynamicScheduler> scheduler;
   /// Bytes of shared memory beside what threads exchange.
@@ -115,7 +115,7 @@ LogicalResult RegisterKernelGenerator::emitStep(IndexProgramOpInterface op) {
 
 /// Copies what is kept into shared memory.
 LogicalResult RegisterKernelGenerator::copyKept() {
-  LogicalResult result = stream->walk({[&] {
+  LogicalResult result = mainloop->run({[&] {
     own->copies.fetchKept();
     return success();
   }});
@@ -193,7 +193,7 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
       nests->select(op);
       loads->loadStep(varying, streamed);
     };
-    if (failed(stream->walk({emit, load, fold})))
+    if (failed(mainloop->run({emit, load, fold})))
       return failure();
   }
   if (fold) {
@@ -277,9 +277,9 @@ RegisterKernelGenerator::emitTiles(Value block,
   own->exchange.startCluster();
   auto place = [&](Value number) { placeTile(number); };
   auto emit = [&](Value number) { return emitBlock(number); };
-  TileRounds rounds(b, loc, layout, *own, *loads, {place, emit});
-  return scheduler ? rounds.emitStaged(block, given.tiles, *scheduler)
-                   : rounds.emitHeld(block, given.tiles);
+  PersistentTiles loop(b, loc, layout, *own, *loads, {place, emit});
+  return scheduler ? loop.emitStaged(block, given.tiles, *scheduler)
+                   : loop.emitHeld(block, given.tiles);
 }
 
 LogicalResult
@@ -296,8 +296,8 @@ RegisterKernelGenerator::emitBody(gpu::GPUFuncOp func,
   emitter->entry = entry;
   nests.emplace(kernel, programs, buffers, *own);
   loads.emplace(b, loc, kernel, layout, dims, *nests, *own);
-  stream.emplace(b, loc, space, layout, dims, own->states, own->loaded,
-                 own->exchange);
+  mainloop.emplace(b, loc, space, layout, dims, own->states, own->loaded,
+                   own->exchange);
   Value block = placeThread();
   bindOperands(operands);
   for (unsigned i : layout.movedOnce)
@@ -310,7 +310,7 @@ RegisterKernelGenerator::emitBody(gpu::GPUFuncOp func,
         arith::ConstantIndexOp::create(b, loc, space.schedule.getSplits());
     Value split = arith::RemUIOp::create(b, loc, block, number);
     block = arith::DivUIOp::create(b, loc, block, number);
-    stream->setSplit(split);
+    mainloop->setSplit(split);
     lastBlock.emplace(
         b, loc, space, layout, own->positions, own->exchange, own->states,
         LastBlockMerge::Place{split, block, given.workspace, given.counters});

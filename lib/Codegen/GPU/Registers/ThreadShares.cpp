@@ -38,8 +38,9 @@ void ThreadShares::chooseLanes() {
   layout.lanes = lanes;
 }
 
-/// Threads up to which a dim of scans, whose share begins at `bit`, has some. A warp needs no shared memory; where few
-/// have rows, or registers hold all of one, there are more.
+/// Threads up to which a dim of scans, whose share begins at `bit`, has some. A warp
+/// needs no shared memory; where few have rows, or registers hold all of one, there are
+/// more.
 int64_t ThreadShares::countScanning(unsigned d, unsigned bit) const {
   double warps = demands.countTiles() / demands.getUnits();
   if (demands.hints.threads)

@@ -1,6 +1,6 @@
-//===- StreamWalk.h - the steps in which a tile is walked -------*- C++ -*-===//
-#ifndef REDFUSE_LIB_CODEGEN_GPU_REGISTERS_STREAMWALK_H
-#define REDFUSE_LIB_CODEGEN_GPU_REGISTERS_STREAMWALK_H
+//===- RegisterMainloop.h - steps along a tile ------------------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERMAINLOOP_H
+#define REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERMAINLOOP_H
 
 #include "FoldStates.h"
 #include "LoadedValues.h"
@@ -34,12 +34,14 @@ private:
   const RegisterLayout &layout;
 };
 
-/// Walks the streamed dims of a tile, outermost first: whole steps, then what is left.
-class StreamWalk {
+/// The mainloop: walks the streamed dims of a tile, outermost first, in whole steps, then
+/// what is left.
+class RegisterMainloop {
 public:
-  StreamWalk(mlir::OpBuilder &b, mlir::Location loc, const KernelSpace &space,
-             const RegisterLayout &layout, llvm::MutableArrayRef<SpaceDim> dims,
-             FoldStates &states, LoadedValues &loaded, ThreadExchange &exchange)
+  RegisterMainloop(mlir::OpBuilder &b, mlir::Location loc,
+                   const KernelSpace &space, const RegisterLayout &layout,
+                   llvm::MutableArrayRef<SpaceDim> dims, FoldStates &states,
+                   LoadedValues &loaded, ThreadExchange &exchange)
       : b(b), loc(loc), space(space), layout(layout), steps(space, layout),
         dims(dims), states(states), loaded(loaded), exchange(exchange) {}
 
@@ -53,13 +55,13 @@ public:
     /// The fold whose states go from one step to the next; null: none do.
     FoldOp fold = FoldOp();
   };
-  mlir::LogicalResult walk(const Step &step) { return walkFrom(step, 0); }
+  mlir::LogicalResult run(const Step &step) { return runFrom(step, 0); }
 
   /// Blocks fold splits of the first streamed dim, this one the split of that number.
   void setSplit(mlir::Value number) { split = number; }
 
 private:
-  mlir::LogicalResult walkFrom(const Step &step, unsigned i);
+  mlir::LogicalResult runFrom(const Step &step, unsigned i);
   /// Positions of a block along the first streamed dim.
   std::pair<mlir::Value, mlir::Value> boundsOfSplit(unsigned d);
   /// A loop over steps that start at `from`, and every `by` from there on; `place`
@@ -84,4 +86,4 @@ private:
 
 } // namespace redfuse
 
-#endif // REDFUSE_LIB_CODEGEN_GPU_REGISTERS_STREAMWALK_H
+#endif // REDFUSE_LIB_CODEGEN_GPU_REGISTERS_REGISTERMAINLOOP_H

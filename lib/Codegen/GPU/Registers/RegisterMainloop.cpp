@@ -1,5 +1,5 @@
-//===- StreamWalk.cpp - the steps in which a tile is walked ---------------===//
-#include "StreamWalk.h"
+//===- RegisterMainloop.cpp - steps along a tile --------------------------===//
+#include "RegisterMainloop.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -43,9 +43,10 @@ static Attribute keepsLoop(OpBuilder &b) {
                                        {}, {}, {}, {}, {}, {}, {}, {});
 }
 
-LogicalResult StreamWalk::loop(const Step &step, unsigned i, Value from,
-                               Value to, Value by,
-                               function_ref<void(Value)> place, bool isAhead) {
+LogicalResult RegisterMainloop::loop(const Step &step, unsigned i, Value from,
+                                     Value to, Value by,
+                                     function_ref<void(Value)> place,
+                                     bool isAhead) {
   SmallVector<Value> carriedIn;
   if (step.fold)
     carriedIn = states.take(step.fold);
@@ -80,7 +81,7 @@ LogicalResult StreamWalk::loop(const Step &step, unsigned i, Value from,
       loaded.set(ArrayRef(carried).drop_front(numStates));
     }
     place(loop.getInductionVar());
-    LogicalResult result = walkFrom(step, i + 1);
+    LogicalResult result = runFrom(step, i + 1);
     loaded.popScope();
     if (failed(result))
       return failure();
@@ -102,7 +103,7 @@ LogicalResult StreamWalk::loop(const Step &step, unsigned i, Value from,
 }
 
 /// The block's own split, of whole vectors; the last ones may be short, or empty.
-std::pair<Value, Value> StreamWalk::boundsOfSplit(unsigned d) {
+std::pair<Value, Value> RegisterMainloop::boundsOfSplit(unsigned d) {
   auto constant = [&](int64_t v) -> Value {
     return arith::ConstantIndexOp::create(b, loc, v);
   };
@@ -119,7 +120,7 @@ std::pair<Value, Value> StreamWalk::boundsOfSplit(unsigned d) {
   return {begin, end};
 }
 
-LogicalResult StreamWalk::walkFrom(const Step &step, unsigned i) {
+LogicalResult RegisterMainloop::runFrom(const Step &step, unsigned i) {
   ArrayRef<int64_t> streamDims = steps.getDims();
   if (i >= streamDims.size())
     return step.emit();
@@ -138,7 +139,7 @@ LogicalResult StreamWalk::walkFrom(const Step &step, unsigned i) {
     dims[d].offset = begin;
     dims[d].size = constant(length);
     dims[d].staticSize = length;
-    LogicalResult result = walkFrom(step, i + 1);
+    LogicalResult result = runFrom(step, i + 1);
     dims[d] = whole;
     return result;
   }

@@ -1,15 +1,15 @@
-//===- TileRounds.h - blocks that stay and walk tiles -----------*- C++ -*-===//
-#ifndef REDFUSE_LIB_CODEGEN_GPU_REGISTERS_TILEROUNDS_H
-#define REDFUSE_LIB_CODEGEN_GPU_REGISTERS_TILEROUNDS_H
+//===- PersistentTiles.h - blocks that stay ---------------------*- C++ -*-===//
+#ifndef REDFUSE_LIB_CODEGEN_GPU_REGISTERS_PERSISTENTTILES_H
+#define REDFUSE_LIB_CODEGEN_GPU_REGISTERS_PERSISTENTTILES_H
 
 #include "DynamicScheduler.h"
 #include "InputLoads.h"
 
 namespace redfuse {
 
-/// Tile after tile of the grid, by a block that stays: what it has of the next is under
-/// way while it computes this one.
-class TileRounds {
+/// Tile after tile of the grid, by a block that stays (a persistent kernel): what it has
+/// of the next is under way while it computes this one.
+class PersistentTiles {
 public:
   /// How a tile is placed: the dims of the grid and all that is walked in it; and how
   /// its programs are emitted.
@@ -18,9 +18,9 @@ public:
     llvm::function_ref<mlir::LogicalResult(mlir::Value)> emit;
   };
 
-  TileRounds(mlir::OpBuilder &b, mlir::Location loc,
-             const RegisterLayout &layout, RegisterEmitter &emitter,
-             InputLoads &loads, Tile tile)
+  PersistentTiles(mlir::OpBuilder &b, mlir::Location loc,
+                  const RegisterLayout &layout, RegisterEmitter &emitter,
+                  InputLoads &loads, Tile tile)
       : b(b), loc(loc), layout(layout), emitter(emitter), loads(loads),
         tile(tile) {}
 
@@ -46,4 +46,4 @@ private:
 
 } // namespace redfuse
 
-#endif // REDFUSE_LIB_CODEGEN_GPU_REGISTERS_TILEROUNDS_H
+#endif // REDFUSE_LIB_CODEGEN_GPU_REGISTERS_PERSISTENTTILES_H

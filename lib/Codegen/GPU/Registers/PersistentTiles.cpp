@@ -1,5 +1,5 @@
-//===- TileRounds.cpp - blocks that stay and walk tiles -------------------===//
-#include "TileRounds.h"
+//===- PersistentTiles.cpp - blocks that stay and walk tiles --------------===//
+#include "PersistentTiles.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace redfuse;
 
 /// The blocks of a launch, or its clusters, which have a tile together.
-Value TileRounds::countTeams() {
+Value PersistentTiles::countTeams() {
   Value step = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
   if (layout.cluster > 1)
     step = arith::DivUIOp::create(
@@ -15,12 +15,12 @@ Value TileRounds::countTeams() {
   return step;
 }
 
-Value TileRounds::lastOf(Value tiles) {
+Value PersistentTiles::lastOf(Value tiles) {
   return arith::SubIOp::create(b, loc, tiles,
                                arith::ConstantIndexOp::create(b, loc, 1));
 }
 
-LogicalResult TileRounds::emitRound(Value block) {
+LogicalResult PersistentTiles::emitRound(Value block) {
   unsigned exchanges = emitter.exchange.getCount();
   if (failed(tile.emit(block)))
     return failure();
@@ -34,12 +34,12 @@ LogicalResult TileRounds::emitRound(Value block) {
 
 /// Multiprocessors are not equally far from memory: blocks with as many tiles each
 /// would end a quarter of the time apart. So the first three tiles of a block are
-/// given, and the others come from a dynamic scheduler: one is in registers, one on its way to
-/// shared memory, one to the second-level cache, and the first thread asks for
+/// given, and the others come from a dynamic scheduler: one is in registers, one on its
+/// way to shared memory, one to the second-level cache, and the first thread asks for
 /// the number of a fourth. The counter is zero again at the end, as a launch asks as
 /// often as it has tiles.
-LogicalResult TileRounds::emitStaged(Value block, Value tiles,
-                                     DynamicScheduler &scheduler) {
+LogicalResult PersistentTiles::emitStaged(Value block, Value tiles,
+                                          DynamicScheduler &scheduler) {
   Value step = countTeams(), last = lastOf(tiles);
   emitter.copies.fetchKept();
   emitter.copies.commit();
@@ -96,7 +96,7 @@ LogicalResult TileRounds::emitStaged(Value block, Value tiles,
   return result;
 }
 
-LogicalResult TileRounds::emitHeld(Value block, Value tiles) {
+LogicalResult PersistentTiles::emitHeld(Value block, Value tiles) {
   Value step = countTeams(), last = lastOf(tiles);
   emitter.loaded.pushScope();
   loads.loadTile(Whose::Own, /*isPinned=*/true);
