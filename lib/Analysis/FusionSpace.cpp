@@ -12,19 +12,19 @@ using namespace redfuse;
 /// many comparisons are its square.
 static constexpr size_t kMostInstances = 640;
 
-namespace redfuse {
-
+namespace {
 /// Finds the space. Variables form classes (union-find); instances of one op at
 /// equal places become one.
 class FusionSolver {
 public:
-  FusionSolver(ArrayRef<CascadeOp> ops, FusionSpace &space, FusionRefusal &why)
-      : ops(ops), s(space), why(why) {
+  FusionSolver(ArrayRef<CascadeOp> ops, FusionRefusal &why)
+      : ops(ops), why(why) {
     for (CascadeOp op : ops)
       members.insert(op);
     context = CascadeOp(ops.front()).getContext();
   }
-  LogicalResult run();
+  /// What is found; to be taken once.
+  FailureOr<FusionSpace> run();
 
 private:
   using Instance = FusionSpace::Instance;
@@ -80,7 +80,7 @@ private:
   void finish();
 
   ArrayRef<CascadeOp> ops;
-  FusionSpace &s;
+  FusionSpace::Solution s;
   FusionRefusal &why;
   MLIRContext *context;
   llvm::DenseSet<Operation *> members;
@@ -95,8 +95,7 @@ private:
   /// Where the outputs are written: as good as a read for sharing dims.
   SmallVector<std::pair<Value, SmallVector<AffineExpr>>> writes;
 };
-
-} // namespace redfuse
+} // namespace
 
 unsigned FusionSolver::newVariable(CascadeOp op, unsigned dim) {
   unsigned v = s.variables.size();
@@ -586,7 +585,7 @@ void FusionSolver::finish() {
   s.live = live.takeVector();
 }
 
-LogicalResult FusionSolver::run() {
+FailureOr<FusionSpace> FusionSolver::run() {
   llvm::DenseMap<Operation *, unsigned> roots;
   for (CascadeOp op : ops)
     for (OpResult result : op->getResults()) {
@@ -643,21 +642,19 @@ LogicalResult FusionSolver::run() {
   if (failed(checkInstances()))
     return failure();
   finish();
-  return success();
+  return FusionSpace(std::move(s));
 }
 
 FailureOr<FusionSpace> FusionSpace::solve(ArrayRef<CascadeOp> ops,
                                           FusionRefusal &why) {
-  FusionSpace space;
-  if (failed(FusionSolver(ops, space, why).run()))
-    return failure();
-  return space;
+  return FusionSolver(ops, why).run();
 }
 
 const FusionSpace::Access *FusionSpace::findAccess(unsigned instance,
                                                    Value reader) const {
-  auto it = accessOf.find({instance, reader});
-  return it == accessOf.end() ? nullptr : &accesses[it->second];
+  auto it = solution.accessOf.find({instance, reader});
+  return it == solution.accessOf.end() ? nullptr
+                                       : &solution.accesses[it->second];
 }
 
 llvm::SmallSetVector<unsigned, 8>
@@ -668,8 +665,8 @@ FusionSpace::getVariablesOf(ArrayRef<AffineExpr> exprs) const {
       if (auto d = dyn_cast<AffineDimExpr>(part))
         result.insert(d.getPosition());
       if (auto sym = dyn_cast<AffineSymbolExpr>(part)) {
-        auto inner =
-            getVariablesOf(instances[symbols[sym.getPosition()].first].dims);
+        unsigned instance = getSymbol(sym.getPosition()).first;
+        auto inner = getVariablesOf(getInstances()[instance].dims);
         result.insert(inner.begin(), inner.end());
       }
     });

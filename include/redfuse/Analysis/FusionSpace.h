@@ -61,41 +61,50 @@ public:
     unsigned dim;
   };
 
+  /// What is found.
+  struct Solution {
+    llvm::SmallVector<Instance> instances;
+    llvm::SmallVector<Access> accesses;
+    llvm::SmallVector<Variable> variables;
+    llvm::SmallVector<unsigned> live;
+    llvm::SmallVector<mlir::OpResult> outputs;
+    llvm::SmallVector<unsigned> outputInstances;
+    llvm::SmallVector<std::pair<unsigned, mlir::Value>> symbols;
+    llvm::DenseMap<std::pair<unsigned, mlir::Value>, unsigned> accessOf;
+  };
+  explicit FusionSpace(Solution solution) : solution(std::move(solution)) {}
+
   /// Solves for `ops`, given in the order of the block. Fails with a reason where
   /// one of the edges between them cannot be inlined.
   static mlir::FailureOr<FusionSpace> solve(llvm::ArrayRef<CascadeOp> ops,
                                             FusionRefusal &why);
 
-  llvm::ArrayRef<Instance> getInstances() const { return instances; }
-  llvm::ArrayRef<Access> getAccesses() const { return accesses; }
+  llvm::ArrayRef<Instance> getInstances() const { return solution.instances; }
+  llvm::ArrayRef<Access> getAccesses() const { return solution.accesses; }
   /// The results that are used outside, in order.
-  llvm::ArrayRef<mlir::OpResult> getOutputs() const { return outputs; }
+  llvm::ArrayRef<mlir::OpResult> getOutputs() const { return solution.outputs; }
   /// The instance that makes output `i`.
-  unsigned getOutputInstance(unsigned i) const { return outputInstances[i]; }
+  unsigned getOutputInstance(unsigned i) const {
+    return solution.outputInstances[i];
+  }
   /// The variables in the order in which they were found: those of the first
   /// output, outermost first.
-  llvm::ArrayRef<unsigned> getVariables() const { return live; }
-  const Variable &getVariable(unsigned v) const { return variables[v]; }
+  llvm::ArrayRef<unsigned> getVariables() const { return solution.live; }
+  const Variable &getVariable(unsigned v) const {
+    return solution.variables[v];
+  }
   /// The access by which instance `i` reads `reader`.
   const Access *findAccess(unsigned instance, mlir::Value reader) const;
   /// The value behind symbol `s` of an index: the instance and its body value.
   std::pair<unsigned, mlir::Value> getSymbol(unsigned s) const {
-    return symbols[s];
+    return solution.symbols[s];
   }
   /// The variables in `exprs`.
   llvm::SmallSetVector<unsigned, 8>
   getVariablesOf(llvm::ArrayRef<mlir::AffineExpr> exprs) const;
 
 private:
-  friend class FusionSolver;
-  llvm::SmallVector<Instance> instances;
-  llvm::SmallVector<Access> accesses;
-  llvm::SmallVector<Variable> variables;
-  llvm::SmallVector<unsigned> live;
-  llvm::SmallVector<mlir::OpResult> outputs;
-  llvm::SmallVector<unsigned> outputInstances;
-  llvm::SmallVector<std::pair<unsigned, mlir::Value>> symbols;
-  llvm::DenseMap<std::pair<unsigned, mlir::Value>, unsigned> accessOf;
+  Solution solution;
 };
 
 } // namespace redfuse

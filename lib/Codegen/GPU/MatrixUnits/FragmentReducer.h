@@ -23,6 +23,8 @@ public:
   void endInThread(ReduceOp op) { inThread.insert(op); }
   /// Completes a reduction that ended in the thread.
   Fragment acrossLanes(ReduceOp op, Fragment partial);
+  /// What the thread of a warp has whose number differs in the bits of `mask`.
+  mlir::Value shuffle(mlir::Value v, int64_t mask);
   /// Whether some value that a maximum is of is above its row's limit, or no number; if
   /// perhaps too often (i1, the same in a warp).
   mlir::Value isAnyAbove(ReduceOp max, const Fragment &limit);
@@ -36,10 +38,8 @@ private:
                   const Fragment &shape, size_t row);
   State combine(ReduceOp op, const State &x, const State &y);
   State combineLanes(ReduceOp op, State total);
-  mlir::Value shuffle(mlir::Value v, int64_t mask);
   /// FragmentTopk.cpp.
   llvm::SmallVector<Fragment> selectLargest(ReduceOp op);
-  friend class LargestSelector;
 
   mlir::OpBuilder &b;
   mlir::Location loc;

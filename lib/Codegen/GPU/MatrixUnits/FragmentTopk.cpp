@@ -17,13 +17,14 @@ using namespace redfuse;
 
 using Kind = Fragment::Kind;
 
-namespace redfuse {
-
+namespace {
 /// One reduction to the largest elements and what goes with them: the numbers of
 /// their columns, or values of their own.
 class LargestSelector {
 public:
-  LargestSelector(FragmentReducer &from, ReduceOp op);
+  LargestSelector(OpBuilder &b, Location loc, FragmentPlace &place,
+                  FragmentEmitter &emitter, FragmentReducer &lanes,
+                  ReduceOp op);
   SmallVector<Fragment> run();
 
 private:
@@ -55,10 +56,10 @@ private:
             MutableArrayRef<Value> next);
   SmallVector<Fragment> resultsOf(ArrayRef<Value> found);
 
-  FragmentReducer &from;
   FragmentPlace &place;
   OpBuilder &b;
   Location loc;
+  FragmentReducer &lanes;
   ReduceOp op;
   /// The reduced dim and that of the ranks.
   unsigned d, rank = 0;
@@ -73,8 +74,7 @@ private:
   /// The order and number of no element, and what goes with it.
   Value nothing, noNumber, none;
 };
-
-} // namespace redfuse
+} // namespace
 
 /// Whether a value is the number of its column.
 static bool isColumnNumber(Value v, unsigned d) {
@@ -84,16 +84,18 @@ static bool isColumnNumber(Value v, unsigned d) {
   return at && at.getDim() == int64_t(d);
 }
 
-LargestSelector::LargestSelector(FragmentReducer &from, ReduceOp op)
-    : from(from), place(from.place), b(from.b), loc(from.loc), op(op),
-      d(op.getOver()[0]), isNumber(isColumnNumber(op.getOperand(1), d)) {
-  const DimSets &sets = from.emitter.getSets();
+LargestSelector::LargestSelector(OpBuilder &b, Location loc,
+                                 FragmentPlace &place, FragmentEmitter &emitter,
+                                 FragmentReducer &lanes, ReduceOp op)
+    : place(place), b(b), loc(loc), lanes(lanes), op(op), d(op.getOver()[0]),
+      isNumber(isColumnNumber(op.getOperand(1), d)) {
+  const DimSets &sets = emitter.getSets();
   for (unsigned r : sets[op.getResult(0)].set_bits())
     if (!sets[op.getOperand(0)].test(r) && !sets[op.getOperand(1)].test(r))
       rank = r;
-  value = from.emitter.get(op.getOperand(0));
+  value = emitter.get(op.getOperand(0));
   if (!isNumber)
-    number = from.emitter.get(op.getOperand(1));
+    number = emitter.get(op.getOperand(1));
   shape = place.join(value, number);
   hasRows = shape.kind == Kind::Row || shape.kind == Kind::Matrix;
   shape.kind = hasRows ? Kind::Matrix : Kind::Column;
@@ -176,9 +178,9 @@ LargestSelector::Found LargestSelector::bestOfThread(ValueRange left,
 void LargestSelector::agree(MutableArrayRef<Found> ofRows) {
   for (unsigned mask = 1; mask < place.layout.lanes; mask *= 2)
     for (Found &found : ofRows) {
-      Found other{from.shuffle(found.best, mask),
-                  from.shuffle(found.column, mask),
-                  isNumber ? Value() : from.shuffle(found.goesWith, mask)};
+      Found other{lanes.shuffle(found.best, mask),
+                  lanes.shuffle(found.column, mask),
+                  isNumber ? Value() : lanes.shuffle(found.goesWith, mask)};
       Value isLarger =
           compare(arith::CmpIPredicate::sgt, other.best, found.best);
       Value isEqual = compare(arith::CmpIPredicate::eq, other.best, found.best);
@@ -257,5 +259,5 @@ SmallVector<Fragment> LargestSelector::run() {
 }
 
 SmallVector<Fragment> FragmentReducer::selectLargest(ReduceOp op) {
-  return LargestSelector(*this, op).run();
+  return LargestSelector(b, loc, place, emitter, *this, op).run();
 }

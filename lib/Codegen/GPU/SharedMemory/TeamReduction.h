@@ -8,18 +8,13 @@ namespace redfuse {
 
 /// Emits a nest that reduces: the threads of a team share the reduced points of one
 /// result, and combine what they have.
-class TeamReduction {
+class TeamReduction : NestEmitter {
 public:
-  explicit TeamReduction(GpuEmitter &emitter)
-      : emitter(emitter), points(emitter.points), b(emitter.getBuilder()),
-        loc(emitter.getLoc()) {}
+  using NestEmitter::NestEmitter;
 
   void emit();
 
 private:
-  using Axis = PointNumbering::Axis;
-  using Axes = PointNumbering::Axes;
-  using Parts = SharedWords::Parts;
   /// The threads that make one result together.
   struct Team {
     unsigned size = 1;
@@ -31,11 +26,6 @@ private:
   void emitRound(const Team &team, llvm::ArrayRef<Axis> into,
                  llvm::ArrayRef<Axis> over, mlir::Value base);
   void foldTeam(ReduceOp reduce, const Team &team, Parts &parts);
-
-  GpuEmitter &emitter;
-  PointNumbering &points;
-  mlir::OpBuilder &b;
-  mlir::Location loc;
 };
 
 } // namespace redfuse

@@ -8,16 +8,14 @@ namespace redfuse {
 
 /// Emits a contraction: the warps take tiles of its result, and make them by matrix
 /// instructions.
-class WarpProduct {
+class WarpProduct : NestEmitter {
 public:
   explicit WarpProduct(GpuEmitter &emitter)
-      : emitter(emitter), points(emitter.points), fragments(emitter),
-        b(emitter.getBuilder()), loc(emitter.getLoc()) {}
+      : NestEmitter(emitter), fragments(emitter) {}
 
   void emit();
 
 private:
-  using Axis = PointNumbering::Axis;
   /// A lane's share of an operand: `count` rows (columns of a right operand).
   struct OperandFragment {
     mlir::Value source;
@@ -52,11 +50,7 @@ private:
   loadFragment(const MatrixNest &plan, const OperandFragment &fragment,
                mlir::Value sum, bool isTail);
 
-  GpuEmitter &emitter;
-  PointNumbering &points;
   MatrixFragments fragments;
-  mlir::OpBuilder &b;
-  mlir::Location loc;
 };
 
 } // namespace redfuse

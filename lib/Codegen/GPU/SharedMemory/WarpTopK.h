@@ -7,20 +7,15 @@
 namespace redfuse {
 
 /// Emits a nest that keeps the largest elements of rows: each row is a warp's.
-class WarpTopK {
+class WarpTopK : NestEmitter {
 public:
-  explicit WarpTopK(GpuEmitter &emitter)
-      : emitter(emitter), points(emitter.points), b(emitter.getBuilder()),
-        loc(emitter.getLoc()) {}
+  using NestEmitter::NestEmitter;
 
   /// Whether the lanes of a warp can hold a row, or as many elements as are kept.
   bool canEmit() const;
   void emit();
 
 private:
-  using Axis = PointNumbering::Axis;
-  using Axes = PointNumbering::Axes;
-  using Parts = SharedWords::Parts;
   /// One of the elements that are selected from; number -1: none.
   struct Candidate {
     mlir::Value value, index, number;
@@ -34,11 +29,6 @@ private:
   void emitRow(Env &row, llvm::ArrayRef<Axis> over, mlir::Value lane,
                mlir::Value exists);
   mlir::Value goesBefore(const Candidate &a, const Candidate &c);
-
-  GpuEmitter &emitter;
-  PointNumbering &points;
-  mlir::OpBuilder &b;
-  mlir::Location loc;
 };
 
 } // namespace redfuse

@@ -93,6 +93,24 @@ private:
   std::optional<unsigned> fastDim;
 };
 
+/// Emits nests of a kind for an emitter.
+class NestEmitter {
+public:
+  explicit NestEmitter(GpuEmitter &emitter)
+      : emitter(emitter), points(emitter.points), b(emitter.getBuilder()),
+        loc(emitter.getLoc()) {}
+
+protected:
+  using Axis = PointNumbering::Axis;
+  using Axes = PointNumbering::Axes;
+  using Parts = SharedWords::Parts;
+
+  GpuEmitter &emitter;
+  PointNumbering &points;
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+};
+
 } // namespace redfuse
 
 #endif // REDFUSE_CODEGEN_GPU_SHAREDMEMORY_GPUEMITTER_H

@@ -16,11 +16,9 @@ struct MatrixNest : MatrixTiling {
 };
 
 /// Goes on with what the lanes of a warp have of a contraction's result.
-class MatrixFragments {
+class MatrixFragments : NestEmitter {
 public:
-  explicit MatrixFragments(GpuEmitter &emitter)
-      : emitter(emitter), points(emitter.points), b(emitter.getBuilder()),
-        loc(emitter.getLoc()) {}
+  using NestEmitter::NestEmitter;
 
   /// Which part of a dim of the instruction a lane has.
   mlir::Value partOf(LaneField field, mlir::Value lane);
@@ -32,11 +30,6 @@ private:
   void storeVectors(const MatrixNest &plan, const Env &tile, mlir::Value row,
                     mlir::Value column,
                     llvm::ArrayRef<mlir::Value> accumulators, int64_t width);
-
-  GpuEmitter &emitter;
-  PointNumbering &points;
-  mlir::OpBuilder &b;
-  mlir::Location loc;
 };
 
 } // namespace redfuse
