@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from . import pipelines
@@ -174,6 +175,8 @@ def lower_stages(
     if stop_after == "source":
         return lowered
     prepare(module, signature.name)
+    if options.schedules:
+        _ask_for(module, options.schedules)
     if chip:
         run_pipeline(module, pipelines.attach_target(chip), "target", program)
     elif options.fuse and "redfuse.target" not in module.operation.attributes:
@@ -183,9 +186,9 @@ def lower_stages(
         LOG.debug(AT_STAGE, stage)
         start = time.perf_counter()
         if stage == "schedule" and options.schedules:
-            from .tuning.schedules import pin
+            from .tuning import schedules
 
-            pin(module, options.schedules)
+            schedules.check(module, options.schedules)
         try:
             run_pipeline(module, pipeline, stage, program)
         except CompileError as error:
@@ -210,13 +213,12 @@ def lower_stages(
 def _add_reproducer(
     error: CompileError, program: Source, options: Options, stages: list[tuple[str, str]], made: Any
 ) -> None:
-    """Writes the program as it was before all stages, for redfuse-opt, and says so in the error.
-    Not where the stages are not all that was done."""
+    """Writes the program as it was before all stages, for redfuse-opt, and says so in the error."""
     from .store import reproducers
 
-    if options.schedules:
-        return
     module = program.parse()
+    if options.schedules:
+        _ask_for(module, options.schedules)
     _keep_only(module, mlir_frontend.find_entry(module, options.entry).name.value)
     if "redfuse.target" in made.operation.attributes:
         _set_target(module, Target.of(made.operation.attributes["redfuse.target"]))
@@ -224,6 +226,12 @@ def _add_reproducer(
     path = reproducers.write(str(module), [check, *(text for _, text in stages)])
     if path is not None:
         error.args = (f"{error}\nto see it again: redfuse-opt --run-reproducer {path}",)
+
+
+def _ask_for(module: Any, texts: Sequence[str]) -> None:
+    from .tuning import schedules
+
+    schedules.ask(module, texts)
 
 
 def _set_target(module: Any, target: Target) -> None:

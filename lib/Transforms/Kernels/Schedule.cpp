@@ -11,6 +11,42 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
+/// On a module: a schedule for each of its cascades, in order; of a unit, the model
+/// chooses it.
+static constexpr llvm::StringLiteral kSchedulesAttr = "redfuse.schedules";
+
+/// Gives the cascades of a module the schedules that it asks for.
+static LogicalResult pinSchedules(Operation *module) {
+  auto given = module->getAttrOfType<ArrayAttr>(kSchedulesAttr);
+  if (!given)
+    return success();
+  SmallVector<CascadeOp> cascades;
+  module->walk([&](CascadeOp cascade) { cascades.push_back(cascade); });
+  if (cascades.size() != given.size())
+    return module->emitError()
+           << "'" << kSchedulesAttr << "' has " << given.size()
+           << " schedules; expected one for each of the " << cascades.size()
+           << " cascades";
+  for (auto [cascade, attribute] : llvm::zip_equal(cascades, given)) {
+    if (isa<UnitAttr>(attribute))
+      continue;
+    auto schedule = dyn_cast<ScheduleAttr>(attribute);
+    if (!schedule)
+      return cascade.emitError()
+             << "'" << kSchedulesAttr
+             << "': expected a #redfuse.schedule or unit, got " << attribute;
+    if (schedule.getTiles().size() != cascade.getNumIterationDims())
+      return cascade.emitError()
+             << "'" << kSchedulesAttr << "': a schedule with "
+             << schedule.getTiles().size()
+             << " tiles; expected one for each of the "
+             << cascade.getNumIterationDims() << " iteration dims";
+    cascade.setScheduleAttr(schedule);
+  }
+  module->removeAttr(kSchedulesAttr);
+  return success();
+}
+
 namespace {
 struct Schedule : public redfuse::impl::ScheduleBase<Schedule> {
   using ScheduleBase::ScheduleBase;
@@ -36,6 +72,8 @@ struct Schedule : public redfuse::impl::ScheduleBase<Schedule> {
         return signalPassFailure();
       }
     }
+    if (failed(pinSchedules(getOperation())))
+      return signalPassFailure();
     getOperation()->walk([&](CascadeOp cascade) {
       if (cascade.getScheduleAttr())
         return;

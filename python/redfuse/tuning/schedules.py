@@ -27,9 +27,26 @@ def cascades(module: Any) -> list[Any]:
     return list(walk(module.operation, "redfuse.cascade"))
 
 
-def pin(module: Any, texts: Sequence[str]) -> None:
-    """Gives every cascade its schedule; an empty text leaves it to the model. Raises
-    ArgumentError for another number of texts, and for what is no schedule."""
+def ask(module: Any, texts: Sequence[str]) -> None:
+    """Has a module ask for schedules of its cascades, which redfuse-schedule gives them; an empty
+    text leaves one to the model. Raises ArgumentError for what is no schedule."""
+    import mlir.ir as ir
+
+    with module.context:
+        asked = [_parsed(text).attribute() if text else ir.UnitAttr.get() for text in texts]
+        module.operation.attributes["redfuse.schedules"] = ir.ArrayAttr.get(asked)
+
+
+def _parsed(text: str) -> Schedule:
+    try:
+        return Schedule.parse(text)
+    except ArgumentError as error:
+        raise ArgumentError(f"option 'schedules': {error}") from None
+
+
+def check(module: Any, texts: Sequence[str]) -> None:
+    """Raises ArgumentError where the cascades of the module cannot have the schedules that it asks
+    for: for another number of texts, tiles or splits."""
     found = cascades(module)
     if len(found) != len(texts):
         raise ArgumentError(
@@ -39,23 +56,17 @@ def pin(module: Any, texts: Sequence[str]) -> None:
     for op, text in zip(found, texts, strict=True):
         if not text:
             continue
-        try:
-            schedule = Schedule.parse(text)
-        except ArgumentError as error:
-            raise ArgumentError(f"option 'schedules': {error}") from None
-        tiles = schedule.tiles
+        schedule = _parsed(text)
         if schedule.splits > MOST_SPLITS:
             raise ArgumentError(
                 f"option 'schedules': {text} has {schedule.splits} splits, at most {MOST_SPLITS}"
             )
-        extents = extents_of(op)
-        if len(tiles) != len(extents):
+        dims = len(extents_of(op))
+        if len(schedule.tiles) != dims:
             raise ArgumentError(
-                f"option 'schedules': {text} has {len(tiles)} tiles, expected one for each of the "
-                f"{len(extents)} iteration dims"
+                f"option 'schedules': {text} has {len(schedule.tiles)} tiles, expected one for "
+                f"each of the {dims} iteration dims"
             )
-        with module.context:
-            op.attributes["schedule"] = schedule.attribute()
 
 
 def extents_of(cascade: Any) -> list[int]:

@@ -48,6 +48,21 @@ def test_a_program_op_by_op_leaves_one_too(
     assert "99" in done.stderr
 
 
+def test_schedules_that_were_asked_for_are_in_it(
+    scale: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = pipelines._words
+    monkeypatch.setattr(pipelines, "_words", lambda *given: [*words(*given), "lazy=99"])
+    text = "#redfuse.schedule<resident, grid = [0], tiles = [3, 5]>"
+    with pytest.raises(redfuse.Error, match="run-reproducer") as caught:
+        redfuse.compile(scale, options={"schedules": [text]})
+    path = re.search(r"--run-reproducer (\S+)", str(caught.value))[1]  # type: ignore[index]
+    assert f"redfuse.schedules = [{text}]" in Path(path).read_text()
+    done = opt(path)
+    assert done.returncode
+    assert "99" in done.stderr
+
+
 def test_the_newest_are_kept(cache: Path) -> None:
     paths = [reproducers.write(f"module {{}} // {i}", []) for i in range(25)]
     left = list((cache / "reproducers").iterdir())

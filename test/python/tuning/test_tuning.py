@@ -3,7 +3,7 @@ measures, crashes or hangs."""
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -17,6 +17,7 @@ from redfuse.bench import programs
 from redfuse.frontends import mlir as mlir_frontend
 from redfuse.options import Options
 from redfuse.tuning import hints, measure, space, store, worker
+from redfuse.tuning.schedules import cascades
 
 SOFTMAX = programs.softmax(67, 193, "f32")
 DYNAMIC = """
@@ -220,6 +221,40 @@ def test_the_search_finds_the_best_and_compile_uses_it(made_up: Path) -> None:
     assert schedule_of(exe)["kind"] == "split"
 
 
+def attributes_of(text: str, schedules: tuple[str, ...], target: str) -> list[str]:
+    """Those of the cascades that are compiled where these schedules are asked for."""
+    exe = redfuse.compile(text, target=target, options={"schedules": schedules, "cache": False})
+    module = mlir_frontend.read(exe.ir["schedule"]).parse()
+    return [str(op.attributes["schedule"]) for op in cascades(module)]
+
+
+def test_stored_text_parses_to_the_attribute_that_was_timed(
+    made_up: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = [
+        Schedule("stream", (0,), (3, 64), (1,), hints=(("loop", "registers"), ("threads", 128))),
+        Schedule("resident", (0,), (5, 0), hints=(("early", "at_use"), ("threads", 256))),
+    ]
+    timed = {}
+
+    class Compiling(FakeWorker):
+        def trial(self, texts: tuple[str, ...], seconds: float) -> dict:
+            timed[texts] = [attributes_of(SOFTMAX, texts, t) for t in ("cpu", "cuda:sm_90a")]
+            return {"ms": 2.0 + ("stream" in texts[0])}
+
+    def neighbours(*_: object) -> Iterator[tuple[str, Schedule]]:
+        return iter([(f"choice {i}", schedule) for i, schedule in enumerate(tried)])
+
+    monkeypatch.setattr(tuning, "Worker", Compiling)
+    monkeypatch.setattr(space.Place, "neighbours", neighbours)
+    record = store.read(redfuse.tune(SOFTMAX, target="cpu", limit=600).path)
+    assert record is not None
+    assert [Schedule.parse(text) for text in record.schedules] == tried[1:]
+    assert timed[tuple(record.schedules)] == [record.schedules] * 2
+    # And what is compiled later has it.
+    assert attributes_of(SOFTMAX, tuple(record.schedules), "cpu") == record.schedules
+
+
 def test_failures_are_remembered(made_up: Path) -> None:
     first = redfuse.tune(SOFTMAX)
     failed = [t for t in first.trials if t.ms is None]
@@ -407,7 +442,7 @@ def search_with(
     return lambda text, limit: redfuse.tune(text, target="cuda:sm_90a", limit=limit)
 
 
-def test_a_decode_finds_segments_in_clusters(gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decode_finds_splits_in_clusters(gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def ms(held: dict[str, Hint]) -> float | str:
         if held.get("columns") == 128:
             return "pruned: 400 bytes of registers are spilled"

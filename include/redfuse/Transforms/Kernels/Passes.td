@@ -68,6 +68,10 @@ def Schedule : Pass<"redfuse-schedule"> {
     others are complete, in several passes; if not, the cascade stays resident.
     The reasons are recorded in `redfuse.refused`.
 
+    A module can ask for schedules: `redfuse.schedules = [#redfuse.schedule<...>,
+    unit]` has one for each of its cascades in order, or `unit` where the model
+    chooses. What a search has timed is used so (docs/user/tuning.md).
+
     ```mlir
     #all = affine_map<(i, j) -> (i, j)>
     #row = affine_map<(i, j) -> (i)>
