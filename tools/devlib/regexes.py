@@ -11,7 +11,6 @@ PACKAGE = "python/redfuse/"
 READERS = {
     "bench/groups.py": "names of benchmark cases",
     "explain/explanation.py": "positions in the words of refusals",
-    "frontends/mlir.py": "what MLIR's parser says, and brackets of a text before it",
     "store/cache.py": "keys in files of the cache",
     "targets/_link_cubin.py": "versions in file names of libraries",
     "targets/cuda.py": "what ptxas says, and names of chips",

@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import os
-import re
 import sys
 from typing import Any
 
@@ -25,6 +24,7 @@ from ..runtime.specs import Signature, TensorSpec
 from ..store import files
 
 _DEEPEST = 200  # brackets in brackets
+_NO_BRACKETS = bytes(b for b in range(256) if b not in b"{[()]}")
 
 
 @dataclasses.dataclass
@@ -99,7 +99,7 @@ def parse_error(error: Any, name: str) -> ParseError:
             "\nexpected upstream MLIR dialects (linalg, tensor, arith, math, scf, ...) or redfuse; "
             "lower other dialects first"
         )
-    if re.search(r"custom op 'tm_tensor\.\w+' is unknown", text):
+    if "custom op 'tm_tensor." in text and "is unknown" in text:
         hint = (
             "\nof tm_tensor (torch-mlir) attention, scan, scatter, sort and topk are known; have "
             "others decomposed before the export"
@@ -147,16 +147,28 @@ def _check_nesting(source: Source) -> Source:
     text = source.text
     if isinstance(text, bytes) or sum(map(text.count, "{[(")) < _DEEPEST:
         return source
-    depth = 0
-    for found in re.finditer(r"[{\[(]|[}\])]", text):
-        depth += 1 if found[0] in "{[(" else -1
-        if depth > _DEEPEST:
-            line = text.count("\n", 0, found.start()) + 1
-            name = "<text>" if source.name == "-" else source.name
-            raise ParseError(
-                f"{name}:{line}: brackets are nested more than {_DEEPEST} deep", source.name, line
-            )
+    deepest, depth = 0, 0
+    for bracket in text.encode(errors="replace").translate(None, _NO_BRACKETS):
+        depth += 1 if bracket in b"{[(" else -1
+        deepest = max(deepest, depth)
+    if deepest > _DEEPEST:
+        line = _line_of_depth(text)
+        name = "<text>" if source.name == "-" else source.name
+        raise ParseError(
+            f"{name}:{line}: brackets are nested more than {_DEEPEST} deep", source.name, line
+        )
     return source
+
+
+def _line_of_depth(text: str) -> int:
+    """The line of the first bracket that is nested too deeply."""
+    depth = line = 0
+    for line, words in enumerate(text.split("\n"), 1):
+        for letter in words:
+            depth += (letter in "{[(") - (letter in "}])")
+            if depth > _DEEPEST:
+                return line
+    return line
 
 
 def read_file(path: str) -> Source:
