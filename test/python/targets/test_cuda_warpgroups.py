@@ -15,10 +15,10 @@ from drivers.simulated import execute
 pytestmark = pytest.mark.sample(2)
 
 TF32 = """
-    %{0}19 = arith.truncf %{0} {{redfuse.exact}} : f32 to tf32
+    %{0}19 = arith.truncf %{0}0 {{redfuse.exact}} : f32 to tf32
     %{0}w = arith.extf %{0}19 : tf32 to f32"""
 SHORT = """
-    %{0}w = arith.extf %{0} : bf16 to f32"""
+    %{0}w = arith.extf %{0}0 : bf16 to f32"""
 
 
 def compiled(program: str) -> redfuse.Executable:
@@ -30,27 +30,43 @@ def compiled(program: str) -> redfuse.Executable:
     return exe
 
 
-def product(rows: int, columns: int, sums: int, element: str, batch: int = 2) -> str:
-    """Of operands whose sums are adjacent, and whose rows a second dim of the result keeps apart."""
-    wide = TF32 if element == "f32" else SHORT
-    a, b = f"{rows}x{batch}x{sums}x{element}", f"{columns}x{sums}x{element}"
-    c = f"{batch}x{rows}x{columns}xf32"
+def sums_of(operands: dict[str, tuple[str, str]], result: tuple[str, str], body: str) -> str:
+    """A program that adds up the %p of a body. operands: by name, shape with type, and dims; the
+    same of the result, whose dims are those of the program but for the last, k."""
+    dims = f"{result[1]}, k"
+    maps = ", ".join(f"affine_map<({dims}) -> ({of})>" for _, of in (*operands.values(), result))
+    kinds = '"parallel", ' * (dims.count(",")) + '"reduction"'
+    names, types = (
+        ", ".join(f"%{n}" for n in operands),
+        ", ".join(f"tensor<{shape}>" for shape, _ in operands.values()),
+    )
+    given = ", ".join(f"%{n}: tensor<{shape}>" for n, (shape, _) in operands.items())
+    elements = ", ".join(f"%{n}0: {s.rpartition('x')[2]}" for n, (s, _) in operands.items())
+    c = result[0]
     return f"""
-func.func @main(%x: tensor<{a}>, %y: tensor<{b}>) -> tensor<{c}> {{
+func.func @main({given}) -> tensor<{c}> {{
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<{c}>
   %z = linalg.fill ins(%zero : f32) outs(%e : tensor<{c}>) -> tensor<{c}>
-  %r = linalg.generic {{indexing_maps = [affine_map<(g, i, j, k) -> (i, g, k)>,
-      affine_map<(g, i, j, k) -> (j, k)>, affine_map<(g, i, j, k) -> (g, i, j)>],
-      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}}
-      ins(%x, %y : tensor<{a}>, tensor<{b}>) outs(%z : tensor<{c}>) {{
-  ^bb0(%a: {element}, %b: {element}, %s: f32):{wide.format("a")}{wide.format("b")}
-    %p = arith.mulf %aw, %bw : f32
+  %r = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
+      ins({names} : {types}) outs(%z : tensor<{c}>) {{
+  ^bb0({elements}, %s: f32):{body}
     %t = arith.addf %s, %p : f32
     linalg.yield %t : f32
   }} -> tensor<{c}>
   return %r : tensor<{c}>
 }}"""
+
+
+def product(rows: int, columns: int, sums: int, element: str, batch: int = 2) -> str:
+    """Of operands whose sums are adjacent, and whose rows a second dim of the result keeps apart."""
+    wide = TF32 if element == "f32" else SHORT
+    return sums_of(
+        {"x": (f"{rows}x{batch}x{sums}x{element}", "i, g, k"),
+         "y": (f"{columns}x{sums}x{element}", "j, k")},
+        (f"{batch}x{rows}x{columns}xf32", "g, i, j"),
+        f"{wide.format('x')}{wide.format('y')}\n    %p = arith.mulf %xw, %yw : f32",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -75,26 +91,13 @@ def test_products_of_tf32(rows: int, columns: int, sums: int) -> None:
 
 def product_of_parts(rows: int, columns: int, sums: int) -> str:
     """Of f32, of which each is a float of TF32 and what is left."""
-    a, b, c = f"{rows}x{sums}xf32", f"{columns}x{sums}xf32", f"{rows}x{columns}xf32"
-    row, column = "affine_map<(i, j, k) -> (i, k)>", "affine_map<(i, j, k) -> (j, k)>"
-    return f"""
-func.func @main(%x: tensor<{a}>, %xr: tensor<{a}>, %y: tensor<{b}>, %yr: tensor<{b}>) -> tensor<{c}> {{
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<{c}>
-  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<{c}>) -> tensor<{c}>
-  %r = linalg.generic {{indexing_maps = [{row}, {row}, {column}, {column},
-      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}}
-      ins(%x, %xr, %y, %yr : tensor<{a}>, tensor<{a}>, tensor<{b}>, tensor<{b}>)
-      outs(%z : tensor<{c}>) {{
-  ^bb0(%a: f32, %ar: f32, %b: f32, %br: f32, %s: f32):
-    %aw = arith.addf %a, %ar {{redfuse.parts}} : f32
-    %bw = arith.addf %b, %br {{redfuse.parts}} : f32
-    %p = arith.mulf %aw, %bw : f32
-    %t = arith.addf %s, %p : f32
-    linalg.yield %t : f32
-  }} -> tensor<{c}>
-  return %r : tensor<{c}>
-}}"""
+    x, y = (f"{rows}x{sums}xf32", "i, k"), (f"{columns}x{sums}xf32", "j, k")
+    body = """
+    %a = arith.addf %x0, %xr0 {redfuse.parts} : f32
+    %b = arith.addf %y0, %yr0 {redfuse.parts} : f32
+    %p = arith.mulf %a, %b : f32"""
+    operands = {"x": x, "xr": x, "y": y, "yr": y}
+    return sums_of(operands, (f"{rows}x{columns}xf32", "i, j"), body)
 
 
 def parts(x: np.ndarray) -> list[np.ndarray]:
