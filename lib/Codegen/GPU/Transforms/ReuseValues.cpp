@@ -1,6 +1,6 @@
 //===- ReuseValues.cpp - keep in registers what a thread has already ------===//
 //
-// A GPU thread that walks the same points in several groups loads the same
+// A GPU thread that walks the same points in several nests loads the same
 // elements again, and reads back from tiles what it wrote itself. Where that
 // code stands in one block (the emitter unrolls short walks), the values are
 // still in registers.
