@@ -19,6 +19,9 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
+/// Dims of a reduction from which on neighbours are taken as one.
+static constexpr unsigned kManyDims = 6;
+
 /// Where `dim` is a result of a map as it is; nothing where it does not occur, or
 /// occurs otherwise (`isOther`).
 static std::optional<unsigned> findPlain(AffineMap map, unsigned dim,
@@ -44,6 +47,17 @@ static bool areNeighbours(ArrayRef<AffineMap> maps, unsigned dim,
     return !isOther && first.has_value() == second.has_value() &&
            (!first || *first + 1 == *second);
   });
+}
+
+/// Whether every reduction folds both dims, or keeps both, or has neither.
+static bool areFoldedAlike(CascadeOp op, unsigned dim, unsigned next) {
+  return llvm::all_of(op.getBody().front().getOps<ReduceOp>(),
+                      [&](ReduceOp reduce) {
+                        return llvm::is_contained(reduce.getOver(), dim) ==
+                                   llvm::is_contained(reduce.getOver(), next) &&
+                               llvm::is_contained(reduce.getInto(), dim) ==
+                                   llvm::is_contained(reduce.getInto(), next);
+                      });
 }
 
 /// Whether nobody wants the tensor to be a part of another.
@@ -82,7 +96,7 @@ static SmallVector<SmallVector<unsigned>> findRuns(CascadeOp op) {
   for (unsigned d = 0; d < numDims; ++d)
     for (unsigned next = 0; next < numDims; ++next)
       if (d != next && !isFixed.test(d) && !isFixed.test(next) &&
-          areNeighbours(maps, d, next)) {
+          areNeighbours(maps, d, next) && areFoldedAlike(op, d, next)) {
         following[d] = next;
         isTaken.set(next);
         break;
@@ -102,6 +116,18 @@ static bool isElementwise(CascadeOp op) {
   return llvm::none_of(op.getBody().front(), [](Operation &inner) {
     return isRootOp(&inner) || inner.getNumRegions() != 0;
   });
+}
+
+/// Whether it folds elements of a tensor that has all dims, of which there are many: what
+/// has few is laid out well as it is.
+static bool isReductionOfMany(CascadeOp op) {
+  return op.getNumIterationDims() >= kManyDims &&
+         llvm::any_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isPermutation(); }) &&
+         llvm::all_of(op.getBody().front(), [](Operation &inner) {
+           return isa<ReduceOp, YieldOp>(inner) ||
+                  (!isRootOp(&inner) && inner.getNumRegions() == 0);
+         });
 }
 
 namespace {
@@ -195,6 +221,17 @@ void Collapsed::rewrite(RewriterBase &b) {
   made.getBody().takeBody(op.getBody());
   for (auto index : made.getBody().front().getOps<IndexOp>())
     index.setDim(places[index.getDim()]);
+  for (auto reduce : made.getBody().front().getOps<ReduceOp>()) {
+    auto collapsedDims = [&](ArrayRef<int64_t> dims) {
+      SmallVector<int64_t> now;
+      for (int64_t d : dims)
+        if (!llvm::is_contained(now, int64_t(places[d])))
+          now.push_back(places[d]);
+      return now;
+    };
+    reduce.setOver(collapsedDims(reduce.getOver()));
+    reduce.setInto(collapsedDims(reduce.getInto()));
+  }
   SmallVector<Value> results;
   for (auto [result, now, map] :
        llvm::zip_equal(op->getResults(), made->getResults(),
@@ -216,7 +253,8 @@ struct CollapseDims : public redfuse::impl::CollapseDimsBase<CollapseDims> {
     getOperation()->walk([&](CascadeOp op) { ops.push_back(op); });
     IRRewriter b(&getContext());
     for (CascadeOp op : ops) {
-      if (op.getScheduleAttr() || !isElementwise(op) ||
+      if (op.getScheduleAttr() ||
+          !(isElementwise(op) || isReductionOfMany(op)) ||
           !llvm::all_of(op->getOperands(), isWhole) ||
           !llvm::all_of(op->getResults(), staysWhole))
         continue;

@@ -27,7 +27,7 @@ namespace {
 constexpr int64_t kLeastUses = 1024;
 /// Elements of a copy beside those of the tensor that they are taken from, at most: phases
 /// of a transposed convolution have some zeros.
-constexpr int64_t kMostOfExtracted = 8;
+constexpr int64_t kMostOfExtracted = 32;
 /// Multiply-adds that a launch more is worth, at least: 10 us at 50 T a second, beside
 /// some 3 us.
 constexpr double kLeastProducts = 5e8;

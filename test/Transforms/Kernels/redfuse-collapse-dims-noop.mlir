@@ -38,3 +38,17 @@ func.func @apart(%x: tensor<6x20xf32>, %y: tensor<20x6xf32>, %z: tensor<?x20xf32
   } -> tensor<6xf32>
   return %0, %1, %2, %3, %4 : tensor<6x20xf32>, tensor<6x20xf32>, tensor<?x20xf32>, tensor<6x20xindex>, tensor<6xf32>
 }
+
+#six = affine_map<(n, c, h, p, w, q) -> (n, c, h, p, w, q)>
+#mixed = affine_map<(n, c, h, p, w, q) -> (n, h, w)>
+
+// Each neighbour is folded, and stays.
+func.func @mixed(%x: tensor<2x3x4x2x5x3xf32>) -> tensor<2x4x5xf32> {
+  %e = tensor.empty() : tensor<2x4x5xf32>
+  %r = redfuse.cascade {indexing_maps = [#six, #mixed]} ins(%x : tensor<2x3x4x2x5x3xf32>) outs(%e : tensor<2x4x5xf32>) {
+  ^bb0(%a: f32):
+    %s = redfuse.reduce add %a over [1, 3, 5] into [0, 2, 4] : f32
+    redfuse.yield %s : f32
+  } -> tensor<2x4x5xf32>
+  return %r : tensor<2x4x5xf32>
+}

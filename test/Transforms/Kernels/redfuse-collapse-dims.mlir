@@ -22,3 +22,20 @@ func.func @pixels(%x: tensor<2x16x7x5xf32>, %b: tensor<16xf32>) -> tensor<2x7x5x
   } -> tensor<2x7x5x16xf32>
   return %r : tensor<2x7x5x16xf32>
 }
+
+#all = affine_map<(n, c, h, p, w, q) -> (n, c, h, p, w, q)>
+#rows = affine_map<(n, c, h, p, w, q) -> (n, c)>
+
+// A reduction of many dims: those that are folded are one, those that stay another.
+// CHECK-LABEL: func.func @phases
+// CHECK:         redfuse.cascade {{.*}} ins(%{{.*}} : tensor<6x120xf32>) outs(%{{.*}} : tensor<6xf32>)
+// CHECK:           redfuse.reduce add %{{.*}} over [1] into [0] : f32
+func.func @phases(%x: tensor<2x3x4x2x5x3xf32>) -> tensor<2x3xf32> {
+  %e = tensor.empty() : tensor<2x3xf32>
+  %r = redfuse.cascade {indexing_maps = [#all, #rows]} ins(%x : tensor<2x3x4x2x5x3xf32>) outs(%e : tensor<2x3xf32>) {
+  ^bb0(%a: f32):
+    %s = redfuse.reduce add %a over [2, 3, 4, 5] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}

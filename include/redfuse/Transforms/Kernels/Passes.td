@@ -169,7 +169,8 @@ def CollapseDims : Pass<"redfuse-collapse-dims"> {
     Height and width of images are two dims, but in memory one row of pixels. Where all tensors
     of an element-wise cascade have two dims of known extents side by side in the same order, or
     neither, and nothing asks for a position along one of them, they become one dim: its vectors
-    go on from row to row, and 7 x 7 pixels are 49 neighbours. Operands are collapsed and results
+    go on from row to row, and 7 x 7 pixels are 49 neighbours. So do dims of a reduction of a tensor
+    that has six dims or more, if it folds both, or keeps both. Operands are collapsed and results
     expanded, which moves no data: operands and results that are parts of other tensors stay as
     they are.
 

@@ -15,6 +15,8 @@ from .pointwise import computed_in, elementwise
 from .registry import Call, lowers
 
 Scalar = Any
+# Multiplications for an element of a result that take less time than a pass over the results.
+_FEW_PRODUCTS = 256
 
 
 def _product(c: Call, dims: str, left: Tensor, right: Tensor, dtype: Any = None) -> Tensor:
@@ -239,8 +241,14 @@ def _transposed(
     """In phases where there are strides, else as one of stride 1."""
     is_static = all(isinstance(e, int) for e in (*x.shape, *w.shape, *c.shape))
     if is_static and any(s > 1 for s in stride):
-        dims = [_Phases(*of) for of in zip(w.shape[2:], stride, padding, dilation, strict=True)]
-        if all(d.shift is not None and d.first < e for d, e in zip(dims, x.shape[2:], strict=True)):
+        whole, cut = ([
+            _Phases(k, s, p, t, shift * p)
+            for k, s, p, t in zip(w.shape[2:], stride, padding, dilation, strict=True)
+        ] for shift in (0, 1))  # fmt: skip
+        products, least = (numbers.prod(d.count for d in of) for of in (whole, cut))
+        dims = cut if products > least and products * w.shape[0] > _FEW_PRODUCTS * groups else whole
+        # Else there would be more elements than taps of the window.
+        if all(d.count <= d.size and d.first < e for d, e in zip(dims, x.shape[2:], strict=True)):
             return _phases(c, x, w, dims, groups)
     x, w = _spread(c.b, x, w, stride, padding, dilation, more, groups)
     return _windows(c, x, w, [1] * len(stride), dilation, groups)
@@ -251,17 +259,14 @@ class _Phases:
     y + padding = stride * i + dilation * k.
 
     With y + shift = stride * q + r, the taps of phase r meet elements q + first, q + first + 1,
-    ... As many elements as a phase has taps are enough where shift is padding. Without a shift
-    nothing of the results is cut off, so that is taken where it needs no more elements. None: it
-    would be more elements than the window has taps."""
+    ...: `count` of them. Without a shift nothing of the results is cut off; with one of the padding
+    there are as few elements as a phase has taps."""
 
-    def __init__(self, size: int, stride: int, padding: int, dilation: int) -> None:
-        self.size, self.stride, self.dilation = size, stride, dilation
-        chosen = min((0, padding), key=lambda shift: len(self._met(padding - shift)))
-        self.ahead = padding - chosen
+    def __init__(self, size: int, stride: int, padding: int, dilation: int, shift: int) -> None:
+        self.size, self.stride, self.dilation, self.shift = size, stride, dilation, shift
+        self.ahead = padding - shift
         met = self._met(self.ahead)
         self.first, self.count = met.start, len(met)
-        self.shift = chosen if self.count <= size else None
 
     def _met(self, ahead: int) -> range:
         """The elements that some phase meets, q left out."""
@@ -293,7 +298,7 @@ def _phases(c: Call, x: Tensor, w: Tensor, dims: Sequence[_Phases], groups: int)
     elements, with results [batch, channels, q, r, ...]. There are no multiplications by the zeros
     between elements; where a phase has fewer taps than others, the missing ones are zeros."""
     b, inner, n = c.b, computed_in(c.dtype), len(dims)
-    shifts = [d.shift or 0 for d in dims]
+    shifts = [d.shift for d in dims]
     count = [-(-(p + o) // d.stride) for p, o, d in zip(shifts, c.shape[2:], dims, strict=True)]
     low = [max(0, -d.first) for d in dims]
     high = []
