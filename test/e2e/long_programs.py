@@ -172,6 +172,26 @@ def sums(n: int) -> str:
     return c.text(x)
 
 
+def lengths(n: int) -> str:
+    """The sum of all elements of slices, each of another length: two operations a slice."""
+    c = Chain(columns=COLUMNS + n)
+    c.lines += ["%te = tensor.empty() : tensor<f32>", c._fill("%tz", "%te", "tensor<f32>")]
+    total = "%tz"
+    for i in range(max(1, n // 2)):
+        kind = f"tensor<{ROWS}x{COLUMNS + i}xf32>"
+        part = c.emit(
+            f"tensor.extract_slice %x[0, 0] [{ROWS}, {COLUMNS + i}] [1, 1] : {c.kind} to {kind}"
+        )
+        both = f"ins({part} : {kind}) outs(%tz : tensor<f32>) dimensions = [0, 1]"
+        part = c.emit(f"linalg.reduce {{ arith.addf }} {both}")
+        kinds = "tensor<f32>, tensor<f32>"
+        total = c.emit(
+            f"linalg.add ins({total}, {part} : {kinds}) outs(%te : tensor<f32>) -> tensor<f32>"
+        )
+    c.results.append((total, "tensor<f32>"))
+    return c.text("%x")
+
+
 def products(n: int) -> str:
     """Matrices, multiplied one after another."""
     c, x = Chain(48, 48), "%x"
@@ -258,8 +278,8 @@ def inserts(n: int) -> str:
 KINDS: dict[str, Callable[[int], str]] = {
     made.__name__: made
     for made in (
-        maps, doubled, diamonds, softmaxes, alternating, norms, sums, products, attention, loops,
-        branches, choices, inserts,
+        maps, doubled, diamonds, softmaxes, alternating, norms, sums, lengths, products, attention,
+        loops, branches, choices, inserts,
     )
 }  # fmt: skip
 

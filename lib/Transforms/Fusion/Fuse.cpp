@@ -16,7 +16,6 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <memory>
 #include <set>
 
 namespace redfuse {
@@ -38,12 +37,6 @@ struct KernelLength {
   bool isTooLong() const {
     return reductions > kMostReductions || operations > kMostOperations;
   }
-};
-
-/// What a group was made of, two groups each time.
-struct Growth {
-  SmallVector<CascadeOp> ops; // in block order
-  std::shared_ptr<const Growth> first, second;
 };
 
 struct FusionGroup {
@@ -84,6 +77,10 @@ private:
   bool areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
                 FusionRefusal &why);
   void keepApart(CascadeOp a, CascadeOp b, KernelPlan plan);
+  void keepStepApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
+                     KernelPlan plan);
+  bool staysFast(const FusionGroup &fused, const FusionGroup &a,
+                 const FusionGroup &b, FusionRefusal &why);
   void adopt(unsigned a, unsigned b, FusionGroup fused);
   bool growAlongEdge(Operation *producer, CascadeOp consumer);
   void growAlongEdges();
@@ -124,6 +121,8 @@ private:
   /// those whose products threads do, unless they are alone.
   llvm::DenseMap<std::pair<Operation *, Operation *>, KernelPlan> apart;
   llvm::DenseSet<Operation *> scalar;
+  /// Ops of groups where a step of growth was to blame: they grow by trials.
+  llvm::DenseSet<Operation *> suspects;
 };
 
 } // namespace
@@ -369,6 +368,22 @@ void Planner::keepApart(CascadeOp a, CascadeOp b, KernelPlan plan) {
   apart.try_emplace({b, a}, plan);
 }
 
+static bool isReduced(CascadeOp op) {
+  return llvm::any_of(op.getBody().front(),
+                      [](Operation &inner) { return isRootOp(&inner); });
+}
+
+/// Those that reduce, where both parts have some: the others may go to either.
+void Planner::keepStepApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
+                            KernelPlan plan) {
+  bool isBetweenReductions =
+      llvm::any_of(a, isReduced) && llvm::any_of(b, isReduced);
+  for (CascadeOp x : a)
+    for (CascadeOp y : b)
+      if (!isBetweenReductions || (isReduced(x) && isReduced(y)))
+        keepApart(x, y, plan);
+}
+
 bool Planner::areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
                        FusionRefusal &why) {
   if (apart.empty())
@@ -389,6 +404,23 @@ bool Planner::areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
   return false;
 }
 
+/// Where a group had to be taken apart, each step of growing again is tried at once, not
+/// one of them each time that all is taken apart: there may be hundreds to blame.
+bool Planner::staysFast(const FusionGroup &fused, const FusionGroup &a,
+                        const FusionGroup &b, FusionRefusal &why) {
+  auto isSuspect = [&](CascadeOp op) { return suspects.contains(op); };
+  if (suspects.empty() || llvm::none_of(fused.ops, isSuspect) ||
+      llvm::none_of(a.ops, isReduced) || llvm::none_of(b.ops, isReduced) ||
+      getLargestBetween(fused.ops) > kMostBytesBetween)
+    return true;
+  KernelPlan plan = trials->tryPlans(fused.ops);
+  if (plan == KernelPlan::Fast || trials->tryPlans(a.ops) == plan ||
+      trials->tryPlans(b.ops) == plan)
+    return true;
+  keepStepApart(a.ops, b.ops, plan);
+  return !areApart(a.ops, b.ops, why);
+}
+
 std::optional<FusionGroup> Planner::tryMerge(const FusionGroup &a,
                                              const FusionGroup &b,
                                              FusionRefusal &why) {
@@ -397,7 +429,7 @@ std::optional<FusionGroup> Planner::tryMerge(const FusionGroup &a,
   SmallVector<CascadeOp> ops(a.ops);
   llvm::append_range(ops, b.ops);
   std::optional<FusionGroup> fused = evaluate(std::move(ops), why);
-  if (!fused || !isBetter(*fused, a, b, why))
+  if (!fused || !isBetter(*fused, a, b, why) || !staysFast(*fused, a, b, why))
     return std::nullopt;
   return fused;
 }
@@ -488,9 +520,13 @@ void Planner::growBesideEachOther() {
     };
     if (!groups[a])
       continue;
-    for (std::optional<unsigned> b = nextAfter(a); b; b = nextAfter(*b))
+    // What hundreds read (a table of angles) has readers that never fit.
+    constexpr unsigned kMostMisses = 32;
+    unsigned misses = 0;
+    for (std::optional<unsigned> b = nextAfter(a); b && misses < kMostMisses;
+         b = nextAfter(*b))
       if (groups[*b])
-        growBeside(a, *b);
+        misses = growBeside(a, *b) ? 0 : misses + 1;
   }
 }
 
@@ -562,11 +598,6 @@ void Planner::grow(RewriterBase &rewriter) {
   growBesideEachOther();
 }
 
-static bool isReduced(CascadeOp op) {
-  return llvm::any_of(op.getBody().front(),
-                      [](Operation &inner) { return isRootOp(&inner); });
-}
-
 /// What a group that would run slowly teaches; false if nothing that is not known. First,
 /// that what is computed element by element for a product of matrices, of what the group
 /// does not reduce, is read from memory; then, that threads do its products; at last,
@@ -601,21 +632,11 @@ bool Planner::learn(const FusionGroup &group, KernelPlan plan) {
     return true;
   if (plan == KernelPlan::ScalarProducts && products.empty())
     return false;
-  // Where it became slow: a part that is slow itself is to blame, or the step.
-  const Growth *step = group.growth.get();
-  auto isSlow = [&](const Growth &part) {
-    return part.first && trials->tryPlans(part.ops) == plan;
-  };
-  while (step->first && (isSlow(*step->first) || isSlow(*step->second)))
-    step = isSlow(*step->first) ? step->first.get() : step->second.get();
-  if (!step->first)
+  const Growth *step = trials->findSlowStep(*group.growth, plan);
+  if (!step)
     return false;
-  bool isBetweenReductions = llvm::any_of(step->first->ops, isReduced) &&
-                             llvm::any_of(step->second->ops, isReduced);
-  for (CascadeOp a : step->first->ops)
-    for (CascadeOp b : step->second->ops)
-      if (!isBetweenReductions || (isReduced(a) && isReduced(b)))
-        keepApart(a, b, plan);
+  keepStepApart(step->first->ops, step->second->ops, plan);
+  suspects.insert(group.ops.begin(), group.ops.end());
   return hasLearned();
 }
 

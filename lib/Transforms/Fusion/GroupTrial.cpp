@@ -10,6 +10,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -39,7 +41,8 @@ private:
 } // namespace
 
 /// Whether `op` is made again inside of the function: not weights, whose values say
-/// nothing of a plan, and have gigabytes.
+/// nothing of a plan, and have gigabytes, and nothing that copies tensors, as there may
+/// be long chains of it.
 bool FunctionOfGroup::isMade(Operation *op) const {
   if (!op || op->getNumRegions() != 0 || !isMemoryEffectFree(op))
     return false;
@@ -47,7 +50,9 @@ bool FunctionOfGroup::isMade(Operation *op) const {
   if (op->hasTrait<OpTrait::ConstantLike>())
     return !isa<ShapedType>(op->getResult(0).getType()) ||
            matchPattern(op, m_Constant(&splat));
-  return isa<tensor::TensorDialect>(op->getDialect());
+  return isa<tensor::EmptyOp, tensor::DimOp, tensor::CastOp,
+             tensor::ExtractSliceOp, tensor::CollapseShapeOp,
+             tensor::ExpandShapeOp>(op);
 }
 
 void FunctionOfGroup::make(Value v) {
@@ -100,7 +105,10 @@ KernelPlan GroupTrials::tryPlans(ArrayRef<CascadeOp> ops) {
   std::string text;
   llvm::raw_string_ostream os(text);
   module->print(os);
-  auto [it, isNew] = known.try_emplace(text, KernelPlan::Fast);
+  llvm::XXH128_hash_t hash =
+      llvm::xxh3_128bits(llvm::arrayRefFromStringRef(text));
+  auto [it, isNew] =
+      known.try_emplace({hash.low64, hash.high64}, KernelPlan::Fast);
   if (!isNew)
     return it->second;
   IRRewriter rewriter(first.getContext());
@@ -110,4 +118,28 @@ KernelPlan GroupTrials::tryPlans(ArrayRef<CascadeOp> ops) {
     return KernelPlan::Fast;
   buildFusedCascade(rewriter, group.clones, *space);
   return it->second = planner->tryPlans(*module);
+}
+
+// The larger part is followed by halves, as a group may have grown one op at a time.
+const Growth *GroupTrials::findSlowStep(const Growth &group, KernelPlan plan) {
+  auto isSlow = [&](const Growth *part) {
+    return part->first && tryPlans(part->ops) == plan;
+  };
+  const Growth *step = &group;
+  while (step->first) {
+    SmallVector<const Growth *> path{step};
+    while (const Growth *first = path.back()->first.get()) {
+      const Growth *second = path.back()->second.get();
+      path.push_back(first->ops.size() < second->ops.size() ? second : first);
+    }
+    auto fast =
+        std::partition_point(std::next(path.begin()), path.end(), isSlow);
+    step = *std::prev(fast);
+    const Growth *first = step->first.get();
+    const Growth *other = *fast == first ? step->second.get() : first;
+    if (!isSlow(other))
+      return step;
+    step = other;
+  }
+  return nullptr;
 }
