@@ -193,6 +193,17 @@ def _pad_to_nothing() -> list[Case]:
     return [Case((n,), FAILS) for n in (-1, 0, 1, 2**62)]
 
 
+def _pad_for_nobody() -> list[Case]:
+    def case(rows: int, values: list[int], fails: bool = False) -> Case:
+        table = np.array(values, np.int32)
+        return Case((np.ones(rows), table), FAILS if fails else (table,))
+
+    return [
+        case(3, [*range(9)]), case(0, [5, 4, 3, 2, 1, 0]), case(4, [*range(5)], fails=True),
+        case(0, [], fails=True), case(1, [0, 1, 2, 3, 4, 5, 7], fails=True),
+    ]  # fmt: skip
+
+
 def _row_of_nothing() -> list[Case]:
     nothing = Case((np.zeros((0, 2**28), np.float32), f32()), (np.zeros((0, 2), np.float32),))
     a = np.arange(15, dtype=np.float32).reshape(3, 5)
@@ -363,6 +374,7 @@ FOUND = {
         _product, smaller=(("1024", "40"), ("4096", "72"), ("2048", "56"))
     ),
     "reshape_oob": Found(_reshape),
+    "pad_for_nobody": Found(_pad_for_nobody),
     "row_of_nothing": Found(_row_of_nothing),
     "scan_total": Found(_scan_total),
     "shape_overflow": Found(refused="4294967296x4294967296"),

@@ -284,6 +284,14 @@ void addInput(PatternRewriter &rewriter, linalg::GenericOp op, Value input,
   rewriter.replaceOp(op, wider.getResults());
 }
 
+/// Whether the body may stop in front of `op`.
+bool isBehindAssertion(Operation *op) {
+  while ((op = op->getPrevNode()))
+    if (isa<cf::AssertOp>(op))
+      return true;
+  return false;
+}
+
 struct ExtractToOperand : OpRewritePattern<tensor::ExtractOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExtractOp op,
@@ -334,10 +342,11 @@ struct ExtractToOperand : OpRewritePattern<tensor::ExtractOp> {
         // redfuse-normalize-views).
         exprs.push_back(access->offset ? expr + access->offset
                                        : expr % loop->constant);
-      } else if (!known && access->offset >= 0 &&
+      } else if (!known && access->offset >= 0 && !isBehindAssertion(op) &&
                  !(have.isConstant() && access->offset >= have.constant)) {
         // Every point is read, so the tensor is long enough: the part that is
-        // read is a slice of it.
+        // read is a slice of it. (An assertion may be what shows that it is not, and
+        // operands are read in front of it.)
         offsets[dim] = rewriter.getIndexAttr(access->offset);
         parts[dim] = *loop;
         exprs.push_back(expr);

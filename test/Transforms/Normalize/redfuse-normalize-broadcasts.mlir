@@ -225,3 +225,24 @@ func.func @kept(%x: tensor<4xf32>, %t: tensor<4x3xi64>) -> tensor<4x3xf32> {
   } -> tensor<4x3xf32>
   return %r : tensor<4x3xf32>
 }
+
+// Where an assertion tells that every point may be read, it is read behind it.
+// CHECK-LABEL: func.func @behind_assertion
+// CHECK: linalg.generic
+// CHECK: cf.assert
+// CHECK: tensor.extract
+func.func @behind_assertion(%x: tensor<?xf32>, %n: index) {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) {
+  ^bb0(%in: f32):
+    %c3 = arith.constant 3 : index
+    %i = linalg.index 0 : index
+    %at = arith.addi %i, %c3 : index
+    %inside = arith.cmpi ult, %at, %n : index
+    cf.assert %inside, "outside"
+    %v = tensor.extract %x[%at] : tensor<?xf32>
+    %positive = arith.cmpf ogt, %v, %in : f32
+    cf.assert %positive, "less"
+    linalg.yield
+  }
+  return
+}
