@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 ROWS, COLUMNS = 64, 96
+LENGTHS = 40
 
 
 class Chain:
@@ -173,14 +174,15 @@ def sums(n: int) -> str:
 
 
 def lengths(n: int) -> str:
-    """The sum of all elements of slices, each of another length: two operations a slice."""
-    c = Chain(columns=COLUMNS + n)
+    """The sum of all elements of slices of forty lengths by turns: two operations a slice."""
+    c = Chain(columns=COLUMNS + LENGTHS + n)
     c.lines += ["%te = tensor.empty() : tensor<f32>", c._fill("%tz", "%te", "tensor<f32>")]
     total = "%tz"
     for i in range(max(1, n // 2)):
-        kind = f"tensor<{ROWS}x{COLUMNS + i}xf32>"
+        columns = COLUMNS + i % LENGTHS
+        kind = f"tensor<{ROWS}x{columns}xf32>"
         part = c.emit(
-            f"tensor.extract_slice %x[0, 0] [{ROWS}, {COLUMNS + i}] [1, 1] : {c.kind} to {kind}"
+            f"tensor.extract_slice %x[0, {i}] [{ROWS}, {columns}] [1, 1] : {c.kind} to {kind}"
         )
         both = f"ins({part} : {kind}) outs(%tz : tensor<f32>) dimensions = [0, 1]"
         part = c.emit(f"linalg.reduce {{ arith.addf }} {both}")

@@ -123,6 +123,7 @@ private:
   llvm::DenseSet<Operation *> scalar;
   /// Ops of groups where a step of growth was to blame: they grow by trials.
   llvm::DenseSet<Operation *> suspects;
+  unsigned slowSteps = 0; // that were tried
 };
 
 } // namespace
@@ -417,6 +418,7 @@ bool Planner::staysFast(const FusionGroup &fused, const FusionGroup &a,
   if (plan == KernelPlan::Fast || trials->tryPlans(a.ops) == plan ||
       trials->tryPlans(b.ops) == plan)
     return true;
+  ++slowSteps;
   keepStepApart(a.ops, b.ops, plan);
   return !areApart(a.ops, b.ops, why);
 }
@@ -520,13 +522,18 @@ void Planner::growBesideEachOther() {
     };
     if (!groups[a])
       continue;
-    // What hundreds read (a table of angles) has readers that never fit.
-    constexpr unsigned kMostMisses = 32;
+    // What hundreds read (a table of angles) has readers that never fit; a trial
+    // takes longer to tell it.
+    constexpr unsigned kMostMisses = 32, kMissesOfTrial = 16;
     unsigned misses = 0;
     for (std::optional<unsigned> b = nextAfter(a); b && misses < kMostMisses;
          b = nextAfter(*b))
-      if (groups[*b])
-        misses = growBeside(a, *b) ? 0 : misses + 1;
+      if (groups[*b]) {
+        unsigned slow = slowSteps;
+        bool hasGrown = growBeside(a, *b);
+        misses =
+            hasGrown ? 0 : misses + (slowSteps > slow ? kMissesOfTrial : 1);
+      }
   }
 }
 
