@@ -354,23 +354,44 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
   static void spread(OpBuilder &k, Operation *op, ValueRange extents,
                      IRMapping &mapping) {
     Location loc = op->getLoc();
+    // Numbers of 32 bits where that is known to be enough: divisions take most of
+    // the time.
+    int64_t most = 1;
+    for (Value extent : extents) {
+      std::optional<int64_t> known = getConstantIntValue(extent);
+      most = known && most <= INT32_MAX ? most * *known : INT64_MAX;
+    }
+    Type word = k.getIndexType();
+    if (most <= INT32_MAX - kThreads)
+      word = k.getI32Type();
+    auto asWord = [&](Value v) {
+      return word.isIndex()
+                 ? v
+                 : k.createOrFold<arith::IndexCastUIOp>(loc, word, v);
+    };
+    auto asIndex = [&](Value v) {
+      return word.isIndex() ? v
+                            : k.createOrFold<arith::IndexCastUIOp>(
+                                  loc, k.getIndexType(), v);
+    };
     Value number = arith::AddIOp::create(
         k, loc,
-        arith::MulIOp::create(k, loc,
-                              gpu::BlockIdOp::create(k, loc, gpu::Dimension::x),
-                              arith::ConstantIndexOp::create(k, loc, kThreads)),
-        gpu::ThreadIdOp::create(k, loc, gpu::Dimension::x));
-    Value points = arith::ConstantIndexOp::create(k, loc, 1);
+        arith::MulIOp::create(
+            k, loc, asWord(gpu::BlockIdOp::create(k, loc, gpu::Dimension::x)),
+            asWord(arith::ConstantIndexOp::create(k, loc, kThreads))),
+        asWord(gpu::ThreadIdOp::create(k, loc, gpu::Dimension::x)));
+    Value points = asWord(arith::ConstantIndexOp::create(k, loc, 1));
     for (Value extent : extents)
-      points = arith::MulIOp::create(k, loc, points, extent);
+      points = k.createOrFold<arith::MulIOp>(loc, points, asWord(extent));
     Value exists = arith::CmpIOp::create(k, loc, arith::CmpIPredicate::ult,
                                          number, points);
     auto branch = scf::IfOp::create(k, loc, exists, /*withElse=*/false);
     k.setInsertionPoint(branch.thenYield());
     SmallVector<Value> at(extents.size());
     for (size_t i = extents.size(); i-- > 0;) {
-      at[i] = arith::RemUIOp::create(k, loc, number, extents[i]);
-      number = arith::DivUIOp::create(k, loc, number, extents[i]);
+      Value extent = asWord(extents[i]);
+      at[i] = asIndex(arith::RemUIOp::create(k, loc, number, extent));
+      number = arith::DivUIOp::create(k, loc, number, extent);
     }
     if (auto copy = dyn_cast<memref::CopyOp>(op)) {
       Value v =
@@ -413,8 +434,11 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
     } else {
       threads = one;
     }
+    // Extents that are known are constants of the kernel.
     size_t firstExtent = arguments.size();
-    llvm::append_range(arguments, extents);
+    for (Value extent : extents)
+      if (!getConstantIntValue(extent))
+        arguments.push_back(extent);
 
     std::string name = "host_" + std::to_string(count++);
     OpBuilder k = OpBuilder::atBlockEnd(device.getBody());
@@ -432,9 +456,19 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
       mapping.map(v, k.clone(*v.getDefiningOp())->getResult(0));
     auto end = gpu::ReturnOp::create(k, loc);
     k.setInsertionPoint(end);
-    if (isSpread)
-      spread(k, last, entry->getArguments().drop_front(firstExtent), mapping);
-    else
+    if (isSpread) {
+      ValueRange given = entry->getArguments().drop_front(firstExtent);
+      SmallVector<Value> inKernel;
+      for (Value extent : extents) {
+        if (std::optional<int64_t> known = getConstantIntValue(extent)) {
+          inKernel.push_back(arith::ConstantIndexOp::create(k, loc, *known));
+          continue;
+        }
+        inKernel.push_back(given.front());
+        given = given.drop_front();
+      }
+      spread(k, last, inKernel, mapping);
+    } else
       for (Operation *op : ops)
         k.clone(*op, mapping);
     gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{blocks, one, one},

@@ -70,7 +70,7 @@ inline constexpr int64_t kMostSplits = 32;
 /// 0.97 to 1.04), and epilogues from which on: the weights are those of a function like
 /// exp, and of an operand that has rows and columns (two times mish in registers spilled
 /// 3508 bytes of a thread, and took 1.75 times as long).
-inline constexpr int64_t kManyRows = 16384, kHeavyEpilogue = 16,
+inline constexpr int64_t kManyRows = 16384, kHeavyEpilogue = 24,
                          kWeightOfFunction = 8, kWeightOfOperand = 4;
 /// Sums with those that boxes fill up with zeros, beside the sums, at most.
 inline constexpr double kMostOfZeros = 1.5;
