@@ -350,19 +350,30 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
     return extents;
   }
 
-  /// One iteration of such an op, that of the thread's number, if there is one.
+  /// Iterations, if that is known; else the largest number.
+  static int64_t countPoints(ValueRange extents) {
+    int64_t count = 1;
+    for (Value extent : extents) {
+      std::optional<int64_t> known = getConstantIntValue(extent);
+      count = known && count <= INT32_MAX ? count * *known : INT64_MAX;
+    }
+    return count;
+  }
+
+  /// Of a thread, one block of threads behind the other: blocks of one each would start
+  /// and end most of the time.
+  static int64_t pointsOfThread(int64_t points) {
+    return points >= kManyPoints && points != INT64_MAX ? kPointsOfThread : 1;
+  }
+
+  /// Iterations of such an op, those of the thread's number, if there are any.
   static void spread(OpBuilder &k, Operation *op, ValueRange extents,
                      IRMapping &mapping) {
     Location loc = op->getLoc();
-    // Numbers of 32 bits where that is known to be enough: divisions take most of
-    // the time.
-    int64_t most = 1;
-    for (Value extent : extents) {
-      std::optional<int64_t> known = getConstantIntValue(extent);
-      most = known && most <= INT32_MAX ? most * *known : INT64_MAX;
-    }
+    // Numbers of 32 bits where that is known to be enough.
+    int64_t most = countPoints(extents);
     Type word = k.getIndexType();
-    if (most <= INT32_MAX - kThreads)
+    if (most <= INT32_MAX - kThreads * kPointsOfThread)
       word = k.getI32Type();
     auto asWord = [&](Value v) {
       return word.isIndex()
@@ -374,12 +385,23 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
                             : k.createOrFold<arith::IndexCastUIOp>(
                                   loc, k.getIndexType(), v);
     };
+    int64_t ofThread = pointsOfThread(most);
     Value number = arith::AddIOp::create(
         k, loc,
         arith::MulIOp::create(
             k, loc, asWord(gpu::BlockIdOp::create(k, loc, gpu::Dimension::x)),
-            asWord(arith::ConstantIndexOp::create(k, loc, kThreads))),
+            asWord(
+                arith::ConstantIndexOp::create(k, loc, kThreads * ofThread))),
         asWord(gpu::ThreadIdOp::create(k, loc, gpu::Dimension::x)));
+    if (ofThread > 1) {
+      auto loop = scf::ForOp::create(
+          k, loc, arith::ConstantIndexOp::create(k, loc, 0),
+          arith::ConstantIndexOp::create(k, loc, kThreads * ofThread),
+          arith::ConstantIndexOp::create(k, loc, kThreads));
+      k.setInsertionPoint(loop.getBody()->getTerminator());
+      number =
+          arith::AddIOp::create(k, loc, number, asWord(loop.getInductionVar()));
+    }
     Value points = asWord(arith::ConstantIndexOp::create(k, loc, 1));
     for (Value extent : extents)
       points = k.createOrFold<arith::MulIOp>(loc, points, asWord(extent));
@@ -430,7 +452,9 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
       Value points = one;
       for (Value extent : extents)
         points = b.createOrFold<arith::MulIOp>(loc, points, extent);
-      blocks = b.createOrFold<arith::CeilDivUIOp>(loc, points, threads);
+      Value ofBlock = arith::ConstantIndexOp::create(
+          b, loc, kThreads * pointsOfThread(countPoints(extents)));
+      blocks = b.createOrFold<arith::CeilDivUIOp>(loc, points, ofBlock);
     } else {
       threads = one;
     }
@@ -479,7 +503,9 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
     return success();
   }
 
-  static constexpr int64_t kThreads = 128;
+  static constexpr int64_t kThreads = 128, kPointsOfThread = 8;
+  /// As many as fill a GPU several times.
+  static constexpr int64_t kManyPoints = int64_t(1) << 22;
   unsigned count = 0;
 };
 } // namespace
