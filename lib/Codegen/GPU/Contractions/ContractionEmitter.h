@@ -17,7 +17,9 @@
 // part, as in WarpProduct.cpp; GpuMatrix.cpp stores the results.
 //
 // Units of warpgroups read stages themselves, rows of 128 bytes as they want them, with
-// products of a step that run while copies of later ones are started (runByWarpgroups).
+// products of a step that run while copies of later ones are started, by all threads
+// (runByWarpgroups) or by one, of boxes (runByBoxes). What they add up is stored by way
+// of the stages (ContractionEpilogue.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONEMITTER_H
