@@ -267,12 +267,12 @@ void ContractionEmitter::multiplySlab(Value stage, int64_t slab,
 
 SmallVector<Value> ContractionEmitter::emitMainloop(const Env &tile,
                                                     const Share &share) {
+  if (isByBoxes())
+    return runByBoxes(tile, share);
   SmallVector<Value> sums;
   for (int64_t i = 0; i < plan.getInstructions()[0] * plan.getInstructions()[1];
        ++i)
     llvm::append_range(sums, x.makeZero(b, loc));
-  if (isByBoxes())
-    return runByBoxes(tile, share);
   SmallVector<Unit> leftUnits = makeUnits(left, tile),
                     rightUnits = makeUnits(right, tile);
   Value length = arith::SubIOp::create(b, loc, share.end, share.begin);
