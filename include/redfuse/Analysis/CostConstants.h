@@ -65,11 +65,13 @@ inline constexpr double kLeastTrial = 1.05;
 /// How often a fused kernel may compute all of its work again, at all and beside
 /// what its parts already did. Estimated.
 inline constexpr double kMostRecompute = 1.1, kMostMoreRecompute = 1.01;
-/// Reductions and operations at which a kernel ends, whatever the model says of its
-/// time: what is compiled as one takes longer than its parts do, and a launch between
-/// so many costs nothing. `tools/dev growth` measures how compile time grows
-/// (docs/benchmarks/compile-time.md).
-inline constexpr unsigned kMostReductions = 24, kMostOperations = 256;
+/// Reductions, operations and tensors read at which a kernel ends, whatever the model says
+/// of its time: what is compiled as one takes longer than its parts do, and a launch
+/// between so many costs nothing. `tools/dev growth` measures how compile time grows
+/// (docs/benchmarks/compile-time.md). Of tensors: registers hold the elements of all that
+/// one expression reads, and a thread of a GPU has at most 255.
+inline constexpr unsigned kMostReductions = 24, kMostOperations = 256,
+                          kMostInputs = 64;
 
 //===----------------------------------------------------------------------===//
 // Schedules: tiles

@@ -1,6 +1,7 @@
 //===- Fuse.cpp - which cascades become one kernel ------------------------===//
 #include "FusionBuilder.h"
 #include "GroupTrial.h"
+#include "KernelLength.h"
 
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
@@ -27,17 +28,6 @@ using namespace mlir;
 using namespace redfuse;
 
 namespace {
-
-/// How much there is to compile as one.
-struct KernelLength {
-  unsigned reductions = 0, operations = 0;
-  KernelLength operator+(const KernelLength &other) const {
-    return {reductions + other.reductions, operations + other.operations};
-  }
-  bool isTooLong() const {
-    return reductions > kMostReductions || operations > kMostOperations;
-  }
-};
 
 struct FusionGroup {
   SmallVector<CascadeOp> ops; // in block order
@@ -249,15 +239,6 @@ bool Planner::isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
   return true;
 }
 
-static KernelLength getLength(CascadeOp op) {
-  KernelLength length;
-  for (Operation &inner : op.getBody().front().without_terminator()) {
-    length.reductions += isa<ReduceOp, ScanOp, MergeTopkOp>(inner);
-    length.operations += !isa<arith::ConstantOp, IndexOp>(inner);
-  }
-  return length;
-}
-
 std::optional<FusionGroup> Planner::evaluate(SmallVector<CascadeOp> ops,
                                              FusionRefusal &why) {
   llvm::sort(ops, [&](CascadeOp a, CascadeOp b) {
@@ -279,9 +260,7 @@ std::optional<FusionGroup> Planner::evaluate(SmallVector<CascadeOp> ops,
   FailureOr<FusionSpace> space = FusionSpace::solve(ops, why);
   if (failed(space))
     return std::nullopt;
-  KernelLength length;
-  for (CascadeOp op : ops)
-    length = length + getLength(op);
+  KernelLength length(*space, ops);
   GroupCost cost = getGroupCost(*space, target, scalar);
   auto growth = std::make_shared<Growth>(Growth{ops, nullptr, nullptr});
   return FusionGroup{std::move(ops), std::move(*space), cost,
@@ -350,18 +329,7 @@ bool Planner::isWithinBounds(const FusionGroup &a, const FusionGroup &b,
            "raise max-group"};
     return false;
   }
-  KernelLength both = a.length + b.length;
-  if (!both.isTooLong())
-    return true;
-  why = {CascadeOp(b.ops.front()), "size",
-         llvm::formatv("one kernel would have {0} reductions and {1} "
-                       "operations; it ends at {2} and {3}",
-                       both.reductions, both.operations, kMostReductions,
-                       kMostOperations)
-             .str(),
-         "none: the value in memory between two kernels of this length costs "
-         "little beside them"};
-  return false;
+  return isShortEnough(a.length, b.length, b.ops.front(), why);
 }
 
 void Planner::keepApart(CascadeOp a, CascadeOp b, KernelPlan plan) {
@@ -431,7 +399,9 @@ std::optional<FusionGroup> Planner::tryMerge(const FusionGroup &a,
   SmallVector<CascadeOp> ops(a.ops);
   llvm::append_range(ops, b.ops);
   std::optional<FusionGroup> fused = evaluate(std::move(ops), why);
-  if (!fused || !isBetter(*fused, a, b, why) || !staysFast(*fused, a, b, why))
+  if (!fused ||
+      !hasFewInputs(fused->length, a.length, b.length, b.ops.front(), why) ||
+      !isBetter(*fused, a, b, why) || !staysFast(*fused, a, b, why))
     return std::nullopt;
   return fused;
 }
