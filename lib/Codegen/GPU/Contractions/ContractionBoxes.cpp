@@ -1,10 +1,5 @@
 //===- ContractionBoxes.cpp - operands that one thread copies -------------===//
-//
-// The mainloop where tensor maps describe both operands (OperandBox.h): a thread starts
-// the copies of a stage, and a barrier in shared memory counts their bytes.
-//
-//===----------------------------------------------------------------------===//
-#include "ContractionEmitter.h"
+#include "ContractionBoxes.h"
 
 #include "redfuse/Codegen/GPU/Common/Ptx.h"
 #include "redfuse/Codegen/GPU/Common/TensorMap.h"
@@ -23,15 +18,18 @@ static int64_t rowsOfBox(int64_t rows) { return std::min<int64_t>(rows, 256); }
 // On the host
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> ContractionEmitter::makeMaps(ArrayRef<Value> memrefs) {
+SmallVector<Value> redfuse::makeOperandMaps(OpBuilder &b, Location loc,
+                                            const ContractionTiling &tiling,
+                                            ArrayRef<Value> memrefs) {
+  const auto &boxes = *tiling.operands.boxes;
   auto index = [&](int64_t n) -> Value {
     return arith::ConstantIndexOp::create(b, loc, n);
   };
   SmallVector<Value> all;
   for (auto [i, memref] : llvm::enumerate(memrefs)) {
     bool isLeft = i % 2 == 0;
-    const OperandBox &box = isLeft ? boxes->first : boxes->second;
-    int64_t rows = rowsOfBox(isLeft ? tileRows() : tileColumns());
+    const OperandBox &box = isLeft ? boxes.first : boxes.second;
+    int64_t rows = rowsOfBox(isLeft ? tiling.tileRows() : tiling.tileColumns());
     SmallVector<Value> description;
     auto append = [&](ArrayRef<int64_t> numbers, size_t count, int64_t filler) {
       for (size_t k = 0; k < count; ++k)
@@ -40,7 +38,7 @@ SmallVector<Value> ContractionEmitter::makeMaps(ArrayRef<Value> memrefs) {
     SmallVector<int64_t> sizes, strides;
     for (const OperandBox::Dim &dim : box.dims) {
       sizes.push_back(dim.size);
-      strides.push_back(dim.stride * elementBytes());
+      strides.push_back(dim.stride * tiling.elementBytes());
     }
     append(sizes, 5, 1);
     append(ArrayRef(strides).drop_front(), 4, 16);
@@ -56,7 +54,7 @@ SmallVector<Value> ContractionEmitter::makeMaps(ArrayRef<Value> memrefs) {
       append(steps, 3, 1);
       append({rows}, 1, 1);
     } else {
-      append({stageSums(), rows}, 5, 1);
+      append({tiling.stageSums(), rows}, 5, 1);
     }
     all.push_back(makeTensorMap(
         b, loc,
@@ -66,10 +64,12 @@ SmallVector<Value> ContractionEmitter::makeMaps(ArrayRef<Value> memrefs) {
   return all;
 }
 
-SmallVector<BlockArgument> ContractionEmitter::getMapped() const {
-  SmallVector<BlockArgument> sources{copiedLeft.source, copiedRight.source};
-  if (haveParts())
-    sources.append({copiedLeft.rest, copiedRight.rest});
+SmallVector<BlockArgument>
+redfuse::getMappedOperands(const OperandTransfer &operands) {
+  SmallVector<BlockArgument> sources{operands.left.source,
+                                     operands.right.source};
+  if (operands.haveParts())
+    sources.append({operands.left.rest, operands.right.rest});
   return sources;
 }
 
@@ -77,40 +77,16 @@ SmallVector<BlockArgument> ContractionEmitter::getMapped() const {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Sums of all steps: the last of a place may have less than a stage.
-Value ContractionEmitter::countSums() {
-  return isByBoxes() ? constantIndex(boxSteps * stageSums())
-                     : points.countOf(sumAxes);
-}
-
-/// Where a stage has so many rows of a side, from `row` on (i32).
-Value ContractionEmitter::sharedTile(const Side &side, int64_t rows, Value row,
-                                     Value stage, bool isRest) {
-  Value shared = arith::IndexCastUIOp::create(
-      b, loc, b.getI32Type(),
-      memref::ExtractAlignedPointerAsIndexOp::create(b, loc, words));
-  Value bytes = add(arith::MulIOp::create(b, loc, stage, i32(4)),
-                    arith::MulIOp::create(b, loc, row, i32(128)));
-  auto type = tile::SharedType::get(b.getContext(), rows, stageSums(),
-                                    typeOf(x.left, b.getContext()));
-  int64_t start = side.start + (isRest ? side.rows * 128 : 0);
-  return tile::ViewOp::create(b, loc, type,
-                              add(add(shared, bytes), i32(start)));
-}
-
 /// The barrier of a stage, which counts its bytes.
-Value ContractionEmitter::fullBarrier(Value number) {
-  Value shared = arith::IndexCastUIOp::create(
-      b, loc, b.getI32Type(),
-      memref::ExtractAlignedPointerAsIndexOp::create(b, loc, words));
-  Value at = add(shared, i32(plan.getStages() * stageBytes() + kCountBytes));
+Value ContractionBoxes::fullBarrier(Value number) {
+  Value at = add(places.address(), i32(tiling.barrierStart()));
   return tile::BarrierOp::create(
       b, loc, add(at, arith::MulIOp::create(b, loc, number, i32(8))));
 }
 
-void ContractionEmitter::copyBox(const Side &side, const OperandBox &box,
-                                 const Env &at, Value stage, Value barrier,
-                                 ArrayRef<Value> maps) {
+void ContractionBoxes::copyBox(const OperandSide &side, const OperandBox &box,
+                               const Env &at, Value stage, Value barrier,
+                               ArrayRef<Value> maps) {
   int64_t rows = rowsOfBox(side.rows);
   for (int64_t from = 0; from < side.rows; from += rows) {
     OpBuilder::InsertionGuard guard(b);
@@ -128,7 +104,7 @@ void ContractionEmitter::copyBox(const Side &side, const OperandBox &box,
       points.bind(env, side.axes, first);
     }
     auto sumOf = [&](ArrayRef<int64_t> factors) {
-      auto [others, sums] = wordsOf(factors, env);
+      auto [others, sums] = emitter.wordsOf(factors, env);
       return sums ? add(others, sums) : others;
     };
     SmallVector<Value> coordinates, offsets;
@@ -141,13 +117,13 @@ void ContractionEmitter::copyBox(const Side &side, const OperandBox &box,
     for (auto [i, map] : llvm::enumerate(maps))
       tile::CopyOp::create(
           b, loc, map, coordinates, offsets,
-          sharedTile(side, rows, i32(from), stage, /*isRest=*/i == 1), barrier);
+          products.sharedTile(side, rows, i32(from), stage, /*isRest=*/i == 1),
+          barrier);
   }
 }
 
 /// Starts the copies of a step, by one thread.
-void ContractionEmitter::startBoxes(const Env &tile, Value step, Value first,
-                                    Value steps) {
+void ContractionBoxes::start(Value step, Value first, Value steps) {
   Value some =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, step, steps);
   Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
@@ -161,26 +137,24 @@ void ContractionEmitter::startBoxes(const Env &tile, Value step, Value first,
   Value number =
       arith::RemUIOp::create(b, loc, asWord(step), i32(plan.getStages()));
   Value barrier = fullBarrier(number);
-  ptx.expect(barrier, stageBytes());
+  ptx.expect(barrier, tiling.stageBytes());
   // The places of a window one after the other, then the next part of the sum.
-  Env env = tile;
-  Axes places;
-  for (const Axis &axis : sumAxes)
-    if (axis.dim != innerSum)
-      places.push_back(axis);
-  Value all = add(step, first), count = points.countOf(places);
-  points.bind(env, places, points.divide(all, count, /*remainder=*/true));
-  env.position[innerSum] = arith::MulIOp::create(
+  Env env = tile.origin;
+  Axes others = order.getOthers();
+  Value all = add(step, first), count = points.countOf(others);
+  points.bind(env, others, points.divide(all, count, /*remainder=*/true));
+  env.position[order.getInner()] = arith::MulIOp::create(
       b, loc, points.divide(all, count, /*remainder=*/false),
-      constantIndex(stageSums()));
-  Value stage = arith::MulIOp::create(b, loc, number, i32(stageBytes() / 4));
+      constantIndex(tiling.stageSums()));
+  Value stage =
+      arith::MulIOp::create(b, loc, number, i32(tiling.stageBytes() / 4));
   SmallVector<Value> ofLeft{maps[0]}, ofRight{maps[1]};
-  if (haveParts()) {
+  if (tiling.operands.haveParts()) {
     ofLeft.push_back(maps[2]);
     ofRight.push_back(maps[3]);
   }
-  copyBox(left, boxes->first, env, stage, barrier, ofLeft);
-  copyBox(right, boxes->second, env, stage, barrier, ofRight);
+  copyBox(left, tiling.operands.boxes->first, env, stage, barrier, ofLeft);
+  copyBox(right, tiling.operands.boxes->second, env, stage, barrier, ofRight);
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,10 +164,9 @@ void ContractionEmitter::startBoxes(const Env &tile, Value step, Value first,
 /// Products of a step run while its copies' stage of before is filled again: all
 /// warpgroups have said, behind the products that they started, that those of the step
 /// before are over. Of operands in parts a step's own are over then.
-SmallVector<Value> ContractionEmitter::runByBoxes(const Env &tile,
-                                                  const Share &share) {
+SmallVector<Value> ContractionBoxes::run(const SumShare &share) {
   Ptx ptx(b, loc);
-  Value stageLength = constantIndex(stageSums());
+  Value stageLength = constantIndex(tiling.stageSums());
   Value first = points.divide(share.begin, stageLength, /*remainder=*/false);
   Value steps =
       points.divide(arith::SubIOp::create(b, loc, share.end, share.begin),
@@ -209,47 +182,21 @@ SmallVector<Value> ContractionEmitter::runByBoxes(const Env &tile,
     ptx.fenceBarriers();
   }
   gpu::BarrierOp::create(b, loc);
-  int64_t ahead = plan.getStages() - (haveParts() ? 0 : 1);
+  int64_t ahead = plan.getStages() - (tiling.operands.haveParts() ? 0 : 1);
   for (int64_t i = 0; i < ahead; ++i)
-    startBoxes(tile, constantIndex(i), first, steps);
+    start(constantIndex(i), first, steps);
   auto await = [&](Value step) {
     Value number = asWord(step), stages = i32(plan.getStages());
     Value stage = arith::RemUIOp::create(b, loc, number, stages);
     Value phase = bits(arith::DivUIOp::create(b, loc, number, stages), 0, 1, 0);
     ptx.wait(fullBarrier(stage), phase);
-    return arith::MulIOp::create(b, loc, stage, i32(stageBytes() / 4))
+    return arith::MulIOp::create(b, loc, stage, i32(tiling.stageBytes() / 4))
         .getResult();
   };
   auto goOn = [&](Value step) {
     gpu::BarrierOp::create(b, loc);
-    startBoxes(tile, arith::AddIOp::create(b, loc, step, constantIndex(ahead)),
-               first, steps);
+    start(arith::AddIOp::create(b, loc, step, constantIndex(ahead)), first,
+          steps);
   };
-  int64_t columns = right.warpRows;
-  SmallVector<Value> none(columns / 2, constant(b.getF32FloatAttr(0)));
-  Value zero = constantIndex(0), one = constantIndex(1);
-  SmallVector<Value> sums;
-  if (haveParts()) {
-    sums = emitFor(b, loc, zero, steps, one, none,
-                   [&](Value step, ValueRange carried) {
-                     Value part = multiplyParts(await(step));
-                     SmallVector<Value> next;
-                     for (auto [sum, more] :
-                          llvm::zip_equal(carried, ptx.waitProducts(0, part)))
-                       next.push_back(arith::AddFOp::create(b, loc, sum, more));
-                     goOn(step);
-                     return next;
-                   });
-  } else {
-    SmallVector<Value> state =
-        emitFor(b, loc, zero, steps, one, ptx.accumulate(none),
-                [&](Value step, ValueRange carried) {
-                  Value sum = multiplyStage(await(step), carried.front());
-                  ptx.waitProducts(1, {});
-                  goOn(step);
-                  return SmallVector<Value>{sum};
-                });
-    sums = ptx.waitProducts(0, state.front());
-  }
-  return sums;
+  return products.addSteps(steps, {await, /*isStarted=*/{}, /*isOver=*/goOn});
 }

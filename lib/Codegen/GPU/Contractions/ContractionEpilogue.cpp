@@ -6,7 +6,7 @@
 // reads and stores are whole sectors, wherever rows of results begin.
 //
 //===----------------------------------------------------------------------===//
-#include "ContractionEmitter.h"
+#include "ContractionEpilogue.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -21,26 +21,16 @@ static constexpr int64_t kManyNeighbours = 64;
 
 /// Words from one row of sums to the next. Lanes write eight rows to all banks, or to half
 /// of them where lanes then read one row each.
-int64_t ContractionEmitter::sumPitch() const {
-  return tileColumns() + (order.readsByRows ? 10 : 8);
+int64_t ContractionEpilogue::sumPitch() const {
+  return tiling.tileColumns() + (order.readsByRows ? 10 : 8);
 }
 
-/// The place of the lane's sum of that number (i32) in the tile: of an instruction a lane
-/// has two columns of one row, then of the one eight behind.
-std::pair<Value, Value> ContractionEmitter::placeInTile(Value number) {
-  Value row = add(bits(lane, 2, 7, 0), bits(number, 1, 1, 3));
-  Value column =
-      add(add(bits(lane, 0, 3, 1), bits(number, 0, 1, 0)),
-          arith::MulIOp::create(b, loc, bits(number, 2, -1, 0), i32(8)));
-  return {add(left.warp, row), add(right.warp, column)};
-}
-
-void ContractionEmitter::leaveSums(ArrayRef<Value> sums) {
+void ContractionEpilogue::leaveSums(ArrayRef<Value> sums) {
   auto pair = VectorType::get({2}, b.getI32Type());
   auto two = VectorType::get({2}, b.getF32Type());
   // All have read the last stages.
   gpu::BarrierOp::create(b, loc);
-  auto [row, column] = placeInTile(i32(0));
+  auto [row, column] = products.placeOf(i32(0));
   Value start =
       add(arith::MulIOp::create(b, loc, row, i32(sumPitch())), column);
   for (int64_t i = 0; i < int64_t(sums.size()); i += 2) {
@@ -58,37 +48,38 @@ void ContractionEmitter::leaveSums(ArrayRef<Value> sums) {
 /// How results follow each other in memory: neighbours along the last dim of one side, in
 /// vectors, then along the other side, then the rest of the first. Where the next dim is
 /// of the same side, all of this side comes first.
-void ContractionEmitter::orderResults() {
+void ContractionEpilogue::orderResults() {
   order = ResultOrder();
-  order.ofFast = tileColumns();
-  AffineMap map = op.getIndexingMapsArray().back();
+  order.ofFast = tiling.tileColumns();
+  AffineMap map = emitter.getOp().getIndexingMapsArray().back();
   SmallVector<unsigned> fastest;
   for (AffineExpr expr : llvm::reverse(map.getResults()))
     if (auto dim = dyn_cast<AffineDimExpr>(expr);
-        dim && dims[dim.getPosition()].staticSize != 1)
+        dim && emitter.getDim(dim.getPosition()).staticSize != 1)
       fastest.push_back(dim.getPosition());
   if (fastest.empty())
     return;
   unsigned fast = fastest.front();
-  auto has = [&](const Side &side, unsigned d) {
+  auto has = [&](const OperandSide &side, unsigned d) {
     return llvm::any_of(side.axes,
                         [&](const Axis &axis) { return axis.dim == d; });
   };
   order.isByRows = has(left, fast);
-  const Side &side = order.isByRows ? left : right;
+  const OperandSide &side = order.isByRows ? left : right;
   bool isLast = side.axes.back().dim == fast;
   order.ofFast = side.rows;
   if (isLast && fastest.size() > 1 && !has(side, fastest[1]) &&
-      shape().capacityOf(fast) < kManyNeighbours) {
+      emitter.shape().capacityOf(fast) < kManyNeighbours) {
     order.ofFast = 1;
-    while (2 * order.ofFast <= side.rows && isMultiple(fast, 2 * order.ofFast))
+    while (2 * order.ofFast <= side.rows &&
+           emitter.isMultiple(fast, 2 * order.ofFast))
       order.ofFast *= 2;
   }
   // Vectors of sums are those of a row.
   if (!order.isByRows && isLast) {
-    order.width = std::min<int64_t>(16 / resultBytes(), 8);
-    while (order.width > 1 &&
-           (!isMultiple(fast, order.width) || order.width > order.ofFast))
+    order.width = std::min<int64_t>(16 / emitter.resultBytes(), 8);
+    while (order.width > 1 && (!emitter.isMultiple(fast, order.width) ||
+                               order.width > order.ofFast))
       order.width /= 2;
   }
   order.readsByRows =
@@ -96,19 +87,19 @@ void ContractionEmitter::orderResults() {
       (order.isByRows ? order.ofFast >= 32 : order.ofFast / order.width < 32);
 }
 
-void ContractionEmitter::storeSums(const Env &tile, ArrayRef<Value> sums) {
+void ContractionEpilogue::store(ArrayRef<Value> sums) {
   orderResults();
   leaveSums(sums);
   std::optional<unsigned> fast;
   if (order.width > 1)
     fast = right.axes.back().dim;
-  withVectors(fast, unsigned(order.width), [&] { storeVectors(tile); });
+  emitter.withVectors(fast, unsigned(order.width), [&] { storeVectors(); });
 }
 
 /// The threads of a block take positions one behind the other in that order.
-void ContractionEmitter::storeVectors(const Env &tile) {
-  const Side &first = order.isByRows ? left : right,
-             &second = order.isByRows ? right : left;
+void ContractionEpilogue::storeVectors() {
+  const OperandSide &first = order.isByRows ? left : right,
+                    &second = order.isByRows ? right : left;
   int64_t all = threads, near = order.ofFast / order.width, other = second.rows,
           far = first.rows / order.ofFast;
   // Of each of the three: what the threads have at once, and how often.
@@ -145,20 +136,20 @@ void ContractionEmitter::storeVectors(const Env &tile) {
                   add(arith::MulIOp::create(b, loc, inFar, i32(order.ofFast)),
                       arith::MulIOp::create(b, loc, inNear, i32(order.width)));
               if (order.isByRows)
-                storeAt(tile, inFirst, inOther);
+                storeAt(inFirst, inOther);
               else
-                storeAt(tile, inOther, inFirst);
+                storeAt(inOther, inFirst);
             }
             return SmallVector<Value>();
           });
 }
 
 /// What comes of the sums from a row and column of the tile on (i32).
-void ContractionEmitter::storeAt(const Env &tile, Value row, Value column) {
+void ContractionEpilogue::storeAt(Value row, Value column) {
   OpBuilder::InsertionGuard guard(b);
-  const Contraction &contraction = *nest->contraction;
+  const Contraction &contraction = *emitter.getNest().contraction;
   Value result = contraction.root->reduce.getResult(0);
-  Env env = tile;
+  Env env = tile.origin;
   for (auto [side, place] : {std::pair(&left, row), {&right, column}}) {
     Value at = arith::AddIOp::create(b, loc, side->first, asIndex(place));
     if (!side->isWhole) {
@@ -180,12 +171,13 @@ void ContractionEmitter::storeAt(const Env &tile, Value row, Value column) {
                                 VectorType::get({width}, b.getF32Type()), v);
   env.values[result] =
       width == 1 ? Value(vector::ExtractOp::create(b, loc, v, 0)) : v;
-  bool isTaken = llvm::any_of(
-      nest->roots, [&](Root *root) { return root != contraction.root; });
+  bool isTaken = llvm::any_of(emitter.getNest().roots, [&](Root *root) {
+    return root != contraction.root;
+  });
   if (isTaken) {
-    emitAvailableForEpilogue(env);
-    emitEpilogues(env);
+    emitter.emitAvailableForEpilogue(env);
+    emitter.emitEpilogues(env);
   } else {
-    storeTile(buffers.find(result)->second, env.values[result], env);
+    emitter.storeTile(*emitter.findBuffer(result), env.values[result], env);
   }
 }

@@ -1,6 +1,7 @@
 //===- ContractionKernel.cpp - the kernel of a sum of products ------------===//
 #include "redfuse/Codegen/GPU/Contractions/ContractionKernel.h"
-#include "ContractionEmitter.h"
+#include "ContractionBlock.h"
+#include "ContractionBoxes.h"
 
 #include "redfuse/Codegen/GPU/Target/MatrixTarget.h"
 
@@ -19,20 +20,74 @@ public:
   LogicalResult run(gpu::GPUModuleOp device, StringRef name);
 
 private:
-  Value countBlocks(const FoundContraction &found,
-                    const ContractionEmitter &tile);
-
-  void shareSums(const ContractionEmitter &tile, Type element, Value &blocks,
+  InFlightDiagnostic refuse(const Twine &why);
+  LogicalResult findOperands(ContractionTiling &tiling,
+                             const FoundContraction &found);
+  Value countBlocks(const ContractionTiling &tiling);
+  void shareSums(const ContractionTiling &tiling, Value &blocks,
                  SmallVectorImpl<Value> &arguments);
+  gpu::GPUFuncOp makeFunction(gpu::GPUModuleOp device, StringRef name,
+                              const ContractionTiling &tiling,
+                              ValueRange arguments);
 
   ContractionPlanAttr plan;
   const Chip &chip;
 };
 } // namespace
 
+InFlightDiagnostic ContractionGenerator::refuse(const Twine &why) {
+  return launch.emitOpError("cannot run as '")
+         << kContractionAttr << "' says: " << why;
+}
+
+/// How operands come to shared memory.
+LogicalResult
+ContractionGenerator::findOperands(ContractionTiling &tiling,
+                                   const FoundContraction &found) {
+  OperandTransfer &operands = tiling.operands;
+  if (!tiling.isByWarpgroups()) {
+    if (tiling.warpRows() > 64 || tiling.warpColumns() > 64)
+      return refuse("a warp's tile is at most 64 x 64");
+    if (plan.getStages() <= kStages)
+      return success();
+    auto copied = findCopiedOperands(found, launch);
+    if (!copied)
+      return refuse("its operands are not what is in memory, so that there are "
+                    "two stages");
+    if (tiling.tileRows() % 32 != 0 || tiling.tileColumns() % 32 != 0)
+      return refuse("what is copied has multiples of 32 rows and columns");
+    operands.isCopied = true;
+    std::tie(operands.left, operands.right) = *copied;
+    operands.roundsByInstruction = chip.has(TensorMaps);
+    return success();
+  }
+  if (!chip.has(Wgmma))
+    return refuse("the target has no units of warpgroups");
+  std::optional<WarpgroupOperands> copied =
+      findWarpgroupOperands(found, launch, space);
+  if (!copied)
+    return refuse("its operands are not in memory in vectors of 16 bytes "
+                  "along one dim of the sum, rounded to TF32 where they are "
+                  "f32");
+  if (plan.getStages() < kLeastWarpgroupStages)
+    return refuse("copies are on their way in one stage at least, beside two "
+                  "that are multiplied");
+  operands.isCopied = operands.roundsByInstruction = true;
+  operands.left = copied->left;
+  operands.right = copied->right;
+  operands.vectorSum = copied->sum;
+  if (!tiling.isByBoxes())
+    return success();
+  operands.boxes = findOperandBoxes(found, launch, space, *copied);
+  if (!operands.boxes)
+    return refuse("its operands are no boxes of tensors, and no windows "
+                  "that tensor maps describe");
+  operands.boxSteps = countBoxSteps(found, space, *copied);
+  return success();
+}
+
 /// On the host.
-Value ContractionGenerator::countBlocks(const FoundContraction &found,
-                                        const ContractionEmitter &tile) {
+Value ContractionGenerator::countBlocks(const ContractionTiling &tiling) {
   auto index = [&](int64_t n) {
     return arith::ConstantIndexOp::create(b, loc, n).getResult();
   };
@@ -42,19 +97,19 @@ Value ContractionGenerator::countBlocks(const FoundContraction &found,
       count = b.createOrFold<arith::MulIOp>(loc, count, dims[d].extent);
     return count;
   };
-  const MatrixForm &form = found.form();
+  const MatrixForm &form = tiling.form;
   Value blocks = b.createOrFold<arith::CeilDivUIOp>(loc, countOf(form.rows),
-                                                    index(tile.tileRows()));
-  Value columns = b.createOrFold<arith::CeilDivUIOp>(loc, countOf(form.columns),
-                                                     index(tile.tileColumns()));
+                                                    index(tiling.tileRows()));
+  Value columns = b.createOrFold<arith::CeilDivUIOp>(
+      loc, countOf(form.columns), index(tiling.tileColumns()));
   blocks = b.createOrFold<arith::MulIOp>(loc, blocks, columns);
   return b.createOrFold<arith::MulIOp>(loc, blocks, countOf(form.batch));
 }
 
 /// Memory for the parts of all blocks, and a counter for each tile; `blocks` are those of
 /// tiles, then all.
-void ContractionGenerator::shareSums(const ContractionEmitter &tile,
-                                     Type element, Value &blocks,
+void ContractionGenerator::shareSums(const ContractionTiling &tiling,
+                                     Value &blocks,
                                      SmallVectorImpl<Value> &arguments) {
   auto make = [&](Type type, Value size) {
     return memref::AllocOp::create(
@@ -68,131 +123,99 @@ void ContractionGenerator::shareSums(const ContractionEmitter &tile,
   auto zeroed = make(b.getI32Type(), blocks);
   zeroed->setAttr(kCountersAttr, b.getUnitAttr());
   blocks = times(blocks, plan.getSplits());
-  arguments.push_back(
-      make(element, times(blocks, tile.tileRows() * tile.tileColumns())));
+  arguments.push_back(make(
+      tiling.x.sum, times(blocks, tiling.tileRows() * tiling.tileColumns())));
   arguments.push_back(zeroed);
+}
+
+gpu::GPUFuncOp
+ContractionGenerator::makeFunction(gpu::GPUModuleOp device, StringRef name,
+                                   const ContractionTiling &tiling,
+                                   ValueRange arguments) {
+  b.setInsertionPointToEnd(device.getBody());
+  auto func = gpu::GPUFuncOp::create(
+      b, loc, name, b.getFunctionType(arguments.getTypes(), {}));
+  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  func.setKnownBlockSizeAttr(
+      b.getDenseI32ArrayAttr({int32_t(tiling.threads()), 1, 1}));
+  if (tiling.isByWarpgroups())
+    // As many blocks as have room: one computes while the other one stores.
+    func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(int32_t(countResident(
+                                       tiling.threads(), tiling.warpColumns(),
+                                       tiling.sharedBytes()))));
+  b.setInsertionPointToStart(&func.getBody().front());
+  return func;
 }
 
 LogicalResult ContractionGenerator::run(gpu::GPUModuleOp device,
                                         StringRef name) {
-  auto refuse = [&](const Twine &why) {
-    return launch.emitOpError("cannot run as '")
-           << kContractionAttr << "' says: " << why;
-  };
   std::string why;
   std::optional<FoundContraction> found =
       findContraction(kernel, launch, space, chip, why);
   if (!found)
     return refuse(why);
-  const MatrixForm &form = found->form();
-  bool isByWarpgroups = plan.getKind() == MmaKind::Wgmma;
-  if (!isByWarpgroups &&
-      (plan.getInstructions()[0] * form.instruction.rows > 64 ||
-       plan.getInstructions()[1] * form.instruction.columns > 64))
-    return refuse("a warp's tile is at most 64 x 64");
+  ContractionTiling tiling(plan, *found);
+  if (failed(findOperands(tiling, *found)))
+    return failure();
+  if (tiling.sharedBytes() > getBlockSharedBytes(chip))
+    return refuse("its stages take " + Twine(tiling.sharedBytes()) +
+                  " bytes of shared memory, of which a block has " +
+                  Twine(getBlockSharedBytes(chip)));
 
   // On the host: the grid.
   b.setInsertionPoint(launch);
   makeSpace(launch->getOperands());
-  auto own = std::make_unique<ContractionEmitter>(b, loc, dims, plan, *found);
-  ContractionEmitter *tile = own.get();
-  if (isByWarpgroups) {
-    if (!chip.has(Wgmma))
-      return refuse("the target has no units of warpgroups");
-    std::optional<WarpgroupOperands> operands =
-        findWarpgroupOperands(*found, launch, space);
-    if (!operands)
-      return refuse("its operands are not in memory in vectors of 16 bytes "
-                    "along one dim of the sum, rounded to TF32 where they are "
-                    "f32");
-    if (plan.getStages() < kLeastWarpgroupStages)
-      return refuse("copies are on their way in one stage at least, beside two "
-                    "that are multiplied");
-    tile->copyOperands(*operands);
-    if (plan.getBoxes()) {
-      auto boxes = findOperandBoxes(*found, launch, space, *operands);
-      if (!boxes)
-        return refuse("its operands are no boxes of tensors, and no windows "
-                      "that tensor maps describe");
-      tile->copyBoxes(std::move(*boxes),
-                      countBoxSteps(*found, space, *operands));
-    }
-  } else if (plan.getStages() > kStages) {
-    auto copied = findCopiedOperands(*found, launch);
-    if (!copied)
-      return refuse("its operands are not what is in memory, so that there are "
-                    "two stages");
-    if (tile->tileRows() % 32 != 0 || tile->tileColumns() % 32 != 0)
-      return refuse("what is copied has multiples of 32 rows and columns");
-    tile->copyOperands(*copied, /*hasRounding=*/chip.has(TensorMaps));
-  }
-  if (tile->sharedBytes() > getBlockSharedBytes(chip))
-    return refuse("its stages take " + Twine(tile->sharedBytes()) +
-                  " bytes of shared memory, of which a block has " +
-                  Twine(getBlockSharedBytes(chip)));
-  Value blocks = countBlocks(*found, *tile);
+  Value blocks = countBlocks(tiling);
   SmallVector<Value> arguments(launch->getOperands());
   unsigned operands = arguments.size();
   if (plan.getSplits() > 1)
-    shareSums(*tile, form.instruction.sum, blocks, arguments);
+    shareSums(tiling, blocks, arguments);
   unsigned firstMap = arguments.size();
-  if (plan.getBoxes()) {
+  if (tiling.isByBoxes()) {
     SmallVector<Value> mapped;
-    for (BlockArgument source : tile->getMapped())
+    for (BlockArgument source : getMappedOperands(tiling.operands))
       mapped.push_back(memoryInLaunch(source, found->op, launch));
-    llvm::append_range(arguments, tile->makeMaps(mapped));
+    llvm::append_range(arguments, makeOperandMaps(b, loc, tiling, mapped));
   }
 
   // In the kernel.
-  b.setInsertionPointToEnd(device.getBody());
-  SmallVector<Type> types = llvm::to_vector(ValueRange(arguments).getTypes());
-  auto func =
-      gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
-  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  func.setKnownBlockSizeAttr(
-      b.getDenseI32ArrayAttr({int32_t(tile->threads), 1, 1}));
-  if (isByWarpgroups) {
-    // As many blocks as have room: one computes while the other one stores.
-    int64_t columns = plan.getInstructions()[1] * form.instruction.columns;
-    func->setAttr("nvvm.minctasm",
-                  b.getI32IntegerAttr(int32_t(countResident(
-                      tile->threads, columns, tile->sharedBytes()))));
-  }
+  gpu::GPUFuncOp func = makeFunction(device, name, tiling, arguments);
   Block *entry = &func.getBody().front();
-  b.setInsertionPointToStart(entry);
   ValueRange given = entry->getArguments().take_front(operands);
   makeSpace(given);
+  auto own = std::make_unique<ContractionEmitter>(b, loc, dims, tiling);
+  ContractionEmitter &values = *own;
   emitter = std::move(own);
   emitter->entry = entry;
-  tile->thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  values.thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
   bindOperands(given);
-  llvm::append_range(tile->maps, entry->getArguments().drop_front(firstMap));
-  if (plan.getSplits() > 1) {
-    tile->workspace = entry->getArgument(operands);
-    tile->counters = entry->getArgument(operands + 1);
-  }
-  Value memory =
+  ContractionBlock::Memory memory;
+  llvm::append_range(memory.maps, entry->getArguments().drop_front(firstMap));
+  if (plan.getSplits() > 1)
+    memory.splits = {entry->getArgument(operands),
+                     entry->getArgument(operands + 1)};
+  Value bytes =
       gpu::DynamicSharedMemoryOp::create(b, loc, sharedMemoryOf(b.getI8Type()));
-  Value words =
-      memref::ViewOp::create(b, loc, sharedMemoryOf(b.getI32Type()), memory,
+  memory.words =
+      memref::ViewOp::create(b, loc, sharedMemoryOf(b.getI32Type()), bytes,
                              arith::ConstantIndexOp::create(b, loc, 0),
                              ValueRange(arith::ConstantIndexOp::create(
-                                 b, loc, tile->sharedBytes() / 4)));
+                                 b, loc, tiling.sharedBytes() / 4)));
   auto end = gpu::ReturnOp::create(b, loc);
   b.setInsertionPoint(end);
   emitter->setProgram(found->op, *found->programs[found->op],
                       DenseMap<Value, TileBuffer>());
-  tile->emitTile(block, words);
+  ContractionBlock(values, tiling, memory).emit(found->nest(), block);
 
   // The launch.
   b.setInsertionPoint(launch);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Value width = arith::ConstantIndexOp::create(b, loc, tile->threads);
-  Value bytes =
-      arith::ConstantIntOp::create(b, loc, b.getI32Type(), tile->sharedBytes());
+  Value width = arith::ConstantIndexOp::create(b, loc, tiling.threads());
+  Value size = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
+                                            tiling.sharedBytes());
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{blocks, one, one},
-                            gpu::KernelDim3{width, one, one}, bytes, arguments);
+                            gpu::KernelDim3{width, one, one}, size, arguments);
   if (plan.getSplits() > 1)
     memref::DeallocOp::create(b, loc, arguments[operands]);
   launch.erase();

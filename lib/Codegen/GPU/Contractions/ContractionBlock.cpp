@@ -1,0 +1,168 @@
+//===- ContractionBlock.cpp - what a block of a contraction does ----------===//
+#include "ContractionBlock.h"
+
+#include "ContractionBoxes.h"
+#include "ContractionEpilogue.h"
+#include "ContractionMainloop.h"
+#include "SumRepair.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+//===----------------------------------------------------------------------===//
+// Where it is
+//===----------------------------------------------------------------------===//
+
+/// Sets the tile of that number: some rows of tiles for all columns, then the next, then
+/// those of the next batch.
+void ContractionBlock::placeTile(ContractionTile &tile, ArrayRef<Axis> batch,
+                                 Value number) {
+  auto constantIndex = [&](int64_t n) { return emitter.constantIndex(n); };
+  auto tilesOf = [&](const OperandSide &side) -> Value {
+    if (std::optional<int64_t> known = points.staticCountOf(side.axes))
+      return constantIndex(llvm::divideCeil(*known, side.rows));
+    return arith::CeilDivUIOp::create(b, loc, points.countOf(side.axes),
+                                      constantIndex(side.rows));
+  };
+  Value rowTiles = tilesOf(tile.left), columnTiles = tilesOf(tile.right);
+  Value ofBatch = b.createOrFold<arith::MulIOp>(loc, rowTiles, columnTiles);
+  tile.origin = emitter.getOrigin();
+  points.bind(tile.origin, batch,
+              points.divide(number, ofBatch, /*remainder=*/false));
+  Value inBatch = points.divide(number, ofBatch, /*remainder=*/true);
+  Value group = constantIndex(kRasterRows);
+  Value ofGroup = b.createOrFold<arith::MulIOp>(loc, columnTiles, group);
+  Value firstRow = arith::MulIOp::create(
+      b, loc, points.divide(inBatch, ofGroup, /*remainder=*/false), group);
+  Value height = arith::MinUIOp::create(
+      b, loc, arith::SubIOp::create(b, loc, rowTiles, firstRow), group);
+  Value inGroup = points.divide(inBatch, ofGroup, /*remainder=*/true);
+  Value row = arith::AddIOp::create(
+      b, loc, firstRow, points.divide(inGroup, height, /*remainder=*/true));
+  Value column = points.divide(inGroup, height, /*remainder=*/false);
+  tile.left.first =
+      arith::MulIOp::create(b, loc, row, constantIndex(tile.left.rows));
+  tile.right.first =
+      arith::MulIOp::create(b, loc, column, constantIndex(tile.right.rows));
+}
+
+/// Where the rows of this warp begin in the tile.
+void ContractionBlock::placeWarp(ContractionTile &tile) {
+  WordMath in(emitter);
+  Value columns = in.i32(tiling.plan.getWarps()[1]);
+  // The four warps of a warpgroup are neighbours along rows.
+  bool isByWarpgroups = tiling.isByWarpgroups();
+  Value number = isByWarpgroups ? in.bits(tile.warp, 2, 7, 0) : tile.warp;
+  Value row = arith::DivUIOp::create(b, loc, number, columns),
+        column = arith::RemUIOp::create(b, loc, number, columns);
+  if (isByWarpgroups)
+    row = in.add(arith::MulIOp::create(b, loc, row, in.i32(4)),
+                 in.bits(tile.warp, 0, 3, 0));
+  tile.left.warp =
+      arith::MulIOp::create(b, loc, row, in.i32(tile.left.warpRows));
+  tile.right.warp =
+      arith::MulIOp::create(b, loc, column, in.i32(tile.right.warpRows));
+}
+
+//===----------------------------------------------------------------------===//
+// What it does
+//===----------------------------------------------------------------------===//
+
+void ContractionBlock::emit(const LoopNest &nest, Value block) {
+  emitter.emitOf(nest, [&] { emitTile(block); });
+}
+
+void ContractionBlock::emitTile(Value block) {
+  const ContractionPlanAttr plan = tiling.plan;
+  WordMath in(emitter);
+  MatrixNest nest(tiling.form, emitter.getProgram(), emitter.shape(),
+                  plan.getInstructions()[0], plan.getInstructions()[1], 1);
+  nest.setAxes();
+  ContractionTile tile;
+  tile.words = memory.words;
+  tile.lane = in.bits(in.asWord(emitter.thread), 0, 31, 0);
+  tile.warp =
+      arith::ShRUIOp::create(b, loc, in.asWord(emitter.thread), in.i32(5));
+  nest.lane = in.asIndex(tile.lane);
+  tile.left = makeSide(emitter, tiling, /*isLeft=*/true);
+  tile.right = makeSide(emitter, tiling, /*isLeft=*/false);
+  SumOrder order(emitter, tiling, nest.sums, tile.left, tile.right);
+  for (OperandSide *side : {&tile.left, &tile.right})
+    chooseAccess(*side, emitter, tiling, order.getInner());
+  Value split;
+  if (plan.getSplits() > 1) {
+    Value splits = emitter.constantIndex(plan.getSplits());
+    split = points.divide(block, splits, /*remainder=*/true);
+    block = points.divide(block, splits, /*remainder=*/false);
+  }
+  placeTile(tile, nest.batch, block);
+  placeWarp(tile);
+
+  SumShare whole{emitter.constantIndex(0), points.countOf(nest.sums), false};
+  if (std::optional<int64_t> known = order.staticCount())
+    whole.isWhole = *known % tiling.stageSums() == 0;
+  SumSplits splits(emitter, tiling, tile, memory.splits);
+  SumShare share = whole;
+  if (split)
+    share = splits.shareOf(split, order);
+  else if (tiling.isByBoxes())
+    share.end = order.count();
+  auto goOn = [&](SmallVector<Value> sums,
+                  function_ref<void(SmallVectorImpl<Value> &)> finish) {
+    if (split)
+      splits.merge(block, split, std::move(sums), finish);
+    else
+      finish(sums);
+  };
+  auto repair = [&](SmallVectorImpl<Value> &sums, SumRepair::PlaceOf placeOf) {
+    SumRepair(emitter, tiling, tile, order).repair(whole, placeOf, sums);
+  };
+  if (tiling.isByWarpgroups()) {
+    WgmmaProducts products(emitter, tiling, tile);
+    SmallVector<Value> sums;
+    if (tiling.isByBoxes())
+      sums =
+          ContractionBoxes(emitter, tiling, tile, order, memory.maps, products)
+              .run(share);
+    else
+      sums = ContractionMainloop(emitter, tiling, tile, order, share)
+                 .run(products);
+    return goOn(std::move(sums), [&](SmallVectorImpl<Value> &all) {
+      if (tiling.operands.haveParts())
+        repair(all, [&](Value number) { return products.placeOf(number); });
+      ContractionEpilogue(emitter, tiling, tile, products).store(all);
+    });
+  }
+  MmaSyncProducts products(emitter, tiling, tile, order.staticCount());
+  SmallVector<Value> sums =
+      ContractionMainloop(emitter, tiling, tile, order, share).run(products);
+  goOn(std::move(sums), [&](SmallVectorImpl<Value> &all) {
+    // Where factors have no parts there is nothing to repair.
+    if (tiling.x.isSplit)
+      repair(all, [&](Value number) { return products.placeOf(number); });
+    storeFragments(nest, tile, all);
+  });
+}
+
+/// Goes on with what the lanes of a warp have, where they have it.
+void ContractionBlock::storeFragments(const MatrixNest &nest,
+                                      const ContractionTile &tile,
+                                      ArrayRef<Value> sums) {
+  WordMath in(emitter);
+  // A warp's tile may lie beyond the end although such tiles are whole.
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Value, 2> starts;
+  for (const OperandSide *side : {&tile.left, &tile.right}) {
+    starts.push_back(in.add(side->first, in.asIndex(side->warp)));
+    if (side->isWhole || !points.hasWholeTiles(side->axes, side->warpRows))
+      continue;
+    Value exists =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, starts.back(),
+                              points.countOf(side->axes));
+    auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
+    b.setInsertionPoint(branch.thenYield());
+  }
+  MatrixFragments(emitter).store(nest, tile.origin, starts[0], starts[1], sums);
+}

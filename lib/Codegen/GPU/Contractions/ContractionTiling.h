@@ -1,0 +1,87 @@
+//===- ContractionTiling.h - tiles and stages of a contraction --*- C++ -*-===//
+//
+// How large the tiles of blocks are, and the stages in shared memory that have a part of
+// the sum each. There are two stages where operands are computed: while warps multiply
+// what one has, their threads load the next part into registers, compute its operands,
+// and store them to the other. There are more where operands are what is in memory:
+// copies of later parts are on their way (cp.async, or tensor maps), and nobody waits
+// for them. One barrier a step.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONTILING_H
+#define REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONTILING_H
+
+#include "redfuse/Codegen/GPU/Contractions/OperandBox.h"
+#include "redfuse/Codegen/GPU/Contractions/Tuning.h"
+
+namespace redfuse {
+
+/// How operands come to shared memory: threads compute them, unless they are copied as
+/// they are in memory.
+struct OperandTransfer {
+  bool isCopied = false;
+  CopiedOperand left, right;
+  /// Rounding to TF32 is one instruction.
+  bool roundsByInstruction = false;
+  /// The dim whose elements warpgroups read in vectors.
+  std::optional<unsigned> vectorSum;
+  /// What tensor maps copy, and steps of the mainloop.
+  std::optional<std::pair<OperandBox, OperandBox>> boxes;
+  int64_t boxSteps = 0;
+
+  /// Operands are in two parts each, the large ones first.
+  bool haveParts() const { return bool(left.rest); }
+};
+
+/// A contraction as its plan cuts it into tiles, and a tile's sum into stages.
+class ContractionTiling {
+public:
+  ContractionTiling(ContractionPlanAttr plan, const FoundContraction &found)
+      : plan(plan), form(found.form()), x(form.instruction) {}
+
+  ContractionPlanAttr plan;
+  const MatrixForm &form;
+  const MatrixInstruction &x;
+  OperandTransfer operands;
+
+  bool isByBoxes() const { return plan.getBoxes(); }
+  bool isByWarpgroups() const { return plan.getKind() == MmaKind::Wgmma; }
+  unsigned threads() const {
+    return unsigned(32 * plan.getWarps()[0] * plan.getWarps()[1]);
+  }
+
+  /// The tile of a block, and of a warp (of a warpgroup its columns).
+  int64_t tileRows() const { return plan.getWarps()[0] * warpRows(); }
+  int64_t tileColumns() const { return plan.getWarps()[1] * warpColumns(); }
+  int64_t warpRows() const { return plan.getInstructions()[0] * x.rows; }
+  int64_t warpColumns() const { return plan.getInstructions()[1] * x.columns; }
+
+  /// Elements of the sum of which a stage has 64 bytes, all, or 16 bytes.
+  int64_t slabSums() const { return 8 * kSlabBytes / elementBits(x.left); }
+  int64_t stageSums() const { return plan.getSlabs() * slabSums(); }
+  int64_t vectorSums() const { return slabSums() / 4; }
+  int64_t elementBytes() const { return elementBits(x.left) / 8; }
+
+  /// Of a stage, what so many rows of an operand take, and all.
+  int64_t operandBytes(int64_t rows) const {
+    return rows * kSlabBytes * plan.getSlabs() * (operands.haveParts() ? 2 : 1);
+  }
+  int64_t stageBytes() const {
+    return operandBytes(tileRows() + tileColumns());
+  }
+  /// Behind the stages are a word that one thread tells the others, then barriers.
+  int64_t wordStart() const { return plan.getStages() * stageBytes(); }
+  int64_t barrierStart() const { return wordStart() + kWordBytes; }
+  int64_t sharedBytes() const {
+    if (isByBoxes())
+      return barrierStart() + 8 * plan.getStages();
+    return plan.getSplits() > 1 ? barrierStart() : wordStart();
+  }
+
+private:
+  static constexpr int64_t kWordBytes = 16;
+};
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONTILING_H

@@ -1,0 +1,273 @@
+//===- MmaSyncProducts.cpp - products of a stage by warps -----------------===//
+#include "MmaSyncProducts.h"
+
+#include "redfuse/Codegen/GPU/Common/InlinePtx.h"
+#include "redfuse/Codegen/GPU/SharedMemory/MatrixNest.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+MmaSyncProducts::MmaSyncProducts(ContractionEmitter &emitter,
+                                 const ContractionTiling &tiling,
+                                 const ContractionTile &tile,
+                                 std::optional<int64_t> summed)
+    : ContractionPart(emitter, tiling, tile), places(emitter, tiling, tile),
+      isAddedByUnit(form.leftIsRounded && form.rightIsRounded && summed &&
+                    *summed <= kMostAddedByUnit * plan.getSplits()) {
+  Value t = bits(lane, 0, 3, 0), p = bits(lane, 2, 7, 0);
+  Value vector = arith::XOrIOp::create(b, loc, t, bits(p, 0, 1, 1));
+  readPlace =
+      add(add(bits(p, 1, 3, 5), bits(p, 0, 1, 4)), bits(vector, 0, 3, 2));
+}
+
+SmallVector<Value> MmaSyncProducts::makeZeros() {
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < plan.getInstructions()[0] * plan.getInstructions()[1];
+       ++i)
+    llvm::append_range(sums, x.makeZero(b, loc));
+  return sums;
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+/// As readFragment, where all rows of a sum are together: neighbouring rows by one
+/// access.
+MmaSyncProducts::Rows MmaSyncProducts::readBySums(const OperandSide &side,
+                                                  Value stage, int64_t slab) {
+  int64_t width = std::min<int64_t>(side.count, 4);
+  auto type = VectorType::get({width}, b.getI32Type());
+  Value part = bits(lane, 0, 3, 0), p = bits(lane, 2, 7, 0);
+  Value row = add(side.warp, arith::MulIOp::create(b, loc, p, i32(side.count)));
+  row = arith::XOrIOp::create(b, loc, row, places.swizzleOf(side, part));
+  Value sums = arith::MulIOp::create(b, loc, part, i32(4 * side.rows));
+  Rows rows(side.count, SmallVector<Value>(4));
+  for (int64_t first = 0; first < side.count; first += width)
+    for (int64_t i = 0; i < 4; ++i) {
+      Value at = row;
+      if (first != 0)
+        at = arith::XOrIOp::create(b, loc, at, i32(first));
+      int64_t offset = side.start / 4 + (slab * 16 + i) * side.rows;
+      at = add(add(add(stage, sums), at), i32(offset));
+      Value all = vector::LoadOp::create(
+          b, loc, type, words, ValueRange(asIndex(at)),
+          /*nontemporal=*/false, llvm::Align(uint64_t(4 * width)));
+      for (int64_t j = 0; j < width; ++j)
+        rows[first + j][i] = vector::ExtractOp::create(b, loc, all, j);
+    }
+  return rows;
+}
+
+/// A word of f32 rounded to TF32, which the unit reads the upper bits of.
+Value MmaSyncProducts::roundWord(Value word) {
+  if (tiling.operands.roundsByInstruction)
+    return emitPtx(b, loc, "cvt.rn.tf32.f32 $0, $1;", "=r,r", {word},
+                   b.getI32Type(), /*hasEffects=*/false)
+        .front();
+  Type f32 = b.getF32Type();
+  Value v = arith::BitcastOp::create(b, loc, f32, word);
+  v = arith::TruncFOp::create(b, loc, FloatTF32Type::get(b.getContext()), v);
+  v = arith::ExtFOp::create(b, loc, f32, v);
+  return arith::BitcastOp::create(b, loc, b.getI32Type(), v);
+}
+
+/// The words that a lane has of each of its rows.
+MmaSyncProducts::Rows MmaSyncProducts::readFragment(const OperandSide &side,
+                                                    Value stage, int64_t slab) {
+  if (side.isBySums)
+    return readBySums(side, stage, slab);
+  auto type = VectorType::get({4}, b.getI32Type());
+  Value start = add(stage, arith::MulIOp::create(b, loc, side.warp, i32(16)));
+  Rows rows;
+  for (int64_t j = 0; j < side.count; ++j) {
+    int64_t flipped =
+        ((j ^ slab) & 1) * 16 + (j >> 1 & 1) * 4 + (j >> 2 & 1) * 8;
+    Value at = readPlace;
+    if (flipped != 0)
+      at = arith::XOrIOp::create(b, loc, at, i32(flipped));
+    int64_t offset = side.start / 4 + slab * side.rows * kSlabBytes / 4 +
+                     j * side.parts * 16;
+    at = add(add(start, at), i32(offset));
+    Value all =
+        vector::LoadOp::create(b, loc, type, words, ValueRange(asIndex(at)),
+                               /*nontemporal=*/false, llvm::Align(16));
+    SmallVector<Value> own;
+    for (int64_t i = 0; i < 4; ++i)
+      own.push_back(vector::ExtractOp::create(b, loc, all, i));
+    rows.push_back(std::move(own));
+  }
+  return rows;
+}
+
+namespace {
+/// The words of an f32 in two parts of TF32: rounded, and what is left.
+struct SplitWords {
+  SmallVector<Value> big, small;
+};
+} // namespace
+
+static SplitWords splitWords(OpBuilder &b, Location loc,
+                             ArrayRef<Value> numbers, bool isRounded,
+                             Value round, Value mask) {
+  SplitWords split;
+  if (isRounded) {
+    split.big.assign(numbers.begin(), numbers.end());
+    return split;
+  }
+  Type f32 = b.getF32Type(), word = b.getI32Type();
+  for (Value v : numbers) {
+    Value big = arith::AndIOp::create(
+        b, loc, arith::AddIOp::create(b, loc, v, round), mask);
+    Value rest =
+        arith::SubFOp::create(b, loc, arith::BitcastOp::create(b, loc, f32, v),
+                              arith::BitcastOp::create(b, loc, f32, big));
+    split.big.push_back(big);
+    split.small.push_back(arith::BitcastOp::create(b, loc, word, rest));
+  }
+  return split;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+void MmaSyncProducts::multiply(Value stage, SmallVectorImpl<Value> &sums) {
+  for (int64_t slab = 0; slab < plan.getSlabs(); ++slab)
+    multiplySlab(stage, slab, sums);
+}
+
+void MmaSyncProducts::multiplySlab(Value stage, int64_t slab,
+                                   MutableArrayRef<Value> sums) {
+  Rows a = readFragment(left, stage, slab),
+       c = readFragment(right, stage, slab);
+  for (auto [side, fragment] : {std::pair(&left, &a), {&right, &c}})
+    if (tiling.operands.isCopied && side->copied.isRounded)
+      for (SmallVector<Value> &row : *fragment)
+        for (Value &word : row)
+          word = roundWord(word);
+  if (x.isSplit && !isAddedByUnit)
+    multiplyParts(a, c, sums);
+  else
+    multiplyOnce(a, c, sums);
+}
+
+/// What a lane has of a row for one step of the instruction.
+ArrayRef<Value> MmaSyncProducts::wordsOf(ArrayRef<Value> row,
+                                         int64_t step) const {
+  return row.slice(step * x.wordsPerRow(), x.wordsPerRow());
+}
+
+MutableArrayRef<Value> MmaSyncProducts::sumsOf(MutableArrayRef<Value> sums,
+                                               int64_t rowTile,
+                                               int64_t columnTile) const {
+  int64_t rowTiles = plan.getInstructions()[0],
+          columnTiles = plan.getInstructions()[1];
+  int64_t perTile = int64_t(sums.size()) / (rowTiles * columnTiles);
+  return sums.slice((rowTile * columnTiles + columnTile) * perTile, perTile);
+}
+
+/// One product by an instruction, which adds it to the sums; of TF32 as everybody makes
+/// it.
+void MmaSyncProducts::multiplyOnce(const Rows &a, const Rows &c,
+                                   MutableArrayRef<Value> sums) {
+  int64_t steps = 4 / x.wordsPerRow();
+  for (int64_t step = 0; step < steps; ++step)
+    for (int64_t ct = 0; ct < plan.getInstructions()[1]; ++ct)
+      for (int64_t rt = 0; rt < plan.getInstructions()[0]; ++rt) {
+        MutableArrayRef<Value> own = sumsOf(sums, rt, ct);
+        SmallVector<ArrayRef<Value>> rows;
+        for (int64_t i = 0; i < x.rowsPerLane; ++i)
+          rows.push_back(wordsOf(a[rt * x.rowsPerLane + i], step));
+        if (x.isSplit) {
+          SmallVector<Value> all;
+          for (ArrayRef<Value> row : rows)
+            llvm::append_range(all, row);
+          llvm::copy(x.emit(b, loc, all,
+                            SmallVector<Value>(wordsOf(c[ct], step)),
+                            SmallVector<Value>(own)),
+                     own.begin());
+        } else {
+          llvm::copy(x.multiply(b, loc, rows, wordsOf(c[ct], step), own),
+                     own.begin());
+        }
+      }
+}
+
+/// big * small + small * big + big * big, added to the sums at last: the unit adds with
+/// fewer digits than f32 has, so that it may add a few products only, and the
+/// small ones first.
+void MmaSyncProducts::multiplyParts(const Rows &a, const Rows &c,
+                                    MutableArrayRef<Value> sums) {
+  int64_t rowTiles = plan.getInstructions()[0],
+          columnTiles = plan.getInstructions()[1];
+  int64_t steps = 4 / x.wordsPerRow();
+  Value round = i32(0x1000), mask = i32(int32_t(0xffffe000));
+  SmallVector<SplitWords> ofRows;
+  for (ArrayRef<Value> row : a)
+    ofRows.push_back(splitWords(b, loc, row, form.leftIsRounded, round, mask));
+  auto rowWords = [&](int64_t rt, int64_t step, bool isSmall) {
+    SmallVector<Value> all;
+    for (int64_t i = 0; i < x.rowsPerLane; ++i) {
+      const SplitWords &row = ofRows[rt * x.rowsPerLane + i];
+      llvm::append_range(all, wordsOf(isSmall ? row.small : row.big, step));
+    }
+    return all;
+  };
+  SmallVector<Value> zero = x.makeZero(b, loc);
+  for (int64_t ct = 0; ct < columnTiles; ++ct) {
+    SplitWords column =
+        splitWords(b, loc, c[ct], form.rightIsRounded, round, mask);
+    SmallVector<SmallVector<Value>> parts(rowTiles, zero);
+    for (auto [isSmallRow, isSmallColumn] :
+         {std::pair(true, false), {false, true}, {false, false}}) {
+      // What the program rounds has no other part.
+      if ((isSmallRow && form.leftIsRounded) ||
+          (isSmallColumn && form.rightIsRounded))
+        continue;
+      for (int64_t step = 0; step < steps; ++step)
+        for (int64_t rt = 0; rt < rowTiles; ++rt)
+          parts[rt] =
+              x.emit(b, loc, rowWords(rt, step, isSmallRow),
+                     SmallVector<Value>(wordsOf(
+                         isSmallColumn ? column.small : column.big, step)),
+                     parts[rt]);
+    }
+    for (int64_t rt = 0; rt < rowTiles; ++rt)
+      for (auto [sum, part] : llvm::zip_equal(sumsOf(sums, rt, ct), parts[rt]))
+        sum = arith::AddFOp::create(b, loc, sum, part);
+  }
+}
+
+std::pair<Value, Value> MmaSyncProducts::placeOf(Value number) {
+  Value zero = i32(0);
+  // [row tile][column tile][element], as results.
+  int64_t perTile = x.results.size(), columnTiles = plan.getInstructions()[1];
+  Value element = arith::RemUIOp::create(b, loc, number, i32(perTile));
+  Value tileNumber = arith::DivUIOp::create(b, loc, number, i32(perTile));
+  Value ct = arith::RemUIOp::create(b, loc, tileNumber, i32(columnTiles));
+  Value rt = arith::DivUIOp::create(b, loc, tileNumber, i32(columnTiles));
+  Value rowPart = zero, rowOf = zero, columnPart = zero;
+  for (auto [e, place] : llvm::enumerate(x.results)) {
+    Value is = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, element,
+                                     i32(int64_t(e)));
+    auto pick = [&](Value &v, int64_t value) {
+      v = arith::SelectOp::create(b, loc, is, i32(value), v);
+    };
+    pick(rowPart, place.rowPart);
+    pick(rowOf, place.row);
+    pick(columnPart, place.columnPart);
+  }
+  Value laneIndex = asIndex(lane);
+  rowPart = add(
+      rowPart, asWord(MatrixFragments(emitter).partOf(x.resultRow, laneIndex)));
+  columnPart =
+      add(columnPart,
+          asWord(MatrixFragments(emitter).partOf(x.resultColumn, laneIndex)));
+  Value row =
+      add(arith::MulIOp::create(b, loc, rowPart, i32(left.count)),
+          add(arith::MulIOp::create(b, loc, rt, i32(x.rowsPerLane)), rowOf));
+  Value column =
+      add(arith::MulIOp::create(b, loc, columnPart, i32(right.count)), ct);
+  return {add(left.warp, row), add(right.warp, column)};
+}

@@ -1,0 +1,102 @@
+//===- SumOrder.cpp - numbers of the points of a sum ----------------------===//
+#include "SumOrder.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+SumOrder::SumOrder(ContractionEmitter &emitter, const ContractionTiling &tiling,
+                   Axes axes, const OperandSide &left, const OperandSide &right)
+    : NestEmitter(emitter), emitter(emitter), tiling(tiling),
+      axes(std::move(axes)), inner(tiling.form.sums.back()) {
+  choose(left, right);
+}
+
+PointNumbering::Axes SumOrder::getOthers() const {
+  Axes others;
+  for (const Axis &axis : axes)
+    if (axis.dim != inner)
+      others.push_back(axis);
+  return others;
+}
+
+Value SumOrder::count() {
+  return tiling.isByBoxes() ? emitter.constantIndex(tiling.operands.boxSteps *
+                                                    tiling.stageSums())
+                            : points.countOf(axes);
+}
+
+void SumOrder::choose(const OperandSide &left, const OperandSide &right) {
+  const MatrixForm &form = tiling.form;
+  int64_t stageSums = tiling.stageSums(), vectorSums = tiling.vectorSums();
+  auto extentOf = [&](unsigned d) { return emitter.getDim(d).staticSize; };
+  int64_t best = 0;
+  for (unsigned d : form.sums) {
+    int64_t extent = extentOf(d).value_or(0), of = stageSums;
+    while (of >= vectorSums && extent % of != 0)
+      of /= 2;
+    if (extent == 0 || of < vectorSums)
+      continue;
+    int64_t score = 1;
+    for (const OperandSide *side : {&left, &right})
+      for (Value v : side->loaded) {
+        AffineMap map = emitter.getOp().getMapOfBodyArgument(
+            cast<BlockArgument>(v).getArgNumber());
+        for (AffineExpr expr : map.getResults())
+          if (expr.isFunctionOfDim(d) && !isa<AffineDimExpr>(expr))
+            score = 0;
+        if (score != 0 && emitter.getProgram().getContiguous(v) == d)
+          score += 2;
+      }
+    if (score == 0 || score < best)
+      continue;
+    best = score;
+    inner = d;
+    chunk = of;
+  }
+  if (std::optional<unsigned> vectorSum = tiling.operands.vectorSum) {
+    inner = *vectorSum;
+    chunk = stageSums;
+    while (extentOf(inner).value_or(0) % chunk != 0)
+      chunk /= 2;
+    return;
+  }
+  // Filters whose taps are neighbours in memory are read tap after tap: the L1 cache is
+  // to have all taps of a chunk until the last one has been read.
+  int64_t others = 1;
+  bool isByTaps = false;
+  for (unsigned d : form.sums)
+    if (d != inner)
+      others *= extentOf(d).value_or(1);
+  for (const OperandSide *side : {&left, &right})
+    for (Value v : side->loaded) {
+      std::optional<unsigned> d = emitter.getProgram().getContiguous(v);
+      isByTaps |= d && *d != inner && llvm::is_contained(form.sums, *d);
+    }
+  int64_t bytes = tiling.elementBytes() * others * kRowsOfTaps;
+  while (isByTaps && chunk > vectorSums && chunk * bytes > kTapsBytes)
+    chunk /= 2;
+  // One dim is numbered as it is.
+  int64_t several = llvm::count_if(
+      axes, [&](const Axis &axis) { return extentOf(axis.dim) != 1; });
+  if (several < 2 || best == 0) {
+    inner = form.sums.back();
+    chunk = 0;
+  }
+}
+
+void SumOrder::bind(Env &env, Value start, Value offset) {
+  Value number =
+      offset ? Value(arith::AddIOp::create(b, loc, start, offset)) : start;
+  if (chunk == 0)
+    return points.bind(env, axes, number);
+  // All of a stage have one chunk, which every thread finds for itself.
+  bool isOfStage = offset && chunk % tiling.stageSums() == 0;
+  Value size = emitter.constantIndex(chunk), of = isOfStage ? start : number;
+  Axes outer{{inner, chunk}};
+  outer.append(getOthers());
+  points.bind(env, outer, points.divide(of, size, /*remainder=*/false));
+  Value in = points.divide(of, size, /*remainder=*/true);
+  if (isOfStage)
+    in = arith::AddIOp::create(b, loc, in, offset);
+  env.position[inner] = arith::AddIOp::create(b, loc, env.position[inner], in);
+}
