@@ -3,6 +3,7 @@
 #include "Arguments.h"
 #include "Ext.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <pybind11/numpy.h>
@@ -514,11 +515,14 @@ static py::object newArray(const Argument &what, PyObject *dtype, int rank,
 py::object Spec::allocate(const Argument &what, const int64_t *extents,
                           bool torch, int64_t *descriptor) const {
   int64_t bytes = infoOf(element).bytes;
+  // NumPy takes no more beside an extent of 0 either.
   for (size_t d = 0; d < rank(); ++d)
-    if (__builtin_mul_overflow(bytes, extents[d], &bytes))
+    if (__builtin_mul_overflow(bytes, std::max<int64_t>(extents[d], 1), &bytes))
       raiseError("ExecutionError", what.function + ": a result of shape " +
                                        shapeText(rank(), extents) +
                                        " is larger than any memory");
+  if (std::find(extents, extents + rank(), 0) != extents + rank())
+    bytes = 0;
   // torch takes NumPy's own types: bits first, the type afterwards.
   bool asBits = torch && isFromMlDtypes(element);
   PyObject *dtype =

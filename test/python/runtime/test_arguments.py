@@ -265,6 +265,22 @@ def test_extents_of_nothing_are_those_of_memory() -> None:
             exe(np.empty(shape, np.float32))
 
 
+def test_results_of_nothing_are_arrays_that_numpy_has() -> None:
+    kind = "tensor<?x?xf32>"
+    exe = redfuse.compile(f"""
+func.func @main(%m: index, %n: index) -> {kind} {{
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty(%m, %n) : {kind}
+  %f = linalg.fill ins(%one : f32) outs(%e : {kind}) -> {kind}
+  return %f : {kind}
+}}""")
+    for shape in ((0, 0), (0, 1 << 40), (1 << 40, 0), (3, 5)):
+        np.testing.assert_array_equal(exe(*shape), np.ones(shape, np.float32))
+    for shape in ((0, 1 << 62), (1 << 62, 0), (1 << 32, 1 << 31)):
+        with pytest.raises(redfuse.ExecutionError, match="larger than any memory"):
+            exe(*shape)
+
+
 def test_a_rank_is_not_dynamic(dynamic: "redfuse.Executable") -> None:
     with pytest.raises(redfuse.ArgumentError, match="argument 0"):
         dynamic(np.zeros(3, np.float32), np.zeros((3, 3), np.float32), np.zeros((3, 3), np.float32))
