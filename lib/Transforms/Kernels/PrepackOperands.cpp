@@ -37,8 +37,8 @@ constexpr double kLeastProducts = 5e8;
 /// moves in a second, and what a launch more takes. From convolutions on an H100, of which
 /// there are slower and faster ones.
 constexpr double kWarpProducts32 = 45e12, kWarpProducts16 = 25e12,
-                 kUnitProducts32 = 80e12, kUnitProducts16 = 160e12,
-                 kWarpProductsOfParts = 30e12, kUnitProductsOfParts = 45e12,
+                 kUnitProducts32 = 130e12, kUnitProducts16 = 270e12,
+                 kWarpProductsOfParts = 30e12, kUnitProductsOfParts = 60e12,
                  kCopiedBytes = 2e12, kLaunchSeconds = 3e-6;
 
 /// A factor of a product, as it is copied.
