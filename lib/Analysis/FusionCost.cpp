@@ -165,6 +165,7 @@ private:
   void addRepeats();
   void addTraffic();
   std::optional<VariableSet> findGrid() const;
+  double countCuts(unsigned variable) const;
   void addParallelism();
   bool canSplitAlong(const VariableSet &dims) const;
   bool canSplit() const;
@@ -504,23 +505,25 @@ std::optional<VariableSet> CostBuilder::findGrid() const {
   return grid;
 }
 
-/// A block can be cut along the dims of every output, unless a reduction that lacks
-/// one would be repeated for its every tile at a price.
+/// The blocks that a kernel may be cut into along a dim of every output: a reduction that
+/// lacks it is repeated for its every tile, which may cost too much (1).
+double CostBuilder::countCuts(unsigned variable) const {
+  double extent = extentOf(space.getVariable(variable).extent), again = 0;
+  for (const ReductionWork &reduction : reductions)
+    if (!reduction.into.contains(variable))
+      again += reduction.work;
+  if (again == 0)
+    return std::max(1.0, extent);
+  double cuts = std::ceil(extent / kCutTile);
+  return again * (cuts - 1) > kAffordableRepeats * cost.work
+             ? 1
+             : std::max(1.0, cuts);
+}
+
 void CostBuilder::addParallelism() {
   std::optional<VariableSet> grid = findGrid();
-  for (unsigned v : grid ? *grid : VariableSet()) {
-    double extent = extentOf(space.getVariable(v).extent);
-    double again = 0, cuts = extent;
-    for (const ReductionWork &reduction : reductions)
-      if (!reduction.into.contains(v))
-        again += reduction.work;
-    if (again > 0) {
-      cuts = std::ceil(extent / kCutTile);
-      if (again * (cuts - 1) > kAffordableRepeats * cost.work)
-        continue;
-    }
-    cost.parallelism *= std::max(1.0, cuts);
-  }
+  for (unsigned v : grid ? *grid : VariableSet())
+    cost.parallelism *= countCuts(v);
 }
 
 /// Whether blocks can fold a split each along `dims`. What reductions are over beside
@@ -528,6 +531,9 @@ void CostBuilder::addParallelism() {
 /// last block to finish merges those of all.
 bool CostBuilder::canSplitAlong(const VariableSet &dims) const {
   VariableSet grid = findGrid().value_or(VariableSet());
+  grid.remove_if([&](unsigned v) {
+    return countCuts(v) < extentOf(space.getVariable(v).extent) / kCutTile;
+  });
   return llvm::all_of(reductions, [&](const ReductionWork &reduction) {
     double whole = 1;
     size_t numShared = 0;

@@ -132,7 +132,7 @@ inline constexpr double kMatrixColumns = 256;
 inline constexpr double kSplitBytes = 8192;
 /// Elements of a state of each split of a GPU's kernel, of which one block merges
 /// those of all. Estimated.
-inline constexpr double kSplitStates = 64;
+inline constexpr double kSplitStates = 1024;
 /// Splits for each unit, two to even out their lengths; at least, and at most, on
 /// a CPU and on a GPU. Estimated.
 inline constexpr double kSplitsOfUnit = 2;

@@ -1,10 +1,6 @@
 //===- Fuse.cpp - which cascades become one kernel ------------------------===//
-#include "FusionBuilder.h"
-#include "GroupTrial.h"
-#include "KernelLength.h"
+#include "FusionPlanner.h"
 
-#include "redfuse/Analysis/CostConstants.h"
-#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/TileProgram.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
@@ -14,10 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/BitVector.h"
 #include "llvm/Support/FormatVariadic.h"
-
-#include <set>
 
 namespace redfuse {
 #define GEN_PASS_DEF_FUSE
@@ -26,97 +19,6 @@ namespace redfuse {
 
 using namespace mlir;
 using namespace redfuse;
-
-namespace {
-
-struct FusionGroup {
-  SmallVector<CascadeOp> ops; // in block order
-  FusionSpace space;
-  GroupCost cost;
-  KernelLength length;
-  /// Never that of a group with other ops.
-  unsigned version = 0;
-  std::shared_ptr<const Growth> growth;
-};
-
-/// Plans the groups of one block.
-class Planner {
-public:
-  Planner(Block &block, TargetAttr target, unsigned maxGroup,
-          GroupTrials *trials)
-      : block(block), target(target), maxGroup(maxGroup), trials(trials) {}
-
-  /// Whether anything was fused.
-  bool run(RewriterBase &rewriter);
-
-private:
-  void eraseDead(RewriterBase &rewriter);
-  void number();
-  ArrayRef<Value> usesOf(Operation *op);
-  void forgetUsers(Value v);
-  SmallVector<OpResult> producersOf(CascadeOp op);
-  std::optional<FusionGroup> evaluate(SmallVector<CascadeOp> ops,
-                                      FusionRefusal &why);
-  std::optional<FusionGroup> tryMerge(const FusionGroup &a,
-                                      const FusionGroup &b, FusionRefusal &why);
-  bool isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why);
-  bool isWithinBounds(const FusionGroup &a, const FusionGroup &b,
-                      FusionRefusal &why);
-  bool isBetter(const FusionGroup &fused, const FusionGroup &a,
-                const FusionGroup &b, FusionRefusal &why);
-  bool areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
-                FusionRefusal &why);
-  void keepApart(CascadeOp a, CascadeOp b, KernelPlan plan);
-  void keepStepApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
-                     KernelPlan plan);
-  bool staysFast(const FusionGroup &fused, const FusionGroup &a,
-                 const FusionGroup &b, FusionRefusal &why);
-  void adopt(unsigned a, unsigned b, FusionGroup fused);
-  bool growAlongEdge(Operation *producer, CascadeOp consumer);
-  void growAlongEdges();
-  void addReaders(unsigned group, DenseMap<Value, std::set<unsigned>> &readers);
-  bool growBeside(unsigned a, unsigned b);
-  void growBesideEachOther();
-  bool duplicateFor(RewriterBase &rewriter, OpResult edge, CascadeOp consumer);
-  bool duplicateCheapMaps(RewriterBase &rewriter);
-  void grow(RewriterBase &rewriter);
-  bool learn(const FusionGroup &group, KernelPlan plan);
-  void dissolve(unsigned group);
-  bool dissolveSlowGroups();
-  /// Whether this was tried with the same two groups before.
-  bool isTriedAgain(Operation *producer, Operation *consumer);
-  void report();
-  void reportBetween(CascadeOp consumer);
-
-  Block &block;
-  TargetAttr target;
-  unsigned maxGroup;
-  SmallVector<CascadeOp> cascades;
-  llvm::DenseMap<Operation *, unsigned> position; // of every op in the block
-  SmallVector<Operation *> opAt;
-  SmallVector<llvm::BitVector> behind; // what each op depends on
-  SmallVector<std::optional<FusionGroup>, 0> groups;
-  llvm::DenseMap<Operation *, unsigned> groupOf;
-  llvm::DenseMap<std::pair<Operation *, Operation *>, FusionRefusal> refusals;
-  /// The values from outside that an op uses, until they change.
-  llvm::DenseMap<Operation *, SmallVector<Value>> uses;
-  llvm::DenseMap<std::pair<Operation *, Operation *>,
-                 std::pair<unsigned, unsigned>>
-      tried;
-  unsigned lastVersion = 0;
-  /// Asks later passes about groups; null where nobody is asked.
-  GroupTrials *trials;
-  llvm::DenseSet<unsigned> tested; // versions of groups
-  /// What was learned: two that one kernel must not have, with how it would run; and
-  /// those whose products threads do, unless they are alone.
-  llvm::DenseMap<std::pair<Operation *, Operation *>, KernelPlan> apart;
-  llvm::DenseSet<Operation *> scalar;
-  /// Ops of groups where a step of growth was to blame: they grow by trials.
-  llvm::DenseSet<Operation *> suspects;
-  unsigned slowSteps = 0; // that were tried
-};
-
-} // namespace
 
 /// Calls `fn` for every value from outside that `op` uses, in its regions too.
 static void forEachUse(Operation *op, function_ref<void(Value)> fn) {
@@ -267,8 +169,7 @@ std::optional<FusionGroup> Planner::evaluate(SmallVector<CascadeOp> ops,
                      length,         ++lastVersion,     std::move(growth)};
 }
 
-/// The bytes of the largest tensor that one kernel does without.
-static double getLargestBetween(ArrayRef<CascadeOp> ops) {
+double redfuse::getLargestBetween(ArrayRef<CascadeOp> ops) {
   double largest = 0;
   for (CascadeOp op : ops)
     for (Value result : op->getResults()) {
@@ -332,27 +233,6 @@ bool Planner::isWithinBounds(const FusionGroup &a, const FusionGroup &b,
   return isShortEnough(a.length, b.length, b.ops.front(), why);
 }
 
-void Planner::keepApart(CascadeOp a, CascadeOp b, KernelPlan plan) {
-  apart.try_emplace({a, b}, plan);
-  apart.try_emplace({b, a}, plan);
-}
-
-static bool isReduced(CascadeOp op) {
-  return llvm::any_of(op.getBody().front(),
-                      [](Operation &inner) { return isRootOp(&inner); });
-}
-
-/// Those that reduce, where both parts have some: the others may go to either.
-void Planner::keepStepApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
-                            KernelPlan plan) {
-  bool isBetweenReductions =
-      llvm::any_of(a, isReduced) && llvm::any_of(b, isReduced);
-  for (CascadeOp x : a)
-    for (CascadeOp y : b)
-      if (!isBetweenReductions || (isReduced(x) && isReduced(y)))
-        keepApart(x, y, plan);
-}
-
 bool Planner::areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
                        FusionRefusal &why) {
   if (apart.empty())
@@ -371,24 +251,6 @@ bool Planner::areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
       return true;
     }
   return false;
-}
-
-/// Where a group had to be taken apart, each step of growing again is tried at once, not
-/// one of them each time that all is taken apart: there may be hundreds to blame.
-bool Planner::staysFast(const FusionGroup &fused, const FusionGroup &a,
-                        const FusionGroup &b, FusionRefusal &why) {
-  auto isSuspect = [&](CascadeOp op) { return suspects.contains(op); };
-  if (suspects.empty() || llvm::none_of(fused.ops, isSuspect) ||
-      llvm::none_of(a.ops, isReduced) || llvm::none_of(b.ops, isReduced) ||
-      getLargestBetween(fused.ops) > kMostBytesBetween)
-    return true;
-  KernelPlan plan = trials->tryPlans(fused.ops);
-  if (plan == KernelPlan::Fast || trials->tryPlans(a.ops) == plan ||
-      trials->tryPlans(b.ops) == plan)
-    return true;
-  ++slowSteps;
-  keepStepApart(a.ops, b.ops, plan);
-  return !areApart(a.ops, b.ops, why);
 }
 
 std::optional<FusionGroup> Planner::tryMerge(const FusionGroup &a,
@@ -573,78 +435,6 @@ void Planner::grow(RewriterBase &rewriter) {
   while (duplicateCheapMaps(rewriter)) {
   }
   growBesideEachOther();
-}
-
-/// What a group that would run slowly teaches; false if nothing that is not known. First,
-/// that what is computed element by element for a product of matrices, of what the group
-/// does not reduce, is read from memory; then, that threads do its products; at last,
-/// that the two parts stay apart that made it slow when they were joined.
-bool Planner::learn(const FusionGroup &group, KernelPlan plan) {
-  // Products that are slow alone as well have nothing to win.
-  SmallVector<CascadeOp> products =
-      llvm::filter_to_vector(group.ops, [&](CascadeOp op) {
-        return hasMatrixProduct(
-                   cast<IndexProgramOpInterface>(op.getOperation())) &&
-               trials->tryPlans({op}) == KernelPlan::Fast;
-      });
-  size_t before = apart.size() + scalar.size();
-  auto hasLearned = [&] { return apart.size() + scalar.size() > before; };
-  auto isOfReductions = [&](CascadeOp op) {
-    return llvm::any_of(group.ops, [&](CascadeOp other) {
-      return isReduced(other) &&
-             (other == op ||
-              behind[position.lookup(op)].test(position.lookup(other)));
-    });
-  };
-  for (CascadeOp product : products)
-    for (OpResult edge : producersOf(product)) {
-      auto producer = cast<CascadeOp>(edge.getOwner());
-      if (llvm::is_contained(group.ops, producer) && !isOfReductions(producer))
-        keepApart(producer, product, plan);
-    }
-  if (hasLearned())
-    return true;
-  scalar.insert(products.begin(), products.end());
-  if (hasLearned())
-    return true;
-  if (plan == KernelPlan::ScalarProducts && products.empty())
-    return false;
-  const Growth *step = trials->findSlowStep(*group.growth, plan);
-  if (!step)
-    return false;
-  keepStepApart(step->first->ops, step->second->ops, plan);
-  suspects.insert(group.ops.begin(), group.ops.end());
-  return hasLearned();
-}
-
-void Planner::dissolve(unsigned group) {
-  SmallVector<CascadeOp> ops = std::move(groups[group]->ops);
-  groups[group].reset();
-  for (CascadeOp op : ops) {
-    FusionRefusal why;
-    groupOf[op] = groups.size();
-    groups.push_back(evaluate({op}, why));
-  }
-}
-
-/// Takes apart the groups that later passes have no fast plan for; whether there were
-/// any. They may grow again, by what was learned.
-bool Planner::dissolveSlowGroups() {
-  bool changed = false;
-  for (unsigned g = 0, end = groups.size(); g < end; ++g) {
-    if (!groups[g] || groups[g]->ops.size() < 2 ||
-        groups[g]->cost.time < kLeastTrial * target.getLaunchNs() ||
-        llvm::none_of(groups[g]->ops, isReduced) ||
-        getLargestBetween(groups[g]->ops) > kMostBytesBetween ||
-        !tested.insert(groups[g]->version).second)
-      continue;
-    KernelPlan plan = trials->tryPlans(groups[g]->ops);
-    if (plan == KernelPlan::Fast || !learn(*groups[g], plan))
-      continue;
-    dissolve(g);
-    changed = true;
-  }
-  return changed;
 }
 
 /// What stands between a cascade and what it needs of another one, where that is

@@ -204,8 +204,8 @@ std::optional<SharedFold> MatrixPlanner::shareable(int64_t tiles,
        llvm::enumerate(plan.step.getProgramBody()->getArguments().drop_front(
            plan.fold.getInputs().size()))) {
     Type type = arg.getType();
-    if (!type.isF32() && !type.isF64() && !type.isInteger(32) &&
-        !type.isInteger(64))
+    if (!type.isF32() && !type.isF64() && !type.isBF16() && !type.isF16() &&
+        !type.isInteger(32) && !type.isInteger(64))
       return std::nullopt;
     double size = rows * double(bytesOf(type));
     fold.isForClusters &= type.isF32() && (*sets)[arg].test(plan.m);

@@ -1,0 +1,168 @@
+//===- FusionLearning.cpp - what slow groups teach the fusion -------------===//
+//
+// Later passes are asked how a group would run. One that would run slowly is taken apart,
+// and what it teaches keeps those cascades apart, or gives them another price, when the
+// parts grow again.
+//
+//===----------------------------------------------------------------------===//
+#include "FusionPlanner.h"
+
+#include "redfuse/Analysis/TileProgram.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+bool redfuse::isReduced(CascadeOp op) {
+  return llvm::any_of(op.getBody().front(),
+                      [](Operation &inner) { return isRootOp(&inner); });
+}
+
+void Planner::keepApart(CascadeOp a, CascadeOp b, KernelPlan plan) {
+  apart.try_emplace({a, b}, plan);
+  apart.try_emplace({b, a}, plan);
+}
+
+/// Those that reduce, where both parts have some: the others may go to either.
+void Planner::keepStepApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
+                            KernelPlan plan) {
+  bool isBetweenReductions =
+      llvm::any_of(a, isReduced) && llvm::any_of(b, isReduced);
+  for (CascadeOp x : a)
+    for (CascadeOp y : b)
+      if (!isBetweenReductions || (isReduced(x) && isReduced(y)))
+        keepApart(x, y, plan);
+}
+
+/// Where a group had to be taken apart, each step of growing again is tried at once, not
+/// one of them each time that all is taken apart: there may be hundreds to blame.
+bool Planner::staysFast(const FusionGroup &fused, const FusionGroup &a,
+                        const FusionGroup &b, FusionRefusal &why) {
+  auto isSuspect = [&](CascadeOp op) { return suspects.contains(op); };
+  if (suspects.empty() || llvm::none_of(fused.ops, isSuspect) ||
+      llvm::none_of(a.ops, isReduced) || llvm::none_of(b.ops, isReduced) ||
+      getLargestBetween(fused.ops) > kMostBytesBetween)
+    return true;
+  KernelPlan plan = trials->tryPlans(fused.ops);
+  if (plan == KernelPlan::Fast || trials->tryPlans(a.ops) == plan ||
+      trials->tryPlans(b.ops) == plan)
+    return true;
+  ++slowSteps;
+  keepStepApart(a.ops, b.ops, plan);
+  return !areApart(a.ops, b.ops, why);
+}
+
+/// Whether it depends on a cascade of that kind, or is one.
+bool Planner::isBehind(CascadeOp op, function_ref<bool(CascadeOp)> other) {
+  const llvm::BitVector &before = behind[position.lookup(op)];
+  return llvm::any_of(cascades, [&](CascadeOp c) {
+    return (c == op || before.test(position.lookup(c))) && other(c);
+  });
+}
+
+/// Keeps products apart from what a group computes for them of reductions that are no
+/// products (a factor that is normalised): from one of those where the rest of the group
+/// is fast without it, else from all.
+bool Planner::keepComputedApart(const FusionGroup &group,
+                                ArrayRef<CascadeOp> products, KernelPlan plan) {
+  auto isMember = [&](CascadeOp op) {
+    return llvm::is_contained(group.ops, op);
+  };
+  SmallVector<std::pair<CascadeOp, CascadeOp>> edges;
+  for (CascadeOp product : products)
+    for (OpResult edge : producersOf(product)) {
+      auto producer = cast<CascadeOp>(edge.getOwner());
+      auto isOther = [&](CascadeOp op) {
+        return isMember(op) && isReduced(op);
+      };
+      auto isProduct = [&](CascadeOp op) {
+        return llvm::is_contained(products, op);
+      };
+      if (isMember(producer) && isBehind(producer, isOther) &&
+          !isBehind(producer, isProduct))
+        edges.push_back({producer, product});
+    }
+  for (auto [producer, product] : edges) {
+    // Without what makes it, unless others need that as well.
+    const llvm::BitVector &before = behind[position.lookup(producer)];
+    SmallVector<CascadeOp> rest =
+        llvm::filter_to_vector(group.ops, [&](CascadeOp op) {
+          return op != producer && !before.test(position.lookup(op));
+        });
+    if (trials->tryPlans(rest) == KernelPlan::Fast)
+      return keepApart(producer, product, plan), true;
+  }
+  for (auto [producer, product] : edges)
+    keepApart(producer, product, plan);
+  return !edges.empty();
+}
+
+/// What a group that would run slowly teaches; false if nothing that is not known. First,
+/// that what is computed element by element for a product of matrices, of what the group
+/// does not reduce, is read from memory, then what it computes of reductions; then, that
+/// threads do its products; at last, that the two parts stay apart that made it slow when
+/// they were joined.
+bool Planner::learn(const FusionGroup &group, KernelPlan plan) {
+  // Products that are slow alone as well have nothing to win.
+  SmallVector<CascadeOp> products =
+      llvm::filter_to_vector(group.ops, [&](CascadeOp op) {
+        return hasMatrixProduct(
+                   cast<IndexProgramOpInterface>(op.getOperation())) &&
+               trials->tryPlans({op}) == KernelPlan::Fast;
+      });
+  size_t before = apart.size() + scalar.size();
+  auto hasLearned = [&] { return apart.size() + scalar.size() > before; };
+  auto isOfReductions = [&](CascadeOp op) {
+    return isBehind(op, [&](CascadeOp other) {
+      return isReduced(other) && llvm::is_contained(group.ops, other);
+    });
+  };
+  for (CascadeOp product : products)
+    for (OpResult edge : producersOf(product)) {
+      auto producer = cast<CascadeOp>(edge.getOwner());
+      if (llvm::is_contained(group.ops, producer) && !isOfReductions(producer))
+        keepApart(producer, product, plan);
+    }
+  if (hasLearned() || keepComputedApart(group, products, plan))
+    return true;
+  scalar.insert(products.begin(), products.end());
+  if (hasLearned())
+    return true;
+  if (plan == KernelPlan::ScalarProducts && products.empty())
+    return false;
+  const Growth *step = trials->findSlowStep(*group.growth, plan);
+  if (!step)
+    return false;
+  keepStepApart(step->first->ops, step->second->ops, plan);
+  suspects.insert(group.ops.begin(), group.ops.end());
+  return hasLearned();
+}
+
+void Planner::dissolve(unsigned group) {
+  SmallVector<CascadeOp> ops = std::move(groups[group]->ops);
+  groups[group].reset();
+  for (CascadeOp op : ops) {
+    FusionRefusal why;
+    groupOf[op] = groups.size();
+    groups.push_back(evaluate({op}, why));
+  }
+}
+
+/// Takes apart the groups that later passes have no fast plan for; whether there were
+/// any. They may grow again, by what was learned.
+bool Planner::dissolveSlowGroups() {
+  bool changed = false;
+  for (unsigned g = 0, end = groups.size(); g < end; ++g) {
+    if (!groups[g] || groups[g]->ops.size() < 2 ||
+        groups[g]->cost.time < kLeastTrial * target.getLaunchNs() ||
+        llvm::none_of(groups[g]->ops, isReduced) ||
+        getLargestBetween(groups[g]->ops) > kMostBytesBetween ||
+        !tested.insert(groups[g]->version).second)
+      continue;
+    KernelPlan plan = trials->tryPlans(groups[g]->ops);
+    if (plan == KernelPlan::Fast || !learn(*groups[g], plan))
+      continue;
+    dissolve(g);
+    changed = true;
+  }
+  return changed;
+}
