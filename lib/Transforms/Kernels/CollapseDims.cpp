@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Analysis/TileProgram.h"
+#include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -21,6 +23,8 @@ using namespace redfuse;
 
 /// Dims of a reduction from which on neighbours are taken as one.
 static constexpr unsigned kManyDims = 6;
+/// Rows of one matrix instruction of a warpgroup.
+static constexpr int64_t kTileRows = 64;
 
 /// Where `dim` is a result of a map as it is; nothing where it does not occur, or
 /// occurs otherwise (`isOther`).
@@ -79,15 +83,42 @@ static bool isWhole(Value tensor) {
           staysWhole(tensor));
 }
 
+/// Dims of which each alone would fill little of the rows of a matrix instruction: those of
+/// one factor of every sum of products, and of few.
+static SmallBitVector findFewRows(CascadeOp op) {
+  SmallVector<int64_t> extents = getStaticExtents(op);
+  FailureOr<DimSets> sets = DimSets::compute(op);
+  SmallBitVector rows(extents.size());
+  if (failed(sets))
+    return rows;
+  for (auto reduce : op.getBody().front().getOps<ReduceOp>()) {
+    auto mul = reduce.getOperand(0).getDefiningOp<arith::MulFOp>();
+    if (!mul || reduce.getReducer() != Reducer::Add)
+      continue;
+    const SmallBitVector &left = (*sets)[mul.getLhs()],
+                         &right = (*sets)[mul.getRhs()];
+    SmallBitVector own = left;
+    own ^= right;
+    for (unsigned d = 0; d < extents.size(); ++d)
+      if (!ShapedType::isDynamic(extents[d]) && extents[d] < kTileRows &&
+          own.test(d) && llvm::is_contained(reduce.getInto(), d))
+        rows.set(d);
+  }
+  return rows;
+}
+
 /// Dims that can be taken as one: runs of them, each in the order of the tensors. All
-/// dims are in one run, most of them alone.
-static SmallVector<SmallVector<unsigned>> findRuns(CascadeOp op) {
+/// dims are in one run, most of them alone. Positions along dims of `known` can be told.
+static SmallVector<SmallVector<unsigned>>
+findRuns(CascadeOp op, const SmallBitVector *known = nullptr) {
   SmallVector<int64_t> extents = getStaticExtents(op);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   unsigned numDims = extents.size();
   SmallBitVector isFixed(numDims), isTaken(numDims);
+  if (known)
+    isFixed = ~*known;
   for (Operation &inner : op.getBody().front())
-    if (auto index = dyn_cast<IndexOp>(inner))
+    if (auto index = dyn_cast<IndexOp>(inner); index && !known)
       isFixed.set(index.getDim());
   for (unsigned d = 0; d < numDims; ++d)
     if (ShapedType::isDynamic(extents[d]))
@@ -146,6 +177,7 @@ public:
 private:
   SmallVector<ReassociationIndices> groupsOf(AffineMap map) const;
   AffineMap collapse(AffineMap map) const;
+  void replaceIndex(RewriterBase &b, IndexOp index);
 
   CascadeOp op;
   ArrayRef<SmallVector<unsigned>> runs;
@@ -200,6 +232,39 @@ static Value collapseTensor(RewriterBase &b, Value tensor,
                                  empty.getType().getElementType());
 }
 
+/// The position along a dim of that along its run.
+void Collapsed::replaceIndex(RewriterBase &b, IndexOp index) {
+  SmallVector<int64_t> extents = getStaticExtents(op);
+  unsigned dim = index.getDim();
+  ArrayRef<unsigned> run = runs[places[dim]];
+  unsigned at = llvm::find(run, dim) - run.begin();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfter(index);
+  index.setDim(places[dim]);
+  int64_t behind = 1;
+  for (unsigned d : run.drop_front(at + 1))
+    behind *= extents[d];
+  Location loc = index.getLoc();
+  Value position = index;
+  SmallPtrSet<Operation *, 4> own{index};
+  auto apply = [&](auto make, int64_t number) {
+    Value by = arith::ConstantIndexOp::create(b, loc, number);
+    position = make(position, by);
+    own.insert(position.getDefiningOp());
+  };
+  if (behind != 1)
+    apply([&](Value v, Value by) {
+      return arith::DivUIOp::create(b, loc, v, by).getResult();
+    }, behind);
+  if (at != 0)
+    apply([&](Value v, Value by) {
+      return arith::RemUIOp::create(b, loc, v, by).getResult();
+    }, extents[dim]);
+  b.replaceUsesWithIf(index, position, [&](OpOperand &use) {
+    return !own.contains(use.getOwner());
+  });
+}
+
 void Collapsed::rewrite(RewriterBase &b) {
   b.setInsertionPoint(op);
   Location loc = op.getLoc();
@@ -219,8 +284,8 @@ void Collapsed::rewrite(RewriterBase &b) {
       inits, b.getAffineMapArrayAttr(collapsed), nullptr);
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   made.getBody().takeBody(op.getBody());
-  for (auto index : made.getBody().front().getOps<IndexOp>())
-    index.setDim(places[index.getDim()]);
+  for (auto index : llvm::to_vector(made.getBody().front().getOps<IndexOp>()))
+    replaceIndex(b, index);
   for (auto reduce : made.getBody().front().getOps<ReduceOp>()) {
     auto collapsedDims = [&](ArrayRef<int64_t> dims) {
       SmallVector<int64_t> now;
@@ -253,12 +318,15 @@ struct CollapseDims : public redfuse::impl::CollapseDimsBase<CollapseDims> {
     getOperation()->walk([&](CascadeOp op) { ops.push_back(op); });
     IRRewriter b(&getContext());
     for (CascadeOp op : ops) {
+      SmallBitVector rows = findFewRows(op);
+      bool isOfFewRows = rows.count() > 1;
       if (op.getScheduleAttr() ||
-          !(isElementwise(op) || isReductionOfMany(op)) ||
+          !(isElementwise(op) || isReductionOfMany(op) || isOfFewRows) ||
           !llvm::all_of(op->getOperands(), isWhole) ||
           !llvm::all_of(op->getResults(), staysWhole))
         continue;
-      SmallVector<SmallVector<unsigned>> runs = findRuns(op);
+      SmallVector<SmallVector<unsigned>> runs =
+          findRuns(op, isOfFewRows ? &rows : nullptr);
       if (runs.size() < op.getNumIterationDims())
         Collapsed(op, runs).rewrite(b);
     }
