@@ -82,6 +82,7 @@ static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &options,
   if (!options.strict)
     pm.addPass(createNestReductions());
   pm.addPass(createKeepRoundings());
+  pm.addPass(createNarrowResults());
   // What is streamed is an axis as it was written.
   if (!options.along.empty())
     return success();

@@ -7,7 +7,7 @@
 // write one; others call libdevice's function.
 //
 // x / y with a y that many x share (it is broadcast, or a constant) is a product
-// with the reciprocal: two roundings instead of one. y is scaled by a power of
+// with the reciprocal: two roundings instead of one, unless it is quantised. y is scaled by a power of
 // two where its reciprocal would overflow or be subnormal, and x with it, which
 // is exact.
 //
@@ -16,6 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ExpandMath.h"
+
+#include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -27,6 +29,7 @@
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
+using namespace redfuse;
 
 /// Whether the kernel reads or writes floats of 16 bits or fewer.
 static bool isNarrow(Operation *op) {
@@ -93,6 +96,8 @@ struct SharedDivisor : OpRewritePattern<arith::DivFOp> {
     Type type = op.getType();
     if (!getElementTypeOrSelf(type).isF32())
       return rewriter.notifyMatchFailure(op, "not f32");
+    if (op->hasAttr(kRoundsAttr))
+      return rewriter.notifyMatchFailure(op, "its result is quantised");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     FloatAttr known;
     DenseElementsAttr elements;
@@ -143,7 +148,7 @@ struct SharedDivisor : OpRewritePattern<arith::DivFOp> {
     if (!isa<VectorType>(type))
       for (Operation *user : y.getUsers())
         if (auto other = dyn_cast<arith::DivFOp>(user);
-            other && other.getRhs() == y &&
+            other && other.getRhs() == y && !other->hasAttr(kRoundsAttr) &&
             !llvm::is_contained(divisions, other) &&
             !other.getLhs().getDefiningOp<arith::ConstantOp>())
           divisions.push_back(other);

@@ -39,6 +39,7 @@ constexpr double kLeastProducts = 5e8;
 constexpr double kWarpProducts32 = 45e12, kWarpProducts16 = 25e12,
                  kUnitProducts32 = 130e12, kUnitProducts16 = 270e12,
                  kWarpProductsOfParts = 30e12, kUnitProductsOfParts = 60e12,
+                 kWarpComputed16 = 80e12, kUnitPlain16 = 300e12,
                  kCopiedBytes = 2e12, kLaunchSeconds = 3e-6;
 
 /// A factor of a product, as it is copied.
@@ -52,6 +53,8 @@ struct Operand {
   arith::TruncFOp round = {};
   /// The copy has two parts: floats of TF32, and what is left.
   bool isInParts = false;
+  /// The 16-bit float that the copy has, where that is not the value's own type.
+  FloatType narrow = {};
 };
 
 /// A factor without its conversions, and without the zeros around a window.
@@ -72,6 +75,9 @@ public:
 private:
   bool findProduct();
   std::optional<SmallVector<Operand>> findVectors(ValueRange factors);
+  std::optional<SmallVector<Operand>> findShort(ValueRange factors);
+  std::optional<Operand> describeShort(Value factor, FloatType type,
+                                       double &bytes);
   std::optional<Operand> describeVectors(Factor factor, unsigned sum,
                                          double &bytes);
   std::optional<Operand> describe(Value factor);
@@ -294,6 +300,84 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
 }
 
 //===----------------------------------------------------------------------===//
+// Numbers that are 16-bit floats
+//===----------------------------------------------------------------------===//
+
+/// The number that a factor is a wider float of, of which every one is a bfloat and a half:
+/// a float of 8 bits, or an integer of as many; null if there is none.
+static Value findByte(Value factor) {
+  Operation *def = factor.getDefiningOp();
+  if (!isa_and_nonnull<arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp>(def))
+    return {};
+  Value v = def->getOperand(0);
+  Type type = v.getType();
+  return isa<Float8E4M3FNType, Float8E5M2Type>(type) || type.isInteger(8)
+             ? v
+             : Value();
+}
+
+/// The copy of a factor as 16-bit floats of `type`, without dims if memory has these.
+std::optional<Operand> Product::describeShort(Value factor, FloatType type,
+                                              double &bytes) {
+  bytes = 0;
+  Value v = findByte(factor) ? factor : withoutConversions(factor).value;
+  bool isComputed = false;
+  if (isa<BlockArgument>(v))
+    return Operand{v, {}};
+  if (!isOnItsWay(v, isComputed))
+    return std::nullopt;
+  Operand operand{v, {}};
+  if (v == factor)
+    operand.narrow = type;
+  const SmallBitVector &own = (*sets)[v];
+  SmallBitVector summed = toDimSet(reduce.getOver(), own.size());
+  for (bool isSummed : {false, true})
+    for (unsigned d : own.set_bits())
+      if (summed.test(d) == isSummed)
+        operand.dims.push_back(d);
+  int64_t width = 128 / int64_t(type.getWidth());
+  if (operand.dims.empty() || extents[operand.dims.back()] % width != 0)
+    return std::nullopt;
+  bytes = 2.0 * double(type.getWidth()) / 8 * double(points(own));
+  return operand;
+}
+
+/// Copies of factors that are computed for each tile of results again, or that are stored
+/// in 8 bits, where warpgroups multiply the copies sooner than warps what there is.
+std::optional<SmallVector<Operand>> Product::findShort(ValueRange factors) {
+  if (!chip.has(Wgmma) || taps.any() ||
+      !reduce.getOperand(0).getType().isF32())
+    return std::nullopt;
+  FloatType type;
+  for (Value factor : factors) {
+    if (findByte(factor))
+      continue;
+    auto own = dyn_cast<FloatType>(withoutConversions(factor).value.getType());
+    if (!own || own.getWidth() != 16 || (type && own != type))
+      return std::nullopt;
+    type = own;
+  }
+  if (!type)
+    type = BFloat16Type::get(op.getContext());
+  SmallVector<Operand> operands;
+  double seconds = 0;
+  for (Value factor : factors) {
+    double bytes;
+    std::optional<Operand> operand = describeShort(factor, type, bytes);
+    if (!operand)
+      return std::nullopt;
+    if (operand->dims.empty())
+      continue;
+    seconds += bytes / kCopiedBytes + kLaunchSeconds;
+    operands.push_back(*operand);
+  }
+  double saved = products / kWarpComputed16 - products / kUnitPlain16;
+  if (operands.empty() || seconds >= saved)
+    return std::nullopt;
+  return operands;
+}
+
+//===----------------------------------------------------------------------===//
 // Filters
 //===----------------------------------------------------------------------===//
 
@@ -334,6 +418,9 @@ SmallVector<Operand> Product::findOperands() {
   if (!findProduct())
     return found;
   Operation *mul = reduce.getOperand(0).getDefiningOp();
+  if (std::optional<SmallVector<Operand>> narrow =
+          findShort(mul->getOperands()))
+    return *narrow;
   if (std::optional<SmallVector<Operand>> vectors =
           findVectors(mul->getOperands()))
     return *vectors;
@@ -375,11 +462,17 @@ static void yieldCopy(RewriterBase &b, Location loc, Value v,
     YieldOp::create(b, loc, splitInParts(b, loc, v));
     return;
   }
+  if (operand.narrow)
+    v = arith::TruncFOp::create(b, loc, operand.narrow, v);
   if (arith::TruncFOp round = operand.round) {
     Value narrow = arith::TruncFOp::create(b, loc, round.getType(), v);
     v = arith::ExtFOp::create(b, loc, v.getType(), narrow);
   }
   YieldOp::create(b, loc, v);
+}
+
+static Type getCopiedType(const Operand &operand) {
+  return operand.narrow ? Type(operand.narrow) : operand.value.getType();
 }
 
 /// A cascade without a body, of a result for each part of the operand.
@@ -388,8 +481,8 @@ static CascadeOp makeParts(RewriterBase &b, Location loc,
                            ValueRange inputs, SmallVector<AffineMap> maps) {
   SmallVector<Value> empty;
   for (int i = 0; i < (operand.isInParts ? 2 : 1); ++i) {
-    empty.push_back(
-        tensor::EmptyOp::create(b, loc, shape, operand.value.getType()));
+    empty.push_back(tensor::EmptyOp::create(b, loc, shape,
+                                            getCopiedType(operand)));
     maps.push_back(b.getMultiDimIdentityMap(unsigned(shape.size())));
   }
   auto copy = CascadeOp::create(b, loc, ValueRange(empty).getTypes(), inputs,
@@ -500,8 +593,13 @@ static CascadeOp readCopy(RewriterBase &b, CascadeOp op, const Operand &operand,
   SmallVector<Value, 2> parts;
   for (unsigned i = 0; i < copies.size(); ++i)
     parts.push_back(
-        body.insertArgument(first + i, operand.value.getType(), op.getLoc()));
+        body.insertArgument(first + i, getCopiedType(operand), op.getLoc()));
   Value read = parts.front();
+  if (operand.narrow) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&body);
+    read = arith::ExtFOp::create(b, op.getLoc(), operand.value.getType(), read);
+  }
   if (operand.isInParts) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&body);

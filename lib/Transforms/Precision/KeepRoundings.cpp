@@ -6,6 +6,9 @@
 // pass follows each rounding to what is made of it, through the whole function,
 // and marks those that have to be applied.
 //
+// So with divisions that are quantised: the product with a reciprocal is not the same
+// number where the quotient lies between two codes.
+//
 //===----------------------------------------------------------------------===//
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
@@ -75,9 +78,10 @@ namespace {
 /// Follows one rounding to what is made of it.
 class RoundingUses {
 public:
-  explicit RoundingUses(arith::TruncFOp narrow)
-      : type(getElementTypeOrSelf(narrow.getType())) {
-    follow(narrow.getResult(), /*isSame=*/false);
+  explicit RoundingUses(Operation *rounding)
+      : type(getElementTypeOrSelf(rounding->getResult(0).getType())),
+        isDivision(isa<arith::DivFOp>(rounding)) {
+    follow(rounding->getResult(0), /*isSame=*/false);
   }
 
   /// Whether the rounding has to be applied.
@@ -102,6 +106,9 @@ private:
   bool intoRegion(Operation *op, OpOperand &use, bool isSame);
 
   Type type;
+  /// Of a quotient, which only a quantisation tells from one that is rounded twice:
+  /// multiples of one number are in the order of what they are multiples of.
+  bool isDivision;
   /// What to follow: a value made of the rounded one, and whether it is one of the
   /// rounded values itself, in a wider type.
   SmallVector<std::pair<Value, bool>> work;
@@ -129,7 +136,7 @@ bool RoundingUses::mattersTo(CombiningOpInterface combining, unsigned operand,
                              bool isSame) {
   Reducer reducer = combining.getReducer();
   if (isSelection(reducer))
-    return operand == 0;
+    return !isDivision && operand == 0;
   if (isSum(reducer)) {
     return combining.getCombine()
         .walk([&](Operation *inner) {
@@ -163,7 +170,7 @@ bool RoundingUses::intoRegion(Operation *op, OpOperand &use, bool isSame) {
     return false;
   }
   // Loops and branches of the host, and what is not known.
-  return true;
+  return !isDivision;
 }
 
 bool RoundingUses::matters(OpOperand &use, bool isSame) {
@@ -171,11 +178,11 @@ bool RoundingUses::matters(OpOperand &use, bool isSame) {
   if (isQuantiser(op))
     return true;
   if (auto compare = dyn_cast<arith::CmpFOp>(op))
-    return mattersTo(compare);
+    return !isDivision && mattersTo(compare);
   if (auto combining = dyn_cast<CombiningOpInterface>(op))
     return mattersTo(combining, use.getOperandNumber(), isSame);
   if (isa<func::ReturnOp>(op))
-    return isSame;
+    return !isDivision && isSame;
   if (isa<tensor::EmptyOp, tensor::DimOp>(op))
     return false;
   bool isView = isa<TensorType>(use.get().getType()) &&
@@ -210,6 +217,11 @@ struct KeepRoundings : public redfuse::impl::KeepRoundingsBase<KeepRoundings> {
         narrows.push_back(narrow);
     });
     auto rounds = UnitAttr::get(&getContext());
+    getOperation()->walk([&](arith::DivFOp division) {
+      if (isa<CascadeOp>(division->getParentOp()) &&
+          RoundingUses(division).matter())
+        division->setAttr(kRoundsAttr, rounds);
+    });
     for (arith::TruncFOp narrow : narrows) {
       if (!RoundingUses(narrow).matter())
         continue;

@@ -122,6 +122,61 @@ def NarrowDoubles : Pass<"redfuse-narrow-doubles"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect"];
 }
 
+def NarrowResults : Pass<"redfuse-narrow-results"> {
+  let summary = "Store what is extended later, and extend it where it is read";
+  let description = [{
+    A cascade that yields an extension of a shorter number (a float of 8 bits as an f32,
+    say), to be read by other cascades alone, stores the shorter number, and each reader
+    extends it: the same values, of fewer bytes in memory. i1 and what is shorter than a
+    byte stay as they are.
+
+    ```mlir
+    #all = affine_map<(i) -> (i)>
+    #none = affine_map<(i) -> ()>
+    func.func @f(%x: tensor<8xf32>, %e: tensor<f32>) -> tensor<f32> {
+      %w = tensor.empty() : tensor<8xf32>
+      %q = redfuse.cascade {indexing_maps = [#all, #all]}
+          ins(%x : tensor<8xf32>) outs(%w : tensor<8xf32>) {
+      ^bb0(%a: f32):
+        %h = arith.truncf %a : f32 to bf16
+        %f = arith.extf %h : bf16 to f32
+        redfuse.yield %f : f32
+      } -> tensor<8xf32>
+      %r = redfuse.cascade {indexing_maps = [#all, #none]}
+          ins(%q : tensor<8xf32>) outs(%e : tensor<f32>) {
+      ^bb0(%a: f32):
+        %s = redfuse.reduce add %a over [0] into [] : f32
+        redfuse.yield %s : f32
+      } -> tensor<f32>
+      return %r : tensor<f32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %e: tensor<f32>) -> tensor<f32> {
+      %w = tensor.empty() : tensor<8xbf16>
+      %q = redfuse.cascade {indexing_maps = [#all, #all]}
+          ins(%x : tensor<8xf32>) outs(%w : tensor<8xbf16>) {
+      ^bb0(%a: f32):
+        %h = arith.truncf %a : f32 to bf16
+        redfuse.yield %h : bf16
+      } -> tensor<8xbf16>
+      %r = redfuse.cascade {indexing_maps = [#all, #none]}
+          ins(%q : tensor<8xbf16>) outs(%e : tensor<f32>) {
+      ^bb0(%a: bf16):
+        %f = arith.extf %a : bf16 to f32
+        %s = redfuse.reduce add %f over [0] into [] : f32
+        redfuse.yield %s : f32
+      } -> tensor<f32>
+      return %r : tensor<f32>
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::tensor::TensorDialect"];
+}
+
 def KeepRoundings : Pass<"redfuse-keep-roundings"> {
   let summary = "Mark the roundings that decide something";
   let description = [{

@@ -1,6 +1,7 @@
 //===- FragmentMath.cpp - arithmetic of fragments -------------------------===//
 #include "FragmentMath.h"
 
+#include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -181,12 +182,14 @@ static std::optional<float> getDivisor(Value v) {
 
 /// Division of a whole matrix: by a constant it is a product with the reciprocal
 /// (rounded once more), and by what a row shares it becomes one
-/// (redfuse-expand-math); else the division that is exact to two units.
+/// (redfuse-expand-math); else the division that is exact to two units. What is quantised
+/// is divided exactly.
 Fragment FragmentMath::divide(arith::DivFOp div, const Fragment &x,
                               const Fragment &y) {
   Fragment result = place.join(x, y);
   std::optional<float> divisor;
-  if (plan.fold)
+  bool isExact = div->hasAttr(kRoundsAttr);
+  if (plan.fold && !isExact)
     divisor = getDivisor(div.getRhs());
   Value reciprocal;
   if (divisor)
@@ -198,10 +201,13 @@ Fragment FragmentMath::divide(arith::DivFOp div, const Fragment &x,
     if (divisor)
       result.values.push_back(product(top, reciprocal));
     else if (result.kind == Kind::Matrix && y.kind != Kind::Row &&
-             y.kind != Kind::Uniform)
+             y.kind != Kind::Uniform && !isExact)
       result.values.push_back(ptx.divide(top, bottom));
     else
       result.values.push_back(arith::DivFOp::create(b, loc, top, bottom));
+    if (isExact)
+      result.values.back().getDefiningOp()->setAttr(kRoundsAttr,
+                                                    b.getUnitAttr());
   }
   return result;
 }
