@@ -68,8 +68,8 @@ private:
   bool duplicateCheapMaps(RewriterBase &rewriter);
   void grow(RewriterBase &rewriter);
   bool isBehind(CascadeOp op, function_ref<bool(CascadeOp)> other);
-  bool keepComputedApart(const FusionGroup &group,
-                         ArrayRef<CascadeOp> products, KernelPlan plan);
+  bool keepComputedApart(const FusionGroup &group, ArrayRef<CascadeOp> products,
+                         KernelPlan plan);
   bool learn(const FusionGroup &group, KernelPlan plan);
   void dissolve(unsigned group);
   bool dissolveSlowGroups();

@@ -253,13 +253,17 @@ void Collapsed::replaceIndex(RewriterBase &b, IndexOp index) {
     own.insert(position.getDefiningOp());
   };
   if (behind != 1)
-    apply([&](Value v, Value by) {
-      return arith::DivUIOp::create(b, loc, v, by).getResult();
-    }, behind);
+    apply(
+        [&](Value v, Value by) {
+          return arith::DivUIOp::create(b, loc, v, by).getResult();
+        },
+        behind);
   if (at != 0)
-    apply([&](Value v, Value by) {
-      return arith::RemUIOp::create(b, loc, v, by).getResult();
-    }, extents[dim]);
+    apply(
+        [&](Value v, Value by) {
+          return arith::RemUIOp::create(b, loc, v, by).getResult();
+        },
+        extents[dim]);
   b.replaceUsesWithIf(index, position, [&](OpOperand &use) {
     return !own.contains(use.getOwner());
   });

@@ -345,8 +345,7 @@ std::optional<Operand> Product::describeShort(Value factor, FloatType type,
 /// Copies of factors that are computed for each tile of results again, or that are stored
 /// in 8 bits, where warpgroups multiply the copies sooner than warps what there is.
 std::optional<SmallVector<Operand>> Product::findShort(ValueRange factors) {
-  if (!chip.has(Wgmma) || taps.any() ||
-      !reduce.getOperand(0).getType().isF32())
+  if (!chip.has(Wgmma) || taps.any() || !reduce.getOperand(0).getType().isF32())
     return std::nullopt;
   FloatType type;
   for (Value factor : factors) {
@@ -481,8 +480,8 @@ static CascadeOp makeParts(RewriterBase &b, Location loc,
                            ValueRange inputs, SmallVector<AffineMap> maps) {
   SmallVector<Value> empty;
   for (int i = 0; i < (operand.isInParts ? 2 : 1); ++i) {
-    empty.push_back(tensor::EmptyOp::create(b, loc, shape,
-                                            getCopiedType(operand)));
+    empty.push_back(
+        tensor::EmptyOp::create(b, loc, shape, getCopiedType(operand)));
     maps.push_back(b.getMultiDimIdentityMap(unsigned(shape.size())));
   }
   auto copy = CascadeOp::create(b, loc, ValueRange(empty).getTypes(), inputs,

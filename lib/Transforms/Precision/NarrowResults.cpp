@@ -87,8 +87,7 @@ static void narrowResults(RewriterBase &b, CascadeOp op) {
 }
 
 namespace {
-struct NarrowResults
-    : public redfuse::impl::NarrowResultsBase<NarrowResults> {
+struct NarrowResults : public redfuse::impl::NarrowResultsBase<NarrowResults> {
   void runOnOperation() override {
     SmallVector<CascadeOp> ops;
     getOperation()->walk([&](CascadeOp op) { ops.push_back(op); });

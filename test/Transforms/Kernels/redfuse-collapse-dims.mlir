@@ -39,3 +39,33 @@ func.func @phases(%x: tensor<2x3x4x2x5x3xf32>) -> tensor<2x3xf32> {
   } -> tensor<2x3xf32>
   return %r : tensor<2x3xf32>
 }
+
+#qh = affine_map<(b, h, q, n, d) -> (b, h, q, d)>
+#kh = affine_map<(b, h, q, n, d) -> (b, n, d)>
+#sh = affine_map<(b, h, q, n, d) -> (b, h, q)>
+
+// Four heads and three queries of each are twelve rows of a product; where one asks for the
+// query, it is told from the row.
+// CHECK-LABEL: func.func @few_rows
+// CHECK: redfuse.cascade {{.*}} ins(%{{.*}}, %{{.*}} : tensor<2x12x64xbf16>, tensor<2x300x64xbf16>) outs(%{{.*}} : tensor<2x12xf32>)
+// CHECK: %[[ROW:.*]] = redfuse.index 1
+// CHECK: %[[QUERY:.*]] = arith.remui %[[ROW]], %{{.*}} : index
+// CHECK: arith.cmpi sle, %{{.*}}, %[[QUERY]] : index
+func.func @few_rows(%q: tensor<2x4x3x64xbf16>, %k: tensor<2x300x64xbf16>) -> tensor<2x4x3xf32> {
+  %e = tensor.empty() : tensor<2x4x3xf32>
+  %r = redfuse.cascade {indexing_maps = [#qh, #kh, #sh]} ins(%q, %k : tensor<2x4x3x64xbf16>, tensor<2x300x64xbf16>) outs(%e : tensor<2x4x3xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %cst = arith.constant 0xFF800000 : f32
+    %x = arith.extf %a : bf16 to f32
+    %y = arith.extf %b : bf16 to f32
+    %m = arith.mulf %x, %y : f32
+    %s = redfuse.reduce add %m over [4] into [0, 1, 2, 3] : f32
+    %i = redfuse.index 2
+    %j = redfuse.index 3
+    %in = arith.cmpi sle, %j, %i : index
+    %t = arith.select %in, %s, %cst : f32
+    %u = redfuse.reduce maximumf %t over [3] into [0, 1, 2] : f32
+    redfuse.yield %u : f32
+  } -> tensor<2x4x3xf32>
+  return %r : tensor<2x4x3xf32>
+}

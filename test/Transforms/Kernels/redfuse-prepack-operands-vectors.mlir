@@ -113,3 +113,26 @@ func.func @parts(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xf32>, %e: tenso
   } -> tensor<4096x4096xf32>
   return %r : tensor<4096x4096xf32>
 }
+
+// Codes of 8 bits, stored or computed, are bfloats exactly: warpgroups multiply those.
+// CHECK-LABEL: func.func @codes
+// CHECK: %[[X:.*]] = redfuse.cascade {{.*}} ins(%{{.*}} : tensor<4096x4096xf32>) outs(%{{.*}} : tensor<4096x4096xbf16>)
+// CHECK: %[[W:.*]] = redfuse.cascade {{.*}} ins(%{{.*}} : tensor<4096x4096xi8>) outs(%{{.*}} : tensor<4096x4096xbf16>)
+// CHECK: arith.sitofp %{{.*}} : i8 to f32
+// CHECK: redfuse.cascade {{.*}} ins(%[[X]], %[[W]] : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>)
+// CHECK-NEXT: ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16):
+// CHECK-DAG: %[[AF:.*]] = arith.extf %[[A]] : bf16 to f32
+// CHECK-DAG: %[[BF:.*]] = arith.extf %[[B]] : bf16 to f32
+// CHECK: arith.mulf %[[AF]], %[[BF]]
+func.func @codes(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xi8>, %e: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = redfuse.cascade {indexing_maps = [#a, #kb, #o]} ins(%x, %w : tensor<4096x4096xf32>, tensor<4096x4096xi8>) outs(%e : tensor<4096x4096xf32>) {
+  ^bb0(%a: f32, %b: i8):
+    %q = arith.truncf %a : f32 to f8E4M3FN
+    %x8 = arith.extf %q : f8E4M3FN to f32
+    %w8 = arith.sitofp %b : i8 to f32
+    %m = arith.mulf %x8, %w8 : f32
+    %s = redfuse.reduce add %m over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}

@@ -151,3 +151,24 @@ func.func @sum_of_exponentials(%q: tensor<64x32xbf16>, %k: tensor<80x32xbf16>, %
   } -> tensor<64xf32>
   return %r : tensor<64xf32>
 }
+
+// A quotient that is quantised is divided exactly, and what its divisor is made of as well;
+// one that is compared or stored may be a product with the reciprocal.
+// CHECK-LABEL: @quotients
+// DERIVE-LABEL: @quotients
+// CHECK: %[[S:.*]] = arith.divf %{{.*}} {redfuse.rounds} : f32
+// CHECK: arith.divf %{{.*}}, %[[S]] {redfuse.rounds} : f32
+// CHECK: arith.divf %{{[a-z0-9]+}}, %{{[a-z0-9_]+}} : f32
+func.func @quotients(%x: tensor<64x32xf32>, %m: tensor<64xf32>, %q: tensor<64x32xf8E4M3FN>, %p: tensor<64x32xf32>) -> (tensor<64x32xf8E4M3FN>, tensor<64x32xf32>) {
+  %cst = arith.constant 448.0 : f32
+  %r:2 = redfuse.cascade {indexing_maps = [#ij, #i, #ij, #ij]}
+      ins(%x, %m : tensor<64x32xf32>, tensor<64xf32>) outs(%q, %p : tensor<64x32xf8E4M3FN>, tensor<64x32xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.divf %b, %cst : f32
+    %d = arith.divf %a, %s : f32
+    %c = arith.truncf %d : f32 to f8E4M3FN
+    %n = arith.divf %a, %cst : f32
+    redfuse.yield %c, %n : f8E4M3FN, f32
+  } -> tensor<64x32xf8E4M3FN>, tensor<64x32xf32>
+  return %r#0, %r#1 : tensor<64x32xf8E4M3FN>, tensor<64x32xf32>
+}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.nn import functional as F
+from torch.nn import functional
 
 BF, F32, F8 = torch.bfloat16, torch.float32, torch.float8_e4m3fn
 C: dict[str, tuple[Callable[..., Any], tuple[Any, ...], float | None]] = {}
@@ -23,7 +23,7 @@ def case(name: str, f: Callable[..., Any], *specs: Any, flops: float | None = No
 
 
 def attention(q: Any, k: Any, v: Any) -> Any:
-    return F.scaled_dot_product_attention(q, k, v)
+    return functional.scaled_dot_product_attention(q, k, v)
 
 
 for name, (b, h, q, kv, d) in {
@@ -31,7 +31,14 @@ for name, (b, h, q, kv, d) in {
     "H4": (32, 12, 256, 256, 64), "H5": (32, 16, 256, 256, 64), "H6": (32, 16, 256, 256, 80),
     "H7": (32, 64, 1, 1024, 128), "H8": (32, 64, 1, 2048, 128), "H9": (32, 64, 1, 4096, 128),
 }.items():  # fmt: skip
-    case(name, attention, ((b, h, q, d), BF), ((b, h, kv, d), BF), ((b, h, kv, d), BF), flops=4 * b * h * q * kv * d)
+    case(
+        name,
+        attention,
+        ((b, h, q, d), BF),
+        ((b, h, kv, d), BF),
+        ((b, h, kv, d), BF),
+        flops=4 * b * h * q * kv * d,
+    )
 
 
 def mla(q: Any, kv: Any) -> Any:
@@ -57,7 +64,13 @@ for name, (hidden, experts, count) in {
     "R1": (768, 128, 1), "R2": (1024, 128, 1), "R3": (4096, 128, 1), "R4": (2560, 64, 6),
     "R5": (8192, 64, 8), "R6": (2048, 64, 6), "R7": (2048, 128, 8), "R8": (4096, 128, 8),
 }.items():  # fmt: skip
-    case(name, routing(count), ((2048, hidden), BF), ((hidden, experts), BF), flops=2 * 2048 * hidden * experts)
+    case(
+        name,
+        routing(count),
+        ((2048, hidden), BF),
+        ((hidden, experts), BF),
+        flops=2 * 2048 * hidden * experts,
+    )
 
 
 def quantised(x: Any, w: Any) -> Any:
@@ -139,18 +152,20 @@ for name, (n, k, m) in {
 
 
 def gated(a: Any, g: Any, u: Any, d: Any) -> Any:
-    return (F.silu(a @ g) * (a @ u)) @ d
+    return (functional.silu(a @ g) * (a @ u)) @ d
 
 
 for name, (n, k) in {
     "S1": (8192, 3072), "S2": (5632, 2048), "S3": (11008, 4096), "S4": (8192, 2048), "S5": (11008, 2048),
     "S6": (8960, 1536), "S7": (9728, 2560), "S8": (3072, 1024),
 }.items():  # fmt: skip
-    case(name, gated, ((128, k), BF), ((k, n), BF), ((k, n), BF), ((n, k), BF), flops=6 * 128 * n * k)
+    case(
+        name, gated, ((128, k), BF), ((k, n), BF), ((k, n), BF), ((n, k), BF), flops=6 * 128 * n * k
+    )
 
 
 def convolutions(x: Any, w: Any, v: Any) -> Any:
-    return F.conv2d(F.relu(F.conv2d(x, w, padding=w.shape[-1] // 2)), v)
+    return functional.conv2d(functional.relu(functional.conv2d(x, w, padding=w.shape[-1] // 2)), v)
 
 
 for name, (c, hw, one, two, taps) in {
@@ -159,4 +174,10 @@ for name, (c, hw, one, two, taps) in {
     "C7": (256, 14, 256, 1024, 3), "C8": (512, 7, 512, 2048, 3),
 }.items():  # fmt: skip
     for batch in (1, 8):
-        case(f"{name}_b{batch}", convolutions, ((batch, c, hw, hw), BF), ((one, c, taps, taps), BF), ((two, one, 1, 1), BF))
+        case(
+            f"{name}_b{batch}",
+            convolutions,
+            ((batch, c, hw, hw), BF),
+            ((one, c, taps, taps), BF),
+            ((two, one, 1, 1), BF),
+        )

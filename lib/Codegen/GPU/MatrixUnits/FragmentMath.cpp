@@ -1,8 +1,8 @@
 //===- FragmentMath.cpp - arithmetic of fragments -------------------------===//
 #include "FragmentMath.h"
 
-#include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
+#include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
