@@ -305,8 +305,7 @@ bool MatrixPlanner::checkBody() {
   if (!addRanks() || !checkValues())
     return false;
   std::optional<int64_t> rows = extentOf(plan.m);
-  if (rows &&
-      *rows < (getenv("RFX_ROWS") ? atoi(getenv("RFX_ROWS")) : kLeastRows))
+  if (rows && *rows < kLeastRows)
     return refuse("it has fewer than 5 rows");
   return checkResults();
 }
