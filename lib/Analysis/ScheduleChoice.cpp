@@ -27,6 +27,8 @@ struct Shape {
   SmallBitVector reduced;
   /// Those, if they are the taps of windows that threads of a GPU have to themselves.
   SmallBitVector taps;
+  /// Of the inputs.
+  SmallVector<AffineMap> maps = {};
   /// The dim along which most of the data is contiguous.
   std::optional<unsigned> contiguous;
   /// Whether its rows begin in the middle of sectors, which neighbouring tiles share.
@@ -104,6 +106,68 @@ SmallBitVector redfuse::findTaps(ArrayRef<AffineMap> inputs,
   return taps <= kMostTaps ? reduced : none;
 }
 
+std::optional<unsigned>
+redfuse::findWindowDim(ArrayRef<AffineMap> inputs, const SmallBitVector &taps,
+                       std::optional<unsigned> contiguous) {
+  std::optional<unsigned> found;
+  for (AffineMap map : inputs)
+    for (AffineExpr e : map.getResults()) {
+      SmallBitVector dims = getDimsOf(
+          AffineMap::get(map.getNumDims(), map.getNumSymbols(), e));
+      if (!dims.anyCommon(taps))
+        continue;
+      dims.reset(taps);
+      for (unsigned d : dims.set_bits())
+        if (d != contiguous && (!found || d > *found))
+          found = d;
+    }
+  return found;
+}
+
+/// What neighbours along `dim` are apart in `expr`.
+static double getStrideAlong(AffineExpr expr, unsigned dim) {
+  double stride = 1;
+  expr.walk([&](AffineExpr inner) {
+    auto mul = dyn_cast<AffineBinaryOpExpr>(inner);
+    if (!mul || mul.getKind() != AffineExprKind::Mul ||
+        !mul.getLHS().isFunctionOfDim(dim))
+      return;
+    if (auto by = dyn_cast<AffineConstantExpr>(mul.getRHS()))
+      stride *= std::abs(double(by.getValue()));
+  });
+  return stride;
+}
+
+double redfuse::countValues(AffineExpr expr, unsigned numDims,
+                            function_ref<double(unsigned)> counts) {
+  double all = 1, range = 1;
+  for (unsigned d = 0; d < numDims; ++d) {
+    if (!expr.isFunctionOfDim(d))
+      continue;
+    all *= counts(d);
+    range += getStrideAlong(expr, d) * (counts(d) - 1);
+  }
+  return std::min(all, range);
+}
+
+/// Elements that the windows of so many neighbouring results of one thread have between
+/// them.
+static double countWindowElements(const Shape &shape, unsigned dim,
+                                  int64_t results) {
+  double most = 0;
+  for (AffineMap map : shape.maps) {
+    double elements = 1;
+    for (AffineExpr e : map.getResults())
+      elements *= countValues(e, map.getNumDims(), [&](unsigned d) {
+        return d == dim             ? double(results)
+               : shape.taps.test(d) ? shape.extents[d]
+                                    : 1.0;
+      });
+    most = std::max(most, elements);
+  }
+  return most;
+}
+
 /// The crossed dims of most bytes, first the one of more; one that is shorter than a
 /// sector comes second.
 static SmallVector<Shape::Crossed, 2> findCrossed(CascadeOp cascade,
@@ -165,6 +229,7 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
               {},
               SmallBitVector(numDims),
               SmallBitVector(numDims),
+              /*maps=*/{},
               std::nullopt};
   for (int64_t e : getStaticExtents(cascade))
     shape.extents.push_back(ShapedType::isDynamic(e) ? kDynamicExtent : e);
@@ -196,8 +261,9 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
   }
   for (AffineMap map : ArrayRef(maps).drop_front(numInputs))
     shape.writesRows |= getDimsOf(map).anyCommon(shape.reduced);
+  shape.maps.assign(maps.begin(), maps.begin() + numInputs);
   if (!shape.hasContraction)
-    shape.taps = findTaps(ArrayRef(maps).take_front(numInputs), shape.reduced,
+    shape.taps = findTaps(shape.maps, shape.reduced,
                           [&](unsigned d) { return shape.extents[d]; });
   common.reset(shape.reduced);
   for (AffineExpr e : maps[numInputs].getResults()) {
@@ -440,9 +506,17 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
         inner *= std::max(1.0, shape.extents[d]);
     // Blocks that read windows are as large as their threads hold.
     bool hasTaps = isGpu(target) && shape.taps.any();
-    int64_t results = std::clamp<int64_t>(
-        llvm::bit_floor(uint64_t(kTapElements / product(shape, shape.taps))), 1,
-        kTapResults);
+    std::optional<unsigned> window;
+    if (hasTaps)
+      window = findWindowDim(shape.maps, shape.taps, shape.contiguous);
+    if (window && !llvm::is_contained(grid, int64_t(*window)))
+      window.reset();
+    int64_t results = kTapResults;
+    while (hasTaps && results > 1 &&
+           (window ? countWindowElements(shape, *window, results)
+                   : double(results) * product(shape, shape.taps)) >
+               double(kTapElements))
+      --results;
     if (hasTaps)
       inner /= product(shape, shape.taps);
     bool writesLong = shape.writesRows && inner >= kLongRow;
@@ -455,6 +529,13 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
     llvm::stable_sort(order, [&](int64_t a, int64_t b) {
       return (a == shape.contiguous) > (b == shape.contiguous);
     });
+    if (window) // behind the contiguous dim
+      llvm::stable_sort(order, [&](int64_t a, int64_t b) {
+        auto rank = [&](int64_t d) {
+          return d == shape.contiguous ? 0 : d == *window ? 1 : 2;
+        };
+        return rank(a) < rank(b);
+      });
     if (isGpu(target) && !shape.crossed.empty()) {
       tileCrossed(shape, tiles, least);
       for (Shape::Crossed of : shape.crossed) {
@@ -464,6 +545,8 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
     }
     for (int64_t d : order) {
       double room = std::max(1.0, wanted / inner);
+      if (d == window)
+        room = double(results);
       int64_t tile = std::min<double>(extent(d), room);
       if (d == shape.contiguous) {
         // On a GPU whole lines of memory.

@@ -1,6 +1,8 @@
 //===- RegisterPressure.cpp - registers and code of a thread --------------===//
 #include "RegisterPressure.h"
 
+#include "redfuse/Analysis/ScheduleChoice.h"
+
 using namespace mlir;
 using namespace redfuse;
 
@@ -9,6 +11,15 @@ double RegisterPressure::localOf(const SmallBitVector &dims) const {
   for (unsigned d : dims.set_bits())
     n *= layout.dims[d].repeats * layout.dims[d].lanes;
   return n;
+}
+
+double RegisterPressure::localOf(AffineMap map) const {
+  double n = 1;
+  for (AffineExpr e : map.getResults())
+    n *= countValues(e, map.getNumDims(), [&](unsigned d) {
+      return double(layout.dims[d].repeats * layout.dims[d].lanes);
+    });
+  return std::min(n, localOf(getDimsOf(map)));
 }
 
 bool RegisterPressure::isKept(BlockArgument argument) const {
@@ -47,7 +58,7 @@ int64_t RegisterPressure::countRegisters() const {
                (demands.isStaged(layout) || !isKept(it->second)) &&
                !isLoadedLate(it->second))
         kept += words(arg.getType()) *
-                localOf(getDimsOf(op.getMapOfBodyArgument(i)));
+                localOf(op.getMapOfBodyArgument(i));
     }
     for (const LoopNest &nest : program.getNests()) {
       double own = 0;
@@ -71,6 +82,15 @@ int64_t RegisterPressure::countRegisters() const {
   return kept + most;
 }
 
+/// Whether an op works on positions alone: those that several points share are the same
+/// code.
+static bool isOfPositions(Value v) {
+  Operation *op = v.getDefiningOp();
+  return op && op->getNumOperands() > 0 &&
+         llvm::all_of(op->getOperandTypes(),
+                      [](Type type) { return type.isIndex(); });
+}
+
 int64_t RegisterPressure::countCode() const {
   double code = 0;
   for (auto &[op, program] : demands.programs)
@@ -79,7 +99,8 @@ int64_t RegisterPressure::countCode() const {
       for (unsigned d : nest.dims.set_bits())
         points *= layout.dims[d].repeats;
       for (Root *root : nest.roots)
-        ops += root->cone.size();
+        ops += llvm::count_if(
+            root->cone, [](Value v) { return !isOfPositions(v); });
       code += points * ops;
     }
   return std::min(code, 1e9);

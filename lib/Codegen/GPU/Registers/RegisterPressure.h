@@ -22,6 +22,8 @@ public:
   }
   /// Elements that a thread has of what has these dims.
   double localOf(const llvm::SmallBitVector &dims) const;
+  /// The same of what is read so; what windows share counts once.
+  double localOf(mlir::AffineMap map) const;
   /// Values that are computed in all nests together.
   int64_t countCode() const;
 

@@ -74,13 +74,19 @@ void ThreadShares::giveThreads(unsigned d, int64_t threads) {
   }
 }
 
-/// Threads for a row of results first, then for others, innermost first.
+/// Threads for a row of results first, then for others, innermost first, but not where a
+/// thread has neighbours to itself, whose windows share elements.
 void ThreadShares::dealWindows(unsigned row) {
+  SmallVector<AffineMap> maps;
+  for (const TensorAccess &access : demands.accesses)
+    if (access.isInput)
+      maps.push_back(access.map);
+  std::optional<unsigned> window = findWindowDim(maps, demands.taps, row);
   layout.threads = std::max<int64_t>(
       demands.hints.threads.value_or(kTapThreads), demands.limits.warp);
   giveThreads(row, llvm::PowerOf2Ceil(vectorsOf(row)));
   for (unsigned d = demands.space.numDims; d-- > 0;)
-    if (!demands.taps.test(d))
+    if (!demands.taps.test(d) && d != window)
       giveThreads(d, llvm::PowerOf2Ceil(vectorsOf(d)));
 }
 
