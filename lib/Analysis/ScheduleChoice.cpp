@@ -5,6 +5,7 @@
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/TileProgram.h"
+#include "redfuse/Analysis/Windows.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -84,88 +85,6 @@ bool redfuse::hasMatrixProduct(IndexProgramOpInterface op) {
         }))
       return true;
   return false;
-}
-
-SmallBitVector redfuse::findTaps(ArrayRef<AffineMap> inputs,
-                                 const SmallBitVector &reduced,
-                                 function_ref<double(unsigned)> extentOf) {
-  SmallBitVector none(reduced.size());
-  double taps = 1;
-  for (unsigned d : reduced.set_bits()) {
-    taps *= extentOf(d);
-    bool isTap = llvm::any_of(inputs, [&](AffineMap map) {
-      return llvm::any_of(map.getResults(), [&](AffineExpr e) {
-        SmallBitVector others =
-            getDimsOf(AffineMap::get(map.getNumDims(), map.getNumSymbols(), e));
-        return others.test(d) && others.count() > 1;
-      });
-    });
-    if (!isTap)
-      return none;
-  }
-  return taps <= kMostTaps ? reduced : none;
-}
-
-std::optional<unsigned>
-redfuse::findWindowDim(ArrayRef<AffineMap> inputs, const SmallBitVector &taps,
-                       std::optional<unsigned> contiguous) {
-  std::optional<unsigned> found;
-  for (AffineMap map : inputs)
-    for (AffineExpr e : map.getResults()) {
-      SmallBitVector dims = getDimsOf(
-          AffineMap::get(map.getNumDims(), map.getNumSymbols(), e));
-      if (!dims.anyCommon(taps))
-        continue;
-      dims.reset(taps);
-      for (unsigned d : dims.set_bits())
-        if (d != contiguous && (!found || d > *found))
-          found = d;
-    }
-  return found;
-}
-
-/// What neighbours along `dim` are apart in `expr`.
-static double getStrideAlong(AffineExpr expr, unsigned dim) {
-  double stride = 1;
-  expr.walk([&](AffineExpr inner) {
-    auto mul = dyn_cast<AffineBinaryOpExpr>(inner);
-    if (!mul || mul.getKind() != AffineExprKind::Mul ||
-        !mul.getLHS().isFunctionOfDim(dim))
-      return;
-    if (auto by = dyn_cast<AffineConstantExpr>(mul.getRHS()))
-      stride *= std::abs(double(by.getValue()));
-  });
-  return stride;
-}
-
-double redfuse::countValues(AffineExpr expr, unsigned numDims,
-                            function_ref<double(unsigned)> counts) {
-  double all = 1, range = 1;
-  for (unsigned d = 0; d < numDims; ++d) {
-    if (!expr.isFunctionOfDim(d))
-      continue;
-    all *= counts(d);
-    range += getStrideAlong(expr, d) * (counts(d) - 1);
-  }
-  return std::min(all, range);
-}
-
-/// Elements that the windows of so many neighbouring results of one thread have between
-/// them.
-static double countWindowElements(const Shape &shape, unsigned dim,
-                                  int64_t results) {
-  double most = 0;
-  for (AffineMap map : shape.maps) {
-    double elements = 1;
-    for (AffineExpr e : map.getResults())
-      elements *= countValues(e, map.getNumDims(), [&](unsigned d) {
-        return d == dim             ? double(results)
-               : shape.taps.test(d) ? shape.extents[d]
-                                    : 1.0;
-      });
-    most = std::max(most, elements);
-  }
-  return most;
 }
 
 /// The crossed dims of most bytes, first the one of more; one that is shorter than a
@@ -513,7 +432,10 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
       window.reset();
     int64_t results = kTapResults;
     while (hasTaps && results > 1 &&
-           (window ? countWindowElements(shape, *window, results)
+           (window ? countWindowElements(
+                         shape.maps, shape.taps,
+                         [&](unsigned d) { return shape.extents[d]; }, *window,
+                         double(results))
                    : double(results) * product(shape, shape.taps)) >
                double(kTapElements))
       --results;

@@ -24,25 +24,6 @@ bool isMatrixProduct(ReduceOp reduce, const DimSets &sets,
 /// Whether some sum of products in the body has rows and columns.
 bool hasMatrixProduct(IndexProgramOpInterface op);
 
-/// The reduced dims, where all of them are the taps of a window: some of `inputs` is read
-/// along each together with another dim, and a thread can hold what a few results need.
-/// Else none.
-SmallBitVector findTaps(llvm::ArrayRef<mlir::AffineMap> inputs,
-                        const SmallBitVector &reduced,
-                        llvm::function_ref<double(unsigned)> extentOf);
-
-/// The dim along which a thread has neighbouring results whose windows share elements: one
-/// that some input is read along together with a tap, beside the contiguous dim
-/// (`contiguous`), the innermost of several.
-std::optional<unsigned> findWindowDim(llvm::ArrayRef<mlir::AffineMap> inputs,
-                                      const SmallBitVector &taps,
-                                      std::optional<unsigned> contiguous);
-
-/// The different values that `expr` has where each dim `d` has `counts(d)` neighbouring
-/// positions: those of windows that overlap count once.
-double countValues(mlir::AffineExpr expr, unsigned numDims,
-                   llvm::function_ref<double(unsigned)> counts);
-
 struct ScheduleRequest {
   /// Keep to one kind where it is legal; none: what the cost model finds best.
   std::optional<ScheduleKind> kind;

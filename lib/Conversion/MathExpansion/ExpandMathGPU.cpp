@@ -7,9 +7,10 @@
 // write one; others call libdevice's function.
 //
 // x / y with a y that many x share (it is broadcast, or a constant) is a product
-// with the reciprocal: two roundings instead of one, unless it is quantised. y is scaled by a power of
-// two where its reciprocal would overflow or be subnormal, and x with it, which
-// is exact.
+// with the reciprocal: two roundings instead of one (PyTorch divides by constants
+// so); a quotient by another number that is quantised is rounded once, by what is left
+// over. y is scaled by a power of two where its reciprocal would overflow or be
+// subnormal, and x with it, which is exact.
 //
 // Pairs of bf16 are extended in their words: the upper one by a mask instead of a
 // move and a shift.
@@ -96,8 +97,6 @@ struct SharedDivisor : OpRewritePattern<arith::DivFOp> {
     Type type = op.getType();
     if (!getElementTypeOrSelf(type).isF32())
       return rewriter.notifyMatchFailure(op, "not f32");
-    if (op->hasAttr(kRoundsAttr))
-      return rewriter.notifyMatchFailure(op, "its result is quantised");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     FloatAttr known;
     DenseElementsAttr elements;
@@ -116,54 +115,71 @@ struct SharedDivisor : OpRewritePattern<arith::DivFOp> {
       return success();
     }
     Value y = op.getRhs();
-    if (isa<VectorType>(type)) {
-      auto broadcast = y.getDefiningOp<vector::BroadcastOp>();
-      if (!broadcast || isa<VectorType>(broadcast.getSource().getType()))
-        return rewriter.notifyMatchFailure(op, "every element has its divisor");
+    auto broadcast = y.getDefiningOp<vector::BroadcastOp>();
+    if (broadcast && !isa<VectorType>(broadcast.getSource().getType()))
       y = broadcast.getSource();
-    } else if (llvm::count_if(y.getUses(), [](OpOperand &use) {
-                 return isa<arith::DivFOp>(use.getOwner()) &&
-                        use.getOperandNumber() == 1;
-               }) < 4) {
+    else if (llvm::count_if(y.getUses(), [](OpOperand &use) {
+               return isa<arith::DivFOp>(use.getOwner()) &&
+                      use.getOperandNumber() == 1;
+             }) < 4)
       return rewriter.notifyMatchFailure(op, "few share the divisor");
-    }
     if (op.getLhs().getDefiningOp<arith::ConstantOp>())
       return rewriter.notifyMatchFailure(op, "is a reciprocal itself");
     // Where the divisor is computed, so that all that share it share this.
     OpBuilder::InsertionGuard guard(rewriter);
     b.setInsertionPointAfterValue(y);
-    Type f32 = b.getF32Type();
+    Type own = y.getType();
     Value size = math::AbsFOp::create(b, y);
     Value isSmall = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, size,
-                                          splat(b, f32, 0x1p-64f));
+                                          splat(b, own, 0x1p-64f));
     Value isLarge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, size,
-                                          splat(b, f32, 0x1p64f));
-    Value scale = arith::SelectOp::create(b, isLarge, splat(b, f32, 0x1p-64f),
-                                          splat(b, f32, 1.0f));
-    scale = arith::SelectOp::create(b, isSmall, splat(b, f32, 0x1p64f), scale);
+                                          splat(b, own, 0x1p64f));
+    Value scale = arith::SelectOp::create(b, isLarge, splat(b, own, 0x1p-64f),
+                                          splat(b, own, 1.0f));
+    scale = arith::SelectOp::create(b, isSmall, splat(b, own, 0x1p64f), scale);
     Value scaled = arith::MulFOp::create(b, y, scale);
-    Value reciprocal = arith::DivFOp::create(b, splat(b, f32, 1.0f), scaled);
+    Value reciprocal = arith::DivFOp::create(b, splat(b, own, 1.0f), scaled);
     // All of them at once: equal elements stay equal.
     SmallVector<arith::DivFOp> divisions{op};
-    if (!isa<VectorType>(type))
+    if (own == type)
       for (Operation *user : y.getUsers())
         if (auto other = dyn_cast<arith::DivFOp>(user);
-            other && other.getRhs() == y && !other->hasAttr(kRoundsAttr) &&
+            other && other.getRhs() == y &&
             !llvm::is_contained(divisions, other) &&
             !other.getLhs().getDefiningOp<arith::ConstantOp>())
           divisions.push_back(other);
     for (arith::DivFOp division : divisions) {
       b.setInsertionPoint(division);
-      Value all = scale, inverse = reciprocal;
-      if (isa<VectorType>(type)) {
-        all = vector::BroadcastOp::create(b, type, scale);
-        inverse = vector::BroadcastOp::create(b, type, reciprocal);
-      }
-      Value x = arith::MulFOp::create(b, division.getLhs(), all);
-      rewriter.replaceOp(division,
-                         arith::MulFOp::create(b, x, inverse).getResult());
+      auto spread = [&](Value v) -> Value {
+        return own == type
+                   ? v
+                   : vector::BroadcastOp::create(b, type, v).getResult();
+      };
+      Value inverse = spread(reciprocal);
+      Value x = arith::MulFOp::create(b, division.getLhs(), spread(scale));
+      Value quotient = arith::MulFOp::create(b, x, inverse);
+      if (division->hasAttr(kRoundsAttr))
+        quotient = roundQuotient(b, x, spread(scaled), inverse, quotient);
+      rewriter.replaceOp(division, quotient);
     }
     return success();
+  }
+
+private:
+  /// The quotient x / y rounded once, of one that is nearly so: a step leaves it within a
+  /// unit of the last place, another (Markstein's) rounds it. Where what is left over is no
+  /// number, as behind infinities, the quotient stays.
+  static Value roundQuotient(ImplicitLocOpBuilder &b, Value x, Value y,
+                             Value inverse, Value quotient) {
+    Value minus = arith::NegFOp::create(b, y), isNumber;
+    Value first = quotient;
+    for (int step = 0; step < 2; ++step) {
+      Value rest = math::FmaOp::create(b, minus, first, x);
+      isNumber =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, rest, rest);
+      first = math::FmaOp::create(b, rest, inverse, first);
+    }
+    return arith::SelectOp::create(b, isNumber, first, quotient);
   }
 };
 

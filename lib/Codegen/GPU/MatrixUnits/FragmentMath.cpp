@@ -182,14 +182,14 @@ static std::optional<float> getDivisor(Value v) {
 
 /// Division of a whole matrix: by a constant it is a product with the reciprocal
 /// (rounded once more), and by what a row shares it becomes one
-/// (redfuse-expand-math); else the division that is exact to two units. What is quantised
-/// is divided exactly.
+/// (redfuse-expand-math); else the division that is exact to two units, or exact where it
+/// is quantised.
 Fragment FragmentMath::divide(arith::DivFOp div, const Fragment &x,
                               const Fragment &y) {
   Fragment result = place.join(x, y);
   std::optional<float> divisor;
   bool isExact = div->hasAttr(kRoundsAttr);
-  if (plan.fold && !isExact)
+  if (plan.fold)
     divisor = getDivisor(div.getRhs());
   Value reciprocal;
   if (divisor)
@@ -205,9 +205,9 @@ Fragment FragmentMath::divide(arith::DivFOp div, const Fragment &x,
       result.values.push_back(ptx.divide(top, bottom));
     else
       result.values.push_back(arith::DivFOp::create(b, loc, top, bottom));
-    if (isExact)
-      result.values.back().getDefiningOp()->setAttr(kRoundsAttr,
-                                                    b.getUnitAttr());
+    if (auto own = result.values.back().getDefiningOp<arith::DivFOp>();
+        own && isExact)
+      own->setAttr(kRoundsAttr, b.getUnitAttr());
   }
   return result;
 }

@@ -4,6 +4,7 @@
 
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
+#include "redfuse/Analysis/Windows.h"
 
 using namespace mlir;
 using namespace redfuse;

@@ -1,7 +1,7 @@
 //===- RegisterPressure.cpp - registers and code of a thread --------------===//
 #include "RegisterPressure.h"
 
-#include "redfuse/Analysis/ScheduleChoice.h"
+#include "redfuse/Analysis/Windows.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -57,8 +57,7 @@ int64_t RegisterPressure::countRegisters() const {
                it != destinations.end() && !layout.readsAgain &&
                (demands.isStaged(layout) || !isKept(it->second)) &&
                !isLoadedLate(it->second))
-        kept += words(arg.getType()) *
-                localOf(op.getMapOfBodyArgument(i));
+        kept += words(arg.getType()) * localOf(op.getMapOfBodyArgument(i));
     }
     for (const LoopNest &nest : program.getNests()) {
       double own = 0;
@@ -99,8 +98,8 @@ int64_t RegisterPressure::countCode() const {
       for (unsigned d : nest.dims.set_bits())
         points *= layout.dims[d].repeats;
       for (Root *root : nest.roots)
-        ops += llvm::count_if(
-            root->cone, [](Value v) { return !isOfPositions(v); });
+        ops += llvm::count_if(root->cone,
+                              [](Value v) { return !isOfPositions(v); });
       code += points * ops;
     }
   return std::min(code, 1e9);

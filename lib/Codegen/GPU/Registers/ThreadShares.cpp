@@ -4,6 +4,7 @@
 #include "Tuning.h"
 
 #include "redfuse/Analysis/CostConstants.h"
+#include "redfuse/Analysis/Windows.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -305,8 +305,9 @@ bool MatrixPlanner::checkBody() {
   if (!addRanks() || !checkValues())
     return false;
   std::optional<int64_t> rows = extentOf(plan.m);
-  if (rows && *rows < kLeastRows)
-    return refuse("it has fewer than 5 rows");
+  int64_t least = plan.stream ? kLeastStreamedRows : kLeastRows;
+  if (rows && *rows < least)
+    return refuse("it has fewer than " + std::to_string(least) + " rows");
   return checkResults();
 }
 
