@@ -52,8 +52,10 @@ static LogicalResult addCheck(OpPassManager &pm, const CompileOptions &, Fail) {
   return success();
 }
 
-static LogicalResult addNormalize(OpPassManager &pm, const CompileOptions &,
-                                  Fail) {
+static LogicalResult addNormalize(OpPassManager &pm,
+                                  const CompileOptions &options, Fail) {
+  if (!options.strict)
+    pm.addPass(createSplitConcats());
   buildNormalizePipeline(pm);
   return success();
 }
@@ -61,7 +63,9 @@ static LogicalResult addNormalize(OpPassManager &pm, const CompileOptions &,
 /// Padding is computed where it is read: a thread may well compute an index, while
 /// vectors of a CPU are loaded from where elements lie side by side.
 static LogicalResult addNormalizeForGPU(OpPassManager &pm,
-                                        const CompileOptions &, Fail) {
+                                        const CompileOptions &options, Fail) {
+  if (!options.strict)
+    pm.addPass(createSplitConcats());
   buildNormalizePipeline(pm, /*padsAreMaps=*/true);
   return success();
 }

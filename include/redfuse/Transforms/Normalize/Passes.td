@@ -45,6 +45,58 @@ def NormalizeTransposes : NormalizePass<"transposes"> {
   }];
 }
 
+def SplitConcats : Pass<"redfuse-split-concats"> {
+  let summary = "Reduce over a long tensor and a few elements beside it by themselves";
+  let description = [{
+    Where what is made of a concatenation of a long tensor and at most eight elements ends
+    in reductions over it, and in slices of one of its parts, the parts go their own ways:
+    the long one is reduced, and each element is added to the result. Softmax with a sink
+    is then one over as many scores as there are keys. `linalg.generic` is followed, and reshapes that leave the axis.
+
+    ```mlir
+    #x = affine_map<(i, j) -> (i, j)>
+    #r = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<4x64xf32>, %s: tensor<4x1xf32>, %e: tensor<4xf32>) -> tensor<4xf32> {
+      %c = tensor.concat dim(1) %x, %s : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x65xf32>
+      %r = linalg.generic {indexing_maps = [#x, #r], iterator_types = ["parallel", "reduction"]}
+          ins(%c : tensor<4x65xf32>) outs(%e : tensor<4xf32>) {
+      ^bb0(%a: f32, %o: f32):
+        %m = arith.maximumf %a, %o : f32
+        linalg.yield %m : f32
+      } -> tensor<4xf32>
+      return %r : tensor<4xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #x = affine_map<(i, j) -> (i, j)>
+    #r = affine_map<(i, j) -> (i)>
+    #i = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<4x64xf32>, %s: tensor<4x1xf32>, %e: tensor<4xf32>) -> tensor<4xf32> {
+      %l = linalg.generic {indexing_maps = [#x, #r], iterator_types = ["parallel", "reduction"]}
+          ins(%x : tensor<4x64xf32>) outs(%e : tensor<4xf32>) {
+      ^bb0(%a: f32, %o: f32):
+        %m = arith.maximumf %a, %o : f32
+        linalg.yield %m : f32
+      } -> tensor<4xf32>
+      %s0 = tensor.extract_slice %s[0, 0] [4, 1] [1, 1] : tensor<4x1xf32> to tensor<4xf32>
+      %r = linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel"]}
+          ins(%s0 : tensor<4xf32>) outs(%l : tensor<4xf32>) {
+      ^bb0(%a: f32, %o: f32):
+        %m = arith.maximumf %a, %o : f32
+        linalg.yield %m : f32
+      } -> tensor<4xf32>
+      return %r : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::linalg::LinalgDialect",
+                           "mlir::tensor::TensorDialect"];
+}
+
 def NormalizeGeneralize : NormalizePass<"generalize"> {
   let summary = "Rewrite every structured op as linalg.generic";
   let description = [{
