@@ -115,8 +115,12 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
   // took most of the compile time and found nothing.
   tuning.SLPVectorization = false;
   llvm::PassInstrumentationCallbacks callbacks;
+  // Nothing here calls pointers: to find out which functions they lead to takes as long
+  // as the square of a call's arguments, and a host function may have thousands.
   callbacks.registerShouldRunOptionalPassCallback(
-      [&](llvm::StringRef, llvm::Any) { return !gate.isEnabled(); });
+      [&](llvm::StringRef pass, llvm::Any) {
+        return !gate.isEnabled() && pass != "CalledValuePropagationPass";
+      });
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(graphs);
@@ -139,11 +143,11 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
 
 /// What a call of a function that nobody defines would end in, is said where it is.
 static LogicalResult checkCallees(Operation *module) {
+  SymbolTable symbols(module);
   WalkResult result = module->walk([&](LLVM::CallOp call) {
     FlatSymbolRefAttr name = call.getCalleeAttr();
-    Operation *callee =
-        name ? SymbolTable::lookupSymbolIn(module, name) : nullptr;
-    auto function = dyn_cast_or_null<LLVM::LLVMFuncOp>(callee);
+    auto function =
+        name ? symbols.lookup<LLVM::LLVMFuncOp>(name.getAttr()) : nullptr;
     if (!function || !function.isExternal() ||
         runtime::isDefined(name.getValue().str()))
       return WalkResult::advance();

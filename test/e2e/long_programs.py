@@ -277,11 +277,22 @@ def inserts(n: int) -> str:
     return c.text(x)
 
 
+def separate(n: int) -> str:
+    """The sums of rows of as many arguments, each a result."""
+    c, results = Chain(), []
+    for _ in range(n):
+        x = c.argument(c.kind)
+        both = f"ins({x} : {c.kind}) outs(%rz : {c.row_kind}) dimensions = [1]"
+        results.append(c.emit(f"linalg.reduce {{ arith.addf }} {both}"))
+    c.results += [(result, c.row_kind) for result in results]
+    return c.text("%x")
+
+
 KINDS: dict[str, Callable[[int], str]] = {
     made.__name__: made
     for made in (
         maps, doubled, diamonds, softmaxes, alternating, norms, sums, lengths, products, attention,
-        loops, branches, choices, inserts,
+        loops, branches, choices, inserts, separate,
     )
 }  # fmt: skip
 
