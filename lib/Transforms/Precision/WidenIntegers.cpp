@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -58,9 +59,17 @@ struct Widener : TypeConverter {
 };
 
 /// A constant of the type of `like`, in all elements.
-Value constantLike(OpBuilder &b, Location loc, Type like, APInt value) {
-  auto element = b.getIntegerAttr(getElementTypeOrSelf(like), value);
-  auto shaped = dyn_cast<ShapedType>(like);
+Value constantLike(OpBuilder &b, Location loc, Value like, APInt value) {
+  auto element = b.getIntegerAttr(getElementTypeOrSelf(like.getType()), value);
+  auto shaped = dyn_cast<ShapedType>(like.getType());
+  if (shaped && !shaped.hasStaticShape()) {
+    SmallVector<Value> extents;
+    for (auto [d, extent] : llvm::enumerate(shaped.getShape()))
+      if (ShapedType::isDynamic(extent))
+        extents.push_back(tensor::DimOp::create(b, loc, like, d));
+    Value one = arith::ConstantOp::create(b, loc, element);
+    return tensor::SplatOp::create(b, loc, one, shaped, extents);
+  }
   TypedAttr attr = shaped ? TypedAttr(DenseElementsAttr::get(shaped, element))
                           : TypedAttr(element);
   return arith::ConstantOp::create(b, loc, attr);
@@ -71,8 +80,7 @@ Value cleared(OpBuilder &b, Location loc, Value v, Type type) {
   if (!isOdd(type))
     return v;
   APInt mask = APInt::getLowBitsSet(widthOf(v.getType()), widthOf(type));
-  return arith::AndIOp::create(b, loc, v,
-                               constantLike(b, loc, v.getType(), mask));
+  return arith::AndIOp::create(b, loc, v, constantLike(b, loc, v, mask));
 }
 
 /// `v`, which stands for a `type`, with the sign of that above its bits.
@@ -81,7 +89,7 @@ Value withSign(OpBuilder &b, Location loc, Value v, Type type) {
     return v;
   unsigned width = widthOf(v.getType());
   APInt more(width, width - widthOf(type));
-  Value by = constantLike(b, loc, v.getType(), more);
+  Value by = constantLike(b, loc, v, more);
   return arith::ShRSIOp::create(b, loc, arith::ShLIOp::create(b, loc, v, by),
                                 by);
 }
@@ -112,8 +120,10 @@ bool computesWider(Operation *op) {
 bool isKnown(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   if (dialect == "arith")
-    return computesWider(op) || isa<arith::ConstantOp, arith::SelectOp,
-                                    arith::ExtUIOp, arith::TruncIOp>(op);
+    return llvm::none_of(op->getOperandTypes(),
+                         llvm::IsaPred<UnrankedTensorType>) &&
+           (computesWider(op) || isa<arith::ConstantOp, arith::SelectOp,
+                                     arith::ExtUIOp, arith::TruncIOp>(op));
   return dialect != "math" && !op->getName().stripDialect().contains("bitcast");
 }
 

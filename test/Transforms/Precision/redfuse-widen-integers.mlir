@@ -62,6 +62,17 @@ func.func @loop(%n: index) -> i32 {
   return %y : i32
 }
 
+// Masks have the extents of what they mask.
+// CHECK-LABEL: @open
+// CHECK: %[[SUM:.*]] = arith.addi {{.*}} : tensor<?x3xi8>
+// CHECK: %[[ROWS:.*]] = tensor.dim %[[SUM]]
+// CHECK: %[[MASK:.*]] = tensor.splat %{{.*}}[%[[ROWS]]] : tensor<?x3xi8>
+// CHECK: arith.andi %[[SUM]], %[[MASK]] : tensor<?x3xi8>
+func.func @open(%a: tensor<?x3xi2>, %b: tensor<?x3xi2>) -> tensor<?x3xi2> {
+  %r = arith.addi %a, %b : tensor<?x3xi2>
+  return %r : tensor<?x3xi2>
+}
+
 // What memory has stays.
 // CHECK-LABEL: @noop
 // CHECK-SAME: tensor<4xi1>, %{{.*}}: tensor<4xi16>

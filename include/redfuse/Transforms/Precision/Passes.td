@@ -33,7 +33,8 @@ def WidenIntegers : Pass<"redfuse-widen-integers"> {
     }
     ```
   }];
-  let dependentDialects = ["mlir::arith::ArithDialect"];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::tensor::TensorDialect"];
 }
 
 def WidenAccumulators : Pass<"redfuse-widen-accumulators"> {
