@@ -11,6 +11,7 @@ SmallBitVector redfuse::findTaps(ArrayRef<AffineMap> inputs,
                                  function_ref<double(unsigned)> extentOf) {
   SmallBitVector none(reduced.size());
   double taps = 1;
+  bool hasWindow = false;
   for (unsigned d : reduced.set_bits()) {
     taps *= extentOf(d);
     bool isTap = llvm::any_of(inputs, [&](AffineMap map) {
@@ -20,10 +21,11 @@ SmallBitVector redfuse::findTaps(ArrayRef<AffineMap> inputs,
         return others.test(d) && others.count() > 1;
       });
     });
-    if (!isTap)
+    hasWindow |= isTap;
+    if (!isTap && extentOf(d) > kMostChannels)
       return none;
   }
-  return taps <= kMostTaps ? reduced : none;
+  return hasWindow && taps <= kMostTaps ? reduced : none;
 }
 
 std::optional<unsigned>

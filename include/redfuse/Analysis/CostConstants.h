@@ -91,6 +91,8 @@ inline constexpr double kBlockPoints = 16384, kGpuBlockPoints = 4096,
 /// a block. Estimated.
 inline constexpr int64_t kTapElements = 96, kTapResults = 8, kMostTaps = 128,
                          kTapThreads = 256;
+/// Channels that such a window has at most, which are summed as its taps are. Estimated.
+inline constexpr double kMostChannels = 8;
 /// Elements of a GPU's tile along neighbours in memory: two lines of 128 bytes in f32.
 inline constexpr int64_t kGpuLine = 64;
 /// The same where rows begin in the middle of sectors, which tiles beside share.

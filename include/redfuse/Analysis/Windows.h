@@ -10,9 +10,9 @@
 
 namespace redfuse {
 
-/// The reduced dims, where all of them are the taps of a window: some of `inputs` is read
-/// along each together with another dim, and a thread can hold what a few results need.
-/// Else none.
+/// The reduced dims, where they are the taps of a window, and few channels at most: some of
+/// `inputs` is read along each tap together with another dim, and a thread can hold what a
+/// few results need. Else none.
 SmallBitVector findTaps(llvm::ArrayRef<mlir::AffineMap> inputs,
                         const SmallBitVector &reduced,
                         llvm::function_ref<double(unsigned)> extentOf);

@@ -100,8 +100,11 @@ def _convolution(
         more = _each(output_padding, n)
         made = _transposed(c, input, weight, stride, padding, dilation, more, groups)
     else:
-        sides = [0, 0, *padding]
-        x = c.b.pad(input, sides, sides, 0)
+        x = input
+        if groups > 1:  # before the padding: nothing stands between it and the windows
+            x = c.b.reshape(x, (x.shape[0], groups, weight.shape[1], *x.shape[2:]))
+        sides = [0] * (x.rank - n) + [*padding]
+        x = c.b.pad(x, sides, sides, 0)
         made = _windows(c, x, weight, stride, dilation, groups)
     if bias is None:
         return c.b.cast(made, c.dtype)
@@ -183,14 +186,16 @@ def _windows(
     c: Call, x: Tensor, w: Tensor, stride: Sequence[int], dilation: Sequence[int], groups: int
 ) -> Tensor:
     """Sums over windows and channels, in the type that PyTorch computes in. The dims: batch,
-    group, channel of the result, places; channel of the input, places in the window."""
+    group, channel of the result, places; channel of the input, places in the window. ``x``
+    may have its groups as a dim already."""
     b, inner, n = c.b, computed_in(c.dtype), w.rank - 2
     d = [ir.AffineDimExpr.get(i) for i in range(4 + 2 * n)]
     batch, group, made, places, channel, inside = (
         d[0], d[1], d[2], d[3 : 3 + n], d[3 + n], d[4 + n :]
     )  # fmt: skip
     at = [p * s + k * t for p, s, k, t in zip(places, stride, inside, dilation, strict=True)]
-    x = b.reshape(x, (x.shape[0], groups, w.shape[1], *x.shape[2:]))
+    if x.rank == w.rank:
+        x = b.reshape(x, (x.shape[0], groups, w.shape[1], *x.shape[2:]))
     w = b.reshape(w, (groups, w.shape[0] // groups, *w.shape[1:]))
     shape = (x.shape[0], groups, w.shape[1], *c.shape[2:])
     maps = [[batch, group, channel, *at], [group, made, channel, *inside],
