@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -369,18 +370,49 @@ void Planner::growBesideEachOther() {
   }
 }
 
-/// A copy of what makes `edge` for the group of the consumer, if both are faster
+/// What makes `edge`, up to what is in memory anyway: cheap maps of one group, in block
+/// order; none if something else is between.
+SmallVector<CascadeOp> Planner::findCheapMaps(OpResult edge) {
+  unsigned group = groupOf.lookup(edge.getOwner());
+  auto isInMemory = [&](OpResult value) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      auto it = groupOf.find(block.findAncestorOpInBlock(*user));
+      return it == groupOf.end() || it->second != group;
+    });
+  };
+  llvm::SmallSetVector<Operation *, 4> maps;
+  maps.insert(edge.getOwner());
+  for (unsigned i = 0; i < maps.size(); ++i) {
+    auto map = cast<CascadeOp>(maps[i]);
+    if (!isCheapMap(map))
+      return {};
+    for (OpResult input : producersOf(map))
+      if (groupOf.lookup(input.getOwner()) == group && !isInMemory(input))
+        maps.insert(input.getOwner());
+  }
+  SmallVector<CascadeOp> found = llvm::map_to_vector(
+      maps, [](Operation *op) { return cast<CascadeOp>(op); });
+  llvm::sort(found, [&](CascadeOp a, CascadeOp b) {
+    return position.lookup(a) < position.lookup(b);
+  });
+  return found;
+}
+
+/// Copies of `maps`, which make `edge`, for the group of the consumer, if both are faster
 /// for it.
 bool Planner::duplicateFor(RewriterBase &rewriter, OpResult edge,
-                           CascadeOp consumer) {
-  auto producer = cast<CascadeOp>(edge.getOwner());
-  unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
+                           ArrayRef<CascadeOp> maps, CascadeOp consumer) {
+  unsigned a = groupOf.lookup(edge.getOwner()), b = groupOf.lookup(consumer);
   FusionRefusal why;
-  if (areApart({producer}, groups[b]->ops, why))
+  if (areApart(maps, groups[b]->ops, why))
     return false;
-  rewriter.setInsertionPoint(producer);
-  auto copy = cast<CascadeOp>(rewriter.clone(*producer));
-  Value own = copy->getResult(edge.getResultNumber());
+  IRMapping mapping;
+  SmallVector<CascadeOp> copies;
+  for (CascadeOp map : maps) {
+    rewriter.setInsertionPoint(map);
+    copies.push_back(cast<CascadeOp>(rewriter.clone(*map, mapping)));
+  }
+  Value own = mapping.lookup(Value(edge));
   // In every reader of the consumer's group, bodies included.
   forgetUsers(edge);
   rewriter.replaceUsesWithIf(edge, own, [&](OpOperand &use) {
@@ -389,27 +421,33 @@ bool Planner::duplicateFor(RewriterBase &rewriter, OpResult edge,
   });
   number();
   SmallVector<CascadeOp> with(groups[b]->ops);
-  with.push_back(copy);
+  llvm::append_range(with, copies);
   std::optional<FusionGroup> other = evaluate(std::move(with), why);
   std::optional<FusionGroup> rest = evaluate(groups[a]->ops, why);
+  double before = groups[a]->cost.time + groups[b]->cost.time;
   if (other && rest &&
-      other->cost.time + rest->cost.time <=
-          groups[a]->cost.time + groups[b]->cost.time) {
-    groupOf[copy] = b;
+      (maps.size() == 1 ? other->cost.time + rest->cost.time <= before
+                        : other->cost.time + rest->cost.time < before)) {
+    for (CascadeOp copy : copies)
+      groupOf[copy] = b;
     groups[a] = std::move(rest);
     groups[b] = std::move(other);
     return true;
   }
   forgetUsers(own);
-  uses.erase(copy);
   rewriter.replaceAllUsesWith(own, edge);
-  rewriter.eraseOp(copy);
+  for (CascadeOp copy : llvm::reverse(copies)) {
+    for (Value input : copy->getOperands())
+      forgetUsers(input);
+    uses.erase(copy);
+    rewriter.eraseOp(copy);
+  }
   number();
   return false;
 }
 
-/// A cheap map whose value several groups read is computed in each of them
-/// rather than stored, if its inputs are no larger than its output.
+/// Cheap maps whose value another group reads are computed there rather than stored, if
+/// what they are made of is in memory anyway.
 bool Planner::duplicateCheapMaps(RewriterBase &rewriter) {
   // A copy of the list, which changes with every attempt.
   for (CascadeOp consumer : SmallVector<CascadeOp>(cascades))
@@ -418,12 +456,10 @@ bool Planner::duplicateCheapMaps(RewriterBase &rewriter) {
       unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
       if (a == b || groups[a]->ops.size() == 1 || !isCheapMap(producer))
         continue;
-      // Its inputs must be in memory anyway.
-      bool inputsStay = llvm::none_of(producersOf(producer), [&](OpResult r) {
-        return groupOf.lookup(r.getOwner()) == a;
-      });
-      if (inputsStay && !isTriedAgain(producer, consumer) &&
-          duplicateFor(rewriter, edge, consumer))
+      SmallVector<CascadeOp> maps = findCheapMaps(edge);
+      if (!maps.empty() && maps.size() < groups[a]->ops.size() &&
+          !isTriedAgain(producer, consumer) &&
+          duplicateFor(rewriter, edge, maps, consumer))
         return true;
     }
   return false;

@@ -64,7 +64,9 @@ private:
   void addReaders(unsigned group, DenseMap<Value, std::set<unsigned>> &readers);
   bool growBeside(unsigned a, unsigned b);
   void growBesideEachOther();
-  bool duplicateFor(RewriterBase &rewriter, OpResult edge, CascadeOp consumer);
+  SmallVector<CascadeOp> findCheapMaps(OpResult edge);
+  bool duplicateFor(RewriterBase &rewriter, OpResult edge,
+                    ArrayRef<CascadeOp> maps, CascadeOp consumer);
   bool duplicateCheapMaps(RewriterBase &rewriter);
   void grow(RewriterBase &rewriter);
   bool isBehind(CascadeOp op, function_ref<bool(CascadeOp)> other);
