@@ -34,7 +34,10 @@ static KernelPlan getPlan(LaunchOp launch) {
   bool isProduct = llvm::any_of(programs, hasMatrixProduct);
   if (has(kRegistersAttr))
     return isProduct ? KernelPlan::ScalarProducts : KernelPlan::Fast;
-  // Threads do what has no reduction well enough from memory.
+  // Threads do what has no reduction well enough from memory, unless each block has more
+  // than its threads hold.
+  if (has(kNoRegistersAttr))
+    return KernelPlan::TilesInMemory;
   bool isReduced = llvm::any_of(programs, [](IndexProgramOpInterface op) {
     return llvm::any_of(*op.getProgramBody(),
                         [](Operation &inner) { return isRootOp(&inner); });
