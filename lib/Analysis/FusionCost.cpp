@@ -148,6 +148,8 @@ private:
     bool isChained;
     /// Both factors are in memory, as they are or padded with a constant.
     bool isCopied;
+    /// What one factor alone has of the result: rows, or columns.
+    VariableSet sides;
   };
 
   double points(const VariableSet &variables) const;
@@ -253,6 +255,15 @@ static bool isOfFloats(ReduceOp reduce) {
   });
 }
 
+/// The dims of a product's result that one factor alone has.
+static SmallBitVector findSides(ReduceOp reduce, const DimSets &sets) {
+  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  SmallBitVector sides = sets[mul->getOperand(0)];
+  sides ^= sets[mul->getOperand(1)];
+  sides &= toDimSet(reduce.getInto(), sets.getNumDims());
+  return sides;
+}
+
 /// Whether no index is a window along a summed dim.
 static bool isReadPlainly(CascadeOp op, ReduceOp reduce) {
   for (AffineMap map : op.getIndexingMapsArray())
@@ -343,7 +354,8 @@ void CostBuilder::addProducts(unsigned number) {
              mayBeChained(instance, reduce, *sets),
          llvm::all_of(
              reduce.getOperand(0).getDefiningOp()->getOperands(),
-             [&](Value factor) { return isFromMemory(number, factor); })});
+             [&](Value factor) { return isFromMemory(number, factor); }),
+         variablesOf(instance, findSides(reduce, *sets))});
   }
 }
 
@@ -512,8 +524,14 @@ double CostBuilder::countCuts(unsigned variable) const {
   for (const ReductionWork &reduction : reductions)
     if (!reduction.into.contains(variable))
       again += reduction.work;
+  // Matrix units take tiles of a chain's rows, not one row each.
+  bool isOfTiles =
+      products.size() > 1 &&
+      llvm::any_of(products, [&](const Product &product) {
+        return product.isNarrow && product.sides.contains(variable);
+      });
   if (again == 0)
-    return std::max(1.0, extent);
+    return std::max(1.0, isOfTiles ? std::ceil(extent / kMatrixRows) : extent);
   double cuts = std::ceil(extent / kCutTile);
   return again * (cuts - 1) > kAffordableRepeats * cost.work
              ? 1

@@ -130,6 +130,8 @@ inline constexpr double kKeptShareOfL2 = 1.0 / 8, kRereadOfL2 = 4;
 inline constexpr double kHeldElements = 16384, kSingleElements = 4096;
 /// Columns that a row of a GPU's matrix units has at most: one `wgmma` has no more.
 inline constexpr double kMatrixColumns = 256;
+/// Rows of the smallest tile of a chain of products on a GPU's matrix units.
+inline constexpr double kMatrixRows = 64;
 /// Bytes that a split should have on a GPU, to be worth a block. Estimated.
 inline constexpr double kSplitBytes = 8192;
 /// Elements of a state of each split of a GPU's kernel, of which one block merges
