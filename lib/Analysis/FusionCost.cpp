@@ -524,9 +524,10 @@ double CostBuilder::countCuts(unsigned variable) const {
   for (const ReductionWork &reduction : reductions)
     if (!reduction.into.contains(variable))
       again += reduction.work;
-  // Matrix units take tiles of a chain's rows, not one row each.
+  // Matrix units take tiles of a chain's rows, not one row each; what is reduced between
+  // its products may be split over blocks besides.
   bool isOfTiles =
-      products.size() > 1 &&
+      products.size() > 1 && others.empty() &&
       llvm::any_of(products, [&](const Product &product) {
         return product.isNarrow && product.sides.contains(variable);
       });
