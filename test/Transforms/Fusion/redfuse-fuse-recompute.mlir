@@ -9,7 +9,7 @@
 // A product is stored, and its rows are normalised by another kernel: that one squares them
 // itself, rather than to read the squares from memory.
 // CHECK-LABEL: func.func @norm_of_product
-// CHECK: %[[H:.*]] = redfuse.cascade {{.*}} -> tensor<2048x4096xbf16>
+// CHECK: %[[H:.*]] = redfuse.cascade {{.*}} ins(%{{.*}}, %{{.*}} : tensor<2048x4096xbf16>, tensor<4096x4096xbf16>)
 // CHECK: redfuse.cascade {{.*}} ins(%[[H]] : tensor<2048x4096xbf16>)
 // CHECK-NEXT: ^bb0(%[[V:.*]]: bf16):
 // CHECK: %[[W:.*]] = arith.extf %[[V]] : bf16 to f32
