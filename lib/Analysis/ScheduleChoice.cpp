@@ -30,6 +30,8 @@ struct Shape {
   SmallBitVector taps;
   /// Of the inputs.
   SmallVector<AffineMap> maps = {};
+  /// Elements, and ranks of a top-k that each of them is compared with; 0 without one.
+  double points = 0, ranks = 0;
   /// The dim along which most of the data is contiguous.
   std::optional<unsigned> contiguous;
   /// Whether its rows begin in the middle of sectors, which neighbouring tiles share.
@@ -55,36 +57,6 @@ static double product(const Shape &shape, const SmallBitVector &set) {
   for (unsigned d : set.set_bits())
     p *= std::max(1.0, shape.extents[d]);
   return p;
-}
-
-bool redfuse::isMatrixProduct(ReduceOp reduce, const DimSets &sets,
-                              function_ref<double(unsigned)> extentOf) {
-  Operation *mul = reduce.getOperand(0).getDefiningOp();
-  if (reduce.getReducer() != Reducer::Add ||
-      !isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul))
-    return false;
-  SmallBitVector a = sets[mul->getOperand(0)];
-  SmallBitVector c = sets[mul->getOperand(1)];
-  bool wide = false, tall = false;
-  for (int64_t d : reduce.getInto()) {
-    wide |= a.test(d) && !c.test(d) && extentOf(d) > kVectorExtent;
-    tall |= c.test(d) && !a.test(d) && extentOf(d) > kVectorExtent;
-  }
-  return wide && tall;
-}
-
-bool redfuse::hasMatrixProduct(IndexProgramOpInterface op) {
-  FailureOr<DimSets> sets = DimSets::compute(op);
-  if (failed(sets))
-    return false;
-  SmallVector<int64_t> extents = getStaticExtents(op);
-  for (auto reduce : op.getProgramBody()->getOps<ReduceOp>())
-    if (isMatrixProduct(reduce, *sets, [&](unsigned d) {
-          return ShapedType::isDynamic(extents[d]) ? double(kDynamicExtent)
-                                                   : double(extents[d]);
-        }))
-      return true;
-  return false;
 }
 
 /// The crossed dims of most bytes, first the one of more; one that is shorter than a
@@ -149,6 +121,8 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
               SmallBitVector(numDims),
               SmallBitVector(numDims),
               /*maps=*/{},
+              /*points=*/0,
+              /*ranks=*/0,
               std::nullopt};
   for (int64_t e : getStaticExtents(cascade))
     shape.extents.push_back(ShapedType::isDynamic(e) ? kDynamicExtent : e);
@@ -174,6 +148,10 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
       for (Value operand : reduce.getOperands())
         operands |= shape.sets[operand];
       common &= operands;
+      SmallBitVector ranks = toDimSet(reduce.getInto(), numDims);
+      ranks.reset(operands);
+      shape.points = std::max(shape.points, product(shape, operands));
+      shape.ranks = std::max(shape.ranks, product(shape, ranks));
     }
     shape.hasContraction |= isMatrixProduct(
         reduce, shape.sets, [&](unsigned d) { return shape.extents[d]; });
@@ -326,7 +304,9 @@ static bool isWorthSplitting(const Shape &shape, TargetAttr target,
       return false;
     // A block alone has its share of the bandwidth.
     double all = bytes / double(target.getBandwidth());
-    double saved = all * target.getUnits() / std::max(1.0, blocks) - all;
+    double ranking = kRankNs * shape.points * shape.ranks;
+    double saved = (all * target.getUnits() + ranking) / std::max(1.0, blocks) -
+                   all - ranking / target.getUnits();
     return saved > target.getLaunchNs();
   }
   double points = 1;
@@ -767,6 +747,9 @@ ScheduleAttr ScheduleChooser::cut(ArrayRef<int64_t> over,
   if (isSplit) {
     splits = request.splits > 0 ? request.splits
                                 : countParts(target, blocks, bytesInAll);
+    // The lists of all splits are merged by one block.
+    if (shape.ranks > 0 && request.splits <= 0)
+      splits = std::clamp<int64_t>(std::sqrt(length / shape.ranks), 1, splits);
     splits = std::min<int64_t>(splits, length);
     length = std::ceil(length / splits);
   }

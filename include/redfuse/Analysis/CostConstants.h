@@ -137,6 +137,9 @@ inline constexpr double kSplitBytes = 8192;
 /// Elements of a state of each split of a GPU's kernel, of which one block merges
 /// those of all. Estimated.
 inline constexpr double kSplitStates = 1024;
+/// What a block of a GPU takes to compare an element with one rank of a top-k, in
+/// nanoseconds. Measured: 50 of 32000 by a block of an H100 in 6 ms.
+inline constexpr double kRankNs = 3.8;
 /// Splits for each unit, two to even out their lengths; at least, and at most, on
 /// a CPU and on a GPU. Estimated.
 inline constexpr double kSplitsOfUnit = 2;

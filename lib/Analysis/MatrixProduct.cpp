@@ -1,0 +1,39 @@
+//===- MatrixProduct.cpp - sums of products with rows and columns ---------===//
+#include "redfuse/Analysis/CostConstants.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
+#include "redfuse/Analysis/TileProgram.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+bool redfuse::isMatrixProduct(ReduceOp reduce, const DimSets &sets,
+                              function_ref<double(unsigned)> extentOf) {
+  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  if (reduce.getReducer() != Reducer::Add ||
+      !isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul))
+    return false;
+  SmallBitVector a = sets[mul->getOperand(0)];
+  SmallBitVector c = sets[mul->getOperand(1)];
+  bool wide = false, tall = false;
+  for (int64_t d : reduce.getInto()) {
+    wide |= a.test(d) && !c.test(d) && extentOf(d) > kVectorExtent;
+    tall |= c.test(d) && !a.test(d) && extentOf(d) > kVectorExtent;
+  }
+  return wide && tall;
+}
+
+bool redfuse::hasMatrixProduct(IndexProgramOpInterface op) {
+  FailureOr<DimSets> sets = DimSets::compute(op);
+  if (failed(sets))
+    return false;
+  SmallVector<int64_t> extents = getStaticExtents(op);
+  for (auto reduce : op.getProgramBody()->getOps<ReduceOp>())
+    if (isMatrixProduct(reduce, *sets, [&](unsigned d) {
+          return ShapedType::isDynamic(extents[d]) ? double(kDynamicExtent)
+                                                   : double(extents[d]);
+        }))
+      return true;
+  return false;
+}
