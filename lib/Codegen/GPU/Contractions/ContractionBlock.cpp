@@ -48,20 +48,24 @@ void ContractionBlock::placeTile(ContractionTile &tile, ArrayRef<Axis> batch,
       arith::MulIOp::create(b, loc, column, constantIndex(tile.right.rows));
 }
 
-/// Where the rows of this warp begin in the tile.
+/// Where the rows of this warp begin in the tile, and where its lanes read.
 void ContractionBlock::placeWarp(ContractionTile &tile) {
   WordMath in(emitter);
   Value columns = in.i32(tiling.plan.getWarps()[1]);
   // The four warps of a warpgroup are neighbours along rows.
   bool isByWarpgroups = tiling.isByWarpgroups();
   Value number = isByWarpgroups ? in.bits(tile.warp, 2, 7, 0) : tile.warp;
-  Value row = arith::DivUIOp::create(b, loc, number, columns),
-        column = arith::RemUIOp::create(b, loc, number, columns);
+  Value row = arith::DivUIOp::create(b, loc, number, columns);
   if (isByWarpgroups)
     row = in.add(arith::MulIOp::create(b, loc, row, in.i32(4)),
                  in.bits(tile.warp, 0, 3, 0));
   tile.left.warp =
       arith::MulIOp::create(b, loc, row, in.i32(tile.left.warpRows));
+  Value t = in.bits(tile.lane, 0, 3, 0), p = in.bits(tile.lane, 2, 7, 0);
+  Value vector = arith::XOrIOp::create(b, loc, t, in.bits(p, 0, 1, 1));
+  tile.readPlace = in.add(in.add(in.bits(p, 1, 3, 5), in.bits(p, 0, 1, 4)),
+                          in.bits(vector, 0, 3, 2));
+  Value column = arith::RemUIOp::create(b, loc, number, columns);
   tile.right.warp =
       arith::MulIOp::create(b, loc, column, in.i32(tile.right.warpRows));
 }

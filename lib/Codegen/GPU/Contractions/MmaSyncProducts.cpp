@@ -7,19 +7,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-MmaSyncProducts::MmaSyncProducts(ContractionEmitter &emitter,
-                                 const ContractionTiling &tiling,
-                                 const ContractionTile &tile,
-                                 std::optional<int64_t> summed)
-    : ContractionPart(emitter, tiling, tile), places(emitter, tiling, tile),
-      isAddedByUnit(form.leftIsRounded && form.rightIsRounded && summed &&
-                    *summed <= kMostAddedByUnit * plan.getSplits()) {
-  Value t = bits(lane, 0, 3, 0), p = bits(lane, 2, 7, 0);
-  Value vector = arith::XOrIOp::create(b, loc, t, bits(p, 0, 1, 1));
-  readPlace =
-      add(add(bits(p, 1, 3, 5), bits(p, 0, 1, 4)), bits(vector, 0, 3, 2));
-}
-
 SmallVector<Value> MmaSyncProducts::makeZeros() {
   SmallVector<Value> sums;
   for (int64_t i = 0; i < plan.getInstructions()[0] * plan.getInstructions()[1];
@@ -83,7 +70,7 @@ MmaSyncProducts::Rows MmaSyncProducts::readFragment(const OperandSide &side,
   for (int64_t j = 0; j < side.count; ++j) {
     int64_t flipped =
         ((j ^ slab) & 1) * 16 + (j >> 1 & 1) * 4 + (j >> 2 & 1) * 8;
-    Value at = readPlace;
+    Value at = tile.readPlace;
     if (flipped != 0)
       at = arith::XOrIOp::create(b, loc, at, i32(flipped));
     int64_t offset = side.start / 4 + slab * side.rows * kSlabBytes / 4 +

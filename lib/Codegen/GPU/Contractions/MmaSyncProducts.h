@@ -16,7 +16,10 @@ class MmaSyncProducts : ContractionPart {
 public:
   /// `summed`: elements of the sum, if that is known.
   MmaSyncProducts(ContractionEmitter &emitter, const ContractionTiling &tiling,
-                  const ContractionTile &tile, std::optional<int64_t> summed);
+                  const ContractionTile &tile, std::optional<int64_t> summed)
+      : ContractionPart(emitter, tiling, tile), places(emitter, tiling, tile),
+        isAddedByUnit(form.leftIsRounded && form.rightIsRounded && summed &&
+                      *summed <= kMostAddedByUnit * plan.getSplits()) {}
 
   llvm::SmallVector<mlir::Value> makeZeros();
   /// Adds the products of a stage.
@@ -44,9 +47,6 @@ private:
   StagePlaces places;
   /// Products are added to the sums by the unit, which cuts digits off.
   bool isAddedByUnit;
-  /// What a lane reads: row number j of its part is 16 bytes there plus a constant of j,
-  /// but for three bits that are xored with those of j.
-  mlir::Value readPlace;
 };
 
 } // namespace redfuse
