@@ -6,7 +6,6 @@ status 1 if an error is beyond what PyTorch's own is.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import sys
@@ -14,6 +13,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+import cli
 import redfuse
 import torch
 from redfuse.bench import programs
@@ -150,9 +150,9 @@ def run(name: str, target: str, options: dict, repeat: int = 20) -> dict:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = cli.parser(__doc__)
     parser.add_argument("shapes", nargs="*", default=list(SHAPES))
-    parser.add_argument("--target", default="cuda")
+    cli.add_target(parser)
     parser.add_argument("--options", default='{"schedule": "stream"}', help="as JSON")
     parser.add_argument("--repeat", type=int, default=20, help="launches that have to agree")
     parser.add_argument("--out", help="a file for the lines, as JSON")

@@ -25,6 +25,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cli
+
 Made = tuple[Any, tuple[Any, ...]]
 MODELS: dict[str, Callable[[], Made]] = {}
 WORDS = 30522
@@ -347,7 +349,7 @@ def alone(name: str, given: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> int:
     """0 if every model has a result."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--only", default="", metavar="NAME,...", help="these models")
     add("--out", type=Path, default=Path("backend.jsonl"), metavar="FILE", help="the record")

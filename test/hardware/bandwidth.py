@@ -6,8 +6,7 @@ arrays take turns, larger together than the L2 cache; events around 20 calls, me
 
 from __future__ import annotations
 
-import argparse
-
+import cli
 import redfuse
 import torch
 from timing import microseconds
@@ -154,7 +153,7 @@ def program(name: str, kind: str) -> str:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = cli.parser(__doc__)
     parser.add_argument("--dump", help="print one program, as softmax:bf16")
     options = parser.parse_args()
     if options.dump:

@@ -7,12 +7,12 @@ every bit. One line a program; exit status 1 if one is wrong.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import re
 import sys
 import time
 
+import cli
 import redfuse
 import torch
 from corpus import poison, to_gpu
@@ -120,9 +120,9 @@ def run(case: cases.Case, target: str, repeat: int) -> bool:
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = cli.parser(__doc__)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--target", default="cuda")
+    cli.add_target(parser)
     parser.add_argument("--repeat", type=int, default=3, help="launches of each (3)")
     given = parser.parse_args()
     chosen = [case for case in CASES if not given.names or case.name in given.names]

@@ -6,13 +6,13 @@ one fails.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
 import traceback
 from pathlib import Path
 
+import cli
 import numpy as np
 
 CORPUS = Path(__file__).parent.parent / "e2e" / "corpus"
@@ -101,9 +101,9 @@ def work() -> None:
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = cli.parser(__doc__)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--target", default="cuda")
+    cli.add_target(parser)
     parser.add_argument("--schedules", default=",".join(SCHEDULES))
     parser.add_argument("--jobs", type=int, default=1, help="processes; 1: in this one")
     options = parser.parse_args()

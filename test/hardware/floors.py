@@ -12,7 +12,6 @@ before it waits, which is right only for data that no kernel before has written,
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import dataclasses
 import statistics
@@ -22,6 +21,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import cli
 import redfuse
 import torch
 from redfuse.bench import gpu, gpu_peers
@@ -382,7 +382,7 @@ def measure(module: Module, case: Case, launches: Iterator, rounds: int, peers: 
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = cli.parser(__doc__)
     parser.add_argument("cases", nargs="*", default=["variance/V1", "variance/V4", "inertia/I4"])
     parser.add_argument(
         "--all", action="store_true", help="every launch, not the best of each kind"

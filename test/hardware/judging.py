@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
+import cli
 import ml_dtypes
 import numpy as np
 import redfuse
@@ -71,9 +72,8 @@ def on_device(array: np.ndarray) -> torch.Tensor:
 
 def parser(doc: str | None, count: int) -> argparse.ArgumentParser:
     """With the options of all of them."""
-    made = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
-    made.add_argument("--seed", type=int, default=0)
-    made.add_argument("--count", type=int, default=count)
+    made = cli.parser(doc)
+    cli.add_draws(made, count)
     made.add_argument("--no-times", action="store_true")
     return made
 

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import tempfile
 import time
 from pathlib import Path
+
+import cli
 
 CORPUS = Path(__file__).parent.parent / "e2e" / "corpus"
 NAMES = ("softmax", "layernorm", "moe_routing", "attention_decode", "attention_causal")
@@ -39,7 +40,7 @@ def program(rows: int, columns: int) -> str:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = cli.parser(__doc__)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     import os

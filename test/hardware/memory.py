@@ -8,11 +8,11 @@ redfuse's is over four times PyTorch's and over 16 times the roundoff of the res
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
 from typing import Any
 
+import cli
 import redfuse
 import torch
 from timing import microseconds
@@ -124,7 +124,7 @@ def measure(name: str) -> bool:
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = cli.parser(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CASES))
     names = parser.parse_args().names or list(CASES)
     if unknown := [name for name in names if name not in CASES]:

@@ -7,7 +7,6 @@ with eager's, products of f32 without TF32.
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import sys
 import time
@@ -16,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cli
 import redfuse
 import torch
 
@@ -68,7 +68,7 @@ def measure(make: Callable[[], Any], inputs: tuple[torch.Tensor, ...]) -> tuple[
 
 def main() -> int:
     """0 if all are right."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = cli.parser(__doc__)
     parser.add_argument("file", type=Path)
     spec = importlib.util.spec_from_file_location("models", parser.parse_args().file)
     assert spec and spec.loader

@@ -9,7 +9,6 @@ what takes matrix units.
 
 from __future__ import annotations
 
-import argparse
 import math
 import multiprocessing
 import re
@@ -18,6 +17,7 @@ import time
 import traceback
 from dataclasses import dataclass
 
+import cli
 import numpy as np
 import redfuse
 from redfuse.bench import programs
@@ -274,14 +274,13 @@ def _task(words: tuple[int, bool, str]) -> tuple[int, str, str]:
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=200)
+    parser = cli.parser(__doc__)
+    cli.add_draws(parser, 200)
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument(
         "--seconds", type=float, default=0, help="begin none after so long (0: all)"
     )
-    parser.add_argument("--target", default="cuda")
+    cli.add_target(parser)
     parser.add_argument("--compile-only", action="store_true")
     given = parser.parse_args()
     start, ended, wrong, ways = time.monotonic(), 0, 0, {}

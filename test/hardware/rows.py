@@ -11,11 +11,11 @@ if one is wrong.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import statistics
 import sys
 
+import cli
 import redfuse
 import torch
 from redfuse.attributes import Hint
@@ -133,7 +133,7 @@ def nothing() -> float:
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = cli.parser(__doc__)
     parser.add_argument("cases", nargs="*", help="parts of names; all of them without")
     parser.add_argument("--model", action="store_true", help="the model's choice alone")
     parser.add_argument("--rounds", type=int, default=9)

@@ -9,8 +9,7 @@ copies bit by bit.
 
 from __future__ import annotations
 
-import argparse
-
+import cli
 from timing import microseconds
 
 TYPES = ("f32", "bf16")
@@ -108,7 +107,7 @@ def measure(size: tuple[int, ...], kind: str, back: bool) -> None:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = cli.parser(__doc__)
     parser.add_argument("--dump", help="print one program, as 64x2048x7x7:bf16 or ...:bf16:back")
     options = parser.parse_args()
     if options.dump:

@@ -6,12 +6,12 @@ Exit status 1 if what is stored is not used, or is slower than the model's choic
 
 from __future__ import annotations
 
-import argparse
 import collections
 import os
 import sys
 import tempfile
 
+import cli
 import redfuse
 from redfuse.bench import cases
 from redfuse.tuning import Trial
@@ -23,7 +23,7 @@ NAMES = (
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
+    parser = cli.parser(__doc__)
     parser.add_argument("names", nargs="*", default=NAMES)
     parser.add_argument("--limit", type=float, default=20.0, help="seconds a program")
     parser.add_argument("--all", action="store_true", help="every trial")

@@ -7,7 +7,6 @@ means over --draws of the inputs; `rounded` is the exact result in 16 bits. One 
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import warnings
@@ -15,6 +14,7 @@ from functools import partial
 from statistics import mean
 
 import attention
+import cli
 import redfuse
 import torch
 from redfuse.attributes import Hint
@@ -75,7 +75,7 @@ def difference(result: torch.Tensor, expected: torch.Tensor) -> tuple[float, flo
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = cli.parser(__doc__)
     parser.add_argument("shapes", nargs="+")
     parser.add_argument("--variants", default="own,eager,dealt")
     parser.add_argument("--repeat", type=int, default=20, help="launches that have to agree")
