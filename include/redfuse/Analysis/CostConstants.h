@@ -152,6 +152,43 @@ inline constexpr int64_t kPieceElements = 8192, kLeastPieces = 16;
 /// takes two more. Estimated.
 inline constexpr double kPointOperations = 8, kSplitLaunches = 8;
 
+//===----------------------------------------------------------------------===//
+// Copies of a product's operands (redfuse-prepack-operands), on GPUs
+//===----------------------------------------------------------------------===//
+
+/// Results for which an element of the operand is used, at least: so often is it
+/// gathered where it is, and once for the copy. Estimated.
+inline constexpr int64_t kLeastUsesOfCopy = 1024;
+/// Elements of a copy beside those of the tensor that they are taken from, at most: phases
+/// of a transposed convolution have some zeros. Estimated.
+inline constexpr int64_t kMostOfCopy = 32;
+/// Multiply-adds that a launch more is worth, at least: 10 us at 50 T a second, beside
+/// some 3 us. Estimated.
+inline constexpr double kLeastProductsOfCopy = 5e8;
+/// Multiply-adds of a second that warps reach with windows of f32 (TF32) and of 16-bit
+/// floats, and those that warpgroups reach with vectors of them. Measured on an H100 with
+/// the convolutions of KernelBench (docs/benchmarks/programs.md, test/hardware/convolutions.py),
+/// of which there are slower and faster ones.
+inline constexpr double kWarpProducts32 = 45e12, kWarpProducts16 = 25e12,
+                        kUnitProducts32 = 130e12, kUnitProducts16 = 270e12,
+                        kWarpProductsOfParts = 30e12,
+                        kUnitProductsOfParts = 60e12;
+/// The same of 16-bit operands that warps compute, and of plain ones that warpgroups read.
+/// Measured in the same way.
+inline constexpr double kWarpComputed16 = 80e12, kUnitPlain16 = 300e12;
+/// Bytes of memory that a copy moves in a second, and seconds that a launch more takes.
+/// Measured there, too.
+inline constexpr double kCopiedBytesOfSecond = 2e12, kLaunchOfCopy = 3e-6;
+
+//===----------------------------------------------------------------------===//
+// Merges of splits (redfuse-split)
+//===----------------------------------------------------------------------===//
+
+/// Ops that merge states in one kernel, at most: all of them are one straight line, and
+/// what allocates registers takes more than its length. Estimated from compile times of
+/// programs with many splits.
+inline constexpr int64_t kMaxMergeOps = 3072;
+
 } // namespace redfuse
 
 #endif // REDFUSE_ANALYSIS_COSTCONSTANTS_H

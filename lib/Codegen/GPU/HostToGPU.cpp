@@ -3,6 +3,7 @@
 #include "redfuse/Codegen/GPU/Common/DeviceConstants.h"
 #include "redfuse/Codegen/GPU/Common/DeviceModule.h"
 #include "redfuse/Codegen/GPU/Common/GpuAssertions.h"
+#include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 #include "redfuse/Codegen/Passes.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 
@@ -363,7 +364,8 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
   /// Of a thread, one block of threads behind the other: blocks of one each would start
   /// and end most of the time.
   static int64_t pointsOfThread(int64_t points) {
-    return points >= kManyPoints && points != INT64_MAX ? kPointsOfThread : 1;
+    return points >= kManyMapPoints && points != INT64_MAX ? kPointsOfMapThread
+                                                           : 1;
   }
 
   /// Iterations of such an op, those of the thread's number, if there are any.
@@ -373,7 +375,7 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
     // Numbers of 32 bits where that is known to be enough.
     int64_t most = countPoints(extents);
     Type word = k.getIndexType();
-    if (most <= INT32_MAX - kThreads * kPointsOfThread)
+    if (most <= INT32_MAX - kMapThreads * kPointsOfMapThread)
       word = k.getI32Type();
     auto asWord = [&](Value v) {
       return word.isIndex()
@@ -390,14 +392,14 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
         k, loc,
         arith::MulIOp::create(
             k, loc, asWord(gpu::BlockIdOp::create(k, loc, gpu::Dimension::x)),
-            asWord(
-                arith::ConstantIndexOp::create(k, loc, kThreads * ofThread))),
+            asWord(arith::ConstantIndexOp::create(k, loc,
+                                                  kMapThreads * ofThread))),
         asWord(gpu::ThreadIdOp::create(k, loc, gpu::Dimension::x)));
     if (ofThread > 1) {
       auto loop = scf::ForOp::create(
           k, loc, arith::ConstantIndexOp::create(k, loc, 0),
-          arith::ConstantIndexOp::create(k, loc, kThreads * ofThread),
-          arith::ConstantIndexOp::create(k, loc, kThreads));
+          arith::ConstantIndexOp::create(k, loc, kMapThreads * ofThread),
+          arith::ConstantIndexOp::create(k, loc, kMapThreads));
       k.setInsertionPoint(loop.getBody()->getTerminator());
       number =
           arith::AddIOp::create(k, loc, number, asWord(loop.getInductionVar()));
@@ -442,7 +444,7 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
     gpu::GPUModuleOp device = getDeviceModule(getOperation());
     SmallVector<Value> arguments, constants;
     findUsed(ops, arguments, constants);
-    Value threads = arith::ConstantIndexOp::create(b, loc, kThreads);
+    Value threads = arith::ConstantIndexOp::create(b, loc, kMapThreads);
     Value one = arith::ConstantIndexOp::create(b, loc, 1), blocks = one;
     Value shared = arith::ConstantIntOp::create(b, loc, b.getI32Type(), 0);
     bool isSpread = ops.size() == 1 && canSpread(last);
@@ -453,7 +455,7 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
       for (Value extent : extents)
         points = b.createOrFold<arith::MulIOp>(loc, points, extent);
       Value ofBlock = arith::ConstantIndexOp::create(
-          b, loc, kThreads * pointsOfThread(countPoints(extents)));
+          b, loc, kMapThreads * pointsOfThread(countPoints(extents)));
       blocks = b.createOrFold<arith::CeilDivUIOp>(loc, points, ofBlock);
     } else {
       threads = one;
@@ -503,9 +505,6 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
     return success();
   }
 
-  static constexpr int64_t kThreads = 128, kPointsOfThread = 8;
-  /// As many as fill a GPU several times.
-  static constexpr int64_t kManyPoints = int64_t(1) << 22;
   unsigned count = 0;
 };
 } // namespace

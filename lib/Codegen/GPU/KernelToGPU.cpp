@@ -13,6 +13,7 @@
 #include "redfuse/Codegen/GPU/Common/DeviceModule.h"
 #include "redfuse/Codegen/GPU/Contractions/ContractionKernel.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/MatrixGenerator.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
 #include "redfuse/Codegen/GPU/ProductPlan.h"
 #include "redfuse/Codegen/GPU/RegisterPlan.h"
 #include "redfuse/Codegen/GPU/SharedMemory/GpuEmitter.h"
@@ -41,11 +42,6 @@ namespace redfuse {
 
 using namespace mlir;
 using namespace redfuse;
-
-/// The level at which LLVM may optimise kernels on matrix units: from the next one on,
-/// global value numbering and unrolling take from ptxas the proof that descriptors are
-/// uniform.
-static constexpr int64_t kMatrixOptLevel = 1;
 
 namespace {
 class GpuKernelGenerator : public KernelGenerator {

@@ -1,4 +1,5 @@
 //===- PrepackOperands.cpp - redfuse-prepack-operands ---------------------===//
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/TileProgram.h"
@@ -22,26 +23,6 @@ using namespace mlir;
 using namespace redfuse;
 
 namespace {
-/// Results for which an element of the operand is used, at least: so often is it
-/// gathered where it is, and once for the copy.
-constexpr int64_t kLeastUses = 1024;
-/// Elements of a copy beside those of the tensor that they are taken from, at most: phases
-/// of a transposed convolution have some zeros.
-constexpr int64_t kMostOfExtracted = 32;
-/// Multiply-adds that a launch more is worth, at least: 10 us at 50 T a second, beside
-/// some 3 us.
-constexpr double kLeastProducts = 5e8;
-
-/// Multiply-adds of a second that warps reach with windows of f32 (TF32) and of 16-bit
-/// floats, and those that warpgroups reach with vectors of them; bytes of memory that a copy
-/// moves in a second, and what a launch more takes. From convolutions on an H100, of which
-/// there are slower and faster ones.
-constexpr double kWarpProducts32 = 45e12, kWarpProducts16 = 25e12,
-                 kUnitProducts32 = 130e12, kUnitProducts16 = 270e12,
-                 kWarpProductsOfParts = 30e12, kUnitProductsOfParts = 60e12,
-                 kWarpComputed16 = 80e12, kUnitPlain16 = 300e12,
-                 kCopiedBytes = 2e12, kLaunchSeconds = 3e-6;
-
 /// A factor of a product, as it is copied.
 struct Operand {
   Value value;
@@ -163,7 +144,7 @@ bool Product::isOnItsWay(Value v, bool &isComputed) {
     auto type = cast<RankedTensorType>(extract.getTensor().getType());
     // Not many times what is there.
     return type.hasStaticShape() &&
-           points((*sets)[v]) <= kMostOfExtracted * type.getNumElements();
+           points((*sets)[v]) <= kMostOfCopy * type.getNumElements();
   }
   return isPure(def) && llvm::all_of(def->getOperands(), [&](Value of) {
            return isOnItsWay(of, isComputed);
@@ -290,7 +271,7 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
       }
       if (operand->dims.empty())
         continue;
-      seconds += bytes / kCopiedBytes + kLaunchSeconds;
+      seconds += bytes / kCopiedBytesOfSecond + kLaunchOfCopy;
       operands.push_back(*operand);
     }
     if (seconds < saved)
@@ -367,7 +348,7 @@ std::optional<SmallVector<Operand>> Product::findShort(ValueRange factors) {
       return std::nullopt;
     if (operand->dims.empty())
       continue;
-    seconds += bytes / kCopiedBytes + kLaunchSeconds;
+    seconds += bytes / kCopiedBytesOfSecond + kLaunchOfCopy;
     operands.push_back(*operand);
   }
   double saved = products / kWarpComputed16 - products / kUnitPlain16;
@@ -389,7 +370,7 @@ std::optional<Operand> Product::describe(Value factor) {
   const SmallBitVector &own = (*sets)[v];
   SmallBitVector all(own.size(), true);
   bool isComputed = false;
-  if (!isSubset(taps, own) || points(all) / points(own) < kLeastUses ||
+  if (!isSubset(taps, own) || points(all) / points(own) < kLeastUsesOfCopy ||
       !isOnItsWay(v, isComputed) || !isComputed)
     return std::nullopt;
   Operation *mul = reduce.getOperand(0).getDefiningOp();
@@ -423,7 +404,7 @@ SmallVector<Operand> Product::findOperands() {
   if (std::optional<SmallVector<Operand>> vectors =
           findVectors(mul->getOperands()))
     return *vectors;
-  if (taps.none() || products < kLeastProducts)
+  if (taps.none() || products < kLeastProductsOfCopy)
     return found;
   for (Value factor : mul->getOperands())
     if (std::optional<Operand> operand = describe(factor))

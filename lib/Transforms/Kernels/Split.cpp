@@ -1,4 +1,5 @@
 //===- Split.cpp - redfuse-split: one fold over several blocks ------------===//
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
@@ -20,10 +21,6 @@ using namespace mlir;
 using namespace redfuse;
 
 namespace {
-
-/// How many ops merge states in one kernel, at the most: all of them are one straight
-/// line, and what allocates registers takes more than its length.
-constexpr int64_t kMaxMergeOps = 3072;
 
 /// Splits one kernel, for one launch of it: on tensors, or on buffers where splits that
 /// would merge in one launch are taken apart.

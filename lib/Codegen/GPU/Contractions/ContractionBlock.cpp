@@ -32,16 +32,16 @@ void ContractionBlock::placeTile(ContractionTile &tile, ArrayRef<Axis> batch,
   points.bind(tile.origin, batch,
               points.divide(number, ofBatch, /*remainder=*/false));
   Value inBatch = points.divide(number, ofBatch, /*remainder=*/true);
-  Value group = constantIndex(kRasterRows);
-  Value ofGroup = b.createOrFold<arith::MulIOp>(loc, columnTiles, group);
+  Value band = constantIndex(kRasterRows);
+  Value ofBand = b.createOrFold<arith::MulIOp>(loc, columnTiles, band);
   Value firstRow = arith::MulIOp::create(
-      b, loc, points.divide(inBatch, ofGroup, /*remainder=*/false), group);
+      b, loc, points.divide(inBatch, ofBand, /*remainder=*/false), band);
   Value height = arith::MinUIOp::create(
-      b, loc, arith::SubIOp::create(b, loc, rowTiles, firstRow), group);
-  Value inGroup = points.divide(inBatch, ofGroup, /*remainder=*/true);
+      b, loc, arith::SubIOp::create(b, loc, rowTiles, firstRow), band);
+  Value inBand = points.divide(inBatch, ofBand, /*remainder=*/true);
   Value row = arith::AddIOp::create(
-      b, loc, firstRow, points.divide(inGroup, height, /*remainder=*/true));
-  Value column = points.divide(inGroup, height, /*remainder=*/false);
+      b, loc, firstRow, points.divide(inBand, height, /*remainder=*/true));
+  Value column = points.divide(inBand, height, /*remainder=*/false);
   tile.left.first =
       arith::MulIOp::create(b, loc, row, constantIndex(tile.left.rows));
   tile.right.first =

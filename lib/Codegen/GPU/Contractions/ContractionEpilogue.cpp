@@ -14,11 +14,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// Results of a thread that are computed at once.
-static constexpr int64_t kAtOnce = 4;
-/// So many neighbours in memory are enough for a warp, whatever comes next.
-static constexpr int64_t kManyNeighbours = 64;
-
 /// Words from one row of sums to the next. Lanes write eight rows to all banks, or to half
 /// of them where lanes then read one row each.
 int64_t ContractionEpilogue::sumPitch() const {
@@ -109,7 +104,7 @@ void ContractionEpilogue::storeVectors() {
   int64_t nearSteps = near / nearThreads, otherSteps = other / otherThreads,
           farSteps = far / farThreads;
   int64_t count = nearSteps * otherSteps * farSteps,
-          atOnce = std::min(count, kAtOnce);
+          atOnce = std::min(count, kResultsAtOnce);
   auto log = [](int64_t n) { return int64_t(llvm::Log2_64(uint64_t(n))); };
   Value number = asWord(thread);
   Value ownNear = bits(number, 0, nearThreads - 1, 0),

@@ -328,7 +328,7 @@ double ContractionCost::cyclesOf(const BlockShape &shape, double splits) const {
   double registers =
       threads * (kRegistersOfThread +
                  kRegistersOfSum * double(shape.rows * shape.columns) / 32);
-  double resident = std::max(1.0, std::floor(kRegisters / registers));
+  double resident = std::max(1.0, std::floor(kRegistersOfUnit / registers));
   double slabs = std::ceil(sums / sumsOfSlab() / splits);
   double stages = std::ceil(slabs / double(shape.slabs));
   double together = std::min(ofUnit, resident);
@@ -391,7 +391,7 @@ double ContractionCost::cyclesOf(const WarpgroupShape &shape,
     step = std::max(step, kBoxCycles / double(shape.stages - 1));
     ofResult = kResultCyclesOfBoxes;
   } else if (together == 1) {
-    step += kStepCycles;
+    step += kWarpgroupStepCycles;
   }
   double epilogue =
       kWarpgroupBlockCycles + tileRows * tileColumns * ofResult * together;
@@ -477,7 +477,7 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
             2 * 128 * rows * shape.stages > getBlockSharedBytes(chip))
           return;
       }
-      for (int64_t splits = 1; splits <= kMostSplits; splits *= 2) {
+      for (int64_t splits = 1; splits <= kMostSumSplits; splits *= 2) {
         if (splits > 1 && cost.sums * double(elementBits(x.left)) / 1024 <
                               8.0 * double(splits))
           return;
@@ -515,7 +515,7 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
         cost.loadedOfThread(shape) > double(kMostGathered))
       continue;
     double slabs = std::ceil(cost.sums / cost.sumsOfSlab());
-    for (int64_t splits = 1; splits <= kMostSplits; splits *= 2) {
+    for (int64_t splits = 1; splits <= kMostSumSplits; splits *= 2) {
       // Each has some stages.
       if (splits > 1 && (slabs / double(splits * shape.slabs) < 4))
         break;

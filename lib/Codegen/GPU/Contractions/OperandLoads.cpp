@@ -30,9 +30,9 @@ void OperandLoads::makeUnits() {
     if (side.isAlongRows) {
       // All of a thread's units have the same sums, as far as that leaves whole
       // warps neighbouring rows: where these are is found once.
-      int64_t groups = side.rows / side.width;
-      int64_t lanes = std::min(groups, std::max<int64_t>(32, of / vectors));
-      int64_t rounds = groups / lanes;
+      int64_t accesses = side.rows / side.width;
+      int64_t lanes = std::min(accesses, std::max<int64_t>(32, of / vectors));
+      int64_t rounds = accesses / lanes;
       unit.row = plus(part(thread, lanes, /*isRest=*/true), i % rounds * lanes);
       unit.vector = part(thread, lanes, /*isRest=*/false);
       if (all < of)
@@ -138,8 +138,8 @@ void OperandLoads::startCopy(const Unit &unit, int64_t sum, Env &env,
   if (there)
     bytes = arith::SelectOp::create(
         b, loc, there, i32(tiling.elementBytes() * side.width), i32(0));
-  Value word = add(stage, places.placeOfSum(side, asWord(unit.row),
-                                            asWord(unit.vector), sum));
+  Value row = asWord(unit.row), vector = asWord(unit.vector);
+  Value word = add(stage, places.placeOfSum(side, row, vector, sum));
   Value shared = places.address();
   Value to = add(shared, arith::MulIOp::create(b, loc, word, i32(4)));
   emitter.copy(side, env, side.copied.source, to, bytes);

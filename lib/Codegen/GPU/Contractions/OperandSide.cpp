@@ -115,7 +115,7 @@ void redfuse::chooseAccess(OperandSide &side, ContractionEmitter &emitter,
       side.width /= 2;
     return;
   }
-  int64_t groups = side.rows * 4 * slabs / kRowsOfAccess;
-  if (isContiguous && groups >= threads)
+  int64_t accesses = side.rows * 4 * slabs / kRowsOfAccess;
+  if (isContiguous && accesses >= threads)
     side.width = widthAlong(*contiguous, kRowsOfAccess);
 }

@@ -38,6 +38,16 @@ inline constexpr int64_t kRowsOfTaps = 64, kTapsBytes = 80 << 10;
 inline constexpr int64_t kRasterRows = 8;
 
 //===----------------------------------------------------------------------===//
+// The epilogue of warpgroups
+//===----------------------------------------------------------------------===//
+
+/// Results of a thread that are computed at once. Estimated.
+inline constexpr int64_t kResultsAtOnce = 4;
+/// So many neighbours in memory are enough for a warp, whatever comes next. Estimated: two
+/// for each lane.
+inline constexpr int64_t kManyNeighbours = 64;
+
+//===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +74,7 @@ inline constexpr WarpgroupShape kWarpgroupShapes[] = {
 /// element at a time: with 48 convolutions of KernelBench took up to 2.5 times as long.
 inline constexpr int64_t kMostGathered = 32;
 /// Blocks that share a sum, at most.
-inline constexpr int64_t kMostSplits = 32;
+inline constexpr int64_t kMostSumSplits = 32;
 /// Rows from which on products of 16-bit floats are faster as contractions of boxes than
 /// by plans for matrix units (16384 x 4096 x 4096 0.86 of their time on an H100, 8192 rows
 /// 0.97 to 1.04), and epilogues from which on: the weights are those of a function like
@@ -97,8 +107,8 @@ inline constexpr double kStageCycles = 900, kShownOfStage = 0.65;
 /// chooses take 1.03 times as long as the best, 1.13 at most.
 inline constexpr double kUnitCycles = 2.4, kIssuedOfCopy = 36,
                         kCachedOfCycle = 37, kNewOfTap = 0.87,
-                        kStepCycles = 270, kWarpgroupBlockCycles = 1500,
-                        kResultCycles = 0.1;
+                        kWarpgroupStepCycles = 270,
+                        kWarpgroupBlockCycles = 1500, kResultCycles = 0.1;
 /// The same where one thread copies boxes, and the cycles that a box is on its way. From
 /// seven convolutions with eleven shapes each on an H100.
 inline constexpr double kUnitCyclesOfBoxes = 1.15, kCachedOfCycleByBoxes = 60,
@@ -114,7 +124,7 @@ inline constexpr double kBlockCycles = 3000, kSplitCycles = 4000;
 /// The rate of the L2 cache beside that of memory.
 inline constexpr double kCacheRate = 1.6;
 /// Registers of a multiprocessor; of a thread, beside those for each sum that it has.
-inline constexpr double kRegisters = 65536, kRegistersOfThread = 64,
+inline constexpr double kRegistersOfUnit = 65536, kRegistersOfThread = 64,
                         kRegistersOfSum = 3;
 /// The part of the peak that products of TF32 have of that of 16-bit floats.
 inline constexpr double kSplitRate = 0.5;

@@ -28,6 +28,15 @@ inline constexpr int64_t kBlocksPerUnit = 4;
 inline constexpr int64_t kAccessBytes = 16;
 
 //===----------------------------------------------------------------------===//
+// Kernels of what the host's program does beside fused ones (redfuse-host-to-gpu)
+//===----------------------------------------------------------------------===//
+
+/// Threads of a block; points of each thread where there are as many as fill a GPU
+/// several times. Estimated.
+inline constexpr int64_t kMapThreads = 128, kPointsOfMapThread = 8,
+                         kManyMapPoints = int64_t(1) << 22;
+
+//===----------------------------------------------------------------------===//
 // Matrix instructions
 //===----------------------------------------------------------------------===//
 

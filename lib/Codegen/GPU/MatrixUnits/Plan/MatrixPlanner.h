@@ -15,9 +15,6 @@ namespace redfuse {
 
 /// The widest product.
 constexpr int64_t kMaxColumns = 256;
-/// The narrowest of those that blocks share for want of tiles: less of a product would be
-/// rows alone.
-constexpr int64_t kLeastColumns = 64;
 
 /// Completes a plan, now that shared memory is laid out: the order of tiles, what is
 /// done beside other launches, the threshold of rescaling. Tiles are unequal where predicates

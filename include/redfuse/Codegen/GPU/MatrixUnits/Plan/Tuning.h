@@ -19,6 +19,9 @@ namespace redfuse {
 
 /// The longest sum whose left operand fits registers.
 inline constexpr int64_t kMaxRegisterSum = 128;
+/// The narrowest products that blocks share for want of tiles: less of a product would be
+/// rows alone.
+inline constexpr int64_t kLeastColumns = 64;
 /// With fewer rows other kernels read memory as fast; where they fold a stream, they do so
 /// with one row alone. Measured on an H100 (test/programs/torch/wide.py): decoding with 4
 /// query heads a key head, 8192 and 131072 keys, 30.6 and 267 us by threads, 22.3 and 189 us
@@ -32,6 +35,15 @@ inline constexpr int64_t kMatrixRegisters = 24, kPositionRegisters = 12;
 /// Values of states that a thread may have loaded and not merged; where a block has
 /// one consumer warpgroup, and so more registers a thread.
 inline constexpr int64_t kLoadedValues = 96, kLoadedByFew = 160;
+
+//===----------------------------------------------------------------------===//
+// LLVM
+//===----------------------------------------------------------------------===//
+
+/// The level at which LLVM may optimise kernels on matrix units: from the next one on,
+/// global value numbering and unrolling take from ptxas the proof that descriptors are
+/// uniform.
+inline constexpr int64_t kMatrixOptLevel = 1;
 
 //===----------------------------------------------------------------------===//
 // Warpgroups and tiles ("Roles, tiles and steps")
