@@ -50,7 +50,7 @@ private:
   LogicalResult makeFolding(bool isWhole);
   void finaliseMerged(ArrayRef<Value> state, Block &block, unsigned next,
                       IRMapping mapping);
-  void mergeGroups();
+  void mergeNeighbours();
   CascadeOp makeMergingCascade(Made &made, size_t firstState);
   void makeMerging();
   void makeMap();
@@ -75,8 +75,8 @@ private:
   FoldOp fold;
   FinalizeOp finalize;
   SmallVector<AffineMap> stateMaps;
-  /// Destinations for the states of all splits; then those states, or those of groups
-  /// of splits.
+  /// Destinations for the states of all splits; then those states, or those of several
+  /// neighbours each.
   SmallVector<Value> partials;
   int64_t numSplits = 0;
   /// The merged states, where the finalisation is a kernel of its own.
@@ -344,19 +344,19 @@ void Splitter::finaliseMerged(ArrayRef<Value> state, Block &block,
     b.clone(op, mapping);
 }
 
-/// Merges the states of neighbours, group by group, in kernels of their own, until one
+/// Merges the states of neighbours, as many at a time, in kernels of their own, until one
 /// kernel can merge what is left: states of many splits have a long merge.
-void Splitter::mergeGroups() {
+void Splitter::mergeNeighbours() {
   Block &merge = fold.getMerge().front();
   int64_t numOps = llvm::range_size(merge.without_terminator());
   while ((numSplits - 1) * numOps > kMaxMergeOps) {
-    int64_t group = 1;
+    int64_t together = 1;
     for (int64_t n = 2; n * n <= numSplits; ++n)
       if (numSplits % n == 0)
-        group = n;
-    if (group == 1)
-      return; // a prime number of them: no groups of one size
-    numSplits /= group;
+        together = n;
+    if (together == 1)
+      return; // a prime number of them
+    numSplits /= together;
     SmallVector<Value> used = fromOutside(llvm::map_to_vector(
         merge, [](Operation &op) -> Operation * { return &op; }));
     SmallVector<Value> inputs = launched(launch, used), sources(used), inits;
@@ -368,7 +368,7 @@ void Splitter::mergeGroups() {
       sizes.front() = b.getIndexAttr(numSplits);
       inits.push_back(makeEmpty(sizes, v));
     }
-    Made made = begin("_groups", inputs, inits, sources);
+    Made made = begin("_neighbours", inputs, inits, sources);
     OpBuilder::InsertionGuard guard(b);
     Block &body = made.kernel.getBody().front();
     b.setInsertionPointToEnd(&body);
@@ -379,10 +379,10 @@ void Splitter::mergeGroups() {
       for (AffineMap map : stateMaps)
         maps.push_back(withSplit(map).insertResult(split, 0));
     };
-    for (int64_t n = 0; n < group; ++n) {
+    for (int64_t n = 0; n < together; ++n) {
       llvm::append_range(
           operands, body.getArguments().slice(used.size(), partials.size()));
-      addMaps(number * group + n);
+      addMaps(number * together + n);
     }
     addMaps(number);
     ValueRange results = body.getArguments().take_back(partials.size());
@@ -390,7 +390,7 @@ void Splitter::mergeGroups() {
         CascadeOp::create(b, loc, results.getTypes(), operands, results,
                           b.getAffineMapArrayAttr(maps), nullptr);
     Block &block = cascade.getBody().emplaceBlock();
-    SmallVector<SmallVector<Value>> splits(group);
+    SmallVector<SmallVector<Value>> splits(together);
     for (auto [i, v] : llvm::enumerate(operands))
       splits[i / partials.size()].push_back(block.addArgument(
           cast<RankedTensorType>(v.getType()).getElementType(), loc));
@@ -562,7 +562,7 @@ LogicalResult Splitter::run() {
   if (failed(makePartials(isWhole)) || failed(makeFolding(isWhole)))
     return failure();
   if (!isWhole) {
-    mergeGroups();
+    mergeNeighbours();
     makeMerging();
   }
   if (!merged.empty())

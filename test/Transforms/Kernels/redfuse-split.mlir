@@ -101,10 +101,10 @@ func.func @two(%x: tensor<64x80xf32>, %o: tensor<64x80xf32>) -> tensor<64x80xf32
 }
 
 // More states than one straight line merges, 4095 ops: those of neighbours become one
-// in a kernel in front, 64 of them in each group. A scalar state has no dims but the
+// in a kernel in front, 64 of them at a time. A scalar state has no dims but the
 // number.
 // CHECK-LABEL: redfuse.kernel @g_splits
-// CHECK-LABEL: redfuse.kernel @g_groups
+// CHECK-LABEL: redfuse.kernel @g_neighbours
 // CHECK:       ^bb0(%[[P:.*]]: tensor<4096x6xf32>, %[[O:.*]]: tensor<64x6xf32>):
 // CHECK:         redfuse.cascade
 // CHECK-COUNT-62: arith.addf
@@ -139,12 +139,12 @@ redfuse.kernel @g attributes {num_inputs = 1 : i64,
   redfuse.yield %r : tensor<6xf32>
 }
 
-// CHECK-LABEL: func.func @groups
+// CHECK-LABEL: func.func @neighbours
 // CHECK:         %[[S:.*]] = redfuse.launch @g_splits
-// CHECK:         %[[G:.*]] = redfuse.launch @g_groups ins(%[[S]] : tensor<4096x6xf32>)
+// CHECK:         %[[G:.*]] = redfuse.launch @g_neighbours ins(%[[S]] : tensor<4096x6xf32>)
 // CHECK:         %[[R:.*]] = redfuse.launch @g_merge ins(%[[G]] : tensor<64x6xf32>)
 // CHECK:         return %[[R]]
-func.func @groups(%x: tensor<6x9000xf32>, %o: tensor<6xf32>) -> tensor<6xf32> {
+func.func @neighbours(%x: tensor<6x9000xf32>, %o: tensor<6xf32>) -> tensor<6xf32> {
   %r = redfuse.launch @g ins(%x : tensor<6x9000xf32>) outs(%o : tensor<6xf32>) -> tensor<6xf32>
   return %r : tensor<6xf32>
 }

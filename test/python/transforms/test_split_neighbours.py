@@ -1,4 +1,4 @@
-"""States of many parts, whose splits are merged group by group, against fp64."""
+"""States of many parts, whose splits are merged in several kernels, against fp64."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ func.func @main(%x: !t, %gamma: !v, %beta: !v, %w0: !w, %w1: !w) -> (!o, !o) {{
 """
 
 
-@pytest.mark.parametrize("splits, grouped", [(7, 0), (49, 0), (60, 1), (61, 0), (64, 1)])
-def test_number_of_kernels(splits: int, grouped: int) -> None:
-    """61 states have no groups of one size."""
+@pytest.mark.parametrize("splits, merging", [(7, 0), (49, 0), (60, 1), (61, 0), (64, 1)])
+def test_number_of_kernels(splits: int, merging: int) -> None:
+    """61 states are no number of others."""
     asked = Options(schedule="split", splits=splits)
     text = str(lower(Source(PROGRAM), asked, stop_after="outline", target="cpu").module)
-    assert text.count("redfuse.launch @main_0_groups") == grouped
+    assert text.count("redfuse.launch @main_0_neighbours") == merging
 
 
 @pytest.mark.parametrize("splits", [7, 60, 61, 64])
