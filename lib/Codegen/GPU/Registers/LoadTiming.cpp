@@ -141,7 +141,7 @@ void LoadTiming::chooseAhead() {
                               int64_t(demands.bytesOfTile(access))});
       bytes += demands.bytesOfTile(access);
     }
-  double most = demands.hints.prefetch ? double(*demands.hints.prefetch) * 1e6
+  double most = demands.hints.prefetch ? double(*demands.hints.prefetch << 20)
                                        : kAheadBytes;
   // Without a cluster all of it pays where the blocks of two such kernels run at a
   // time; of others, some take the place of those that have ended while others go on.
