@@ -44,6 +44,7 @@ using Fail = function_ref<LogicalResult(const Twine &)>;
 /// The checks that all stages rely on: nothing may simplify what is not checked, so
 /// functions are inlined as they are.
 static LogicalResult addCheck(OpPassManager &pm, const CompileOptions &, Fail) {
+  pm.addPass(createKeepEntry());
   pm.addPass(createCheckSource());
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
@@ -252,9 +253,11 @@ static LogicalResult addROCDL(OpPassManager &pm, const CompileOptions &, Fail) {
 
 static LogicalResult addBinaryOfAMD(OpPassManager &pm,
                                     const CompileOptions &options, Fail fail) {
-  if (options.format != "isa" && options.format != "bin")
-    return fail("option 'format': expected isa, bin; got '" + options.format +
-                "'");
+  constexpr StringLiteral formats[] = {"isa", "bin", "llvm"};
+  if (!llvm::is_contained(formats, options.format.getValue()))
+    return fail("option 'format': expected " +
+                llvm::join(ArrayRef<StringLiteral>(formats), ", ") + "; got '" +
+                options.format + "'");
   RocdlToBinaryOptions binary;
   binary.format = options.format;
   binary.optLevel = options.level;
@@ -264,7 +267,7 @@ static LogicalResult addBinaryOfAMD(OpPassManager &pm,
 
 static LogicalResult addHostOfGPU(OpPassManager &pm,
                                   const CompileOptions &options, Fail fail) {
-  pm.addPass(createLowerDeviceLaunches());
+  pm.addPass(createLowerDeviceLaunches({options.hostAlone}));
   return addHost(pm, options, fail);
 }
 

@@ -197,13 +197,9 @@ def lower_stages(
         lowered.timings[stage] = time.perf_counter() - start
         recorder.after(stage, module)
         if stage == "nvvm":
-            from .targets import cuda
-
-            lowered.ptx = cuda.take_ptx(module)
+            lowered.ptx = gputargets.binary_of(module)
         if stage == "rocdl":
-            from .targets import rocm
-
-            lowered.kernels_ir = rocm.take_ir(module)
+            lowered.kernels_ir = kernels_ir_of(module)
         if stage == stop_after:
             break
     lowered.explanation = recorder.result()
@@ -219,7 +215,7 @@ def _add_reproducer(
     module = program.parse()
     if options.schedules:
         _ask_for(module, options.schedules)
-    _keep_only(module, mlir_frontend.find_entry(module, options.entry).name.value)
+    _name_entry(module, mlir_frontend.find_entry(module, options.entry).name.value)
     if "redfuse.target" in made.operation.attributes:
         _set_target(module, Target.of(made.operation.attributes["redfuse.target"]))
     check = pipelines.stage(pipelines.CPU, pipelines.CHECK)
@@ -239,20 +235,25 @@ def _set_target(module: Any, target: Target) -> None:
         module.operation.attributes["redfuse.target"] = target.attribute()
 
 
-def _keep_only(module: Any, entry: str) -> None:
-    """Makes ``entry`` the only public function."""
+def _name_entry(module: Any, entry: str) -> None:
+    """Says which function is compiled; the first stage leaves what it needs."""
     import mlir.ir as ir
 
     with module.context:
-        for operation in module.body.operations:
-            if operation.operation.name == "func.func":
-                visibility = "public" if operation.name.value == entry else "private"
-                operation.attributes["sym_visibility"] = ir.StringAttr.get(visibility)
+        module.operation.attributes["redfuse.entry"] = ir.FlatSymbolRefAttr.get(entry)
+
+
+def kernels_ir_of(module: Any) -> str:
+    """LLVM IR of a module's kernels for an AMD GPU; empty if it has none."""
+    alone = module.operation.clone()
+    line = pipelines.stage(pipelines.ROCM, pipelines.BINARY, ["format=llvm"])
+    run_pipeline(alone, line, pipelines.BINARY)
+    return gputargets.binary_of(alone).decode()
 
 
 def prepare(module: Any, entry: str) -> None:
     """A parsed module as the first stage takes it: one function, with checks of its accesses."""
-    _keep_only(module, entry)
+    _name_entry(module, entry)
     run_pipeline(module, pipelines.stage(pipelines.CPU, pipelines.CHECK), pipelines.CHECK)
 
 

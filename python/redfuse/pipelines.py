@@ -14,7 +14,7 @@ CPU, CUDA, ROCM = "redfuse-cpu", "redfuse-cuda", "redfuse-rocm"
 STATE, UNFUSED = "redfuse-state", "redfuse-unfused"
 # Of a program that is not there yet in one piece: the compiler runs it before all others.
 CHECK = "check"
-# Machine code for AMD GPUs: the compiler makes it itself, as it wants its resources, too.
+# Machine code for AMD GPUs: the compiler takes LLVM IR of it, as it wants resources, too.
 BINARY = "binary"
 
 
@@ -67,6 +67,11 @@ def unfused() -> list[tuple[str, str]]:
     return _all(UNFUSED)
 
 
+def widen() -> str:
+    """The textual pipeline that makes a program's fp64 form."""
+    return "builtin.module(redfuse-widen-floats)"
+
+
 def attach_target(chip: str) -> str:
     """The textual pipeline that puts ``redfuse.target`` of a GPU on a module."""
     return f"builtin.module(redfuse-attach-target{{chip={chip}}})"
@@ -75,10 +80,11 @@ def attach_target(chip: str) -> str:
 def fused_rocm(options: Options, tiles: Sequence[int] = ()) -> list[tuple[str, str]]:
     """The same for an AMD GPU: "rocdl" leaves kernels in the ROCDL dialect, of which LLVM IR is
     made, "llvm" the host code."""
-    return _all(ROCM, _words(options, tiles))
+    return _all(ROCM, [*_words(options, tiles), "host-alone=true"])
 
 
 def fused_gpu(options: Options, tiles: Sequence[int] = ()) -> list[tuple[str, str]]:
     """The same for an NVIDIA GPU: "plan" says how kernels run on matrix units, "nvvm" leaves PTX
-    in a gpu.binary, "llvm" the host code that launches it."""
-    return _all(CUDA, [*_words(options, tiles), f"opt-level={options.opt_level}"])
+    in a gpu.binary, "llvm" the host code alone that launches it."""
+    words = [f"opt-level={options.opt_level}", "host-alone=true"]
+    return _all(CUDA, [*_words(options, tiles), *words])

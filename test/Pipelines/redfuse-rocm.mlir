@@ -3,7 +3,7 @@
 // RUN: not env PATH=/nowhere %compiler %tests/e2e/corpus/softmax.mlir -redfuse-attach-target=chip=gfx942 -redfuse-rocm=format=bin 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: no code for an AMD GPU without Python: python3 was not found; expected one that has redfuse[rocm]
 // RUN: not redfuse-opt %tests/e2e/corpus/softmax.mlir -redfuse-attach-target=chip=gfx942 -redfuse-rocm=format=fatbin 2>&1 | FileCheck %s --check-prefix=FORMAT
-// FORMAT: option 'format': expected isa, bin; got 'fatbin'
+// FORMAT: option 'format': expected isa, bin, llvm; got 'fatbin'
 
 // RUN: %if rocm %{ redfuse-opt %tests/e2e/corpus/softmax.mlir -redfuse-attach-target=chip=gfx942 -redfuse-rocm 2> /dev/null | FileCheck %s --check-prefixes=CHECK,ISA %}
 // RUN: %if rocm %{ redfuse-opt %tests/e2e/corpus/softmax.mlir -redfuse-attach-target=chip=gfx942 -redfuse-rocm=format=bin 2> /dev/null | FileCheck %s --check-prefixes=CHECK,BIN %}

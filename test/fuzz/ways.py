@@ -129,7 +129,7 @@ def build(source: Source, variant: Variant, made: dict[str, Executable] | None =
             from redfuse.targets import cuda
 
             chip = gputargets.chips_of(variant.target)[0]
-            lowered.ptx = cuda.take_ptx(lowered.module)
+            lowered.ptx = gputargets.binary_of(lowered.module)
             lowered.device, lowered.resources = cuda.images(lowered.ptx, chip)
     code = lowered.object_code(variant.options)
     executable = Executable(

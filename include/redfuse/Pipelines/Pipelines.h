@@ -59,8 +59,14 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
           "what kernels end as. For an NVIDIA GPU: isa (PTX, which the "
           "driver compiles), bin (a cubin) or fatbin (both), made by "
           "ptxas and fatbinary of a CUDA toolkit; for an AMD GPU: isa "
-          "(assembly) or bin (a code object), made by redfuse[rocm]"),
+          "(assembly) or bin (a code object), made by redfuse[rocm], or llvm "
+          "(LLVM IR)"),
       llvm::cl::init("isa")};
+  Option<bool> hostAlone{
+      *this, "host-alone",
+      llvm::cl::desc("leave the host's code without the kernels, which who "
+                     "loads it has already"),
+      llvm::cl::init(false)};
 };
 
 /// What a pipeline compiles for, and how.

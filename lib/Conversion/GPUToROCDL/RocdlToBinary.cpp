@@ -88,8 +88,8 @@ struct RocdlToBinary : public redfuse::impl::RocdlToBinaryBase<RocdlToBinary> {
     FailureOr<const Chip *> chip = requireChip(module);
     if (failed(chip))
       return signalPassFailure();
-    if (format != "isa" && format != "bin") {
-      module.emitError("option 'format': expected isa or bin; got '")
+    if (format != "isa" && format != "bin" && format != "llvm") {
+      module.emitError("option 'format': expected isa, bin or llvm; got '")
           << format << "'";
       return signalPassFailure();
     }
@@ -106,8 +106,8 @@ private:
   /// By `python3 -m redfuse.targets.rocm_code IR CHIP LEVEL FORMAT OBJECT`.
   FailureOr<std::string> generate(gpu::GPUModuleOp kernels, StringRef chip) {
     FailureOr<std::string> text = translate(kernels);
-    if (failed(text))
-      return failure();
+    if (failed(text) || format == "llvm")
+      return text;
     StringRef named = python.empty() ? "python3" : StringRef(python);
     llvm::ErrorOr<std::string> program = llvm::sys::findProgramByName(named);
     if (!program || !llvm::sys::fs::can_execute(*program))
@@ -143,8 +143,9 @@ private:
     OpBuilder b(kernels);
     auto target = ROCDL::ROCDLTargetAttr::get(b.getContext(), int(optLevel),
                                               kTriple, chip);
-    auto kind = format == "isa" ? gpu::CompilationTarget::Assembly
-                                : gpu::CompilationTarget::Binary;
+    auto kind = format == "isa"   ? gpu::CompilationTarget::Assembly
+                : format == "bin" ? gpu::CompilationTarget::Binary
+                                  : gpu::CompilationTarget::Offload;
     auto attr = gpu::ObjectAttr::get(b.getContext(), target, kind,
                                      b.getStringAttr(object),
                                      /*properties=*/{}, /*kernels=*/{});

@@ -46,6 +46,8 @@ static void lowerLaunch(ModuleOp module, gpu::LaunchFuncOp launch) {
 namespace {
 struct LowerDeviceLaunches
     : redfuse::impl::LowerDeviceLaunchesBase<LowerDeviceLaunches> {
+  using LowerDeviceLaunchesBase::LowerDeviceLaunchesBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<gpu::LaunchFuncOp> launches;
@@ -61,7 +63,7 @@ struct LowerDeviceLaunches
       lowerLaunch(module, launch);
     }
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-      if (isa<gpu::GPUModuleOp>(op))
+      if (isa<gpu::GPUModuleOp>(op) || (hostAlone && isa<gpu::BinaryOp>(op)))
         op.erase();
     module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
   }

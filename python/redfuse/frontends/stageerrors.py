@@ -16,7 +16,9 @@ _NOT_TAKEN = ("has no lowering", "cannot be checked")
 # not.
 _DECIDES = "a value in the GPU's memory decides"
 # What the first stage says is of the source itself: all that there is to say, and no stage's fault.
-_OF_SOURCE = "check"
+# So is what has no fp64 form.
+REFERENCE = "reference"
+_OF_SOURCE = ("check", REFERENCE)
 # Of programs op by op: what these cannot do, nothing can.
 _PLAIN_STAGES = ("prepare", "bufferize", "loops", "llvm", "object")
 _MOST_LINES = 8
@@ -34,7 +36,7 @@ def stage_error(error: CompileError, stage: str, source: Source | None = None) -
     Where an operation of the source has no lowering, it is an UnsupportedError that names it.
     """
     diagnostics = getattr(error, "diagnostics", [])
-    if diagnostics and stage == _OF_SOURCE:
+    if diagnostics and stage in _OF_SOURCE:
         refused = UnsupportedError(_line(diagnostics[0], diagnostics[0]["message"]))
         refused.diagnostics = diagnostics  # type: ignore[attr-defined]
         return refused

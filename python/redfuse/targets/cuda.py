@@ -10,7 +10,6 @@ import shutil
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any
 
 from ..errors import CodeWarning, CompileError, TargetError
 from ..runtime import processes
@@ -50,18 +49,6 @@ def _number(chip: str) -> int:
 def machine_text() -> str:
     """One line about this machine's GPUs, and what programs can be compiled for without one."""
     return gputargets.machine_text("cuda")
-
-
-def take_ptx(module: Any) -> bytes:
-    """Takes the PTX out of a module whose kernels were serialised; empty if it has none."""
-    from mlir.dialects import gpu
-
-    for operation in module.body.operations:
-        if operation.operation.name == "gpu.binary":
-            code = bytes(gpu.ObjectAttr(operation.objects[0]).object)
-            operation.operation.erase()
-            return code
-    return b""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -69,3 +69,13 @@ def machine_text(family: str) -> str:
     except TargetError as error:
         found = str(error)
     return f"{found or 'no GPU'}; compiles for {', '.join(chips(family))}"
+
+
+def binary_of(module: Any) -> bytes:
+    """What the kernels of a module became, in its gpu.binary; empty if it has none."""
+    from mlir.dialects import gpu
+
+    for operation in module.operation.regions[0].blocks[0].operations:
+        if operation.operation.name == "gpu.binary":
+            return bytes(gpu.ObjectAttr(operation.objects[0]).object)
+    return b""

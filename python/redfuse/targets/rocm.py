@@ -13,7 +13,6 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from ..errors import CompileError, TargetError
 from ..runtime import processes
@@ -21,7 +20,6 @@ from . import gputargets
 from .codeobject import notes
 from .cuda import Resources
 
-TRIPLE = "amdgcn-amd-amdhsa"
 _BACKEND = """\
 import sys
 import llvmlite.binding as llvm
@@ -75,23 +73,6 @@ def missing_tools() -> list[str]:
     if find_lld() is None:
         missing.append("ld.lld (the package ziglang has one)")
     return missing
-
-
-def take_ir(module: Any) -> str:
-    """LLVM IR of a module's kernels, lowered to the ROCDL dialect; empty if it has none."""
-    import mlir.ir as ir
-    from mlir.dialects import llvm
-
-    kernels = [op for op in module.body.operations if op.operation.name == "gpu.module"]
-    if not kernels:
-        return ""
-    with module.context, ir.Location.unknown():
-        alone = ir.Module.create()
-        with ir.InsertionPoint(alone.body):
-            for operation in kernels[0].regions[0].blocks[0].operations:
-                operation.operation.clone()
-        alone.operation.attributes["llvm.target_triple"] = ir.StringAttr.get(TRIPLE)
-        return llvm.translate_module_to_llvmir(alone.operation)
 
 
 def _has_llvmlite() -> bool:

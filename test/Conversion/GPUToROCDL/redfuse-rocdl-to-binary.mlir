@@ -2,8 +2,13 @@
 // RUN: not redfuse-opt %s -redfuse-attach-target=chip=gfx1100 -redfuse-rocdl-to-binary=python=/nowhere 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not redfuse-opt %s -redfuse-attach-target=chip=gfx1100 -redfuse-rocdl-to-binary=format=fatbin 2>&1 | FileCheck %s --check-prefix=FORMAT
 
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx1100 -redfuse-rocdl-to-binary=format=llvm | FileCheck %s --check-prefix=LLVM
+
+// LLVM IR takes no tool.
+// LLVM: gpu.binary @kernels [#gpu.object<#rocdl.target<{{.*}}chip = "gfx1100">, offload = "{{.*}}define amdgpu_kernel void @store_seven(
+
 // NONE: error: no code for an AMD GPU without Python: /nowhere was not found
-// FORMAT: error: option 'format': expected isa or bin; got 'fatbin'
+// FORMAT: error: option 'format': expected isa, bin or llvm; got 'fatbin'
 
 // Kernels become assembly; nothing else of the module changes.
 // CHECK-NOT: gpu.module

@@ -71,7 +71,7 @@ def RocdlToBinary : Pass<"redfuse-rocdl-to-binary", "mlir::ModuleOp"> {
     assembly of its kernels (`format=isa`) or a code object (`bin`). The LLVM of MLIR's
     wheels has no code generator for AMD GPUs, so that kernels leave as LLVM IR for
     `python3 -m redfuse.targets.rocm_code`, which has one by the extra `rocm` of the
-    package (llvmlite, and an LLD).
+    package (llvmlite, and an LLD). With `format=llvm` that IR is the result.
 
     ```mlir
     module attributes {redfuse.target = #redfuse.target<"rocm", units = 304,
@@ -92,7 +92,7 @@ def RocdlToBinary : Pass<"redfuse-rocdl-to-binary", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"format", "format", "std::string", /*default=*/"\"isa\"",
-                        "isa (assembly) or bin (a code object)">,
+                        "isa (assembly), bin (a code object) or llvm (LLVM IR)">,
                  Option<"optLevel", "opt-level", "unsigned", /*default=*/"3",
                         "LLVM's optimisation level">,
                  Option<"python", "python", "std::string", /*default=*/"\"\"",

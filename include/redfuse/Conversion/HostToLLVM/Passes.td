@@ -11,7 +11,8 @@ def LowerDeviceLaunches : Pass<"redfuse-lower-device-launches", "mlir::ModuleOp"
     dynamic_shared_memory_size %s args(...)` becomes `call @k__launch(%n, %threads,
     %s, ...) {redfuse.device = "k"}`, which `redfuse-lower-launches` turns into a
     call of `redfuse_rt_device_launch`. Modules of device code are erased: what
-    they became is in a `gpu.binary`, or the caller has taken it.
+    they became is in a `gpu.binary`, which `host-alone` erases, too: then the caller
+    has it already.
 
     ```mlir
     module attributes {gpu.container_module} {
@@ -41,6 +42,8 @@ def LowerDeviceLaunches : Pass<"redfuse-lower-device-launches", "mlir::ModuleOp"
         attributes {redfuse.device = "k"}
     ```
   }];
+  let options = [Option<"hostAlone", "host-alone", "bool", /*default=*/"false",
+                        "erase binaries of kernels">];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect"];
 }
 

@@ -4,6 +4,31 @@
 
 include "mlir/Pass/PassBase.td"
 
+def KeepEntry : Pass<"redfuse-keep-entry", "mlir::ModuleOp"> {
+  let summary = "Make the function that is compiled the only public one";
+  let description = [{
+    The attribute `redfuse.entry` of a module names a function with a body. It becomes
+    public, all others private, so that what it does not call goes with the next
+    `symbol-dce`. A module without the attribute stays as it is.
+
+    ```mlir
+    module attributes {redfuse.entry = @f} {
+      func.func private @f() { return }
+      func.func @g() { return }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    module {
+      func.func @f() { return }
+      func.func private @g() { return }
+    }
+    ```
+  }];
+}
+
 def CheckSource : Pass<"redfuse-check-source", "mlir::ModuleOp"> {
   let summary = "Refuse what no stage can compile";
   let description = [{

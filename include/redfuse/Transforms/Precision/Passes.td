@@ -4,6 +4,36 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WidenFloats : Pass<"redfuse-widen-floats", "mlir::ModuleOp"> {
+  let summary = "Compute a program in f64, to compare others with it";
+  let description = [{
+    All floats become f64, but those of 8 bits: who rounds to these means it. Constants
+    keep their exact values, casts between floats become nothing. A constant of several
+    values stays, with a cast behind it, which folds for every type. What reads or makes
+    the bits of a float is an error: there is no f64 form of the program.
+
+    ```mlir
+    func.func @f(%x: bf16, %y: tensor<4xf32>) -> f32 {
+      %c = arith.constant 0.5 : f32
+      %a = arith.extf %x : bf16 to f32
+      %r = arith.addf %a, %c : f32
+      return %r : f32
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: f64, %y: tensor<4xf64>) -> f64 {
+      %c = arith.constant 0.5 : f64
+      %r = arith.addf %x, %c : f64
+      return %r : f64
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
+}
+
 def WidenIntegers : Pass<"redfuse-widen-integers"> {
   let summary = "Hold integers of 2 to 63 bits in the next wider one that memory has";
   let description = [{
