@@ -26,13 +26,18 @@ static bool hasNoRoomForLazy(const MatrixPlan &plan) {
 }
 
 /// Who gets which tile of the grid, and in which order.
-static void decideOrder(MatrixPlan &plan, const Hints &hints, bool isUnequal) {
+static void decideOrder(MatrixPlan &plan, const Hints &hints, bool isUnequal,
+                        const KernelSpace &space) {
   if (plan.stream && plan.shares() == 1 && plan.target.hasWgmma)
     plan.hasDynamicScheduler =
         hints.scheduler.value_or(isUnequal ? TileScheduling::Dynamic
                                            : TileScheduling::Static) ==
         TileScheduling::Dynamic;
-  plan.cachedBytes = isUnequal ? kUnequalBytes : kSharedCacheBytes;
+  int64_t length = plan.stream ? space.staticExtents[*plan.stream] : 0;
+  bool isShort = length > 0 && length <= kShortStream; // dynamic is negative
+  plan.cachedBytes = isUnequal ? kUnequalBytes
+                     : isShort ? kShortBytes
+                               : kSharedCacheBytes;
   if (hints.cached)
     plan.cachedBytes = *hints.cached << 20;
 }
@@ -71,7 +76,7 @@ void redfuse::decideRest(MatrixPlan &plan, const KernelSpace &space,
   plan.isStaged = layout.staged.has_value();
   plan.isHalf = layout.isHalf;
   Hints hints = hintsOf(space.schedule);
-  decideOrder(plan, hints, isUnequal);
+  decideOrder(plan, hints, isUnequal, space);
   decideOverlap(plan, hints);
   decideThreshold(plan, space);
 }

@@ -102,9 +102,12 @@ inline constexpr int64_t kLongRowOfPivot = 4096;
 
 /// Bytes that the tiles of a band stream: they should stay in the L2, which also
 /// has to take what is written. Where predicates make tiles unequal, larger bands
-/// even them out, and a part of the band is in work at a time.
+/// even them out, and a part of the band is in work at a time. Of short streams many are
+/// in work at once: measured on an H100, 512 keys and fewer are 1.04 to 1.20 times as
+/// fast as in the longer bands, 1500 and more the same.
 inline constexpr int64_t kSharedCacheBytes = 32 << 20,
-                         kUnequalBytes = 128 << 20;
+                         kUnequalBytes = 128 << 20, kShortBytes = 16 << 20,
+                         kShortStream = 1024;
 /// So many blocks at least stream the same data at a time.
 inline constexpr int64_t kSharers = 4;
 /// The share of the rows, the first ones, whose tiles are the last of all where tiles
