@@ -49,6 +49,15 @@ void Planner::forgetUsers(Value v) {
     uses.erase(block.findAncestorOpInBlock(*user));
 }
 
+/// Erases what nobody uses; the numbers of ops are to be made again.
+void Planner::erase(CascadeOp op) {
+  for (Value input : op->getOperands())
+    forgetUsers(input);
+  uses.erase(op);
+  groupOf.erase(op);
+  op->erase();
+}
+
 void Planner::eraseDead(RewriterBase &rewriter) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
@@ -436,12 +445,8 @@ bool Planner::duplicateFor(RewriterBase &rewriter, OpResult edge,
   }
   forgetUsers(own);
   rewriter.replaceAllUsesWith(own, edge);
-  for (CascadeOp copy : llvm::reverse(copies)) {
-    for (Value input : copy->getOperands())
-      forgetUsers(input);
-    uses.erase(copy);
-    rewriter.eraseOp(copy);
-  }
+  for (CascadeOp copy : llvm::reverse(copies))
+    erase(copy);
   number();
   return false;
 }

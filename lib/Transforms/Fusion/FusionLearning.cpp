@@ -140,6 +140,16 @@ bool Planner::learn(const FusionGroup &group, KernelPlan plan) {
 void Planner::dissolve(unsigned group) {
   SmallVector<CascadeOp> ops = std::move(groups[group]->ops);
   groups[group].reset();
+  // What all its readers compute for themselves by now is a kernel of nobody.
+  size_t before = ops.size();
+  for (CascadeOp &op : llvm::reverse(ops))
+    if (op->use_empty()) {
+      erase(op);
+      op = nullptr;
+    }
+  llvm::erase(ops, nullptr);
+  if (ops.size() < before)
+    number();
   for (CascadeOp op : ops) {
     FusionRefusal why;
     groupOf[op] = groups.size();

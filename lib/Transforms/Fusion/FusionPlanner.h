@@ -38,6 +38,7 @@ public:
 
 private:
   void eraseDead(RewriterBase &rewriter);
+  void erase(CascadeOp op);
   void number();
   ArrayRef<Value> usesOf(Operation *op);
   void forgetUsers(Value v);
