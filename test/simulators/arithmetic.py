@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import ml_dtypes
 import numpy as np
@@ -199,10 +199,19 @@ def _power(values: np.ndarray) -> np.ndarray:
     return np.where(values < 2.0**-126, 0, values)
 
 
+def _add(words: Sequence[str], kind: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Toward zero (rz) that is the sum, unless it was rounded away from it."""
+    total = a + b
+    if "rz" not in words or a.dtype != np.float32:
+        return total
+    wide = a.astype(np.float64) + b.astype(np.float64)
+    return np.where(np.abs(total) > np.abs(wide), np.nextafter(total, np.float32(0)), total)
+
+
 # By op: of its words, its type and its operands.
 COMPUTE: dict[str, Callable] = {
-    "add": lambda w, k, a, b: a + b,
-    "sub": lambda w, k, a, b: a - b,
+    "add": _add,
+    "sub": lambda w, k, a, b: _add(w, k, a, -b) if "rz" in w else a - b,
     "mul": _multiply,
     "fma": _fma,
     "div": _divide,
@@ -235,7 +244,7 @@ WORDS: dict[str, frozenset[str]] = {
     **dict.fromkeys((*COMPUTE, "selp", "mov"), frozenset()),
     **dict.fromkeys(("ex2", "lg2", "rcp", "sqrt", "rsqrt", "tanh", "div"), _APPROXIMATE),
     **dict.fromkeys(("neg", "abs"), frozenset({"ftz"})),
-    **dict.fromkeys(("add", "sub"), frozenset({"rn", "ftz", "sat"})),
+    **dict.fromkeys(("add", "sub"), frozenset({"rn", "rz", "ftz", "sat"})),
     **dict.fromkeys(("min", "max"), frozenset({"NaN", "ftz", "relu"})),
     "fma": frozenset({"rn", "rm", "ftz", "sat"}),
     "mul": frozenset({"rn", "ftz", "sat", "lo", "hi", "wide"}),

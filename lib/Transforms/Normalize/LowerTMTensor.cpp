@@ -14,22 +14,13 @@ using namespace redfuse::tm_tensor;
 
 namespace {
 
-/// Puts the ops of a region of one yield here, with `arguments` for its own,
-/// and returns what it yields.
-Value inlineRegion(OpBuilder &b, Region &region, ValueRange arguments) {
-  Block &body = region.front();
-  IRMapping mapping;
-  mapping.map(body.getArguments(), arguments);
-  for (Operation &op : body.without_terminator())
-    b.clone(op, mapping);
-  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
-}
-
 /// The loops of an op along one dimension: a loop for each other dim, carrying
-/// the tensors that are written.
+/// the tensors that are written. On a GPU, where one thread would run all of them,
+/// a thread for each row, which carries the row alone.
 struct Rows {
-  Rows(OpBuilder &b, Location loc, Value shaped, int64_t dimension)
-      : b(b), loc(loc), dimension(dimension) {
+  Rows(OpBuilder &b, Operation *op, Value shaped, int64_t dimension)
+      : b(b), loc(op->getLoc()), dimension(dimension),
+        isParallel(redfuse::getTargetOf(op).getName() != "cpu") {
     zero = arith::ConstantIndexOp::create(b, loc, 0);
     one = arith::ConstantIndexOp::create(b, loc, 1);
     int64_t rank = cast<RankedTensorType>(shaped.getType()).getRank();
@@ -48,6 +39,8 @@ struct Rows {
     SmallVector<Value> lows(sizes.size(), zero), steps(sizes.size(), one);
     if (sizes.empty())
       return row(tensors);
+    if (isParallel)
+      return buildParallel(tensors, row);
     scf::LoopNest nest = scf::buildLoopNest(
         b, loc, lows, sizes, steps, tensors,
         [&](OpBuilder &inner, Location, ValueRange ivs,
@@ -62,17 +55,66 @@ struct Rows {
     return llvm::to_vector_of<Value>(nest.results);
   }
 
-  /// The indices of position `at` of the row.
-  SmallVector<Value> indices(Value at) const {
+  SmallVector<Value>
+  buildParallel(ValueRange tensors,
+                function_ref<SmallVector<Value>(ValueRange)> row) {
+    auto loop = scf::ForallOp::create(b, loc, getAsOpFoldResult(sizes), tensors,
+                                      std::nullopt);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    outer = llvm::to_vector(loop.getInductionVars());
+    // The row of each tensor; of one without the dim, its element.
+    SmallVector<Value> rows;
+    SmallVector<SmallVector<OpFoldResult>> offsets, sizesOf, strides;
+    for (Value shared : loop.getRegionIterArgs()) {
+      auto type = cast<RankedTensorType>(shared.getType());
+      bool hasDim = type.getRank() > static_cast<int64_t>(outer.size());
+      offsets.push_back(getAsOpFoldResult(outer));
+      sizesOf.emplace_back(outer.size(), b.getIndexAttr(1));
+      SmallVector<int64_t> shape;
+      if (hasDim) {
+        offsets.back().insert(offsets.back().begin() + dimension,
+                              b.getIndexAttr(0));
+        sizesOf.back().insert(sizesOf.back().begin() + dimension,
+                              tensor::getMixedSize(b, loc, shared, dimension));
+        shape.push_back(type.getDimSize(dimension));
+      }
+      strides.emplace_back(type.getRank(), b.getIndexAttr(1));
+      rows.push_back(tensor::ExtractSliceOp::create(
+          b, loc, RankedTensorType::get(shape, type.getElementType()), shared,
+          offsets.back(), sizesOf.back(), strides.back()));
+    }
+    SmallVector<Value> written = row(rows);
+    b.setInsertionPointToStart(loop.getTerminator().getBody());
+    for (auto [i, part] : llvm::enumerate(written))
+      tensor::ParallelInsertSliceOp::create(b, loc, part,
+                                            loop.getRegionIterArgs()[i],
+                                            offsets[i], sizesOf[i], strides[i]);
+    return llvm::to_vector_of<Value>(loop.getResults());
+  }
+
+  /// The indices of position `at` of the row in `tensor`, which has all dims or is
+  /// the row.
+  SmallVector<Value> indices(Value tensor, Value at) const {
+    if (cast<RankedTensorType>(tensor.getType()).getRank() <=
+        static_cast<int64_t>(outer.size()))
+      return {at};
     SmallVector<Value> all(outer);
     all.insert(all.begin() + dimension, at);
     return all;
   }
+  /// Those of the row's element in `tensor`, which lacks the dim.
+  SmallVector<Value> indices(Value tensor) const {
+    return cast<RankedTensorType>(tensor.getType()).getRank() == 0
+               ? SmallVector<Value>()
+               : outer;
+  }
   Value get(Value tensor, Value at) const {
-    return tensor::ExtractOp::create(b, loc, tensor, indices(at));
+    return tensor::ExtractOp::create(b, loc, tensor, indices(tensor, at));
   }
   Value set(Value tensor, Value at, Value element) const {
-    return tensor::InsertOp::create(b, loc, element, tensor, indices(at));
+    return tensor::InsertOp::create(b, loc, element, tensor,
+                                    indices(tensor, at));
   }
   SmallVector<Value> getAll(ValueRange tensors, Value at) const {
     return llvm::map_to_vector(tensors,
@@ -89,6 +131,7 @@ struct Rows {
   OpBuilder &b;
   Location loc;
   int64_t dimension;
+  bool isParallel;
   Value zero, one, length;
   SmallVector<Value> sizes, outer;
 };
@@ -158,8 +201,7 @@ struct LowerSort : OpRewritePattern<SortOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SortOp op,
                                 PatternRewriter &rewriter) const override {
-    Rows rows(rewriter, op.getLoc(), op.getOutputs().front(),
-              op.getDimension());
+    Rows rows(rewriter, op, op.getOutputs().front(), op.getDimension());
     SmallVector<Value> sorted =
         rows.build(op.getOutputs(), [&](ValueRange tensors) {
           return buildFor(
@@ -170,7 +212,7 @@ struct LowerSort : OpRewritePattern<SortOp> {
                   SmallVector<Value> pairs;
                   for (auto [a, b] : llvm::zip_equal(placed, elements))
                     pairs.append({a, b});
-                  Value stays = inlineRegion(rewriter, op.getRegion(), pairs);
+                  Value stays = redfuse::inlineRegion(rewriter, op.getRegion(), pairs);
                   Value yes =
                       arith::ConstantIntOp::create(rewriter, op.getLoc(), 1, 1);
                   return arith::XOrIOp::create(rewriter, op.getLoc(), stays,
@@ -190,7 +232,7 @@ struct LowerTopk : OpRewritePattern<TopkOp> {
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     ValueRange inputs = op.getInputs();
-    Rows rows(rewriter, loc, inputs.front(), op.getDimension());
+    Rows rows(rewriter, op, inputs.front(), op.getDimension());
     Value k = tensor::DimOp::create(rewriter, loc, op.getOutputs().front(),
                                     op.getDimension());
     // Nothing can be placed in an output of extent zero.
@@ -203,7 +245,7 @@ struct LowerTopk : OpRewritePattern<TopkOp> {
     auto place = [&](Value at, ValueRange carried) {
       Value value = rows.get(inputs[0], at);
       auto before = [&](ValueRange placed) -> Value {
-        return inlineRegion(rewriter, op.getRegion(), {value, placed[0]});
+        return redfuse::inlineRegion(rewriter, op.getRegion(), {value, placed[0]});
       };
       // A full output drops its last element, if that goes after the new one.
       Value room = arith::CmpIOp::create(rewriter, loc,
@@ -253,7 +295,7 @@ struct LowerScan : OpRewritePattern<ScanOp> {
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value input = op.getInputs().front();
-    Rows rows(rewriter, loc, input, op.getDimension());
+    Rows rows(rewriter, op, input, op.getDimension());
     bool inclusive = op.getInclusive();
     auto step = [&](Value at, ValueRange carried) {
       Value running = carried[0];
@@ -267,7 +309,8 @@ struct LowerScan : OpRewritePattern<ScanOp> {
         rewriter.setInsertionPointToStart(value.thenBlock());
         Value start = inclusive ? rows.get(input, at)
                                 : tensor::ExtractOp::create(
-                                      rewriter, loc, carried[1], rows.outer)
+                                      rewriter, loc, carried[1],
+                                      rows.indices(carried[1]))
                                       .getResult();
         scf::YieldOp::create(rewriter, loc, start);
         rewriter.setInsertionPointToStart(value.elseBlock());
@@ -275,14 +318,14 @@ struct LowerScan : OpRewritePattern<ScanOp> {
         Value element = rows.get(input, inclusive ? at : before);
         scf::YieldOp::create(
             rewriter, loc,
-            inlineRegion(rewriter, op.getRegion(),
+            redfuse::inlineRegion(rewriter, op.getRegion(),
                          {rows.get(running, before), element}));
       }
       Value result = value.getResult(0);
       return SmallVector<Value>{rows.set(running, at, result),
-                                tensor::InsertOp::create(rewriter, loc, result,
-                                                         carried[1],
-                                                         rows.outer)};
+                                tensor::InsertOp::create(
+                                    rewriter, loc, result, carried[1],
+                                    rows.indices(carried[1]))};
     };
     SmallVector<Value> written =
         rows.build(op.getOutputs(), [&](ValueRange tensors) {
@@ -426,7 +469,7 @@ private:
           }
           Value update = tensor::ExtractOp::create(inner, loc, updates, source);
           Value old = tensor::ExtractOp::create(inner, loc, carried[0], place);
-          Value written = inlineRegion(inner, op.getRegion(), {update, old});
+          Value written = redfuse::inlineRegion(inner, op.getRegion(), {update, old});
           return {
               tensor::InsertOp::create(inner, loc, written, carried[0], place)};
         });

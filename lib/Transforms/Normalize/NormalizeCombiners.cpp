@@ -10,7 +10,6 @@ namespace redfuse {
 
 using namespace mlir;
 
-static constexpr llvm::StringLiteral kCombiner = "redfuse.combiner";
 static constexpr llvm::StringLiteral kForm =
     "write redfuse.combiner = {identity = [1.0 : f32, ...], ordered}: k "
     "identities, for the first k results and the k inputs";
@@ -39,9 +38,8 @@ static Value evaluate(OpBuilder &b, IRMapping &mapping, Value value,
   return mapping.lookup(value);
 }
 
-/// Puts redfuse.combine into the body of `op`, or says why not.
-static std::optional<std::string> declare(linalg::GenericOp op) {
-  Attribute attr = op->getAttr(kCombiner);
+std::optional<std::string> redfuse::declareCombiner(linalg::GenericOp op) {
+  Attribute attr = op->getAttr(redfuse::kCombiner);
   auto dictionary = dyn_cast<DictionaryAttr>(attr);
   auto identities =
       dictionary ? dictionary.getAs<ArrayAttr>("identity") : ArrayAttr();
@@ -121,11 +119,11 @@ struct NormalizeCombiners
     : redfuse::impl::NormalizeCombinersBase<NormalizeCombiners> {
   void runOnOperation() override {
     getOperation()->walk([](linalg::GenericOp op) {
-      if (!op->hasAttr(kCombiner))
+      if (!op->hasAttr(redfuse::kCombiner))
         return;
-      if (std::optional<std::string> why = declare(op))
+      if (std::optional<std::string> why = redfuse::declareCombiner(op))
         redfuse::addRefusal(op, "declared combiner", *why, kForm);
-      op->removeAttr(kCombiner);
+      op->removeAttr(redfuse::kCombiner);
     });
   }
 };

@@ -30,6 +30,25 @@ applyPopulated(mlir::Operation *op,
   return mlir::succeeded(mlir::applyPatternsGreedily(op, std::move(patterns)));
 }
 
+/// What declares the state of a generic or a scan: identities, and whether the order counts.
+inline constexpr llvm::StringLiteral kCombiner = "redfuse.combiner";
+
+/// Puts the ops of a region of one yield at `b`, with `arguments` for its own, and returns
+/// what it yields.
+inline mlir::Value inlineRegion(mlir::OpBuilder &b, mlir::Region &region,
+                                mlir::ValueRange arguments) {
+  mlir::Block &body = region.front();
+  mlir::IRMapping mapping;
+  mapping.map(body.getArguments(), arguments);
+  for (mlir::Operation &op : body.without_terminator())
+    b.clone(op, mapping);
+  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+}
+
+/// Puts redfuse.combine into the body of `op`, as its attribute kCombiner says, or tells why
+/// not.
+std::optional<std::string> declareCombiner(mlir::linalg::GenericOp op);
+
 /// Concatenations become maps.
 void populateConcatPatterns(mlir::RewritePatternSet &patterns);
 

@@ -29,6 +29,14 @@ std::optional<Reducer> getReducer(ScanOp op) {
   return isPlain ? reducer : std::nullopt;
 }
 
+/// The identity of a declared reducer whose state has one part.
+TypedAttr getDeclaredIdentity(DictionaryAttr combiner) {
+  auto identities = combiner.getAs<ArrayAttr>("identity");
+  return identities && identities.size() == 1
+             ? dyn_cast<TypedAttr>(identities[0])
+             : TypedAttr();
+}
+
 struct ScanToGeneric : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScanOp op,
@@ -38,7 +46,8 @@ struct ScanToGeneric : OpRewritePattern<ScanOp> {
     if (op.getInputs().size() != 1 || op.getOutputs().size() != 2)
       return rewriter.notifyMatchFailure(op, "not one input and two outputs");
     std::optional<Reducer> reducer = getReducer(op);
-    if (!reducer)
+    auto declared = op->getAttrOfType<DictionaryAttr>(redfuse::kCombiner);
+    if (!reducer && !declared)
       return rewriter.notifyMatchFailure(op, "not a known reducer");
     Value input = op.getInputs().front();
     auto type = cast<RankedTensorType>(input.getType());
@@ -47,8 +56,10 @@ struct ScanToGeneric : OpRewritePattern<ScanOp> {
     int64_t rank = type.getRank(), along = op.getDimension();
     if (running.getElementType() != element)
       return rewriter.notifyMatchFailure(op, "accumulates in another type");
-    TypedAttr identity = redfuse::getReducerIdentity(*reducer, element);
-    if (!identity)
+    TypedAttr identity =
+        reducer ? redfuse::getReducerIdentity(*reducer, element)
+                : getDeclaredIdentity(declared);
+    if (!identity || identity.getType() != element)
       return rewriter.notifyMatchFailure(op, "no identity");
     // A row of no elements leaves its destination as it is.
     if (!op->getResult(1).use_empty() &&
@@ -82,10 +93,20 @@ struct ScanToGeneric : OpRewritePattern<ScanOp> {
         rewriter, loc, TypeRange{lastType, running}, ValueRange{input},
         ValueRange{accumulator, destination}, ArrayRef{all, last, all},
         iterators, [&](OpBuilder &b, Location at, ValueRange arguments) {
-          Value sum = redfuse::createCombiner(b, at, *reducer, arguments[1],
-                                              arguments[0]);
+          Value sum = reducer ? redfuse::createCombiner(
+                                    b, at, *reducer, arguments[1], arguments[0])
+                              : redfuse::inlineRegion(b, op.getRegion(),
+                                             {arguments[1], arguments[0]});
           linalg::YieldOp::create(b, at, ValueRange{sum, sum});
         });
+    if (!reducer) {
+      generic->setAttr(redfuse::kCombiner, declared);
+      if (redfuse::declareCombiner(generic)) {
+        rewriter.eraseOp(generic);
+        return rewriter.notifyMatchFailure(op, "not combined of two elements");
+      }
+      generic->removeAttr(redfuse::kCombiner);
+    }
     rewriter.replaceOp(op, {generic.getResult(1), generic.getResult(0)});
     return success();
   }

@@ -18,8 +18,11 @@ from .registry import Call, axis, lowers
 Scalar = Any
 
 
-def scan(b: Builder, x: Tensor, dim: int, start: Any, body: Callable[..., Scalar]) -> Tensor:
-    """Every prefix of a dim folded, in the type of x."""
+def scan(
+    b: Builder, x: Tensor, dim: int, start: Any, body: Callable[..., Scalar], declared: bool = False
+) -> Tensor:
+    """Every prefix of a dim folded, in the type of x; ``declared``: ``body`` is a reducer of the
+    program's own, with ``start`` for its identity."""
     out = b.full(x.shape, x.dtype, start)
     total = b.full(tuple(n for d, n in enumerate(x.shape) if d != dim), x.dtype, start)
     i64 = ir.IntegerType.get_signless(64)
@@ -32,6 +35,9 @@ def scan(b: Builder, x: Tensor, dim: int, start: Any, body: Callable[..., Scalar
         },
     )  # fmt: skip
     element = dtypes.element_type(x.dtype)
+    if declared:
+        identity = ir.ArrayAttr.get([ir.FloatAttr.get(element, start)])
+        op.attributes["redfuse.combiner"] = ir.DictAttr.get({"identity": identity})
     block = op.regions[0].blocks.append(element, element)
     with ir.InsertionPoint(block):
         made = body(block.arguments[0], block.arguments[1])
@@ -39,12 +45,14 @@ def scan(b: Builder, x: Tensor, dim: int, start: Any, body: Callable[..., Scalar
     return Tensor(op.results[0], x.shape, x.dtype)
 
 
-def _folded(c: Call, x: Tensor, dim: int, start: Any, body: Callable[..., Scalar]) -> Tensor:
+def _folded(
+    c: Call, x: Tensor, dim: int, start: Any, body: Callable[..., Scalar], declared: bool = False
+) -> Tensor:
     """In the type that PyTorch computes in."""
     if x.rank == 0:
         return c.b.cast(x, c.dtype)
     x = c.b.cast(x, computed_in(c.dtype))
-    return c.b.cast(scan(c.b, x, axis(dim, x.rank), start, body), c.dtype)
+    return c.b.cast(scan(c.b, x, axis(dim, x.rank), start, body, declared), c.dtype)
 
 
 @lowers("cumsum.default")
@@ -71,7 +79,7 @@ def _logcumsumexp(c: Call, self: Tensor, dim: int) -> Tensor:
         alike = arith.cmpf(F.OEQ, most, least)
         return arith.select(arith.andi(infinite, alike), most, total)
 
-    return _folded(c, self, dim, float("-inf"), add)
+    return _folded(c, self, dim, float("-inf"), add, declared=True)
 
 
 def _extrema(c: Call, x: Tensor, dim: int, is_most: bool) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from mlir import ir
-from mlir.dialects import arith
+from mlir.dialects import arith, cf
 
 from ...errors import UnsupportedError
 from . import dtypes, reductions
@@ -175,12 +175,65 @@ def _in_order(c: Call, mask: Tensor, values: Tensor, x: Tensor) -> Tensor:
     return b.map([wide], x.shape, x.dtype, body)
 
 
+# Updates of a row up to which every element of the row looks for those that are its own: that is a
+# map, which becomes part of other kernels, and rows are independent of each other.
+FEW_UPDATES = 16
+
+
+def _inside(c: Call, index: Tensor, dim: int, extent: Any) -> Tensor:
+    """Positions as numbers from 0 on; one outside of the dim is an error."""
+    i64 = ir.IntegerType.get_signless(64)
+
+    def body(at: Scalar) -> Scalar:
+        at = place_of(c.b, at, index.dtype, extent)
+        is_inside = arith.cmpi(arith.CmpIPredicate.ult, at, c.b.extent(extent))
+        cf.AssertOp(is_inside, f"scatter: an index is out of bounds for dim {dim}")
+        return arith.index_cast(i64, at)
+
+    return c.b.map([index], index.shape, torch.int64, body)
+
+
+def _scatter_few(
+    c: Call, x: Tensor, dim: int, index: Tensor, src: Any, combine: Callable[..., Scalar]
+) -> Tensor:
+    """Each element with the updates of its row that are for it, one after another."""
+    b = c.b
+    index = _inside(c, index, dim, x.shape[dim])
+    count = index.shape[dim]
+    inputs = [x, *(b.slice(index, dim, j, 1) for j in range(count))]
+    is_tensor = isinstance(src, Tensor)
+    if is_tensor:
+        src = b.cast(b.slices(src, [0] * x.rank, index.shape, [1] * x.rank), c.dtype)
+        inputs += [b.slice(src, dim, j, 1) for j in range(count)]
+
+    def body(element: Scalar, *rest: Scalar) -> Scalar:
+        own = arith.index_cast(ir.IntegerType.get_signless(64), Builder.position(dim))
+        for j in range(count):
+            new = rest[count + j] if is_tensor else dtypes.constant(src, c.dtype)
+            is_own = arith.cmpi(arith.CmpIPredicate.eq, rest[j], own)
+            element = arith.select(is_own, combine(new, element), element)
+        return element
+
+    return b.map(inputs, x.shape, c.dtype, body)
+
+
+def _has_few_updates(x: Tensor, dim: int, index: Tensor) -> bool:
+    """Whether every row of x has some, and the same few."""
+    count = index.shape[dim]
+    return isinstance(count, int) and count <= FEW_UPDATES and all(
+        isinstance(n, int) and n == m
+        for d, (n, m) in enumerate(zip(index.shape, x.shape, strict=True)) if d != dim
+    )  # fmt: skip
+
+
 def _scatter_along(
     c: Call, x: Tensor, dim: int, index: Tensor, src: Any, combine: Callable[..., Scalar]
 ) -> Tensor:
     b, dim = c.b, axis(dim, x.rank)
     if is_empty(index.shape) or is_empty(x.shape):
         return x
+    if x.rank and _has_few_updates(x, dim, index):
+        return _scatter_few(c, x, dim, index, src, combine)
     if x.rank == 0:
         x, index = b.reshape(x, (1,)), b.reshape(index, (1,))
         src = b.reshape(src, (1,)) if isinstance(src, Tensor) else src
