@@ -62,6 +62,7 @@ private:
   std::optional<Operand> describeVectors(Factor factor, unsigned sum,
                                          double &bytes);
   std::optional<Operand> describe(Value factor);
+  bool readsTaps(AffineMap map) const;
   bool isOnItsWay(Value v, bool &isComputed);
   int64_t points(const SmallBitVector &of) const;
 
@@ -119,14 +120,29 @@ bool Product::findProduct() {
   return true;
 }
 
+/// Whether a place is made of several dims of which one is summed.
+bool Product::readsTaps(AffineMap map) const {
+  return llvm::any_of(taps.set_bits(), [&](unsigned d) {
+    return llvm::any_of(map.getResults(), [&](AffineExpr e) {
+      return !isa<AffineDimExpr>(e) && e.isFunctionOfDim(d);
+    });
+  });
+}
+
 /// Whether elements are read at places that differ from one to the next, one for each
 /// point, and computed of nothing but those: `isComputed` where they are computed, or
 /// read at positions that are.
 bool Product::isOnItsWay(Value v, bool &isComputed) {
   if (auto argument = dyn_cast<BlockArgument>(v)) {
     AffineMap map = maps[argument.getArgNumber()];
-    if (!map.isProjectedPermutation())
-      return false;
+    // A window is no such read; one of rows that are moved against the results' is.
+    if (!map.isProjectedPermutation()) {
+      isComputed = true;
+      auto type = dyn_cast<RankedTensorType>(
+          op.getInputs()[argument.getArgNumber()].getType());
+      return type && type.hasStaticShape() && !readsTaps(map) &&
+             points((*sets)[v]) <= kMostOfCopy * type.getNumElements();
+    }
     // Neighbours in memory are taps, or sums that are not the innermost here.
     auto last = map.getNumResults() == 0
                     ? nullptr

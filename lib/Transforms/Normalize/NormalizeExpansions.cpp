@@ -213,7 +213,8 @@ struct ExpandedCopyToSlice : OpRewritePattern<tensor::ExpandShapeOp> {
 
 /// A generic with sums or remainders in its maps that reads a collapsed tensor
 /// has a loop for each dim there was, where its maps use those dims plainly.
-struct ExpandLoops : OpRewritePattern<linalg::GenericOp> {
+class ExpandLoops : public OpRewritePattern<linalg::GenericOp> {
+public:
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &rewriter) const override {
@@ -236,9 +237,9 @@ struct ExpandLoops : OpRewritePattern<linalg::GenericOp> {
     return rewriter.notifyMatchFailure(op, "reads no collapsed dims plainly");
   }
 
-private:
   using Parts = SmallVector<SmallVector<int64_t>>;
 
+private:
   /// The extents into which each loop is cut, none for those that stay.
   static LogicalResult getParts(tensor::CollapseShapeOp collapse, AffineMap map,
                                 ArrayRef<AffineMap> maps, Parts &parts) {
@@ -264,6 +265,8 @@ private:
     return success(cuts);
   }
 
+public:
+  /// Cuts loops into `parts`; what uses a loop not plainly gets the sum of its parts.
   static void expand(linalg::GenericOp op, const Parts &parts,
                      PatternRewriter &rewriter) {
     Location loc = op.getLoc();
@@ -273,7 +276,11 @@ private:
     SmallVector<utils::IteratorType> kinds;
     for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
       first.push_back(kinds.size());
-      replaced.push_back(rewriter.getAffineDimExpr(kinds.size()));
+      AffineExpr whole = rewriter.getAffineDimExpr(kinds.size());
+      for (size_t k = 1; k < parts[loop].size(); ++k)
+        whole = whole * parts[loop][k] +
+                rewriter.getAffineDimExpr(kinds.size() + k);
+      replaced.push_back(whole);
       kinds.append(std::max<size_t>(1, parts[loop].size()), kind);
     }
     SmallVector<Value> inputs, outputs;
@@ -339,6 +346,7 @@ private:
     rewriter.replaceOp(op, results);
   }
 
+private:
   /// Indices of loops that were cut are those of their parts together.
   static void renumber(linalg::GenericOp op, const Parts &parts,
                        ArrayRef<unsigned> first, PatternRewriter &rewriter) {
@@ -361,10 +369,50 @@ private:
   }
 };
 
+/// A map with sums or remainders in what it reads (rows that are rolled) computes the
+/// expanded tensor at once where that is read: between two loops a reshape is in the way.
+struct ExpandProducer : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto map = op.getSrc().getDefiningOp<linalg::GenericOp>();
+    if (!map || !map.hasPureTensorSemantics() || map.getNumResults() != 1 ||
+        !map->hasOneUse() || map.getNumParallelLoops() != map.getNumLoops() ||
+        !op.getResultType().hasStaticShape())
+      return rewriter.notifyMatchFailure(op, "not the one reader of a map");
+    AffineMap written = map.getMatchingIndexingMap(map.getDpsInitOperand(0));
+    if (!written.isPermutation() ||
+        llvm::all_of(map.getIndexingMapsArray(), [](AffineMap each) {
+          return each.isProjectedPermutation();
+        }))
+      return rewriter.notifyMatchFailure(op, "upstream's patterns take it");
+    if (llvm::none_of(op->getUsers(), llvm::IsaPred<linalg::LinalgOp>))
+      return rewriter.notifyMatchFailure(op, "no loops read it");
+    ExpandLoops::Parts parts(map.getNumLoops());
+    bool cuts = false;
+    for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
+      int64_t longer = llvm::count_if(group, [&](int64_t part) {
+        return op.getResultType().getDimSize(part) != 1;
+      });
+      if (group.size() == 1)
+        continue;
+      cuts |= longer > 1;
+      for (int64_t part : group)
+        parts[written.getDimPosition(dim)].push_back(
+            op.getResultType().getDimSize(part));
+    }
+    if (!cuts)
+      return rewriter.notifyMatchFailure(op, "cuts no dim");
+    rewriter.setInsertionPoint(map);
+    ExpandLoops::expand(map, parts, rewriter);
+    return success();
+  }
+};
+
 } // namespace
 
 void redfuse::populateExpansionPatterns(RewritePatternSet &patterns) {
   patterns
-      .add<RegroupDims, ExpandBeforeSlice, ExpandedCopyToSlice, ExpandLoops>(
-          patterns.getContext());
+      .add<RegroupDims, ExpandBeforeSlice, ExpandedCopyToSlice, ExpandLoops,
+           ExpandProducer>(patterns.getContext());
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from mlir import ir
 from mlir.dialects import arith
 
 from . import dtypes
-from .builder import Builder, Tensor, is_empty
+from .builder import Builder, Tensor, is_empty, refuse
 from .registry import Call, axis, lowers
 
 Scalar = Any
@@ -132,6 +133,37 @@ def _flip(c: Call, self: Tensor, dims: Sequence[int]) -> Tensor:
         lambda place, d, _: arith.subi(arith.subi(c.b.extent(self.shape[d]), c.b.index(1)), place)
         if d in turned else place,
     )  # fmt: skip
+
+
+@lowers("roll.default")
+def _roll(c: Call, self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+    """A read that goes on at the start of a dim behind its end."""
+    if is_empty(self.shape):
+        return self
+    if not dims:
+        flat = c.b.reshape(self, (math.prod(self.shape),))
+        return c.b.reshape(_rolled(c, flat, {0: shifts[0]}), c.shape)
+    by: dict[int, int] = {}
+    for d, shift in zip(dims, shifts, strict=True):
+        by[axis(d, self.rank)] = by.get(axis(d, self.rank), 0) + shift
+    return _rolled(c, self, by)
+
+
+def _rolled(c: Call, x: Tensor, by: dict[int, int]) -> Tensor:
+    for d in by:
+        if not isinstance(x.shape[d], int):
+            refuse("roll along a dim of dynamic extent")
+    places = [
+        ir.AffineExpr.get_mod(ir.AffineExpr.get_dim(d) + -by[d] % x.shape[d], x.shape[d])
+        if by.get(d, 0) % x.shape[d] else ir.AffineExpr.get_dim(d)
+        for d in range(x.rank)
+    ]  # fmt: skip
+    made = c.b.generic(
+        [(x.value, ir.AffineMap.get(x.rank, 0, places))],
+        [(c.b.empty(x.shape, x.dtype), ir.AffineMap.get_identity(x.rank))], (),
+        lambda element, _: element,
+    )[0]  # fmt: skip
+    return Tensor(made, x.shape, x.dtype)
 
 
 def read_at(c: Call, x: Tensor, inputs: list[Tensor], where: Any) -> Tensor:
