@@ -212,7 +212,8 @@ struct LowerSort : OpRewritePattern<SortOp> {
                   SmallVector<Value> pairs;
                   for (auto [a, b] : llvm::zip_equal(placed, elements))
                     pairs.append({a, b});
-                  Value stays = redfuse::inlineRegion(rewriter, op.getRegion(), pairs);
+                  Value stays =
+                      redfuse::inlineRegion(rewriter, op.getRegion(), pairs);
                   Value yes =
                       arith::ConstantIntOp::create(rewriter, op.getLoc(), 1, 1);
                   return arith::XOrIOp::create(rewriter, op.getLoc(), stays,
@@ -245,7 +246,8 @@ struct LowerTopk : OpRewritePattern<TopkOp> {
     auto place = [&](Value at, ValueRange carried) {
       Value value = rows.get(inputs[0], at);
       auto before = [&](ValueRange placed) -> Value {
-        return redfuse::inlineRegion(rewriter, op.getRegion(), {value, placed[0]});
+        return redfuse::inlineRegion(rewriter, op.getRegion(),
+                                     {value, placed[0]});
       };
       // A full output drops its last element, if that goes after the new one.
       Value room = arith::CmpIOp::create(rewriter, loc,
@@ -307,11 +309,11 @@ struct LowerScan : OpRewritePattern<ScanOp> {
       {
         OpBuilder::InsertionGuard guard(rewriter);
         rewriter.setInsertionPointToStart(value.thenBlock());
-        Value start = inclusive ? rows.get(input, at)
-                                : tensor::ExtractOp::create(
-                                      rewriter, loc, carried[1],
-                                      rows.indices(carried[1]))
-                                      .getResult();
+        Value start = inclusive
+                          ? rows.get(input, at)
+                          : tensor::ExtractOp::create(rewriter, loc, carried[1],
+                                                      rows.indices(carried[1]))
+                                .getResult();
         scf::YieldOp::create(rewriter, loc, start);
         rewriter.setInsertionPointToStart(value.elseBlock());
         Value before = arith::SubIOp::create(rewriter, loc, at, rows.one);
@@ -319,13 +321,13 @@ struct LowerScan : OpRewritePattern<ScanOp> {
         scf::YieldOp::create(
             rewriter, loc,
             redfuse::inlineRegion(rewriter, op.getRegion(),
-                         {rows.get(running, before), element}));
+                                  {rows.get(running, before), element}));
       }
       Value result = value.getResult(0);
-      return SmallVector<Value>{rows.set(running, at, result),
-                                tensor::InsertOp::create(
-                                    rewriter, loc, result, carried[1],
-                                    rows.indices(carried[1]))};
+      return SmallVector<Value>{
+          rows.set(running, at, result),
+          tensor::InsertOp::create(rewriter, loc, result, carried[1],
+                                   rows.indices(carried[1]))};
     };
     SmallVector<Value> written =
         rows.build(op.getOutputs(), [&](ValueRange tensors) {
@@ -469,7 +471,8 @@ private:
           }
           Value update = tensor::ExtractOp::create(inner, loc, updates, source);
           Value old = tensor::ExtractOp::create(inner, loc, carried[0], place);
-          Value written = redfuse::inlineRegion(inner, op.getRegion(), {update, old});
+          Value written =
+              redfuse::inlineRegion(inner, op.getRegion(), {update, old});
           return {
               tensor::InsertOp::create(inner, loc, written, carried[0], place)};
         });

@@ -412,7 +412,6 @@ struct ExpandProducer : OpRewritePattern<tensor::ExpandShapeOp> {
 } // namespace
 
 void redfuse::populateExpansionPatterns(RewritePatternSet &patterns) {
-  patterns
-      .add<RegroupDims, ExpandBeforeSlice, ExpandedCopyToSlice, ExpandLoops,
-           ExpandProducer>(patterns.getContext());
+  patterns.add<RegroupDims, ExpandBeforeSlice, ExpandedCopyToSlice, ExpandLoops,
+               ExpandProducer>(patterns.getContext());
 }

@@ -56,9 +56,9 @@ struct ScanToGeneric : OpRewritePattern<ScanOp> {
     int64_t rank = type.getRank(), along = op.getDimension();
     if (running.getElementType() != element)
       return rewriter.notifyMatchFailure(op, "accumulates in another type");
-    TypedAttr identity =
-        reducer ? redfuse::getReducerIdentity(*reducer, element)
-                : getDeclaredIdentity(declared);
+    TypedAttr identity = reducer
+                             ? redfuse::getReducerIdentity(*reducer, element)
+                             : getDeclaredIdentity(declared);
     if (!identity || identity.getType() != element)
       return rewriter.notifyMatchFailure(op, "no identity");
     // A row of no elements leaves its destination as it is.
@@ -93,10 +93,11 @@ struct ScanToGeneric : OpRewritePattern<ScanOp> {
         rewriter, loc, TypeRange{lastType, running}, ValueRange{input},
         ValueRange{accumulator, destination}, ArrayRef{all, last, all},
         iterators, [&](OpBuilder &b, Location at, ValueRange arguments) {
-          Value sum = reducer ? redfuse::createCombiner(
-                                    b, at, *reducer, arguments[1], arguments[0])
-                              : redfuse::inlineRegion(b, op.getRegion(),
-                                             {arguments[1], arguments[0]});
+          Value sum = reducer
+                          ? redfuse::createCombiner(b, at, *reducer,
+                                                    arguments[1], arguments[0])
+                          : redfuse::inlineRegion(b, op.getRegion(),
+                                                  {arguments[1], arguments[0]});
           linalg::YieldOp::create(b, at, ValueRange{sum, sum});
         });
     if (!reducer) {
