@@ -68,7 +68,9 @@ RankedTensorType StreamedDim::getOpenType(Value tensor) const {
   if (!axis)
     return type;
   SmallVector<int64_t> shape(type.getShape());
-  shape[axis->position] = ShapedType::kDynamic;
+  shape[axis->position] = ShapedType::isDynamic(partLength)
+                              ? ShapedType::kDynamic
+                              : partLength * axis->scale;
   return RankedTensorType::get(shape, type.getElementType(),
                                type.getEncoding());
 }
@@ -255,9 +257,12 @@ FailureOr<StreamedDim> StreamedDim::follow(
     bool any = llvm::any_of(reduces, [&](ReduceOp reduce) {
       return llvm::is_contained(reduce.getOver(), *t);
     });
-    if (!any)
+    bool scans = llvm::any_of(
+        cascade.getBody().front().getOps<ScanOp>(),
+        [&](ScanOp scan) { return int64_t(scan.getDim()) == int64_t(*t); });
+    if (!any && !scans)
       continue;
-    if (!llvm::is_contained(reduces.back().getOver(), *t))
+    if (any && !llvm::is_contained(reduces.back().getOver(), *t))
       ok = dim.fail(&op, "a reduction over the streamed dim is inside another "
                          "reduction");
     dim.reducing.push_back(cascade);

@@ -88,6 +88,17 @@ static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &options,
     pm.addPass(createNestReductions());
   pm.addPass(createKeepRoundings());
   pm.addPass(createNarrowResults());
+  if (!options.shard.empty()) {
+    pm.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
+    pm.addPass(createTensorCanonicalizer());
+    pm.addPass(createCSEPass());
+    ShardDimsOptions shard;
+    shard.dims.assign(options.shard.begin(), options.shard.end());
+    shard.sizes.assign(options.shardSizes.begin(), options.shardSizes.end());
+    pm.addPass(createShardDims(shard));
+    pm.addPass(createTensorCanonicalizer());
+    pm.addPass(createCSEPass());
+  }
   // What is streamed is an axis as it was written.
   if (!options.along.empty())
     return success();
@@ -108,6 +119,7 @@ static LogicalResult addState(OpPassManager &pm, const CompileOptions &options,
   expose.along.assign(options.along.begin(), options.along.end());
   expose.strict = options.strict;
   expose.approximate = options.approximate;
+  expose.chunk = options.chunk;
   pm.addPass(createExposeState(expose));
   pm.addPass(createTensorCanonicalizer());
   pm.addPass(createCSEPass());
@@ -326,20 +338,21 @@ static SmallVector<Stage> listStages(PipelineKind kind) {
             {"bufferize", addBufferizePlain},
             {"loops", addLoops},
             {"llvm", addHost}};
-  bool onGpu = kind == PipelineKind::CUDA || kind == PipelineKind::ROCM;
+  bool onCuda = kind == PipelineKind::CUDA || kind == PipelineKind::StateCUDA;
+  bool onGpu = onCuda || kind == PipelineKind::ROCM;
   SmallVector<Stage> stages = {
       {"check", addCheck},
       {"normalize", onGpu ? addNormalizeForGPU : addNormalize},
       {"raise", addRaise},
       {"fuse", addFuse}};
-  if (kind == PipelineKind::State)
+  if (kind == PipelineKind::State || kind == PipelineKind::StateCUDA)
     stages.push_back({"state", addState});
   stages.append({{"schedule", addSchedule},
                  {"derive", addDerive},
                  {"outline", addOutline},
                  {"bufferize", onGpu ? addBufferizeOfGPU : addBufferize},
                  {"share", addShare}});
-  if (kind == PipelineKind::CUDA)
+  if (onCuda)
     stages.append({{"plan", addPlan},
                    {"generate", addGPU},
                    {"nvvm", addNVVM},
@@ -361,6 +374,7 @@ static constexpr std::pair<PipelineKind, StringLiteral> kPipelines[] = {
     {PipelineKind::CUDA, "redfuse-cuda"},
     {PipelineKind::ROCM, "redfuse-rocm"},
     {PipelineKind::State, "redfuse-state"},
+    {PipelineKind::StateCUDA, "redfuse-state-cuda"},
     {PipelineKind::Unfused, "redfuse-unfused"},
 };
 
@@ -407,6 +421,7 @@ void redfuse::registerPipelines() {
       "a program for an AMD GPU: machine code, and the host in the LLVM "
       "dialect",
       "init, update, merge and finalize of a program, for the CPU",
+      "init, update, merge and finalize of a program, for an NVIDIA GPU",
       "a program for the CPU op by op, by upstream's passes",
   };
   for (auto [pipeline, what] : llvm::zip_equal(kPipelines, kWhat)) {

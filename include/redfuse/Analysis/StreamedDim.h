@@ -51,10 +51,13 @@ public:
   llvm::SmallVector<std::pair<unsigned, unsigned>> getArguments() const;
   /// The length, if an argument says it statically; else kDynamic.
   int64_t getLength() const;
-  /// The cascades that reduce over the dim, in order.
+  /// The cascades that reduce over the dim, or scan along it, in order.
   llvm::ArrayRef<CascadeOp> getReducing() const { return reducing; }
 
-  /// The type of `tensor` with the dim dynamic.
+  /// How long a part of the dim is; kDynamic, as at first, where that is open.
+  int64_t getPartLength() const { return partLength; }
+  void setPartLength(int64_t length) { partLength = length; }
+  /// The type of `tensor` with a part of the dim.
   mlir::RankedTensorType getOpenType(mlir::Value tensor) const;
 
 private:
@@ -73,6 +76,7 @@ private:
   llvm::SmallVector<CascadeOp> reducing;
   Obstacle obstacle;
   bool changed = false;
+  int64_t partLength = mlir::ShapedType::kDynamic;
 };
 
 } // namespace redfuse

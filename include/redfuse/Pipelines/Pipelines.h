@@ -12,7 +12,7 @@ class OpPassManager;
 namespace redfuse {
 
 /// What the pipelines `redfuse-cpu`, `redfuse-cuda`, `redfuse-rocm`,
-/// `redfuse-state` and `redfuse-unfused` are asked for. For which machine says the
+/// `redfuse-state`, `redfuse-state-cuda` and `redfuse-unfused` are asked for. For which machine says the
 /// module's `redfuse.target` (`redfuse-attach-target`).
 struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   ListOption<std::string> stages{
@@ -50,6 +50,17 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
   ListOption<int64_t> along{
       *this, "along",
       llvm::cl::desc("number and axis of the argument that a state streams")};
+  Option<int64_t> chunk{
+      *this, "chunk",
+      llvm::cl::desc("how long the chunks of a state are; 0: as they come"),
+      llvm::cl::init(0)};
+  ListOption<int64_t> shard{
+      *this, "shard",
+      llvm::cl::desc("dims that the program has a part of: number of an "
+                     "argument and axis, of each in turn")};
+  ListOption<int64_t> shardSizes{
+      *this, "shard-sizes",
+      llvm::cl::desc("how long the part of each such dim is; 0: open")};
   Option<unsigned> level{*this, "opt-level",
                          llvm::cl::desc("LLVM's optimisation level"),
                          llvm::cl::init(3)};
@@ -70,7 +81,7 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
 };
 
 /// What a pipeline compiles for, and how.
-enum class PipelineKind { CPU, CUDA, ROCM, State, Unfused };
+enum class PipelineKind { CPU, CUDA, ROCM, State, StateCUDA, Unfused };
 
 /// The name that redfuse-opt has for a pipeline: `redfuse-cpu` and so on.
 llvm::StringRef getPipelineName(PipelineKind kind);

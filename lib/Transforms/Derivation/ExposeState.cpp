@@ -7,6 +7,9 @@
 //   @f__merge(state, state) -> state
 //   @f__finalize(unstreamed, [chunk,] state, extents, total, [offset]) -> results
 //
+// and where prefixes along the dim are results, finalize takes the state of what
+// comes before the chunk last,
+//
 // by cloning slices of `@f`, with the streamed dim dynamic: what leads to the
 // folds, and what leads from their states to the results.
 //
@@ -50,7 +53,7 @@ public:
 
   LogicalResult assumeOneLength();
   LogicalResult choose(ArrayRef<int64_t> along);
-  LogicalResult derive();
+  LogicalResult derive(int64_t chunkLength);
   LogicalResult expose();
 
 private:
@@ -73,10 +76,87 @@ private:
   SmallVector<FoldOp> folds;
   SmallVector<Type> unstreamed, chunk, state;
   SmallVector<ArgumentAxis> extentSources;
-  bool isPositional = false;
+  bool isPositional = false, hasPrefixes = false;
 };
 
 } // namespace
+
+/// The results of a fold that are components of its state.
+static ResultRange statesOfFold(FoldOp fold) {
+  return fold->getResults().take_front(fold.getNumStates());
+}
+
+/// The maps of these.
+static SmallVector<AffineMap> mapsOfStates(FoldOp fold) {
+  SmallVector<AffineMap> all = fold.getIndexingMapsArray();
+  auto first = all.begin() + fold.getInputs().size();
+  return SmallVector<AffineMap>(first, first + fold.getNumStates());
+}
+
+/// Clones what is in a block but for its terminator, whose operands are returned.
+static SmallVector<Value> cloneStatements(OpBuilder &b, Block &block,
+                                          ValueRange arguments) {
+  IRMapping mapping;
+  mapping.map(block.getArguments(), arguments);
+  for (Operation &op : block.without_terminator())
+    b.clone(op, mapping);
+  return llvm::map_to_vector(
+      block.getTerminator()->getOperands(),
+      [&](Value v) { return mapping.lookupOrDefault(v); });
+}
+
+/// A copy of `fold`, in which its operands are already those of the new function,
+/// with the state alone (`before` is empty), or with outputs that continue from the
+/// state `before`: they are computed from the merge of that and the state so far.
+static FoldOp cloneFold(OpBuilder &b, FoldOp fold, ValueRange before) {
+  unsigned n = fold.getNumStates(), numInputs = fold.getInputs().size();
+  unsigned kept = before.empty() ? n : fold->getNumResults();
+  SmallVector<Value> inputs(fold.getInputs());
+  llvm::append_range(inputs, before);
+  SmallVector<AffineMap> all = fold.getIndexingMapsArray();
+  SmallVector<AffineMap> maps(all.begin(), all.begin() + numInputs);
+  if (!before.empty())
+    llvm::append_range(maps, mapsOfStates(fold));
+  maps.append(all.begin() + numInputs, all.begin() + numInputs + kept);
+  auto made = FoldOp::create(
+      b, fold.getLoc(), fold->getResults().take_front(kept).getTypes(), inputs,
+      fold.getInits().take_front(kept), b.getAffineMapArrayAttr(maps),
+      fold.getOverAttr(), fold.getIdentitiesAttr(), fold.getCertificateAttr(),
+      fold.getScheduleAttr());
+  if (Attribute info = fold->getAttr(kInfoAttr))
+    made->setAttr(kInfoAttr, info);
+  IRMapping mapping;
+  fold.getMerge().cloneInto(&made.getMerge(), mapping);
+  OpBuilder::InsertionGuard guard(b);
+  Block &from = fold.getStep().front();
+  Block &step = made.getStep().emplaceBlock();
+  auto addArguments = [&](unsigned first, unsigned count) {
+    SmallVector<Value> added;
+    for (BlockArgument arg : from.getArguments().slice(first, count))
+      added.push_back(step.addArgument(arg.getType(), arg.getLoc()));
+    return added;
+  };
+  SmallVector<Value> data = addArguments(0, numInputs), earlier;
+  if (!before.empty())
+    earlier = addArguments(numInputs, n);
+  SmallVector<Value> carried = addArguments(numInputs, n);
+  b.setInsertionPointToStart(&step);
+  SmallVector<Value> arguments(data);
+  llvm::append_range(arguments, carried);
+  SmallVector<Value> yielded = cloneStatements(b, from, arguments);
+  yielded.truncate(n);
+  if (!before.empty()) {
+    SmallVector<Value> both(earlier);
+    llvm::append_range(both, carried);
+    SmallVector<Value> so = cloneStatements(b, fold.getMerge().front(), both);
+    arguments = data;
+    llvm::append_range(arguments, so);
+    SmallVector<Value> outputs = cloneStatements(b, from, arguments);
+    yielded.append(outputs.begin() + n, outputs.end());
+  }
+  YieldOp::create(b, fold.getLoc(), yielded);
+  return made;
+}
 
 //===----------------------------------------------------------------------===//
 // What is streamed
@@ -138,10 +218,14 @@ LogicalResult Exposer::choose(ArrayRef<int64_t> along) {
       continue;
     }
     size_t stages = 0;
-    for (CascadeOp cascade : found->getReducing())
-      for (auto reduce : cascade.getBody().front().getOps<ReduceOp>())
-        stages +=
-            llvm::is_contained(reduce.getOver(), *found->getDimOf(cascade));
+    for (CascadeOp cascade : found->getReducing()) {
+      unsigned t = *found->getDimOf(cascade);
+      Block &body = cascade.getBody().front();
+      for (auto reduce : body.getOps<ReduceOp>())
+        stages += llvm::is_contained(reduce.getOver(), t);
+      for (auto scan : body.getOps<ScanOp>())
+        stages += int64_t(scan.getDim()) == int64_t(t);
+    }
     if (stages > most) {
       most = stages;
       dim = *found;
@@ -165,7 +249,7 @@ LogicalResult Exposer::choose(ArrayRef<int64_t> along) {
 }
 
 /// Makes folds of the cascades that reduce over the dim.
-LogicalResult Exposer::derive() {
+LogicalResult Exposer::derive(int64_t chunkLength) {
   IRRewriter rewriter(func.getContext());
   DenseMap<Operation *, StreamedAxis> walked;
   for (CascadeOp cascade : llvm::to_vector(dim->getReducing())) {
@@ -176,6 +260,8 @@ LogicalResult Exposer::derive() {
     for (auto reduce : cascade.getBody().front().getOps<ReduceOp>())
       if (llvm::is_contained(reduce.getOver(), t))
         candidates.front() = llvm::to_vector(reduce.getOver());
+    if (candidates.front().empty())
+      candidates.front().push_back(t);
     llvm::sort(candidates.front());
     candidates.push_back(
         toDims(getReducedDims(cast<IndexProgramOpInterface>(*cascade))));
@@ -214,10 +300,7 @@ LogicalResult Exposer::derive() {
     folds.push_back(rewrite(rewriter, cascade, *derivation).fold);
     folds.back()->setAttr(kInfoAttr, info);
     walked[folds.back()] = here;
-    if (folds.back().hasOutputs())
-      return folds.back().emitError(
-          "no state can be carried: every prefix along the streamed dim is a "
-          "result, so there is nothing to finish from a state alone");
+    hasPrefixes |= folds.back().hasOutputs();
   }
   // The ops have changed; what has the dim has not, though nothing may be left
   // that walks two arguments together.
@@ -227,6 +310,8 @@ LogicalResult Exposer::derive() {
   if (failed(again))
     return (why.op ? why.op : func.getOperation())->emitError() << why.reason;
   dim = *again;
+  if (chunkLength > 0)
+    dim->setPartLength(chunkLength);
 
   SmallVector<ArgumentAxis> streamed = dim->getArguments();
   for (BlockArgument arg : func.getArguments()) {
@@ -241,7 +326,7 @@ LogicalResult Exposer::derive() {
         extentSources.push_back({arg.getArgNumber(), axis});
   }
   for (FoldOp fold : folds)
-    llvm::append_range(state, fold->getResultTypes());
+    llvm::append_range(state, statesOfFold(fold).getTypes());
   return success();
 }
 
@@ -290,8 +375,8 @@ LogicalResult Exposer::makeInit() {
     cloner.extents[source] = block.getArgument(unstreamed.size() + i);
   SmallVector<Value> results;
   for (FoldOp fold : folds)
-    for (auto [init, identity] :
-         llvm::zip_equal(fold.getInits(), fold.getIdentities())) {
+    for (auto [identity, init] :
+         llvm::zip_first(fold.getIdentities(), fold.getInits())) {
       // The identity, in an empty tensor of the state's shape.
       auto fill = init.getDefiningOp<linalg::FillOp>();
       Value shape = fill ? fill.getOutputs().front() : init;
@@ -340,8 +425,13 @@ LogicalResult Exposer::makeUpdate() {
     // The chunk from the identities, then merged with the state so far: the
     // first chunk's pivot counts, and the merge keeps it.
     Operation *segment = cloner.cloneProgram(fold);
+    if (fold.hasOutputs()) {
+      auto whole = cast<FoldOp>(segment);
+      segment = cloneFold(b, whole, {});
+      whole.erase();
+    }
     SmallVector<Value> inputs, inits;
-    for (Value v : fold->getResults()) {
+    for (Value v : statesOfFold(fold)) {
       inputs.push_back(
           block.getArgument(firstState + results.size() + inputs.size()));
       SmallVector<OpFoldResult> sizes =
@@ -350,13 +440,12 @@ LogicalResult Exposer::makeUpdate() {
           b, loc, sizes, cast<RankedTensorType>(v.getType()).getElementType()));
     }
     llvm::append_range(inputs, segment->getResults());
-    SmallVector<AffineMap> stateMaps(
-        llvm::drop_begin(fold.getIndexingMapsArray(), fold.getInputs().size())),
-        maps;
+    SmallVector<AffineMap> stateMaps = mapsOfStates(fold), maps;
     for (int i = 0; i < 3; ++i)
       llvm::append_range(maps, stateMaps);
-    auto merged = FinalizeOp::create(b, loc, fold->getResultTypes(), inputs,
-                                     inits, b.getAffineMapArrayAttr(maps));
+    auto merged =
+        FinalizeOp::create(b, loc, statesOfFold(fold).getTypes(), inputs, inits,
+                           b.getAffineMapArrayAttr(maps));
     IRMapping inner;
     fold.getMerge().cloneInto(&merged.getBody(), inner);
     llvm::append_range(results, merged->getResults());
@@ -376,9 +465,8 @@ void Exposer::makeMerge() {
   Block &block = made.getBody().front();
   SmallVector<Value> results;
   for (FoldOp fold : folds) {
-    unsigned first = results.size(), n = fold->getNumResults();
-    SmallVector<AffineMap> stateMaps(
-        llvm::drop_begin(fold.getIndexingMapsArray(), fold.getInputs().size()));
+    unsigned first = results.size(), n = fold.getNumStates();
+    SmallVector<AffineMap> stateMaps = mapsOfStates(fold);
     SmallVector<AffineMap> maps(stateMaps);
     llvm::append_range(maps, stateMaps);
     SmallVector<Value> inputs;
@@ -467,19 +555,39 @@ LogicalResult Exposer::makeFinalize() {
   llvm::append_range(types, state);
   unsigned firstExtent = types.size();
   types.append(extentSources.size() + 2, b.getIndexType());
+  unsigned firstBefore = types.size();
+  if (hasPrefixes)
+    llvm::append_range(types, state);
   func::FuncOp made = makeFunction("__finalize", types);
   Block &block = made.getBody().front();
   SliceCloner cloner(b, *dim);
   cloner.user = ret;
-  cloner.total = block.getArgument(types.size() - 2);
-  cloner.offset = block.getArgument(types.size() - 1);
+  cloner.total = block.getArgument(firstBefore - 2);
+  cloner.offset = block.getArgument(firstBefore - 1);
   mapArguments(cloner, block, withChunk);
   for (auto [i, source] : llvm::enumerate(extentSources))
     cloner.extents[source] = block.getArgument(firstExtent + i);
   unsigned next = firstState;
-  for (FoldOp fold : folds)
-    for (Value v : fold->getResults())
+  for (FoldOp fold : folds) {
+    unsigned first = next, n = fold.getNumStates();
+    for (Value v : statesOfFold(fold))
       cloner.mapping.map(v, block.getArgument(next++));
+    if (!fold.hasOutputs())
+      continue;
+    SmallVector<Value> roots;
+    forEachNeeded(fold, *dim, [&](Value v) { roots.push_back(v); });
+    if (failed(cloner.cloneSlice(roots)))
+      return failure();
+    auto whole = cast<FoldOp>(cloner.cloneProgram(fold));
+    ValueRange before =
+        block.getArguments().slice(firstBefore + first - firstState, n);
+    FoldOp continued = cloneFold(b, whole, before);
+    whole.erase();
+    for (unsigned i = n; i < fold->getNumResults(); ++i)
+      cloner.mapping.map(fold->getResult(i), continued->getResult(i));
+    for (unsigned i = 0; i < n; ++i)
+      cloner.mapping.map(fold->getResult(i), block.getArgument(first + i));
+  }
   for (auto check : func.getBody().getOps<cf::AssertOp>())
     if (isScalarCheck(check, /*withTotal=*/true) &&
         (failed(cloner.cloneSlice({check.getArg()})) ||
@@ -493,6 +601,9 @@ LogicalResult Exposer::makeFinalize() {
   finish(made, results);
   // Alone, a finalisation is a map.
   for (auto op : llvm::make_early_inc_range(block.getOps<FinalizeOp>())) {
+    if (llvm::any_of(op.getInputs(),
+                     [](Value v) { return v.getDefiningOp<FoldOp>(); }))
+      continue;
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(op);
     auto cascade =
@@ -515,7 +626,7 @@ LogicalResult Exposer::makeFinalize() {
     SmallVector<std::string> basis;
     if (DictionaryAttr certificate = fold.getCertificateAttr())
       basis = describeComponents(certificate);
-    for (unsigned i = 0; i < fold->getNumResults(); ++i)
+    for (unsigned i = 0; i < fold.getNumStates(); ++i)
       components.push_back(i < basis.size() ? b.getStringAttr(basis[i])
                                             : b.getStringAttr("t" + Twine(i)));
   }
@@ -530,6 +641,7 @@ LogicalResult Exposer::makeFinalize() {
                      entry("mapped", b.getDenseI64ArrayAttr(mapped)),
                      entry("ordered", b.getBoolAttr(isOrdered)),
                      entry("positional", b.getBoolAttr(isPositional)),
+                     entry("prefixes", b.getBoolAttr(hasPrefixes)),
                      entry("streamed", b.getArrayAttr(streamed))}));
   return success();
 }
@@ -561,7 +673,7 @@ struct ExposeState : public redfuse::impl::ExposeStateBase<ExposeState> {
       options.approximate = approximate;
       Exposer exposer(func, options);
       if (failed(exposer.assumeOneLength()) || failed(exposer.choose(along)) ||
-          failed(exposer.derive()) || failed(exposer.expose()))
+          failed(exposer.derive(chunk)) || failed(exposer.expose()))
         return signalPassFailure();
     }
   }

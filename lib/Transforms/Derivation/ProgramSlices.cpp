@@ -61,17 +61,18 @@ LogicalResult SliceCloner::cloneDim(tensor::DimOp op) {
   std::optional<int64_t> position = op.getConstantIndex();
   Value source = op.getSource();
   if (!position)
-    return op.emitError(
-        "no state can be carried: asks for an extent at a computed position");
+    return op.emitError() << failing
+                          << "asks for an extent at a computed position";
   auto give = [&](Value v) {
     mapping.map(op.getResult(), v);
     return success();
   };
   if (auto axis = dim.find(source); axis && axis->position == *position) {
     if (!total)
-      return op.emitError(
-          "no state can be carried: uses the length of the streamed dim before "
-          "all of it is known; only what follows the reductions may");
+      return op.emitError() << failing
+                            << "uses the length of the streamed dim before all "
+                               "of it is known; "
+                               "only what follows the reductions may";
     return give(scaled(total, axis->scale));
   }
   auto arg = dyn_cast<BlockArgument>(source);
@@ -82,9 +83,17 @@ LogicalResult SliceCloner::cloneDim(tensor::DimOp op) {
     return failure();
   Value tensor = mapping.lookupOrNull(source);
   if (!tensor)
-    return op.emitError(
-        "no state can be carried: uses an extent that only the chunk has");
+    return op.emitError() << failing
+                          << "uses an extent that only the chunk has";
   return give(b.createOrFold<tensor::DimOp>(op.getLoc(), tensor, *position));
+}
+
+/// How long a tensor is along the dim.
+OpFoldResult SliceCloner::lengthAt(StreamedAxis axis) {
+  int64_t n = dim.getPartLength();
+  if (ShapedType::isDynamic(n))
+    return scaled(length, axis.scale);
+  return b.getIndexAttr(n * axis.scale);
 }
 
 SmallVector<OpFoldResult> SliceCloner::sizesOf(Value tensor,
@@ -93,7 +102,7 @@ SmallVector<OpFoldResult> SliceCloner::sizesOf(Value tensor,
   SmallVector<OpFoldResult> result;
   for (auto [i, size] : llvm::enumerate(sizes)) {
     if (axis && axis->position == i)
-      result.push_back(scaled(length, axis->scale));
+      result.push_back(lengthAt(*axis));
     else if (auto v = dyn_cast<Value>(size))
       result.push_back(mapping.lookup(v));
     else
@@ -136,20 +145,22 @@ LogicalResult SliceCloner::clone(Operation *op) {
                    [&](Value v) { return mapping.contains(v); }))
     return success();
   if (isa<FoldOp>(op))
-    return user->emitError("no state can be carried: a reduction over the "
-                           "streamed dim needs the finished result of another "
-                           "one that was not fused with it");
+    return user->emitError()
+           << failing
+           << "a reduction over the streamed dim needs the finished result of "
+              "another one that was not fused with it";
   if (auto dimOp = dyn_cast<tensor::DimOp>(op))
     return cloneDim(dimOp);
   bool isStreamed =
       dim.getDimOf(op) ||
       llvm::any_of(op->getResults(), [&](Value v) { return dim.find(v); });
   if (isStreamed && !length)
-    return op->emitError("no state can be carried: has the streamed dim, and "
-                         "what needs it has not");
+    return op->emitError() << failing
+                           << "has the streamed dim, and what needs it has not";
   if (isa<IndexProgramOpInterface>(op)) {
     if (Operation *walk = dim.findWalk(op))
-      return walk->emitError("no state can be carried: ")
+      return walk->emitError()
+             << failing
              << (isa<ScanOp>(walk)
                      ? "every prefix along the streamed dim is wanted"
                      : "a reduction over the streamed dim was not folded")
@@ -182,7 +193,7 @@ LogicalResult SliceCloner::clone(Operation *op) {
     for (int64_t size : type.getShape())
       sizes.push_back(b.getIndexAttr(size));
     offsets[axis.position] = scaled(offset, axis.scale);
-    sizes[axis.position] = scaled(length, axis.scale);
+    sizes[axis.position] = lengthAt(axis);
     usesOffset = true;
     made = tensor::ExtractSliceOp::create(b, loc, type, whole, offsets, sizes,
                                           strides);

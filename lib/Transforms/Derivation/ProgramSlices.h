@@ -33,6 +33,8 @@ struct SliceCloner {
   bool usesOffset = false;
   /// What the slice is for, in messages.
   mlir::Operation *user = nullptr;
+  /// What cannot be done, where something stands in the way.
+  llvm::StringRef failing = "no state can be carried: ";
 
   /// Clones what `roots` need, in order; stops at values that are mapped.
   mlir::LogicalResult cloneSlice(llvm::ArrayRef<mlir::Value> roots);
@@ -41,6 +43,7 @@ struct SliceCloner {
 
 private:
   mlir::LogicalResult cloneDim(mlir::tensor::DimOp op);
+  mlir::OpFoldResult lengthAt(StreamedAxis axis);
   llvm::SmallVector<mlir::OpFoldResult>
   sizesOf(mlir::Value tensor, llvm::ArrayRef<mlir::OpFoldResult> sizes);
   mlir::Value scaled(mlir::Value v, int64_t scale) {

@@ -89,26 +89,3 @@ func.func @window(%x: tensor<12xf32>, %k: tensor<5xf32>) -> tensor<8xf32> {
 func.func @none(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
-
-// -----
-
-#x = affine_map<(i, j) -> (i, j)>
-#r = affine_map<(i, j) -> (i)>
-
-// A chunk alone does not tell what its prefixes begin with.
-func.func @prefixes(%x: tensor<8x80xf32>) -> (tensor<8xf32>, tensor<8x80xf32>) {
-  %e = tensor.empty() : tensor<8xf32>
-  %w = tensor.empty() : tensor<8x80xf32>
-  %s = redfuse.cascade {indexing_maps = [#x, #r]} ins(%x : tensor<8x80xf32>) outs(%e : tensor<8xf32>) {
-  ^bb0(%a: f32):
-    %l = redfuse.reduce add %a over [1] into [0] : f32
-    redfuse.yield %l : f32
-  } -> tensor<8xf32>
-  %p = redfuse.cascade {indexing_maps = [#x, #x]} ins(%x : tensor<8x80xf32>) outs(%w : tensor<8x80xf32>) {
-  ^bb0(%a: f32):
-    // expected-error @below {{every prefix along the streamed dim is wanted, which takes more than a state and a chunk}}
-    %l = redfuse.scan add %a along 1 : f32
-    redfuse.yield %l : f32
-  } -> tensor<8x80xf32>
-  return %s, %p : tensor<8xf32>, tensor<8x80xf32>
-}

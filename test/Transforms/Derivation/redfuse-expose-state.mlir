@@ -27,7 +27,7 @@
 // CHECK:         return %[[N]]#0, %[[N]]#1
 // CHECK-LABEL: func.func @sums__finalize(
 // CHECK-SAME:      %[[B:.*]]: tensor<8xf32>, %[[M:.*]]: tensor<8xf32>, %[[L:.*]]: tensor<8xf32>, %{{.*}}: index, %{{.*}}: index) -> tensor<8xf32>
-// CHECK-SAME:      redfuse.state = {components = ["t0 = {{.*}}", "t1 = {{.*}}"], extents = [], length = 80 : i64, mapped = array<i64: -1>, ordered = false, positional = true, streamed = [array<i64: 0, 1>, array<i64: 2, 0>]}
+// CHECK-SAME:      redfuse.state = {components = ["t0 = {{.*}}", "t1 = {{.*}}"], extents = [], length = 80 : i64, mapped = array<i64: -1>, ordered = false, positional = true, prefixes = false, streamed = [array<i64: 0, 1>, array<i64: 2, 0>]}
 func.func @sums(%x: tensor<8x80xf32>, %b: tensor<8xf32>, %w: tensor<80xf32>) -> tensor<8xf32> {
   %e = tensor.empty() : tensor<8xf32>
   %r = redfuse.cascade {indexing_maps = [#x, #r, #v, #r]}
@@ -92,4 +92,30 @@ func.func @apart(%x: tensor<11xf32>, %y: tensor<11xf32>) -> (tensor<11xf32>, ten
     redfuse.yield %n, %s : f32, f32
   } -> tensor<11xf32>, tensor<f32>
   return %r#0, %r#1 : tensor<11xf32>, tensor<f32>
+}
+
+// Prefixes of a chunk continue from the state of what comes before it, which finalize takes last.
+// CHECK-LABEL: func.func @prefixes__update(
+// CHECK-SAME:      %{{.*}}: tensor<8x?xf32>, %{{.*}}: tensor<8xf32>, %{{.*}}: tensor<8xf32>, %{{.*}}: index) -> (tensor<8xf32>, tensor<8xf32>)
+// CHECK-NOT:     redfuse.scan
+// CHECK-LABEL: func.func @prefixes__finalize(
+// CHECK-SAME:      %[[X:.*]]: tensor<8x?xf32>, %[[L:[^:]*]]: tensor<8xf32>, %{{[^:]*}}: tensor<8xf32>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: tensor<8xf32>, %[[BEFORE:[^:]*]]: tensor<8xf32>) -> (tensor<8xf32>, tensor<8x?xf32>)
+// CHECK-SAME:      prefixes = true
+// CHECK:         %[[P:.*]]:2 = redfuse.fold {{.*}} ins(%[[X]], %[[BEFORE]] : tensor<8x?xf32>, tensor<8xf32>)
+// CHECK:           redfuse.scan add
+// CHECK:         return %{{.*}}, %[[P]]#1
+func.func @prefixes(%x: tensor<8x80xf32>) -> (tensor<8xf32>, tensor<8x80xf32>) {
+  %e = tensor.empty() : tensor<8xf32>
+  %w = tensor.empty() : tensor<8x80xf32>
+  %s = redfuse.cascade {indexing_maps = [#x, #r]} ins(%x : tensor<8x80xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%a: f32):
+    %l = redfuse.reduce add %a over [1] into [0] : f32
+    redfuse.yield %l : f32
+  } -> tensor<8xf32>
+  %p = redfuse.cascade {indexing_maps = [#x, #x]} ins(%x : tensor<8x80xf32>) outs(%w : tensor<8x80xf32>) {
+  ^bb0(%a: f32):
+    %l = redfuse.scan add %a along 1 : f32
+    redfuse.yield %l : f32
+  } -> tensor<8x80xf32>
+  return %s, %p : tensor<8xf32>, tensor<8x80xf32>
 }

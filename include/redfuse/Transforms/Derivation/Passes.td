@@ -136,10 +136,124 @@ def ExposeState : Pass<"redfuse-expose-state", "mlir::ModuleOp"> {
     Option<"strict", "strict", "bool", "false",
            "Refuse what changes the order of floating-point operations">,
     Option<"approximate", "approximate", "bool", "false",
-           "Take rounding for the identity where it stands in the way">];
+           "Take rounding for the identity where it stands in the way">,
+    Option<"chunk", "chunk", "int64_t", "0",
+           "How long chunks are; 0: as long as they come">];
   let dependentDialects = [
     "redfuse::RedfuseDialect", "mlir::arith::ArithDialect", "mlir::func::FuncDialect",
     "mlir::linalg::LinalgDialect", "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
+}
+
+def ShardDims : Pass<"redfuse-shard-dims", "mlir::ModuleOp"> {
+  let summary = "Make a program of one for a part of some dims";
+  let description = [{
+    Every public function gets, for each of the `dims` (pairs of an argument and an
+    axis), a part of that dim instead of the whole: the argument, and all that is
+    walked with it, is open there, or has the length that `sizes` says. Two
+    arguments of type index come last for each of the dims: the position at which
+    the part starts, from which `redfuse.index` and constants then count, and the
+    length of the whole, which `tensor.dim` gives. So a process that has a part of
+    the rows computes what all of them together would.
+
+    Nothing may be reduced along such a dim (`redfuse-expose-state` is for those),
+    and no window may reach over it. `redfuse.sharded` on the function lists, for
+    each dim: `arguments` that have it, each by number, axis and how many of its
+    elements there are for one of the dim, the axis of each of the `results` (-1:
+    none), its `length` in the source (-1: open), and whether anything counts
+    positions along it.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<8xf32>) -> tensor<8xi64> {
+      %e = tensor.empty() : tensor<8xi64>
+      %r = redfuse.cascade {indexing_maps = [#id, #id]}
+          ins(%x : tensor<8xf32>) outs(%e : tensor<8xi64>) {
+      ^bb0(%a: f32):
+        %i = redfuse.index 0
+        %n = arith.index_cast %i : index to i64
+        redfuse.yield %n : i64
+      } -> tensor<8xi64>
+      return %r : tensor<8xi64>
+    }
+    ```
+
+    becomes with `dims=0,0`
+
+    ```mlir
+    // redfuse.sharded: arguments = [array<i64: 0, 0, 1>], length = 8 : i64,
+    //                  positional = true, results = array<i64: 0>
+    func.func @f(%x: tensor<?xf32>, %start: index, %whole: index) -> tensor<?xi64>
+        attributes {redfuse.sharded = [...]} {
+      %r = redfuse.cascade ... {
+      ^bb0(%a: f32):
+        %i = redfuse.index 0
+        %at = arith.addi %i, %start : index
+        %n = arith.index_cast %at : index to i64
+        redfuse.yield %n : i64
+      } -> tensor<?xi64>
+      return %r : tensor<?xi64>
+    }
+    ```
+  }];
+  let options = [
+    ListOption<"dims", "dims", "int64_t",
+               "the dims: number of an argument and axis, of each in turn">,
+    ListOption<"sizes", "sizes", "int64_t",
+               "how long the part of each dim is; 0, or none: open">];
+  let dependentDialects = [
+    "redfuse::RedfuseDialect", "mlir::arith::ArithDialect", "mlir::func::FuncDialect",
+    "mlir::tensor::TensorDialect"];
+}
+
+def FindDims : Pass<"redfuse-find-dims", "mlir::ModuleOp"> {
+  let summary = "Say which dims of arguments a program has";
+  let description = [{
+    Puts `redfuse.dims` on every public function: for each dim of its arguments a
+    dictionary. `arguments` are all that have it: number, axis, and how many elements
+    of it there are for one of the dim (4 where a reshape joined it with an inner
+    dim of 4). `results` has the axis of each result that is this dim (-1: none),
+    `scales` how many elements it has for each of the dim. `length` is -1 where it
+    is open; `positional` says whether anything counts positions along it, `kind`
+    what goes along it:
+
+    - `parallel`: nothing, so that any part can be computed alone
+      (`redfuse-shard-dims`);
+    - `reduced`: reductions, so that parts have states that are merged
+      (`redfuse-expose-state`, which says whether they can);
+    - `prefixes`: a scan, so that a part needs the state of those before it;
+    - `refused`: it cannot be followed through the program, for the `reason`.
+
+    `redfuse.masks` is there where comparisons of positions leave elements out of
+    all reductions (a causal mask, a window): two numbers of dims, row and column,
+    and the least and the largest difference of positions, column less row, of what
+    counts.
+
+    ```mlir
+    #id = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<8x?xf32>) -> tensor<8xf32> {
+      %e = tensor.empty() : tensor<8xf32>
+      %r = redfuse.cascade {indexing_maps = [#id, #row]}
+          ins(%x : tensor<8x?xf32>) outs(%e : tensor<8xf32>) {
+      ^bb0(%a: f32):
+        %s = redfuse.reduce add %a over [1] into [0] : f32
+        redfuse.yield %s : f32
+      } -> tensor<8xf32>
+      return %r : tensor<8xf32>
+    }
+    ```
+
+    gets
+
+    ```mlir
+    // redfuse.dims, the first: arguments = [array<i64: 0, 0, 1>], kind = "parallel",
+    //     length = 8 : i64, positional = false, reason = "", results = array<i64: 0>, scales = array<i64: 1>
+    // the second: arguments = [array<i64: 0, 1, 1>], kind = "reduced", length = -1 : i64,
+    //     positional = false, reason = "", results = array<i64: -1>, scales = array<i64: 1>
+    func.func @f(%x: tensor<8x?xf32>) -> tensor<8xf32>
+        attributes {redfuse.dims = [...]} {...}
+    ```
+  }];
 }
 
 #endif // REDFUSE_TRANSFORMS_DERIVATION_PASSES_TD
