@@ -194,7 +194,8 @@ class Executable:
             if self._state_program is None:
                 from .state import StateProgram
 
-                self._state_program = StateProgram(self.source, self.options)
+                target = self.target if self.target.startswith("cuda") else "cpu"
+                self._state_program = StateProgram(self.source, self.options, target)
             return self._state_program
 
     def init(self, *unstreamed: Any) -> State:
@@ -231,16 +232,20 @@ class Executable:
         """
         return self.state_program.merge(left, right)
 
-    def finalize(self, state: State, *chunk: Any, offset: int | None = None) -> Any:
+    def finalize(
+        self, state: State, *chunk: Any, offset: int | None = None, before: State | None = None
+    ) -> Any:
         """The program's result, or a tuple of them, from a state that has seen all elements.
 
         chunk: where a result has the streamed dim itself (a softmax's own output), a chunk to
             compute that part of it for; ``offset`` is the index of its first element.
+        before: where a result is every prefix along the dim (a running sum, a recurrence), the
+            state of all that comes before the chunk; none for the first one.
 
         A program whose streamed dim has a fixed length is about that many elements: fewer or more
         are an ArgumentError.
         """
-        return self.state_program.finalize(state, *chunk, offset=offset)
+        return self.state_program.finalize(state, *chunk, offset=offset, before=before)
 
     def explain(self, json: bool = False, tex: bool = False) -> Any:
         """What was fused, how, and why not where not, with the formulas by which partial results

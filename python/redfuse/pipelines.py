@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .options import Options
+from .parts import Part
 
 CPU, CUDA, ROCM = "redfuse-cpu", "redfuse-cuda", "redfuse-rocm"
-STATE, UNFUSED = "redfuse-state", "redfuse-unfused"
+STATE, STATE_CUDA, UNFUSED = "redfuse-state", "redfuse-state-cuda", "redfuse-unfused"
 # Of a program that is not there yet in one piece: the compiler runs it before all others.
 CHECK = "check"
 # Machine code for AMD GPUs: the compiler takes LLVM IR of it, as it wants resources, too.
@@ -50,16 +51,48 @@ def _words(options: Options, tiles: Sequence[int] = ()) -> list[str]:
     return words
 
 
-def fused(options: Options, tiles: Sequence[int] = ()) -> list[tuple[str, str]]:
+def fused(
+    options: Options, tiles: Sequence[int] = (), as_written: bool = False
+) -> list[tuple[str, str]]:
     """(stage, pipeline) pairs of the fusing compiler for the CPU. tiles: extents by iteration dim
-    instead of the model's (0: the model's)."""
-    return _all(CPU, _words(options, tiles))
+    instead of the model's (0: the model's). as_written: no dims are joined or cut."""
+    return _all(CPU, [*_words(options, tiles), *(["along=0,0"] if as_written else [])])
 
 
-def state(options: Options) -> list[tuple[str, str]]:
-    """The same for init, update, merge and finalize of a program (see ``state``)."""
+def state(options: Options, target: str = "cpu", part: Part | None = None) -> list[tuple[str, str]]:
+    """The same for init, update, merge and finalize of a program (see ``state``), or of a part of
+    it."""
     along = [f"along={options.along[0]},{options.along[1]}"] if options.along else []
-    return _all(STATE, [*_words(options), *along])
+    words = [*_words(options), *along, *_of_part(part)]
+    if target == "cpu":
+        return _all(STATE, words)
+    return _all(STATE_CUDA, [*words, f"opt-level={options.opt_level}", "host-alone=true"])
+
+
+def part(options: Options, target: str, part: Part) -> list[tuple[str, str]]:
+    """The same for the program of a part of some dims."""
+    words = [*_words(options), *_of_part(part)]
+    if target == "cpu":
+        return _all(CPU, words)
+    return _all(CUDA, [*words, f"opt-level={options.opt_level}", "host-alone=true"])
+
+
+def find_dims() -> str:
+    """The textual pipeline that says which dims a program has, as ``redfuse.dims``."""
+    return (
+        "builtin.module(resolve-ranked-shaped-type-result-dims,canonicalize,cse,redfuse-find-dims)"
+    )
+
+
+def _of_part(part: Part | None) -> list[str]:
+    if part is None:
+        return []
+    words = [f"chunk={part.chunk}"] if part.chunk else []
+    if part.dims:
+        words.append("shard=" + ",".join(f"{a},{axis}" for a, axis in part.dims))
+    if any(part.sizes):
+        words.append("shard-sizes=" + ",".join(map(str, part.sizes)))
+    return words
 
 
 def unfused() -> list[tuple[str, str]]:

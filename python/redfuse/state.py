@@ -16,7 +16,9 @@ from typing import Any
 
 from .errors import ArgumentError, CacheError, CompileError, UnsupportedError, path_text
 from .frontends.mlir import Source
+from .functions import Keep, compile_functions
 from .options import Options
+from .parts import Part
 from .runtime.specs import Signature, TensorSpec
 from .store import files
 
@@ -159,50 +161,53 @@ def _from_numpy(array: Any, dtype: str) -> Any:
 
 
 class StateProgram:
-    """The four functions of a program, and what they need to be told."""
+    """The four functions of a program, and what they need to be told.
 
-    def __init__(self, source: Source, options: Options):
-        from . import _ext, pipelines
-        from .lowering import lower_stages, run_pipeline
+    target: where they run, as of ``compile``. part: what this process has of the dims that are not
+        streamed. keep: where code is looked for and put (``compile_functions``).
+    """
+
+    def __init__(
+        self, source: Source, options: Options, target: str = "cpu", part: Part | None = None,
+        keep: Keep | None = None,
+    ):  # fmt: skip
+        from . import pipelines
 
         if not options.fuse:
             raise ArgumentError("the option fuse=False compiles no merge; states need fuse=True")
         # The choice of schedules is another one: all of the program's stages are streamed.
         self.options = options = dataclasses.replace(options, schedules=())
-        stages = pipelines.state(options)
+        self.target, self.part = target, part or Part()
+        stages = pipelines.state(options, target, part)
+
+        def inspect(module: Any) -> tuple[dict[str, Signature], dict[str, Any]]:
+            functions = _functions(module)
+            info = functions["__finalize"][1]
+            return {name: signature for name, (signature, _) in functions.items()}, info
+
         try:
-            lowered = lower_stages(source, options, stages, "state")
+            self.functions = compile_functions(
+                source, options, target, stages, "state", inspect, keep
+            )
         except CompileError as error:
             raise _refusal(error) from None
-        module, self.signature = lowered.module, lowered.signature
-        functions = _functions(module)
-        info = functions["__finalize"][1]
+        info = self.functions.facts
+        self.signature = _whole_signature(self.functions.signatures, info)
         self.axes = {int(a): int(axis) for a, axis in info["streamed"]}
         self.extent_axes = [(int(a), int(axis)) for a, axis in info["extents"]]
         self.length = None if info["length"] < 0 else int(info["length"])
         self.mapped = [int(axis) for axis in info["mapped"]]
         self.ordered, self.positional = bool(info["ordered"]), bool(info["positional"])
+        self.prefixes = bool(info["prefixes"])
         self.names = tuple(f"{text}" for text in info["components"])
         self.takes_chunk = any(axis >= 0 for axis in self.mapped)
         self.unstreamed = [i for i in range(len(self.signature.inputs)) if i not in self.axes]
-        self.specs = functions["__init"][0].outputs
+        self.specs = self.functions.signatures["__init"].outputs
         identity = [
             str(source.parse()), self.signature.name, info["streamed"], self.names,
             [str(spec) for spec in self.specs],
         ]  # fmt: skip
         self.fingerprint = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
-        start = [stage for stage, _ in stages].index("state") + 1
-        for stage, pipeline in stages[start:]:
-            run_pipeline(module, pipeline, stage)
-        library = _ext.load(lowered.object_code(options))
-        self._functions = {
-            name: library.function(
-                signature.name,
-                [spec.native for spec in signature.inputs],
-                [spec.native for spec in signature.outputs],
-            )
-            for name, (signature, _) in functions.items()
-        }
 
     # ---- the four functions ------------------------------------------------------
 
@@ -217,7 +222,7 @@ class StateProgram:
 
     def update(self, state: State, *chunk: Any, offset: int | None = None) -> State:
         """One more chunk; see :meth:`Executable.update`."""
-        self._check_state("update", state)
+        self.check_state("update", state)
         length, extents = self._check_chunk("update", state, chunk)
         start = state.stop if offset is None else _check_offset("update", offset)
         placed = state.placed or offset is not None
@@ -233,8 +238,8 @@ class StateProgram:
 
     def merge(self, left: State, right: State) -> State:
         """The state of what both have seen; see :meth:`Executable.merge`."""
-        self._check_state("merge", left)
-        self._check_state("merge", right)
+        self.check_state("merge", left)
+        self.check_state("merge", right)
         self._check_same_arguments(left, right)
         if left.extents and right.extents and left.extents != right.extents:
             raise ArgumentError(
@@ -249,9 +254,18 @@ class StateProgram:
         results = self._call("__merge", [*(left.components or ()), *(right.components or ())])
         return dataclasses.replace(left, components=results, spans=spans, placed=placed)
 
-    def finalize(self, state: State, *chunk: Any, offset: int | None = None) -> Any:
+    def finalize(
+        self, state: State, *chunk: Any, offset: int | None = None, before: State | None = None
+    ) -> Any:
         """The program's results; see :meth:`Executable.finalize`."""
-        self._check_state("finalize", state)
+        self.check_state("finalize", state)
+        if before is not None:
+            self.check_state("finalize", before)
+            if not self.prefixes:
+                raise ArgumentError(
+                    "finalize: before: no result of this program is a prefix along the streamed "
+                    "dim; expected finalize without it"
+                )
         if self.takes_chunk and not chunk:
             names = ", ".join(
                 f"result {i} (axis {axis})" for i, axis in enumerate(self.mapped) if axis >= 0
@@ -292,10 +306,28 @@ class StateProgram:
             "__finalize",
             [
                 *state.unstreamed, *chunk, *(state.components or ()), *(state.extents or ()),
-                state.count, start,
+                state.count, start, *self._earlier(state, start, before),
             ],
         )  # fmt: skip
         return results[0] if len(results) == 1 else results
+
+    def _earlier(self, state: State, start: int, before: State | None) -> tuple[Any, ...]:
+        """The components of what comes before a chunk, where results are prefixes."""
+        if not self.prefixes:
+            return ()
+        seen = 0 if before is None else before.stop
+        if seen != start:
+            raise ArgumentError(
+                f"finalize: the chunk starts at element {start}, and its prefixes continue from "
+                f"the state of all before it: expected before= a state of elements 0 to "
+                f"{start - 1}, got {'none' if before is None else _text(before.spans)}"
+            )
+        if before is not None and before.components is not None:
+            return before.components
+        return (
+            self._started(dataclasses.replace(state, spans=()), state.extents or ()).components
+            or ()
+        )
 
     # ---- books -----------------------------------------------------------------------
 
@@ -304,21 +336,14 @@ class StateProgram:
         return dataclasses.replace(state, components=components, extents=tuple(extents))
 
     def _call(self, name: str, arguments: list[Any]) -> tuple[Any, ...]:
-        from . import _ext
-
-        _ext.set_num_threads(self.options.threads)
-        return tuple(self._functions[name](tuple(arguments), None))
+        return self.functions(name, arguments)
 
     def _describe(self, index: int) -> str:
         return f"argument {index}: {self._spec(index)}"
 
     def _spec(self, index: int) -> TensorSpec:
-        """The type of an argument, with the streamed dim dynamic."""
-        spec = self.signature.inputs[index]
-        if index not in self.axes:
-            return spec
-        shape = tuple(None if d == self.axes[index] else n for d, n in enumerate(spec.shape))
-        return dataclasses.replace(spec, shape=shape)
+        """The type of an argument, with the streamed dim as long as chunks are."""
+        return self.signature.inputs[index]
 
     def _check(self, call: str, index: int, value: Any) -> None:
         from .runtime.arrays import check_array
@@ -358,7 +383,8 @@ class StateProgram:
             )
         return next(iter(lengths.values())), extents
 
-    def _check_state(self, call: str, state: Any) -> None:
+    def check_state(self, call: str, state: Any) -> None:
+        """Raises ArgumentError, about ``call``, for what is no state of this program."""
         if not isinstance(state, State):
             raise ArgumentError(
                 f"{call}: expected a redfuse.State (from init, update, merge or State.load), got "
@@ -513,6 +539,18 @@ def _functions(module: Any) -> dict[str, tuple[Signature, dict[str, Any]]]:
                 info[item.name] = _value(item.attr)
         found["__" + signature.name.rpartition("__")[2]] = (signature, info)
     return found
+
+
+def _whole_signature(functions: dict[str, Signature], info: dict[str, Any]) -> Signature:
+    """The program's own, of chunks: its arguments are those of update, in another order."""
+    update = functions["__update"]
+    streamed = [int(argument) for argument, _ in info["streamed"]]
+    count = len(update.inputs) - len(functions["__init"].outputs) - 1
+    plain = iter(update.inputs[: count - len(streamed)])
+    chunk = iter(update.inputs[count - len(streamed) : count])
+    inputs = [next(chunk if number in streamed else plain) for number in range(count)]
+    name = update.name.rpartition("__")[0]
+    return Signature(name, tuple(inputs), functions["__finalize"].outputs)
 
 
 def _value(attribute: Any) -> Any:
