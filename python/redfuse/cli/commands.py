@@ -40,7 +40,9 @@ def make_app(_typer: Any) -> Any:
     for command in (compile_, run, explain, verify, bench, targets, demo):
         app.command(name=command.__name__.rstrip("_"))(command)
     from ..tuning.command import tune
+    from .merging import merge
 
+    app.command(name="merge")(merge)
     app.command(name="tune")(tune)
     cache_app = typer.Typer(
         help="Shows or empties the cache of compiled programs.", no_args_is_help=True
