@@ -17,12 +17,15 @@ def attention(
     dtype: str = "f32",
     kv_heads: int | None = None,
     kind: str = "none",
+    window: int = 4096,
+    sums: bool = False,
 ) -> str:
     """softmax(q k^T / sqrt(dim)) v.
 
     kind: what happens to the scores: words among "causal", "alibi" (a slope for each head is a
-        fourth argument), "softcap" (50 tanh(s / 50)) and "window" (the last 4096 keys), joined by
-        "+", or "none".
+        fourth argument), "softcap" (50 tanh(s / 50)) and "window" (the last ``window`` keys),
+        joined by "+", or "none". sums: whether the logarithms of the sums of the scores'
+        exponentials are a second result, in f32.
     """
     kv_heads = kv_heads or heads
     p = Program()
@@ -41,7 +44,7 @@ def attention(
     if "alibi" in words:
         scores = p.binary("addf", scores, _alibi(p, slopes, q, kv))  # type: ignore[arg-type]
     if "causal" in words or "window" in words:
-        mask = _mask(p, q, kv, "causal" in words, 4096 if "window" in words else None)
+        mask = _mask(p, q, kv, "causal" in words, window if "window" in words else None)
         infinity = p.constant("dense<0xFF800000>", "tensor<f32>")
         scores = p.pointwise(
             [mask, Value(infinity, (), "f32"), scores],
@@ -49,8 +52,14 @@ def attention(
             "%r",
             "f32",
         )
-    weights = p.cast(p.softmax_last(scores), dtype)
-    return p.text(p.bmm4(weights, value))
+    if not sums:
+        return p.text(p.bmm4(p.cast(p.softmax_last(scores), dtype), value))
+    most = p.max_last(scores)
+    raised = p.unary("math.exp", p.binary("subf", scores, most))
+    total = p.sum(raised, [3], keepdim=True)
+    weights = p.cast(p.binary("divf", raised, total), dtype)
+    logs = p.binary("addf", p.unary("math.log", total), most)
+    return p.text(p.bmm4(weights, value), p.collapse(logs, [[0], [1], [2, 3]]))
 
 
 def repeat_heads(p: Program, a: Value, heads: int) -> Value:
@@ -222,6 +231,28 @@ def cross_entropy(rows: int, columns: int, dtype: str = "f32") -> str:
         "%e",
     )  # fmt: skip
     return p.text(p.unary("arith.negf", p.collapse(picked, [[0, 1]])))
+
+
+def linear_cross_entropy(rows: int, hidden: int, classes: int, dtype: str = "f32") -> str:
+    """The loss of each row: log(sum(exp(h w^T))) less the label's logit, which is the sum of what
+    a comparison of the class with the label leaves. Arguments: h, w of classes x hidden, labels."""
+    p = Program()
+    h = p.argument(rows, hidden, dtype=dtype)
+    w = p.argument(classes, hidden, dtype=dtype)
+    labels = p.argument(rows, dtype="i64")
+    logits = p.cast(p.matmul(h, p.transpose(w, [1, 0])), "f32")
+    most = p.max_last(logits)
+    total = p.sum(p.unary("math.exp", p.binary("subf", logits, most)), [1], keepdim=True)
+    zero = p.constant("0.0", "f32")
+    picked = p.pointwise(
+        [logits, p.unsqueeze(labels, 1), p.unsqueeze(p.arange(classes), 0)],
+        ["%c = arith.cmpi eq, %in1, %in2 : i64", f"%r = arith.select %c, %in0, {zero} : f32"],
+        "%r",
+        "f32",
+    )
+    own = p.sum(picked, [1], keepdim=True)
+    loss = p.binary("subf", p.binary("addf", p.unary("math.log", total), most), own)
+    return p.text(p.collapse(loss, [[0, 1]]))
 
 
 def gemm_chain(m: int, n: int, k: int, last: int, dtype: str = "f32") -> str:
