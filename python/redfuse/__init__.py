@@ -27,6 +27,7 @@ from .errors import (
     ExecutionError,
     FusionWarning,
     ParseError,
+    RankError,
     TargetError,
     UnsupportedError,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "FusionWarning",
     "Options",
     "ParseError",
+    "RankError",
     "State",
     "TargetError",
     "UnsupportedError",

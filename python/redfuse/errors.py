@@ -60,6 +60,15 @@ class ExecutionError(Error, RuntimeError):
     """The compiled program stopped itself: a failed ``cf.assert``, or no memory."""
 
 
+class RankError(ExecutionError):
+    """A process of a distributed run raised, hangs, has died, or was given something else than the
+    others; ``ranks`` says which."""
+
+    def __init__(self, message: str, ranks: Sequence[int] = ()):
+        super().__init__(message)
+        self.ranks = tuple(ranks)
+
+
 class CacheWarning(UserWarning):
     """The cache cannot be used; the work goes on without it."""
 

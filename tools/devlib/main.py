@@ -122,7 +122,8 @@ def command_test(arguments: list[str]) -> int:
     if kind == "--torch":
         install_extra(venv, "torch")
         install_extra(venv, "models")
-        return run_pytest(venv, rest or [str(ROOT / "test" / n) for n in ("pytorch", "operators")])
+        folders = ("pytorch", "operators", "python/distributed")
+        return run_pytest(venv, rest or [str(ROOT / "test" / name) for name in folders])
     if kind == "--rocm":
         return run_rocm(venv, rest)
     if kind == "--sanitize":

@@ -33,6 +33,8 @@ SPELLING = ".key"
 # Of kernels that graphs of PyTorch call: what to compile them from, and a number of the folder.
 SOURCE = ".mlirbc"
 FOLDER_ID = "dynamo.id"
+# Functions of states and of parts of programs (redfuse.distributed).
+FUNCTIONS = ".rff"
 MAX_BYTES = 2 << 30  # the oldest entries go when the folder grows over this
 # A longer source is full of constants: to print, hash and write them takes longer than to compile.
 MOST_OF_A_SOURCE = MAX_BYTES >> 3
@@ -252,7 +254,7 @@ def _remove_left_overs() -> None:
 def _remove_sources() -> None:
     with contextlib.suppress(OSError):
         for name in os.listdir(files.cache_folder()):
-            if name.endswith(SOURCE) or name == FOLDER_ID:
+            if name.endswith((SOURCE, FUNCTIONS)) or name == FOLDER_ID:
                 _remove(os.path.join(files.cache_folder(), name))
 
 

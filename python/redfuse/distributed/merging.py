@@ -1,0 +1,86 @@
+"""States of all ranks become one: gathered and merged in rank order, or by a tree of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .groups import Group
+
+State = tuple[Any, ...]
+Merge = Callable[[State, State], State]
+_ALIGNED = 64  # bytes; kernels on a GPU want 16
+
+
+def nbytes(state: Sequence[Any]) -> int:
+    """What a message with a state weighs."""
+    return sum(_padded(c.numel() * c.element_size()) for c in state)
+
+
+def pack(state: Sequence[Any]) -> Any:
+    """All components as one tensor of bytes."""
+    import torch
+
+    out = torch.zeros(nbytes(state), dtype=torch.uint8, device=state[0].device)
+    for view, component in zip(unpack(out, state), state, strict=True):
+        view.copy_(component)
+    return out
+
+
+def unpack(data: Any, like: Sequence[Any]) -> State:
+    """Components, of the shapes and dtypes of ``like``, on the memory of ``data``."""
+    found, begin = [], 0
+    for one in like:
+        size = one.numel() * one.element_size()
+        found.append(data[begin : begin + size].view(one.dtype).view(one.shape))
+        begin += _padded(size)
+    return tuple(found)
+
+
+def gathered(group: Group, state: State, what: str) -> list[State]:
+    """The states of all ranks, in their order."""
+    everyone = group.all_gather(pack(state), what)
+    return [unpack(everyone[rank], state) for rank in range(group.size)]
+
+
+def folded(states: Sequence[State | None], merge: Merge) -> State | None:
+    """Merged from the first to the last; ``None`` is a state that has seen nothing."""
+    result = None
+    for state in states:
+        if state is not None:
+            result = state if result is None else merge(result, state)
+    return result
+
+
+def as_tree(states: Sequence[State | None], merge: Merge) -> State | None:
+    """Neighbours first, then those of pairs, and so on: the shape depends on how many there are
+    alone."""
+    level = list(states)
+    while len(level) > 1:
+        level = [folded(level[i : i + 2], merge) for i in range(0, len(level), 2)]
+    return level[0] if level else None
+
+
+def by_messages(group: Group, state: State, has: Sequence[bool], merge: Merge) -> State:
+    """The same tree with its nodes on ranks, and its result sent to all of them: log2(ranks)
+    messages up and a broadcast, where :func:`gathered` sends every state to every rank."""
+    rank, size, step = group.rank, group.size, 1
+    mine: State | None = state if has[rank] else None
+    while step < size:
+        if rank % (2 * step) == step:
+            if any(has[rank : rank + step]):
+                group.send(pack(mine or state), rank - step, "the merge of states")
+            break
+        other = rank + step
+        if other < size and any(has[other : other + step]):
+            data = pack(state)
+            group.receive(data, other, "the merge of states")
+            mine = folded([mine, unpack(data, state)], merge)
+        step *= 2
+    data = pack(mine if rank == 0 and mine is not None else state)
+    group.broadcast(data, 0, "the merged state")
+    return unpack(data, state)
+
+
+def _padded(size: int) -> int:
+    return -(-size // _ALIGNED) * _ALIGNED

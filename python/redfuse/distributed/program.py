@@ -1,0 +1,376 @@
+"""Compiled programs whose arguments are shared out over the ranks of a mesh."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ..compiler import resolve_target
+from ..errors import ArgumentError, Error, RankError, UnsupportedError, one_of
+from ..frontends import mlir as mlir_frontend
+from ..frontends.mlir import Source
+from ..options import Options
+from ..runtime.specs import ELEMENT_TYPES
+from . import links as link_model
+from .arguments import Taken, give, take
+from .call import Call
+from .dims import Dim, dims_of
+from .folding import Folds, Parts
+from .groups import Group
+from .layout import ORDERS, Layout
+from .links import Links, Sizes
+from .sharding import Sharding, shard
+from .states import run_on_states
+from .strategies import STRATEGIES
+from .work import Work, work_of
+
+CHECKS = ("always", "first")
+_AUTO = "auto"
+
+
+def compile(
+    source: Any,
+    mesh: Any,
+    placements: Sequence[Any],
+    *,
+    mesh_dim: str | int | None = None,
+    target: str = "auto",
+    options: Options | dict[str, object] | None = None,
+    order: str = "contiguous",
+    strategy: str = _AUTO,
+    merge: str = _AUTO,
+    deterministic: bool = False,
+    segment: int = 0,
+    links: Links | None = None,
+    check: str = "always",
+    timeout: float | None = None,
+) -> Program:
+    """A program whose arguments are shared out over the ranks of a mesh. Every rank calls this,
+    with the same arguments.
+
+    source, target, options: as for ``redfuse.compile``; the target "auto" is the mesh's device.
+    mesh: a ``torch.distributed.device_mesh.DeviceMesh``; mesh_dim: the name or number of its dim,
+        where it has several.
+    placements: for each argument ``Shard(axis)``, ``Replicate()``, or ``None`` for what follows
+        from the others. Which dims of the program these are, and the results' placements, are
+        derived from it.
+    order: how shards lie in the whole: "contiguous", in the order of ranks and of any lengths, or
+        "zigzag" (:meth:`Layout.zigzag`), which shares out the work under a causal mask.
+    strategy: how rows meet a stream where both are sharded: "ring", "gather", "rows", "heads", or
+        "auto" for the one with the least predicted time.
+    merge: of states: "gather" (every rank gets all states), "tree", or "auto".
+    deterministic: the same bits for any number of ranks; ``segment`` elements of the streamed dim
+        are then folded at a time, and shards start at multiples of it.
+    links: what predictions are made from; by default constants of two H200s, or of a host.
+    check: whether ranks compare what they are given in each call, or in the first of each shape
+        (then nothing waits for the host, and a mismatch is found by the time-out).
+    timeout: seconds after which a rank that does not answer is an error; by default that of the
+        process group.
+
+    Raises what ``redfuse.compile`` raises, UnsupportedError also for dims that cannot be shared
+    out, ArgumentError for placements that contradict each other.
+    """
+    for name, value, known in (
+        ("order", order, ORDERS),
+        ("strategy", strategy, (_AUTO, *STRATEGIES)),
+        ("merge", merge, (_AUTO, "gather", "tree")),
+        ("check", check, CHECKS),
+    ):
+        if value not in known:
+            raise ArgumentError(f"{name}: " + one_of(name, str(value), known))
+    if deterministic and segment < 1:
+        raise ArgumentError(
+            "deterministic: expected segment=, how many elements of the streamed dim are folded at "
+            "a time, as 4096"
+        )
+    if segment and not deterministic:
+        raise ArgumentError("segment: expected deterministic=True with it")
+    group = Group(mesh, mesh_dim, timeout)
+    chosen = Options.of(options)
+    if deterministic:
+        chosen = dataclasses.replace(chosen, deterministic=True)
+    if target == _AUTO:
+        target = "cuda" if group.on_gpu else "cpu"
+    program = mlir_frontend.read(source)
+    return Program(
+        program, group, tuple(placements), resolve_target(target), chosen, order, strategy, merge,
+        segment, links or (Links() if group.on_gpu else link_model.HOST), check,
+    )  # fmt: skip
+
+
+class Program:
+    """A distributed program; call it on every rank.
+
+    sharding: what is shared out. group: the ranks.
+    """
+
+    def __init__(
+        self, source: Source, group: Group, placements: tuple[Any, ...], target: str,
+        options: Options, order: str, strategy: str, merge: str, segment: int, links: Links,
+        check: str,
+    ):  # fmt: skip
+        self.source, self.group, self.target, self.options = source, group, target, options
+        self.order, self.strategy, self.merge = order, strategy, merge
+        self.segment, self.links, self.check = segment, links, check
+        signature, dims, self.work = _facts(source, options)
+        self.sharding = shard(signature, dims, placements)
+        self._static = target != "cpu"
+        rows = [dim.source for dim in self.sharding.rows]
+        stream = self.sharding.stream
+        self.folds: Folds | None = None
+        if stream is not None:
+            along = dataclasses.replace(options, along=stream.source)
+            self.folds = Folds(source, along, target, rows, self._static)
+            self._check_order(self.folds)
+        self._parts = Parts(source, options, target, rows, self._static) if rows else None
+        self._heads = _heads_of(self.sharding, group.size)
+        self._head_parts = None
+        if self._heads is not None:
+            dims_of_heads = [self._heads.source]
+            self._head_parts = Parts(source, options, target, dims_of_heads, self._static)
+        self._identity = hashlib.sha256(
+            json.dumps(
+                [
+                    source.text, options.key(), target, [str(p) for p in placements], order,
+                    strategy, merge, segment, dataclasses.astuple(links), check,
+                ]
+            ).encode()
+        ).hexdigest()[:16]  # fmt: skip
+        self._seen: dict[tuple, tuple[Layout, ...]] = {}
+        self._last: Call | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """This rank's part of the results, from its part of the arguments.
+
+        arguments: for each argument of the program this rank's shard (a torch tensor, or a NumPy
+            array on the host), or a DTensor with the stated placement on the program's mesh.
+            Shards may have any lengths, also 0, and need not be contiguous in memory.
+
+        Returns the result, or a tuple of them: DTensors if an argument is one, else this rank's
+        shards. Raises ArgumentError for what is wrong on this rank, RankError for what is wrong on
+        another, or hangs.
+        """
+        error: Exception | None = None
+        taken: Taken | None = None
+        try:
+            taken = take(arguments, self.sharding, self.group)
+        except Error as wrong:
+            error = wrong
+        layouts = self._layouts(taken, error)
+        assert taken is not None
+        try:
+            call = self._prepared(taken, layouts)
+            results = self._run(call)
+        except RankError:
+            raise
+        except BaseException as wrong:
+            self.group.failed(wrong)
+            raise
+        self._last = call
+        return give(results, taken, self.sharding, layouts, self.group)
+
+    def __repr__(self) -> str:
+        sharded = "; ".join(dim.text() for dim in self.sharding.sharded) or "nothing"
+        return (
+            f"<redfuse.distributed.Program {self.sharding.signature} over {self.group.size} ranks: "
+            f"{sharded}>"
+        )
+
+    def explain(self, json: bool = False) -> Any:
+        """What is shared out, which collectives follow from it and why, and their predicted times:
+        text, or with ``json`` an object. After a call, of its sizes; else of the program's own."""
+        from .explaining import explained, render
+
+        found = explained(self, self._last)
+        return found if json else render(found)
+
+    # ---- a call ------------------------------------------------------------------
+
+    def _layouts(self, taken: Taken | None, error: Exception | None) -> tuple[Layout, ...]:
+        """Who has what, as all ranks say. Raises RankError where they disagree."""
+        known = self._seen.get(taken.key) if taken is not None and error is None else None
+        if known is not None and self.check == "first":
+            return known
+        said: dict[str, Any] = {}
+        if taken is not None:
+            said = {
+                "program": self._identity,
+                "shapes": taken.shapes,
+                "lengths": taken.lengths,
+            }
+        everyone = self.group.agree(said, error)
+        assert taken is not None
+        self.group.check_same(
+            everyone,
+            {
+                "call": "how many calls there were",
+                "program": "the program and its options",
+                "shapes": "the shapes of the arguments (-1: the sharded axis)",
+            },
+        )
+        layouts = []
+        for number, dim in enumerate(self.sharding.sharded):
+            lengths = [one["lengths"][number] for one in everyone]
+            layout = Layout.of(self.order, lengths)
+            if dim.length is not None and layout.length != dim.length:
+                raise RankError(
+                    f"the shards of {dim.text()} have {', '.join(map(str, lengths))} elements on "
+                    f"ranks 0 to {self.group.size - 1}, together {layout.length}; expected "
+                    f"{dim.length}, as the program says"
+                )
+            layouts.append(layout)
+        self._seen[taken.key] = tuple(layouts)
+        return tuple(layouts)
+
+    def _prepared(self, taken: Taken, layouts: tuple[Layout, ...]) -> Call:
+        return Call(
+            self.group, self.sharding, taken.tensors, layouts, self.folds, self._parts,
+            self._heads, self._head_parts, self.segment, self.work.live(self.sharding),
+        )  # fmt: skip
+
+    def _run(self, call: Call) -> list[tuple[Any, ...]]:
+        sharding = self.sharding
+        if sharding.stream is None:
+            units = call.row_units()
+            return [call.whole(unit, ()) for unit in units]
+        if not sharding.rows:
+            return run_on_states(call, self.chosen_merge(call))
+        return STRATEGIES[self.chosen_strategy(call)](call)
+
+    # ---- choices -----------------------------------------------------------------
+
+    def sizes(self, call: Call) -> Sizes:
+        """What the choices depend on, of a call."""
+        sharding = self.sharding
+
+        def of(arguments: Sequence[int]) -> float:
+            total = 0
+            for i in arguments:
+                value, dim = call.arguments[i], sharding.dim_of(i)
+                count = value.numel() * value.element_size()
+                if dim is not None:
+                    axis = dim.axis_of(i) or 0
+                    mine = max(1, value.shape[axis])
+                    count = count // mine * dim.scale_of(i)
+                    count *= max(call.layout_of(dim).lengths)
+                total += count
+            return float(total)
+
+        rows = [i for i in range(len(call.arguments)) if sharding.dim_of(i) in sharding.rows]
+        return Sizes(
+            ranks=self.group.size,
+            operations=self.work.operations(call),
+            stream=of(call.stream_arguments),
+            rows=of(rows),
+            results=of(rows),
+            state=self.work.state_bytes(call),
+            heads=self._heads is not None,
+        )
+
+    def chosen_strategy(self, call: Call) -> str:
+        """The strategy of a call: the one asked for, or the one predicted to be the fastest."""
+        possible = self.possible(call)
+        if self.strategy != _AUTO:
+            if self.strategy not in possible:
+                raise UnsupportedError(f"strategy={self.strategy}: {self._why_not(self.strategy)}")
+            return self.strategy
+        return min(possible, key=lambda name: possible[name])
+
+    def possible(self, call: Call) -> dict[str, float]:
+        """Predicted seconds of the strategies that give what is asked for."""
+        times = link_model.predicted(self.sizes(call), self.links)
+        return {name: time for name, time in times.items() if not self._why_not(name)}
+
+    def impossible(self) -> dict[str, str]:
+        """The strategies that do not give what is asked for, with the reason."""
+        return {name: why for name in STRATEGIES if (why := self._why_not(name))}
+
+    def imagined(self) -> Call | None:
+        """A call of the program's own sizes, evenly shared out, without data; ``None`` where one of
+        them is open."""
+        import torch
+
+        layouts = []
+        for dim in self.sharding.sharded:
+            if dim.length is None:
+                return None
+            if self.order == "zigzag":
+                layouts.append(Layout.zigzag(dim.length, self.group.size))
+            else:
+                layouts.append(Layout.even(dim.length, self.group.size))
+        tensors: list[Any] = []
+        for index, spec in enumerate(self.sharding.signature.inputs):
+            shape = list(spec.shape)
+            dim = self.sharding.dim_of(index)
+            if dim is not None:
+                layout = layouts[self.sharding.sharded.index(dim)]
+                shape[dim.axis_of(index) or 0] = layout.lengths[0] * dim.scale_of(index)
+            if None in shape:
+                return None
+            kind = getattr(torch, ELEMENT_TYPES[spec.dtype][0])
+            tensors.append(torch.empty(shape, dtype=kind, device="meta"))
+        taken = Taken(tensors, [], [], False)
+        return self._prepared(taken, tuple(layouts))
+
+    def _why_not(self, strategy: str) -> str:
+        assert self.folds is not None
+        if strategy == "heads" and self._heads is None:
+            return (
+                "no dim that is parallel in all sharded arguments and results has a length that "
+                f"{self.group.size} ranks divide"
+            )
+        if self.segment and strategy != "gather":
+            return "deterministic=True folds segments in order, which strategy='gather' does"
+        if strategy in ("ring", "rows") and self.order != "contiguous" and self.folds.open.ordered:
+            return "the merge is ordered, and shards are not"
+        if strategy == "ring" and self.folds.open.ordered:
+            return "the merge is ordered: blocks of a ring come from the middle"
+        return ""
+
+    def chosen_merge(self, call: Call) -> str:
+        """How states are merged: as asked for, or what is predicted to be the fastest."""
+        if self.merge != _AUTO:
+            return self.merge
+        return link_model.merge_by(self.work.state_bytes(call), self.group.size, self.links)
+
+    def _check_order(self, folds: Folds) -> None:
+        ordered = folds.open.ordered or folds.open.prefixes
+        if self.order == "zigzag" and ordered:
+            raise UnsupportedError(
+                "order='zigzag': the reduction is ordered, so that states are merged in the order "
+                "of their elements; expected order='contiguous'"
+            )
+        if self.segment and folds.open.prefixes:
+            raise UnsupportedError(
+                "deterministic: results are prefixes, which continue from one rank's elements to "
+                "the next's; expected deterministic=False"
+            )
+        if self.sharding.rows and folds.open.prefixes:
+            raise UnsupportedError(
+                "placements: results are prefixes along a dim that is sharded, and rows are "
+                "sharded, too; expected rows whole, or over another dim of the mesh"
+            )
+
+
+def _facts(source: Source, options: Options) -> tuple[Any, tuple[Dim, ...], Work]:
+    signature, dims, module = dims_of(source, options)
+    return signature, dims, work_of(module, dims)
+
+
+def _heads_of(sharding: Sharding, ranks: int) -> Dim | None:
+    """A dim that is parallel, in all sharded arguments and results, and divided by the ranks."""
+    if sharding.stream is None or not sharding.rows:
+        return None
+    arguments = [i for i, axis in enumerate(sharding.inputs) if axis is not None]
+    for dim in sharding.dims:
+        if dim.kind != "parallel" or dim in sharding.rows or not dim.length:
+            continue
+        everywhere = all(dim.axis_of(i) not in (None, sharding.inputs[i]) for i in arguments)
+        results = all(axis >= 0 for axis in dim.results)
+        placed = all(axis is not None for axis in sharding.outputs)
+        if everywhere and results and placed and dim.length % ranks == 0:
+            return dim
+    return None

@@ -1,0 +1,363 @@
+"""Programs over two GPUs or more by NCCL: `python test/hardware/distributed.py --json FILE`.
+
+Attention over a long sequence as a ring, causal and full, beside one GPU's own time and PyTorch's
+context_parallel; decoding with a sharded cache; a linear layer with cross-entropy over sharded
+classes; the links in the same run. Starts a process for each GPU, needs no network, and takes less
+than eight minutes. Exit status 1 if an error is too large or a part fails; what failed is in the
+JSON.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import os
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cli
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+HERE = Path(__file__).resolve().parent
+SIZES = {
+    "full": {"length": 131072, "heads": 16, "width": 128, "keys": 1 << 20, "kv_heads": 8,
+             "rows": 8192, "hidden": 4096, "classes": 131072},
+    "small": {"length": 4096, "heads": 4, "width": 128, "keys": 1 << 14, "kv_heads": 2,
+              "rows": 512, "hidden": 256, "classes": 4096},
+}  # fmt: skip
+
+
+class Run:
+    """What one process does."""
+
+    def __init__(self, rank: int, given: Any, sizes: dict[str, int]):
+        self.rank, self.given, self.sizes = rank, given, sizes
+        from torch.distributed.device_mesh import init_device_mesh
+
+        self.world = dist.get_world_size()
+        self.mesh = init_device_mesh("cuda", (self.world,), mesh_dim_names=("ranks",))
+        self.device = torch.device("cuda", rank)
+        self.results: dict[str, Any] = {}
+        self.start = time.monotonic()
+
+    def say(self, text: str) -> None:
+        if self.rank == 0:
+            print(f"[{time.monotonic() - self.start:5.0f} s] {text}", flush=True)
+
+    def time(
+        self, calls: dict[str, Callable[[], Any]], rounds: int = 7, inner: int = 1
+    ) -> dict[str, float]:
+        """Median ms of each, in turn, of the slowest rank."""
+        for call in calls.values():
+            for _ in range(2):
+                call()
+        torch.cuda.synchronize()
+        times: dict[str, list[float]] = {name: [] for name in calls}
+        for _ in range(rounds):
+            for name, call in calls.items():
+                dist.barrier()
+                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+                begin.record()
+                for _ in range(inner):
+                    call()
+                end.record()
+                end.synchronize()
+                times[name].append(begin.elapsed_time(end) / inner)
+        medians = torch.tensor([sorted(t)[len(t) // 2] for t in times.values()], device=self.device)
+        dist.all_reduce(medians, dist.ReduceOp.MAX)
+        return dict(zip(times, [round(float(m), 4) for m in medians], strict=True))
+
+    def part(self, name: str, body: Callable[[], dict[str, Any]]) -> None:
+        """A part of the results; what it raises is kept, and the next one runs."""
+        self.say(f"{name} ...")
+        try:
+            self.results[name] = body()
+        except Exception as error:
+            self.results[name] = {"error": f"{type(error).__name__}: {error}",
+                                  "traceback": traceback.format_exc()[-3000:]}  # fmt: skip
+        torch.cuda.empty_cache()
+        self.say(f"{name}: {json.dumps(self.results[name])[:1500]}")
+
+    # ---- links -------------------------------------------------------------------
+
+    def links(self) -> dict[str, Any]:
+        import dataclasses
+
+        import redfuse.distributed as rd
+
+        found: dict[str, Any] = {"measured": dataclasses.asdict(rd.measure(self.mesh))}
+        large = torch.zeros(1 << 30, dtype=torch.uint8, device=self.device)
+        other = torch.empty_like(large)
+        to, source = (self.rank + 1) % self.world, (self.rank - 1) % self.world
+
+        def shift(count: int) -> None:
+            ops = [
+                dist.P2POp(dist.isend, large[:count], to),
+                dist.P2POp(dist.irecv, other[:count], source),
+            ]
+            for work in dist.batch_isend_irecv(ops):
+                work.wait()
+
+        for name, count in (
+            ("1 MiB", 1 << 20),
+            ("16 MiB", 1 << 24),
+            ("256 MiB", 1 << 28),
+            ("1 GiB", 1 << 30),
+        ):
+            ms = self.time({name: lambda count=count: shift(count)})[name]
+            found[f"send and receive {name}"] = {"ms": ms, "gb_s": round(count / ms / 1e6, 1)}
+        for name, count in (("1 KB", 1 << 10), ("1 MB", 1 << 20), ("1 GiB", 1 << 30)):
+            some = large[:count].view(torch.float32)
+            ms = self.time({name: lambda some=some: dist.all_reduce(some)})[name]
+            found[f"all-reduce {name}"] = {"ms": ms, "gb_s": round(count / ms / 1e6, 1)}
+        return found
+
+    # ---- attention ---------------------------------------------------------------
+
+    def attention(self, kind: str) -> dict[str, Any]:
+        import redfuse
+        import redfuse.distributed as rd
+        from redfuse.bench import programs
+        from redfuse.distributed.layout import Layout
+        from torch.distributed.tensor import Shard
+
+        n, heads, width = (self.sizes[k] for k in ("length", "heads", "width"))
+        text = programs.attention(1, heads, n, n, width, dtype="bf16", kind=kind)
+        order = "zigzag" if kind == "causal" else "contiguous"
+        torch.manual_seed(0)
+        q, k, v = (torch.randn(1, heads, n, width, device=self.device).bfloat16() for _ in range(3))
+        layout = Layout.zigzag(n, self.world) if order == "zigzag" else Layout.even(n, self.world)
+        mine = [layout.shard(x, 2, self.rank) for x in (q, k, v)]
+        begin = time.monotonic()
+        one = redfuse.compile(text, target="cuda")
+        ring = {
+            name: rd.compile(
+                text, self.mesh, [Shard(2)] * 3, order=order, strategy=name, check="first"
+            )
+            for name in ("ring", "gather")
+        }
+        out = {name: program(*mine) for name, program in ring.items()}
+        alone = one(q, k, v)
+        torch.cuda.synchronize()
+        found: dict[str, Any] = {"compile_s": round(time.monotonic() - begin, 1)}
+        found["predicted_ms"] = {
+            name: round(1e3 * s, 2)
+            for name, s in ring["ring"].explain(json=True)["predicted_s"].items()
+        }
+        found["error"] = {name: self.error(x, layout, q, k, v, kind) for name, x in out.items()}
+        found["error"]["alone"] = self.error(
+            layout.shard(alone, 2, self.rank), layout, q, k, v, kind
+        )
+        calls: dict[str, Callable[[], Any]] = {"alone": lambda: one(q, k, v)}
+        for name, program in ring.items():
+            calls[name] = lambda program=program: program(*mine)
+        try:
+            found["ms"] = self.context_parallel(kind, calls)
+        except Exception as error:  # an experimental part of PyTorch
+            found["context_parallel"] = f"{type(error).__name__}: {error}"
+            found["ms"] = self.time(calls, rounds=5)
+        ms = found["ms"]
+        best = min(ms["ring"], ms["gather"])
+        ideal = max(ms["alone"] / self.world, self.transfer_ms(2 * mine[1].numel() * 2))
+        found["ratios"] = {
+            "over one GPU": round(ms["alone"] / ms["ring"], 3),
+            "best over one GPU": round(ms["alone"] / best, 3),
+            "of the ideal": round(ideal / ms["ring"], 3),
+        }
+        if "context_parallel" in ms:
+            theirs = ms["context_parallel"]
+            found["ratios"]["over context_parallel"] = round(theirs / ms["ring"], 3)
+        return found
+
+    def transfer_ms(self, nbytes: int) -> float:
+        """What the links need for all blocks that a rank gets."""
+        rate = self.results.get("links", {}).get("send and receive 1 GiB", {}).get("gb_s", 0)
+        return (self.world - 1) * nbytes / rate / 1e6 if rate else 0.0
+
+    def context_parallel(self, kind: str, calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
+        """Times of ``calls`` and of PyTorch's ring attention in turn. Its buffers are cut before, as
+        they are in a model's forward pass, in its own order under a causal mask."""
+        from torch.distributed.tensor.experimental import context_parallel
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        n, heads, width = (self.sizes[k] for k in ("length", "heads", "width"))
+        buffers = [torch.randn(1, heads, n, width, device=self.device).bfloat16() for _ in range(3)]
+        attend = torch.nn.functional.scaled_dot_product_attention
+        with (
+            torch.no_grad(),
+            sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION]),
+            context_parallel(self.mesh, buffers=buffers, buffer_seq_dims=[2, 2, 2],
+                             no_restore_buffers=set(buffers)),
+        ):  # fmt: skip
+            theirs = {"context_parallel": lambda: attend(*buffers, is_causal=kind == "causal")}
+            return self.time({**calls, **theirs}, rounds=5)
+
+    def error(self, mine: torch.Tensor, layout: Any, q: torch.Tensor, k: torch.Tensor,
+              v: torch.Tensor, kind: str) -> float:  # fmt: skip
+        """Of the last 64 rows of each piece that this rank has, against fp64; the largest of all ranks."""
+        worst = 0.0
+        for begin, start, stop in layout.pieces(self.rank):
+            rows = slice(max(start, stop - 64), stop)
+            s = q[:, :, rows].double() @ k.double().transpose(-1, -2) / math.sqrt(q.shape[-1])
+            if kind == "causal":
+                i = torch.arange(rows.start, rows.stop, device=self.device)[:, None]
+                s = s.masked_fill(i < torch.arange(k.shape[2], device=self.device), -math.inf)
+            want = torch.softmax(s, -1) @ v.double()
+            got = mine[:, :, begin + rows.start - start : begin + stop - start].double()
+            worst = max(worst, float((got - want).abs().max() / want.abs().max()))
+        value = torch.tensor(worst, device=self.device)
+        dist.all_reduce(value, dist.ReduceOp.MAX)
+        return round(float(value), 6)
+
+    # ---- decoding ----------------------------------------------------------------
+
+    def decoding(self) -> dict[str, Any]:
+        import redfuse
+        import redfuse.distributed as rd
+        from redfuse.bench import programs
+        from torch.distributed.tensor import Replicate, Shard
+
+        n, heads, few, width = (self.sizes[k] for k in ("keys", "heads", "kv_heads", "width"))
+        text = programs.attention(1, heads, 1, n, width, dtype="bf16", kv_heads=few)
+        torch.manual_seed(1)
+        q = torch.randn(1, heads, 1, width, device=self.device).bfloat16()
+        k, v = (torch.randn(1, few, n, width, device=self.device).bfloat16() for _ in range(2))
+        per = n // self.world
+        share = slice(self.rank * per, (self.rank + 1) * per)
+        mine = [q, k[:, :, share].contiguous(), v[:, :, share].contiguous()]
+        begin = time.monotonic()
+        one = redfuse.compile(text, target="cuda")
+        many = rd.compile(text, self.mesh, [Replicate(), Shard(2), Shard(2)], check="first")
+        out, alone = many(*mine), one(q, k, v)
+        found: dict[str, Any] = {"compile_s": round(time.monotonic() - begin, 1)}
+        wide = [x.repeat_interleave(heads // few, 1) for x in (k[:, :, :], v[:, :, :])]
+        weights = torch.softmax(
+            (q.float() @ wide[0].float().transpose(-1, -2)).double() / math.sqrt(width), -1
+        )
+        want = weights @ wide[1].double()
+        del wide
+        for name, x in (("states", out), ("alone", alone)):
+            found[f"error {name}"] = round(
+                float((x.double() - want).abs().max() / want.abs().max()), 6
+            )
+        calls: dict[str, Callable[[], Any]] = {
+            "alone": lambda: one(q, k, v),
+            "states": lambda: many(*mine),
+        }
+        try:
+            graph = rd.capture(many, *mine)
+            calls["graph"] = lambda: graph(*graph._arguments)
+            single = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(single):
+                one(q, k, v)
+            calls["alone, graph"] = single.replay
+        except Exception as error:
+            found["graph"] = f"{type(error).__name__}: {error}"
+        found["ms"] = self.time(calls, rounds=9, inner=10)
+        ms = found["ms"]
+        found["ratios"] = {"over one GPU": round(ms["alone"] / ms["states"], 3)}
+        if "graph" in ms:
+            found["ratios"]["over one GPU, graphs"] = round(ms["alone, graph"] / ms["graph"], 3)
+        return found
+
+    # ---- loss --------------------------------------------------------------------
+
+    def loss(self) -> dict[str, Any]:
+        import redfuse
+        import redfuse.distributed as rd
+        from redfuse.bench import programs
+        from torch.distributed.tensor import Replicate, Shard
+
+        rows, hidden, classes = (self.sizes[k] for k in ("rows", "hidden", "classes"))
+        text = programs.linear_cross_entropy(rows, hidden, classes, dtype="bf16")
+        torch.manual_seed(2)
+        h = torch.randn(rows, hidden, device=self.device).bfloat16()
+        w = (torch.randn(classes, hidden, device=self.device) / math.sqrt(hidden)).bfloat16()
+        labels = torch.randint(classes, (rows,), device=self.device)
+        per = classes // self.world
+        mine = [h, w[self.rank * per : (self.rank + 1) * per].contiguous(), labels]
+        begin = time.monotonic()
+        one = redfuse.compile(text, target="cuda")
+        many = rd.compile(text, self.mesh, [Replicate(), Shard(0), Replicate()], check="first")
+        out, alone = many(*mine), one(h, w, labels)
+        found: dict[str, Any] = {"compile_s": round(time.monotonic() - begin, 1)}
+        logits = h[:128].double() @ w.double().T
+        want = torch.logsumexp(logits, 1) - logits.gather(1, labels[:128, None])[:, 0]
+        for name, x in (("states", out), ("alone", alone)):
+            found[f"error {name}"] = round(
+                float((x[:128].double() - want).abs().max() / want.abs().max()), 6
+            )
+        calls = {"alone": lambda: one(h, w, labels), "states": lambda: many(*mine)}
+        cross = torch.nn.functional.cross_entropy
+        calls["torch, one GPU"] = lambda: cross((h @ w.T).float(), labels, reduction="none")
+        found["ms"] = self.time(calls, rounds=5)
+        found["ratios"] = {"over one GPU": round(found["ms"]["alone"] / found["ms"]["states"], 3)}
+        return found
+
+
+def work(rank: int, world: int, given: Any, store: str) -> None:
+    torch.cuda.set_device(rank)
+    dist.init_process_group(
+        "nccl", init_method=f"file://{store}", rank=rank, world_size=world,
+        timeout=datetime.timedelta(seconds=120), device_id=torch.device("cuda", rank),
+    )  # fmt: skip
+    run = Run(rank, given, SIZES[given.size])
+    parts = {
+        "links": run.links,
+        "attention full": lambda: run.attention("none"),
+        "attention causal": lambda: run.attention("causal"),
+        "decoding": run.decoding,
+        "loss": run.loss,
+    }
+    for name, body in parts.items():
+        if not given.only or name.split()[0] in given.only.split(","):
+            run.part(name, body)
+    if rank == 0:
+        about = {
+            "gpus": [torch.cuda.get_device_name(i) for i in range(world)],
+            "torch": torch.__version__,
+            "nccl": ".".join(map(str, torch.cuda.nccl.version())),
+            "commit": os.environ.get("REDFUSE_COMMIT", ""),
+            "date": time.strftime("%Y-%m-%d %H:%M"),
+            "sizes": run.sizes,
+        }
+        text = json.dumps({"about": about, **run.results}, indent=1)
+        if given.json:
+            Path(given.json).write_text(text)
+        print(text, flush=True)
+    failed = any("error" in one and isinstance(one["error"], str) for one in run.results.values())
+    dist.barrier()
+    os._exit(1 if failed else 0)
+
+
+def main() -> int:
+    made = cli.parser(__doc__)
+    made.add_argument("--json", help="write the results here")
+    made.add_argument("--size", choices=list(SIZES), default="full")
+    made.add_argument("--gpus", type=int, default=2)
+    made.add_argument("--only", default="", help="links, attention, decoding, loss, by commas")
+    given = made.parse_args()
+    if torch.cuda.device_count() < given.gpus:
+        print(f"needs {given.gpus} GPUs, this machine has {torch.cuda.device_count()}")
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        store = os.path.join(folder, "store")
+        try:
+            mp.spawn(work, (given.gpus, given, store), given.gpus, join=True)
+        except mp.ProcessExitedException as error:
+            print(f"a process ended with {error.exit_code}")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE))
+    sys.exit(main())

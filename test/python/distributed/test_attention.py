@@ -1,0 +1,64 @@
+"""Rows and the streamed dim both shared out: attention over long sequences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import check
+from ranks import Ranks
+from redfuse.bench import programs
+from test_programs import cuts, normal
+
+WORLDS = (2, 3, 4, 8)
+STRATEGIES = ("ring", "gather", "rows", "heads")
+
+
+def qkv(
+    seed: int, heads: int, kv_heads: int, length: int, keys: int | None = None
+) -> list[np.ndarray]:
+    keys = keys or length
+    return normal(seed, (1, heads, length, 8), (1, kv_heads, keys, 8), (1, kv_heads, keys, 8))
+
+
+@pytest.mark.sample(5)
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_full_and_causal(eight: Ranks, world: int, strategy: str) -> None:
+    heads = 8 if world in (2, 4, 8) else 3
+    for kind in ("none", "causal"):
+        text = programs.attention(1, heads, 48, 48, 8, kind=kind)
+        check(eight, world, text, qkv(1, heads, heads, 48), [2, 2, 2], strategy=strategy)
+
+
+@pytest.mark.sample(5)
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("strategy", ["ring", "gather", "rows"])
+def test_zigzag_order(eight: Ranks, world: int, strategy: str) -> None:
+    text = programs.attention(1, 2, 53, 53, 8, kind="causal", kv_heads=1)
+    check(eight, world, text, qkv(2, 2, 1, 53), [2, 2, 2], order="zigzag", strategy=strategy)
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("world", WORLDS)
+def test_ragged_and_empty_shards(eight: Ranks, world: int) -> None:
+    for strategy in ("ring", "gather", "rows"):
+        for seed, lengths in enumerate([cuts(1, 31, world), cuts(2, 31, world, empty=True)]):
+            text = programs.attention(1, 2, 31, 31, 8, kind="causal")
+            check(eight, world, text, qkv(seed, 2, 2, 31), [2, 2, 2], lengths, strategy=strategy)
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("world", [2, 4])
+def test_grouped_heads_by_all_strategies(eight: Ranks, world: int) -> None:
+    text = programs.attention(1, 8, 16, 16, 8, kv_heads=4, kind="causal")
+    for strategy in STRATEGIES:
+        check(eight, world, text, qkv(3, 8, 4, 16), [2, 2, 2], strategy=strategy)
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_strategy_is_chosen_by_predicted_time(eight: Ranks, world: int) -> None:
+    text = programs.attention(1, 8, 48, 48, 8, kind="causal")
+    _, said = check(eight, world, text, qkv(1, 8, 8, 48), [2, 2, 2])
+    assert said["strategy"] == min(said["predicted_s"], key=said["predicted_s"].get)
+    assert "links" in said

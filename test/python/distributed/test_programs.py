@@ -1,0 +1,135 @@
+"""Distributed programs against the unfused program in fp64, over 2, 3, 4 and 8 processes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import check
+from ranks import Ranks
+from redfuse.bench import programs
+from state_programs import ARGMAX, CASES, OPEN_VARIANCE, logsumexp
+
+WORLDS = (2, 3, 4, 8)
+
+
+def normal(seed: int, *shapes: tuple[int, ...], mean: float = 0.0) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [(rng.standard_normal(s) + mean).astype(np.float32) for s in shapes]
+
+
+def cuts(seed: int, length: int, world: int, empty: bool = False) -> list[int]:
+    """Random lengths of shards; with ``empty`` some have none."""
+    rng = np.random.default_rng(seed + 100 * world)
+    if empty:
+        found = [0] * world
+        found[int(rng.integers(world))] = length
+        return found
+    places = np.sort(rng.integers(0, length + 1, world - 1))
+    return [int(n) for n in np.diff([0, *places, length])]
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("merge", ["gather", "tree"])
+def test_statistics_of_uneven_shards(eight: Ranks, world: int, merge: str) -> None:
+    text = programs.variance(5, 37)
+    for seed, lengths in enumerate([None, cuts(1, 37, world), cuts(2, 37, world, empty=True)]):
+        data = normal(seed, (5, 37), mean=1e3)
+        check(eight, world, text, data, [1], lengths, merge=merge)
+    rng = np.random.default_rng(5)
+    mass = rng.uniform(0.5, 2, (3, 7)).astype(np.float32)
+    place = rng.standard_normal((3, 7, 3)).astype(np.float32)
+    check(eight, world, CASES["inertia"].text, [mass, place], [1, 1], merge=merge)
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("world", WORLDS)
+def test_rows_and_heads_need_no_communication(eight: Ranks, world: int) -> None:
+    _, said = check(eight, world, programs.softmax(13, 9), normal(0, (13, 9)), [0])
+    assert said["collectives"] == []
+    data = normal(1, (13, 9), (9,), (9,))
+    check(eight, world, programs.layernorm(13, 9), data, [0, None, None], cuts(3, 13, world))
+    heads = normal(2, (1, 8, 5, 4), (1, 8, 6, 4), (1, 8, 6, 4))
+    check(eight, world, programs.attention(1, 8, 5, 6, 4), heads, [1, 1, 1])
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("world", WORLDS)
+def test_softmax_over_sharded_classes(eight: Ranks, world: int) -> None:
+    """The merged state is everywhere, and the second phase is local."""
+    for seed, lengths in enumerate([None, cuts(4, 29, world), cuts(5, 29, world, empty=True)]):
+        check(eight, world, programs.softmax(5, 29), normal(seed, (5, 29)), [1], lengths)
+    data = normal(7, (5, 29), (29,), (29,), mean=3.0)
+    check(eight, world, programs.layernorm(5, 29), data, [1, 0, 0], cuts(6, 29, world))
+    check(eight, world, programs.rmsnorm(5, 29), data[:2], [1, 0], cuts(8, 29, world))
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_rank_that_sees_nothing_but_minus_infinity(eight: Ranks, world: int) -> None:
+    x = normal(3, (4, 16))[0]
+    per = -(-16 // world)
+    x[0] = -np.inf
+    x[1, :per] = -np.inf
+    x[2, per:] = -np.inf
+    x[3, 5] = np.nan
+    check(eight, world, logsumexp(4, 16), [x], [1])
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("world", WORLDS)
+def test_positions_count_in_the_whole(eight: Ranks, world: int) -> None:
+    """Argmax, with ties that are on different ranks."""
+    x = np.zeros((4, 17), np.float32)
+    x[1, 3] = x[1, 16] = 1
+    x[2, 15] = 1
+    x[3] = np.arange(17)
+    text = ARGMAX.replace("N", "17")
+    found, _ = check(eight, world, text, [x], [1], cuts(9, 17, world))
+    np.testing.assert_array_equal(found[1], [0, 3, 15, 16])
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("world", WORLDS)
+def test_open_extents(eight: Ranks, world: int) -> None:
+    data = normal(11, (5, 23), mean=1e3)
+    check(eight, world, OPEN_VARIANCE, data, [1], cuts(12, 23, world))
+    check(eight, world, OPEN_VARIANCE, data, [0], cuts(13, 5, world))
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("world", WORLDS)
+def test_decoding_with_a_sharded_cache(eight: Ranks, world: int) -> None:
+    """One query, keys and values on several ranks: states and one merge."""
+    data = normal(14, (2, 4, 1, 8), (2, 2, 41, 8), (2, 2, 41, 8))
+    text = programs.attention(2, 4, 1, 41, 8, kv_heads=2)
+    _, said = check(eight, world, text, data, [None, 2, 2], cuts(15, 41, world))
+    assert said["strategy"] == "states"
+    assert said["merge"]["ordered"] is False
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("how", ["dtensor", "strided"])
+@pytest.mark.parametrize("world", [2, 3])
+def test_dtensors_and_tensors_with_gaps(eight: Ranks, world: int, how: str) -> None:
+    check(eight, world, programs.softmax(5, 29), normal(0, (5, 29)), [1], how=how)
+    check(eight, world, programs.softmax(7, 29), normal(0, (7, 29)), [0], how=how)
+    check(eight, world, programs.variance(5, 37), normal(1, (5, 37)), [1], how=how)
+
+
+def test_deterministic_results_have_the_same_bits_for_any_number_of_ranks(eight: Ranks) -> None:
+    def results(text: str, data: list[np.ndarray], axes: list, seed: int) -> list[bytes]:
+        found = []
+        for world in WORLDS:
+            length = data[-1].shape[axes[-1]]
+            pieces = cuts(seed, length // 4, world)
+            found.append(
+                check(eight, world, text, data, axes, [4 * n for n in pieces],
+                      deterministic=True, segment=4)[0][0].tobytes()
+            )  # fmt: skip
+        return found
+
+    assert len(set(results(programs.variance(5, 64), normal(1, (5, 64), mean=10), [1], 1))) == 1
+    text = programs.attention(1, 2, 3, 64, 8)
+    data = normal(2, (1, 2, 3, 8), (1, 2, 64, 8), (1, 2, 64, 8))
+    assert len(set(results(text, data, [None, 2, 2], 2))) == 1
