@@ -278,7 +278,8 @@ SmallVector<Value> Rewriter::finalised(BodyBuilder &bb, const State &state) {
              indexOrZero(bb, stage, selectedIndex(bb, stage, state), state));
   }
   for (auto assertion : body.getOps<cf::AssertOp>())
-    if (roles[assertion.getArg()] != Role::Data)
+    if (roles[assertion.getArg()] != Role::Data &&
+        !roles.isRunning(assertion.getArg()))
       bb.assertThat(assertion);
   SmallVector<Value> results;
   auto yield = cast<YieldOp>(body.getTerminator());

@@ -332,6 +332,10 @@ void Rewriter::buildStep(Block &step) {
   auto yield = cast<YieldOp>(body.getTerminator());
   for (unsigned i : d.outputs)
     next.push_back(bb.get(yield.getValues()[i]));
+  // What holds of a prefix is known where the prefix is.
+  for (auto assertion : body.getOps<cf::AssertOp>())
+    if (roles.isRunning(assertion.getArg()))
+      bb.assertThat(assertion);
   YieldOp::create(bb.b, loc, next);
   simplifyBody(step);
 }

@@ -135,6 +135,10 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
     shape.folds.push_back({int64_t(scan.getDim())});
     shape.reduced.set(scan.getDim());
   }
+  // Lists are merged as wholes.
+  auto merges = cascade.getBody().front().getOps<MergeTopkOp>();
+  for (MergeTopkOp merge : merges)
+    common.reset(merge.getDim());
   for (auto reduce : cascade.getBody().front().getOps<ReduceOp>()) {
     shape.reduces.push_back(reduce);
     shape.folds.push_back(llvm::to_vector(reduce.getOver()));
@@ -187,7 +191,7 @@ static FailureOr<Shape> analyse(CascadeOp cascade) {
                                 0;
     }
   }
-  if (shape.folds.empty())
+  if (shape.folds.empty() && merges.empty())
     shape.crossed = findCrossed(cascade, shape);
   return shape;
 }

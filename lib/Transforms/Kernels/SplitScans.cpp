@@ -12,6 +12,7 @@
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
@@ -177,8 +178,16 @@ CascadeOp ScanSplitter::makeStates(RewriterBase &b, ValueRange operands) {
                                  {dim + 1}, into)
                     .getResult(0);
   YieldOp::create(b, loc, ValueRange{state});
+  // What is asserted of prefixes is no business of the pieces' sums.
+  llvm::DenseSet<Value> prefixes;
+  for (Operation &inner : block)
+    if (isa<ScanOp>(inner) || llvm::any_of(inner.getOperands(), [&](Value v) {
+          return prefixes.contains(v);
+        }))
+      prefixes.insert_range(inner.getResults());
   for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&inner))
+    if (isOpTriviallyDead(&inner) ||
+        (isa<cf::AssertOp>(inner) && prefixes.contains(inner.getOperand(0))))
       b.eraseOp(&inner);
   return made;
 }

@@ -97,3 +97,23 @@ func.func @map(%x: tensor<64x1000xf32>, %o: tensor<64x1000xf32>) -> tensor<64x10
   } -> tensor<64x1000xf32>
   return %s : tensor<64x1000xf32>
 }
+
+// Lists are merged as wholes: no tile cuts their ranks.
+// CHECK-LABEL: func.func @merged_lists
+// CHECK: redfuse.schedule<map, {{.*}}tiles = [{{[0-9]+}}, {{[0-9]+}}, 0]
+func.func @merged_lists(%v: tensor<2x64x40xf32>, %i: tensor<2x64x40xi64>,
+                        %a: tensor<40x64xf32>, %b: tensor<40x64xi64>)
+    -> (tensor<40x64xf32>, tensor<40x64xi64>) {
+  %0:2 = redfuse.cascade {indexing_maps = [
+      affine_map<(d0, d1, d2) -> (0, d1, d2)>, affine_map<(d0, d1, d2) -> (0, d1, d2)>,
+      affine_map<(d0, d1, d2) -> (1, d1, d2)>, affine_map<(d0, d1, d2) -> (1, d1, d2)>,
+      affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d2, d1)>]}
+      ins(%v, %i, %v, %i : tensor<2x64x40xf32>, tensor<2x64x40xi64>,
+                           tensor<2x64x40xf32>, tensor<2x64x40xi64>)
+      outs(%a, %b : tensor<40x64xf32>, tensor<40x64xi64>) {
+  ^bb0(%v0: f32, %i0: i64, %v1: f32, %i1: i64):
+    %w, %j = redfuse.merge_topk %v0, %i0, %v1, %i1 along 2 : f32, i64
+    redfuse.yield %w, %j : f32, i64
+  } -> tensor<40x64xf32>, tensor<40x64xi64>
+  return %0#0, %0#1 : tensor<40x64xf32>, tensor<40x64xi64>
+}
