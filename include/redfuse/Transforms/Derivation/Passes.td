@@ -177,7 +177,7 @@ def ShardDims : Pass<"redfuse-shard-dims", "mlir::ModuleOp"> {
     }
     ```
 
-    becomes with `dims=0,0`
+    becomes, with `-redfuse-shard-dims=dims=0,0`,
 
     ```mlir
     // redfuse.sharded: arguments = [array<i64: 0, 0, 1>], length = 8 : i64,
