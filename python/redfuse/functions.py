@@ -32,10 +32,13 @@ class Functions:
         self.signatures = {n: Signature.from_json(one) for n, one in header["signatures"].items()}
         self.facts: dict[str, Any] = header["facts"]
         self._native: dict[str, Any] = {}
+        # What was made for a GPU, as text: PTX.
+        self.asm = ""
         for code in header["codes"]:
             library = _ext.load(blobs[code["object"]])
             images = [(chip, blobs[number]) for chip, number in code["images"]]
             device = _ext.DeviceCode(images, "cuda") if images else None
+            self.asm += images[-1][1].rstrip(b"\0").decode() if images else ""
             for name, signature in self.signatures.items():
                 if name in self._native:
                     self._native[name].add(library, device)
