@@ -541,6 +541,46 @@ def _functions(module: Any) -> dict[str, tuple[Signature, dict[str, Any]]]:
     return found
 
 
+@dataclasses.dataclass(frozen=True)
+class StateFacts:
+    """What is known of the state of a program, without code.
+
+    axes: the axis of each argument that has the streamed dim; specs, names: of the components;
+    ordered, positional, prefixes: as of :class:`StateProgram`; takes_chunk: whether finalize does.
+    """
+
+    axes: dict[int, int]
+    specs: tuple[TensorSpec, ...]
+    names: tuple[str, ...]
+    ordered: bool
+    positional: bool
+    prefixes: bool
+    takes_chunk: bool
+
+
+def state_facts(source: Source, options: Options, part: Part | None = None) -> StateFacts:
+    """Raises UnsupportedError, with the reason, for a program whose reductions have no merge."""
+    from . import pipelines
+    from .lowering import lower_stages
+
+    asked = dataclasses.replace(options, schedules=())
+    try:
+        lowered = lower_stages(source, asked, pipelines.state(asked, "cpu", part), "state")
+    except CompileError as error:
+        raise _refusal(error) from None
+    functions = _functions(lowered.module)
+    info = functions["__finalize"][1]
+    return StateFacts(
+        axes={int(a): int(axis) for a, axis in info["streamed"]},
+        specs=functions["__init"][0].outputs,
+        names=tuple(f"{text}" for text in info["components"]),
+        ordered=bool(info["ordered"]),
+        positional=bool(info["positional"]),
+        prefixes=bool(info["prefixes"]),
+        takes_chunk=any(int(axis) >= 0 for axis in info["mapped"]),
+    )
+
+
 def _whole_signature(functions: dict[str, Signature], info: dict[str, Any]) -> Signature:
     """The program's own, of chunks: its arguments are those of update, in another order."""
     update = functions["__update"]

@@ -149,10 +149,12 @@ class Call:
         assert self.folds is not None
         return self.folds.start(unit, self._shown(unit), self.streamed)
 
-    def update(self, state: State, unit: Unit, chunk: Sequence[Any], offset: int) -> State:
-        """The state with one more chunk."""
+    def update(
+        self, state: State, unit: Unit, chunk: Sequence[Any], offset: int, out: State | None = None
+    ) -> State:
+        """The state with one more chunk, made in ``out`` if it is there."""
         assert self.folds is not None
-        return self.folds.update(state, unit, self._shown(unit), chunk, offset)
+        return self.folds.update(state, unit, self._shown(unit), chunk, offset, out)
 
     def merger(self, unit: Unit) -> merging.Merge:
         """How states of these rows are merged."""

@@ -30,7 +30,7 @@ def explained(program: Program, call: Call | None) -> dict[str, Any]:
     }
     if sharding.stream is None:
         return found
-    folds = program.folds.open
+    folds = program.folds.facts
     found["merge"] = {
         "ordered": folds.ordered,
         "positional": folds.positional,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,10 +16,13 @@ from ..options import Options
 from ..parts import Part
 from ..runtime.specs import ELEMENT_TYPES, TensorSpec
 from ..runtime.tensors import to_torch
-from ..state import StateProgram
+from ..state import StateFacts, StateProgram, state_facts
+from . import merging
 from .keeping import kept
 
 Arrays = Sequence[Any]
+# Bytes of a state of nothing that is kept from call to call.
+_MOST_KEPT = 64 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,12 +50,22 @@ class Folds:
         self.source, self.options, self.target = source, options, target
         self.dims, self.static = tuple(dims), static
         self._programs: dict[Part, StateProgram] = {}
-        self._open: StateProgram | None = None
+        self._nothing: dict[tuple[int, str], tuple[Any, ...]] = {}
 
-    @property
-    def open(self) -> StateProgram:
-        """The program that takes shares of any length, which all ranks have."""
-        return self.program((0,) * len(self.dims), 0)
+    @functools.cached_property
+    def facts(self) -> StateFacts:
+        """What is known of the states, found once on a host."""
+
+        def make() -> bytes:
+            facts = state_facts(self.source, self.options, Part(self.dims))
+            return json.dumps(dataclasses.asdict(facts)).encode()
+
+        asked = [self.source.text, self.options.key(), self.options.along, self.dims]
+        found = json.loads(kept(json.dumps(["facts", *asked]), make))
+        found["axes"] = {int(argument): axis for argument, axis in found["axes"].items()}
+        found["specs"] = tuple(TensorSpec.from_json(spec) for spec in found["specs"])
+        found["names"] = tuple(found["names"])
+        return StateFacts(**found)
 
     def program(self, lengths: Sequence[int], chunk: int) -> StateProgram:
         """The program for shares of these lengths, compiled when it is first asked for."""
@@ -63,26 +78,40 @@ class Folds:
 
     def start(self, rows: Sequence[Place], unstreamed: Arrays, chunk: Arrays) -> tuple[Any, ...]:
         """The state of nothing, for these rows. ``chunk``: any, for what is open besides."""
-        program = self.program([p.length for p in rows], self._length(chunk))
+        program = self._any(rows, chunk)
         extents = [self._extent(program, chunk, i, axis) for i, axis in program.extent_axes]
         arguments = [*_placed(unstreamed, rows), *extents]
-        out = _empty(program.functions.signatures["__init"].outputs, chunk[0].device)
-        made = program.functions("__init", arguments, out)
-        # Without tensors among the arguments, results are NumPy's.
-        return tuple(c if hasattr(c, "numel") else to_torch(c) for c in made)
+        outputs = program.functions.signatures["__init"].outputs
+        device = chunk[0].device
+        if not all(spec.is_static for spec in outputs):
+            made = program.functions("__init", arguments)
+            # Without tensors among the arguments, results are NumPy's.
+            return tuple(c if hasattr(c, "numel") else to_torch(c).to(device) for c in made)
+        # Identities do not depend on arguments: small states are made once.
+        key = (id(program), str(device))
+        if key not in self._nothing:
+            out = _empty(outputs, device)
+            made = program.functions("__init", arguments, out)
+            if merging.nbytes(made) > _MOST_KEPT:
+                return made
+            self._nothing[key] = made
+        return self._nothing[key]
 
     def update(
-        self, state: Arrays, rows: Sequence[Place], unstreamed: Arrays, chunk: Arrays, offset: int
-    ) -> tuple[Any, ...]:
-        """The state with one more chunk, whose first element is number ``offset``."""
+        self, state: Arrays, rows: Sequence[Place], unstreamed: Arrays, chunk: Arrays, offset: int,
+        out: Arrays | None = None,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """The state with one more chunk, whose first element is number ``offset``, in ``out`` if
+        that is given."""
         program = self.program([p.length for p in rows], self._length(chunk))
-        return program.functions("__update", [*_placed(unstreamed, rows), *chunk, *state, offset])
+        arguments = [*_placed(unstreamed, rows), *chunk, *state, offset]
+        return program.functions("__update", arguments, None if out is None else list(out))
 
     def merge(
         self, left: Arrays, right: Arrays, rows: Sequence[Place], chunk: Arrays
     ) -> tuple[Any, ...]:
         """The state of both, of which ``left`` comes first."""
-        program = self.program([p.length for p in rows], self._length(chunk))
+        program = self._any(rows, chunk)
         return program.functions("__merge", [*left, *right])
 
     def finalize(
@@ -92,8 +121,10 @@ class Folds:
         """The program's results: of all rows, and, where one has the streamed dim, for the elements
         of ``piece``, of which the first is number ``offset``; ``before`` is the state of those
         before them, where results are prefixes."""
-        shown = piece if self.open.takes_chunk else chunk
-        program = self.program([p.length for p in rows], self._length(shown))
+        shown = piece if self.facts.takes_chunk else chunk
+        program = self._any(rows, chunk)
+        if self.facts.takes_chunk:
+            program = self.program([p.length for p in rows], self._length(piece))
         extents = [self._extent(program, shown, i, axis) for i, axis in program.extent_axes]
         return program.functions(
             "__finalize",
@@ -106,20 +137,16 @@ class Folds:
     def _length(self, chunk: Arrays) -> int:
         if not self.static:
             return 0
-        axis = next(iter(self.axes.values()))
+        axis = next(iter(self.facts.axes.values()))
         return int(chunk[0].shape[axis])
 
-    @property
-    def axes(self) -> dict[int, int]:
-        """The axis of each argument that has the streamed dim."""
-        return self.open_axes
-
-    @property
-    def open_axes(self) -> dict[int, int]:
-        """The same, known from whichever program is compiled."""
-        if self._programs:
-            return next(iter(self._programs.values())).axes
-        return self.open.axes
+    def _any(self, rows: Sequence[Place], chunk: Arrays) -> StateProgram:
+        """A program for these rows, whatever the length of its chunks."""
+        lengths = tuple(p.length for p in rows)
+        for part, program in self._programs.items():
+            if not self.static or (part.sizes == lengths and all(lengths)):
+                return program
+        return self.program(lengths, self._length(chunk))
 
     def _extent(self, program: StateProgram, chunk: Arrays, index: int, axis: int) -> int:
         return int(chunk[list(program.axes).index(index)].shape[axis])
@@ -157,12 +184,10 @@ class Parts:
         )
 
 
-def _empty(specs: Sequence[TensorSpec], device: Any) -> list[Any] | None:
-    """Memory for results, where their shapes are known before."""
+def _empty(specs: Sequence[TensorSpec], device: Any) -> list[Any]:
+    """Memory for results whose shapes are known."""
     import torch
 
-    if not all(spec.is_static for spec in specs):
-        return None
     return [
         torch.empty(spec.shape, dtype=getattr(torch, ELEMENT_TYPES[spec.dtype][0]), device=device)
         for spec in specs

@@ -22,6 +22,9 @@ HEADER = 4096
 # Seconds between looks at what other ranks say of themselves, and how long they have to say it.
 LOOK, GRACE = 0.2, 2.0
 
+# Groups of Gloo beside those of GPUs: one for all programs.
+_controls: dict[Any, Any] = {}
+
 
 def torch_distributed() -> Any:
     """The module torch.distributed; raises UnsupportedError where there is none."""
@@ -64,10 +67,15 @@ class Group:
         self._call, self._failure = 0, ""
         self.control = self.data
         if self.on_gpu and self.size > 1:
-            self.control = distributed.new_group(
-                self.ranks, backend="gloo", use_local_synchronization=True,
-                timeout=datetime.timedelta(seconds=self.timeout),
-            )  # fmt: skip
+            key = (self.data, self.timeout)
+            if key not in _controls:
+                _controls[key] = distributed.new_group(
+                    self.ranks,
+                    backend="gloo",
+                    use_local_synchronization=True,
+                    timeout=datetime.timedelta(seconds=self.timeout),
+                )
+            self.control = _controls[key]
 
     # ---- agreeing ----------------------------------------------------------------
 
@@ -132,13 +140,17 @@ class Group:
         if self.size == 1:
             everyone[0].copy_(flat)
             return everyone
-        if flat.numel():
-            self.run(
-                lambda d: d.all_gather(
-                    list(everyone.unbind(0)), flat, group=self.data, async_op=True
-                ),
-                what,
+        if flat.numel() == 0:
+            return everyone
+        if self.on_gpu:
+            whole = everyone.view(-1)
+            start = lambda d: d.all_gather_into_tensor(  # noqa: E731
+                whole, flat.view(-1), group=self.data, async_op=True
             )
+        else:
+            parts = list(everyone.unbind(0))
+            start = lambda d: d.all_gather(parts, flat, group=self.data, async_op=True)  # noqa: E731
+        self.run(start, what)
         return everyone
 
     def all_to_all(self, parts: Sequence[Any], received: Sequence[int], what: str) -> list[Any]:

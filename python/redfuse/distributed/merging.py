@@ -17,11 +17,16 @@ def nbytes(state: Sequence[Any]) -> int:
     return sum(_padded(c.numel() * c.element_size()) for c in state)
 
 
-def pack(state: Sequence[Any]) -> Any:
-    """All components as one tensor of bytes."""
+def message(like: Sequence[Any]) -> Any:
+    """Memory for a state like this."""
     import torch
 
-    out = torch.zeros(nbytes(state), dtype=torch.uint8, device=state[0].device)
+    return torch.empty(nbytes(like), dtype=torch.uint8, device=like[0].device)
+
+
+def pack(state: Sequence[Any]) -> Any:
+    """All components as one tensor of bytes."""
+    out = message(state)
     for view, component in zip(unpack(out, state), state, strict=True):
         view.copy_(component)
     return out

@@ -13,15 +13,17 @@ from ..errors import ArgumentError, Error, RankError, UnsupportedError, one_of
 from ..frontends import mlir as mlir_frontend
 from ..frontends.mlir import Source
 from ..options import Options
-from ..runtime.specs import ELEMENT_TYPES
+from ..runtime.specs import ELEMENT_TYPES, Signature
 from . import links as link_model
 from .arguments import Taken, give, take
 from .call import Call
 from .dims import Dim, dims_of
 from .folding import Folds, Parts
 from .groups import Group
+from .keeping import kept
 from .layout import ORDERS, Layout
 from .links import Links, Sizes
+from .masks import Mask
 from .sharding import Sharding, shard
 from .states import run_on_states
 from .strategies import STRATEGIES
@@ -324,9 +326,9 @@ class Program:
             )
         if self.segment and strategy != "gather":
             return "deterministic=True folds segments in order, which strategy='gather' does"
-        if strategy in ("ring", "rows") and self.order != "contiguous" and self.folds.open.ordered:
+        if strategy in ("ring", "rows") and self.order != "contiguous" and self.folds.facts.ordered:
             return "the merge is ordered, and shards are not"
-        if strategy == "ring" and self.folds.open.ordered:
+        if strategy == "ring" and self.folds.facts.ordered:
             return "the merge is ordered: blocks of a ring come from the middle"
         return ""
 
@@ -337,27 +339,47 @@ class Program:
         return link_model.merge_by(self.work.state_bytes(call), self.group.size, self.links)
 
     def _check_order(self, folds: Folds) -> None:
-        ordered = folds.open.ordered or folds.open.prefixes
+        ordered = folds.facts.ordered or folds.facts.prefixes
         if self.order == "zigzag" and ordered:
             raise UnsupportedError(
                 "order='zigzag': the reduction is ordered, so that states are merged in the order "
                 "of their elements; expected order='contiguous'"
             )
-        if self.segment and folds.open.prefixes:
+        if self.segment and folds.facts.prefixes:
             raise UnsupportedError(
                 "deterministic: results are prefixes, which continue from one rank's elements to "
                 "the next's; expected deterministic=False"
             )
-        if self.sharding.rows and folds.open.prefixes:
+        if self.sharding.rows and folds.facts.prefixes:
             raise UnsupportedError(
                 "placements: results are prefixes along a dim that is sharded, and rows are "
                 "sharded, too; expected rows whole, or over another dim of the mesh"
             )
 
 
-def _facts(source: Source, options: Options) -> tuple[Any, tuple[Dim, ...], Work]:
-    signature, dims, module = dims_of(source, options)
-    return signature, dims, work_of(module, dims)
+def _facts(source: Source, options: Options) -> tuple[Signature, tuple[Dim, ...], Work]:
+    """What is known of a program before placements; found once on a host."""
+
+    def make() -> bytes:
+        signature, dims, module = dims_of(source, options)
+        work = work_of(module, dims)
+        found = [
+            signature.to_json(),
+            [dataclasses.asdict(d) for d in dims],
+            dataclasses.asdict(work),
+        ]
+        return json.dumps(found).encode()
+
+    text = json.dumps(["dims", source.text, source.name, options.key()])
+    signature, dims, work = json.loads(kept(text, make))
+    found = tuple(Dim(**{name: _tuples(one) for name, one in dim.items()}) for dim in dims)
+    masks = tuple(Mask(**{name: _tuples(one) for name, one in m.items()}) for m in work["masks"])
+    return Signature.from_json(signature), found, Work(_tuples(work["reductions"]), masks)
+
+
+def _tuples(value: Any) -> Any:
+    """Lists of JSON as the tuples that they were."""
+    return tuple(_tuples(one) for one in value) if isinstance(value, list) else value
 
 
 def _heads_of(sharding: Sharding, ranks: int) -> Dim | None:

@@ -17,10 +17,10 @@ def run_on_states(call: Call, merge_by: str) -> list[Results]:
     """The results of all pieces that this rank has of the streamed dim; of one piece, where no
     result has it."""
     assert call.folds is not None and call.stream_layout is not None
-    if call.folds.open.prefixes:
+    if call.folds.facts.prefixes:
         return [_continued(call)]
     state = _in_segments(call) if call.segment else _merged(call, merge_by)
-    if not call.folds.open.takes_chunk:
+    if not call.folds.facts.takes_chunk:
         return [call.finalize(state, ())]
     pieces = call.stream_layout.pieces(call.group.rank) or [(0, 0, 0)]
     return [
@@ -33,15 +33,23 @@ def _merged(call: Call, merge_by: str) -> State:
     group, layout = call.group, call.stream_layout
     assert layout is not None
     nothing = call.start(())
-    mine = nothing
-    for begin, start, stop in layout.pieces(group.rank):
-        mine = call.update(mine, (), call.cut(call.streamed, begin, stop - start), start)
+    pieces = layout.pieces(group.rank)
     has = [length > 0 for length in layout.lengths]
+    # The last piece's state is made where the message is.
+    data = merging.message(nothing)
+    mine = nothing
+    for number, (begin, start, stop) in enumerate(pieces):
+        chunk = call.cut(call.streamed, begin, stop - start)
+        out = merging.unpack(data, nothing) if number + 1 == len(pieces) else None
+        mine = call.update(mine, (), chunk, start, out)
     if group.size == 1 or not any(has):
         return mine
+    if not pieces:
+        data = merging.pack(nothing)
     if merge_by == "tree":
         return merging.by_messages(group, mine, has, call.merger(()))
-    everyone = merging.gathered(group, mine, "the states of all ranks")
+    gathered = group.all_gather(data, "the states of all ranks")
+    everyone = [merging.unpack(gathered[rank], nothing) for rank in range(group.size)]
     found: Sequence[State | None] = [
         state if seen else None for state, seen in zip(everyone, has, strict=True)
     ]

@@ -40,7 +40,7 @@ class Work:
         for dim in call.sharding.rows:
             rows *= max(call.layout_of(dim).lengths)
         total = 0.0
-        for spec in call.folds.open.specs:
+        for spec in call.folds.facts.specs:
             open_dims = sum(n is None for n in spec.shape)
             total += (
                 math.prod(n for n in spec.shape if n is not None) * spec.itemsize
