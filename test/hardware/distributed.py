@@ -32,6 +32,8 @@ SIZES = {
              "rows": 8192, "hidden": 4096, "classes": 131072},
     "small": {"length": 4096, "heads": 4, "width": 128, "keys": 1 << 14, "kv_heads": 2,
               "rows": 512, "hidden": 256, "classes": 4096},
+    "trial": {"length": 256, "heads": 2, "width": 64, "keys": 1 << 10, "kv_heads": 2,
+              "rows": 64, "hidden": 64, "classes": 512},
 }  # fmt: skip
 
 
@@ -43,8 +45,10 @@ class Run:
         from torch.distributed.device_mesh import init_device_mesh
 
         self.world = dist.get_world_size()
-        self.mesh = init_device_mesh("cuda", (self.world,), mesh_dim_names=("ranks",))
-        self.device = torch.device("cuda", rank)
+        kind = "cpu" if given.cpu else "cuda"
+        self.target = kind
+        self.mesh = init_device_mesh(kind, (self.world,), mesh_dim_names=("ranks",))
+        self.device = torch.device(kind, rank) if kind == "cuda" else torch.device("cpu")
         self.results: dict[str, Any] = {}
         self.start = time.monotonic()
 
@@ -59,21 +63,23 @@ class Run:
         for call in calls.values():
             for _ in range(2):
                 call()
-        torch.cuda.synchronize()
         times: dict[str, list[float]] = {name: [] for name in calls}
         for _ in range(rounds):
             for name, call in calls.items():
                 dist.barrier()
-                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-                begin.record()
+                self.synchronize()
+                begin = time.perf_counter()
                 for _ in range(inner):
                     call()
-                end.record()
-                end.synchronize()
-                times[name].append(begin.elapsed_time(end) / inner)
+                self.synchronize()
+                times[name].append(1e3 * (time.perf_counter() - begin) / inner)
         medians = torch.tensor([sorted(t)[len(t) // 2] for t in times.values()], device=self.device)
         dist.all_reduce(medians, dist.ReduceOp.MAX)
         return dict(zip(times, [round(float(m), 4) for m in medians], strict=True))
+
+    def synchronize(self) -> None:
+        if self.target == "cuda":
+            torch.cuda.synchronize()
 
     def part(self, name: str, body: Callable[[], dict[str, Any]]) -> None:
         """A part of the results; what it raises is kept, and the next one runs."""
@@ -83,7 +89,8 @@ class Run:
         except Exception as error:
             self.results[name] = {"error": f"{type(error).__name__}: {error}",
                                   "traceback": traceback.format_exc()[-3000:]}  # fmt: skip
-        torch.cuda.empty_cache()
+        if self.target == "cuda":
+            torch.cuda.empty_cache()
         self.say(f"{name}: {json.dumps(self.results[name])[:1500]}")
 
     # ---- links -------------------------------------------------------------------
@@ -94,7 +101,8 @@ class Run:
         import redfuse.distributed as rd
 
         found: dict[str, Any] = {"measured": dataclasses.asdict(rd.measure(self.mesh))}
-        large = torch.zeros(1 << 30, dtype=torch.uint8, device=self.device)
+        most = 1 << 30 if self.target == "cuda" else 1 << 24
+        large = torch.zeros(most, dtype=torch.uint8, device=self.device)
         other = torch.empty_like(large)
         to, source = (self.rank + 1) % self.world, (self.rank - 1) % self.world
 
@@ -112,9 +120,13 @@ class Run:
             ("256 MiB", 1 << 28),
             ("1 GiB", 1 << 30),
         ):
+            if count > most:
+                continue
             ms = self.time({name: lambda count=count: shift(count)})[name]
             found[f"send and receive {name}"] = {"ms": ms, "gb_s": round(count / ms / 1e6, 1)}
         for name, count in (("1 KB", 1 << 10), ("1 MB", 1 << 20), ("1 GiB", 1 << 30)):
+            if count > most:
+                continue
             some = large[:count].view(torch.float32)
             ms = self.time({name: lambda some=some: dist.all_reduce(some)})[name]
             found[f"all-reduce {name}"] = {"ms": ms, "gb_s": round(count / ms / 1e6, 1)}
@@ -137,7 +149,7 @@ class Run:
         layout = Layout.zigzag(n, self.world) if order == "zigzag" else Layout.even(n, self.world)
         mine = [layout.shard(x, 2, self.rank) for x in (q, k, v)]
         begin = time.monotonic()
-        one = redfuse.compile(text, target="cuda")
+        one = redfuse.compile(text, target=self.target)
         ring = {
             name: rd.compile(
                 text, self.mesh, [Shard(2)] * 3, order=order, strategy=name, check="first"
@@ -146,7 +158,7 @@ class Run:
         }
         out = {name: program(*mine) for name, program in ring.items()}
         alone = one(q, k, v)
-        torch.cuda.synchronize()
+        self.synchronize()
         found: dict[str, Any] = {"compile_s": round(time.monotonic() - begin, 1)}
         found["predicted_ms"] = {
             name: round(1e3 * s, 2)
@@ -234,16 +246,15 @@ class Run:
         share = slice(self.rank * per, (self.rank + 1) * per)
         mine = [q, k[:, :, share].contiguous(), v[:, :, share].contiguous()]
         begin = time.monotonic()
-        one = redfuse.compile(text, target="cuda")
+        one = redfuse.compile(text, target=self.target)
         many = rd.compile(text, self.mesh, [Replicate(), Shard(2), Shard(2)], check="first")
         out, alone = many(*mine), one(q, k, v)
         found: dict[str, Any] = {"compile_s": round(time.monotonic() - begin, 1)}
-        wide = [x.repeat_interleave(heads // few, 1) for x in (k[:, :, :], v[:, :, :])]
-        weights = torch.softmax(
-            (q.float() @ wide[0].float().transpose(-1, -2)).double() / math.sqrt(width), -1
-        )
-        want = weights @ wide[1].double()
-        del wide
+        want = torch.empty(1, heads, 1, width, dtype=torch.float64, device=self.device)
+        for head in range(heads):
+            keys, values = (x[0, head * few // heads].double() for x in (k, v))
+            scores = keys @ q[0, head, 0].double() / math.sqrt(width)
+            want[0, head, 0] = torch.softmax(scores, 0) @ values
         for name, x in (("states", out), ("alone", alone)):
             found[f"error {name}"] = round(
                 float((x.double() - want).abs().max() / want.abs().max()), 6
@@ -285,7 +296,7 @@ class Run:
         per = classes // self.world
         mine = [h, w[self.rank * per : (self.rank + 1) * per].contiguous(), labels]
         begin = time.monotonic()
-        one = redfuse.compile(text, target="cuda")
+        one = redfuse.compile(text, target=self.target)
         many = rd.compile(text, self.mesh, [Replicate(), Shard(0), Replicate()], check="first")
         out, alone = many(*mine), one(h, w, labels)
         found: dict[str, Any] = {"compile_s": round(time.monotonic() - begin, 1)}
@@ -304,11 +315,20 @@ class Run:
 
 
 def work(rank: int, world: int, given: Any, store: str) -> None:
-    torch.cuda.set_device(rank)
+    given_device = {}
+    if given.cpu:
+        torch.set_num_threads(1)
+    else:
+        torch.cuda.set_device(rank)
+        given_device = {"device_id": torch.device("cuda", rank)}
     dist.init_process_group(
-        "nccl", init_method=f"file://{store}", rank=rank, world_size=world,
-        timeout=datetime.timedelta(seconds=120), device_id=torch.device("cuda", rank),
-    )  # fmt: skip
+        "gloo" if given.cpu else "nccl",
+        init_method=f"file://{store}",
+        rank=rank,
+        world_size=world,
+        timeout=datetime.timedelta(seconds=120),
+        **given_device,
+    )
     run = Run(rank, given, SIZES[given.size])
     parts = {
         "links": run.links,
@@ -322,13 +342,14 @@ def work(rank: int, world: int, given: Any, store: str) -> None:
             run.part(name, body)
     if rank == 0:
         about = {
-            "gpus": [torch.cuda.get_device_name(i) for i in range(world)],
             "torch": torch.__version__,
-            "nccl": ".".join(map(str, torch.cuda.nccl.version())),
             "commit": os.environ.get("REDFUSE_COMMIT", ""),
             "date": time.strftime("%Y-%m-%d %H:%M"),
             "sizes": run.sizes,
         }
+        if not given.cpu:
+            about["gpus"] = [torch.cuda.get_device_name(i) for i in range(world)]
+            about["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
         text = json.dumps({"about": about, **run.results}, indent=1)
         if given.json:
             Path(given.json).write_text(text)
@@ -343,9 +364,10 @@ def main() -> int:
     made.add_argument("--json", help="write the results here")
     made.add_argument("--size", choices=list(SIZES), default="full")
     made.add_argument("--gpus", type=int, default=2)
+    made.add_argument("--cpu", action="store_true", help="a trial of the script over Gloo")
     made.add_argument("--only", default="", help="links, attention, decoding, loss, by commas")
     given = made.parse_args()
-    if torch.cuda.device_count() < given.gpus:
+    if not given.cpu and torch.cuda.device_count() < given.gpus:
         print(f"needs {given.gpus} GPUs, this machine has {torch.cuda.device_count()}")
         return 2
     with tempfile.TemporaryDirectory() as folder:

@@ -348,3 +348,36 @@ def test_best_values_are_merged_in_any_order() -> None:
         state = functools.reduce(exe.merge, order)
         assert exe.finalize(state)[1].tolist() == [3, 6, 1]
         assert exe.finalize(exe.merge(exe.init(), state))[1].tolist() == [3, 6, 1]
+
+
+@redfuse.combiner(identity=(1.0, 0.0), ordered=True)
+def affine(left, right):
+    return left[0] * right[0], right[0] * left[1] + right[1]
+
+
+def test_prefixes_continue_from_the_state_before() -> None:
+    """A recurrence of which every value is a result: a chunk's begin with the state before it."""
+    exe = redfuse.compile(redfuse.scan(affine, [3, None]))
+    rng = np.random.default_rng(0)
+    a = rng.uniform(0.5, 1, (3, 23)).astype(np.float32)
+    b = rng.standard_normal((3, 23)).astype(np.float32)
+    h, want = np.zeros(3), np.zeros((3, 23))
+    for j in range(23):
+        h = a[:, j] * h + b[:, j]
+        want[:, j] = h
+    cuts = [(0, 1), (1, 9), (9, 23)]
+    chunks = [[np.ascontiguousarray(x[:, s:t]) for x in (a, b)] for s, t in cuts]
+    states = [exe.init()]
+    for chunk in chunks:
+        states.append(exe.update(states[-1], *chunk))
+    found = [
+        exe.finalize(states[-1], *chunk, offset=cut[0], before=state)[1]
+        for chunk, cut, state in zip(chunks, cuts, states, strict=False)
+    ]
+    np.testing.assert_allclose(np.concatenate(found, 1), want, rtol=1e-5, atol=1e-6)
+    with fails(redfuse.ArgumentError, "expected before= a state of elements 0 to 8, got none"):
+        exe.finalize(states[-1], *chunks[2], offset=9)
+    other = redfuse.compile(redfuse.reduction(affine, [3, None]))
+    state = other.update(other.init(), *chunks[0])
+    with fails(redfuse.ArgumentError, "no result of this program is a prefix"):
+        other.finalize(state, before=state)

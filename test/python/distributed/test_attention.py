@@ -62,3 +62,39 @@ def test_the_strategy_is_chosen_by_predicted_time(eight: Ranks, world: int) -> N
     _, said = check(eight, world, text, qkv(1, 8, 8, 48), [2, 2, 2])
     assert said["strategy"] == min(said["predicted_s"], key=said["predicted_s"].get)
     assert "links" in said
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("world", WORLDS)
+def test_windows_and_sums_as_second_result(eight: Ranks, world: int) -> None:
+    for strategy in ("ring", "gather", "rows"):
+        text = programs.attention(1, 2, 37, 37, 8, kind="causal+window", window=9, sums=True)
+        _, said = check(eight, world, text, qkv(4, 2, 2, 37), [2, 2, 2], strategy=strategy)
+        assert said["results"] == ["Shard(2)", "Shard(2)"]
+        check(eight, world, text, qkv(5, 2, 2, 37), [2, 2, 2], order="zigzag", strategy=strategy)
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("world", [2, 8])
+def test_a_block_in_which_all_keys_are_left_out(eight: Ranks, world: int) -> None:
+    """Scores of minus infinity for all keys of a rank: it adds nothing, and no NaN."""
+    q, k, v = qkv(6, 2, 2, 32)
+    per = 32 // world
+    k[:, :, :per] = 0
+    k[:, :, :per, 0] = -np.inf
+    q[..., 0] = 1.0
+    text = programs.attention(1, 2, 32, 32, 8)
+    for strategy in ("ring", "gather", "rows"):
+        check(eight, world, text, [q, k, v], [2, 2, 2], strategy=strategy)
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("strategy", ["gather"])
+def test_deterministic_for_any_number_of_ranks(eight: Ranks, strategy: str) -> None:
+    text = programs.attention(1, 2, 32, 32, 8, kind="causal")
+    found = set()
+    for world in (2, 4, 8):
+        results, _ = check(eight, world, text, qkv(7, 2, 2, 32), [2, 2, 2], strategy=strategy,
+                           deterministic=True, segment=4)  # fmt: skip
+        found.add(results[0].tobytes())
+    assert len(found) == 1

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import redfuse
 from cases import check
 from ranks import Ranks
 from redfuse.bench import programs
 from state_programs import ARGMAX, CASES, OPEN_VARIANCE, logsumexp
 
 WORLDS = (2, 3, 4, 8)
+
+
+@redfuse.combiner(identity=(1.0, 0.0), ordered=True)
+def affine(left, right):
+    """A recurrence h = a h + b: maps, the earlier one first."""
+    return left[0] * right[0], right[0] * left[1] + right[1]
 
 
 def normal(seed: int, *shapes: tuple[int, ...], mean: float = 0.0) -> list[np.ndarray]:
@@ -133,3 +140,44 @@ def test_deterministic_results_have_the_same_bits_for_any_number_of_ranks(eight:
     text = programs.attention(1, 2, 3, 64, 8)
     data = normal(2, (1, 2, 3, 8), (1, 2, 64, 8), (1, 2, 64, 8))
     assert len(set(results(text, data, [None, 2, 2], 2))) == 1
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("world", WORLDS)
+def test_vocabulary_parallel_loss(eight: Ranks, world: int) -> None:
+    """A linear layer and cross-entropy, with the classes shared out: three numbers a row are sent."""
+    rng = np.random.default_rng(world)
+    rows, hidden, classes = 6, 8, 29
+    data = [*normal(world, (rows, hidden), (classes, hidden)), rng.integers(0, classes, rows)]
+    text = programs.linear_cross_entropy(rows, hidden, classes)
+    for lengths in (None, cuts(16, classes, world), cuts(17, classes, world, empty=True)):
+        _, said = check(eight, world, text, data, [None, 0, None], lengths)
+    assert said["merge"]["bytes"] == 3 * 4 * rows
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("world", WORLDS)
+def test_routing_over_sharded_experts(eight: Ranks, world: int) -> None:
+    data = normal(world, (6, 8), (8, 19))
+    check(eight, world, programs.moe_routing(6, 8, 19, 3), data, [None, 1], cuts(18, 19, world))
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("world", WORLDS)
+def test_recurrences_over_sharded_sequences(eight: Ranks, world: int) -> None:
+    """Ordered merges: the last value, and every one, of which each rank needs those before."""
+    rng = np.random.default_rng(world)
+    a = rng.uniform(0.5, 1.0, (3, 23)).astype(np.float32)
+    b = rng.standard_normal((3, 23)).astype(np.float32)
+    products, values, h = np.cumprod(a.astype(np.float64), 1), np.zeros((3, 23)), np.zeros(3)
+    for j in range(23):
+        h = a[:, j] * h + b[:, j]
+        values[:, j] = h
+    for lengths in (None, cuts(19, 23, world), cuts(20, 23, world, empty=True)):
+        text = redfuse.scan(affine, [3, None], "f32", 1)
+        _, said = check(eight, world, text, [a, b], [1, 1], lengths, expected=[products, values])
+        assert said["merge"]["ordered"] and said["shared"][0]["kind"] == "prefixes"
+        for merge in ("gather", "tree"):
+            text = redfuse.reduction(affine, [3, None], "f32", 1)
+            last = [products[:, -1], values[:, -1]]
+            check(eight, world, text, [a, b], [1, 1], lengths, expected=last, merge=merge)
