@@ -18,27 +18,37 @@ using namespace mlir;
 static constexpr StringLiteral kParallelFor = "redfuse_rt_parallel_for";
 static constexpr StringLiteral kDeviceLaunch = "redfuse_rt_device_launch";
 
+namespace {
+/// What launches share: a program may have thousands, most of a few kernels.
+/// A launch returns when it has read its arguments, so the next one may write
+/// where they were.
+struct LaunchParts {
+  explicit LaunchParts(ModuleOp module) : symbols(module) {}
+
+  SymbolTable symbols;
+  /// Bodies by kernel and fields.
+  DenseMap<std::pair<StringAttr, Type>, LLVM::LLVMFuncOp> bodies;
+  /// Memory of a host function for arguments of some types: the structure, or
+  /// the list of addresses and what they lead to.
+  DenseMap<std::pair<Operation *, Type>, Value> contexts;
+  DenseMap<std::pair<Operation *, Type>, SmallVector<Value>> lists;
+};
+} // namespace
+
 /// `void body(ptr context, i64 begin, i64 end)`: unpacks the structure and
 /// calls the kernel. The first field is the first block of the launch, because
 /// the pool counts from zero.
-static LLVM::LLVMFuncOp makeBody(ModuleOp module, LLVM::CallOp call,
+static LLVM::LLVMFuncOp makeBody(LaunchParts &shared, LLVM::CallOp call,
                                  LLVM::LLVMStructType packed) {
-  std::string name;
-  int count = 0;
-  do
-    name = (*call.getCallee() + "__body" +
-            (count ? "_" + std::to_string(count) : std::string()))
-               .str();
-  while (++count, module.lookupSymbol(name));
-
-  MLIRContext *context = module.getContext();
+  MLIRContext *context = call.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context);
   auto i64 = IntegerType::get(context, 64);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
                                           {pointer, i64, i64});
   ImplicitLocOpBuilder b(call.getLoc(), context);
-  b.setInsertionPointToEnd(module.getBody());
-  auto body = LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
+  auto body = LLVM::LLVMFuncOp::create(b, (*call.getCallee() + "__body").str(),
+                                       type, LLVM::Linkage::Internal);
+  shared.symbols.insert(body);
   body.setArgAttr(0, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
   body.setArgAttr(0, LLVM::LLVMDialect::getReadonlyAttrName(), b.getUnitAttr());
   b.setInsertionPointToStart(body.addEntryBlock(b));
@@ -60,8 +70,9 @@ static LLVM::LLVMFuncOp makeBody(ModuleOp module, LLVM::CallOp call,
   return body;
 }
 
-static LogicalResult lowerLaunch(ModuleOp module, LLVM::CallOp call) {
-  auto i64 = IntegerType::get(module.getContext(), 64);
+static LogicalResult lowerLaunch(LaunchParts &shared, LLVM::CallOp call) {
+  MLIRContext *context = call.getContext();
+  auto i64 = IntegerType::get(context, 64);
   if (!call.getCallee() || call.getNumResults() != 0 ||
       call.getNumOperands() < 2 || call.getOperand(0).getType() != i64 ||
       call.getOperand(1).getType() != i64)
@@ -69,42 +80,46 @@ static LogicalResult lowerLaunch(ModuleOp module, LLVM::CallOp call) {
            << redfuse::kParallelAttr
            << "' must be of the form @kernel(%begin : index, %end : index, "
               "...) without results";
-  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
+  auto pointer = LLVM::LLVMPointerType::get(context);
   // begin, then all that comes after begin and end.
   SmallVector<Value> values = {call.getOperand(0)};
   llvm::append_range(values, call.getOperands().drop_front(2));
-  SmallVector<Type> types;
-  for (Value value : values)
-    types.push_back(value.getType());
-  auto packed = LLVM::LLVMStructType::getLiteral(module.getContext(), types);
-  LLVM::LLVMFuncOp body = makeBody(module, call, packed);
+  auto packed = LLVM::LLVMStructType::getLiteral(
+      context, llvm::to_vector(ValueRange(values).getTypes()));
+  LLVM::LLVMFuncOp &body =
+      shared.bodies[{call.getCalleeAttr().getAttr(), packed}];
+  if (!body)
+    body = makeBody(shared, call, packed);
 
   auto caller = call->getParentOfType<LLVM::LLVMFuncOp>();
-  ImplicitLocOpBuilder b(call.getLoc(), module.getContext());
-  // In the entry block: a launch in a loop must not eat the stack.
-  b.setInsertionPointToStart(&caller.getBody().front());
-  Value one = LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(1));
-  Value context = LLVM::AllocaOp::create(b, pointer, packed, one);
+  ImplicitLocOpBuilder b(call.getLoc(), context);
+  Value &place = shared.contexts[{caller, packed}];
+  if (!place) {
+    // In the entry block: a launch in a loop must not eat the stack.
+    b.setInsertionPointToStart(&caller.getBody().front());
+    Value one = LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(1));
+    place = LLVM::AllocaOp::create(b, pointer, packed, one);
+  }
 
   b.setInsertionPoint(call);
   for (auto [field, value] : llvm::enumerate(values)) {
     Value address = LLVM::GEPOp::create(
-        b, pointer, packed, context, ArrayRef<LLVM::GEPArg>{0, int32_t(field)});
+        b, pointer, packed, place, ArrayRef<LLVM::GEPArg>{0, int32_t(field)});
     LLVM::StoreOp::create(b, value, address);
   }
   Value blocks = LLVM::SubOp::create(b, call.getOperand(1), call.getOperand(0));
   Value address = LLVM::AddressOfOp::create(b, body);
   LLVM::CallOp::create(b, TypeRange(),
-                       FlatSymbolRefAttr::get(b.getContext(), kParallelFor),
-                       ValueRange{address, context, blocks});
+                       FlatSymbolRefAttr::get(context, kParallelFor),
+                       ValueRange{address, place, blocks});
   call.erase();
   return success();
 }
 
 /// `call @k__launch(%blocks, %threads, %shared, args...) {redfuse.device = "k"}`
 /// as `redfuse_rt_device_launch("k", blocks, threads, shared, &args)`.
-static LogicalResult lowerDeviceLaunch(ModuleOp module, LLVM::CallOp call) {
-  MLIRContext *context = module.getContext();
+static LogicalResult lowerDeviceLaunch(LaunchParts &shared, LLVM::CallOp call) {
+  MLIRContext *context = call.getContext();
   auto i64 = IntegerType::get(context, 64);
   auto pointer = LLVM::LLVMPointerType::get(context);
   auto name = call->getAttrOfType<StringAttr>(redfuse::kDeviceAttr);
@@ -119,34 +134,40 @@ static LogicalResult lowerDeviceLaunch(ModuleOp module, LLVM::CallOp call) {
   ImplicitLocOpBuilder b(call.getLoc(), context);
   ValueRange arguments = call.getOperands().drop_front(3);
   auto list = LLVM::LLVMArrayType::get(pointer, arguments.size());
-  b.setInsertionPointToStart(&caller.getBody().front());
-  Value one = LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(1));
-  Value addresses = LLVM::AllocaOp::create(b, pointer, list, one);
-  SmallVector<Value> places;
-  for (Value v : arguments)
-    places.push_back(LLVM::AllocaOp::create(b, pointer, v.getType(), one));
+  // The list, then a place for each argument.
+  auto types = LLVM::LLVMStructType::getLiteral(
+      context, llvm::to_vector(arguments.getTypes()));
+  SmallVector<Value> &places = shared.lists[{caller, types}];
+  if (places.empty()) {
+    b.setInsertionPointToStart(&caller.getBody().front());
+    Value one = LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(1));
+    places.push_back(LLVM::AllocaOp::create(b, pointer, list, one));
+    for (Type type : arguments.getTypes())
+      places.push_back(LLVM::AllocaOp::create(b, pointer, type, one));
+  }
   b.setInsertionPoint(call);
   for (auto [i, v] : llvm::enumerate(arguments)) {
-    LLVM::StoreOp::create(b, v, places[i]);
-    Value slot = LLVM::GEPOp::create(b, pointer, list, addresses,
+    LLVM::StoreOp::create(b, v, places[i + 1]);
+    Value slot = LLVM::GEPOp::create(b, pointer, list, places.front(),
                                      ArrayRef<LLVM::GEPArg>{0, int32_t(i)});
-    LLVM::StoreOp::create(b, places[i], slot);
+    LLVM::StoreOp::create(b, places[i + 1], slot);
   }
   std::string symbol = (name.getValue() + "__name").str();
-  if (!module.lookupSymbol(symbol)) {
+  if (!shared.symbols.lookup(symbol)) {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(module.getBody());
+    b.setInsertionPointToStart(
+        cast<ModuleOp>(shared.symbols.getOp()).getBody());
     std::string text = name.str() + '\0';
-    LLVM::GlobalOp::create(b,
-                           LLVM::LLVMArrayType::get(b.getI8Type(), text.size()),
-                           /*isConstant=*/true, LLVM::Linkage::Internal, symbol,
-                           b.getStringAttr(text));
+    shared.symbols.insert(LLVM::GlobalOp::create(
+        b, LLVM::LLVMArrayType::get(b.getI8Type(), text.size()),
+        /*isConstant=*/true, LLVM::Linkage::Internal, symbol,
+        b.getStringAttr(text)));
   }
   Value text = LLVM::AddressOfOp::create(b, pointer, symbol);
   LLVM::CallOp::create(b, TypeRange(),
                        FlatSymbolRefAttr::get(context, kDeviceLaunch),
                        ValueRange{text, call.getOperand(0), call.getOperand(1),
-                                  call.getOperand(2), addresses});
+                                  call.getOperand(2), places.front()});
   call.erase();
   return success();
 }
@@ -178,11 +199,12 @@ struct LowerLaunches : redfuse::impl::LowerLaunchesBase<LowerLaunches> {
       declare(kParallelFor, {pointer, pointer, i64});
     if (!deviceLaunches.empty())
       declare(kDeviceLaunch, {pointer, i64, i64, i64, pointer});
+    LaunchParts shared(module);
     for (LLVM::CallOp call : launches)
-      if (failed(lowerLaunch(module, call)))
+      if (failed(lowerLaunch(shared, call)))
         return signalPassFailure();
     for (LLVM::CallOp call : deviceLaunches)
-      if (failed(lowerDeviceLaunch(module, call)))
+      if (failed(lowerDeviceLaunch(shared, call)))
         return signalPassFailure();
     // What is not called any more has no body either.
     for (auto func :

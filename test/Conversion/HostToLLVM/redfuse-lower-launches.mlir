@@ -24,6 +24,22 @@ llvm.func @f(%x: !llvm.ptr, %n: i64, %begin: i64, %end: i64) {
   llvm.br ^bb1
 }
 
+// Launches of one kernel share its body, and those in one function the place of their
+// arguments: which of a thousand are the same is not for LLVM to find.
+// CHECK-LABEL: llvm.func @twice
+// CHECK-COUNT-1: llvm.alloca
+// CHECK-NOT: llvm.alloca
+// CHECK: %[[FIRST:.*]] = llvm.mlir.addressof @k__body
+// CHECK: llvm.call @redfuse_rt_parallel_for(%[[FIRST]],
+// CHECK: llvm.store %arg1
+// CHECK: %[[SECOND:.*]] = llvm.mlir.addressof @k__body :
+// CHECK: llvm.call @redfuse_rt_parallel_for(%[[SECOND]],
+llvm.func @twice(%x: !llvm.ptr, %y: !llvm.ptr, %n: i64, %begin: i64, %end: i64) {
+  llvm.call @k(%begin, %end, %x, %n) {redfuse.parallel} : (i64, i64, !llvm.ptr, i64) -> ()
+  llvm.call @k(%begin, %end, %y, %n) {redfuse.parallel} : (i64, i64, !llvm.ptr, i64) -> ()
+  llvm.return
+}
+
 // CHECK-LABEL: llvm.func internal @k__body
 // CHECK-SAME: (%[[C:.*]]: !llvm.ptr {llvm.noalias, llvm.readonly}, %[[B:.*]]: i64, %[[E:.*]]: i64)
 // CHECK: %[[FIRST:.*]] = llvm.load
@@ -32,3 +48,4 @@ llvm.func @f(%x: !llvm.ptr, %n: i64, %begin: i64, %end: i64) {
 // CHECK: %[[X:.*]] = llvm.load
 // CHECK: %[[N:.*]] = llvm.load
 // CHECK: llvm.call @k(%[[FROM]], %[[TO]], %[[X]], %[[N]])
+// CHECK-NOT: llvm.func internal @k__body
