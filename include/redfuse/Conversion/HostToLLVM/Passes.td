@@ -229,7 +229,9 @@ def PackedEntries : Pass<"redfuse-packed-entries", "::mlir::ModuleOp"> {
     `@f` (in the LLVM dialect, with its C interface) adds
     `void f__packed(void **args)`, where `args[i]` points to the descriptor of
     a memref argument or to the scalar itself. All other functions become
-    internal.
+    internal. A function of very many arguments becomes its entry itself: each
+    block loads what it uses, as a call of thousands of values, and values that
+    live from its beginning on, take LLVM more time than the program.
 
     ```mlir
     llvm.func @f(%n: i64) {
@@ -255,6 +257,9 @@ def PackedEntries : Pass<"redfuse-packed-entries", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let options = [Option<"maxValues", "max-values", "unsigned", /*default=*/"512",
+                        "arguments (seven for a matrix) beyond which a function "
+                        "becomes its entry itself">];
 }
 
 #endif // REDFUSE_CONVERSION_HOSTTOLLVM_PASSES_TD
