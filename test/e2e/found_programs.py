@@ -189,6 +189,11 @@ def _slice_at_negative() -> list[Case]:
     return [Case((normal(m, 2),), FAILS) for m in (1, 2, 3, 7)]
 
 
+def _least_index() -> list[Case]:
+    x = normal(4, 6)
+    return [Case((x, False), (np.full((2, 2), 2, np.float32),)), Case((x, True), FAILS)]
+
+
 def _pad_to_nothing() -> list[Case]:
     return [Case((n,), FAILS) for n in (-1, 0, 1, 2**62)]
 
@@ -354,6 +359,7 @@ FOUND = {
     "i4_const_gather": Found(_constant_gather),
     "i4_constant": Found(lambda: [Case((), (np.arange(8, dtype=np.float32),))]),
     "insert_oob": Found(_insert),
+    "least_index": Found(_least_index),
     "least_of_normalised": Found(lambda: [Case((normal(3, 4, 48, seed=s),)) for s in range(3)]),
     "ln16": Found(_rows),
     "loop_that_grows": Found(_loop_that_grows),

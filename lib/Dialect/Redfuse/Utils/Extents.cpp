@@ -12,7 +12,11 @@ using namespace mlir;
 using redfuse::Extent;
 using redfuse::ExtentProduct;
 
-static Extent constantExtent(int64_t extent) { return {extent, Value(), -1}; }
+/// The smallest integer stands for an extent that is not known: a program's own
+/// constant of that value is as negative one above it, and no extent either.
+static Extent constantExtent(int64_t extent) {
+  return {std::max(extent, ShapedType::kDynamic + 1), Value(), -1};
+}
 
 Extent redfuse::getExtentOf(Value scalar) {
   while (true) {
