@@ -14,6 +14,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -318,6 +320,27 @@ struct ExpandConstant : OpRewritePattern<arith::ConstantOp> {
   }
 };
 
+/// Upstream leaves these, as many processors have them in short types. In f64 the sum
+/// of a product and another number of 8 bits is exact but for the longest.
+struct ExtendFma : OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::FmaOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!describe(op.getType()))
+      return rewriter.notifyMatchFailure(op, "not of a float of 8 bits");
+    Writer w{rewriter, op.getLoc(), op.getType()};
+    Type wide = w.typeOf(rewriter.getF64Type());
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(
+          arith::ExtFOp::create(rewriter, op.getLoc(), wide, operand));
+    Value result = math::FmaOp::create(rewriter, op.getLoc(), wide, operands);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), result);
+    return success();
+  }
+};
+
 struct ExpandSmallFloats
     : redfuse::impl::ExpandSmallFloatsBase<ExpandSmallFloats> {
   using ExpandSmallFloatsBase::ExpandSmallFloatsBase;
@@ -325,17 +348,19 @@ struct ExpandSmallFloats
   void runOnOperation() override {
     bool hasAny = false;
     getOperation()->walk([&](Operation *op) {
-      hasAny |= isa<arith::ExtFOp, arith::TruncFOp, arith::ConstantOp>(op) &&
-                (describe(op->getResult(0).getType()) ||
-                 isTF32(op->getResult(0).getType()) ||
-                 (op->getNumOperands() == 1 &&
-                  describe(op->getOperand(0).getType())));
+      hasAny |=
+          isa<arith::ExtFOp, arith::TruncFOp, arith::ConstantOp, math::FmaOp>(
+              op) &&
+          (describe(op->getResult(0).getType()) ||
+           isTF32(op->getResult(0).getType()) ||
+           (op->getNumOperands() == 1 &&
+            describe(op->getOperand(0).getType())));
     });
     if (!hasAny)
       return;
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandExtension, ExpandTruncation, ExpandConstant, ExtendTF32,
-                 FoldBitcasts>(&getContext());
+                 FoldBitcasts, ExtendFma>(&getContext());
     // The folder would make the constants floats again.
     GreedyRewriteConfig config;
     config.enableFolding(false);
@@ -351,6 +376,11 @@ void redfuse::addSmallFloats(OpPassManager &pm) {
   for (StringRef name : {"f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ"})
     emulated.sourceTypeStrs.push_back(name.str());
   emulated.targetTypeStr = "f32";
+  // Functions first, as that makes conversions. Whoever has f16 and bf16 as f32 says so
+  // for itself.
+  math::MathExtendToSupportedTypesOptions extended;
+  extended.extraTypeStrs.assign({"f16", "bf16"});
+  pm.addPass(math::createMathExtendToSupportedTypes(extended));
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulated));
   pm.addPass(createExpandSmallFloats());
 }

@@ -165,10 +165,52 @@ struct HoistExtent : OpRewritePattern<tensor::DimOp> {
   }
 };
 
+/// A class of floats is a range of magnitudes, in the type as it is written: what is
+/// subnormal in it may be normal in a wider one.
+template <typename Op>
+struct CompareClass : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<FloatType>(op.getOperand().getType());
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "not of a scalar");
+    const llvm::fltSemantics &semantics = type.getFloatSemantics();
+    bool hasInfinity = APFloat::semanticsHasInf(semantics);
+    Location loc = op.getLoc();
+    if (std::is_same_v<Op, math::IsInfOp> && !hasInfinity) {
+      rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+          op, rewriter.getBoolAttr(false));
+      return success();
+    }
+    Value size = math::AbsFOp::create(rewriter, loc, op.getOperand());
+    auto is = [&](arith::CmpFPredicate how, const APFloat &limit) -> Value {
+      Value value = arith::ConstantOp::create(
+          rewriter, loc, rewriter.getFloatAttr(type, limit));
+      return arith::CmpFOp::create(rewriter, loc, how, size, value);
+    };
+    Value result;
+    if constexpr (std::is_same_v<Op, math::IsNormalOp>)
+      result = is(arith::CmpFPredicate::OGE,
+                  APFloat::getSmallestNormalized(semantics));
+    if (hasInfinity) {
+      auto how = result ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OEQ;
+      Value other = is(how, APFloat::getInf(semantics));
+      result =
+          result
+              ? arith::AndIOp::create(rewriter, loc, result, other).getResult()
+              : other;
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 } // namespace
 
 void redfuse::populateStructuredPatterns(RewritePatternSet &patterns) {
   patterns.add<LowerPack, LowerUnPack, LowerGather, DropUnitStrides, LoadTable,
-               HoistExtent>(patterns.getContext());
+               HoistExtent, CompareClass<math::IsInfOp>,
+               CompareClass<math::IsNormalOp>>(patterns.getContext());
   linalg::populateDecomposeWinogradOpsPatterns(patterns);
 }

@@ -56,3 +56,12 @@ func.func @round(%x: f32) -> f32 {
   %y = arith.extf %narrow : tf32 to f32
   return %y : f32
 }
+
+// Upstream's pass leaves a fused multiply-add in its type.
+// CHECK-LABEL: func.func @multiply_add
+// CHECK: math.fma %{{.*}}, %{{.*}}, %{{.*}} : f64
+// CHECK: arith.trunci %{{.*}} : i32 to i8
+func.func @multiply_add(%x: f8E5M2, %y: f8E5M2, %z: f8E5M2) -> f8E5M2 {
+  %r = math.fma %x, %y, %z : f8E5M2
+  return %r : f8E5M2
+}

@@ -202,3 +202,39 @@ func.func @chosen(%c: i1, %cs: tensor<?xi1>, %x: tensor<?xf32>, %y: tensor<?xf32
   %2 = arith.select %c, %a, %b : tensor<3xf32>
   return %0, %1, %2 : tensor<?xf32>, tensor<?xf32>, tensor<3xf32>
 }
+
+// -----
+
+// Classes of floats are ranges of magnitudes, in the type that is asked about.
+// CHECK-LABEL: func @classes
+// CHECK-DAG: %[[LEAST:.*]] = arith.constant 6.103520e-05 : f16
+// CHECK-DAG: %[[INF:.*]] = arith.constant 0x7C00 : f16
+// CHECK: %[[SIZE:.*]] = math.absf %{{.*}} : f16
+// CHECK: arith.cmpf oeq, %[[SIZE]], %[[INF]] : f16
+// CHECK: %[[OTHER:.*]] = math.absf %{{.*}} : f16
+// CHECK-DAG: arith.cmpf oge, %[[OTHER]], %[[LEAST]] : f16
+// CHECK-DAG: arith.cmpf olt, %[[OTHER]], %[[INF]] : f16
+// CHECK: arith.andi
+#id = affine_map<(d0) -> (d0)>
+func.func @classes(%x: tensor<5xf16>) -> (tensor<5xi1>, tensor<5xi1>) {
+  %e = tensor.empty() : tensor<5xi1>
+  %i, %n = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<5xf16>) outs(%e, %e : tensor<5xi1>, tensor<5xi1>) {
+  ^bb0(%a: f16, %o: i1, %p: i1):
+    %infinite = math.isinf %a : f16
+    %normal = math.isnormal %a : f16
+    linalg.yield %infinite, %normal : i1, i1
+  } -> (tensor<5xi1>, tensor<5xi1>)
+  return %i, %n : tensor<5xi1>, tensor<5xi1>
+}
+
+// -----
+
+// There is no infinity among these.
+// CHECK-LABEL: func @no_infinity
+// CHECK-DAG: arith.constant false
+// CHECK-NOT: math.isinf
+func.func @no_infinity(%x: f8E4M3FN) -> i1 {
+  %i = math.isinf %x : f8E4M3FN
+  return %i : i1
+}
