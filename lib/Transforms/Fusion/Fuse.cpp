@@ -196,6 +196,19 @@ double redfuse::getLargestBetween(ArrayRef<CascadeOp> ops) {
 bool Planner::isBetter(const FusionGroup &fused, const FusionGroup &a,
                        const FusionGroup &b, FusionRefusal &why) {
   Operation *op = CascadeOp(b.ops.front());
+  // Maps over other dims are other loops: a block would go through all of one part's for
+  // what the parts have in common.
+  size_t most = std::max(a.space.getVariables().size(),
+                         b.space.getVariables().size());
+  if (fused.space.getVariables().size() > most &&
+      llvm::none_of(fused.ops, isReduced)) {
+    why = {op, "dims",
+           llvm::formatv("neither of two maps has all {0} dims of both",
+                         fused.space.getVariables().size())
+               .str(),
+           "write both over the same dims"};
+    return false;
+  }
   double before = std::max(a.cost.repeats, b.cost.repeats);
   if (fused.cost.repeats >
       std::max(kMostRecompute, before * kMostMoreRecompute)) {
@@ -212,14 +225,14 @@ bool Planner::isBetter(const FusionGroup &fused, const FusionGroup &a,
       getLargestBetween(fused.ops) > kMostBytesBetween)
     return true;
   // Would it be better if only there were enough blocks?
-  double most = std::max(a.cost.parallelism, b.cost.parallelism);
-  if (fused.cost.parallelism < most && fused.cost.timeIfBusy <= parts)
+  double blocks = std::max(a.cost.parallelism, b.cost.parallelism);
+  if (fused.cost.parallelism < blocks && fused.cost.timeIfBusy <= parts)
     why = {op, "parallelism",
            llvm::formatv("one kernel would have {0:f0} independent blocks for "
                          "{1} units and take {2:f1} us, two have up to {3:f0} "
                          "and take {4:f1} us",
                          fused.cost.parallelism, target.getUnits(),
-                         fused.cost.time / 1e3, most, parts / 1e3)
+                         fused.cost.time / 1e3, blocks, parts / 1e3)
                .str(),
            "batch more rows, or accept two kernels"};
   else
