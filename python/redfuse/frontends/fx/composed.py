@@ -158,6 +158,23 @@ def _mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     return made if keepdim else tuple(t.squeeze(dim) for t in made)
 
 
+# Elements that are all compared; in more a place is found by halves.
+FEW_COMPARED = 32
+
+
+def _found(row: Tensor, value: Tensor, is_right: bool) -> Tensor:
+    """How many elements of an ordered row go before a value, a binary digit after another."""
+    size = row.shape[-1]
+    count = torch.zeros_like(value, dtype=torch.int64)
+    for digit in reversed(range(size.bit_length())):
+        last = count + ((1 << digit) - 1)
+        at = last.clamp(0, size - 1)
+        element = row[at] if row.dim() == 1 else row.gather(-1, at)
+        behind = element > value if is_right else element >= value
+        count = torch.where((last < size) & behind.logical_not(), last + 1, count)
+    return count
+
+
 @composes("searchsorted.Tensor")
 def _searchsorted(
     sorted_sequence: Tensor, self: Tensor, *, out_int32: bool = False, right: bool = False,
@@ -166,10 +183,15 @@ def _searchsorted(
     """How many are less; NaN is behind all."""
     if sorter is not None:
         sorted_sequence = sorted_sequence.gather(-1, sorter)
+    is_right = right or side == "right"
+    size = sorted_sequence.shape[-1]
+    if isinstance(size, int) and size > FEW_COMPARED:
+        count = _found(sorted_sequence, self, is_right)
+        return count.to(torch.int32) if out_int32 else count
     value, row = self.unsqueeze(-1), sorted_sequence.unsqueeze(-2)
     if sorted_sequence.dim() == 1:
         row = sorted_sequence
-    behind = row > value if right or side == "right" else row >= value
+    behind = row > value if is_right else row >= value
     count = behind.logical_not().sum(-1)
     return count.to(torch.int32) if out_int32 else count
 
