@@ -198,8 +198,8 @@ bool Planner::isBetter(const FusionGroup &fused, const FusionGroup &a,
   Operation *op = CascadeOp(b.ops.front());
   // Maps over other dims are other loops: a block would go through all of one part's for
   // what the parts have in common.
-  size_t most = std::max(a.space.getVariables().size(),
-                         b.space.getVariables().size());
+  size_t most =
+      std::max(a.space.getVariables().size(), b.space.getVariables().size());
   if (fused.space.getVariables().size() > most &&
       llvm::none_of(fused.ops, isReduced)) {
     why = {op, "dims",
