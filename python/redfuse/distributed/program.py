@@ -142,7 +142,8 @@ class Program:
             ).encode()
         ).hexdigest()[:16]  # fmt: skip
         self._seen: dict[tuple, tuple[Layout, ...]] = {}
-        self._last: Call | None = None
+        # The layouts and shapes of the last call.
+        self._last: tuple[tuple[Layout, ...], list[tuple[int, ...]]] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
         """This rank's part of the results, from its part of the arguments.
@@ -171,7 +172,8 @@ class Program:
         except BaseException as wrong:
             self.group.failed(wrong)
             raise
-        self._last = call
+        shapes = [tuple(getattr(tensor, "shape", ())) for tensor in taken.tensors]
+        self._last = (layouts, shapes)
         return give(results, taken, self.sharding, layouts, self.group)
 
     def __repr__(self) -> str:
@@ -186,7 +188,7 @@ class Program:
         text, or with ``json`` an object. After a call, of its sizes; else of the program's own."""
         from .explaining import explained, render
 
-        found = explained(self, self._last)
+        found = explained(self, None if self._last is None else self._described(*self._last))
         return found if json else render(found)
 
     # ---- a call ------------------------------------------------------------------
@@ -293,8 +295,6 @@ class Program:
     def imagined(self) -> Call | None:
         """A call of the program's own sizes, evenly shared out, without data; ``None`` where one of
         them is open."""
-        import torch
-
         layouts = []
         for dim in self.sharding.sharded:
             if dim.length is None:
@@ -303,7 +303,7 @@ class Program:
                 layouts.append(Layout.zigzag(dim.length, self.group.size))
             else:
                 layouts.append(Layout.even(dim.length, self.group.size))
-        tensors: list[Any] = []
+        shapes: list[tuple[int, ...]] = []
         for index, spec in enumerate(self.sharding.signature.inputs):
             shape = list(spec.shape)
             dim = self.sharding.dim_of(index)
@@ -312,10 +312,18 @@ class Program:
                 shape[dim.axis_of(index) or 0] = layout.lengths[0] * dim.scale_of(index)
             if None in shape:
                 return None
-            kind = getattr(torch, ELEMENT_TYPES[spec.dtype][0])
-            tensors.append(torch.empty(shape, dtype=kind, device="meta"))
-        taken = Taken(tensors, [], [], False)
-        return self._prepared(taken, tuple(layouts))
+            shapes.append(tuple(shape))
+        return self._described(tuple(layouts), shapes)
+
+    def _described(self, layouts: tuple[Layout, ...], shapes: Sequence[tuple[int, ...]]) -> Call:
+        """A call of such sizes, without data."""
+        import torch
+
+        tensors = [
+            torch.empty(shape, dtype=getattr(torch, ELEMENT_TYPES[spec.dtype][0]), device="meta")
+            for shape, spec in zip(shapes, self.sharding.signature.inputs, strict=True)
+        ]
+        return self._prepared(Taken(tensors, [], [], False), layouts)
 
     def _why_not(self, strategy: str) -> str:
         assert self.folds is not None

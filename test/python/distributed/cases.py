@@ -107,3 +107,19 @@ def compare(got: np.ndarray, want: np.ndarray, tolerance: float) -> None:
     if finite.any():
         scale = np.abs(want[finite]).max()
         assert np.abs(got[finite] - want[finite]).max() <= tolerance * max(scale, 1e-30)
+
+
+def over_grid(mesh: Any, text: str, data: np.ndarray) -> float:
+    """The largest difference from fp64 where two groups of ranks have data of their own, shared out
+    over the second dim of a mesh."""
+    import redfuse.distributed as rd
+    import torch
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Shard
+
+    grid = init_device_mesh("cpu", (2, mesh.size() // 2), mesh_dim_names=("data", "columns"))
+    program = rd.compile(text, grid, [Shard(1)], mesh_dim="columns")
+    group, rank = grid.get_coordinate()
+    layout = Layout.even(data.shape[2], mesh.size() // 2)
+    got = program(torch.from_numpy(layout.shard(data[group], 1, rank)))
+    return float(np.abs(got.numpy() - data[group].astype(np.float64).var(1)).max())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import redfuse
-from cases import check
+from cases import check, over_grid
 from ranks import Ranks
 from redfuse.bench import programs
 from state_programs import ARGMAX, CASES, OPEN_VARIANCE, logsumexp
@@ -181,3 +181,8 @@ def test_recurrences_over_sharded_sequences(eight: Ranks, world: int) -> None:
             text = redfuse.reduction(affine, [3, None], "f32", 1)
             last = [products[:, -1], values[:, -1]]
             check(eight, world, text, [a, b], [1, 1], lengths, expected=last, merge=merge)
+
+
+def test_one_dim_of_a_mesh_of_two(eight: Ranks) -> None:
+    (data,) = normal(21, (2, 5, 37))
+    assert max(eight.run(8, over_grid, text=programs.variance(5, 37), data=data)) < 1e-5
