@@ -17,6 +17,7 @@
 #include "ProgramSlices.h"
 #include "redfuse/Algebra/Derivation.h"
 #include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/LaggingPivots.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/StreamedDim.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
@@ -74,6 +75,8 @@ private:
   /// Extents of arguments that are the same if they are the streamed dim's.
   SmallVector<std::pair<ArgumentAxis, ArgumentAxis>> assumed;
   SmallVector<FoldOp> folds;
+  /// Of each fold the states that are pivots alone.
+  SmallVector<SmallVector<int64_t>> lagging;
   SmallVector<Type> unstreamed, chunk, state;
   SmallVector<ArgumentAxis> extentSources;
   bool isPositional = false, hasPrefixes = false;
@@ -103,6 +106,18 @@ static SmallVector<Value> cloneStatements(OpBuilder &b, Block &block,
   return llvm::map_to_vector(
       block.getTerminator()->getOperands(),
       [&](Value v) { return mapping.lookupOrDefault(v); });
+}
+
+/// The states of a fold that are only pivots of what is made of it.
+static SmallVector<int64_t> findLagging(FoldOp fold, FinalizeOp last) {
+  SmallVector<int64_t> found;
+  bool isAlone = last && llvm::all_of(fold->getUsers(), [&](Operation *user) {
+                   return user == last.getOperation();
+                 });
+  for (unsigned s = 0; isAlone && s < fold.getNumStates(); ++s)
+    if (findPivotPower(fold, last, s))
+      found.push_back(s);
+  return found;
 }
 
 /// A copy of `fold`, in which its operands are already those of the new function,
@@ -297,7 +312,9 @@ LogicalResult Exposer::derive(int64_t chunkLength) {
     cascade.setScheduleAttr(schedule);
     rewriter.setInsertionPoint(cascade);
     DictionaryAttr info = describeCascade(cascade);
-    folds.push_back(rewrite(rewriter, cascade, *derivation).fold);
+    auto rewritten = rewrite(rewriter, cascade, *derivation);
+    folds.push_back(rewritten.fold);
+    lagging.push_back(findLagging(rewritten.fold, rewritten.finalize));
     folds.back()->setAttr(kInfoAttr, info);
     walked[folds.back()] = here;
     hasPrefixes |= folds.back().hasOutputs();
@@ -416,7 +433,7 @@ LogicalResult Exposer::makeUpdate() {
          failed(cloner.clone(check))))
       return failure();
   SmallVector<Value> results;
-  for (FoldOp fold : folds) {
+  for (auto [number, fold] : llvm::enumerate(folds)) {
     cloner.user = fold;
     SmallVector<Value> roots;
     forEachNeeded(fold, *dim, [&](Value v) { roots.push_back(v); });
@@ -448,6 +465,8 @@ LogicalResult Exposer::makeUpdate() {
                            b.getAffineMapArrayAttr(maps));
     IRMapping inner;
     fold.getMerge().cloneInto(&merged.getBody(), inner);
+    if (!lagging[number].empty())
+      merged->setAttr(kLaggingAttr, b.getDenseI64ArrayAttr(lagging[number]));
     llvm::append_range(results, merged->getResults());
     // No other fold may use what this one knows of the chunk alone.
     for (Value v : fold->getResults())

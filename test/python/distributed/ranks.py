@@ -105,7 +105,7 @@ class Ranks:
             with contextlib.suppress(OSError):
                 pipe.send(None)
         for process in self.processes:
-            process.join(5)
+            process.join(1)
             if process.is_alive():
                 process.kill()
         self.folder.cleanup()

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from drivers import aligned_copy
 from drivers.simulated import Simulation
+from redfuse import pipelines
 from redfuse.bench import programs
 from redfuse.frontends import mlir
+from redfuse.lowering import lower_stages
 from redfuse.options import Options
 from redfuse.parts import Part
 from redfuse.runtime.specs import numpy_dtype
@@ -94,3 +96,35 @@ def test_a_state_without_other_arguments() -> None:
     left, right = (run("__update", [half, *nothing, 0]) for half in halves)
     (got,) = run("__finalize", [*run("__merge", [*left, *right]), 40, 0])
     np.testing.assert_allclose(got, x.astype(np.float64).var(1), rtol=1e-5)
+
+
+def test_pivots_lag_in_states_that_only_divide_by_their_sums() -> None:
+    """Rows whose maxima grow from tile to tile: states have pivots, the results do not show them."""
+    length, piece = 1024, 512
+    text = programs.attention(1, 1, length, length, WIDTH, dtype="bf16")
+    options, part = Options(along=(1, 2)), Part(((0, 2),), (PIECE,), piece)
+    stages = pipelines.state(options, "cuda:sm_90a", part)
+    plan = str(lower_stages(mlir.read(text), options, stages, "plan", "sm_90a").module)
+    assert "redfuse.lazy" in plan
+    largest = programs.attention(1, 1, length, length, WIDTH, dtype="bf16", sums=True)
+    stages = pipelines.state(options, "cuda:sm_90a", part)
+    assert "redfuse.lazy" in str(
+        lower_stages(mlir.read(largest), options, stages, "plan", "sm_90a").module
+    )
+    run = Runner(StateProgram(mlir.read(text), options, "cuda:sm_90a", part))
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((1, 1, length, WIDTH)) for _ in range(3))
+    k *= np.linspace(0.5, 3, length)[:, None]
+    q, k, v = (x.astype(ml_dtypes.bfloat16) for x in (q, k, v))
+    rows = np.ascontiguousarray(q[:, :, :PIECE])
+    place = [0, length]
+    state = run("__init", [rows, *place])
+    for offset in (0, piece):
+        chunk = [np.ascontiguousarray(x[:, :, offset : offset + piece]) for x in (k, v)]
+        state = run("__update", [rows, *place, *chunk, *state, offset])
+    (got,) = run("__finalize", [rows, *place, *state, length, 0])
+    q64, k64, v64 = (x.astype(np.float64) for x in (rows, k, v))
+    s = q64 @ k64.swapaxes(-1, -2) / np.sqrt(WIDTH)
+    p = np.exp(s - s.max(-1, keepdims=True))
+    want = p / p.sum(-1, keepdims=True) @ v64
+    assert np.abs(got.astype(np.float64) - want).max() <= 1e-2 * np.abs(want).max()

@@ -9,29 +9,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// A normal number that is a constant.
-static std::optional<float> getNormalConstant(Value v) {
-  auto constant = v.getDefiningOp<arith::ConstantOp>();
-  auto attr = constant ? dyn_cast<FloatAttr>(constant.getValue()) : FloatAttr();
-  if (!attr || !attr.getType().isF32() || !attr.getValue().isNormal())
-    return std::nullopt;
-  return attr.getValue().convertToFloat();
-}
-
-std::optional<ScaledValue> redfuse::matchScaled(Value v) {
-  if (auto mul = v.getDefiningOp<arith::MulFOp>()) {
-    if (auto by = getNormalConstant(mul.getRhs()))
-      return ScaledValue{mul.getLhs(), *by};
-    if (auto by = getNormalConstant(mul.getLhs()))
-      return ScaledValue{mul.getRhs(), *by};
-  }
-  if (auto div = v.getDefiningOp<arith::DivFOp>())
-    if (auto by = getNormalConstant(div.getRhs());
-        by && std::isnormal(float(1.0 / double(*by))))
-      return ScaledValue{div.getLhs(), float(1.0 / double(*by))};
-  return std::nullopt;
-}
-
 Value redfuse::matchFreeRounding(Operation *extend) {
   if (!isa_and_nonnull<arith::ExtFOp>(extend))
     return {};

@@ -2,9 +2,7 @@
 #ifndef REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_PIVOTS_H
 #define REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_PIVOTS_H
 
-#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "redfuse/Analysis/LaggingPivots.h"
 
 namespace redfuse {
 
@@ -37,13 +35,6 @@ void markLazyPivots(KernelOp kernel);
 /// rounding decides nothing; null otherwise. A fold has given up the order of the
 /// program's roundings.
 mlir::Value matchFreeRounding(mlir::Operation *extend);
-
-/// A constant's multiple of a value; a quotient by a constant is one, too.
-struct ScaledValue {
-  mlir::Value value;
-  float by;
-};
-std::optional<ScaledValue> matchScaled(mlir::Value v);
 
 } // namespace redfuse
 
